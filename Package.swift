@@ -1,0 +1,38 @@
+// swift-tools-version: 6.2
+// SensorHub: GPS and IMU of a Linux single-board computer as one fused stream; powered only while somebody listens.
+
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+  name: "SensorHub",
+  products: [
+    .executable(name: "sensorhub", targets: ["sensorhub"]),
+    .library(name: "NMEA", targets: ["NMEA"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+  ],
+  targets: [
+    .target(name: "NMEA", swiftSettings: strict),
+    .target(name: "Outputs", dependencies: ["NMEA"], swiftSettings: strict),
+    .executableTarget(
+      name: "sensorhub",
+      dependencies: [
+        "NMEA", "Outputs",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "SystemPackage", package: "swift-system"),
+      ],
+      swiftSettings: strict),
+  ]
+)

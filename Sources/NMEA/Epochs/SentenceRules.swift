@@ -1,0 +1,400 @@
+/// What each sentence says about the fix.
+extension EpochAssembler {
+  /// Adds a sentence to `update`; returns whether it also changed the attitude.
+  mutating func apply(_ sentence: Sentence, _ update: inout FixUpdate) -> Bool {
+    switch sentence.content {
+    case .gga(let gga): apply(gga, sentence.talker, &update)
+    case .rmc(let rmc): apply(rmc, &update)
+    case .gsa(let gsa): apply(gsa, sentence.talker, &update)
+    case .gsv(let gsv): apply(gsv, sentence.talker)
+    case .gll(let gll): apply(gll, &update)
+    case .gns(let gns): apply(gns, &update)
+    case .vtg(let vtg): apply(vtg, &update)
+    case .zda(let zda):
+      guard let time = zda.time, let date = zda.date else { break }
+      self.date = date
+      stamp(time, &update)
+    case .gst(let gst):
+      let time = gst.time.flatMap { time in date.map { UTCTime(date: $0, time: time) } }
+      errorStatistics = GNSSErrorStatistics(time: time, statistics: gst)
+    case .gbs(let gbs): apply(gbs, &update)
+    case .bwc(let bwc): if let time = bwc.time { setTime(time, &update) }
+    case .grs(let grs): if let time = grs.time { timeOfDay = time }
+    case .depth(let depth):
+      update.values.depthMetres = depth.depthMetres
+      update.concernsFix = depth.depthMetres != nil
+    case .mtw(let water): update.values.waterTemperatureCelsius = water.temperatureCelsius
+    case .garminErrorEstimate(let estimate): apply(estimate, &update)
+    case .garminAltitude(let altitude):
+      update.values.altitudeMSLMetres = altitude.altitudeMSLMetres
+      update.mode = altitude.mode
+      update.concernsFix = true
+    case .garminVelocity(let garmin):
+      update.values.velocity = garmin.velocity
+      update.concernsFix = true
+    case .garminFix(let garmin): apply(garmin, &update)
+    case .pashr(.position(let position)): apply(position, &update)
+    case .psti(let psti): return apply(psti, &update)
+    case .pubx(let pubx): apply(pubx, &update)
+    case .sirfErrorEstimate(let estimate): apply(estimate, &update)
+    case .heading(let heading):
+      attitude.headingDegrees = heading.trueDegrees ?? attitude.headingDegrees
+      attitude.magneticHeadingDegrees = heading.magneticDegrees ?? attitude.magneticHeadingDegrees
+      return heading.trueDegrees != nil || heading.magneticDegrees != nil
+    case .rot(let rot):
+      attitude.rateOfTurnDegreesPerMinute = rot.degreesPerMinute ?? attitude.rateOfTurnDegreesPerMinute
+      return rot.degreesPerMinute != nil
+    case .xdr(let xdr): return apply(xdr)
+    case .pashr(.attitude(let pashr)):
+      attitude.headingDegrees = pashr.headingDegrees ?? attitude.headingDegrees
+      attitude.rollDegrees = pashr.rollDegrees ?? attitude.rollDegrees
+      attitude.pitchDegrees = pashr.pitchDegrees ?? attitude.pitchDegrees
+      return true
+    case .dtm, .wind, .sti, .txt, .mediaTekAcknowledgement: break
+    }
+    return false
+  }
+
+  /// Sets the time of day, and by it the epoch's time once the date is known.
+  private mutating func setTime(_ time: TimeOfDay, _ update: inout FixUpdate) {
+    timeOfDay = time
+    if let date { update.values.time = UTCTime(date: date, time: time) }
+  }
+
+  /// Sets the time from a sentence that tells epochs apart.
+  private mutating func stamp(_ time: TimeOfDay, _ update: inout FixUpdate) {
+    setTime(time, &update)
+    update.stamp = time
+    update.concernsFix = true
+  }
+
+  /// The receiver has lost its clock.
+  private mutating func forgetTime(_ update: inout FixUpdate) {
+    date = nil
+    timeOfDay = nil
+    update.clearsTime = true
+  }
+
+  private mutating func apply(_ gga: GGA, _ talker: Talker, _ update: inout FixUpdate) {
+    update.concernsFix = true
+    if gga.quality == .invalid, gga.time == nil { forgetTime(&update) }
+    if let quality = gga.quality { update.status = FixStatus(quality) }
+    // Some receivers that lose the sky repeat their last GGA, time included, and a GSA that is not to be believed.
+    // Receivers that send a GGA per system do the same rightly.
+    isClockStuck =
+      if let lastGGA { lastGGA.talker == talker && lastGGA.time == gga.time } else { gga.time == nil }
+    if isClockStuck { update.status = .unknown } else { lastGGA = (talker, gga.time) }
+    if let time = gga.time { stamp(time, &update) }
+
+    update.values.satellitesUsed = gga.satellitesUsed
+    update.mode = .noFix
+    if let position = gga.position {
+      update.values.position = position
+      update.values.geoidSeparationMetres =
+        gga.geoidSeparationMetres ?? EarthModel.geoidSeparationMetres(at: position)
+      update.values.altitudeMSLMetres = gga.altitudeMSLMetres
+      // GSA decides between two and three dimensions, but not every receiver sends it, nor every epoch.
+      if gga.satellitesUsed >= 3 {
+        update.mode = gga.altitudeMSLMetres != nil && gga.satellitesUsed >= 4 ? .threeDimensional : .twoDimensional
+      }
+    }
+    update.values.hdop = DilutionOfPrecision.valid(gga.hdop)
+    if let age = gga.differentialAgeSeconds, let station = gga.differentialStation, age > 0.09 || station > 0 {
+      update.values.differentialAgeSeconds = age
+      update.values.differentialStation = station
+    }
+  }
+
+  private mutating func apply(_ rmc: RMC, _ update: inout FixUpdate) {
+    update.concernsFix = true
+    guard rmc.isValid else {
+      // The time beside an invalid position is not to be trusted either: some chips make it up.
+      update.mode = .noFix
+      if rmc.time == nil || !rmc.hasDateField { forgetTime(&update) }
+      return
+    }
+    if let time = rmc.time, let date = rmc.date {
+      self.date = date
+      stamp(time, &update)
+    }
+    if let position = rmc.position {
+      update.values.position = position
+      update.status = .gnss
+      update.mode = lastFix.mode == .threeDimensional ? .threeDimensional : .twoDimensional
+    } else {
+      update.status = .unknown
+      update.mode = .noFix
+    }
+    update.values.speedMetresPerSecond = rmc.speedMetresPerSecond
+    update.values.trackDegrees = rmc.trackDegrees
+    // Zero stands for "not known" with many receivers.
+    update.values.magneticVariationDegrees = rmc.magneticVariationDegrees.flatMap { abs($0) > 0.09 ? $0 : nil }
+    if let mode = rmc.mode { update.status = FixStatus(mode) }
+    // RMC does not tell two from three dimensions.
+    if used.count > 3 || fix.hasAltitude { update.mode = .threeDimensional }
+  }
+
+  private mutating func apply(_ gll: GLL, _ update: inout FixUpdate) {
+    update.concernsFix = true
+    if let time = gll.time { stamp(time, &update) }
+    guard gll.status == .valid, gll.mode != .invalid, let position = gll.position else {
+      update.mode = .noFix
+      update.status = .unknown
+      return
+    }
+    update.values.position = position
+    update.status = gll.mode.map { FixStatus($0) } ?? .gnss
+    if fix.hasAltitude || used.count > 3 {
+      update.mode = .threeDimensional
+    } else if fix.mode < .twoDimensional || !previousFix.hasAltitude {
+      update.mode = .twoDimensional
+    }
+  }
+
+  private mutating func apply(_ gns: GNS, _ update: inout FixUpdate) {
+    update.concernsFix = true
+    if let time = gns.time { stamp(time, &update) }
+    guard let mode = gns.mode, mode != .invalid else {
+      update.mode = .noFix
+      return
+    }
+    if gns.isUnsafe { return }
+    update.values.satellitesUsed = gns.satellitesUsed
+    if let position = gns.position {
+      update.values.position = position
+      update.mode = .twoDimensional
+      if let altitude = gns.altitudeMSLMetres {
+        update.values.altitudeMSLMetres = altitude
+        if gns.satellitesUsed > 3 { update.mode = .threeDimensional }
+        update.values.geoidSeparationMetres = gns.geoidSeparationMetres
+      }
+    } else {
+      update.mode = .noFix
+    }
+    update.values.hdop = gns.hdop
+    update.status = FixStatus(mode)
+    if let age = gns.differentialAgeSeconds, let station = gns.differentialStation {
+      update.values.differentialAgeSeconds = age
+      update.values.differentialStation = station
+    }
+  }
+
+  private mutating func apply(_ gsa: GSA, _ talker: Talker, _ update: inout FixUpdate) {
+    if isClockStuck { return }
+    let isFirstCombined = used.listTalker != .combined && talker == .combined
+    used.begin(talker)
+    update.concernsFix = true
+    // Where several systems have lists of their own, the one for GPS alone does not speak for the solution.
+    if !(used.hasSeveralLists && talker == .gps) || isFirstCombined { update.mode = gsa.mode }
+    update.values.pdop = DilutionOfPrecision.valid(gsa.pdop)
+    update.values.hdop = DilutionOfPrecision.valid(gsa.hdop)
+    update.values.vdop = DilutionOfPrecision.valid(gsa.vdop)
+    let system = SatelliteSystem(talker: talker) ?? gsa.systemID.flatMap(SatelliteSystem.init(nmeaSystemID:))
+    for index in 0..<gsa.satelliteCount {
+      if let number = SatelliteNumber(Int(gsa.satellites[index]), system: system) { used.insert(number) }
+    }
+  }
+
+  private mutating func apply(_ gsv: GSV, _ talker: Talker) {
+    // Lists of several systems and signals follow each other; the first one after something else starts afresh.
+    if gsv.sentenceIndex == 1, !lastWasGSV {
+      sky.removeAll()
+      skyIsComplete = false
+    }
+    lastWasGSV = true
+    let system = SatelliteSystem(talker: talker) ?? gsv.systemID.flatMap(SatelliteSystem.init(nmeaSystemID:))
+    for index in 0..<gsv.satelliteCount {
+      let entry = gsv.satellites[index]
+      guard let number = SatelliteNumber(entry.number, system: system) else { continue }
+      sky.append(
+        Satellite(
+          number: number, signal: number.system.signal(nmea: gsv.signalID),
+          elevationDegrees: Int8(clamping: entry.elevationDegrees),
+          azimuthDegrees: UInt16(clamping: entry.azimuthDegrees),
+          signalStrength: UInt8(clamping: entry.signalStrength), isUsed: false))
+    }
+    skyIsComplete = gsv.sentenceIndex >= gsv.sentenceCount && sky.count > 0
+  }
+
+  private mutating func apply(_ vtg: VTG, _ update: inout FixUpdate) {
+    guard vtg.trackDegrees != nil, let speed = vtg.speedMetresPerSecond else { return }
+    if vtg.mode == .estimated || vtg.mode == .invalid { return }
+    update.concernsFix = true
+    update.values.trackDegrees = vtg.trackDegrees
+    update.values.magneticTrackDegrees = vtg.magneticTrackDegrees
+    update.values.speedMetresPerSecond = speed
+  }
+
+  private mutating func apply(_ gbs: GBS, _ update: inout FixUpdate) {
+    guard let time = gbs.time, let now = timeOfDay else { return }
+    update.stamp = time
+    guard time.second == now.second else { return }
+    update.concernsFix = true
+    update.values.latitudeErrorMetres = gbs.latitudeErrorMetres
+    update.values.longitudeErrorMetres = gbs.longitudeErrorMetres
+    update.values.verticalErrorMetres = gbs.altitudeErrorMetres
+  }
+
+  private func apply(_ estimate: GarminErrorEstimate, _ update: inout FixUpdate) {
+    guard let horizontal = estimate.horizontalMetres, let vertical = estimate.verticalMetres else { return }
+    // From half of the positions (1.18 sigma of a circle) to the 95 % that the other estimates mean.
+    let scale = 1.96 / 1.18
+    update.concernsFix = true
+    update.values.latitudeErrorMetres = horizontal * 0.5.squareRoot() * scale
+    update.values.longitudeErrorMetres = horizontal * 0.5.squareRoot() * scale
+    update.values.verticalErrorMetres = vertical * scale
+    update.values.sphericalErrorMetres = estimate.sphericalMetres.map { $0 * scale }
+  }
+
+  private mutating func apply(_ garmin: GarminFix, _ update: inout FixUpdate) {
+    update.concernsFix = true
+    update.values.time = garmin.time
+    guard garmin.isValid else { return }
+    update.values.position = garmin.position
+    update.mode = garmin.mode
+    update.values.speedMetresPerSecond = garmin.speedMetresPerSecond
+    update.values.trackDegrees = garmin.trackDegrees
+  }
+
+  private mutating func apply(_ estimate: SiRFErrorEstimate, _ update: inout FixUpdate) {
+    if let time = estimate.time { stamp(time, &update) }
+    guard estimate.isValid else { return }
+    update.concernsFix = true
+    update.values.hdop = estimate.hdop
+    update.values.horizontalErrorMetres = estimate.horizontalMetres
+    update.values.verticalErrorMetres = estimate.verticalMetres
+    update.values.speedErrorMetresPerSecond = estimate.speedMetresPerSecond
+    update.values.trackErrorDegrees = estimate.trackDegrees
+  }
+
+  private mutating func apply(_ pashr: PASHR.Position, _ update: inout FixUpdate) {
+    update.concernsFix = true
+    update.beginsEpoch = true
+    guard let isDifferential = pashr.isDifferential else {
+      update.status = .unknown
+      update.mode = .noFix
+      return
+    }
+    update.mode = .threeDimensional
+    update.status = isDifferential ? .differential : .gnss
+    update.values.satellitesUsed = pashr.satellitesUsed
+    if let time = pashr.time { stamp(time, &update) }
+    if let position = pashr.position {
+      update.values.position = position
+      update.values.altitudeHAEMetres = pashr.altitudeHAEMetres
+    }
+    update.values.trackDegrees = pashr.trackDegrees
+    update.values.speedMetresPerSecond = pashr.speedMetresPerSecond
+    update.values.climbMetresPerSecond = pashr.climbMetresPerSecond
+    update.values.pdop = pashr.pdop
+    update.values.hdop = pashr.hdop
+    update.values.vdop = pashr.vdop
+  }
+
+  private mutating func apply(_ pubx: PUBX, _ update: inout FixUpdate) {
+    switch pubx {
+    case .time(let time, let date):
+      guard let time, let date else { return }
+      self.date = date
+      stamp(time, &update)
+    case .position(let position):
+      update.concernsFix = true
+      if let time = position.time { stamp(time, &update) }
+      update.mode = position.mode
+      guard position.mode >= .twoDimensional else { return }
+      update.status = position.isDifferential ? .differential : .gnss
+      update.values.position = position.position
+      update.values.altitudeHAEMetres = position.altitudeHAEMetres
+      update.values.speedMetresPerSecond = position.speedMetresPerSecond
+      update.values.trackDegrees = position.trackDegrees
+      update.values.climbMetresPerSecond = position.downMetresPerSecond.map { -$0 }
+      update.values.hdop = position.hdop
+      update.values.vdop = position.vdop
+      update.values.horizontalErrorMetres = position.horizontalAccuracyMetres
+      update.values.verticalErrorMetres = position.verticalAccuracyMetres
+      update.values.satellitesUsed = position.satellitesUsed
+    }
+  }
+
+  private mutating func apply(_ psti: PSTI, _ update: inout FixUpdate) -> Bool {
+    switch psti {
+    case .fix(let skytraq):
+      update.concernsFix = true
+      guard skytraq.status == .valid, skytraq.mode != .invalid else {
+        update.status = .unknown
+        update.mode = .noFix
+        return false
+      }
+      stamp(skytraq.stamp, &update)
+      if let position = skytraq.position {
+        update.values.position = position
+        update.values.altitudeMSLMetres = skytraq.altitudeMSLMetres
+        update.mode = skytraq.altitudeMSLMetres == nil ? .twoDimensional : .threeDimensional
+      }
+      update.values.velocity = skytraq.velocity
+      update.values.differentialAgeSeconds = skytraq.differentialAgeSeconds
+      update.status = FixStatus(skytraq.mode)
+      return false
+    case .baseline(let when), .statistics(let when):
+      stamp(when, &update)
+      return false
+    case .attitude(let skytraq):
+      stamp(skytraq.stamp, &update)
+      guard let mode = skytraq.mode, mode != .invalid else { return false }
+      attitude.time = update.values.time ?? fix.time
+      attitude.headingDegrees = skytraq.headingDegrees
+      attitude.pitchDegrees = skytraq.pitchDegrees
+      attitude.rollDegrees = skytraq.rollDegrees
+      return true
+    }
+  }
+
+  private mutating func stamp(_ when: PSTI.Stamp, _ update: inout FixUpdate) {
+    guard let time = when.time, let date = when.date else { return }
+    self.date = date
+    stamp(time, &update)
+  }
+
+  private mutating func apply(_ xdr: XDR) -> Bool {
+    attitude.pitchDegrees = xdr.pitchDegrees ?? attitude.pitchDegrees
+    attitude.rollDegrees = xdr.rollDegrees ?? attitude.rollDegrees
+    attitude.magneticX = xdr.magneticX ?? attitude.magneticX
+    attitude.magneticY = xdr.magneticY ?? attitude.magneticY
+    attitude.magneticZ = xdr.magneticZ ?? attitude.magneticZ
+    return xdr.pitchDegrees != nil || xdr.rollDegrees != nil || xdr.magneticX != nil
+  }
+}
+
+enum DilutionOfPrecision {
+  /// Receivers send 0 or 99 and more for a value that they do not know.
+  static func valid(_ value: Double?) -> Double? {
+    value.flatMap { (0.01...89.99).contains($0) ? $0 : nil }
+  }
+}
+
+extension SatelliteSystem {
+  /// From NMEA 4.11's signal ID to u-blox's, which gpsd prints as `sigid`.
+  func signal(nmea: Int) -> UInt8 {
+    switch (self, nmea) {
+    case (_, 0): 0
+    case (.gps, 5): 4
+    case (.gps, 6): 3
+    case (.gps, 7): 6
+    case (.gps, 8): 7
+    case (.gps, _): 0
+    case (.glonass, 3): 2
+    case (.galileo, 1): 3
+    case (.galileo, 2): 5
+    case (.galileo, 7): 0
+    case (.galileo, 6): 1
+    case (.beidou, 5): 7
+    case (.beidou, 11): 2
+    case (.beidou, 3): 5
+    case (.qzss, 5): 4
+    case (.qzss, 6): 5
+    case (.qzss, 7): 8
+    case (.qzss, 8): 9
+    default: 0
+    }
+  }
+}

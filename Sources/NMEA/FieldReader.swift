@@ -1,0 +1,282 @@
+/// Reads the comma-separated fields of one sentence from left to right, in place and without allocating.
+///
+/// A field that is empty, missing or malformed reads as `nil`: receivers leave fields empty whenever they do
+/// not know a value, so absence is data, not an error.
+///
+/// The reader points into a buffer that somebody else owns; it lives no longer than the call that parses the
+/// sentence, and `position` never passes `end`.
+struct FieldReader {
+  private var position: UnsafePointer<UInt8>
+  private let end: UnsafePointer<UInt8>
+  private var isExhausted: Bool
+
+  /// The number of fields not yet read. Counted once by the framer, so asking is free.
+  private(set) var remaining: Int
+
+  /// - Parameters:
+  ///   - body: the bytes after the address field's comma, without the checksum
+  ///   - count: how many fields the body holds
+  init(_ body: UnsafeBufferPointer<UInt8>, count: Int) {
+    // An empty buffer may have no base address; then there is nothing to point at and nothing is read.
+    if let base = body.baseAddress, count > 0 {
+      position = base
+      end = base + body.count
+      isExhausted = false
+      remaining = count
+    } else {
+      position = UnsafePointer(bitPattern: 1).unsafelyUnwrapped
+      end = position
+      isExhausted = true
+      remaining = 0
+    }
+  }
+
+  /// Steps over `count` fields.
+  @inline(__always)
+  mutating func skip(_ count: Int = 1) {
+    for _ in 0..<count { leaveField() }
+  }
+
+  @inline(__always)
+  private mutating func leaveField() {
+    while position < end, position.pointee != Byte.comma { position += 1 }
+    closeField()
+  }
+
+  /// Called with `position` on the comma or at the end.
+  @inline(__always)
+  private mutating func closeField() {
+    if remaining > 0 { remaining -= 1 }
+    if position < end { position += 1 } else { isExhausted = true }
+  }
+
+  /// The field's first character.
+  @inline(__always)
+  mutating func character() -> UInt8? {
+    let first: UInt8? = position < end && position.pointee != Byte.comma ? position.pointee : nil
+    leaveField()
+    return first
+  }
+
+  /// The field's bytes, valid as long as the sentence's buffer.
+  @inline(__always)
+  mutating func bytes() -> UnsafeBufferPointer<UInt8> {
+    let start = position
+    while position < end, position.pointee != Byte.comma { position += 1 }
+    let field = UnsafeBufferPointer(start: start, count: position - start)
+    closeField()
+    return field
+  }
+
+  /// A whole number; reading stops at the first character that is not a digit, as receivers pad with units.
+  @inline(__always)
+  mutating func integer() -> Int? {
+    var isNegative = false
+    if position < end {
+      if position.pointee == Byte.minus {
+        isNegative = true
+        position += 1
+      } else if position.pointee == Byte.plus {
+        position += 1
+      }
+    }
+    var value = 0
+    var digits = 0
+    while position < end {
+      let digit = position.pointee &- Byte.zero
+      if digit > 9 { break }
+      if digits < 18 { value = value &* 10 &+ Int(digit) }
+      digits += 1
+      position += 1
+    }
+    leaveField()
+    return digits == 0 ? nil : (isNegative ? -value : value)
+  }
+
+  /// A decimal number, exact to the last digit that a `Double` holds.
+  @inline(__always)
+  mutating func number() -> Double? {
+    guard let decimal = decimal() else { return nil }
+    return decimal.value
+  }
+
+  @inline(__always)
+  mutating func decimal() -> Decimal? {
+    var isNegative = false
+    if position < end {
+      if position.pointee == Byte.minus {
+        isNegative = true
+        position += 1
+      } else if position.pointee == Byte.plus {
+        position += 1
+      }
+    }
+    var mantissa: UInt64 = 0
+    var digits = 0
+    var decimals = 0
+    var sawPoint = false
+    while position < end {
+      let byte = position.pointee
+      let digit = byte &- Byte.zero
+      if digit <= 9 {
+        // Eighteen digits are below a nanometre on the globe and still fit; more are noise.
+        if digits < 18 {
+          mantissa = mantissa &* 10 &+ UInt64(digit)
+          if sawPoint { decimals += 1 }
+        } else if !sawPoint {
+          leaveField()
+          return nil
+        }
+        digits += 1
+      } else if byte == Byte.point, !sawPoint {
+        sawPoint = true
+      } else {
+        break
+      }
+      position += 1
+    }
+    leaveField()
+    guard digits > 0 else { return nil }
+    return Decimal(mantissa: mantissa, decimals: decimals, isNegative: isNegative, hasPoint: sawPoint)
+  }
+
+  /// Two fields: degrees and minutes as `dddmm.mmmm`, and the hemisphere. Degrees, positive north and east.
+  @inline(__always)
+  mutating func angle(negative: UInt8) -> Double? {
+    let decimal = decimal()
+    let hemisphere = character()
+    guard let decimal, let hemisphere, decimal.hasPoint, !decimal.isNegative else { return nil }
+    let scale = Decimal.powersOfTen[decimal.decimals]
+    let whole = decimal.mantissa / scale
+    let fraction = decimal.mantissa % scale
+    let degrees = whole / 100
+    let minutes = Double(whole % 100) + Double(fraction) / Double(scale)
+    let value = Double(degrees) + minutes / 60
+    return hemisphere == negative ? -value : value
+  }
+
+  /// Four fields: latitude, N or S, longitude, E or W. Both or neither.
+  @inline(__always)
+  mutating func coordinate() -> Coordinate? {
+    let latitude = angle(negative: Byte.S)
+    let longitude = angle(negative: Byte.W)
+    guard let latitude, let longitude, abs(latitude) <= 90, abs(longitude) <= 180 else { return nil }
+    return Coordinate(latitudeDegrees: latitude, longitudeDegrees: longitude)
+  }
+
+  /// `hhmmss` with an optional fraction.
+  @inline(__always)
+  mutating func timeOfDay() -> TimeOfDay? {
+    let start = position
+    guard let decimal = decimal() else { return nil }
+    // Six digits before the point are the format; fewer mean that the field holds something else.
+    var whole = 0
+    var cursor = start
+    while cursor < end, cursor.pointee &- Byte.zero <= 9 {
+      whole += 1
+      cursor += 1
+    }
+    guard whole == 6, !decimal.isNegative else { return nil }
+    return TimeOfDay(hhmmss: decimal)
+  }
+
+  /// `ddmmyy`. Two-digit years are read as 1969 to 2068.
+  @inline(__always)
+  mutating func date() -> CalendarDate? {
+    let field = bytes()
+    guard field.count == 6 else { return nil }
+    var digits = 0
+    for byte in field {
+      let digit = byte &- Byte.zero
+      guard digit <= 9 else { return nil }
+      digits = digits * 10 + Int(digit)
+    }
+    let shortYear = digits % 100
+    return CalendarDate(
+      year: shortYear < 69 ? 2000 + shortYear : 1900 + shortYear, month: digits / 100 % 100, day: digits / 10000)
+  }
+
+  /// One hexadecimal digit, as NMEA 4.11 writes signal IDs.
+  @inline(__always)
+  mutating func hexadecimalDigit() -> Int? {
+    character().flatMap { Byte.hexadecimalValue($0) }.map(Int.init)
+  }
+
+  /// Two fields: a magnitude and the letter that gives its sign.
+  mutating func signed(positive: UInt8, negative: UInt8) -> Double? {
+    let magnitude = number()
+    switch character() {
+    case positive: return magnitude
+    case negative: return magnitude.map { -$0 }
+    default: return nil
+    }
+  }
+
+  /// Two fields: a number and its unit, which must be M.
+  mutating func metres() -> Double? {
+    let value = number()
+    return character() == Byte.M ? value : nil
+  }
+
+  /// A decimal number as its digits, before rounding.
+  struct Decimal {
+    var mantissa: UInt64
+    var decimals: Int
+    var isNegative: Bool
+    var hasPoint: Bool
+
+    @inline(__always)
+    var value: Double {
+      // Both operands are exact below 2^53, so this division rounds once, correctly.
+      let magnitude = Double(mantissa) / Decimal.doublePower(decimals)
+      return isNegative ? -magnitude : magnitude
+    }
+
+    @inline(__always)
+    static func doublePower(_ exponent: Int) -> Double { Double(powersOfTen[exponent]) }
+
+    static let powersOfTen: InlineArray<19, UInt64> = [
+      1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000,
+      100_000_000_000, 1_000_000_000_000, 10_000_000_000_000, 100_000_000_000_000, 1_000_000_000_000_000,
+      10_000_000_000_000_000, 100_000_000_000_000_000, 1_000_000_000_000_000_000,
+    ]
+  }
+}
+
+/// The ASCII characters that sentences are made of.
+enum Byte {
+  static let lineFeed = UInt8(ascii: "\n")
+  static let carriageReturn = UInt8(ascii: "\r")
+  static let dollar = UInt8(ascii: "$")
+  static let exclamation = UInt8(ascii: "!")
+  static let star = UInt8(ascii: "*")
+  static let plus = UInt8(ascii: "+")
+  static let comma = UInt8(ascii: ",")
+  static let minus = UInt8(ascii: "-")
+  static let point = UInt8(ascii: ".")
+  static let zero = UInt8(ascii: "0")
+  static let A = UInt8(ascii: "A")
+  static let C = UInt8(ascii: "C")
+  static let D = UInt8(ascii: "D")
+  static let E = UInt8(ascii: "E")
+  static let F = UInt8(ascii: "F")
+  static let M = UInt8(ascii: "M")
+  static let N = UInt8(ascii: "N")
+  static let P = UInt8(ascii: "P")
+  static let R = UInt8(ascii: "R")
+  static let S = UInt8(ascii: "S")
+  static let T = UInt8(ascii: "T")
+  static let U = UInt8(ascii: "U")
+  static let V = UInt8(ascii: "V")
+  static let W = UInt8(ascii: "W")
+
+  @inline(__always)
+  static func hexadecimalValue(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    default: nil
+    }
+  }
+}

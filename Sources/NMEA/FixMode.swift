@@ -1,0 +1,55 @@
+/// How many dimensions of a position are known. Raw values are those of GSA and of gpsd.
+public enum FixMode: UInt8, Equatable, Comparable, Sendable {
+  /// Nothing has been heard about a fix yet.
+  case unknown = 0
+  case noFix = 1
+  case twoDimensional = 2
+  case threeDimensional = 3
+
+  init?(gsa value: UInt8) {
+    guard (1...3).contains(value) else { return nil }
+    self.init(rawValue: value)
+  }
+
+  public static func < (lhs: FixMode, rhs: FixMode) -> Bool { lhs.rawValue < rhs.rawValue }
+}
+
+/// What a fix rests on. Raw values are those of gpsd's `status`.
+public enum FixStatus: UInt8, Equatable, Sendable {
+  case unknown = 0
+  case gnss = 1
+  case differential = 2
+  case rtkFixed = 3
+  case rtkFloat = 4
+  case deadReckoning = 5
+  case surveyed = 7
+  case simulated = 8
+  case precise = 9
+
+  init(_ quality: GGA.Quality) {
+    switch quality {
+    case .invalid: self = .unknown
+    case .autonomous: self = .gnss
+    case .differential: self = .differential
+    case .precise: self = .precise
+    case .rtkFixed: self = .rtkFixed
+    case .rtkFloat: self = .rtkFloat
+    case .estimated: self = .deadReckoning
+    case .manual: self = .surveyed
+    case .simulator: self = .simulated
+    }
+  }
+
+  init(_ mode: ModeIndicator?) {
+    switch mode {
+    case nil, .invalid: self = .unknown
+    case .autonomous, .other: self = .gnss
+    case .differential, .precise: self = .differential
+    case .estimated: self = .deadReckoning
+    case .rtkFloat: self = .rtkFloat
+    case .rtkFixed: self = .rtkFixed
+    case .manual: self = .surveyed
+    case .simulator: self = .simulated
+    }
+  }
+}

@@ -1,0 +1,146 @@
+/// One sentence, typed.
+public struct Sentence: Equatable, Sendable {
+  public var talker: Talker
+  public var content: Content
+
+  public enum Content: Equatable, Sendable {
+    case bwc(BWC)
+    case depth(Depth)
+    case dtm(DTM)
+    case gbs(GBS)
+    case gga(GGA)
+    case gll(GLL)
+    case gns(GNS)
+    case grs(GRS)
+    case gsa(GSA)
+    case gst(GST)
+    case gsv(GSV)
+    case heading(Heading)
+    case mtw(MTW)
+    case rmc(RMC)
+    case rot(ROT)
+    case sti(STI)
+    case txt(TXT)
+    case vtg(VTG)
+    case wind(Wind)
+    case xdr(XDR)
+    case zda(ZDA)
+    case garminAltitude(GarminAltitude)
+    case garminErrorEstimate(GarminErrorEstimate)
+    case garminFix(GarminFix)
+    case garminVelocity(GarminVelocity)
+    case mediaTekAcknowledgement(MediaTekAcknowledgement)
+    case pashr(PASHR)
+    case psti(PSTI)
+    case pubx(PUBX)
+    case sirfErrorEstimate(SiRFErrorEstimate)
+  }
+
+  /// Parses a framed sentence in place, without allocating.
+  ///
+  /// - Returns: `nil` for a type that is not in `Content`, and for one with fewer fields than it needs.
+  @inline(__always)
+  public init?(_ raw: RawSentence) {
+    let address = raw.address
+    var fields = FieldReader(raw.body(addressLength: address.count), count: raw.fieldCount)
+    let isProprietary = address[0] == Byte.P && address[1] != UInt8(ascii: "Q")
+    guard !isProprietary, address.count == 5, raw.bytes[0] == Byte.dollar else {
+      guard raw.bytes[0] == Byte.dollar, let content = Content(proprietary: address, &fields) else { return nil }
+      talker = Talker(address[0], address[1])
+      self.content = content
+      return
+    }
+    talker = Talker(address[0], address[1])
+    guard let content = Content(Formatter(address[2], address[3], address[4]), &fields) else { return nil }
+    self.content = content
+  }
+}
+
+/// The three letters that name a standard sentence, as one number to switch over.
+struct Formatter: Equatable {
+  let code: UInt32
+
+  @inline(__always)
+  init(_ first: UInt8, _ second: UInt8, _ third: UInt8) {
+    code = UInt32(first) << 16 | UInt32(second) << 8 | UInt32(third)
+  }
+
+  /// - Precondition: three ASCII letters.
+  @inline(__always)
+  init(_ name: StaticString) {
+    let letters = name.utf8Start
+    self.init(letters[0], letters[1], letters[2])
+  }
+
+  @inline(__always)
+  static func ~= (pattern: StaticString, value: Formatter) -> Bool { Formatter(pattern) == value }
+}
+
+extension Sentence.Content {
+  @inline(__always)
+  init?(_ formatter: Formatter, _ fields: inout FieldReader) {
+    // The order is that of frequency: the compiler tests one after the other.
+    switch formatter {
+    case "GSV": if let value = GSV(&fields) { self = .gsv(value) } else { return nil }
+    case "GSA": if let value = GSA(&fields) { self = .gsa(value) } else { return nil }
+    case "RMC": if let value = RMC(&fields) { self = .rmc(value) } else { return nil }
+    case "GGA": if let value = GGA(&fields) { self = .gga(value) } else { return nil }
+    case "VTG": if let value = VTG(&fields) { self = .vtg(value) } else { return nil }
+    case "GLL": if let value = GLL(&fields) { self = .gll(value) } else { return nil }
+    default:
+      guard let content = Sentence.Content(rare: formatter, &fields) else { return nil }
+      self = content
+    }
+  }
+
+  private init?(rare formatter: Formatter, _ fields: inout FieldReader) {
+    switch formatter {
+    case "BWC": if let value = BWC(&fields) { self = .bwc(value) } else { return nil }
+    case "DBT": if let value = Depth(belowTransducer: &fields) { self = .depth(value) } else { return nil }
+    case "DPT": if let value = Depth(withOffset: &fields) { self = .depth(value) } else { return nil }
+    case "DTM": if let value = DTM(&fields) { self = .dtm(value) } else { return nil }
+    case "GBS": if let value = GBS(&fields) { self = .gbs(value) } else { return nil }
+    case "GNS": if let value = GNS(&fields) { self = .gns(value) } else { return nil }
+    case "GRS": if let value = GRS(&fields) { self = .grs(value) } else { return nil }
+    case "GST": if let value = GST(&fields) { self = .gst(value) } else { return nil }
+    case "HDG": if let value = Heading(hdg: &fields) { self = .heading(value) } else { return nil }
+    case "HDM": if let value = Heading(hdm: &fields) { self = .heading(value) } else { return nil }
+    case "HDT": if let value = Heading(hdt: &fields) { self = .heading(value) } else { return nil }
+    case "MTW": if let value = MTW(&fields) { self = .mtw(value) } else { return nil }
+    case "MWD": if let value = Wind(mwd: &fields) { self = .wind(value) } else { return nil }
+    case "MWV": if let value = Wind(mwv: &fields) { self = .wind(value) } else { return nil }
+    case "ROT": if let value = ROT(&fields) { self = .rot(value) } else { return nil }
+    case "THS": if let value = Heading(ths: &fields) { self = .heading(value) } else { return nil }
+    case "TXT": if let value = TXT(&fields) { self = .txt(value) } else { return nil }
+    case "XDR": if let value = XDR(&fields) { self = .xdr(value) } else { return nil }
+    case "ZDA": if let value = ZDA(&fields) { self = .zda(value) } else { return nil }
+    default: return nil
+    }
+  }
+
+  init?(proprietary address: UnsafeBufferPointer<UInt8>, _ fields: inout FieldReader) {
+    if address.elementsEqual("PUBX".utf8), let value = PUBX(&fields) {
+      self = .pubx(value)
+    } else if address.elementsEqual("PGRME".utf8), let value = GarminErrorEstimate(&fields) {
+      self = .garminErrorEstimate(value)
+    } else if address.elementsEqual("PGRMZ".utf8), let value = GarminAltitude(&fields) {
+      self = .garminAltitude(value)
+    } else if address.elementsEqual("PGRMF".utf8), let value = GarminFix(&fields) {
+      self = .garminFix(value)
+    } else if address.elementsEqual("PGRMV".utf8), let value = GarminVelocity(&fields) {
+      self = .garminVelocity(value)
+    } else if address.elementsEqual("PMTK001".utf8), let value = MediaTekAcknowledgement(&fields) {
+      self = .mediaTekAcknowledgement(value)
+    } else if address.elementsEqual("PASHR".utf8), let value = PASHR(&fields) {
+      self = .pashr(value)
+    } else if address.elementsEqual("PSTI".utf8), let value = PSTI(&fields) {
+      self = .psti(value)
+    } else if address.elementsEqual("PSRFEPE".utf8), let value = SiRFErrorEstimate(&fields) {
+      self = .sirfErrorEstimate(value)
+    } else if address.elementsEqual("STI".utf8), let value = STI(&fields) {
+      self = .sti(value)
+    } else {
+      return nil
+    }
+  }
+}

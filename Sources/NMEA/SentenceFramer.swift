@@ -1,0 +1,234 @@
+/// Finds sentences in a stream of bytes: survives binary noise, reads split or merged anywhere, missing line ends,
+/// and lines of up to `maximumLength` bytes.
+///
+/// A sentence is complete at its checksum's second digit, without waiting for the line end: at 9600 baud that is
+/// two milliseconds sooner. Whole sentences are handed on in place; only one that a read cut in two is copied.
+public struct SentenceFramer: ~Copyable {
+  /// What the framer has seen so far.
+  public struct Counters: Equatable, Sendable {
+    /// Sentences handed on.
+    public var sentences = 0
+    /// Sentences whose checksum does not match.
+    public var badChecksum = 0
+    /// Sentences cut short: by the next one's start, by a control character, or before their checksum.
+    public var truncated = 0
+    /// Sentences longer than `maximumLength`.
+    public var overlong = 0
+  }
+
+  public static let maximumLength = 4096
+
+  public private(set) var counters = Counters()
+
+  private enum State {
+    case searching
+    case body
+    case checksum
+    case checksumSecond(UInt8)
+  }
+
+  private var state = State.searching
+  private var checksum: UInt8 = 0
+  private var commas = 0
+  private var hasHighBit = false
+  /// Length of the sentence so far, from its dollar sign.
+  private var length = 0
+  /// The start of a sentence whose rest has not been read yet.
+  private var carried: [UInt8] = []
+  /// A receiver that sends checksums sends them always: from then on a sentence without one is a torn one.
+  private var expectsChecksums = false
+
+  public init() { carried.reserveCapacity(SentenceFramer.maximumLength) }
+
+  /// Takes the next bytes of the stream.
+  ///
+  /// - Parameter receive: called for each sentence, in order, before this method returns. The sentence points into
+  ///   `bytes` or into the framer and must not be kept.
+  @inline(__always)
+  public mutating func push(_ bytes: UnsafeBufferPointer<UInt8>, receive: (RawSentence) -> Void) {
+    guard let base = bytes.baseAddress else { return }
+    let count = bytes.count
+    var index = 0
+    // Where the current sentence starts in `bytes`; it starts in `carried` while that is not empty.
+    var start = 0
+    while index < count {
+      switch state {
+      case .searching:
+        guard let found = SentenceFramer.sentenceStart(base + index, count - index) else { return }
+        index += found
+        start = index
+        index += 1
+        begin()
+
+      case .body:
+        var sum = checksum
+        var separators = commas
+        var high: UInt8 = 0
+        let from = index
+        var byte: UInt8 = 0
+        scan: while index < count {
+          byte = base[index]
+          switch byte {
+          case Byte.comma:
+            separators &+= 1
+            sum ^= byte
+          case Byte.star, Byte.dollar, Byte.exclamation, 0..<0x20: break scan
+          default:
+            sum ^= byte
+            high |= byte
+          }
+          index += 1
+        }
+        length += index - from
+        checksum = sum
+        commas = separators
+        if high >= 0x80 { hasHighBit = true }
+        guard length <= SentenceFramer.maximumLength else {
+          counters.overlong += 1
+          abandon()
+          continue
+        }
+        guard index < count else { break }
+        switch byte {
+        case Byte.star:
+          index += 1
+          length += 1
+          state = .checksum
+        case Byte.lineFeed, Byte.carriageReturn:
+          deliver(base, start, index, hasChecksum: false, receive)
+          index += 1
+        default:
+          // A new sentence begins, or noise: the byte itself is looked at again.
+          counters.truncated += 1
+          abandon()
+          if byte != Byte.dollar && byte != Byte.exclamation { index += 1 }
+        }
+
+      case .checksum:
+        if let digit = Byte.hexadecimalValue(base[index]) {
+          state = .checksumSecond(digit)
+          index += 1
+          length += 1
+        } else {
+          // A star inside a text.
+          checksum ^= Byte.star
+          state = .body
+        }
+
+      case .checksumSecond(let first):
+        if let second = Byte.hexadecimalValue(base[index]) {
+          index += 1
+          length += 1
+          if first << 4 | second == checksum {
+            expectsChecksums = true
+            deliver(base, start, index, hasChecksum: true, receive)
+          } else {
+            counters.badChecksum += 1
+            abandon()
+          }
+        } else {
+          counters.badChecksum += 1
+          abandon()
+        }
+      }
+    }
+    // The rest of a sentence that has begun waits for the next read.
+    if case .searching = state { return }
+    let from = carried.isEmpty ? start : 0
+    carried.append(contentsOf: UnsafeBufferPointer(start: base + from, count: count - from))
+  }
+
+  /// Forgets a sentence that has begun, because the line was closed or its speed changed.
+  public mutating func reset() { abandon() }
+
+  private mutating func begin() {
+    state = .body
+    checksum = 0
+    commas = 0
+    hasHighBit = false
+    length = 1
+  }
+
+  private mutating func abandon() {
+    state = .searching
+    carried.removeAll(keepingCapacity: true)
+  }
+
+  @inline(__always)
+  private mutating func deliver(
+    _ base: UnsafePointer<UInt8>, _ start: Int, _ end: Int, hasChecksum: Bool, _ receive: (RawSentence) -> Void
+  ) {
+    defer { abandon() }
+    let fields = commas
+    if carried.isEmpty {
+      let sentence = RawSentence(
+        bytes: UnsafeBufferPointer(start: base + start, count: end - start), fieldCount: fields, hasChecksum: hasChecksum)
+      if accept(sentence) { receive(sentence) }
+    } else {
+      carried.append(contentsOf: UnsafeBufferPointer(start: base, count: end))
+      // The closure cannot reach the framer while it is being mutated here, so the storage stays where it is.
+      carried.withUnsafeBufferPointer { whole in
+        let sentence = RawSentence(bytes: whole, fieldCount: fields, hasChecksum: hasChecksum)
+        if accept(sentence) { receive(sentence) }
+      }
+    }
+  }
+
+  @inline(__always)
+  private mutating func accept(_ sentence: RawSentence) -> Bool {
+    let isWhole = sentence.hasChecksum || (!hasHighBit && (!expectsChecksums || sentence.isDiagnostic))
+    guard isWhole, sentence.address.count >= 3 else {
+      counters.truncated += 1
+      return false
+    }
+    counters.sentences += 1
+    return true
+  }
+
+  @inline(__always)
+  private static func sentenceStart(_ base: UnsafePointer<UInt8>, _ count: Int) -> Int? {
+    var index = 0
+    while index < count {
+      let byte = base[index]
+      if byte == Byte.dollar || byte == Byte.exclamation { return index }
+      index += 1
+    }
+    return nil
+  }
+}
+
+/// One framed sentence: its bytes as they came, from `$` or `!` to the checksum, without the line end.
+///
+/// Points into somebody else's buffer and is valid only inside the call that hands it over.
+public struct RawSentence {
+  public let bytes: UnsafeBufferPointer<UInt8>
+  /// Fields after the address.
+  public let fieldCount: Int
+  public let hasChecksum: Bool
+
+  @inline(__always)
+  init(bytes: UnsafeBufferPointer<UInt8>, fieldCount: Int, hasChecksum: Bool) {
+    self.bytes = bytes
+    self.fieldCount = fieldCount
+    self.hasChecksum = hasChecksum
+  }
+
+  /// `GPGGA`, `PUBX`, …
+  @inline(__always)
+  public var address: UnsafeBufferPointer<UInt8> {
+    var end = 1
+    while end < bytes.count, bytes[end] != Byte.comma, bytes[end] != Byte.star { end += 1 }
+    return UnsafeBufferPointer(rebasing: bytes[1..<end])
+  }
+
+  /// What follows the address and its comma, without the checksum.
+  @inline(__always)
+  func body(addressLength: Int) -> UnsafeBufferPointer<UInt8> {
+    let start = min(1 + addressLength + 1, bytes.count)
+    let end = max(start, hasChecksum ? bytes.count - 3 : bytes.count)
+    return UnsafeBufferPointer(rebasing: bytes[start..<end])
+  }
+
+  /// Skytraq's STI, the one sentence that never has a checksum.
+  var isDiagnostic: Bool { address.elementsEqual("STI".utf8) }
+}

@@ -1,0 +1,32 @@
+/// The datum that positions refer to.
+public struct DTM: Equatable, Sendable {
+  public var datum: Datum?
+  public var latitudeOffsetMinutes: Double?
+  public var longitudeOffsetMinutes: Double?
+
+  public enum Datum: Equatable, Sendable {
+    case wgs84
+    case wgs72
+    case soviet85
+    case pz90
+    case userDefined
+    /// An IHO code; positions may be off by hundreds of metres.
+    case local
+  }
+
+  init?(_ fields: inout FieldReader) {
+    guard fields.remaining >= 1 else { return nil }
+    let code = fields.bytes()
+    datum =
+      if code.isEmpty { nil } else if code.elementsEqual("W84".utf8) { .wgs84 } else if code.elementsEqual("W72".utf8) {
+        .wgs72
+      } else if code.elementsEqual("S85".utf8) { .soviet85 } else if code.elementsEqual("P90".utf8) {
+        .pz90
+      } else if code.elementsEqual("999".utf8) { .userDefined } else { .local }
+    fields.skip()
+    let latitude = fields.number()
+    latitudeOffsetMinutes = fields.character() == Byte.S ? latitude.map { -$0 } : latitude
+    let longitude = fields.number()
+    longitudeOffsetMinutes = fields.character() == Byte.W ? longitude.map { -$0 } : longitude
+  }
+}

@@ -1,0 +1,48 @@
+/// Dilution of precision and the satellites used in the fix.
+public struct GSA: Equatable, Sendable {
+  /// Fix mode; `nil` where the receiver sends something else, as some do while dead reckoning.
+  public var mode: FixMode?
+  /// The numbers as printed, in the order printed; see `SatelliteNumber` for what they mean.
+  public var satellites: InlineArray<24, UInt16>
+  public var satelliteCount: Int
+  public var pdop: Double?
+  public var hdop: Double?
+  public var vdop: Double?
+  /// The system that these satellites belong to (NMEA 4.10 and later).
+  public var systemID: Int?
+
+  @inline(__always)
+  init?(_ fields: inout FieldReader) {
+    guard fields.remaining >= 17 else { return nil }
+    // Twelve numbers in the standard, but some receivers send up to 24: three DOPs and the optional system ID
+    // stand behind however many there are.
+    let slots = fields.remaining <= 18 ? 12 : min(fields.remaining - 5, 24)
+    fields.skip()
+    mode = fields.integer().flatMap { UInt8(exactly: $0) }.flatMap(FixMode.init(gsa:))
+    satellites = InlineArray(repeating: 0)
+    satelliteCount = 0
+    for _ in 0..<slots {
+      if let number = fields.integer(), (1...600).contains(number) {
+        satellites[satelliteCount] = UInt16(number)
+        satelliteCount += 1
+      }
+    }
+    pdop = fields.number()
+    hdop = fields.number()
+    vdop = fields.number()
+    // SiRF's TriG puts a decimal number here, which is no system ID.
+    if fields.remaining > 0, let system = fields.decimal(), !system.hasPoint, system.mantissa < 100 {
+      systemID = Int(system.mantissa)
+    } else {
+      systemID = nil
+    }
+  }
+
+  public static func == (lhs: GSA, rhs: GSA) -> Bool {
+    guard
+      lhs.mode == rhs.mode, lhs.satelliteCount == rhs.satelliteCount, lhs.pdop == rhs.pdop, lhs.hdop == rhs.hdop,
+      lhs.vdop == rhs.vdop, lhs.systemID == rhs.systemID
+    else { return false }
+    return (0..<lhs.satelliteCount).allSatisfy { lhs.satellites[$0] == rhs.satellites[$0] }
+  }
+}

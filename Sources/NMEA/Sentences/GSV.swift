@@ -1,0 +1,62 @@
+/// Satellites in view, up to four to a sentence.
+public struct GSV: Equatable, Sendable {
+  /// How many sentences the list takes, and which of them this is, counted from 1.
+  public var sentenceCount: Int
+  public var sentenceIndex: Int
+  public var satellitesInView: Int
+  public var satellites: InlineArray<4, Entry>
+  public var satelliteCount: Int
+  /// NMEA 4.10's signal ID, whose meaning depends on the system; 0 where it is not sent.
+  public var signalID: Int
+  /// Quectel appends the system to sentences of its own talker PQ (4 BeiDou, 5 QZSS).
+  public var systemID: Int?
+
+  public struct Entry: Equatable, Sendable {
+    /// As printed.
+    public var number: Int
+    /// -90 to 90.
+    public var elevationDegrees: Int
+    /// 0 to 359 from true north.
+    public var azimuthDegrees: Int
+    /// Carrier to noise density, dB-Hz; 0 while not tracked.
+    public var signalStrength: Int
+  }
+
+  @inline(__always)
+  init?(_ fields: inout FieldReader) {
+    let count = fields.remaining
+    guard count >= 3 else { return nil }
+    // Groups of four after the three counts; a remainder of one is the signal ID, of two signal and system.
+    let remainder = (count - 3) % 4
+    guard remainder <= 2 else { return nil }
+    sentenceCount = fields.integer() ?? 0
+    sentenceIndex = fields.integer() ?? 0
+    satellitesInView = fields.integer() ?? 0
+    guard sentenceIndex >= 1 else { return nil }
+    satellites = InlineArray(
+      repeating: Entry(number: 0, elevationDegrees: 0, azimuthDegrees: 0, signalStrength: 0))
+    satelliteCount = 0
+    for _ in 0..<min((count - 3) / 4, 4) {
+      let number = fields.integer() ?? 0
+      let entry = Entry(
+        number: number, elevationDegrees: fields.integer() ?? 0, azimuthDegrees: fields.integer() ?? 0,
+        signalStrength: fields.integer() ?? 0)
+      // Some receivers fill the last sentence of a list up with empty groups.
+      if number > 0 {
+        satellites[satelliteCount] = entry
+        satelliteCount += 1
+      }
+    }
+    signalID = remainder >= 1 ? fields.hexadecimalDigit() ?? 0 : 0
+    systemID = remainder == 2 ? fields.integer() : nil
+  }
+
+  public static func == (lhs: GSV, rhs: GSV) -> Bool {
+    guard
+      lhs.sentenceCount == rhs.sentenceCount, lhs.sentenceIndex == rhs.sentenceIndex,
+      lhs.satellitesInView == rhs.satellitesInView, lhs.satelliteCount == rhs.satelliteCount,
+      lhs.signalID == rhs.signalID, lhs.systemID == rhs.systemID
+    else { return false }
+    return (0..<lhs.satelliteCount).allSatisfy { lhs.satellites[$0] == rhs.satellites[$0] }
+  }
+}

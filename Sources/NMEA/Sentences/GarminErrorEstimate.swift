@@ -1,0 +1,14 @@
+/// PGRME: estimated position errors. Garmin does not say what they mean; by general belief they hold half of the
+/// positions (circular error probable).
+public struct GarminErrorEstimate: Equatable, Sendable {
+  public var horizontalMetres: Double?
+  public var verticalMetres: Double?
+  public var sphericalMetres: Double?
+
+  init?(_ fields: inout FieldReader) {
+    guard fields.remaining >= 6 else { return nil }
+    horizontalMetres = fields.metres()
+    verticalMetres = fields.metres()
+    sphericalMetres = fields.metres()
+  }
+}

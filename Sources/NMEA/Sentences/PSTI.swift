@@ -1,0 +1,78 @@
+/// Skytraq's own sentences: 030 recommended minimum in three dimensions, 032 and 035 baseline, 036 attitude.
+/// 033 carries only its time of use here.
+public enum PSTI: Equatable, Sendable {
+  case fix(Fix)
+  case baseline(Stamp)
+  case attitude(Attitude)
+  case statistics(Stamp)
+
+  /// When a sentence was valid.
+  public struct Stamp: Equatable, Sendable {
+    public var time: TimeOfDay?
+    public var date: CalendarDate?
+  }
+
+  public struct Fix: Equatable, Sendable {
+    public var stamp: Stamp
+    public var status: GLL.Status
+    public var mode: ModeIndicator?
+    public var position: Coordinate?
+    public var altitudeMSLMetres: Double?
+    public var velocity: Velocity?
+    public var differentialAgeSeconds: Double?
+  }
+
+  public struct Attitude: Equatable, Sendable {
+    public var stamp: Stamp
+    public var headingDegrees: Double?
+    public var pitchDegrees: Double?
+    public var rollDegrees: Double?
+    public var mode: ModeIndicator?
+  }
+
+  init?(_ fields: inout FieldReader) {
+    switch fields.integer() {
+    case 30:
+      guard fields.remaining >= 14 else { return nil }
+      var fix = Fix(stamp: Stamp(), status: .missing)
+      fix.stamp.time = fields.timeOfDay()
+      switch fields.character() {
+      case Byte.A: fix.status = .valid
+      case nil: fix.status = .missing
+      default: fix.status = .invalid
+      }
+      fix.position = fields.coordinate()
+      fix.altitudeMSLMetres = fields.number()
+      let east = fields.number() ?? 0
+      let north = fields.number() ?? 0
+      let up = fields.number() ?? 0
+      fix.velocity = Velocity(northMetresPerSecond: north, eastMetresPerSecond: east, downMetresPerSecond: -up)
+      fix.stamp.date = fields.date()
+      fix.mode = fields.character().map(ModeIndicator.init)
+      let age = fields.number() ?? 0
+      let ratio = fields.number() ?? 0
+      // Both zero means that no corrections came.
+      fix.differentialAgeSeconds = age + ratio > 0.05 ? age : nil
+      self = .fix(fix)
+    case 32, 35:
+      let stamp = Stamp(time: fields.timeOfDay(), date: fields.date())
+      self = .baseline(fields.character() == Byte.A ? stamp : Stamp())
+    case 33:
+      let time = fields.timeOfDay()
+      let date = fields.date()
+      let version = fields.integer()
+      guard version == 2 else { return nil }
+      self = .statistics(Stamp(time: time, date: date))
+    case 36:
+      let stamp = Stamp(time: fields.timeOfDay(), date: fields.date())
+      let heading = fields.number()
+      let pitch = fields.number()
+      let roll = fields.number()
+      self = .attitude(
+        Attitude(
+          stamp: stamp, headingDegrees: heading, pitchDegrees: pitch, rollDegrees: roll,
+          mode: fields.character().map(ModeIndicator.init)))
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/// u-blox's own sentences: 00 position, 04 time.
+public enum PUBX: Equatable, Sendable {
+  case position(Position)
+  case time(TimeOfDay?, CalendarDate?)
+
+  public struct Position: Equatable, Sendable {
+    public var time: TimeOfDay?
+    public var position: Coordinate?
+    public var altitudeHAEMetres: Double?
+    public var mode: FixMode
+    public var isDifferential: Bool
+    public var horizontalAccuracyMetres: Double?
+    public var verticalAccuracyMetres: Double?
+    public var speedMetresPerSecond: Double?
+    public var trackDegrees: Double?
+    public var downMetresPerSecond: Double?
+    public var hdop: Double?
+    public var vdop: Double?
+    public var satellitesUsed: Int
+  }
+
+  init?(_ fields: inout FieldReader) {
+    switch fields.integer() {
+    case 0:
+      guard fields.remaining >= 17 else { return nil }
+      var position = Position(mode: .noFix, isDifferential: false, satellitesUsed: 0)
+      position.time = fields.timeOfDay()
+      position.position = fields.coordinate()
+      position.altitudeHAEMetres = fields.number()
+      // NF no fix, DR dead reckoning, G2 and G3 stand-alone, D2 and D3 differential, RK combined, TT time only.
+      let status = fields.bytes()
+      if status.count == 2 {
+        position.isDifferential = status[0] == Byte.D && status[1] != Byte.R
+        switch status[1] {
+        case UInt8(ascii: "2"): position.mode = .twoDimensional
+        case UInt8(ascii: "3"), UInt8(ascii: "K"): position.mode = .threeDimensional
+        case Byte.R: position.mode = .twoDimensional
+        default: position.mode = .noFix
+        }
+      }
+      position.horizontalAccuracyMetres = fields.number()
+      position.verticalAccuracyMetres = fields.number()
+      position.speedMetresPerSecond = fields.number().map { $0 * Unit.metresPerSecondPerKilometrePerHour }
+      position.trackDegrees = fields.number()
+      position.downMetresPerSecond = fields.number()
+      fields.skip()
+      position.hdop = fields.number()
+      position.vdop = fields.number()
+      fields.skip()
+      position.satellitesUsed = fields.integer() ?? 0
+      self = .position(position)
+    case 4:
+      let time = fields.timeOfDay()
+      self = .time(time, fields.date())
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,36 @@
+/// Recommended minimum data: time with its date, position, speed and course.
+public struct RMC: Equatable, Sendable {
+  public var time: TimeOfDay?
+  /// The status field says `A`.
+  public var isValid: Bool
+  public var position: Coordinate?
+  public var speedMetresPerSecond: Double?
+  /// Course over ground, degrees from true north.
+  public var trackDegrees: Double?
+  public var date: CalendarDate?
+  /// Whether the date field held anything, even something that is not a date.
+  public var hasDateField: Bool
+  /// Positive where magnetic north lies east of true north.
+  public var magneticVariationDegrees: Double?
+  public var mode: ModeIndicator?
+
+  @inline(__always)
+  init?(_ fields: inout FieldReader) {
+    guard fields.remaining >= 7 else { return nil }
+    time = fields.timeOfDay()
+    isValid = fields.character() == Byte.A
+    position = fields.coordinate()
+    speedMetresPerSecond = fields.number().map { $0 * Unit.metresPerSecondPerKnot }
+    trackDegrees = fields.number()
+    var dateField = fields
+    hasDateField = dateField.character() != nil
+    date = fields.date()
+    let variation = fields.number()
+    switch fields.character() {
+    case Byte.E: magneticVariationDegrees = variation
+    case Byte.W: magneticVariationDegrees = variation.map { -$0 }
+    default: magneticVariationDegrees = nil
+    }
+    mode = fields.character().map(ModeIndicator.init)
+  }
+}

@@ -1,0 +1,10 @@
+/// Skytraq's diagnostic sentence, which has no checksum.
+public struct STI: Equatable, Sendable {
+  /// `IC`: the firmware reports an internal error.
+  public var isError: Bool
+
+  init?(_ fields: inout FieldReader) {
+    guard fields.remaining >= 1 else { return nil }
+    isError = fields.bytes().elementsEqual("IC".utf8)
+  }
+}

@@ -1,0 +1,21 @@
+/// Course and speed over ground.
+public struct VTG: Equatable, Sendable {
+  /// Degrees from true north.
+  public var trackDegrees: Double?
+  /// Degrees from magnetic north.
+  public var magneticTrackDegrees: Double?
+  public var speedMetresPerSecond: Double?
+  public var mode: ModeIndicator?
+
+  @inline(__always)
+  init?(_ fields: inout FieldReader) {
+    guard fields.remaining >= 4 else { return nil }
+    trackDegrees = fields.number()
+    fields.skip()
+    magneticTrackDegrees = fields.number()
+    fields.skip()
+    speedMetresPerSecond = fields.number().map { $0 * Unit.metresPerSecondPerKnot }
+    fields.skip(3)
+    mode = fields.character().map(ModeIndicator.init)
+  }
+}

@@ -1,0 +1,27 @@
+/// Who speaks a sentence: the two letters that open its address.
+public struct Talker: Equatable, Hashable, Sendable {
+  /// The two letters, first one high.
+  public let code: UInt16
+
+  @inline(__always)
+  public init(_ first: UInt8, _ second: UInt8) { code = UInt16(first) << 8 | UInt16(second) }
+
+  public static let gps = Talker(UInt8(ascii: "G"), UInt8(ascii: "P"))
+  public static let glonass = Talker(UInt8(ascii: "G"), UInt8(ascii: "L"))
+  public static let galileo = Talker(UInt8(ascii: "G"), UInt8(ascii: "A"))
+  public static let beidou = Talker(UInt8(ascii: "G"), UInt8(ascii: "B"))
+  public static let beidouOld = Talker(UInt8(ascii: "B"), UInt8(ascii: "D"))
+  public static let qzss = Talker(UInt8(ascii: "G"), UInt8(ascii: "Q"))
+  public static let qzssOld = Talker(UInt8(ascii: "Q"), UInt8(ascii: "Z"))
+  /// Quectel's own talker for what its receivers know of BeiDou and QZSS.
+  public static let quectel = Talker(UInt8(ascii: "P"), UInt8(ascii: "Q"))
+  public static let navic = Talker(UInt8(ascii: "G"), UInt8(ascii: "I"))
+  /// Several systems in one solution.
+  public static let combined = Talker(UInt8(ascii: "G"), UInt8(ascii: "N"))
+}
+
+extension Talker: CustomStringConvertible {
+  public var description: String {
+    String(decoding: [UInt8(code >> 8), UInt8(code & 0xFF)], as: UTF8.self)
+  }
+}

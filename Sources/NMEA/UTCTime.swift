@@ -1,0 +1,101 @@
+/// The time of day that a sentence carries, UTC.
+public struct TimeOfDay: Equatable, Sendable {
+  /// Seconds since midnight, 0 to 86 400 (a leap second reads 86 400).
+  public var second: Int
+  public var nanosecond: Int
+
+  public init(second: Int, nanosecond: Int = 0) {
+    self.second = second
+    self.nanosecond = nanosecond
+  }
+
+  @inline(__always)
+  init?(hhmmss: FieldReader.Decimal) {
+    let scale = FieldReader.Decimal.powersOfTen[hhmmss.decimals]
+    let clock = Int(hhmmss.mantissa / scale)
+    let hour = clock / 10000
+    let minute = clock / 100 % 100
+    let second = clock % 100
+    guard hour < 24, minute < 60, second <= 60 else { return nil }
+    self.second = hour * 3600 + minute * 60 + second
+    let fraction = hhmmss.mantissa % scale
+    nanosecond =
+      hhmmss.decimals <= 9
+      ? Int(fraction * FieldReader.Decimal.powersOfTen[9 - hhmmss.decimals])
+      : Int(fraction / FieldReader.Decimal.powersOfTen[hhmmss.decimals - 9])
+  }
+
+  /// Whether the two stamps name different epochs. Within one, receivers round the last digit differently.
+  @inline(__always)
+  func isAnotherEpoch(than other: TimeOfDay) -> Bool {
+    if self == other { return false }
+    let difference = (second - other.second) * 1_000_000_000 + nanosecond - other.nanosecond
+    return abs(difference) >= 10_000_000
+  }
+}
+
+/// A day of the proleptic Gregorian calendar.
+public struct CalendarDate: Equatable, Sendable {
+  public var year: Int
+  public var month: Int
+  public var day: Int
+
+  /// `nil` unless the month is 1 to 12 and the day 1 to 31; what receivers send otherwise is not a date.
+  public init?(year: Int, month: Int, day: Int) {
+    guard (1...12).contains(month), (1...31).contains(day), (1900...2200).contains(year) else { return nil }
+    self.year = year
+    self.month = month
+    self.day = day
+  }
+
+  /// Days since 1970-01-01, by counting years from March so that the leap day comes last.
+  var daysSince1970: Int {
+    let shiftedYear = month > 2 ? year : year - 1
+    let shiftedMonth = (month + 9) % 12
+    let leapDays = shiftedYear / 4 - shiftedYear / 100 + shiftedYear / 400
+    return 365 * shiftedYear + leapDays + (153 * shiftedMonth + 2) / 5 + day - 1 - 719_468
+  }
+
+  init(daysSince1970 days: Int) {
+    let shifted = days + 719_468
+    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+    let dayOfEra = shifted - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let shiftedMonth = (5 * dayOfYear + 2) / 153
+    day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+    month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+    year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+  }
+}
+
+/// An instant in UTC, as the receiver states it: nanoseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
+public struct UTCTime: Equatable, Comparable, Sendable {
+  public var nanosecondsSince1970: Int64
+
+  public init(nanosecondsSince1970: Int64) { self.nanosecondsSince1970 = nanosecondsSince1970 }
+
+  public init(date: CalendarDate, time: TimeOfDay) {
+    nanosecondsSince1970 =
+      (Int64(date.daysSince1970) * 86400 + Int64(time.second)) * 1_000_000_000 + Int64(time.nanosecond)
+  }
+
+  public static func < (lhs: UTCTime, rhs: UTCTime) -> Bool { lhs.nanosecondsSince1970 < rhs.nanosecondsSince1970 }
+
+  /// Date, hour, minute, second and nanosecond of this instant.
+  public var components: (date: CalendarDate, hour: Int, minute: Int, second: Int, nanosecond: Int) {
+    var seconds = Int(nanosecondsSince1970 / 1_000_000_000)
+    var nanosecond = Int(nanosecondsSince1970 % 1_000_000_000)
+    if nanosecond < 0 {
+      nanosecond += 1_000_000_000
+      seconds -= 1
+    }
+    var days = seconds / 86400
+    var second = seconds % 86400
+    if second < 0 {
+      second += 86400
+      days -= 1
+    }
+    return (CalendarDate(daysSince1970: days), second / 3600, second / 60 % 60, second % 60, nanosecond)
+  }
+}

@@ -1,0 +1,124 @@
+import NMEA
+
+/// Objects of the gpsd protocol (gpsd_json(5), release 3.27): the same keys, units and counts of decimals.
+public enum GPSDReport {
+  /// Writes what an epoch yields: a `TPV`, and a `SKY` and a `GST` where the receiver sent one.
+  public static func write(_ epoch: borrowing GNSSEpoch, to json: inout JSONWriter) {
+    writePosition(epoch.fix, to: &json)
+    if let sky = epoch.sky { writeSky(sky, epoch.fix, to: &json) }
+    if let statistics = epoch.errorStatistics { writeErrors(statistics, to: &json) }
+  }
+
+  static func writePosition(_ fix: GNSSFix, to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("class", literal: "TPV")
+    // gpsd leaves out the two ordinary ones.
+    if fix.status != .unknown, fix.status != .gnss { json.member("status", Int(fix.status.rawValue)) }
+    json.member("mode", Int(fix.mode.rawValue))
+    json.member("time", time: fix.time.map(JSONTime.init))
+    if fix.time != nil { json.member("ept", 0.005, decimals: 3) }
+    if fix.mode >= .twoDimensional {
+      json.member("lat", fix.position?.latitudeDegrees, decimals: 9)
+      json.member("lon", fix.position?.longitudeDegrees, decimals: 9)
+      json.member("altHAE", fix.altitudeHAEMetres, decimals: 4)
+      json.member("altMSL", fix.altitudeMSLMetres, decimals: 4)
+      json.member("alt", fix.altitudeMSLMetres, decimals: 4)
+      json.member("epx", fix.longitudeErrorMetres, decimals: 3)
+      json.member("epy", fix.latitudeErrorMetres, decimals: 3)
+      let isThreeDimensional = fix.mode == .threeDimensional
+      json.member(
+        "epv", fix.verticalErrorMetres ?? (isThreeDimensional ? fix.vdop.map { $0 * UserRangeError.vertical } : nil),
+        decimals: 3)
+      json.member("track", fix.trackDegrees, decimals: 4)
+      json.member("magtrack", fix.magneticTrackDegrees, decimals: 4)
+      json.member("magvar", fix.magneticVariationDegrees, decimals: 1)
+      json.member("speed", fix.speedMetresPerSecond, decimals: 3)
+      json.member("climb", fix.climbMetresPerSecond, decimals: 3)
+      json.member("epd", fix.trackErrorDegrees, decimals: 4)
+      json.member("eps", fix.speedErrorMetresPerSecond, decimals: 2)
+      if let velocity = fix.velocity {
+        json.member("velN", velocity.northMetresPerSecond, decimals: 3)
+        json.member("velE", velocity.eastMetresPerSecond, decimals: 3)
+        json.member("velD", velocity.downMetresPerSecond, decimals: 3)
+      }
+      json.member("geoidSep", fix.geoidSeparationMetres, decimals: 3)
+      json.member(
+        "eph", fix.horizontalErrorMetres ?? fix.hdop.map { $0 * UserRangeError.position }, decimals: 3)
+      json.member("sep", fix.sphericalErrorMetres ?? fix.pdop.map { $0 * UserRangeError.position }, decimals: 3)
+      json.member("dgpsAge", fix.differentialAgeSeconds, decimals: 1)
+      json.member("dgpsSta", fix.differentialStation)
+      json.member("depth", fix.depthMetres, decimals: 3)
+      json.member("wtemp", fix.waterTemperatureCelsius, decimals: 3)
+    }
+    json.endObject()
+    json.endLine()
+  }
+
+  static func writeSky(_ sky: Sky, _ fix: GNSSFix, to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("class", literal: "SKY")
+    json.member("time", time: fix.time.map(JSONTime.init))
+    json.member("hdop", fix.hdop, decimals: 2)
+    json.member("pdop", fix.pdop, decimals: 2)
+    json.member("vdop", fix.vdop, decimals: 2)
+    json.member("nSat", sky.count)
+    json.member("uSat", fix.satellitesUsed ?? sky.usedCount)
+    json.key("satellites")
+    json.beginArray()
+    for index in 0..<sky.count {
+      let satellite = sky[index]
+      json.beginObject()
+      json.member("PRN", Int(satellite.number.extended))
+      json.member("gnssid", Int(satellite.number.system.rawValue))
+      json.member("svid", Int(satellite.number.vehicle))
+      if satellite.signal != 0 { json.member("sigid", Int(satellite.signal)) }
+      json.member("az", Double(satellite.azimuthDegrees), decimals: 1)
+      json.member("el", Double(satellite.elevationDegrees), decimals: 1)
+      json.member("ss", Double(satellite.signalStrength), decimals: 1)
+      json.member("used", satellite.isUsed)
+      json.endObject()
+    }
+    json.endArray()
+    json.endObject()
+    json.endLine()
+  }
+
+  static func writeErrors(_ errors: GNSSErrorStatistics, to json: inout JSONWriter) {
+    let statistics = errors.statistics
+    json.beginObject()
+    json.member("class", literal: "GST")
+    json.member("time", time: errors.time.map(JSONTime.init))
+    json.member("rms", statistics.rangeRMSMetres, decimals: 3)
+    json.member("major", statistics.semiMajorMetres, decimals: 3)
+    json.member("minor", statistics.semiMinorMetres, decimals: 3)
+    json.member("orient", statistics.orientationDegrees, decimals: 3)
+    json.member("lat", statistics.latitudeSigmaMetres, decimals: 3)
+    json.member("lon", statistics.longitudeSigmaMetres, decimals: 3)
+    json.member("alt", statistics.altitudeSigmaMetres, decimals: 3)
+    json.endObject()
+    json.endLine()
+  }
+
+  /// Writes an `ATT`.
+  public static func write(_ attitude: NMEAAttitude, to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("class", literal: "ATT")
+    json.member("time", time: attitude.time.map(JSONTime.init))
+    json.member("heading", attitude.headingDegrees, decimals: 3)
+    json.member("mheading", attitude.magneticHeadingDegrees, decimals: 3)
+    json.member("pitch", attitude.pitchDegrees, decimals: 3)
+    json.member("roll", attitude.rollDegrees, decimals: 3)
+    json.member("rot", attitude.rateOfTurnDegreesPerMinute, decimals: 5)
+    json.member("mag_x", attitude.magneticX, decimals: 5)
+    json.member("mag_y", attitude.magneticY, decimals: 5)
+    json.member("mag_z", attitude.magneticZ, decimals: 5)
+    json.endObject()
+    json.endLine()
+  }
+
+  /// Range errors that turn a dilution of precision into metres at 95 %, as gpsd assumes them.
+  private enum UserRangeError {
+    static let position = 19.0
+    static let vertical = 23.0
+  }
+}

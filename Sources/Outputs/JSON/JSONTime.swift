@@ -1,0 +1,25 @@
+import NMEA
+
+/// An instant split into what an ISO 8601 stamp prints.
+public struct JSONTime: Sendable {
+  var year: Int
+  var month: Int
+  var day: Int
+  var hour: Int
+  var minute: Int
+  var second: Int
+  var millisecond: Int
+
+  public init(_ time: UTCTime) {
+    // Receivers that send two decimals mean them; rounding keeps .25 from becoming .249.
+    let rounded = UTCTime(nanosecondsSince1970: time.nanosecondsSince1970 + 500_000)
+    let parts = rounded.components
+    year = parts.date.year
+    month = parts.date.month
+    day = parts.date.day
+    hour = parts.hour
+    minute = parts.minute
+    second = parts.second
+    millisecond = parts.nanosecond / 1_000_000
+  }
+}

@@ -1,0 +1,31 @@
+import ArgumentParser
+
+/// An error as the command line shows it: what went wrong, what to do next, and an exit code of its own kind.
+struct CommandError: Error, CustomStringConvertible {
+  /// Exit codes after sysexits.h, so that scripts can tell errors apart. Wrong options exit with 64.
+  enum Code: Int32 {
+    /// A board file or other input is wrong.
+    case data = 65
+    /// A file or device does not exist.
+    case noInput = 66
+    /// The hub is not running, or a device does not answer.
+    case unavailable = 69
+    case inputOutput = 74
+    case noPermission = 77
+  }
+
+  var code: Code
+  var message: String
+  var nextStep: String?
+
+  init(_ code: Code, _ message: String, nextStep: String? = nil) {
+    self.code = code
+    self.message = message
+    self.nextStep = nextStep
+  }
+
+  var description: String {
+    guard let nextStep else { return message }
+    return "\(message)\n  next: \(nextStep)"
+  }
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import NMEA
+import Outputs
+import SystemPackage
+
+struct Decode: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Decode NMEA 0183 into JSON objects as gpsd prints them.",
+    discussion: """
+      Prints one TPV an epoch, a SKY and a GST where the receiver sent them, and ATT as it comes. The last line, on
+      standard error, counts what was read.
+
+      Example: sensorhub decode /var/log/gps.nmea | jq 'select(.class == "TPV") | .lat, .lon'
+      """)
+
+  @Argument(help: "A recording of a receiver, or - for standard input.")
+  var file: String
+
+  func run() throws {
+    let input = try open()
+    defer { if file != "-" { try? input.close() } }
+    var decoder = GPSDDecoder()
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
+    defer { buffer.deallocate() }
+    do {
+      while true {
+        let count = try input.read(into: buffer)
+        if count == 0 { break }
+        decoder.decode(UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[..<count]))
+        try flush(&decoder)
+      }
+      decoder.finish()
+      try flush(&decoder)
+    } catch Errno.brokenPipe {
+      // The reader has seen enough.
+      return
+    } catch let error as Errno {
+      throw CommandError(.inputOutput, "decoding '\(file)' stopped: \(error)")
+    }
+    Terminal.standardError(decoder.summary)
+  }
+
+  private func flush(_ decoder: inout GPSDDecoder) throws {
+    try decoder.takeOutput { bytes in _ = try FileDescriptor.standardOutput.writeAll(bytes) }
+  }
+
+  private func open() throws -> FileDescriptor {
+    if file == "-" { return .standardInput }
+    do {
+      return try FileDescriptor.open(FilePath(file), .readOnly)
+    } catch Errno.noSuchFileOrDirectory {
+      throw CommandError(.noInput, "there is no file '\(file)'", nextStep: "give a recording's path, or - for standard input")
+    } catch Errno.permissionDenied {
+      throw CommandError(.noPermission, "no permission to read '\(file)'", nextStep: "ls -l '\(file)'")
+    } catch let error as Errno {
+      throw CommandError(.noInput, "cannot open '\(file)': \(error)")
+    }
+  }
+}
