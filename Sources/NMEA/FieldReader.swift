@@ -198,8 +198,8 @@ struct FieldReader {
 
   /// One hexadecimal digit, as NMEA 4.11 writes signal IDs.
   @inline(__always)
-  mutating func hexadecimalDigit() -> Int? {
-    character().flatMap { Byte.hexadecimalValue($0) }.map(Int.init)
+  mutating func hexadecimalDigit() -> UInt8? {
+    character().flatMap { Byte.hexadecimalValue($0) }
   }
 
   /// Two fields: a magnitude and the letter that gives its sign.

@@ -1,12 +1,12 @@
 /// The time of day that a sentence carries, UTC.
 public struct TimeOfDay: Equatable, Sendable {
   /// Seconds since midnight, 0 to 86 400 (a leap second reads 86 400).
-  public var second: Int
-  public var nanosecond: Int
+  public var second: Int32
+  public var nanosecond: Int32
 
   public init(second: Int, nanosecond: Int = 0) {
-    self.second = second
-    self.nanosecond = nanosecond
+    self.second = Int32(second)
+    self.nanosecond = Int32(nanosecond)
   }
 
   @inline(__always)
@@ -17,43 +17,43 @@ public struct TimeOfDay: Equatable, Sendable {
     let minute = clock / 100 % 100
     let second = clock % 100
     guard hour < 24, minute < 60, second <= 60 else { return nil }
-    self.second = hour * 3600 + minute * 60 + second
+    self.second = Int32(hour * 3600 + minute * 60 + second)
     let fraction = hhmmss.mantissa % scale
     nanosecond =
       hhmmss.decimals <= 9
-      ? Int(fraction * FieldReader.Decimal.powersOfTen[9 - hhmmss.decimals])
-      : Int(fraction / FieldReader.Decimal.powersOfTen[hhmmss.decimals - 9])
+      ? Int32(fraction * FieldReader.Decimal.powersOfTen[9 - hhmmss.decimals])
+      : Int32(fraction / FieldReader.Decimal.powersOfTen[hhmmss.decimals - 9])
   }
 
   /// Whether the two stamps name different epochs. Within one, receivers round the last digit differently.
   @inline(__always)
   func isAnotherEpoch(than other: TimeOfDay) -> Bool {
     if self == other { return false }
-    let difference = (second - other.second) * 1_000_000_000 + nanosecond - other.nanosecond
+    let difference = Int(second - other.second) * 1_000_000_000 + Int(nanosecond - other.nanosecond)
     return abs(difference) >= 10_000_000
   }
 }
 
 /// A day of the proleptic Gregorian calendar.
 public struct CalendarDate: Equatable, Sendable {
-  public var year: Int
-  public var month: Int
-  public var day: Int
+  public var year: Int16
+  public var month: Int8
+  public var day: Int8
 
   /// `nil` unless the month is 1 to 12 and the day 1 to 31; what receivers send otherwise is not a date.
   public init?(year: Int, month: Int, day: Int) {
     guard (1...12).contains(month), (1...31).contains(day), (1900...2200).contains(year) else { return nil }
-    self.year = year
-    self.month = month
-    self.day = day
+    self.year = Int16(year)
+    self.month = Int8(month)
+    self.day = Int8(day)
   }
 
   /// Days since 1970-01-01, by counting years from March so that the leap day comes last.
   var daysSince1970: Int {
-    let shiftedYear = month > 2 ? year : year - 1
-    let shiftedMonth = (month + 9) % 12
+    let shiftedYear = month > 2 ? Int(year) : Int(year) - 1
+    let shiftedMonth = (Int(month) + 9) % 12
     let leapDays = shiftedYear / 4 - shiftedYear / 100 + shiftedYear / 400
-    return 365 * shiftedYear + leapDays + (153 * shiftedMonth + 2) / 5 + day - 1 - 719_468
+    return 365 * shiftedYear + leapDays + (153 * shiftedMonth + 2) / 5 + Int(day) - 1 - 719_468
   }
 
   init(daysSince1970 days: Int) {
@@ -63,9 +63,9 @@ public struct CalendarDate: Equatable, Sendable {
     let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
     let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
     let shiftedMonth = (5 * dayOfYear + 2) / 153
-    day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
-    month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-    year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    day = Int8(dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
+    month = Int8(shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9)
+    year = Int16(yearOfEra + era * 400 + (month <= 2 ? 1 : 0))
   }
 }
 

@@ -12,22 +12,15 @@ public struct EpochAssembler: ~Copyable {
     case certain
   }
 
-  /// What comes out.
-  public enum Event {
-    case epoch(GNSSEpoch)
-    /// A compass or an attitude receiver has reported; not part of an epoch.
-    case attitude(NMEAAttitude)
-  }
-
   public private(set) var epochCount = 0
 
   let promptness: Promptness
   var detector = EndOfEpochDetector()
-  /// The current epoch's fix, as far as it has come in.
-  var fix = GNSSFix()
-  /// The fix of the sentence before, and the last one of the epoch before.
-  var lastFix = GNSSFix()
-  var previousFix = GNSSFix()
+  /// The current epoch, as far as it has come in.
+  private var epoch = GNSSEpoch(fix: GNSSFix(), sky: nil, errorStatistics: nil)
+  /// What is remembered of the fix after the sentence before, and of the epoch before.
+  var lastFix = FixMemory()
+  var previousFix = FixMemory()
   var date: CalendarDate?
   var timeOfDay: TimeOfDay?
   /// The stamp by which epochs are told apart.
@@ -35,7 +28,6 @@ public struct EpochAssembler: ~Copyable {
   var used = UsedSatellites()
   var sky = Sky()
   var skyIsComplete = false
-  var errorStatistics: GNSSErrorStatistics?
   var attitude = NMEAAttitude()
   var lastGGA: (talker: Talker, time: TimeOfDay?)?
   var isClockStuck = false
@@ -52,12 +44,14 @@ public struct EpochAssembler: ~Copyable {
   ///
   /// - Parameters:
   ///   - sentence: `nil` for one whose type is not known; it separates lists all the same
-  ///   - receive: called with what the sentence completes, before this method returns
-  public mutating func consume(_ sentence: Sentence?, receive: (borrowing Event) -> Void) {
+  ///   - receive: called with the epoch that the sentence completes, before this method returns
+  /// - Returns: the attitude, where the sentence came from a compass or an attitude receiver and changed it.
+  @discardableResult
+  public mutating func consume(_ sentence: Sentence?, receive: (borrowing GNSSEpoch) -> Void) -> NMEAAttitude? {
     guard let sentence else {
       used.endList()
       lastWasGSV = false
-      return
+      return nil
     }
     var update = FixUpdate()
     let hadAttitude = apply(sentence, &update)
@@ -76,11 +70,11 @@ public struct EpochAssembler: ~Copyable {
       detector.note(sentence.talker, sentence.kind)
       if promptness == .learned, !isReported, hasSomethingToReport, detector.expectsEnd { report(receive) }
     }
-    if hadAttitude { receive(.attitude(attitude)) }
+    return hadAttitude ? attitude : nil
   }
 
   /// Reports the epoch that has begun, because the stream has ended or fallen silent.
-  public mutating func finish(receive: (borrowing Event) -> Void) {
+  public mutating func finish(receive: (borrowing GNSSEpoch) -> Void) {
     if isPending { report(receive) }
   }
 
@@ -96,7 +90,17 @@ public struct EpochAssembler: ~Copyable {
     }
   }
 
-  private mutating func beginEpoch(_ receive: (borrowing Event) -> Void) {
+  var fix: GNSSFix {
+    @inline(__always) get { epoch.fix }
+    @inline(__always) _modify { yield &epoch.fix }
+  }
+
+  var errorStatistics: GNSSErrorStatistics? {
+    get { epoch.errorStatistics }
+    set { epoch.errorStatistics = newValue }
+  }
+
+  private mutating func beginEpoch(_ receive: (borrowing GNSSEpoch) -> Void) {
     finish(receive: receive)
     detector.beginEpoch()
     fix = GNSSFix()
@@ -109,7 +113,7 @@ public struct EpochAssembler: ~Copyable {
     fix.merge(update)
     if let time = fix.time, let before = lastFix.time, time != before { previousFix = lastFix }
     fix.derive(from: previousFix)
-    if fix.time != nil { lastFix = fix }
+    if fix.time != nil { lastFix = FixMemory(fix) }
   }
 
   /// A sentence that tells no more than that there is a fix (RMC, say) does not take the third dimension away.
@@ -124,20 +128,41 @@ public struct EpochAssembler: ~Copyable {
     return true
   }
 
-  private mutating func report(_ receive: (borrowing Event) -> Void) {
+  private mutating func report(_ receive: (borrowing GNSSEpoch) -> Void) {
     isReported = true
     epochCount += 1
-    if fix.satellitesUsed == nil, used.count > 0 { fix.satellitesUsed = used.count }
-    var epoch = GNSSEpoch(fix: fix, sky: nil, errorStatistics: errorStatistics)
+    if fix.satellitesUsed == nil, used.count > 0 { fix.satellitesUsed = UInt8(used.count) }
     if skyIsComplete {
-      epoch.sky = sky.marking(used)
-      skyIsComplete = false
+      sky.mark(used)
+      epoch.sky = sky
+    } else if epoch.sky != nil {
+      epoch.sky = nil
     }
-    errorStatistics = nil
-    receive(.epoch(epoch))
+    skyIsComplete = false
+    receive(epoch)
+    epoch.errorStatistics = nil
   }
 }
 
 extension GNSSFix {
   var hasAltitude: Bool { altitudeHAEMetres != nil || altitudeMSLMetres != nil }
+}
+
+/// What later sentences need of an earlier fix.
+struct FixMemory: Sendable {
+  var time: UTCTime?
+  var mode = FixMode.unknown
+  var position: Coordinate?
+  var altitudeHAEMetres: Double?
+  var hasAltitude = false
+
+  init() {}
+
+  init(_ fix: GNSSFix) {
+    time = fix.time
+    mode = fix.mode
+    position = fix.position
+    altitudeHAEMetres = fix.altitudeHAEMetres
+    hasAltitude = fix.hasAltitude
+  }
 }

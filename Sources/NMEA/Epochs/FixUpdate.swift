@@ -51,7 +51,7 @@ extension GNSSFix {
 
   /// Fills in what follows from what is known: geoid, variation, the other altitude, speed and course from the
   /// velocity, and rates from the previous epoch.
-  mutating func derive(from previous: GNSSFix) {
+  mutating func derive(from previous: FixMemory) {
     if let position {
       if geoidSeparationMetres == nil {
         geoidSeparationMetres = EarthModel.geoidSeparationMetres(at: position)
@@ -82,7 +82,7 @@ extension GNSSFix {
     deriveRates(from: previous)
   }
 
-  private mutating func deriveRates(from previous: GNSSFix) {
+  private mutating func deriveRates(from previous: FixMemory) {
     guard mode >= .twoDimensional, previous.mode >= .twoDimensional, let time, let before = previous.time, time > before
     else { return }
     let seconds = Double(time.nanosecondsSince1970 - before.nanosecondsSince1970) / 1e9

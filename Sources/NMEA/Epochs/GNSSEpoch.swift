@@ -36,10 +36,10 @@ public struct GNSSFix: Equatable, Sendable {
   public var speedErrorMetresPerSecond: Double?
   public var trackErrorDegrees: Double?
   public var differentialAgeSeconds: Double?
-  public var differentialStation: Int?
+  public var differentialStation: UInt16?
   public var depthMetres: Double?
   public var waterTemperatureCelsius: Double?
-  public var satellitesUsed: Int?
+  public var satellitesUsed: UInt8?
 
   public init() {}
 }

@@ -202,16 +202,15 @@ extension EpochAssembler {
       skyIsComplete = false
     }
     lastWasGSV = true
-    let system = SatelliteSystem(talker: talker) ?? gsv.systemID.flatMap(SatelliteSystem.init(nmeaSystemID:))
-    for index in 0..<gsv.satelliteCount {
+    let system = SatelliteSystem(talker: talker) ?? gsv.systemID.flatMap { SatelliteSystem(nmeaSystemID: Int($0)) }
+    for index in 0..<Int(gsv.satelliteCount) {
       let entry = gsv.satellites[index]
-      guard let number = SatelliteNumber(entry.number, system: system) else { continue }
+      guard let number = SatelliteNumber(Int(entry.number), system: system) else { continue }
       sky.append(
         Satellite(
           number: number, signal: number.system.signal(nmea: gsv.signalID),
-          elevationDegrees: Int8(clamping: entry.elevationDegrees),
-          azimuthDegrees: UInt16(clamping: entry.azimuthDegrees),
-          signalStrength: UInt8(clamping: entry.signalStrength), isUsed: false))
+          elevationDegrees: entry.elevationDegrees, azimuthDegrees: entry.azimuthDegrees,
+          signalStrength: entry.signalStrength, isUsed: false))
     }
     skyIsComplete = gsv.sentenceIndex >= gsv.sentenceCount && sky.count > 0
   }
@@ -374,7 +373,7 @@ enum DilutionOfPrecision {
 
 extension SatelliteSystem {
   /// From NMEA 4.11's signal ID to u-blox's, which gpsd prints as `sigid`.
-  func signal(nmea: Int) -> UInt8 {
+  func signal(nmea: UInt8) -> UInt8 {
     switch (self, nmea) {
     case (_, 0): 0
     case (.gps, 5): 4

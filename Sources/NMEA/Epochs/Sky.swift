@@ -29,9 +29,15 @@ public struct Sky: Sendable {
   }
 
   /// - Precondition: `index` is below `count`.
-  public subscript(index: Int) -> Satellite {
-    precondition(index < count)
-    return storage[index]
+  public internal(set) subscript(index: Int) -> Satellite {
+    get {
+      precondition(index < count)
+      return storage[index]
+    }
+    _modify {
+      precondition(index < count)
+      yield &storage[index]
+    }
   }
 
   public var usedCount: Int {

@@ -30,15 +30,11 @@ struct UsedSatellites: Sendable {
 }
 
 extension Sky {
-  /// The same sky with the satellites marked that are in use. No sentence says which of a satellite's signals is
-  /// used; one that is not received cannot be.
-  func marking(_ used: UsedSatellites) -> Sky {
-    var marked = Sky()
+  /// Marks the satellites that are in use. No sentence says which of a satellite's signals is used; one that is not
+  /// received cannot be.
+  mutating func mark(_ used: UsedSatellites) {
     for index in 0..<count {
-      var satellite = self[index]
-      satellite.isUsed = satellite.signalStrength > 0 && used.contains(satellite.number)
-      marked.append(satellite)
+      self[index].isUsed = self[index].signalStrength > 0 && used.contains(self[index].number)
     }
-    return marked
   }
 }

@@ -4,13 +4,13 @@ public struct GGA: Equatable, Sendable {
   public var position: Coordinate?
   /// `nil` where the receiver left the field empty or sent a quality that the standard does not know.
   public var quality: Quality?
-  public var satellitesUsed: Int
+  public var satellitesUsed: UInt8
   public var hdop: Double?
   public var altitudeMSLMetres: Double?
   /// Height of the geoid above the WGS 84 ellipsoid.
   public var geoidSeparationMetres: Double?
   public var differentialAgeSeconds: Double?
-  public var differentialStation: Int?
+  public var differentialStation: UInt16?
 
   public enum Quality: UInt8, Sendable {
     case invalid = 0
@@ -30,13 +30,13 @@ public struct GGA: Equatable, Sendable {
     time = fields.timeOfDay()
     position = fields.coordinate()
     quality = fields.integer().flatMap { UInt8(exactly: $0) }.flatMap(Quality.init)
-    satellitesUsed = fields.integer() ?? 0
+    satellitesUsed = UInt8(clamping: fields.integer() ?? 0)
     hdop = fields.number()
     altitudeMSLMetres = fields.number()
     fields.skip()
     geoidSeparationMetres = fields.number()
     fields.skip()
     differentialAgeSeconds = fields.number()
-    differentialStation = fields.integer()
+    differentialStation = fields.integer().map { UInt16(clamping: $0) }
   }
 }

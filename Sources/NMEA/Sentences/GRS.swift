@@ -4,7 +4,7 @@ public struct GRS: Equatable, Sendable {
   /// The residuals were recomputed after the position, rather than used to compute it.
   public var isRecomputed: Bool
   /// Metres; an empty field reads as not a number.
-  public var residualsMetres: InlineArray<12, Double>
+  public var residualsMetres: InlineArray<12, Float>
 
   @inline(__always)
   init?(_ fields: inout FieldReader) {
@@ -12,7 +12,7 @@ public struct GRS: Equatable, Sendable {
     time = fields.timeOfDay()
     isRecomputed = fields.integer() == 1
     residualsMetres = InlineArray(repeating: .nan)
-    for index in 0..<min(fields.remaining, 12) { residualsMetres[index] = fields.number() ?? .nan }
+    for index in 0..<min(fields.remaining, 12) { residualsMetres[index] = fields.number().map { Float($0) } ?? .nan }
   }
 
   public static func == (lhs: GRS, rhs: GRS) -> Bool {

@@ -1,25 +1,25 @@
 /// Satellites in view, up to four to a sentence.
 public struct GSV: Equatable, Sendable {
   /// How many sentences the list takes, and which of them this is, counted from 1.
-  public var sentenceCount: Int
-  public var sentenceIndex: Int
-  public var satellitesInView: Int
+  public var sentenceCount: UInt8
+  public var sentenceIndex: UInt8
+  public var satellitesInView: UInt8
   public var satellites: InlineArray<4, Entry>
-  public var satelliteCount: Int
+  public var satelliteCount: UInt8
   /// NMEA 4.10's signal ID, whose meaning depends on the system; 0 where it is not sent.
-  public var signalID: Int
+  public var signalID: UInt8
   /// Quectel appends the system to sentences of its own talker PQ (4 BeiDou, 5 QZSS).
-  public var systemID: Int?
+  public var systemID: UInt8?
 
   public struct Entry: Equatable, Sendable {
     /// As printed.
-    public var number: Int
+    public var number: UInt16
     /// -90 to 90.
-    public var elevationDegrees: Int
+    public var elevationDegrees: Int8
     /// 0 to 359 from true north.
-    public var azimuthDegrees: Int
+    public var azimuthDegrees: UInt16
     /// Carrier to noise density, dB-Hz; 0 while not tracked.
-    public var signalStrength: Int
+    public var signalStrength: UInt8
   }
 
   @inline(__always)
@@ -29,26 +29,26 @@ public struct GSV: Equatable, Sendable {
     // Groups of four after the three counts; a remainder of one is the signal ID, of two signal and system.
     let remainder = (count - 3) % 4
     guard remainder <= 2 else { return nil }
-    sentenceCount = fields.integer() ?? 0
-    sentenceIndex = fields.integer() ?? 0
-    satellitesInView = fields.integer() ?? 0
+    sentenceCount = UInt8(clamping: fields.integer() ?? 0)
+    sentenceIndex = UInt8(clamping: fields.integer() ?? 0)
+    satellitesInView = UInt8(clamping: fields.integer() ?? 0)
     guard sentenceIndex >= 1 else { return nil }
     satellites = InlineArray(
       repeating: Entry(number: 0, elevationDegrees: 0, azimuthDegrees: 0, signalStrength: 0))
     satelliteCount = 0
     for _ in 0..<min((count - 3) / 4, 4) {
-      let number = fields.integer() ?? 0
       let entry = Entry(
-        number: number, elevationDegrees: fields.integer() ?? 0, azimuthDegrees: fields.integer() ?? 0,
-        signalStrength: fields.integer() ?? 0)
+        number: UInt16(clamping: fields.integer() ?? 0), elevationDegrees: Int8(clamping: fields.integer() ?? 0),
+        azimuthDegrees: UInt16(clamping: fields.integer() ?? 0),
+        signalStrength: UInt8(clamping: fields.integer() ?? 0))
       // Some receivers fill the last sentence of a list up with empty groups.
-      if number > 0 {
-        satellites[satelliteCount] = entry
+      if entry.number > 0 {
+        satellites[Int(satelliteCount)] = entry
         satelliteCount += 1
       }
     }
     signalID = remainder >= 1 ? fields.hexadecimalDigit() ?? 0 : 0
-    systemID = remainder == 2 ? fields.integer() : nil
+    systemID = remainder == 2 ? fields.integer().map { UInt8(clamping: $0) } : nil
   }
 
   public static func == (lhs: GSV, rhs: GSV) -> Bool {
@@ -57,6 +57,6 @@ public struct GSV: Equatable, Sendable {
       lhs.satellitesInView == rhs.satellitesInView, lhs.satelliteCount == rhs.satelliteCount,
       lhs.signalID == rhs.signalID, lhs.systemID == rhs.systemID
     else { return false }
-    return (0..<lhs.satelliteCount).allSatisfy { lhs.satellites[$0] == rhs.satellites[$0] }
+    return (0..<Int(lhs.satelliteCount)).allSatisfy { lhs.satellites[$0] == rhs.satellites[$0] }
   }
 }

@@ -7,7 +7,7 @@ public enum PASHR: Equatable, Sendable {
   public struct Position: Equatable, Sendable {
     /// `nil` while there is no fix.
     public var isDifferential: Bool?
-    public var satellitesUsed: Int
+    public var satellitesUsed: UInt8
     public var time: TimeOfDay?
     public var position: Coordinate?
     /// Above the ellipsoid, unlike most sentences.
@@ -34,7 +34,7 @@ public enum PASHR: Equatable, Sendable {
     if type.elementsEqual("POS".utf8) {
       var position = Position(satellitesUsed: 0)
       position.isDifferential = fields.integer().map { $0 >= 1 }
-      position.satellitesUsed = fields.integer() ?? 0
+      position.satellitesUsed = UInt8(clamping: fields.integer() ?? 0)
       position.time = fields.timeOfDay()
       position.position = fields.coordinate()
       position.altitudeHAEMetres = fields.number()

@@ -16,7 +16,7 @@ public enum PUBX: Equatable, Sendable {
     public var downMetresPerSecond: Double?
     public var hdop: Double?
     public var vdop: Double?
-    public var satellitesUsed: Int
+    public var satellitesUsed: UInt8
   }
 
   init?(_ fields: inout FieldReader) {
@@ -47,7 +47,7 @@ public enum PUBX: Equatable, Sendable {
       position.hdop = fields.number()
       position.vdop = fields.number()
       fields.skip()
-      position.satellitesUsed = fields.integer() ?? 0
+      position.satellitesUsed = UInt8(clamping: fields.integer() ?? 0)
       self = .position(position)
     case 4:
       let time = fields.timeOfDay()

@@ -14,25 +14,20 @@ public struct GPSDDecoder: ~Copyable {
     framer.push(bytes) { raw in
       let sentence = Sentence(raw)
       if sentence == nil { unknownCount += 1 }
-      assembler.consume(sentence) { event in
-        switch event {
-        case .epoch(let epoch): GPSDReport.write(epoch, to: &output)
-        case .attitude(let attitude): GPSDReport.write(attitude, to: &output)
-        }
+      if let attitude = assembler.consume(sentence, receive: { GPSDReport.write($0, to: &output) }) {
+        GPSDReport.write(attitude, to: &output)
       }
     }
   }
 
   /// Reports the last epoch, which no further one ends.
   public mutating func finish() {
-    assembler.finish { event in
-      if case .epoch(let epoch) = event { GPSDReport.write(epoch, to: &output) }
-    }
+    assembler.finish { GPSDReport.write($0, to: &output) }
   }
 
   /// Hands the lines written so far to `receive` and forgets them.
   public mutating func takeOutput<Failure: Error>(
-    _ receive: (borrowing [UInt8]) throws(Failure) -> Void
+    _ receive: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Void
   ) throws(Failure) {
     try receive(output.bytes)
     output.removeAll()

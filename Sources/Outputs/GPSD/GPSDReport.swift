@@ -46,7 +46,7 @@ public enum GPSDReport {
         "eph", fix.horizontalErrorMetres ?? fix.hdop.map { $0 * UserRangeError.position }, decimals: 3)
       json.member("sep", fix.sphericalErrorMetres ?? fix.pdop.map { $0 * UserRangeError.position }, decimals: 3)
       json.member("dgpsAge", fix.differentialAgeSeconds, decimals: 1)
-      json.member("dgpsSta", fix.differentialStation)
+      json.member("dgpsSta", fix.differentialStation.map(Int.init))
       json.member("depth", fix.depthMetres, decimals: 3)
       json.member("wtemp", fix.waterTemperatureCelsius, decimals: 3)
     }
@@ -62,7 +62,7 @@ public enum GPSDReport {
     json.member("pdop", fix.pdop, decimals: 2)
     json.member("vdop", fix.vdop, decimals: 2)
     json.member("nSat", sky.count)
-    json.member("uSat", fix.satellitesUsed ?? sky.usedCount)
+    json.member("uSat", fix.satellitesUsed.map(Int.init) ?? sky.usedCount)
     json.key("satellites")
     json.beginArray()
     for index in 0..<sky.count {
@@ -72,9 +72,9 @@ public enum GPSDReport {
       json.member("gnssid", Int(satellite.number.system.rawValue))
       json.member("svid", Int(satellite.number.vehicle))
       if satellite.signal != 0 { json.member("sigid", Int(satellite.signal)) }
-      json.member("az", Double(satellite.azimuthDegrees), decimals: 1)
-      json.member("el", Double(satellite.elevationDegrees), decimals: 1)
-      json.member("ss", Double(satellite.signalStrength), decimals: 1)
+      json.member("az", whole: Int(satellite.azimuthDegrees))
+      json.member("el", whole: Int(satellite.elevationDegrees))
+      json.member("ss", whole: Int(satellite.signalStrength))
       json.member("used", satellite.isUsed)
       json.endObject()
     }

@@ -14,9 +14,9 @@ public struct JSONTime: Sendable {
     // Receivers that send two decimals mean them; rounding keeps .25 from becoming .249.
     let rounded = UTCTime(nanosecondsSince1970: time.nanosecondsSince1970 + 500_000)
     let parts = rounded.components
-    year = parts.date.year
-    month = parts.date.month
-    day = parts.date.day
+    year = Int(parts.date.year)
+    month = Int(parts.date.month)
+    day = Int(parts.date.day)
     hour = parts.hour
     minute = parts.minute
     second = parts.second

@@ -3,22 +3,64 @@
 /// Numbers are written with a fixed count of decimals, as the protocols have them, and a value that is not finite is
 /// left out: JSON cannot say it and clients do not expect `null`.
 public struct JSONWriter: ~Copyable {
-  public private(set) var bytes: [UInt8] = []
+  private var base: UnsafeMutablePointer<UInt8>
+  private var capacity: Int
+  public private(set) var count = 0
   private var needsComma = false
 
-  public init(capacity: Int = 4096) { bytes.reserveCapacity(capacity) }
+  public init(capacity: Int = 4096) {
+    self.capacity = capacity
+    base = .allocate(capacity: capacity)
+  }
 
-  public var count: Int { bytes.count }
+  deinit { base.deallocate() }
+
+  /// What has been written so far.
+  public var bytes: UnsafeBufferPointer<UInt8> {
+    // The lines above keep `count` bytes of `base` initialised; they stay until the next write.
+    UnsafeBufferPointer(start: base, count: count)
+  }
 
   public mutating func removeAll() {
-    bytes.removeAll(keepingCapacity: true)
+    count = 0
     needsComma = false
   }
 
   /// Ends a line: between objects of a stream.
   public mutating func endLine() {
-    bytes.append(UInt8(ascii: "\n"))
+    append(UInt8(ascii: "\n"))
     needsComma = false
+  }
+
+  /// Makes room for `additional` bytes.
+  @inline(__always)
+  private mutating func reserve(_ additional: Int) {
+    if count + additional > capacity { grow(additional) }
+  }
+
+  @inline(never)
+  private mutating func grow(_ additional: Int) {
+    let larger = max(capacity * 2, count + additional)
+    let new = UnsafeMutablePointer<UInt8>.allocate(capacity: larger)
+    new.update(from: base, count: count)
+    base.deallocate()
+    base = new
+    capacity = larger
+  }
+
+  @inline(__always)
+  private mutating func append(_ byte: UInt8) {
+    reserve(1)
+    base[count] = byte
+    count += 1
+  }
+
+  @inline(__always)
+  private mutating func append(_ text: StaticString) {
+    let length = text.utf8CodeUnitCount
+    reserve(length)
+    (base + count).update(from: text.utf8Start, count: length)
+    count += length
   }
 
   public mutating func beginObject() { open(UInt8(ascii: "{")) }
@@ -28,62 +70,63 @@ public struct JSONWriter: ~Copyable {
 
   private mutating func open(_ bracket: UInt8) {
     separate()
-    bytes.append(bracket)
+    append(bracket)
     needsComma = false
   }
 
   private mutating func close(_ bracket: UInt8) {
-    bytes.append(bracket)
+    append(bracket)
     needsComma = true
   }
 
   private mutating func separate() {
-    if needsComma { bytes.append(UInt8(ascii: ",")) }
+    if needsComma { append(UInt8(ascii: ",")) }
     needsComma = true
   }
 
   public mutating func key(_ key: StaticString) {
+    reserve(key.utf8CodeUnitCount + 4)
     separate()
-    bytes.append(UInt8(ascii: "\""))
-    bytes.append(contentsOf: UnsafeBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount))
-    bytes.append(UInt8(ascii: "\""))
-    bytes.append(UInt8(ascii: ":"))
+    append(UInt8(ascii: "\""))
+    append(key)
+    append(UInt8(ascii: "\""))
+    append(UInt8(ascii: ":"))
     needsComma = false
   }
 
   public mutating func string(_ value: String) {
     separate()
-    bytes.append(UInt8(ascii: "\""))
+    append(UInt8(ascii: "\""))
     for byte in value.utf8 { appendEscaped(byte) }
-    bytes.append(UInt8(ascii: "\""))
+    append(UInt8(ascii: "\""))
   }
 
   private mutating func appendEscaped(_ byte: UInt8) {
     switch byte {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-      bytes.append(UInt8(ascii: "\\"))
-      bytes.append(byte)
+      append(UInt8(ascii: "\\"))
+      append(byte)
     case 0..<0x20:
       let digits = StaticString("0123456789abcdef").utf8Start
-      bytes.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "u"), UInt8(ascii: "0"), UInt8(ascii: "0")])
-      bytes.append(digits[Int(byte >> 4)])
-      bytes.append(digits[Int(byte & 15)])
-    default: bytes.append(byte)
+      append("\\u00")
+      append(digits[Int(byte >> 4)])
+      append(digits[Int(byte & 15)])
+    default: append(byte)
     }
   }
 
   /// - Precondition: plain ASCII without quotes.
   public mutating func literal(_ value: StaticString) {
     separate()
-    bytes.append(UInt8(ascii: "\""))
-    bytes.append(contentsOf: UnsafeBufferPointer(start: value.utf8Start, count: value.utf8CodeUnitCount))
-    bytes.append(UInt8(ascii: "\""))
+    append(UInt8(ascii: "\""))
+    append(value)
+    append(UInt8(ascii: "\""))
   }
 
   public mutating func boolean(_ value: Bool) {
     separate()
     let word: StaticString = value ? "true" : "false"
-    bytes.append(contentsOf: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+    append(word)
   }
 
   public mutating func integer(_ value: Int) {
@@ -92,7 +135,7 @@ public struct JSONWriter: ~Copyable {
   }
 
   private mutating func appendInteger(_ value: Int) {
-    if value < 0 { bytes.append(UInt8(ascii: "-")) }
+    if value < 0 { append(UInt8(ascii: "-")) }
     appendDigits(value.magnitude, minimum: 1)
   }
 
@@ -104,37 +147,42 @@ public struct JSONWriter: ~Copyable {
 
   private mutating func appendNumber(_ value: Double, decimals: Int) {
     let scale = JSONWriter.powersOfTen[decimals]
-    let scaled = (value * Double(scale)).rounded(.toNearestOrEven)
-    guard abs(scaled) < 9e18 else {
+    let scaled = value.magnitude * Double(scale)
+    guard scaled < 9e18 else {
       // Far outside what any field holds; the shortest exact form is still valid JSON.
-      bytes.append(contentsOf: value.description.utf8)
+      for byte in value.description.utf8 { append(byte) }
       return
     }
-    let magnitude = UInt(scaled.magnitude)
-    if scaled < 0 { bytes.append(UInt8(ascii: "-")) }
+    let magnitude = UInt(scaled + 0.5)
+    if value < 0, magnitude > 0 { append(UInt8(ascii: "-")) }
     appendDigits(magnitude / scale, minimum: 1)
     if decimals > 0 {
-      bytes.append(UInt8(ascii: "."))
+      append(UInt8(ascii: "."))
       appendDigits(magnitude % scale, minimum: decimals)
     }
   }
 
+  /// Writes at least `minimum` digits, from the last one backwards.
+  @inline(__always)
   private mutating func appendDigits(_ value: UInt, minimum: Int) {
-    var digits = InlineArray<20, UInt8>(repeating: UInt8(ascii: "0"))
+    var length = minimum
+    while length < 19, value >= JSONWriter.powersOfTen[length] { length += 1 }
+    reserve(length)
     var rest = value
-    var length = 0
+    var index = count + length
     repeat {
+      index -= 1
       let quotient = rest / 10
-      digits[19 - length] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest &- quotient &* 10)
+      base[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest &- quotient &* 10)
       rest = quotient
-      length += 1
-    } while rest > 0
-    let count = max(length, minimum)
-    for index in (20 - count)..<20 { bytes.append(digits[index]) }
+    } while index > count
+    count += length
   }
 
-  private static let powersOfTen: InlineArray<10, UInt> = [
-    1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000,
+  private static let powersOfTen: InlineArray<20, UInt> = [
+    1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000,
+    100_000_000_000, 1_000_000_000_000, 10_000_000_000_000, 100_000_000_000_000, 1_000_000_000_000_000,
+    10_000_000_000_000_000, 100_000_000_000_000_000, 1_000_000_000_000_000_000, 10_000_000_000_000_000_000,
   ]
 
   // MARK: Members of an object, left out where there is nothing to say
@@ -150,6 +198,13 @@ public struct JSONWriter: ~Copyable {
     guard let value else { return }
     self.key(key)
     integer(value)
+  }
+
+  /// A whole number written with one decimal, as gpsd prints degrees and signal strengths.
+  public mutating func member(_ key: StaticString, whole value: Int) {
+    self.key(key)
+    integer(value)
+    append(".0")
   }
 
   public mutating func member(_ key: StaticString, _ value: String?) {
@@ -173,21 +228,21 @@ public struct JSONWriter: ~Copyable {
     guard let time else { return }
     self.key(key)
     separate()
-    bytes.append(UInt8(ascii: "\""))
+    append(UInt8(ascii: "\""))
     appendDigits(UInt(max(time.year, 0)), minimum: 4)
-    bytes.append(UInt8(ascii: "-"))
+    append(UInt8(ascii: "-"))
     appendDigits(UInt(time.month), minimum: 2)
-    bytes.append(UInt8(ascii: "-"))
+    append(UInt8(ascii: "-"))
     appendDigits(UInt(time.day), minimum: 2)
-    bytes.append(UInt8(ascii: "T"))
+    append(UInt8(ascii: "T"))
     appendDigits(UInt(time.hour), minimum: 2)
-    bytes.append(UInt8(ascii: ":"))
+    append(UInt8(ascii: ":"))
     appendDigits(UInt(time.minute), minimum: 2)
-    bytes.append(UInt8(ascii: ":"))
+    append(UInt8(ascii: ":"))
     appendDigits(UInt(time.second), minimum: 2)
-    bytes.append(UInt8(ascii: "."))
+    append(UInt8(ascii: "."))
     appendDigits(UInt(time.millisecond), minimum: 3)
-    bytes.append(UInt8(ascii: "Z"))
-    bytes.append(UInt8(ascii: "\""))
+    append(UInt8(ascii: "Z"))
+    append(UInt8(ascii: "\""))
   }
 }
