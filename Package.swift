@@ -13,6 +13,7 @@ let package = Package(
   name: "SensorHub",
   products: [
     .executable(name: "sensorhub", targets: ["sensorhub"]),
+    .library(name: "Publishing", targets: ["Publishing"]),
     .library(name: "NMEA", targets: ["NMEA"]),
   ],
   dependencies: [
@@ -24,6 +25,12 @@ let package = Package(
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
+    .target(name: "CLinux"),
+    .target(name: "MonotonicTime", dependencies: ["CLinux"], swiftSettings: strict),
+    .target(
+      name: "Publishing",
+      dependencies: ["CLinux", "MonotonicTime", .product(name: "DequeModule", package: "swift-collections")],
+      swiftSettings: strict),
     .target(name: "NMEA", swiftSettings: strict),
     .target(name: "Outputs", dependencies: ["NMEA"], swiftSettings: strict),
     .executableTarget(
@@ -33,6 +40,12 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "SystemPackage", package: "swift-system"),
       ],
+      swiftSettings: strict),
+
+    .target(
+      name: "TestSupport", dependencies: ["CLinux", "MonotonicTime"], path: "Tests/TestSupport", swiftSettings: strict),
+    .testTarget(
+      name: "PublishingTests", dependencies: ["CLinux", "MonotonicTime", "Publishing", "TestSupport"],
       swiftSettings: strict),
   ]
 )

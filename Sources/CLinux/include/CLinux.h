@@ -1,0 +1,65 @@
+// What the Glibc overlay leaves out of Linux' own interfaces.
+#pragma once
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/un.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+static inline int clinux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+static inline int clinux_timerfd(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); }
+
+/// Fires first at `first_ns` of CLOCK_MONOTONIC, then every `interval_ns`; `first_ns` 0 disarms.
+static inline int clinux_timerfd_arm(int fd, int64_t first_ns, int64_t interval_ns) {
+  struct itimerspec spec = {
+      .it_interval = {.tv_sec = interval_ns / 1000000000, .tv_nsec = interval_ns % 1000000000},
+      .it_value = {.tv_sec = first_ns / 1000000000, .tv_nsec = first_ns % 1000000000},
+  };
+  return timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL);
+}
+
+static inline int64_t clinux_monotonic_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/// Takes the terminal for this process alone: later opens fail with EBUSY, except by root.
+static inline int clinux_tty_exclusive(int fd) { return ioctl(fd, TIOCEXCL); }
+
+/// Gives the terminal free again.
+static inline int clinux_tty_shared(int fd) { return ioctl(fd, TIOCNXCL); }
+
+static inline void clinux_name_thread(const char *name) { prctl(PR_SET_NAME, name); }
+
+struct clinux_peer {
+  int32_t pid;
+  uint32_t uid;
+};
+
+/// Who is at the other end of a Unix socket.
+static inline int clinux_socket_peer(int fd, struct clinux_peer *peer) {
+  struct {
+    pid_t pid;
+    uid_t uid;
+    gid_t gid;
+  } credentials;
+  socklen_t length = sizeof credentials;
+  int result = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length);
+  peer->pid = credentials.pid;
+  peer->uid = credentials.uid;
+  return result;
+}

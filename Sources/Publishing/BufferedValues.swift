@@ -1,0 +1,138 @@
+import DequeModule
+import Synchronization
+
+/// What a slow consumer gets.
+public enum Buffering: Equatable, Sendable {
+  /// The newest values, at most so many; older ones are dropped and counted.
+  case newest(Int)
+
+  var capacity: Int { switch self { case .newest(let count): max(count, 1) } }
+}
+
+extension Publisher {
+  /// The values as an asynchronous sequence. Each iteration subscribes for itself, from its first `next()` until it ends;
+  /// a slow one delays neither the source nor anybody else.
+  public func values(as name: String, buffering: Buffering = .newest(16)) -> BufferedValues<Output, Failure> {
+    BufferedValues(upstream: self, name: name, capacity: buffering.capacity)
+  }
+}
+
+/// A publisher's values, buffered between the thread that sends and the task that waits.
+public struct BufferedValues<Element: Sendable, Failure: Error>: AsyncSequence, Sendable {
+  fileprivate let upstream: any Publisher<Element, Failure>
+  fileprivate let name: String
+  fileprivate let capacity: Int
+
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(upstream: upstream, name: name, buffer: ValueBuffer(capacity: capacity))
+  }
+
+  public struct Iterator: AsyncIteratorProtocol {
+    fileprivate let upstream: any Publisher<Element, Failure>
+    fileprivate let name: String
+    fileprivate let buffer: ValueBuffer<Element, Failure>
+    private var subscription: Subscription?
+
+    fileprivate init(upstream: any Publisher<Element, Failure>, name: String, buffer: ValueBuffer<Element, Failure>) {
+      self.upstream = upstream
+      self.name = name
+      self.buffer = buffer
+    }
+
+    /// How many values were dropped because this consumer was too slow.
+    public var droppedCount: Int { buffer.droppedCount }
+
+    public mutating func next() async throws(Failure) -> Element? { try await next(isolation: #isolation) }
+
+    public mutating func next(isolation: isolated (any Actor)?) async throws(Failure) -> Element? {
+      if subscription == nil {
+        let buffer = buffer
+        subscription = upstream.subscribe(
+          as: name, receiveValue: { buffer.append($0) }, receiveCompletion: { buffer.complete($0) })
+      }
+      return try await buffer.next().get()
+    }
+  }
+}
+
+private final class ValueBuffer<Element: Sendable, Failure: Error>: Sendable {
+  typealias Waiter = UnsafeContinuation<Result<Element?, Failure>, Never>
+
+  private struct State {
+    var values = Deque<Element>()
+    var completion: Completion<Failure>?
+    var waiter: Waiter?
+    var droppedCount = 0
+  }
+
+  private let capacity: Int
+  private let state = Mutex(State())
+
+  init(capacity: Int) {
+    self.capacity = capacity
+    state.withLock { $0.values.reserveCapacity(capacity) }
+  }
+
+  var droppedCount: Int { state.withLock { $0.droppedCount } }
+
+  func append(_ value: Element) {
+    let waiter = state.withLock { state -> Waiter? in
+      if let waiter = state.waiter {
+        state.waiter = nil
+        return waiter
+      }
+      if state.values.count == capacity {
+        state.values.removeFirst()
+        state.droppedCount += 1
+      }
+      state.values.append(value)
+      return nil
+    }
+    waiter?.resume(returning: .success(value))
+  }
+
+  func complete(_ completion: Completion<Failure>) {
+    let waiter = state.withLock { state -> Waiter? in
+      defer { state.waiter = nil }
+      guard let waiter = state.waiter else {
+        state.completion = completion
+        return nil
+      }
+      // The failure, if there is one, is handed over once; after it the sequence is over.
+      state.completion = .finished
+      return waiter
+    }
+    waiter?.resume(returning: ValueBuffer.result(completion))
+  }
+
+  func next() async -> Result<Element?, Failure> {
+    await withTaskCancellationHandler {
+      await withUnsafeContinuation { continuation in
+        let ready = state.withLock { state -> Result<Element?, Failure>? in
+          if let value = state.values.popFirst() { return .success(value) }
+          if let completion = state.completion {
+            state.completion = .finished
+            return ValueBuffer.result(completion)
+          }
+          if Task.isCancelled { return .success(nil) }
+          state.waiter = continuation
+          return nil
+        }
+        if let ready { continuation.resume(returning: ready) }
+      }
+    } onCancel: {
+      let waiter = state.withLock { state in
+        defer { state.waiter = nil }
+        return state.waiter
+      }
+      waiter?.resume(returning: .success(nil))
+    }
+  }
+
+  private static func result(_ completion: Completion<Failure>) -> Result<Element?, Failure> {
+    switch completion {
+    case .finished: .success(nil)
+    case .failed(let error): .failure(error)
+    }
+  }
+}

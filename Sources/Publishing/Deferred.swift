@@ -1,0 +1,53 @@
+import MonotonicTime
+
+/// A cold publisher: every subscriber gets a publisher, and work, of its own.
+public struct Deferred<Output: Sendable, Failure: Error>: Publisher {
+  private let make: @Sendable (_ subscriber: String) -> any Publisher<Output, Failure>
+
+  /// - Parameter make: called for each subscriber with its name
+  public init(_ make: @escaping @Sendable (_ subscriber: String) -> any Publisher<Output, Failure>) {
+    self.make = make
+  }
+
+  public func attach(_ subscriber: Subscriber<Output, Failure>) -> Subscription {
+    make(subscriber.name).attach(subscriber)
+  }
+
+  /// Does the work of `activation` anew for each subscriber.
+  init(activating activation: @escaping @Sendable (String, Activating<Output, Failure>) throws(Failure) -> Subscription)
+  {
+    self.init { subscriber in
+      LazyPublisher(subscriber) { (run) throws(Failure) in try activation(subscriber, run) }
+    }
+  }
+}
+
+extension Publisher {
+  /// The values that `transform` makes of these; those of which it makes `nil` are left out.
+  public func compactMap<NewOutput: Sendable>(
+    _ transform: @escaping @Sendable (Output) -> NewOutput?
+  ) -> Deferred<NewOutput, Failure> {
+    Deferred { (subscriber, run) throws(Failure) in
+      subscribe(
+        as: subscriber, receiveValue: { if let value = transform($0) { run.send(value) } },
+        receiveCompletion: { run.finish($0) })
+    }
+  }
+
+  /// The values that `transform` makes of these.
+  public func map<NewOutput: Sendable>(
+    _ transform: @escaping @Sendable (Output) -> NewOutput
+  ) -> Deferred<NewOutput, Failure> {
+    compactMap { transform($0) }
+  }
+
+  /// One subscription to this publisher for however many subscribers: cold becomes hot.
+  public func shared(
+    as name: String, timing: LifecycleTiming = LifecycleTiming(), replaysLatest: Bool = false,
+    clock: any MonotonicTimeSource = MonotonicClock()
+  ) -> LazyPublisher<Output, Failure> {
+    LazyPublisher(name, timing: timing, replaysLatest: replaysLatest, clock: clock) { (run) throws(Failure) in
+      self.subscribe(as: name, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import MonotonicTime
+
+/// When a lazy publisher's source starts and stops.
+public struct LifecycleTiming: Equatable, Sendable {
+  /// How long the source runs on after the last subscriber has left.
+  public var linger: Duration
+  /// The least time a source runs, once started.
+  public var minimumOn: Duration
+  /// The least time between a source's end and its next start.
+  public var minimumOff: Duration
+
+  public init(linger: Duration = .zero, minimumOn: Duration = .zero, minimumOff: Duration = .zero) {
+    self.linger = linger
+    self.minimumOn = minimumOn
+    self.minimumOff = minimumOff
+  }
+}
+
+/// Decides when the source runs. It only decides: each method takes what has happened and returns what to do, and the
+/// lock, the clock and the thread are somebody else's.
+struct LifecycleMachine: Sendable {
+  enum State: Equatable, Sendable {
+    /// The source is off and nobody is interested.
+    case idle
+    /// Somebody is interested, but the source has to stay off a little longer.
+    case resting
+    /// The source has been started and has not shown a sign of life.
+    case starting
+    case running
+    /// Nobody is interested; the source runs on until the timer fires.
+    case lingering
+    /// The source has been told to stop and has not left its scope yet.
+    case stopping
+  }
+
+  enum Effect: Equatable {
+    case nothing
+    case start(run: Int)
+    case stop
+    case wait(until: MonotonicInstant, timer: Int)
+    case cancelWait
+  }
+
+  private(set) var state = State.idle
+  /// Counts the source's runs; the current or last one.
+  private(set) var run = 0
+  private let timing: LifecycleTiming
+  private var subscriberCount = 0
+  private var hasShownLife = false
+  private var startedAt = MonotonicInstant(nanoseconds: 0)
+  private var endedAt: MonotonicInstant?
+  /// Identifies the timer that counts; others have been overtaken.
+  private var timer = 0
+
+  init(timing: LifecycleTiming) { self.timing = timing }
+
+  mutating func subscribed(_ now: MonotonicInstant) -> Effect {
+    subscriberCount += 1
+    switch state {
+    case .idle: return startOrRest(now)
+    case .lingering:
+      state = hasShownLife ? .running : .starting
+      timer += 1
+      return .cancelWait
+    case .resting, .starting, .running, .stopping: return .nothing
+    }
+  }
+
+  mutating func unsubscribed(_ now: MonotonicInstant) -> Effect {
+    subscriberCount -= 1
+    guard subscriberCount == 0 else { return .nothing }
+    switch state {
+    case .resting:
+      state = .idle
+      timer += 1
+      return .cancelWait
+    case .starting, .running:
+      let stopAt = max(now + timing.linger, startedAt + timing.minimumOn)
+      if stopAt <= now {
+        state = .stopping
+        return .stop
+      }
+      state = .lingering
+      timer += 1
+      return .wait(until: stopAt, timer: timer)
+    case .idle, .lingering, .stopping: return .nothing
+    }
+  }
+
+  mutating func timerFired(_ firedTimer: Int, _ now: MonotonicInstant) -> Effect {
+    guard firedTimer == timer else { return .nothing }
+    switch state {
+    case .lingering:
+      state = .stopping
+      return .stop
+    case .resting: return startOrRest(now)
+    case .idle, .starting, .running, .stopping: return .nothing
+    }
+  }
+
+  /// The source is up.
+  mutating func showedLife() {
+    hasShownLife = true
+    if state == .starting { state = .running }
+  }
+
+  /// The source has left its scope. Where it was not told to, its subscribers are completed and count no more.
+  mutating func ended(_ now: MonotonicInstant) -> (endedByItself: Bool, effect: Effect) {
+    let endedByItself = state != .stopping
+    endedAt = now
+    state = .idle
+    if endedByItself {
+      subscriberCount = 0
+      timer += 1
+      return (true, .cancelWait)
+    }
+    return (false, subscriberCount > 0 ? startOrRest(now) : .nothing)
+  }
+
+  private mutating func startOrRest(_ now: MonotonicInstant) -> Effect {
+    if let endedAt, endedAt + timing.minimumOff > now {
+      state = .resting
+      timer += 1
+      return .wait(until: endedAt + timing.minimumOff, timer: timer)
+    }
+    state = .starting
+    hasShownLife = false
+    startedAt = now
+    run += 1
+    return .start(run: run)
+  }
+}

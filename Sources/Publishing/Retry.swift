@@ -1,0 +1,125 @@
+import MonotonicTime
+import Synchronization
+
+/// How long to wait after each failure in a row.
+public struct Backoff: Equatable, Sendable {
+  public var initial: Duration
+  public var maximum: Duration
+  public var factor: Double
+
+  public init(initial: Duration, maximum: Duration, factor: Double = 2) {
+    self.initial = initial
+    self.maximum = maximum
+    self.factor = factor
+  }
+
+  /// - Parameter failures: failures in a row, from 1
+  func delay(afterFailures failures: Int) -> Duration {
+    var delay = initial
+    for _ in 1..<max(failures, 1) where delay < maximum { delay = min(delay * factor, maximum) }
+    return min(delay, maximum)
+  }
+}
+
+extension Publisher {
+  /// Subscribes again after a failure: at first after the backoff's initial delay, ever later while failures follow each
+  /// other without a value between, and at once when `hint` says that it is worth trying.
+  public func retrying(
+    _ backoff: Backoff, hint: some Publisher<some Sendable, Never>, clock: any MonotonicTimeSource = MonotonicClock()
+  ) -> Deferred<Output, Never> {
+    Deferred { (subscriber, run) throws(Never) in
+      let retry = Retry(upstream: self, backoff: backoff, clock: clock, subscriber: subscriber, run: run)
+      let hints = hint.subscribe(as: subscriber, receiveValue: { [weak retry] _ in retry?.tryNow() })
+      retry.start()
+      return Subscription {
+        hints.cancel()
+        retry.end()
+      }
+    }
+  }
+}
+
+private final class Retry<Upstream: Publisher>: Sendable {
+  private struct State {
+    var failures = 0
+    var timer: Task<Void, Never>?
+    var isOver = false
+  }
+
+  private let upstream: Upstream
+  private let backoff: Backoff
+  private let clock: any MonotonicTimeSource
+  private let subscriber: String
+  private let run: Activating<Upstream.Output, Never>
+  private let current = CurrentSubscription()
+  private let state = Mutex(State())
+  /// Raised by each value, so that no lock is needed to see that there are no failures to forget.
+  private let isHealthy = Atomic(false)
+
+  init(
+    upstream: Upstream, backoff: Backoff, clock: any MonotonicTimeSource, subscriber: String,
+    run: Activating<Upstream.Output, Never>
+  ) {
+    self.upstream = upstream
+    self.backoff = backoff
+    self.clock = clock
+    self.subscriber = subscriber
+    self.run = run
+  }
+
+  func start() {
+    current.replace { isCurrent in
+      upstream.subscribe(
+        as: subscriber,
+        receiveValue: { [self, run] value in
+          sawValue()
+          run.send(value)
+        },
+        receiveCompletion: { [weak self] completion in
+          guard isCurrent() else { return }
+          switch completion {
+          case .finished: self?.run.finish(.finished)
+          case .failed: self?.failed()
+          }
+        })
+    }
+  }
+
+  /// Cuts the wait short.
+  func tryNow() {
+    let timer = state.withLock { state in
+      defer { state.timer = nil }
+      return state.timer
+    }
+    guard let timer else { return }
+    timer.cancel()
+    start()
+  }
+
+  func end() {
+    let timer = state.withLock { state in
+      state.isOver = true
+      defer { state.timer = nil }
+      return state.timer
+    }
+    timer?.cancel()
+    current.end()
+  }
+
+  private func sawValue() {
+    if !isHealthy.load(ordering: .relaxed) { isHealthy.store(true, ordering: .relaxed) }
+  }
+
+  private func failed() {
+    state.withLock { state in
+      if isHealthy.exchange(false, ordering: .relaxed) { state.failures = 0 }
+      state.failures += 1
+      guard !state.isOver else { return }
+      let deadline = clock.now + backoff.delay(afterFailures: state.failures)
+      state.timer = Task { [weak self, clock] in
+        guard (try? await clock.sleep(until: deadline, tolerance: nil)) != nil else { return }
+        self?.tryNow()
+      }
+    }
+  }
+}

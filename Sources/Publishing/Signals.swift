@@ -1,0 +1,76 @@
+import Synchronization
+
+extension Publisher {
+  /// Subscribes each time the signal fires, ending the subscription before: a run per signal, none until the first.
+  ///
+  /// Finishes when a run has finished after the signal has; a failure ends it at once.
+  public func publish(onOutputFrom signal: some Publisher<some Sendable, Never>) -> Deferred<Output, Failure> {
+    rerun(onOutputFrom: signal, atOnce: false)
+  }
+
+  /// Subscribes at once, and again each time the signal fires.
+  ///
+  /// A run that has finished waits for the next signal; a failure ends it.
+  public func publishAndRepeat(onOutputFrom signal: some Publisher<some Sendable, Never>) -> Deferred<Output, Failure> {
+    rerun(onOutputFrom: signal, atOnce: true)
+  }
+
+  private func rerun(
+    onOutputFrom signal: some Publisher<some Sendable, Never>, atOnce: Bool
+  ) -> Deferred<Output, Failure> {
+    Deferred { (subscriber, run) throws(Failure) in
+      let current = CurrentSubscription()
+      // Both the signal and the present run have to be over before there is nothing more to come.
+      let open = Mutex((signal: true, run: false))
+      let start: @Sendable () -> Void = { [weak current] in
+        open.withLock { $0.run = true }
+        current?.replace { isCurrent in
+          subscribe(
+            as: subscriber, receiveValue: { if isCurrent() { run.send($0) } },
+            receiveCompletion: { completion in
+              guard isCurrent() else { return }
+              guard case .finished = completion else { return run.finish(completion) }
+              let isLast = open.withLock { open in
+                open.run = false
+                return !open.signal
+              }
+              if isLast { run.finish(.finished) }
+            })
+        }
+      }
+      let trigger = signal.subscribe(
+        as: subscriber, receiveValue: { _ in start() },
+        receiveCompletion: { _ in
+          let isLast = open.withLock { open in
+            open.signal = false
+            return !open.run
+          }
+          if isLast { run.finish(.finished) }
+        })
+      if atOnce { start() }
+      return Subscription {
+        trigger.cancel()
+        current.end()
+      }
+    }
+  }
+
+  /// The same values, but the end waits for the signal: what is appended, the next page for example, begins only when
+  /// somebody asks for it.
+  public func wait(untilOutputFrom signal: some Publisher<some Sendable, Never>) -> Deferred<Output, Failure> {
+    Deferred { (subscriber, run) throws(Failure) in
+      let lifetime = Lifetime()
+      subscribe(
+        as: subscriber, receiveValue: { run.send($0) },
+        receiveCompletion: { [weak lifetime] completion in
+          guard case .finished = completion, let lifetime else { return run.finish(completion) }
+          signal.subscribe(
+            as: subscriber, receiveValue: { _ in run.finish(.finished) },
+            receiveCompletion: { _ in run.finish(.finished) }
+          ).store(in: lifetime)
+        }
+      ).store(in: lifetime)
+      return Subscription { lifetime.end() }
+    }
+  }
+}

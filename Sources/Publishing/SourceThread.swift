@@ -1,0 +1,36 @@
+import CLinux
+
+/// Runs a body on a thread of its own: reads from devices block, and must not hold up Swift's shared threads.
+enum SourceThread {
+  private final class Body {
+    let name: String
+    let run: @Sendable () -> Void
+
+    init(name: String, run: @escaping @Sendable () -> Void) {
+      self.name = name
+      self.run = run
+    }
+  }
+
+  /// Returns 0, or the error number where the system has no thread to give.
+  static func start(_ name: String, _ run: @escaping @Sendable () -> Void) -> Int32 {
+    let body = Unmanaged.passRetained(Body(name: name, run: run))
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    defer { pthread_attr_destroy(&attributes) }
+    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+    var thread = pthread_t()
+    let result = pthread_create(
+      &thread, &attributes,
+      { context in
+        // The pointer is the one retained above, consumed exactly once, here.
+        guard let context else { return nil }
+        let body = Unmanaged<Body>.fromOpaque(context).takeRetainedValue()
+        clinux_name_thread(String(body.name.prefix(15)))
+        body.run()
+        return nil
+      }, body.toOpaque())
+    if result != 0 { body.release() }
+    return result
+  }
+}

@@ -1,0 +1,80 @@
+import MonotonicTime
+import Publishing
+import Synchronization
+import TestSupport
+
+enum Fault: Error, Equatable { case broken, again }
+
+/// A source under the test's control: it runs on the publisher's thread, and the test tells it what to do.
+final class Bench: Sendable {
+  enum Command: Sendable { case send(Int), fail(Fault), end }
+
+  /// `on` and `off`, as a power line would see them.
+  let power = Recorder<Bool>()
+  let clock = ManualClock()
+  private let commands = Mutex<[Command]>([])
+
+  var isOn: Bool { power.values.last ?? false }
+
+  func publisher(
+    _ timing: LifecycleTiming = LifecycleTiming(), replaysLatest: Bool = false
+  ) -> LazyPublisher<Int, Fault> {
+    LazyPublisher("bench", timing: timing, replaysLatest: replaysLatest, clock: clock) { (run) throws(Fault) in
+      self.power.append(true)
+      defer { self.power.append(false) }
+      run.started()
+      while !run.stop.isSet {
+        switch self.next(run.stop) {
+        case .send(let value): run.send(value)
+        case .fail(let fault): throw fault
+        case .end: return
+        case nil: break
+        }
+      }
+    }
+  }
+
+  func order(_ command: Command) {
+    commands.withLock { $0.append(command) }
+  }
+
+  private func next(_ stop: StopSignal) -> Command? {
+    if let command = commands.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { return command }
+    _ = eventually(within: .milliseconds(20)) { stop.isSet || commands.withLock { !$0.isEmpty } }
+    return nil
+  }
+}
+
+/// A subscriber that records everything.
+final class Listener: Sendable {
+  enum Event: Equatable, Sendable { case subscription, value(Int), finished, failed(Fault) }
+
+  let events = Recorder<Event>()
+
+  func subscribe(to publisher: some Publisher<Int, Fault>, as name: String = "listener") -> Subscription {
+    publisher.subscribe(
+      as: name, receiveSubscription: { _ in self.events.append(.subscription) },
+      receiveValue: { self.events.append(.value($0)) },
+      receiveCompletion: { completion in
+        switch completion {
+        case .finished: self.events.append(.finished)
+        case .failed(let fault): self.events.append(.failed(fault))
+        }
+      })
+  }
+
+  func subscribe(to publisher: some Publisher<Int, Never>) -> Subscription {
+    publisher.subscribe(
+      as: "listener", receiveValue: { self.events.append(.value($0)) },
+      receiveCompletion: { _ in self.events.append(.finished) })
+  }
+
+  var values: [Int] {
+    events.values.compactMap { if case .value(let value) = $0 { value } else { nil } }
+  }
+
+  func values(_ count: Int) async -> [Int] {
+    _ = await events.values { $0.count { if case .value = $0 { true } else { false } } >= count }
+    return values
+  }
+}

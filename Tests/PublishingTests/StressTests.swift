@@ -1,0 +1,106 @@
+import CLinux
+import Publishing
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct StressTests {
+  /// Counts how many sources are inside their scope, and how many ever were at once.
+  private final class Scope: Sendable {
+    let inside = Atomic(0)
+    let most = Atomic(0)
+
+    func enter() {
+      let now = inside.wrappingAdd(1, ordering: .relaxed).newValue
+      _ = most.max(now, ordering: .relaxed)
+    }
+
+    func leave() { inside.wrappingSubtract(1, ordering: .relaxed) }
+  }
+
+  @Test func `a hundred thousand operations from eight threads leave nothing running and nothing behind`() async {
+    let scope = Scope()
+    let publisher = LazyPublisher<Int, Fault>("stress", replaysLatest: true) { (run) throws(Fault) in
+      scope.enter()
+      defer { scope.leave() }
+      var value = 0
+      while !run.stop.isSet {
+        run.send(value)
+        value += 1
+        if value % 50 == 0 { throw .broken }
+      }
+    }
+    let subject = Subject<Int, Fault>()
+    let alive = Population()
+    let done = Recorder<Int>()
+    let operationsPerThread = 100_000 / 8
+    for seed in 0..<8 {
+      Thread.start {
+        var random = SmallRandom(seed: UInt64(seed + 1))
+        var held: [Subscription] = []
+        for _ in 0..<operationsPerThread {
+          switch random.next() % 8 {
+          case 0, 1:
+            let token = LifeToken(alive)
+            held.append(
+              publisher.subscribe(
+                as: "thread \(seed)", receiveValue: { _ in token.touch() }, receiveCompletion: { _ in token.touch() }))
+          case 2: if !held.isEmpty { held.remove(at: Int(random.next() % UInt64(held.count))).cancel() }
+          case 3: if !held.isEmpty { held.removeLast() }
+          case 4: subject.send(seed)
+          case 5: subject.finish(.failed(.again))
+          case 6:
+            let token = LifeToken(alive)
+            held.append(subject.subscribe(as: "subject \(seed)", receiveValue: { _ in token.touch() }))
+          default: _ = publisher.activity.value
+          }
+          if held.count > 32 { held.removeFirst().cancel() }
+        }
+        held = []
+        done.append(seed)
+      }
+    }
+    _ = await done.first(8)
+    #expect(eventually { scope.inside.load(ordering: .relaxed) == 0 })
+    #expect(scope.most.load(ordering: .relaxed) == 1, "two runs overlapped")
+    #expect(eventually { alive.count == 0 }, "handlers were leaked")
+    #expect(eventually { [.idle, .failed].contains(publisher.activity.value.phase) })
+    #expect(publisher.activity.value.holders.isEmpty)
+  }
+
+  private final class Population: Sendable {
+    private let number = Atomic(0)
+    var count: Int { number.load(ordering: .relaxed) }
+    func change(by difference: Int) { number.wrappingAdd(difference, ordering: .relaxed) }
+  }
+
+  /// Lives as long as the handler that holds it.
+  private final class LifeToken: Sendable {
+    private let population: Population
+    private let touches = Atomic(0)
+
+    init(_ population: Population) {
+      self.population = population
+      population.change(by: 1)
+    }
+
+    deinit { population.change(by: -1) }
+
+    func touch() { touches.wrappingAdd(1, ordering: .relaxed) }
+  }
+}
+
+/// xorshift: the same operations in every run with the same seed.
+struct SmallRandom: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
+
+  mutating func next() -> UInt64 {
+    state ^= state << 13
+    state ^= state >> 7
+    state ^= state << 17
+    return state
+  }
+}

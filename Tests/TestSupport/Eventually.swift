@@ -1,0 +1,16 @@
+import CLinux
+import MonotonicTime
+
+/// Waits for a condition outside this process's control (a file, another process), looking every few milliseconds, and
+/// returns whether it came to hold before the deadline.
+public func eventually(within limit: Duration = .seconds(30), _ condition: () throws -> Bool) rethrows -> Bool {
+  let clock = MonotonicClock()
+  let deadline = clock.now + limit
+  while clock.now < deadline {
+    if try condition() { return true }
+    pause(milliseconds: 5)
+  }
+  return try condition()
+}
+
+private func pause(milliseconds: Int32) { _ = poll(nil, 0, milliseconds) }
