@@ -26,10 +26,11 @@ let package = Package(
   ],
   targets: [
     .target(name: "CLinux"),
-    .target(name: "MonotonicTime", dependencies: ["CLinux"], swiftSettings: strict),
+    .target(name: "Guarding", dependencies: ["CLinux"], swiftSettings: strict),
+    .target(name: "MonotonicTime", dependencies: ["CLinux", "Guarding"], swiftSettings: strict),
     .target(
       name: "Publishing",
-      dependencies: ["CLinux", "MonotonicTime", .product(name: "DequeModule", package: "swift-collections")],
+      dependencies: ["CLinux", "Guarding", "MonotonicTime", .product(name: "DequeModule", package: "swift-collections")],
       swiftSettings: strict),
     .target(name: "NMEA", swiftSettings: strict),
     .target(name: "Outputs", dependencies: ["NMEA"], swiftSettings: strict),
@@ -43,9 +44,9 @@ let package = Package(
       swiftSettings: strict),
 
     .target(
-      name: "TestSupport", dependencies: ["CLinux", "MonotonicTime"], path: "Tests/TestSupport", swiftSettings: strict),
+      name: "TestSupport", dependencies: ["CLinux", "Guarding", "MonotonicTime"], path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(
-      name: "PublishingTests", dependencies: ["CLinux", "MonotonicTime", "Publishing", "TestSupport"],
+      name: "PublishingTests", dependencies: ["CLinux", "Guarding", "MonotonicTime", "Publishing", "TestSupport"],
       swiftSettings: strict),
   ]
 )

@@ -1,4 +1,4 @@
-import Synchronization
+import Guarding
 
 /// A clock that stands still until it is told to go on: for tests and for simulations in steps.
 public final class ManualClock: MonotonicTimeSource {
@@ -16,10 +16,10 @@ public final class ManualClock: MonotonicTimeSource {
     var waiters: [(count: Int, continuation: UnsafeContinuation<Void, Never>)] = []
   }
 
-  private let state: Mutex<State>
+  private let state: Guarded<State>
 
   public init(now: MonotonicInstant = MonotonicInstant(nanoseconds: 1_000_000_000)) {
-    state = Mutex(State(now: now))
+    state = Guarded(State(now: now))
   }
 
   public var now: MonotonicInstant { state.withLock { $0.now } }

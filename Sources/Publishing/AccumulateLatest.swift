@@ -1,4 +1,4 @@
-import Synchronization
+import Guarding
 
 /// The latest values of all publishers, in their order, each time one of them changes, once each has sent a value.
 ///
@@ -12,7 +12,7 @@ public func accumulateLatest<Output: Sendable, Failure: Error>(
       run.finish(.finished)
       return Subscription {}
     }
-    let state = Mutex((latest: [Output?](repeating: nil, count: publishers.count), open: publishers.count))
+    let state = Guarded((latest: [Output?](repeating: nil, count: publishers.count), open: publishers.count))
     let lifetime = Lifetime()
     for (index, publisher) in publishers.enumerated() {
       publisher.subscribe(

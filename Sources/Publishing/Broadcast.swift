@@ -1,3 +1,4 @@
+import Guarding
 import DequeModule
 import Synchronization
 
@@ -23,7 +24,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     var generation = 0
   }
 
-  private let state = Mutex(State())
+  private let state = Guarded(State())
   private let deliveries = Atomic(0)
   private let replaysLatest: Bool
 

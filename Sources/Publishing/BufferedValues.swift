@@ -1,5 +1,5 @@
+import Guarding
 import DequeModule
-import Synchronization
 
 /// What a slow consumer gets.
 public enum Buffering: Equatable, Sendable {
@@ -66,7 +66,7 @@ private final class ValueBuffer<Element: Sendable, Failure: Error>: Sendable {
   }
 
   private let capacity: Int
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   init(capacity: Int) {
     self.capacity = capacity

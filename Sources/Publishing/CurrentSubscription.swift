@@ -1,4 +1,4 @@
-import Synchronization
+import Guarding
 
 /// Holds one subscription upstream at a time and hears only the current one.
 final class CurrentSubscription: Sendable {
@@ -8,7 +8,7 @@ final class CurrentSubscription: Sendable {
     var isOver = false
   }
 
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   /// Ends the present subscription and makes the next.
   ///

@@ -1,3 +1,4 @@
+import Guarding
 import CLinux
 import MonotonicTime
 import Synchronization
@@ -37,7 +38,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   private let source: Source
   private let clock: any MonotonicTimeSource
   private let broadcast: Broadcast<Output, Failure>
-  private let state: Mutex<State>
+  private let state: Guarded<State>
   private let mutableActivity: MutableProperty<Activity>
 
   /// A publisher of what `body` reads on a thread of its own.
@@ -68,7 +69,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     self.source = source
     self.clock = clock
     broadcast = Broadcast(replaysLatest: replaysLatest)
-    state = Mutex(State(machine: LifecycleMachine(timing: timing)))
+    state = Guarded(State(machine: LifecycleMachine(timing: timing)))
     mutableActivity = MutableProperty(
       Activity(phase: .idle, since: clock.now, reason: "nobody has subscribed yet", holders: []))
   }
@@ -282,7 +283,7 @@ private final class SourceRun: Sendable {
   /// Only a source that is read from needs one.
   let stop: StopSignal?
   private let hasShownLife = Atomic(false)
-  private let state = Mutex(State.activating)
+  private let state = Guarded(State.activating)
 
   init(id: Int, isRead: Bool) {
     self.id = id

@@ -1,3 +1,4 @@
+import Guarding
 import MonotonicTime
 import Synchronization
 
@@ -52,7 +53,7 @@ private final class Retry<Upstream: Publisher>: Sendable {
   private let subscriber: String
   private let run: Activating<Upstream.Output, Never>
   private let current = CurrentSubscription()
-  private let state = Mutex(State())
+  private let state = Guarded(State())
   /// Raised by each value, so that no lock is needed to see that there are no failures to forget.
   private let isHealthy = Atomic(false)
 

@@ -1,4 +1,4 @@
-import Synchronization
+import Guarding
 
 extension Publisher {
   /// Subscribes each time the signal fires, ending the subscription before: a run per signal, none until the first.
@@ -21,7 +21,7 @@ extension Publisher {
     Deferred { (subscriber, run) throws(Failure) in
       let current = CurrentSubscription()
       // Both the signal and the present run have to be over before there is nothing more to come.
-      let open = Mutex((signal: true, run: false))
+      let open = Guarded((signal: true, run: false))
       let start: @Sendable () -> Void = { [weak current] in
         open.withLock { $0.run = true }
         current?.replace { isCurrent in

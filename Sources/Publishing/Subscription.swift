@@ -1,10 +1,10 @@
-import Synchronization
+import Guarding
 
 /// A lease on what a publisher needs to run. It ends when it is cancelled or dropped.
 public final class Subscription: Sendable {
-  private let onCancel: Mutex<(@Sendable () -> Void)?>
+  private let onCancel: Guarded<(@Sendable () -> Void)?>
 
-  public init(_ onCancel: @escaping @Sendable () -> Void) { self.onCancel = Mutex(onCancel) }
+  public init(_ onCancel: @escaping @Sendable () -> Void) { self.onCancel = Guarded(onCancel) }
 
   /// Ends the lease. Once this has returned on the thread that delivers values no further one arrives; on another
   /// thread at most the one that is being delivered.
@@ -24,7 +24,7 @@ public final class Subscription: Sendable {
 
 /// Subscriptions that end together with their owner.
 public final class Lifetime: Sendable {
-  private let subscriptions = Mutex<[Subscription]?>([])
+  private let subscriptions = Guarded<[Subscription]?>([])
 
   public init() {}
 

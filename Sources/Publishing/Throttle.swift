@@ -1,5 +1,5 @@
+import Guarding
 import MonotonicTime
-import Synchronization
 
 extension Publisher {
   /// At most one value per interval: the first at once, then the latest one at the end of each interval. The last
@@ -31,7 +31,7 @@ private final class Throttle<Output: Sendable, Failure: Error>: Sendable {
   private let interval: Duration
   private let clock: any MonotonicTimeSource
   private let run: Activating<Output, Failure>
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   init(interval: Duration, clock: any MonotonicTimeSource, run: Activating<Output, Failure>) {
     self.interval = interval

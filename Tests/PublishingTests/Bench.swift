@@ -1,6 +1,6 @@
+import Guarding
 import MonotonicTime
 import Publishing
-import Synchronization
 import TestSupport
 
 enum Fault: Error, Equatable { case broken, again }
@@ -12,7 +12,7 @@ final class Bench: Sendable {
   /// `on` and `off`, as a power line would see them.
   let power = Recorder<Bool>()
   let clock = ManualClock()
-  private let commands = Mutex<[Command]>([])
+  private let commands = Guarded<[Command]>([])
 
   var isOn: Bool { power.values.last ?? false }
 

@@ -1,6 +1,6 @@
+import Guarding
 import MonotonicTime
 import Publishing
-import Synchronization
 import TestSupport
 import Testing
 
@@ -280,7 +280,7 @@ struct LazyPublisherTests {
   @Test func `after cancel has returned on the delivering thread no value arrives`() {
     let subject = Subject<Int, Fault>()
     let late = Listener()
-    let lateSubscription = Mutex<Subscription?>(nil)
+    let lateSubscription = Guarded<Subscription?>(nil)
     let canceller = subject.subscribe(
       as: "canceller", receiveValue: { _ in lateSubscription.withLock { $0 }?.cancel() })
     lateSubscription.withLock { $0 = late.subscribe(to: subject) }

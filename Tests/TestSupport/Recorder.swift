@@ -1,4 +1,4 @@
-import Synchronization
+import Guarding
 
 /// Collects what a test observes, from any thread, and lets the test wait for it.
 public final class Recorder<Value: Sendable>: Sendable {
@@ -7,7 +7,7 @@ public final class Recorder<Value: Sendable>: Sendable {
     var waiters: [(isMet: @Sendable ([Value]) -> Bool, continuation: UnsafeContinuation<Void, Never>)] = []
   }
 
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   public init() {}
 
