@@ -15,6 +15,7 @@ let package = Package(
     .executable(name: "sensorhub", targets: ["sensorhub"]),
     .library(name: "Publishing", targets: ["Publishing"]),
     .library(name: "NMEA", targets: ["NMEA"]),
+    .library(name: "HardwareIO", targets: ["HardwareIO"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -32,6 +33,10 @@ let package = Package(
       name: "Publishing",
       dependencies: ["CLinux", "Guarding", "MonotonicTime", .product(name: "DequeModule", package: "swift-collections")],
       swiftSettings: strict),
+    .target(name: "CI2C", linkerSettings: [.linkedLibrary("i2c")]),
+    .target(name: "CGPIOD", linkerSettings: [.linkedLibrary("gpiod")]),
+    .target(
+      name: "HardwareIO", dependencies: ["CGPIOD", "CI2C", "CLinux", "Guarding", "MonotonicTime"], swiftSettings: strict),
     .target(name: "NMEA", swiftSettings: strict),
     .target(name: "Outputs", dependencies: ["NMEA"], swiftSettings: strict),
     .executableTarget(

@@ -1,0 +1,42 @@
+import MonotonicTime
+
+/// Which line: a chip by its label, name or path, and on it a line by name or offset.
+///
+/// Chips are best named by label (`pinctrl-rp1`): their numbers change with the kernel and with what is plugged in.
+public struct GPIOLineName: Equatable, Sendable, CustomStringConvertible {
+  public var chip: String
+  public var line: String
+
+  public init(chip: String, line: String) {
+    self.chip = chip
+    self.line = line
+  }
+
+  public var description: String { "\(chip)/\(line)" }
+}
+
+/// An output. It is let go of at its safe level.
+public protocol GPIOOutput: Sendable {
+  /// - Parameter level: the logical level; active-low lines are inverted on the way
+  func set(_ level: Bool) throws(HardwareError)
+  /// Drives the safe level and lets go of the line; also done when the last reference goes.
+  func close()
+}
+
+/// An edge that the kernel saw.
+public struct GPIOEdge: Equatable, Sendable {
+  /// Stamped by the kernel, in the interrupt.
+  public var at: MonotonicInstant
+  public var isRising: Bool
+  /// Counts the line's edges, lost ones included; 0 where the kernel interface does not number them.
+  public var sequence: UInt64
+}
+
+/// An input whose edges are queued with their time stamps.
+public protocol GPIOEdgeInput: Sendable {
+  /// For `poll`: readable while edges wait.
+  var fileDescriptor: Int32 { get }
+  /// Takes the latest of the edges that wait, and how many there were; the kernel queues 16.
+  func takeEdges() throws(HardwareError) -> (latest: GPIOEdge, count: Int)?
+  func close()
+}

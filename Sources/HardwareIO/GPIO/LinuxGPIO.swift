@@ -1,0 +1,118 @@
+import CGPIOD
+import CLinux
+import Glibc
+import Guarding
+import MonotonicTime
+
+/// A line of libgpiod's as an output.
+public final class LinuxGPIOOutput: GPIOOutput {
+  private let name: GPIOLineName
+  private let safeLevel: Bool
+  private let line: Guarded<LineHandle>
+
+  public init(_ name: GPIOLineName, activeLow: Bool, safeLevel: Bool) throws(HardwareError) {
+    self.name = name
+    self.safeLevel = safeLevel
+    let (chip, offset) = try LineHandle.locate(name)
+    var handle: OpaquePointer?
+    let result = cgpiod_open_output(chip, offset, activeLow, safeLevel, "sensorhub", &handle)
+    guard result == 0 else { throw LineHandle.error(name, -result) }
+    line = Guarded(LineHandle(pointer: handle))
+  }
+
+  deinit { close() }
+
+  public func set(_ level: Bool) throws(HardwareError) {
+    let result = line.withLock { line in
+      line.pointer == nil ? -EBADF : cgpiod_set(line.pointer, level)
+    }
+    if result < 0 { throw LineHandle.error(name, -result) }
+  }
+
+  public func close() {
+    line.withLock { line in
+      guard line.pointer != nil else { return }
+      // A released line keeps its level with some kernels and floats with others: leave it as it must be.
+      _ = cgpiod_set(line.pointer, safeLevel)
+      cgpiod_close(line.pointer)
+      line.pointer = nil
+    }
+  }
+}
+
+/// A line of libgpiod's as a source of edges.
+public final class LinuxGPIOEdges: GPIOEdgeInput {
+  public let fileDescriptor: Int32
+  private let name: GPIOLineName
+  private let line: Guarded<LineHandle>
+
+  public init(_ name: GPIOLineName, rising: Bool, falling: Bool) throws(HardwareError) {
+    self.name = name
+    let (chip, offset) = try LineHandle.locate(name)
+    var handle: OpaquePointer?
+    let result = cgpiod_open_edges(chip, offset, rising, falling, "sensorhub", &handle)
+    guard result == 0 else { throw LineHandle.error(name, -result) }
+    line = Guarded(LineHandle(pointer: handle))
+    fileDescriptor = cgpiod_descriptor(handle)
+  }
+
+  deinit { close() }
+
+  public func takeEdges() throws(HardwareError) -> (latest: GPIOEdge, count: Int)? {
+    var edges = InlineArray<16, cgpiod_edge>(repeating: cgpiod_edge())
+    var wait = pollfd(fd: fileDescriptor, events: Int16(POLLIN), revents: 0)
+    guard poll(&wait, 1, 0) > 0 else { return nil }
+    let count = line.withLock { line in
+      line.pointer == nil
+        ? -EBADF
+        : withUnsafeMutablePointer(to: &edges) { pointer in
+          pointer.withMemoryRebound(to: cgpiod_edge.self, capacity: 16) {
+            cgpiod_read_edges(line.pointer, $0, 16)
+          }
+        }
+    }
+    if count < 0 { throw LineHandle.error(name, -count) }
+    if count == 0 { return nil }
+    let latest = edges[Int(count) - 1]
+    return (
+      GPIOEdge(
+        at: MonotonicInstant(nanoseconds: latest.timestamp_ns), isRising: latest.rising, sequence: latest.sequence),
+      Int(count)
+    )
+  }
+
+  public func close() {
+    line.withLock { line in
+      cgpiod_close(line.pointer)
+      line.pointer = nil
+    }
+  }
+}
+
+/// The C library's line.
+struct LineHandle: @unchecked Sendable {
+  // Unchecked, and safe: the library's lines may be used from any thread, one at a time, and each handle lives in a
+  // `Guarded`.
+  var pointer: OpaquePointer?
+
+  static func locate(_ name: GPIOLineName) throws(HardwareError) -> (chip: String, offset: UInt32) {
+    let path: Result<String, HardwareError> = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 300) { buffer in
+      let result = cgpiod_find_chip(name.chip, buffer.baseAddress, 300)
+      guard result == 0, let base = buffer.baseAddress else {
+        return .failure(
+          .opening("GPIO chip '\(name.chip)' (gpiodetect lists them)", -result, group: "gpio"))
+      }
+      return .success(String(cString: base))
+    }
+    let chip = try path.get()
+    if let offset = UInt32(name.line) { return (chip, offset) }
+    let offset = cgpiod_find_line(chip, name.line)
+    if offset < 0 { throw error(name, -offset) }
+    return (chip, UInt32(offset))
+  }
+
+  static func error(_ name: GPIOLineName, _ errno: Int32) -> HardwareError {
+    errno == EINVAL
+      ? .notFound("GPIO line \(name) (gpioinfo lists them)") : .opening("GPIO line \(name)", errno, group: "gpio")
+  }
+}

@@ -1,0 +1,27 @@
+/// Where devices come from: gives the bus, port or line that a board file names. The hub asks; whether the answer is a
+/// kernel device or a simulated one is not its business.
+public protocol Hardware: Sendable {
+  func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus
+  func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort
+  func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput
+  func gpioEdges(_ name: GPIOLineName) throws(HardwareError) -> any GPIOEdgeInput
+}
+
+/// The devices of the kernel.
+public struct LinuxHardware: Hardware {
+  public init() {}
+
+  public func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus { try LinuxI2CBus(name) }
+
+  public func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort {
+    try LinuxSerialPort(name, speed: speed)
+  }
+
+  public func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {
+    try LinuxGPIOOutput(name, activeLow: activeLow, safeLevel: false)
+  }
+
+  public func gpioEdges(_ name: GPIOLineName) throws(HardwareError) -> any GPIOEdgeInput {
+    try LinuxGPIOEdges(name, rising: true, falling: false)
+  }
+}

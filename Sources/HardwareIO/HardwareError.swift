@@ -1,0 +1,74 @@
+import CLinux
+
+/// What goes wrong between the hub and a device, in the terms of whoever has to fix it.
+public enum HardwareError: Error, Equatable, Sendable {
+  /// No such bus, port, chip or line.
+  case notFound(String)
+  case noPermission(String, group: String)
+  /// Somebody else has it.
+  case inUse(String, holder: String?)
+  /// It was there, and is gone.
+  case disconnected(String)
+  /// Nobody answers at the address.
+  case noAcknowledge(bus: String, address: UInt8)
+  /// Another controller was talking; trying again is all it takes.
+  case arbitrationLost(bus: String, address: UInt8)
+  case timedOut(String)
+  /// A kernel driver owns the address.
+  case busy(bus: String, address: UInt8)
+  /// A device answers, but is not what it should be, or does not do what it must.
+  case unexpectedDevice(String)
+  case unsupported(String)
+  /// Anything else that the system reports.
+  case system(String, errno: Int32)
+}
+
+extension HardwareError: CustomStringConvertible {
+  public var description: String {
+    guard let nextStep else { return summary }
+    return "\(summary); \(nextStep)"
+  }
+
+  public var summary: String {
+    switch self {
+    case .notFound(let what): "there is no \(what)"
+    case .noPermission(let what, _): "no permission to open \(what)"
+    case .inUse(let what, let holder): "\(what) is in use\(holder.map { " by \($0)" } ?? "")"
+    case .disconnected(let what): "\(what) has gone away"
+    case .noAcknowledge(let bus, let address): "no answer from address \(hex(address)) on \(bus)"
+    case .arbitrationLost(let bus, let address): "lost arbitration to another controller at \(hex(address)) on \(bus)"
+    case .timedOut(let what): "\(what) did not answer in time"
+    case .busy(let bus, let address): "a kernel driver owns address \(hex(address)) on \(bus)"
+    case .unexpectedDevice(let what): what
+    case .unsupported(let what): what
+    case .system(let what, let errno): "\(what): \(String(cString: strerror(errno)))"
+    }
+  }
+
+  /// What to do about it, where that is known.
+  public var nextStep: String? {
+    switch self {
+    case .notFound: "check the board file's name for it and that the interface is enabled (raspi-config, config.txt)"
+    case .noPermission(_, let group): "add the user to the group \(group): sudo usermod -aG \(group) $USER, then log in again"
+    case .inUse(_, let holder): holder == nil ? nil : "stop it first"
+    case .disconnected: "check the cable; the hub tries again by itself"
+    case .noAcknowledge(let bus, _): "check wiring, power and address: i2cdetect -y \(bus.drop { !$0.isNumber })"
+    case .busy: "unbind the driver, or remove its overlay from config.txt"
+    case .arbitrationLost, .timedOut, .unexpectedDevice, .unsupported, .system: nil
+    }
+  }
+
+  private func hex(_ value: UInt8) -> String { "0x" + String(value, radix: 16) }
+}
+
+extension HardwareError {
+  /// From the error of opening something at a path.
+  static func opening(_ what: String, _ errno: Int32, group: String) -> HardwareError {
+    switch errno {
+    case ENOENT, ENODEV, ENXIO: .notFound(what)
+    case EACCES, EPERM: .noPermission(what, group: group)
+    case EBUSY: .inUse(what, holder: nil)
+    default: .system("opening \(what)", errno: errno)
+    }
+  }
+}

@@ -1,0 +1,65 @@
+/// The registers of one chip on a bus, read and written through buffers that are allocated once.
+public final class I2CRegisters {
+  public let bus: any I2CBus
+  public let address: UInt8
+  private let command: UnsafeMutableRawBufferPointer
+  private let buffer: UnsafeMutableRawBufferPointer
+  private let operations: UnsafeMutableBufferPointer<I2COperation>
+
+  /// - Parameter capacity: the longest read
+  public init(_ bus: any I2CBus, address: UInt8, capacity: Int) {
+    self.bus = bus
+    self.address = address
+    command = .allocate(byteCount: 2, alignment: 1)
+    buffer = .allocate(byteCount: capacity, alignment: 8)
+    operations = .allocate(capacity: 2)
+    operations.initialize(repeating: .write(UnsafeRawBufferPointer(rebasing: command[..<1])))
+  }
+
+  deinit {
+    command.deallocate()
+    buffer.deallocate()
+    operations.deallocate()
+  }
+
+  public func write(_ value: UInt8, to register: UInt8) throws(HardwareError) {
+    command[0] = register
+    command[1] = value
+    operations[0] = .write(UnsafeRawBufferPointer(command))
+    try bus.transaction(address, UnsafeBufferPointer(rebasing: operations[..<1]))
+  }
+
+  public func read(_ register: UInt8) throws(HardwareError) -> UInt8 { try read(register, count: 1)[0] }
+
+  /// Reads consecutive registers. The bytes stay until the next call.
+  public func read(_ register: UInt8, count: Int) throws(HardwareError) -> UnsafeRawBufferPointer {
+    var offset = 0
+    while offset < count {
+      let length = min(count - offset, bus.maximumReadLength)
+      try read(register + UInt8(offset), into: offset, length)
+      offset += length
+    }
+    return UnsafeRawBufferPointer(rebasing: buffer[..<count])
+  }
+
+  /// Reads a register again and again, as FIFO ports want it. The bytes stay until the next call.
+  ///
+  /// - Parameter unit: a read never ends inside a unit of so many bytes, even where the bus allows only short reads
+  public func readPort(_ register: UInt8, count: Int, unit: Int) throws(HardwareError) -> UnsafeRawBufferPointer {
+    let longest = bus.maximumReadLength / unit * unit
+    var offset = 0
+    while offset < count {
+      let length = min(count - offset, longest)
+      try read(register, into: offset, length)
+      offset += length
+    }
+    return UnsafeRawBufferPointer(rebasing: buffer[..<count])
+  }
+
+  private func read(_ register: UInt8, into offset: Int, _ length: Int) throws(HardwareError) {
+    command[0] = register
+    operations[0] = .write(UnsafeRawBufferPointer(rebasing: command[..<1]))
+    operations[1] = .read(UnsafeMutableRawBufferPointer(rebasing: buffer[offset..<offset + length]))
+    try bus.transaction(address, UnsafeBufferPointer(operations))
+  }
+}

@@ -1,0 +1,119 @@
+import CI2C
+import CLinux
+import Glibc
+import Guarding
+
+/// A bus of the kernel's, /dev/i2c-N.
+///
+/// Speaks `I2C_RDWR` where the adapter can, and libi2c's SMBus calls, with reads of up to 32 bytes, where it cannot.
+public final class LinuxI2CBus: I2CBus {
+  public let name: String
+  public let maximumReadLength: Int
+  private let isPlainI2C: Bool
+  private let descriptor: Int32
+  /// SMBus calls take their address from the descriptor, so they must not overlap.
+  private let smbus = Guarded<UInt8?>(nil)
+
+  /// - Parameter name: `/dev/i2c-1`, or just `i2c-1`
+  public init(_ name: String) throws(HardwareError) {
+    let path = name.hasPrefix("/") ? name : "/dev/\(name)"
+    self.name = path
+    let descriptor = open(path, O_RDWR | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .opening("I2C bus \(path)", errno, group: "i2c") }
+    var functions: UInt = 0
+    let result = ci2c_functions(descriptor, &functions)
+    guard result == 0 else {
+      close(descriptor)
+      throw .unsupported("\(path) is not an I2C bus: \(String(cString: strerror(-result)))")
+    }
+    isPlainI2C = functions & ci2c_func_i2c != 0
+    guard isPlainI2C || functions & ci2c_func_read_block != 0 else {
+      close(descriptor)
+      throw .unsupported("\(path) can transfer neither plain I2C messages nor SMBus blocks")
+    }
+    // bcm2835 takes 65 535 bytes, others less; no FIFO here is longer than this.
+    maximumReadLength = isPlainI2C ? 4096 : 32
+    self.descriptor = descriptor
+  }
+
+  deinit { close(descriptor) }
+
+  public func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {
+    let result = isPlainI2C ? transfer(address, operations) : smbusTransfer(address, operations)
+    if result < 0 { throw error(-result, address) }
+  }
+
+  private func transfer(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) -> Int32 {
+    var messages = InlineArray<4, i2c_msg>(repeating: i2c_msg())
+    guard operations.count <= 4 else { return -EINVAL }
+    for index in 0..<operations.count {
+      switch operations[index] {
+      case .write(let bytes):
+        // The kernel only reads from the buffer of a write, although its structure cannot say so.
+        let base = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
+        messages[index] = message(address, 0, base, bytes.count)
+      case .read(let bytes): messages[index] = message(address, ci2c_message_read, bytes.baseAddress, bytes.count)
+      }
+    }
+    return withUnsafeMutablePointer(to: &messages) { pointer in
+      pointer.withMemoryRebound(to: i2c_msg.self, capacity: 4) {
+        ci2c_transfer(descriptor, $0, UInt32(operations.count))
+      }
+    }
+  }
+
+  private func message(_ address: UInt8, _ flags: UInt16, _ base: UnsafeMutableRawPointer?, _ count: Int) -> i2c_msg {
+    i2c_msg(
+      addr: UInt16(address), flags: flags, len: UInt16(count), buf: base?.assumingMemoryBound(to: UInt8.self))
+  }
+
+  /// The patterns that SMBus knows: a register's write, and a register's read.
+  private func smbusTransfer(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) -> Int32 {
+    smbus.withLock { current in
+      if current != address {
+        let result = ci2c_set_address(descriptor, UInt16(address))
+        if result < 0 { return result }
+        current = address
+      }
+      guard case .write(let command)? = operations.first, let register = command.first else {
+        guard operations.count == 1, case .read(let bytes)? = operations.first, bytes.count == 1 else {
+          return -EOPNOTSUPP
+        }
+        let value = ci2c_read_byte(descriptor)
+        if value >= 0 { bytes[0] = UInt8(value) }
+        return min(value, 0)
+      }
+      if operations.count == 1 { return smbusWrite(register, command) }
+      guard operations.count == 2, command.count == 1, case .read(let bytes) = operations[1], bytes.count <= 32 else {
+        return -EOPNOTSUPP
+      }
+      let count = ci2c_read_block(
+        descriptor, register, UInt8(bytes.count), bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+      // The call returns fewer bytes than asked for without calling that an error.
+      return count < 0 ? count : (Int(count) == bytes.count ? 0 : -EIO)
+    }
+  }
+
+  private func smbusWrite(_ register: UInt8, _ command: UnsafeRawBufferPointer) -> Int32 {
+    switch command.count {
+    case 1: return ci2c_write_byte(descriptor, register)
+    case 2: return ci2c_write_byte_data(descriptor, register, command[1])
+    case 3...33:
+      let values = command.baseAddress?.advanced(by: 1).assumingMemoryBound(to: UInt8.self)
+      return ci2c_write_block(descriptor, register, UInt8(command.count - 1), values)
+    default: return -EOPNOTSUPP
+    }
+  }
+
+  private func error(_ errno: Int32, _ address: UInt8) -> HardwareError {
+    switch errno {
+    // Which of the two means that nobody acknowledged depends on the adapter's driver.
+    case ENXIO, EREMOTEIO: .noAcknowledge(bus: name, address: address)
+    case EAGAIN: .arbitrationLost(bus: name, address: address)
+    case ETIMEDOUT: .timedOut("address 0x\(String(address, radix: 16)) on \(name)")
+    case EBUSY: .busy(bus: name, address: address)
+    case ENODEV, ESHUTDOWN: .disconnected(name)
+    default: .system("transfer to 0x\(String(address, radix: 16)) on \(name)", errno: errno)
+    }
+  }
+}

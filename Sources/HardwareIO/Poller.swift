@@ -1,0 +1,44 @@
+import CLinux
+import Glibc
+import MonotonicTime
+
+/// Waits, on a reader's thread, for a device or for the word to stop.
+public struct Poller: Sendable {
+  public enum Event: Equatable, Sendable {
+    case readable
+    case stopped
+    case timedOut
+  }
+
+  private let stop: Int32
+  private let clock: any MonotonicTimeSource
+
+  /// - Parameter stop: a descriptor that becomes readable when the wait, and all later ones, are to end
+  public init(stop: Int32, clock: any MonotonicTimeSource = MonotonicClock()) {
+    self.stop = stop
+    self.clock = clock
+  }
+
+  /// Waits for a descriptor to become readable, or for its line to hang up.
+  ///
+  /// - Parameters:
+  ///   - descriptor: `nil` to wait for the time alone
+  ///   - limit: `nil` to wait for ever
+  public func wait(for descriptor: Int32?, atMost limit: Duration? = nil) -> Event {
+    var descriptors: (pollfd, pollfd) = (
+      pollfd(fd: stop, events: Int16(POLLIN), revents: 0), pollfd(fd: descriptor ?? -1, events: Int16(POLLIN), revents: 0)
+    )
+    let deadline = limit.map { clock.now + $0 }
+    while true {
+      // Rounded up, so that a wait is never cut short and then busy until its end.
+      let milliseconds = deadline.map { max(0, min(($0 - clock.now).inNanoseconds + 999_999, 3_600_000_000_000) / 1_000_000) }
+      let count = withUnsafeMutablePointer(to: &descriptors) { pointer in
+        pointer.withMemoryRebound(to: pollfd.self, capacity: 2) { poll($0, 2, milliseconds.map(Int32.init) ?? -1) }
+      }
+      if descriptors.0.revents != 0 { return .stopped }
+      if descriptors.1.revents != 0 { return .readable }
+      if count == 0, let deadline, clock.now >= deadline { return .timedOut }
+      if count < 0, errno != EINTR { return .timedOut }
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import CLinux
+import Glibc
+import Guarding
+
+/// A tty of the kernel's in raw mode.
+public final class LinuxSerialPort: SerialPort {
+  public let name: String
+  private let descriptor: Guarded<Int32>
+
+  /// Opens the tty for this process alone: a second hub is told who has it.
+  public init(_ path: String, speed: BaudRate) throws(HardwareError) {
+    name = path
+    let descriptor = Glibc.open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      if errno == EBUSY { throw .inUse("serial port \(path)", holder: FileHolder.find(path)) }
+      throw .opening("serial port \(path)", errno, group: "dialout")
+    }
+    self.descriptor = Guarded(descriptor)
+    do throws(HardwareError) {
+      guard isatty(descriptor) == 1 else { throw .unsupported("\(path) is not a serial port") }
+      // TIOCEXCL does not hold root off, and a lock does not hold off who does not ask: together they do.
+      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        throw .inUse("serial port \(path)", holder: FileHolder.find(path))
+      }
+      _ = clinux_tty_exclusive(descriptor)
+      try setSpeed(speed)
+      tcflush(descriptor, TCIFLUSH)
+    } catch {
+      close()
+      throw error
+    }
+  }
+
+  deinit { close() }
+
+  public var fileDescriptor: Int32 { descriptor.withLock { $0 } }
+
+  public func setSpeed(_ speed: BaudRate) throws(HardwareError) {
+    let descriptor = fileDescriptor
+    var settings = termios()
+    guard tcgetattr(descriptor, &settings) == 0 else { throw failure("reading the settings of") }
+    cfmakeraw(&settings)
+    settings.c_cflag |= tcflag_t(CLOCAL | CREAD)
+    settings.c_cflag &= ~tcflag_t(CRTSCTS)
+    cfsetspeed(&settings, speed.constant)
+    guard tcsetattr(descriptor, TCSANOW, &settings) == 0 else { throw failure("setting \(speed.rawValue) baud on") }
+  }
+
+  public func read(into buffer: UnsafeMutableRawBufferPointer) throws(HardwareError) -> Int {
+    while true {
+      let count = Glibc.read(fileDescriptor, buffer.baseAddress, buffer.count)
+      if count > 0 { return count }
+      // Nothing to read where poll saw something is a hang-up: the other end, or the adapter, is gone.
+      if count == 0 { throw .disconnected("serial port \(name)") }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN: return 0
+      default: throw failure("reading")
+      }
+    }
+  }
+
+  public func write(_ bytes: [UInt8]) throws(HardwareError) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(fileDescriptor, $0.baseAddress, $0.count) }
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+      } else if errno == EAGAIN {
+        var wait = pollfd(fd: fileDescriptor, events: Int16(POLLOUT), revents: 0)
+        guard poll(&wait, 1, 1000) > 0 else { throw .timedOut("serial port \(name)") }
+      } else if errno != EINTR {
+        throw failure("writing to")
+      }
+    }
+  }
+
+  public func close() {
+    let open = descriptor.withLock { descriptor in
+      defer { descriptor = -1 }
+      return descriptor
+    }
+    guard open >= 0 else { return }
+    _ = clinux_tty_shared(open)
+    _ = Glibc.close(open)
+  }
+
+  private func failure(_ doing: String) -> HardwareError {
+    switch errno {
+    case EIO, ENODEV, ENXIO, EBADF: .disconnected("serial port \(name)")
+    default: .system("\(doing) \(name)", errno: errno)
+    }
+  }
+}
+
+extension BaudRate {
+  var constant: speed_t {
+    switch self {
+    case .b4800: speed_t(B4800)
+    case .b9600: speed_t(B9600)
+    case .b19200: speed_t(B19200)
+    case .b38400: speed_t(B38400)
+    case .b57600: speed_t(B57600)
+    case .b115200: speed_t(B115200)
+    case .b230400: speed_t(B230400)
+    case .b460800: speed_t(B460800)
+    case .b921600: speed_t(B921600)
+    }
+  }
+}

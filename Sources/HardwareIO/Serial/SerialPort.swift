@@ -1,0 +1,27 @@
+/// A serial line to a receiver, opened for this process alone.
+public protocol SerialPort: Sendable {
+  /// As people know it: `/dev/ttyAMA0`.
+  var name: String { get }
+  /// For `poll`: readable when bytes wait or the line has hung up.
+  var fileDescriptor: Int32 { get }
+
+  /// Takes what has arrived, without waiting. 0 means that nothing has.
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws(HardwareError) -> Int
+  func write(_ bytes: [UInt8]) throws(HardwareError)
+  func setSpeed(_ speed: BaudRate) throws(HardwareError)
+  /// Closes the line; also done when the last reference goes.
+  func close()
+}
+
+/// The speeds that receivers use, bits per second.
+public enum BaudRate: Int, CaseIterable, Sendable {
+  case b4800 = 4800
+  case b9600 = 9600
+  case b19200 = 19200
+  case b38400 = 38400
+  case b57600 = 57600
+  case b115200 = 115_200
+  case b230400 = 230_400
+  case b460800 = 460_800
+  case b921600 = 921_600
+}
