@@ -15,6 +15,7 @@ let package = Package(
     .executable(name: "sensorhub", targets: ["sensorhub"]),
     .library(name: "Publishing", targets: ["Publishing"]),
     .library(name: "NMEA", targets: ["NMEA"]),
+    .library(name: "Fusion", targets: ["Fusion"]),
     .library(name: "HardwareIO", targets: ["HardwareIO"]),
   ],
   dependencies: [
@@ -38,6 +39,12 @@ let package = Package(
     .target(
       name: "HardwareIO", dependencies: ["CGPIOD", "CI2C", "CLinux", "Guarding", "MonotonicTime"], swiftSettings: strict),
     .target(name: "NMEA", swiftSettings: strict),
+    .target(
+      name: "Devices", dependencies: ["HardwareIO", "MonotonicTime", "NMEA"], swiftSettings: strict),
+    .target(name: "Fusion", dependencies: ["MonotonicTime"], swiftSettings: strict),
+    .target(
+      name: "Simulation", dependencies: ["CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "MonotonicTime", "NMEA"],
+      swiftSettings: strict),
     .target(name: "Outputs", dependencies: ["NMEA"], swiftSettings: strict),
     .executableTarget(
       name: "sensorhub",

@@ -63,3 +63,6 @@ static inline int clinux_socket_peer(int fd, struct clinux_peer *peer) {
   peer->uid = credentials.uid;
   return result;
 }
+
+/// Opens a pseudo-terminal; writes the path of its other end. Returns the controlling end, or a negative errno.
+int clinux_open_pseudo_terminal(char *path, int path_size);

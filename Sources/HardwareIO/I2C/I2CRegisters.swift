@@ -26,7 +26,7 @@ public final class I2CRegisters {
     command[0] = register
     command[1] = value
     operations[0] = .write(UnsafeRawBufferPointer(command))
-    try bus.transaction(address, UnsafeBufferPointer(rebasing: operations[..<1]))
+    try transfer(operationCount: 1)
   }
 
   public func read(_ register: UInt8) throws(HardwareError) -> UInt8 { try read(register, count: 1)[0] }
@@ -60,6 +60,19 @@ public final class I2CRegisters {
     command[0] = register
     operations[0] = .write(UnsafeRawBufferPointer(rebasing: command[..<1]))
     operations[1] = .read(UnsafeMutableRawBufferPointer(rebasing: buffer[offset..<offset + length]))
-    try bus.transaction(address, UnsafeBufferPointer(operations))
+    try transfer(operationCount: 2)
+  }
+
+  /// On a bus with two controllers losing arbitration is normal: the winner is done soon.
+  private func transfer(operationCount: Int) throws(HardwareError) {
+    let operations = UnsafeBufferPointer(rebasing: operations[..<operationCount])
+    for _ in 0..<2 {
+      do throws(HardwareError) {
+        return try bus.transaction(address, operations)
+      } catch .arbitrationLost {
+        continue
+      }
+    }
+    try bus.transaction(address, operations)
   }
 }

@@ -1,0 +1,53 @@
+import MonotonicTime
+
+/// One reading of an inertial sensor, in the chip's own axes.
+public struct IMUSample: Equatable, Sendable {
+  public var at: MonotonicInstant
+  /// Angular rate, rad/s.
+  public var gyroscope: SIMD3<Float>
+  /// Specific force, m/s²: at rest it points up, with the length of gravity.
+  public var accelerometer: SIMD3<Float>
+
+  public init(at: MonotonicInstant, gyroscope: SIMD3<Float>, accelerometer: SIMD3<Float>) {
+    self.at = at
+    self.gyroscope = gyroscope
+    self.accelerometer = accelerometer
+  }
+}
+
+/// The samples that one burst brought, oldest first. A value without heap storage, so that a stream of them allocates
+/// nothing.
+public struct IMUBatch: Sendable {
+  /// No FIFO of the supported chips holds more.
+  public static let capacity = 96
+
+  private var storage: InlineArray<96, IMUSample>
+  public private(set) var count = 0
+  /// Samples were lost between the batch before and this one: the FIFO had overflowed.
+  public var followsGap = false
+  /// Of the chip's die, degrees Celsius.
+  public var temperatureCelsius: Float?
+
+  public init() {
+    storage = InlineArray(
+      repeating: IMUSample(at: MonotonicInstant(nanoseconds: 0), gyroscope: .zero, accelerometer: .zero))
+  }
+
+  /// - Precondition: `index` is below `count`.
+  public subscript(index: Int) -> IMUSample {
+    precondition(index < count)
+    return storage[index]
+  }
+
+  public mutating func append(_ sample: IMUSample) {
+    guard count < IMUBatch.capacity else { return }
+    storage[count] = sample
+    count += 1
+  }
+
+  public mutating func removeAll() {
+    count = 0
+    followsGap = false
+    temperatureCelsius = nil
+  }
+}

@@ -1,0 +1,19 @@
+import MonotonicTime
+import NMEA
+
+/// An epoch with the time at which it reached this machine.
+public struct GNSSObservation: Sendable {
+  /// When the epoch's first byte was read.
+  public var at: MonotonicInstant
+  public var fix: GNSSFix
+  /// Where a complete list of satellites arrived with the epoch.
+  public var sky: Sky?
+  public var errorStatistics: GNSSErrorStatistics?
+
+  public init(at: MonotonicInstant, fix: GNSSFix, sky: Sky? = nil, errorStatistics: GNSSErrorStatistics? = nil) {
+    self.at = at
+    self.fix = fix
+    self.sky = sky
+    self.errorStatistics = errorStatistics
+  }
+}

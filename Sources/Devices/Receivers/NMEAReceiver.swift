@@ -1,0 +1,110 @@
+import HardwareIO
+import MonotonicTime
+import NMEA
+
+/// Any receiver that speaks NMEA 0183 on a serial line: finds its speed, then assembles epochs.
+public final class NMEAReceiver {
+  /// What has been read.
+  public struct Counters: Equatable, Sendable {
+    public var sentences = 0
+    public var badChecksum = 0
+    public var truncated = 0
+    public var unknown = 0
+    public var epochs = 0
+  }
+
+  /// The speeds to try, the commonest first. Receivers leave the factory with 9600 (most), 38400 (u-blox 9 and later)
+  /// or 115200 (recent ones); 4800 is the standard's own.
+  static let usualSpeeds: [BaudRate] = [.b9600, .b38400, .b115200, .b4800, .b57600, .b19200, .b230400, .b460800, .b921600]
+  /// Receivers report at least once a second.
+  private static let listeningTime = Duration.milliseconds(1500)
+  /// No receiver pauses so long inside an epoch.
+  private static let quietTime = Duration.milliseconds(300)
+  private static let silenceLimit = Duration.seconds(10)
+
+  private let port: any SerialPort
+  private let poller: Poller
+  private let clock: any MonotonicTimeSource
+  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
+  private var framer = SentenceFramer()
+  private var assembler = EpochAssembler(promptness: .learned)
+  private var unknownCount = 0
+  private var epochStartedAt: MonotonicInstant
+
+  public init(port: any SerialPort, poller: Poller, clock: any MonotonicTimeSource = MonotonicClock()) {
+    self.port = port
+    self.poller = poller
+    self.clock = clock
+    epochStartedAt = clock.now
+  }
+
+  deinit { buffer.deallocate() }
+
+  public var counters: Counters {
+    Counters(
+      sentences: framer.counters.sentences, badChecksum: framer.counters.badChecksum,
+      truncated: framer.counters.truncated, unknown: unknownCount, epochs: assembler.epochCount)
+  }
+
+  /// Listens at one speed after the other until a sentence comes in whole. What is heard on the way is not lost.
+  ///
+  /// - Parameter speed: the only one to try, or `nil` to try the usual ones
+  /// - Returns: the speed, or `nil` when told to stop
+  public func findSpeed(_ speed: BaudRate?, receive: (borrowing GNSSObservation) -> Void) throws(HardwareError) -> BaudRate? {
+    for candidate in speed.map({ [$0] }) ?? NMEAReceiver.usualSpeeds {
+      try port.setSpeed(candidate)
+      framer.reset()
+      let deadline = clock.now + (speed == nil ? NMEAReceiver.listeningTime : NMEAReceiver.silenceLimit)
+      while clock.now < deadline {
+        switch poller.wait(for: port.fileDescriptor, atMost: deadline - clock.now) {
+        case .stopped: return nil
+        case .timedOut: break
+        case .readable:
+          try take(receive)
+          if framer.counters.sentences > 0 { return candidate }
+        }
+      }
+    }
+    throw .timedOut("the receiver on \(port.name): no NMEA sentence at \(speed.map { "\($0.rawValue)" } ?? "any") baud")
+  }
+
+  /// Reads epochs until told to stop.
+  public func run(receive: (borrowing GNSSObservation) -> Void) throws(HardwareError) {
+    while true {
+      let limit = assembler.isPending ? NMEAReceiver.quietTime : NMEAReceiver.silenceLimit
+      switch poller.wait(for: port.fileDescriptor, atMost: limit) {
+      case .stopped: return
+      case .readable: try take(receive)
+      case .timedOut:
+        guard assembler.isPending else { throw .timedOut("the receiver on \(port.name), silent for 10 s,") }
+        let startedAt = epochStartedAt
+        assembler.finish { receive(GNSSObservation($0, at: startedAt)) }
+      }
+    }
+  }
+
+  private func take(_ receive: (borrowing GNSSObservation) -> Void) throws(HardwareError) {
+    let count = try port.read(into: buffer)
+    let readAt = clock.now
+    let bytes = UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[..<count])
+    var unknown = 0
+    var startedAt = epochStartedAt
+    framer.push(bytes) { raw in
+      let sentence = Sentence(raw)
+      if sentence == nil { unknown += 1 }
+      let wasPending = assembler.isPending
+      let reported = assembler.epochCount
+      assembler.consume(sentence) { receive(GNSSObservation($0, at: startedAt)) }
+      // A new epoch has begun with this sentence.
+      if assembler.isPending, !wasPending || assembler.epochCount != reported { startedAt = readAt }
+    }
+    epochStartedAt = startedAt
+    unknownCount += unknown
+  }
+}
+
+extension GNSSObservation {
+  init(_ epoch: borrowing GNSSEpoch, at: MonotonicInstant) {
+    self.init(at: at, fix: epoch.fix, sky: epoch.sky, errorStatistics: epoch.errorStatistics)
+  }
+}

@@ -1,0 +1,46 @@
+import MonotonicTime
+
+/// Gives each sample of a FIFO its time.
+///
+/// The chip's oscillator may be some percent off, and a burst is read whenever its thread gets round to it: the clock
+/// learns the true period and follows the bursts slowly, so that a late read does not move the samples.
+struct SampleClock: Sendable {
+  private static let phaseGain = 0.05
+  private static let periodGain = 0.002
+
+  private let nominalPeriod: Double
+  private var period: Double
+  /// Nanoseconds on the monotonic clock; `nil` before the first burst.
+  private var last: Double?
+
+  init(rateHz: Double) {
+    nominalPeriod = 1e9 / rateHz
+    period = nominalPeriod
+  }
+
+  /// Starts over: samples were lost.
+  mutating func reset() { last = nil }
+
+  /// The time of the first of `count` samples that were read at `readAt`, and the period between them.
+  mutating func stamp(_ count: Int, readAt: MonotonicInstant) -> (first: Int64, period: Double) {
+    let now = Double(readAt.nanoseconds)
+    // The latest sample in the FIFO is half a period old, on average.
+    let measured = now - period / 2
+    guard let before = last else {
+      last = measured
+      return (Int64(measured - period * Double(count - 1)), period)
+    }
+    let predicted = before + period * Double(count)
+    let error = measured - predicted
+    if abs(error) > 20 * nominalPeriod {
+      // Not drift: the process was stopped, or the chip. Start from what is seen.
+      last = measured
+      return (Int64(measured - period * Double(count - 1)), period)
+    }
+    period += SampleClock.periodGain * error / Double(count)
+    period = min(max(period, nominalPeriod * 0.9), nominalPeriod * 1.1)
+    let corrected = predicted + SampleClock.phaseGain * error
+    last = corrected
+    return (Int64(corrected - period * Double(count - 1)), period)
+  }
+}

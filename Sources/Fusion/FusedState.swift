@@ -1,0 +1,133 @@
+import Glibc
+import MonotonicTime
+
+/// A value with the instant it was measured at and the device that measured it: no value without its age.
+public struct Dated<Value: Sendable>: Sendable {
+  public var value: Value
+  public var at: MonotonicInstant
+  public var source: String
+
+  public init(_ value: Value, at: MonotonicInstant, source: String) {
+    self.value = value
+    self.at = at
+    self.source = source
+  }
+}
+
+/// Everything that is known about where the board is, how it moves and how it lies, as of one instant.
+///
+/// Each part is dated for itself and is absent while it is not known; a stale part keeps the age it has.
+public struct FusedState: Sendable {
+  public enum Mode: String, Equatable, Sendable {
+    case none
+    /// Attitude alone.
+    case attitude
+    /// Position and velocity alone.
+    case gnss
+    /// Both.
+    case fused
+  }
+
+  public struct Position: Equatable, Sendable {
+    /// WGS 84, -90 to 90 and -180 to 180.
+    public var latitudeDegrees: Double
+    public var longitudeDegrees: Double
+    /// Above the ellipsoid.
+    public var altitudeHAEMetres: Double?
+    /// Above mean sea level.
+    public var altitudeMSLMetres: Double?
+    /// One standard deviation, by the receiver's own estimate where it gives one.
+    public var horizontalSigmaMetres: Double?
+    public var verticalSigmaMetres: Double?
+
+    public init(
+      latitudeDegrees: Double, longitudeDegrees: Double, altitudeHAEMetres: Double?, altitudeMSLMetres: Double?,
+      horizontalSigmaMetres: Double?, verticalSigmaMetres: Double?
+    ) {
+      self.latitudeDegrees = latitudeDegrees
+      self.longitudeDegrees = longitudeDegrees
+      self.altitudeHAEMetres = altitudeHAEMetres
+      self.altitudeMSLMetres = altitudeMSLMetres
+      self.horizontalSigmaMetres = horizontalSigmaMetres
+      self.verticalSigmaMetres = verticalSigmaMetres
+    }
+  }
+
+  public struct Motion: Equatable, Sendable {
+    public var speedMetresPerSecond: Double
+    /// Course over ground, degrees from true north; `nil` at rest.
+    public var trackDegrees: Double?
+    public var climbMetresPerSecond: Double?
+
+    public init(speedMetresPerSecond: Double, trackDegrees: Double?, climbMetresPerSecond: Double?) {
+      self.speedMetresPerSecond = speedMetresPerSecond
+      self.trackDegrees = trackDegrees
+      self.climbMetresPerSecond = climbMetresPerSecond
+    }
+
+    /// North, east, down.
+    public var velocity: SIMD3<Double>? {
+      guard let trackDegrees else { return speedMetresPerSecond == 0 ? .zero : nil }
+      let track = trackDegrees * .pi / 180
+      return SIMD3(
+        speedMetresPerSecond * cos(track), speedMetresPerSecond * sin(track), -(climbMetresPerSecond ?? 0))
+    }
+  }
+
+  public struct Attitude: Equatable, Sendable {
+    /// Body to north, east, down.
+    public var quaternion: Quaternion
+    public var inclinationSigmaRadians: Double
+    /// `nil` while the heading is unknown: then the quaternion's yaw means nothing.
+    public var headingSigmaRadians: Double?
+
+    public init(quaternion: Quaternion, inclinationSigmaRadians: Double, headingSigmaRadians: Double?) {
+      self.quaternion = quaternion
+      self.inclinationSigmaRadians = inclinationSigmaRadians
+      self.headingSigmaRadians = headingSigmaRadians
+    }
+  }
+
+  public struct FixQuality: Equatable, Sendable {
+    /// 0 unknown, 1 no fix, 2 two dimensions, 3 three.
+    public var mode: Int
+    /// As in the gpsd protocol: 1 autonomous, 2 differential, 3 RTK fixed, 4 RTK float, …
+    public var status: Int
+    public var satellitesUsed: Int?
+    public var hdop: Double?
+    /// Nanoseconds since 1970, by the receiver; it has no time before it has a date.
+    public var utcNanoseconds: Int64?
+
+    public init(mode: Int, status: Int, satellitesUsed: Int?, hdop: Double?, utcNanoseconds: Int64?) {
+      self.mode = mode
+      self.status = status
+      self.satellitesUsed = satellitesUsed
+      self.hdop = hdop
+      self.utcNanoseconds = utcNanoseconds
+    }
+  }
+
+  /// When the state was put together.
+  public var at: MonotonicInstant
+  public var position: Dated<Position>?
+  public var motion: Dated<Motion>?
+  public var attitude: Dated<Attitude>?
+  /// Angular rate in body axes, rad/s.
+  public var rates: Dated<SIMD3<Double>>?
+  /// Specific force in body axes, m/s².
+  public var acceleration: Dated<SIMD3<Double>>?
+  public var fix: Dated<FixQuality>?
+
+  public init(at: MonotonicInstant) { self.at = at }
+
+  public var mode: Mode {
+    switch (position != nil, attitude != nil) {
+    case (true, true): .fused
+    case (true, false): .gnss
+    case (false, true): .attitude
+    case (false, false): .none
+    }
+  }
+
+  public func age<Value>(of part: Dated<Value>?) -> Duration? { part.map { at - $0.at } }
+}

@@ -1,0 +1,47 @@
+import Guarding
+import HardwareIO
+
+/// The board's power lines, as the simulated devices see them.
+public final class PowerLines: Sendable {
+  private struct State {
+    var levels: [String: Bool] = [:]
+    var observers: [(line: String, onChange: @Sendable (Bool) -> Void)] = []
+  }
+
+  private let state = Guarded(State())
+
+  public init() {}
+
+  public func level(_ line: String) -> Bool { state.withLock { $0.levels[line] ?? false } }
+
+  /// Calls `onChange` whenever the line changes its level.
+  func observe(_ line: String, _ onChange: @escaping @Sendable (Bool) -> Void) {
+    state.withLock { $0.observers.append((line, onChange)) }
+  }
+
+  func set(_ line: String, _ level: Bool) {
+    let interested = state.withLock { state -> [@Sendable (Bool) -> Void] in
+      guard (state.levels[line] ?? false) != level else { return [] }
+      state.levels[line] = level
+      return state.observers.filter { $0.line == line }.map(\.onChange)
+    }
+    for observer in interested { observer(level) }
+  }
+}
+
+/// One of the lines as an output.
+final class SimulatedOutput: GPIOOutput {
+  private let lines: PowerLines
+  private let line: String
+
+  init(lines: PowerLines, line: String) {
+    self.lines = lines
+    self.line = line
+    lines.set(line, false)
+  }
+
+  deinit { close() }
+
+  func set(_ level: Bool) { lines.set(line, level) }
+  func close() { lines.set(line, false) }
+}

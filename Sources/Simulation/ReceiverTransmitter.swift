@@ -1,0 +1,103 @@
+import CLinux
+import Glibc
+import HardwareIO
+import MonotonicTime
+import NMEA
+
+/// The running receiver: writes an epoch's sentences at each tick until it is stopped.
+final class ReceiverTransmitter: Sendable {
+  private let world: World
+  private let clock: any MonotonicTimeSource
+  private let configuration: SimulatedReceiver.Configuration
+  private let output: Int32
+  private let stop: Int32
+
+  /// - Parameters: `output` and `stop` are closed when the thread ends
+  init(
+    world: World, clock: any MonotonicTimeSource, configuration: SimulatedReceiver.Configuration, output: Int32,
+    stop: Int32
+  ) {
+    self.world = world
+    self.clock = clock
+    self.configuration = configuration
+    self.output = output
+    self.stop = stop
+  }
+
+  func start() {
+    var thread = pthread_t()
+    let result = pthread_create(
+      &thread, nil,
+      { context in
+        // The reference retained below, consumed exactly once, here.
+        if let context { Unmanaged<ReceiverTransmitter>.fromOpaque(context).takeRetainedValue().run() }
+        return nil
+      }, Unmanaged.passRetained(self).toOpaque())
+    if result == 0 { pthread_detach(thread) }
+  }
+
+  private func run() {
+    clinux_name_thread("simulated gps")
+    defer {
+      close(output)
+      close(stop)
+    }
+    let poller = Poller(stop: stop, clock: clock)
+    var noise = Noise(seed: 1)
+    var error = SIMD3<Double>.zero
+    let poweredAt = clock.now
+    var next = poweredAt
+    while true {
+      let now = clock.now
+      let hasFix = now - poweredAt >= configuration.timeToFirstFix
+      // Errors of a receiver wander over tens of seconds.
+      error = error * 0.98 + noise.vector(configuration.positionSigmaMetres * 0.2)
+      let sentences = hasFix ? fix(world.truth(at: now), error, utc()) : noFix(utc())
+      var bytes = Array(sentences.utf8)
+      // A full buffer, because nobody reads, loses bytes, as a UART does.
+      _ = bytes.withUnsafeMutableBytes { Glibc.write(output, $0.baseAddress, $0.count) }
+      next = next + .nanoseconds(Int64(1e9 / (hasFix ? configuration.rateHz : 2)))
+      if next < clock.now { next = clock.now }
+      if poller.wait(for: nil, atMost: next - clock.now) == .stopped { return }
+    }
+  }
+
+  private func utc() -> UTCTime {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    // Whole hundredths: what the sentences can carry.
+    return UTCTime(nanosecondsSince1970: Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec) / 10_000_000 * 10_000_000)
+  }
+
+  private func noFix(_ utc: UTCTime) -> String {
+    let time = Text.time(utc)
+    return NMEASentence.make("GNRMC,\(time),V,,,,,,,\(Text.date(utc)),,,N,V")
+      + NMEASentence.make("GNGGA,\(time),,,,,0,00,99.99,,,,,,")
+      + NMEASentence.make("GNGSA,A,1,,,,,,,,,,,,,99.99,99.99,99.99,1")
+  }
+
+  private func fix(_ truth: World.Truth, _ error: SIMD3<Double>, _ utc: UTCTime) -> String {
+    let metresPerDegree = 111_319.49
+    let latitude = truth.latitudeDegrees + error.x / metresPerDegree
+    let longitude = truth.longitudeDegrees + error.y / (metresPerDegree * cos(latitude * .pi / 180))
+    let position = Text.coordinate(latitude, longitude)
+    let velocity = truth.velocityMetresPerSecond
+    let speed = (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot()
+    var track = atan2(velocity.y, velocity.x) * 180 / .pi
+    if track < 0 { track += 360 }
+    let knots = Text.fixed(speed * 3600 / 1852, 3)
+    let course = speed > 0.2 ? Text.fixed(track, 2) : ""
+    let separation = EarthModel.geoidSeparationMetres(
+      at: Coordinate(latitudeDegrees: latitude, longitudeDegrees: longitude))
+    let altitude = Text.fixed(truth.altitudeHAEMetres - separation - error.z, 1)
+    let time = Text.time(utc)
+    let sigma = Text.fixed(configuration.positionSigmaMetres, 1)
+    return NMEASentence.make("GNRMC,\(time),A,\(position),\(knots),\(course),\(Text.date(utc)),,,A,V")
+      + NMEASentence.make("GNVTG,\(course),T,,M,\(knots),N,\(Text.fixed(speed * 3.6, 3)),K,A")
+      + NMEASentence.make("GNGGA,\(time),\(position),1,08,0.90,\(altitude),M,\(Text.fixed(separation, 1)),M,,")
+      + NMEASentence.make("GNGSA,A,3,02,05,12,13,15,18,24,29,,,,,1.60,0.90,1.32,1")
+      + NMEASentence.make("GPGSV,2,1,08,02,62,105,45,05,31,051,41,12,48,301,43,13,22,182,37,1")
+      + NMEASentence.make("GPGSV,2,2,08,15,71,230,47,18,12,321,33,24,38,263,42,29,17,089,35,1")
+      + NMEASentence.make("GNGST,\(time),6.0,,,,\(sigma),\(sigma),\(Text.fixed(configuration.positionSigmaMetres * 1.6, 1))")
+  }
+}

@@ -1,0 +1,62 @@
+import HardwareIO
+import MonotonicTime
+
+/// Devices whose names begin with `simulated`; all others come from somewhere else, so that a board may mix both.
+///
+/// There is one receiver, `simulated/gps`, powered by the line `gps-power`, and one IMU on the bus `simulated/i2c`, powered
+/// by the line `imu-power`, both on the chip `simulated`.
+public final class SimulatedHardware: Hardware {
+  public static let serialPort = "simulated/gps"
+  public static let i2cBus = "simulated/i2c"
+  public static let gpioChip = "simulated"
+  public static let gpsPowerLine = "gps-power"
+  public static let imuPowerLine = "imu-power"
+
+  public let world: World
+  public let powerLines = PowerLines()
+  public let imu: SimulatedMPU6050
+  public let receiver: SimulatedReceiver
+  private let real: any Hardware
+
+  public init(
+    clock: any MonotonicTimeSource = MonotonicClock(), receiver: SimulatedReceiver.Configuration = .init(),
+    else real: any Hardware = LinuxHardware()
+  ) {
+    let world = World(start: clock.now)
+    let lines = powerLines
+    let imu = SimulatedMPU6050(name: SimulatedHardware.i2cBus, world: world, clock: clock) {
+      lines.level(SimulatedHardware.imuPowerLine)
+    }
+    let gps = SimulatedReceiver(world: world, clock: clock, configuration: receiver)
+    self.world = world
+    self.imu = imu
+    self.receiver = gps
+    self.real = real
+    lines.observe(SimulatedHardware.gpsPowerLine) { [weak gps] in gps?.setPower($0) }
+    lines.observe(SimulatedHardware.imuPowerLine) { [weak imu] isOn in if !isOn { imu?.lostPower() } }
+  }
+
+  public func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus {
+    guard isSimulated(name) else { return try real.i2cBus(name) }
+    guard name == SimulatedHardware.i2cBus else { throw .notFound("simulated I2C bus '\(name)'") }
+    return imu
+  }
+
+  public func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort {
+    guard isSimulated(name) else { return try real.serialPort(name, speed: speed) }
+    guard name == SimulatedHardware.serialPort else { throw .notFound("simulated serial port '\(name)'") }
+    return try receiver.open(speed: speed)
+  }
+
+  public func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {
+    guard isSimulated(name.chip) else { return try real.gpioOutput(name, activeLow: activeLow) }
+    return SimulatedOutput(lines: powerLines, line: name.line)
+  }
+
+  public func gpioEdges(_ name: GPIOLineName) throws(HardwareError) -> any GPIOEdgeInput {
+    guard isSimulated(name.chip) else { return try real.gpioEdges(name) }
+    throw .unsupported("simulated lines have no edges")
+  }
+
+  private func isSimulated(_ name: String) -> Bool { name == "simulated" || name.hasPrefix("simulated/") }
+}

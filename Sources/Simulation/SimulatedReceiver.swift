@@ -1,0 +1,133 @@
+import CLinux
+import Glibc
+import Guarding
+import HardwareIO
+import MonotonicTime
+
+/// A GPS receiver on a real pseudo-terminal: silent while its supply is off, without a fix for a while after it came on,
+/// then reporting where the vehicle is.
+///
+/// The pseudo-terminal exists while somebody has the port open, and the thread while the supply is on as well.
+public final class SimulatedReceiver: Sendable {
+  public struct Configuration: Sendable {
+    public var rateHz = 5.0
+    public var timeToFirstFix = Duration.milliseconds(800)
+    /// One standard deviation of the horizontal position, metres.
+    public var positionSigmaMetres = 0.8
+
+    public init() {}
+  }
+
+  private struct State {
+    var terminal: Terminal?
+    var isPowered = false
+    var isRunning = false
+    /// Raised, and replaced, to end the thread.
+    var stop: Int32 = -1
+  }
+
+  private struct Terminal {
+    var controller: Int32
+    var path: String
+  }
+
+  private let world: World
+  private let clock: any MonotonicTimeSource
+  private let configuration: Configuration
+  private let state = Guarded(State())
+
+  public init(world: World, clock: any MonotonicTimeSource = MonotonicClock(), configuration: Configuration) {
+    self.world = world
+    self.clock = clock
+    self.configuration = configuration
+  }
+
+  /// Opens the receiver's port.
+  func open(speed: BaudRate) throws(HardwareError) -> any SerialPort {
+    let path = try state.withLock { (state) throws(HardwareError) -> String in
+      if let terminal = state.terminal { return terminal.path }
+      let terminal = try SimulatedReceiver.makeTerminal()
+      state.terminal = terminal
+      startIfNeeded(&state)
+      return terminal.path
+    }
+    return ReceiverPort(port: try LinuxSerialPort(path, speed: speed)) { [self] in hangUp() }
+  }
+
+  func setPower(_ isOn: Bool) {
+    state.withLock { state in
+      state.isPowered = isOn
+      if isOn { startIfNeeded(&state) } else { stopThread(&state) }
+    }
+  }
+
+  /// The port is closed, or the cable pulled: its reader sees a hang-up.
+  public func hangUp() {
+    state.withLock { state in
+      stopThread(&state)
+      if let terminal = state.terminal { close(terminal.controller) }
+      state.terminal = nil
+    }
+  }
+
+  private static func makeTerminal() throws(HardwareError) -> Terminal {
+    var path = InlineArray<64, CChar>(repeating: 0)
+    let controller = withUnsafeMutablePointer(to: &path) {
+      $0.withMemoryRebound(to: CChar.self, capacity: 64) { clinux_open_pseudo_terminal($0, 64) }
+    }
+    guard controller >= 0 else { throw .system("creating a pseudo-terminal", errno: -controller) }
+    let name = withUnsafePointer(to: &path) {
+      $0.withMemoryRebound(to: CChar.self, capacity: 64) { String(cString: $0) }
+    }
+    return Terminal(controller: controller, path: name)
+  }
+
+  private func startIfNeeded(_ state: inout State) {
+    guard state.isPowered, !state.isRunning, let terminal = state.terminal else { return }
+    let stop = clinux_eventfd()
+    // Its own descriptor: the thread may still be writing when the terminal is closed.
+    let output = dup(terminal.controller)
+    guard stop >= 0, output >= 0 else { return }
+    _ = fcntl(output, F_SETFD, FD_CLOEXEC)
+    state.stop = stop
+    state.isRunning = true
+    let transmitter = ReceiverTransmitter(
+      world: world, clock: clock, configuration: configuration, output: output, stop: dup(stop))
+    transmitter.start()
+  }
+
+  private func stopThread(_ state: inout State) {
+    guard state.isRunning else { return }
+    var one: UInt64 = 1
+    _ = write(state.stop, &one, 8)
+    close(state.stop)
+    state.stop = -1
+    state.isRunning = false
+  }
+}
+
+/// The hub's end of the line; closing it takes the pseudo-terminal down.
+private final class ReceiverPort: SerialPort {
+  private let port: LinuxSerialPort
+  private let onClose: @Sendable () -> Void
+
+  init(port: LinuxSerialPort, onClose: @escaping @Sendable () -> Void) {
+    self.port = port
+    self.onClose = onClose
+  }
+
+  deinit { close() }
+
+  var name: String { port.name }
+  var fileDescriptor: Int32 { port.fileDescriptor }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws(HardwareError) -> Int { try port.read(into: buffer) }
+  func write(_ bytes: [UInt8]) throws(HardwareError) { try port.write(bytes) }
+  func setSpeed(_ speed: BaudRate) throws(HardwareError) { try port.setSpeed(speed) }
+
+  func close() {
+    guard port.fileDescriptor >= 0 else { return }
+    port.close()
+    onClose()
+  }
+}

@@ -1,0 +1,87 @@
+import Fusion
+import Glibc
+import MonotonicTime
+
+/// A vehicle that drives a figure of eight and stops once a lap; everything about it is known exactly, at any time.
+public struct World: Sendable {
+  /// Where the figure's centre lies.
+  public var latitudeDegrees = 52.516_3
+  public var longitudeDegrees = 13.377_7
+  public var altitudeHAEMetres = 78.0
+  /// Half the figure's width, to the north, and a quarter of its height, to the east.
+  public var sizeMetres = 100.0
+  public var drivingSeconds = 60.0
+  public var standingSeconds = 10.0
+  /// When the first lap began.
+  public var start: MonotonicInstant
+
+  public init(start: MonotonicInstant) { self.start = start }
+
+  /// The vehicle at one instant. Vectors in north, east, down about the figure's centre.
+  public struct Truth: Sendable {
+    public var positionMetres: SIMD3<Double>
+    public var velocityMetresPerSecond: SIMD3<Double>
+    public var accelerationMetresPerSecondSquared: SIMD3<Double>
+    /// Body to north, east, down.
+    public var attitude: Quaternion
+    /// Body axes, rad/s.
+    public var rates: SIMD3<Double>
+    public var latitudeDegrees: Double
+    public var longitudeDegrees: Double
+    public var altitudeHAEMetres: Double
+
+    /// What an accelerometer measures, body axes, m/s².
+    public var specificForce: SIMD3<Double> {
+      attitude.conjugate.rotate(accelerationMetresPerSecondSquared - SIMD3(0, 0, 9.80665))
+    }
+  }
+
+  public func truth(at instant: MonotonicInstant) -> Truth {
+    let time = (instant - start).inSeconds
+    let step = 1e-4
+    let motion = motion(at: time)
+    let attitude = attitude(at: time)
+    // The rates by difference: exact enough, and right for whatever attitude() does.
+    let turn = attitude.conjugate * self.attitude(at: time + step)
+    let radius = 6_378_137.0
+    let latitude = latitudeDegrees + motion.position.x / radius * 180 / .pi
+    return Truth(
+      positionMetres: motion.position, velocityMetresPerSecond: motion.velocity,
+      accelerationMetresPerSecondSquared: motion.acceleration, attitude: attitude,
+      rates: turn.rotationVector / step, latitudeDegrees: latitude,
+      longitudeDegrees: longitudeDegrees
+        + motion.position.y / (radius * cos(latitudeDegrees * .pi / 180)) * 180 / .pi,
+      altitudeHAEMetres: altitudeHAEMetres)
+  }
+
+  /// How far along the lap, as an angle, with its first and second derivative in time.
+  private func progress(at time: Double) -> (angle: Double, rate: Double, acceleration: Double) {
+    let lap = drivingSeconds + standingSeconds
+    let laps = (time / lap).rounded(.down)
+    let inLap = time - laps * lap
+    guard inLap < drivingSeconds else { return (2 * .pi * (laps + 1), 0, 0) }
+    // Sets off and comes to rest smoothly: the rate is a raised cosine.
+    let phase = 2 * .pi * inLap / drivingSeconds
+    return (
+      2 * .pi * laps + phase - sin(phase), 2 * .pi / drivingSeconds * (1 - cos(phase)),
+      4 * .pi * .pi / (drivingSeconds * drivingSeconds) * sin(phase)
+    )
+  }
+
+  private func motion(at time: Double) -> (position: SIMD3<Double>, velocity: SIMD3<Double>, acceleration: SIMD3<Double>)
+  {
+    let (angle, rate, acceleration) = progress(at: time)
+    let size = sizeMetres
+    let position = SIMD3(size * sin(angle), size / 2 * sin(2 * angle), 0)
+    let tangent = SIMD3(size * cos(angle), size * cos(2 * angle), 0)
+    let bend = SIMD3(-size * sin(angle), -2 * size * sin(2 * angle), 0)
+    return (position, tangent * rate, bend * (rate * rate) + tangent * acceleration)
+  }
+
+  private func attitude(at time: Double) -> Quaternion {
+    let (angle, _, _) = progress(at: time)
+    let heading = atan2(cos(2 * angle), cos(angle))
+    return Quaternion(
+      roll: 0.05 * sin(2 * .pi * time / 11), pitch: 0.03 * sin(2 * .pi * time / 17), yaw: heading)
+  }
+}
