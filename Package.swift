@@ -17,6 +17,7 @@ let package = Package(
     .library(name: "NMEA", targets: ["NMEA"]),
     .library(name: "Fusion", targets: ["Fusion"]),
     .library(name: "HardwareIO", targets: ["HardwareIO"]),
+    .library(name: "Hub", targets: ["Hub"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -44,6 +45,10 @@ let package = Package(
     .target(name: "Fusion", dependencies: ["MonotonicTime"], swiftSettings: strict),
     .target(
       name: "Simulation", dependencies: ["CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "MonotonicTime", "NMEA"],
+      swiftSettings: strict),
+    .target(
+      name: "Hub",
+      dependencies: ["Devices", "Fusion", "Guarding", "HardwareIO", "MonotonicTime", "NMEA", "Publishing"],
       swiftSettings: strict),
     .target(name: "Outputs", dependencies: ["NMEA"], swiftSettings: strict),
     .executableTarget(

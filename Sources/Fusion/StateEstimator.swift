@@ -1,18 +1,18 @@
 import MonotonicTime
 
 /// Puts what the devices measure together into one state, in the order of the measurements' own times.
-public struct StateEstimator: Sendable {
+public struct StateEstimator<Filter: AttitudeFilter>: Sendable {
   /// A position older than this is no longer reported: without a filter that carries it on, it only misleads.
-  private static let positionLifetime = Duration.seconds(5)
-  private static let attitudeLifetime = Duration.seconds(1)
-  /// Below this the course over ground is noise.
-  private static let slowestCourse = 1.0
+  private static var positionLifetime: Duration { .seconds(5) }
+  private static var attitudeLifetime: Duration { .seconds(1) }
+  /// Below this, in m/s, the course over ground is noise.
+  private static var slowestCourse: Double { 1 }
 
   public private(set) var state: FusedState
-  private var filter: any AttitudeFilter
+  private var filter: Filter
   private var lastSample: MonotonicInstant?
 
-  public init(filter: any AttitudeFilter = ComplementaryFilter(), at start: MonotonicInstant) {
+  public init(filter: Filter, at start: MonotonicInstant) {
     self.filter = filter
     state = FusedState(at: start)
   }

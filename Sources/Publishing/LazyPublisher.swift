@@ -354,8 +354,10 @@ public struct Activating<Output: Sendable, Failure: Error>: Sendable {
   /// Ends the run: drops what it holds, then completes every subscriber.
   public func finish(_ completion: Completion<Failure>) { publisher.finish(run, completion) }
 
-  /// Queues a value from under a lock of the caller's; returns whether `deliver` must follow once it is free.
-  func stage(_ value: Output) -> Bool { publisher.stage(value, run) }
+  /// Queues a value from under a lock of the caller's, so that the order of the values is that of the lock; returns
+  /// whether `deliver` must follow once the lock is free.
+  public func stage(_ value: Output) -> Bool { publisher.stage(value, run) }
 
-  func deliver() { publisher.deliver() }
+  /// Delivers what was staged, on this thread.
+  public func deliver() { publisher.deliver() }
 }

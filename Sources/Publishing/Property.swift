@@ -33,9 +33,10 @@ public final class MutableProperty<Value: Sendable>: Publisher {
   public func attach(_ subscriber: Subscriber<Value, Never>) -> Subscription { broadcast.attach(subscriber) }
 
   /// Sets the value from under a lock of the caller's; returns whether `deliver` must follow once it is free.
-  func stage(_ value: Value) -> Bool { broadcast.stage(value) }
+  public func stage(_ value: Value) -> Bool { broadcast.stage(value) }
 
-  func deliver() { broadcast.deliver() }
+  /// Delivers what was staged, on this thread.
+  public func deliver() { broadcast.deliver() }
 }
 
 extension Broadcast {

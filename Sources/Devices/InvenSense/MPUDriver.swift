@@ -9,6 +9,15 @@ public final class MPUDriver {
     public var samples = 0
     /// Times the FIFO ran over, each losing what it held.
     public var overflows = 0
+
+    public init() {}
+
+    public static func + (a: Counters, b: Counters) -> Counters {
+      var sum = a
+      sum.samples += b.samples
+      sum.overflows += b.overflows
+      return sum
+    }
   }
 
   /// Accelerometer and gyroscope, three axes of two bytes each.

@@ -11,6 +11,18 @@ public final class NMEAReceiver {
     public var truncated = 0
     public var unknown = 0
     public var epochs = 0
+
+    public init() {}
+
+    public static func + (a: Counters, b: Counters) -> Counters {
+      var sum = a
+      sum.sentences += b.sentences
+      sum.badChecksum += b.badChecksum
+      sum.truncated += b.truncated
+      sum.unknown += b.unknown
+      sum.epochs += b.epochs
+      return sum
+    }
   }
 
   /// The speeds to try, the commonest first. Receivers leave the factory with 9600 (most), 38400 (u-blox 9 and later)
@@ -41,9 +53,13 @@ public final class NMEAReceiver {
   deinit { buffer.deallocate() }
 
   public var counters: Counters {
-    Counters(
-      sentences: framer.counters.sentences, badChecksum: framer.counters.badChecksum,
-      truncated: framer.counters.truncated, unknown: unknownCount, epochs: assembler.epochCount)
+    var counters = Counters()
+    counters.sentences = framer.counters.sentences
+    counters.badChecksum = framer.counters.badChecksum
+    counters.truncated = framer.counters.truncated
+    counters.unknown = unknownCount
+    counters.epochs = assembler.epochCount
+    return counters
   }
 
   /// Listens at one speed after the other until a sentence comes in whole. What is heard on the way is not lost.

@@ -11,9 +11,9 @@ public protocol PowerSwitch: Sendable {
 
 /// The supply is always on; the device has other ways to save power, or none.
 public struct AlwaysOn: PowerSwitch {
-  public let settleTime = Duration.zero
+  public let settleTime: Duration
 
-  public init() {}
+  public init(settleTime: Duration) { self.settleTime = settleTime }
 
   public func turnOn() {}
   public func turnOff() {}

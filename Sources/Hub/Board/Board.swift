@@ -1,0 +1,55 @@
+import Devices
+import HardwareIO
+import Publishing
+
+/// What is connected to a board, and how. Read from a board file.
+public struct Board: Equatable, Sendable {
+  public var name: String
+  public var gps: GPSDescription?
+  public var imu: IMUDescription?
+  /// How often the fused state is sent to whoever does not ask for a rate of their own.
+  public var stateRateHz: Double
+  /// Write the fused state to the journal once a second. This is a subscription: it keeps the devices awake.
+  public var journalsState: Bool
+
+  /// How a device is powered, and what that costs.
+  public struct Power: Equatable, Sendable {
+    public enum Switch: Equatable, Sendable {
+      /// Always supplied.
+      case none
+      case gpio(GPIOLineName, activeLow: Bool)
+    }
+
+    public var `switch`: Switch
+    /// From power on until the device can be talked to.
+    public var settleTime: Duration
+    /// What the device draws while it works.
+    public var currentMilliamperes: Double
+    public var supplyVolts: Double
+    /// How long the device runs on after its last subscriber, and its least times on and off.
+    public var timing: LifecycleTiming
+
+    public var milliwatts: Double { currentMilliamperes * supplyVolts }
+  }
+
+  public struct GPSDescription: Equatable, Sendable {
+    /// The tty.
+    public var port: String
+    /// `nil` to find out.
+    public var speed: BaudRate?
+    /// The antenna as seen from the IMU: forward, right, down, metres.
+    public var leverArmMetres: SIMD3<Double>
+    public var power: Power
+  }
+
+  public struct IMUDescription: Equatable, Sendable {
+    public var bus: String
+    public var address: UInt8
+    public var configuration: MPUConfiguration
+    /// How often the FIFO is emptied.
+    public var burstRateHz: Double
+    public var dataReady: GPIOLineName?
+    public var mount: MountMatrix
+    public var power: Power
+  }
+}

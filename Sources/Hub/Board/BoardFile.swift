@@ -1,0 +1,152 @@
+import Devices
+import FoundationEssentials
+import Glibc
+import HardwareIO
+import Publishing
+
+extension Board {
+  /// Reads a board file: one JSON5 object (comments, trailing commas and hexadecimal numbers are welcome).
+  public init(file: String) throws(BoardError) {
+    let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .unreadable(file: file, reason: String(cString: strerror(errno))) }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 16384)
+    while true {
+      let count = read(descriptor, &chunk, chunk.count)
+      guard count >= 0 else { throw .unreadable(file: file, reason: String(cString: strerror(errno))) }
+      if count == 0 { break }
+      bytes += chunk[..<count]
+      // A board file is a few kilobytes; a device or a log given by mistake is not read to its end.
+      guard bytes.count < 1 << 20 else { throw .unreadable(file: file, reason: "longer than a megabyte") }
+    }
+    try self.init(json5: bytes, file: file)
+  }
+
+  /// - Parameter file: the name that errors give
+  public init(json5 bytes: [UInt8], file: String) throws(BoardError) {
+    guard case .object(let values) = try Board.parse(bytes, file) else {
+      throw .syntax(file: file, line: nil, reason: "a board file is one object: { … }")
+    }
+    var root = BoardSection(file: file, path: "", values: values)
+    name = try root.required("name")
+    gps = try root.section("gps").map { (section) throws(BoardError) in try GPSDescription(section) }
+    imu = try root.section("imu").map { (section) throws(BoardError) in try IMUDescription(section) }
+    var state = try root.section("state")
+    stateRateHz = try state?.number("rateHz", in: 0.01...1000) ?? 10
+    try state?.finish()
+    var journal = try root.section("journal")
+    journalsState = try journal?.boolean("state") ?? false
+    try journal?.finish()
+    try root.finish()
+  }
+
+  private static func parse(_ bytes: [UInt8], _ file: String) throws(BoardError) -> JSONValue {
+    let decoder = JSONDecoder()
+    decoder.allowsJSON5 = true
+    do {
+      return try decoder.decode(JSONValue.self, from: Data(bytes))
+    } catch let DecodingError.dataCorrupted(context) {
+      let reason = (context.underlyingError as? CocoaError)?.userInfo["NSDebugDescription"] as? String
+      throw .syntax(file: file, line: reason.flatMap(line(in:)), reason: reason ?? context.debugDescription)
+    } catch {
+      throw .syntax(file: file, line: nil, reason: "\(error)")
+    }
+  }
+
+  /// The decoder writes where it stumbled into its message: "… around line 3, column 5."
+  private static func line(in reason: String) -> Int? {
+    let words = reason.split(separator: " ")
+    guard let index = words.firstIndex(of: "line"), index + 1 < words.endIndex else { return nil }
+    return Int(words[index + 1].prefix { $0.isNumber })
+  }
+}
+
+extension Board.GPSDescription {
+  init(_ section: BoardSection) throws(BoardError) {
+    var section = section
+    port = try section.required("port")
+    if let number = try section.number("speed", in: 4800...921_600) {
+      guard let speed = BaudRate(rawValue: Int(number)) else {
+        throw section.wrong(
+          "speed", expected: "one of " + BaudRate.allCases.map { "\($0.rawValue)" }.joined(separator: ", "))
+      }
+      self.speed = speed
+    }
+    leverArmMetres = try section.vector("leverArmMetres") ?? .zero
+    power = try Board.Power(section.section("power"), typicalMilliamperes: 40)
+    try section.finish()
+  }
+}
+
+extension Board.IMUDescription {
+  private enum Chip: String, CaseIterable {
+    case mpu6050 = "mpu-6050"
+    case mpu6500 = "mpu-6500"
+    case mpu9250 = "mpu-9250"
+  }
+
+  init(_ section: BoardSection) throws(BoardError) {
+    var section = section
+    // The chips of the family are told apart by asking them; the name is for people.
+    guard try section.choice("chip", of: Chip.self) != nil else {
+      throw .missingKey(file: section.file, keyPath: section.keyPath("chip"))
+    }
+    bus = try section.required("bus")
+    address = UInt8(try section.number("address", in: 0x08...0x77) ?? 0x68)
+    configuration = MPUConfiguration(rateHz: try section.number("rateHz", in: 4...1000) ?? 200)
+    if let range = try section.number("gyroscopeRangeDegreesPerSecond", in: 250...2000) {
+      guard let known = MPUConfiguration.GyroscopeRange(rawValue: Int(range)) else {
+        throw section.wrong("gyroscopeRangeDegreesPerSecond", expected: "250, 500, 1000 or 2000")
+      }
+      configuration.gyroscopeRange = known
+    }
+    if let range = try section.number("accelerometerRangeG", in: 2...16) {
+      guard let known = MPUConfiguration.AccelerometerRange(rawValue: Int(range)) else {
+        throw section.wrong("accelerometerRangeG", expected: "2, 4, 8 or 16")
+      }
+      configuration.accelerometerRange = known
+    }
+    // A FIFO of 512 bytes holds 42 samples: leave room for a late read.
+    let slowest = configuration.actualRateHz / 32
+    burstRateHz = max(try section.number("burstRateHz", in: 0.1...1000) ?? 25, slowest)
+    dataReady = try section.section("dataReady").map { (line) throws(BoardError) in try GPIOLineName(line) }
+    mount = try section.rotation("mount") ?? .identity
+    power = try Board.Power(section.section("power"), typicalMilliamperes: 4)
+    try section.finish()
+  }
+}
+
+extension Board.Power {
+  private enum Kind: String, CaseIterable {
+    case none
+    case gpio
+  }
+
+  init(_ optional: BoardSection?, typicalMilliamperes: Double) throws(BoardError) {
+    self.init(
+      switch: .none, settleTime: .zero, currentMilliamperes: typicalMilliamperes, supplyVolts: 3.3,
+      timing: LifecycleTiming(linger: .seconds(2)))
+    guard var section = optional else { return }
+    if try section.choice("switch", of: Kind.self) == .gpio {
+      let activeLow = try section.boolean("activeLow") ?? false
+      let line = GPIOLineName(chip: try section.required("chip"), line: try section.required("line"))
+      `switch` = .gpio(line, activeLow: activeLow)
+    }
+    settleTime = try section.milliseconds("settleMilliseconds") ?? settleTime
+    currentMilliamperes = try section.number("currentMilliamperes", in: 0...10_000) ?? currentMilliamperes
+    supplyVolts = try section.number("supplyVolts", in: 0...24) ?? supplyVolts
+    timing.linger = try section.seconds("lingerSeconds") ?? timing.linger
+    timing.minimumOn = try section.seconds("minimumOnSeconds") ?? timing.minimumOn
+    timing.minimumOff = try section.seconds("minimumOffSeconds") ?? timing.minimumOff
+    try section.finish()
+  }
+}
+
+extension GPIOLineName {
+  init(_ section: BoardSection) throws(BoardError) {
+    var section = section
+    self.init(chip: try section.required("chip"), line: try section.required("line"))
+    try section.finish()
+  }
+}

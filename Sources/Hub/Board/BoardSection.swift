@@ -1,0 +1,135 @@
+/// One object of a board file while it is being read: knows its path, and which keys have been asked for.
+struct BoardSection {
+  let file: String
+  let path: String
+  private let values: [String: JSONValue]
+  private var known: Set<String> = []
+
+  init(file: String, path: String, values: [String: JSONValue]) {
+    self.file = file
+    self.path = path
+    self.values = values
+  }
+
+  func keyPath(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
+
+  func wrong(_ key: String, expected: String) -> BoardError {
+    .wrongValue(file: file, keyPath: keyPath(key), expected: expected)
+  }
+
+  private mutating func value(_ key: String) -> JSONValue? {
+    known.insert(key)
+    return values[key] == .null ? nil : values[key]
+  }
+
+  mutating func section(_ key: String) throws(BoardError) -> BoardSection? {
+    switch value(key) {
+    case nil: return nil
+    case .object(let values): return BoardSection(file: file, path: keyPath(key), values: values)
+    default: throw wrong(key, expected: "an object")
+    }
+  }
+
+  mutating func string(_ key: String) throws(BoardError) -> String? {
+    switch value(key) {
+    case nil: return nil
+    case .string(let value): return value
+    default: throw wrong(key, expected: "a string")
+    }
+  }
+
+  mutating func required(_ key: String) throws(BoardError) -> String {
+    guard let value = try string(key) else { throw .missingKey(file: file, keyPath: keyPath(key)) }
+    return value
+  }
+
+  mutating func boolean(_ key: String) throws(BoardError) -> Bool? {
+    switch value(key) {
+    case nil: return nil
+    case .boolean(let value): return value
+    default: throw wrong(key, expected: "true or false")
+    }
+  }
+
+  mutating func number(_ key: String, in range: ClosedRange<Double>) throws(BoardError) -> Double? {
+    switch value(key) {
+    case nil: return nil
+    case .number(let value) where range.contains(value): return value
+    default: throw wrong(key, expected: "a number from \(text(range.lowerBound)) to \(text(range.upperBound))")
+    }
+  }
+
+  mutating func seconds(_ key: String) throws(BoardError) -> Duration? {
+    try number(key, in: 0...86_400).map { .nanoseconds(Int64($0 * 1e9)) }
+  }
+
+  mutating func milliseconds(_ key: String) throws(BoardError) -> Duration? {
+    try number(key, in: 0...60_000).map { .nanoseconds(Int64($0 * 1e6)) }
+  }
+
+  mutating func vector(_ key: String) throws(BoardError) -> SIMD3<Double>? {
+    guard let value = value(key) else { return nil }
+    guard let vector = BoardSection.vector(value) else { throw wrong(key, expected: "three numbers: [x, y, z]") }
+    return vector
+  }
+
+  /// Three rows of three numbers that only turn and do not stretch.
+  mutating func rotation(_ key: String) throws(BoardError) -> MountMatrix? {
+    guard let value = value(key) else { return nil }
+    guard case .array(let rows) = value, rows.count == 3, let first = BoardSection.vector(rows[0]),
+      let second = BoardSection.vector(rows[1]), let third = BoardSection.vector(rows[2]),
+      let matrix = MountMatrix(first, second, third)
+    else { throw wrong(key, expected: "a rotation: three rows of three numbers, at right angles and right-handed") }
+    return matrix
+  }
+
+  /// One of a list of words.
+  mutating func choice<Choice: RawRepresentable & CaseIterable>(
+    _ key: String, of type: Choice.Type
+  ) throws(BoardError) -> Choice? where Choice.RawValue == String {
+    guard let word = try string(key) else { return nil }
+    guard let choice = Choice(rawValue: word) else {
+      throw wrong(key, expected: "one of " + Choice.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", "))
+    }
+    return choice
+  }
+
+  /// To be called when everything has been read: refuses keys that nobody asked for.
+  func finish() throws(BoardError) {
+    guard let unknown = values.keys.filter({ !known.contains($0) }).min() else { return }
+    let nearest = known.map { (key: $0, distance: editDistance($0, unknown)) }.min { ($0.distance, $0.key) < ($1.distance, $1.key) }
+    // Anything closer than half the word is worth a guess.
+    let guess = nearest.flatMap { $0.distance <= max(2, unknown.count / 2) ? keyPath($0.key) : nil }
+    throw .unknownKey(file: file, keyPath: keyPath(unknown), nearest: guess)
+  }
+
+  private static func vector(_ value: JSONValue) -> SIMD3<Double>? {
+    guard case .array(let elements) = value, elements.count == 3 else { return nil }
+    var vector = SIMD3<Double>.zero
+    for (index, element) in elements.enumerated() {
+      guard case .number(let number) = element else { return nil }
+      vector[index] = number
+    }
+    return vector
+  }
+
+  private func text(_ number: Double) -> String {
+    number == number.rounded() ? "\(Int(number))" : "\(number)"
+  }
+}
+
+/// How many letters have to be added, removed or changed to make one word of the other (Levenshtein).
+func editDistance(_ a: String, _ b: String) -> Int {
+  let b = Array(b.lowercased())
+  var row = Array(0...b.count)
+  for (i, letter) in a.lowercased().enumerated() {
+    var diagonal = row[0]
+    row[0] = i + 1
+    for j in b.indices {
+      let substituted = diagonal + (b[j] == letter ? 0 : 1)
+      diagonal = row[j + 1]
+      row[j + 1] = min(substituted, row[j] + 1, row[j + 1] + 1)
+    }
+  }
+  return row[b.count]
+}

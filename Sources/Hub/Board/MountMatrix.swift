@@ -1,0 +1,26 @@
+/// How a sensor sits on the board: turns its axes into the body's (x forward, y right, z down).
+public struct MountMatrix: Equatable, Sendable {
+  private var rows: (SIMD3<Double>, SIMD3<Double>, SIMD3<Double>)
+
+  public static func == (a: MountMatrix, b: MountMatrix) -> Bool { a.rows == b.rows }
+
+  public static let identity = MountMatrix(rows: (SIMD3(1, 0, 0), SIMD3(0, 1, 0), SIMD3(0, 0, 1)))
+
+  private init(rows: (SIMD3<Double>, SIMD3<Double>, SIMD3<Double>)) { self.rows = rows }
+
+  /// `nil` unless the rows are of length one, at right angles and right-handed.
+  public init?(_ first: SIMD3<Double>, _ second: SIMD3<Double>, _ third: SIMD3<Double>) {
+    func dot(_ a: SIMD3<Double>, _ b: SIMD3<Double>) -> Double { (a * b).sum() }
+    let normal = SIMD3(
+      first.y * second.z - first.z * second.y, first.z * second.x - first.x * second.z,
+      first.x * second.y - first.y * second.x)
+    guard abs(dot(first, first) - 1) < 0.01, abs(dot(second, second) - 1) < 0.01, abs(dot(first, second)) < 0.01,
+      dot(normal, third) > 0.99
+    else { return nil }
+    rows = (first, second, third)
+  }
+
+  public func apply(_ vector: SIMD3<Double>) -> SIMD3<Double> {
+    SIMD3((rows.0 * vector).sum(), (rows.1 * vector).sum(), (rows.2 * vector).sum())
+  }
+}

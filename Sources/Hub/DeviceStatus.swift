@@ -1,0 +1,46 @@
+import MonotonicTime
+
+/// What a device is doing, why, for whom, and what it has cost so far.
+public struct DeviceStatus: Equatable, Sendable {
+  public enum Power: String, Equatable, Sendable {
+    case off
+    /// Powered, and not ready to be talked to yet.
+    case settling
+    /// Talking, without a useful measurement yet.
+    case acquiring
+    case tracking
+    /// Running on after its last subscriber.
+    case lingering
+    /// Off after a fault; the reason says which.
+    case failed
+  }
+
+  public var id: String
+  /// `GPS on /dev/ttyAMA0`
+  public var title: String
+  public var power: Power
+  /// When this power state began.
+  public var since: MonotonicInstant
+  public var reason: String
+  /// Who holds a lease.
+  public var holders: [String]
+  /// Of all runs, the present one up to when this was taken.
+  public var onTime: Duration
+  public var wakes: Int
+  /// By the current that the board file states.
+  public var energyMilliwattHours: Double
+  /// Of the last run that got so far.
+  public var timeToFirstFix: Duration?
+  /// Counters of what has been read, by name.
+  public var counters: [Counter]
+
+  public struct Counter: Equatable, Sendable {
+    public var name: String
+    public var value: Int
+
+    public init(_ name: String, _ value: Int) {
+      self.name = name
+      self.value = value
+    }
+  }
+}

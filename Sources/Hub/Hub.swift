@@ -1,0 +1,43 @@
+import Fusion
+import HardwareIO
+import MonotonicTime
+import Publishing
+
+/// The devices of one board, each behind its lazy publisher, and the state fused from them.
+public final class Hub: Sendable {
+  public let board: Board
+  public let gps: GPSReader?
+  public let imu: IMUReader?
+  /// The fused state, at the rate at which it changes. Subscribing powers the devices.
+  public let state: LazyPublisher<FusedState, Never>
+  /// Activated with a device's ID when it was plugged in or should be tried again.
+  public let retryHint = Trigger<String>()
+  private let clock: any MonotonicTimeSource
+
+  public init(board: Board, hardware: any Hardware, clock: any MonotonicTimeSource = MonotonicClock()) {
+    self.board = board
+    self.clock = clock
+    gps = board.gps.map { GPSReader($0, hardware: hardware, clock: clock) }
+    imu = board.imu.map { IMUReader($0, hardware: hardware, clock: clock) }
+    state = Aggregator.publisher(
+      gps: gps, imu: imu, mount: board.imu?.mount ?? .identity, clock: clock, retryHint: retryHint)
+  }
+
+  public var monitors: [DeviceMonitor] { [gps?.monitor, imu?.monitor].compactMap { $0 } }
+
+  /// The status of every device as of now, with the final holders of its leases. Wakes nothing.
+  public var devices: [DeviceStatus] {
+    let consumers = state.activity.value.holders
+    return monitors.map { monitor in
+      var status = monitor.status
+      // The state holds the devices for those who hold the state.
+      status.holders = status.holders.flatMap { $0 == state.name ? consumers : [$0] }
+      return status
+    }
+  }
+
+  /// The fused state at a rate of the subscriber's own.
+  public func state(rateHz: Double) -> Deferred<FusedState, Never> {
+    state.throttled(to: .nanoseconds(Int64(1e9 / rateHz)), clock: clock)
+  }
+}

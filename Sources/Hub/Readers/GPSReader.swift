@@ -1,0 +1,63 @@
+import Devices
+import Guarding
+import HardwareIO
+import MonotonicTime
+import NMEA
+import Publishing
+
+/// A receiver behind a lazy publisher: powered, opened and read only while somebody subscribes.
+public final class GPSReader: Sendable {
+  public let monitor: DeviceMonitor
+  public let publisher: LazyPublisher<GNSSObservation, HardwareError>
+  private let following: Subscription
+
+  init(_ description: Board.GPSDescription, hardware: any Hardware, clock: any MonotonicTimeSource) {
+    let monitor = DeviceMonitor(
+      id: "gps", title: "GPS on \(description.port)", milliwatts: description.power.milliwatts, clock: clock)
+    let power = description.power.makeSwitch(hardware)
+    let counted = Guarded(NMEAReceiver.Counters())
+    monitor.count { counted.withLock { $0.list } }
+    self.monitor = monitor
+    publisher = LazyPublisher(
+      "gps", timing: description.power.timing, replaysLatest: true, clock: clock,
+      reading: { (reading) throws(HardwareError) in
+        let poller = Poller(stop: reading.stop.fileDescriptor)
+        try power.turnOn()
+        monitor.poweredOn()
+        // The port is closed before the supply goes: a receiver without supply must not be fed through its data lines.
+        defer {
+          power.turnOff()
+          monitor.poweredOff()
+        }
+        if poller.wait(for: nil, atMost: power.settleTime) == .stopped { return }
+        let port = try hardware.serialPort(description.port, speed: description.speed ?? .b9600)
+        defer { port.close() }
+        monitor.acquiring()
+        reading.started()
+        let receiver = NMEAReceiver(port: port, poller: poller, clock: clock)
+        let before = counted.withLock { $0 }
+        var hasFix = false
+        func receive(_ observation: borrowing GNSSObservation) {
+          counted.withLock { $0 = before + receiver.counters }
+          let isFix = observation.fix.mode >= .twoDimensional
+          if isFix != hasFix {
+            hasFix = isFix
+            if isFix { monitor.tracking() } else { monitor.acquiring() }
+          }
+          reading.send(copy observation)
+        }
+        guard try receiver.findSpeed(description.speed, receive: receive) != nil else { return }
+        try receiver.run(receive: receive)
+      })
+    following = publisher.activity.subscribe(as: "monitor", receiveValue: { monitor.follow($0) })
+  }
+}
+
+extension NMEAReceiver.Counters {
+  var list: [DeviceStatus.Counter] {
+    [
+      .init("sentences", sentences), .init("badChecksum", badChecksum), .init("truncated", truncated),
+      .init("unknown", unknown), .init("epochs", epochs),
+    ]
+  }
+}
