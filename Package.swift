@@ -50,14 +50,26 @@ let package = Package(
       name: "Hub",
       dependencies: ["Devices", "Fusion", "Guarding", "HardwareIO", "MonotonicTime", "NMEA", "Publishing"],
       swiftSettings: strict),
-    .target(name: "Outputs", dependencies: ["NMEA"], swiftSettings: strict),
+    .target(name: "CSystemd", linkerSettings: [.linkedLibrary("systemd")]),
+    .target(
+      name: "Outputs",
+      dependencies: [
+        "CLinux", "CSystemd", "Fusion", "Guarding", "Hub", "MonotonicTime", "NMEA", "Publishing",
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ],
+      swiftSettings: strict),
     .executableTarget(
       name: "sensorhub",
       dependencies: [
-        "NMEA", "Outputs",
+        "CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MonotonicTime", "NMEA", "Outputs", "Publishing",
+        "Simulation",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         .product(name: "SystemPackage", package: "swift-system"),
       ],
+      resources: [.embedInCode("simulated.json5")],
       swiftSettings: strict),
 
     .target(

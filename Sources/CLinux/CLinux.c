@@ -11,3 +11,5 @@ int clinux_open_pseudo_terminal(char *path, int path_size) {
   }
   return fd;
 }
+
+int clinux_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_CLOEXEC); }

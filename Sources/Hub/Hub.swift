@@ -36,6 +36,34 @@ public final class Hub: Sendable {
     }
   }
 
+  /// Drives every power line to its safe level, whatever a hub before this one left behind. Returns what went wrong.
+  public func makeSafe() -> [String] {
+    [gps.map { ("gps", $0.power) }, imu.map { ("imu", $0.power) }].compactMap { device in
+      guard let (id, power) = device else { return nil }
+      do throws(HardwareError) {
+        try power.makeSafe()
+        return nil
+      } catch {
+        return "\(id): its power line cannot be driven: \(error)"
+      }
+    }
+  }
+
+  /// Powers everything off now and for good, whoever listens.
+  public func shutDown() {
+    state.shutDown()
+    gps?.publisher.shutDown()
+    imu?.publisher.shutDown()
+  }
+
+  /// Returns once no reader is inside its scope any more, that is, once the power lines are off.
+  public func isOff() async {
+    for activity in [gps?.publisher.activity, imu?.publisher.activity] {
+      guard let activity else { continue }
+      for await now in activity.values(as: "shutdown") where now.phase == .idle || now.phase == .failed { break }
+    }
+  }
+
   /// The fused state at a rate of the subscriber's own.
   public func state(rateHz: Double) -> Deferred<FusedState, Never> {
     state.throttled(to: .nanoseconds(Int64(1e9 / rateHz)), clock: clock)

@@ -81,16 +81,32 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     let receiver = Receiver(subscriber)
     let subscription = Subscription { [self] in cancel(receiver) }
     subscriber.receiveSubscription(subscription)
+    var isTooLate = false
     transition { state, pending in
       // The subscriber may have thought better of it while it received its subscription.
       if receiver.isCancelled { return .nothing }
+      if state.machine.isShutDown {
+        isTooLate = true
+        return .nothing
+      }
       state.receivers.append(receiver)
       if broadcast.stage(adding: receiver) { pending.broadcast = true }
       let effect = state.machine.subscribed(clock.now)
       stageActivity(&state, &pending, "\(receiver.name) subscribed")
       return effect
     }
+    if isTooLate { receiver.complete(.finished) }
     return subscription
+  }
+
+  /// Stops the source for good, whoever listens, without lingering: the process is about to end. Subscribers are
+  /// finished once the source has left its scope, later ones at once.
+  public func shutDown() {
+    transition { state, pending in
+      let effect = state.machine.shutDown()
+      stageActivity(&state, &pending, "the hub is shutting down")
+      return effect
+    }
   }
 
   private func cancel(_ receiver: Receiver<Output, Failure>) {
@@ -171,7 +187,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
         return ended(run, .finished, failure: "no file descriptor left for the stop signal")
       }
       let reading = Reading(publisher: self, run: run, stop: stop)
-      let error = SourceThread.start(name) { [self] in
+      let error = DetachedThread.start(name) { [self] in
         do throws(Failure) {
           try body(reading)
           ended(run, .finished)

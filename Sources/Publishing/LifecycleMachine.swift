@@ -47,6 +47,7 @@ struct LifecycleMachine: Sendable {
   private let timing: LifecycleTiming
   private var subscriberCount = 0
   private var hasShownLife = false
+  private(set) var isShutDown = false
   private var startedAt = MonotonicInstant(nanoseconds: 0)
   private var endedAt: MonotonicInstant?
   /// Identifies the timer that counts; others have been overtaken.
@@ -98,6 +99,21 @@ struct LifecycleMachine: Sendable {
     }
   }
 
+  /// Nothing starts any more, and what runs stops now.
+  mutating func shutDown() -> Effect {
+    isShutDown = true
+    timer += 1
+    switch state {
+    case .starting, .running, .lingering:
+      state = .stopping
+      return .stop
+    case .resting:
+      state = .idle
+      return .cancelWait
+    case .idle, .stopping: return .nothing
+    }
+  }
+
   /// The source is up.
   mutating func showedLife() {
     hasShownLife = true
@@ -106,7 +122,7 @@ struct LifecycleMachine: Sendable {
 
   /// The source has left its scope. Where it was not told to, its subscribers are completed and count no more.
   mutating func ended(_ now: MonotonicInstant) -> (endedByItself: Bool, effect: Effect) {
-    let endedByItself = state != .stopping
+    let endedByItself = state != .stopping || isShutDown
     endedAt = now
     state = .idle
     if endedByItself {

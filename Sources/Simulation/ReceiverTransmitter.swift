@@ -1,5 +1,5 @@
-import CLinux
 import Glibc
+import Guarding
 import HardwareIO
 import MonotonicTime
 import NMEA
@@ -25,23 +25,16 @@ final class ReceiverTransmitter: Sendable {
   }
 
   func start() {
-    var thread = pthread_t()
-    let result = pthread_create(
-      &thread, nil,
-      { context in
-        // The reference retained below, consumed exactly once, here.
-        if let context { Unmanaged<ReceiverTransmitter>.fromOpaque(context).takeRetainedValue().run() }
-        return nil
-      }, Unmanaged.passRetained(self).toOpaque())
-    if result == 0 { pthread_detach(thread) }
+    if DetachedThread.start("simulated gps", { self.run() }) != 0 { closeDescriptors() }
+  }
+
+  private func closeDescriptors() {
+    close(output)
+    close(stop)
   }
 
   private func run() {
-    clinux_name_thread("simulated gps")
-    defer {
-      close(output)
-      close(stop)
-    }
+    defer { closeDescriptors() }
     let poller = Poller(stop: stop, clock: clock)
     var noise = Noise(seed: 1)
     var error = SIMD3<Double>.zero

@@ -1,14 +1,19 @@
 import ArgumentParser
+import Glibc
 
 @main
 struct SensorHub: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sensorhub",
     abstract: "GPS and IMU of a Linux board as one stream, powered only while somebody listens.",
-    version: "0.1.0",
-    subcommands: [Decode.self])
+    version: version,
+    subcommands: [Run.self, Watch.self, Devices.self, Probe.self, Check.self, Decode.self])
+
+  static let version = "0.1.0"
 
   static func main() async {
+    // A reader that goes away shows as an error where it is written to, not as a signal.
+    signal(SIGPIPE, SIG_IGN)
     do {
       var command = try parseAsRoot()
       if var command = command as? any AsyncParsableCommand {

@@ -1,4 +1,4 @@
-import CLinux
+import Guarding
 import Publishing
 import Synchronization
 import TestSupport
@@ -36,7 +36,7 @@ struct StressTests {
     let done = Recorder<Int>()
     let operationsPerThread = 100_000 / 8
     for seed in 0..<8 {
-      Thread.start {
+      let error = DetachedThread.start("stress \(seed)") {
         var random = SmallRandom(seed: UInt64(seed + 1))
         var held: [Subscription] = []
         for _ in 0..<operationsPerThread {
@@ -60,6 +60,7 @@ struct StressTests {
         held = []
         done.append(seed)
       }
+      #expect(error == 0)
     }
     _ = await done.first(8)
     #expect(eventually { scope.inside.load(ordering: .relaxed) == 0 })

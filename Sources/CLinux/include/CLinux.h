@@ -20,6 +20,15 @@
 
 static inline int clinux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
+/// Makes an eventfd readable.
+static inline int clinux_eventfd_raise(int fd) { return eventfd_write(fd, 1); }
+
+/// Makes an eventfd unreadable again.
+static inline int clinux_eventfd_clear(int fd) {
+  eventfd_t value;
+  return eventfd_read(fd, &value);
+}
+
 static inline int clinux_timerfd(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); }
 
 /// Fires first at `first_ns` of CLOCK_MONOTONIC, then every `interval_ns`; `first_ns` 0 disarms.
@@ -44,6 +53,19 @@ static inline int clinux_tty_exclusive(int fd) { return ioctl(fd, TIOCEXCL); }
 static inline int clinux_tty_shared(int fd) { return ioctl(fd, TIOCNXCL); }
 
 static inline void clinux_name_thread(const char *name) { prctl(PR_SET_NAME, name); }
+
+/// Sends without waiting and without a signal when the other end is gone.
+static inline ssize_t clinux_send_now(int fd, const void *bytes, size_t count) {
+  return send(fd, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/// Receives what is there, without waiting.
+static inline ssize_t clinux_receive_now(int fd, void *bytes, size_t count) {
+  return recv(fd, bytes, count, MSG_DONTWAIT);
+}
+
+/// Accepts a connection whose descriptor is not inherited.
+int clinux_accept(int listener);
 
 struct clinux_peer {
   int32_t pid;

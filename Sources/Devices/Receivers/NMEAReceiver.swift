@@ -40,7 +40,8 @@ public final class NMEAReceiver {
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
   private var framer = SentenceFramer()
   private var assembler = EpochAssembler(promptness: .learned)
-  private var unknownCount = 0
+  /// As of the last read.
+  public private(set) var counters = Counters()
   private var epochStartedAt: MonotonicInstant
 
   public init(port: any SerialPort, poller: Poller, clock: any MonotonicTimeSource = MonotonicClock()) {
@@ -51,16 +52,6 @@ public final class NMEAReceiver {
   }
 
   deinit { buffer.deallocate() }
-
-  public var counters: Counters {
-    var counters = Counters()
-    counters.sentences = framer.counters.sentences
-    counters.badChecksum = framer.counters.badChecksum
-    counters.truncated = framer.counters.truncated
-    counters.unknown = unknownCount
-    counters.epochs = assembler.epochCount
-    return counters
-  }
 
   /// Listens at one speed after the other until a sentence comes in whole. What is heard on the way is not lost.
   ///
@@ -81,7 +72,8 @@ public final class NMEAReceiver {
         }
       }
     }
-    throw .timedOut("the receiver on \(port.name): no NMEA sentence at \(speed.map { "\($0.rawValue)" } ?? "any") baud")
+    let tried = speed.map { "\($0.rawValue) baud" } ?? "any of the usual speeds"
+    throw .unexpectedDevice("nothing on \(port.name) speaks NMEA at \(tried): is the receiver powered, and are TX and RX swapped?")
   }
 
   /// Reads epochs until told to stop.
@@ -92,7 +84,7 @@ public final class NMEAReceiver {
       case .stopped: return
       case .readable: try take(receive)
       case .timedOut:
-        guard assembler.isPending else { throw .timedOut("the receiver on \(port.name), silent for 10 s,") }
+        guard assembler.isPending else { throw .timedOut("the receiver on \(port.name)") }
         let startedAt = epochStartedAt
         assembler.finish { receive(GNSSObservation($0, at: startedAt)) }
       }
@@ -115,7 +107,11 @@ public final class NMEAReceiver {
       if assembler.isPending, !wasPending || assembler.epochCount != reported { startedAt = readAt }
     }
     epochStartedAt = startedAt
-    unknownCount += unknown
+    counters.sentences = framer.counters.sentences
+    counters.badChecksum = framer.counters.badChecksum
+    counters.truncated = framer.counters.truncated
+    counters.unknown += unknown
+    counters.epochs = assembler.epochCount
   }
 }
 

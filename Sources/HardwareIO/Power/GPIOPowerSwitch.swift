@@ -23,6 +23,13 @@ public final class GPIOPowerSwitch: PowerSwitch {
     }
   }
 
+  public func makeSafe() throws(HardwareError) {
+    try line.withLock { (line) throws(HardwareError) in
+      // Opening drives the safe level, and closing leaves it.
+      if line == nil { try open().close() }
+    }
+  }
+
   public func turnOff() {
     line.withLock { line in
       line?.close()

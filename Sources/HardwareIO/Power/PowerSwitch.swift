@@ -5,6 +5,8 @@ public protocol PowerSwitch: Sendable {
   /// How long the device needs after `turnOn` before it can be talked to.
   var settleTime: Duration { get }
   func turnOn() throws(HardwareError)
+  /// Drives the off level once, where the supply is not on already.
+  func makeSafe() throws(HardwareError)
   /// Has to work after whatever went wrong before; does nothing where the supply is off.
   func turnOff()
 }
@@ -16,5 +18,6 @@ public struct AlwaysOn: PowerSwitch {
   public init(settleTime: Duration) { self.settleTime = settleTime }
 
   public func turnOn() {}
+  public func makeSafe() {}
   public func turnOff() {}
 }

@@ -9,6 +9,7 @@ import Publishing
 public final class GPSReader: Sendable {
   public let monitor: DeviceMonitor
   public let publisher: LazyPublisher<GNSSObservation, HardwareError>
+  let power: any PowerSwitch
   private let following: Subscription
 
   init(_ description: Board.GPSDescription, hardware: any Hardware, clock: any MonotonicTimeSource) {
@@ -18,6 +19,7 @@ public final class GPSReader: Sendable {
     let counted = Guarded(NMEAReceiver.Counters())
     monitor.count { counted.withLock { $0.list } }
     self.monitor = monitor
+    self.power = power
     publisher = LazyPublisher(
       "gps", timing: description.power.timing, replaysLatest: true, clock: clock,
       reading: { (reading) throws(HardwareError) in

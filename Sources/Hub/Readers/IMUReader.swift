@@ -8,6 +8,7 @@ import Publishing
 public final class IMUReader: Sendable {
   public let monitor: DeviceMonitor
   public let publisher: LazyPublisher<IMUBatch, HardwareError>
+  let power: any PowerSwitch
   private let following: Subscription
 
   init(_ description: Board.IMUDescription, hardware: any Hardware, clock: any MonotonicTimeSource) {
@@ -22,6 +23,7 @@ public final class IMUReader: Sendable {
       return [.init("samples", counters.samples), .init("overflows", counters.overflows)]
     }
     self.monitor = monitor
+    self.power = power
     publisher = LazyPublisher(
       "imu", timing: description.power.timing, clock: clock,
       reading: { (reading) throws(HardwareError) in

@@ -94,6 +94,13 @@ public struct JSONWriter: ~Copyable {
     needsComma = false
   }
 
+  /// A key that is not known before the program runs.
+  public mutating func key(dynamic key: String) {
+    string(key)
+    append(UInt8(ascii: ":"))
+    needsComma = false
+  }
+
   public mutating func string(_ value: String) {
     separate()
     append(UInt8(ascii: "\""))

@@ -1,7 +1,7 @@
 import CLinux
 
-/// Runs a body on a thread of its own: reads from devices block, and must not hold up Swift's shared threads.
-enum SourceThread {
+/// Runs a body on a thread of its own: what blocks, such as reading from a device, must not hold up Swift's shared threads.
+public enum DetachedThread {
   private final class Body {
     let name: String
     let run: @Sendable () -> Void
@@ -13,7 +13,9 @@ enum SourceThread {
   }
 
   /// Returns 0, or the error number where the system has no thread to give.
-  static func start(_ name: String, _ run: @escaping @Sendable () -> Void) -> Int32 {
+  ///
+  /// - Parameter name: as `ps` and `top` show it, cut to 15 bytes
+  public static func start(_ name: String, _ run: @escaping @Sendable () -> Void) -> Int32 {
     let body = Unmanaged.passRetained(Body(name: name, run: run))
     var attributes = pthread_attr_t()
     pthread_attr_init(&attributes)

@@ -1,0 +1,35 @@
+import Fusion
+import Hub
+import Publishing
+
+/// The hub that is in service. A new board file puts another one in its place; whoever listens to this host's state
+/// stays subscribed and gets the new hub's.
+public final class HubHost: Sendable {
+  private enum Reload: Equatable { case board }
+
+  private let current: MutableProperty<Hub>
+  private let reload = Trigger<Reload>()
+
+  public init(_ hub: Hub) { current = MutableProperty(hub) }
+
+  /// The hub in service, and the ones after it.
+  public var hub: Property<Hub> { current.readOnly }
+
+  /// Puts a new hub into service. The old one's devices are powered off without lingering: the new one may need them.
+  public func replace(with hub: Hub) {
+    let old = current.value
+    current.value = hub
+    old.shutDown()
+    reload.activate(.board)
+  }
+
+  /// The fused state, at most so many times a second. Subscribing powers the devices.
+  ///
+  /// - Parameter rateHz: `nil` for the board's own rate
+  public func state(rateHz: Double?) -> Deferred<FusedState, Never> {
+    Deferred { [current] _ in
+      let hub = current.value
+      return hub.state(rateHz: rateHz ?? hub.board.stateRateHz)
+    }.publishAndRepeat(onOutputFrom: reload.signal(for: .board))
+  }
+}

@@ -1,0 +1,65 @@
+import Guarding
+import Hub
+import MonotonicTime
+
+/// Turns one device's changes of status into log lines; a fault that repeats is reported once and then summarised.
+final class DeviceLog: Sendable {
+  private struct State {
+    var previous: DeviceStatus?
+    var fault: String?
+    var repetitions = 0
+  }
+
+  /// After so many repetitions of one fault a line says how many there were.
+  private static let summaryEvery = 60
+
+  private let sink: JournalSink
+  private let state = Guarded(State())
+
+  init(sink: JournalSink) { self.sink = sink }
+
+  func receive(_ status: DeviceStatus) {
+    guard let (priority, message) = state.withLock({ state in line(status, &state) }) else { return }
+    sink.write(
+      priority, message,
+      fields: [
+        .init("SENSORHUB_DEVICE", status.id), .init("SENSORHUB_EVENT", status.power.rawValue),
+        .init("SENSORHUB_REASON", status.reason), .init("SENSORHUB_HOLDERS", status.holders.joined(separator: ", ")),
+      ])
+  }
+
+  private func line(_ status: DeviceStatus, _ state: inout State) -> (JournalSink.Priority, String)? {
+    let previous = state.previous
+    state.previous = status
+    guard let previous, previous.power != status.power else { return nil }
+    switch status.power {
+    case .failed:
+      if state.fault == status.reason {
+        state.repetitions += 1
+        guard state.repetitions % DeviceLog.summaryEvery == 0 else { return nil }
+        return (.warning, "\(status.id): still failing after \(state.repetitions) more tries: \(status.reason)")
+      }
+      state.fault = status.reason
+      state.repetitions = 0
+      return (.warning, "\(status.id): failed: \(status.reason); trying again until it works or nobody listens")
+    case .off, .settling, .acquiring:
+      // While a fault lasts these only are the retries.
+      if state.fault != nil, status.power != .off || !status.holders.isEmpty { return nil }
+      if status.power == .off { state.fault = nil }
+      return (.notice, "\(status.id): \(status.power.rawValue) (\(detail(status)))")
+    case .tracking:
+      defer { state.fault = nil }
+      if state.fault != nil { return (.notice, "\(status.id): works again") }
+      if previous.power == .lingering { return (.notice, "\(status.id): tracking on (\(detail(status)))") }
+      let time = status.timeToFirstFix.map { " after \(StateLine.fixed($0.inSeconds, 2)) s" } ?? ""
+      return (.notice, "\(status.id): tracking\(time)")
+    case .lingering: return (.notice, "\(status.id): lingering (\(detail(status)))")
+    }
+  }
+
+  private func detail(_ status: DeviceStatus) -> String {
+    status.power == .off
+      ? "\(status.reason); on for \(StateLine.fixed(status.onTime.inSeconds, 1)) s in \(status.wakes) wakes, "
+        + "\(StateLine.fixed(status.energyMilliwattHours, 3)) mWh" : status.reason
+  }
+}

@@ -1,0 +1,21 @@
+import Glibc
+
+/// What goes wrong with the hub's sockets.
+public enum SocketError: Error, Equatable, Sendable {
+  /// Another hub answers on it.
+  case inUse(path: String)
+  case notRunning(path: String)
+  case noPermission(path: String)
+  case system(path: String, doing: String, errno: Int32)
+}
+
+extension SocketError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .inUse(let path): "another hub is running: it answers on \(path)"
+    case .notRunning(let path): "no hub is running: nothing answers on \(path)"
+    case .noPermission(let path): "no permission for \(path)"
+    case .system(let path, let doing, let errno): "\(doing) \(path): \(String(cString: strerror(errno)))"
+    }
+  }
+}

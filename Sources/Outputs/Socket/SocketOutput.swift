@@ -1,0 +1,104 @@
+import CLinux
+import Glibc
+import Guarding
+import Hub
+import MonotonicTime
+import Publishing
+import ServiceLifecycle
+
+/// Serves both Unix sockets on one thread, which sleeps until somebody connects, asks or leaves.
+public final class SocketOutput: Service {
+  private static let clientLimit = 256
+
+  private let host: HubHost
+  private let path: SocketPath
+  private let stateListener: Int32
+  private let devicesListener: Int32
+  private let stop = StopSignal()
+  /// Makes the thread look at its clients again.
+  private let wake = clinux_eventfd()
+  private let hasEnded = MutableProperty(false)
+
+  /// Starts listening, so that an error is known before anything else starts.
+  public init(host: HubHost, path: SocketPath) throws(SocketError) {
+    self.host = host
+    self.path = path
+    let state = try UnixSocket.listen(path.state)
+    do throws(SocketError) {
+      devicesListener = try UnixSocket.listen(path.devices)
+    } catch {
+      close(state)
+      throw error
+    }
+    stateListener = state
+  }
+
+  deinit { close(wake) }
+
+  public func run() async throws {
+    let error = DetachedThread.start("sockets") { [self] in
+      serve()
+      hasEnded.value = true
+    }
+    guard error == 0 else { throw SocketError.system(path: path.state, doing: "starting a thread for", errno: error) }
+    try? await gracefulShutdown()
+    stop.set()
+    for await ended in hasEnded.readOnly.values(as: "sockets") where ended { break }
+  }
+
+  private func serve() {
+    var clients: [StreamClient] = []
+    defer {
+      for client in clients { client.close() }
+      close(stateListener)
+      close(devicesListener)
+      unlink(path.state)
+      unlink(path.devices)
+    }
+    let fixedCount = 4
+    while true {
+      var descriptors = [stop.fileDescriptor, wake, stateListener, devicesListener].map {
+        pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+      }
+      for client in clients {
+        let events = POLLIN | (client.hasOutput ? POLLOUT : 0)
+        descriptors.append(pollfd(fd: client.descriptor, events: Int16(events), revents: 0))
+      }
+      guard poll(&descriptors, nfds_t(descriptors.count), -1) > 0 else { continue }
+      if descriptors[0].revents != 0 { return }
+      if descriptors[1].revents != 0 { _ = clinux_eventfd_clear(wake) }
+      var open: [StreamClient] = []
+      for (client, descriptor) in zip(clients, descriptors[fixedCount...]) {
+        let events = Int32(descriptor.revents)
+        if events & POLLOUT != 0 { client.writeWaiting() }
+        let isGone = events & (POLLHUP | POLLERR) != 0 || (events & POLLIN != 0 && !client.readRequests())
+        if isGone { client.close() } else { open.append(client) }
+      }
+      clients = open
+      if descriptors[2].revents != 0, let client = acceptClient(clients.count) { clients.append(client) }
+      if descriptors[3].revents != 0 { answerDevices() }
+    }
+  }
+
+  private func acceptClient(_ count: Int) -> StreamClient? {
+    let descriptor = clinux_accept(stateListener)
+    guard descriptor >= 0 else { return nil }
+    guard count < SocketOutput.clientLimit else {
+      close(descriptor)
+      return nil
+    }
+    let client = StreamClient(descriptor: descriptor, host: host) { [wake] in _ = clinux_eventfd_raise(wake) }
+    client.start()
+    return client
+  }
+
+  /// One object, then the end: the status fits into any socket's buffer.
+  private func answerDevices() {
+    let descriptor = clinux_accept(devicesListener)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    var json = JSONWriter()
+    DevicesReport.write(host.hub.value.devices, at: MonotonicClock().now, to: &json)
+    _ = clinux_send_now(descriptor, json.bytes.baseAddress, json.bytes.count)
+  }
+}

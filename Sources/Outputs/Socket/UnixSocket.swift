@@ -1,0 +1,83 @@
+import CLinux
+import Glibc
+
+/// The few calls that Unix stream sockets take.
+public enum UnixSocket {
+  /// Listens on a path; a socket that a hub left behind is replaced, one that a hub answers on is not.
+  static func listen(_ path: String) throws(SocketError) -> Int32 {
+    try makeDirectory(of: path)
+    if let other = try? connect(path) {
+      close(other)
+      throw .inUse(path: path)
+    }
+    unlink(path)
+    let descriptor = try open(path)
+    let result = withAddress(path) { bind(descriptor, $0, $1) }
+    guard result == 0, Glibc.listen(descriptor, 64) == 0 else {
+      let error = errno
+      close(descriptor)
+      throw .system(path: path, doing: "listening on", errno: error)
+    }
+    // Whoever may reach the directory may listen: positions are no secret between users of one board.
+    chmod(path, 0o666)
+    return descriptor
+  }
+
+  /// Connects to a hub.
+  public static func connect(_ path: String) throws(SocketError) -> Int32 {
+    let descriptor = try open(path)
+    guard withAddress(path, { Glibc.connect(descriptor, $0, $1) }) == 0 else {
+      let error = errno
+      close(descriptor)
+      switch error {
+      case ENOENT, ECONNREFUSED, ENOTDIR: throw .notRunning(path: path)
+      case EACCES, EPERM: throw .noPermission(path: path)
+      default: throw .system(path: path, doing: "connecting to", errno: error)
+      }
+    }
+    return descriptor
+  }
+
+  private static func open(_ path: String) throws(SocketError) -> Int32 {
+    guard path.utf8.count < 108 else { throw .system(path: path, doing: "using", errno: ENAMETOOLONG) }
+    let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    let descriptor = socket(AF_UNIX, type, 0)
+    guard descriptor >= 0 else { throw .system(path: path, doing: "creating the socket", errno: errno) }
+    return descriptor
+  }
+
+  private static func makeDirectory(of path: String) throws(SocketError) {
+    guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return }
+    let directory = String(path[..<slash])
+    guard mkdir(directory, 0o755) == 0 || errno == EEXIST else {
+      throw errno == EACCES
+        ? .noPermission(path: directory) : .system(path: directory, doing: "creating the directory", errno: errno)
+    }
+  }
+
+  private static func withAddress(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    return withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+    }
+  }
+
+  /// The process at the other end: `gpsd[812]`.
+  static func peerName(_ descriptor: Int32) -> String {
+    var peer = clinux_peer()
+    guard clinux_socket_peer(descriptor, &peer) == 0 else { return "socket client" }
+    return "\(commandName(peer.pid))[\(peer.pid)]"
+  }
+
+  private static func commandName(_ pid: Int32) -> String {
+    let file = Glibc.open("/proc/\(pid)/comm", O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return "client" }
+    defer { close(file) }
+    return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 64) { buffer in
+      let count = read(file, buffer.baseAddress, buffer.count)
+      return count > 1 ? String(decoding: buffer.prefix(count - 1), as: UTF8.self) : "client"
+    }
+  }
+}

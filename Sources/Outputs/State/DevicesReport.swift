@@ -1,0 +1,40 @@
+import Hub
+import MonotonicTime
+
+/// The status of all devices as one JSON object.
+public enum DevicesReport {
+  public static func write(_ devices: [DeviceStatus], at now: MonotonicInstant, to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("class", literal: "DEVICES")
+    json.key("devices")
+    json.beginArray()
+    for device in devices {
+      json.beginObject()
+      json.member("id", device.id)
+      json.member("title", device.title)
+      json.key("power")
+      json.string(device.power.rawValue)
+      json.member("forSeconds", (now - device.since).inSeconds, decimals: 1)
+      json.member("reason", device.reason)
+      json.key("holders")
+      json.beginArray()
+      for holder in device.holders { json.string(holder) }
+      json.endArray()
+      json.member("onSeconds", device.onTime.inSeconds, decimals: 1)
+      json.member("wakes", device.wakes)
+      json.member("energyMilliwattHours", device.energyMilliwattHours, decimals: 4)
+      json.member("timeToFirstFixSeconds", device.timeToFirstFix?.inSeconds, decimals: 3)
+      json.key("counters")
+      json.beginObject()
+      for counter in device.counters {
+        json.key(dynamic: counter.name)
+        json.integer(counter.value)
+      }
+      json.endObject()
+      json.endObject()
+    }
+    json.endArray()
+    json.endObject()
+    json.endLine()
+  }
+}

@@ -1,0 +1,91 @@
+import FoundationEssentials
+import Fusion
+import MonotonicTime
+
+extension StateReport {
+  /// Reads what `write` wrote; `nil` for anything else.
+  public static func read(_ line: [UInt8]) -> FusedState? {
+    guard let message = try? JSONDecoder().decode(StateMessage.self, from: Data(line)) else { return nil }
+    return message.state
+  }
+}
+
+/// The report as a client sees it.
+private struct StateMessage: Decodable {
+  struct Position: Decodable {
+    var lat, lon: Double
+    var altHAE, altMSL, sigmaHorizontal, sigmaVertical: Double?
+    var age: Double
+    var source: String
+  }
+  struct Velocity: Decodable {
+    var speed: Double
+    var track, climb: Double?
+    var age: Double
+    var source: String
+  }
+  struct Attitude: Decodable {
+    var q: [Double]
+    var sigmaInclination: Double
+    var sigmaYaw: Double?
+    var age: Double
+    var source: String
+  }
+  struct Vector: Decodable {
+    var x, y, z: Double
+    var age: Double
+    var source: String
+  }
+  struct Fix: Decodable {
+    var mode, status: Int
+    var satellites: Int?
+    var hdop: Double?
+    var age: Double
+    var source: String
+  }
+
+  var monotonic: Double
+  var position: Position?
+  var velocity: Velocity?
+  var attitude: Attitude?
+  var rates, acceleration: Vector?
+  var fix: Fix?
+
+  var state: FusedState {
+    let at = MonotonicInstant(nanoseconds: Int64(monotonic * 1e9))
+    func before(_ age: Double) -> MonotonicInstant { at.advanced(by: .nanoseconds(-Int64(age * 1e9))) }
+    var state = FusedState(at: at)
+    state.position = position.map {
+      Dated(
+        FusedState.Position(
+          latitudeDegrees: $0.lat, longitudeDegrees: $0.lon, altitudeHAEMetres: $0.altHAE, altitudeMSLMetres: $0.altMSL,
+          horizontalSigmaMetres: $0.sigmaHorizontal, verticalSigmaMetres: $0.sigmaVertical),
+        at: before($0.age), source: $0.source)
+    }
+    state.motion = velocity.map {
+      Dated(
+        FusedState.Motion(
+          speedMetresPerSecond: $0.speed, trackDegrees: $0.track, climbMetresPerSecond: $0.climb), at: before($0.age),
+        source: $0.source)
+    }
+    state.attitude = attitude.flatMap { attitude in
+      guard attitude.q.count == 4 else { return nil }
+      let radians = Double.pi / 180
+      return Dated(
+        FusedState.Attitude(
+          quaternion: Quaternion(w: attitude.q[0], x: attitude.q[1], y: attitude.q[2], z: attitude.q[3]),
+          inclinationSigmaRadians: attitude.sigmaInclination * radians,
+          headingSigmaRadians: attitude.sigmaYaw.map { $0 * radians }), at: before(attitude.age),
+        source: attitude.source)
+    }
+    state.rates = rates.map { Dated(SIMD3($0.x, $0.y, $0.z), at: before($0.age), source: $0.source) }
+    state.acceleration = acceleration.map { Dated(SIMD3($0.x, $0.y, $0.z), at: before($0.age), source: $0.source) }
+    state.fix = fix.map {
+      Dated(
+        FusedState.FixQuality(
+          mode: $0.mode, status: $0.status, satellitesUsed: $0.satellites, hdop: $0.hdop, utcNanoseconds: nil),
+        at: before($0.age), source: $0.source)
+    }
+    return state
+  }
+}

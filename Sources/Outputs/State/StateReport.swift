@@ -1,0 +1,100 @@
+import Fusion
+import MonotonicTime
+import NMEA
+
+/// The fused state as one JSON object. Angles are in degrees here, ages and the monotonic stamp in seconds, everything
+/// else in SI units.
+public enum StateReport {
+  public static func write(_ state: FusedState, to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("class", literal: "STATE")
+    json.key("mode")
+    json.string(state.mode.rawValue)
+    if let utc = state.fix?.value.utcNanoseconds {
+      json.member("time", time: JSONTime(UTCTime(nanosecondsSince1970: utc)))
+    }
+    json.member("monotonic", Double(state.at.nanoseconds) / 1e9, decimals: 6)
+    writePosition(state, to: &json)
+    writeAttitude(state, to: &json)
+    if let fix = state.fix {
+      json.key("fix")
+      json.beginObject()
+      json.member("mode", fix.value.mode)
+      json.member("status", fix.value.status)
+      json.member("satellites", fix.value.satellitesUsed)
+      json.member("hdop", fix.value.hdop, decimals: 2)
+      writeOrigin(fix, state, to: &json)
+      json.endObject()
+    }
+    json.endObject()
+    json.endLine()
+  }
+
+  private static func writePosition(_ state: FusedState, to json: inout JSONWriter) {
+    if let position = state.position {
+      json.key("position")
+      json.beginObject()
+      json.member("lat", position.value.latitudeDegrees, decimals: 9)
+      json.member("lon", position.value.longitudeDegrees, decimals: 9)
+      json.member("altHAE", position.value.altitudeHAEMetres, decimals: 3)
+      json.member("altMSL", position.value.altitudeMSLMetres, decimals: 3)
+      json.member("sigmaHorizontal", position.value.horizontalSigmaMetres, decimals: 3)
+      json.member("sigmaVertical", position.value.verticalSigmaMetres, decimals: 3)
+      writeOrigin(position, state, to: &json)
+      json.endObject()
+    }
+    if let motion = state.motion {
+      json.key("velocity")
+      json.beginObject()
+      json.member("speed", motion.value.speedMetresPerSecond, decimals: 3)
+      json.member("track", motion.value.trackDegrees, decimals: 2)
+      json.member("climb", motion.value.climbMetresPerSecond, decimals: 3)
+      writeOrigin(motion, state, to: &json)
+      json.endObject()
+    }
+  }
+
+  private static func writeAttitude(_ state: FusedState, to json: inout JSONWriter) {
+    let degrees = 180 / Double.pi
+    if let attitude = state.attitude {
+      let quaternion = attitude.value.quaternion
+      json.key("attitude")
+      json.beginObject()
+      json.member("roll", quaternion.roll * degrees, decimals: 3)
+      json.member("pitch", quaternion.pitch * degrees, decimals: 3)
+      // Without a heading the yaw is left out: a number would be taken for one.
+      if let sigma = attitude.value.headingSigmaRadians {
+        let yaw = quaternion.yaw * degrees
+        json.member("yaw", yaw < 0 ? yaw + 360 : yaw, decimals: 3)
+        json.member("sigmaYaw", sigma * degrees, decimals: 3)
+      }
+      json.member("sigmaInclination", attitude.value.inclinationSigmaRadians * degrees, decimals: 3)
+      json.key("q")
+      json.beginArray()
+      for component in [quaternion.w, quaternion.x, quaternion.y, quaternion.z] { json.number(component, decimals: 7) }
+      json.endArray()
+      writeOrigin(attitude, state, to: &json)
+      json.endObject()
+    }
+    writeVector("rates", state.rates, state, decimals: 5, to: &json)
+    writeVector("acceleration", state.acceleration, state, decimals: 4, to: &json)
+  }
+
+  private static func writeVector(
+    _ key: StaticString, _ vector: Dated<SIMD3<Double>>?, _ state: FusedState, decimals: Int, to json: inout JSONWriter
+  ) {
+    guard let vector else { return }
+    json.key(key)
+    json.beginObject()
+    json.member("x", vector.value.x, decimals: decimals)
+    json.member("y", vector.value.y, decimals: decimals)
+    json.member("z", vector.value.z, decimals: decimals)
+    writeOrigin(vector, state, to: &json)
+    json.endObject()
+  }
+
+  private static func writeOrigin<Value>(_ part: Dated<Value>, _ state: FusedState, to json: inout JSONWriter) {
+    json.member("age", state.age(of: part)?.inSeconds, decimals: 3)
+    json.member("source", part.source)
+  }
+}

@@ -1,0 +1,36 @@
+import Hub
+import Outputs
+
+/// Where the board comes from: a file, or the simulated board that is built in.
+struct BoardSource {
+  let file: String?
+
+  func load() throws -> Board {
+    do throws(BoardError) {
+      guard let file else { return try Board(json5: PackageResources.simulated_json5, file: "the built-in board") }
+      return try Board(file: file)
+    } catch {
+      throw CommandError(error)
+    }
+  }
+}
+
+extension CommandError {
+  init(_ error: BoardError) {
+    switch error {
+    case .unreadable:
+      self.init(.noInput, "\(error)", nextStep: "boards/ holds examples; sensorhub check FILE says whether one is right")
+    default: self.init(.data, "\(error)", nextStep: "mend the file; sensorhub check FILE says whether it is right")
+    }
+  }
+
+  init(_ error: SocketError) {
+    switch error {
+    case .inUse: self.init(.unavailable, "\(error)", nextStep: "stop it, or give this one a --socket of its own")
+    case .notRunning: self.init(.unavailable, "\(error)", nextStep: "start one: sensorhub run")
+    case .noPermission:
+      self.init(.noPermission, "\(error)", nextStep: "give a path of your own: --socket /tmp/sensorhub/hub.sock")
+    case .system: self.init(.inputOutput, "\(error)")
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import ArgumentParser
+import Devices
+import HardwareIO
+import Hub
+
+struct Check: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Say whether a board file is right, without starting anything.",
+    discussion: "Example: sensorhub check boards/raspberry-pi-5.json5")
+
+  @Argument(help: "The board file.")
+  var board: String
+
+  func run() throws {
+    let board = try BoardSource(file: board).load()
+    Terminal.standardOutput("\(self.board): right; this is '\(board.name)'")
+    if let gps = board.gps {
+      let speed = gps.speed.map { "\($0.rawValue) baud" } ?? "speed found by listening"
+      Terminal.standardOutput("  gps  \(gps.port), \(speed), \(describe(gps.power))")
+    }
+    if let imu = board.imu {
+      Terminal.standardOutput(
+        "  imu  0x\(String(imu.address, radix: 16)) on \(imu.bus), \(Text.fixed(imu.configuration.actualRateHz, 1)) Hz in "
+          + "\(Text.fixed(imu.burstRateHz, 1)) bursts a second, \(describe(imu.power))")
+    }
+    if board.gps == nil, board.imu == nil { Terminal.standardOutput("  no devices: name a 'gps' or an 'imu'") }
+  }
+
+  private func describe(_ power: Board.Power) -> String {
+    switch power.switch {
+    case .none: "always powered"
+    case .gpio(let line, let activeLow): "powered by \(line)\(activeLow ? ", active low" : "")"
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import CLinux
+import Glibc
+import Outputs
+
+/// A client's end of one of the hub's sockets, read line by line.
+struct HubConnection: ~Copyable {
+  private let descriptor: Int32
+  private var pending: [UInt8] = []
+
+  /// - Parameters:
+  ///   - socket: the path that the user gave, or `nil` to look where hubs usually are
+  ///   - choose: which of the two sockets
+  init(_ socket: String?, _ choose: (SocketPath) -> String) throws {
+    let paths = socket.map { [SocketPath($0)] } ?? SocketPath.candidates
+    var first: SocketError?
+    for path in paths {
+      do throws(SocketError) {
+        descriptor = try UnixSocket.connect(choose(path))
+        return
+      } catch {
+        first = first ?? error
+      }
+    }
+    throw CommandError(first ?? .notRunning(path: "any socket"))
+  }
+
+  deinit { close(descriptor) }
+
+  borrowing func send(_ line: String) {
+    let bytes = Array((line + "\n").utf8)
+    _ = clinux_send_now(descriptor, bytes, bytes.count)
+  }
+
+  /// The next line without its end; `nil` when the hub has closed the connection.
+  mutating func nextLine() throws -> [UInt8]? {
+    while true {
+      if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
+        defer { pending.removeFirst(end + 1) }
+        return Array(pending[..<end])
+      }
+      var chunk = [UInt8](repeating: 0, count: 16384)
+      let count = read(descriptor, &chunk, chunk.count)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return nil }
+      pending += chunk[..<count]
+    }
+  }
+}

@@ -1,0 +1,18 @@
+import MonotonicTime
+import Outputs
+import ServiceLifecycle
+
+/// Tells systemd that the process is alive, as often as the unit asks for.
+struct Watchdog: Service {
+  let interval: Duration
+
+  func run() async throws {
+    let clock = MonotonicClock()
+    try await cancelWhenGracefulShutdown {
+      while true {
+        ServiceManager.watchdogPing()
+        try await clock.sleep(until: clock.now + interval, tolerance: interval / 10)
+      }
+    }
+  }
+}
