@@ -2,22 +2,22 @@
 public enum BoardError: Error, Equatable, Sendable {
   case unreadable(file: String, reason: String)
   /// Not JSON5.
-  case syntax(file: String, line: Int?, reason: String)
-  case unknownKey(file: String, keyPath: String, nearest: String?)
-  case missingKey(file: String, keyPath: String)
+  case syntax(file: String, line: Int, reason: String)
+  case unknownKey(file: String, line: Int, keyPath: String, nearest: String?)
+  case missingKey(file: String, line: Int, keyPath: String)
   /// The value is of the wrong type, or none of those allowed.
-  case wrongValue(file: String, keyPath: String, expected: String)
+  case wrongValue(file: String, line: Int, keyPath: String, expected: String)
 }
 
 extension BoardError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .unreadable(let file, let reason): "cannot read the board file '\(file)': \(reason)"
-    case .syntax(let file, let line, let reason): "\(file)\(line.map { ":\($0)" } ?? ""): \(reason)"
-    case .unknownKey(let file, let keyPath, let nearest):
-      "\(file): unknown key '\(keyPath)'\(nearest.map { "; did you mean '\($0)'?" } ?? "")"
-    case .missingKey(let file, let keyPath): "\(file): '\(keyPath)' is missing"
-    case .wrongValue(let file, let keyPath, let expected): "\(file): '\(keyPath)' must be \(expected)"
+    case .syntax(let file, let line, let reason): "\(file):\(line): \(reason)"
+    case .unknownKey(let file, let line, let keyPath, let nearest):
+      "\(file):\(line): unknown key '\(keyPath)'\(nearest.map { "; did you mean '\($0)'?" } ?? "")"
+    case .missingKey(let file, let line, let keyPath): "\(file):\(line): '\(keyPath)' is missing"
+    case .wrongValue(let file, let line, let keyPath, let expected): "\(file):\(line): '\(keyPath)' must be \(expected)"
     }
   }
 }

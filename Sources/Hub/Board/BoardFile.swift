@@ -1,5 +1,4 @@
 import Devices
-import FoundationEssentials
 import Glibc
 import HardwareIO
 import Publishing
@@ -25,10 +24,16 @@ extension Board {
 
   /// - Parameter file: the name that errors give
   public init(json5 bytes: [UInt8], file: String) throws(BoardError) {
-    guard case .object(let values) = try Board.parse(bytes, file) else {
-      throw .syntax(file: file, line: nil, reason: "a board file is one object: { … }")
+    let document: JSONValue
+    do throws(JSON5Parser.Failure) {
+      document = try JSON5Parser.parse(bytes)
+    } catch {
+      throw .syntax(file: file, line: error.line, reason: error.reason)
     }
-    var root = BoardSection(file: file, path: "", values: values)
+    guard case .object(let values) = document.content else {
+      throw .syntax(file: file, line: document.line, reason: "a board file is one object: { … }")
+    }
+    var root = BoardSection(file: file, path: "", line: document.line, values: values)
     name = try root.required("name")
     gps = try root.section("gps").map { (section) throws(BoardError) in try GPSDescription(section) }
     imu = try root.section("imu").map { (section) throws(BoardError) in try IMUDescription(section) }
@@ -39,26 +44,6 @@ extension Board {
     journalsState = try journal?.boolean("state") ?? false
     try journal?.finish()
     try root.finish()
-  }
-
-  private static func parse(_ bytes: [UInt8], _ file: String) throws(BoardError) -> JSONValue {
-    let decoder = JSONDecoder()
-    decoder.allowsJSON5 = true
-    do {
-      return try decoder.decode(JSONValue.self, from: Data(bytes))
-    } catch let DecodingError.dataCorrupted(context) {
-      let reason = (context.underlyingError as? CocoaError)?.userInfo["NSDebugDescription"] as? String
-      throw .syntax(file: file, line: reason.flatMap(line(in:)), reason: reason ?? context.debugDescription)
-    } catch {
-      throw .syntax(file: file, line: nil, reason: "\(error)")
-    }
-  }
-
-  /// The decoder writes where it stumbled into its message: "… around line 3, column 5."
-  private static func line(in reason: String) -> Int? {
-    let words = reason.split(separator: " ")
-    guard let index = words.firstIndex(of: "line"), index + 1 < words.endIndex else { return nil }
-    return Int(words[index + 1].prefix { $0.isNumber })
   }
 }
 
@@ -90,7 +75,7 @@ extension Board.IMUDescription {
     var section = section
     // The chips of the family are told apart by asking them; the name is for people.
     guard try section.choice("chip", of: Chip.self) != nil else {
-      throw .missingKey(file: section.file, keyPath: section.keyPath("chip"))
+      throw section.missing("chip")
     }
     bus = try section.required("bus")
     address = UInt8(try section.number("address", in: 0x08...0x77) ?? 0x68)

@@ -2,30 +2,37 @@
 struct BoardSection {
   let file: String
   let path: String
+  /// Where the section begins.
+  let line: Int
   private let values: [String: JSONValue]
   private var known: Set<String> = []
 
-  init(file: String, path: String, values: [String: JSONValue]) {
+  init(file: String, path: String, line: Int, values: [String: JSONValue]) {
     self.file = file
     self.path = path
+    self.line = line
     self.values = values
   }
 
   func keyPath(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
   func wrong(_ key: String, expected: String) -> BoardError {
-    .wrongValue(file: file, keyPath: keyPath(key), expected: expected)
+    .wrongValue(file: file, line: values[key]?.line ?? line, keyPath: keyPath(key), expected: expected)
   }
 
-  private mutating func value(_ key: String) -> JSONValue? {
+  func missing(_ key: String) -> BoardError { .missingKey(file: file, line: line, keyPath: keyPath(key)) }
+
+  private mutating func value(_ key: String) -> JSONValue.Content? {
     known.insert(key)
-    return values[key] == .null ? nil : values[key]
+    let content = values[key]?.content
+    return content == .null ? nil : content
   }
 
   mutating func section(_ key: String) throws(BoardError) -> BoardSection? {
     switch value(key) {
     case nil: return nil
-    case .object(let values): return BoardSection(file: file, path: keyPath(key), values: values)
+    case .object(let members):
+      return BoardSection(file: file, path: keyPath(key), line: values[key]?.line ?? line, values: members)
     default: throw wrong(key, expected: "an object")
     }
   }
@@ -39,7 +46,7 @@ struct BoardSection {
   }
 
   mutating func required(_ key: String) throws(BoardError) -> String {
-    guard let value = try string(key) else { throw .missingKey(file: file, keyPath: keyPath(key)) }
+    guard let value = try string(key) else { throw missing(key) }
     return value
   }
 
@@ -76,8 +83,8 @@ struct BoardSection {
   /// Three rows of three numbers that only turn and do not stretch.
   mutating func rotation(_ key: String) throws(BoardError) -> MountMatrix? {
     guard let value = value(key) else { return nil }
-    guard case .array(let rows) = value, rows.count == 3, let first = BoardSection.vector(rows[0]),
-      let second = BoardSection.vector(rows[1]), let third = BoardSection.vector(rows[2]),
+    guard case .array(let rows) = value, rows.count == 3, let first = BoardSection.vector(rows[0].content),
+      let second = BoardSection.vector(rows[1].content), let third = BoardSection.vector(rows[2].content),
       let matrix = MountMatrix(first, second, third)
     else { throw wrong(key, expected: "a rotation: three rows of three numbers, at right angles and right-handed") }
     return matrix
@@ -100,14 +107,15 @@ struct BoardSection {
     let nearest = known.map { (key: $0, distance: editDistance($0, unknown)) }.min { ($0.distance, $0.key) < ($1.distance, $1.key) }
     // Anything closer than half the word is worth a guess.
     let guess = nearest.flatMap { $0.distance <= max(2, unknown.count / 2) ? keyPath($0.key) : nil }
-    throw .unknownKey(file: file, keyPath: keyPath(unknown), nearest: guess)
+    throw .unknownKey(
+      file: file, line: values[unknown]?.line ?? line, keyPath: keyPath(unknown), nearest: guess)
   }
 
-  private static func vector(_ value: JSONValue) -> SIMD3<Double>? {
+  private static func vector(_ value: JSONValue.Content) -> SIMD3<Double>? {
     guard case .array(let elements) = value, elements.count == 3 else { return nil }
     var vector = SIMD3<Double>.zero
     for (index, element) in elements.enumerated() {
-      guard case .number(let number) = element else { return nil }
+      guard case .number(let number) = element.content else { return nil }
       vector[index] = number
     }
     return vector
@@ -118,7 +126,8 @@ struct BoardSection {
   }
 }
 
-/// How many letters have to be added, removed or changed to make one word of the other (Levenshtein).
+/// How many letters have to be added or removed to make one word of the other (Levenshtein's distance, with a changed
+/// letter counted as both: people leave letters out more often than they take wrong ones).
 func editDistance(_ a: String, _ b: String) -> Int {
   let b = Array(b.lowercased())
   var row = Array(0...b.count)
@@ -126,7 +135,7 @@ func editDistance(_ a: String, _ b: String) -> Int {
     var diagonal = row[0]
     row[0] = i + 1
     for j in b.indices {
-      let substituted = diagonal + (b[j] == letter ? 0 : 1)
+      let substituted = diagonal + (b[j] == letter ? 0 : 2)
       diagonal = row[j + 1]
       row[j + 1] = min(substituted, row[j] + 1, row[j + 1] + 1)
     }

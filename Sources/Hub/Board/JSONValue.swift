@@ -1,28 +1,14 @@
-import FoundationEssentials
-
-/// A JSON5 document as a tree, before anything is known about its meaning.
-enum JSONValue: Decodable, Equatable {
-  case null
-  case boolean(Bool)
-  case number(Double)
-  case string(String)
-  case array([JSONValue])
-  case object([String: JSONValue])
-
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    if container.decodeNil() {
-      self = .null
-    } else if let value = try? container.decode(Bool.self) {
-      self = .boolean(value)
-    } else if let value = try? container.decode(Double.self) {
-      self = .number(value)
-    } else if let value = try? container.decode(String.self) {
-      self = .string(value)
-    } else if let value = try? container.decode([JSONValue].self) {
-      self = .array(value)
-    } else {
-      self = .object(try container.decode([String: JSONValue].self))
-    }
+/// A value of a JSON5 document, with the line on which it begins.
+struct JSONValue: Equatable {
+  enum Content: Equatable {
+    case null
+    case boolean(Bool)
+    case number(Double)
+    case string(String)
+    case array([JSONValue])
+    case object([String: JSONValue])
   }
+
+  var content: Content
+  var line: Int
 }

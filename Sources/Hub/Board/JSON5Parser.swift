@@ -1,0 +1,204 @@
+/// Reads JSON5 (spec.json5.org): JSON with comments, unquoted keys, single quotes, trailing commas and hexadecimal
+/// numbers. Foundation's decoder reads it too, but cannot say on which line it stumbled.
+struct JSON5Parser {
+  struct Failure: Error, Equatable {
+    var line: Int
+    var reason: String
+  }
+
+  /// Deeper documents are not board files, and would exhaust the stack.
+  private static let maximumDepth = 64
+
+  private let bytes: [UInt8]
+  private var position = 0
+  private var line = 1
+  private var depth = 0
+
+  static func parse(_ bytes: [UInt8]) throws(Failure) -> JSONValue {
+    var parser = JSON5Parser(bytes: bytes)
+    let value = try parser.value()
+    try parser.skipSpace()
+    guard parser.position == bytes.count else { throw parser.unexpected("after the end of the document") }
+    return value
+  }
+
+  private init(bytes: [UInt8]) { self.bytes = bytes }
+
+  private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+  private mutating func advance() {
+    if bytes[position] == UInt8(ascii: "\n") { line += 1 }
+    position += 1
+  }
+
+  private func failure(_ reason: String) -> Failure { Failure(line: line, reason: reason) }
+
+  private func unexpected(_ place: String) -> Failure {
+    guard let next else { return failure("the file ends \(place)") }
+    let character = (0x21...0x7E).contains(next) ? "'\(UnicodeScalar(next))'" : "a character"
+    return failure("\(character) \(place)")
+  }
+
+  private mutating func skipSpace() throws(Failure) {
+    while let byte = next {
+      if byte == UInt8(ascii: "/") {
+        try skipComment()
+      } else if byte <= 0x20 {
+        advance()
+      } else {
+        return
+      }
+    }
+  }
+
+  private mutating func skipComment() throws(Failure) {
+    let start = line
+    advance()
+    switch next {
+    case UInt8(ascii: "/"): while let byte = next, byte != UInt8(ascii: "\n") { advance() }
+    case UInt8(ascii: "*"):
+      advance()
+      while let byte = next {
+        advance()
+        if byte == UInt8(ascii: "*"), next == UInt8(ascii: "/") {
+          advance()
+          return
+        }
+      }
+      throw Failure(line: start, reason: "a comment that never ends")
+    default: throw unexpected("after '/'")
+    }
+  }
+
+  private mutating func value() throws(Failure) -> JSONValue {
+    try skipSpace()
+    let start = line
+    depth += 1
+    defer { depth -= 1 }
+    guard depth <= JSON5Parser.maximumDepth else { throw failure("nested too deeply") }
+    let content: JSONValue.Content =
+      switch next {
+      case UInt8(ascii: "{"): try object()
+      case UInt8(ascii: "["): try array()
+      case UInt8(ascii: "\""), UInt8(ascii: "'"): .string(try string())
+      case let byte? where isDigit(byte) || [0x2B, 0x2D, 0x2E].contains(byte): .number(try number())
+      default: try word()
+      }
+    return JSONValue(content: content, line: start)
+  }
+
+  private mutating func object() throws(Failure) -> JSONValue.Content {
+    advance()
+    var members: [String: JSONValue] = [:]
+    while true {
+      try skipSpace()
+      if next == UInt8(ascii: "}") { break }
+      let start = line
+      let key = next == UInt8(ascii: "\"") || next == UInt8(ascii: "'") ? try string() : try identifier()
+      try skipSpace()
+      guard next == UInt8(ascii: ":") else { throw unexpected("where ':' should follow the key '\(key)'") }
+      advance()
+      guard members[key] == nil else { throw Failure(line: start, reason: "the key '\(key)' stands twice") }
+      members[key] = try value()
+      try skipSpace()
+      if next == UInt8(ascii: ",") {
+        advance()
+      } else if next != UInt8(ascii: "}") {
+        throw unexpected("where ',' or '}' should follow the value of '\(key)'")
+      }
+    }
+    advance()
+    return .object(members)
+  }
+
+  private mutating func array() throws(Failure) -> JSONValue.Content {
+    advance()
+    var elements: [JSONValue] = []
+    while true {
+      try skipSpace()
+      if next == UInt8(ascii: "]") { break }
+      elements.append(try value())
+      try skipSpace()
+      if next == UInt8(ascii: ",") {
+        advance()
+      } else if next != UInt8(ascii: "]") {
+        throw unexpected("where ',' or ']' should follow an element")
+      }
+    }
+    advance()
+    return .array(elements)
+  }
+
+  private mutating func identifier() throws(Failure) -> String {
+    let start = position
+    while let byte = next, isLetter(byte) || (position > start && isDigit(byte)) { advance() }
+    guard position > start else { throw unexpected("where a key should be") }
+    return String(decoding: bytes[start..<position], as: UTF8.self)
+  }
+
+  private mutating func word() throws(Failure) -> JSONValue.Content {
+    guard let byte = next, isLetter(byte) else { throw unexpected("where a value should be") }
+    let word = try identifier()
+    switch word {
+    case "true": return .boolean(true)
+    case "false": return .boolean(false)
+    case "null": return .null
+    default: throw failure("'\(word)' is no value; a string needs quotes")
+    }
+  }
+
+  private mutating func number() throws(Failure) -> Double {
+    let start = position
+    while let byte = next, isLetter(byte) || isDigit(byte) || [0x2B, 0x2D, 0x2E].contains(byte) { advance() }
+    var text = String(decoding: bytes[start..<position], as: UTF8.self)
+    var sign = 1.0
+    if let first = text.first, first == "+" || first == "-" {
+      sign = first == "-" ? -1 : 1
+      text.removeFirst()
+    }
+    if text.lowercased().hasPrefix("0x"), let value = UInt64(text.dropFirst(2), radix: 16) { return sign * Double(value) }
+    let isPlain = text.utf8.allSatisfy { isDigit($0) || [0x2B, 0x2D, 0x2E, 0x45, 0x65].contains($0) }
+    guard isPlain, let value = Double(text), value.isFinite else { throw failure("'\(text)' is no number") }
+    return sign * value
+  }
+
+  private mutating func string() throws(Failure) -> String {
+    let quote = bytes[position]
+    let start = line
+    advance()
+    var result: [UInt8] = []
+    while let byte = next, byte != quote {
+      guard byte != UInt8(ascii: "\n") else { break }
+      advance()
+      if byte == UInt8(ascii: "\\") { try escape(&result) } else { result.append(byte) }
+    }
+    guard next == quote else { throw Failure(line: start, reason: "a string that never ends") }
+    advance()
+    return String(decoding: result, as: UTF8.self)
+  }
+
+  private mutating func escape(_ result: inout [UInt8]) throws(Failure) {
+    guard let byte = next else { throw failure("the file ends in a string") }
+    advance()
+    switch byte {
+    case UInt8(ascii: "n"): result.append(0x0A)
+    case UInt8(ascii: "t"): result.append(0x09)
+    case UInt8(ascii: "r"): result.append(0x0D)
+    case UInt8(ascii: "\n"): break
+    case UInt8(ascii: "u"):
+      let digits = String(decoding: bytes[position..<min(position + 4, bytes.count)], as: UTF8.self)
+      guard digits.utf8.count == 4, let code = UInt32(digits, radix: 16), let scalar = UnicodeScalar(code) else {
+        throw failure("'\\u\(digits)' is no character")
+      }
+      position += 4
+      result += Array(String(Character(scalar)).utf8)
+    default: result.append(byte)
+    }
+  }
+
+  private func isLetter(_ byte: UInt8) -> Bool {
+    (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) || byte == 0x5F || byte == 0x24 || byte >= 0x80
+  }
+
+  private func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+}
