@@ -75,6 +75,19 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["CLinux", "Guarding", "MonotonicTime"], path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(
+      name: "HardwareIOTests", dependencies: ["CLinux", "HardwareIO", "MonotonicTime", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "DevicesTests", dependencies: ["Devices", "Guarding", "HardwareIO", "MonotonicTime"], swiftSettings: strict),
+    .testTarget(name: "FusionTests", dependencies: ["Fusion", "MonotonicTime", "Simulation"], swiftSettings: strict),
+    .testTarget(
+      name: "HubTests", dependencies: ["Devices", "Fusion", "HardwareIO", "Hub", "Publishing", "Simulation", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(name: "EndToEndTests", dependencies: ["TestSupport", "sensorhub"], swiftSettings: strict),
+    .testTarget(name: "NMEATests", dependencies: ["NMEA", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "OutputsTests", dependencies: ["Fusion", "MonotonicTime", "Outputs", "TestSupport"], swiftSettings: strict),
+    .testTarget(
       name: "PublishingTests", dependencies: ["CLinux", "Guarding", "MonotonicTime", "Publishing", "TestSupport"],
       swiftSettings: strict),
   ]

@@ -105,8 +105,8 @@ public struct SentenceFramer: ~Copyable {
         }
 
       case .checksum:
-        if let digit = Byte.hexadecimalValue(base[index]) {
-          state = .checksumSecond(digit)
+        if Byte.hexadecimalValue(base[index]) != nil {
+          state = .checksumSecond(base[index])
           index += 1
           length += 1
         } else {
@@ -115,8 +115,8 @@ public struct SentenceFramer: ~Copyable {
           state = .body
         }
 
-      case .checksumSecond(let first):
-        if let second = Byte.hexadecimalValue(base[index]) {
+      case .checksumSecond(let firstDigit):
+        if let first = Byte.hexadecimalValue(firstDigit), let second = Byte.hexadecimalValue(base[index]) {
           index += 1
           length += 1
           if first << 4 | second == checksum {
@@ -127,8 +127,8 @@ public struct SentenceFramer: ~Copyable {
             abandon()
           }
         } else {
-          counters.badChecksum += 1
-          abandon()
+          checksum ^= Byte.star ^ firstDigit
+          state = .body
         }
       }
     }

@@ -49,6 +49,8 @@ public struct GSV: Equatable, Sendable {
     }
     signalID = remainder >= 1 ? fields.hexadecimalDigit() ?? 0 : 0
     systemID = remainder == 2 ? fields.integer().map { UInt8(clamping: $0) } : nil
+    // Only Quectel sends a system, and only these two; anything else is a torn group.
+    if remainder == 2, systemID != 4, systemID != 5 { return nil }
   }
 
   public static func == (lhs: GSV, rhs: GSV) -> Bool {

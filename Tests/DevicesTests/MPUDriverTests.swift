@@ -1,0 +1,160 @@
+import HardwareIO
+import MonotonicTime
+import Testing
+
+@testable import Devices
+
+struct MPUDriverTests {
+  typealias Step = PlaybackBus.Step
+
+  /// What it takes to get an MPU-6050 to fill its FIFO 100 times a second, 500 degrees per second and 4 g full scale.
+  static let start = [
+    Step("who are you", [0x75], read: [0x68]),
+    Step("reset", [0x6B, 0x80]),
+    Step("wake up, clock from the gyroscope", [0x6B, 0x01]),
+    Step("low-pass filter 42 Hz", [0x1A, 0x03]),
+    Step("1 kHz divided by 10", [0x19, 0x09]),
+    Step("500 degrees per second", [0x1B, 0x08]),
+    Step("4 g", [0x1C, 0x08]),
+    Step("interrupt cleared by any read", [0x37, 0x10]),
+    Step("interrupt on data ready", [0x38, 0x01]),
+    Step("gyroscope and accelerometer into the FIFO", [0x23, 0x78]),
+  ]
+  static let restartFIFO = [
+    Step("FIFO off", [0x6A, 0x00]), Step("FIFO reset", [0x6A, 0x04]), Step("FIFO on", [0x6A, 0x40]),
+  ]
+
+  /// Two frames: 1 g down the z axis and 100 units about x; then -32768 everywhere.
+  static let twoFrames: [UInt8] =
+    [0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x64, 0x00, 0x00, 0xFF, 0x9C] + Array(repeating: [0x80, 0x00], count: 6).joined()
+
+  static func burst(_ frames: [UInt8]) -> [Step] {
+    [
+      Step("what happened", [0x3A], read: [0x01]),
+      Step("how many bytes", [0x72], read: [UInt8(frames.count >> 8), UInt8(frames.count & 0xFF)]),
+      Step("the frames", [0x74], read: frames),
+    ]
+  }
+
+  let clock = ManualClock()
+
+  private func driver(_ bus: PlaybackBus) -> MPUDriver {
+    MPUDriver(
+      bus: bus, address: 0x68,
+      configuration: MPUConfiguration(rateHz: 100, gyroscopeRange: .dps500, accelerometerRange: .g4), clock: clock,
+      pause: { clock.advance(by: $0) })
+  }
+
+  @Test func `an MPU-6050 is identified, woken, configured and read in its units`() throws {
+    let bus = PlaybackBus(
+      MPUDriverTests.start + MPUDriverTests.restartFIFO + MPUDriverTests.burst(MPUDriverTests.twoFrames)
+        + [Step("temperature", [0x41], read: [0xF0, 0x4C])] + [Step("sleep", [0x6B, 0x40])])
+    let driver = driver(bus)
+    #expect(try driver.start() == .mpu6050)
+    var batch = IMUBatch()
+    try driver.read(into: &batch)
+    #expect(batch.count == 2)
+    #expect(abs(batch[0].accelerometer.z - 9.80665) < 1e-4)
+    #expect(abs(batch[0].gyroscope.x - 100 * 500 / 32768 * .pi / 180) < 1e-6)
+    #expect(abs(batch[0].gyroscope.z + 100 * 500 / 32768 * .pi / 180) < 1e-6)
+    #expect(abs(batch[1].accelerometer.x + 4 * 9.80665) < 1e-4)
+    #expect(abs(try #require(batch.temperatureCelsius) - (-4020.0 / 340 + 36.53)) < 1e-3)
+    // Ten milliseconds apart, the newest half a period before the read.
+    #expect(batch[1].at - batch[0].at == .milliseconds(10))
+    #expect(clock.now - batch[1].at == .milliseconds(5))
+    driver.stop()
+    bus.finish()
+  }
+
+  @Test func `an MPU-9250 has its accelerometer filtered as well`() throws {
+    var steps = MPUDriverTests.start
+    steps[0] = Step("who are you", [0x75], read: [0x71])
+    steps.insert(Step("accelerometer filter", [0x1D, 0x03]), at: 7)
+    let bus = PlaybackBus(steps + MPUDriverTests.restartFIFO)
+    #expect(try driver(bus).start() == .mpu9250)
+    bus.finish()
+  }
+
+  @Test(arguments: [(0x72, true), (0x98, true), (0x70, false), (0x73, false)] as [(UInt8, Bool)])
+  func `clones are recognised as such`(_ id: UInt8, _ isClone: Bool) {
+    #expect(MPUModel(rawValue: id)?.isClone == isClone)
+  }
+
+  @Test func `a chip of another family is refused by what it says it is`() {
+    let bus = PlaybackBus([Step("who are you", [0x75], read: [0xEA])])
+    let driver = driver(bus)
+    do throws(HardwareError) {
+      _ = try driver.start()
+      Issue.record("started")
+    } catch {
+      #expect("\(error)".contains("0xea"))
+    }
+    bus.finish()
+  }
+
+  @Test func `nobody at the address is said to be nobody`() {
+    let nobody = HardwareError.noAcknowledge(bus: "playback", address: 0x68)
+    let bus = PlaybackBus([Step("who are you", [0x75], read: [0], error: nobody)])
+    let driver = driver(bus)
+    #expect(throws: nobody) { try driver.start() }
+    bus.finish()
+  }
+
+  @Test func `lost arbitration is tried again`() throws {
+    let lost = HardwareError.arbitrationLost(bus: "playback", address: 0x68)
+    let bus = PlaybackBus(
+      [Step("lost", [0x75], read: [0], error: lost), Step("lost again", [0x75], read: [0], error: lost)]
+        + MPUDriverTests.start + MPUDriverTests.restartFIFO)
+    #expect(try driver(bus).start() == .mpu6050)
+    bus.finish()
+  }
+
+  @Test(arguments: [(0x11, 12), (0x01, 1024)] as [(UInt8, Int)])
+  func `an overflow empties the FIFO, is counted and marks the gap`(_ status: UInt8, _ waiting: Int) throws {
+    let bus = PlaybackBus(
+      MPUDriverTests.start + MPUDriverTests.restartFIFO
+        + [
+          Step("what happened", [0x3A], read: [status]),
+          Step("how many bytes", [0x72], read: [UInt8(waiting >> 8), UInt8(waiting & 0xFF)]),
+        ] + MPUDriverTests.restartFIFO)
+    let driver = driver(bus)
+    _ = try driver.start()
+    var batch = IMUBatch()
+    try driver.read(into: &batch)
+    #expect(batch.followsGap)
+    #expect(batch.count == 0)
+    #expect(driver.counters.overflows == 1)
+    bus.finish()
+  }
+
+  @Test func `an adapter of short reads gets the frames in whole pieces`() throws {
+    let frames = Array(MPUDriverTests.twoFrames + MPUDriverTests.twoFrames)
+    let bus = PlaybackBus(
+      MPUDriverTests.start + MPUDriverTests.restartFIFO
+        + [
+          Step("what happened", [0x3A], read: [0x01]), Step("how many bytes", [0x72], read: [0, 48]),
+          Step("two frames", [0x74], read: Array(frames[..<24])), Step("two more", [0x74], read: Array(frames[24...])),
+          Step("temperature", [0x41], read: [0, 0]),
+        ], maximumReadLength: 32)
+    let driver = driver(bus)
+    _ = try driver.start()
+    var batch = IMUBatch()
+    try driver.read(into: &batch)
+    #expect(batch.count == 4)
+    #expect(batch[2].accelerometer == batch[0].accelerometer)
+    bus.finish()
+  }
+
+  @Test func `an empty FIFO is an empty batch`() throws {
+    let bus = PlaybackBus(
+      MPUDriverTests.start + MPUDriverTests.restartFIFO
+        + [Step("what happened", [0x3A], read: [0x00]), Step("how many bytes", [0x72], read: [0, 11])])
+    let driver = driver(bus)
+    _ = try driver.start()
+    var batch = IMUBatch()
+    try driver.read(into: &batch)
+    #expect(batch.count == 0)
+    #expect(!batch.followsGap)
+    bus.finish()
+  }
+}

@@ -1,0 +1,49 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Commands that need no hub.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct CommandTests {
+  @Test(arguments: [
+    (["decode", "/nowhere"], 66, "there is no file"),
+    (["check", "/nowhere"], 66, "cannot read the board file"),
+    (["run", "--board", "/nowhere"], 66, "cannot read the board file"),
+    (["run", "--bord", "x"], 64, "Did you mean '--board'?"),
+    (["watch", "--rate", "0"], 64, "--rate must be"),
+    (["watch", "--socket", "/tmp/sensorhub-nobody/hub.sock"], 69, "start one: sensorhub run"),
+    (["devices", "--socket", "/tmp/sensorhub-nobody/hub.sock"], 69, "start one: sensorhub run"),
+    (["probe", "--port", "/dev/ttyNone"], 69, "there is no serial port /dev/ttyNone"),
+    (["nonsense"], 64, "Unexpected argument"),
+  ])
+  func `a mistake has its own exit code and says what to do`(_ arguments: [String], _ code: Int32, _ text: String) {
+    let program = Program(arguments)
+    #expect(program.wait() == code)
+    #expect((program.standardError + program.standardOutput).contains(text), "\(program.standardError)")
+  }
+
+  @Test(arguments: ["run", "watch", "devices", "probe", "check", "decode"])
+  func `every command explains itself with an example`(_ command: String) {
+    let program = Program(["help", command])
+    #expect(program.wait() == 0)
+    #expect(program.standardOutput.contains("Example: sensorhub \(command)"))
+  }
+
+  @Test func `decode reads standard input and counts on standard error`() {
+    let line = "$GPRMC,120000.00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A*6D\r\nnoise"
+    let program = Program(["decode", "-"], input: Array(line.utf8))
+    #expect(program.wait() == 0)
+    #expect(program.standardError == "sentences=1 bad_checksum=0 unknown=0 epochs=1\n")
+    #expect(program.lines.count == 1)
+    #expect(program.lines.first?.contains(#""time":"2026-11-21T12:00:00.000Z""#) == true)
+  }
+
+  @Test func `check tells a right board file from a wrong one`() {
+    let right = Program(["check", SharedData.packageFolder + "/boards/raspberry-pi-5.json5"])
+    #expect(right.wait() == 0)
+    #expect(right.standardOutput.contains("Raspberry Pi 5"))
+    let wrong = Program(["check", SharedData.packageFolder + "/README.md"])
+    #expect(wrong.wait() == 65)
+    #expect(wrong.standardError.contains("README.md:1:"))
+  }
+}

@@ -1,0 +1,84 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+
+/// A hub in a process of its own, with a socket of its own.
+final class HubProcess {
+  let program: Program
+  let socket: String
+  private let folder: String
+
+  /// - Parameter board: the text of a board file; `nil` for the built-in one
+  init(board: String? = nil, _ arguments: [String] = []) {
+    var template = Array("/tmp/sensorhub-test-XXXXXX".utf8CString)
+    mkdtemp(&template)
+    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    socket = folder + "/hub.sock"
+    var arguments = ["run", "--socket", socket] + arguments
+    if let board {
+      HubProcess.write(board, to: folder + "/board.json5")
+      arguments += ["--board", folder + "/board.json5"]
+    }
+    program = Program(arguments)
+    _ = eventually { access(socket, F_OK) == 0 || !program.isRunning }
+  }
+
+  deinit {
+    if program.isRunning { stop() }
+    for name in ["hub.sock", "devices.sock", "board.json5"] { unlink(folder + "/" + name) }
+    rmdir(folder)
+  }
+
+  var boardFile: String { folder + "/board.json5" }
+
+  static func write(_ text: String, to path: String) {
+    let file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+    precondition(file >= 0)
+    _ = Array(text.utf8).withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+    close(file)
+  }
+
+  @discardableResult
+  func stop(_ signal: Int32 = SIGTERM) -> Int32 {
+    program.send(signal)
+    return program.wait()
+  }
+
+  func watch(_ arguments: [String] = ["--json"]) -> Program { Program(["watch", "--socket", socket] + arguments) }
+
+  struct Devices: Decodable {
+    struct Device: Decodable {
+      var id, power, reason: String
+      var holders: [String]
+      var wakes: Int
+      var onSeconds: Double
+    }
+    var devices: [Device]
+    subscript(id: String) -> Device { devices.first { $0.id == id }! }
+  }
+
+  var devices: Devices {
+    let program = Program(["devices", "--json", "--socket", socket])
+    program.wait()
+    return try! JSONDecoder().decode(Devices.self, from: Data(program.standardOutput.utf8))
+  }
+
+  /// A state as a client of the socket sees it.
+  struct State: Decodable {
+    struct Position: Decodable { var lat, lon, age: Double }
+    var mode: String
+    var time: String?
+    var position: Position?
+  }
+
+  static func states(_ program: Program) -> [State] {
+    program.lines.compactMap { try? JSONDecoder().decode(State.self, from: Data($0.utf8)) }
+  }
+
+  /// What the process has open that is a device, and how many threads it has.
+  var openDevices: [String] {
+    let listing = Program(["-l", "/proc/\(program.pid)/fd"], path: "/bin/ls")
+    listing.wait()
+    return listing.lines.filter { $0.contains("/dev/") && !$0.contains("/dev/null") }
+  }
+}

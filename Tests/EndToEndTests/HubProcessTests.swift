@@ -1,0 +1,165 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// The program as its users run it.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct HubProcessTests {
+  @Test func `an idle hub has no device open, a watch wakes the devices, and its end lets them sleep`() {
+    let hub = HubProcess(["--no-journal-state"])
+    #expect(hub.openDevices.isEmpty)
+    #expect(hub.devices.devices.allSatisfy { $0.power == "off" && $0.wakes == 0 })
+    let watch = hub.watch()
+    #expect(eventually { HubProcess.states(watch).contains { $0.mode == "fused" } }, "\(watch.standardError)")
+    let devices = hub.devices
+    #expect(devices["gps"].power == "tracking")
+    #expect(devices["imu"].power == "tracking")
+    #expect(devices["gps"].holders == ["watch[\(watch.pid)]"])
+    #expect(!hub.openDevices.isEmpty)
+    watch.send(SIGINT)
+    watch.wait()
+    #expect(eventually { hub.devices["gps"].power == "lingering" || hub.devices["gps"].power == "off" })
+    #expect(eventually { hub.devices.devices.allSatisfy { $0.power == "off" && $0.wakes == 1 } })
+    #expect(hub.openDevices.isEmpty)
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `the built-in board prints fused states by itself, and Ctrl-C powers it off`() {
+    let hub = HubProcess()
+    #expect(eventually { hub.program.standardError.contains("fused  ") }, "\(hub.program.standardError)")
+    #expect(hub.devices["gps"].holders == ["journal"])
+    #expect(hub.stop(SIGINT) == 0)
+    #expect(hub.program.standardError.contains("all power lines are off"))
+    #expect(access(hub.socket, F_OK) != 0)
+  }
+
+  @Test func `a stopped watch delays nobody`() {
+    let hub = HubProcess(["--no-journal-state"])
+    let stalled = hub.watch(["--json", "--rate", "1000"])
+    #expect(eventually { HubProcess.states(stalled).contains { $0.mode == "fused" } })
+    stalled.send(SIGSTOP)
+    let other = hub.watch(["--json", "--rate", "100"])
+    // More than a socket buffer holds: the stalled one must have lost some by then.
+    #expect(eventually(within: .seconds(60)) { other.lines.count > 500 })
+    #expect(hub.devices["gps"].holders.count == 2)
+    stalled.send(SIGKILL)
+    #expect(eventually { hub.devices["gps"].holders.count == 1 })
+    other.send(SIGINT)
+    other.wait()
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `watch once prints one state and ends`() {
+    let hub = HubProcess(["--no-journal-state"])
+    let watch = hub.watch(["--once"])
+    #expect(watch.wait() == 0)
+    #expect(watch.lines.count == 1)
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a second hub on the same socket says so`() {
+    let hub = HubProcess(["--no-journal-state"])
+    let second = Program(["run", "--socket", hub.socket])
+    #expect(second.wait() == 69)
+    #expect(second.standardError.contains("another hub is running"))
+    #expect(hub.devices.devices.count == 2)
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a socket that a killed hub left behind is no obstacle`() {
+    let hub = HubProcess(["--no-journal-state"])
+    #expect(hub.stop(SIGKILL) == -SIGKILL)
+    #expect(access(hub.socket, F_OK) == 0)
+    let next = Program(["run", "--no-journal-state", "--socket", hub.socket])
+    #expect(eventually { next.standardError.contains("state on \(hub.socket)") })
+    #expect(eventually { hub.devices.devices.count == 2 })
+    next.send(SIGTERM)
+    #expect(next.wait() == 0)
+  }
+
+  @Test(.enabled(if: SharedData.folder != nil, "needs ../shared/data"), arguments: ["bu353s4", "haicom-305N"])
+  func `a receiver's log played into a pseudo-terminal gives states with that log's positions and times`(
+    _ log: String
+  ) throws {
+    let terminal = PseudoTerminal()
+    // A real receiver beside a simulated IMU.
+    let hub = HubProcess(
+      board: """
+        { name: "mixed",
+          gps: { port: "\(terminal.path)", power: { lingerSeconds: 0 } },
+          imu: { chip: "mpu-6050", bus: "simulated/i2c",
+            power: { switch: "gpio", chip: "simulated", line: "imu-power", lingerSeconds: 0 } } }
+        """)
+    let watch = hub.watch(["--json", "--rate", "1000"])
+    #expect(eventually { hub.devices["gps"].power == "acquiring" })
+    let folder = try #require(SharedData.folder) + "/nmea/\(log).log"
+    terminal.write(SharedData.read(folder))
+    let decode = Program(["decode", folder])
+    decode.wait()
+    let expected = decode.lines.filter { $0.contains(#""class":"TPV""#) && $0.contains(#""mode":3"#) && $0.contains(#""lat""#) }
+    let last = try #require(expected.last)
+    func value(_ key: String, in line: String) -> String? {
+      line.split(separator: "\"\(key)\":").dropFirst().first.map {
+        String($0.prefix { $0 != "," && $0 != "}" && $0 != "\"" })
+      }
+    }
+    let latitude = try #require(value("lat", in: last))
+    let time = try #require(last.split(separator: "\"time\":\"").last).prefix(24)
+    #expect(
+      eventually {
+        watch.lines.contains { $0.contains("\"lat\":\(latitude)") && $0.contains("\"time\":\"\(time)\"") }
+      }, "no state at \(latitude) \(time); the last one: \(watch.lines.last ?? "none")")
+    #expect(HubProcess.states(watch).contains { $0.mode == "fused" })
+    watch.send(SIGINT)
+    watch.wait()
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `noise on the line is counted, and a receiver that goes and returns is read again`() {
+    let first = PseudoTerminal()
+    let link = "/tmp/sensorhub-test-gps-\(getpid())"
+    unlink(link)
+    symlink(first.path, link)
+    defer { unlink(link) }
+    let hub = HubProcess(board: #"{ name: "x", gps: { port: "\#(link)", power: { lingerSeconds: 0 } } }"#)
+    let watch = hub.watch()
+    #expect(eventually { hub.devices["gps"].power == "acquiring" })
+    first.write((0..<512).map { UInt8($0 & 0xFF) } + Array("$GPGGA,torn$GPRMC,,V,,,,,,,,,,N*53\r\n$GPRMC,1*00\r\n".utf8))
+    #expect(eventually { hub.devices["gps"].power == "acquiring" })
+    first.hangUp()
+    #expect(eventually { hub.devices["gps"].power == "failed" })
+    #expect(hub.program.standardError.contains("gps: failed: serial port"))
+    let second = PseudoTerminal()
+    unlink(link)
+    symlink(second.path, link)
+    #expect(
+      eventually {
+        second.write("$GPGGA,120000.00,5231.0000,N,01322.0000,E,1,08,0.9,40.0,M,40.0,M,,*59\r\n")
+        return hub.devices["gps"].power == "tracking"
+      }, "\(hub.program.standardError)")
+    watch.send(SIGINT)
+    watch.wait()
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `SIGHUP reads the board file again, and a wrong one changes nothing`() {
+    let board = #"{ name: "one", imu: { chip: "mpu-6050", bus: "simulated/i2c", "#
+      + #"power: { switch: "gpio", chip: "simulated", line: "imu-power", lingerSeconds: 0 } } }"#
+    let hub = HubProcess(board: board)
+    let watch = hub.watch()
+    #expect(eventually { HubProcess.states(watch).contains { $0.mode == "attitude" } })
+    HubProcess.write(#"{ name: "two", imu: 5 }"#, to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { hub.program.standardError.contains("goes on with the old one") })
+    #expect(hub.devices["imu"].power == "tracking")
+    HubProcess.write(board.split(separator: "one").joined(separator: "two"), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { hub.program.standardError.contains("board 'two' read again") })
+    // The watch goes on, on the new hub's devices.
+    let before = watch.lines.count
+    #expect(eventually { watch.lines.count > before + 20 && hub.devices["imu"].power == "tracking" })
+    watch.send(SIGINT)
+    watch.wait()
+    #expect(hub.stop() == 0)
+  }
+}

@@ -1,0 +1,89 @@
+import CLinux
+import Glibc
+import HardwareIO
+import TestSupport
+import Testing
+
+/// Against real pseudo-terminals.
+struct SerialPortTests {
+  @Test func `reads what the other end writes, and nothing when there is nothing`() throws {
+    let terminal = PseudoTerminal()
+    let port = try LinuxSerialPort(terminal.path, speed: .b9600)
+    #expect(try read(port) == "")
+    // Raw mode: neither line ends nor control characters are touched.
+    terminal.write("$GPRMC\r\n\u{3}\u{11}")
+    #expect(eventually { readable(port) })
+    #expect(try read(port) == "$GPRMC\r\n\u{3}\u{11}")
+  }
+
+  @Test(arguments: BaudRate.allCases)
+  func `sets every speed`(_ speed: BaudRate) throws {
+    let terminals = [PseudoTerminal(), PseudoTerminal()]
+    let port = try LinuxSerialPort(terminals[0].path, speed: speed)
+    var settings = termios()
+    #expect(tcgetattr(port.fileDescriptor, &settings) == 0)
+    let other = try LinuxSerialPort(terminals[1].path, speed: speed == .b4800 ? .b9600 : .b4800)
+    var others = termios()
+    tcgetattr(other.fileDescriptor, &others)
+    #expect(cfgetispeed(&settings) != cfgetispeed(&others))
+    #expect(cfgetispeed(&settings) == cfgetospeed(&settings))
+  }
+
+  @Test func `a hang-up is a disconnection`() throws {
+    let terminal = PseudoTerminal()
+    let port = try LinuxSerialPort(terminal.path, speed: .b9600)
+    terminal.hangUp()
+    #expect(throws: HardwareError.disconnected("serial port \(terminal.path)")) { try read(port) }
+  }
+
+  @Test func `a port that somebody has is refused, with the holder's name`() throws {
+    let terminal = PseudoTerminal()
+    let first = try LinuxSerialPort(terminal.path, speed: .b9600)
+    do throws(HardwareError) {
+      _ = try LinuxSerialPort(terminal.path, speed: .b9600)
+      Issue.record("the port was opened twice")
+    } catch {
+      guard case .inUse(_, let holder) = error else { throw error }
+      #expect(holder != nil)
+    }
+    first.close()
+    _ = try LinuxSerialPort(terminal.path, speed: .b9600)
+  }
+
+  @Test func `a port that does not exist, and a file that is no port, say so`() {
+    #expect(throws: HardwareError.notFound("serial port /dev/ttyNone")) {
+      try LinuxSerialPort("/dev/ttyNone", speed: .b9600)
+    }
+    #expect(throws: HardwareError.unsupported("/dev/null is not a serial port")) {
+      try LinuxSerialPort("/dev/null", speed: .b9600)
+    }
+  }
+
+  @Test func `a bus and a line that do not exist say so`() {
+    #expect(throws: HardwareError.notFound("I2C bus /dev/i2c-99")) { try LinuxI2CBus("i2c-99") }
+    #expect(throws: HardwareError.self) {
+      try LinuxGPIOOutput(GPIOLineName(chip: "no-such-chip", line: "1"), activeLow: false, safeLevel: false)
+    }
+    #expect(throws: HardwareError.unsupported("/dev/null is not an I2C bus: Inappropriate ioctl for device")) {
+      try LinuxI2CBus("/dev/null")
+    }
+  }
+
+  @Test func `errors say what to do next`() {
+    #expect("\(HardwareError.noPermission("I2C bus /dev/i2c-1", group: "i2c"))".contains("usermod -aG i2c"))
+    #expect("\(HardwareError.noAcknowledge(bus: "/dev/i2c-1", address: 0x68))".contains("i2cdetect -y 1"))
+    #expect("\(HardwareError.inUse("serial port /dev/ttyAMA0", holder: "gpsd (pid 812)"))".contains("gpsd (pid 812)"))
+  }
+
+  private func read(_ port: LinuxSerialPort) throws(HardwareError) -> String {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 1)
+    defer { buffer.deallocate() }
+    let count = try port.read(into: buffer)
+    return String(decoding: buffer[..<count], as: UTF8.self)
+  }
+
+  private func readable(_ port: LinuxSerialPort) -> Bool {
+    var wait = pollfd(fd: port.fileDescriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&wait, 1, 0) > 0
+  }
+}

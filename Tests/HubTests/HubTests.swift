@@ -1,0 +1,132 @@
+import Fusion
+import HardwareIO
+import Hub
+import Publishing
+import Simulation
+import TestSupport
+import Testing
+
+/// The hub on simulated devices, through the real drivers, a real pseudo-terminal and real threads.
+@Suite(.timeLimit(.minutes(2)))
+struct HubTests {
+  let hardware: SimulatedHardware
+  let hub: Hub
+
+  init() throws {
+    var receiver = SimulatedReceiver.Configuration()
+    receiver.timeToFirstFix = .milliseconds(50)
+    receiver.rateHz = 20
+    hardware = SimulatedHardware(receiver: receiver)
+    hub = Hub(board: try HubTests.board(), hardware: hardware)
+  }
+
+  static func board() throws -> Board {
+    let text = """
+      { name: "test",
+        gps: { port: "simulated/gps", speed: 9600,
+          power: { switch: "gpio", chip: "simulated", line: "gps-power", currentMilliamperes: 1000, lingerSeconds: 0 } },
+        imu: { chip: "mpu-6050", bus: "simulated/i2c",
+          power: { switch: "gpio", chip: "simulated", line: "imu-power", lingerSeconds: 0 } } }
+      """
+    return try Board(json5: Array(text.utf8), file: "test")
+  }
+
+  private var gpsIsOn: Bool { hardware.powerLines.level(SimulatedHardware.gpsPowerLine) }
+  private var imuIsOn: Bool { hardware.powerLines.level(SimulatedHardware.imuPowerLine) }
+
+  private func subscribe(_ states: Recorder<FusedState>, as name: String = "test") -> Subscription {
+    hub.state(rateHz: 100).subscribe(as: name, receiveValue: { states.append($0) })
+  }
+
+  @Test func `nothing is powered until somebody subscribes, and nothing after they have left`() async {
+    #expect(!gpsIsOn && !imuIsOn)
+    #expect(hub.devices.allSatisfy { $0.power == .off && $0.wakes == 0 })
+    let states = Recorder<FusedState>()
+    let subscription = subscribe(states, as: "watch")
+    let seen = await states.values { $0.contains { $0.mode == .fused } }
+    #expect(gpsIsOn && imuIsOn)
+    #expect(hub.devices.map(\.holders) == [["watch"], ["watch"]])
+    #expect(hub.devices.map(\.power) == [.tracking, .tracking])
+    #expect(seen.last?.position?.source == "gps")
+    subscription.cancel()
+    await hub.isOff()
+    #expect(!gpsIsOn && !imuIsOn)
+    #expect(hub.devices.allSatisfy { $0.power == .off && $0.wakes == 1 && $0.holders.isEmpty })
+    #expect(hub.devices[0].energyMilliwattHours > 0)
+    #expect(hub.devices[0].timeToFirstFix != nil)
+  }
+
+  @Test func `looking at the devices wakes none of them`() {
+    for _ in 0..<100 { _ = hub.devices }
+    #expect(hub.devices.allSatisfy { $0.wakes == 0 })
+  }
+
+  @Test func `the position is where the vehicle is`() async throws {
+    let states = Recorder<FusedState>()
+    let subscription = subscribe(states)
+    let seen = await states.values { $0.contains { $0.mode == .fused } }
+    subscription.cancel()
+    let position = try #require(seen.last?.position)
+    let truth = hardware.world.truth(at: position.at)
+    #expect(abs(position.value.latitudeDegrees - truth.latitudeDegrees) * 111_000 < 10)
+    #expect(abs(position.value.longitudeDegrees - truth.longitudeDegrees) * 111_000 < 10)
+    await hub.isOff()
+  }
+
+  @Test(arguments: [SimulatedMPU6050.Fault.noAcknowledge, .timeOut])
+  func `an IMU that does not answer is a state with a reason, delays nobody, and comes back by itself`(
+    _ fault: SimulatedMPU6050.Fault
+  ) async {
+    hardware.imu.inject(fault)
+    let states = Recorder<FusedState>()
+    let statuses = Recorder<DeviceStatus>()
+    let watching = hub.imu?.monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
+    let subscription = subscribe(states)
+    let failed = await statuses.values { $0.contains { $0.power == .failed } }
+    #expect(failed.last?.reason.contains("0x68") == true)
+    _ = await states.values { $0.contains { $0.mode == .gnss } }
+    hardware.imu.inject(nil)
+    _ = await states.values { $0.contains { $0.mode == .fused } }
+    subscription.cancel()
+    await hub.isOff()
+    #expect(!imuIsOn)
+    watching?.cancel()
+  }
+
+  @Test func `a receiver that hangs up is a state with a reason and comes back by itself`() async {
+    let states = Recorder<FusedState>()
+    let statuses = Recorder<DeviceStatus>()
+    let watching = hub.gps?.monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
+    let subscription = subscribe(states)
+    _ = await statuses.values { $0.contains { $0.power == .tracking } }
+    hardware.receiver.hangUp()
+    let seen = await statuses.values { $0.contains { $0.power == .failed } }
+    #expect(seen.last { $0.power == .failed }?.reason.contains("has gone away") == true)
+    _ = await statuses.values { $0.last?.power == .tracking }
+    subscription.cancel()
+    await hub.isOff()
+    #expect(!gpsIsOn)
+    watching?.cancel()
+  }
+
+  @Test func `shutting down powers everything off although somebody listens`() async {
+    let states = Recorder<FusedState>()
+    let subscription = subscribe(states)
+    _ = await states.values { $0.contains { $0.mode == .fused } }
+    hub.shutDown()
+    await hub.isOff()
+    #expect(!gpsIsOn && !imuIsOn)
+    subscription.cancel()
+  }
+
+  @Test func `a hundred quick visits end with the power off`() async {
+    for visit in 0..<100 {
+      let states = Recorder<FusedState>()
+      let subscription = subscribe(states)
+      if visit % 10 == 0 { _ = await states.first(1) }
+      subscription.cancel()
+    }
+    await hub.isOff()
+    #expect(eventually { !gpsIsOn && !imuIsOn })
+  }
+}

@@ -1,0 +1,76 @@
+import FoundationEssentials
+import Outputs
+import TestSupport
+import Testing
+
+struct DecoderTests {
+  /// What a `TPV` says, as far as it is compared.
+  private struct TPV: Decodable {
+    var `class`: String
+    var time: String?
+    var mode: Int?
+    var lat, lon, altMSL, altHAE, geoidSep, speed, track, magvar: Double?
+  }
+
+  @Test(.enabled(if: SharedData.folder != nil, "needs ../shared/data"), arguments: SharedData.logs)
+  func `decodes a receiver's log as gpsd does, epoch by epoch`(_ log: String) throws {
+    let folder = try #require(SharedData.folder) + "/nmea/\(log).log"
+    let expected = last(SharedData.read(folder + ".chk"))
+    let actual = last(decode(SharedData.read(folder)).output)
+    for (time, reference) in expected where (reference.mode ?? 0) >= 1 {
+      let ours = try #require(actual[time], "no TPV for \(time)")
+      #expect(ours.mode == reference.mode, "\(time)")
+      compare("lat", ours.lat, reference.lat, 2e-7, time)
+      compare("lon", ours.lon, reference.lon, 2e-7, time)
+      compare("altMSL", ours.altMSL, reference.altMSL, 0.06, time)
+      compare("altHAE", ours.altHAE, reference.altHAE, 0.06, time)
+      compare("geoidSep", ours.geoidSep, reference.geoidSep, 0.06, time)
+      compare("speed", ours.speed, reference.speed, 0.006, time)
+      compare("track", ours.track, reference.track, 0.06, time)
+      compare("magvar", ours.magvar, reference.magvar, 0.06, time)
+    }
+  }
+
+  @Test func `prints one TPV an epoch and counts what it read`() {
+    let log = """
+      $GPRMC,120000.00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A*6D
+      $GPGGA,120000.00,5231.0000,N,01322.0000,E,1,08,0.9,40.0,M,40.0,M,,*59
+      $GPRMC,120001.00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A*FF
+      $GPXYZ,1*51
+      """
+    let (output, summary) = decode(Array(log.utf8))
+    let lines = String(decoding: output, as: UTF8.self).split(separator: "\n")
+    #expect(lines.count == 1)
+    #expect(summary == "sentences=3 bad_checksum=1 unknown=1 epochs=1")
+  }
+
+  private func decode(_ bytes: [UInt8]) -> (output: [UInt8], summary: String) {
+    var decoder = GPSDDecoder()
+    bytes.withUnsafeBufferPointer { decoder.decode($0) }
+    decoder.finish()
+    var output: [UInt8] = []
+    decoder.takeOutput { output = Array($0) }
+    return (output, decoder.summary)
+  }
+
+  /// The last TPV of each time, to the hundredth of a second.
+  private func last(_ bytes: [UInt8]) -> [String: TPV] {
+    var result: [String: TPV] = [:]
+    for line in bytes.split(separator: UInt8(ascii: "\n")) where line.starts(with: #"{"class":"TPV""#.utf8) {
+      guard let report = try? JSONDecoder().decode(TPV.self, from: Data(line)), let time = report.time else { continue }
+      result[String(time.prefix(22))] = report
+    }
+    return result
+  }
+
+  private func compare(_ name: String, _ ours: Double?, _ theirs: Double?, _ tolerance: Double, _ time: String) {
+    guard let theirs else { return }
+    guard let ours else {
+      Issue.record("\(time): no \(name)")
+      return
+    }
+    var difference = abs(ours - theirs)
+    if name == "track" { difference = min(difference, 360 - difference) }
+    #expect(difference <= tolerance, "\(time): \(name) \(ours), gpsd says \(theirs)")
+  }
+}

@@ -1,0 +1,53 @@
+import Fusion
+import MonotonicTime
+import Outputs
+import Testing
+
+struct JSONWriterTests {
+  @Test(arguments: [
+    (0.0, 3, "0.000"), (-0.0001, 3, "0.000"), (1.0005, 3, "1.001"), (-37.784788333, 9, "-37.784788333"),
+    (9.9999, 2, "10.00"), (123456789.125, 1, "123456789.1"), (5.0, 0, "5"), (-0.5, 1, "-0.5"),
+  ])
+  func `numbers have their decimals`(_ value: Double, _ decimals: Int, _ text: String) {
+    var json = JSONWriter(capacity: 1)
+    json.number(value, decimals: decimals)
+    #expect(String(decoding: json.bytes, as: UTF8.self) == text)
+  }
+
+  @Test func `what is not known or not finite is left out, and strings are escaped`() {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("a", nil as Double?, decimals: 1)
+    json.member("b", .nan, decimals: 1)
+    json.member("c", "say \"hi\"\n\\")
+    json.member("d", 7)
+    json.endObject()
+    #expect(String(decoding: json.bytes, as: UTF8.self) == #"{"c":"say \"hi\"\u000a\\","d":7}"#)
+  }
+
+  @Test func `a state that is written can be read back`() throws {
+    let at = MonotonicInstant(nanoseconds: 5_000_000_000)
+    var state = FusedState(at: at)
+    state.position = Dated(
+      FusedState.Position(
+        latitudeDegrees: 52.5, longitudeDegrees: -13.25, altitudeHAEMetres: 80, altitudeMSLMetres: 40,
+        horizontalSigmaMetres: 1.5, verticalSigmaMetres: 3), at: at.advanced(by: .milliseconds(-250)), source: "gps")
+    state.motion = Dated(
+      FusedState.Motion(speedMetresPerSecond: 12.5, trackDegrees: 90, climbMetresPerSecond: 0), at: at, source: "gps")
+    state.attitude = Dated(
+      FusedState.Attitude(
+        quaternion: Quaternion(roll: 0.1, pitch: -0.2, yaw: 1), inclinationSigmaRadians: 0.01, headingSigmaRadians: nil),
+      at: at, source: "imu")
+    var json = JSONWriter()
+    StateReport.write(state, to: &json)
+    let line = Array(json.bytes.dropLast())
+    #expect(!String(decoding: line, as: UTF8.self).contains("yaw"), "an unknown heading must not look like one")
+    let back = try #require(StateReport.read(line))
+    #expect(back.mode == .fused)
+    #expect(back.position?.value == state.position?.value)
+    #expect(abs(try #require(back.age(of: back.position)).inSeconds - 0.25) < 0.001)
+    #expect(back.motion?.value == state.motion?.value)
+    #expect(back.attitude?.value.headingSigmaRadians == nil)
+    #expect(StateReport.read(Array("{}".utf8)) == nil)
+  }
+}

@@ -1,0 +1,112 @@
+import CLinux
+import Glibc
+import Guarding
+
+/// A program under test in a process of its own.
+public final class Program: Sendable {
+  public let pid: pid_t
+  private let output: Guarded<(out: [UInt8], err: [UInt8], open: Int)>
+  private let status = Guarded<Int32?>(nil)
+
+  /// The `sensorhub` that was built together with the tests.
+  public static let sensorhub: String = {
+    var path = [CChar](repeating: 0, count: 4096)
+    let count = readlink("/proc/self/exe", &path, 4095)
+    let executable = String(decoding: path[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return executable.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" } + "/sensorhub"
+  }()
+
+  public init(_ arguments: [String], path: String = Program.sensorhub, input: [UInt8]? = nil) {
+    let out = Program.pipe()
+    let err = Program.pipe()
+    let standardInput = Program.pipe()
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    posix_spawn_file_actions_adddup2(&actions, standardInput.read, 0)
+    posix_spawn_file_actions_adddup2(&actions, out.write, 1)
+    posix_spawn_file_actions_adddup2(&actions, err.write, 2)
+    var argv: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
+    var pid: pid_t = 0
+    let result = posix_spawn(&pid, path, &actions, nil, &argv, environ)
+    precondition(result == 0, "cannot start \(path): \(String(cString: strerror(result)))")
+    for argument in argv { free(argument) }
+    posix_spawn_file_actions_destroy(&actions)
+    close(out.write)
+    close(err.write)
+    close(standardInput.read)
+    self.pid = pid
+    output = Guarded(([], [], 2))
+    collect(out.read) { $0.out += $1 }
+    collect(err.read) { $0.err += $1 }
+    if let input { _ = input.withUnsafeBytes { Glibc.write(standardInput.write, $0.baseAddress, $0.count) } }
+    close(standardInput.write)
+  }
+
+  deinit { if status.withLock({ $0 }) == nil { kill(pid, SIGKILL); _ = wait() } }
+
+  public var standardOutput: String { output.withLock { String(decoding: $0.out, as: UTF8.self) } }
+  public var standardError: String { output.withLock { String(decoding: $0.err, as: UTF8.self) } }
+  public var lines: [String] { standardOutput.split(separator: "\n").map(String.init) }
+
+  public func send(_ signal: Int32) { kill(pid, signal) }
+
+  /// Waits for the end, until all output has been collected; returns the exit code, or minus the signal.
+  @discardableResult
+  public func wait() -> Int32 {
+    let raw = status.withLock { known -> Int32 in
+      if let known { return known }
+      var status: Int32 = 0
+      while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+      known = status
+      return status
+    }
+    _ = eventually { output.withLock { $0.open == 0 } }
+    return raw & 0x7F == 0 ? raw >> 8 & 0xFF : -(raw & 0x7F)
+  }
+
+  public var isRunning: Bool {
+    status.withLock { known in
+      if known != nil { return false }
+      var status: Int32 = 0
+      guard waitpid(pid, &status, WNOHANG) == pid else { return true }
+      known = status
+      return false
+    }
+  }
+
+  private func collect(
+    _ descriptor: Int32, _ append: @escaping @Sendable (inout (out: [UInt8], err: [UInt8], open: Int), [UInt8]) -> Void
+  ) {
+    let output = OutputBox(self)
+    let error = DetachedThread.start("output") {
+      var chunk = [UInt8](repeating: 0, count: 65536)
+      while true {
+        let count = read(descriptor, &chunk, chunk.count)
+        guard count > 0 else { break }
+        output.program?.output.withLock { append(&$0, Array(chunk[..<count])) }
+      }
+      close(descriptor)
+      output.program?.output.withLock { $0.open -= 1 }
+    }
+    precondition(error == 0)
+  }
+
+  private final class OutputBox: Sendable {
+    private let reference: Guarded<WeakProgram>
+    init(_ program: Program) { reference = Guarded(WeakProgram(program: program)) }
+    var program: Program? { reference.withLock { $0.program } }
+  }
+
+  private struct WeakProgram: Sendable {
+    weak var program: Program?
+  }
+
+  private static func pipe() -> (read: Int32, write: Int32) {
+    var ends: [Int32] = [0, 0]
+    let result = Glibc.pipe(&ends)
+    precondition(result == 0)
+    // Another test may start a program meanwhile; it must not inherit these.
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    return (ends[0], ends[1])
+  }
+}

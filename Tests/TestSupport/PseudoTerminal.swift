@@ -1,0 +1,41 @@
+import CLinux
+import Glibc
+
+/// A pseudo-terminal whose far end the code under test opens as its serial port.
+public final class PseudoTerminal {
+  public let path: String
+  private var controller: Int32
+
+  public init() {
+    var name = [CChar](repeating: 0, count: 128)
+    controller = clinux_open_pseudo_terminal(&name, 128)
+    precondition(controller >= 0, "no pseudo-terminal to be had")
+    path = name.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    // Nothing is read back, and nothing must be echoed into what is written.
+    var settings = termios()
+    tcgetattr(controller, &settings)
+    cfmakeraw(&settings)
+    tcsetattr(controller, TCSANOW, &settings)
+  }
+
+  deinit { hangUp() }
+
+  /// Writes everything, as a receiver would.
+  public func write(_ text: String) { write(Array(text.utf8)) }
+
+  public func write(_ bytes: [UInt8]) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(controller, $0.baseAddress, $0.count) }
+      precondition(count > 0, "the pseudo-terminal takes nothing")
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// Pulls the cable.
+  public func hangUp() {
+    guard controller >= 0 else { return }
+    close(controller)
+    controller = -1
+  }
+}
