@@ -33,18 +33,22 @@ let package = Package(
     .target(name: "MonotonicTime", dependencies: ["CLinux", "Guarding"], swiftSettings: strict),
     .target(
       name: "Publishing",
-      dependencies: ["CLinux", "Guarding", "MonotonicTime", .product(name: "DequeModule", package: "swift-collections")],
+      dependencies: [
+        "CLinux", "Guarding", "MonotonicTime", .product(name: "DequeModule", package: "swift-collections"),
+      ],
       swiftSettings: strict),
     .target(name: "CI2C", linkerSettings: [.linkedLibrary("i2c")]),
     .target(name: "CGPIOD", linkerSettings: [.linkedLibrary("gpiod")]),
     .target(
-      name: "HardwareIO", dependencies: ["CGPIOD", "CI2C", "CLinux", "Guarding", "MonotonicTime"], swiftSettings: strict),
+      name: "HardwareIO", dependencies: ["CGPIOD", "CI2C", "CLinux", "Guarding", "MonotonicTime"], swiftSettings: strict
+    ),
     .target(name: "NMEA", swiftSettings: strict),
     .target(
       name: "Devices", dependencies: ["HardwareIO", "MonotonicTime", "NMEA"], swiftSettings: strict),
     .target(name: "Fusion", dependencies: ["MonotonicTime"], swiftSettings: strict),
     .target(
-      name: "Simulation", dependencies: ["CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "MonotonicTime", "NMEA"],
+      name: "Simulation",
+      dependencies: ["CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "MonotonicTime", "NMEA"],
       swiftSettings: strict),
     .target(
       name: "Hub",
@@ -61,7 +65,8 @@ let package = Package(
     .executableTarget(
       name: "sensorhub",
       dependencies: [
-        "CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MonotonicTime", "NMEA", "Outputs", "Publishing",
+        "CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MonotonicTime", "NMEA", "Outputs",
+        "Publishing",
         "Simulation",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
@@ -73,7 +78,8 @@ let package = Package(
       swiftSettings: strict),
 
     .target(
-      name: "TestSupport", dependencies: ["CLinux", "Guarding", "MonotonicTime"], path: "Tests/TestSupport", swiftSettings: strict),
+      name: "TestSupport", dependencies: ["CLinux", "Guarding", "MonotonicTime"], path: "Tests/TestSupport",
+      swiftSettings: strict),
     .testTarget(
       name: "HardwareIOTests", dependencies: ["CLinux", "HardwareIO", "MonotonicTime", "TestSupport"],
       swiftSettings: strict),
@@ -81,7 +87,8 @@ let package = Package(
       name: "DevicesTests", dependencies: ["Devices", "Guarding", "HardwareIO", "MonotonicTime"], swiftSettings: strict),
     .testTarget(name: "FusionTests", dependencies: ["Fusion", "MonotonicTime", "Simulation"], swiftSettings: strict),
     .testTarget(
-      name: "HubTests", dependencies: ["Devices", "Fusion", "HardwareIO", "Hub", "Publishing", "Simulation", "TestSupport"],
+      name: "HubTests",
+      dependencies: ["Devices", "Fusion", "HardwareIO", "Hub", "Publishing", "Simulation", "TestSupport"],
       swiftSettings: strict),
     .testTarget(name: "EndToEndTests", dependencies: ["TestSupport", "sensorhub"], swiftSettings: strict),
     .testTarget(name: "NMEATests", dependencies: ["NMEA", "TestSupport"], swiftSettings: strict),

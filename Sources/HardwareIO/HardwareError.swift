@@ -49,10 +49,12 @@ extension HardwareError: CustomStringConvertible {
   public var nextStep: String? {
     switch self {
     case .notFound: "check the board file's name for it and that the interface is enabled (raspi-config, config.txt)"
-    case .noPermission(_, let group): "add the user to the group \(group): sudo usermod -aG \(group) $USER, then log in again"
+    case .noPermission(_, let group):
+      "add the user to the group \(group): sudo usermod -aG \(group) $USER, then log in again"
     case .inUse(_, let holder): holder == nil ? nil : "stop it first"
     case .disconnected: "check the cable; the hub tries again by itself"
-    case .noAcknowledge(let bus, _): "check wiring, power and address: i2cdetect -y \(bus.split(separator: "-").last ?? "")"
+    case .noAcknowledge(let bus, _):
+      "check wiring, power and address: i2cdetect -y \(bus.split(separator: "-").last ?? "")"
     case .busy: "unbind the driver, or remove its overlay from config.txt"
     case .arbitrationLost, .timedOut, .unexpectedDevice, .unsupported, .system: nil
     }

@@ -26,12 +26,15 @@ public struct Poller: Sendable {
   ///   - limit: `nil` to wait for ever
   public func wait(for descriptor: Int32?, atMost limit: Duration? = nil) -> Event {
     var descriptors: (pollfd, pollfd) = (
-      pollfd(fd: stop, events: Int16(POLLIN), revents: 0), pollfd(fd: descriptor ?? -1, events: Int16(POLLIN), revents: 0)
+      pollfd(fd: stop, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: descriptor ?? -1, events: Int16(POLLIN), revents: 0)
     )
     let deadline = limit.map { clock.now + $0 }
     while true {
       // Rounded up, so that a wait is never cut short and then busy until its end.
-      let milliseconds = deadline.map { max(0, min(($0 - clock.now).inNanoseconds + 999_999, 3_600_000_000_000) / 1_000_000) }
+      let milliseconds = deadline.map {
+        max(0, min(($0 - clock.now).inNanoseconds + 999_999, 3_600_000_000_000) / 1_000_000)
+      }
       let count = withUnsafeMutablePointer(to: &descriptors) { pointer in
         pointer.withMemoryRebound(to: pollfd.self, capacity: 2) { poll($0, 2, milliseconds.map(Int32.init) ?? -1) }
       }

@@ -162,7 +162,8 @@ public struct SentenceFramer: ~Copyable {
     let fields = commas
     if carried.isEmpty {
       let sentence = RawSentence(
-        bytes: UnsafeBufferPointer(start: base + start, count: end - start), fieldCount: fields, hasChecksum: hasChecksum)
+        bytes: UnsafeBufferPointer(start: base + start, count: end - start), fieldCount: fields,
+        hasChecksum: hasChecksum)
       if accept(sentence) { receive(sentence) }
     } else {
       carried.append(contentsOf: UnsafeBufferPointer(start: base, count: end))

@@ -6,7 +6,11 @@ public enum Buffering: Equatable, Sendable {
   /// The newest values, at most so many; older ones are dropped and counted.
   case newest(Int)
 
-  var capacity: Int { switch self { case .newest(let count): max(count, 1) } }
+  var capacity: Int {
+    switch self {
+    case .newest(let count): max(count, 1)
+    }
+  }
 }
 
 extension Publisher {

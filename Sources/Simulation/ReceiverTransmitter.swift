@@ -59,7 +59,8 @@ final class ReceiverTransmitter: Sendable {
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)
     // Whole hundredths: what the sentences can carry.
-    return UTCTime(nanosecondsSince1970: Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec) / 10_000_000 * 10_000_000)
+    return UTCTime(
+      nanosecondsSince1970: Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec) / 10_000_000 * 10_000_000)
   }
 
   private func noFix(_ utc: UTCTime) -> String {
@@ -91,6 +92,7 @@ final class ReceiverTransmitter: Sendable {
       + NMEASentence.make("GNGSA,A,3,02,05,12,13,15,18,24,29,,,,,1.60,0.90,1.32,1")
       + NMEASentence.make("GPGSV,2,1,08,02,62,105,45,05,31,051,41,12,48,301,43,13,22,182,37,1")
       + NMEASentence.make("GPGSV,2,2,08,15,71,230,47,18,12,321,33,24,38,263,42,29,17,089,35,1")
-      + NMEASentence.make("GNGST,\(time),6.0,,,,\(sigma),\(sigma),\(Text.fixed(configuration.positionSigmaMetres * 1.6, 1))")
+      + NMEASentence.make(
+        "GNGST,\(time),6.0,,,,\(sigma),\(sigma),\(Text.fixed(configuration.positionSigmaMetres * 1.6, 1))")
   }
 }

@@ -152,7 +152,9 @@ public final class SimulatedMPU6050: I2CBus {
   /// Puts the samples into the FIFO that have been taken since it was looked at last.
   private func fillFIFO(_ state: inout State) {
     let isAsleep = state.registers[Int(Register.powerManagement1)] & 0x40 != 0
-    guard let start = state.fifoStart, !isAsleep, state.registers[Int(Register.fifoEnable)] & 0x78 == 0x78 else { return }
+    guard let start = state.fifoStart, !isAsleep, state.registers[Int(Register.fifoEnable)] & 0x78 == 0x78 else {
+      return
+    }
     let period = Int64(state.registers[Int(Register.divider)]) * 1_000_000 + 1_000_000
     let due = Int((clock.now - start).inNanoseconds / period)
     // After a long sleep of the reader only the end of what came matters.

@@ -68,8 +68,9 @@ public struct World: Sendable {
     )
   }
 
-  private func motion(at time: Double) -> (position: SIMD3<Double>, velocity: SIMD3<Double>, acceleration: SIMD3<Double>)
-  {
+  private func motion(at time: Double) -> (
+    position: SIMD3<Double>, velocity: SIMD3<Double>, acceleration: SIMD3<Double>
+  ) {
     let (angle, rate, acceleration) = progress(at: time)
     let size = sizeMetres
     let position = SIMD3(size * sin(angle), size / 2 * sin(2 * angle), 0)

@@ -19,7 +19,8 @@ extension CommandError {
   init(_ error: BoardError) {
     switch error {
     case .unreadable:
-      self.init(.noInput, "\(error)", nextStep: "boards/ holds examples; sensorhub check FILE says whether one is right")
+      self.init(
+        .noInput, "\(error)", nextStep: "boards/ holds examples; sensorhub check FILE says whether one is right")
     default: self.init(.data, "\(error)", nextStep: "mend the file; sensorhub check FILE says whether it is right")
     }
   }

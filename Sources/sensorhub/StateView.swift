@@ -19,20 +19,27 @@ struct StateView {
     var lines = ["mode          \(state.mode.rawValue)"]
     if let position = state.position {
       let value = position.value
-      lines.append("position      \(Text.fixed(value.latitudeDegrees, 7)), \(Text.fixed(value.longitudeDegrees, 7))  \(origin(position, state))")
+      lines.append(
+        "position      \(Text.fixed(value.latitudeDegrees, 7)), \(Text.fixed(value.longitudeDegrees, 7))  \(origin(position, state))"
+      )
       let sigma = value.horizontalSigmaMetres.map { "±\(Text.fixed($0, 1)) m" } ?? "accuracy unknown"
-      lines.append("altitude      \(value.altitudeMSLMetres.map { "\(Text.fixed($0, 1)) m above the sea" } ?? "unknown"), \(sigma)")
+      lines.append(
+        "altitude      \(value.altitudeMSLMetres.map { "\(Text.fixed($0, 1)) m above the sea" } ?? "unknown"), \(sigma)"
+      )
     } else {
       lines.append("position      unknown")
     }
     if let motion = state.motion {
       let track = motion.value.trackDegrees.map { ", course \(Text.fixed($0, 0))°" } ?? ""
-      lines.append("speed         \(Text.fixed(motion.value.speedMetresPerSecond, 2)) m/s\(track)  \(origin(motion, state))")
+      lines.append(
+        "speed         \(Text.fixed(motion.value.speedMetresPerSecond, 2)) m/s\(track)  \(origin(motion, state))")
     }
     if let attitude = state.attitude {
       let degrees = 180 / Double.pi
       let quaternion = attitude.value.quaternion
-      lines.append("roll, pitch   \(Text.fixed(quaternion.roll * degrees, 1))°, \(Text.fixed(quaternion.pitch * degrees, 1))°  \(origin(attitude, state))")
+      lines.append(
+        "roll, pitch   \(Text.fixed(quaternion.roll * degrees, 1))°, \(Text.fixed(quaternion.pitch * degrees, 1))°  \(origin(attitude, state))"
+      )
       let heading = quaternion.yaw * degrees
       lines.append(
         attitude.value.headingSigmaRadians.map {
@@ -43,7 +50,9 @@ struct StateView {
     }
     if let fix = state.fix {
       let satellites = fix.value.satellitesUsed.map { ", \($0) satellites" } ?? ""
-      lines.append("fix           \(["unknown", "none", "2D", "3D"][min(max(fix.value.mode, 0), 3)])\(satellites)  \(origin(fix, state))")
+      lines.append(
+        "fix           \(["unknown", "none", "2D", "3D"][min(max(fix.value.mode, 0), 3)])\(satellites)  \(origin(fix, state))"
+      )
     }
     return lines
   }

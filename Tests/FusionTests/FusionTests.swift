@@ -57,7 +57,8 @@ struct StateEstimatorTests {
     var estimator = StateEstimator(filter: ComplementaryFilter(), at: start)
     for step in 1...500 {
       estimator.update(
-        gyroscope: .zero, accelerometer: SIMD3(0, 0, -9.81), at: start.advanced(by: .milliseconds(5 * step)), source: "imu")
+        gyroscope: .zero, accelerometer: SIMD3(0, 0, -9.81), at: start.advanced(by: .milliseconds(5 * step)),
+        source: "imu")
     }
     let state = estimator.state(at: start.advanced(by: .milliseconds(2500)))
     #expect(state.mode == .attitude)

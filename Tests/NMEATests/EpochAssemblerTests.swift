@@ -27,7 +27,9 @@ struct EpochAssemblerTests {
   @Test func `a certain assembler reports an epoch when the next one begins or the stream ends`() {
     var assembler = EpochAssembler(promptness: .certain)
     var altitudes: [Double?] = []
-    for line in EpochAssemblerTests.epochs.joined() { feed(line, &assembler) { altitudes.append($0.fix.altitudeMSLMetres) } }
+    for line in EpochAssemblerTests.epochs.joined() {
+      feed(line, &assembler) { altitudes.append($0.fix.altitudeMSLMetres) }
+    }
     #expect(altitudes == [40.0, 40.1, 40.2, 40.3, 40.4])
     assembler.finish { altitudes.append($0.fix.altitudeMSLMetres) }
     assembler.finish { altitudes.append($0.fix.altitudeMSLMetres) }

@@ -20,12 +20,15 @@ struct SentenceFramerTests {
     Case(testDescription: "line feeds only", stream: "\(rmc)\n\(gll)\n", sentences: [rmc, gll]),
     Case(testDescription: "no line ends at all", stream: rmc + gll, sentences: [rmc, gll]),
     Case(testDescription: "text around them", stream: "hello\n\(rmc) and \(gll)!", sentences: [rmc, gll]),
-    Case(testDescription: "a wrong checksum", stream: "$GPRMC,,V,,,,,,,,,,N*54\r\n\(gll)", sentences: [gll], badChecksum: 1),
+    Case(
+      testDescription: "a wrong checksum", stream: "$GPRMC,,V,,,,,,,,,,N*54\r\n\(gll)", sentences: [gll], badChecksum: 1
+    ),
     Case(testDescription: "lower-case digits", stream: "$GPTXT,1*7a\r\n", sentences: [], badChecksum: 1),
     Case(
       testDescription: "torn by the next one", stream: "$GPGGA,1234\(rmc)\r\n", sentences: [rmc], truncated: 1),
     Case(
-      testDescription: "torn by a control character", stream: "$GPGGA,12\u{0}34\r\n\(rmc)", sentences: [rmc], truncated: 1),
+      testDescription: "torn by a control character", stream: "$GPGGA,12\u{0}34\r\n\(rmc)", sentences: [rmc],
+      truncated: 1),
     Case(
       testDescription: "torn before its checksum, from a receiver that sends them",
       stream: "\(rmc)\r\n$GPGGA,1,2,3\r\n", sentences: [rmc], truncated: 1),
@@ -90,7 +93,9 @@ struct SentenceFramerTests {
       chunk.withUnsafeBufferPointer { framer.push($0) { raw in assembler.consume(Sentence(raw)) { _ in } } }
     }
     // Well-formed sentences with random fields go deeper than noise does.
-    for formatter in ["GGA", "RMC", "GSA", "GSV", "GLL", "GNS", "VTG", "ZDA", "GST", "GBS", "GRS", "XDR", "TXT", "DTM", "HDG"] {
+    for formatter in [
+      "GGA", "RMC", "GSA", "GSV", "GLL", "GNS", "VTG", "ZDA", "GST", "GBS", "GRS", "XDR", "TXT", "DTM", "HDG",
+    ] {
       for _ in 0..<500 {
         let fields = (0..<Int.random(in: 0..<40, using: &random)).map { _ in
           ["", "1", "-3.5", "99999999999999999999", "W", "4807.038", "123519.99", "240229", "A", "*", "1e9"]

@@ -112,7 +112,8 @@ struct SentenceTests {
     case .wind(let wind):
       return "wind \(text(wind.relativeAngleDegrees)) \(text(wind.relativeSpeedMetresPerSecond))"
     case .mediaTekAcknowledgement(let ack): return "ack \(ack.command) \(ack.result)"
-    case .garminAltitude(let garmin): return "altitude \(text(garmin.altitudeMSLMetres)) \(garmin.mode.map { "\($0)" } ?? "-")"
+    case .garminAltitude(let garmin):
+      return "altitude \(text(garmin.altitudeMSLMetres)) \(garmin.mode.map { "\($0)" } ?? "-")"
     case .garminErrorEstimate(let errors):
       return "errors \(text(errors.horizontalMetres)) \(text(errors.verticalMetres)) \(text(errors.sphericalMetres))"
     case .pubx(.time(let time, let date)): return "pubx \(text(time, date))"
@@ -131,13 +132,14 @@ struct SentenceTests {
     #expect(xdr.magneticZ == -8974)
   }
 
-  @Test(arguments: [
-    (5, nil, 5, SatelliteSystem.gps, 5), (40, nil, 40, .sbas, 127), (70, nil, 70, .glonass, 6),
-    (70, .glonass, 70, .glonass, 6), (6, .glonass, 70, .glonass, 6), (195, nil, 195, .qzss, 3),
-    (3, .qzss, 195, .qzss, 3), (12, .galileo, 312, .galileo, 12), (312, nil, 312, .galileo, 12),
-    (14, .beidou, 414, .beidou, 14), (214, .beidou, 414, .beidou, 14), (214, nil, 414, .beidou, 14),
-    (131, nil, 131, .sbas, 131), (5, .navic, 505, .navic, 5),
-  ] as [(Int, SatelliteSystem?, UInt16, SatelliteSystem, UInt8)])
+  @Test(
+    arguments: [
+      (5, nil, 5, SatelliteSystem.gps, 5), (40, nil, 40, .sbas, 127), (70, nil, 70, .glonass, 6),
+      (70, .glonass, 70, .glonass, 6), (6, .glonass, 70, .glonass, 6), (195, nil, 195, .qzss, 3),
+      (3, .qzss, 195, .qzss, 3), (12, .galileo, 312, .galileo, 12), (312, nil, 312, .galileo, 12),
+      (14, .beidou, 414, .beidou, 14), (214, .beidou, 414, .beidou, 14), (214, nil, 414, .beidou, 14),
+      (131, nil, 131, .sbas, 131), (5, .navic, 505, .navic, 5),
+    ] as [(Int, SatelliteSystem?, UInt16, SatelliteSystem, UInt8)])
   func `satellites are told apart however they are numbered`(
     _ printed: Int, _ named: SatelliteSystem?, _ extended: UInt16, _ system: SatelliteSystem, _ vehicle: UInt8
   ) throws {
@@ -169,4 +171,3 @@ struct SentenceTests {
     return result?.content
   }
 }
-

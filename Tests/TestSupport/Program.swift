@@ -25,12 +25,22 @@ public final class Program: Sendable {
     posix_spawn_file_actions_adddup2(&actions, standardInput.read, 0)
     posix_spawn_file_actions_adddup2(&actions, out.write, 1)
     posix_spawn_file_actions_adddup2(&actions, err.write, 2)
+    // Signals as a shell would give them, whatever started the tests.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    sigfillset(&signals)
+    posix_spawnattr_setsigdefault(&attributes, &signals)
     var argv: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
     var pid: pid_t = 0
-    let result = posix_spawn(&pid, path, &actions, nil, &argv, environ)
+    let result = posix_spawn(&pid, path, &actions, &attributes, &argv, environ)
     precondition(result == 0, "cannot start \(path): \(String(cString: strerror(result)))")
     for argument in argv { free(argument) }
     posix_spawn_file_actions_destroy(&actions)
+    posix_spawnattr_destroy(&attributes)
     close(out.write)
     close(err.write)
     close(standardInput.read)

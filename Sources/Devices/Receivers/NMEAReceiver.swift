@@ -27,7 +27,9 @@ public final class NMEAReceiver {
 
   /// The speeds to try, the commonest first. Receivers leave the factory with 9600 (most), 38400 (u-blox 9 and later)
   /// or 115200 (recent ones); 4800 is the standard's own.
-  static let usualSpeeds: [BaudRate] = [.b9600, .b38400, .b115200, .b4800, .b57600, .b19200, .b230400, .b460800, .b921600]
+  static let usualSpeeds: [BaudRate] = [
+    .b9600, .b38400, .b115200, .b4800, .b57600, .b19200, .b230400, .b460800, .b921600,
+  ]
   /// Receivers report at least once a second.
   private static let listeningTime = Duration.milliseconds(1500)
   /// No receiver pauses so long inside an epoch.
@@ -57,7 +59,9 @@ public final class NMEAReceiver {
   ///
   /// - Parameter speed: the only one to try, or `nil` to try the usual ones
   /// - Returns: the speed, or `nil` when told to stop
-  public func findSpeed(_ speed: BaudRate?, receive: (borrowing GNSSObservation) -> Void) throws(HardwareError) -> BaudRate? {
+  public func findSpeed(_ speed: BaudRate?, receive: (borrowing GNSSObservation) -> Void) throws(HardwareError)
+    -> BaudRate?
+  {
     for candidate in speed.map({ [$0] }) ?? NMEAReceiver.usualSpeeds {
       try port.setSpeed(candidate)
       framer.reset()
@@ -73,7 +77,8 @@ public final class NMEAReceiver {
       }
     }
     let tried = speed.map { "\($0.rawValue) baud" } ?? "any of the usual speeds"
-    throw .unexpectedDevice("nothing on \(port.name) speaks NMEA at \(tried): is the receiver powered, and are TX and RX swapped?")
+    throw .unexpectedDevice(
+      "nothing on \(port.name) speaks NMEA at \(tried): is the receiver powered, and are TX and RX swapped?")
   }
 
   /// Reads epochs until told to stop.

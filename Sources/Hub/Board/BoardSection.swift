@@ -104,7 +104,9 @@ struct BoardSection {
   /// To be called when everything has been read: refuses keys that nobody asked for.
   func finish() throws(BoardError) {
     guard let unknown = values.keys.filter({ !known.contains($0) }).min() else { return }
-    let nearest = known.map { (key: $0, distance: editDistance($0, unknown)) }.min { ($0.distance, $0.key) < ($1.distance, $1.key) }
+    let nearest = known.map { (key: $0, distance: editDistance($0, unknown)) }.min {
+      ($0.distance, $0.key) < ($1.distance, $1.key)
+    }
     // Anything closer than half the word is worth a guess.
     let guess = nearest.flatMap { $0.distance <= max(2, unknown.count / 2) ? keyPath($0.key) : nil }
     throw .unknownKey(

@@ -156,7 +156,9 @@ struct JSON5Parser {
       sign = first == "-" ? -1 : 1
       text.removeFirst()
     }
-    if text.lowercased().hasPrefix("0x"), let value = UInt64(text.dropFirst(2), radix: 16) { return sign * Double(value) }
+    if text.lowercased().hasPrefix("0x"), let value = UInt64(text.dropFirst(2), radix: 16) {
+      return sign * Double(value)
+    }
     let isPlain = text.utf8.allSatisfy { isDigit($0) || [0x2B, 0x2D, 0x2E, 0x45, 0x65].contains($0) }
     guard isPlain, let value = Double(text), value.isFinite else { throw failure("'\(text)' is no number") }
     return sign * value

@@ -43,7 +43,8 @@ public struct JournalSink: Sendable {
       var offset = 0
       let vectors = storage.map { entry in
         defer { offset += entry.count }
-        return iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress?.advanced(by: offset)), iov_len: entry.count)
+        return iovec(
+          iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress?.advanced(by: offset)), iov_len: entry.count)
       }
       _ = sd_journal_sendv(vectors, Int32(vectors.count))
     }

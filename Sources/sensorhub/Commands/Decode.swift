@@ -49,7 +49,8 @@ struct Decode: ParsableCommand {
     do {
       return try FileDescriptor.open(FilePath(file), .readOnly)
     } catch Errno.noSuchFileOrDirectory {
-      throw CommandError(.noInput, "there is no file '\(file)'", nextStep: "give a recording's path, or - for standard input")
+      throw CommandError(
+        .noInput, "there is no file '\(file)'", nextStep: "give a recording's path, or - for standard input")
     } catch Errno.permissionDenied {
       throw CommandError(.noPermission, "no permission to read '\(file)'", nextStep: "ls -l '\(file)'")
     } catch let error as Errno {

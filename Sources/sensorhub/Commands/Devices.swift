@@ -42,8 +42,10 @@ struct Devices: ParsableCommand {
     }
     for device in report.devices {
       Terminal.standardOutput("\(device.id): \(device.title)")
-      Terminal.standardOutput("  power    \(device.power) for \(Text.duration(seconds: device.forSeconds)): \(device.reason)")
-      Terminal.standardOutput("  held by  \(device.holders.isEmpty ? "nobody" : device.holders.joined(separator: ", "))")
+      Terminal.standardOutput(
+        "  power    \(device.power) for \(Text.duration(seconds: device.forSeconds)): \(device.reason)")
+      Terminal.standardOutput(
+        "  held by  \(device.holders.isEmpty ? "nobody" : device.holders.joined(separator: ", "))")
       Terminal.standardOutput(
         "  so far   on for \(Text.duration(seconds: device.onSeconds)) in \(device.wakes) wakes, "
           + "\(Text.fixed(device.energyMilliwattHours, 3)) mWh")

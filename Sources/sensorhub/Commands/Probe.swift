@@ -24,8 +24,12 @@ struct Probe: ParsableCommand {
     let everything = port.isEmpty && bus.isEmpty
     let ports = everything ? DeviceFiles.serialPorts : port
     let buses = everything ? DeviceFiles.i2cBuses : bus
-    if ports.isEmpty, everything { Terminal.standardOutput("no serial ports: is the UART enabled, or the receiver plugged in?") }
-    if buses.isEmpty, everything { Terminal.standardOutput("no I2C buses: enable I2C (raspi-config, or dtparam=i2c_arm=on)") }
+    if ports.isEmpty, everything {
+      Terminal.standardOutput("no serial ports: is the UART enabled, or the receiver plugged in?")
+    }
+    if buses.isEmpty, everything {
+      Terminal.standardOutput("no I2C buses: enable I2C (raspi-config, or dtparam=i2c_arm=on)")
+    }
     var found = 0
     for path in ports { found += probe(port: path) ? 1 : 0 }
     for path in buses { found += probe(bus: path) }
@@ -42,7 +46,8 @@ struct Probe: ParsableCommand {
       let port = try LinuxSerialPort(path, speed: .b9600)
       let receiver = NMEAReceiver(port: port, poller: Poller(stop: stop.fileDescriptor))
       guard let speed = try receiver.findSpeed(nil, receive: { _ in }) else { return false }
-      Terminal.standardOutput("\(path): an NMEA receiver at \(speed.rawValue) baud\n  gps: { port: \"\(path)\", speed: \(speed.rawValue) },")
+      Terminal.standardOutput(
+        "\(path): an NMEA receiver at \(speed.rawValue) baud\n  gps: { port: \"\(path)\", speed: \(speed.rawValue) },")
       return true
     } catch {
       Terminal.standardOutput("\(path): \(error)")
@@ -62,7 +67,8 @@ struct Probe: ParsableCommand {
           let place = "0x\(String(address, radix: 16)) on \(path)"
           if let name = chip.boardName {
             Terminal.standardOutput(
-              "\(place): \(chip.name)\n  imu: { chip: \"\(name)\", bus: \"\(path)\", address: 0x\(String(address, radix: 16)) },")
+              "\(place): \(chip.name)\n  imu: { chip: \"\(name)\", bus: \"\(path)\", address: 0x\(String(address, radix: 16)) },"
+            )
           } else {
             Terminal.standardOutput("\(place): \(chip.name), which the hub cannot read yet")
           }

@@ -11,9 +11,11 @@ struct KnownChip {
     KnownChip(name: "MPU-6050", addresses: [0x68, 0x69], register: 0x75, values: [0x68], boardName: "mpu-6050"),
     KnownChip(name: "MPU-6500", addresses: [0x68, 0x69], register: 0x75, values: [0x70], boardName: "mpu-6500"),
     KnownChip(
-      name: "MPU-9250 or MPU-9255", addresses: [0x68, 0x69], register: 0x75, values: [0x71, 0x73], boardName: "mpu-9250"),
+      name: "MPU-9250 or MPU-9255", addresses: [0x68, 0x69], register: 0x75, values: [0x71, 0x73], boardName: "mpu-9250"
+    ),
     KnownChip(
-      name: "a clone of the MPU-6500", addresses: [0x68, 0x69], register: 0x75, values: [0x72, 0x98], boardName: "mpu-6500"
+      name: "a clone of the MPU-6500", addresses: [0x68, 0x69], register: 0x75, values: [0x72, 0x98],
+      boardName: "mpu-6500"
     ),
     KnownChip(name: "ICM-20948", addresses: [0x68, 0x69], register: 0x00, values: [0xEA]),
     KnownChip(name: "ICM-42688-P", addresses: [0x68, 0x69], register: 0x75, values: [0x47]),

@@ -1,0 +1,43 @@
+# The two commands: make run, make test. Both install what is missing first.
+
+SWIFT_FAST_TESTS := --skip EndToEndTests
+RELEASE := swift build -c release --static-swift-stdlib --product sensorhub
+# Sanitizers slow timers down, so the tests that start programs are left out of their runs.
+SANITIZE = swift test --sanitize=$(1) --scratch-path .build-$(1) $(SWIFT_FAST_TESTS)
+
+.PHONY: run test setup release lint format benchmark clean help
+
+help: ## Show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+run: setup ## Build and run the hub on the simulated board
+	$(RELEASE)
+	@.build/release/sensorhub run
+
+test: setup lint ## Run everything that continuous integration runs
+	.ci/check-gpiod-2
+	swift build --build-tests
+	swift test --skip-build $(SWIFT_FAST_TESTS)
+	swift test --skip-build --filter EndToEndTests
+	$(call SANITIZE,thread)
+	$(call SANITIZE,address)
+	$(RELEASE)
+	@.ci/check-release .build/release/sensorhub
+
+setup:
+	@.ci/setup
+
+release: setup ## Build the static release executable
+	$(RELEASE)
+
+lint: setup
+	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
+
+format: ## Format the sources
+	swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
+
+benchmark: release ## Measure speed, allocations and wake-ups
+	cd Benchmarks && swift build -c release && .build/release/benchmarks ../.build/release/sensorhub
+
+clean: ## Remove everything that was built
+	rm -rf .build .build-* Benchmarks/.build
