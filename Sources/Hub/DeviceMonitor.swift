@@ -107,6 +107,8 @@ public final class DeviceMonitor: Sendable {
     case .failed: return (.failed, activity.reason)
     case .lingering where state.progress != nil: return (.lingering, activity.reason)
     case .idle: return (.off, activity.reason)
+    // On its way out a device does what it did before.
+    case .stopping where state.progress != nil: return (state.status.power, state.status.reason)
     case .starting, .running, .lingering, .stopping: return (state.progress ?? .off, activity.reason)
     }
   }

@@ -2,18 +2,10 @@ import Guarding
 
 /// A clock that stands still until it is told to go on: for tests and for simulations in steps.
 public final class ManualClock: MonotonicTimeSource {
-  private struct Sleeper {
-    var deadline: MonotonicInstant
-    var id: UInt64
-    var continuation: UnsafeContinuation<Result<Void, CancellationError>, Never>
-  }
-
   private struct State {
     var now: MonotonicInstant
-    var sleepers: [Sleeper] = []
-    var cancelled: Set<UInt64> = []
-    var nextID: UInt64 = 0
-    var waiters: [(count: Int, continuation: UnsafeContinuation<Void, Never>)] = []
+    var waiting: [ScheduledAction] = []
+    var observers: [(count: Int, continuation: UnsafeContinuation<Void, Never>)] = []
   }
 
   private let state: Guarded<State>
@@ -26,62 +18,43 @@ public final class ManualClock: MonotonicTimeSource {
 
   public var minimumResolution: Duration { .nanoseconds(1) }
 
-  /// Sets the clock forward and wakes, in the order of their deadlines, all that wait for an instant up to then.
+  /// Sets the clock forward and does, in the order of their deadlines and before it returns, what was to be done up to
+  /// then.
   public func advance(by duration: Duration) {
     let due = state.withLock { state in
       state.now = state.now.advanced(by: duration)
-      let due = state.sleepers.filter { $0.deadline <= state.now }.sorted { $0.deadline < $1.deadline }
-      state.sleepers.removeAll { $0.deadline <= state.now }
+      let due = state.waiting.filter { $0.deadline <= state.now }.sorted { $0.deadline < $1.deadline }
+      state.waiting.removeAll { $0.deadline <= state.now }
       return due
     }
-    for sleeper in due { sleeper.continuation.resume(returning: .success(())) }
+    for action in due { action.perform() }
   }
 
-  /// Returns once at least `count` sleepers wait.
+  /// Returns once at least `count` actions wait for their time.
   public func sleepers(_ count: Int) async {
     await withUnsafeContinuation { continuation in
       let isReached = state.withLock { state in
-        if state.sleepers.count >= count { return true }
-        state.waiters.append((count, continuation))
+        if state.waiting.count >= count { return true }
+        state.observers.append((count, continuation))
         return false
       }
       if isReached { continuation.resume() }
     }
   }
 
-  public func sleep(until deadline: MonotonicInstant, tolerance: Duration?) async throws {
-    let id = state.withLock { state in
-      state.nextID += 1
-      return state.nextID
+  public func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
+    let scheduled = ScheduledAction(at: deadline, action) { [weak self] cancelled in
+      self?.state.withLock { state in state.waiting.removeAll { $0 === cancelled } }
     }
-    let result = await withTaskCancellationHandler {
-      await withUnsafeContinuation { (continuation: UnsafeContinuation<Result<Void, CancellationError>, Never>) in
-        enum Step { case done, cancelled, sleeping([UnsafeContinuation<Void, Never>]) }
-        let step: Step = state.withLock { state in
-          if state.cancelled.remove(id) != nil { return .cancelled }
-          if deadline <= state.now { return .done }
-          state.sleepers.append(Sleeper(deadline: deadline, id: id, continuation: continuation))
-          let reached = state.waiters.filter { $0.count <= state.sleepers.count }.map(\.continuation)
-          state.waiters.removeAll { $0.count <= state.sleepers.count }
-          return .sleeping(reached)
-        }
-        switch step {
-        case .done: continuation.resume(returning: .success(()))
-        case .cancelled: continuation.resume(returning: .failure(CancellationError()))
-        case .sleeping(let reached): for waiter in reached { waiter.resume() }
-        }
-      }
-    } onCancel: {
-      let sleeper = state.withLock { state -> Sleeper? in
-        guard let index = state.sleepers.firstIndex(where: { $0.id == id }) else {
-          state.cancelled.insert(id)
-          return nil
-        }
-        return state.sleepers.remove(at: index)
-      }
-      sleeper?.continuation.resume(returning: .failure(CancellationError()))
+    let (isDue, reached) = state.withLock { state -> (Bool, [UnsafeContinuation<Void, Never>]) in
+      if deadline <= state.now { return (true, []) }
+      state.waiting.append(scheduled)
+      let reached = state.observers.filter { $0.count <= state.waiting.count }.map(\.continuation)
+      state.observers.removeAll { $0.count <= state.waiting.count }
+      return (false, reached)
     }
-    state.withLock { _ = $0.cancelled.remove(id) }
-    try result.get()
+    if isDue { scheduled.perform() }
+    for observer in reached { observer.resume() }
+    return scheduled
   }
 }

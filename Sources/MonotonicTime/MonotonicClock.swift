@@ -1,7 +1,11 @@
 import CLinux
+import Guarding
 
 /// A clock whose instants are `MonotonicInstant`s. Everything that waits takes one, so that tests can turn the hands.
-public protocol MonotonicTimeSource: Clock where Instant == MonotonicInstant, Duration == Swift.Duration {}
+public protocol MonotonicTimeSource: Clock where Instant == MonotonicInstant, Duration == Swift.Duration {
+  /// Has `action` done at an instant, on a thread of the clock's; at once where the instant is past.
+  func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction
+}
 
 /// The machine's CLOCK_MONOTONIC.
 public struct MonotonicClock: MonotonicTimeSource {
@@ -11,10 +15,65 @@ public struct MonotonicClock: MonotonicTimeSource {
 
   public var minimumResolution: Duration { .nanoseconds(1) }
 
+  public func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
+    TimerThread.shared.schedule(at: deadline, action)
+  }
+}
+
+extension MonotonicTimeSource {
   public func sleep(until deadline: MonotonicInstant, tolerance: Duration?) async throws {
-    let remaining = deadline - now
-    guard remaining > .zero else { return try Task.checkCancellation() }
-    // The standard library's suspending clock is CLOCK_MONOTONIC on Linux.
-    try await Task.sleep(for: remaining, tolerance: tolerance, clock: .suspending)
+    let sleeper = Sleeper()
+    let isOver = await withTaskCancellationHandler {
+      await withUnsafeContinuation { continuation in
+        sleeper.start(continuation) { wake in schedule(at: deadline, wake) }
+      }
+    } onCancel: {
+      sleeper.cancel()
+    }
+    if !isOver { throw CancellationError() }
+  }
+}
+
+/// Bridges a scheduled action to a task that waits; resumes it exactly once, with whether the time has come.
+private final class Sleeper: Sendable {
+  private struct State {
+    var continuation: UnsafeContinuation<Bool, Never>?
+    var scheduled: ScheduledAction?
+    var isCancelled = false
+  }
+
+  private let state = Guarded(State())
+
+  func start(
+    _ continuation: UnsafeContinuation<Bool, Never>, _ schedule: (@escaping @Sendable () -> Void) -> ScheduledAction
+  ) {
+    let isCancelled = state.withLock { state in
+      if !state.isCancelled { state.continuation = continuation }
+      return state.isCancelled
+    }
+    if isCancelled { return continuation.resume(returning: false) }
+    let scheduled = schedule { [self] in resume(returning: true) }
+    let isTooLate = state.withLock { state in
+      state.scheduled = scheduled
+      return state.continuation == nil
+    }
+    if isTooLate { scheduled.cancel() }
+  }
+
+  func cancel() {
+    let scheduled = state.withLock { state in
+      state.isCancelled = true
+      return state.scheduled
+    }
+    scheduled?.cancel()
+    resume(returning: false)
+  }
+
+  private func resume(returning isOver: Bool) {
+    let continuation = state.withLock { state in
+      defer { state.continuation = nil }
+      return state.continuation
+    }
+    continuation?.resume(returning: isOver)
   }
 }

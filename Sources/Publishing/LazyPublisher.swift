@@ -30,7 +30,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     var machine: LifecycleMachine
     var receivers: [Receiver<Output, Failure>] = []
     var run: SourceRun?
-    var timer: Task<Void, Never>?
+    var timer: ScheduledAction?
     var failure: String?
   }
 
@@ -133,7 +133,8 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     var pending = PendingDeliveries()
     var started: SourceRun?
     var stopped: SourceRun?
-    var overtaken: Task<Void, Never>?
+    var overtaken: ScheduledAction?
+    var due: (deadline: MonotonicInstant, timer: Int)?
     state.withLock { state in
       switch change(&state, &pending) {
       case .nothing: break
@@ -152,20 +153,30 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
         if let stopped { broadcast.begin(generation: -stopped.id) }
       case .wait(let deadline, let timer):
         overtaken = state.timer
-        state.timer = Task { [self, clock] in
-          guard (try? await clock.sleep(until: deadline, tolerance: nil)) != nil else { return }
-          timerFired(timer)
-        }
+        state.timer = nil
+        due = (deadline, timer)
       case .cancelWait:
         overtaken = state.timer
         state.timer = nil
       }
     }
     overtaken?.cancel()
+    if let due { schedule(due.timer, at: due.deadline) }
     if pending.activity { mutableActivity.deliver() }
     if pending.broadcast { broadcast.deliver() }
     if let started { start(started) }
     if let stopped { stop(stopped) }
+  }
+
+  /// Not under the lock: a clock may fire at once. The machine knows a timer that it has given up by its number.
+  private func schedule(_ timer: Int, at deadline: MonotonicInstant) {
+    let scheduled = clock.schedule(at: deadline) { [self] in timerFired(timer) }
+    let isOvertaken = state.withLock { state in
+      guard state.machine.isWaiting(for: timer) else { return true }
+      state.timer = scheduled
+      return false
+    }
+    if isOvertaken { scheduled.cancel() }
   }
 
   private func timerFired(_ timer: Int) {

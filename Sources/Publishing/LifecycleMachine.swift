@@ -88,6 +88,8 @@ struct LifecycleMachine: Sendable {
     }
   }
 
+  func isWaiting(for timer: Int) -> Bool { timer == self.timer && (state == .lingering || state == .resting) }
+
   mutating func timerFired(_ firedTimer: Int, _ now: MonotonicInstant) -> Effect {
     guard firedTimer == timer else { return .nothing }
     switch state {

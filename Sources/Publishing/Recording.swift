@@ -1,3 +1,4 @@
+import Guarding
 import MonotonicTime
 
 /// Values with their timing, played back anew to each subscriber.
@@ -30,21 +31,56 @@ public struct Recording<Output: Sendable, Failure: Error>: Publisher {
 
   public func attach(_ subscriber: Subscriber<Output, Failure>) -> Subscription {
     LazyPublisher<Output, Failure>(subscriber.name) { [self] (run) throws(Failure) in
-      let start = clock.now
-      let player = Task { [entries, completion, clock] in
-        do {
-          for entry in entries {
-            try await clock.sleep(until: start + entry.offset, tolerance: nil)
-            run.send(entry.value)
-          }
-          guard let completion else { return }
-          try await clock.sleep(until: start + completion.offset, tolerance: nil)
-          run.finish(completion.completion)
-        } catch {
-          // Cancelled: the subscriber has left.
-        }
-      }
-      return Subscription { player.cancel() }
+      let player = Player(recording: self, run: run, clock: clock)
+      player.play(from: 0)
+      return Subscription { player.stop() }
     }.attach(subscriber)
+  }
+
+  /// One playback. Each entry schedules the next.
+  private final class Player: Sendable {
+    private let recording: Recording
+    private let run: Activating<Output, Failure>
+    private let clock: any MonotonicTimeSource
+    private let start: MonotonicInstant
+    private let next = Guarded<(action: ScheduledAction?, isOver: Bool)>((nil, false))
+
+    init(recording: Recording, run: Activating<Output, Failure>, clock: any MonotonicTimeSource) {
+      self.recording = recording
+      self.run = run
+      self.clock = clock
+      start = clock.now
+    }
+
+    func play(from index: Int) {
+      if index < recording.entries.count {
+        let entry = recording.entries[index]
+        schedule(entry.offset) { player in
+          player.run.send(entry.value)
+          player.play(from: index + 1)
+        }
+      } else if let completion = recording.completion {
+        schedule(completion.offset) { $0.run.finish(completion.completion) }
+      }
+    }
+
+    func stop() {
+      let action = next.withLock { next in
+        next.isOver = true
+        defer { next.action = nil }
+        return next.action
+      }
+      action?.cancel()
+    }
+
+    private func schedule(_ offset: Duration, _ step: @escaping @Sendable (Player) -> Void) {
+      if next.withLock({ $0.isOver }) { return }
+      let action = clock.schedule(at: start + offset) { [self] in step(self) }
+      let isOver = next.withLock { next in
+        if !next.isOver { next.action = action }
+        return next.isOver
+      }
+      if isOver { action.cancel() }
+    }
   }
 }

@@ -43,7 +43,9 @@ extension Publisher {
 private final class Retry<Upstream: Publisher>: Sendable {
   private struct State {
     var failures = 0
-    var timer: Task<Void, Never>?
+    var timer: ScheduledAction?
+    /// Waiting for the timer or for a hint.
+    var isWaiting = false
     var isOver = false
   }
 
@@ -88,13 +90,15 @@ private final class Retry<Upstream: Publisher>: Sendable {
 
   /// Cuts the wait short.
   func tryNow() {
-    let timer = state.withLock { state in
-      defer { state.timer = nil }
-      return state.timer
+    let (isWaiting, timer) = state.withLock { state in
+      defer {
+        state.timer = nil
+        state.isWaiting = false
+      }
+      return (state.isWaiting && !state.isOver, state.timer)
     }
-    guard let timer else { return }
-    timer.cancel()
-    start()
+    timer?.cancel()
+    if isWaiting { start() }
   }
 
   func end() {
@@ -112,15 +116,20 @@ private final class Retry<Upstream: Publisher>: Sendable {
   }
 
   private func failed() {
-    state.withLock { state in
+    let deadline = state.withLock { state -> MonotonicInstant? in
       if isHealthy.exchange(false, ordering: .relaxed) { state.failures = 0 }
       state.failures += 1
-      guard !state.isOver else { return }
-      let deadline = clock.now + backoff.delay(afterFailures: state.failures)
-      state.timer = Task { [weak self, clock] in
-        guard (try? await clock.sleep(until: deadline, tolerance: nil)) != nil else { return }
-        self?.tryNow()
-      }
+      guard !state.isOver else { return nil }
+      state.isWaiting = true
+      return clock.now + backoff.delay(afterFailures: state.failures)
     }
+    guard let deadline else { return }
+    let timer = clock.schedule(at: deadline) { [weak self] in self?.tryNow() }
+    let isTooLate = state.withLock { state in
+      guard state.isWaiting, !state.isOver else { return true }
+      state.timer = timer
+      return false
+    }
+    if isTooLate { timer.cancel() }
   }
 }

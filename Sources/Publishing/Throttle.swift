@@ -25,7 +25,9 @@ private final class Throttle<Output: Sendable, Failure: Error>: Sendable {
   private struct State {
     var nextAt: MonotonicInstant?
     var waiting: Output?
-    var timer: Task<Void, Never>?
+    /// Armed, or about to be.
+    var isArmed = false
+    var timer: ScheduledAction?
   }
 
   private let interval: Duration
@@ -40,11 +42,13 @@ private final class Throttle<Output: Sendable, Failure: Error>: Sendable {
   }
 
   func receive(_ value: Output) {
+    var due: MonotonicInstant?
     let mustDeliver = state.withLock { state in
       let now = clock.now
       if let nextAt = state.nextAt, now < nextAt {
         state.waiting = value
-        if state.timer == nil { state.timer = timer(until: nextAt) }
+        if !state.isArmed { due = nextAt }
+        state.isArmed = true
         return false
       }
       // A timer that is late finds nothing left to send.
@@ -53,6 +57,7 @@ private final class Throttle<Output: Sendable, Failure: Error>: Sendable {
       return run.stage(value)
     }
     if mustDeliver { run.deliver() }
+    if let due { arm(due) }
   }
 
   func complete(_ completion: Completion<Failure>) {
@@ -63,22 +68,25 @@ private final class Throttle<Output: Sendable, Failure: Error>: Sendable {
 
   func cancel() {
     let timer = state.withLock { state in
+      // No timer is armed any more.
+      state.isArmed = true
       defer { state.timer = nil }
       return state.timer
     }
     timer?.cancel()
   }
 
-  private func timer(until deadline: MonotonicInstant) -> Task<Void, Never> {
-    Task { [weak self, clock] in
-      guard (try? await clock.sleep(until: deadline, tolerance: nil)) != nil else { return }
-      self?.sendWaiting(at: deadline)
-    }
+  private func arm(_ deadline: MonotonicInstant) {
+    let timer = clock.schedule(at: deadline) { [weak self] in self?.sendWaiting(at: deadline) }
+    state.withLock { if $0.isArmed, $0.waiting != nil { $0.timer = timer } }
   }
 
   private func sendWaiting(at deadline: MonotonicInstant?) {
     let mustDeliver = state.withLock { state in
-      if deadline != nil { state.timer = nil }
+      if deadline != nil {
+        state.timer = nil
+        state.isArmed = false
+      }
       guard let value = state.waiting else { return false }
       state.waiting = nil
       // Counted from when it was due, not from when the timer got round to it: the pace does not drift.

@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 
 @main
-struct SensorHub: AsyncParsableCommand {
+struct SensorHub: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sensorhub",
     abstract: "GPS and IMU of a Linux board as one stream, powered only while somebody listens.",
@@ -11,13 +11,14 @@ struct SensorHub: AsyncParsableCommand {
 
   static let version = "0.1.0"
 
-  static func main() async {
+  @MainActor static func main() async {
     // A reader that goes away shows as an error where it is written to, not as a signal.
     signal(SIGPIPE, SIG_IGN)
     do {
       var command = try parseAsRoot()
-      if var command = command as? any AsyncParsableCommand {
-        try await command.run()
+      if let command = command as? Run {
+        let service = try HubService(board: command.board, socket: command.socket, writesState: command.journalState)
+        try await withTaskExecutorPreference(SingleThreadExecutor.shared) { try await service.run() }
       } else {
         try command.run()
       }

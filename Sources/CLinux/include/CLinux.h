@@ -67,6 +67,16 @@ static inline ssize_t clinux_receive_now(int fd, void *bytes, size_t count) {
 /// Accepts a connection whose descriptor is not inherited.
 int clinux_accept(int listener);
 
+/// From now on SIGHUP, SIGINT and SIGTERM end nothing: each writes its number as a byte to a pipe, whose reading end this
+/// returns, or a negative errno. To be called once.
+int clinux_hear_signals(void);
+
+/// Waits for ever for something to read.
+static inline void clinux_wait_readable(int fd) {
+  struct pollfd wait = {.fd = fd, .events = POLLIN};
+  poll(&wait, 1, -1);
+}
+
 struct clinux_peer {
   int32_t pid;
   uint32_t uid;

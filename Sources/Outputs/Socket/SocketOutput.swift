@@ -16,7 +16,7 @@ public final class SocketOutput: Service {
   private let devicesListener: Int32
   private let stop = StopSignal()
   /// Makes the thread look at its clients again.
-  private let wake = clinux_eventfd()
+  private let wake = WakeSignal()
   private let hasEnded = MutableProperty(false)
 
   /// Starts listening, so that an error is known before anything else starts.
@@ -32,8 +32,6 @@ public final class SocketOutput: Service {
     }
     stateListener = state
   }
-
-  deinit { close(wake) }
 
   public func run() async throws {
     let error = DetachedThread.start("sockets") { [self] in
@@ -57,7 +55,7 @@ public final class SocketOutput: Service {
     }
     let fixedCount = 4
     while true {
-      var descriptors = [stop.fileDescriptor, wake, stateListener, devicesListener].map {
+      var descriptors = [stop.fileDescriptor, wake.fileDescriptor, stateListener, devicesListener].map {
         pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
       }
       for client in clients {
@@ -66,7 +64,7 @@ public final class SocketOutput: Service {
       }
       guard poll(&descriptors, nfds_t(descriptors.count), -1) > 0 else { continue }
       if descriptors[0].revents != 0 { return }
-      if descriptors[1].revents != 0 { _ = clinux_eventfd_clear(wake) }
+      if descriptors[1].revents != 0 { wake.clear() }
       var open: [StreamClient] = []
       for (client, descriptor) in zip(clients, descriptors[fixedCount...]) {
         let events = Int32(descriptor.revents)
@@ -87,7 +85,7 @@ public final class SocketOutput: Service {
       close(descriptor)
       return nil
     }
-    let client = StreamClient(descriptor: descriptor, host: host) { [wake] in _ = clinux_eventfd_raise(wake) }
+    let client = StreamClient(descriptor: descriptor, host: host) { [wake] in wake.raise() }
     client.start()
     return client
   }

@@ -1,13 +1,7 @@
 import ArgumentParser
-import Hub
-import Logging
-import Outputs
-import Publishing
-import ServiceLifecycle
-import Simulation
-import UnixSignals
 
-struct Run: AsyncParsableCommand {
+/// The options of `run`; `HubService` does the work.
+struct Run: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Run the hub.",
     discussion: """
@@ -28,45 +22,4 @@ struct Run: AsyncParsableCommand {
     inversion: .prefixedNo,
     help: "Write the fused state to the journal once a second, whatever the board file says. Keeps the devices awake.")
   var journalState: Bool?
-
-  func run() async throws {
-    let source = BoardSource(file: board)
-    let sink = JournalSink()
-    let hardware = SimulatedHardware()
-    let hub = Hub(board: try source.load(), hardware: hardware)
-    let host = HubHost(hub)
-    let path = socket.map(SocketPath.init) ?? .standard
-    let sockets: SocketOutput
-    do throws(SocketError) {
-      sockets = try SocketOutput(host: host, path: path)
-    } catch {
-      throw CommandError(error)
-    }
-    for problem in hub.makeSafe() { sink.write(.warning, problem) }
-    sink.write(.notice, "sensorhub \(SensorHub.version): board '\(hub.board.name)', state on \(path.state)")
-    var services: [any Service] = [
-      sockets, JournalOutput(host: host, sink: sink, writesState: journalState),
-      Reloader(source: source, hardware: hardware, host: host, sink: sink),
-    ]
-    if let interval = ServiceManager.watchdogInterval { services.append(Watchdog(interval: interval)) }
-    let group = ServiceGroup(
-      configuration: ServiceGroupConfiguration(
-        services: services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint],
-        logger: Logger(label: "sensorhub") { _ in SwiftLogNoOpLogHandler() }))
-    ServiceManager.ready(status: "board \(hub.board.name)")
-    do {
-      try await group.run()
-    } catch {
-      await powerOff(host)
-      throw error
-    }
-    ServiceManager.stopping()
-    await powerOff(host)
-    sink.write(.notice, "stopped; all power lines are off")
-  }
-
-  private func powerOff(_ host: HubHost) async {
-    host.hub.value.shutDown()
-    await host.hub.value.isOff()
-  }
 }

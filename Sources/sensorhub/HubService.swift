@@ -1,0 +1,67 @@
+import Glibc
+import Guarding
+import HardwareIO
+import Hub
+import Logging
+import Outputs
+import Publishing
+import ServiceLifecycle
+import Simulation
+
+/// The hub as a long-running process: board, outputs and signals, from start to the last power line off.
+struct HubService: Sendable {
+  private let source: BoardSource
+  private let writesState: Bool?
+  private let sink = JournalSink()
+  private let hardware: any Hardware = SimulatedHardware()
+  private let host: HubHost
+  private let path: SocketPath
+  private let sockets: SocketOutput
+
+  /// Reads the board and opens the sockets, so that what is wrong with them is known before anything starts.
+  init(board: String?, socket: String?, writesState: Bool?) throws {
+    source = BoardSource(file: board)
+    self.writesState = writesState
+    host = HubHost(Hub(board: try source.load(), hardware: hardware))
+    path = socket.map(SocketPath.init) ?? .standard
+    do throws(SocketError) {
+      sockets = try SocketOutput(host: host, path: path)
+    } catch {
+      throw CommandError(error)
+    }
+  }
+
+  func run() async throws {
+    let hub = host.hub.value
+    for problem in hub.makeSafe() { sink.write(.warning, problem) }
+    sink.write(.notice, "sensorhub \(SensorHub.version): board '\(hub.board.name)', state on \(path.state)")
+    let reloader = Reloader(source: source, hardware: hardware, host: host, sink: sink)
+    // The group is made of its services, and one of them ends the group: this is where they meet.
+    let group = Guarded<ServiceGroup?>(nil)
+    let signals = SignalListener(
+      onTerminate: { if let group = group.withLock({ $0 }) { Task { await group.triggerGracefulShutdown() } } },
+      onHangUp: { reloader.reload() })
+    var services: [any Service] = [
+      signals, sockets, JournalOutput(host: host, sink: sink, writesState: writesState),
+    ]
+    if let interval = ServiceManager.watchdogInterval { services.append(Watchdog(interval: interval)) }
+    let serviceGroup = ServiceGroup(
+      services: services, logger: Logger(label: "sensorhub") { _ in SwiftLogNoOpLogHandler() })
+    group.withLock { $0 = serviceGroup }
+    ServiceManager.ready(status: "board \(hub.board.name)")
+    do {
+      try await serviceGroup.run()
+    } catch {
+      await powerOff(host)
+      throw error
+    }
+    ServiceManager.stopping()
+    await powerOff(host)
+    sink.write(.notice, "stopped; all power lines are off")
+  }
+
+  private func powerOff(_ host: HubHost) async {
+    host.hub.value.shutDown()
+    await host.hub.value.isOff()
+  }
+}

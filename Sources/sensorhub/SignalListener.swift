@@ -1,0 +1,36 @@
+import CLinux
+import Glibc
+import Guarding
+import HardwareIO
+import Publishing
+import ServiceLifecycle
+
+/// Hears SIGTERM, SIGINT and SIGHUP on a thread that sleeps until one comes.
+///
+/// Dispatch's signal sources, which the lifecycle library offers, need Dispatch's threads, and these wake once a second on
+/// Linux; a hub that promises not to wake while nobody listens reads a descriptor instead.
+struct SignalListener: Service {
+  let onTerminate: @Sendable () -> Void
+  let onHangUp: @Sendable () -> Void
+
+  func run() async throws {
+    let stop = StopSignal()
+    let error = DetachedThread.start("signals") { listen(until: stop) }
+    guard error == 0 else {
+      throw CommandError(.inputOutput, "no thread for signals: \(String(cString: strerror(error)))")
+    }
+    try? await gracefulShutdown()
+    stop.set()
+  }
+
+  private func listen(until stop: StopSignal) {
+    let descriptor = clinux_hear_signals()
+    guard descriptor >= 0 else { return }
+    let poller = Poller(stop: stop.fileDescriptor)
+    while poller.wait(for: descriptor) == .readable {
+      var signal: UInt8 = 0
+      guard read(descriptor, &signal, 1) == 1 else { continue }
+      if Int32(signal) == SIGHUP { onHangUp() } else { onTerminate() }
+    }
+  }
+}
