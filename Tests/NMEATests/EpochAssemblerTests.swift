@@ -84,7 +84,7 @@ struct EpochAssemblerTests {
       var assembler = EpochAssembler(promptness: promptness)
       var times: [UTCTime?] = []
       bytes.withUnsafeBufferPointer { buffer in
-        framer.push(buffer) { raw in assembler.consume(Sentence(raw)) { times.append($0.fix.time) } }
+        framer.push(buffer) { raw in assembler.consume(raw) { times.append($0.fix.time) } }
       }
       assembler.finish { times.append($0.fix.time) }
       return times
@@ -95,7 +95,7 @@ struct EpochAssemblerTests {
   private func feed(_ line: String, _ assembler: inout EpochAssembler, _ receive: (borrowing GNSSEpoch) -> Void) {
     var framer = SentenceFramer()
     Array("\(line)\r\n".utf8).withUnsafeBufferPointer { buffer in
-      framer.push(buffer) { raw in assembler.consume(Sentence(raw), receive: receive) }
+      framer.push(buffer) { raw in assembler.consume(raw, receive: receive) }
     }
   }
 }

@@ -90,7 +90,7 @@ struct SentenceFramerTests {
         Int.random(in: 0..<20, using: &random) == 0
           ? UInt8.random(in: 0...255, using: &random) : alphabet.randomElement(using: &random)!
       }
-      chunk.withUnsafeBufferPointer { framer.push($0) { raw in assembler.consume(Sentence(raw)) { _ in } } }
+      chunk.withUnsafeBufferPointer { framer.push($0) { raw in assembler.consume(raw) { _ in } } }
     }
     // Well-formed sentences with random fields go deeper than noise does.
     for formatter in [
@@ -103,7 +103,7 @@ struct SentenceFramerTests {
         }
         Array("$GN\(formatter),\(fields.joined(separator: ","))\r\n".utf8).withUnsafeBufferPointer { buffer in
           var framer = SentenceFramer()
-          framer.push(buffer) { raw in assembler.consume(Sentence(raw)) { _ in } }
+          framer.push(buffer) { raw in assembler.consume(raw) { _ in } }
         }
       }
     }

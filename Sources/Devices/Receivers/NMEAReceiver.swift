@@ -103,11 +103,10 @@ public final class NMEAReceiver {
     var unknown = 0
     var startedAt = epochStartedAt
     framer.push(bytes) { raw in
-      let sentence = Sentence(raw)
-      if sentence == nil { unknown += 1 }
       let wasPending = assembler.isPending
       let reported = assembler.epochCount
-      assembler.consume(sentence) { receive(GNSSObservation($0, at: startedAt)) }
+      let outcome = assembler.consume(raw) { receive(GNSSObservation($0, at: startedAt)) }
+      if case .unknown = outcome { unknown += 1 }
       // A new epoch has begun with this sentence.
       if assembler.isPending, !wasPending || assembler.epochCount != reported { startedAt = readAt }
     }

@@ -28,7 +28,8 @@ public struct EpochAssembler: ~Copyable {
   var used = UsedSatellites()
   var sky = Sky()
   var skyIsComplete = false
-  var attitude = NMEAAttitude()
+  /// What compasses and attitude receivers said in the current epoch; not a part of it.
+  public internal(set) var attitude = NMEAAttitude()
   var lastGGA: (talker: Talker, time: TimeOfDay?)?
   var isClockStuck = false
   var lastWasGSV = false
@@ -40,37 +41,93 @@ public struct EpochAssembler: ~Copyable {
   /// Whether an epoch has begun that has not been reported.
   public var isPending: Bool { hasSomethingToReport && !isReported }
 
-  /// Takes the next sentence.
+  /// What became of a sentence.
+  public enum Outcome: Sendable {
+    /// Its type is not known, or it lacks fields; it separates lists all the same.
+    case unknown
+    case taken
+    /// It came from a compass or an attitude receiver: `attitude` has changed.
+    case changedAttitude
+  }
+
+  /// Parses a framed sentence and takes it.
   ///
-  /// - Parameters:
-  ///   - sentence: `nil` for one whose type is not known; it separates lists all the same
-  ///   - receive: called with the epoch that the sentence completes, before this method returns
-  /// - Returns: the attitude, where the sentence came from a compass or an attitude receiver and changed it.
+  /// The six types that make up nearly all of what receivers send do not become a `Sentence` on the way: putting the
+  /// payloads into the enumeration and taking them out again would cost a quarter of the whole decoding.
+  ///
+  /// - Parameter receive: called with the epoch that the sentence completes, before this method returns
   @discardableResult
-  public mutating func consume(_ sentence: Sentence?, receive: (borrowing GNSSEpoch) -> Void) -> NMEAAttitude? {
-    guard let sentence else {
-      used.endList()
-      lastWasGSV = false
-      return nil
+  public mutating func consume(_ raw: RawSentence, receive: (borrowing GNSSEpoch) -> Void) -> Outcome {
+    let address = raw.address
+    guard address.count == 5, raw.bytes[0] == Byte.dollar else { return consume(Sentence(raw), receive: receive) }
+    let talker = Talker(address[0], address[1])
+    var fields = FieldReader(raw.body(addressLength: 5), count: raw.fieldCount)
+    switch Formatter(address[2], address[3], address[4]) {
+    case "GSV":
+      guard let gsv = GSV(&fields) else { return separate() }
+      return take(talker, .gsv, isLast: gsv.isLast, receive) { assembler, _ in assembler.apply(gsv, talker) }
+    case "GSA":
+      guard let gsa = GSA(&fields) else { return separate() }
+      return take(talker, .gsa, receive) { $0.apply(gsa, talker, &$1) }
+    case "RMC":
+      guard let rmc = RMC(&fields) else { return separate() }
+      return take(talker, .rmc, receive) { $0.apply(rmc, &$1) }
+    case "GGA":
+      guard let gga = GGA(&fields) else { return separate() }
+      return take(talker, .gga, receive) { $0.apply(gga, talker, &$1) }
+    case "VTG":
+      guard let vtg = VTG(&fields) else { return separate() }
+      return take(talker, .vtg, receive) { $0.apply(vtg, &$1) }
+    case "GLL":
+      guard let gll = GLL(&fields) else { return separate() }
+      return take(talker, .gll, receive) { $0.apply(gll, &$1) }
+    default: return consume(Sentence(raw), receive: receive)
     }
+  }
+
+  /// Takes the next sentence; `nil` stands for one that is not known.
+  @discardableResult
+  public mutating func consume(_ sentence: Sentence?, receive: (borrowing GNSSEpoch) -> Void) -> Outcome {
+    guard let sentence else { return separate() }
+    var hasAttitude = false
+    var isLast = true
+    if case .gsv(let gsv) = sentence.content { isLast = gsv.isLast }
+    _ = take(sentence.talker, sentence.kind, isLast: isLast, receive) { hasAttitude = $0.apply(sentence, &$1) }
+    return hasAttitude ? .changedAttitude : .taken
+  }
+
+  private mutating func separate() -> Outcome {
+    used.endList()
+    lastWasGSV = false
+    return .unknown
+  }
+
+  /// - Parameters:
+  ///   - isLast: whether the sentence ends a list, or is none
+  ///   - apply: adds what the sentence says to the update
+  @inline(__always)
+  private mutating func take(
+    _ talker: Talker, _ kind: Sentence.Kind, isLast: Bool = true, _ receive: (borrowing GNSSEpoch) -> Void,
+    apply: (inout EpochAssembler, inout FixUpdate) -> Void
+  ) -> Outcome {
     var update = FixUpdate()
-    let hadAttitude = apply(sentence, &update)
-    if sentence.kind != .gsv { lastWasGSV = false }
-    if sentence.kind != .gsa { used.endList() }
+    apply(&self, &update)
+    if kind != .gsv { lastWasGSV = false }
+    if kind != .gsa { used.endList() }
     keepThirdDimension(&update)
 
-    if beginsEpoch(sentence, update) { beginEpoch(receive) }
+    if beginsEpoch(talker, kind, update) { beginEpoch(receive) }
     if let stamp = update.stamp { epochStamp = stamp }
-    merge(update)
     if update.concernsFix {
+      merge(update)
       if isReported { detector.wasWrong() }
       hasSomethingToReport = true
     }
-    if endsOfItself(sentence) {
-      detector.note(sentence.talker, sentence.kind)
+    if isLast {
+      detector.note(talker, kind)
       if promptness == .learned, !isReported, hasSomethingToReport, detector.expectsEnd { report(receive) }
     }
-    return hadAttitude ? attitude : nil
+    return .taken
   }
 
   /// Reports the epoch that has begun, because the stream has ended or fallen silent.
@@ -78,14 +135,14 @@ public struct EpochAssembler: ~Copyable {
     if isPending { report(receive) }
   }
 
-  private func beginsEpoch(_ sentence: Sentence, _ update: FixUpdate) -> Bool {
+  private func beginsEpoch(_ talker: Talker, _ kind: Sentence.Kind, _ update: FixUpdate) -> Bool {
     if update.beginsEpoch { return true }
     if let stamp = update.stamp {
       return epochStamp.map { stamp.isAnotherEpoch(than: $0) } ?? true
     }
     // A receiver without a fix may have no time either; then its epochs repeat their first sentence.
-    switch sentence.kind {
-    case .gga, .rmc, .gns, .gll: return detector.hasSeen(sentence.talker, sentence.kind)
+    switch kind {
+    case .gga, .rmc, .gns, .gll: return detector.hasSeen(talker, kind)
     default: return false
     }
   }
@@ -120,12 +177,6 @@ public struct EpochAssembler: ~Copyable {
   private func keepThirdDimension(_ update: inout FixUpdate) {
     guard let mode = update.mode, mode != .noFix, fix.mode == .threeDimensional else { return }
     if lastFix.hasAltitude || previousFix.hasAltitude { update.mode = .threeDimensional }
-  }
-
-  /// A list of satellites ends with its last sentence.
-  private func endsOfItself(_ sentence: Sentence) -> Bool {
-    if case .gsv(let gsv) = sentence.content { return gsv.sentenceIndex >= gsv.sentenceCount }
-    return true
   }
 
   private mutating func report(_ receive: (borrowing GNSSEpoch) -> Void) {

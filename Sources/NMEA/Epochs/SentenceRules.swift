@@ -18,12 +18,17 @@ extension EpochAssembler {
       let time = gst.time.flatMap { time in date.map { UTCTime(date: $0, time: time) } }
       errorStatistics = GNSSErrorStatistics(time: time, statistics: gst)
     case .gbs(let gbs): apply(gbs, &update)
-    case .bwc(let bwc): if let time = bwc.time { setTime(time, &update) }
+    case .bwc(let bwc):
+      guard let time = bwc.time else { break }
+      setTime(time, &update)
+      update.concernsFix = true
     case .grs(let grs): if let time = grs.time { timeOfDay = time }
     case .depth(let depth):
       update.values.depthMetres = depth.depthMetres
       update.concernsFix = depth.depthMetres != nil
-    case .mtw(let water): update.values.waterTemperatureCelsius = water.temperatureCelsius
+    case .mtw(let water):
+      update.values.waterTemperatureCelsius = water.temperatureCelsius
+      update.concernsFix = water.temperatureCelsius != nil
     case .garminErrorEstimate(let estimate): apply(estimate, &update)
     case .garminAltitude(let altitude):
       update.values.altitudeMSLMetres = altitude.altitudeMSLMetres
@@ -75,7 +80,7 @@ extension EpochAssembler {
     update.clearsTime = true
   }
 
-  private mutating func apply(_ gga: GGA, _ talker: Talker, _ update: inout FixUpdate) {
+  mutating func apply(_ gga: GGA, _ talker: Talker, _ update: inout FixUpdate) {
     update.concernsFix = true
     if gga.quality == .invalid, gga.time == nil { forgetTime(&update) }
     if let quality = gga.quality { update.status = FixStatus(quality) }
@@ -105,7 +110,7 @@ extension EpochAssembler {
     }
   }
 
-  private mutating func apply(_ rmc: RMC, _ update: inout FixUpdate) {
+  mutating func apply(_ rmc: RMC, _ update: inout FixUpdate) {
     update.concernsFix = true
     guard rmc.isValid else {
       // The time beside an invalid position is not to be trusted either: some chips make it up.
@@ -134,7 +139,7 @@ extension EpochAssembler {
     if used.count > 3 || fix.hasAltitude { update.mode = .threeDimensional }
   }
 
-  private mutating func apply(_ gll: GLL, _ update: inout FixUpdate) {
+  mutating func apply(_ gll: GLL, _ update: inout FixUpdate) {
     update.concernsFix = true
     if let time = gll.time { stamp(time, &update) }
     guard gll.status == .valid, gll.mode != .invalid, let position = gll.position else {
@@ -179,7 +184,7 @@ extension EpochAssembler {
     }
   }
 
-  private mutating func apply(_ gsa: GSA, _ talker: Talker, _ update: inout FixUpdate) {
+  mutating func apply(_ gsa: GSA, _ talker: Talker, _ update: inout FixUpdate) {
     if isClockStuck { return }
     let isFirstCombined = used.listTalker != .combined && talker == .combined
     used.begin(talker)
@@ -195,7 +200,7 @@ extension EpochAssembler {
     }
   }
 
-  private mutating func apply(_ gsv: GSV, _ talker: Talker) {
+  mutating func apply(_ gsv: GSV, _ talker: Talker) {
     // Lists of several systems and signals follow each other; the first one after something else starts afresh.
     if gsv.sentenceIndex == 1, !lastWasGSV {
       sky.removeAll()
@@ -212,10 +217,10 @@ extension EpochAssembler {
           elevationDegrees: entry.elevationDegrees, azimuthDegrees: entry.azimuthDegrees,
           signalStrength: entry.signalStrength, isUsed: false))
     }
-    skyIsComplete = gsv.sentenceIndex >= gsv.sentenceCount && sky.count > 0
+    skyIsComplete = gsv.isLast && sky.count > 0
   }
 
-  private mutating func apply(_ vtg: VTG, _ update: inout FixUpdate) {
+  mutating func apply(_ vtg: VTG, _ update: inout FixUpdate) {
     guard vtg.trackDegrees != nil, let speed = vtg.speedMetresPerSecond else { return }
     if vtg.mode == .estimated || vtg.mode == .invalid { return }
     update.concernsFix = true
@@ -227,6 +232,8 @@ extension EpochAssembler {
   private mutating func apply(_ gbs: GBS, _ update: inout FixUpdate) {
     guard let time = gbs.time, let now = timeOfDay else { return }
     update.stamp = time
+    // A stamp alone opens an epoch as well.
+    update.concernsFix = true
     guard time.second == now.second else { return }
     update.concernsFix = true
     update.values.latitudeErrorMetres = gbs.latitudeErrorMetres

@@ -22,6 +22,9 @@ public struct GSV: Equatable, Sendable {
     public var signalStrength: UInt8
   }
 
+  /// The list is complete with this sentence.
+  var isLast: Bool { sentenceIndex >= sentenceCount }
+
   @inline(__always)
   init?(_ fields: inout FieldReader) {
     let count = fields.remaining

@@ -12,10 +12,10 @@ public struct GPSDDecoder: ~Copyable {
   /// Takes the next bytes, cut anywhere.
   public mutating func decode(_ bytes: UnsafeBufferPointer<UInt8>) {
     framer.push(bytes) { raw in
-      let sentence = Sentence(raw)
-      if sentence == nil { unknownCount += 1 }
-      if let attitude = assembler.consume(sentence, receive: { GPSDReport.write($0, to: &output) }) {
-        GPSDReport.write(attitude, to: &output)
+      switch assembler.consume(raw, receive: { GPSDReport.write($0, to: &output) }) {
+      case .unknown: unknownCount += 1
+      case .taken: break
+      case .changedAttitude: GPSDReport.write(assembler.attitude, to: &output)
       }
     }
   }

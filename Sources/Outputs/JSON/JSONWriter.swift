@@ -79,18 +79,23 @@ public struct JSONWriter: ~Copyable {
     needsComma = true
   }
 
+  @inline(__always)
   private mutating func separate() {
     if needsComma { append(UInt8(ascii: ",")) }
     needsComma = true
   }
 
   public mutating func key(_ key: StaticString) {
-    reserve(key.utf8CodeUnitCount + 4)
+    let length = key.utf8CodeUnitCount
+    reserve(length + 4)
     separate()
-    append(UInt8(ascii: "\""))
-    append(key)
-    append(UInt8(ascii: "\""))
-    append(UInt8(ascii: ":"))
+    base[count] = UInt8(ascii: "\"")
+    // Keys are a few bytes long: a loop is done before a call to copy them has begun.
+    let letters = key.utf8Start
+    for index in 0..<length { base[count + 1 + index] = letters[index] }
+    base[count + 1 + length] = UInt8(ascii: "\"")
+    base[count + 2 + length] = UInt8(ascii: ":")
+    count += length + 3
     needsComma = false
   }
 
@@ -136,6 +141,7 @@ public struct JSONWriter: ~Copyable {
     append(word)
   }
 
+  @inline(__always)
   public mutating func integer(_ value: Int) {
     separate()
     appendInteger(value)
@@ -162,28 +168,30 @@ public struct JSONWriter: ~Copyable {
     }
     let magnitude = UInt(scaled + 0.5)
     if value < 0, magnitude > 0 { append(UInt8(ascii: "-")) }
-    appendDigits(magnitude / scale, minimum: 1)
-    if decimals > 0 {
-      append(UInt8(ascii: "."))
-      appendDigits(magnitude % scale, minimum: decimals)
-    }
+    appendDigits(magnitude, minimum: decimals + 1, decimals: decimals)
   }
 
-  /// Writes at least `minimum` digits, from the last one backwards.
+  /// Writes at least `minimum` digits, from the last one backwards, with a point before the last `decimals` of them.
   @inline(__always)
-  private mutating func appendDigits(_ value: UInt, minimum: Int) {
+  private mutating func appendDigits(_ value: UInt, minimum: Int, decimals: Int = 0) {
     var length = minimum
     while length < 19, value >= JSONWriter.powersOfTen[length] { length += 1 }
-    reserve(length)
+    let width = decimals > 0 ? length + 1 : length
+    reserve(width)
     var rest = value
-    var index = count + length
+    var index = count + width
+    let point = decimals > 0 ? index - decimals - 1 : -1
     repeat {
       index -= 1
+      if index == point {
+        base[index] = UInt8(ascii: ".")
+        index -= 1
+      }
       let quotient = rest / 10
       base[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest &- quotient &* 10)
       rest = quotient
     } while index > count
-    count += length
+    count += width
   }
 
   private static let powersOfTen: InlineArray<20, UInt> = [
