@@ -80,14 +80,19 @@ struct FieldReader {
         position += 1
       }
     }
+    let start = position
     var value = 0
-    var digits = 0
     while position < end {
       let digit = position.pointee &- Byte.zero
       if digit > 9 { break }
-      if digits < 18 { value = value &* 10 &+ Int(digit) }
-      digits += 1
+      // Wraps for numbers that no field holds; they are refused below.
+      value = value &* 10 &+ Int(digit)
       position += 1
+    }
+    let digits = position - start
+    if digits > 18 {
+      leaveField()
+      return nil
     }
     leaveField()
     return digits == 0 ? nil : (isNegative ? -value : value)

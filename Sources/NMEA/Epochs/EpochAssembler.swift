@@ -62,38 +62,47 @@ public struct EpochAssembler: ~Copyable {
     guard address.count == 5, raw.bytes[0] == Byte.dollar else { return consume(Sentence(raw), receive: receive) }
     let talker = Talker(address[0], address[1])
     var fields = FieldReader(raw.body(addressLength: 5), count: raw.fieldCount)
+    var update = FixUpdate()
     switch Formatter(address[2], address[3], address[4]) {
     case "GSV":
       guard let gsv = GSV(&fields) else { return separate() }
-      return take(talker, .gsv, isLast: gsv.isLast, receive) { assembler, _ in assembler.apply(gsv, talker) }
+      apply(gsv, talker)
+      take(talker, .gsv, isLast: gsv.isLast, &update, receive)
     case "GSA":
       guard let gsa = GSA(&fields) else { return separate() }
-      return take(talker, .gsa, receive) { $0.apply(gsa, talker, &$1) }
+      apply(gsa, talker, &update)
+      take(talker, .gsa, &update, receive)
     case "RMC":
       guard let rmc = RMC(&fields) else { return separate() }
-      return take(talker, .rmc, receive) { $0.apply(rmc, &$1) }
+      apply(rmc, &update)
+      take(talker, .rmc, &update, receive)
     case "GGA":
       guard let gga = GGA(&fields) else { return separate() }
-      return take(talker, .gga, receive) { $0.apply(gga, talker, &$1) }
+      apply(gga, talker, &update)
+      take(talker, .gga, &update, receive)
     case "VTG":
       guard let vtg = VTG(&fields) else { return separate() }
-      return take(talker, .vtg, receive) { $0.apply(vtg, &$1) }
+      apply(vtg, &update)
+      take(talker, .vtg, &update, receive)
     case "GLL":
       guard let gll = GLL(&fields) else { return separate() }
-      return take(talker, .gll, receive) { $0.apply(gll, &$1) }
+      apply(gll, &update)
+      take(talker, .gll, &update, receive)
     default: return consume(Sentence(raw), receive: receive)
     }
+    return .taken
   }
 
   /// Takes the next sentence; `nil` stands for one that is not known.
   @discardableResult
   public mutating func consume(_ sentence: Sentence?, receive: (borrowing GNSSEpoch) -> Void) -> Outcome {
     guard let sentence else { return separate() }
-    var hasAttitude = false
     var isLast = true
     if case .gsv(let gsv) = sentence.content { isLast = gsv.isLast }
-    _ = take(sentence.talker, sentence.kind, isLast: isLast, receive) { hasAttitude = $0.apply(sentence, &$1) }
-    return hasAttitude ? .changedAttitude : .taken
+    var update = FixUpdate()
+    let changedAttitude = apply(sentence, &update)
+    take(sentence.talker, sentence.kind, isLast: isLast, &update, receive)
+    return changedAttitude ? .changedAttitude : .taken
   }
 
   private mutating func separate() -> Outcome {
@@ -102,24 +111,21 @@ public struct EpochAssembler: ~Copyable {
     return .unknown
   }
 
-  /// - Parameters:
-  ///   - isLast: whether the sentence ends a list, or is none
-  ///   - apply: adds what the sentence says to the update
-  @inline(__always)
+  /// Takes over what a sentence says, opening and closing epochs around it.
+  ///
+  /// - Parameter isLast: whether the sentence ends a list, or is none
   private mutating func take(
-    _ talker: Talker, _ kind: Sentence.Kind, isLast: Bool = true, _ receive: (borrowing GNSSEpoch) -> Void,
-    apply: (inout EpochAssembler, inout FixUpdate) -> Void
-  ) -> Outcome {
-    var update = FixUpdate()
-    apply(&self, &update)
+    _ talker: Talker, _ kind: Sentence.Kind, isLast: Bool = true, _ update: inout FixUpdate,
+    _ receive: (borrowing GNSSEpoch) -> Void
+  ) {
     if kind != .gsv { lastWasGSV = false }
     if kind != .gsa { used.endList() }
     keepThirdDimension(&update)
 
-    if beginsEpoch(talker, kind, update) { beginEpoch(receive) }
+    if update.beginsEpoch || beginsEpoch(talker, kind, update.stamp) { beginEpoch(receive) }
     if let stamp = update.stamp { epochStamp = stamp }
     if update.concernsFix {
-      merge(update)
+      merge(&update)
       if isReported { detector.wasWrong() }
       hasSomethingToReport = true
     }
@@ -127,7 +133,6 @@ public struct EpochAssembler: ~Copyable {
       detector.note(talker, kind)
       if promptness == .learned, !isReported, hasSomethingToReport, detector.expectsEnd { report(receive) }
     }
-    return .taken
   }
 
   /// Reports the epoch that has begun, because the stream has ended or fallen silent.
@@ -135,9 +140,10 @@ public struct EpochAssembler: ~Copyable {
     if isPending { report(receive) }
   }
 
-  private func beginsEpoch(_ talker: Talker, _ kind: Sentence.Kind, _ update: FixUpdate) -> Bool {
-    if update.beginsEpoch { return true }
-    if let stamp = update.stamp {
+  // Mutating, although it mutates nothing: to lend itself out as a constant the assembler would be copied, four kilobytes
+  // a sentence.
+  private mutating func beginsEpoch(_ talker: Talker, _ kind: Sentence.Kind, _ stamp: TimeOfDay?) -> Bool {
+    if let stamp {
       return epochStamp.map { stamp.isAnotherEpoch(than: $0) } ?? true
     }
     // A receiver without a fix may have no time either; then its epochs repeat their first sentence.
@@ -166,15 +172,15 @@ public struct EpochAssembler: ~Copyable {
     isReported = false
   }
 
-  private mutating func merge(_ update: FixUpdate) {
-    fix.merge(update)
+  private mutating func merge(_ update: inout FixUpdate) {
+    epoch.fix.merge(&update)
     if let time = fix.time, let before = lastFix.time, time != before { previousFix = lastFix }
     fix.derive(from: previousFix)
     if fix.time != nil { lastFix = FixMemory(fix) }
   }
 
   /// A sentence that tells no more than that there is a fix (RMC, say) does not take the third dimension away.
-  private func keepThirdDimension(_ update: inout FixUpdate) {
+  private mutating func keepThirdDimension(_ update: inout FixUpdate) {
     guard let mode = update.mode, mode != .noFix, fix.mode == .threeDimensional else { return }
     if lastFix.hasAltitude || previousFix.hasAltitude { update.mode = .threeDimensional }
   }
@@ -182,7 +188,7 @@ public struct EpochAssembler: ~Copyable {
   private mutating func report(_ receive: (borrowing GNSSEpoch) -> Void) {
     isReported = true
     epochCount += 1
-    if fix.satellitesUsed == nil, used.count > 0 { fix.satellitesUsed = UInt8(used.count) }
+    if fix.satellitesUsed == nil, used.count > 0 { fix.satellitesUsed = UInt8(clamping: used.count) }
     if skyIsComplete {
       sky.mark(used)
       epoch.sky = sky

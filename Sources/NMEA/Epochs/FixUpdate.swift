@@ -15,38 +15,37 @@ struct FixUpdate {
 }
 
 extension GNSSFix {
-  /// Takes over what the update states.
-  mutating func merge(_ update: FixUpdate) {
+  /// Takes over what the update states; by reference, as it is half a kilobyte and merged for every sentence.
+  mutating func merge(_ update: inout FixUpdate) {
     if let mode = update.mode { self.mode = mode }
     if let status = update.status { self.status = status }
     if update.clearsTime { time = nil }
-    let new = update.values
-    if let value = new.time { time = value }
-    if let value = new.position { position = value }
-    if let value = new.altitudeHAEMetres { altitudeHAEMetres = value }
-    if let value = new.altitudeMSLMetres { altitudeMSLMetres = value }
-    if let value = new.geoidSeparationMetres { geoidSeparationMetres = value }
-    if let value = new.speedMetresPerSecond { speedMetresPerSecond = value }
-    if let value = new.trackDegrees { trackDegrees = value }
-    if let value = new.magneticTrackDegrees { magneticTrackDegrees = value }
-    if let value = new.magneticVariationDegrees { magneticVariationDegrees = value }
-    if let value = new.velocity { velocity = value }
-    if let value = new.climbMetresPerSecond { climbMetresPerSecond = value }
-    if let value = new.hdop { hdop = value }
-    if let value = new.vdop { vdop = value }
-    if let value = new.pdop { pdop = value }
-    if let value = new.horizontalErrorMetres { horizontalErrorMetres = value }
-    if let value = new.latitudeErrorMetres { latitudeErrorMetres = value }
-    if let value = new.longitudeErrorMetres { longitudeErrorMetres = value }
-    if let value = new.verticalErrorMetres { verticalErrorMetres = value }
-    if let value = new.sphericalErrorMetres { sphericalErrorMetres = value }
-    if let value = new.speedErrorMetresPerSecond { speedErrorMetresPerSecond = value }
-    if let value = new.trackErrorDegrees { trackErrorDegrees = value }
-    if let value = new.differentialAgeSeconds { differentialAgeSeconds = value }
-    if let value = new.differentialStation { differentialStation = value }
-    if let value = new.depthMetres { depthMetres = value }
-    if let value = new.waterTemperatureCelsius { waterTemperatureCelsius = value }
-    if let value = new.satellitesUsed { satellitesUsed = value }
+    if let value = update.values.time { time = value }
+    if let value = update.values.position { position = value }
+    if let value = update.values.altitudeHAEMetres { altitudeHAEMetres = value }
+    if let value = update.values.altitudeMSLMetres { altitudeMSLMetres = value }
+    if let value = update.values.geoidSeparationMetres { geoidSeparationMetres = value }
+    if let value = update.values.speedMetresPerSecond { speedMetresPerSecond = value }
+    if let value = update.values.trackDegrees { trackDegrees = value }
+    if let value = update.values.magneticTrackDegrees { magneticTrackDegrees = value }
+    if let value = update.values.magneticVariationDegrees { magneticVariationDegrees = value }
+    if let value = update.values.velocity { velocity = value }
+    if let value = update.values.climbMetresPerSecond { climbMetresPerSecond = value }
+    if let value = update.values.hdop { hdop = value }
+    if let value = update.values.vdop { vdop = value }
+    if let value = update.values.pdop { pdop = value }
+    if let value = update.values.horizontalErrorMetres { horizontalErrorMetres = value }
+    if let value = update.values.latitudeErrorMetres { latitudeErrorMetres = value }
+    if let value = update.values.longitudeErrorMetres { longitudeErrorMetres = value }
+    if let value = update.values.verticalErrorMetres { verticalErrorMetres = value }
+    if let value = update.values.sphericalErrorMetres { sphericalErrorMetres = value }
+    if let value = update.values.speedErrorMetresPerSecond { speedErrorMetresPerSecond = value }
+    if let value = update.values.trackErrorDegrees { trackErrorDegrees = value }
+    if let value = update.values.differentialAgeSeconds { differentialAgeSeconds = value }
+    if let value = update.values.differentialStation { differentialStation = value }
+    if let value = update.values.depthMetres { depthMetres = value }
+    if let value = update.values.waterTemperatureCelsius { waterTemperatureCelsius = value }
+    if let value = update.values.satellitesUsed { satellitesUsed = value }
   }
 
   /// Fills in what follows from what is known: geoid, variation, the other altitude, speed and course from the

@@ -1,7 +1,7 @@
 /// The satellites that GSA sentences name, one or several sentences to a list.
 struct UsedSatellites: Sendable {
-  private static let capacity = 64
-  private var numbers = InlineArray<64, UInt16>(repeating: 0)
+  /// A bit for each extended number; see `SatelliteNumber`.
+  private var bits = InlineArray<16, UInt64>(repeating: 0)
   private(set) var count = 0
   /// The talker of the GSA before, while they follow each other without another sentence between.
   private(set) var listTalker: Talker?
@@ -12,20 +12,23 @@ struct UsedSatellites: Sendable {
 
   mutating func begin(_ talker: Talker) {
     let continues = talker == .combined || talker == .qzss || talker == .quectel
-    if listTalker == nil || (listTalker == talker && !continues) { count = 0 }
+    if listTalker == nil || (listTalker == talker && !continues) {
+      bits = InlineArray(repeating: 0)
+      count = 0
+    }
     listTalker = talker
     if talker != .gps { hasSeveralLists = true }
   }
 
   mutating func insert(_ number: SatelliteNumber) {
-    guard count < UsedSatellites.capacity, !contains(number) else { return }
-    numbers[count] = number.extended
+    guard !contains(number) else { return }
+    bits[Int(number.extended >> 6) & 15] |= 1 << UInt64(number.extended & 63)
     count += 1
   }
 
+  @inline(__always)
   func contains(_ number: SatelliteNumber) -> Bool {
-    for index in 0..<count where numbers[index] == number.extended { return true }
-    return false
+    bits[Int(number.extended >> 6) & 15] & 1 << UInt64(number.extended & 63) != 0
   }
 }
 
