@@ -18,6 +18,7 @@ let package = Package(
     .library(name: "Fusion", targets: ["Fusion"]),
     .library(name: "HardwareIO", targets: ["HardwareIO"]),
     .library(name: "Hub", targets: ["Hub"]),
+    .library(name: "Simulation", targets: ["Simulation"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

@@ -1,0 +1,20 @@
+// swift-tools-version: 6.2
+// Measures what the README and the issues promise. Not part of the package: nobody who uses SensorHub builds this.
+
+import PackageDescription
+
+let package = Package(
+  name: "Benchmarks",
+  dependencies: [.package(name: "SensorHub", path: "..")],
+  targets: [
+    .target(name: "CAllocations"),
+    .executableTarget(
+      name: "benchmarks",
+      dependencies: [
+        "CAllocations",
+        .product(name: "NMEA", package: "SensorHub"), .product(name: "Publishing", package: "SensorHub"),
+        .product(name: "Hub", package: "SensorHub"), .product(name: "HardwareIO", package: "SensorHub"),
+        .product(name: "Simulation", package: "SensorHub"),
+      ]),
+  ]
+)

@@ -1,0 +1,21 @@
+import CAllocations
+import Glibc
+
+/// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS]
+@main
+struct Main {
+  static func main() {
+    let arguments = CommandLine.arguments
+    guard arguments.count >= 2 else {
+      print("usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS]")
+      exit(64)
+    }
+    let folder = arguments.count > 2 ? arguments[2] : "../../shared/data/nmea"
+    let recording = Recording(folder: folder)
+    DecodingBenchmark(executable: arguments[1], recording: recording).run()
+    ParsingBenchmark(recording: recording).run()
+    PublishingBenchmark().run()
+    HubBenchmark(recording: recording).run()
+    IdleBenchmark(executable: arguments[1]).run()
+  }
+}

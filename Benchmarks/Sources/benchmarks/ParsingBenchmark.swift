@@ -1,0 +1,46 @@
+import CAllocations
+import NMEA
+
+/// The library alone: framing and typed sentences, then epochs as well; speed and allocations.
+struct ParsingBenchmark {
+  let recording: Recording
+
+  func run() {
+    measure("typed sentences") { bytes in
+      var framer = SentenceFramer()
+      var count = 0
+      var known = 0
+      framer.push(bytes) { raw in
+        count += 1
+        if Sentence(raw) != nil { known += 1 }
+      }
+      precondition(known > 0)
+      return count
+    }
+    measure("sentences to epochs") { bytes in
+      var framer = SentenceFramer()
+      var assembler = EpochAssembler(promptness: .learned)
+      var count = 0
+      framer.push(bytes) { raw in
+        count += 1
+        assembler.consume(raw) { _ in }
+      }
+      return count
+    }
+  }
+
+  private func measure(_ name: String, _ body: (UnsafeBufferPointer<UInt8>) -> Int) {
+    recording.bytes.withUnsafeBufferPointer { bytes in
+      var rate = 0.0
+      var allocations = 0.0
+      for _ in 0..<5 {
+        let allocated = callocations_count()
+        let start = callocations_thread_seconds()
+        let count = body(bytes)
+        rate = max(rate, Double(count) / (callocations_thread_seconds() - start))
+        allocations = Double(callocations_count() - allocated) / Double(count)
+      }
+      print("\(name): \(fixed(rate / 1e6, 2)) million a second, \(fixed(allocations, 6)) allocations each")
+    }
+  }
+}

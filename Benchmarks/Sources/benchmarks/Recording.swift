@@ -1,0 +1,55 @@
+import Glibc
+
+/// Real receiver logs strung together to 16 MB; where there are none, one made-up epoch over and over.
+struct Recording {
+  let bytes: [UInt8]
+  let path = "/tmp/sensorhub-benchmark.nmea"
+  let isReal: Bool
+
+  init(folder: String) {
+    var once: [UInt8] = []
+    for name in Recording.logs(folder) {
+      let lines = Recording.read("\(folder)/\(name)").split(separator: UInt8(ascii: "\n"))
+      for line in lines where line.first == UInt8(ascii: "$") { once += line + [UInt8(ascii: "\n")] }
+    }
+    isReal = !once.isEmpty
+    if once.isEmpty { once = Array(Recording.example.utf8) }
+    var bytes: [UInt8] = []
+    while bytes.count < 16_000_000 { bytes += once }
+    self.bytes = bytes
+    let file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+    precondition(file >= 0 && write(file, bytes, bytes.count) == bytes.count, "cannot write \(path)")
+    close(file)
+  }
+
+  private static func logs(_ folder: String) -> [String] {
+    guard let directory = opendir(folder) else { return [] }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if name.hasSuffix(".log") { names.append(name) }
+    }
+    return names.sorted()
+  }
+
+  private static func read(_ path: String) -> [UInt8] {
+    let file = open(path, O_RDONLY)
+    defer { close(file) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      let count = Glibc.read(file, &chunk, chunk.count)
+      guard count > 0 else { return bytes }
+      bytes += chunk[..<count]
+    }
+  }
+
+  private static let example = """
+    $GPRMC,120000.00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A*59
+    $GPGGA,120000.00,5231.0000,N,01322.0000,E,1,08,0.9,40.0,M,40.0,M,,*5D
+
+    """
+}
