@@ -15,7 +15,7 @@ struct Main {
     DecodingBenchmark(executable: arguments[1], recording: recording).run()
     ParsingBenchmark(recording: recording).run()
     PublishingBenchmark().run()
-    HubBenchmark(recording: recording).run()
+    HubBenchmark().run()
     IdleBenchmark(executable: arguments[1]).run()
   }
 }
