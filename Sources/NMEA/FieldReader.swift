@@ -8,9 +8,9 @@
 struct FieldReader {
   private var position: UnsafePointer<UInt8>
   private let end: UnsafePointer<UInt8>
-  private var isExhausted: Bool
 
-  /// The number of fields not yet read. Counted once by the framer, so asking is free.
+  /// The number of fields not yet read, below zero once more were asked for than there are. Counted by the framer, so
+  /// asking is free.
   private(set) var remaining: Int
 
   /// - Parameters:
@@ -21,12 +21,10 @@ struct FieldReader {
     if let base = body.baseAddress, count > 0 {
       position = base
       end = base + body.count
-      isExhausted = false
       remaining = count
     } else {
       position = UnsafePointer(bitPattern: 1).unsafelyUnwrapped
       end = position
-      isExhausted = true
       remaining = 0
     }
   }
@@ -46,8 +44,8 @@ struct FieldReader {
   /// Called with `position` on the comma or at the end.
   @inline(__always)
   private mutating func closeField() {
-    if remaining > 0 { remaining -= 1 }
-    if position < end { position += 1 } else { isExhausted = true }
+    remaining &-= 1
+    if position < end { position += 1 }
   }
 
   /// The field's first character.

@@ -66,6 +66,16 @@ public struct SentenceFramer: ~Copyable {
         var high: UInt8 = 0
         let from = index
         var byte: UInt8 = 0
+        var words: UInt64 = 0
+        while index &+ 8 <= count {
+          let word = UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
+          guard EightBytes.areOrdinary(word) else { break }
+          separators &+= EightBytes.commaCount(word)
+          words ^= word
+          high |= EightBytes.highBits(word)
+          index &+= 8
+        }
+        sum ^= EightBytes.folded(words)
         while index < count {
           byte = base[index]
           // One comparison sorts out nearly all bytes: what ends a sentence lies below the comma, or is one of them.

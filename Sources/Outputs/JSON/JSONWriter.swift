@@ -87,15 +87,19 @@ public struct JSONWriter: ~Copyable {
 
   public mutating func key(_ key: StaticString) {
     let length = key.utf8CodeUnitCount
-    reserve(length + 4)
-    separate()
-    base[count] = UInt8(ascii: "\"")
+    reserve(length &+ 4)
+    var next = base + count
+    if needsComma {
+      next.pointee = UInt8(ascii: ",")
+      next += 1
+    }
+    next.pointee = UInt8(ascii: "\"")
     // Keys are a few bytes long: a loop is done before a call to copy them has begun.
     let letters = key.utf8Start
-    for index in 0..<length { base[count + 1 + index] = letters[index] }
-    base[count + 1 + length] = UInt8(ascii: "\"")
-    base[count + 2 + length] = UInt8(ascii: ":")
-    count += length + 3
+    for index in 0..<length { next[index &+ 1] = letters[index] }
+    next[length &+ 1] = UInt8(ascii: "\"")
+    next[length &+ 2] = UInt8(ascii: ":")
+    count = next - base &+ length &+ 3
     needsComma = false
   }
 
@@ -175,17 +179,17 @@ public struct JSONWriter: ~Copyable {
   @inline(__always)
   private mutating func appendDigits(_ value: UInt, minimum: Int, decimals: Int = 0) {
     var length = minimum
-    while length < 19, value >= JSONWriter.powersOfTen[length] { length += 1 }
-    let width = decimals > 0 ? length + 1 : length
+    while length < 19, value >= JSONWriter.powersOfTen[length] { length &+= 1 }
+    let width = decimals > 0 ? length &+ 1 : length
     reserve(width)
     var rest = value
-    var index = count + width
-    let point = decimals > 0 ? index - decimals - 1 : -1
+    var index = count &+ width
+    let point = decimals > 0 ? index &- decimals &- 1 : -1
     repeat {
-      index -= 1
+      index &-= 1
       if index == point {
         base[index] = UInt8(ascii: ".")
-        index -= 1
+        index &-= 1
       }
       let quotient = rest / 10
       base[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest &- quotient &* 10)
