@@ -24,32 +24,27 @@ public final class GPSReader: Sendable {
       "gps", timing: description.power.timing, replaysLatest: true, clock: clock,
       reading: { (reading) throws(HardwareError) in
         let poller = Poller(stop: reading.stop.fileDescriptor)
-        try power.turnOn()
-        monitor.poweredOn()
-        // The port is closed before the supply goes: a receiver without supply must not be fed through its data lines.
-        defer {
-          power.turnOff()
-          monitor.poweredOff()
-        }
-        if poller.wait(for: nil, atMost: power.settleTime) == .stopped { return }
-        let port = try hardware.serialPort(description.port, speed: description.speed ?? .b9600)
-        defer { port.close() }
-        monitor.acquiring()
-        reading.started()
-        let receiver = NMEAReceiver(port: port, poller: poller, clock: clock)
-        let before = counted.withLock { $0 }
-        var hasFix = false
-        func receive(_ observation: borrowing GNSSObservation) {
-          counted.withLock { $0 = before + receiver.counters }
-          let isFix = observation.fix.mode >= .twoDimensional
-          if isFix != hasFix {
-            hasFix = isFix
-            if isFix { monitor.tracking() } else { monitor.acquiring() }
+        try power.whileOn(monitor, poller) { () throws(HardwareError) in
+          let port = try hardware.serialPort(description.port, speed: description.speed ?? .b9600)
+          // Closed before the supply goes: a receiver without supply must not be fed through its data lines.
+          defer { port.close() }
+          monitor.acquiring()
+          reading.started()
+          let receiver = NMEAReceiver(port: port, poller: poller, clock: clock)
+          let before = counted.withLock { $0 }
+          var hasFix = false
+          func receive(_ observation: borrowing GNSSObservation) {
+            counted.withLock { $0 = before + receiver.counters }
+            let isFix = observation.fix.mode >= .twoDimensional
+            if isFix != hasFix {
+              hasFix = isFix
+              if isFix { monitor.tracking() } else { monitor.acquiring() }
+            }
+            reading.send(copy observation)
           }
-          reading.send(copy observation)
+          guard try receiver.findSpeed(description.speed, receive: receive) != nil else { return }
+          try receiver.run(receive: receive)
         }
-        guard try receiver.findSpeed(description.speed, receive: receive) != nil else { return }
-        try receiver.run(receive: receive)
       })
     following = publisher.activity.subscribe(as: "monitor", receiveValue: { monitor.follow($0) })
   }

@@ -28,34 +28,29 @@ public final class IMUReader: Sendable {
       "imu", timing: description.power.timing, clock: clock,
       reading: { (reading) throws(HardwareError) in
         let poller = Poller(stop: reading.stop.fileDescriptor)
-        try power.turnOn()
-        monitor.poweredOn()
-        defer {
-          power.turnOff()
-          monitor.poweredOff()
-        }
-        if poller.wait(for: nil, atMost: power.settleTime) == .stopped { return }
-        let driver = MPUDriver(
-          bus: try hardware.i2cBus(description.bus), address: description.address,
-          configuration: description.configuration, clock: clock,
-          pause: { _ = poller.wait(for: nil, atMost: $0) })
-        // The chip's own sleep, for boards that cannot switch its supply.
-        defer { driver.stop() }
-        monitor.acquiring()
-        _ = try driver.start()
-        let before = counted.withLock { $0 }
-        let timer = try IntervalTimer(
-          every: .nanoseconds(Int64(1e9 / description.burstRateHz)), from: MonotonicClock().now)
-        let edges = try description.dataReady.map { (line) throws(HardwareError) in try hardware.gpioEdges(line) }
-        defer { edges?.close() }
-        var batch = IMUBatch()
-        while poller.wait(for: timer.fileDescriptor) == .readable {
-          _ = timer.takeExpirations()
-          try driver.read(into: &batch, edge: edges?.takeEdges()?.latest.at)
-          counted.withLock { $0 = before + driver.counters }
-          guard batch.count > 0 else { continue }
-          monitor.tracking()
-          reading.send(batch)
+        try power.whileOn(monitor, poller) { () throws(HardwareError) in
+          let driver = MPUDriver(
+            bus: try hardware.i2cBus(description.bus), address: description.address,
+            configuration: description.configuration, clock: clock,
+            pause: { _ = poller.wait(for: nil, atMost: $0) })
+          // The chip's own sleep, for boards that cannot switch its supply.
+          defer { driver.stop() }
+          monitor.acquiring()
+          _ = try driver.start()
+          let before = counted.withLock { $0 }
+          let timer = try IntervalTimer(
+            every: .nanoseconds(Int64(1e9 / description.burstRateHz)), from: MonotonicClock().now)
+          let edges = try description.dataReady.map { (line) throws(HardwareError) in try hardware.gpioEdges(line) }
+          defer { edges?.close() }
+          var batch = IMUBatch()
+          while poller.wait(for: timer.fileDescriptor) == .readable {
+            _ = timer.takeExpirations()
+            try driver.read(into: &batch, edge: edges?.takeEdges()?.latest.at)
+            counted.withLock { $0 = before + driver.counters }
+            guard batch.count > 0 else { continue }
+            monitor.tracking()
+            reading.send(batch)
+          }
         }
       })
     following = publisher.activity.subscribe(as: "monitor", receiveValue: { monitor.follow($0) })

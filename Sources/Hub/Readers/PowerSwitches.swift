@@ -12,3 +12,22 @@ extension Board.Power {
     }
   }
 }
+
+extension PowerSwitch {
+  /// The scope of power: runs `body` with the supply on and settled, and turns it off on every way out.
+  ///
+  /// - Parameter poller: ends the settling early when the reader is told to stop; `body` is not run then
+  func whileOn(
+    _ monitor: DeviceMonitor, _ poller: Poller, _ body: () throws(HardwareError) -> Void
+  ) throws(HardwareError) {
+    // Declared before the supply is touched: turning it on may fail half-way.
+    defer {
+      turnOff()
+      monitor.poweredOff()
+    }
+    try turnOn()
+    monitor.poweredOn()
+    if poller.wait(for: nil, atMost: settleTime) == .stopped { return }
+    try body()
+  }
+}

@@ -18,6 +18,7 @@ public final class SocketOutput: Service {
   /// Makes the thread look at its clients again.
   private let wake = WakeSignal()
   private let hasEnded = MutableProperty(false)
+  private let reserve = Guarded(open("/dev/null", O_RDONLY | O_CLOEXEC))
 
   /// Starts listening, so that an error is known before anything else starts.
   public init(host: HubHost, path: SocketPath) throws(SocketError) {
@@ -50,6 +51,7 @@ public final class SocketOutput: Service {
       for client in clients { client.close() }
       close(stateListener)
       close(devicesListener)
+      reserve.withLock { _ = close($0) }
       unlink(path.state)
       unlink(path.devices)
     }
@@ -79,8 +81,7 @@ public final class SocketOutput: Service {
   }
 
   private func acceptClient(_ count: Int) -> StreamClient? {
-    let descriptor = clinux_accept(stateListener)
-    guard descriptor >= 0 else { return nil }
+    guard let descriptor = accept(stateListener) else { return nil }
     guard count < SocketOutput.clientLimit else {
       close(descriptor)
       return nil
@@ -92,11 +93,25 @@ public final class SocketOutput: Service {
 
   /// One object, then the end: the status fits into any socket's buffer.
   private func answerDevices() {
-    let descriptor = clinux_accept(devicesListener)
-    guard descriptor >= 0 else { return }
+    guard let descriptor = accept(devicesListener) else { return }
     defer { close(descriptor) }
     var json = JSONWriter()
     DevicesReport.write(host.hub.value.devices, at: MonotonicClock().now, to: &json)
     _ = clinux_send_now(descriptor, json.bytes.baseAddress, json.bytes.count)
+  }
+
+  /// Accepts a connection. With no descriptor left it is accepted in place of the reserve and refused: left waiting it
+  /// would keep the thread awake.
+  private func accept(_ listener: Int32) -> Int32? {
+    let descriptor = clinux_accept(listener)
+    if descriptor >= 0 { return descriptor }
+    if errno == EMFILE || errno == ENFILE {
+      reserve.withLock { reserve in
+        close(reserve)
+        close(clinux_accept(listener))
+        reserve = open("/dev/null", O_RDONLY | O_CLOEXEC)
+      }
+    }
+    return nil
   }
 }

@@ -1,0 +1,70 @@
+import HardwareIO
+import Hub
+import Publishing
+import TestSupport
+import Testing
+
+/// The power line ends low whatever breaks.
+@Suite(.timeLimit(.minutes(1)))
+struct PowerScopeTests {
+  enum Breakage: CaseIterable { case line, bus, port }
+
+  /// Hardware of which one part is broken; notes what happens to the power lines.
+  private final class BrokenHardware: Hardware {
+    let levels = Recorder<String>()
+    private let breakage: Breakage
+
+    init(_ breakage: Breakage) { self.breakage = breakage }
+
+    func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus { throw .notFound("I2C bus \(name)") }
+
+    func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort {
+      throw .notFound("serial port \(name)")
+    }
+
+    func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {
+      Line(name: name.line, levels: levels, isBroken: breakage == .line)
+    }
+
+    func gpioEdges(_ name: GPIOLineName) throws(HardwareError) -> any GPIOEdgeInput { throw .notFound("\(name)") }
+  }
+
+  private final class Line: GPIOOutput {
+    private let name: String
+    private let levels: Recorder<String>
+    private let isBroken: Bool
+
+    init(name: String, levels: Recorder<String>, isBroken: Bool) {
+      self.name = name
+      self.levels = levels
+      self.isBroken = isBroken
+    }
+
+    func set(_ level: Bool) throws(HardwareError) {
+      levels.append("\(name) \(level)")
+      if isBroken { throw .system("driving \(name)", errno: 5) }
+    }
+
+    func close() { levels.append("\(name) closed") }
+  }
+
+  @Test(arguments: Breakage.allCases)
+  func `whatever breaks on the way up, the line is driven low and let go`(_ breakage: Breakage) async throws {
+    let device =
+      breakage == .port
+      ? #"gps: { port: "/dev/none", power: { switch: "gpio", chip: "c", line: "supply" } }"#
+      : #"imu: { chip: "mpu-6050", bus: "/dev/none", power: { switch: "gpio", chip: "c", line: "supply" } }"#
+    let hardware = BrokenHardware(breakage)
+    let hub = Hub(board: try Board(json5: Array("{ name: 'x', \(device) }".utf8), file: "x"), hardware: hardware)
+    let statuses = Recorder<DeviceStatus>()
+    let watching = hub.monitors[0].changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
+    let subscription = hub.state.subscribe(as: "test", receiveValue: { _ in })
+    let seen = await statuses.values { $0.contains { $0.power == .failed } }
+    #expect(seen.last { $0.power == .failed }?.reason.isEmpty == false)
+    subscription.cancel()
+    await hub.isOff()
+    #expect(hardware.levels.values.prefix(2) == ["supply true", "supply closed"])
+    #expect(hardware.levels.values.last == "supply closed")
+    watching.cancel()
+  }
+}
