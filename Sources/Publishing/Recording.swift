@@ -43,7 +43,14 @@ public struct Recording<Output: Sendable, Failure: Error>: Publisher {
     private let run: Activating<Output, Failure>
     private let clock: any MonotonicTimeSource
     private let start: MonotonicInstant
-    private let next = Guarded<(action: ScheduledAction?, isOver: Bool)>((nil, false))
+    private let next = Guarded(Next())
+
+    private struct Next: Sendable {
+      var action: ScheduledAction?
+      /// Counts the steps: one that is due at once is done, and the step after it scheduled, before it is noted here.
+      var step = 0
+      var isOver = false
+    }
 
     init(recording: Recording, run: Activating<Output, Failure>, clock: any MonotonicTimeSource) {
       self.recording = recording
@@ -74,10 +81,15 @@ public struct Recording<Output: Sendable, Failure: Error>: Publisher {
     }
 
     private func schedule(_ offset: Duration, _ step: @escaping @Sendable (Player) -> Void) {
-      if next.withLock({ $0.isOver }) { return }
+      let number: Int? = next.withLock { next in
+        if next.isOver { return nil }
+        next.step += 1
+        return next.step
+      }
+      guard let number else { return }
       let action = clock.schedule(at: start + offset) { [self] in step(self) }
       let isOver = next.withLock { next in
-        if !next.isOver { next.action = action }
+        if !next.isOver, next.step == number { next.action = action }
         return next.isOver
       }
       if isOver { action.cancel() }

@@ -308,6 +308,7 @@ struct LazyPublisherTests {
     old.send(99)
     #expect(second.values == [1])
     again.cancel()
+    runs.removeAll()
   }
 
   // MARK: 9. The leak proof (8, the cost of a value, is counted in Benchmarks)

@@ -246,6 +246,8 @@ struct OperatorTests {
     let again = other.subscribe(to: recording)
     #expect(await other.values(1) == [1])
     again.cancel()
+    clock.advance(by: .seconds(60))
+    #expect(other.values == [1], "a cancelled playback goes on")
     subscription.cancel()
   }
 

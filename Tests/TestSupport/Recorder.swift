@@ -13,6 +13,9 @@ public final class Recorder<Value: Sendable>: Sendable {
 
   public var values: [Value] { state.withLock { $0.values } }
 
+  /// Forgets the values: where they hold on to what holds the recorder.
+  public func removeAll() { state.withLock { $0.values = [] } }
+
   public func append(_ value: Value) {
     let met = state.withLock { state in
       state.values.append(value)

@@ -32,7 +32,8 @@ public struct Sky: Sendable {
   public internal(set) subscript(index: Int) -> Satellite {
     get {
       precondition(index < count)
-      return storage[index]
+      // Through the span: subscripting the array itself copies all of it first.
+      return storage.span[index]
     }
     _modify {
       precondition(index < count)

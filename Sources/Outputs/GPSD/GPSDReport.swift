@@ -66,17 +66,16 @@ public enum GPSDReport {
     json.key("satellites")
     json.beginArray()
     for index in 0..<sky.count {
+      // Satellites are most of what is written, so their keys go out in one piece with what stands between them.
       let satellite = sky[index]
-      json.beginObject()
-      json.member("PRN", Int(satellite.number.extended))
-      json.member("gnssid", Int(satellite.number.system.rawValue))
-      json.member("svid", Int(satellite.number.vehicle))
-      if satellite.signal != 0 { json.member("sigid", Int(satellite.signal)) }
-      json.member("az", whole: Int(satellite.azimuthDegrees))
-      json.member("el", whole: Int(satellite.elevationDegrees))
-      json.member("ss", whole: Int(satellite.signalStrength))
-      json.member("used", satellite.isUsed)
-      json.endObject()
+      json.fragment(index == 0 ? #"{"PRN":"# : #",{"PRN":"#, then: Int(satellite.number.extended))
+      json.fragment(#","gnssid":"#, then: Int(satellite.number.system.rawValue))
+      json.fragment(#","svid":"#, then: Int(satellite.number.vehicle))
+      if satellite.signal != 0 { json.fragment(#","sigid":"#, then: Int(satellite.signal)) }
+      json.fragment(#","az":"#, then: Int(satellite.azimuthDegrees))
+      json.fragment(#".0,"el":"#, then: Int(satellite.elevationDegrees))
+      json.fragment(#".0,"ss":"#, then: Int(satellite.signalStrength))
+      json.fragment(satellite.isUsed ? #".0,"used":true}"# : #".0,"used":false}"#)
     }
     json.endArray()
     json.endObject()

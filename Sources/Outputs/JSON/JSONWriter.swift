@@ -103,6 +103,22 @@ public struct JSONWriter: ~Copyable {
     needsComma = false
   }
 
+  /// Text as it stands, with its own commas and brackets, and a number behind it.
+  @inline(__always)
+  public mutating func fragment(_ text: StaticString, then value: Int) {
+    fragment(text)
+    appendInteger(value)
+  }
+
+  @inline(__always)
+  public mutating func fragment(_ text: StaticString) {
+    let length = text.utf8CodeUnitCount
+    reserve(length)
+    let letters = text.utf8Start
+    for index in 0..<length { base[count &+ index] = letters[index] }
+    count &+= length
+  }
+
   /// A key that is not known before the program runs.
   public mutating func key(dynamic key: String) {
     string(key)
@@ -217,13 +233,6 @@ public struct JSONWriter: ~Copyable {
     guard let value else { return }
     self.key(key)
     integer(value)
-  }
-
-  /// A whole number written with one decimal, as gpsd prints degrees and signal strengths.
-  public mutating func member(_ key: StaticString, whole value: Int) {
-    self.key(key)
-    integer(value)
-    append(".0")
   }
 
   public mutating func member(_ key: StaticString, _ value: String?) {
