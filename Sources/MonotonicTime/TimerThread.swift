@@ -14,8 +14,14 @@ final class TimerThread: Sendable {
     var isRunning = false
   }
 
-  private let timer = clinux_timerfd()
+  private let timer: Int32
   private let state = Guarded(State())
+
+  private init() {
+    timer = clinux_timerfd()
+    // A clock that can never fire would leave devices powered for ever.
+    precondition(timer >= 0, "no file descriptor for timers")
+  }
 
   func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
     let scheduled = ScheduledAction(at: deadline, action) { [self] in remove($0) }

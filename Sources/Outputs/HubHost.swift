@@ -18,8 +18,10 @@ public final class HubHost: Sendable {
   /// Puts a new hub into service. The old one's devices are powered off without lingering: the new one may need them.
   public func replace(with hub: Hub) {
     let old = current.value
-    current.value = hub
     old.shutDown()
+    // Two hubs must never drive one line: the new one appears when the old one has let go of everything.
+    old.waitUntilOff()
+    current.value = hub
     reload.activate(.board)
   }
 

@@ -38,7 +38,7 @@ struct HubService: Sendable {
     let reloader = Reloader(source: source, hardware: hardware, host: host, sink: sink)
     // The group is made of its services, and one of them ends the group: this is where they meet.
     let group = Guarded<ServiceGroup?>(nil)
-    let signals = SignalListener(
+    let signals = try SignalListener(
       onTerminate: { if let group = group.withLock({ $0 }) { Task { await group.triggerGracefulShutdown() } } },
       onHangUp: { reloader.reload() })
     var services: [any Service] = [

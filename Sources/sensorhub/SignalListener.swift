@@ -10,8 +10,19 @@ import ServiceLifecycle
 /// Dispatch's signal sources, which the lifecycle library offers, need Dispatch's threads, and these wake once a second on
 /// Linux; a hub that promises not to wake while nobody listens reads a descriptor instead.
 struct SignalListener: Service {
-  let onTerminate: @Sendable () -> Void
-  let onHangUp: @Sendable () -> Void
+  private let descriptor: Int32
+  private let onTerminate: @Sendable () -> Void
+  private let onHangUp: @Sendable () -> Void
+
+  /// From here on the signals end nothing; those that come before `run` wait for it.
+  init(onTerminate: @escaping @Sendable () -> Void, onHangUp: @escaping @Sendable () -> Void) throws {
+    descriptor = clinux_hear_signals()
+    guard descriptor >= 0 else {
+      throw CommandError(.inputOutput, "cannot hear signals: \(String(cString: strerror(-descriptor)))")
+    }
+    self.onTerminate = onTerminate
+    self.onHangUp = onHangUp
+  }
 
   func run() async throws {
     let stop = StopSignal()
@@ -24,8 +35,6 @@ struct SignalListener: Service {
   }
 
   private func listen(until stop: StopSignal) {
-    let descriptor = clinux_hear_signals()
-    guard descriptor >= 0 else { return }
     let poller = Poller(stop: stop.fileDescriptor)
     while poller.wait(for: descriptor) == .readable {
       var signal: UInt8 = 0

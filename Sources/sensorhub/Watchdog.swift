@@ -8,7 +8,8 @@ struct Watchdog: Service {
 
   func run() async throws {
     let clock = MonotonicClock()
-    try await cancelWhenGracefulShutdown {
+    // Ending is what the cancellation is for; an error would make the whole service end as failed.
+    try? await cancelWhenGracefulShutdown {
       while true {
         ServiceManager.watchdogPing()
         try await clock.sleep(until: clock.now + interval, tolerance: interval / 10)

@@ -42,7 +42,8 @@ public final class SocketOutput: Service {
     guard error == 0 else { throw SocketError.system(path: path.state, doing: "starting a thread for", errno: error) }
     try? await gracefulShutdown()
     stop.set()
-    for await ended in hasEnded.readOnly.values(as: "sockets") where ended { break }
+    // In a task of its own: the sockets have to be closed and gone even if this one is cancelled.
+    await Task { [hasEnded] in for await ended in hasEnded.readOnly.values(as: "sockets") where ended { break } }.value
   }
 
   private func serve() {
@@ -70,8 +71,9 @@ public final class SocketOutput: Service {
       var open: [StreamClient] = []
       for (client, descriptor) in zip(clients, descriptors[fixedCount...]) {
         let events = Int32(descriptor.revents)
-        if events & POLLOUT != 0 { client.writeWaiting() }
-        let isGone = events & (POLLHUP | POLLERR) != 0 || (events & POLLIN != 0 && !client.readRequests())
+        var isGone = events & (POLLHUP | POLLERR) != 0
+        if !isGone, events & POLLOUT != 0 { isGone = !client.writeWaiting() }
+        if !isGone, events & POLLIN != 0 { isGone = !client.readRequests() }
         if isGone { client.close() } else { open.append(client) }
       }
       clients = open

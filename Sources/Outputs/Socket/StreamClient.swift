@@ -66,7 +66,7 @@ final class StreamClient: Sendable {
       if state.partial.isEmpty, state.queue.isEmpty {
         return !state.json.send(to: descriptor, rest: &state.partial)
       }
-      if state.queue.count == StreamClient.queueLimit {
+      while state.queue.count >= StreamClient.queueLimit {
         state.queue.removeFirst()
         state.droppedCount += 1
       }
@@ -76,18 +76,20 @@ final class StreamClient: Sendable {
     if mustWait { wantsToWrite() }
   }
 
-  /// The socket takes bytes again.
-  func writeWaiting() {
+  /// The socket takes bytes again; returns whether the client is still there.
+  func writeWaiting() -> Bool {
     state.withLock { state in
       while !state.isClosed {
         if state.partial.isEmpty {
-          if state.queue.isEmpty { return }
+          if state.queue.isEmpty { return true }
           state.partial = state.queue.removeFirst()
         }
         let count = state.partial.withUnsafeBytes { clinux_send_now(descriptor, $0.baseAddress, $0.count) }
-        if count < 0 { return }
+        // A client that has shut down its reading end only shows here.
+        if count < 0 { return errno == EAGAIN || errno == EINTR }
         state.partial.removeFirst(count)
       }
+      return true
     }
   }
 
@@ -117,8 +119,10 @@ final class StreamClient: Sendable {
       request.rateHz.map({ (0.01...1000).contains($0) }) ?? true
     else {
       let answer = #"{"class":"ERROR","message":"send {\"rateHz\": 0.01 to 1000, \"name\": \"who you are\"}"}"# + "\n"
-      state.withLock { $0.queue.append(Array(answer.utf8)) }
-      return writeWaiting()
+      // Bound like the states: who sends nonsense and does not read gets no memory for it.
+      state.withLock { if $0.queue.count < StreamClient.queueLimit { $0.queue.append(Array(answer.utf8)) } }
+      _ = writeWaiting()
+      return
     }
     let pid = peer.drop { $0 != "[" }
     subscribe(as: request.name.map { "\($0.prefix(40))\(pid)" } ?? peer, rateHz: request.rateHz)
