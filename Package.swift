@@ -58,7 +58,7 @@ let package = Package(
     .target(
       name: "Outputs",
       dependencies: [
-        "CLinux", "CSystemd", "Fusion", "Guarding", "Hub", "MonotonicTime", "NMEA", "Publishing",
+        "CLinux", "CSystemd", "Fusion", "Guarding", "HardwareIO", "Hub", "MonotonicTime", "NMEA", "Publishing",
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
       swiftSettings: strict),
@@ -66,8 +66,7 @@ let package = Package(
       name: "sensorhub",
       dependencies: [
         "CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MonotonicTime", "NMEA", "Outputs",
-        "Publishing",
-        "Simulation",
+        "Publishing", "Simulation",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -77,10 +76,11 @@ let package = Package(
       swiftSettings: strict),
 
     .target(
-      name: "TestSupport", dependencies: ["CLinux", "Guarding", "MonotonicTime"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["CLinux", "Guarding", "HardwareIO", "MonotonicTime"],
+      path: "Tests/TestSupport",
       swiftSettings: strict),
     .testTarget(
-      name: "HardwareIOTests", dependencies: ["CLinux", "HardwareIO", "MonotonicTime", "TestSupport"],
+      name: "HardwareIOTests", dependencies: ["CLinux", "Guarding", "HardwareIO", "MonotonicTime", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "DevicesTests", dependencies: ["Devices", "Guarding", "HardwareIO", "MonotonicTime"], swiftSettings: strict),
@@ -89,7 +89,9 @@ let package = Package(
       name: "HubTests",
       dependencies: ["Devices", "Fusion", "HardwareIO", "Hub", "Publishing", "Simulation", "TestSupport"],
       swiftSettings: strict),
-    .testTarget(name: "EndToEndTests", dependencies: ["TestSupport", "sensorhub"], swiftSettings: strict),
+    .testTarget(
+      name: "EndToEndTests", dependencies: ["CLinux", "HardwareIO", "Outputs", "TestSupport", "sensorhub"],
+      swiftSettings: strict),
     .testTarget(name: "NMEATests", dependencies: ["NMEA", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "OutputsTests", dependencies: ["Fusion", "MonotonicTime", "Outputs", "TestSupport"], swiftSettings: strict),

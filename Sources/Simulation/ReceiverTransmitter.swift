@@ -10,12 +10,12 @@ final class ReceiverTransmitter: Sendable {
   private let clock: any MonotonicTimeSource
   private let configuration: SimulatedReceiver.Configuration
   private let output: Int32
-  private let stop: Int32
+  private let stop: StopSignal
 
-  /// - Parameters: `output` and `stop` are closed when the thread ends
+  /// - Parameter output: closed when the thread ends
   init(
     world: World, clock: any MonotonicTimeSource, configuration: SimulatedReceiver.Configuration, output: Int32,
-    stop: Int32
+    stop: StopSignal
   ) {
     self.world = world
     self.clock = clock
@@ -25,17 +25,12 @@ final class ReceiverTransmitter: Sendable {
   }
 
   func start() {
-    if DetachedThread.start("simulated gps", { self.run() }) != 0 { closeDescriptors() }
-  }
-
-  private func closeDescriptors() {
-    close(output)
-    close(stop)
+    if DetachedThread.start("simulated gps", { self.run() }) != 0 { close(output) }
   }
 
   private func run() {
-    defer { closeDescriptors() }
-    let poller = Poller(stop: stop, clock: clock)
+    defer { close(output) }
+    let poller = Poller(stop: stop.fileDescriptor, clock: clock)
     var noise = Noise(seed: 1)
     var error = SIMD3<Double>.zero
     let poweredAt = clock.now

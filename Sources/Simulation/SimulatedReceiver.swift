@@ -21,9 +21,8 @@ public final class SimulatedReceiver: Sendable {
   private struct State {
     var terminal: Terminal?
     var isPowered = false
-    var isRunning = false
-    /// Raised, and replaced, to end the thread.
-    var stop: Int32 = -1
+    /// Of the running thread.
+    var stop: StopSignal?
   }
 
   private struct Terminal {
@@ -83,26 +82,18 @@ public final class SimulatedReceiver: Sendable {
   }
 
   private func startIfNeeded(_ state: inout State) {
-    guard state.isPowered, !state.isRunning, let terminal = state.terminal else { return }
-    let stop = clinux_eventfd()
+    guard state.isPowered, state.stop == nil, let terminal = state.terminal else { return }
+    let stop = StopSignal()
     // Its own descriptor: the thread may still be writing when the terminal is closed.
-    let output = dup(terminal.controller)
-    guard stop >= 0, output >= 0 else { return }
-    _ = fcntl(output, F_SETFD, FD_CLOEXEC)
+    let output = fcntl(terminal.controller, F_DUPFD_CLOEXEC, 0)
+    guard stop.fileDescriptor >= 0, output >= 0 else { return }
     state.stop = stop
-    state.isRunning = true
-    let transmitter = ReceiverTransmitter(
-      world: world, clock: clock, configuration: configuration, output: output, stop: dup(stop))
-    transmitter.start()
+    ReceiverTransmitter(world: world, clock: clock, configuration: configuration, output: output, stop: stop).start()
   }
 
   private func stopThread(_ state: inout State) {
-    guard state.isRunning else { return }
-    var one: UInt64 = 1
-    _ = write(state.stop, &one, 8)
-    close(state.stop)
-    state.stop = -1
-    state.isRunning = false
+    state.stop?.set()
+    state.stop = nil
   }
 }
 

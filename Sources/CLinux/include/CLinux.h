@@ -21,12 +21,12 @@
 static inline int clinux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
 /// Makes an eventfd readable.
-static inline int clinux_eventfd_raise(int fd) { return eventfd_write(fd, 1); }
+static inline void clinux_eventfd_raise(int fd) { (void)eventfd_write(fd, 1); }
 
 /// Makes an eventfd unreadable again.
-static inline int clinux_eventfd_clear(int fd) {
+static inline void clinux_eventfd_clear(int fd) {
   eventfd_t value;
-  return eventfd_read(fd, &value);
+  (void)eventfd_read(fd, &value);
 }
 
 static inline int clinux_timerfd(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); }

@@ -2,8 +2,9 @@ import ArgumentParser
 import CLinux
 import Devices
 import HardwareIO
-import Publishing
+import Guarding
 
+/// Looks for devices.
 struct Probe: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Look for receivers and I2C chips, and say what to write into a board file.",
