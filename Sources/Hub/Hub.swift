@@ -1,5 +1,4 @@
 import Fusion
-import Guarding
 import HardwareIO
 import MonotonicTime
 import Publishing
@@ -55,16 +54,6 @@ public final class Hub: Sendable {
     state.shutDown()
     gps?.publisher.shutDown()
     imu?.publisher.shutDown()
-  }
-
-  /// Blocks until no reader is inside its scope any more. For threads; tasks await `isOff`.
-  public func waitUntilOff() {
-    for activity in [gps?.publisher.activity, imu?.publisher.activity].compactMap({ $0 }) {
-      let wake = WakeSignal()
-      let watching = activity.subscribe(as: "shutdown", receiveValue: { _ in wake.raise() })
-      while activity.value.phase != .idle, activity.value.phase != .failed { wake.wait() }
-      watching.cancel()
-    }
   }
 
   /// Returns once no reader is inside its scope any more, that is, once the power lines are off.

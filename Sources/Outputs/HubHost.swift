@@ -16,13 +16,16 @@ public final class HubHost: Sendable {
   public var hub: Property<Hub> { current.readOnly }
 
   /// Puts a new hub into service. The old one's devices are powered off without lingering: the new one may need them.
-  public func replace(with hub: Hub) {
+  /// Returns what went wrong with the new one's power lines, which may not be those of the old one.
+  public func replace(with hub: Hub) async -> [String] {
     let old = current.value
     old.shutDown()
     // Two hubs must never drive one line: the new one appears when the old one has let go of everything.
-    old.waitUntilOff()
+    await old.isOff()
+    let problems = hub.makeSafe()
     current.value = hub
     reload.activate(.board)
+    return problems
   }
 
   /// The fused state, at most so many times a second. Subscribing powers the devices.

@@ -33,14 +33,15 @@ struct HubService: Sendable {
 
   func run() async throws {
     let hub = host.hub.value
-    for problem in hub.makeSafe() { sink.write(.warning, problem) }
-    sink.write(.notice, "sensorhub \(SensorHub.version): board '\(hub.board.name)', state on \(path.state)")
     let reloader = Reloader(source: source, hardware: hardware, host: host, sink: sink)
     // The group is made of its services, and one of them ends the group: this is where they meet.
     let group = Guarded<ServiceGroup?>(nil)
     let signals = try SignalListener(
       onTerminate: { if let group = group.withLock({ $0 }) { Task { await group.triggerGracefulShutdown() } } },
-      onHangUp: { reloader.reload() })
+      onHangUp: { await reloader.reload() })
+    // Only now: a signal that came between would end the process with its lines as they happen to be.
+    for problem in hub.makeSafe() { sink.write(.warning, problem) }
+    sink.write(.notice, "sensorhub \(SensorHub.version): board '\(hub.board.name)', state on \(path.state)")
     var services: [any Service] = [
       signals, sockets, JournalOutput(host: host, sink: sink, writesState: writesState),
     ]

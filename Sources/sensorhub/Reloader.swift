@@ -10,11 +10,11 @@ struct Reloader: Sendable {
   let host: HubHost
   let sink: JournalSink
 
-  func reload() {
+  func reload() async {
     ServiceManager.reloading()
     do {
       let board = try source.load()
-      host.replace(with: Hub(board: board, hardware: hardware))
+      for problem in await host.replace(with: Hub(board: board, hardware: hardware)) { sink.write(.warning, problem) }
       sink.write(.notice, "board '\(board.name)' read again")
     } catch {
       sink.write(.error, "the board file is wrong, the hub goes on with the old one: \(error)")

@@ -12,10 +12,14 @@ import ServiceLifecycle
 struct SignalListener: Service {
   private let descriptor: Int32
   private let onTerminate: @Sendable () -> Void
-  private let onHangUp: @Sendable () -> Void
+  private let onHangUp: @Sendable () async -> Void
 
   /// From here on the signals end nothing; those that come before `run` wait for it.
-  init(onTerminate: @escaping @Sendable () -> Void, onHangUp: @escaping @Sendable () -> Void) throws {
+  ///
+  /// - Parameters:
+  ///   - onTerminate: called at once, whatever else is going on
+  ///   - onHangUp: never twice at a time; what comes while it runs makes it run once more
+  init(onTerminate: @escaping @Sendable () -> Void, onHangUp: @escaping @Sendable () async -> Void) throws {
     descriptor = clinux_hear_signals()
     guard descriptor >= 0 else {
       throw CommandError(.inputOutput, "cannot hear signals: \(String(cString: strerror(-descriptor)))")
@@ -26,15 +30,22 @@ struct SignalListener: Service {
 
   func run() async throws {
     let stop = StopSignal()
-    let error = DetachedThread.start("signals") { listen(until: stop) }
+    let (hangUps, hungUp) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let error = DetachedThread.start("signals") {
+      listen(until: stop) { hungUp.yield() }
+    }
     guard error == 0 else {
       throw CommandError(.inputOutput, "no thread for signals: \(String(cString: strerror(error)))")
     }
-    try? await gracefulShutdown()
+    await withGracefulShutdownHandler {
+      for await _ in hangUps { await onHangUp() }
+    } onGracefulShutdown: {
+      hungUp.finish()
+    }
     stop.set()
   }
 
-  private func listen(until stop: StopSignal) {
+  private func listen(until stop: StopSignal, onHangUp: () -> Void) {
     let poller = Poller(stop: stop.fileDescriptor)
     while poller.wait(for: descriptor) == .readable {
       var signal: UInt8 = 0
