@@ -1,4 +1,5 @@
 import Glibc
+import HardwareIO
 
 /// Real recordings, which lie beside the project and are not part of it.
 public enum SharedData {
@@ -10,28 +11,15 @@ public enum SharedData {
 
   /// The receiver logs by name, without their ending.
   public static var logs: [String] {
-    guard let folder, let directory = opendir(folder + "/nmea") else { return [] }
-    defer { closedir(directory) }
-    var names: [String] = []
-    while let entry = readdir(directory) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      if name.hasSuffix(".log") { names.append(String(name.dropLast(4))) }
-    }
-    return names.sorted()
+    guard let folder else { return [] }
+    return Files.names(in: folder + "/nmea").filter { $0.hasSuffix(".log") }.map { String($0.dropLast(4)) }
   }
 
   public static func read(_ path: String) -> [UInt8] {
-    let file = open(path, O_RDONLY)
-    precondition(file >= 0, "cannot read \(path)")
-    defer { close(file) }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 65536)
-    while true {
-      let count = Glibc.read(file, &chunk, chunk.count)
-      guard count > 0 else { return bytes }
-      bytes += chunk[..<count]
+    do {
+      return try Files.bytes(of: path)
+    } catch {
+      preconditionFailure("cannot read \(path): \(error)")
     }
   }
 

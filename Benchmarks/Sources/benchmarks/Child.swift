@@ -1,5 +1,6 @@
 import CAllocations
 import Glibc
+import HardwareIO
 
 /// Another program, run for what it costs.
 enum Child {
@@ -33,20 +34,10 @@ enum Child {
   /// How often the threads of a process have been switched to, voluntarily or not.
   static func contextSwitches(_ pid: pid_t) -> Int {
     var sum = 0
-    guard let tasks = opendir("/proc/\(pid)/task") else { return 0 }
-    defer { closedir(tasks) }
-    while let entry = readdir(tasks) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      guard let file = fopen("/proc/\(pid)/task/\(name)/status", "r") else { continue }
-      defer { fclose(file) }
-      var line = [CChar](repeating: 0, count: 256)
-      while fgets(&line, 256, file) != nil {
-        let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        if text.contains("ctxt_switches"), let value = text.split(separator: "\t").last?.split(separator: "\n").first {
-          sum += Int(value) ?? 0
-        }
+    for task in Files.names(in: "/proc/\(pid)/task") {
+      let status = (try? Files.bytes(of: "/proc/\(pid)/task/\(task)/status")) ?? []
+      for line in String(decoding: status, as: UTF8.self).split(separator: "\n") where line.contains("ctxt_switches") {
+        sum += line.split(separator: "\t").last.flatMap { Int($0) } ?? 0
       }
     }
     return sum

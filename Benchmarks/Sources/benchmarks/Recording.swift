@@ -1,4 +1,5 @@
 import Glibc
+import HardwareIO
 
 /// Real receiver logs strung together to 16 MB; where there are none, one made-up epoch over and over.
 struct Recording {
@@ -8,8 +9,8 @@ struct Recording {
 
   init(folder: String) {
     var once: [UInt8] = []
-    for name in Recording.logs(folder) {
-      let lines = Recording.read("\(folder)/\(name)").split(separator: UInt8(ascii: "\n"))
+    for name in Files.names(in: folder) where name.hasSuffix(".log") {
+      let lines = ((try? Files.bytes(of: "\(folder)/\(name)")) ?? []).split(separator: UInt8(ascii: "\n"))
       for line in lines where line.first == UInt8(ascii: "$") { once += line + [UInt8(ascii: "\n")] }
     }
     isReal = !once.isEmpty
@@ -20,31 +21,6 @@ struct Recording {
     let file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
     precondition(file >= 0 && write(file, bytes, bytes.count) == bytes.count, "cannot write \(path)")
     close(file)
-  }
-
-  private static func logs(_ folder: String) -> [String] {
-    guard let directory = opendir(folder) else { return [] }
-    defer { closedir(directory) }
-    var names: [String] = []
-    while let entry = readdir(directory) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      if name.hasSuffix(".log") { names.append(name) }
-    }
-    return names.sorted()
-  }
-
-  private static func read(_ path: String) -> [UInt8] {
-    let file = open(path, O_RDONLY)
-    defer { close(file) }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 1 << 16)
-    while true {
-      let count = Glibc.read(file, &chunk, chunk.count)
-      guard count > 0 else { return bytes }
-      bytes += chunk[..<count]
-    }
   }
 
   private static let example = """

@@ -6,18 +6,12 @@ import Publishing
 extension Board {
   /// Reads a board file: one JSON5 object (comments, trailing commas and hexadecimal numbers are welcome).
   public init(file: String) throws(BoardError) {
-    let descriptor = open(file, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw .unreadable(file: file, reason: String(cString: strerror(errno))) }
-    defer { close(descriptor) }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 16384)
-    while true {
-      let count = read(descriptor, &chunk, chunk.count)
-      guard count >= 0 else { throw .unreadable(file: file, reason: String(cString: strerror(errno))) }
-      if count == 0 { break }
-      bytes += chunk[..<count]
+    let bytes: [UInt8]
+    do throws(Files.Errno) {
       // A board file is a few kilobytes; a device or a log given by mistake is not read to its end.
-      guard bytes.count < 1 << 20 else { throw .unreadable(file: file, reason: "longer than a megabyte") }
+      bytes = try Files.bytes(of: file, limit: 1 << 20)
+    } catch {
+      throw .unreadable(file: file, reason: "\(error)")
     }
     try self.init(json5: bytes, file: file)
   }

@@ -51,7 +51,7 @@ final class DeviceLog: Sendable {
       defer { state.fault = nil }
       if state.fault != nil { return (.notice, "\(status.id): works again") }
       if previous.power == .lingering { return (.notice, "\(status.id): tracking on (\(detail(status)))") }
-      let time = status.timeToFirstFix.map { " after \(StateLine.fixed($0.inSeconds, 2)) s" } ?? ""
+      let time = status.timeToFirstFix.map { " after \(Text.fixed($0.inSeconds, 2)) s" } ?? ""
       return (.notice, "\(status.id): tracking\(time)")
     case .lingering: return (.notice, "\(status.id): lingering (\(detail(status)))")
     }
@@ -59,7 +59,7 @@ final class DeviceLog: Sendable {
 
   private func detail(_ status: DeviceStatus) -> String {
     status.power == .off
-      ? "\(status.reason); on for \(StateLine.fixed(status.onTime.inSeconds, 1)) s in \(status.wakes) wakes, "
-        + "\(StateLine.fixed(status.energyMilliwattHours, 3)) mWh" : status.reason
+      ? "\(status.reason); on for \(Text.fixed(status.onTime.inSeconds, 1)) s in \(status.wakes) wakes, "
+        + "\(Text.fixed(status.energyMilliwattHours, 3)) mWh" : status.reason
   }
 }

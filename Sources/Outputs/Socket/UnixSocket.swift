@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import HardwareIO
 
 /// The few calls that Unix stream sockets take.
 public enum UnixSocket {
@@ -68,16 +69,6 @@ public enum UnixSocket {
   static func peerName(_ descriptor: Int32) -> String {
     var peer = clinux_peer()
     guard clinux_socket_peer(descriptor, &peer) == 0 else { return "socket client" }
-    return "\(commandName(peer.pid))[\(peer.pid)]"
-  }
-
-  private static func commandName(_ pid: Int32) -> String {
-    let file = Glibc.open("/proc/\(pid)/comm", O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { return "client" }
-    defer { close(file) }
-    return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 64) { buffer in
-      let count = read(file, buffer.baseAddress, buffer.count)
-      return count > 1 ? String(decoding: buffer.prefix(count - 1), as: UTF8.self) : "client"
-    }
+    return "\(Files.commandName(ofProcess: peer.pid) ?? "client")[\(peer.pid)]"
   }
 }

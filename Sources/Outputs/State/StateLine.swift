@@ -5,20 +5,20 @@ import MonotonicTime
 public enum StateLine {
   /// `fused   52.516312 N 13.377745 E ±0.8 m  11.2 m/s 045°  roll +1.2° pitch -0.4° yaw 046°  8 sats`
   public static func text(_ state: FusedState) -> String {
-    var parts = [state.mode.rawValue.padding(to: 8)]
+    var parts = [Text.padded(state.mode.rawValue, 8)]
     if let position = state.position {
       let value = position.value
-      let sigma = value.horizontalSigmaMetres.map { " ±\(fixed($0, 1)) m" } ?? ""
+      let sigma = value.horizontalSigmaMetres.map { " ±\(Text.fixed($0, 1)) m" } ?? ""
       parts.append(
-        "\(fixed(abs(value.latitudeDegrees), 6)) \(value.latitudeDegrees < 0 ? "S" : "N") "
-          + "\(fixed(abs(value.longitudeDegrees), 6)) \(value.longitudeDegrees < 0 ? "W" : "E")\(sigma)"
+        "\(Text.fixed(abs(value.latitudeDegrees), 6)) \(value.latitudeDegrees < 0 ? "S" : "N") "
+          + "\(Text.fixed(abs(value.longitudeDegrees), 6)) \(value.longitudeDegrees < 0 ? "W" : "E")\(sigma)"
           + stale(state.age(of: position)))
     } else {
       parts.append("no position")
     }
     if let motion = state.motion?.value {
       let track = motion.trackDegrees.map { " \(bearing($0))" } ?? ""
-      parts.append("\(fixed(motion.speedMetresPerSecond, 1)) m/s\(track)")
+      parts.append("\(Text.fixed(motion.speedMetresPerSecond, 1)) m/s\(track)")
     }
     if let attitude = state.attitude?.value {
       let degrees = 180 / Double.pi
@@ -33,7 +33,7 @@ public enum StateLine {
 
   private static func stale(_ age: Duration?) -> String {
     guard let age, age > .seconds(2) else { return "" }
-    return " (\(fixed(age.inSeconds, 0)) s old)"
+    return " (\(Text.fixed(age.inSeconds, 0)) s old)"
   }
 
   private static func bearing(_ degrees: Double) -> String {
@@ -41,15 +41,7 @@ public enum StateLine {
     return String(repeating: "0", count: 3 - "\(whole)".count) + "\(whole)°"
   }
 
-  private static func signed(_ degrees: Double) -> String { (degrees < 0 ? "-" : "+") + fixed(abs(degrees), 1) + "°" }
-
-  static func fixed(_ value: Double, _ decimals: Int) -> String {
-    var json = JSONWriter(capacity: 32)
-    json.number(value, decimals: decimals)
-    return String(decoding: json.bytes, as: UTF8.self)
+  private static func signed(_ degrees: Double) -> String {
+    (degrees < 0 ? "-" : "+") + Text.fixed(abs(degrees), 1) + "°"
   }
-}
-
-extension String {
-  func padding(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 }

@@ -2,7 +2,9 @@ import ArgumentParser
 import Devices
 import HardwareIO
 import Hub
+import Outputs
 
+/// Says whether a board file is right.
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Say whether a board file is right, without starting anything.",

@@ -3,6 +3,7 @@ import NMEA
 import Outputs
 import SystemPackage
 
+/// Turns NMEA into the objects that gpsd would send.
 struct Decode: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Decode NMEA 0183 into JSON objects as gpsd prints them.",

@@ -2,6 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import Outputs
 
+/// Shows what the devices are doing.
 struct Devices: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show what each device is doing, for whom, and what it has cost. Wakes nothing.",

@@ -3,6 +3,7 @@ import Fusion
 import Glibc
 import Outputs
 
+/// Shows the fused state.
 struct Watch: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the fused state as it changes. Watching wakes the devices.",
