@@ -1,7 +1,6 @@
-import Guarding
 import CLinux
+import Guarding
 import MonotonicTime
-import Synchronization
 
 /// A hot publisher whose source runs only while somebody subscribes.
 ///
@@ -20,7 +19,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   public typealias Activation = @Sendable (Activating<Output, Failure>) throws(Failure) -> Subscription
 
   private enum Source: Sendable {
-    case body(Body)
+    case body(Body, lacking: (@Sendable (_ errno: Int32) -> Failure)?)
     case activation(Activation)
 
     var isRead: Bool { if case .body = self { true } else { false } }
@@ -46,12 +45,15 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   /// - Parameters:
   ///   - name: names the thread and stands in messages
   ///   - replaysLatest: whether a new subscriber first gets the latest value of the current run
+  ///   - lacking: the failure to report where the system has no thread or descriptor to give; by default the
+  ///     subscribers are finished, and nobody will try again
   ///   - body: powers the device, reads until told to stop, and powers down on every way out
   public convenience init(
     _ name: String, timing: LifecycleTiming = LifecycleTiming(), replaysLatest: Bool = false,
-    clock: any MonotonicTimeSource = MonotonicClock(), reading body: @escaping Body
+    clock: any MonotonicTimeSource = MonotonicClock(), lacking: (@Sendable (_ errno: Int32) -> Failure)? = nil,
+    reading body: @escaping Body
   ) {
-    self.init(name, timing, replaysLatest, clock, .body(body))
+    self.init(name, timing, replaysLatest, clock, .body(body, lacking: lacking))
   }
 
   /// A publisher derived from others: active from `activation` until what it returned is cancelled.
@@ -193,10 +195,13 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
 
   private func start(_ run: SourceRun) {
     switch source {
-    case .body(let body):
-      guard let stop = run.stop, stop.fileDescriptor >= 0 else {
-        return ended(run, .finished, failure: "no file descriptor left for the stop signal")
+    case .body(let body, let lacking):
+      func fail(_ errno: Int32, _ what: String) {
+        ended(
+          run, lacking.map { .failed($0(errno)) } ?? .finished,
+          failure: "no \(what): \(String(cString: strerror(errno)))")
       }
+      guard let stop = run.stop, stop.fileDescriptor >= 0 else { return fail(EMFILE, "file descriptor to stop by") }
       let reading = Reading(publisher: self, run: run, stop: stop)
       let error = DetachedThread.start(name) { [self] in
         do throws(Failure) {
@@ -206,7 +211,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
           ended(run, .failed(error))
         }
       }
-      if error != 0 { ended(run, .finished, failure: "no thread to read on: \(String(cString: strerror(error)))") }
+      if error != 0 { fail(error, "thread to read on") }
     case .activation(let activation):
       do throws(Failure) {
         let held = try activation(Activating(publisher: self, run: run))
@@ -229,13 +234,13 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   }
 
   /// Takes down what an activation set up, and only then says that it has ended.
-  fileprivate func finish(_ run: SourceRun, _ completion: Completion<Failure>) {
+  func finish(_ run: SourceRun, _ completion: Completion<Failure>) {
     guard let held = run.release(orElse: { [self] in ended(run, completion) }) else { return }
     held.cancel()
     ended(run, completion)
   }
 
-  fileprivate func showedLife(_ run: SourceRun) {
+  func showedLife(_ run: SourceRun) {
     transition { state, pending in
       guard state.run === run else { return .nothing }
       let before = state.machine.state
@@ -284,107 +289,14 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
 
   // MARK: Sending
 
-  fileprivate func send(_ value: Output, _ run: SourceRun) {
+  func send(_ value: Output, _ run: SourceRun) {
     if run.isFirstSignOfLife { showedLife(run) }
     broadcast.send(value, generation: run.id)
   }
 
-  fileprivate func stage(_ value: Output, _ run: SourceRun) -> Bool {
+  func stage(_ value: Output, _ run: SourceRun) -> Bool {
     broadcast.stage(value, generation: run.id)
   }
 
-  fileprivate func deliver() { broadcast.deliver() }
-}
-
-/// One run of a source.
-private final class SourceRun: Sendable {
-  private enum State {
-    case activating
-    case active(Subscription)
-    /// Stopped or finished before the activation returned: the action is due once it has.
-    case overtaken(then: @Sendable () -> Void)
-    case released
-  }
-
-  let id: Int
-  /// Only a source that is read from needs one.
-  let stop: StopSignal?
-  private let hasShownLife = Atomic(false)
-  private let state = Guarded(State.activating)
-
-  init(id: Int, isRead: Bool) {
-    self.id = id
-    stop = isRead ? StopSignal() : nil
-  }
-
-  var isFirstSignOfLife: Bool {
-    // The plain load keeps the cache line shared: this is asked for every value.
-    if hasShownLife.load(ordering: .relaxed) { return false }
-    return !hasShownLife.exchange(true, ordering: .relaxed)
-  }
-
-  /// Takes what the activation returned. Where the run is over already, returns the action that is due once the
-  /// caller has cancelled it.
-  func hold(_ held: Subscription) -> (@Sendable () -> Void)? {
-    state.withLock { state in
-      switch state {
-      case .activating:
-        state = .active(held)
-        return nil
-      case .overtaken(let then):
-        state = .released
-        return then
-      case .active, .released: return nil
-      }
-    }
-  }
-
-  /// Returns what is held, once. Where the activation has not returned yet, `action` will follow its return.
-  func release(orElse action: @escaping @Sendable () -> Void) -> Subscription? {
-    state.withLock { state in
-      switch state {
-      case .active(let held):
-        state = .released
-        return held
-      case .activating:
-        state = .overtaken(then: action)
-        return nil
-      case .overtaken, .released: return nil
-      }
-    }
-  }
-}
-
-/// What a source's body is given: where to send, and when to stop.
-public struct Reading<Output: Sendable, Failure: Error>: Sendable {
-  fileprivate let publisher: LazyPublisher<Output, Failure>
-  fileprivate let run: SourceRun
-
-  /// Set when the body is to return, after its last subscriber has left.
-  public let stop: StopSignal
-
-  /// Hands a value to the subscribers, on this thread.
-  public func send(_ value: Output) { publisher.send(value, run) }
-
-  /// Says that the source is up before it has a value to send.
-  public func started() { if run.isFirstSignOfLife { publisher.showedLife(run) } }
-}
-
-/// What an activation is given: where to send, and how to end.
-public struct Activating<Output: Sendable, Failure: Error>: Sendable {
-  fileprivate let publisher: LazyPublisher<Output, Failure>
-  fileprivate let run: SourceRun
-
-  /// Hands a value to the subscribers, on this thread.
-  public func send(_ value: Output) { publisher.send(value, run) }
-
-  /// Ends the run: drops what it holds, then completes every subscriber.
-  public func finish(_ completion: Completion<Failure>) { publisher.finish(run, completion) }
-
-  /// Queues a value from under a lock of the caller's, so that the order of the values is that of the lock; returns
-  /// whether `deliver` must follow once the lock is free.
-  public func stage(_ value: Output) -> Bool { publisher.stage(value, run) }
-
-  /// Delivers what was staged, on this thread.
-  public func deliver() { publisher.deliver() }
+  func deliver() { broadcast.deliver() }
 }

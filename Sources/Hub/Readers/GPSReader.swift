@@ -22,6 +22,7 @@ public final class GPSReader: Sendable {
     self.power = power
     publisher = LazyPublisher(
       "gps", timing: description.power.timing, replaysLatest: true, clock: clock,
+      lacking: { .system("starting to read", errno: $0) },
       reading: { (reading) throws(HardwareError) in
         let poller = Poller(stop: reading.stop.fileDescriptor)
         try power.whileOn(monitor, poller) { () throws(HardwareError) in

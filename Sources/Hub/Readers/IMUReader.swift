@@ -26,6 +26,7 @@ public final class IMUReader: Sendable {
     self.power = power
     publisher = LazyPublisher(
       "imu", timing: description.power.timing, clock: clock,
+      lacking: { .system("starting to read", errno: $0) },
       reading: { (reading) throws(HardwareError) in
         let poller = Poller(stop: reading.stop.fileDescriptor)
         try power.whileOn(monitor, poller) { () throws(HardwareError) in
@@ -38,6 +39,7 @@ public final class IMUReader: Sendable {
           monitor.acquiring()
           _ = try driver.start()
           let before = counted.withLock { $0 }
+          // The kernel's timer: it runs on the kernel's own clock, whatever clock was injected.
           let timer = try IntervalTimer(
             every: .nanoseconds(Int64(1e9 / description.burstRateHz)), from: MonotonicClock().now)
           let edges = try description.dataReady.map { (line) throws(HardwareError) in try hardware.gpioEdges(line) }

@@ -1,0 +1,16 @@
+import Guarding
+
+/// What a source's body is given: where to send, and when to stop.
+public struct Reading<Output: Sendable, Failure: Error>: Sendable {
+  let publisher: LazyPublisher<Output, Failure>
+  let run: SourceRun
+
+  /// Set when the body is to return, after its last subscriber has left.
+  public let stop: StopSignal
+
+  /// Hands a value to the subscribers, on this thread.
+  public func send(_ value: Output) { publisher.send(value, run) }
+
+  /// Says that the source is up before it has a value to send.
+  public func started() { if run.isFirstSignOfLife { publisher.showedLife(run) } }
+}
