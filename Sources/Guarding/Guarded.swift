@@ -5,7 +5,7 @@ import CLinux
 /// The standard library's `Mutex` would do, but waits in code that the thread sanitizer cannot see into and then reports
 /// races where there are none. This one is a POSIX mutex, which the sanitizer understands; uncontended it costs a few
 /// nanoseconds more.
-public struct Guarded<Value: Sendable>: ~Copyable, @unchecked Sendable {
+public struct Guarded<Value: Sendable & ~Copyable>: ~Copyable, @unchecked Sendable {
   // Unchecked, and safe: `value` is touched only between lock and unlock of `mutex`, both live exactly as long as this
   // struct, which cannot be copied, and `Value` may cross threads by itself.
   @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>

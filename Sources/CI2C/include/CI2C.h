@@ -25,10 +25,6 @@ static inline int ci2c_transfer(int fd, struct i2c_msg *messages, uint32_t count
   return ioctl(fd, I2C_RDWR, &data) < 0 ? -errno : 0;
 }
 
-static inline int ci2c_quick(int fd) {
-  return i2c_smbus_write_quick(fd, I2C_SMBUS_WRITE) < 0 ? -errno : 0;
-}
-
 static inline int ci2c_read_byte(int fd) {
   int value = i2c_smbus_read_byte(fd);
   return value < 0 ? -errno : value;
@@ -58,5 +54,4 @@ static inline int ci2c_write_block(int fd, uint8_t reg, uint8_t length, const ui
 
 static const unsigned long ci2c_func_i2c = I2C_FUNC_I2C;
 static const unsigned long ci2c_func_read_block = I2C_FUNC_SMBUS_READ_I2C_BLOCK;
-static const unsigned long ci2c_func_write_block = I2C_FUNC_SMBUS_WRITE_I2C_BLOCK;
 static const uint16_t ci2c_message_read = I2C_M_RD;

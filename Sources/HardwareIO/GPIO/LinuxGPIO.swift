@@ -52,8 +52,13 @@ public final class LinuxGPIOEdges: GPIOEdgeInput {
     var handle: OpaquePointer?
     let result = cgpiod_open_edges(chip, offset, rising, falling, "sensorhub", &handle)
     guard result == 0 else { throw LineHandle.error(name, -result) }
+    let descriptor = cgpiod_descriptor(handle)
+    guard descriptor >= 0 else {
+      cgpiod_close(handle)
+      throw LineHandle.error(name, -descriptor)
+    }
     line = Guarded(LineHandle(pointer: handle))
-    fileDescriptor = cgpiod_descriptor(handle)
+    fileDescriptor = descriptor
   }
 
   deinit { close() }

@@ -2,7 +2,9 @@
 ///
 /// Numbers are written with a fixed count of decimals, as the protocols have them, and a value that is not finite is
 /// left out: JSON cannot say it and clients do not expect `null`.
-public struct JSONWriter: ~Copyable {
+public struct JSONWriter: ~Copyable, @unchecked Sendable {
+  // Unchecked, and safe: the memory belongs to this value alone, which cannot be copied, so that whoever has the value
+  // has the memory to himself.
   private var base: UnsafeMutablePointer<UInt8>
   private var capacity: Int
   public private(set) var count = 0

@@ -12,8 +12,9 @@ import Publishing
 final class StreamClient: Sendable {
   private static let queueLimit = 8
 
-  private struct State {
-    var json = OutputBuffer()
+  private struct State: ~Copyable {
+    /// The latest line; its memory is used again for the next.
+    var json = JSONWriter(capacity: 1024)
     /// The rest of a line of which a part has been written: it must follow, whatever is dropped.
     var partial: [UInt8] = []
     var queue: [[UInt8]] = []
@@ -62,15 +63,19 @@ final class StreamClient: Sendable {
   private func send(_ value: FusedState) {
     let mustWait = state.withLock { state in
       guard !state.isClosed else { return false }
-      state.json.write(value)
+      state.json.removeAll()
+      StateReport.write(value, to: &state.json)
       if state.partial.isEmpty, state.queue.isEmpty {
-        return !state.json.send(to: descriptor, rest: &state.partial)
+        let bytes = state.json.bytes
+        let count = max(clinux_send_now(descriptor, bytes.baseAddress, bytes.count), 0)
+        state.partial = Array(bytes.dropFirst(count))
+        return !state.partial.isEmpty
       }
       while state.queue.count >= StreamClient.queueLimit {
         state.queue.removeFirst()
         state.droppedCount += 1
       }
-      state.queue.append(state.json.copy())
+      state.queue.append(Array(state.json.bytes))
       return false
     }
     if mustWait { wantsToWrite() }
@@ -136,31 +141,5 @@ final class StreamClient: Sendable {
     }
     subscription?.cancel()
     Glibc.close(descriptor)
-  }
-}
-
-/// A line of JSON being written and sent.
-private struct OutputBuffer: @unchecked Sendable {
-  // Unchecked, and safe: the writer is reached only through the client's lock.
-  private final class Writer {
-    var json = JSONWriter(capacity: 1024)
-  }
-
-  private let writer = Writer()
-
-  func write(_ state: FusedState) {
-    writer.json.removeAll()
-    StateReport.write(state, to: &writer.json)
-  }
-
-  func copy() -> [UInt8] { Array(writer.json.bytes) }
-
-  /// Sends the line; what the socket does not take goes to `rest`. Returns whether all of it went.
-  func send(to descriptor: Int32, rest: inout [UInt8]) -> Bool {
-    let bytes = writer.json.bytes
-    let count = max(clinux_send_now(descriptor, bytes.baseAddress, bytes.count), 0)
-    if count == bytes.count { return true }
-    rest = Array(bytes.dropFirst(count))
-    return false
   }
 }
