@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import HardwareIO
 import TestSupport
 
 /// A hub in a process of its own, with a socket of its own.
@@ -52,6 +53,7 @@ final class HubProcess {
       var holders: [String]
       var wakes: Int
       var onSeconds: Double
+      var counters: [String: Int]
     }
     var devices: [Device]
     subscript(id: String) -> Device { devices.first { $0.id == id }! }
@@ -75,7 +77,10 @@ final class HubProcess {
     program.lines.compactMap { try? JSONDecoder().decode(State.self, from: Data($0.utf8)) }
   }
 
-  /// What the process has open that is a device, and how many threads it has.
+  /// How many threads and file descriptors the process has.
+  var resources: [Int] { ["task", "fd"].map { Files.names(in: "/proc/\(program.pid)/\($0)").count } }
+
+  /// What the process has open that is a device.
   var openDevices: [String] {
     let listing = Program(["-l", "/proc/\(program.pid)/fd"], path: "/bin/ls")
     listing.wait()

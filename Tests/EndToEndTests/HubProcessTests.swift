@@ -1,4 +1,6 @@
+import CLinux
 import Glibc
+import Outputs
 import TestSupport
 import Testing
 
@@ -46,6 +48,18 @@ struct HubProcessTests {
     #expect(eventually { hub.devices["gps"].holders.count == 1 })
     other.send(SIGINT)
     other.wait()
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `twenty visits leave no thread and no descriptor behind`() {
+    let hub = HubProcess(["--no-journal-state"])
+    // The first visit starts threads that stay.
+    hub.watch(["--once"]).wait()
+    #expect(eventually { hub.devices.devices.allSatisfy { $0.power == "off" } })
+    let before = hub.resources
+    for _ in 0..<20 { hub.watch(["--once"]).wait() }
+    #expect(eventually { hub.devices.devices.allSatisfy { $0.power == "off" } })
+    #expect(eventually { hub.resources == before }, "\(before) became \(hub.resources)")
     #expect(hub.stop() == 0)
   }
 
@@ -128,7 +142,9 @@ struct HubProcessTests {
     #expect(eventually { hub.devices["gps"].power == "acquiring" })
     first.write(
       (0..<512).map { UInt8($0 & 0xFF) } + Array("$GPGGA,torn$GPRMC,,V,,,,,,,,,,N*53\r\n$GPRMC,1*00\r\n".utf8))
-    #expect(eventually { hub.devices["gps"].power == "acquiring" })
+    #expect(eventually { hub.devices["gps"].counters["badChecksum", default: 0] > 0 })
+    #expect(hub.devices["gps"].counters["truncated", default: 0] > 0)
+    #expect(hub.devices["gps"].power == "acquiring")
     first.hangUp()
     #expect(eventually { hub.devices["gps"].power == "failed" })
     #expect(hub.program.standardError.contains("gps: failed: serial port"))
@@ -149,6 +165,29 @@ struct HubProcessTests {
     watch.send(SIGINT)
     watch.wait()
     #expect(hub.stop() == 0)
+  }
+
+  @Test func `clients that send nonsense or shut down their ends harm nobody and are gone when they leave`() throws {
+    let hub = HubProcess(["--no-journal-state"])
+    var clients = [try UnixSocket.connect(hub.socket), try UnixSocket.connect(hub.socket)]
+    // One talks nonsense and never reads, the other never reads again and says so.
+    let nonsense = Array(String(repeating: "nonsense\n", count: 200).utf8)
+    for _ in 0..<50 { _ = clinux_send_now(clients[0], nonsense, nonsense.count) }
+    shutdown(clients[1], Int32(SHUT_RD))
+    let watch = hub.watch(["--once"])
+    #expect(watch.wait() == 0)
+    #expect(hub.program.isRunning)
+    while let client = clients.popLast() { close(client) }
+    #expect(eventually { hub.devices.devices.allSatisfy { $0.power == "off" && $0.holders.isEmpty } })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `SIGTERM right after SIGHUP ends the hub with the power off`() {
+    let hub = HubProcess()
+    #expect(eventually { hub.devices["imu"].power == "tracking" })
+    for _ in 0..<3 { hub.program.send(SIGHUP) }
+    #expect(hub.stop() == 0)
+    #expect(hub.program.standardError.contains("all power lines are off"))
   }
 
   @Test func `SIGHUP reads the board file again, and a wrong one changes nothing`() {
