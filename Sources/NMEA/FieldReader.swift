@@ -283,3 +283,14 @@ enum Byte {
     }
   }
 }
+
+extension UnsafeBufferPointer<UInt8> {
+  /// Whether the bytes are these ASCII characters.
+  @inline(__always)
+  func spells(_ text: StaticString) -> Bool {
+    guard count == text.utf8CodeUnitCount else { return false }
+    let letters = text.utf8Start
+    for index in 0..<count where self[index] != letters[index] { return false }
+    return true
+  }
+}

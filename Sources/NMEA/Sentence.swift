@@ -119,25 +119,25 @@ extension Sentence.Content {
   }
 
   init?(proprietary address: UnsafeBufferPointer<UInt8>, _ fields: inout FieldReader) {
-    if address.elementsEqual("PUBX".utf8), let value = PUBX(&fields) {
+    if address.spells("PUBX"), let value = PUBX(&fields) {
       self = .pubx(value)
-    } else if address.elementsEqual("PGRME".utf8), let value = GarminErrorEstimate(&fields) {
+    } else if address.spells("PGRME"), let value = GarminErrorEstimate(&fields) {
       self = .garminErrorEstimate(value)
-    } else if address.elementsEqual("PGRMZ".utf8), let value = GarminAltitude(&fields) {
+    } else if address.spells("PGRMZ"), let value = GarminAltitude(&fields) {
       self = .garminAltitude(value)
-    } else if address.elementsEqual("PGRMF".utf8), let value = GarminFix(&fields) {
+    } else if address.spells("PGRMF"), let value = GarminFix(&fields) {
       self = .garminFix(value)
-    } else if address.elementsEqual("PGRMV".utf8), let value = GarminVelocity(&fields) {
+    } else if address.spells("PGRMV"), let value = GarminVelocity(&fields) {
       self = .garminVelocity(value)
-    } else if address.elementsEqual("PMTK001".utf8), let value = MediaTekAcknowledgement(&fields) {
+    } else if address.spells("PMTK001"), let value = MediaTekAcknowledgement(&fields) {
       self = .mediaTekAcknowledgement(value)
-    } else if address.elementsEqual("PASHR".utf8), let value = PASHR(&fields) {
+    } else if address.spells("PASHR"), let value = PASHR(&fields) {
       self = .pashr(value)
-    } else if address.elementsEqual("PSTI".utf8), let value = PSTI(&fields) {
+    } else if address.spells("PSTI"), let value = PSTI(&fields) {
       self = .psti(value)
-    } else if address.elementsEqual("PSRFEPE".utf8), let value = SiRFErrorEstimate(&fields) {
+    } else if address.spells("PSRFEPE"), let value = SiRFErrorEstimate(&fields) {
       self = .sirfErrorEstimate(value)
-    } else if address.elementsEqual("STI".utf8), let value = STI(&fields) {
+    } else if address.spells("STI"), let value = STI(&fields) {
       self = .sti(value)
     } else {
       return nil

@@ -66,16 +66,17 @@ public struct SentenceFramer: ~Copyable {
         var high: UInt8 = 0
         let from = index
         var byte: UInt8 = 0
-        var words: UInt64 = 0
-        while index &+ 8 <= count {
-          let word = UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
-          guard EightBytes.areOrdinary(word) else { break }
-          separators &+= EightBytes.commaCount(word)
-          words ^= word
-          high |= EightBytes.highBits(word)
-          index &+= 8
+        var eight = EightBytes()
+        // What it counts fits into a byte as long as it sees no more words than these; longer sentences end byte by byte.
+        let lastWord = min(count, index &+ 8 &* 255) &- 8
+        while index <= lastWord {
+          let taken = eight.take(UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self))
+          index &+= taken
+          if taken < 8 { break }
         }
-        sum ^= EightBytes.folded(words)
+        separators &+= eight.commaCount
+        high |= eight.highBits
+        sum ^= eight.checksum
         while index < count {
           byte = base[index]
           // One comparison sorts out nearly all bytes: what ends a sentence lies below the comma, or is one of them.
@@ -242,5 +243,5 @@ public struct RawSentence {
   }
 
   /// Skytraq's STI, the one sentence that never has a checksum.
-  var isDiagnostic: Bool { address.elementsEqual("STI".utf8) }
+  var isDiagnostic: Bool { address.spells("STI") }
 }

@@ -115,13 +115,24 @@ struct EightBytesTests {
   @Test func `looking at eight characters at once finds what looking at each finds`() {
     var random = SystemRandomNumberGenerator()
     let alphabet = Array("*$!,\r\n\u{1F} -.09AZ~\u{7F}".utf8) + [0x00, 0x80, 0xA4, 0xAA, 0xFF]
-    for _ in 0..<20_000 {
-      let bytes = (0..<8).map { _ in alphabet.randomElement(using: &random)! }
-      let word = bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-      #expect(EightBytes.areOrdinary(word) == bytes.allSatisfy { $0 >= 0x20 && ![0x2A, 0x24, 0x21].contains($0) })
-      #expect(EightBytes.commaCount(word) == bytes.count { $0 == 0x2C })
-      #expect((EightBytes.highBits(word) != 0) == bytes.contains { $0 >= 0x80 })
-      #expect(EightBytes.folded(word) == bytes.reduce(0) { $0 ^ $1 })
+    for _ in 0..<2000 {
+      var eight = EightBytes()
+      var taken: [UInt8] = []
+      for _ in 0..<Int.random(in: 1...255, using: &random) {
+        let bytes = (0..<8).map { _ in alphabet.randomElement(using: &random)! }
+        let count = eight.take(bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) })
+        #expect(count == bytes.firstIndex { $0 <= 0x2A } ?? 8)
+        taken += bytes[..<count]
+      }
+      #expect(eight.commaCount == taken.count { $0 == 0x2C })
+      #expect((eight.highBits != 0) == taken.contains { $0 >= 0x80 })
+      #expect(eight.checksum == taken.reduce(0) { $0 ^ $1 })
     }
+  }
+
+  @Test func `commas in every place are counted up to the last word`() {
+    var eight = EightBytes()
+    for _ in 0..<255 { _ = eight.take(0x2C2C_2C2C_2C2C_2C2C) }
+    #expect(eight.commaCount == 255 * 8)
   }
 }

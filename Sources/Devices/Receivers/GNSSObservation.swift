@@ -6,11 +6,11 @@ public struct GNSSObservation: Sendable {
   /// When the epoch's first byte was read.
   public var at: MonotonicInstant
   public var fix: GNSSFix
-  /// Where a complete list of satellites arrived with the epoch.
-  public var sky: Sky?
+  /// Empty unless a complete list of satellites arrived with the epoch.
+  public var sky: SkyCopy
   public var errorStatistics: GNSSErrorStatistics?
 
-  public init(at: MonotonicInstant, fix: GNSSFix, sky: Sky? = nil, errorStatistics: GNSSErrorStatistics? = nil) {
+  public init(at: MonotonicInstant, fix: GNSSFix, sky: SkyCopy, errorStatistics: GNSSErrorStatistics? = nil) {
     self.at = at
     self.fix = fix
     self.sky = sky

@@ -121,6 +121,6 @@ public final class NMEAReceiver {
 
 extension GNSSObservation {
   init(_ epoch: borrowing GNSSEpoch, at: MonotonicInstant) {
-    self.init(at: at, fix: epoch.fix, sky: epoch.sky, errorStatistics: epoch.errorStatistics)
+    self.init(at: at, fix: epoch.fix, sky: SkyCopy(epoch.sky), errorStatistics: epoch.errorStatistics)
   }
 }

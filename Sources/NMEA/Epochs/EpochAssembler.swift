@@ -17,7 +17,7 @@ public struct EpochAssembler: ~Copyable {
   let promptness: Promptness
   var detector = EndOfEpochDetector()
   /// The current epoch, as far as it has come in.
-  private var epoch = GNSSEpoch(fix: GNSSFix(), sky: nil, errorStatistics: nil)
+  private var epoch = GNSSEpoch(fix: GNSSFix(), sky: .empty, errorStatistics: nil)
   /// What is remembered of the fix after the sentence before, and of the epoch before.
   var lastFix = FixMemory()
   var previousFix = FixMemory()
@@ -26,7 +26,7 @@ public struct EpochAssembler: ~Copyable {
   /// The stamp by which epochs are told apart.
   var epochStamp: TimeOfDay?
   var used = UsedSatellites()
-  var sky = Sky()
+  var satellites = SatelliteList()
   var skyIsComplete = false
   /// What compasses and attitude receivers said in the current epoch; not a part of it.
   public internal(set) var attitude = NMEAAttitude()
@@ -62,12 +62,15 @@ public struct EpochAssembler: ~Copyable {
     guard address.count == 5, raw.bytes[0] == Byte.dollar else { return consume(Sentence(raw), receive: receive) }
     let talker = Talker(address[0], address[1])
     var fields = FieldReader(raw.body(addressLength: 5), count: raw.fieldCount)
-    var update = FixUpdate()
-    switch Formatter(address[2], address[3], address[4]) {
-    case "GSV":
+    let formatter = Formatter(address[2], address[3], address[4])
+    if formatter == Formatter("GSV") {
       guard let gsv = GSV(&fields) else { return separate() }
       apply(gsv, talker)
-      take(talker, .gsv, isLast: gsv.isLast, &update, receive)
+      take(gsv, talker, receive)
+      return .taken
+    }
+    var update = FixUpdate()
+    switch formatter {
     case "GSA":
       guard let gsa = GSA(&fields) else { return separate() }
       apply(gsa, talker, &update)
@@ -97,11 +100,13 @@ public struct EpochAssembler: ~Copyable {
   @discardableResult
   public mutating func consume(_ sentence: Sentence?, receive: (borrowing GNSSEpoch) -> Void) -> Outcome {
     guard let sentence else { return separate() }
-    var isLast = true
-    if case .gsv(let gsv) = sentence.content { isLast = gsv.isLast }
     var update = FixUpdate()
     let changedAttitude = apply(sentence, &update)
-    take(sentence.talker, sentence.kind, isLast: isLast, &update, receive)
+    if case .gsv(let gsv) = sentence.content {
+      take(gsv, sentence.talker, receive)
+    } else {
+      take(sentence.talker, sentence.kind, &update, receive)
+    }
     return changedAttitude ? .changedAttitude : .taken
   }
 
@@ -111,14 +116,18 @@ public struct EpochAssembler: ~Copyable {
     return .unknown
   }
 
+  /// Takes note of satellites in view: they say nothing about the fix, but they may end the epoch.
+  private mutating func take(_ gsv: GSV, _ talker: Talker, _ receive: (borrowing GNSSEpoch) -> Void) {
+    used.endList()
+    if gsv.isLast { noteEnd(talker, .gsv, receive) }
+  }
+
   /// Takes over what a sentence says, opening and closing epochs around it.
-  ///
-  /// - Parameter isLast: whether the sentence ends a list, or is none
   private mutating func take(
-    _ talker: Talker, _ kind: Sentence.Kind, isLast: Bool = true, _ update: inout FixUpdate,
+    _ talker: Talker, _ kind: Sentence.Kind, _ update: inout FixUpdate,
     _ receive: (borrowing GNSSEpoch) -> Void
   ) {
-    if kind != .gsv { lastWasGSV = false }
+    lastWasGSV = false
     if kind != .gsa { used.endList() }
     keepThirdDimension(&update)
 
@@ -129,10 +138,15 @@ public struct EpochAssembler: ~Copyable {
       if isReported { detector.wasWrong() }
       hasSomethingToReport = true
     }
-    if isLast {
-      detector.note(talker, kind)
-      if promptness == .learned, !isReported, hasSomethingToReport, detector.expectsEnd { report(receive) }
-    }
+    noteEnd(talker, kind, receive)
+  }
+
+  /// A sentence, or a list of them, is complete: it may be the epoch's last.
+  private mutating func noteEnd(
+    _ talker: Talker, _ kind: Sentence.Kind, _ receive: (borrowing GNSSEpoch) -> Void
+  ) {
+    detector.note(talker, kind)
+    if promptness == .learned, !isReported, hasSomethingToReport, detector.expectsEnd { report(receive) }
   }
 
   /// Reports the epoch that has begun, because the stream has ended or fallen silent.
@@ -190,10 +204,11 @@ public struct EpochAssembler: ~Copyable {
     epochCount += 1
     if fix.satellitesUsed == nil, used.count > 0 { fix.satellitesUsed = UInt8(clamping: used.count) }
     if skyIsComplete {
-      sky.mark(used)
-      epoch.sky = sky
-    } else if epoch.sky != nil {
-      epoch.sky = nil
+      satellites.mark(used)
+      epoch.sky = satellites.sky
+    } else {
+      // A list that has only begun belongs to the next epoch.
+      epoch.sky = .empty
     }
     skyIsComplete = false
     receive(epoch)

@@ -67,10 +67,10 @@ public struct NMEAAttitude: Equatable, Sendable {
   public init() {}
 }
 
-/// One complete epoch.
-public struct GNSSEpoch: Sendable {
+/// One complete epoch, lent to whoever receives it.
+public struct GNSSEpoch: ~Copyable {
   public var fix: GNSSFix
-  /// The satellites, where a complete list arrived since the last epoch.
-  public var sky: Sky?
+  /// The satellites; empty unless a complete list arrived since the last epoch.
+  public var sky: Sky
   public var errorStatistics: GNSSErrorStatistics?
 }

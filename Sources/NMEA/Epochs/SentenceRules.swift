@@ -203,7 +203,7 @@ extension EpochAssembler {
   mutating func apply(_ gsv: GSV, _ talker: Talker) {
     // Lists of several systems and signals follow each other; the first one after something else starts afresh.
     if gsv.sentenceIndex == 1, !lastWasGSV {
-      sky.removeAll()
+      satellites.removeAll()
       skyIsComplete = false
     }
     lastWasGSV = true
@@ -211,13 +211,13 @@ extension EpochAssembler {
     for index in 0..<Int(gsv.satelliteCount) {
       let entry = gsv.satellites[index]
       guard let number = SatelliteNumber(Int(entry.number), system: system) else { continue }
-      sky.append(
+      satellites.append(
         Satellite(
           number: number, signal: number.system.signal(nmea: gsv.signalID),
           elevationDegrees: entry.elevationDegrees, azimuthDegrees: entry.azimuthDegrees,
           signalStrength: entry.signalStrength, isUsed: false))
     }
-    skyIsComplete = gsv.isLast && sky.count > 0
+    skyIsComplete = gsv.isLast && satellites.count > 0
   }
 
   mutating func apply(_ vtg: VTG, _ update: inout FixUpdate) {

@@ -1,63 +1,31 @@
-/// One satellite in view.
-public struct Satellite: Equatable, Sendable {
-  public var number: SatelliteNumber
-  /// u-blox's signal identifier inside the system; 0 is the first civil signal.
-  public var signal: UInt8
-  /// -90 to 90.
-  public var elevationDegrees: Int8
-  /// 0 to 359 from true north.
-  public var azimuthDegrees: UInt16
-  /// Carrier to noise density, dB-Hz; 0 while not tracked.
-  public var signalStrength: UInt8
-  /// Part of the solution, by GSA.
-  public var isUsed: Bool
-}
+/// The satellites in view as an epoch lends them.
+///
+/// Points into the assembler and is valid only inside the call that hands the epoch over: the list is a kilobyte, and
+/// lending it as a value would copy it at every step. `SkyCopy` keeps it.
+public struct Sky {
+  private let base: UnsafePointer<Satellite>?
+  public let count: Int
 
-/// The sky as the receiver last reported it. A value without heap storage, so that a stream of them allocates nothing.
-public struct Sky: Sendable {
-  /// What one epoch of a receiver with four systems on two frequencies reports, with room to spare.
-  public static let capacity = 128
-
-  private var storage: InlineArray<128, Satellite>
-  public private(set) var count = 0
-
-  init() {
-    let none = Satellite(
-      number: SatelliteNumber(1, system: nil).unsafelyUnwrapped, signal: 0, elevationDegrees: 0, azimuthDegrees: 0,
-      signalStrength: 0, isUsed: false)
-    storage = InlineArray(repeating: none)
+  @inline(__always)
+  init(_ base: UnsafePointer<Satellite>?, count: Int) {
+    self.base = base
+    self.count = count
   }
 
+  static var empty: Sky { Sky(nil, count: 0) }
+
+  public var isEmpty: Bool { count == 0 }
+
   /// - Precondition: `index` is below `count`.
-  public internal(set) subscript(index: Int) -> Satellite {
-    get {
-      precondition(index < count)
-      // Through the span: subscripting the array itself copies all of it first.
-      return storage.span[index]
-    }
-    _modify {
-      precondition(index < count)
-      yield &storage[index]
-    }
+  @inline(__always)
+  public subscript(index: Int) -> Satellite {
+    guard let base, index >= 0, index < count else { preconditionFailure("no satellite \(index) of \(count)") }
+    return base[index]
   }
 
   public var usedCount: Int {
     var used = 0
-    for index in 0..<count where storage[index].isUsed { used += 1 }
+    for index in 0..<count where self[index].isUsed { used += 1 }
     return used
-  }
-
-  mutating func append(_ satellite: Satellite) {
-    guard count < Sky.capacity else { return }
-    storage[count] = satellite
-    count += 1
-  }
-
-  mutating func removeAll() { count = 0 }
-}
-
-extension Sky: Equatable {
-  public static func == (lhs: Sky, rhs: Sky) -> Bool {
-    lhs.count == rhs.count && (0..<lhs.count).allSatisfy { lhs[$0] == rhs[$0] }
   }
 }

@@ -1,5 +1,5 @@
 /// The satellites that GSA sentences name, one or several sentences to a list.
-struct UsedSatellites: Sendable {
+struct UsedSatellites: ~Copyable, Sendable {
   /// A bit for each extended number; see `SatelliteNumber`.
   private var bits = InlineArray<16, UInt64>(repeating: 0)
   private(set) var count = 0
@@ -29,15 +29,5 @@ struct UsedSatellites: Sendable {
   @inline(__always)
   func contains(_ number: SatelliteNumber) -> Bool {
     bits[Int(number.extended >> 6) & 15] & 1 << UInt64(number.extended & 63) != 0
-  }
-}
-
-extension Sky {
-  /// Marks the satellites that are in use. No sentence says which of a satellite's signals is used; one that is not
-  /// received cannot be.
-  mutating func mark(_ used: UsedSatellites) {
-    for index in 0..<count {
-      self[index].isUsed = self[index].signalStrength > 0 && used.contains(self[index].number)
-    }
   }
 }

@@ -18,11 +18,11 @@ public struct DTM: Equatable, Sendable {
     guard fields.remaining >= 1 else { return nil }
     let code = fields.bytes()
     datum =
-      if code.isEmpty { nil } else if code.elementsEqual("W84".utf8) { .wgs84 } else if code.elementsEqual("W72".utf8) {
+      if code.isEmpty { nil } else if code.spells("W84") { .wgs84 } else if code.spells("W72") {
         .wgs72
-      } else if code.elementsEqual("S85".utf8) { .soviet85 } else if code.elementsEqual("P90".utf8) {
+      } else if code.spells("S85") { .soviet85 } else if code.spells("P90") {
         .pz90
-      } else if code.elementsEqual("999".utf8) { .userDefined } else { .local }
+      } else if code.spells("999") { .userDefined } else { .local }
     fields.skip()
     let latitude = fields.number()
     latitudeOffsetMinutes = fields.character() == Byte.S ? latitude.map { -$0 } : latitude

@@ -31,7 +31,7 @@ public enum PASHR: Equatable, Sendable {
     guard fields.remaining >= 2 else { return nil }
     var attitude = fields
     let type = fields.bytes()
-    if type.elementsEqual("POS".utf8) {
+    if type.spells("POS") {
       var position = Position(satellitesUsed: 0)
       position.isDifferential = fields.integer().map { $0 >= 1 }
       position.satellitesUsed = UInt8(clamping: fields.integer() ?? 0)

@@ -5,6 +5,6 @@ public struct STI: Equatable, Sendable {
 
   init?(_ fields: inout FieldReader) {
     guard fields.remaining >= 1 else { return nil }
-    isError = fields.bytes().elementsEqual("IC".utf8)
+    isError = fields.bytes().spells("IC")
   }
 }

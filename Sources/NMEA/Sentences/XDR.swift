@@ -17,15 +17,15 @@ public struct XDR: Equatable, Sendable {
       guard let value else { continue }
       switch type {
       case Byte.A where unit == Byte.D:
-        if name.elementsEqual("PTCH".utf8) || name.elementsEqual("PITCH".utf8) {
+        if name.spells("PTCH") || name.spells("PITCH") {
           pitchDegrees = value
-        } else if name.elementsEqual("ROLL".utf8) {
+        } else if name.spells("ROLL") {
           rollDegrees = value
         }
       case UInt8(ascii: "G"):
-        if name.elementsEqual("MAGX".utf8) { magneticX = value }
-        if name.elementsEqual("MAGY".utf8) { magneticY = value }
-        if name.elementsEqual("MAGZ".utf8) { magneticZ = value }
+        if name.spells("MAGX") { magneticX = value }
+        if name.spells("MAGY") { magneticY = value }
+        if name.spells("MAGZ") { magneticZ = value }
       default: continue
       }
     }

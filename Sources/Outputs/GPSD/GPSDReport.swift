@@ -5,11 +5,11 @@ public enum GPSDReport {
   /// Writes what an epoch yields: a `TPV`, and a `SKY` and a `GST` where the receiver sent one.
   public static func write(_ epoch: borrowing GNSSEpoch, to json: inout JSONWriter) {
     writePosition(epoch.fix, to: &json)
-    if let sky = epoch.sky { writeSky(sky, epoch.fix, to: &json) }
+    if !epoch.sky.isEmpty { writeSky(epoch.sky, epoch.fix, to: &json) }
     if let statistics = epoch.errorStatistics { writeErrors(statistics, to: &json) }
   }
 
-  static func writePosition(_ fix: GNSSFix, to json: inout JSONWriter) {
+  static func writePosition(_ fix: borrowing GNSSFix, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "TPV")
     // gpsd leaves out the two ordinary ones.
@@ -25,10 +25,7 @@ public enum GPSDReport {
       json.member("alt", fix.altitudeMSLMetres, decimals: 4)
       json.member("epx", fix.longitudeErrorMetres, decimals: 3)
       json.member("epy", fix.latitudeErrorMetres, decimals: 3)
-      let isThreeDimensional = fix.mode == .threeDimensional
-      json.member(
-        "epv", fix.verticalErrorMetres ?? (isThreeDimensional ? fix.vdop.map { $0 * UserRangeError.vertical } : nil),
-        decimals: 3)
+      json.member("epv", fix.epv, decimals: 3)
       json.member("track", fix.trackDegrees, decimals: 4)
       json.member("magtrack", fix.magneticTrackDegrees, decimals: 4)
       json.member("magvar", fix.magneticVariationDegrees, decimals: 1)
@@ -42,9 +39,8 @@ public enum GPSDReport {
         json.member("velD", velocity.downMetresPerSecond, decimals: 3)
       }
       json.member("geoidSep", fix.geoidSeparationMetres, decimals: 3)
-      json.member(
-        "eph", fix.horizontalErrorMetres ?? fix.hdop.map { $0 * UserRangeError.position }, decimals: 3)
-      json.member("sep", fix.sphericalErrorMetres ?? fix.pdop.map { $0 * UserRangeError.position }, decimals: 3)
+      json.member("eph", fix.eph, decimals: 3)
+      json.member("sep", fix.sep, decimals: 3)
       json.member("dgpsAge", fix.differentialAgeSeconds, decimals: 1)
       json.member("dgpsSta", fix.differentialStation.map(Int.init))
       json.member("depth", fix.depthMetres, decimals: 3)
@@ -54,7 +50,7 @@ public enum GPSDReport {
     json.endLine()
   }
 
-  static func writeSky(_ sky: Sky, _ fix: GNSSFix, to json: inout JSONWriter) {
+  static func writeSky(_ sky: Sky, _ fix: borrowing GNSSFix, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "SKY")
     json.member("time", time: fix.time.map(JSONTime.init))
@@ -62,7 +58,8 @@ public enum GPSDReport {
     json.member("pdop", fix.pdop, decimals: 2)
     json.member("vdop", fix.vdop, decimals: 2)
     json.member("nSat", sky.count)
-    json.member("uSat", fix.satellitesUsed.map(Int.init) ?? sky.usedCount)
+    let usedCount = if let stated = fix.satellitesUsed { Int(stated) } else { sky.usedCount }
+    json.member("uSat", usedCount)
     json.key("satellites")
     json.beginArray()
     for index in 0..<sky.count {
@@ -114,10 +111,19 @@ public enum GPSDReport {
     json.endObject()
     json.endLine()
   }
+}
 
+/// gpsd's error estimates: the receiver's own, or what the dilution of precision makes of a usual range error.
+extension GNSSFix {
   /// Range errors that turn a dilution of precision into metres at 95 %, as gpsd assumes them.
   private enum UserRangeError {
     static let position = 19.0
     static let vertical = 23.0
+  }
+
+  fileprivate var eph: Double? { horizontalErrorMetres ?? hdop.map { $0 * UserRangeError.position } }
+  fileprivate var sep: Double? { sphericalErrorMetres ?? pdop.map { $0 * UserRangeError.position } }
+  fileprivate var epv: Double? {
+    verticalErrorMetres ?? (mode == .threeDimensional ? vdop.map { $0 * UserRangeError.vertical } : nil)
   }
 }

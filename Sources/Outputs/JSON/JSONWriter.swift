@@ -169,6 +169,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     appendInteger(value)
   }
 
+  @inline(__always)
   private mutating func appendInteger(_ value: Int) {
     if value < 0 { append(UInt8(ascii: "-")) }
     appendDigits(value.magnitude, minimum: 1)
@@ -190,30 +191,40 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     }
     let magnitude = UInt(scaled + 0.5)
     if value < 0, magnitude > 0 { append(UInt8(ascii: "-")) }
-    appendDigits(magnitude, minimum: decimals + 1, decimals: decimals)
+    let whole = magnitude / scale
+    appendDigits(whole, minimum: 1)
+    guard decimals > 0 else { return }
+    append(UInt8(ascii: "."))
+    appendDigits(magnitude &- whole &* scale, minimum: decimals)
   }
 
-  /// Writes at least `minimum` digits, from the last one backwards, with a point before the last `decimals` of them.
+  /// Writes at least `minimum` digits, from the last one backwards, two at a time.
   @inline(__always)
-  private mutating func appendDigits(_ value: UInt, minimum: Int, decimals: Int = 0) {
+  private mutating func appendDigits(_ value: UInt, minimum: Int) {
     var length = minimum
     while length < 19, value >= JSONWriter.powersOfTen[length] { length &+= 1 }
-    let width = decimals > 0 ? length &+ 1 : length
-    reserve(width)
+    reserve(length)
+    let pairs = JSONWriter.digitPairs.utf8Start
     var rest = value
-    var index = count &+ width
-    let point = decimals > 0 ? index &- decimals &- 1 : -1
-    repeat {
-      index &-= 1
-      if index == point {
-        base[index] = UInt8(ascii: ".")
-        index &-= 1
-      }
-      let quotient = rest / 10
-      base[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest &- quotient &* 10)
+    var next = base + count + length
+    count &+= length
+    while length >= 2 {
+      let quotient = rest / 100
+      let pair = Int(truncatingIfNeeded: rest &- quotient &* 100) &* 2
+      next -= 2
+      next[0] = pairs[pair]
+      next[1] = pairs[pair &+ 1]
       rest = quotient
-    } while index > count
-    count += width
+      length &-= 2
+    }
+    if length == 1 { next[-1] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest) }
+  }
+
+  private static var digitPairs: StaticString {
+    """
+    0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849\
+    5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899
+    """
   }
 
   private static let powersOfTen: InlineArray<20, UInt> = [
