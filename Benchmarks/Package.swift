@@ -12,7 +12,8 @@ let package = Package(
       name: "benchmarks",
       dependencies: [
         "CAllocations",
-        .product(name: "NMEA", package: "SensorHub"), .product(name: "Publishing", package: "SensorHub"),
+        .product(name: "Fusion", package: "SensorHub"), .product(name: "NMEA", package: "SensorHub"),
+        .product(name: "Publishing", package: "SensorHub"),
         .product(name: "Hub", package: "SensorHub"), .product(name: "HardwareIO", package: "SensorHub"),
         .product(name: "Simulation", package: "SensorHub"),
       ]),

@@ -57,7 +57,3 @@ public struct ComplementaryFilter: AttitudeFilter {
     isLevelled = true
   }
 }
-
-extension SIMD3<Double> {
-  var isFinite: Bool { x.isFinite && y.isFinite && z.isFinite }
-}

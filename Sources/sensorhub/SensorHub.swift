@@ -7,7 +7,7 @@ struct SensorHub: ParsableCommand {
     commandName: "sensorhub",
     abstract: "GPS and IMU of a Linux board as one stream, powered only while somebody listens.",
     version: version,
-    subcommands: [Run.self, Watch.self, Devices.self, Probe.self, Check.self, Decode.self])
+    subcommands: [Run.self, Watch.self, Devices.self, Probe.self, Check.self, Decode.self, Fuse.self])
 
   static let version = "0.1.0"
 

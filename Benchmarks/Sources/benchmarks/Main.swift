@@ -14,6 +14,7 @@ struct Main {
     let recording = Recording(folder: folder)
     DecodingBenchmark(executable: arguments[1], recording: recording).run()
     ParsingBenchmark(recording: recording).run()
+    OrientationBenchmark().run()
     PublishingBenchmark().run()
     HubBenchmark().run()
     IdleBenchmark(executable: arguments[1]).run()

@@ -112,6 +112,9 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     appendInteger(value)
   }
 
+  /// A number as it stands, with nothing before it.
+  public mutating func fragment(_ value: Double, decimals: Int) { appendNumber(value, decimals: decimals) }
+
   @inline(__always)
   public mutating func fragment(_ text: StaticString) {
     let length = text.utf8CodeUnitCount

@@ -18,11 +18,21 @@ public struct Quaternion: Equatable, Sendable {
   }
 
   /// The rotation about a vector by its length in radians.
+  @inline(__always)
   public init(rotationVector vector: SIMD3<Double>) {
-    let angle = (vector * vector).sum().squareRoot()
-    // sin(a/2)/a by its series near zero, where the quotient is not defined.
-    let factor = angle < 1e-6 ? 0.5 - angle * angle / 48 : sin(angle / 2) / angle
-    self.init(w: cos(angle / 2), x: vector.x * factor, y: vector.y * factor, z: vector.z * factor)
+    let square = dot(vector, vector) / 4
+    let cosine: Double
+    let half: Double
+    if square < 0.0025 {
+      // Nearly all rotations between two samples are this small; the series' next terms lie below the last bit.
+      cosine = 1 - square * (1.0 / 2 - square * (1.0 / 24 - square * (1.0 / 720 - square / 40320)))
+      half = 0.5 * (1 - square * (1.0 / 6 - square * (1.0 / 120 - square * (1.0 / 5040 - square / 362_880))))
+    } else {
+      let angle = square.squareRoot()
+      cosine = cos(angle)
+      half = sin(angle) / angle / 2
+    }
+    self.init(w: cosine, x: vector.x * half, y: vector.y * half, z: vector.z * half)
   }
 
   /// Yaw about down, then pitch about right, then roll about forward; radians.
@@ -32,6 +42,7 @@ public struct Quaternion: Equatable, Sendable {
       * Quaternion(rotationVector: SIMD3(roll, 0, 0))
   }
 
+  @inline(__always)
   public static func * (a: Quaternion, b: Quaternion) -> Quaternion {
     Quaternion(
       w: a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z, x: a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
@@ -40,6 +51,7 @@ public struct Quaternion: Equatable, Sendable {
 
   public var conjugate: Quaternion { Quaternion(w: w, x: -x, y: -y, z: -z) }
 
+  @inline(__always)
   public var normalized: Quaternion {
     let length = (w * w + x * x + y * y + z * z).squareRoot()
     guard length > 0, length.isFinite else { return .identity }
@@ -47,6 +59,7 @@ public struct Quaternion: Equatable, Sendable {
   }
 
   /// Rotates a vector.
+  @inline(__always)
   public func rotate(_ v: SIMD3<Double>) -> SIMD3<Double> {
     let u = SIMD3(x, y, z)
     let t = 2 * cross(u, v)
@@ -57,8 +70,14 @@ public struct Quaternion: Equatable, Sendable {
   public var rotationVector: SIMD3<Double> {
     let sign: Double = w < 0 ? -1 : 1
     let vector = SIMD3(x, y, z) * sign
-    let length = (vector * vector).sum().squareRoot()
+    let length = vector.length
     return length < 1e-12 ? 2 * vector : vector * (2 * atan2(length, w * sign) / length)
+  }
+
+  /// The same attitude to the east, north, up frame instead of the north, east, down one.
+  public var inEastNorthUp: Quaternion {
+    // Half a turn about the horizontal line between north and east.
+    Quaternion(w: 0, x: 0.5.squareRoot(), y: 0.5.squareRoot(), z: 0) * self
   }
 
   /// Radians, -pi to pi.
@@ -67,9 +86,4 @@ public struct Quaternion: Equatable, Sendable {
   public var pitch: Double { asin(max(-1, min(1, 2 * (w * y - z * x)))) }
   /// Radians, -pi to pi, from north.
   public var yaw: Double { atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)) }
-}
-
-@inline(__always)
-func cross(_ a: SIMD3<Double>, _ b: SIMD3<Double>) -> SIMD3<Double> {
-  SIMD3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
 }

@@ -1,0 +1,82 @@
+/// A matrix of three rows and columns.
+struct Matrix3: Equatable, Sendable {
+  var rows: (SIMD3<Double>, SIMD3<Double>, SIMD3<Double>)
+
+  @inline(__always)
+  init(_ first: SIMD3<Double>, _ second: SIMD3<Double>, _ third: SIMD3<Double>) { rows = (first, second, third) }
+
+  init(diagonal: SIMD3<Double>) {
+    self.init(SIMD3(diagonal.x, 0, 0), SIMD3(0, diagonal.y, 0), SIMD3(0, 0, diagonal.z))
+  }
+
+  static var zero: Matrix3 { Matrix3(.zero, .zero, .zero) }
+  static var identity: Matrix3 { Matrix3(diagonal: SIMD3(1, 1, 1)) }
+
+  /// The rotation that a unit quaternion stands for.
+  @inline(__always)
+  init(_ q: Quaternion) {
+    let xx = q.x * q.x, yy = q.y * q.y, zz = q.z * q.z
+    let xy = q.x * q.y, xz = q.x * q.z, yz = q.y * q.z
+    let wx = q.w * q.x, wy = q.w * q.y, wz = q.w * q.z
+    self.init(
+      SIMD3(1 - 2 * (yy + zz), 2 * (xy - wz), 2 * (xz + wy)), SIMD3(2 * (xy + wz), 1 - 2 * (xx + zz), 2 * (yz - wx)),
+      SIMD3(2 * (xz - wy), 2 * (yz + wx), 1 - 2 * (xx + yy)))
+  }
+
+  @inline(__always)
+  static func * (m: Matrix3, v: SIMD3<Double>) -> SIMD3<Double> {
+    SIMD3(dot(m.rows.0, v), dot(m.rows.1, v), dot(m.rows.2, v))
+  }
+
+  @inline(__always)
+  static func * (a: Matrix3, b: Matrix3) -> Matrix3 {
+    Matrix3(b.combined(a.rows.0), b.combined(a.rows.1), b.combined(a.rows.2))
+  }
+
+  /// The rows, weighted and summed.
+  @inline(__always)
+  func combined(_ weights: SIMD3<Double>) -> SIMD3<Double> {
+    weights.x * rows.0 + weights.y * rows.1 + weights.z * rows.2
+  }
+
+  @inline(__always)
+  static func + (a: Matrix3, b: Matrix3) -> Matrix3 {
+    Matrix3(a.rows.0 + b.rows.0, a.rows.1 + b.rows.1, a.rows.2 + b.rows.2)
+  }
+
+  @inline(__always)
+  static func - (a: Matrix3, b: Matrix3) -> Matrix3 {
+    Matrix3(a.rows.0 - b.rows.0, a.rows.1 - b.rows.1, a.rows.2 - b.rows.2)
+  }
+
+  @inline(__always)
+  static func * (a: Double, b: Matrix3) -> Matrix3 { Matrix3(a * b.rows.0, a * b.rows.1, a * b.rows.2) }
+
+  @inline(__always)
+  var transposed: Matrix3 {
+    Matrix3(
+      SIMD3(rows.0.x, rows.1.x, rows.2.x), SIMD3(rows.0.y, rows.1.y, rows.2.y), SIMD3(rows.0.z, rows.1.z, rows.2.z))
+  }
+
+  @inline(__always)
+  var diagonal: SIMD3<Double> { SIMD3(rows.0.x, rows.1.y, rows.2.z) }
+
+  /// By the adjugate; `nil` where there is none.
+  @inline(__always)
+  var inverse: Matrix3? {
+    let a = cross(rows.1, rows.2), b = cross(rows.2, rows.0), c = cross(rows.0, rows.1)
+    let determinant = dot(rows.0, a)
+    guard determinant != 0, determinant.isFinite else { return nil }
+    return (1 / determinant) * Matrix3(a, b, c).transposed
+  }
+
+  /// Rounding makes covariances lopsided; this makes them symmetric again.
+  @inline(__always)
+  var symmetrized: Matrix3 { 0.5 * (self + transposed) }
+
+  /// The matrix that makes the cross product with a vector.
+  @inline(__always)
+  init(crossing v: SIMD3<Double>) { self.init(SIMD3(0, -v.z, v.y), SIMD3(v.z, 0, -v.x), SIMD3(-v.y, v.x, 0)) }
+
+  static func == (a: Matrix3, b: Matrix3) -> Bool { a.rows == b.rows }
+}

@@ -1,0 +1,137 @@
+import Glibc
+
+/// Estimates the field of a magnet that is fixed to the sensor (hard iron), while the sensor turns.
+///
+/// In the nearly inertial frame the earth's field is constant but for a slow drift, and the field of whatever is fixed to
+/// the sensor turns with it: the mean of a few rotated measurements is the mean rotation times the hard iron plus the
+/// earth's field, which a Kalman filter of six states takes apart. A magnet that the sensor merely passes looks
+/// different: the filter with hard iron then explains the measurements no better than one without. The hard iron is
+/// used only while it explains them much better.
+struct HardIronEstimator: Sendable {
+  // All in microtesla, and seconds.
+  private static let initialSigma = 20.0
+  /// Random walks, per square root of a second: of the hard iron, and of the earth's field in the drifting frame.
+  private static let hardIronWander = 0.02
+  private static let fieldWander = 2.0
+  private static let measurementSigma = 3.0
+  /// While hard iron explains less than nothing, it is forgotten at this rate.
+  private static let forgettingWander = 10.0
+  private static let windowDuration = 0.035
+  private static let evidenceTimeConstant = 5.0
+  /// Ratio of the squared surprises with and without hard iron, at which it is used and no longer used.
+  private static let acceptanceRatio = 0.3
+  private static let rejectionRatio = 0.6
+  private static let smallestHardIron = 4.0
+  /// An estimate less certain than this would turn the heading astray before it converges.
+  private static let largestSigma = 4.0
+  /// Below, in rad/s, nothing can be told.
+  private static let minimumRate = 0.35
+
+  private let windowCount: Int
+  private let windowSeconds: Double
+  private let evidenceGain: Double
+
+  private var rotationSum = Matrix3.zero
+  private var fieldSum = SIMD3<Double>.zero
+  private var rateSum = 0.0
+  private var count = 0
+
+  private var hardIron = SIMD3<Double>.zero
+  /// In the nearly inertial frame.
+  private var field = SIMD3<Double>.zero
+  private var hardIronCovariance: Matrix3
+  private var crossCovariance = Matrix3.zero
+  private var fieldCovariance: Matrix3
+  /// The filter without hard iron.
+  private var plainField = SIMD3<Double>.zero
+  private var plainVariance: Double
+  private var surprise = 0.0
+  private var plainSurprise = 0.0
+  private(set) var isUsed = false
+
+  init(interval: Double) {
+    let unknown = 100.0 * 100
+    windowCount = max(1, Int((HardIronEstimator.windowDuration / interval).rounded()))
+    windowSeconds = Double(windowCount) * interval
+    evidenceGain = min(1, windowSeconds / HardIronEstimator.evidenceTimeConstant)
+    let initial = HardIronEstimator.initialSigma * HardIronEstimator.initialSigma
+    hardIronCovariance = Matrix3(diagonal: SIMD3(repeating: initial))
+    fieldCovariance = Matrix3(diagonal: SIMD3(repeating: unknown))
+    plainVariance = unknown
+  }
+
+  /// What to subtract from the measurements, microtesla in the sensor's axes; zero while there is no evidence of it.
+  var correction: SIMD3<Double> { isUsed ? hardIron : .zero }
+
+  /// Takes a measurement.
+  ///
+  /// - Parameters:
+  ///   - rotated: the measurement, in the nearly inertial frame
+  ///   - rotation: of the sensor to that frame
+  ///   - rate: how fast the sensor turns, rad/s
+  /// - Returns: the earth's field in the nearly inertial frame, when hard iron has just been found or lost
+  @inline(__always)
+  mutating func update(rotated: SIMD3<Double>, rotation: Matrix3, rate: Double) -> SIMD3<Double>? {
+    rotationSum = rotationSum + rotation
+    fieldSum += rotated
+    rateSum += rate
+    count += 1
+    guard count == windowCount else { return nil }
+    return endWindow()
+  }
+
+  private mutating func endWindow() -> SIMD3<Double>? {
+    let scale = 1 / Double(count)
+    let a = scale * rotationSum
+    let measured = scale * fieldSum
+    let isTurning = rateSum * scale > HardIronEstimator.minimumRate
+    rotationSum = .zero
+    fieldSum = .zero
+    rateSum = 0
+    count = 0
+
+    // Prediction: both wander.
+    func grow(_ covariance: inout Matrix3, _ wander: Double) {
+      let variance = wander * wander * windowSeconds
+      covariance.rows.0.x += variance
+      covariance.rows.1.y += variance
+      covariance.rows.2.z += variance
+    }
+    grow(&hardIronCovariance, HardIronEstimator.hardIronWander)
+    grow(&fieldCovariance, HardIronEstimator.fieldWander)
+    plainVariance += HardIronEstimator.fieldWander * HardIronEstimator.fieldWander * windowSeconds
+
+    let noise = HardIronEstimator.measurementSigma * HardIronEstimator.measurementSigma
+    let innovation = measured - (a * hardIron + field)
+    let plainInnovation = measured - plainField
+    // H = [A, 1]; P H' in its two halves.
+    let upper = hardIronCovariance * a.transposed + crossCovariance
+    let lower = crossCovariance.transposed * a.transposed + fieldCovariance
+    guard let inverse = (a * upper + lower + Matrix3(diagonal: SIMD3(repeating: noise))).symmetrized.inverse else {
+      return nil
+    }
+    let gain = upper * inverse
+    let fieldGain = lower * inverse
+    hardIron += gain * innovation
+    field += fieldGain * innovation
+    hardIronCovariance = (hardIronCovariance - gain * upper.transposed).symmetrized
+    crossCovariance = crossCovariance - gain * lower.transposed
+    fieldCovariance = (fieldCovariance - fieldGain * lower.transposed).symmetrized
+    let plainGain = plainVariance / (plainVariance + noise)
+    plainField += plainGain * plainInnovation
+    plainVariance *= 1 - plainGain
+
+    guard isTurning else { return nil }
+    surprise += evidenceGain * (dot(innovation, innovation) - surprise)
+    plainSurprise += evidenceGain * (dot(plainInnovation, plainInnovation) - plainSurprise)
+    if surprise > 1.5 * plainSurprise { grow(&hardIronCovariance, HardIronEstimator.forgettingWander) }
+    let ratio = isUsed ? HardIronEstimator.rejectionRatio : HardIronEstimator.acceptanceRatio
+    let isCertain =
+      isUsed || hardIronCovariance.diagonal.max() < HardIronEstimator.largestSigma * HardIronEstimator.largestSigma
+    let isBetter =
+      surprise < ratio * plainSurprise && hardIron.length > HardIronEstimator.smallestHardIron && isCertain
+    guard isBetter != isUsed else { return nil }
+    isUsed = isBetter
+    return isUsed ? field : plainField
+  }
+}

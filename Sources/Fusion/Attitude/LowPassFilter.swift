@@ -1,0 +1,64 @@
+import Glibc
+
+/// A low-pass filter of second order (Butterworth) for vectors. It starts with the mean of what it has seen, so that it
+/// needs no time to settle.
+struct LowPassFilter: Sendable {
+  /// What the time constant and the sample interval make of it.
+  struct Coefficients: Equatable, Sendable {
+    var b0, b1, b2, a1, a2: Double
+    /// Samples whose mean is taken at first.
+    var settlingCount: Double
+
+    /// - Parameters:
+    ///   - timeConstant: of a first-order filter of the same damping, seconds
+    ///   - interval: between samples, seconds
+    init(timeConstant: Double, interval: Double) {
+      guard timeConstant > interval / 2 else {
+        // Faster than the samples come: nothing is held back.
+        (b0, b1, b2, a1, a2, settlingCount) = (1, 0, 0, 0, 0, 0)
+        return
+      }
+      // Prewarped: the cut-off is where it should be at every rate.
+      let cutOff = 2.0.squareRoot() / (2 * .pi * timeConstant)
+      let c = tan(.pi * cutOff * interval)
+      let d = c * c + 2.0.squareRoot() * c + 1
+      b0 = c * c / d
+      b1 = 2 * b0
+      b2 = b0
+      a1 = 2 * (c * c - 1) / d
+      a2 = (1 - 2.0.squareRoot() * c + c * c) / d
+      settlingCount = timeConstant / interval
+    }
+  }
+
+  private var first = SIMD3<Double>.zero
+  private var second = SIMD3<Double>.zero
+  private var count = 0.0
+  private(set) var value = SIMD3<Double>.zero
+
+  mutating func reset() { self = LowPassFilter() }
+
+  /// Stands as if it had always seen this value.
+  mutating func settle(at value: SIMD3<Double>, _ c: Coefficients) {
+    self.value = value
+    first = value * (1 - c.b0)
+    second = value * (c.b2 - c.a2)
+    count = .infinity
+  }
+
+  @inline(__always)
+  mutating func update(_ x: SIMD3<Double>, _ c: Coefficients) {
+    guard count >= c.settlingCount else { return average(x, c) }
+    // Transposed direct form II.
+    let y = c.b0 * x + first
+    first = c.b1 * x - c.a1 * y + second
+    second = c.b2 * x - c.a2 * y
+    value = y
+  }
+
+  private mutating func average(_ x: SIMD3<Double>, _ c: Coefficients) {
+    count += 1
+    let mean = value + (x - value) / count
+    if count >= c.settlingCount { settle(at: mean, c) } else { value = mean }
+  }
+}

@@ -1,0 +1,201 @@
+import Glibc
+
+/// Estimates the orientation of an inertial sensor, with or without a magnetometer, and the gyroscope's bias.
+///
+/// After Laidig and Seel, "VQF: Highly accurate IMU orientation estimation with bias estimation and magnetic disturbance
+/// rejection", Information Fusion 91 (2023). The orientation is a product of three rotations:
+///
+///     q = heading(δ) · inclination · strapdown                                   (1)
+///
+/// - strapdown integrates the gyroscope, less its bias: q ← q · exp(ω Δt)         (2)
+/// - inclination turns the specific force, low-pass filtered in the frame of (2), where accelerations average out, onto
+///   the vertical by the shortest way                                             (3)
+/// - δ follows the magnetic heading in the frame of (3): δ ← δ + k (δ_mag - δ)    (4)
+///
+/// Bias estimation (`GyroscopeBiasEstimator`), rest detection (`RestDetector`) and the rejection of disturbed fields
+/// (`MagneticReference`) are the paper's as well. `HardIronEstimator` is an addition: a magnet fixed to the sensor is the
+/// method's weakest spot.
+///
+/// Frames: sensor axes are right-handed; the earth frame is north, east, down, north being the magnetic one.
+/// No allocation; the same input gives the same output, bit for bit. What is not finite never gets in.
+public struct OrientationFilter: Sendable {
+  private static let accelerometerTimeConstant = 3.0
+  private static let magnetometerTimeConstant = 9.0
+  /// A disturbed field is not listened to for so long; then at half the gain, as it may be the new normal.
+  private static let maximumRejectionTime = 60.0
+  private static let rejectionFactor = 2.0
+  /// With which the heading starts its way to the new one when hard iron has been found.
+  private static let hardIronTimeConstant = 3.0
+  /// A pause longer than this, in sample intervals and at least in seconds, breaks the chain of measurements.
+  private static let longestPause = (intervals: 20.0, seconds: 1.0)
+
+  private let interval: Double
+  private let accelerometerCoefficients: LowPassFilter.Coefficients
+  private let headingGain: Double
+
+  private var strapdown = Quaternion.identity
+  private var inclination = Quaternion.identity
+  private var force = LowPassFilter()
+  private var rest: RestDetector
+  private var biasEstimator: GyroscopeBiasEstimator
+  private var reference: MagneticReference
+  private var hardIron: HardIronEstimator
+  /// δ of (4), radians.
+  private var heading = 0.0
+  /// While above the heading gain: the mean of what was seen so far, instead of a slow approach.
+  private var initialGain = 1.0
+  private var rejectionTime = maximumRejectionTime
+  private var latestRate = SIMD3<Double>.zero
+  private var hasForce = false
+  private let biasLimit: Double
+
+  /// - Parameters:
+  ///   - interval: seconds between samples; 125 microseconds to 2 seconds. Samples may come unevenly around it.
+  ///   - biasLimit: the largest gyroscope bias to be expected, rad/s
+  public init(interval: Double, biasLimit: Double = 3.5 * .pi / 180) {
+    let interval = interval.isFinite ? max(1.25e-4, min(2, interval)) : 0.01
+    self.interval = interval
+    self.biasLimit = biasLimit
+    accelerometerCoefficients = LowPassFilter.Coefficients(
+      timeConstant: OrientationFilter.accelerometerTimeConstant, interval: interval)
+    headingGain = 1 - exp(-interval / OrientationFilter.magnetometerTimeConstant)
+    rest = RestDetector(interval: interval)
+    biasEstimator = GyroscopeBiasEstimator(limit: biasLimit, interval: interval)
+    reference = MagneticReference(interval: interval)
+    hardIron = HardIronEstimator(interval: interval)
+  }
+
+  /// Sensor to north, east, down. Without a magnetometer the heading is the one of the start, and drifts.
+  public var attitude: Quaternion { (Quaternion(about: heading) * inclination * strapdown).normalized }
+
+  /// rad/s, in the sensor's axes.
+  public var gyroscopeBias: SIMD3<Double> { biasEstimator.bias }
+  /// One standard deviation of each component, rad/s.
+  public var gyroscopeBiasSigma: SIMD3<Double> { biasEstimator.covariance.diagonal.squareRoot() }
+  public var isAtRest: Bool { rest.isAtRest }
+  /// Whether gravity has been seen, so that the inclination means something.
+  public var isLevelled: Bool { hasForce }
+  /// Whether the magnetometer has told the heading.
+  public var hasHeading: Bool { initialGain < 1 }
+  public var isMagneticallyDisturbed: Bool { reference.isDisturbed }
+  /// The field of what is fixed to the sensor, where there is evidence of any; microtesla, in the sensor's axes.
+  public var hardIronMicrotesla: SIMD3<Double> { hardIron.correction }
+
+  /// Takes one sample.
+  ///
+  /// - Parameters:
+  ///   - gyroscope: rad/s
+  ///   - accelerometer: specific force, m/s²
+  ///   - magnetometer: microtesla; `nil` where there is none, or none with this sample
+  ///   - seconds: since the sample before. After a pause the filters start again from what is known; a sample whose
+  ///     time does not advance is left out.
+  public mutating func update(
+    gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, magnetometer: SIMD3<Double>? = nil, seconds: Double
+  ) {
+    guard seconds > 0, seconds.isFinite else { return }
+    let pause = OrientationFilter.longestPause
+    if seconds > max(pause.seconds, pause.intervals * interval) { resume() }
+    let seconds = min(seconds, max(pause.seconds, pause.intervals * interval))
+    // Far beyond any sensor's range, a number is as good as none.
+    if gyroscope.isFinite, dot(gyroscope, gyroscope) < 1e8 {
+      if accelerometer.isFinite {
+        rest.update(gyroscope: gyroscope, accelerometer: accelerometer, biasLimit: biasLimit, seconds: seconds)
+      }
+      latestRate = gyroscope - biasEstimator.bias
+      strapdown = (strapdown * Quaternion(rotationVector: latestRate * seconds)).normalized
+    }
+    let square = dot(accelerometer, accelerometer)
+    guard square > 1e-6, square < 1e12 else { return }
+    let rotation = updateInclination(accelerometer)
+    guard let magnetometer else { return }
+    updateHeading(magnetometer, rotation, seconds)
+  }
+
+  /// Equation (3), and what its correction says about the bias. Returns the rotation of the sensor to the frame of (3).
+  @inline(__always)
+  private mutating func updateInclination(_ accelerometer: SIMD3<Double>) -> Matrix3 {
+    force.update(strapdown.rotate(accelerometer), accelerometerCoefficients)
+    let filtered = inclination.rotate(force.value)
+    let length = filtered.length
+    guard length > 1e-3 else { return Matrix3(inclination * strapdown) }
+    // At rest the specific force points up; this vector should point down.
+    let down = filtered / -length
+    let w = max(0, (down.z + 1) / 2).squareRoot()
+    let correction =
+      w > 1e-6
+      ? Quaternion(w: w, x: 0.5 * down.y / w, y: -0.5 * down.x / w, z: 0)
+      // Upside down: half a turn about any horizontal axis.
+      : Quaternion(w: 0, x: 1, y: 0, z: 0)
+    inclination = (correction * inclination).normalized
+    let rotation = Matrix3(inclination * strapdown)
+    // The very first correction levels the sensor and says nothing about its bias.
+    if hasForce {
+      biasEstimator.update(
+        rotation: rotation, tilt: SIMD3(-down.y, down.x, 0) / interval, restRate: rest.isAtRest ? rest.rate : nil,
+        accelerometerCoefficients)
+    }
+    hasForce = true
+    return rotation
+  }
+
+  /// Equation (4).
+  @inline(__always)
+  private mutating func updateHeading(_ measured: SIMD3<Double>, _ rotation: Matrix3, _ seconds: Double) {
+    let square = dot(measured, measured)
+    guard square > 1e-6, square < 1e12 else { return }
+    let rotated = rotation * measured
+    let rate = latestRate.length
+    if let field = hardIron.update(rotated: rotated, rotation: rotation, rate: rate) {
+      // Another field from here on: the heading is sought again, more quickly at first.
+      reference.assume(field: field)
+      initialGain = min(1, interval / OrientationFilter.hardIronTimeConstant)
+    }
+    let field = hardIron.isUsed ? rotated - rotation * hardIron.correction : rotated
+    let strength = field.length
+    guard strength > 1e-3 else { return }
+    reference.update(field: field, strength: strength, rate: rate, seconds: seconds)
+
+    var gain = headingGain
+    if reference.isDisturbed {
+      if rejectionTime <= OrientationFilter.maximumRejectionTime {
+        rejectionTime += seconds
+        gain = 0
+      } else {
+        gain /= OrientationFilter.rejectionFactor
+      }
+    } else {
+      rejectionTime = max(rejectionTime - OrientationFilter.rejectionFactor * seconds, 0)
+    }
+    // At first the mean of all that was seen: 1, 1/2, 1/3, …
+    if initialGain > gain, initialGain > headingGain {
+      gain = initialGain
+      initialGain = initialGain / (initialGain + 1)
+    }
+    let disagreement = -atan2(field.y, field.x) - heading
+    heading += gain * OrientationFilter.wrapped(disagreement)
+    heading = OrientationFilter.wrapped(heading)
+  }
+
+  /// After a pause: the orientation is held, its inclination and heading are found anew, the bias is kept.
+  private mutating func resume() {
+    strapdown = (inclination * strapdown).normalized
+    inclination = .identity
+    force.reset()
+    rest = RestDetector(interval: interval)
+    biasEstimator.resetMotion()
+    initialGain = 1
+    hasForce = false
+  }
+
+  @inline(__always)
+  private static func wrapped(_ angle: Double) -> Double {
+    if angle > -.pi, angle <= .pi { return angle }
+    return angle - (angle / (2 * .pi)).rounded() * 2 * .pi
+  }
+}
+
+extension Quaternion {
+  /// A rotation about the vertical, radians.
+  @inline(__always)
+  init(about angle: Double) { self.init(w: cos(angle / 2), x: 0, y: 0, z: sin(angle / 2)) }
+}

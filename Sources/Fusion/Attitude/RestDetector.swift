@@ -1,0 +1,44 @@
+/// Finds out when the sensor lies still: while neither gyroscope nor accelerometer leaves the neighbourhood of its own
+/// low-pass filtered value for a while.
+struct RestDetector: Sendable {
+  private static let timeConstant = 0.5
+  private static let minimumDuration = 1.5
+  private static let gyroscopeLimit = 2 * Double.pi / 180
+  private static let accelerometerLimit = 0.5
+
+  private let coefficients: LowPassFilter.Coefficients
+  private var gyroscope = LowPassFilter()
+  private var accelerometer = LowPassFilter()
+  private var duration = 0.0
+
+  /// The mean rate, rad/s: the gyroscope's bias while at rest.
+  var rate: SIMD3<Double> { gyroscope.value }
+  private(set) var isAtRest = false
+
+  init(interval: Double) {
+    coefficients = LowPassFilter.Coefficients(timeConstant: RestDetector.timeConstant, interval: interval)
+  }
+
+  /// - Parameter biasLimit: a steady rate above it, in rad/s, is a rotation and no bias
+  @inline(__always)
+  mutating func update(
+    gyroscope rate: SIMD3<Double>, accelerometer force: SIMD3<Double>, biasLimit: Double, seconds: Double
+  ) {
+    gyroscope.update(rate, coefficients)
+    accelerometer.update(force, coefficients)
+    let rateDeviation = rate - gyroscope.value
+    let forceDeviation = force - accelerometer.value
+    let mean = gyroscope.value
+    guard
+      dot(rateDeviation, rateDeviation) < RestDetector.gyroscopeLimit * RestDetector.gyroscopeLimit,
+      dot(forceDeviation, forceDeviation) < RestDetector.accelerometerLimit * RestDetector.accelerometerLimit,
+      abs(mean.x) < biasLimit, abs(mean.y) < biasLimit, abs(mean.z) < biasLimit
+    else {
+      duration = 0
+      isAtRest = false
+      return
+    }
+    duration += seconds
+    if duration >= RestDetector.minimumDuration { isAtRest = true }
+  }
+}

@@ -1,0 +1,119 @@
+import Glibc
+import HardwareIO
+
+/// Reads a table of numbers with a heading line: the wanted columns, in whatever order they stand, and none of the others.
+struct CSVReader {
+  private let bytes: [UInt8]
+  private var position = 0
+  /// For each column of the file, its place among the wanted ones.
+  private var places: [Int?] = []
+  private let requiredCount: Int
+  /// Values of the row read last, in the order they were asked for; NaN where an optional one is absent or empty.
+  private(set) var row: [Double]
+  /// Rows left out because a required value was missing or no number.
+  private(set) var badCount = 0
+
+  /// - Parameters:
+  ///   - required: columns without which there is nothing to read
+  ///   - optional: columns that may be absent
+  init(path: String, required: [String], optional: [String] = []) throws(CommandError) {
+    do throws(Files.Errno) {
+      bytes = try Files.bytes(of: path)
+    } catch {
+      throw CommandError(.noInput, "cannot read '\(path)': \(error)", nextStep: "give a CSV file with a heading line")
+    }
+    let wanted = required + optional
+    requiredCount = required.count
+    row = Array(repeating: .nan, count: wanted.count)
+    let end = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
+    let heading = String(decoding: bytes[..<end], as: UTF8.self)
+    let names = heading.split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { !$0.isWhitespace } }
+    places = names.map { wanted.firstIndex(of: $0) }
+    position = min(end + 1, bytes.count)
+    for name in required where !names.contains(name) {
+      throw CommandError(
+        .data, "'\(path)' has no column '\(name)'",
+        nextStep: "its first line must name at least \(required.joined(separator: ","))")
+    }
+  }
+
+  /// Reads the next good row; returns whether there was one.
+  mutating func next() -> Bool {
+    while position < bytes.count {
+      for index in row.indices { row[index] = .nan }
+      let (end, isGood) = bytes.withUnsafeBufferPointer { parseLine($0) }
+      let isBlank = end == position || (end == position + 1 && bytes[position] == UInt8(ascii: "\r"))
+      position = end + 1
+      if isBlank { continue }
+      if isGood, (0..<requiredCount).allSatisfy({ row[$0].isFinite }) { return true }
+      badCount += 1
+    }
+    return false
+  }
+
+  /// Fills in `row`; returns where the line ends, and whether all that it holds are numbers.
+  private mutating func parseLine(_ buffer: UnsafeBufferPointer<UInt8>) -> (end: Int, isGood: Bool) {
+    var index = position
+    var column = 0
+    var isGood = true
+    while true {
+      let start = index
+      while index < buffer.count, buffer[index] != UInt8(ascii: ","), buffer[index] != UInt8(ascii: "\n") { index += 1 }
+      if column < places.count, let place = places[column], index > start {
+        if let value = CSVReader.number(UnsafeBufferPointer(rebasing: buffer[start..<index])) {
+          row[place] = value
+        } else if place < requiredCount {
+          isGood = false
+        }
+      }
+      column += 1
+      guard index < buffer.count, buffer[index] == UInt8(ascii: ",") else { return (index, isGood) }
+      index += 1
+    }
+  }
+
+  /// A decimal number, correctly rounded; blanks around it are ignored.
+  static func number(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
+    var index = 0
+    var end = text.count
+    while index < end, text[index] <= 0x20 { index += 1 }
+    while end > index, text[end - 1] <= 0x20 { end -= 1 }
+    let start = index
+    var isNegative = false
+    if index < end, text[index] == UInt8(ascii: "-") || text[index] == UInt8(ascii: "+") {
+      isNegative = text[index] == UInt8(ascii: "-")
+      index += 1
+    }
+    var mantissa: UInt64 = 0
+    var digits = 0
+    var decimals = 0
+    var sawPoint = false
+    while index < end {
+      let digit = text[index] &- UInt8(ascii: "0")
+      if digit <= 9 {
+        mantissa = mantissa &* 10 &+ UInt64(digit)
+        digits += mantissa == 0 ? 0 : 1
+        if sawPoint { decimals += 1 }
+      } else if text[index] == UInt8(ascii: "."), !sawPoint {
+        sawPoint = true
+      } else {
+        break
+      }
+      index += 1
+    }
+    // Both operands are exact, so that one division rounds once.
+    if index == end, index > start, digits <= 15, decimals <= 22 {
+      guard text[end - 1] != UInt8(ascii: "-"), text[end - 1] != UInt8(ascii: "+"), !(sawPoint && end - start == 1)
+      else {
+        return nil
+      }
+      let value = Double(mantissa) / powersOfTen[decimals]
+      return isNegative ? -value : value
+    }
+    return Double(String(decoding: text[start..<end], as: UTF8.self))
+  }
+
+  private static let powersOfTen: [Double] = (0...22).map { exponent in
+    (0..<exponent).reduce(1.0) { value, _ in value * 10 }
+  }
+}
