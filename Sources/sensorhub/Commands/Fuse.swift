@@ -1,17 +1,21 @@
 import ArgumentParser
 import Fusion
+import Hub
 import Outputs
-import SystemPackage
 
 /// Runs the hub's filters over recorded measurements.
 struct Fuse: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Fuse recorded measurements with the hub's own filters.",
     discussion: """
-      Reads CSV files with a heading line: t,gx,gy,gz,ax,ay,az and optionally mx,my,mz in s, rad/s, m/s² and µT. Writes CSV,
-      a row per sample: t and the quaternion qw,qx,qy,qz from the sensor to the earth frame.
+      Reads CSV files with a heading line; columns that it does not know are ignored. Inertial: t,gx,gy,gz,ax,ay,az and
+      optionally mx,my,mz, in s, rad/s, m/s² and µT. Fixes: t,lat,lon,alt and optionally their sigmas sn,se,sd, the velocity
+      vn,ve,vd and its sigmas svn,sve,svd, in s, degrees, m and m/s.
 
-      Example: sensorhub fuse --imu imu.csv > attitude.csv
+      Writes CSV, a row per inertial sample: t and the quaternion qw,qx,qy,qz from the sensor to the earth frame; with fixes
+      also lat,lon,alt,vn,ve,vd,sn,se,sd,svn,sve,svd,mode.
+
+      Example: sensorhub fuse --imu imu.csv --gnss gnss.csv --vehicle > fused.csv
       """)
 
   enum Frame: String, ExpressibleByArgument, CaseIterable { case ned, enu }
@@ -19,12 +23,42 @@ struct Fuse: ParsableCommand {
   @Option(help: ArgumentHelp("Inertial and magnetic measurements.", valueName: "file.csv"))
   var imu: String
 
+  @Option(help: ArgumentHelp("Fixes of a receiver.", valueName: "file.csv"))
+  var gnss: String?
+
+  @Option(help: ArgumentHelp("The antenna as seen from the IMU: forward, right, down, metres.", valueName: "x,y,z"))
+  var leverArm: LeverArm?
+
+  @Flag(help: "The sensor moves on wheels, nose first.")
+  var vehicle = false
+
   @Option(help: "The earth frame of the quaternion: north-east-down or east-north-up.")
   var frame = Frame.ned
 
+  @Option(help: ArgumentHelp("Take the IMU's mounting and the lever arm from a board file.", valueName: "file.json5"))
+  var board: String?
+
+  func validate() throws {
+    if gnss == nil, leverArm != nil || vehicle { throw ValidationError("--lever-arm and --vehicle need --gnss") }
+  }
+
   func run() throws {
-    var output = FusedTable(frame: frame)
-    var samples = try InertialRecording(path: imu)
+    let board = try board.map { try BoardSource(file: $0).load() }
+    let mount = board?.imu?.mount ?? .identity
+    var samples = try InertialRecording(path: imu, mount: mount)
+    if let gnss {
+      var configuration = NavigationFilter.Configuration()
+      configuration.interval = samples.interval
+      configuration.isVehicle = vehicle
+      configuration.leverArm = leverArm?.metres ?? board?.gps?.leverArmMetres ?? .zero
+      try navigate(&samples, GNSSRecording(path: gnss), configuration)
+    } else {
+      try orient(&samples)
+    }
+  }
+
+  private func orient(_ samples: inout InertialRecording) throws {
+    var output = FusedTable(frame: frame, hasPosition: false)
     var filter = OrientationFilter(interval: samples.interval)
     var last: Double?
     while let sample = samples.next() {
@@ -35,6 +69,43 @@ struct Fuse: ParsableCommand {
       try output.write(time: sample.time, attitude: filter.attitude)
     }
     try output.flush()
-    if samples.badCount > 0 { Terminal.standardError("skipped=\(samples.badCount)") }
+    summarize(bad: samples.badCount)
+  }
+
+  private func navigate(
+    _ samples: inout InertialRecording, _ recording: GNSSRecording, _ configuration: NavigationFilter.Configuration
+  ) throws {
+    var output = FusedTable(frame: frame, hasPosition: true)
+    var filter = NavigationFilter(configuration)
+    var fixes = recording
+    var fix = fixes.next()
+    while let sample = samples.next() {
+      filter.update(
+        gyroscope: sample.gyroscope, accelerometer: sample.accelerometer, magnetometer: sample.magnetometer,
+        time: sample.time)
+      while let due = fix, due.time <= sample.time {
+        filter.update(due)
+        fix = fixes.next()
+      }
+      try output.write(time: sample.time, filter)
+    }
+    try output.flush()
+    summarize(bad: samples.badCount + fixes.badCount, refused: filter.refusedCount)
+  }
+
+  /// Says what was left out, where anything was.
+  private func summarize(bad: Int, refused: Int = 0) {
+    if bad > 0 || refused > 0 { Terminal.standardError("bad_rows=\(bad) refused_fixes=\(refused)") }
+  }
+}
+
+/// `x,y,z` in metres.
+struct LeverArm: ExpressibleByArgument {
+  var metres: SIMD3<Double>
+
+  init?(argument: String) {
+    let parts = argument.split(separator: ",", omittingEmptySubsequences: false).compactMap { Double($0) }
+    guard parts.count == 3, parts.allSatisfy({ $0.isFinite && abs($0) < 1000 }) else { return nil }
+    metres = SIMD3(parts[0], parts[1], parts[2])
   }
 }

@@ -1,0 +1,39 @@
+/// Tells receivers that report the mean velocity since the fix before from those that report the present one, by which of
+/// the two goes with how far the position has moved.
+struct EpochMeanDetector: Sendable {
+  private static let forgetting = 0.99
+  private static let leastEvidence = 20.0
+  private static let ratio = 0.5
+
+  private var previous: GNSSMeasurement?
+  /// Squared misfits, metres squared, forgotten slowly; and how many there were.
+  private var misfitOfPresent = 0.0
+  private var misfitOfMean = 0.0
+  private var evidence = 0.0
+
+  /// How long before its fix the velocity was valid, seconds.
+  private(set) var velocityAge = 0.0
+
+  mutating func update(_ fix: GNSSMeasurement) {
+    defer { previous = fix }
+    guard let previous, let before = previous.validVelocity, let now = fix.validVelocity else { return }
+    let seconds = fix.time - previous.time
+    guard seconds > 0.01, seconds < 1.5 else {
+      velocityAge = 0
+      return
+    }
+    // At a steady speed both are right.
+    if (now - before).length > 0.02 {
+      let moved = fix.position.offset(from: previous.position)
+      let present = moved - 0.5 * seconds * (now + before)
+      let mean = moved - seconds * now
+      let keep = EpochMeanDetector.forgetting
+      misfitOfPresent = keep * misfitOfPresent + dot(present, present)
+      misfitOfMean = keep * misfitOfMean + dot(mean, mean)
+      evidence = keep * evidence + 1
+    }
+    let isMean =
+      evidence > EpochMeanDetector.leastEvidence && misfitOfMean < EpochMeanDetector.ratio * misfitOfPresent
+    velocityAge = isMean ? seconds / 2 : 0
+  }
+}

@@ -1,0 +1,35 @@
+/// What a receiver measured, with the sigmas that it claims.
+public struct GNSSMeasurement: Equatable, Sendable {
+  /// When it was valid, seconds on the clock of the inertial samples.
+  public var time: Double
+  /// Of the antenna.
+  public var position: GeodeticPosition
+  /// One standard deviation north, east, down, metres.
+  public var positionSigma: SIMD3<Double>
+  /// Of the antenna; north, east, down, m/s. `nil` where the receiver does not say.
+  public var velocity: SIMD3<Double>?
+  public var velocitySigma: SIMD3<Double>
+
+  public init(
+    time: Double, position: GeodeticPosition, positionSigma: SIMD3<Double>, velocity: SIMD3<Double>? = nil,
+    velocitySigma: SIMD3<Double> = SIMD3(repeating: 0.5)
+  ) {
+    self.time = time
+    self.position = position
+    self.positionSigma = positionSigma
+    self.velocity = velocity
+    self.velocitySigma = velocitySigma
+  }
+
+  var isValid: Bool {
+    time.isFinite && position.isValid && positionSigma.isFinite && positionSigma.min() > 0 && positionSigma.max() < 1e4
+  }
+
+  /// The velocity, where there is one that can be one.
+  var validVelocity: SIMD3<Double>? {
+    guard let velocity, velocity.isFinite, velocity.length < 1e4, velocitySigma.isFinite, velocitySigma.min() > 0 else {
+      return nil
+    }
+    return velocity
+  }
+}

@@ -1,0 +1,454 @@
+import Glibc
+
+/// Joins inertial measurements and a receiver's fixes into position, velocity and attitude: strap-down navigation,
+/// corrected by an error-state Kalman filter (`NavigationSolution`).
+///
+/// It levels itself, finds its heading (by course in a vehicle, by magnetometer, or by `HeadingHypotheses`), takes each
+/// fix at the fix's own time although it comes late, stands still when the sensor does, refuses what cannot be true, and
+/// starts afresh when it has refused everything for a while. Until it knows its heading it says so, and reports the
+/// receiver's position and an attitude without heading.
+///
+/// Frames: sensor's axes are the body's (x forward, y right, z down); the earth's are north, east, down. Times in seconds
+/// on one clock. No allocation after `init`.
+public struct NavigationFilter: Sendable {
+  /// What the sensors are like, and how they are mounted.
+  public struct Configuration: Equatable, Sendable {
+    /// The antenna as seen from the IMU: forward, right, down, metres.
+    public var leverArm = SIMD3<Double>.zero
+    /// Moves on wheels, nose first: heading from course, and no sideways or vertical velocity.
+    public var isVehicle = false
+    /// Seconds between inertial samples.
+    public var interval = 0.01
+    /// The latest that a fix may come after its time, seconds.
+    public var latestFix = 0.5
+    /// For how long a receiver's position errors stay the same, seconds; 0 for independent errors.
+    public var correlationTime = 0.0
+    public var noise = Noise()
+
+    public init() {}
+  }
+
+  /// Noise of a consumer MEMS sensor on a moving body, vibration and scale errors included.
+  public struct Noise: Equatable, Sendable {
+    /// m/s² per root Hz
+    public var acceleration = 0.025
+    /// rad/s per root Hz
+    public var rate = 0.001
+    /// Of the rate that a scale error lets through, per root Hz.
+    public var gyroscopeScale = 0.01
+    /// rad/s per root second
+    public var gyroscopeBiasWander = 2e-5
+    /// m/s² per root second
+    public var accelerometerBiasWander = 3e-4
+
+    public init() {}
+  }
+
+  public enum Mode: String, Equatable, Sendable {
+    case none
+    /// Attitude alone.
+    case attitude
+    /// The receiver's own position and velocity.
+    case gnss
+    /// Both, corrected by fixes.
+    case fused
+    /// Carried on without fixes.
+    case deadReckoning
+  }
+
+  private static let gate = 16.27
+  /// Fixes that are refused for so long are right after all.
+  private static let patience = 7.0
+  /// A fix older than this no longer aids.
+  private static let aidedSeconds = 1.5
+  private static let positionFloor = 0.02
+  private static let velocityFloor = 0.05
+  /// How well the time of a fix is known, seconds.
+  private static let timingSigma = 0.03
+  private static let longestPause = 1.0
+  private static let alignmentSpeed = 2.0
+  private static let constraintSeconds = 0.1
+
+  private struct Entry: Sendable {
+    var gyroscope: SIMD3<Double>
+    var accelerometer: SIMD3<Double>
+    var stillness: Stillness?
+    var constrains: Bool
+    /// After this sample.
+    var solution: NavigationSolution
+  }
+
+  public let configuration: Configuration
+  private var orientation: OrientationFilter
+  private var stillnessDetector = StillnessDetector()
+  private var hypotheses = HeadingHypotheses()
+  private var vehicle = VehicleConstraint()
+  private var epochMean = EpochMeanDetector()
+  private var solution: NavigationSolution?
+  /// A ring of the latest samples, to go back to when a fix comes late.
+  private var history: [Entry] = []
+  private let capacity: Int
+  private var newest = -1
+  private var time: Double?
+  private var pending: GNSSMeasurement?
+  private var latest: GNSSMeasurement?
+  private var lastAccepted = -Double.infinity
+  private var lastRestart = -Double.infinity
+  private var sinceConstraint = 0.0
+  private var alignedAt = 0.0
+
+  /// Fixes left out: too late, out of order, or not possible.
+  public private(set) var refusedCount = 0
+
+  public init(_ configuration: Configuration = Configuration()) {
+    self.configuration = configuration
+    orientation = OrientationFilter(interval: configuration.interval)
+    let samples = (configuration.latestFix / max(configuration.interval, 1e-4)).rounded(.up)
+    capacity = max(4, min(512, samples.isFinite ? Int(samples) + 2 : 4))
+    history.reserveCapacity(capacity)
+  }
+
+  // MARK: What is known
+
+  public var mode: Mode {
+    guard let time else { return latest == nil ? .none : .gnss }
+    if solution != nil { return time - lastAccepted <= NavigationFilter.aidedSeconds ? .fused : .deadReckoning }
+    if let latest, time - latest.time <= 5 { return .gnss }
+    return orientation.isLevelled ? .attitude : .none
+  }
+
+  /// Since when there have been no fixes, seconds; `nil` unless dead reckoning.
+  public var deadReckoningSince: Double? { mode == .deadReckoning ? lastAccepted : nil }
+
+  /// Body to north, east, down; the heading means something only while `headingSigma` is known.
+  public var attitude: Quaternion { solution?.attitude ?? orientation.attitude }
+
+  /// One standard deviation of roll and pitch, radians.
+  public var inclinationSigma: Double {
+    guard let solution else { return orientation.isLevelled ? 0.02 : .pi }
+    return (0.5 * (solution.covariance.tt.rows.0.x + solution.covariance.tt.rows.1.y)).squareRoot()
+  }
+
+  /// Radians; `nil` while the heading is not known.
+  public var headingSigma: Double? {
+    if let solution { return solution.covariance.tt.rows.2.z.squareRoot() }
+    return orientation.hasHeading ? NavigationFilter.magneticSigma : nil
+  }
+
+  /// Of the IMU; `nil` before the first fix.
+  public var position: GeodeticPosition? {
+    if let solution { return solution.position }
+    guard mode == .gnss, let latest else { return nil }
+    return latest.position
+  }
+
+  /// North, east, down, metres.
+  public var positionSigma: SIMD3<Double>? {
+    if let solution { return solution.covariance.pp.diagonal.squareRoot() }
+    guard mode == .gnss, let latest else { return nil }
+    // The position has grown old; how far it may have moved since is not known better than by its speed.
+    let age = max(0, (time ?? latest.time) - latest.time)
+    let moved = age * (latest.validVelocity?.length ?? 1)
+    return latest.positionSigma + SIMD3(repeating: moved)
+  }
+
+  /// North, east, down, m/s.
+  public var velocity: SIMD3<Double>? {
+    if let solution { return solution.velocity }
+    return mode == .gnss ? latest?.validVelocity : nil
+  }
+
+  public var velocitySigma: SIMD3<Double>? {
+    if let solution { return solution.covariance.vv.diagonal.squareRoot() }
+    guard mode == .gnss, let latest, latest.validVelocity != nil else { return nil }
+    return latest.velocitySigma
+  }
+
+  /// rad/s
+  public var gyroscopeBias: SIMD3<Double> { solution?.gyroscopeBias ?? orientation.gyroscopeBias }
+  /// m/s²; `nil` before navigation has begun.
+  public var accelerometerBias: SIMD3<Double>? { solution?.accelerometerBias }
+
+  // MARK: Measurements
+
+  /// Takes an inertial sample.
+  ///
+  /// - Parameters:
+  ///   - gyroscope: rad/s
+  ///   - accelerometer: specific force, m/s²
+  ///   - magnetometer: microtesla, where there is one
+  ///   - time: a sample that is not newer than the one before is left out
+  public mutating func update(
+    gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, magnetometer: SIMD3<Double>? = nil, time now: Double
+  ) {
+    guard now.isFinite, gyroscope.isFinite, accelerometer.isFinite, gyroscope.length < 1e3, accelerometer.length < 1e4
+    else { return }
+    guard let before = time else {
+      time = now
+      orientation.update(
+        gyroscope: gyroscope, accelerometer: accelerometer, magnetometer: magnetometer, seconds: configuration.interval)
+      return
+    }
+    let dt = now - before
+    guard dt > 0 else { return }
+    time = now
+    orientation.update(
+      gyroscope: gyroscope, accelerometer: accelerometer, magnetometer: magnetometer, seconds: dt)
+    if dt > max(NavigationFilter.longestPause, 5 * configuration.interval) {
+      // What happened meanwhile nobody knows.
+      abandon()
+      return
+    }
+    let bias = solution?.gyroscopeBias ?? orientation.gyroscopeBias
+    let stillness = stillnessDetector.update(
+      gyroscope: gyroscope, accelerometer: accelerometer, bias: bias, seconds: dt)
+    if solution != nil {
+      sinceConstraint += dt
+      let constrains = configuration.isVehicle && sinceConstraint >= NavigationFilter.constraintSeconds
+      if constrains { sinceConstraint = 0 }
+      advance(gyroscope, accelerometer, stillness, constrains, to: now)
+    } else if orientation.isLevelled {
+      let force = orientation.attitude.rotate(accelerometer)
+      hypotheses.predict(acceleration: SIMD2(force.x, force.y), seconds: dt)
+    }
+    if let fix = pending, fix.time <= now {
+      pending = nil
+      apply(fix)
+    }
+  }
+
+  /// Takes a fix. One that is ahead of the inertial samples waits for them; one that is late is applied at its own time.
+  public mutating func update(_ fix: GNSSMeasurement) {
+    guard fix.isValid, fix.time > (pending ?? latest)?.time ?? -.infinity else {
+      refusedCount += 1
+      return
+    }
+    guard let time, fix.time <= time else {
+      pending = fix
+      if time == nil { latest = fix }
+      return
+    }
+    apply(fix)
+  }
+
+  private mutating func abandon() {
+    solution = nil
+    hypotheses = HeadingHypotheses()
+    history.removeAll(keepingCapacity: true)
+    newest = -1
+    pending = nil
+  }
+
+  private mutating func apply(_ fix: GNSSMeasurement) {
+    let interval = latest.map { fix.time - $0.time } ?? .infinity
+    latest = fix
+    guard solution != nil else { return align(fix) }
+    epochMean.update(fix)
+    if fix.validVelocity != nil { take(.velocity(fix), at: fix.time - epochMean.velocityAge) }
+    take(.position(fix, sinceLast: interval), at: fix.time)
+    if let solution, !solution.isFinite { abandon() }
+  }
+
+  // MARK: Alignment
+
+  private static let magneticSigma = 0.25
+
+  private mutating func align(_ fix: GNSSMeasurement) {
+    guard orientation.isLevelled, let time, fix.positionSigma.max() < 50 else { return }
+    guard let (turn, sigma) = heading(fix) else { return }
+    let attitude = (Quaternion(about: turn) * orientation.attitude).normalized
+    let velocity = fix.validVelocity ?? .zero
+    let velocitySigma = fix.validVelocity == nil ? SIMD3(repeating: 5) : fix.velocitySigma
+    let age = time - fix.time
+    let arm = attitude.rotate(configuration.leverArm)
+    let positionSigma = fix.positionSigma + SIMD3(repeating: 0.05 + 0.5 * age)
+    let biasSigma = orientation.gyroscopeBiasSigma
+    solution = NavigationSolution(
+      time: time, position: fix.position.moved(by: age * velocity - arm), velocity: velocity, attitude: attitude,
+      gyroscopeBias: orientation.gyroscopeBias, accelerometerBias: .zero,
+      covariance: ErrorCovariance(
+        position: positionSigma * positionSigma, velocity: velocitySigma * velocitySigma + SIMD3(repeating: 0.04),
+        attitude: SIMD3(0.03 * 0.03, 0.03 * 0.03, sigma * sigma),
+        gyroscopeBias: biasSigma * biasSigma + SIMD3(repeating: 1e-7),
+        accelerometerBias: SIMD3(repeating: 0.04)))
+    lastAccepted = fix.time
+    alignedAt = time
+    sinceConstraint = 0
+    history.removeAll(keepingCapacity: true)
+    newest = -1
+    remember(.zero, .zero, nil, false)
+  }
+
+  /// By how much the levelled attitude has to be turned, and how sure that is; `nil` while it cannot be told.
+  private mutating func heading(_ fix: GNSSMeasurement) -> (turn: Double, sigma: Double)? {
+    let velocity = fix.validVelocity
+    let sigma = max(fix.velocitySigma.x, fix.velocitySigma.y)
+    if configuration.isVehicle {
+      guard let velocity else { return nil }
+      let speed = (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot()
+      guard speed > max(NavigationFilter.alignmentSpeed, 3 * sigma) else { return nil }
+      return (atan2(velocity.y, velocity.x) - orientation.attitude.yaw, sigma / speed + 0.06)
+    }
+    if orientation.hasHeading { return (0, NavigationFilter.magneticSigma) }
+    guard let velocity else { return nil }
+    hypotheses.correct(velocity: SIMD2(velocity.x, velocity.y), sigma: sigma)
+    let estimate = hypotheses.estimate
+    guard estimate.sigma < 0.2 else { return nil }
+    return (estimate.heading, max(estimate.sigma, 0.05))
+  }
+
+  // MARK: Navigation
+
+  private mutating func advance(
+    _ gyroscope: SIMD3<Double>, _ accelerometer: SIMD3<Double>, _ stillness: Stillness?, _ constrains: Bool,
+    to now: Double
+  ) {
+    solution?.propagate(gyroscope: gyroscope, accelerometer: accelerometer, to: now, configuration.noise)
+    applyConstraints(gyroscope, stillness, constrains)
+    remember(gyroscope, accelerometer, stillness, constrains)
+  }
+
+  private mutating func applyConstraints(_ gyroscope: SIMD3<Double>, _ stillness: Stillness?, _ constrains: Bool) {
+    if let stillness { standStill(stillness) }
+    if constrains { constrain(gyroscope) }
+  }
+
+  private mutating func standStill(_ stillness: Stillness) {
+    guard let now = solution else { return }
+    let standstill = now.observationOfStandstill(variance: 0.02 * 0.02)
+    // Gliding over ice looks like standing still: what fixes say counts more.
+    guard now.surprise(standstill) < NavigationFilter.gate else { return }
+    solution?.correct(standstill)
+    solution?.correct(now.observation(ofStillness: stillness, floor: 2e-4))
+  }
+
+  private mutating func constrain(_ gyroscope: SIMD3<Double>) {
+    guard let now = solution else { return }
+    let (value, byVelocity, byAttitude) = now.bodyVelocity
+    guard value.x > 1 || value.x < -1 else { return }
+    let yawRate = gyroscope.z - now.gyroscopeBias.z
+    let expected = vehicle.expectation(forward: value.x, yawRate: yawRate)
+    let sideways = ErrorCovariance.Row(v: byVelocity.rows.1, t: byAttitude.rows.1)
+    let downward = ErrorCovariance.Row(v: byVelocity.rows.2, t: byAttitude.rows.2)
+    func correct(_ row: ErrorCovariance.Row, _ innovation: Double, _ sigma: Double) {
+      // Ten a second share their errors.
+      let variance = 10 * sigma * sigma
+      let g = now.covariance.times(row)
+      let s = ErrorCovariance.Row.dot(row, g) + sigma * sigma
+      guard innovation * innovation < 10.83 * s else { return }
+      solution?.correct(row, innovation: innovation, variance: variance)
+    }
+    correct(sideways, expected.sideways - value.y, expected.sidewaysSigma)
+    guard let now = solution else { return }
+    correct(downward, expected.downward - now.bodyVelocity.value.z, expected.downwardSigma)
+  }
+
+  private mutating func remember(
+    _ gyroscope: SIMD3<Double>, _ accelerometer: SIMD3<Double>, _ stillness: Stillness?, _ constrains: Bool
+  ) {
+    guard let solution else { return }
+    let entry = Entry(
+      gyroscope: gyroscope, accelerometer: accelerometer, stillness: stillness, constrains: constrains,
+      solution: solution)
+    newest = (newest + 1) % capacity
+    if history.count < capacity { history.append(entry) } else { history[newest] = entry }
+  }
+
+  /// A part of a fix.
+  private enum Aid {
+    case position(GNSSMeasurement, sinceLast: Double)
+    case velocity(GNSSMeasurement)
+  }
+
+  /// Goes back to a measurement's own time, takes it, and comes back over the samples since.
+  private mutating func take(_ aid: Aid, at time: Double) {
+    guard solution != nil else { return }
+    var back = 0
+    func index(_ back: Int) -> Int { (newest - back + capacity) % capacity }
+    while back < history.count, history[index(back)].solution.time > time { back += 1 }
+    guard back < history.count else {
+      refusedCount += 1
+      return
+    }
+    solution = history[index(back)].solution
+    let next = back > 0 ? history[index(back - 1)] : nil
+    if let next {
+      solution?.propagate(
+        gyroscope: next.gyroscope, accelerometer: next.accelerometer, to: time, configuration.noise)
+    }
+    switch aid {
+    case .position(let fix, let sinceLast): correctPosition(fix, sinceLast: sinceLast)
+    case .velocity(let fix): correctVelocity(fix, gyroscope: next?.gyroscope ?? history[index(back)].gyroscope)
+    }
+    // A restart may have given up altogether.
+    guard let corrected = solution else { return }
+    if back == 0 { history[newest].solution = corrected }
+    while back > 0 {
+      back -= 1
+      let entry = history[index(back)]
+      solution?.propagate(
+        gyroscope: entry.gyroscope, accelerometer: entry.accelerometer, to: entry.solution.time, configuration.noise)
+      applyConstraints(entry.gyroscope, entry.stillness, entry.constrains)
+      if let solution { history[index(back)].solution = solution }
+    }
+  }
+
+  private mutating func correctPosition(_ fix: GNSSMeasurement, sinceLast: Double) {
+    guard let now = solution else { return }
+    // Errors that stay the same for a while make many fixes worth few.
+    let repetition = sinceLast.isFinite ? 1 + 2 * configuration.correlationTime / max(sinceLast, 0.01) : 1
+    let sigma = pointwiseMax(fix.positionSigma, SIMD3(repeating: NavigationFilter.positionFloor))
+    let timing = NavigationFilter.timingSigma * now.velocity
+    let observation = now.observation(
+      position: fix.position, variance: repetition * sigma * sigma + timing * timing, leverArm: configuration.leverArm)
+    if now.surprise(observation) < NavigationFilter.gate {
+      solution?.correct(observation)
+      lastAccepted = fix.time
+    } else {
+      refusedCount += 1
+      if fix.time - lastAccepted > NavigationFilter.patience { restart(fix) }
+    }
+  }
+
+  private mutating func correctVelocity(_ fix: GNSSMeasurement, gyroscope: SIMD3<Double>) {
+    guard let measured = fix.validVelocity, let now = solution else { return }
+    let sigma = pointwiseMax(fix.velocitySigma, SIMD3(repeating: NavigationFilter.velocityFloor))
+    let observation = now.observation(
+      velocity: measured, variance: sigma * sigma, leverArm: configuration.leverArm, gyroscope: gyroscope)
+    guard now.surprise(observation) < NavigationFilter.gate else { return }
+    solution?.correct(observation)
+    if configuration.isVehicle { learn(gyroscope) }
+  }
+
+  private mutating func learn(_ gyroscope: SIMD3<Double>) {
+    guard let now = solution, now.time - alignedAt > 20 else { return }
+    let (value, _, byAttitude) = now.bodyVelocity
+    guard value.x > 3 else { return }
+    func variance(_ row: SIMD3<Double>) -> Double { dot(row, now.covariance.tt * row) }
+    vehicle.learn(
+      velocity: value, yawRate: gyroscope.z - now.gyroscopeBias.z,
+      variance: SIMD2(variance(byAttitude.rows.1), variance(byAttitude.rows.2)))
+  }
+
+  /// Everything was refused for too long: the fix is taken as it is. Twice in a minute, the heading must be wrong.
+  private mutating func restart(_ fix: GNSSMeasurement) {
+    guard let now = solution, now.time - lastRestart > 60 else { return abandon() }
+    lastRestart = now.time
+    lastAccepted = fix.time
+    let arm = now.attitude.rotate(configuration.leverArm)
+    solution?.position = fix.position.moved(by: -arm)
+    solution?.covariance.restartPosition(variance: fix.positionSigma * fix.positionSigma)
+    if let velocity = fix.validVelocity {
+      solution?.velocity = velocity
+      solution?.covariance.restartVelocity(variance: fix.velocitySigma * fix.velocitySigma)
+    } else {
+      solution?.covariance.restartVelocity(variance: SIMD3(repeating: 25))
+    }
+    solution?.covariance.tt.rows.2.z += 0.25
+  }
+}
+
+@inline(__always)
+func pointwiseMax(_ a: SIMD3<Double>, _ b: SIMD3<Double>) -> SIMD3<Double> {
+  SIMD3(max(a.x, b.x), max(a.y, b.y), max(a.z, b.z))
+}

@@ -1,0 +1,76 @@
+/// What half a second of standing still shows of the gyroscope.
+struct Stillness: Equatable, Sendable {
+  /// rad/s
+  var rate: SIMD3<Double>
+  /// Of that mean.
+  var rateVariance: SIMD3<Double>
+}
+
+/// Recognises standing still, half a second at a time: by how little the accelerometer moves and how little the gyroscope
+/// turns on average, so that a running engine does not hide it.
+struct StillnessDetector: Sendable {
+  private static let windowSeconds = 0.5
+  /// m/s², root of the variances' sum.
+  private static let accelerometerLimit = 0.2
+  /// m/s², from one window's mean to the next.
+  private static let changeLimit = 0.1
+  /// rad/s, the mean less the bias.
+  private static let rateLimit = 0.3 * Double.pi / 180
+
+  private var seconds = 0.0
+  private var count = 0.0
+  private var rateSum = SIMD3<Double>.zero
+  private var forceSum = SIMD3<Double>.zero
+  private var squareSum = 0.0
+  private var rateSquareSum = SIMD3<Double>.zero
+  /// Against which the squares are taken, so that they stay small.
+  private var anchor = SIMD3<Double>.zero
+  private var rateAnchor = SIMD3<Double>.zero
+  private var previousMean: SIMD3<Double>?
+
+  /// Returns what a window showed that has just ended and was still, else `nil`.
+  @inline(__always)
+  mutating func update(
+    gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, bias: SIMD3<Double>, seconds dt: Double
+  ) -> Stillness? {
+    if count == 0 {
+      anchor = accelerometer
+      rateAnchor = gyroscope
+    }
+    let deviation = accelerometer - anchor
+    count += 1
+    seconds += dt
+    let rateDeviation = gyroscope - rateAnchor
+    rateSum += rateDeviation
+    rateSquareSum += rateDeviation * rateDeviation
+    forceSum += deviation
+    squareSum += dot(deviation, deviation)
+    return seconds >= StillnessDetector.windowSeconds ? endWindow(bias) : nil
+  }
+
+  private mutating func endWindow(_ bias: SIMD3<Double>) -> Stillness? {
+    let rateOffset = rateSum / count
+    let rate = rateAnchor + rateOffset
+    let rateVariance = (rateSquareSum / count - rateOffset * rateOffset) / count
+    let offset = forceSum / count
+    let variance = squareSum / count - dot(offset, offset)
+    let mean = anchor + offset
+    let change = previousMean.map { (mean - $0).length } ?? .infinity
+    previousMean = mean
+    let excess = rate - bias
+    let isTurning = (0..<3).contains {
+      abs(excess[$0]) > StillnessDetector.rateLimit + 3 * max(rateVariance[$0], 0).squareRoot()
+    }
+    // A few samples tell nothing about how they scatter.
+    let isStill =
+      count >= 5 && variance < StillnessDetector.accelerometerLimit * StillnessDetector.accelerometerLimit
+      && change < StillnessDetector.changeLimit && !isTurning
+    seconds = 0
+    count = 0
+    rateSum = .zero
+    rateSquareSum = .zero
+    forceSum = .zero
+    squareSum = 0
+    return isStill ? Stillness(rate: rate, rateVariance: rateVariance) : nil
+  }
+}

@@ -1,0 +1,61 @@
+/// A vehicle on wheels moves neither sideways nor up and down. How its sensor sits is learnt while fixes come: the axes
+/// are turned against the wheels' by a degree or two, and ahead of the rear axle a bend moves the sensor sideways.
+///
+/// Sideways speed = yaw · forward speed + arm · yaw rate, and downward speed = pitch · forward speed.
+struct VehicleConstraint: Sendable {
+  private static let sidewaysSigma = 0.15
+  private static let downwardSigma = 0.25
+  /// Per unit of sideways acceleration: tyres slip, bodies roll. m/s per m/s².
+  private static let slip = 0.05
+
+  private var yaw = 0.0
+  private var arm = 0.0
+  private var pitch = 0.0
+  /// Variances of yaw and arm and what they share; of pitch.
+  private var (yawVariance, shared, armVariance) = (0.035 * 0.035, 0.0, 1.0)
+  private var pitchVariance = 0.035 * 0.035
+
+  /// What the sideways and downward speeds should be, and their sigmas.
+  func expectation(forward: Double, yawRate: Double) -> (
+    sideways: Double, sidewaysSigma: Double, downward: Double, downwardSigma: Double
+  ) {
+    let slip = VehicleConstraint.slip * abs(forward * yawRate)
+    let mount = forward * forward * yawVariance + 2 * forward * yawRate * shared + yawRate * yawRate * armVariance
+    return (
+      yaw * forward + arm * yawRate,
+      (VehicleConstraint.sidewaysSigma * VehicleConstraint.sidewaysSigma + slip * slip + mount).squareRoot(),
+      pitch * forward,
+      (VehicleConstraint.downwardSigma * VehicleConstraint.downwardSigma + slip * slip + forward * forward
+        * pitchVariance)
+        .squareRoot()
+    )
+  }
+
+  /// Takes a velocity in the sensor's axes that other measurements vouch for.
+  ///
+  /// - Parameter variance: of its sideways and downward parts
+  mutating func learn(velocity: SIMD3<Double>, yawRate: Double, variance: SIMD2<Double>) {
+    let slip = VehicleConstraint.slip * abs(velocity.x * yawRate)
+    // Consecutive velocities share their errors: as if only a tenth of them were new.
+    let r = 10 * (VehicleConstraint.sidewaysSigma * VehicleConstraint.sidewaysSigma + slip * slip + variance.x)
+    let h = SIMD2(velocity.x, yawRate)
+    let g = SIMD2(yawVariance * h.x + shared * h.y, shared * h.x + armVariance * h.y)
+    let s = h.x * g.x + h.y * g.y + r
+    let innovation = velocity.y - (yaw * h.x + arm * h.y)
+    if innovation * innovation < 10.83 * s {
+      yaw += g.x / s * innovation
+      arm += g.y / s * innovation
+      yawVariance = max(yawVariance - g.x * g.x / s, 1e-6)
+      shared -= g.x * g.y / s
+      armVariance = max(armVariance - g.y * g.y / s, 1e-4)
+    }
+    let rz = 10 * (VehicleConstraint.downwardSigma * VehicleConstraint.downwardSigma + slip * slip + variance.y)
+    let sz = velocity.x * velocity.x * pitchVariance + rz
+    let downward = velocity.z - pitch * velocity.x
+    if downward * downward < 10.83 * sz {
+      let k = pitchVariance * velocity.x / sz
+      pitch += k * downward
+      pitchVariance = max(pitchVariance * (1 - k * velocity.x), 1e-6)
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import Fusion
+
+/// Recorded fixes of a receiver.
+struct GNSSRecording {
+  private var table: CSVReader
+
+  init(path: String) throws(CommandError) {
+    table = try CSVReader(
+      path: path, required: ["t", "lat", "lon", "alt"],
+      optional: ["sn", "se", "sd", "vn", "ve", "vd", "svn", "sve", "svd", "quality"])
+  }
+
+  var badCount: Int { table.badCount }
+
+  /// The next fix; rows of quality 0 hold none.
+  mutating func next() -> GNSSMeasurement? {
+    while table.next() {
+      let row = table.row
+      if row[13] == 0 { continue }
+      func vector(_ first: Int, orElse missing: Double) -> SIMD3<Double> {
+        let values = SIMD3(row[first], row[first + 1], row[first + 2])
+        // What is no number differs from itself.
+        return values.replacing(with: missing, where: values .!= values)
+      }
+      let velocity = SIMD3(row[7], row[8], row[9])
+      return GNSSMeasurement(
+        time: row[0],
+        position: GeodeticPosition(latitudeDegrees: row[1], longitudeDegrees: row[2], altitude: row[3]),
+        positionSigma: vector(4, orElse: 5),
+        velocity: velocity.x.isNaN || velocity.y.isNaN || velocity.z.isNaN ? nil : velocity,
+        velocitySigma: vector(10, orElse: 0.5))
+    }
+    return nil
+  }
+}
