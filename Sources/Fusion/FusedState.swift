@@ -22,10 +22,12 @@ public struct FusedState: Sendable {
     case none
     /// Attitude alone.
     case attitude
-    /// Position and velocity alone.
+    /// The receiver's own position and velocity; the attitude beside it, if any, has nothing to do with them.
     case gnss
-    /// Both.
+    /// One solution from both.
     case fused
+    /// That solution carried on by the IMU, without fixes.
+    case deadReckoning
   }
 
   public struct Position: Equatable, Sendable {
@@ -109,6 +111,9 @@ public struct FusedState: Sendable {
 
   /// When the state was put together.
   public var at: MonotonicInstant
+  public var mode = Mode.none
+  /// When the last fix came that was taken; `nil` unless dead reckoning.
+  public var deadReckoningSince: MonotonicInstant?
   public var position: Dated<Position>?
   public var motion: Dated<Motion>?
   public var attitude: Dated<Attitude>?
@@ -119,15 +124,6 @@ public struct FusedState: Sendable {
   public var fix: Dated<FixQuality>?
 
   public init(at: MonotonicInstant) { self.at = at }
-
-  public var mode: Mode {
-    switch (position != nil, attitude != nil) {
-    case (true, true): .fused
-    case (true, false): .gnss
-    case (false, true): .attitude
-    case (false, false): .none
-    }
-  }
 
   public func age<Value>(of part: Dated<Value>?) -> Duration? { part.map { at - $0.at } }
 }

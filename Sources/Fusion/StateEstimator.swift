@@ -1,38 +1,44 @@
+import Glibc
 import MonotonicTime
 
-/// Puts what the devices measure together into one state, in the order of the measurements' own times.
-public struct StateEstimator<Filter: AttitudeFilter>: Sendable {
-  /// A position older than this is no longer reported: without a filter that carries it on, it only misleads.
+/// Puts what the devices measure together into one state: the navigation filter, fed with times and reports of the hub's.
+public struct StateEstimator: Sendable {
+  /// The receiver's position and motion are not reported when they are older than this.
   private static var positionLifetime: Duration { .seconds(5) }
   private static var attitudeLifetime: Duration { .seconds(1) }
-  /// Below this, in m/s, the course over ground is noise.
-  private static var slowestCourse: Double { 1 }
+  /// What a receiver's speed over ground and climb are good for, m/s.
+  private static var speedSigma: Double { 0.3 }
+  private static var climbSigma: Double { 1 }
+  /// Where the receiver says nothing of its errors, metres.
+  private static var unknownSigma: Double { 10 }
+  /// In a plane of two dimensions the height means nothing.
+  private static var unknownHeightSigma: Double { 40 }
 
-  public private(set) var state: FusedState
-  private var filter: Filter
-  private var lastSample: MonotonicInstant?
+  private let start: MonotonicInstant
+  private var filter: NavigationFilter
+  private var state: FusedState
+  private var newestSample: MonotonicInstant?
+  private var receiverPosition: Dated<FusedState.Position>?
+  private var receiverMotion: Dated<FusedState.Motion>?
 
-  public init(filter: Filter, at start: MonotonicInstant) {
-    self.filter = filter
+  public init(_ configuration: NavigationFilter.Configuration = .init(), at start: MonotonicInstant) {
+    self.start = start
+    filter = NavigationFilter(configuration)
     state = FusedState(at: start)
   }
 
-  /// The time of the newest inertial measurement.
-  public var newestSample: MonotonicInstant? { lastSample }
+  private func seconds(_ instant: MonotonicInstant) -> Double { (instant - start).inSeconds }
+
+  private func instant(_ seconds: Double) -> MonotonicInstant { start.advanced(by: .nanoseconds(Int64(seconds * 1e9))) }
 
   /// Takes an inertial measurement in body axes.
   public mutating func update(
     gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, at: MonotonicInstant, source: String
   ) {
-    if let lastSample {
-      guard at > lastSample else { return }
-      filter.update(gyroscope: gyroscope, accelerometer: accelerometer, seconds: (at - lastSample).inSeconds)
-    }
-    lastSample = at
-    let attitude = FusedState.Attitude(
-      quaternion: filter.attitude, inclinationSigmaRadians: filter.inclinationSigma,
-      headingSigmaRadians: filter.headingSigma)
-    state.attitude = Dated(attitude, at: at, source: source)
+    if let newestSample, at <= newestSample { return }
+    newestSample = at
+    filter.update(gyroscope: gyroscope, accelerometer: accelerometer, time: seconds(at))
+    guard gyroscope.isFinite, accelerometer.isFinite else { return }
     state.rates = Dated(gyroscope, at: at, source: source)
     state.acceleration = Dated(accelerometer, at: at, source: source)
   }
@@ -41,31 +47,104 @@ public struct StateEstimator<Filter: AttitudeFilter>: Sendable {
   ///
   /// - Parameters:
   ///   - position, motion: `nil` where the receiver has none
+  ///   - at: when it was valid
   public mutating func update(
     fix: FusedState.FixQuality, position: FusedState.Position?, motion: FusedState.Motion?, at: MonotonicInstant,
     source: String
   ) {
     state.fix = Dated(fix, at: at, source: source)
-    if let position { state.position = Dated(position, at: at, source: source) }
-    guard let motion else { return }
-    state.motion = Dated(motion, at: at, source: source)
-    if let track = motion.trackDegrees, motion.speedMetresPerSecond > StateEstimator.slowestCourse {
-      // Half a metre per second of velocity noise, seen from the speed.
-      filter.update(course: track * .pi / 180, sigma: min(0.5 / motion.speedMetresPerSecond, 1))
-    }
+    if let motion { receiverMotion = Dated(motion, at: at, source: source) }
+    guard let position else { return }
+    receiverPosition = Dated(position, at: at, source: source)
+    let horizontal = position.horizontalSigmaMetres ?? StateEstimator.unknownSigma
+    let vertical =
+      position.altitudeHAEMetres == nil
+      ? StateEstimator.unknownHeightSigma : position.verticalSigmaMetres ?? 2 * horizontal
+    filter.update(
+      GNSSMeasurement(
+        time: seconds(at),
+        position: GeodeticPosition(
+          latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees,
+          altitude: position.altitudeHAEMetres ?? filter.position?.altitude ?? 0),
+        positionSigma: SIMD3(horizontal, horizontal, vertical), velocity: motion?.velocity,
+        velocitySigma: SIMD3(
+          StateEstimator.speedSigma, StateEstimator.speedSigma,
+          motion?.climbMetresPerSecond == nil ? 3 * StateEstimator.climbSigma : StateEstimator.climbSigma)))
   }
 
   /// The state as of now: what is too old to be true is left out.
   public mutating func state(at now: MonotonicInstant) -> FusedState {
     state.at = now
-    if let age = state.age(of: state.position), age > StateEstimator.positionLifetime { state.position = nil }
-    if let age = state.age(of: state.motion), age > StateEstimator.positionLifetime { state.motion = nil }
+    state.mode = mode(at: now)
+    state.deadReckoningSince = filter.deadReckoningSince.map { instant($0) }
+    reportPosition(at: now)
+    reportAttitude(at: now)
     if let age = state.age(of: state.fix), age > StateEstimator.positionLifetime { state.fix = nil }
-    if let age = state.age(of: state.attitude), age > StateEstimator.attitudeLifetime {
+    return state
+  }
+
+  private func mode(at now: MonotonicInstant) -> FusedState.Mode {
+    if let newestSample, now - newestSample <= StateEstimator.attitudeLifetime {
+      switch filter.mode {
+      case .fused: return .fused
+      case .deadReckoning: return .deadReckoning
+      case .none, .attitude, .gnss: break
+      }
+    }
+    if let receiverPosition, now - receiverPosition.at <= StateEstimator.positionLifetime { return .gnss }
+    guard let newestSample, now - newestSample <= StateEstimator.attitudeLifetime else { return .none }
+    return .attitude
+  }
+
+  private mutating func reportPosition(at now: MonotonicInstant) {
+    switch state.mode {
+    case .none, .attitude:
+      state.position = nil
+      state.motion = nil
+    case .gnss:
+      state.position = receiverPosition
+      state.motion = receiverMotion
+    case .fused, .deadReckoning:
+      guard let newestSample, let position = filter.position, let sigma = filter.positionSigma,
+        let velocity = filter.velocity
+      else { return }
+      // The geoid is where the receiver last put it.
+      let separation = receiverPosition.flatMap { last in
+        last.value.altitudeHAEMetres.flatMap { hae in last.value.altitudeMSLMetres.map { hae - $0 } }
+      }
+      state.position = Dated(
+        FusedState.Position(
+          latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees,
+          altitudeHAEMetres: position.altitude, altitudeMSLMetres: separation.map { position.altitude - $0 },
+          horizontalSigmaMetres: ((sigma.x * sigma.x + sigma.y * sigma.y) / 2).squareRoot(),
+          verticalSigmaMetres: sigma.z), at: newestSample, source: "gps+imu")
+      state.motion = Dated(FusedState.Motion(velocity), at: newestSample, source: "gps+imu")
+    }
+  }
+
+  private mutating func reportAttitude(at now: MonotonicInstant) {
+    guard let newestSample, now - newestSample <= StateEstimator.attitudeLifetime else {
       state.attitude = nil
       state.rates = nil
       state.acceleration = nil
+      return
     }
-    return state
+    let attitude = FusedState.Attitude(
+      quaternion: filter.attitude, inclinationSigmaRadians: filter.inclinationSigma,
+      headingSigmaRadians: filter.headingSigma)
+    let isNavigating = state.mode == .fused || state.mode == .deadReckoning
+    state.attitude = Dated(attitude, at: newestSample, source: isNavigating ? "gps+imu" : "imu")
+  }
+}
+
+extension FusedState.Motion {
+  /// From a velocity north, east, down, m/s.
+  init(_ velocity: SIMD3<Double>) {
+    let speed = (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot()
+    let track = atan2(velocity.y, velocity.x) * 180 / .pi
+    self.init(
+      // Below a pace a second the course is noise.
+      speedMetresPerSecond: speed, trackDegrees: speed < 0.3 ? nil : track < 0 ? track + 360 : track,
+      climbMetresPerSecond: -velocity.z)
   }
 }

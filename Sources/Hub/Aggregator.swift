@@ -9,39 +9,33 @@ import Publishing
 /// Fuses what the readers send into one state. A publisher derived from theirs: subscribing to it is what subscribes to
 /// them, so laziness carries through.
 ///
-/// Measurements are taken in the order of their own times. IMU samples come in bursts, a little late; a fix waits until
-/// the burst has come that reaches its time.
+/// Measurements come out of order: IMU samples in bursts, fixes some time after they were valid. The filter takes each at
+/// its own time.
 final class Aggregator: Sendable {
-  /// How long a fix waits for the IMU; after that the IMU is taken to be silent.
-  private static let patience = Duration.milliseconds(200)
-
-  private struct State: Sendable {
-    var estimator: StateEstimator<ComplementaryFilter>
-    var waiting: GNSSObservation?
-  }
-
   private let mount: MountMatrix
+  private let fixLatency: Duration
   private let clock: any MonotonicTimeSource
   private let run: Activating<FusedState, Never>
-  private let state: Guarded<State>
+  private let estimator: Guarded<StateEstimator>
 
-  private init(mount: MountMatrix, clock: any MonotonicTimeSource, run: Activating<FusedState, Never>) {
-    self.mount = mount
+  private init(board: Board, clock: any MonotonicTimeSource, run: Activating<FusedState, Never>) {
+    mount = board.imu?.mount ?? .identity
+    fixLatency = board.gps?.fixLatency ?? .zero
     self.clock = clock
     self.run = run
-    state = Guarded(State(estimator: StateEstimator(filter: ComplementaryFilter(), at: clock.now)))
+    estimator = Guarded(StateEstimator(NavigationFilter.Configuration(board), at: clock.now))
   }
 
   /// The fused state as a lazy publisher.
   ///
   /// - Parameter retryHint: names the devices that are worth another try at once, because they were plugged in
   static func publisher(
-    gps: GPSReader?, imu: IMUReader?, mount: MountMatrix, clock: any MonotonicTimeSource, retryHint: Trigger<String>
+    board: Board, gps: GPSReader?, imu: IMUReader?, clock: any MonotonicTimeSource, retryHint: Trigger<String>
   ) -> LazyPublisher<FusedState, Never> {
     LazyPublisher(
       "state", clock: clock,
       activating: { (run) throws(Never) in
-        let aggregator = Aggregator(mount: mount, clock: clock, run: run)
+        let aggregator = Aggregator(board: board, clock: clock, run: run)
         let lifetime = Lifetime()
         // A device that comes back should be seen within a second or two; trying more often only fills the journal.
         let backoff = Backoff(initial: .milliseconds(250), maximum: .seconds(1))
@@ -56,11 +50,10 @@ final class Aggregator: Sendable {
   }
 
   private func receive(_ batch: IMUBatch) {
-    publish { state in
+    publish { estimator in
       for index in 0..<batch.count {
         let sample = batch[index]
-        if let fix = state.waiting, fix.at <= sample.at { apply(fix, &state) }
-        state.estimator.update(
+        estimator.update(
           gyroscope: mount.apply(SIMD3<Double>(sample.gyroscope)),
           accelerometer: mount.apply(SIMD3<Double>(sample.accelerometer)), at: sample.at, source: "imu")
       }
@@ -68,33 +61,32 @@ final class Aggregator: Sendable {
   }
 
   private func receive(_ observation: GNSSObservation) {
-    publish { state in
-      // Two fixes without a burst between them: the older one has waited long enough.
-      if let older = state.waiting { apply(older, &state) }
-      if let newest = state.estimator.newestSample, newest < observation.at,
-        clock.now - newest < Aggregator.patience
-      {
-        state.waiting = observation
-      } else {
-        apply(observation, &state)
-      }
+    publish { estimator in
+      estimator.update(
+        fix: observation.quality, position: observation.position, motion: observation.motion,
+        at: observation.at.advanced(by: .zero - fixLatency), source: "gps")
     }
   }
 
-  private func apply(_ observation: GNSSObservation, _ state: inout State) {
-    state.waiting = nil
-    state.estimator.update(
-      fix: observation.quality, position: observation.position, motion: observation.motion, at: observation.at,
-      source: "gps")
-  }
-
-  /// Changes the state and queues it under the lock, so that states leave in the order in which they came about.
-  private func publish(_ change: (inout State) -> Void) {
-    let mustDeliver = state.withLock { state in
-      change(&state)
-      return run.stage(state.estimator.state(at: clock.now))
+  /// Changes the estimate and queues the state under the lock, so that states leave in the order in which they came about.
+  private func publish(_ change: (inout StateEstimator) -> Void) {
+    let mustDeliver = estimator.withLock { estimator in
+      change(&estimator)
+      return run.stage(estimator.state(at: clock.now))
     }
     if mustDeliver { run.deliver() }
+  }
+}
+
+extension NavigationFilter.Configuration {
+  /// For the sensors of a board.
+  init(_ board: Board) {
+    self.init()
+    leverArm = board.gps?.leverArmMetres ?? .zero
+    isVehicle = board.isVehicle
+    interval = board.imu.map { 1 / $0.configuration.actualRateHz } ?? interval
+    // The errors of a receiver that stands alone wander over some ten seconds.
+    correlationTime = 10
   }
 }
 

@@ -20,7 +20,7 @@ public final class Hub: Sendable {
     gps = board.gps.map { GPSReader($0, hardware: hardware, clock: clock) }
     imu = board.imu.map { IMUReader($0, hardware: hardware, clock: clock) }
     state = Aggregator.publisher(
-      gps: gps, imu: imu, mount: board.imu?.mount ?? .identity, clock: clock, retryHint: retryHint)
+      board: board, gps: gps, imu: imu, clock: clock, retryHint: retryHint)
   }
 
   public var monitors: [DeviceMonitor] { [gps?.monitor, imu?.monitor].compactMap { $0 } }

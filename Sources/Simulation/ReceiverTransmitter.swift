@@ -37,7 +37,8 @@ final class ReceiverTransmitter: Sendable {
     var next = poweredAt
     while true {
       let now = clock.now
-      let hasFix = now - poweredAt >= configuration.timeToFirstFix
+      let isUnderground = configuration.tunnel?.contains(now - world.start) ?? false
+      let hasFix = now - poweredAt >= configuration.timeToFirstFix && !isUnderground
       // Errors of a receiver wander over tens of seconds.
       error = error * 0.98 + noise.vector(configuration.positionSigmaMetres * 0.2)
       let sentences = hasFix ? fix(world.truth(at: now), error, utc()) : noFix(utc())

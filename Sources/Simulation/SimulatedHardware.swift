@@ -22,7 +22,8 @@ public final class SimulatedHardware: Hardware {
     clock: any MonotonicTimeSource = MonotonicClock(), receiver: SimulatedReceiver.Configuration = .init(),
     else real: any Hardware = LinuxHardware()
   ) {
-    let world = World(start: clock.now)
+    // Joined on the road: the vehicle is moving already, so that its heading shows at once.
+    let world = World(start: clock.now.advanced(by: .seconds(-15)))
     let lines = powerLines
     let imu = SimulatedMPU6050(name: SimulatedHardware.i2cBus, world: world, clock: clock) {
       lines.level(SimulatedHardware.imuPowerLine)

@@ -15,7 +15,29 @@ public final class SimulatedReceiver: Sendable {
     /// One standard deviation of the horizontal position, metres.
     public var positionSigmaMetres = 0.8
 
+    /// Where the receiver loses the sky, again and again.
+    public var tunnel: Tunnel?
+
     public init() {}
+  }
+
+  /// A stretch of road without satellites, by the world's time.
+  public struct Tunnel: Sendable {
+    public var period: Duration
+    public var entrance: Duration
+    public var length: Duration
+
+    public init(period: Duration, entrance: Duration, length: Duration) {
+      self.period = period
+      self.entrance = entrance
+      self.length = length
+    }
+
+    func contains(_ time: Duration) -> Bool {
+      let laps = (time.inSeconds / period.inSeconds).rounded(.down)
+      let phase = time - period * laps
+      return phase >= entrance && phase < entrance + length
+    }
   }
 
   private struct State {

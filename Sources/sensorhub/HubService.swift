@@ -13,7 +13,7 @@ struct HubService: Sendable {
   private let source: BoardSource
   private let writesState: Bool?
   private let sink = JournalSink()
-  private let hardware: any Hardware = SimulatedHardware()
+  private let hardware: any Hardware
   private let host: HubHost
   private let path: SocketPath
   private let sockets: SocketOutput
@@ -21,6 +21,10 @@ struct HubService: Sendable {
   /// Reads the board and opens the sockets, so that what is wrong with them is known before anything starts.
   init(board: String?, socket: String?, writesState: Bool?) throws {
     source = BoardSource(file: board)
+    var receiver = SimulatedReceiver.Configuration()
+    // A minute after the start, and every two minutes from there on, so that dead reckoning can be watched.
+    receiver.tunnel = SimulatedReceiver.Tunnel(period: .seconds(120), entrance: .seconds(75), length: .seconds(30))
+    hardware = SimulatedHardware(receiver: receiver)
     self.writesState = writesState
     host = HubHost(Hub(board: try source.load(), hardware: hardware))
     path = socket.map(SocketPath.init) ?? .standard

@@ -16,7 +16,7 @@ struct StateView {
   }
 
   private func lines(_ state: FusedState) -> [String] {
-    var lines = ["mode          \(state.mode.rawValue)"]
+    var lines = ["mode          \(mode(state))"]
     if let position = state.position {
       let value = position.value
       lines.append(
@@ -55,6 +55,11 @@ struct StateView {
       )
     }
     return lines
+  }
+
+  private func mode(_ state: FusedState) -> String {
+    let word = StateLine.word(state.mode)
+    return state.deadReckoningSince.map { "\(word) for \(Text.fixed((state.at - $0).inSeconds, 1)) s" } ?? word
   }
 
   private func origin<Value>(_ part: Dated<Value>, _ state: FusedState) -> String {

@@ -67,8 +67,13 @@ final class HubProcess {
 
   /// A state as a client of the socket sees it.
   struct State: Decodable {
-    struct Position: Decodable { var lat, lon, age: Double }
+    struct Position: Decodable {
+      var lat, lon, age: Double
+      var source: String
+    }
+    struct Attitude: Decodable { var roll, pitch: Double }
     var mode: String
+    var attitude: Attitude?
     var time: String?
     var position: Position?
   }

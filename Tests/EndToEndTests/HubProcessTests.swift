@@ -125,7 +125,11 @@ struct HubProcessTests {
       eventually {
         watch.lines.contains { $0.contains("\"lat\":\(latitude)") && $0.contains("\"time\":\"\(time)\"") }
       }, "no state at \(latitude) \(time); the last one: \(watch.lines.last ?? "none")")
-    #expect(eventually { HubProcess.states(watch).contains { $0.mode == "fused" } })
+    // The simulated IMU drives elsewhere: its attitude stands beside the receiver's position, and is not joined with it.
+    #expect(
+      eventually {
+        HubProcess.states(watch).contains { $0.mode == "gnss" && $0.position?.source == "gps" && $0.attitude != nil }
+      })
     watch.send(SIGINT)
     watch.wait()
     #expect(hub.stop() == 0)

@@ -22,7 +22,7 @@ struct HubTests {
 
   static func board() throws -> Board {
     let text = """
-      { name: "test",
+      { name: "test", motion: "vehicle",
         gps: { port: "simulated/gps", speed: 9600,
           power: { switch: "gpio", chip: "simulated", line: "gps-power", currentMilliamperes: 1000, lingerSeconds: 0 } },
         imu: { chip: "mpu-6050", bus: "simulated/i2c",
@@ -47,7 +47,7 @@ struct HubTests {
     #expect(gpsIsOn && imuIsOn)
     #expect(hub.devices.map(\.holders) == [["watch"], ["watch"]])
     #expect(hub.devices.map(\.power) == [.tracking, .tracking])
-    #expect(seen.last?.position?.source == "gps")
+    #expect(seen.last?.position?.source == "gps+imu")
     subscription.cancel()
     await hub.isOff()
     #expect(!gpsIsOn && !imuIsOn)

@@ -28,6 +28,8 @@ struct JSONWriterTests {
   @Test func `a state that is written can be read back`() throws {
     let at = MonotonicInstant(nanoseconds: 5_000_000_000)
     var state = FusedState(at: at)
+    state.mode = .deadReckoning
+    state.deadReckoningSince = at.advanced(by: .seconds(-3))
     state.position = Dated(
       FusedState.Position(
         latitudeDegrees: 52.5, longitudeDegrees: -13.25, altitudeHAEMetres: 80, altitudeMSLMetres: 40,
@@ -43,7 +45,8 @@ struct JSONWriterTests {
     let line = Array(json.bytes.dropLast())
     #expect(!String(decoding: line, as: UTF8.self).contains("yaw"), "an unknown heading must not look like one")
     let back = try #require(StateReport.read(line))
-    #expect(back.mode == .fused)
+    #expect(back.mode == .deadReckoning)
+    #expect(abs((back.at - (try #require(back.deadReckoningSince))).inSeconds - 3) < 0.001)
     #expect(back.position?.value == state.position?.value)
     #expect(abs(try #require(back.age(of: back.position)).inSeconds - 0.25) < 0.001)
     #expect(back.motion?.value == state.motion?.value)

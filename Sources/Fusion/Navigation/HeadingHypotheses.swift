@@ -24,6 +24,8 @@ struct HeadingHypotheses: Sendable {
 
   private var models: InlineArray<12, Model>
   private var isStarted = false
+  /// The best hypothesis' squared surprise, smoothed: two if the accelerometer and the velocity belong together.
+  private var surprise = 10.0
 
   init() {
     models = InlineArray { index in
@@ -63,6 +65,7 @@ struct HeadingHypotheses: Sendable {
       return
     }
     var sum = 0.0
+    var best = (weight: 0.0, surprise: 0.0)
     for index in 0..<HeadingHypotheses.count {
       let p = models[index].covariance
       let a = p.rows.0.x + r, b = p.rows.0.y, d = p.rows.1.y + r
@@ -86,11 +89,13 @@ struct HeadingHypotheses: Sendable {
       models[index].weight *= exp(-0.5 * min(distance, 100)) / determinant.squareRoot()
       // No hypothesis dies for good: the best may have had a bad start.
       sum += models[index].weight
+      if models[index].weight > best.weight { best = (models[index].weight, distance) }
     }
     guard sum > 0, sum.isFinite else {
       self = HeadingHypotheses()
       return
     }
+    surprise += 0.1 * (min(best.surprise, 100) - surprise)
     var total = 0.0
     for index in 0..<HeadingHypotheses.count {
       models[index].weight = max(models[index].weight / sum, 1e-6)
@@ -99,8 +104,9 @@ struct HeadingHypotheses: Sendable {
     for index in 0..<HeadingHypotheses.count { models[index].weight /= total }
   }
 
-  /// The weighted mean heading and its sigma, radians.
-  var estimate: (heading: Double, sigma: Double) {
+  /// The weighted mean heading and its sigma, radians; `nil` while none of the hypotheses foretells the velocity.
+  var estimate: (heading: Double, sigma: Double)? {
+    guard surprise < 4 else { return nil }
     var c = 0.0
     var s = 0.0
     for index in 0..<HeadingHypotheses.count {

@@ -44,18 +44,6 @@ public struct NavigationFilter: Sendable {
     public init() {}
   }
 
-  public enum Mode: String, Equatable, Sendable {
-    case none
-    /// Attitude alone.
-    case attitude
-    /// The receiver's own position and velocity.
-    case gnss
-    /// Both, corrected by fixes.
-    case fused
-    /// Carried on without fixes.
-    case deadReckoning
-  }
-
   private static let gate = 16.27
   /// Fixes that are refused for so long are right after all.
   private static let patience = 7.0
@@ -68,6 +56,8 @@ public struct NavigationFilter: Sendable {
   private static let longestPause = 1.0
   private static let alignmentSpeed = 2.0
   private static let constraintSeconds = 0.1
+  /// m²
+  private static let lostVariance = 500.0 * 500
 
   private struct Entry: Sendable {
     var gyroscope: SIMD3<Double>
@@ -96,6 +86,8 @@ public struct NavigationFilter: Sendable {
   private var lastRestart = -Double.infinity
   private var sinceConstraint = 0.0
   private var alignedAt = 0.0
+  /// Since when samples have come without a pause.
+  private var startedAt = 0.0
 
   /// Fixes left out: too late, out of order, or not possible.
   public private(set) var refusedCount = 0
@@ -110,7 +102,7 @@ public struct NavigationFilter: Sendable {
 
   // MARK: What is known
 
-  public var mode: Mode {
+  public var mode: FusedState.Mode {
     guard let time else { return latest == nil ? .none : .gnss }
     if solution != nil { return time - lastAccepted <= NavigationFilter.aidedSeconds ? .fused : .deadReckoning }
     if let latest, time - latest.time <= 5 { return .gnss }
@@ -185,6 +177,7 @@ public struct NavigationFilter: Sendable {
     else { return }
     guard let before = time else {
       time = now
+      startedAt = now
       orientation.update(
         gyroscope: gyroscope, accelerometer: accelerometer, magnetometer: magnetometer, seconds: configuration.interval)
       return
@@ -197,6 +190,7 @@ public struct NavigationFilter: Sendable {
     if dt > max(NavigationFilter.longestPause, 5 * configuration.interval) {
       // What happened meanwhile nobody knows.
       abandon()
+      startedAt = now
       return
     }
     let bias = solution?.gyroscopeBias ?? orientation.gyroscopeBias
@@ -211,6 +205,10 @@ public struct NavigationFilter: Sendable {
       let force = orientation.attitude.rotate(accelerometer)
       hypotheses.predict(acceleration: SIMD2(force.x, force.y), seconds: dt)
     }
+    if let diagonal = solution?.covariance.pp.diagonal, max(diagonal.x, diagonal.y) > NavigationFilter.lostVariance {
+      // A position that may be anywhere is none.
+      abandon()
+    }
     if let fix = pending, fix.time <= now {
       pending = nil
       apply(fix)
@@ -224,8 +222,13 @@ public struct NavigationFilter: Sendable {
       return
     }
     guard let time, fix.time <= time else {
-      pending = fix
-      if time == nil { latest = fix }
+      if time == nil || fix.time - (time ?? 0) > NavigationFilter.longestPause {
+        // No inertial samples, or no more.
+        abandon()
+        latest = fix
+      } else {
+        pending = fix
+      }
       return
     }
     apply(fix)
@@ -263,12 +266,14 @@ public struct NavigationFilter: Sendable {
     let arm = attitude.rotate(configuration.leverArm)
     let positionSigma = fix.positionSigma + SIMD3(repeating: 0.05 + 0.5 * age)
     let biasSigma = orientation.gyroscopeBiasSigma
+    // Bends tilt the vertical that is found on the move; it takes a while to average out.
+    let tilt = orientation.isAtRest || time - startedAt > 20 ? 0.03 * 0.03 : 0.15 * 0.15
     solution = NavigationSolution(
       time: time, position: fix.position.moved(by: age * velocity - arm), velocity: velocity, attitude: attitude,
       gyroscopeBias: orientation.gyroscopeBias, accelerometerBias: .zero,
       covariance: ErrorCovariance(
         position: positionSigma * positionSigma, velocity: velocitySigma * velocitySigma + SIMD3(repeating: 0.04),
-        attitude: SIMD3(0.03 * 0.03, 0.03 * 0.03, sigma * sigma),
+        attitude: SIMD3(tilt, tilt, sigma * sigma),
         gyroscopeBias: biasSigma * biasSigma + SIMD3(repeating: 1e-7),
         accelerometerBias: SIMD3(repeating: 0.04)))
     lastAccepted = fix.time
@@ -292,8 +297,7 @@ public struct NavigationFilter: Sendable {
     if orientation.hasHeading { return (0, NavigationFilter.magneticSigma) }
     guard let velocity else { return nil }
     hypotheses.correct(velocity: SIMD2(velocity.x, velocity.y), sigma: sigma)
-    let estimate = hypotheses.estimate
-    guard estimate.sigma < 0.2 else { return nil }
+    guard let estimate = hypotheses.estimate, estimate.sigma < 0.2 else { return nil }
     return (estimate.heading, max(estimate.sigma, 0.05))
   }
 

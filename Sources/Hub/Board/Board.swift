@@ -9,6 +9,8 @@ public struct Board: Equatable, Sendable {
   public var imu: IMUDescription?
   /// How often the fused state is sent to whoever does not ask for a rate of their own.
   public var stateRateHz: Double
+  /// The board is fixed to a vehicle on wheels that moves nose first.
+  public var isVehicle: Bool
   /// Write the fused state to the journal once a second. This is a subscription: it keeps the devices awake.
   public var journalsState: Bool
 
@@ -39,6 +41,8 @@ public struct Board: Equatable, Sendable {
     public var speed: BaudRate?
     /// The antenna as seen from the IMU: forward, right, down, metres.
     public var leverArmMetres: SIMD3<Double>
+    /// From the instant that a fix is valid for until its first byte arrives.
+    public var fixLatency: Duration
     public var power: Power
   }
 

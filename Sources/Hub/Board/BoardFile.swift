@@ -4,6 +4,11 @@ import HardwareIO
 import Publishing
 
 extension Board {
+  private enum Motion: String, CaseIterable {
+    case free
+    case vehicle
+  }
+
   /// Reads a board file: one JSON5 object (comments, trailing commas and hexadecimal numbers are welcome).
   public init(file: String) throws(BoardError) {
     let bytes: [UInt8]
@@ -31,6 +36,7 @@ extension Board {
     name = try root.required("name")
     gps = try root.section("gps").map { (section) throws(BoardError) in try GPSDescription(section) }
     imu = try root.section("imu").map { (section) throws(BoardError) in try IMUDescription(section) }
+    isVehicle = try root.choice("motion", of: Motion.self) == .vehicle
     var state = try root.section("state")
     stateRateHz = try state?.number("rateHz", in: 0.01...1000) ?? 10
     try state?.finish()
@@ -53,6 +59,8 @@ extension Board.GPSDescription {
       self.speed = speed
     }
     leverArmMetres = try section.vector("leverArmMetres") ?? .zero
+    fixLatency =
+      try section.number("fixLatencyMilliseconds", in: 0...400).map { .nanoseconds(Int64($0 * 1e6)) } ?? .zero
     power = try Board.Power(section.section("power"), typicalMilliamperes: 40)
     try section.finish()
   }

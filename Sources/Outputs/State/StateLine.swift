@@ -5,7 +5,8 @@ import MonotonicTime
 public enum StateLine {
   /// `fused   52.516312 N 13.377745 E ±0.8 m  11.2 m/s 045°  roll +1.2° pitch -0.4° yaw 046°  8 sats`
   public static func text(_ state: FusedState) -> String {
-    var parts = [Text.padded(state.mode.rawValue, 8)]
+    var parts = [Text.padded(word(state.mode), 8)]
+    if let since = state.deadReckoningSince { parts.append("for \(Text.fixed((state.at - since).inSeconds, 0)) s") }
     if let position = state.position {
       let value = position.value
       let sigma = value.horizontalSigmaMetres.map { " ±\(Text.fixed($0, 1)) m" } ?? ""
@@ -29,6 +30,11 @@ public enum StateLine {
     }
     if let satellites = state.fix?.value.satellitesUsed { parts.append("\(satellites) satellites") }
     return parts.joined(separator: "  ")
+  }
+
+  /// The mode in a word or two.
+  public static func word(_ mode: FusedState.Mode) -> String {
+    mode == .deadReckoning ? "dead reckoning" : mode.rawValue
   }
 
   private static func stale(_ age: Duration?) -> String {

@@ -44,6 +44,8 @@ private struct StateMessage: Decodable {
     var source: String
   }
 
+  var mode: String
+  var deadReckoningSeconds: Double?
   var monotonic: Double
   var position: Position?
   var velocity: Velocity?
@@ -55,6 +57,8 @@ private struct StateMessage: Decodable {
     let at = MonotonicInstant(nanoseconds: Int64(monotonic * 1e9))
     func before(_ age: Double) -> MonotonicInstant { at.advanced(by: .nanoseconds(-Int64(age * 1e9))) }
     var state = FusedState(at: at)
+    state.mode = FusedState.Mode(rawValue: mode) ?? .none
+    state.deadReckoningSince = deadReckoningSeconds.map(before)
     state.position = position.map {
       Dated(
         FusedState.Position(

@@ -10,6 +10,8 @@ public enum StateReport {
     json.member("class", literal: "STATE")
     json.key("mode")
     json.string(state.mode.rawValue)
+    json.member(
+      "deadReckoningSeconds", state.deadReckoningSince.map { (state.at - $0).inSeconds }, decimals: 3)
     if let utc = state.fix?.value.utcNanoseconds {
       json.member("time", time: JSONTime(UTCTime(nanosecondsSince1970: utc)))
     }
