@@ -19,7 +19,6 @@ import Glibc
 /// Frames: sensor axes are right-handed; the earth frame is north, east, down, north being the magnetic one.
 /// No allocation; the same input gives the same output, bit for bit. What is not finite never gets in.
 public struct OrientationFilter: Sendable {
-  private static let accelerometerTimeConstant = 3.0
   private static let magnetometerTimeConstant = 9.0
   /// A disturbed field is not listened to for so long; then at half the gain, as it may be the new normal.
   private static let maximumRejectionTime = 60.0
@@ -51,13 +50,17 @@ public struct OrientationFilter: Sendable {
 
   /// - Parameters:
   ///   - interval: seconds between samples; 125 microseconds to 2 seconds. Samples may come unevenly around it.
+  ///   - accelerometerTimeConstant: seconds; longer than accelerations last. What a hand does averages out in three, what
+  ///     a vehicle does takes longer, and leaves it to the gyroscope to hold the level.
   ///   - biasLimit: the largest gyroscope bias to be expected, rad/s
-  public init(interval: Double, biasLimit: Double = 3.5 * .pi / 180) {
+  public init(
+    interval: Double, accelerometerTimeConstant: Double = 3, biasLimit: Double = 3.5 * .pi / 180
+  ) {
     let interval = interval.isFinite ? max(1.25e-4, min(2, interval)) : 0.01
     self.interval = interval
     self.biasLimit = biasLimit
     accelerometerCoefficients = LowPassFilter.Coefficients(
-      timeConstant: OrientationFilter.accelerometerTimeConstant, interval: interval)
+      timeConstant: accelerometerTimeConstant, interval: interval)
     headingGain = 1 - exp(-interval / OrientationFilter.magnetometerTimeConstant)
     rest = RestDetector(interval: interval)
     biasEstimator = GyroscopeBiasEstimator(limit: biasLimit, interval: interval)

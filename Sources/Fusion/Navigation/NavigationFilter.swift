@@ -23,6 +23,8 @@ public struct NavigationFilter: Sendable {
     public var latestFix = 0.5
     /// For how long a receiver's position errors stay the same, seconds; 0 for independent errors.
     public var correlationTime = 0.0
+    /// How well the time of a fix is known, seconds.
+    public var timingSigma = 0.03
     public var noise = Noise()
 
     public init() {}
@@ -31,7 +33,7 @@ public struct NavigationFilter: Sendable {
   /// Noise of a consumer MEMS sensor on a moving body, vibration and scale errors included.
   public struct Noise: Equatable, Sendable {
     /// m/s² per root Hz
-    public var acceleration = 0.025
+    public var acceleration = 0.02
     /// rad/s per root Hz
     public var rate = 0.001
     /// Of the rate that a scale error lets through, per root Hz.
@@ -49,10 +51,6 @@ public struct NavigationFilter: Sendable {
   private static let patience = 7.0
   /// A fix older than this no longer aids.
   private static let aidedSeconds = 1.5
-  private static let positionFloor = 0.02
-  private static let velocityFloor = 0.05
-  /// How well the time of a fix is known, seconds.
-  private static let timingSigma = 0.03
   private static let longestPause = 1.0
   private static let alignmentSpeed = 2.0
   private static let constraintSeconds = 0.1
@@ -72,9 +70,11 @@ public struct NavigationFilter: Sendable {
   private var orientation: OrientationFilter
   private var stillnessDetector = StillnessDetector()
   private var hypotheses = HeadingHypotheses()
+  /// Of the latest sample, rad/s.
+  private var latestRate = SIMD3<Double>.zero
   private var vehicle = VehicleConstraint()
   private var epochMean = EpochMeanDetector()
-  private var solution: NavigationSolution?
+  private(set) var solution: NavigationSolution?
   /// A ring of the latest samples, to go back to when a fix comes late.
   private var history: [Entry] = []
   private let capacity: Int
@@ -89,6 +89,8 @@ public struct NavigationFilter: Sendable {
   /// Since when samples have come without a pause.
   private var startedAt = 0.0
 
+  /// How the latest fix's position differed from what was expected, and the variance expected of that.
+  private(set) var latestInnovation: (value: SIMD3<Double>, variance: SIMD3<Double>)?
   /// Fixes left out: too late, out of order, or not possible.
   public private(set) var refusedCount = 0
 
@@ -201,9 +203,10 @@ public struct NavigationFilter: Sendable {
       let constrains = configuration.isVehicle && sinceConstraint >= NavigationFilter.constraintSeconds
       if constrains { sinceConstraint = 0 }
       advance(gyroscope, accelerometer, stillness, constrains, to: now)
-    } else if orientation.isLevelled {
-      let force = orientation.attitude.rotate(accelerometer)
-      hypotheses.predict(acceleration: SIMD2(force.x, force.y), seconds: dt)
+    } else {
+      hypotheses.propagate(
+        gyroscope: gyroscope, accelerometer: accelerometer, to: now, configuration.noise)
+      latestRate = gyroscope
     }
     if let diagonal = solution?.covariance.pp.diagonal, max(diagonal.x, diagonal.y) > NavigationFilter.lostVariance {
       // A position that may be anywhere is none.
@@ -236,7 +239,7 @@ public struct NavigationFilter: Sendable {
 
   private mutating func abandon() {
     solution = nil
-    hypotheses = HeadingHypotheses()
+    hypotheses.reset()
     history.removeAll(keepingCapacity: true)
     newest = -1
     pending = nil
@@ -247,8 +250,12 @@ public struct NavigationFilter: Sendable {
     latest = fix
     guard solution != nil else { return align(fix) }
     epochMean.update(fix)
-    if fix.validVelocity != nil { take(.velocity(fix), at: fix.time - epochMean.velocityAge) }
-    take(.position(fix, sinceLast: interval), at: fix.time)
+    if epochMean.velocityAge > 0 {
+      take(fix, .velocity, at: fix.time - epochMean.velocityAge, sinceLast: interval)
+      take(fix, .position, at: fix.time, sinceLast: interval)
+    } else {
+      take(fix, .both, at: fix.time, sinceLast: interval)
+    }
     if let solution, !solution.isFinite { abandon() }
   }
 
@@ -257,48 +264,81 @@ public struct NavigationFilter: Sendable {
   private static let magneticSigma = 0.25
 
   private mutating func align(_ fix: GNSSMeasurement) {
-    guard orientation.isLevelled, let time, fix.positionSigma.max() < 50 else { return }
-    guard let (turn, sigma) = heading(fix) else { return }
-    let attitude = (Quaternion(about: turn) * orientation.attitude).normalized
+    guard orientation.isLevelled, fix.positionSigma.max() < 50 else { return }
+    guard let (turn, sigma) = heading(fix) else { return compareHypotheses(fix) }
+    var start = startingPoint(fix)
+    start.attitude = (Quaternion(about: turn) * start.attitude).normalized
+    start.covariance.tt.rows.2.z = sigma * sigma
+    lastAccepted = fix.time
+    begin(start)
+  }
+
+  /// A solution from a fix and the level, with any heading.
+  private func startingPoint(_ fix: GNSSMeasurement) -> NavigationSolution {
+    let now = time ?? fix.time
     let velocity = fix.validVelocity ?? .zero
     let velocitySigma = fix.validVelocity == nil ? SIMD3(repeating: 5) : fix.velocitySigma
-    let age = time - fix.time
-    let arm = attitude.rotate(configuration.leverArm)
-    let positionSigma = fix.positionSigma + SIMD3(repeating: 0.05 + 0.5 * age)
+    let age = now - fix.time
+    let positionSigma = fix.positionSigma + SIMD3(repeating: 0.05 + 0.5 * age + configuration.leverArm.length)
     let biasSigma = orientation.gyroscopeBiasSigma
-    // Bends tilt the vertical that is found on the move; it takes a while to average out.
-    let tilt = orientation.isAtRest || time - startedAt > 20 ? 0.03 * 0.03 : 0.15 * 0.15
-    solution = NavigationSolution(
-      time: time, position: fix.position.moved(by: age * velocity - arm), velocity: velocity, attitude: attitude,
+    // Bends tilt the vertical that is found on the move.
+    let tilt = orientation.isAtRest || now - startedAt > 20 && velocity.length < 1 ? 0.03 * 0.03 : 0.15 * 0.15
+    return NavigationSolution(
+      time: now, position: fix.position.moved(by: age * velocity), velocity: velocity, attitude: orientation.attitude,
       gyroscopeBias: orientation.gyroscopeBias, accelerometerBias: .zero,
       covariance: ErrorCovariance(
         position: positionSigma * positionSigma, velocity: velocitySigma * velocitySigma + SIMD3(repeating: 0.04),
-        attitude: SIMD3(tilt, tilt, sigma * sigma),
+        attitude: SIMD3(tilt, tilt, 1),
         gyroscopeBias: biasSigma * biasSigma + SIMD3(repeating: 1e-7),
         accelerometerBias: SIMD3(repeating: 0.04)))
+  }
+
+  /// By how much the levelled attitude has to be turned, and how sure that is; `nil` while it cannot be told.
+  private func heading(_ fix: GNSSMeasurement) -> (turn: Double, sigma: Double)? {
+    if configuration.isVehicle {
+      guard let velocity = fix.validVelocity else { return nil }
+      let speed = (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot()
+      let sigma = max(fix.velocitySigma.x, fix.velocitySigma.y)
+      guard speed > max(NavigationFilter.alignmentSpeed, 3 * sigma) else { return nil }
+      return (atan2(velocity.y, velocity.x) - orientation.attitude.yaw, sigma / speed + 0.06)
+    }
+    return orientation.hasHeading ? (0, NavigationFilter.magneticSigma) : nil
+  }
+
+  /// Lets the fix decide between headings. The bank only runs once something moves: at rest there is nothing to decide.
+  private mutating func compareHypotheses(_ fix: GNSSMeasurement) {
+    guard !configuration.isVehicle, let velocity = fix.validVelocity, let time else { return }
+    guard hypotheses.isRunning else {
+      let moving = max(0.5, 3 * max(fix.velocitySigma.x, fix.velocitySigma.y))
+      if velocity.length > moving { hypotheses.begin(with: startingPoint(fix)) }
+      return
+    }
+    // The fix as of now: a bank does not go back in time.
+    let age = time - fix.time
+    var late = fix
+    late.position = fix.position.moved(by: age * velocity)
+    let found = hypotheses.correct(
+      position: { [configuration, late] in configuration.positionObservation(late, $0) },
+      velocity: { [configuration, late, latestRate] in
+        var observation = configuration.velocityObservation(late, measured: velocity, $0, gyroscope: latestRate)
+        // It may have changed by so much since.
+        observation.variance += SIMD3(repeating: age * age)
+        return observation
+      })
+    guard let found else { return }
     lastAccepted = fix.time
-    alignedAt = time
+    begin(found)
+  }
+
+  /// Navigates on from a solution.
+  mutating func begin(_ solution: NavigationSolution) {
+    self.solution = solution
+    time = solution.time
+    alignedAt = solution.time
     sinceConstraint = 0
     history.removeAll(keepingCapacity: true)
     newest = -1
     remember(.zero, .zero, nil, false)
-  }
-
-  /// By how much the levelled attitude has to be turned, and how sure that is; `nil` while it cannot be told.
-  private mutating func heading(_ fix: GNSSMeasurement) -> (turn: Double, sigma: Double)? {
-    let velocity = fix.validVelocity
-    let sigma = max(fix.velocitySigma.x, fix.velocitySigma.y)
-    if configuration.isVehicle {
-      guard let velocity else { return nil }
-      let speed = (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot()
-      guard speed > max(NavigationFilter.alignmentSpeed, 3 * sigma) else { return nil }
-      return (atan2(velocity.y, velocity.x) - orientation.attitude.yaw, sigma / speed + 0.06)
-    }
-    if orientation.hasHeading { return (0, NavigationFilter.magneticSigma) }
-    guard let velocity else { return nil }
-    hypotheses.correct(velocity: SIMD2(velocity.x, velocity.y), sigma: sigma)
-    guard let estimate = hypotheses.estimate, estimate.sigma < 0.2 else { return nil }
-    return (estimate.heading, max(estimate.sigma, 0.05))
   }
 
   // MARK: Navigation
@@ -323,7 +363,8 @@ public struct NavigationFilter: Sendable {
     // Gliding over ice looks like standing still: what fixes say counts more.
     guard now.surprise(standstill) < NavigationFilter.gate else { return }
     solution?.correct(standstill)
-    solution?.correct(now.observation(ofStillness: stillness, floor: 2e-4))
+    let bias = now.observation(ofStillness: stillness, floor: 2e-4)
+    if now.surprise(bias) < NavigationFilter.gate { solution?.correct(bias) }
   }
 
   private mutating func constrain(_ gyroscope: SIMD3<Double>) {
@@ -359,13 +400,15 @@ public struct NavigationFilter: Sendable {
   }
 
   /// A part of a fix.
-  private enum Aid {
-    case position(GNSSMeasurement, sinceLast: Double)
-    case velocity(GNSSMeasurement)
+  private enum Part {
+    case position
+    case velocity
+    /// Both at one time, which must not be two journeys back: the second would start before what the first has changed.
+    case both
   }
 
   /// Goes back to a measurement's own time, takes it, and comes back over the samples since.
-  private mutating func take(_ aid: Aid, at time: Double) {
+  private mutating func take(_ fix: GNSSMeasurement, _ part: Part, at time: Double, sinceLast: Double) {
     guard solution != nil else { return }
     var back = 0
     func index(_ back: Int) -> Int { (newest - back + capacity) % capacity }
@@ -380,13 +423,11 @@ public struct NavigationFilter: Sendable {
       solution?.propagate(
         gyroscope: next.gyroscope, accelerometer: next.accelerometer, to: time, configuration.noise)
     }
-    switch aid {
-    case .position(let fix, let sinceLast): correctPosition(fix, sinceLast: sinceLast)
-    case .velocity(let fix): correctVelocity(fix, gyroscope: next?.gyroscope ?? history[index(back)].gyroscope)
-    }
+    if part != .position { correctVelocity(fix, gyroscope: next?.gyroscope ?? history[index(back)].gyroscope) }
+    if part != .velocity { correctPosition(fix, sinceLast: sinceLast) }
     // A restart may have given up altogether.
     guard let corrected = solution else { return }
-    if back == 0 { history[newest].solution = corrected }
+    if history[index(back)].solution.time == corrected.time { history[index(back)].solution = corrected }
     while back > 0 {
       back -= 1
       let entry = history[index(back)]
@@ -401,10 +442,8 @@ public struct NavigationFilter: Sendable {
     guard let now = solution else { return }
     // Errors that stay the same for a while make many fixes worth few.
     let repetition = sinceLast.isFinite ? 1 + 2 * configuration.correlationTime / max(sinceLast, 0.01) : 1
-    let sigma = pointwiseMax(fix.positionSigma, SIMD3(repeating: NavigationFilter.positionFloor))
-    let timing = NavigationFilter.timingSigma * now.velocity
-    let observation = now.observation(
-      position: fix.position, variance: repetition * sigma * sigma + timing * timing, leverArm: configuration.leverArm)
+    let observation = configuration.positionObservation(fix, now, repetition: repetition)
+    latestInnovation = (observation.innovation, now.covariance.pp.diagonal + observation.variance)
     if now.surprise(observation) < NavigationFilter.gate {
       solution?.correct(observation)
       lastAccepted = fix.time
@@ -416,9 +455,7 @@ public struct NavigationFilter: Sendable {
 
   private mutating func correctVelocity(_ fix: GNSSMeasurement, gyroscope: SIMD3<Double>) {
     guard let measured = fix.validVelocity, let now = solution else { return }
-    let sigma = pointwiseMax(fix.velocitySigma, SIMD3(repeating: NavigationFilter.velocityFloor))
-    let observation = now.observation(
-      velocity: measured, variance: sigma * sigma, leverArm: configuration.leverArm, gyroscope: gyroscope)
+    let observation = configuration.velocityObservation(fix, measured: measured, now, gyroscope: gyroscope)
     guard now.surprise(observation) < NavigationFilter.gate else { return }
     solution?.correct(observation)
     if configuration.isVehicle { learn(gyroscope) }
@@ -449,6 +486,34 @@ public struct NavigationFilter: Sendable {
       solution?.covariance.restartVelocity(variance: SIMD3(repeating: 25))
     }
     solution?.covariance.tt.rows.2.z += 0.25
+  }
+}
+
+extension NavigationFilter.Configuration {
+  private static let positionFloor = 0.02
+  private static let velocityFloor = 0.05
+
+  /// What a solution makes of a fix's position.
+  ///
+  /// - Parameter repetition: how many fixes are worth one
+  func positionObservation(
+    _ fix: GNSSMeasurement, _ solution: NavigationSolution, repetition: Double = 1
+  ) -> NavigationSolution.Observation {
+    let floor = NavigationFilter.Configuration.positionFloor
+    let sigma = pointwiseMax(fix.positionSigma, SIMD3(repeating: floor))
+    let timing = timingSigma * solution.velocity
+    return solution.observation(
+      position: fix.position, variance: repetition * sigma * sigma + timing * timing, leverArm: leverArm)
+  }
+
+  /// What a solution makes of a fix's velocity.
+  func velocityObservation(
+    _ fix: GNSSMeasurement, measured: SIMD3<Double>, _ solution: NavigationSolution, gyroscope: SIMD3<Double>
+  ) -> NavigationSolution.Observation {
+    let floor = NavigationFilter.Configuration.velocityFloor
+    let sigma = pointwiseMax(fix.velocitySigma, SIMD3(repeating: floor))
+    return solution.observation(
+      velocity: measured, variance: sigma * sigma, leverArm: leverArm, gyroscope: gyroscope)
   }
 }
 

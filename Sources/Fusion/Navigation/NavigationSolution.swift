@@ -131,7 +131,10 @@ struct NavigationSolution: Sendable {
 
   /// How surprising a measurement is: its squared innovation over the variance expected of it, chi-square distributed
   /// with three degrees of freedom.
-  func surprise(_ observation: Observation) -> Double {
+  func surprise(_ observation: Observation) -> Double { fit(observation).surprise }
+
+  /// The surprise, and the determinant of the variance expected of the innovation.
+  func fit(_ observation: Observation) -> (surprise: Double, determinant: Double) {
     let (a, b, c) = observation.rows
     let (ga, gb, gc) = (covariance.times(a), covariance.times(b), covariance.times(c))
     typealias Row = ErrorCovariance.Row
@@ -139,8 +142,10 @@ struct NavigationSolution: Sendable {
       SIMD3(Row.dot(a, ga) + observation.variance.x, Row.dot(a, gb), Row.dot(a, gc)),
       SIMD3(Row.dot(b, ga), Row.dot(b, gb) + observation.variance.y, Row.dot(b, gc)),
       SIMD3(Row.dot(c, ga), Row.dot(c, gb), Row.dot(c, gc) + observation.variance.z))
-    guard let inverse = s.inverse else { return .infinity }
-    return dot(observation.innovation, inverse * observation.innovation)
+    guard let inverse = s.inverse else { return (.infinity, 0) }
+    return (
+      dot(observation.innovation, inverse * observation.innovation), dot(s.rows.0, cross(s.rows.1, s.rows.2))
+    )
   }
 
   mutating func correct(_ observation: Observation) {

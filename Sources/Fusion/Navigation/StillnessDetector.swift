@@ -6,10 +6,11 @@ struct Stillness: Equatable, Sendable {
   var rateVariance: SIMD3<Double>
 }
 
-/// Recognises standing still, half a second at a time: by how little the accelerometer moves and how little the gyroscope
+/// Recognises standing still, after a second and a half and then half a second at a time: by how little the accelerometer moves and how little the gyroscope
 /// turns on average, so that a running engine does not hide it.
 struct StillnessDetector: Sendable {
   private static let windowSeconds = 0.5
+  private static let neededCount = 3
   /// m/s², root of the variances' sum.
   private static let accelerometerLimit = 0.2
   /// m/s², from one window's mean to the next.
@@ -27,6 +28,8 @@ struct StillnessDetector: Sendable {
   private var anchor = SIMD3<Double>.zero
   private var rateAnchor = SIMD3<Double>.zero
   private var previousMean: SIMD3<Double>?
+  /// Still windows in a row: a boat at anchor is still for a moment each time it has swung out.
+  private var stillCount = 0
 
   /// Returns what a window showed that has just ended and was still, else `nil`.
   @inline(__always)
@@ -71,6 +74,7 @@ struct StillnessDetector: Sendable {
     rateSquareSum = .zero
     forceSum = .zero
     squareSum = 0
-    return isStill ? Stillness(rate: rate, rateVariance: rateVariance) : nil
+    stillCount = isStill ? stillCount + 1 : 0
+    return stillCount >= StillnessDetector.neededCount ? Stillness(rate: rate, rateVariance: rateVariance) : nil
   }
 }

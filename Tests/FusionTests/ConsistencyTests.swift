@@ -1,0 +1,78 @@
+import Testing
+
+@testable import Fusion
+
+/// Whether the filter is as good as it says: over fifty journeys each, errors squared over claimed variances.
+@Suite(.timeLimit(.minutes(5)))
+struct ConsistencyTests {
+  static let seeds = 50
+  static let seconds = 60.0
+
+  static var configuration: NavigationFilter.Configuration {
+    var configuration = NavigationFilter.Configuration()
+    configuration.interval = SimulatedJourney.interval
+    // The simulated gyroscope has no scale error, and its fixes are dated exactly.
+    configuration.noise.gyroscopeScale = 0
+    configuration.timingSigma = 0
+    return configuration
+  }
+
+  struct Outcome {
+    /// Averages over seeds and times, of position, velocity, attitude; divided by the three degrees of freedom.
+    var errors = SIMD3<Double>.zero
+    /// Correlation of a fix's innovation with the one before.
+    var correlation = 0.0
+    /// Share of errors inside three sigma.
+    var inside = 0.0
+  }
+
+  static func run(_ scenario: SimulatedJourney.Scenario) -> Outcome {
+    var outcome = Outcome()
+    var count = 0.0
+    var insideCount = 0.0
+    var (product, square) = (0.0, 0.0)
+    for seed in 1...UInt64(seeds) {
+      var journey = SimulatedJourney(scenario, seed: seed, noise: configuration.noise)
+      var filter = NavigationFilter(configuration)
+      filter.begin(journey.disturbedStart())
+      var previous: SIMD3<Double>?
+      let steps = Int(seconds / SimulatedJourney.interval)
+      for step in 1...steps {
+        journey.step()
+        filter.update(
+          gyroscope: journey.gyroscope, accelerometer: journey.accelerometer, time: journey.truth.time)
+        if step % 50 == 0, journey.hasFixes {
+          filter.update(journey.fix())
+          if let (value, variance) = filter.latestInnovation {
+            let normalized = value / variance.squareRoot()
+            if let previous { product += dot(previous, normalized) }
+            square += dot(normalized, normalized)
+            previous = normalized
+          }
+        }
+        // Every second and a half: what is far apart tells more than what is near.
+        guard step > steps / 4, step % 75 == 0, let solution = filter.solution else { continue }
+        outcome.errors += journey.surprise(of: solution) / 3
+        count += 1
+        let error = journey.truth.position.offset(from: solution.position)
+        let sigma = solution.covariance.pp.diagonal.squareRoot()
+        for axis in 0..<3 where abs(error[axis]) < 3 * sigma[axis] { insideCount += 1 }
+      }
+    }
+    outcome.errors /= count
+    outcome.correlation = product / square
+    outcome.inside = insideCount / (3 * count)
+    return outcome
+  }
+
+  @Test(arguments: SimulatedJourney.Scenario.allCases)
+  func `errors are as large as claimed, and what fixes bring is new`(_ scenario: SimulatedJourney.Scenario) {
+    let outcome = ConsistencyTests.run(scenario)
+    // The 95 % bounds of an average over fifty runs with three degrees of freedom.
+    for axis in 0..<3 {
+      #expect((0.787...1.239).contains(outcome.errors[axis]), "\(scenario): \(outcome)")
+    }
+    #expect(abs(outcome.correlation) < 0.05, "\(scenario): \(outcome)")
+    #expect(outcome.inside > 0.99, "\(scenario): \(outcome)")
+  }
+}

@@ -1,0 +1,128 @@
+import Glibc
+import Testing
+
+@testable import Fusion
+
+struct OrientationFilterTests {
+  private static let interval = 0.005
+  private static let northAndDown = SIMD3(20.0, 0, 43)
+
+  /// A sensor that is turned about by hand, with what each of its three sensors measures.
+  private struct Tumbling {
+    var attitude = Quaternion.identity
+    var time = 0.0
+
+    mutating func step(interval: Double, bias: SIMD3<Double> = .zero) -> (
+      gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, magnetometer: SIMD3<Double>
+    ) {
+      time += interval
+      let rate = SIMD3(1.2 * sin(0.9 * time), 1.5 * sin(0.7 * time + 1), cos(0.5 * time))
+      attitude = (attitude * Quaternion(rotationVector: rate * interval)).normalized
+      let shaking = SIMD3(sin(9 * time), cos(7 * time), sin(11 * time))
+      let back = attitude.conjugate
+      return (
+        rate + bias, back.rotate(SIMD3(0, 0, -9.81) + shaking), back.rotate(OrientationFilterTests.northAndDown)
+      )
+    }
+  }
+
+  /// Degrees between two attitudes.
+  private func angle(_ a: Quaternion, _ b: Quaternion) -> Double {
+    (a * b.conjugate).rotationVector.length * 180 / .pi
+  }
+
+  @Test func `a sensor at rest is levelled at once, and its gyroscope's bias is learnt in seconds`() {
+    var filter = OrientationFilter(interval: OrientationFilterTests.interval)
+    let attitude = Quaternion(roll: 0.4, pitch: -0.2, yaw: 0)
+    // Three degrees a second, as a cold sensor may have.
+    let bias = SIMD3(0.02, -0.05, 0.03)
+    for _ in 0..<2000 {
+      filter.update(
+        gyroscope: bias, accelerometer: attitude.conjugate.rotate(SIMD3(0, 0, -9.81)),
+        seconds: OrientationFilterTests.interval)
+    }
+    #expect(abs(filter.attitude.roll - 0.4) < 0.01)
+    #expect(abs(filter.attitude.pitch + 0.2) < 0.01)
+    #expect((filter.gyroscopeBias - bias).length < 0.002)
+    #expect(filter.isAtRest)
+    #expect(!filter.hasHeading)
+  }
+
+  @Test(arguments: [2.0, 50, 200, 1000])
+  func `a tumbling sensor is followed at any rate`(_ hertz: Double) {
+    let interval = 1 / hertz
+    var filter = OrientationFilter(interval: interval)
+    var sensor = Tumbling()
+    for _ in 0..<Int(60 * hertz) {
+      let sample = sensor.step(interval: interval, bias: SIMD3(0.005, -0.004, 0.003))
+      filter.update(
+        gyroscope: sample.gyroscope, accelerometer: sample.accelerometer, magnetometer: sample.magnetometer,
+        seconds: interval)
+    }
+    // At two a second there is no telling a shake from a tilt.
+    #expect(angle(filter.attitude, sensor.attitude) < (hertz < 10 ? 6 : 1.5))
+  }
+
+  @Test func `a magnet fixed to the sensor is found and subtracted`() {
+    var filter = OrientationFilter(interval: OrientationFilterTests.interval)
+    var sensor = Tumbling()
+    let magnet = SIMD3(12.0, -20, 15)
+    for _ in 0..<(60 * 200) {
+      let sample = sensor.step(interval: OrientationFilterTests.interval)
+      filter.update(
+        gyroscope: sample.gyroscope, accelerometer: sample.accelerometer, magnetometer: sample.magnetometer + magnet,
+        seconds: OrientationFilterTests.interval)
+    }
+    #expect((filter.hardIronMicrotesla - magnet).length < 1)
+    #expect(angle(filter.attitude, sensor.attitude) < 3)
+  }
+
+  @Test func `a magnet that stands in the room turns nothing`() {
+    var filter = OrientationFilter(interval: OrientationFilterTests.interval)
+    var sensor = Tumbling()
+    for step in 0..<(60 * 200) {
+      let sample = sensor.step(interval: OrientationFilterTests.interval)
+      // From 30 to 40 seconds the sensor is near it.
+      let isNear = step > 30 * 200 && step < 40 * 200
+      let disturbance = sensor.attitude.conjugate.rotate(isNear ? SIMD3(-10.0, 30, 20) : .zero)
+      filter.update(
+        gyroscope: sample.gyroscope, accelerometer: sample.accelerometer,
+        magnetometer: sample.magnetometer + disturbance, seconds: OrientationFilterTests.interval)
+      if isNear, step % 200 == 0 { #expect(angle(filter.attitude, sensor.attitude) < 3) }
+      if isNear, step > 33 * 200 { #expect(filter.isMagneticallyDisturbed) }
+    }
+    #expect(filter.hardIronMicrotesla == .zero)
+  }
+
+  @Test func `a pause costs the heading and nothing else`() {
+    var filter = OrientationFilter(interval: OrientationFilterTests.interval)
+    var sensor = Tumbling()
+    for step in 0..<(40 * 200) {
+      let sample = sensor.step(interval: OrientationFilterTests.interval)
+      filter.update(
+        gyroscope: sample.gyroscope, accelerometer: sample.accelerometer, magnetometer: sample.magnetometer,
+        seconds: step == 20 * 200 ? 1e9 : OrientationFilterTests.interval)
+    }
+    #expect(angle(filter.attitude, sensor.attitude) < 3)
+  }
+
+  @Test func `whatever goes in, only numbers come out`() {
+    var random = RandomNumbers(seed: 4)
+    let poison: [Double] = [.nan, .infinity, -.infinity, 0, -0.0, 1e300, -1e300, 1e-300, 1e9, .leastNonzeroMagnitude]
+    func value() -> Double { random.uniform() < 0.3 ? poison[Int(random.uniform() * 9.99)] : random.normal() * 10 }
+    for interval in [0.005, 2, 1.25e-4, .nan, -1, 0, .infinity] {
+      var filter = OrientationFilter(interval: interval)
+      for _ in 0..<3000 {
+        filter.update(
+          gyroscope: SIMD3(value(), value(), value()), accelerometer: SIMD3(value(), value(), value()),
+          magnetometer: random.uniform() < 0.3 ? .zero : SIMD3(value(), value(), value()),
+          seconds: random.uniform() < 0.3 ? value() : 0.005)
+        let q = filter.attitude
+        let bias = filter.gyroscopeBias
+        let numbers = [q.w, q.x, q.y, q.z, bias.x, bias.y, bias.z]
+        #expect(numbers.allSatisfy { $0.isFinite })
+        #expect(abs(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z - 1) < 1e-9)
+      }
+    }
+  }
+}
