@@ -15,6 +15,7 @@ struct Main {
     DecodingBenchmark(executable: arguments[1], recording: recording).run()
     ParsingBenchmark(recording: recording).run()
     OrientationBenchmark().run()
+    NavigationBenchmark().run()
     PublishingBenchmark().run()
     HubBenchmark().run()
     IdleBenchmark(executable: arguments[1]).run()

@@ -24,7 +24,7 @@ public struct NavigationFilter: Sendable {
     /// For how long a receiver's position errors stay the same, seconds; 0 for independent errors.
     public var correlationTime = 0.0
     /// How well the time of a fix is known, seconds.
-    public var timingSigma = 0.03
+    public var timingSigma = 0.05
     public var noise = Noise()
 
     public init() {}
@@ -35,7 +35,7 @@ public struct NavigationFilter: Sendable {
     /// m/s² per root Hz
     public var acceleration = 0.02
     /// rad/s per root Hz
-    public var rate = 0.001
+    public var rate = 0.0008
     /// Of the rate that a scale error lets through, per root Hz.
     public var gyroscopeScale = 0.01
     /// rad/s per root second
@@ -46,7 +46,9 @@ public struct NavigationFilter: Sendable {
     public init() {}
   }
 
+  /// Chi-square with three degrees of freedom: 99.9 % lie inside.
   private static let gate = 16.27
+  private static let refusal = 100.0
   /// Fixes that are refused for so long are right after all.
   private static let patience = 7.0
   /// A fix older than this no longer aids.
@@ -444,7 +446,7 @@ public struct NavigationFilter: Sendable {
     let repetition = sinceLast.isFinite ? 1 + 2 * configuration.correlationTime / max(sinceLast, 0.01) : 1
     let observation = configuration.positionObservation(fix, now, repetition: repetition)
     latestInnovation = (observation.innovation, now.covariance.pp.diagonal + observation.variance)
-    if now.surprise(observation) < NavigationFilter.gate {
+    if let observation = credible(observation, now) {
       solution?.correct(observation)
       lastAccepted = fix.time
     } else {
@@ -456,9 +458,24 @@ public struct NavigationFilter: Sendable {
   private mutating func correctVelocity(_ fix: GNSSMeasurement, gyroscope: SIMD3<Double>) {
     guard let measured = fix.validVelocity, let now = solution else { return }
     let observation = configuration.velocityObservation(fix, measured: measured, now, gyroscope: gyroscope)
-    guard now.surprise(observation) < NavigationFilter.gate else { return }
-    solution?.correct(observation)
+    guard let credible = credible(observation, now) else { return }
+    solution?.correct(credible)
     if configuration.isVehicle { learn(gyroscope) }
+  }
+
+  /// A measurement as far as it is to be believed: one beyond the gate counts less the further off it is, as receivers
+  /// that claim centimetres are off by decimetres in a bend; one far beyond is refused.
+  private func credible(
+    _ observation: NavigationSolution.Observation, _ solution: NavigationSolution
+  ) -> NavigationSolution.Observation? {
+    let surprise = solution.surprise(observation)
+    guard surprise < NavigationFilter.refusal else { return nil }
+    var observation = observation
+    if surprise > NavigationFilter.gate {
+      // The innovation's own variance instead of the claimed one.
+      observation.variance += observation.innovation * observation.innovation
+    }
+    return observation
   }
 
   private mutating func learn(_ gyroscope: SIMD3<Double>) {

@@ -38,6 +38,9 @@ struct Fuse: ParsableCommand {
   @Option(help: ArgumentHelp("Take the IMU's mounting and the lever arm from a board file.", valueName: "file.json5"))
   var board: String?
 
+  @Option(help: ArgumentHelp("Also draw track, attitude and sigmas.", valueName: "file.svg"))
+  var plot: String?
+
   func validate() throws {
     if gnss == nil, leverArm != nil || vehicle { throw ValidationError("--lever-arm and --vehicle need --gnss") }
   }
@@ -60,6 +63,7 @@ struct Fuse: ParsableCommand {
   private func orient(_ samples: inout InertialRecording) throws {
     var output = FusedTable(frame: frame, hasPosition: false)
     var filter = OrientationFilter(interval: samples.interval)
+    var drawing = FusedPlot()
     var last: Double?
     while let sample = samples.next() {
       filter.update(
@@ -67,8 +71,10 @@ struct Fuse: ParsableCommand {
         seconds: last.map { sample.time - $0 } ?? samples.interval)
       last = sample.time
       try output.write(time: sample.time, attitude: filter.attitude)
+      if plot != nil { drawing.add(time: sample.time, attitude: filter.attitude) }
     }
     try output.flush()
+    if let plot { try drawing.write(to: plot) }
     summarize(bad: samples.badCount)
   }
 
@@ -77,6 +83,7 @@ struct Fuse: ParsableCommand {
   ) throws {
     var output = FusedTable(frame: frame, hasPosition: true)
     var filter = NavigationFilter(configuration)
+    var drawing = FusedPlot()
     var fixes = recording
     var fix = fixes.next()
     while let sample = samples.next() {
@@ -88,8 +95,10 @@ struct Fuse: ParsableCommand {
         fix = fixes.next()
       }
       try output.write(time: sample.time, filter)
+      if plot != nil { drawing.add(time: sample.time, filter) }
     }
     try output.flush()
+    if let plot { try drawing.write(to: plot) }
     summarize(bad: samples.badCount + fixes.badCount, refused: filter.refusedCount)
   }
 
