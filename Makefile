@@ -1,6 +1,7 @@
 # The two commands: make run, make test. Both install what is missing first.
 
-SWIFT_FAST_TESTS := --skip EndToEndTests
+SWIFT_FAST_TESTS := --skip EndToEndTests --skip TunnelTests --skip ConsistencyTests
+SWIFT_SLOW_TESTS := --filter EndToEndTests --filter TunnelTests --filter ConsistencyTests
 # lld, where the toolchain has it, makes the executable two megabytes smaller and quicker to start. Packed relocations
 # need glibc 2.36, that is bookworm.
 LLD := $(wildcard $(dir $(realpath $(shell command -v swift)))ld.lld)
@@ -22,7 +23,7 @@ test: setup lint ## Run everything that continuous integration runs
 	.ci/check-gpiod-2
 	swift build --build-tests
 	swift test --disable-xctest --skip-build $(SWIFT_FAST_TESTS)
-	swift test --disable-xctest --skip-build --filter EndToEndTests
+	swift test --disable-xctest --skip-build $(SWIFT_SLOW_TESTS)
 	$(call SANITIZE,thread)
 	$(call SANITIZE,address)
 	$(RELEASE)

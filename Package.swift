@@ -87,7 +87,9 @@ let package = Package(
     .testTarget(name: "FusionTests", dependencies: ["Fusion", "MonotonicTime", "Simulation"], swiftSettings: strict),
     .testTarget(
       name: "HubTests",
-      dependencies: ["Devices", "Fusion", "HardwareIO", "Hub", "Publishing", "Simulation", "TestSupport"],
+      dependencies: [
+        "Devices", "Fusion", "HardwareIO", "Hub", "MonotonicTime", "Publishing", "Simulation", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests", dependencies: ["CLinux", "HardwareIO", "Outputs", "TestSupport", "sensorhub"],

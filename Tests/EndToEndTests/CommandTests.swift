@@ -22,7 +22,7 @@ struct CommandTests {
     #expect((program.standardError + program.standardOutput).contains(text), "\(program.standardError)")
   }
 
-  @Test(arguments: ["run", "watch", "devices", "probe", "check", "decode"])
+  @Test(arguments: ["run", "watch", "devices", "probe", "check", "decode", "fuse"])
   func `every command explains itself with an example`(_ command: String) {
     let program = Program(["help", command])
     #expect(program.wait() == 0)

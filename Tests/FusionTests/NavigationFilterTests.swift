@@ -172,6 +172,24 @@ struct NavigationFilterTests {
     #expect(abs(error) < 0.1)
   }
 
+  @Test(arguments: [SimulatedJourney.Scenario.highway, .city, .stopAndGo, .walking])
+  func `whoever moves soon has a heading, and a true one`(_ scenario: SimulatedJourney.Scenario) throws {
+    var journey = SimulatedJourney(scenario, seed: 2, noise: ConsistencyTests.configuration.noise)
+    var filter = NavigationFilter(ConsistencyTests.configuration)
+    var aligned = Double.infinity
+    for step in 1...(60 * 50) {
+      journey.step()
+      filter.update(gyroscope: journey.gyroscope, accelerometer: journey.accelerometer, time: journey.truth.time)
+      if step % 50 == 0 { filter.update(journey.fix(positionSigma: 2, velocitySigma: 0.2)) }
+      if filter.mode == .fused { aligned = min(aligned, journey.truth.time) }
+    }
+    #expect(aligned < 30)
+    let solution = try #require(filter.solution)
+    let error = (journey.truth.attitude * solution.attitude.conjugate).rotationVector.z
+    #expect(try abs(error) < 3 * #require(filter.headingSigma))
+    #expect(journey.truth.position.offset(from: solution.position).length < 4)
+  }
+
   @Test func `without motion the heading stays unknown, and is called so`() {
     var journey = SimulatedJourney(.parked, seed: 5, noise: ConsistencyTests.configuration.noise)
     var filter = NavigationFilter(ConsistencyTests.configuration)

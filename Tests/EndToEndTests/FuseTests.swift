@@ -1,0 +1,99 @@
+import Glibc
+import HardwareIO
+import TestSupport
+import Testing
+
+/// `sensorhub fuse` on recordings.
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct FuseTests {
+  private func write(_ text: String, _ name: String) -> String {
+    let path = "/tmp/sensorhub-test-\(getpid())-\(name)"
+    HubProcess.write(text, to: path)
+    return path
+  }
+
+  @Test func `a row comes out for each good row, whatever the order of the columns, and bad ones are counted`() {
+    let path = write(
+      """
+      note,ax,ay,az,t,gx,gy,gz
+      a,0,0,9.81,0.00,0,0,0
+      b,0,0,9.81,0.01,0,0,0
+      c,0,0,none,0.02,0,0,0
+      d,0,0
+
+      e,0,0,9.81e0,3e-2,0,0,0
+      """, "rows.csv")
+    defer { unlink(path) }
+    let program = Program(["fuse", "--imu", path, "--frame", "enu"])
+    #expect(program.wait() == 0)
+    #expect(program.lines.first == "t,qw,qx,qy,qz")
+    #expect(program.lines.count == 4)
+    #expect(program.lines.last?.hasPrefix("0.030000,") == true)
+    #expect(program.standardError == "bad_rows=2 refused_fixes=0\n")
+    // Lying flat, its third axis up: in the frame whose third axis points up, no tilt.
+    let values = program.lines[1].split(separator: ",").compactMap { Double($0) }
+    #expect(abs(values[2]) < 1e-6 && abs(values[3]) < 1e-6)
+  }
+
+  @Test(arguments: [
+    (["--imu", "/nowhere.csv"], 66, "cannot read"), (["--imu", "/etc/passwd"], 65, "has no column 't'"),
+    (["--imu", "/etc/passwd", "--vehicle"], 64, "need --gnss"),
+    (["--imu", "/etc/passwd", "--gnss", "/etc/passwd", "--lever-arm", "1,2"], 64, "lever-arm"),
+  ])
+  func `a wrong file is named with what it lacks`(_ arguments: [String], _ code: Int32, _ text: String) {
+    let program = Program(["fuse"] + arguments)
+    #expect(program.wait() == code)
+    #expect(program.standardError.contains(text), "\(program.standardError)")
+  }
+
+  @Test func `with fixes it navigates, and draws what it did`() {
+    var imu = "t,gx,gy,gz,ax,ay,az\n"
+    var gnss = "t,lat,lon,alt,sn,se,sd,vn,ve,vd,svn,sve,svd,quality\n"
+    // Northwards at 10 m/s, no fixes in the last five seconds.
+    for step in 0..<2000 {
+      let time = Double(step) / 100
+      imu += "\(time),0,0,0,0,0,-9.808\n"
+      guard step % 25 == 0, time < 15 else { continue }
+      gnss += "\(time),\(47 + time * 10 / 111_170),8,400,1,1,2,10,0,0,0.1,0.1,0.2,\(step == 50 ? 0 : 1)\n"
+    }
+    let (imuPath, gnssPath) = (write(imu, "imu.csv"), write(gnss, "gnss.csv"))
+    let plot = "/tmp/sensorhub-test-\(getpid()).svg"
+    defer { for path in [imuPath, gnssPath, plot] { unlink(path) } }
+    let program = Program(["fuse", "--imu", imuPath, "--gnss", gnssPath, "--vehicle", "--plot", plot])
+    #expect(program.wait() == 0)
+    #expect(program.lines.count == 2001)
+    #expect(program.lines[1000].hasSuffix(",fused"))
+    #expect(program.lines.last?.hasSuffix(",deadReckoning") == true)
+    let last = program.lines.last?.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) } ?? []
+    let latitude = 47 + 19.99 * 10 / 111_170
+    #expect(abs((last[5] ?? 0) - latitude) * 111_170 < 3, "\(program.lines.last ?? "")")
+    let drawing = (try? Files.bytes(of: plot)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    #expect(drawing.hasPrefix("<svg") && drawing.contains("dead reckoning") && drawing.hasSuffix("</svg>\n"))
+  }
+
+  @Test(.enabled(if: SharedData.folder != nil, "needs ../shared/data"))
+  func `six real trials are off by less than 1.9 degrees on average`() throws {
+    let folder = try #require(SharedData.folder) + "/attitude"
+    var errors: [Double] = []
+    for trial in Files.names(in: folder) {
+      let program = Program(["fuse", "--imu", "\(folder)/\(trial)/imu.csv", "--frame", "enu"])
+      #expect(program.wait() == 0)
+      let truth = String(decoding: SharedData.read("\(folder)/\(trial)/truth.csv"), as: UTF8.self)
+        .split(separator: "\n").dropFirst()
+      var (sum, count) = (0.0, 0.0)
+      for (row, expected) in zip(program.lines.dropFirst(), truth) where expected.hasSuffix(",1") {
+        let q = row.split(separator: ",").compactMap { Double($0) }
+        let p = expected.split(separator: ",").compactMap { Double($0) }
+        // Moving, but not seen by the cameras: no truth.
+        guard p.count == 6 else { continue }
+        let product = abs(q[1] * p[1] + q[2] * p[2] + q[3] * p[3] + q[4] * p[4])
+        let angle = 2 * acos(min(1, product)) * 180 / .pi
+        sum += angle * angle
+        count += 1
+      }
+      errors.append((sum / count).squareRoot())
+    }
+    #expect(errors.count == 6)
+    #expect(errors.reduce(0, +) / 6 < 1.9, "\(errors)")
+  }
+}

@@ -1,0 +1,51 @@
+import Fusion
+import Glibc
+import Hub
+import MonotonicTime
+import Publishing
+import Simulation
+import TestSupport
+import Testing
+
+/// Takes as long as the tunnel: not among the fast tests.
+@Suite(.timeLimit(.minutes(3)))
+struct TunnelTests {
+  @Test func `through thirty seconds without satellites the position stays within three of its sigmas`() async throws {
+    var receiver = SimulatedReceiver.Configuration()
+    // The world is fifteen seconds old when the hub begins.
+    receiver.tunnel = SimulatedReceiver.Tunnel(period: .seconds(1000), entrance: .seconds(27), length: .seconds(30))
+    let hardware = SimulatedHardware(receiver: receiver)
+    let hub = Hub(board: try HubTests.board(), hardware: hardware)
+    let states = Recorder<FusedState>()
+    let subscription = hub.state(rateHz: 20).subscribe(as: "test", receiveValue: { states.append($0) })
+    let seen = await states.values { states in
+      guard let last = states.lastIndex(where: { $0.mode == .deadReckoning }) else { return false }
+      return states[last...].contains { $0.mode == .fused }
+    }
+    subscription.cancel()
+    await hub.isOff()
+
+    #expect(seen.last?.mode == .fused)
+    let inside = seen.filter { $0.mode == .deadReckoning }
+    let longest = inside.compactMap { state in state.deadReckoningSince.map { (state.at - $0).inSeconds } }.max() ?? 0
+    #expect(longest > 28)
+    var within = 0
+    var worst = 0.0
+    let judged = seen.filter { $0.mode == .fused || $0.mode == .deadReckoning }
+    for state in judged {
+      let position = try #require(state.position)
+      let sigma = try #require(position.value.horizontalSigmaMetres)
+      let truth = hardware.world.truth(at: position.at)
+      let north = (position.value.latitudeDegrees - truth.latitudeDegrees) * 111_195
+      let east =
+        (position.value.longitudeDegrees - truth.longitudeDegrees) * 111_195 * cos(truth.latitudeDegrees * .pi / 180)
+      let error = (north * north + east * east).squareRoot()
+      // The sigma is that of one axis.
+      if error < 3 * sigma * 2.0.squareRoot() { within += 1 }
+      worst = max(worst, error)
+    }
+    let share = Double(within) / Double(judged.count)
+    #expect(share >= 0.99, "\(within) of \(judged.count) states, the worst \(worst) m off")
+    print("tunnel: \(within) of \(judged.count) states within three sigmas, the worst \(worst) m off")
+  }
+}
