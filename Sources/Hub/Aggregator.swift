@@ -12,6 +12,7 @@ import Publishing
 /// Measurements come out of order: IMU samples in bursts, fixes some time after they were valid. The filter takes each at
 /// its own time.
 final class Aggregator: Sendable {
+  private let calibration: InertialCalibration
   private let mount: MountMatrix
   private let fixLatency: Duration
   private let clock: any MonotonicTimeSource
@@ -19,7 +20,8 @@ final class Aggregator: Sendable {
   private let estimator: Guarded<StateEstimator>
 
   private init(board: Board, clock: any MonotonicTimeSource, run: Activating<FusedState, Never>) {
-    mount = board.imu?.mount ?? .identity
+    calibration = board.imu?.calibration.values ?? .init()
+    mount = board.imu?.calibration.mount ?? board.imu?.mount ?? .identity
     fixLatency = board.gps?.fixLatency ?? .zero
     self.clock = clock
     self.run = run
@@ -54,8 +56,9 @@ final class Aggregator: Sendable {
       for index in 0..<batch.count {
         let sample = batch[index]
         estimator.update(
-          gyroscope: mount.apply(SIMD3<Double>(sample.gyroscope)),
-          accelerometer: mount.apply(SIMD3<Double>(sample.accelerometer)), at: sample.at, source: "imu")
+          gyroscope: mount.apply(calibration.gyroscope(SIMD3<Double>(sample.gyroscope))),
+          accelerometer: mount.apply(calibration.accelerometer(SIMD3<Double>(sample.accelerometer))), at: sample.at,
+          source: "imu")
       }
     }
   }

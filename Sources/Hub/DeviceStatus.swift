@@ -31,6 +31,8 @@ public struct DeviceStatus: Equatable, Sendable {
   public var energyMilliwattHours: Double
   /// Of the last run that got so far.
   public var timeToFirstFix: Duration?
+  /// What has been calibrated, when and how well.
+  public var calibrations: [CalibrationKind: ChipCalibration.Entry] = [:]
   /// Counters of what has been read, by name.
   public var counters: [Counter]
 

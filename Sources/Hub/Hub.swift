@@ -32,6 +32,9 @@ public final class Hub: Sendable {
       var status = monitor.status
       // The state holds the devices for those who hold the state.
       status.holders = status.holders.flatMap { $0 == state.name ? consumers : [$0] }
+      if monitor === imu?.monitor, let calibration = board.imu?.calibration {
+        status.calibrations = calibration.entries
+      }
       return status
     }
   }

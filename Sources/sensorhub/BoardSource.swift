@@ -7,8 +7,14 @@ struct BoardSource {
 
   func load() throws -> Board {
     do throws(BoardError) {
-      guard let file else { return try Board(json5: PackageResources.simulated_json5, file: "the built-in board") }
-      return try Board(file: file)
+      var board =
+        if let file {
+          try Board(file: file)
+        } else {
+          try Board(json5: PackageResources.simulated_json5, file: "the built-in board")
+        }
+      if let imu = board.imu { board.imu?.calibration = try ChipCalibration(file: CalibrationFolder.file(for: imu)) }
+      return board
     } catch {
       throw CommandError(error)
     }

@@ -7,7 +7,10 @@ struct SensorHub: ParsableCommand {
     commandName: "sensorhub",
     abstract: "GPS and IMU of a Linux board as one stream, powered only while somebody listens.",
     version: version,
-    subcommands: [Run.self, Watch.self, Devices.self, Probe.self, Check.self, Decode.self, Fuse.self])
+    subcommands: [
+      Run.self, Watch.self, Devices.self, Probe.self, Check.self, Decode.self, Fuse.self,
+      Calibrate.self,
+    ])
 
   static let version = "0.1.0"
 
@@ -19,6 +22,8 @@ struct SensorHub: ParsableCommand {
       if let command = command as? Run {
         let service = try HubService(board: command.board, socket: command.socket, writesState: command.journalState)
         try await withTaskExecutorPreference(SingleThreadExecutor.shared) { try await service.run() }
+      } else if let command = command as? Calibrate {
+        try await withTaskExecutorPreference(SingleThreadExecutor.shared) { try await command.calibrate() }
       } else {
         try command.run()
       }

@@ -7,8 +7,8 @@ import Testing
 struct CommandTests {
   @Test(arguments: [
     (["decode", "/nowhere"], 66, "there is no file"),
-    (["check", "/nowhere"], 66, "cannot read the board file"),
-    (["run", "--board", "/nowhere"], 66, "cannot read the board file"),
+    (["check", "/nowhere"], 66, "cannot read '/nowhere'"),
+    (["run", "--board", "/nowhere"], 66, "cannot read '/nowhere'"),
     (["run", "--bord", "x"], 64, "Did you mean '--board'?"),
     (["watch", "--rate", "0"], 64, "--rate must be"),
     (["watch", "--socket", "/tmp/sensorhub-nobody/hub.sock"], 69, "start one: sensorhub run"),
@@ -22,7 +22,7 @@ struct CommandTests {
     #expect((program.standardError + program.standardOutput).contains(text), "\(program.standardError)")
   }
 
-  @Test(arguments: ["run", "watch", "devices", "probe", "check", "decode", "fuse"])
+  @Test(arguments: ["run", "watch", "devices", "probe", "check", "decode", "fuse", "calibrate"])
   func `every command explains itself with an example`(_ command: String) {
     let program = Program(["help", command])
     #expect(program.wait() == 0)

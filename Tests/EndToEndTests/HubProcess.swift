@@ -10,7 +10,7 @@ final class HubProcess {
   private let folder: String
 
   /// - Parameter board: the text of a board file; `nil` for the built-in one
-  init(board: String? = nil, _ arguments: [String] = []) {
+  init(board: String? = nil, _ arguments: [String] = [], environment: [String] = []) {
     var template = Array("/tmp/sensorhub-test-XXXXXX".utf8CString)
     mkdtemp(&template)
     folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
@@ -20,7 +20,7 @@ final class HubProcess {
       HubProcess.write(board, to: folder + "/board.json5")
       arguments += ["--board", folder + "/board.json5"]
     }
-    program = Program(arguments)
+    program = Program(arguments, environment: environment)
     _ = eventually { access(socket, F_OK) == 0 || !program.isRunning }
   }
 

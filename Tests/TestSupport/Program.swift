@@ -16,7 +16,10 @@ public final class Program: Sendable {
     return executable.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" } + "/sensorhub"
   }()
 
-  public init(_ arguments: [String], path: String = Program.sensorhub, input: [UInt8]? = nil) {
+  /// - Parameter environment: variables to add to the tests' own, `NAME=value`
+  public init(
+    _ arguments: [String], path: String = Program.sensorhub, input: [UInt8]? = nil, environment: [String] = []
+  ) {
     let out = Program.pipe()
     let err = Program.pipe()
     let standardInput = Program.pipe()
@@ -36,9 +39,17 @@ public final class Program: Sendable {
     posix_spawnattr_setsigdefault(&attributes, &signals)
     var argv: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
     var pid: pid_t = 0
-    let result = posix_spawn(&pid, path, &actions, &attributes, &argv, environ)
+    // The first of a name counts.
+    var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) }
+    var inherited = environ
+    while let variable = inherited.pointee {
+      variables.append(strdup(variable))
+      inherited += 1
+    }
+    variables.append(nil)
+    let result = posix_spawn(&pid, path, &actions, &attributes, &argv, &variables)
     precondition(result == 0, "cannot start \(path): \(String(cString: strerror(result)))")
-    for argument in argv { free(argument) }
+    for text in argv + variables { free(text) }
     posix_spawn_file_actions_destroy(&actions)
     posix_spawnattr_destroy(&attributes)
     close(out.write)

@@ -198,8 +198,12 @@ public struct NavigationFilter: Sendable {
       return
     }
     let bias = solution?.gyroscopeBias ?? orientation.gyroscopeBias
-    let stillness = stillnessDetector.update(
+    var stillness: Stillness?
+    if case .still(let found) = stillnessDetector.update(
       gyroscope: gyroscope, accelerometer: accelerometer, bias: bias, seconds: dt)
+    {
+      stillness = found
+    }
     if solution != nil {
       sinceConstraint += dt
       let constrains = configuration.isVehicle && sinceConstraint >= NavigationFilter.constraintSeconds

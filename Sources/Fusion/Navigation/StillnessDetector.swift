@@ -9,8 +9,17 @@ struct Stillness: Equatable, Sendable {
 /// Recognises standing still, after a second and a half and then half a second at a time: by how little the accelerometer moves and how little the gyroscope
 /// turns on average, so that a running engine does not hide it.
 struct StillnessDetector: Sendable {
+  enum Verdict: Equatable, Sendable {
+    case still(Stillness)
+    case moving
+    /// The window has not ended, or stillness has not lasted long enough.
+    case undecided
+  }
+
   private static let windowSeconds = 0.5
   private static let neededCount = 3
+  /// rad/s
+  private static let largestBias = 0.1
   /// m/s², root of the variances' sum.
   private static let accelerometerLimit = 0.2
   /// m/s², from one window's mean to the next.
@@ -31,11 +40,10 @@ struct StillnessDetector: Sendable {
   /// Still windows in a row: a boat at anchor is still for a moment each time it has swung out.
   private var stillCount = 0
 
-  /// Returns what a window showed that has just ended and was still, else `nil`.
   @inline(__always)
   mutating func update(
-    gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, bias: SIMD3<Double>, seconds dt: Double
-  ) -> Stillness? {
+    gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, bias: SIMD3<Double>?, seconds dt: Double
+  ) -> Verdict {
     if count == 0 {
       anchor = accelerometer
       rateAnchor = gyroscope
@@ -48,10 +56,10 @@ struct StillnessDetector: Sendable {
     rateSquareSum += rateDeviation * rateDeviation
     forceSum += deviation
     squareSum += dot(deviation, deviation)
-    return seconds >= StillnessDetector.windowSeconds ? endWindow(bias) : nil
+    return seconds >= StillnessDetector.windowSeconds ? endWindow(bias) : .undecided
   }
 
-  private mutating func endWindow(_ bias: SIMD3<Double>) -> Stillness? {
+  private mutating func endWindow(_ bias: SIMD3<Double>?) -> Verdict {
     let rateOffset = rateSum / count
     let rate = rateAnchor + rateOffset
     let rateVariance = (rateSquareSum / count - rateOffset * rateOffset) / count
@@ -60,7 +68,8 @@ struct StillnessDetector: Sendable {
     let mean = anchor + offset
     let change = previousMean.map { (mean - $0).length } ?? .infinity
     previousMean = mean
-    let excess = rate - bias
+    // Without a bias to compare with, whatever a sensor may have.
+    let excess = rate - (bias ?? rate.clamped(to: StillnessDetector.largestBias))
     let isTurning = (0..<3).contains {
       abs(excess[$0]) > StillnessDetector.rateLimit + 3 * max(rateVariance[$0], 0).squareRoot()
     }
@@ -74,7 +83,12 @@ struct StillnessDetector: Sendable {
     rateSquareSum = .zero
     forceSum = .zero
     squareSum = 0
-    stillCount = isStill ? stillCount + 1 : 0
-    return stillCount >= StillnessDetector.neededCount ? Stillness(rate: rate, rateVariance: rateVariance) : nil
+    guard isStill else {
+      stillCount = 0
+      return .moving
+    }
+    stillCount += 1
+    guard stillCount >= StillnessDetector.neededCount else { return .undecided }
+    return .still(Stillness(rate: rate, rateVariance: rateVariance))
   }
 }

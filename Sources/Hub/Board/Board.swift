@@ -55,5 +55,13 @@ public struct Board: Equatable, Sendable {
     public var dataReady: GPIOLineName?
     public var mount: MountMatrix
     public var power: Power
+    /// What has been calibrated of this chip; not from the board file.
+    public var calibration = ChipCalibration()
+
+    /// Tells this chip from others, for the name of a file: `i2c-1-68`.
+    public var identifier: String {
+      let bus = self.bus.split(separator: "/").filter { $0 != "dev" }.joined(separator: "-")
+      return "\(bus)-\(String(address, radix: 16))"
+    }
   }
 }

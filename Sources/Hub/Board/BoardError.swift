@@ -12,7 +12,7 @@ public enum BoardError: Error, Equatable, Sendable {
 extension BoardError: CustomStringConvertible {
   public var description: String {
     switch self {
-    case .unreadable(let file, let reason): "cannot read the board file '\(file)': \(reason)"
+    case .unreadable(let file, let reason): "cannot read '\(file)': \(reason)"
     case .syntax(let file, let line, let reason): "\(file):\(line): \(reason)"
     case .unknownKey(let file, let line, let keyPath, let nearest):
       "\(file):\(line): unknown key '\(keyPath)'\(nearest.map { "; did you mean '\($0)'?" } ?? "")"

@@ -23,16 +23,7 @@ extension Board {
 
   /// - Parameter file: the name that errors give
   public init(json5 bytes: [UInt8], file: String) throws(BoardError) {
-    let document: JSONValue
-    do throws(JSON5Parser.Failure) {
-      document = try JSON5Parser.parse(bytes)
-    } catch {
-      throw .syntax(file: file, line: error.line, reason: error.reason)
-    }
-    guard case .object(let values) = document.content else {
-      throw .syntax(file: file, line: document.line, reason: "a board file is one object: { … }")
-    }
-    var root = BoardSection(file: file, path: "", line: document.line, values: values)
+    var root = try BoardSection(json5: bytes, file: file)
     name = try root.required("name")
     gps = try root.section("gps").map { (section) throws(BoardError) in try GPSDescription(section) }
     imu = try root.section("imu").map { (section) throws(BoardError) in try IMUDescription(section) }

@@ -14,6 +14,20 @@ struct BoardSection {
     self.values = values
   }
 
+  /// The whole of a file.
+  init(json5 bytes: [UInt8], file: String) throws(BoardError) {
+    let document: JSONValue
+    do throws(JSON5Parser.Failure) {
+      document = try JSON5Parser.parse(bytes)
+    } catch {
+      throw .syntax(file: file, line: error.line, reason: error.reason)
+    }
+    guard case .object(let values) = document.content else {
+      throw .syntax(file: file, line: document.line, reason: "the file must be one object: { … }")
+    }
+    self.init(file: file, path: "", line: document.line, values: values)
+  }
+
   func keyPath(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
   func wrong(_ key: String, expected: String) -> BoardError {

@@ -20,6 +20,9 @@ public struct MountMatrix: Equatable, Sendable {
     rows = (first, second, third)
   }
 
+  /// The rows: the body's axes as the sensor sees them.
+  var vectors: [SIMD3<Double>] { [rows.0, rows.1, rows.2] }
+
   public func apply(_ vector: SIMD3<Double>) -> SIMD3<Double> {
     SIMD3((rows.0 * vector).sum(), (rows.1 * vector).sum(), (rows.2 * vector).sum())
   }

@@ -1,3 +1,4 @@
+import Glibc
 import Hub
 import MonotonicTime
 
@@ -24,6 +25,19 @@ public enum DevicesReport {
       json.member("wakes", device.wakes)
       json.member("energyMilliwattHours", device.energyMilliwattHours, decimals: 4)
       json.member("timeToFirstFixSeconds", device.timeToFirstFix?.inSeconds, decimals: 3)
+      if !device.calibrations.isEmpty {
+        json.key("calibrations")
+        json.beginObject()
+        for kind in CalibrationKind.allCases {
+          guard let entry = device.calibrations[kind] else { continue }
+          json.key(dynamic: kind.rawValue)
+          json.beginObject()
+          json.member("ageSeconds", max(0, time(nil) - Int(entry.at)))
+          json.member("quality", entry.quality, decimals: 6)
+          json.endObject()
+        }
+        json.endObject()
+      }
       json.key("counters")
       json.beginObject()
       for counter in device.counters {

@@ -1,0 +1,81 @@
+/// Finds how a sensor sits in a vehicle: down is where gravity points at rest, and forward is where it is pushed when the
+/// vehicle gains speed on a straight road.
+public struct MountCalibrator: Sendable {
+  private static let neededPush = 60.0
+  /// rad/s, beyond which a bend pushes sideways.
+  private static let straight = 0.05
+  /// m/s²
+  private static let leastPush = 0.4
+
+  private var detector = StillnessDetector()
+  private var restSum = SIMD3<Double>.zero
+  private var restCount = 0.0
+  private var forceSum = SIMD3<Double>.zero
+  private var forceCount = 0.0
+  private var rateSum = SIMD3<Double>.zero
+  private var lastSpeed: (speed: Double, time: Double)?
+  /// Pushes in the sensor's axes, turned about where the vehicle lost speed; and how much of it there was, m/s.
+  private var pushSum = SIMD3<Double>.zero
+  private var pushAmount = 0.0
+
+  public init() {}
+
+  /// 0 to 1: half for having stood, half for having gained and lost speed.
+  public var progress: Double {
+    (restCount > 0 ? 0.5 : 0) + 0.5 * min(1, pushAmount / MountCalibrator.neededPush)
+  }
+
+  /// - Parameters:
+  ///   - gyroscope: rad/s
+  ///   - accelerometer: m/s²
+  ///   - seconds: since the sample before
+  public mutating func add(gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, seconds: Double) {
+    guard gyroscope.isFinite, accelerometer.isFinite, seconds > 0 else { return }
+    forceSum += accelerometer
+    rateSum += gyroscope
+    forceCount += 1
+    if case .still = detector.update(
+      gyroscope: gyroscope, accelerometer: accelerometer, bias: nil, seconds: seconds)
+    {
+      restSum += accelerometer
+      restCount += 1
+    }
+  }
+
+  /// Takes the receiver's speed over ground.
+  ///
+  /// - Parameters:
+  ///   - speed: m/s
+  ///   - time: seconds
+  public mutating func add(speed: Double, time: Double) {
+    defer {
+      lastSpeed = (speed, time)
+      forceSum = .zero
+      rateSum = .zero
+      forceCount = 0
+    }
+    guard let last = lastSpeed, time - last.time > 0.05, time - last.time < 2, forceCount > 0, restCount > 0 else {
+      return
+    }
+    let gained = (speed - last.speed) / (time - last.time)
+    guard abs(gained) > MountCalibrator.leastPush, (rateSum / forceCount).length < MountCalibrator.straight else {
+      return
+    }
+    let push = forceSum / forceCount - restSum / restCount
+    pushSum += (gained > 0 ? 1 : -1) * push
+    pushAmount += abs(speed - last.speed)
+  }
+
+  /// The rows forward, right and down in the sensor's axes, and how much of the pushes was forward, 0 to 1; `nil` until
+  /// the progress is 1.
+  public var result: (rows: [SIMD3<Double>], quality: Double)? {
+    guard progress >= 1 else { return nil }
+    let rest = restSum / restCount
+    guard rest.length > 5 else { return nil }
+    let down = rest / -rest.length
+    let level = pushSum - dot(pushSum, down) * down
+    guard level.length > 0 else { return nil }
+    let forward = level / level.length
+    return ([forward, cross(down, forward), down], level.length / pushSum.length)
+  }
+}

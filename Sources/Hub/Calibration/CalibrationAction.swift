@@ -1,0 +1,64 @@
+import Devices
+import Guarding
+import HardwareIO
+import MonotonicTime
+import NMEA
+import Publishing
+
+extension Hub {
+  /// Calibrates the IMU with its own measurements: one calibration at a time, watched by whoever subscribes; cancelling it
+  /// lets the devices sleep. It sends the session after each burst, and finishes once that has a result.
+  public static func calibration(
+    of imu: IMUReader, gps: GPSReader?
+  ) -> Action<CalibrationKind, CalibrationSession, HardwareError> {
+    Action { kind in
+      LazyPublisher<CalibrationSession, HardwareError>(
+        "calibration",
+        activating: { (run) throws(HardwareError) in
+          let work = CalibrationWork(kind, run)
+          let lifetime = Lifetime()
+          imu.publisher.subscribe(
+            as: "calibration", receiveValue: { work.receive($0) }, receiveCompletion: { run.finish($0) }
+          ).store(in: lifetime)
+          if kind == .mount {
+            gps?.publisher.subscribe(as: "calibration", receiveValue: { work.receive($0) }).store(in: lifetime)
+          }
+          return Subscription { lifetime.end() }
+        })
+    }
+  }
+}
+
+private final class CalibrationWork: Sendable {
+  private let run: Activating<CalibrationSession, HardwareError>
+  private let state: Guarded<(session: CalibrationSession, last: MonotonicInstant?)>
+
+  init(_ kind: CalibrationKind, _ run: Activating<CalibrationSession, HardwareError>) {
+    self.run = run
+    state = Guarded((CalibrationSession(kind), nil))
+  }
+
+  func receive(_ batch: IMUBatch) {
+    let session = state.withLock { state in
+      for index in 0..<batch.count {
+        let sample = batch[index]
+        if let last = state.last {
+          state.session.add(
+            gyroscope: SIMD3<Double>(sample.gyroscope), accelerometer: SIMD3<Double>(sample.accelerometer),
+            seconds: (sample.at - last).inSeconds)
+        }
+        state.last = sample.at
+      }
+      return state.session
+    }
+    run.send(session)
+    if session.progress >= 1 { run.finish(.finished) }
+  }
+
+  func receive(_ observation: GNSSObservation) {
+    guard let speed = observation.fix.speedMetresPerSecond else { return }
+    state.withLock { state in
+      state.session.add(speed: speed, time: Double(observation.at.nanoseconds) / 1e9)
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import Fusion
+
+/// One calibration at work: takes measurements until it has a result.
+public struct CalibrationSession: Sendable {
+  private enum Calibrator: Sendable {
+    case gyro(GyroscopeCalibrator)
+    case accel(AccelerometerCalibrator)
+    case mag(MagnetometerCalibrator)
+    case mount(MountCalibrator)
+  }
+
+  public let kind: CalibrationKind
+  private var calibrator: Calibrator
+
+  public init(_ kind: CalibrationKind) {
+    self.kind = kind
+    switch kind {
+    case .gyro: calibrator = .gyro(GyroscopeCalibrator())
+    case .accel: calibrator = .accel(AccelerometerCalibrator())
+    case .mag: calibrator = .mag(MagnetometerCalibrator())
+    case .mount: calibrator = .mount(MountCalibrator())
+    }
+  }
+
+  /// - Parameters: in the chip's own axes: rad/s, m/s², microtesla, and seconds since the sample before
+  public mutating func add(
+    gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, magnetometer: SIMD3<Double>? = nil, seconds: Double
+  ) {
+    switch calibrator {
+    case .gyro(var inner):
+      inner.add(gyroscope: gyroscope, accelerometer: accelerometer, seconds: seconds)
+      calibrator = .gyro(inner)
+    case .accel(var inner):
+      inner.add(gyroscope: gyroscope, accelerometer: accelerometer, seconds: seconds)
+      calibrator = .accel(inner)
+    case .mag(var inner):
+      if let magnetometer { inner.add(magnetometer) }
+      calibrator = .mag(inner)
+    case .mount(var inner):
+      inner.add(gyroscope: gyroscope, accelerometer: accelerometer, seconds: seconds)
+      calibrator = .mount(inner)
+    }
+  }
+
+  /// - Parameters: speed over ground in m/s, time in seconds
+  public mutating func add(speed: Double, time: Double) {
+    guard case .mount(var inner) = calibrator else { return }
+    inner.add(speed: speed, time: time)
+    calibrator = .mount(inner)
+  }
+
+  /// 0 to 1.
+  public var progress: Double {
+    switch calibrator {
+    case .gyro(let inner): inner.progress
+    case .accel(let inner): inner.progress
+    case .mag(let inner): inner.progress
+    case .mount(let inner): inner.progress
+    }
+  }
+
+  /// What to do next, for people.
+  public var instruction: String {
+    switch calibrator {
+    case .gyro: return "leave the sensor lying still"
+    case .accel(let inner):
+      let names = inner.missing.map { "\($0)".prefix(1) + ($0.rawValue % 2 == 0 ? " up" : " down") }
+      return "hold it still for two seconds with an axis straight up or down; missing: "
+        + names.joined(separator: ", ")
+    case .mag: return "turn the sensor slowly through all directions, away from iron"
+    case .mount: return "stand still for a few seconds, then speed up and brake on a straight road"
+    }
+  }
+
+  /// Adds the result to what is known of the chip; returns whether there is one.
+  public func store(in chip: inout ChipCalibration, at time: Int64) -> Bool {
+    switch calibrator {
+    case .gyro(let inner):
+      guard let (bias, sigma) = inner.result else { return false }
+      chip.values.gyroscopeBias = bias
+      chip.entries[.gyro] = .init(at: time, quality: sigma.max())
+    case .accel(let inner):
+      guard let (offset, scale, residual) = inner.result else { return false }
+      chip.values.accelerometerOffset = offset
+      chip.values.accelerometerScale = scale
+      chip.entries[.accel] = .init(at: time, quality: residual)
+    case .mag(let inner):
+      guard let (offset, matrix, residual) = inner.result else { return false }
+      chip.values.magnetometerOffset = offset
+      chip.values.magnetometerMatrix = matrix
+      chip.entries[.mag] = .init(at: time, quality: residual)
+    case .mount(let inner):
+      guard let (rows, quality) = inner.result, let mount = MountMatrix(rows[0], rows[1], rows[2]) else { return false }
+      chip.mount = mount
+      chip.entries[.mount] = .init(at: time, quality: quality)
+    }
+    return true
+  }
+}

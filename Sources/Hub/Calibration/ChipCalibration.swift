@@ -1,0 +1,106 @@
+import Fusion
+import Glibc
+import HardwareIO
+
+/// Everything that has been calibrated of one chip, as it is stored: one JSON5 file for each chip.
+public struct ChipCalibration: Equatable, Sendable {
+  /// When and how well one thing was calibrated.
+  public struct Entry: Equatable, Sendable {
+    /// Seconds since 1970.
+    public var at: Int64
+    /// How far off what is corrected still is: rad/s for the gyroscope, m/s² for the accelerometer, relative for the
+    /// magnetometer; for the mount the share of the pushes that was forward, 1 being best.
+    public var quality: Double
+
+    public init(at: Int64, quality: Double) {
+      self.at = at
+      self.quality = quality
+    }
+  }
+
+  public var values = InertialCalibration()
+  public var mount: MountMatrix?
+  public var entries: [CalibrationKind: Entry] = [:]
+
+  public init() {}
+
+  /// Reads a chip's file; nothing has been calibrated where there is none.
+  public init(file: String) throws(BoardError) {
+    let bytes: [UInt8]
+    do throws(Files.Errno) {
+      bytes = try Files.bytes(of: file, limit: 1 << 16)
+    } catch {
+      if error.rawValue == ENOENT { return }
+      throw .unreadable(file: file, reason: "\(error)")
+    }
+    var root = try BoardSection(json5: bytes, file: file)
+    if var gyro = try root.section("gyro") {
+      values.gyroscopeBias = try gyro.vector("bias") ?? .zero
+      try finish(&gyro, .gyro)
+    }
+    if var accel = try root.section("accel") {
+      values.accelerometerOffset = try accel.vector("offset") ?? .zero
+      values.accelerometerScale = try accel.vector("scale") ?? SIMD3(1, 1, 1)
+      try finish(&accel, .accel)
+    }
+    if var mag = try root.section("mag") {
+      values.magnetometerOffset = try mag.vector("offset") ?? .zero
+      for (index, key) in ["row0", "row1", "row2"].enumerated() {
+        if let row = try mag.vector(key) { values.magnetometerMatrix[index] = row }
+      }
+      try finish(&mag, .mag)
+    }
+    if var section = try root.section("mount") {
+      mount = try section.rotation("rows")
+      try finish(&section, .mount)
+    }
+    try root.finish()
+  }
+
+  private mutating func finish(_ section: inout BoardSection, _ kind: CalibrationKind) throws(BoardError) {
+    let at = try section.number("at", in: 0...1e11) ?? 0
+    entries[kind] = Entry(at: Int64(at), quality: try section.number("quality", in: 0...1e6) ?? 0)
+    try section.finish()
+  }
+
+  /// Writes the file anew beside the old one and puts it in its place: whatever happens, one of the two is there, whole.
+  public func write(to file: String) throws(HardwareError) {
+    let new = "\(file).new"
+    let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw .system("writing \(new)", errno: errno) }
+    let bytes = Array(text.utf8)
+    let isWritten = Glibc.write(descriptor, bytes, bytes.count) == bytes.count && fsync(descriptor) == 0
+    let error = errno
+    close(descriptor)
+    guard isWritten, rename(new, file) == 0 else {
+      let reason = isWritten ? errno : error
+      unlink(new)
+      throw .system("writing \(file)", errno: reason)
+    }
+  }
+
+  private var text: String {
+    func vector(_ v: SIMD3<Double>) -> String { "[\(v.x), \(v.y), \(v.z)]" }
+    func section(_ kind: CalibrationKind, _ members: [(String, String)]) -> String? {
+      entries[kind].map { entry in
+        let all = [("at", "\(entry.at)"), ("quality", "\(entry.quality)")] + members
+        return "  \(kind.rawValue): {\n" + all.map { "    \($0.0): \($0.1),\n" }.joined() + "  },\n"
+      }
+    }
+    let matrix = values.magnetometerMatrix
+    let sections = [
+      section(.gyro, [("bias", vector(values.gyroscopeBias))]),
+      section(
+        .accel, [("offset", vector(values.accelerometerOffset)), ("scale", vector(values.accelerometerScale))]),
+      section(
+        .mag,
+        [
+          ("offset", vector(values.magnetometerOffset)), ("row0", vector(matrix[0])), ("row1", vector(matrix[1])),
+          ("row2", vector(matrix[2])),
+        ]),
+      section(.mount, mount.map { [("rows", "[" + $0.vectors.map(vector).joined(separator: ", ") + "]")] } ?? []),
+    ]
+    return "// Written by sensorhub calibrate. In rad/s, m/s² and µT; at in seconds since 1970.\n{\n"
+      + sections.compactMap { $0 }.joined() + "}\n"
+  }
+}

@@ -1,0 +1,161 @@
+import ArgumentParser
+import CLinux
+import Fusion
+import Glibc
+import Guarding
+import HardwareIO
+import Hub
+import Outputs
+import Publishing
+import Simulation
+
+/// Calibrates the IMU of a board, by its own measurements or by a recording of them.
+struct Calibrate: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Calibrate the IMU: gyro, accel, mag or mount.",
+    discussion: """
+      gyro    its bias: leave the sensor lying still
+      accel   offsets and scales: hold it still in six positions, each axis up and down
+      mag     iron near the magnetometer: turn it through all directions (from a recording)
+      mount   how it sits in the vehicle: stand still, then speed up and brake on a straight road
+
+      The result is stored for this chip and used from the next start of the hub on. The hub must not be running meanwhile.
+
+      Example: sensorhub calibrate gyro --board my-board.json5
+      """)
+
+  @Argument(help: "gyro, accel, mag or mount.")
+  var kind: CalibrationKind
+
+  @Option(help: ArgumentHelp("The board whose IMU it is. Left out: the simulated one.", valueName: "file.json5"))
+  var board: String?
+
+  @Option(help: ArgumentHelp("Take a recording instead, in the chip's own axes.", valueName: "file.csv"))
+  var imu: String?
+
+  @Option(help: ArgumentHelp("The recorded fixes that mount needs.", valueName: "file.csv"))
+  var gnss: String?
+
+  @Option(help: ArgumentHelp("Give up after so long.", valueName: "seconds"))
+  var timeout = 300.0
+
+  @Option(help: ArgumentHelp("The socket on which a running hub is looked for.", valueName: "path"))
+  var socket: String?
+
+  func validate() throws {
+    if gnss != nil, imu == nil { throw ValidationError("--gnss goes with --imu") }
+    if kind == .mount, imu != nil, gnss == nil { throw ValidationError("mount needs the speeds of --gnss") }
+    if kind == .mag, imu == nil {
+      throw ValidationError("the hub reads no magnetometer yet: give a recording with --imu")
+    }
+    if !(1...86_400).contains(timeout) { throw ValidationError("--timeout must be from 1 to 86400") }
+  }
+
+  /// What `run` would be, if it did not have to wait for the power to end.
+  func calibrate() async throws {
+    let board = try BoardSource(file: board).load()
+    guard let chip = board.imu else {
+      throw CommandError(.data, "the board '\(board.name)' has no IMU", nextStep: "name one in its file: imu: { … }")
+    }
+    try CalibrationFolder.make()
+    let lock = try takeLock()
+    defer { close(lock) }
+    let session = if let imu { try replay(imu) } else { try await measure(board) }
+    var known = chip.calibration
+    guard session.store(in: &known, at: Int64(time(nil))) else {
+      throw CommandError(
+        .data, "no result: \(Int(session.progress * 100)) % of what \(kind.rawValue) needs",
+        nextStep: session.instruction)
+    }
+    let file = CalibrationFolder.file(for: chip)
+    do throws(HardwareError) {
+      try known.write(to: file)
+    } catch {
+      throw CommandError(.inputOutput, "\(error)")
+    }
+    let quality = known.entries[kind].map { Text.fixed($0.quality, 5) } ?? ""
+    Terminal.standardOutput("\(kind.rawValue) calibrated, quality \(quality); stored in \(file)")
+  }
+
+  /// Only one calibration at a time, of this process or another.
+  private func takeLock() throws -> Int32 {
+    let lock = open("\(CalibrationFolder.path)/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+    guard lock >= 0 else {
+      throw CommandError(
+        .noPermission, "cannot write in \(CalibrationFolder.path): \(String(cString: strerror(errno)))",
+        nextStep: "run as the user that the hub runs as")
+    }
+    guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+      close(lock)
+      throw CommandError(.unavailable, "another calibration is under way", nextStep: "let it end, or stop it")
+    }
+    return lock
+  }
+
+  private func replay(_ path: String) throws -> CalibrationSession {
+    var samples = try InertialRecording(path: path, mount: .identity)
+    var session = CalibrationSession(kind)
+    var speeds = try gnss.map { try GNSSRecording(path: $0) }
+    var fix = speeds?.next()
+    var last: Double?
+    while let sample = samples.next() {
+      session.add(
+        gyroscope: sample.gyroscope, accelerometer: sample.accelerometer, magnetometer: sample.magnetometer,
+        seconds: last.map { sample.time - $0 } ?? samples.interval)
+      last = sample.time
+      while let due = fix, due.time <= sample.time {
+        if let velocity = due.velocity {
+          session.add(speed: (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot(), time: due.time)
+        }
+        fix = speeds?.next()
+      }
+    }
+    return session
+  }
+
+  private func measure(_ board: Board) async throws -> CalibrationSession {
+    for path in socket.map({ [SocketPath($0)] }) ?? SocketPath.candidates {
+      if let running = try? UnixSocket.connect(path.devices) {
+        close(running)
+        throw CommandError(.unavailable, "a hub is running and has the IMU", nextStep: "stop it first")
+      }
+    }
+    let signals = clinux_hear_signals()
+    let hub = Hub(board: board, hardware: SimulatedHardware())
+    guard let reader = hub.imu, signals >= 0 else {
+      throw CommandError(.inputOutput, "cannot hear signals: \(String(cString: strerror(-signals)))")
+    }
+    let latest = Guarded(CalibrationSession(kind))
+    let failure = Guarded<String?>(nil)
+    let end = StopSignal()
+    let subscription = Hub.calibration(of: reader, gps: hub.gps).apply(kind).subscribe(
+      as: "calibrate",
+      receiveValue: { session in
+        let before = latest.withLock { latest in
+          defer { latest = session }
+          return latest
+        }
+        let percent = Int(session.progress * 100)
+        if percent != Int(before.progress * 100) {
+          Terminal.standardError("\(percent) %: \(percent < 100 ? session.instruction : "done")")
+        }
+      },
+      receiveCompletion: { completion in
+        if case .failed(let error) = completion { failure.withLock { $0 = "\(error)" } }
+        end.set()
+      })
+    Terminal.standardError("0 %: \(latest.withLock { $0.instruction }); Ctrl-C gives up")
+    let event = Poller(stop: end.fileDescriptor).wait(for: signals, atMost: .milliseconds(Int64(timeout * 1000)))
+    subscription.cancel()
+    // The process must not end before the power has.
+    hub.shutDown()
+    await hub.isOff()
+    if let failure = failure.withLock({ $0 }) {
+      throw CommandError(.unavailable, failure, nextStep: "sensorhub probe says what is there")
+    }
+    if event == .readable { throw CommandError(.unavailable, "given up; nothing was changed") }
+    return latest.withLock { $0 }
+  }
+}
+
+extension CalibrationKind: ExpressibleByArgument {}

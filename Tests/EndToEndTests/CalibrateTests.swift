@@ -1,0 +1,72 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// `sensorhub calibrate`, on the simulated board and on recordings.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct CalibrateTests {
+  private let folder: String
+
+  init() {
+    folder = "/tmp/sensorhub-test-\(getpid())-state"
+    unlink(file)
+  }
+
+  /// Where these programs keep their calibrations.
+  private var state: [String] { ["STATE_DIRECTORY=" + folder] }
+  private var file: String { "\(folder)/calibration/simulated-i2c-68.json5" }
+
+  private func restRecording() -> String {
+    let path = "/tmp/sensorhub-test-\(getpid())-rest.csv"
+    let rows = (0..<2000).map { "\(Double($0) / 100),0.01,-0.02,0.005,0.\($0 % 3),0,9.8" }
+    HubProcess.write("t,gx,gy,gz,ax,ay,az\n" + rows.joined(separator: "\n"), to: path)
+    return path
+  }
+
+  @Test func `a bias is stored for the chip, used from the next start on, and its age told`() {
+    let recording = restRecording()
+    defer {
+      unlink(recording)
+      unlink(file)
+    }
+    let calibrate = Program(["calibrate", "gyro", "--imu", recording], environment: state)
+    #expect(calibrate.wait() == 0, "\(calibrate.standardError)")
+    #expect(calibrate.standardOutput.contains("gyro calibrated"))
+    #expect(String(decoding: SharedData.read(file), as: UTF8.self).contains("bias: [0.01"))
+    let hub = HubProcess(["--no-journal-state"], environment: state)
+    let devices = Program(["devices", "--json", "--socket", hub.socket])
+    devices.wait()
+    #expect(devices.standardOutput.contains(#""calibrations":{"gyro":{"ageSeconds":"#))
+    // While the hub runs it has the IMU.
+    let second = Program(["calibrate", "gyro", "--socket", hub.socket], environment: state)
+    #expect(second.wait() == 69)
+    #expect(second.standardError.contains("a hub is running"))
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `one calibration at a time, and Ctrl-C changes nothing`() {
+    let nowhere = folder + "/nobody.sock"
+    // The simulated vehicle hardly ever stands: this one waits.
+    let first = Program(["calibrate", "mount", "--socket", nowhere], environment: state)
+    #expect(eventually { first.standardError.contains("0 %") })
+    let second = Program(["calibrate", "gyro", "--socket", nowhere], environment: state)
+    #expect(second.wait() == 69)
+    #expect(second.standardError.contains("another calibration is under way"))
+    first.send(SIGINT)
+    #expect(first.wait() == 69)
+    #expect(first.standardError.contains("nothing was changed"))
+    #expect(access(file, F_OK) != 0)
+  }
+
+  @Test func `a calibration file that is wrong is named with line and key`() {
+    mkdir(folder, 0o755)
+    mkdir(folder + "/calibration", 0o755)
+    HubProcess.write("{ gyro: { at: 1, quality: 1, bais: [0, 0, 0] } }", to: file)
+    defer {
+      unlink(file)
+    }
+    let run = Program(["run", "--socket", folder + "/hub.sock"], environment: state)
+    #expect(run.wait() == 65)
+    #expect(run.standardError.contains("did you mean 'gyro.bias'?"), "\(run.standardError)")
+  }
+}

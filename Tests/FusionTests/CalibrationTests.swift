@@ -1,0 +1,110 @@
+import Glibc
+import Testing
+
+@testable import Fusion
+
+struct CalibrationTests {
+  private static let seconds = 0.01
+
+  @Test func `the gyroscope's bias is its mean at rest, and moving starts it again`() throws {
+    var calibrator = GyroscopeCalibrator()
+    var random = RandomNumbers(seed: 1)
+    let bias = SIMD3(0.02, -0.03, 0.01)
+    func rest(_ duration: Double) {
+      for _ in 0..<Int(duration / CalibrationTests.seconds) {
+        calibrator.add(
+          gyroscope: bias + random.vector(0.01), accelerometer: SIMD3(0, 0, 9.8) + random.vector(0.03),
+          seconds: CalibrationTests.seconds)
+      }
+    }
+    rest(8)
+    #expect(calibrator.progress > 0.4 && calibrator.result == nil)
+    for step in 0..<100 {
+      calibrator.add(
+        gyroscope: SIMD3(0.5, 0, 0), accelerometer: SIMD3(sin(Double(step)), 0, 9.8), seconds: CalibrationTests.seconds)
+    }
+    #expect(calibrator.progress == 0)
+    rest(14)
+    let result = try #require(calibrator.result)
+    #expect((result.bias - bias).length < 0.001)
+    #expect(result.sigma.max() < 0.001)
+  }
+
+  @Test func `six positions give the accelerometer's offsets and scales`() throws {
+    var calibrator = AccelerometerCalibrator()
+    var random = RandomNumbers(seed: 2)
+    let (offset, scale) = (SIMD3(0.3, -0.2, 0.15), SIMD3(1.02, 0.98, 1.01))
+    for (index, position) in AccelerometerCalibrator.Position.allCases.enumerated() {
+      #expect(calibrator.missing.count == 6 - index)
+      var force = SIMD3<Double>.zero
+      force[position.rawValue / 2] = position.rawValue % 2 == 0 ? 9.80665 : -9.80665
+      // Nobody holds it quite straight.
+      force = Quaternion(rotationVector: random.vector(0.05)).rotate(force)
+      for _ in 0..<300 {
+        calibrator.add(
+          gyroscope: random.vector(0.002), accelerometer: force / scale + offset + random.vector(0.02),
+          seconds: CalibrationTests.seconds)
+      }
+      for _ in 0..<100 {
+        calibrator.add(
+          gyroscope: SIMD3(1, 1, 1), accelerometer: random.vector(10), seconds: CalibrationTests.seconds)
+      }
+    }
+    let result = try #require(calibrator.result)
+    #expect((result.offset - offset).length < 0.02)
+    #expect((result.scale - scale).length < 0.005)
+    #expect(result.residual < 0.01)
+  }
+
+  @Test func `iron near the magnetometer is an ellipsoid, and becomes a sphere about nothing`() throws {
+    var calibrator = MagnetometerCalibrator()
+    var random = RandomNumbers(seed: 3)
+    let offset = SIMD3(20.0, -35, 12)
+    let iron = Matrix3(SIMD3(1.1, 0.05, 0), SIMD3(0.05, 0.95, -0.03), SIMD3(0, -0.03, 1))
+    var values = InertialCalibration()
+    var inside: [SIMD3<Double>] = []
+    for _ in 0..<3000 {
+      let direction = random.vector(1)
+      inside.append(iron * (48 * direction / direction.length) + offset)
+      calibrator.add(inside.last! + random.vector(0.2))
+    }
+    let result = try #require(calibrator.result)
+    #expect((result.offset - offset).length < 0.5)
+    #expect(result.residual < 0.02)
+    values.magnetometerOffset = result.offset
+    values.magnetometerMatrix = result.matrix
+    let strengths = inside.map { values.magnetometer($0).length }
+    #expect(strengths.max()! / strengths.min()! < 1.02)
+  }
+
+  @Test func `a flat circle is no ellipsoid`() {
+    var calibrator = MagnetometerCalibrator()
+    for step in 0..<5000 {
+      let angle = Double(step) * 0.01
+      calibrator.add(SIMD3(40 * cos(angle), 40 * sin(angle), 30))
+    }
+    #expect(calibrator.result == nil)
+  }
+
+  @Test func `standing, speeding up and braking tell how the sensor sits`() throws {
+    let mount = Quaternion(roll: 0.3, pitch: -0.2, yaw: 2)
+    var calibrator = MountCalibrator()
+    var random = RandomNumbers(seed: 4)
+    var (speed, time) = (0.0, 0.0)
+    for step in 0..<12_000 {
+      time += CalibrationTests.seconds
+      let push = time < 5 ? 0 : 2 * sin(0.3 * (time - 5))
+      speed += push * CalibrationTests.seconds
+      let force = SIMD3(push, 0, -9.80665)
+      calibrator.add(
+        gyroscope: random.vector(0.005), accelerometer: mount.conjugate.rotate(force) + random.vector(0.05),
+        seconds: CalibrationTests.seconds)
+      if step % 25 == 0 { calibrator.add(speed: abs(speed), time: time) }
+    }
+    let result = try #require(calibrator.result)
+    for (row, axis) in zip(result.rows, [SIMD3(1.0, 0, 0), SIMD3(0, 1, 0), SIMD3(0, 0, 1)]) {
+      #expect((row - mount.conjugate.rotate(axis)).length < 0.03)
+    }
+    #expect(result.quality > 0.95)
+  }
+}
