@@ -45,7 +45,7 @@ struct BoardFileTests {
     ("{ name: x }", "board:1: 'x' is no value; a string needs quotes"),
     ("{ name: 'x', name: 'y' }", "board:1: the key 'name' stands twice"),
     ("/* never", "board:1: a comment that never ends"),
-    ("[1]", "board:1: a board file is one object: { … }"),
+    ("[1]", "board:1: the file must be one object: { … }"),
     ("{}", "board:1: 'name' is missing"),
     ("{ name: 5 }", "board:1: 'name' must be a string"),
     ("{ name: 'x', gps: {} }", "board:1: 'gps.port' is missing"),
