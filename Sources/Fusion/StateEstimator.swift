@@ -11,13 +11,14 @@ public struct StateEstimator: Sendable {
   private static var climbSigma: Double { 1 }
   /// Where the receiver says nothing of its errors, metres.
   private static var unknownSigma: Double { 10 }
-  /// In a plane of two dimensions the height means nothing.
-  private static var unknownHeightSigma: Double { 40 }
+  private static var unknownHeightSigma: Double { 5000 }
 
   private let start: MonotonicInstant
   private var filter: NavigationFilter
   private var state: FusedState
   private var newestSample: MonotonicInstant?
+  /// Whether the receiver has ever told a height.
+  private var hasHeight = false
   private var receiverPosition: Dated<FusedState.Position>?
   private var receiverMotion: Dated<FusedState.Motion>?
 
@@ -56,6 +57,7 @@ public struct StateEstimator: Sendable {
     if let motion { receiverMotion = Dated(motion, at: at, source: source) }
     guard let position else { return }
     receiverPosition = Dated(position, at: at, source: source)
+    if position.altitudeHAEMetres != nil { hasHeight = true }
     let horizontal = position.horizontalSigmaMetres ?? StateEstimator.unknownSigma
     let vertical =
       position.altitudeHAEMetres == nil
@@ -115,9 +117,10 @@ public struct StateEstimator: Sendable {
       state.position = Dated(
         FusedState.Position(
           latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees,
-          altitudeHAEMetres: position.altitude, altitudeMSLMetres: separation.map { position.altitude - $0 },
+          altitudeHAEMetres: hasHeight ? position.altitude : nil,
+          altitudeMSLMetres: separation.map { position.altitude - $0 },
           horizontalSigmaMetres: ((sigma.x * sigma.x + sigma.y * sigma.y) / 2).squareRoot(),
-          verticalSigmaMetres: sigma.z), at: newestSample, source: "gps+imu")
+          verticalSigmaMetres: hasHeight ? sigma.z : nil), at: newestSample, source: "gps+imu")
       state.motion = Dated(FusedState.Motion(velocity), at: newestSample, source: "gps+imu")
     }
   }

@@ -88,6 +88,8 @@ extension NavigationFilter.Configuration {
     leverArm = board.gps?.leverArmMetres ?? .zero
     isVehicle = board.isVehicle
     interval = board.imu.map { 1 / $0.configuration.actualRateHz } ?? interval
+    // At 9600 baud an epoch takes half a second to arrive, and its end is not always known at once.
+    latestFix = 1.5 + (board.gps?.fixLatency.inSeconds ?? 0)
     // The errors of a receiver that stands alone wander over some ten seconds.
     correlationTime = 10
   }

@@ -59,7 +59,9 @@ struct HubProcessTests {
     let before = hub.resources
     for _ in 0..<20 { hub.watch(["--once"]).wait() }
     #expect(eventually { hub.devices.devices.allSatisfy { $0.power == "off" } })
-    #expect(eventually { hub.resources == before }, "\(before) became \(hub.resources)")
+    // No more than before, when a thread of the first visit may still have been on its way out.
+    #expect(
+      eventually { zip(hub.resources, before).allSatisfy { $0 <= $1 } }, "\(before) became \(hub.resources)")
     #expect(hub.stop() == 0)
   }
 

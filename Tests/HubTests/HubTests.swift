@@ -56,6 +56,20 @@ struct HubTests {
     #expect(hub.devices[0].timeToFirstFix != nil)
   }
 
+  @Test func `what was calibrated is taken off what is measured`() async throws {
+    var board = try HubTests.board()
+    board.imu?.calibration.values.gyroscopeBias = SIMD3(1, 0, 0)
+    let hub = Hub(board: board, hardware: hardware)
+    let states = Recorder<FusedState>()
+    let subscription = hub.state(rateHz: 100).subscribe(as: "test", receiveValue: { states.append($0) })
+    let seen = await states.values { $0.contains { $0.rates != nil } }
+    subscription.cancel()
+    await hub.isOff()
+    let rates = try #require(seen.last?.rates?.value)
+    // The vehicle itself hardly rolls.
+    #expect(abs(rates.x + 1) < 0.2)
+  }
+
   @Test func `looking at the devices wakes none of them`() {
     for _ in 0..<100 { _ = hub.devices }
     #expect(hub.devices.allSatisfy { $0.wakes == 0 })

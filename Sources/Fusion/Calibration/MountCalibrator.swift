@@ -8,6 +8,8 @@ public struct MountCalibrator: Sendable {
   private static let leastPush = 0.4
 
   private var detector = StillnessDetector()
+  private var windowSum = SIMD3<Double>.zero
+  private var windowCount = 0.0
   private var restSum = SIMD3<Double>.zero
   private var restCount = 0.0
   private var forceSum = SIMD3<Double>.zero
@@ -34,12 +36,16 @@ public struct MountCalibrator: Sendable {
     forceSum += accelerometer
     rateSum += gyroscope
     forceCount += 1
-    if case .still = detector.update(
-      gyroscope: gyroscope, accelerometer: accelerometer, bias: nil, seconds: seconds)
-    {
-      restSum += accelerometer
+    windowSum += accelerometer
+    windowCount += 1
+    let verdict = detector.update(gyroscope: gyroscope, accelerometer: accelerometer, bias: nil, seconds: seconds)
+    if case .undecided = verdict { return }
+    if case .still = verdict {
+      restSum += windowSum / windowCount
       restCount += 1
     }
+    windowSum = .zero
+    windowCount = 0
   }
 
   /// Takes the receiver's speed over ground.
@@ -54,7 +60,7 @@ public struct MountCalibrator: Sendable {
       rateSum = .zero
       forceCount = 0
     }
-    guard let last = lastSpeed, time - last.time > 0.05, time - last.time < 2, forceCount > 0, restCount > 0 else {
+    guard let last = lastSpeed, time - last.time > 0.005, time - last.time < 2, forceCount > 0, restCount > 0 else {
       return
     }
     let gained = (speed - last.speed) / (time - last.time)

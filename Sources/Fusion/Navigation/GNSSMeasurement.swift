@@ -4,7 +4,8 @@ public struct GNSSMeasurement: Equatable, Sendable {
   public var time: Double
   /// Of the antenna.
   public var position: GeodeticPosition
-  /// One standard deviation north, east, down, metres.
+  /// One standard deviation north, east, down, metres; thousands of them where a part is not known. Receivers round
+  /// theirs to zero: two centimetres are assumed at least.
   public var positionSigma: SIMD3<Double>
   /// Of the antenna; north, east, down, m/s. `nil` where the receiver does not say.
   public var velocity: SIMD3<Double>?
@@ -22,12 +23,13 @@ public struct GNSSMeasurement: Equatable, Sendable {
   }
 
   var isValid: Bool {
-    time.isFinite && position.isValid && positionSigma.isFinite && positionSigma.min() > 0 && positionSigma.max() < 1e4
+    time.isFinite && position.isValid && positionSigma.isFinite && positionSigma.min() >= 0 && positionSigma.max() < 1e4
   }
 
   /// The velocity, where there is one that can be one.
   var validVelocity: SIMD3<Double>? {
-    guard let velocity, velocity.isFinite, velocity.length < 1e4, velocitySigma.isFinite, velocitySigma.min() > 0 else {
+    guard let velocity, velocity.isFinite, velocity.length < 1e4, velocitySigma.isFinite, velocitySigma.min() >= 0
+    else {
       return nil
     }
     return velocity

@@ -52,10 +52,13 @@ public struct NavigationFilter: Sendable {
   /// Fixes that are refused for so long are right after all.
   private static let patience = 7.0
   /// A fix older than this no longer aids.
-  private static let aidedSeconds = 1.5
+  private static let aidedSeconds = 2.5
   private static let longestPause = 1.0
   private static let alignmentSpeed = 2.0
   private static let constraintSeconds = 0.1
+  private static let longestQueue = 16
+  /// A time that goes back by more than this is that of another clock, seconds.
+  private static let clockJump = 5.0
   /// m²
   private static let lostVariance = 500.0 * 500
 
@@ -82,11 +85,14 @@ public struct NavigationFilter: Sendable {
   private let capacity: Int
   private var newest = -1
   private var time: Double?
-  private var pending: GNSSMeasurement?
+  /// Fixes ahead of the samples, oldest first.
+  private var pending: [GNSSMeasurement] = []
   private var latest: GNSSMeasurement?
   private var lastAccepted = -Double.infinity
   private var lastRestart = -Double.infinity
   private var sinceConstraint = 0.0
+  /// A heading that fixes have refuted twice is not asked for again.
+  private var doubtsCompass = false
   private var alignedAt = 0.0
   /// Since when samples have come without a pause.
   private var startedAt = 0.0
@@ -99,9 +105,11 @@ public struct NavigationFilter: Sendable {
   public init(_ configuration: Configuration = Configuration()) {
     self.configuration = configuration
     orientation = OrientationFilter(interval: configuration.interval)
-    let samples = (configuration.latestFix / max(configuration.interval, 1e-4)).rounded(.up)
-    capacity = max(4, min(512, samples.isFinite ? Int(samples) + 2 : 4))
+    // A velocity may be older than its fix by half an epoch.
+    let samples = ((configuration.latestFix + 0.75) / max(configuration.interval, 1e-4)).rounded(.up)
+    capacity = max(4, samples.isFinite ? Int(min(samples, 4094)) + 2 : 4)
     history.reserveCapacity(capacity)
+    pending.reserveCapacity(NavigationFilter.longestQueue)
   }
 
   // MARK: What is known
@@ -186,6 +194,14 @@ public struct NavigationFilter: Sendable {
         gyroscope: gyroscope, accelerometer: accelerometer, magnetometer: magnetometer, seconds: configuration.interval)
       return
     }
+    if before - now > NavigationFilter.clockJump {
+      // The clock has started again: so does everything that hangs on it.
+      abandon()
+      latest = nil
+      time = now
+      startedAt = now
+      return
+    }
     let dt = now - before
     guard dt > 0 else { return }
     time = now
@@ -218,15 +234,22 @@ public struct NavigationFilter: Sendable {
       // A position that may be anywhere is none.
       abandon()
     }
-    if let fix = pending, fix.time <= now {
-      pending = nil
+    while let fix = pending.first, fix.time <= now {
+      pending.removeFirst()
       apply(fix)
     }
   }
 
   /// Takes a fix. One that is ahead of the inertial samples waits for them; one that is late is applied at its own time.
   public mutating func update(_ fix: GNSSMeasurement) {
-    guard fix.isValid, fix.time > (pending ?? latest)?.time ?? -.infinity else {
+    if let last = pending.last ?? latest, last.time - fix.time > NavigationFilter.clockJump {
+      // Not late, but of another clock: the recorder or the receiver has started again.
+      abandon()
+      latest = nil
+    }
+    guard fix.isValid, fix.time > (pending.last ?? latest)?.time ?? -.infinity,
+      (time ?? fix.time) - fix.time <= configuration.latestFix
+    else {
       refusedCount += 1
       return
     }
@@ -236,7 +259,11 @@ public struct NavigationFilter: Sendable {
         abandon()
         latest = fix
       } else {
-        pending = fix
+        if pending.count == NavigationFilter.longestQueue {
+          pending.removeFirst()
+          refusedCount += 1
+        }
+        pending.append(fix)
       }
       return
     }
@@ -248,7 +275,7 @@ public struct NavigationFilter: Sendable {
     hypotheses.reset()
     history.removeAll(keepingCapacity: true)
     newest = -1
-    pending = nil
+    pending.removeAll(keepingCapacity: true)
   }
 
   private mutating func apply(_ fix: GNSSMeasurement) {
@@ -270,7 +297,7 @@ public struct NavigationFilter: Sendable {
   private static let magneticSigma = 0.25
 
   private mutating func align(_ fix: GNSSMeasurement) {
-    guard orientation.isLevelled, fix.positionSigma.max() < 50 else { return }
+    guard orientation.isLevelled, max(fix.positionSigma.x, fix.positionSigma.y) < 50 else { return }
     guard let (turn, sigma) = heading(fix) else { return compareHypotheses(fix) }
     var start = startingPoint(fix)
     start.attitude = (Quaternion(about: turn) * start.attitude).normalized
@@ -308,7 +335,9 @@ public struct NavigationFilter: Sendable {
       guard speed > max(NavigationFilter.alignmentSpeed, 3 * sigma) else { return nil }
       return (atan2(velocity.y, velocity.x) - orientation.attitude.yaw, sigma / speed + 0.06)
     }
-    return orientation.hasHeading ? (0, NavigationFilter.magneticSigma) : nil
+    // The magnetic north, which lies a few degrees off: the sigma allows for it.
+    guard orientation.hasHeading, !orientation.isMagneticallyDisturbed, !doubtsCompass else { return nil }
+    return (0, NavigationFilter.magneticSigma)
   }
 
   /// Lets the fix decide between headings. The bank only runs once something moves: at rest there is nothing to decide.
@@ -369,6 +398,8 @@ public struct NavigationFilter: Sendable {
     // Gliding over ice looks like standing still: what fixes say counts more.
     guard now.surprise(standstill) < NavigationFilter.gate else { return }
     solution?.correct(standstill)
+    // Standing still has changed the bias that is expected here.
+    guard let now = solution else { return }
     let bias = now.observation(ofStillness: stillness, floor: 2e-4)
     if now.surprise(bias) < NavigationFilter.gate { solution?.correct(bias) }
   }
@@ -433,7 +464,8 @@ public struct NavigationFilter: Sendable {
     if part != .velocity { correctPosition(fix, sinceLast: sinceLast) }
     // A restart may have given up altogether.
     guard let corrected = solution else { return }
-    if history[index(back)].solution.time == corrected.time { history[index(back)].solution = corrected }
+    // Another fix before the next sample goes on from here.
+    history[index(back)].solution = corrected
     while back > 0 {
       back -= 1
       let entry = history[index(back)]
@@ -448,9 +480,11 @@ public struct NavigationFilter: Sendable {
     guard let now = solution else { return }
     // Errors that stay the same for a while make many fixes worth few.
     let repetition = sinceLast.isFinite ? 1 + 2 * configuration.correlationTime / max(sinceLast, 0.01) : 1
-    let observation = configuration.positionObservation(fix, now, repetition: repetition)
-    latestInnovation = (observation.innovation, now.covariance.pp.diagonal + observation.variance)
-    if let observation = credible(observation, now) {
+    // How far off one fix may be does not depend on how many of them agree.
+    let single = configuration.positionObservation(fix, now)
+    latestInnovation = (single.innovation, now.covariance.pp.diagonal + single.variance)
+    let taken = configuration.positionObservation(fix, now, repetition: repetition)
+    if let observation = credible(taken, surprise: now.surprise(single)) {
       solution?.correct(observation)
       lastAccepted = fix.time
     } else {
@@ -462,7 +496,7 @@ public struct NavigationFilter: Sendable {
   private mutating func correctVelocity(_ fix: GNSSMeasurement, gyroscope: SIMD3<Double>) {
     guard let measured = fix.validVelocity, let now = solution else { return }
     let observation = configuration.velocityObservation(fix, measured: measured, now, gyroscope: gyroscope)
-    guard let credible = credible(observation, now) else { return }
+    guard let credible = credible(observation, surprise: now.surprise(observation)) else { return }
     solution?.correct(credible)
     if configuration.isVehicle { learn(gyroscope) }
   }
@@ -470,9 +504,8 @@ public struct NavigationFilter: Sendable {
   /// A measurement as far as it is to be believed: one beyond the gate counts less the further off it is, as receivers
   /// that claim centimetres are off by decimetres in a bend; one far beyond is refused.
   private func credible(
-    _ observation: NavigationSolution.Observation, _ solution: NavigationSolution
+    _ observation: NavigationSolution.Observation, surprise: Double
   ) -> NavigationSolution.Observation? {
-    let surprise = solution.surprise(observation)
     guard surprise < NavigationFilter.refusal else { return nil }
     var observation = observation
     if surprise > NavigationFilter.gate {
@@ -494,15 +527,20 @@ public struct NavigationFilter: Sendable {
 
   /// Everything was refused for too long: the fix is taken as it is. Twice in a minute, the heading must be wrong.
   private mutating func restart(_ fix: GNSSMeasurement) {
-    guard let now = solution, now.time - lastRestart > 60 else { return abandon() }
+    guard let now = solution, now.time - lastRestart > 60 else {
+      doubtsCompass = true
+      return abandon()
+    }
     lastRestart = now.time
     lastAccepted = fix.time
     let arm = now.attitude.rotate(configuration.leverArm)
     solution?.position = fix.position.moved(by: -arm)
-    solution?.covariance.restartPosition(variance: fix.positionSigma * fix.positionSigma)
+    let positionSigma = fix.positionSigma + SIMD3(repeating: 0.05)
+    solution?.covariance.restartPosition(variance: positionSigma * positionSigma)
     if let velocity = fix.validVelocity {
       solution?.velocity = velocity
-      solution?.covariance.restartVelocity(variance: fix.velocitySigma * fix.velocitySigma)
+      let velocitySigma = fix.velocitySigma + SIMD3(repeating: 0.05)
+      solution?.covariance.restartVelocity(variance: velocitySigma * velocitySigma)
     } else {
       solution?.covariance.restartVelocity(variance: SIMD3(repeating: 25))
     }

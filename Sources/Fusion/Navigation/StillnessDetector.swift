@@ -56,7 +56,9 @@ struct StillnessDetector: Sendable {
     rateSquareSum += rateDeviation * rateDeviation
     forceSum += deviation
     squareSum += dot(deviation, deviation)
-    return seconds >= StillnessDetector.windowSeconds ? endWindow(bias) : .undecided
+    // A few samples tell nothing about how they scatter.
+    let isOver = seconds >= StillnessDetector.windowSeconds && count >= 5
+    return isOver ? endWindow(bias) : .undecided
   }
 
   private mutating func endWindow(_ bias: SIMD3<Double>?) -> Verdict {
@@ -73,9 +75,8 @@ struct StillnessDetector: Sendable {
     let isTurning = (0..<3).contains {
       abs(excess[$0]) > StillnessDetector.rateLimit + 3 * max(rateVariance[$0], 0).squareRoot()
     }
-    // A few samples tell nothing about how they scatter.
     let isStill =
-      count >= 5 && variance < StillnessDetector.accelerometerLimit * StillnessDetector.accelerometerLimit
+      variance < StillnessDetector.accelerometerLimit * StillnessDetector.accelerometerLimit
       && change < StillnessDetector.changeLimit && !isTurning
     seconds = 0
     count = 0

@@ -87,7 +87,7 @@ extension Board.IMUDescription {
     }
     // A FIFO of 512 bytes holds 42 samples: leave room for a late read.
     let slowest = configuration.actualRateHz / 32
-    burstRateHz = max(try section.number("burstRateHz", in: 0.1...1000) ?? 25, slowest)
+    burstRateHz = max(try section.number("burstRateHz", in: 2...1000) ?? 25, slowest)
     dataReady = try section.section("dataReady").map { (line) throws(BoardError) in try GPIOLineName(line) }
     mount = try section.rotation("mount") ?? .identity
     power = try Board.Power(section.section("power"), typicalMilliamperes: 4)

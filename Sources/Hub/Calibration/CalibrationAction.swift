@@ -21,7 +21,9 @@ extension Hub {
             as: "calibration", receiveValue: { work.receive($0) }, receiveCompletion: { run.finish($0) }
           ).store(in: lifetime)
           if kind == .mount {
-            gps?.publisher.subscribe(as: "calibration", receiveValue: { work.receive($0) }).store(in: lifetime)
+            gps?.publisher.subscribe(
+              as: "calibration", receiveValue: { work.receive($0) }, receiveCompletion: { run.finish($0) }
+            ).store(in: lifetime)
           }
           return Subscription { lifetime.end() }
         })

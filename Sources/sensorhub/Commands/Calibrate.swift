@@ -19,7 +19,8 @@ struct Calibrate: ParsableCommand {
       mag     iron near the magnetometer: turn it through all directions (from a recording)
       mount   how it sits in the vehicle: stand still, then speed up and brake on a straight road
 
-      The result is stored for this chip and used from the next start of the hub on. The hub must not be running meanwhile.
+      The result is stored for this chip and used by "fuse --board", and by the hub from its next start on; what of the
+      magnetometer is known serves "fuse" alone until the hub reads one. The hub must not be running meanwhile.
 
       Example: sensorhub calibrate gyro --board my-board.json5
       """)
@@ -63,6 +64,11 @@ struct Calibrate: ParsableCommand {
     let session = if let imu { try replay(imu) } else { try await measure(board) }
     var known = chip.calibration
     guard session.store(in: &known, at: Int64(time(nil))) else {
+      if session.progress >= 1 {
+        throw CommandError(
+          .data, "what was measured makes no sense for \(kind.rawValue)",
+          nextStep: "try again, slowly, away from iron and engines")
+      }
       throw CommandError(
         .data, "no result: \(Int(session.progress * 100)) % of what \(kind.rawValue) needs",
         nextStep: session.instruction)
@@ -93,7 +99,7 @@ struct Calibrate: ParsableCommand {
   }
 
   private func replay(_ path: String) throws -> CalibrationSession {
-    var samples = try InertialRecording(path: path, mount: .identity)
+    var samples = try InertialRecording(path: path)
     var session = CalibrationSession(kind)
     var speeds = try gnss.map { try GNSSRecording(path: $0) }
     var fix = speeds?.next()
@@ -121,6 +127,10 @@ struct Calibrate: ParsableCommand {
       }
     }
     let signals = clinux_hear_signals()
+    if kind == .mount, board.gps == nil {
+      throw CommandError(
+        .data, "mount needs a receiver, and the board has none", nextStep: "name one in its file: gps: { … }")
+    }
     let hub = Hub(board: board, hardware: SimulatedHardware())
     guard let reader = hub.imu, signals >= 0 else {
       throw CommandError(.inputOutput, "cannot hear signals: \(String(cString: strerror(-signals)))")

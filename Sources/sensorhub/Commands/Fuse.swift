@@ -35,7 +35,15 @@ struct Fuse: ParsableCommand {
   @Option(help: "The earth frame of the quaternion: north-east-down or east-north-up.")
   var frame = Frame.ned
 
-  @Option(help: ArgumentHelp("Take the IMU's mounting and the lever arm from a board file.", valueName: "file.json5"))
+  @Option(
+    help: ArgumentHelp(
+      "For how long the receiver's errors stay the same. The hub assumes 10, a differential receiver needs none.",
+      valueName: "seconds"))
+  var correlationTime = 0.0
+
+  @Option(
+    help: ArgumentHelp(
+      "Take the IMU's mounting and calibration and the lever arm from a board file.", valueName: "file.json5"))
   var board: String?
 
   @Option(help: ArgumentHelp("Also draw track, attitude and sigmas.", valueName: "file.svg"))
@@ -43,16 +51,20 @@ struct Fuse: ParsableCommand {
 
   func validate() throws {
     if gnss == nil, leverArm != nil || vehicle { throw ValidationError("--lever-arm and --vehicle need --gnss") }
+    if !(0...3600).contains(correlationTime) { throw ValidationError("--correlation-time must be from 0 to 3600") }
   }
 
   func run() throws {
     let board = try board.map { try BoardSource(file: $0).load() }
-    let mount = board?.imu?.mount ?? .identity
-    var samples = try InertialRecording(path: imu, mount: mount)
+    let chip = board?.imu
+    var samples = try InertialRecording(
+      path: imu, mount: chip?.calibration.mount ?? chip?.mount ?? .identity,
+      calibration: chip?.calibration.values ?? .init())
     if let gnss {
       var configuration = NavigationFilter.Configuration()
       configuration.interval = samples.interval
       configuration.isVehicle = vehicle
+      configuration.correlationTime = correlationTime
       configuration.leverArm = leverArm?.metres ?? board?.gps?.leverArmMetres ?? .zero
       try navigate(&samples, GNSSRecording(path: gnss), configuration)
     } else {

@@ -3,7 +3,11 @@ import HardwareIO
 
 /// Reads a table of numbers with a heading line: the wanted columns, in whatever order they stand, and none of the others.
 struct CSVReader {
+  /// A recording of days; what has no end, such as a device, is refused.
+  private static let limit = 1 << 31
+
   private let bytes: [UInt8]
+  private let firstRow: Int
   private var position = 0
   /// For each column of the file, its place among the wanted ones.
   private var places: [Int?] = []
@@ -18,7 +22,7 @@ struct CSVReader {
   ///   - optional: columns that may be absent
   init(path: String, required: [String], optional: [String] = []) throws(CommandError) {
     do throws(Files.Errno) {
-      bytes = try Files.bytes(of: path)
+      bytes = try Files.bytes(of: path, limit: CSVReader.limit)
     } catch {
       throw CommandError(.noInput, "cannot read '\(path)': \(error)", nextStep: "give a CSV file with a heading line")
     }
@@ -29,12 +33,19 @@ struct CSVReader {
     let heading = String(decoding: bytes[..<end], as: UTF8.self)
     let names = heading.split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { !$0.isWhitespace } }
     places = names.map { wanted.firstIndex(of: $0) }
-    position = min(end + 1, bytes.count)
+    firstRow = min(end + 1, bytes.count)
+    position = firstRow
     for name in required where !names.contains(name) {
       throw CommandError(
         .data, "'\(path)' has no column '\(name)'",
         nextStep: "its first line must name at least \(required.joined(separator: ","))")
     }
+  }
+
+  /// Back to the first row.
+  mutating func rewind() {
+    position = firstRow
+    badCount = 0
   }
 
   /// Reads the next good row; returns whether there was one.

@@ -1,3 +1,4 @@
+import Fusion
 import Hub
 
 /// Recorded measurements of an IMU, in the body's axes.
@@ -15,29 +16,41 @@ struct InertialRecording {
 
   private var table: CSVReader
   private let mount: MountMatrix
+  private let calibration: InertialCalibration
   /// The usual time between samples, seconds.
   let interval: Double
+  private var lastTime: Double?
+  private var staleCount = 0
 
-  init(path: String, mount: MountMatrix) throws(CommandError) {
-    let columns = ["t", "gx", "gy", "gz", "ax", "ay", "az"]
-    var start = try CSVReader(path: path, required: columns)
+  /// - Parameters:
+  ///   - mount, calibration: of the chip, where the recording is in its own axes
+  init(
+    path: String, mount: MountMatrix = .identity, calibration: InertialCalibration = .init()
+  ) throws(CommandError) {
+    table = try CSVReader(
+      path: path, required: ["t", "gx", "gy", "gz", "ax", "ay", "az"], optional: ["mx", "my", "mz"])
+    self.mount = mount
+    self.calibration = calibration
     var times: [Double] = []
-    while times.count < 1000, start.next() { times.append(start.row[0]) }
+    while times.count < 1000, table.next() { times.append(table.row[0]) }
     let steps = zip(times.dropFirst(), times).map { $0 - $1 }.filter { $0 > 0 }.sorted()
     interval = steps.isEmpty ? 0.01 : steps[steps.count / 2]
-    self.mount = mount
-    table = try CSVReader(path: path, required: columns, optional: ["mx", "my", "mz"])
+    table.rewind()
   }
 
-  var badCount: Int { table.badCount }
+  /// Rows left out, and rows whose time does not advance, which change nothing.
+  var badCount: Int { table.badCount + staleCount }
 
   mutating func next() -> Sample? {
     guard table.next() else { return nil }
     let row = table.row
+    if let lastTime, row[0] <= lastTime { staleCount += 1 }
+    lastTime = row[0]
     let field = SIMD3(row[7], row[8], row[9])
+    let hasField = field.x.isFinite && field.y.isFinite && field.z.isFinite
     return Sample(
-      time: row[0], gyroscope: mount.apply(SIMD3(row[1], row[2], row[3])),
-      accelerometer: mount.apply(SIMD3(row[4], row[5], row[6])),
-      magnetometer: field.x.isFinite && field.y.isFinite && field.z.isFinite ? mount.apply(field) : nil)
+      time: row[0], gyroscope: mount.apply(calibration.gyroscope(SIMD3(row[1], row[2], row[3]))),
+      accelerometer: mount.apply(calibration.accelerometer(SIMD3(row[4], row[5], row[6]))),
+      magnetometer: hasField ? mount.apply(calibration.magnetometer(field)) : nil)
   }
 }
