@@ -7,6 +7,7 @@ import MonotonicTime
 struct SampleClock: Sendable {
   private static let phaseGain = 0.05
   private static let periodGain = 0.002
+  private static let edgePeriodGain = 0.1
 
   private let nominalPeriod: Double
   private var period: Double
@@ -20,6 +21,19 @@ struct SampleClock: Sendable {
 
   /// Starts over: samples were lost.
   mutating func reset() { last = nil }
+
+  /// The time of the first of `count` samples, the newest of which became ready at `edge`, and the period between them.
+  mutating func stamp(_ count: Int, edge: MonotonicInstant) -> (first: Int64, period: Double) {
+    let newest = Double(edge.nanoseconds)
+    if let before = last {
+      // The edge is the time; only the period, for the samples before the newest, has noise to average out.
+      let measured = (newest - before) / Double(count)
+      let isPlausible = abs(measured - nominalPeriod) < 0.1 * nominalPeriod
+      if isPlausible { period += SampleClock.edgePeriodGain * (measured - period) }
+    }
+    last = newest
+    return (Int64(newest - period * Double(count - 1)), period)
+  }
 
   /// The time of the first of `count` samples that were read at `readAt`, and the period between them.
   mutating func stamp(_ count: Int, readAt: MonotonicInstant) -> (first: Int64, period: Double) {

@@ -24,4 +24,19 @@ struct SampleClockTests {
     }
     #expect(worst < 1_500_000, "\(worst / 1e6) ms")
   }
+
+  @Test(arguments: [0.95, 1.05])
+  func `an edge is the time of its sample, and teaches the period of those before`(_ drift: Double) {
+    var clock = SampleClock(rateHz: 100)
+    let period = 10_000_000 * drift
+    var newest = 0
+    for burst in 1...100 {
+      newest += 3 + burst % 3
+      let edge = MonotonicInstant(nanoseconds: Int64(Double(newest) * period))
+      let (first, learned) = clock.stamp(3 + burst % 3, edge: edge)
+      let stamped = Double(first) + learned * Double(2 + burst % 3)
+      #expect(abs(stamped - Double(edge.nanoseconds)) < 2)
+      if burst > 60 { #expect(abs(learned - period) < 0.01 * period) }
+    }
+  }
 }

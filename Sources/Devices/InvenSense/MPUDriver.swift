@@ -22,12 +22,15 @@ public final class MPUDriver {
 
   /// Accelerometer and gyroscope, three axes of two bytes each.
   private static let frameLength = 12
+  /// The kernel keeps so many edges; some kernel interfaces drop the newest when there are more.
+  private static let edgeQueueLength = 16
 
   public let configuration: MPUConfiguration
   public private(set) var model: MPUModel?
   public private(set) var counters = Counters()
 
   private let registers: I2CRegisters
+  private let dataReady: (any GPIOEdgeInput)?
   private let clock: any MonotonicTimeSource
   private let pause: (Duration) -> Void
   private var sampleClock: SampleClock
@@ -36,11 +39,13 @@ public final class MPUDriver {
 
   /// - Parameters:
   ///   - address: 0x68, or 0x69 with the AD0 pin high
+  ///   - dataReady: the chip's INT pin, which rises when a sample is ready, where it is wired
   ///   - pause: waits on the calling thread, for the chip to wake
   public init(
-    bus: any I2CBus, address: UInt8, configuration: MPUConfiguration, clock: any MonotonicTimeSource = MonotonicClock(),
-    pause: @escaping (Duration) -> Void
+    bus: any I2CBus, address: UInt8, configuration: MPUConfiguration, dataReady: (any GPIOEdgeInput)? = nil,
+    clock: any MonotonicTimeSource = MonotonicClock(), pause: @escaping (Duration) -> Void
   ) {
+    self.dataReady = dataReady
     registers = I2CRegisters(bus, address: address, capacity: 1024)
     self.configuration = configuration
     self.clock = clock
@@ -74,16 +79,19 @@ public final class MPUDriver {
 
   /// Takes all samples that wait in the FIFO.
   ///
-  /// - Parameters:
-  ///   - batch: emptied, then filled
-  ///   - edge: when the newest sample became ready, where the data-ready line told
-  public func read(into batch: inout IMUBatch, edge: MonotonicInstant? = nil) throws(HardwareError) {
+  /// Where the data-ready line is wired this is best called right after an edge: the newest sample is then known to be that
+  /// edge's. An edge that comes while the FIFO is being looked at leaves open whose it is; the sample clock tells then.
+  ///
+  /// - Parameter batch: emptied, then filled
+  public func read(into batch: inout IMUBatch) throws(HardwareError) {
     batch.removeAll()
     guard let model else { return }
+    let edgesBefore = try dataReady?.takeEdges()
     let status = try registers.read(MPURegister.interruptStatus)
     let countBytes = try registers.read(MPURegister.fifoCount, count: 2)
     let waiting = Int(countBytes[0]) << 8 | Int(countBytes[1])
     let readAt = clock.now
+    let edgesMeanwhile = try dataReady?.takeEdges()
     // After an overflow the oldest bytes are overwritten and frames are no longer aligned: all of it is lost.
     if status & MPURegister.fifoOverflow != 0 || waiting >= model.fifoSize {
       counters.overflows += 1
@@ -96,7 +104,11 @@ public final class MPUDriver {
     guard count > 0 else { return }
     let bytes = try registers.readPort(
       MPURegister.fifo, count: count * MPUDriver.frameLength, unit: MPUDriver.frameLength)
-    decode(bytes, count, sampleClock.stamp(count, readAt: readAt), edge, &batch)
+    if let edgesBefore, edgesMeanwhile == nil, edgesBefore.count < MPUDriver.edgeQueueLength {
+      decode(bytes, count, sampleClock.stamp(count, edge: edgesBefore.latest.at), &batch)
+    } else {
+      decode(bytes, count, sampleClock.stamp(count, readAt: readAt), &batch)
+    }
     counters.samples += count
     try readTemperature(model)
     batch.temperatureCelsius = temperatureCelsius
@@ -123,8 +135,7 @@ public final class MPUDriver {
   }
 
   private func decode(
-    _ bytes: UnsafeRawBufferPointer, _ count: Int, _ time: (first: Int64, period: Double), _ edge: MonotonicInstant?,
-    _ batch: inout IMUBatch
+    _ bytes: UnsafeRawBufferPointer, _ count: Int, _ time: (first: Int64, period: Double), _ batch: inout IMUBatch
   ) {
     let accelerometerScale = configuration.accelerometerRange.metresPerSecondSquaredPerUnit
     let gyroscopeScale = configuration.gyroscopeRange.radiansPerSecondPerUnit
@@ -134,10 +145,7 @@ public final class MPUDriver {
         let high = UInt16(bytes[offset + 2 * position])
         return Float(Int16(bitPattern: high << 8 | UInt16(bytes[offset + 2 * position + 1])))
       }
-      // The edge is the newest sample's own; the others lie whole periods before it.
-      let at =
-        edge.map { $0.nanoseconds - Int64(time.period * Double(count - 1 - index)) }
-        ?? time.first + Int64(time.period * Double(index))
+      let at = time.first + Int64(time.period * Double(index))
       batch.append(
         IMUSample(
           at: MonotonicInstant(nanoseconds: at),

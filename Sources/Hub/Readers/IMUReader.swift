@@ -30,9 +30,11 @@ public final class IMUReader: Sendable {
       reading: { (reading) throws(HardwareError) in
         let poller = Poller(stop: reading.stop.fileDescriptor)
         try power.whileOn(monitor, poller) { () throws(HardwareError) in
+          let edges = try description.dataReady.map { (line) throws(HardwareError) in try hardware.gpioEdges(line) }
+          defer { edges?.close() }
           let driver = MPUDriver(
             bus: try hardware.i2cBus(description.bus), address: description.address,
-            configuration: description.configuration, clock: clock,
+            configuration: description.configuration, dataReady: edges, clock: clock,
             pause: { _ = poller.wait(for: nil, atMost: $0) })
           // The chip's own sleep, for boards that cannot switch its supply.
           defer { driver.stop() }
@@ -42,12 +44,17 @@ public final class IMUReader: Sendable {
           // The kernel's timer: it runs on the kernel's own clock, whatever clock was injected.
           let timer = try IntervalTimer(
             every: .nanoseconds(Int64(1e9 / description.burstRateHz)), from: MonotonicClock().now)
-          let edges = try description.dataReady.map { (line) throws(HardwareError) in try hardware.gpioEdges(line) }
-          defer { edges?.close() }
+          // Two samples' time: longer than any two edges are apart.
+          let edgeLimit = Duration.nanoseconds(Int64(2e9 / description.configuration.actualRateHz))
           var batch = IMUBatch()
           while poller.wait(for: timer.fileDescriptor) == .readable {
             _ = timer.takeExpirations()
-            try driver.read(into: &batch, edge: edges?.takeEdges()?.latest.at)
+            if let edges {
+              // Those that have been waiting are old. A chip whose line is silent is still read, by the clock.
+              _ = try edges.takeEdges()
+              if poller.wait(for: edges.fileDescriptor, atMost: edgeLimit) == .stopped { return }
+            }
+            try driver.read(into: &batch)
             counted.withLock { $0 = before + driver.counters }
             guard batch.count > 0 else { continue }
             monitor.tracking()
