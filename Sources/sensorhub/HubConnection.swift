@@ -7,16 +7,17 @@ struct HubConnection: ~Copyable {
   private let descriptor: Int32
   private var pending: [UInt8] = []
 
+  private init(descriptor: Int32) { self.descriptor = descriptor }
+
   /// - Parameters:
   ///   - socket: the path that the user gave, or `nil` to look where hubs usually are
   ///   - choose: which of the two sockets
-  init(_ socket: String?, _ choose: (SocketPath) -> String) throws {
+  static func open(_ socket: String?, _ choose: (SocketPath) -> String) throws -> HubConnection {
     let paths = socket.map { [SocketPath($0)] } ?? SocketPath.candidates
     var first: SocketError?
     for path in paths {
       do throws(SocketError) {
-        descriptor = try UnixSocket.connect(choose(path))
-        return
+        return HubConnection(descriptor: try UnixSocket.connect(choose(path)))
       } catch {
         first = first ?? error
       }

@@ -30,7 +30,7 @@ struct Devices: ParsableCommand {
   }
 
   func run() throws {
-    var connection = try HubConnection(socket) { $0.devices }
+    var connection = try HubConnection.open(socket) { $0.devices }
     guard let line = try connection.nextLine() else {
       throw CommandError(.unavailable, "the hub has closed the connection", nextStep: "see its log, and start it again")
     }

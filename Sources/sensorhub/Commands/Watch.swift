@@ -30,7 +30,7 @@ struct Watch: ParsableCommand {
   }
 
   func run() throws {
-    var connection = try HubConnection(socket) { $0.state }
+    var connection = try HubConnection.open(socket) { $0.state }
     let wanted = rate.map { "\"rateHz\": \($0), " } ?? ""
     connection.send("{\(wanted)\"name\": \"watch\"}")
     var view = StateView()
