@@ -46,9 +46,28 @@ public final class JournalOutput: Service {
 
   private static func write(_ state: FusedState, to sink: JournalSink) {
     var fields = [JournalSink.Field("SENSORHUB_EVENT", "state"), .init("SENSORHUB_MODE", state.mode.rawValue)]
-    if let position = state.position?.value {
-      fields.append(.init("SENSORHUB_LATITUDE", "\(position.latitudeDegrees)"))
-      fields.append(.init("SENSORHUB_LONGITUDE", "\(position.longitudeDegrees)"))
+    func add(_ name: String, _ value: Double?, _ decimals: Int) {
+      if let value { fields.append(.init("SENSORHUB_\(name)", Text.fixed(value, decimals))) }
+    }
+    if let position = state.position {
+      add("LATITUDE", position.value.latitudeDegrees, 7)
+      add("LONGITUDE", position.value.longitudeDegrees, 7)
+      add("ALTITUDE_MSL", position.value.altitudeMSLMetres, 1)
+      add("SIGMA_HORIZONTAL", position.value.horizontalSigmaMetres, 2)
+      add("POSITION_AGE", state.age(of: position)?.inSeconds, 3)
+    }
+    add("SPEED", state.motion?.value.speedMetresPerSecond, 2)
+    add("TRACK", state.motion?.value.trackDegrees, 1)
+    if let attitude = state.attitude?.value {
+      let degrees = 180 / Double.pi
+      add("ROLL", attitude.quaternion.roll * degrees, 2)
+      add("PITCH", attitude.quaternion.pitch * degrees, 2)
+      // Without a heading there is no yaw: a number would be taken for one.
+      if attitude.headingSigmaRadians != nil { add("YAW", attitude.quaternion.yaw * degrees, 2) }
+    }
+    if let fix = state.fix?.value {
+      fields.append(.init("SENSORHUB_FIX_MODE", "\(fix.mode)"))
+      if let used = fix.satellitesUsed { fields.append(.init("SENSORHUB_SATELLITES_USED", "\(used)")) }
     }
     sink.write(.info, StateLine.text(state), fields: fields)
   }

@@ -8,13 +8,25 @@ import Outputs
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Say whether a board file is right, without starting anything.",
-    discussion: "Example: sensorhub check boards/raspberry-pi-5.json5")
+    discussion: """
+      With --device-policy it prints what the board needs instead, as a drop-in for the systemd unit: the kinds of devices
+      that the service may open, and no others.
+
+      Example: sensorhub check boards/raspberry-pi-5.json5
+      """)
 
   @Argument(help: "The board file.")
   var board: String
 
+  @Flag(help: "Print a drop-in for the systemd unit that lists the devices the board needs.")
+  var devicePolicy = false
+
   func run() throws {
     let board = try BoardSource(file: board).load()
+    if devicePolicy {
+      Terminal.standardOutput(DevicePolicy(board).dropIn)
+      return
+    }
     Terminal.standardOutput("\(self.board): right; this is '\(board.name)'")
     if let gps = board.gps {
       let speed = gps.speed.map { "\($0.rawValue) baud" } ?? "speed found by listening"

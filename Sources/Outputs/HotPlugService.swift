@@ -1,0 +1,58 @@
+import CSystemd
+import Glibc
+import Guarding
+import Hub
+import Publishing
+import ServiceLifecycle
+
+/// Notices at once when a device of the board is plugged in: a reader that waits for its next try need not wait any longer.
+///
+/// A thread that sleeps until udev reports a tty or an I2C bus; it powers nothing and wakes nothing by itself.
+public final class HotPlugService: Service {
+  private let host: HubHost
+  private let sink: JournalSink
+
+  public init(host: HubHost, sink: JournalSink) {
+    self.host = host
+    self.sink = sink
+  }
+
+  public func run() async throws {
+    let stop = StopSignal()
+    let error = DetachedThread.start("hot-plug") { [self] in
+      let result = csystemd_watch_ports_and_buses(
+        stop.fileDescriptor,
+        { context, name in
+          // The context is the service, which the thread holds for as long as this can be called.
+          guard let context, let name else { return }
+          Unmanaged<HotPlugService>.fromOpaque(context).takeUnretainedValue().appeared(String(cString: name))
+        }, Unmanaged.passUnretained(self).toOpaque())
+      if result < 0 {
+        sink.write(
+          .info, "devices that are plugged in are noticed at the next try only: \(String(cString: strerror(-result)))")
+      }
+    }
+    if error != 0 { sink.write(.warning, "no thread to notice devices that are plugged in") }
+    try? await gracefulShutdown()
+    stop.set()
+  }
+
+  private func appeared(_ name: String) {
+    let hub = host.hub.value
+    for (id, path) in [("gps", hub.board.gps?.port), ("imu", hub.board.imu?.bus)] {
+      guard let path, HotPlugService.isSame(path, name) else { continue }
+      sink.write(
+        .notice, "\(id): plugged in (\(name))",
+        fields: [.init("SENSORHUB_DEVICE", id), .init("SENSORHUB_EVENT", "plugged")])
+      hub.retryHint.activate(id)
+    }
+  }
+
+  /// Whether the board's path is this name, or a link to it.
+  private static func isSame(_ path: String, _ name: String) -> Bool {
+    if path == name { return true }
+    guard let resolved = realpath(path, nil) else { return false }
+    defer { free(resolved) }
+    return String(cString: resolved) == name
+  }
+}
