@@ -79,6 +79,19 @@ let package = Package(
       name: "TestSupport", dependencies: ["CLinux", "Guarding", "HardwareIO", "MonotonicTime"],
       path: "Tests/TestSupport",
       swiftSettings: strict),
+    .target(
+      name: "VirtualBench",
+      dependencies: ["Guarding", "HardwareIO", "MonotonicTime", "Simulation"],
+      path: "Tests/VirtualBench", swiftSettings: strict),
+    .executableTarget(
+      name: "virtual-devices", dependencies: ["VirtualBench"],
+      path: "Tests/virtual-devices", swiftSettings: strict),
+    .testTarget(
+      name: "HardwareInTheLoopTests",
+      dependencies: [
+        "CLinux", "Guarding", "HardwareIO", "MonotonicTime", "Simulation", "TestSupport", "VirtualBench", "sensorhub",
+      ],
+      exclude: ["Bench"], swiftSettings: strict),
     .testTarget(
       name: "HardwareIOTests", dependencies: ["CLinux", "Guarding", "HardwareIO", "MonotonicTime", "TestSupport"],
       swiftSettings: strict),

@@ -12,16 +12,21 @@ final class ReceiverTransmitter: Sendable {
   private let output: Int32
   private let stop: StopSignal
 
-  /// - Parameter output: closed when the thread ends
+  private let onWritten: @Sendable (Int) -> Void
+
+  /// - Parameters:
+  ///   - output: closed when the thread ends
+  ///   - onWritten: told how many bytes went out
   init(
     world: World, clock: any MonotonicTimeSource, configuration: SimulatedReceiver.Configuration, output: Int32,
-    stop: StopSignal
+    stop: StopSignal, onWritten: @escaping @Sendable (Int) -> Void
   ) {
     self.world = world
     self.clock = clock
     self.configuration = configuration
     self.output = output
     self.stop = stop
+    self.onWritten = onWritten
   }
 
   func start() {
@@ -44,7 +49,8 @@ final class ReceiverTransmitter: Sendable {
       let sentences = hasFix ? fix(world.truth(at: now), error, utc()) : noFix(utc())
       var bytes = Array(sentences.utf8)
       // A full buffer, because nobody reads, loses bytes, as a UART does.
-      _ = bytes.withUnsafeMutableBytes { Glibc.write(output, $0.baseAddress, $0.count) }
+      let count = bytes.withUnsafeMutableBytes { Glibc.write(output, $0.baseAddress, $0.count) }
+      onWritten(max(count, 0))
       next = next + .nanoseconds(Int64(1e9 / (hasFix ? configuration.rateHz : 2)))
       if next < clock.now { next = clock.now }
       if poller.wait(for: nil, atMost: next - clock.now) == .stopped { return }

@@ -18,6 +18,7 @@ public final class SimulatedMPU6050: I2CBus {
     /// When the FIFO was switched on, and how many samples have gone in since.
     var fifoStart: MonotonicInstant?
     var sampleCount = 0
+    var lostCount = 0
     var fifo: [UInt8] = []
     var hasOverflown = false
     var noise = Noise(seed: 6050)
@@ -50,8 +51,20 @@ public final class SimulatedMPU6050: I2CBus {
   /// Injects a fault, until it is taken back with `nil`.
   public func inject(_ fault: Fault?) { state.withLock { $0.fault = fault } }
 
+  /// When the first sample after an instant becomes ready; `nil` while the chip takes none.
+  public func nextSample(after instant: MonotonicInstant) -> MonotonicInstant? {
+    state.withLock { state in
+      guard let (start, period) = sampling(state) else { return nil }
+      let count = max(0, (instant - start).inNanoseconds / period) + 1
+      return start + .nanoseconds(period * count)
+    }
+  }
+
+  /// What has been lost to overflows, and what has gone into the FIFO, since it was switched on.
+  public var samples: (taken: Int, lost: Int) { state.withLock { ($0.sampleCount, $0.lostCount) } }
+
   /// The supply has gone: registers and FIFO are lost.
-  func lostPower() {
+  public func lostPower() {
     state.withLock { state in
       let fault = state.fault
       state = State()
@@ -128,6 +141,7 @@ public final class SimulatedMPU6050: I2CBus {
       }
       state.fifoStart = value & 0x40 != 0 ? clock.now : nil
       state.sampleCount = 0
+      state.lostCount = 0
     default: break
     }
   }
@@ -151,14 +165,11 @@ public final class SimulatedMPU6050: I2CBus {
 
   /// Puts the samples into the FIFO that have been taken since it was looked at last.
   private func fillFIFO(_ state: inout State) {
-    let isAsleep = state.registers[Int(Register.powerManagement1)] & 0x40 != 0
-    guard let start = state.fifoStart, !isAsleep, state.registers[Int(Register.fifoEnable)] & 0x78 == 0x78 else {
-      return
-    }
-    let period = Int64(state.registers[Int(Register.divider)]) * 1_000_000 + 1_000_000
+    guard let (start, period) = sampling(state) else { return }
     let due = Int((clock.now - start).inNanoseconds / period)
     // After a long sleep of the reader only the end of what came matters.
     if due - state.sampleCount > 200 {
+      state.lostCount += due - 200 - state.sampleCount
       state.sampleCount = due - 200
       state.hasOverflown = true
     }
@@ -168,8 +179,18 @@ public final class SimulatedMPU6050: I2CBus {
     }
     if state.fifo.count > 1024 {
       state.hasOverflown = true
+      state.lostCount += (state.fifo.count - 1024 + 11) / 12
       state.fifo.removeFirst(state.fifo.count - 1024)
     }
+  }
+
+  /// Since when and how often, in nanoseconds, samples go into the FIFO; `nil` while none do.
+  private func sampling(_ state: borrowing State) -> (start: MonotonicInstant, period: Int64)? {
+    let isAsleep = state.registers[Int(Register.powerManagement1)] & 0x40 != 0
+    guard let start = state.fifoStart, !isAsleep, state.registers[Int(Register.fifoEnable)] & 0x78 == 0x78 else {
+      return nil
+    }
+    return (start, Int64(state.registers[Int(Register.divider)]) * 1_000_000 + 1_000_000)
   }
 
   private func append(sampleAt instant: MonotonicInstant, _ state: inout State) {

@@ -3,11 +3,12 @@ import Glibc
 import Guarding
 import HardwareIO
 import MonotonicTime
+import Synchronization
 
 /// A GPS receiver on a real pseudo-terminal: silent while its supply is off, without a fix for a while after it came on,
 /// then reporting where the vehicle is.
 ///
-/// The pseudo-terminal exists while somebody has the port open, and the thread while the supply is on as well.
+/// The pseudo-terminal exists while it is plugged in, and the thread while the supply is on as well.
 public final class SimulatedReceiver: Sendable {
   public struct Configuration: Sendable {
     public var rateHz = 5.0
@@ -43,6 +44,7 @@ public final class SimulatedReceiver: Sendable {
   private struct State {
     var terminal: Terminal?
     var isPowered = false
+    var isMuted = false
     /// Of the running thread.
     var stop: StopSignal?
   }
@@ -56,6 +58,7 @@ public final class SimulatedReceiver: Sendable {
   private let clock: any MonotonicTimeSource
   private let configuration: Configuration
   private let state = Guarded(State())
+  private let written = Atomic(0)
 
   public init(world: World, clock: any MonotonicTimeSource = MonotonicClock(), configuration: Configuration) {
     self.world = world
@@ -65,22 +68,37 @@ public final class SimulatedReceiver: Sendable {
 
   /// Opens the receiver's port.
   func open(speed: BaudRate) throws(HardwareError) -> any SerialPort {
-    let path = try state.withLock { (state) throws(HardwareError) -> String in
+    ReceiverPort(port: try LinuxSerialPort(try plugIn(), speed: speed)) { [self] in hangUp() }
+  }
+
+  /// Makes the receiver's tty appear, unless it is there; returns its path.
+  public func plugIn() throws(HardwareError) -> String {
+    try state.withLock { (state) throws(HardwareError) -> String in
       if let terminal = state.terminal { return terminal.path }
       let terminal = try SimulatedReceiver.makeTerminal()
       state.terminal = terminal
       startIfNeeded(&state)
       return terminal.path
     }
-    return ReceiverPort(port: try LinuxSerialPort(path, speed: speed)) { [self] in hangUp() }
   }
 
-  func setPower(_ isOn: Bool) {
+  public func setPower(_ isOn: Bool) {
     state.withLock { state in
       state.isPowered = isOn
       if isOn { startIfNeeded(&state) } else { stopThread(&state) }
     }
   }
+
+  /// Muted it is powered and says nothing, as with a broken wire.
+  public func setMuted(_ isMuted: Bool) {
+    state.withLock { state in
+      state.isMuted = isMuted
+      if isMuted { stopThread(&state) } else { startIfNeeded(&state) }
+    }
+  }
+
+  /// How much it has sent, over all times that it was on.
+  public var bytesWritten: Int { written.load(ordering: .relaxed) }
 
   /// The port is closed, or the cable pulled: its reader sees a hang-up.
   public func hangUp() {
@@ -104,13 +122,15 @@ public final class SimulatedReceiver: Sendable {
   }
 
   private func startIfNeeded(_ state: inout State) {
-    guard state.isPowered, state.stop == nil, let terminal = state.terminal else { return }
+    guard state.isPowered, !state.isMuted, state.stop == nil, let terminal = state.terminal else { return }
     let stop = StopSignal()
     // Its own descriptor: the thread may still be writing when the terminal is closed.
     let output = fcntl(terminal.controller, F_DUPFD_CLOEXEC, 0)
     guard stop.fileDescriptor >= 0, output >= 0 else { return }
     state.stop = stop
-    ReceiverTransmitter(world: world, clock: clock, configuration: configuration, output: output, stop: stop).start()
+    ReceiverTransmitter(world: world, clock: clock, configuration: configuration, output: output, stop: stop) {
+      [weak self] in self?.written.add($0, ordering: .relaxed)
+    }.start()
   }
 
   private func stopThread(_ state: inout State) {

@@ -1,16 +1,15 @@
 import FoundationEssentials
 import Glibc
 import HardwareIO
-import TestSupport
 
 /// A hub in a process of its own, with a socket of its own.
-final class HubProcess {
-  let program: Program
-  let socket: String
+public final class HubProcess {
+  public let program: Program
+  public let socket: String
   private let folder: String
 
   /// - Parameter board: the text of a board file; `nil` for the built-in one
-  init(board: String? = nil, _ arguments: [String] = [], environment: [String] = []) {
+  public init(board: String? = nil, _ arguments: [String] = [], environment: [String] = []) {
     var template = Array("/tmp/sensorhub-test-XXXXXX".utf8CString)
     mkdtemp(&template)
     folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
@@ -30,9 +29,9 @@ final class HubProcess {
     rmdir(folder)
   }
 
-  var boardFile: String { folder + "/board.json5" }
+  public var boardFile: String { folder + "/board.json5" }
 
-  static func write(_ text: String, to path: String) {
+  public static func write(_ text: String, to path: String) {
     let file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
     precondition(file >= 0)
     _ = Array(text.utf8).withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
@@ -40,53 +39,55 @@ final class HubProcess {
   }
 
   @discardableResult
-  func stop(_ signal: Int32 = SIGTERM) -> Int32 {
+  public func stop(_ signal: Int32 = SIGTERM) -> Int32 {
     program.send(signal)
     return program.wait()
   }
 
-  func watch(_ arguments: [String] = ["--json"]) -> Program { Program(["watch", "--socket", socket] + arguments) }
-
-  struct Devices: Decodable {
-    struct Device: Decodable {
-      var id, power, reason: String
-      var holders: [String]
-      var wakes: Int
-      var onSeconds: Double
-      var counters: [String: Int]
-    }
-    var devices: [Device]
-    subscript(id: String) -> Device { devices.first { $0.id == id }! }
+  public func watch(_ arguments: [String] = ["--json"]) -> Program {
+    Program(["watch", "--socket", socket] + arguments)
   }
 
-  var devices: Devices {
+  public struct Devices: Decodable {
+    public struct Device: Decodable {
+      public var id, power, reason: String
+      public var holders: [String]
+      public var wakes: Int
+      public var onSeconds: Double
+      public var counters: [String: Int]
+    }
+    public var devices: [Device]
+    public subscript(id: String) -> Device { devices.first { $0.id == id }! }
+  }
+
+  public var devices: Devices {
     let program = Program(["devices", "--json", "--socket", socket])
     program.wait()
     return try! JSONDecoder().decode(Devices.self, from: Data(program.standardOutput.utf8))
   }
 
   /// A state as a client of the socket sees it.
-  struct State: Decodable {
-    struct Position: Decodable {
-      var lat, lon, age: Double
-      var source: String
+  public struct State: Decodable {
+    public struct Position: Decodable {
+      public var lat, lon, age: Double
+      public var source: String
     }
-    struct Attitude: Decodable { var roll, pitch: Double }
-    var mode: String
-    var attitude: Attitude?
-    var time: String?
-    var position: Position?
+    public struct Attitude: Decodable { public var roll, pitch: Double }
+    public var mode: String
+    public var attitude: Attitude?
+    public var time: String?
+    public var position: Position?
   }
 
-  static func states(_ program: Program) -> [State] {
+  public static func states(_ program: Program) -> [State] {
     program.lines.compactMap { try? JSONDecoder().decode(State.self, from: Data($0.utf8)) }
   }
 
   /// How many threads and file descriptors the process has.
-  var resources: [Int] { ["task", "fd"].map { Files.names(in: "/proc/\(program.pid)/\($0)").count } }
+  public var resources: [Int] { ["task", "fd"].map { Files.names(in: "/proc/\(program.pid)/\($0)").count } }
 
   /// What the process has open that is a device.
-  var openDevices: [String] {
+  public var openDevices: [String] {
     let listing = Program(["-l", "/proc/\(program.pid)/fd"], path: "/bin/ls")
     listing.wait()
     return listing.lines.filter { $0.contains("/dev/") && !$0.contains("/dev/null") }

@@ -8,8 +8,9 @@ public final class Program: Sendable {
   private let output: Guarded<(out: [UInt8], err: [UInt8], open: Int)>
   private let status = Guarded<Int32?>(nil)
 
-  /// The `sensorhub` that was built together with the tests.
+  /// The `sensorhub` that SENSORHUB_PROGRAM names, or else the one that was built together with the tests.
   public static let sensorhub: String = {
+    if let path = getenv("SENSORHUB_PROGRAM") { return String(cString: path) }
     var path = [CChar](repeating: 0, count: 4096)
     let count = readlink("/proc/self/exe", &path, 4095)
     let executable = String(decoding: path[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)

@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
 #include <termios.h>
@@ -53,6 +54,11 @@ static inline int clinux_tty_exclusive(int fd) { return ioctl(fd, TIOCEXCL); }
 static inline int clinux_tty_shared(int fd) { return ioctl(fd, TIOCNXCL); }
 
 static inline void clinux_name_thread(const char *name) { prctl(PR_SET_NAME, name); }
+
+/// Signals one thread of a process.
+static inline int clinux_signal_thread(pid_t process, pid_t thread, int number) {
+  return (int)syscall(SYS_tgkill, process, thread, number);
+}
 
 /// Sends without waiting and without a signal when the other end is gone.
 static inline ssize_t clinux_send_now(int fd, const void *bytes, size_t count) {

@@ -1,0 +1,164 @@
+import Glibc
+import HardwareIO
+import MonotonicTime
+import Simulation
+import TestSupport
+import Testing
+import VirtualBench
+
+extension HardwareInTheLoop {
+  /// Devices that vanish, stall and come back.
+  @Suite(.serialized, .timeLimit(.minutes(4))) struct FaultTests {
+    let board = Bench.board
+
+    /// Does something to a device again and again, and checks that the hub says why, and recovers.
+    private func cycle(
+      _ id: String, times: Int, hub: HubProcess, subscriber: Subscriber, fail: (Int) throws -> String,
+      restore: (Int) throws -> Void
+    ) rethrows -> [Duration] {
+      let clock = MonotonicClock()
+      var recoveries: [Duration] = []
+      let isTracking = { hub.devicesNow[id].power == "tracking" }
+      #expect(eventually { isTracking() })
+      // The first round starts the thread that waits for the next try; it stays.
+      var before: [Int] = []
+      for round in 0..<times {
+        if round == 5 { before = hub.resources }
+        let reason = try fail(round)
+        #expect(
+          eventually(within: .seconds(10)) {
+            let device = hub.devicesNow[id]
+            return device.power == "failed" && device.reason.contains(reason)
+          }, "\(reason): \(hub.devicesNow[id])")
+        try restore(round)
+        let restored = clock.now
+        #expect(eventually(within: .seconds(10)) { isTracking() })
+        recoveries.append(clock.now - restored)
+        subscriber.forget()
+      }
+      #expect(
+        eventually { zip(hub.resources, before).allSatisfy { $0 <= $1 } }, "\(before) became \(hub.resources)")
+      return recoveries.sorted()
+    }
+
+    @Test func `a tty that disappears and returns fifty times is a state with a reason each time`() throws {
+      let hub = Bench.hub(.init(hasIMU: false))
+      let subscriber = Subscriber(hub)
+      let recoveries = try cycle(
+        "gps", times: 50, hub: hub, subscriber: subscriber,
+        fail: { _ in
+          board.unplugReceiver()
+          return ""
+        },
+        restore: { _ in try board.plugInReceiver() })
+      #expect(recoveries[49] < .seconds(2))
+      Bench.saw(
+        "50 times: recovery median \(Bench.milliseconds(recoveries[25])), worst \(Bench.milliseconds(recoveries[49])); "
+          + "threads and descriptors as before")
+      subscriber.leave()
+      #expect(hub.stop() == 0)
+      #expect(eventually { !board.gpsLine.isHigh })
+    }
+
+    @Test func `an I2C device that does not answer, stalls or vanishes fifty times comes back each time`() throws {
+      let hub = Bench.hub(.init(hasGPS: false))
+      let subscriber = Subscriber(hub)
+      let recoveries = try cycle(
+        "imu", times: 50, hub: hub, subscriber: subscriber,
+        fail: { round in
+          switch round % 5 {
+          case 0: board.imu.inject(.noAcknowledge); return "no answer from address 0x68"
+          case 1: board.imu.inject(.timeOut); return "did not answer in time"
+          case 2: board.imu.inject(.arbitrationLost); return "lost arbitration"
+          case 3: board.bus?.setStalled(true); return "did not answer in time"
+          default: board.unplugIMU(); return ""
+          }
+        },
+        restore: { round in
+          board.imu.inject(nil)
+          board.bus?.setStalled(false)
+          if round % 5 == 4 { try board.plugInIMU() }
+        })
+      #expect(recoveries[49] < .seconds(2))
+      Bench.saw(
+        "50 times: recovery median \(Bench.milliseconds(recoveries[25])), worst \(Bench.milliseconds(recoveries[49])); "
+          + "threads and descriptors as before")
+      subscriber.leave()
+      #expect(hub.stop() == 0)
+      #expect(eventually { !board.imuLine.isHigh })
+    }
+
+    @Test func `a second hub on one tty says who holds it`() {
+      let first = Bench.hub(.init(hasIMU: false))
+      let holder = Subscriber(first)
+      #expect(eventually { first.devicesNow["gps"].power == "tracking" })
+      // Its own power line, none: the tty is what they share.
+      let second = HubProcess(board: "{ name: \"second\", gps: { port: \"\(board.gpsPath)\", speed: 9600 } }")
+      let other = Subscriber(second)
+      let reason = "in use by sensorhub (pid \(first.program.pid))"
+      #expect(eventually { second.devicesNow["gps"].reason.contains(reason) }, "\(second.devicesNow["gps"].reason)")
+      Bench.saw("second hub: \(second.devicesNow["gps"].reason)")
+      #expect(first.devicesNow["gps"].power == "tracking")
+      for subscriber in [holder, other] { subscriber.leave() }
+      #expect(second.stop() == 0)
+      #expect(first.stop() == 0)
+    }
+
+    @Test func `a thousand visits with random faults leave nothing behind`() throws {
+      let hub = Bench.hub()
+      var random = SystemRandomNumberGenerator()
+      // What the first visits set up stays: threads of the executor, buffers, the allocator's arenas.
+      for _ in 0..<50 { try visit(hub, fault: nil, patience: 20, &random) }
+      #expect(eventually { !board.gpsLine.isHigh && !board.imuLine.isHigh })
+      #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" } })
+      let before = (resources: hub.resources, memory: residentKilobytes(hub))
+      let faults: [Fault?] = [nil, nil, nil, .noAcknowledge, .timeOut, .receiverUnplugged, .imuUnplugged]
+      for _ in 0..<1000 {
+        try visit(hub, fault: faults.randomElement(using: &random) ?? nil, patience: 30, &random)
+      }
+      #expect(eventually { !board.gpsLine.isHigh && !board.imuLine.isHigh })
+      #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" || $0.power == "failed" } })
+      #expect(hub.openDevices.isEmpty)
+      #expect(
+        eventually { zip(hub.resources, before.resources).allSatisfy { $0 <= $1 } },
+        "\(before.resources) became \(hub.resources)")
+      let memory = residentKilobytes(hub)
+      #expect(memory - before.memory < 2048)
+      Bench.saw(
+        "1000 visits: lines low, \(board.gpsLine.rises.count + board.imuLine.rises.count) rises; threads and descriptors "
+          + "\(before.resources) became \(hub.resources), resident \(before.memory) kB became \(memory) kB")
+      #expect(hub.stop() == 0)
+    }
+
+    private enum Fault { case noAcknowledge, timeOut, receiverUnplugged, imuUnplugged }
+
+    private func visit(
+      _ hub: HubProcess, fault: Fault?, patience: Int, _ random: inout SystemRandomNumberGenerator
+    ) throws {
+      let subscriber = Subscriber(hub)
+      wait(milliseconds: Int.random(in: 0...patience, using: &random))
+      switch fault {
+      case .noAcknowledge: board.imu.inject(.noAcknowledge)
+      case .timeOut: board.imu.inject(.timeOut)
+      case .receiverUnplugged: board.unplugReceiver()
+      case .imuUnplugged: board.unplugIMU()
+      case nil: break
+      }
+      wait(milliseconds: Int.random(in: 0...patience, using: &random))
+      if Bool.random(using: &random) { subscriber.leave() }
+      board.imu.inject(nil)
+      if fault == .receiverUnplugged { try board.plugInReceiver() }
+      if fault == .imuUnplugged { try board.plugInIMU() }
+      subscriber.leave()
+    }
+
+    /// Lets the world go on for a random while: the instants at which faults meet the hub are what varies.
+    private func wait(milliseconds: Int) { _ = poll(nil, 0, Int32(milliseconds)) }
+
+    private func residentKilobytes(_ hub: HubProcess) -> Int {
+      let status = (try? Files.bytes(of: "/proc/\(hub.program.pid)/status")) ?? []
+      let line = String(decoding: status, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+      return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import Glibc
+import HardwareIO
+import MonotonicTime
+import Simulation
+import TestSupport
+import Testing
+import VirtualBench
+
+extension HardwareInTheLoop {
+  /// The IMU on a real bus, its samples and their times.
+  @Suite(.serialized, .timeLimit(.minutes(4))) struct IMUTests {
+    let board = Bench.board
+
+    /// An adapter that speaks plain I2C, and one that knows SMBus alone.
+    @Test(arguments: [false, true]) func `both kinds of adapter give samples`(_ isSMBusOnly: Bool) throws {
+      board.unplugIMU()
+      setParameter(isSMBusOnly)
+      try board.plugInIMU()
+      defer {
+        board.unplugIMU()
+        setParameter(false)
+        try? board.plugInIMU()
+      }
+      let hub = Bench.hub(.init(hasGPS: false))
+      let subscriber = Subscriber(hub)
+      #expect(eventually { subscriber.lineCount > 20 }, "\(hub.program.standardError)")
+      let longest = board.bus?.takeTransfers().map(\.readLength).max() ?? 0
+      // A block of SMBus has 32 bytes at most; two whole samples fit.
+      #expect(isSMBusOnly ? longest == 24 : longest > 32)
+      Bench.saw("\(isSMBusOnly ? "SMBus" : "I2C_RDWR"): longest read \(longest) bytes")
+      subscriber.leave()
+      #expect(hub.stop() == 0)
+    }
+
+    private func setParameter(_ isSMBusOnly: Bool) {
+      HubProcess.write(isSMBusOnly ? "1" : "0", to: "/sys/module/i2c_relay/parameters/smbus_only")
+    }
+
+    /// Not faster: this kernel raises simulated interrupts with its timer, up to 4 ms late.
+    @Test(arguments: [50, 100]) func `the edges of the data-ready line are the samples' times`(_ rateHz: Int) throws {
+      let edges = try board.driveDataReady()
+      defer { edges.stop() }
+      let hub = Bench.hub(.init(imuRateHz: rateHz, usesDataReady: true, hasGPS: false))
+      let subscriber = Subscriber(hub)
+      try #require(
+        eventually(within: .seconds(30)) { subscriber.lineCount >= 200 },
+        "\(subscriber.lineCount) states; \(hub.devicesNow["imu"]) \(hub.program.standardError)")
+      subscriber.leave()
+      #expect(hub.stop() == 0)
+      // How far each newest sample's time is from the nearest rise of the line.
+      let rises = edges.rises.map { Double($0.nanoseconds) / 1e9 }
+      let errors = subscriber.states.dropFirst(5).compactMap { state -> Double? in
+        guard let rates = state.rates else { return nil }
+        let sampledAt = state.monotonic - rates.age
+        return rises.map { abs($0 - sampledAt) }.min() ?? .infinity
+      }.sorted()
+      #expect(errors[errors.count * 95 / 100] < 0.001)
+      Bench.saw(
+        "\(rateHz) Hz, \(errors.count) states: 95 % within \(Bench.milliseconds(.seconds(errors[errors.count * 95 / 100]))) "
+          + "of an edge, worst \(Bench.milliseconds(.seconds(errors.last ?? 0)))")
+    }
+
+    @Test func `at 1 kHz nothing is lost in a minute, and an overflow is counted and survived`() {
+      let hub = Bench.hub(.init(imuRateHz: 1000, hasGPS: false))
+      let subscriber = Subscriber(hub)
+      #expect(eventually { subscriber.lineCount > 10 })
+      let start = MonotonicClock().now
+      #expect(eventually(within: .seconds(120)) { MonotonicClock().now - start > .seconds(60) })
+      let (taken, lost) = board.imu.samples
+      let read = hub.devicesNow["imu"].counters["samples"] ?? 0
+      #expect(lost == 0)
+      #expect(taken > 60_000)
+      // At most one burst is under way.
+      #expect(taken - read <= 85)
+      Bench.saw("\(taken) samples into the FIFO, \(lost) lost, \(read) read")
+      // A second without its reader: the FIFO holds 85 samples.
+      hub.program.send(SIGSTOP)
+      let stopped = MonotonicClock().now
+      _ = eventually { MonotonicClock().now - stopped > .seconds(1) }
+      hub.program.send(SIGCONT)
+      #expect(eventually { hub.devicesNow["imu"].counters["overflows"] == 1 })
+      let before = subscriber.lineCount
+      #expect(eventually { subscriber.lineCount > before + 20 })
+      #expect(hub.devicesNow["imu"].counters["overflows"] == 1)
+      Bench.saw("stopped for a second: 1 overflow counted, samples go on")
+      subscriber.leave()
+      #expect(hub.stop() == 0)
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import Glibc
+import Guarding
+import HardwareIO
+
+/// A chip of the kernel's GPIO simulator: real lines for whoever opens them, with the other end of each wire in sysfs.
+public final class GPIOSimulator: Sendable {
+  public let label: String
+  /// By line: descriptors of its level, and of what drives it from outside.
+  private let lines: [String: (value: Int32, pull: Int32)]
+
+  /// - Parameters:
+  ///   - label: of the chip, and unique among the simulators
+  ///   - lineNames: from offset 0
+  public init(label: String, lineNames: [String]) throws(HardwareError) {
+    self.label = label
+    let configuration = "/sys/kernel/config/gpio-sim/\(label)"
+    for folder in [configuration, "\(configuration)/bank0"] {
+      guard mkdir(folder, 0o755) == 0 else { throw .system("making \(folder)", errno: errno) }
+    }
+    try GPIOSimulator.write("\(lineNames.count)", to: "\(configuration)/bank0/num_lines")
+    try GPIOSimulator.write(label, to: "\(configuration)/bank0/label")
+    for (offset, name) in lineNames.enumerated() {
+      mkdir("\(configuration)/bank0/line\(offset)", 0o755)
+      try GPIOSimulator.write(name, to: "\(configuration)/bank0/line\(offset)/name")
+    }
+    try GPIOSimulator.write("1", to: "\(configuration)/live")
+    let device = GPIOSimulator.read("\(configuration)/dev_name")
+    let chip = GPIOSimulator.read("\(configuration)/bank0/chip_name")
+    lines = Dictionary(
+      uniqueKeysWithValues: lineNames.enumerated().map {
+        let path = "/sys/devices/platform/\(device)/\(chip)/sim_gpio\($0)"
+        return ($1, (open("\(path)/value", O_RDONLY | O_CLOEXEC), open("\(path)/pull", O_WRONLY | O_CLOEXEC)))
+      })
+  }
+
+  /// What a meter at the line would show.
+  public func level(_ line: String) -> Bool {
+    var digit: UInt8 = 0
+    return pread(lines[line]?.value ?? -1, &digit, 1, 0) == 1 && digit == UInt8(ascii: "1")
+  }
+
+  /// Drives an input from outside.
+  public func drive(_ line: String, _ level: Bool) {
+    let text = Array((level ? "pull-up" : "pull-down").utf8)
+    _ = pwrite(lines[line]?.pull ?? -1, text, text.count, 0)
+  }
+
+  deinit {
+    for (value, pull) in lines.values {
+      close(value)
+      close(pull)
+    }
+  }
+
+  private static func read(_ path: String) -> String {
+    String(decoding: ((try? Files.bytes(of: path)) ?? []).filter { $0 > 0x20 }, as: UTF8.self)
+  }
+
+  private static func write(_ text: String, to path: String) throws(HardwareError) {
+    let file = open(path, O_WRONLY | O_CLOEXEC)
+    guard file >= 0 else { throw .system("opening \(path)", errno: errno) }
+    defer { close(file) }
+    let bytes = Array(text.utf8)
+    guard Glibc.write(file, bytes, bytes.count) == bytes.count else {
+      throw .system("writing to \(path)", errno: errno)
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import Glibc
+import Guarding
+import HardwareIO
+
+/// A bus of the kernel's, /dev/i2c-N, whose devices are played by a model in this process.
+///
+/// Needs the kernel module `i2c-relay`; its source describes the protocol that is spoken here.
+public final class I2CRelay: Sendable {
+  /// `/dev/i2c-0`
+  public let path: String
+  private let descriptor: Int32
+  private let model: any I2CBus
+  private let stop = StopSignal()
+  private let isStalled = Guarded(false)
+  private let log = Guarded([Transfer]())
+  private let hasEnded = WakeSignal()
+
+  /// A transfer as the kernel passed it on.
+  public struct Transfer: Equatable, Sendable {
+    public var written: [UInt8]
+    public var readLength: Int
+  }
+
+  public init(model: any I2CBus) throws(HardwareError) {
+    self.model = model
+    descriptor = open("/dev/i2c-relay", O_RDWR | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw .system("opening /dev/i2c-relay", errno: Glibc.errno) }
+    var adapter: UInt32 = 0
+    guard read(descriptor, &adapter, 4) == 4 else { throw .system("reading from /dev/i2c-relay", errno: Glibc.errno) }
+    path = "/dev/i2c-\(adapter)"
+    guard DetachedThread.start("i2c relay", { self.serve() }) == 0 else {
+      throw .system("starting a thread", errno: EAGAIN)
+    }
+  }
+
+  /// Takes the bus away, as pulling a USB adapter does.
+  public func remove() {
+    stop.set()
+    hasEnded.wait()
+  }
+
+  /// Stalled, transfers get no answer at all, until the kernel gives them up.
+  public func setStalled(_ isStalled: Bool) { self.isStalled.withLock { $0 = isStalled } }
+
+  /// The transfers since the last call.
+  public func takeTransfers() -> [Transfer] {
+    log.withLock { log in
+      defer { log.removeAll(keepingCapacity: true) }
+      return log
+    }
+  }
+
+  private func serve() {
+    defer {
+      close(descriptor)
+      hasEnded.raise()
+    }
+    let poller = Poller(stop: stop.fileDescriptor)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16384, alignment: 16)
+    defer { buffer.deallocate() }
+    while poller.wait(for: descriptor) == .readable {
+      let count = read(descriptor, buffer.baseAddress, buffer.count)
+      guard count > 0, !isStalled.withLock({ $0 }) else { continue }
+      let reply = answer(UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]))
+      _ = reply.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+    }
+  }
+
+  private static let isRead: UInt16 = 1
+  private static let headLength = 8
+
+  private func answer(_ request: UnsafeMutableRawBufferPointer) -> [UInt8] {
+    let sequence = request.loadUnaligned(fromByteOffset: 0, as: UInt32.self)
+    let messageCount = request.loadUnaligned(fromByteOffset: 4, as: UInt32.self)
+    var messages: [(isRead: Bool, length: Int, bytes: Int)] = []
+    var address: UInt16 = 0
+    var offset = 8
+    for _ in 0..<messageCount {
+      address = request.loadUnaligned(fromByteOffset: offset, as: UInt16.self)
+      let flags = request.loadUnaligned(fromByteOffset: offset + 2, as: UInt16.self)
+      let length = Int(request.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self))
+      let isRead = flags & I2CRelay.isRead != 0
+      messages.append((isRead, length, offset + I2CRelay.headLength))
+      offset += I2CRelay.headLength + (isRead ? 0 : length)
+    }
+    let readLength = messages.reduce(0) { $0 + ($1.isRead ? $1.length : 0) }
+    log.withLock { log in
+      let written = messages.filter { !$0.isRead }.flatMap { Array(request[$0.bytes..<$0.bytes + $0.length]) }
+      log.append(Transfer(written: written, readLength: readLength))
+    }
+    var reply = [UInt8](repeating: 0, count: I2CRelay.headLength + readLength)
+    let result = reply.withUnsafeMutableBytes { reply -> Int32 in
+      var end = I2CRelay.headLength
+      let operations = messages.map { message -> I2COperation in
+        guard message.isRead else {
+          return .write(UnsafeRawBufferPointer(rebasing: request[message.bytes..<message.bytes + message.length]))
+        }
+        defer { end += message.length }
+        return .read(UnsafeMutableRawBufferPointer(rebasing: reply[end..<end + message.length]))
+      }
+      do throws(HardwareError) {
+        try operations.withUnsafeBufferPointer { (operations) throws(HardwareError) in
+          try model.transaction(UInt8(address), operations)
+        }
+        return 0
+      } catch {
+        return -I2CRelay.code(of: error)
+      }
+    }
+    reply.withUnsafeMutableBytes { reply in
+      reply.storeBytes(of: sequence, toByteOffset: 0, as: UInt32.self)
+      reply.storeBytes(of: result, toByteOffset: 4, as: Int32.self)
+    }
+    return result == 0 ? reply : Array(reply[..<I2CRelay.headLength])
+  }
+
+  /// As the Raspberry Pi's own adapter reports it.
+  private static func code(of error: HardwareError) -> Int32 {
+    switch error {
+    case .noAcknowledge: EREMOTEIO
+    case .arbitrationLost: EAGAIN
+    case .timedOut: ETIMEDOUT
+    default: EIO
+    }
+  }
+}

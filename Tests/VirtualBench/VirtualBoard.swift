@@ -1,0 +1,93 @@
+import Glibc
+import Guarding
+import HardwareIO
+import MonotonicTime
+import Simulation
+
+/// A board's peripherals on devices of the kernel's: an IMU on /dev/i2c-N and a receiver on a tty, each alive only while
+/// its power line is high.
+///
+/// The hub under test opens the kernel's devices and knows nothing of this.
+public final class VirtualBoard: Sendable {
+  public static let gpsPower = "gps-power"
+  public static let imuPower = "imu-power"
+  public static let dataReady = "imu-ready"
+  /// An input on the same wire as the data-ready line's.
+  public static let witness = "imu-ready-witness"
+
+  public let chip: GPIOSimulator
+  public let imu: SimulatedMPU6050
+  public let receiver: SimulatedReceiver
+  public let gpsLine: LineHistory
+  public let imuLine: LineHistory
+  /// Where the receiver's tty and the IMU's bus appear, as udev would name them.
+  public let folder: String
+  private let relay: Guarded<I2CRelay?>
+
+  public var gpsPath: String { "\(folder)/gps" }
+  public var imuPath: String { "\(folder)/imu" }
+
+  /// - Parameters:
+  ///   - label: of the GPIO chip
+  ///   - folder: for the names of the devices, made if missing
+  public init(label: String, folder: String, receiver configuration: SimulatedReceiver.Configuration = .init())
+    throws(HardwareError)
+  {
+    let chip = try GPIOSimulator(
+      label: label,
+      lineNames: [VirtualBoard.gpsPower, VirtualBoard.imuPower, VirtualBoard.dataReady, VirtualBoard.witness])
+    let world = World(start: MonotonicClock().now.advanced(by: .seconds(-15)))
+    let imu = SimulatedMPU6050(name: "relay", world: world) { chip.level(VirtualBoard.imuPower) }
+    let receiver = SimulatedReceiver(world: world, configuration: configuration)
+    self.chip = chip
+    self.imu = imu
+    self.receiver = receiver
+    self.folder = folder
+    mkdir(folder, 0o755)
+    gpsLine = LineHistory(of: { chip.level(VirtualBoard.gpsPower) }, onChange: { receiver.setPower($0) })
+    imuLine = LineHistory(of: { chip.level(VirtualBoard.imuPower) }, onChange: { if !$0 { imu.lostPower() } })
+    relay = Guarded(nil)
+    try plugInIMU()
+    try plugInReceiver()
+  }
+
+  public var bus: I2CRelay? { relay.withLock { $0 } }
+
+  public func plugInIMU() throws(HardwareError) {
+    let new = try I2CRelay(model: imu)
+    relay.withLock { $0 = new }
+    name(imuPath, new.path)
+  }
+
+  /// Takes the whole bus away.
+  public func unplugIMU() {
+    unlink(imuPath)
+    relay.withLock { relay in
+      relay?.remove()
+      relay = nil
+    }
+  }
+
+  public func plugInReceiver() throws(HardwareError) {
+    let path = try receiver.plugIn()
+    // As udev does with a real one.
+    if let group = getgrnam("dialout") { chown(path, 0, group.pointee.gr_gid) }
+    chmod(path, 0o660)
+    name(gpsPath, path)
+  }
+
+  public func unplugReceiver() {
+    unlink(gpsPath)
+    receiver.hangUp()
+  }
+
+  /// Gives a device its stable name, in one step.
+  private func name(_ path: String, _ device: String) {
+    unlink("\(path).new")
+    symlink(device, "\(path).new")
+    rename("\(path).new", path)
+  }
+
+  /// Drives the data-ready line as the chip's INT pin does, until told to stop.
+  public func driveDataReady() throws(HardwareError) -> DataReadyDriver { try DataReadyDriver(imu: imu, chip: chip) }
+}
