@@ -1,36 +1,148 @@
 #!/usr/bin/env bash
-# Builds the hub here and installs it on a board over ssh: ./deploy.sh user@host [board file]
-# Only for a board of this machine's own architecture and Debian release; it refuses any other.
+# Builds the hub for a board and puts it into service there, over ssh.
+#
+#   ./deploy.sh user@host [--board FILE]    build, copy, switch, and see that it works
+#     --build-on-target   build on the board itself, where this machine cannot build for it
+#     --dry-run           say what would happen, and change nothing
+#     --follow            show the journal afterwards, until Ctrl-C
+#     --rollback          back to the release before
+#     --uninstall         leave nothing of SensorHub on the board
+#     -F FILE             an ssh configuration, as for ssh itself
+#
+# Jump hosts, keys and agents are ssh's business (ssh_config); a sudo that asks, asks here. A release that does not get ready,
+# or gives no state, is taken back by itself. Running it twice changes nothing.
+#
+#   Example: ./deploy.sh pi@raspberrypi.local --board boards/raspberry-pi-5.json5
 set -euo pipefail
-cd "$(dirname "$0")"
 
-[ $# -ge 1 ] || { echo "usage: ./deploy.sh user@host [board file]" >&2; exit 64; }
-target=$1
-board=${2:-boards/raspberry-pi-5.json5}
-[ -r "$board" ] || { echo "deploy.sh: there is no board file '$board'" >&2; exit 66; }
-
-# shellcheck source=/dev/null
-here="$(uname -m) $(. /etc/os-release && echo "$VERSION_CODENAME")"
-# shellcheck disable=SC2016 # meant for the other side
-there=$(ssh "$target" 'echo "$(uname -m) $(. /etc/os-release && echo "$VERSION_CODENAME")"')
-[ "$here" = "$there" ] || {
-  echo "deploy.sh: this machine is $here, $target is $there: build on the board itself with 'make release'" >&2
-  exit 69
+usage() { sed -n '2,16s/^# \{0,1\}//p' "$0"; }
+fail() {
+  echo "deploy.sh: $1" >&2
+  exit "$2"
 }
 
-make release
-.build/release/sensorhub check "$board"
-folder=$(ssh "$target" mktemp -d)
-scp -q .build/release/sensorhub "$board" systemd/sensorhub.service udev/60-sensorhub.rules "$target:$folder/"
-ssh -t "$target" "sudo sh -euc '
-  install -m 755 $folder/sensorhub /usr/local/bin/sensorhub.new
-  mv /usr/local/bin/sensorhub.new /usr/local/bin/sensorhub
-  install -D -m 644 $folder/$(basename "$board") /etc/sensorhub/board.json5
-  install -m 644 $folder/sensorhub.service /etc/systemd/system/
-  install -m 644 $folder/60-sensorhub.rules /etc/udev/rules.d/
-  systemctl daemon-reload
-  udevadm control --reload
-  systemctl enable --quiet sensorhub
-  systemctl restart sensorhub
-  rm -r $folder'"
-ssh "$target" systemctl --no-pager status sensorhub
+target='' board='' action=install build_on_target='' dry_run='' follow=''
+ssh_options=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --board) [ $# -ge 2 ] || fail "--board needs a file" 64; board=$(realpath "$2"); shift ;;
+    -F) [ $# -ge 2 ] || fail "-F needs a file" 64; ssh_options+=(-F "$(realpath "$2")"); shift ;;
+    --build-on-target) build_on_target=1 ;;
+    --dry-run) dry_run=1 ;;
+    --follow) follow=1 ;;
+    --rollback) action=rollback ;;
+    --uninstall) action=uninstall ;;
+    -h | --help) usage; exit 0 ;;
+    -*) fail "there is no option $1; ./deploy.sh --help lists them" 64 ;;
+    *) [ -z "$target" ] || fail "one board at a time: $target or $1?" 64; target=$1 ;;
+  esac
+  shift
+done
+[ -n "$target" ] || { usage >&2; exit 64; }
+cd "$(dirname "$0")"
+[ -z "$board" ] || [ -r "$board" ] || fail "there is no board file '$board'; boards/ holds examples" 66
+
+# One connection for everything: whoever types a password types it once.
+work=$(mktemp -d)
+ssh_options+=(-o ControlMaster=auto -o "ControlPath=$work/ssh" -o ControlPersist=60)
+finish() {
+  ssh "${ssh_options[@]}" -O exit "$target" 2>/dev/null || true
+  rm -rf "$work"
+}
+trap finish EXIT
+# shellcheck disable=SC2029 # arguments expand here, on purpose
+remote() { ssh "${ssh_options[@]}" "$target" "$@"; }
+
+echo "looking at $target"
+# shellcheck disable=SC2016 # meant for the other side
+facts=$(remote 'id -u; dpkg --print-architecture 2>/dev/null || uname -m
+  . /etc/os-release; echo "${VERSION_CODENAME:-unknown}"
+  [ ! -r /proc/device-tree/model ] || tr -d "\0" </proc/device-tree/model; echo
+  readlink /opt/sensorhub/current 2>/dev/null || true') || fail "cannot reach $target over ssh" 69
+{ read -r uid; read -r architecture; read -r release; read -r model; read -r current; } <<<"$facts"$'\n\n' || true
+as_root() {
+  if [ "$uid" = 0 ]; then
+    remote "$1"
+  else
+    ssh -t "${ssh_options[@]}" "$target" "sudo $1"
+  fi
+}
+echo "  Debian $release on $architecture${model:+, $model}${current:+, with ${current##*/} in service}"
+
+if [ "$action" != install ]; then
+  [ -n "$current" ] || fail "SensorHub is not installed on $target" 1
+  [ -z "$dry_run" ] || { echo "would $action ${current##*/} on $target"; exit 0; }
+  # Out of the way first: uninstalling removes the script that does it.
+  as_root "sh -c 'cp /opt/sensorhub/current/activate /run/sensorhub-activate && sh /run/sensorhub-activate $action; code=\$?; rm -f /run/sensorhub-activate; exit \$code'"
+  exit
+fi
+
+if [ -z "$board" ]; then
+  case $model in
+    'Raspberry Pi 5'* | 'Raspberry Pi Compute Module 5'*) board=boards/raspberry-pi-5.json5 ;;
+    'Raspberry Pi 4'* | 'Raspberry Pi Compute Module 4'*) board=boards/raspberry-pi-4.json5 ;;
+    'Raspberry Pi Zero 2'*) board=boards/raspberry-pi-zero-2-w.json5 ;;
+    *) [ -n "$current" ] || fail "no board file is known for '${model:-this machine}': give one with --board" 64 ;;
+  esac
+fi
+
+# shellcheck source=/dev/null
+here="$(. /etc/os-release && echo "${VERSION_CODENAME:-unknown}") $(dpkg --print-architecture 2>/dev/null || uname -m)"
+if [ -n "$build_on_target" ]; then
+  how="on the board itself"
+elif [ "$here" = "$release $architecture" ]; then
+  how="here, natively"
+else
+  how="here, for Debian $release on $architecture"
+  case "$release $architecture" in
+    'trixie arm64' | 'trixie amd64' | 'bookworm amd64') ;;
+    *) fail "this machine cannot build for Debian $release on $architecture: try --build-on-target" 69 ;;
+  esac
+fi
+if [ -n "$dry_run" ]; then
+  echo "would build $how, with ${board:-the board file that is there}; copy one folder to /opt/sensorhub/releases, switch to it,"
+  echo "restart the service, wait for a first state, and switch back if none comes. Nothing has been changed."
+  exit 0
+fi
+
+echo "building $how"
+executable=$work/sensorhub
+case $how in
+  'on the board itself')
+    # shellcheck disable=SC2016 # meant for the other side
+    git ls-files -z | tar -cz --null -T - |
+      remote 'mkdir -p ~/.cache/sensorhub/source && cd ~/.cache/sensorhub/source && tar -xz && make release >&2'
+    remote 'strip -o /dev/stdout ~/.cache/sensorhub/source/.build/release/sensorhub' >"$executable"
+    ;;
+  'here, natively')
+    make --no-print-directory release
+    strip -o "$executable" .build/release/sensorhub
+    ;;
+  *)
+    .ci/swift-for "$release" "$architecture" build -c release --static-swift-stdlib --product sensorhub -Xlinker -s
+    cp ".build-$release-$architecture/release/sensorhub" "$executable"
+    ;;
+esac
+
+folder=$work/release
+mkdir "$folder"
+chmod 755 "$executable"
+mv "$executable" "$folder/"
+cp systemd/sensorhub.{service,sysusers,tmpfiles} systemd/activate udev/60-sensorhub.rules "$folder/"
+[ -z "$board" ] || cp "$board" "$folder/board.json5"
+# What is in it names it: the same release has the same name.
+id=$(cd "$folder" && sha256sum -- * | sha256sum | cut -c 1-12)
+
+upload=/opt/sensorhub/releases/$id
+if ! remote test -d "$upload"; then
+  echo "copying release $id"
+  upload=$(remote mktemp -d)
+  tar -C "$folder" -cz . | remote "tar -C $upload -xz"
+fi
+echo "switching to release $id"
+code=0
+as_root "sh $upload/activate install $id" || code=$?
+case $upload in /tmp/*) remote "rm -rf $upload" ;; esac
+[ $code -eq 0 ] || fail "release $id is not in service on $target" $code
+echo "done: $target runs release $id; journalctl -u sensorhub on the board shows what it does"
+[ -z "$follow" ] || remote -t journalctl --follow -u sensorhub
