@@ -64,8 +64,10 @@ struct SerialPortTests {
     #expect(throws: HardwareError.self) {
       try LinuxGPIOOutput(GPIOLineName(chip: "no-such-chip", line: "1"), activeLow: false, safeLevel: false)
     }
-    #expect(throws: HardwareError.unsupported("/dev/null is not an I2C bus: Inappropriate ioctl for device")) {
+    #expect {
       try LinuxI2CBus("/dev/null")
+    } throws: {
+      "\($0)".hasPrefix("/dev/null is not an I2C bus: ")
     }
   }
 

@@ -6,11 +6,14 @@ import TestSupport
 import Testing
 import VirtualBench
 
-/// The virtual board that all tests of the bench share, one after the other.
+/// What all tests of the bench share, one after the other.
 enum Bench {
-  /// Whether this is the bench's kernel: everything else skips these tests, visibly.
-  static let isHere = access("/dev/i2c-relay", R_OK | W_OK) == 0
+  /// The bench's kernel has this.
+  static let isVirtual = Wiring.file == nil && access("/dev/i2c-relay", R_OK | W_OK) == 0
+  /// Elsewhere these tests are skipped, visibly.
+  static let isHere = isVirtual || Wiring.file != nil
 
+  /// The devices' far ends, where they are played.
   static let board: VirtualBoard = {
     var receiver = SimulatedReceiver.Configuration()
     receiver.timeToFirstFix = .zero
@@ -22,12 +25,34 @@ enum Bench {
     }
   }()
 
+  static let wiring: Wiring = {
+    guard let file = Wiring.file else { return Wiring(board) }
+    do {
+      return try Wiring(file: file)
+    } catch {
+      fatalError("\(file) is no description of a wiring: \(error)")
+    }
+  }()
+
+  // On the virtual board the lines themselves can be looked at.
+  static let gpsLine = isVirtual ? board.gpsLine : sensed(wiring.gps.power)
+  static let imuLine = isVirtual ? board.imuLine : sensed(wiring.imu.power)
+
+  private static func sensed(_ line: Wiring.Line) -> LineHistory {
+    do {
+      return try LineHistory(sensing: line)
+    } catch {
+      fatalError("the power line's loop cannot be read: \(error)")
+    }
+  }
+
   /// What a test changes of the board file.
   struct Settings {
     var linger = 0.0
     var minimumOn = 0.0
     var minimumOff = 0.0
-    var settleMilliseconds = 0
+    /// `nil` for what the devices need.
+    var settleMilliseconds: Int?
     var imuRateHz = 200
     var usesDataReady = false
     var hasGPS = true
@@ -38,7 +63,7 @@ enum Bench {
   static func hub(_ settings: Settings = Settings()) -> HubProcess {
     // Swift's backtracer would resume a thread whose fault was only sent.
     let hub = HubProcess(board: boardFile(settings), environment: ["SWIFT_BACKTRACE=enable=no"])
-    for line in [board.gpsLine, board.imuLine] {
+    for line in [gpsLine, imuLine] {
       _ = eventually { !line.isHigh }
       line.restart()
     }
@@ -46,21 +71,22 @@ enum Bench {
   }
 
   static func boardFile(_ settings: Settings) -> String {
-    let power = { (line: String) in
+    let power = { (line: Wiring.Line) in
       """
-      power: { switch: "gpio", chip: "bench", line: "\(line)", settleMilliseconds: \(settings.settleMilliseconds),
-        lingerSeconds: \(settings.linger), minimumOnSeconds: \(settings.minimumOn),
-        minimumOffSeconds: \(settings.minimumOff) }
+      power: { switch: "gpio", chip: "\(line.chip)", line: "\(line.line)", lingerSeconds: \(settings.linger),
+        settleMilliseconds: \(settings.settleMilliseconds ?? (isVirtual ? 0 : 100)),
+        minimumOnSeconds: \(settings.minimumOn), minimumOffSeconds: \(settings.minimumOff) }
       """
     }
     let ready = settings.usesDataReady ? "dataReady: { chip: \"bench\", line: \"\(VirtualBoard.dataReady)\" }," : ""
     let gps =
-      settings.hasGPS ? "gps: { port: \"\(board.gpsPath)\", speed: 9600, \(power(VirtualBoard.gpsPower)) }," : ""
+      settings.hasGPS
+      ? "gps: { port: \"\(wiring.gps.port)\", speed: \(wiring.gps.speed), \(power(wiring.gps.power)) }," : ""
     let imu =
       settings.hasIMU
       ? """
-      imu: { chip: "mpu-6050", bus: "\(board.imuPath)", rateHz: \(settings.imuRateHz), \(ready)
-        \(power(VirtualBoard.imuPower)) },
+      imu: { chip: "mpu-6050", bus: "\(wiring.imu.bus)", address: \(wiring.imu.address ?? 0x68),
+        rateHz: \(settings.imuRateHz), \(ready) \(power(wiring.imu.power)) },
       """ : ""
     return "{ name: \"bench\", \(gps) \(imu) state: { rateHz: 50 } }"
   }

@@ -8,7 +8,9 @@ import VirtualBench
 
 extension HardwareInTheLoop {
   /// Devices that vanish, stall and come back.
-  @Suite(.serialized, .timeLimit(.minutes(4))) struct FaultTests {
+  @Suite(
+    .serialized, .timeLimit(.minutes(4)), .enabled(if: Bench.isVirtual, "these need devices that can be told to fail"))
+  struct FaultTests {
     let board = Bench.board
 
     /// Does something to a device again and again, and checks that the hub says why, and recovers.

@@ -8,7 +8,9 @@ import VirtualBench
 
 extension HardwareInTheLoop {
   /// The IMU on a real bus, its samples and their times.
-  @Suite(.serialized, .timeLimit(.minutes(4))) struct IMUTests {
+  @Suite(
+    .serialized, .timeLimit(.minutes(4)), .enabled(if: Bench.isVirtual, "these need devices that can be told to fail"))
+  struct IMUTests {
     let board = Bench.board
 
     /// An adapter that speaks plain I2C, and one that knows SMBus alone.

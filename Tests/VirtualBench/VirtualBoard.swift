@@ -12,6 +12,9 @@ public final class VirtualBoard: Sendable {
   public static let gpsPower = "gps-power"
   public static let imuPower = "imu-power"
   public static let dataReady = "imu-ready"
+  /// Inputs that the power lines are looped to, as on a real board under test.
+  public static let gpsSense = "gps-sense"
+  public static let imuSense = "imu-sense"
   /// An input on the same wire as the data-ready line's.
   public static let witness = "imu-ready-witness"
 
@@ -35,7 +38,10 @@ public final class VirtualBoard: Sendable {
   {
     let chip = try GPIOSimulator(
       label: label,
-      lineNames: [VirtualBoard.gpsPower, VirtualBoard.imuPower, VirtualBoard.dataReady, VirtualBoard.witness])
+      lineNames: [
+        VirtualBoard.gpsPower, VirtualBoard.imuPower, VirtualBoard.dataReady, VirtualBoard.witness,
+        VirtualBoard.gpsSense, VirtualBoard.imuSense,
+      ])
     let world = World(start: MonotonicClock().now.advanced(by: .seconds(-15)))
     let imu = SimulatedMPU6050(name: "relay", world: world) { chip.level(VirtualBoard.imuPower) }
     let receiver = SimulatedReceiver(world: world, configuration: configuration)
@@ -44,8 +50,14 @@ public final class VirtualBoard: Sendable {
     self.receiver = receiver
     self.folder = folder
     mkdir(folder, 0o755)
-    gpsLine = LineHistory(of: { chip.level(VirtualBoard.gpsPower) }, onChange: { receiver.setPower($0) })
-    imuLine = LineHistory(of: { chip.level(VirtualBoard.imuPower) }, onChange: { if !$0 { imu.lostPower() } })
+    gpsLine = LineHistory(of: { chip.level(VirtualBoard.gpsPower) }) { isHigh in
+      receiver.setPower(isHigh)
+      chip.drive(VirtualBoard.gpsSense, isHigh)
+    }
+    imuLine = LineHistory(of: { chip.level(VirtualBoard.imuPower) }) { isHigh in
+      if !isHigh { imu.lostPower() }
+      chip.drive(VirtualBoard.imuSense, isHigh)
+    }
     relay = Guarded(nil)
     try plugInIMU()
     try plugInReceiver()

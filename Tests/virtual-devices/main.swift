@@ -1,4 +1,5 @@
-// Plays the peripherals of boards/virtual.json5 on the virtual bench: needs gpio-sim and the kernel module i2c-relay.
+// Plays the peripherals of boards/virtual.json5 on the virtual bench: needs gpio-sim and the kernel module i2c-relay. SIGHUP pulls
+// the IMU's bus and plugs it in again a second later.
 
 import Glibc
 import VirtualBench
@@ -7,7 +8,13 @@ do {
   let board = try VirtualBoard(label: "virtual-pi", folder: "/dev/sensorhub")
   print("gps on \(board.gpsPath), imu on \(board.imuPath), power lines on the chip '\(board.chip.label)'")
   fflush(nil)
-  withExtendedLifetime(board) { while pause() != 0 {} }
+  // Heard, so that it ends nothing; what is to be done is done below.
+  signal(SIGHUP) { _ in }
+  while pause() != 0 {
+    board.unplugIMU()
+    sleep(1)
+    try board.plugInIMU()
+  }
 } catch {
   print("virtual-devices: \(error)")
   exit(1)
