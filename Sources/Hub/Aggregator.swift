@@ -41,12 +41,14 @@ final class Aggregator: Sendable {
         let lifetime = Lifetime()
         // A device that comes back should be seen within a second or two; trying more often only fills the journal.
         let backoff = Backoff(initial: .milliseconds(250), maximum: .seconds(1))
-        imu?.publisher.retrying(backoff, hint: retryHint.signal(for: "imu"), clock: clock).subscribe(
-          as: "state", receiveValue: { aggregator.receive($0) }
-        ).store(in: lifetime)
-        gps?.publisher.retrying(backoff, hint: retryHint.signal(for: "gps"), clock: clock).subscribe(
-          as: "state", receiveValue: { aggregator.receive($0) }
-        ).store(in: lifetime)
+        if let imu {
+          let samples = imu.publisher.retrying(backoff, hint: retryHint.signal(for: "imu"), clock: clock)
+          samples.subscribe(as: "state", receiveValue: { aggregator.receive($0) }).store(in: lifetime)
+        }
+        if let gps {
+          let fixes = gps.publisher.retrying(backoff, hint: retryHint.signal(for: "gps"), clock: clock)
+          fixes.subscribe(as: "state", receiveValue: { aggregator.receive($0) }).store(in: lifetime)
+        }
         return Subscription { lifetime.end() }
       })
   }

@@ -2,16 +2,16 @@ import MonotonicTime
 
 /// A cold publisher: every subscriber gets a publisher, and work, of its own.
 public struct Deferred<Output: Sendable, Failure: Error>: Publisher {
-  private let make: @Sendable (_ subscriber: String) -> any Publisher<Output, Failure>
+  // What it makes is kept as what is done with it: Swift 6.2 mistakes the type of a stored closure that returns
+  // `any Publisher<Output, Failure>`, and a compiler with checks, such as Debian's, then gives up.
+  private let start: @Sendable (Subscriber<Output, Failure>) -> Subscription
 
   /// - Parameter make: called for each subscriber with its name
   public init(_ make: @escaping @Sendable (_ subscriber: String) -> any Publisher<Output, Failure>) {
-    self.make = make
+    start = { make($0.name).attach($0) }
   }
 
-  public func attach(_ subscriber: Subscriber<Output, Failure>) -> Subscription {
-    make(subscriber.name).attach(subscriber)
-  }
+  public func attach(_ subscriber: Subscriber<Output, Failure>) -> Subscription { start(subscriber) }
 
   /// Does the work of `activation` anew for each subscriber.
   init(activating activation: @escaping @Sendable (String, Activating<Output, Failure>) throws(Failure) -> Subscription)
