@@ -19,6 +19,7 @@ struct SerialPortTests {
   @Test(arguments: BaudRate.allCases)
   func `sets every speed`(_ speed: BaudRate) throws {
     let terminals = [PseudoTerminal(), PseudoTerminal()]
+    defer { for terminal in terminals { terminal.hangUp() } }
     let port = try LinuxSerialPort(terminals[0].path, speed: speed)
     var settings = termios()
     #expect(tcgetattr(port.fileDescriptor, &settings) == 0)

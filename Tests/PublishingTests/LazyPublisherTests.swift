@@ -165,7 +165,7 @@ struct LazyPublisherTests {
     #expect(bench.power.values == [true, false])
     #expect(publisher.activity.value.phase == .failed)
     #expect(publisher.activity.value.reason == "broken")
-    _ = subscriptions
+    for subscription in subscriptions { subscription.cancel() }
   }
 
   @Test func `after a failure the next subscription starts afresh`() async {
