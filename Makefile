@@ -8,11 +8,12 @@ SWIFT_SLOW_TESTS := --filter EndToEndTests --filter TunnelTests --filter Consist
 # need glibc 2.36, that is bookworm.
 LLD := $(wildcard $(dir $(realpath $(shell command -v swift)))ld.lld)
 LINK := $(if $(LLD),-Xswiftc -Xclang-linker -Xswiftc -fuse-ld=lld -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --no-export-dynamic)
-RELEASE := swift build -c release --static-swift-stdlib --product sensorhub $(LINK)
+BUILD_RELEASE := swift build -c release --static-swift-stdlib $(LINK) --product
+RELEASE := $(BUILD_RELEASE) sensorhub
 # XCTest's own runner, which would find no tests, leaks; sanitizers slow timers down, so the tests that start programs are left out of their runs.
 SANITIZE = swift test --disable-xctest --sanitize=$(1) --scratch-path .build-$(1) $(SWIFT_FAST_TESTS)
 
-.PHONY: run test setup release lint format benchmark bench hil sdk test-arm64 clean help
+.PHONY: run test setup release lint format benchmark virtual-devices bench hil sdk test-arm64 clean help
 
 help: ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -46,6 +47,9 @@ lint: setup
 
 format: ## Format the sources
 	swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
+
+virtual-devices: setup # what plays the virtual board's peripherals; built like the rest, so that neither rebuilds the other
+	$(BUILD_RELEASE) virtual-devices
 
 bench: setup ## Build the virtual bench, a kernel and two Debians, into the cache
 	$(BENCH)/kernel

@@ -27,16 +27,21 @@ public final class Hub: Sendable {
 
   /// The status of every device as of now, with the final holders of its leases. Wakes nothing.
   public var devices: [DeviceStatus] {
-    let consumers = state.activity.value.holders
-    return monitors.map { monitor in
-      var status = monitor.status
-      // The state holds the devices for those who hold the state.
-      status.holders = status.holders.flatMap { $0 == state.name ? consumers : [$0] }
+    monitors.map { monitor in
+      var status = namingConsumers(monitor.status)
       if monitor === imu?.monitor, let calibration = board.imu?.calibration {
         status.calibrations = calibration.entries
       }
       return status
     }
+  }
+
+  /// A device's status with those who hold the state in place of the state, which holds the devices for them.
+  public func namingConsumers(_ status: DeviceStatus) -> DeviceStatus {
+    var status = status
+    let consumers = state.activity.value.holders
+    status.holders = status.holders.flatMap { $0 == state.name ? consumers : [$0] }
+    return status
   }
 
   /// Drives every power line to its safe level, whatever a hub before this one left behind. Returns what went wrong.

@@ -24,14 +24,16 @@ public final class SocketOutput: Service {
   public init(host: HubHost, path: SocketPath) throws(SocketError) {
     self.host = host
     self.path = path
-    let state = try UnixSocket.listen(path.state)
+    // The state's last: who sees it finds both.
+    let devices = try UnixSocket.listen(path.devices)
     do throws(SocketError) {
-      devicesListener = try UnixSocket.listen(path.devices)
+      stateListener = try UnixSocket.listen(path.state)
     } catch {
-      close(state)
+      close(devices)
+      unlink(path.devices)
       throw error
     }
-    stateListener = state
+    devicesListener = devices
   }
 
   public func run() async throws {

@@ -11,16 +11,20 @@ public enum UnixSocket {
       close(other)
       throw .inUse(path: path)
     }
-    unlink(path)
-    let descriptor = try open(path)
-    let result = withAddress(path) { bind(descriptor, $0, $1) }
-    guard result == 0, Glibc.listen(descriptor, 64) == 0 else {
+    // Under another name until somebody listens there: who sees the socket can connect to it.
+    let unfinished = path + "~"
+    unlink(unfinished)
+    let descriptor = try open(unfinished)
+    let result = withAddress(unfinished) { bind(descriptor, $0, $1) }
+    // Whoever may reach the directory may listen: positions are no secret between users of one board.
+    guard
+      result == 0, Glibc.listen(descriptor, 64) == 0, chmod(unfinished, 0o666) == 0, rename(unfinished, path) == 0
+    else {
       let error = errno
       close(descriptor)
+      unlink(unfinished)
       throw .system(path: path, doing: "listening on", errno: error)
     }
-    // Whoever may reach the directory may listen: positions are no secret between users of one board.
-    chmod(path, 0o666)
     return descriptor
   }
 
