@@ -100,8 +100,14 @@ extension HardwareInTheLoop {
     @Test func `a thousand visits with random faults leave nothing behind`() throws {
       let hub = Bench.hub()
       var random = SystemRandomNumberGenerator()
-      // What the first visits set up stays: threads of the executor, buffers, the allocator's arenas.
+      // What the first visits set up stays: buffers, the allocator's arenas, the thread that waits for the next try.
       for _ in 0..<50 { try visit(hub, fault: nil, patience: 20, &random) }
+      board.imu.inject(.noAcknowledge)
+      let unlucky = Subscriber(hub)
+      #expect(eventually { hub.devicesNow["imu"].power == "failed" })
+      board.imu.inject(nil)
+      #expect(eventually { hub.devicesNow["imu"].power == "tracking" })
+      unlucky.leave()
       #expect(eventually { !board.gpsLine.isHigh && !board.imuLine.isHigh })
       #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" } })
       let before = (resources: hub.resources, memory: residentKilobytes(hub))
