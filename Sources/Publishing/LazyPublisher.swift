@@ -240,6 +240,10 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     ended(run, completion)
   }
 
+  func switchedOn(_ run: SourceRun) {
+    transition { state, _ in state.run === run ? state.machine.switchedOn(clock.now) : .nothing }
+  }
+
   func showedLife(_ run: SourceRun) {
     transition { state, pending in
       guard state.run === run else { return .nothing }

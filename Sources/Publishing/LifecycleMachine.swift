@@ -4,7 +4,7 @@ import MonotonicTime
 public struct LifecycleTiming: Equatable, Sendable {
   /// How long the source runs on after the last subscriber has left.
   public var linger: Duration
-  /// The least time a source runs, once started.
+  /// The least time a source runs, from `Reading.switchedOn()` where it says so, else from the start.
   public var minimumOn: Duration
   /// The least time between a source's end and its next start.
   public var minimumOff: Duration
@@ -50,6 +50,7 @@ struct LifecycleMachine: Sendable {
   private(set) var isShutDown = false
   private var startedAt = MonotonicInstant(nanoseconds: 0)
   private var endedAt: MonotonicInstant?
+  private var lingersUntil: MonotonicInstant?
   /// Identifies the timer that counts; others have been overtaken.
   private var timer = 0
 
@@ -81,9 +82,7 @@ struct LifecycleMachine: Sendable {
         state = .stopping
         return .stop
       }
-      state = .lingering
-      timer += 1
-      return .wait(until: stopAt, timer: timer)
+      return linger(until: stopAt)
     case .idle, .lingering, .stopping: return .nothing
     }
   }
@@ -114,6 +113,20 @@ struct LifecycleMachine: Sendable {
       return .cancelWait
     case .idle, .stopping: return .nothing
     }
+  }
+
+  /// What the source switches is on since now; the start before it does not count as time on.
+  mutating func switchedOn(_ now: MonotonicInstant) -> Effect {
+    startedAt = now
+    guard state == .lingering, let lingersUntil, lingersUntil < now + timing.minimumOn else { return .nothing }
+    return linger(until: now + timing.minimumOn)
+  }
+
+  private mutating func linger(until deadline: MonotonicInstant) -> Effect {
+    state = .lingering
+    lingersUntil = deadline
+    timer += 1
+    return .wait(until: deadline, timer: timer)
   }
 
   /// The source is up.

@@ -11,6 +11,9 @@ public struct Reading<Output: Sendable, Failure: Error>: Sendable {
   /// Hands a value to the subscribers, on this thread.
   public func send(_ value: Output) { publisher.send(value, run) }
 
+  /// Says that the device's supply has just been switched on: its minimum time on begins.
+  public func switchedOn() { publisher.switchedOn(run) }
+
   /// Says that the source is up before it has a value to send.
   public func started() { if run.isFirstSignOfLife { publisher.showedLife(run) } }
 }

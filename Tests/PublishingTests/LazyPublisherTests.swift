@@ -107,6 +107,34 @@ struct LazyPublisherTests {
     #expect(await bench.power.first(2) == [true, false])
   }
 
+  @Test func `the minimum time on counts from when the supply was switched on`() async {
+    let clock = ManualClock()
+    let power = Recorder<Bool>()
+    let isUp = StopSignal()
+    let mayRise = StopSignal()
+    let publisher = LazyPublisher<Int, Fault>(
+      "slow to rise", timing: LifecycleTiming(minimumOn: .seconds(10)), clock: clock
+    ) { (run) throws(Fault) in
+      _ = eventually { mayRise.isSet }
+      power.append(true)
+      run.switchedOn()
+      isUp.set()
+      _ = eventually { run.stop.isSet }
+      power.append(false)
+    }
+    let subscription = Listener().subscribe(to: publisher)
+    clock.advance(by: .seconds(4))
+    subscription.cancel()
+    await clock.sleepers(1)
+    clock.advance(by: .seconds(5))
+    mayRise.set()
+    #expect(eventually { isUp.isSet })
+    clock.advance(by: .seconds(9))
+    #expect(power.values == [true])
+    clock.advance(by: .seconds(1))
+    #expect(await power.first(2) == [true, false])
+  }
+
   @Test func `who leaves during the minimum time off leaves the source off`() async {
     let publisher = bench.publisher(LifecycleTiming(minimumOff: .seconds(3)))
     Listener().subscribe(to: publisher).cancel()

@@ -25,7 +25,7 @@ public final class GPSReader: Sendable {
       lacking: { .system("starting to read", errno: $0) },
       reading: { (reading) throws(HardwareError) in
         let poller = Poller(stop: reading.stop.fileDescriptor)
-        try power.whileOn(monitor, poller) { () throws(HardwareError) in
+        try power.whileOn(reading, monitor, poller) { () throws(HardwareError) in
           let port = try hardware.serialPort(description.port, speed: description.speed ?? .b9600)
           // Closed before the supply goes: a receiver without supply must not be fed through its data lines.
           defer { port.close() }

@@ -29,7 +29,7 @@ public final class IMUReader: Sendable {
       lacking: { .system("starting to read", errno: $0) },
       reading: { (reading) throws(HardwareError) in
         let poller = Poller(stop: reading.stop.fileDescriptor)
-        try power.whileOn(monitor, poller) { () throws(HardwareError) in
+        try power.whileOn(reading, monitor, poller) { () throws(HardwareError) in
           let edges = try description.dataReady.map { (line) throws(HardwareError) in try hardware.gpioEdges(line) }
           defer { edges?.close() }
           let driver = MPUDriver(

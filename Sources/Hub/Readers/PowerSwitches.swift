@@ -1,4 +1,5 @@
 import HardwareIO
+import Publishing
 
 extension Board.Power {
   /// The switch that the board file describes. Nothing is opened until it is turned on.
@@ -17,8 +18,9 @@ extension PowerSwitch {
   /// The scope of power: runs `body` with the supply on and settled, and turns it off on every way out.
   ///
   /// - Parameter poller: ends the settling early when the reader is told to stop; `body` is not run then
-  func whileOn(
-    _ monitor: DeviceMonitor, _ poller: Poller, _ body: () throws(HardwareError) -> Void
+  func whileOn<Output>(
+    _ reading: Reading<Output, HardwareError>, _ monitor: DeviceMonitor, _ poller: Poller,
+    _ body: () throws(HardwareError) -> Void
   ) throws(HardwareError) {
     // Declared before the supply is touched: turning it on may fail half-way.
     defer {
@@ -26,6 +28,7 @@ extension PowerSwitch {
       monitor.poweredOff()
     }
     try turnOn()
+    reading.switchedOn()
     monitor.poweredOn()
     if poller.wait(for: nil, atMost: settleTime) == .stopped { return }
     try body()
