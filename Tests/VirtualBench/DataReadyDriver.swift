@@ -5,18 +5,21 @@ import Simulation
 
 /// Raises the data-ready line for a moment whenever the chip has a sample ready.
 ///
-/// The wire leads to two inputs: the one that the hub reads, and a witness, whose edges tell how the kernel stamped them.
+/// The wire leads to three inputs, and reaches one after the other: a witness, the one that the hub reads, another witness.
+/// The kernel's stamps of the two witnesses enclose the one that the hub got.
 public final class DataReadyDriver: Sendable {
-  private let stamps = Guarded([MonotonicInstant]())
+  private let stamps = Guarded([ClosedRange<MonotonicInstant>]())
   private let end = StopSignal()
 
   init(imu: SimulatedMPU6050, chip: GPIOSimulator) throws(HardwareError) {
-    let witness = try LinuxGPIOEdges(
-      GPIOLineName(chip: chip.label, line: VirtualBoard.witness), rising: true, falling: false)
+    let witnesses = try VirtualBoard.witnesses.map { (name) throws(HardwareError) in
+      try LinuxGPIOEdges(GPIOLineName(chip: chip.label, line: name), rising: true, falling: false)
+    }
+    let lines = [VirtualBoard.witnesses[0], VirtualBoard.dataReady, VirtualBoard.witnesses[1]]
     let clock = MonotonicClock()
     let end = end
     let error = DetachedThread.start("data ready") { [weak self] in
-      defer { witness.close() }
+      defer { for witness in witnesses { witness.close() } }
       let poller = Poller(stop: end.fileDescriptor)
       var last: MonotonicInstant?
       while !end.isSet {
@@ -26,11 +29,14 @@ public final class DataReadyDriver: Sendable {
         if wait > .zero, poller.wait(for: nil, atMost: wait) == .stopped { return }
         guard let next else { continue }
         last = next
-        for line in [VirtualBoard.dataReady, VirtualBoard.witness] { chip.drive(line, true) }
-        // The kernel stamps both in one interrupt, up to a tick of its timer later.
-        guard poller.wait(for: witness.fileDescriptor, atMost: .milliseconds(50)) == .readable else { continue }
-        if let edge = (try? witness.takeEdges())?.latest { self?.stamps.withLock { $0.append(edge.at) } }
-        for line in [VirtualBoard.dataReady, VirtualBoard.witness] { chip.drive(line, false) }
+        for line in lines { chip.drive(line, true) }
+        // The kernel stamps them in an interrupt, up to a tick of its timer later, mostly within microseconds.
+        let edges = witnesses.compactMap { witness in
+          poller.wait(for: witness.fileDescriptor, atMost: .milliseconds(50)) == .readable
+            ? (try? witness.takeEdges())?.latest.at : nil
+        }
+        if edges.count == 2, edges[0] <= edges[1] { self?.stamps.withLock { $0.append(edges[0]...edges[1]) } }
+        for line in lines { chip.drive(line, false) }
       }
     }
     precondition(error == 0, "no thread for the data-ready line")
@@ -40,6 +46,6 @@ public final class DataReadyDriver: Sendable {
 
   public func stop() { end.set() }
 
-  /// When the line rose, by the kernel's stamps.
-  public var rises: [MonotonicInstant] { stamps.withLock { $0 } }
+  /// When the line rose, by the kernel's stamps: between these two, mostly microseconds apart.
+  public var rises: [ClosedRange<MonotonicInstant>] { stamps.withLock { $0 } }
 }

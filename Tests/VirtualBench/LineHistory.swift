@@ -5,7 +5,9 @@ import MonotonicTime
 /// Watches a line's level from outside, every two milliseconds, and remembers each change.
 public final class LineHistory: Sendable {
   public struct Change: Equatable, Sendable {
+    /// When the new level was first seen, and when the old one was last: the change came between the two.
     public var at: MonotonicInstant
+    public var after: MonotonicInstant
     public var level: Bool
   }
 
@@ -18,11 +20,14 @@ public final class LineHistory: Sendable {
     let error = DetachedThread.start("line") { [weak self] in
       let poller = Poller(stop: stop.fileDescriptor)
       var last = false
+      var lookedAt = MonotonicClock().now
       repeat {
+        let before = MonotonicClock().now
         let now = level()
+        defer { lookedAt = before }
         guard now != last else { continue }
         last = now
-        self?.changes.withLock { $0.append(Change(at: MonotonicClock().now, level: now)) }
+        self?.changes.withLock { $0.append(Change(at: MonotonicClock().now, after: lookedAt, level: now)) }
         onChange(now)
       } while poller.wait(for: nil, atMost: .milliseconds(2)) == .timedOut
     }

@@ -16,7 +16,7 @@ public final class VirtualBoard: Sendable {
   public static let gpsSense = "gps-sense"
   public static let imuSense = "imu-sense"
   /// An input on the same wire as the data-ready line's.
-  public static let witness = "imu-ready-witness"
+  public static let witnesses = ["imu-ready-before", "imu-ready-after"]
 
   public let chip: GPIOSimulator
   public let imu: SimulatedMPU6050
@@ -39,7 +39,7 @@ public final class VirtualBoard: Sendable {
     let chip = try GPIOSimulator(
       label: label,
       lineNames: [
-        VirtualBoard.gpsPower, VirtualBoard.imuPower, VirtualBoard.dataReady, VirtualBoard.witness,
+        VirtualBoard.gpsPower, VirtualBoard.imuPower, VirtualBoard.dataReady, VirtualBoard.witnesses[0], VirtualBoard.witnesses[1],
         VirtualBoard.gpsSense, VirtualBoard.imuSense,
       ])
     let world = World(start: MonotonicClock().now.advanced(by: .seconds(-15)))
