@@ -18,6 +18,11 @@ public struct SkyCopy: Equatable, Sendable {
     return storage.span[index]
   }
 
+  /// Lends the satellites as they are lent with an epoch.
+  public func withSky(_ body: (Sky) -> Void) {
+    storage.span.withUnsafeBufferPointer { body(Sky($0.baseAddress, count: count)) }
+  }
+
   public static func == (lhs: SkyCopy, rhs: SkyCopy) -> Bool {
     lhs.count == rhs.count && (0..<lhs.count).allSatisfy { lhs[$0] == rhs[$0] }
   }

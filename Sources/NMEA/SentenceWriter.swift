@@ -1,7 +1,5 @@
-import NMEA
-
 /// Writes sentences.
-public enum NMEASentence {
+public enum SentenceWriter {
   /// Adds dollar sign, checksum and line end.
   public static func make(_ body: String) -> String {
     let checksum = body.utf8.reduce(UInt8(0)) { $0 ^ $1 }
@@ -11,8 +9,8 @@ public enum NMEASentence {
 }
 
 /// Numbers as sentences have them.
-enum Text {
-  static func fixed(_ value: Double, _ decimals: Int) -> String {
+public enum SentenceField {
+  public static func fixed(_ value: Double, _ decimals: Int) -> String {
     var scale = 1
     for _ in 0..<decimals { scale *= 10 }
     let scaled = Int((value.magnitude * Double(scale)).rounded())
@@ -20,24 +18,24 @@ enum Text {
     return decimals == 0 ? "\(sign)\(scaled)" : "\(sign)\(scaled / scale).\(padded(scaled % scale, decimals))"
   }
 
-  static func padded(_ value: Int, _ width: Int) -> String {
+  public static func padded(_ value: Int, _ width: Int) -> String {
     let digits = String(value)
     return String(repeating: "0", count: max(0, width - digits.count)) + digits
   }
 
-  static func time(_ utc: UTCTime) -> String {
+  public static func time(_ utc: UTCTime) -> String {
     let parts = utc.components
     return padded(parts.hour, 2) + padded(parts.minute, 2) + padded(parts.second, 2) + "."
       + padded(parts.nanosecond / 10_000_000, 2)
   }
 
-  static func date(_ utc: UTCTime) -> String {
+  public static func date(_ utc: UTCTime) -> String {
     let date = utc.components.date
     return padded(Int(date.day), 2) + padded(Int(date.month), 2) + padded(Int(date.year) % 100, 2)
   }
 
   /// `ddmm.mmmmmmm,N,dddmm.mmmmmmm,E`
-  static func coordinate(_ latitude: Double, _ longitude: Double) -> String {
+  public static func coordinate(_ latitude: Double, _ longitude: Double) -> String {
     angle(latitude, 2) + (latitude < 0 ? ",S," : ",N,") + angle(longitude, 3) + (longitude < 0 ? ",W" : ",E")
   }
 
