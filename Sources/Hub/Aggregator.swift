@@ -39,14 +39,12 @@ final class Aggregator: Sendable {
       activating: { (run) throws(Never) in
         let aggregator = Aggregator(board: board, clock: clock, run: run)
         let lifetime = Lifetime()
-        // A device that comes back should be seen within a second or two; trying more often only fills the journal.
-        let backoff = Backoff(initial: .milliseconds(250), maximum: .seconds(1))
         if let imu {
-          let samples = imu.publisher.retrying(backoff, hint: retryHint.signal(for: "imu"), clock: clock)
+          let samples = imu.publisher.retrying(.device, hint: retryHint.signal(for: "imu"), clock: clock)
           samples.subscribe(as: "state", receiveValue: { aggregator.receive($0) }).store(in: lifetime)
         }
         if let gps {
-          let fixes = gps.publisher.retrying(backoff, hint: retryHint.signal(for: "gps"), clock: clock)
+          let fixes = gps.publisher.retrying(.device, hint: retryHint.signal(for: "gps"), clock: clock)
           fixes.subscribe(as: "state", receiveValue: { aggregator.receive($0) }).store(in: lifetime)
         }
         return Subscription { lifetime.end() }
@@ -81,6 +79,11 @@ final class Aggregator: Sendable {
     }
     if mustDeliver { run.deliver() }
   }
+}
+
+extension Backoff {
+  /// A device that comes back should be seen within a second or two; trying more often only fills the journal.
+  static let device = Backoff(initial: .milliseconds(250), maximum: .seconds(1))
 }
 
 extension NavigationFilter.Configuration {

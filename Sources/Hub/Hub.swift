@@ -1,3 +1,4 @@
+import Devices
 import Fusion
 import HardwareIO
 import MonotonicTime
@@ -36,11 +37,15 @@ public final class Hub: Sendable {
     }
   }
 
-  /// A device's status with those who hold the state in place of the state, which holds the devices for them.
+  /// A device's status with those who hold what is derived from it in place of that, which holds the device for them.
   public func namingConsumers(_ status: DeviceStatus) -> DeviceStatus {
     var status = status
-    let consumers = state.activity.value.holders
-    status.holders = status.holders.flatMap { $0 == state.name ? consumers : [$0] }
+    var consumers = [state.name: state.activity.value.holders]
+    if let sentences = gps?.sentences { consumers[sentences.name] = sentences.activity.value.holders }
+    // One client may hold the device in several ways.
+    status.holders = status.holders.flatMap { consumers[$0] ?? [$0] }.reduce(into: []) { unique, holder in
+      if !unique.contains(holder) { unique.append(holder) }
+    }
     return status
   }
 
@@ -60,6 +65,7 @@ public final class Hub: Sendable {
   /// Powers everything off now and for good, whoever listens.
   public func shutDown() {
     state.shutDown()
+    gps?.sentences.shutDown()
     gps?.publisher.shutDown()
     imu?.publisher.shutDown()
   }
@@ -70,6 +76,17 @@ public final class Hub: Sendable {
       guard let activity else { continue }
       for await now in activity.values(as: "shutdown") where now.phase == .idle || now.phase == .failed { break }
     }
+  }
+
+  /// The receiver's epochs, however often it fails on the way.
+  public var epochs: Deferred<GNSSObservation, Never> { surviving(gps?.publisher) }
+
+  /// The receiver's sentences as they came, some whole ones at a time.
+  public var sentences: Deferred<[UInt8], Never> { surviving(gps?.sentences) }
+
+  private func surviving<Output>(_ source: LazyPublisher<Output, HardwareError>?) -> Deferred<Output, Never> {
+    guard let source else { return Deferred { LazyPublisher($0) { _ in Subscription {} } } }
+    return source.retrying(.device, hint: retryHint.signal(for: "gps"), clock: clock)
   }
 
   /// The fused state at a rate of the subscriber's own.

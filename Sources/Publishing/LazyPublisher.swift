@@ -79,6 +79,9 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   /// What the source is doing, and for whom. Reading it starts nothing.
   public var activity: Property<Activity> { mutableActivity.readOnly }
 
+  /// The latest value of the present run, where new subscribers get it. Reading it starts nothing.
+  public var latest: Output? { broadcast.latest }
+
   public func attach(_ subscriber: Subscriber<Output, Failure>) -> Subscription {
     let receiver = Receiver(subscriber)
     let subscription = Subscription { [self] in cancel(receiver) }

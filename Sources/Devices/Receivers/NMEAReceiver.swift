@@ -39,6 +39,9 @@ public final class NMEAReceiver {
   private let port: any SerialPort
   private let poller: Poller
   private let clock: any MonotonicTimeSource
+  private let forward: (UnsafeBufferPointer<UInt8>) -> Void
+  /// The sentences of the present read, a line each.
+  private var lines: [UInt8] = []
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
   private var framer = SentenceFramer()
   private var assembler = EpochAssembler(promptness: .learned)
@@ -46,7 +49,12 @@ public final class NMEAReceiver {
   public private(set) var counters = Counters()
   private var epochStartedAt: MonotonicInstant
 
-  public init(port: any SerialPort, poller: Poller, clock: any MonotonicTimeSource = MonotonicClock()) {
+  /// - Parameter forward: gets the sentences of each read as they came, after the epochs that they end
+  public init(
+    port: any SerialPort, poller: Poller, clock: any MonotonicTimeSource = MonotonicClock(),
+    forward: @escaping (UnsafeBufferPointer<UInt8>) -> Void = { _ in }
+  ) {
+    self.forward = forward
     self.port = port
     self.poller = poller
     self.clock = clock
@@ -102,7 +110,10 @@ public final class NMEAReceiver {
     let bytes = UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[..<count])
     var unknown = 0
     var startedAt = epochStartedAt
+    lines.removeAll(keepingCapacity: true)
     framer.push(bytes) { raw in
+      lines += raw.bytes
+      lines += [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
       let wasPending = assembler.isPending
       let reported = assembler.epochCount
       let outcome = assembler.consume(raw) { receive(GNSSObservation($0, at: startedAt)) }
@@ -110,6 +121,7 @@ public final class NMEAReceiver {
       // A new epoch has begun with this sentence.
       if assembler.isPending, !wasPending || assembler.epochCount != reported { startedAt = readAt }
     }
+    if !lines.isEmpty { lines.withUnsafeBufferPointer(forward) }
     epochStartedAt = startedAt
     counters.sentences = framer.counters.sentences
     counters.badChecksum = framer.counters.badChecksum

@@ -9,6 +9,8 @@ import Publishing
 public final class GPSReader: Sendable {
   public let monitor: DeviceMonitor
   public let publisher: LazyPublisher<GNSSObservation, HardwareError>
+  /// The sentences as they came, some whole ones at a time, line ends included. Subscribing powers the receiver.
+  public let sentences: LazyPublisher<[UInt8], HardwareError>
   let power: any PowerSwitch
   private let following: Subscription
 
@@ -20,7 +22,8 @@ public final class GPSReader: Sendable {
     monitor.count { counted.withLock { $0.list } }
     self.monitor = monitor
     self.power = power
-    publisher = LazyPublisher(
+    let tap = Guarded<Activating<[UInt8], HardwareError>?>(nil)
+    let publisher = LazyPublisher<GNSSObservation, HardwareError>(
       "gps", timing: description.power.timing, replaysLatest: true, clock: clock,
       lacking: { .system("starting to read", errno: $0) },
       reading: { (reading) throws(HardwareError) in
@@ -31,7 +34,9 @@ public final class GPSReader: Sendable {
           defer { port.close() }
           monitor.acquiring()
           reading.started()
-          let receiver = NMEAReceiver(port: port, poller: poller, clock: clock)
+          let receiver = NMEAReceiver(port: port, poller: poller, clock: clock) { sentences in
+            tap.withLock { $0 }?.send(Array(sentences))
+          }
           let before = counted.withLock { $0 }
           var hasFix = false
           func receive(_ observation: borrowing GNSSObservation) {
@@ -47,6 +52,16 @@ public final class GPSReader: Sendable {
           try receiver.run(receive: receive)
         }
       })
+    self.publisher = publisher
+    sentences = LazyPublisher("sentences", clock: clock) { (run) throws(HardwareError) in
+      tap.withLock { $0 = run }
+      let lease = publisher.subscribe(
+        as: "sentences", receiveValue: { _ in }, receiveCompletion: { run.finish($0) })
+      return Subscription {
+        lease.cancel()
+        tap.withLock { $0 = nil }
+      }
+    }
     following = publisher.activity.subscribe(as: "monitor", receiveValue: { monitor.follow($0) })
   }
 }
