@@ -58,7 +58,8 @@ let package = Package(
     .target(
       name: "Outputs",
       dependencies: [
-        "CLinux", "CSystemd", "Fusion", "Guarding", "HardwareIO", "Hub", "MonotonicTime", "NMEA", "Publishing",
+        "CLinux", "CSystemd", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MonotonicTime", "NMEA",
+        "Publishing",
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
       swiftSettings: strict),

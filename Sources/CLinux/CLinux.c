@@ -14,6 +14,34 @@ int clinux_open_pseudo_terminal(char *path, int path_size) {
 
 int clinux_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_CLOEXEC); }
 
+int clinux_bind_tcp(int fd, const uint8_t *address, size_t size, uint16_t port) {
+  if (size == 4) {
+    struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons(port)};
+    memcpy(&name.sin_addr, address, 4);
+    return bind(fd, (struct sockaddr *)&name, sizeof name);
+  }
+  struct sockaddr_in6 name = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+  memcpy(&name.sin6_addr, address, 16);
+  return bind(fd, (struct sockaddr *)&name, sizeof name);
+}
+
+int clinux_tcp_peer(int fd, uint8_t *address, uint16_t *port) {
+  union {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+  } name;
+  socklen_t size = sizeof name;
+  if (getpeername(fd, &name.any, &size) < 0) return -1;
+  *port = ntohs(name.any.sa_family == AF_INET ? name.v4.sin_port : name.v6.sin6_port);
+  if (name.any.sa_family == AF_INET) {
+    memcpy(address, &name.v4.sin_addr, 4);
+    return 4;
+  }
+  memcpy(address, &name.v6.sin6_addr, 16);
+  return 16;
+}
+
 static int signal_pipe[2] = {-1, -1};
 
 static void write_signal(int signal) {

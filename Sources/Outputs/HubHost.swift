@@ -1,3 +1,4 @@
+import Devices
 import Fusion
 import Hub
 import Publishing
@@ -32,9 +33,22 @@ public final class HubHost: Sendable {
   ///
   /// - Parameter rateHz: `nil` for the board's own rate
   public func state(rateHz: Double?) -> Deferred<FusedState, Never> {
-    Deferred { [current] _ in
-      let hub = current.value
-      return hub.state(rateHz: rateHz ?? hub.board.stateRateHz)
-    }.publishAndRepeat(onOutputFrom: reload.signal(for: .board))
+    following { $0.state(rateHz: rateHz ?? $0.board.stateRateHz) }
+  }
+
+  /// Every fused state, as soon as there is one.
+  var states: Deferred<FusedState, Never> { following { $0.state } }
+
+  /// The receiver's epochs; nothing on a board without one.
+  var epochs: Deferred<GNSSObservation, Never> { following { $0.epochs } }
+
+  /// The receiver's sentences as they came, some whole ones at a time; nothing on a board without a receiver.
+  var sentences: Deferred<[UInt8], Never> { following { $0.sentences } }
+
+  /// What `source` finds in the hub in service, and in the ones after it.
+  private func following<Output>(
+    _ source: @escaping @Sendable (Hub) -> any Publisher<Output, Never>
+  ) -> Deferred<Output, Never> {
+    Deferred { [current] _ in source(current.value) }.publishAndRepeat(onOutputFrom: reload.signal(for: .board))
   }
 }

@@ -37,7 +37,7 @@ extension CommandError {
     case .notRunning: self.init(.unavailable, "\(error)", nextStep: "start one: sensorhub run")
     case .noPermission:
       self.init(.noPermission, "\(error)", nextStep: "give a path of your own: --socket /tmp/sensorhub/hub.sock")
-    case .system: self.init(.inputOutput, "\(error)")
+    case .system, .portInUse: self.init(.inputOutput, "\(error)")
     }
   }
 }

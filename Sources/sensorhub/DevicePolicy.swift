@@ -2,12 +2,14 @@ import Glibc
 import HardwareIO
 import Hub
 
-/// The kinds of devices that a board needs, as systemd's `DeviceAllow=` names them.
+/// The kinds of devices that a board needs, as systemd's `DeviceAllow=` names them, and the networks, as `IPAddressAllow=`.
 ///
 /// Kinds and not paths: a receiver that is plugged in later has a device number that nobody knows yet.
 struct DevicePolicy {
   /// `char-i2c`, sorted.
   let kinds: [String]
+  /// Who else than this machine may connect.
+  let networks: [IPNetwork]
 
   init(_ board: Board) {
     var kinds: Set<String> = []
@@ -16,11 +18,12 @@ struct DevicePolicy {
     let lines = [board.gps?.power.switch.line, board.imu?.power.switch.line, board.imu?.dataReady]
     if lines.contains(where: { $0.map { $0.chip != "simulated" } ?? false }) { kinds.insert("char-gpiochip") }
     self.kinds = kinds.sorted()
+    networks = [board.gpsdEndpoint, board.nmea?.endpoint].flatMap { $0?.allow ?? [] }
   }
 
   var dropIn: String {
     (["# What the board needs; written by sensorhub check --device-policy.", "[Service]"]
-      + kinds.map { "DeviceAllow=\($0) rw" }).joined(separator: "\n")
+      + kinds.map { "DeviceAllow=\($0) rw" } + networks.map { "IPAddressAllow=\($0)" }).joined(separator: "\n")
   }
 
   /// By the driver, which the name tells; a name that udev gives may stand for any of them.

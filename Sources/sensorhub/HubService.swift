@@ -16,7 +16,7 @@ struct HubService: Sendable {
   private let hardware: any Hardware
   private let host: HubHost
   private let path: SocketPath
-  private let sockets: SocketOutput
+  private let server: StreamServer
 
   /// Reads the board and opens the sockets, so that what is wrong with them is known before anything starts.
   init(board: String?, socket: String?, writesState: Bool?) throws {
@@ -29,7 +29,7 @@ struct HubService: Sendable {
     host = HubHost(Hub(board: try source.load(), hardware: hardware))
     path = socket.map(SocketPath.init) ?? .standard
     do throws(SocketError) {
-      sockets = try SocketOutput(host: host, path: path)
+      server = try StreamServer(host: host, path: path, sink: sink)
     } catch {
       throw CommandError(error)
     }
@@ -47,7 +47,7 @@ struct HubService: Sendable {
     for problem in hub.makeSafe() { sink.write(.warning, problem) }
     sink.write(.notice, "sensorhub \(SensorHub.version): board '\(hub.board.name)', state on \(path.state)")
     var services: [any Service] = [
-      signals, sockets, JournalOutput(host: host, sink: sink, writesState: writesState),
+      signals, server, JournalOutput(host: host, sink: sink, writesState: writesState),
       HotPlugService(host: host, sink: sink),
     ]
     if let interval = ServiceManager.watchdogInterval { services.append(Watchdog(interval: interval)) }

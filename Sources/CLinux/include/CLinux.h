@@ -1,13 +1,16 @@
 // What the Glibc overlay leaves out of Linux' own interfaces.
 #pragma once
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -82,6 +85,12 @@ static inline void clinux_wait_readable(int fd) {
   struct pollfd wait = {.fd = fd, .events = POLLIN};
   poll(&wait, 1, -1);
 }
+
+/// Binds a TCP socket to an address of 4 or 16 bytes. Returns 0, or -1 with errno set.
+int clinux_bind_tcp(int fd, const uint8_t *address, size_t size, uint16_t port);
+
+/// Writes who is at the other end of a TCP socket; `address` has room for 16 bytes. Returns how many it has, or -1.
+int clinux_tcp_peer(int fd, uint8_t *address, uint16_t *port);
 
 struct clinux_peer {
   int32_t pid;

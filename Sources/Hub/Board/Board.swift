@@ -13,6 +13,22 @@ public struct Board: Equatable, Sendable {
   public var isVehicle: Bool
   /// Write the fused state to the journal once a second. This is a subscription: it keeps the devices awake.
   public var journalsState: Bool
+  /// Where the gpsd protocol is spoken.
+  public var gpsdEndpoint: TCPEndpoint?
+  public var nmea: NMEAPort?
+
+  /// Where sentences are sent, and whose.
+  public struct NMEAPort: Equatable, Sendable {
+    public enum Source: String, CaseIterable, Sendable {
+      /// What the receiver says, as it came.
+      case receiver
+      /// The fused state, in sentences of the hub's own.
+      case fused
+    }
+
+    public var endpoint: TCPEndpoint
+    public var source: Source
+  }
 
   /// How a device is powered, and what that costs.
   public struct Power: Equatable, Sendable {

@@ -34,6 +34,16 @@ extension Board {
     var journal = try root.section("journal")
     journalsState = try journal?.boolean("state") ?? false
     try journal?.finish()
+    if var gpsd = try root.section("gpsd") {
+      gpsdEndpoint = try TCPEndpoint(&gpsd, port: 2947)
+      try gpsd.finish()
+    }
+    if var section = try root.section("nmea") {
+      nmea = NMEAPort(
+        endpoint: try TCPEndpoint(&section, port: 10110),
+        source: try section.choice("source", of: NMEAPort.Source.self) ?? .receiver)
+      try section.finish()
+    }
     try root.finish()
   }
 }

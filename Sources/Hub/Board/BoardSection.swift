@@ -59,6 +59,17 @@ struct BoardSection {
     }
   }
 
+  mutating func strings(_ key: String) throws(BoardError) -> [String]? {
+    guard let value = value(key) else { return nil }
+    guard case .array(let elements) = value else { throw wrong(key, expected: "a list of strings") }
+    var strings: [String] = []
+    for element in elements {
+      guard case .string(let string) = element.content else { throw wrong(key, expected: "a list of strings") }
+      strings.append(string)
+    }
+    return strings
+  }
+
   mutating func required(_ key: String) throws(BoardError) -> String {
     guard let value = try string(key) else { throw missing(key) }
     return value

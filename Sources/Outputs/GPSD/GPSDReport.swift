@@ -10,8 +10,15 @@ public enum GPSDReport {
   }
 
   static func writePosition(_ fix: borrowing GNSSFix, to json: inout JSONWriter) {
+    writePositionObject(fix, device: nil, to: &json)
+    json.endLine()
+  }
+
+  /// - Parameter device: the path to name; `nil` for none
+  static func writePositionObject(_ fix: borrowing GNSSFix, device: String?, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "TPV")
+    json.member("device", device)
     // gpsd leaves out the two ordinary ones.
     if fix.status != .unknown, fix.status != .gnss { json.member("status", Int(fix.status.rawValue)) }
     json.member("mode", Int(fix.mode.rawValue))
@@ -47,12 +54,17 @@ public enum GPSDReport {
       json.member("wtemp", fix.waterTemperatureCelsius, decimals: 3)
     }
     json.endObject()
-    json.endLine()
   }
 
   static func writeSky(_ sky: Sky, _ fix: borrowing GNSSFix, to json: inout JSONWriter) {
+    writeSkyObject(sky, fix, device: nil, to: &json)
+    json.endLine()
+  }
+
+  static func writeSkyObject(_ sky: Sky, _ fix: borrowing GNSSFix, device: String?, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "SKY")
+    json.member("device", device)
     json.member("time", time: fix.time.map(JSONTime.init))
     json.member("hdop", fix.hdop, decimals: 2)
     json.member("pdop", fix.pdop, decimals: 2)
@@ -76,13 +88,18 @@ public enum GPSDReport {
     }
     json.endArray()
     json.endObject()
-    json.endLine()
   }
 
   static func writeErrors(_ errors: GNSSErrorStatistics, to json: inout JSONWriter) {
+    writeErrorsObject(errors, device: nil, to: &json)
+    json.endLine()
+  }
+
+  static func writeErrorsObject(_ errors: GNSSErrorStatistics, device: String?, to json: inout JSONWriter) {
     let statistics = errors.statistics
     json.beginObject()
     json.member("class", literal: "GST")
+    json.member("device", device)
     json.member("time", time: errors.time.map(JSONTime.init))
     json.member("rms", statistics.rangeRMSMetres, decimals: 3)
     json.member("major", statistics.semiMajorMetres, decimals: 3)
@@ -92,7 +109,6 @@ public enum GPSDReport {
     json.member("lon", statistics.longitudeSigmaMetres, decimals: 3)
     json.member("alt", statistics.altitudeSigmaMetres, decimals: 3)
     json.endObject()
-    json.endLine()
   }
 
   /// Writes an `ATT`.

@@ -9,6 +9,8 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
   private var capacity: Int
   public private(set) var count = 0
   private var needsComma = false
+  /// What `endLine` writes.
+  public var lineEnd: StaticString = "\n"
 
   public init(capacity: Int = 4096) {
     self.capacity = capacity
@@ -30,7 +32,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
 
   /// Ends a line: between objects of a stream.
   public mutating func endLine() {
-    append(UInt8(ascii: "\n"))
+    append(lineEnd)
     needsComma = false
   }
 
@@ -110,6 +112,11 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
   public mutating func fragment(_ text: StaticString, then value: Int) {
     fragment(text)
     appendInteger(value)
+  }
+
+  /// Text as it stands.
+  public mutating func text(_ text: String) {
+    for byte in text.utf8 { append(byte) }
   }
 
   /// A number as it stands, with nothing before it.

@@ -4,6 +4,8 @@ import Glibc
 public enum SocketError: Error, Equatable, Sendable {
   /// Another hub answers on it.
   case inUse(path: String)
+  /// Another program listens there.
+  case portInUse(address: String)
   case notRunning(path: String)
   case noPermission(path: String)
   case system(path: String, doing: String, errno: Int32)
@@ -13,6 +15,8 @@ extension SocketError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .inUse(let path): "another hub is running: it answers on \(path)"
+    case .portInUse(let address):
+      "another program listens on \(address) (ss -ltnp shows which); stop it, or choose another port in the board file"
     case .notRunning(let path): "no hub is running: nothing answers on \(path)"
     case .noPermission(let path): "no permission for \(path)"
     case .system(let path, let doing, let errno): "\(doing) \(path): \(String(cString: strerror(errno)))"

@@ -1,0 +1,65 @@
+import Glibc
+
+/// An IPv4 or IPv6 address.
+public struct IPAddress: Equatable, Sendable {
+  /// 4 or 16, the most significant first.
+  public let bytes: [UInt8]
+
+  /// Reads the usual notations; `nil` for anything else, names of hosts among it.
+  public init?(_ text: String) {
+    for (family, size) in [(AF_INET, 4), (AF_INET6, 16)] {
+      var buffer = [UInt8](repeating: 0, count: size)
+      if inet_pton(family, text, &buffer) == 1 {
+        self.init(bytes: buffer)
+        return
+      }
+    }
+    return nil
+  }
+
+  /// An IPv4 address that came in through an IPv6 socket is the IPv4 address.
+  public init(bytes: [UInt8]) {
+    let isMapped = bytes.count == 16 && bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff
+    self.bytes = isMapped ? Array(bytes[12...]) : bytes
+  }
+
+  /// Reaches nobody but this machine.
+  public var isLoopback: Bool {
+    bytes.count == 4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes.last == 1
+  }
+}
+
+extension IPAddress: CustomStringConvertible {
+  public var description: String {
+    var text = [CChar](repeating: 0, count: 64)
+    inet_ntop(bytes.count == 4 ? AF_INET : AF_INET6, bytes, &text, 64)
+    return text.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+  }
+}
+
+/// The addresses that begin with the same bits: `192.168.1.0/24`.
+public struct IPNetwork: Equatable, Sendable {
+  public let address: IPAddress
+  public let prefixLength: Int
+
+  /// An address alone is a network of one.
+  public init?(_ text: String) {
+    let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let address = IPAddress(String(parts[0])) else { return nil }
+    let width = address.bytes.count * 8
+    guard let length = parts.count == 1 ? width : Int(parts[1]), (0...width).contains(length) else { return nil }
+    self.address = address
+    prefixLength = length
+  }
+
+  public func contains(_ other: IPAddress) -> Bool {
+    guard other.bytes.count == address.bytes.count else { return false }
+    return (0..<prefixLength).allSatisfy { bit in
+      (address.bytes[bit / 8] ^ other.bytes[bit / 8]) & (0x80 >> UInt8(bit % 8)) == 0
+    }
+  }
+}
+
+extension IPNetwork: CustomStringConvertible {
+  public var description: String { "\(address)/\(prefixLength)" }
+}

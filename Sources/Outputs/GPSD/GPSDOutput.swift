@@ -1,0 +1,224 @@
+import Devices
+import Fusion
+import Guarding
+import Hub
+import MonotonicTime
+import NMEA
+import Publishing
+
+/// The gpsd protocol, version 3: what talks to gpsd talks to the hub.
+///
+/// `?WATCH` subscribes, and so powers the devices until it is switched off or its client leaves. A connection alone,
+/// `?POLL`, `?DEVICES` and `?VERSION` observe.
+final class GPSDOutput: StreamOutput {
+  let host: HubHost
+  // Each object is encoded once for all clients.
+  let position = SharedEncoding(lineEnd: "\r\n")
+  let attitude = SharedEncoding(lineEnd: "\r\n")
+  let satellites = SharedEncoding(lineEnd: "\r\n")
+
+  init(host: HubHost) { self.host = host }
+
+  func serve(_ connection: StreamConnection) -> (any StreamSession)? {
+    let session = GPSDSession(connection, output: self)
+    // Some clients wait for it before they say anything.
+    session.answerVersion()
+    return session
+  }
+
+  /// What stands for the receiver in the protocol; the IMU where there is none.
+  var device: String {
+    let board = host.hub.value.board
+    return board.gps?.port ?? board.imu?.bus ?? "none"
+  }
+}
+
+/// One client of the gpsd protocol.
+private final class GPSDSession: StreamSession {
+  private struct State {
+    var requests = GPSDRequests()
+    var watch = GPSDWatch()
+    var reports: Lifetime?
+    var sentences: Subscription?
+    var isOver = false
+    var reminder: ScheduledAction?
+    var lastFix: MonotonicInstant?
+    var lastPosition: MonotonicInstant?
+    var lastAttitude: MonotonicInstant?
+  }
+
+  private let connection: StreamConnection
+  private let output: GPSDOutput
+  private let state = Guarded(State())
+  private var name: String { "gpsd \(connection.peer)" }
+
+  init(_ connection: StreamConnection, output: GPSDOutput) {
+    self.connection = connection
+    self.output = output
+  }
+
+  // MARK: Requests
+
+  func receive(_ bytes: UnsafeBufferPointer<UInt8>) {
+    for request in state.withLock({ $0.requests.take(bytes) }) { serve(request) }
+  }
+
+  private func serve(_ request: GPSDRequests.Request) {
+    switch request.name {
+    case "VERSION": answerVersion()
+    case "DEVICES": answer { GPSDReport.writeDevices(self.output.host, to: &$0) }
+    case "DEVICE": answer { GPSDReport.writeDevice(self.output.host, to: &$0) }
+    case "POLL": answer { GPSDReport.writePoll(self.output.host, to: &$0) }
+    case "WATCH": serveWatch(request.object)
+    case "": answerError("Not a request: send ?WATCH={\"enable\":true,\"json\":true}; or ?POLL;")
+    default: answerError("Unrecognized request '\(request.name.prefix(20))'")
+    }
+  }
+
+  private func serveWatch(_ object: [UInt8]?) {
+    var watch = state.withLock { $0.watch }
+    if let object {
+      guard watch.change(by: object) else { return answerError("Invalid WATCH") }
+      if let device = watch.device, device != output.device {
+        return answerError("No such device: \(device.prefix(80))")
+      }
+      state.withLock { $0.watch = watch }
+    }
+    answer {
+      GPSDReport.writeDevices(self.output.host, to: &$0)
+      watch.write(to: &$0)
+    }
+    if object != nil { follow(watch) }
+  }
+
+  func answerVersion() {
+    answer { json in
+      json.beginObject()
+      json.member("class", literal: "VERSION")
+      json.member("release", "SensorHub")
+      json.member("rev", "SensorHub")
+      json.member("proto_major", 3)
+      json.member("proto_minor", 14)
+      json.endObject()
+      json.endLine()
+    }
+  }
+
+  private func answerError(_ message: String) {
+    answer { json in
+      json.beginObject()
+      json.member("class", literal: "ERROR")
+      json.member("message", message)
+      json.endObject()
+      json.endLine()
+    }
+  }
+
+  private func answer(_ write: (inout JSONWriter) -> Void) {
+    var json = JSONWriter()
+    json.lineEnd = "\r\n"
+    write(&json)
+    connection.answer(json.bytes)
+  }
+
+  // MARK: Watching
+
+  private func follow(_ watch: GPSDWatch) {
+    let hasReports = state.withLock { $0.reports != nil }
+    let hasSentences = state.withLock { $0.sentences != nil }
+    if watch.wantsReports, !hasReports {
+      let lifetime = Lifetime()
+      keep(reports: lifetime)
+      output.host.epochs.subscribe(as: name, receiveValue: { [weak self] in self?.send($0) }).store(in: lifetime)
+      output.host.states.subscribe(as: name, receiveValue: { [weak self] in self?.send($0) }).store(in: lifetime)
+      remind()
+    } else if !watch.wantsReports {
+      keep(reports: nil)
+    }
+    if watch.wantsSentences, !hasSentences {
+      keep(
+        sentences: output.host.sentences.subscribe(
+          as: name, receiveValue: { [connection] in $0.withUnsafeBufferPointer(connection.send) }))
+    } else if !watch.wantsSentences {
+      keep(sentences: nil)
+    }
+  }
+
+  private func keep(reports new: Lifetime?) {
+    let (old, reminder) = state.withLock { state in
+      defer {
+        state.reports = state.isOver ? nil : new
+        state.reminder = nil
+      }
+      return (state.isOver ? new : state.reports, state.reminder)
+    }
+    reminder?.cancel()
+    old?.end()
+  }
+
+  private func keep(sentences new: Subscription?) {
+    let old = state.withLock { state in
+      defer { state.sentences = state.isOver ? nil : new }
+      return state.isOver ? new : state.sentences
+    }
+    old?.cancel()
+  }
+
+  func end() {
+    state.withLock { $0.isOver = true }
+    keep(reports: nil)
+    keep(sentences: nil)
+  }
+
+  // MARK: Reports
+
+  /// With each fix a position; between them the attitude, at the board's rate; without fixes what dead reckoning knows.
+  private func send(_ fused: FusedState) {
+    let interval = Duration.nanoseconds(Int64(1e9 / output.host.hub.value.board.stateRateHz))
+    let (isPositionDue, isAttitudeDue) = state.withLock { state in
+      let isFix = fused.fix != nil && fused.fix?.at != state.lastFix
+      if isFix { state.lastFix = fused.fix?.at }
+      let isSecondOver = state.lastPosition.map { fused.at - $0 >= .seconds(1) } ?? true
+      let isPositionDue = isFix || fused.mode == .deadReckoning && isSecondOver
+      if isPositionDue { state.lastPosition = fused.at }
+      let isAttitudeDue = fused.attitude != nil && (state.lastAttitude.map { fused.at - $0 >= interval } ?? true)
+      if isAttitudeDue { state.lastAttitude = fused.at }
+      return (isPositionDue, isAttitudeDue)
+    }
+    let device = output.device
+    if isPositionDue {
+      output.position.withBytes(
+        at: fused.at, encode: { GPSDReport.writePosition(fused, device: device, to: &$0) }, connection.send)
+    }
+    if isAttitudeDue {
+      output.attitude.withBytes(
+        at: fused.at, encode: { GPSDReport.writeAttitude(fused, device: device, to: &$0) }, connection.send)
+    }
+  }
+
+  private func send(_ epoch: GNSSObservation) {
+    let device = output.device
+    output.satellites.withBytes(
+      at: epoch.at, encode: { GPSDReport.writeReception(epoch, device: device, to: &$0) },
+      { if !$0.isEmpty { connection.send($0) } })
+  }
+
+  /// A word a second while there is nothing to report: clients take a connection without data for a dead one.
+  private func remind() {
+    let now = MonotonicClock().now
+    let isSilent = state.withLock { $0.lastPosition.map { now - $0 >= .seconds(1) } ?? true }
+    if isSilent {
+      var json = JSONWriter(capacity: 128)
+      json.lineEnd = "\r\n"
+      GPSDReport.writePosition(FusedState(at: now), device: output.device, to: &json)
+      connection.send(json.bytes)
+    }
+    let next = MonotonicClock().schedule(at: now + .seconds(1)) { [weak self] in self?.remind() }
+    let isTooLate = state.withLock { state in
+      guard state.reports != nil, !state.isOver else { return true }
+      state.reminder = next
+      return false
+    }
+    if isTooLate { next.cancel() }
+  }
+}

@@ -1,0 +1,92 @@
+/// Cuts what a client sends into requests: `?POLL;`, `?WATCH={…}`, with or without semicolon, line end or blanks, and
+/// several of them in one packet or one in several.
+struct GPSDRequests {
+  struct Request: Equatable {
+    /// `WATCH`; empty for what is no request at all.
+    var name: String
+    /// The object after the equals sign.
+    var object: [UInt8]?
+  }
+
+  /// gpsd takes no longer ones either.
+  static let maximumLength = 4096
+
+  private var pending: [UInt8] = []
+
+  /// Takes the next bytes; returns the requests that they complete.
+  mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) -> [Request] {
+    pending += bytes
+    var requests: [Request] = []
+    var rest = pending[...]
+    while let request = GPSDRequests.next(&rest) { requests.append(request) }
+    pending = Array(rest)
+    if pending.count > GPSDRequests.maximumLength {
+      pending = []
+      requests.append(Request(name: "", object: nil))
+    }
+    return requests
+  }
+
+  private static let separators = Array("; \t\r\n".utf8)
+
+  /// Takes a request off the front; `nil` where none is complete.
+  private static func next(_ bytes: inout ArraySlice<UInt8>) -> Request? {
+    bytes = bytes.drop { separators.contains($0) }
+    guard let first = bytes.first else { return nil }
+    guard first == UInt8(ascii: "?") else {
+      // No request: all of it up to where one may begin.
+      guard let end = bytes.firstIndex(where: { $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "\n") }) else {
+        return nil
+      }
+      bytes = bytes[(end + 1)...]
+      return Request(name: "", object: nil)
+    }
+    let afterName = bytes.dropFirst().drop { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 & 0xdf }
+    let name = String(decoding: bytes[bytes.startIndex + 1..<afterName.startIndex], as: UTF8.self).uppercased()
+    guard let next = afterName.first else { return nil }
+    guard next == UInt8(ascii: "=") else {
+      bytes = afterName
+      if separators.contains(next) || next == UInt8(ascii: "?") { return Request(name: name, object: nil) }
+      bytes = bytes.dropFirst()
+      return Request(name: "", object: nil)
+    }
+    let object = afterName.dropFirst().drop { separators.dropFirst().contains($0) }
+    guard let brace = object.first else { return nil }
+    guard brace == UInt8(ascii: "{") else {
+      bytes = object
+      return Request(name: "", object: nil)
+    }
+    guard let end = end(ofObject: object) else { return nil }
+    bytes = object[end...]
+    return Request(name: name, object: Array(object[..<end]))
+  }
+
+  /// The index after the brace that closes the first; braces in strings do not count.
+  private static func end(ofObject bytes: ArraySlice<UInt8>) -> Int? {
+    var depth = 0
+    var isInString = false
+    var isEscaped = false
+    for index in bytes.indices {
+      let byte = bytes[index]
+      if isInString {
+        if isEscaped {
+          isEscaped = false
+        } else if byte == UInt8(ascii: "\\") {
+          isEscaped = true
+        } else if byte == UInt8(ascii: "\"") {
+          isInString = false
+        }
+        continue
+      }
+      switch byte {
+      case UInt8(ascii: "\""): isInString = true
+      case UInt8(ascii: "{"): depth += 1
+      case UInt8(ascii: "}"):
+        depth -= 1
+        if depth == 0 { return index + 1 }
+      default: break
+      }
+    }
+    return nil
+  }
+}

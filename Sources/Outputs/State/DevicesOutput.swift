@@ -1,0 +1,16 @@
+import Hub
+import MonotonicTime
+import Publishing
+
+/// The status of the devices, told to whoever connects, once. Observes; wakes nothing.
+struct DevicesOutput: StreamOutput {
+  let host: HubHost
+
+  func serve(_ connection: StreamConnection) -> (any StreamSession)? {
+    // The status fits into any socket's buffer.
+    var json = JSONWriter()
+    DevicesReport.write(host.hub.value.devices, at: MonotonicClock().now, to: &json)
+    connection.answer(json.bytes)
+    return nil
+  }
+}

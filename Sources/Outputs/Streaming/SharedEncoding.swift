@@ -1,0 +1,35 @@
+import Guarding
+import MonotonicTime
+
+/// Encodes each value once, however many clients get it.
+final class SharedEncoding: Sendable {
+  private struct State: ~Copyable {
+    var at: MonotonicInstant?
+    /// The latest value; its memory is used again for the next.
+    var json = JSONWriter(capacity: 2048)
+  }
+
+  private let state: Guarded<State>
+
+  init(lineEnd: StaticString = "\n") {
+    var state = State()
+    state.json.lineEnd = lineEnd
+    self.state = Guarded(state)
+  }
+
+  /// Lends the bytes of the value of one instant to `body`.
+  ///
+  /// - Parameter encode: writes the value; not called where this instant's has been written
+  func withBytes(
+    at instant: MonotonicInstant, encode: (inout JSONWriter) -> Void, _ body: (UnsafeBufferPointer<UInt8>) -> Void
+  ) {
+    state.withLock { state in
+      if state.at != instant {
+        state.json.removeAll()
+        encode(&state.json)
+        state.at = instant
+      }
+      body(state.json.bytes)
+    }
+  }
+}

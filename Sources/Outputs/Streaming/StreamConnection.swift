@@ -1,0 +1,122 @@
+import CLinux
+import Glibc
+import Guarding
+import MonotonicTime
+
+/// One client's end of a stream socket. Nobody waits for it.
+///
+/// Values are written by the thread that brings them, without waiting. What does not fit waits, at most `valueLimit` of
+/// them, the newest kept: a client that does not read loses values and delays nobody. Answers to what the client asked
+/// for are never dropped; a client that asks on and on without reading is closed.
+final class StreamConnection: Sendable {
+  private static let valueLimit = 8
+  private static let answerLimit = 64
+  /// How long a client may read nothing at all while something waits for it.
+  static let patience = Duration.seconds(180)
+
+  private struct Waiting {
+    var bytes: [UInt8]
+    var isAnswer: Bool
+  }
+
+  private struct State {
+    /// The rest of what has been written in part: it must follow, whatever is dropped.
+    var partial: [UInt8] = []
+    var queue: [Waiting] = []
+    /// When the client last read something, since it has fallen behind.
+    var behindSince: MonotonicInstant?
+    var isClosed = false
+  }
+
+  let descriptor: Int32
+  /// Who is there: `gpspipe[812]`, or `127.0.0.1:40022`.
+  let peer: String
+  private let wantsToWrite: @Sendable () -> Void
+  private let state = Guarded(State())
+
+  /// - Parameter wantsToWrite: called when something waits that could not be written at once
+  init(descriptor: Int32, peer: String, wantsToWrite: @escaping @Sendable () -> Void) {
+    self.descriptor = descriptor
+    self.peer = peer
+    self.wantsToWrite = wantsToWrite
+  }
+
+  /// When the client has to have read something; `nil` while it keeps up.
+  var deadline: MonotonicInstant? { state.withLock { $0.behindSince.map { $0 + StreamConnection.patience } } }
+  var isBehind: Bool { state.withLock { $0.behindSince != nil } }
+
+  /// Sends a value, or drops an older one that still waits.
+  func send(_ bytes: UnsafeBufferPointer<UInt8>) { write(bytes, isAnswer: false) }
+
+  /// Sends what the client asked for.
+  func answer(_ bytes: UnsafeBufferPointer<UInt8>) { write(bytes, isAnswer: true) }
+
+  private func write(_ bytes: UnsafeBufferPointer<UInt8>, isAnswer: Bool) {
+    let mustWait = state.withLock { state in
+      guard !state.isClosed else { return false }
+      if state.partial.isEmpty, state.queue.isEmpty {
+        let count = max(clinux_send_now(descriptor, bytes.baseAddress, bytes.count), 0)
+        guard count < bytes.count else { return false }
+        state.partial = Array(bytes[count...])
+        state.behindSince = MonotonicClock().now
+        return true
+      }
+      let alike = state.queue.count { $0.isAnswer == isAnswer }
+      if isAnswer, alike >= StreamConnection.answerLimit {
+        // The server's thread sees the end and takes the client down.
+        shutdown(descriptor, Int32(SHUT_RDWR))
+        return false
+      }
+      if !isAnswer, alike >= StreamConnection.valueLimit, let oldest = state.queue.firstIndex(where: { !$0.isAnswer }) {
+        state.queue.remove(at: oldest)
+      }
+      state.queue.append(Waiting(bytes: Array(bytes), isAnswer: isAnswer))
+      return false
+    }
+    if mustWait { wantsToWrite() }
+  }
+
+  /// The socket takes bytes again; returns whether the client is still there.
+  func writeWaiting() -> Bool {
+    state.withLock { state in
+      while !state.isClosed {
+        if state.partial.isEmpty {
+          if state.queue.isEmpty {
+            state.behindSince = nil
+            return true
+          }
+          state.partial = state.queue.removeFirst().bytes
+        }
+        let count = state.partial.withUnsafeBytes { clinux_send_now(descriptor, $0.baseAddress, $0.count) }
+        // A client that has shut down its reading end only shows here.
+        if count < 0 { return errno == EAGAIN || errno == EINTR }
+        state.behindSince = MonotonicClock().now
+        state.partial.removeFirst(count)
+      }
+      return true
+    }
+  }
+
+  /// Closes the socket. Nothing is sent from here on.
+  func close() {
+    state.withLock { state in
+      guard !state.isClosed else { return }
+      state.isClosed = true
+      Glibc.close(descriptor)
+    }
+  }
+}
+
+/// What one client is served, for as long as its connection lives.
+protocol StreamSession: AnyObject, Sendable {
+  /// Takes what the client has sent.
+  func receive(_ bytes: UnsafeBufferPointer<UInt8>)
+  /// The connection is over: every lease it held ends here.
+  func end()
+}
+
+/// What is served to whoever connects.
+protocol StreamOutput: Sendable {
+  /// Begins to serve a client; returns `nil` where everything has been said already.
+  func serve(_ connection: StreamConnection) -> (any StreamSession)?
+}

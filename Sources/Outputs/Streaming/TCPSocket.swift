@@ -1,0 +1,51 @@
+import CLinux
+import Glibc
+import Hub
+
+/// The few calls that TCP sockets take.
+enum TCPSocket {
+  struct Peer: CustomStringConvertible {
+    var address: IPAddress
+    var port: UInt16
+
+    var description: String { address.bytes.count == 4 ? "\(address):\(port)" : "[\(address)]:\(port)" }
+  }
+
+  static func listen(_ endpoint: TCPEndpoint) throws(SocketError) -> Int32 {
+    let isIPv4 = endpoint.address.bytes.count == 4
+    let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    let descriptor = socket(isIPv4 ? AF_INET : AF_INET6, type, 0)
+    guard descriptor >= 0 else { throw .system(path: "\(endpoint)", doing: "creating the socket for", errno: errno) }
+    // A hub that is started again need not wait for its predecessor's connections to be forgotten.
+    set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+    guard clinux_bind_tcp(descriptor, endpoint.address.bytes, endpoint.address.bytes.count, endpoint.port) == 0,
+      Glibc.listen(descriptor, 128) == 0
+    else {
+      let error = errno
+      close(descriptor)
+      throw error == EADDRINUSE
+        ? .portInUse(address: "\(endpoint)") : .system(path: "\(endpoint)", doing: "listening on", errno: error)
+    }
+    return descriptor
+  }
+
+  /// Readies an accepted connection; returns who is at its other end.
+  static func prepare(_ descriptor: Int32) -> Peer? {
+    // A sentence should not wait for the next one.
+    set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+    // A client whose machine has gone says nothing, and must not keep the devices awake for ever.
+    set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
+    set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE, 30)
+    set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10)
+    set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
+    var bytes = [UInt8](repeating: 0, count: 16)
+    var port: UInt16 = 0
+    let count = clinux_tcp_peer(descriptor, &bytes, &port)
+    return count > 0 ? Peer(address: IPAddress(bytes: Array(bytes[..<Int(count)])), port: port) : nil
+  }
+
+  private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
+    var value = value
+    setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+  }
+}
