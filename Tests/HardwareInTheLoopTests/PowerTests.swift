@@ -185,7 +185,9 @@ extension HardwareInTheLoop {
       for time in times { #expect(time.most >= .seconds(1) && time.least < .seconds(2)) }
       Bench.saw(
         "asked for 1 s each: "
-          + zip(["on", "off", "on"], times).map { "\($0) for \(Bench.milliseconds($1.least)) to \(Bench.milliseconds($1.most))" }
+          + zip(["on", "off", "on"], times).map {
+            "\($0) for \(Bench.milliseconds($1.least)) to \(Bench.milliseconds($1.most))"
+          }
           .joined(separator: ", "))
       #expect(hub.stop() == 0)
     }

@@ -23,6 +23,21 @@ public final class HubProcess {
     _ = eventually { access(socket, F_OK) == 0 || !program.isRunning }
   }
 
+  /// A hub on simulated devices that serves these ports.
+  ///
+  /// - Parameter fused: whether the NMEA port sends the fused state's sentences rather than the receiver's
+  public static func simulated(gpsd: UInt16, nmea: UInt16, fused: Bool = false) -> HubProcess {
+    let power = { (line: String) in
+      "power: { switch: \"gpio\", chip: \"simulated\", line: \"\(line)\", settleMilliseconds: 20, lingerSeconds: 0.2 }"
+    }
+    return HubProcess(
+      board: """
+        { name: "test", motion: "vehicle", gps: { port: "simulated/gps", \(power("gps-power")) },
+          imu: { chip: "mpu-6050", bus: "simulated/i2c", \(power("imu-power")) },
+          gpsd: { port: \(gpsd) }, nmea: { port: \(nmea), source: "\(fused ? "fused" : "receiver")" } }
+        """)
+  }
+
   deinit {
     if program.isRunning { stop() }
     for name in ["hub.sock", "devices.sock", "board.json5"] { unlink(folder + "/" + name) }
@@ -91,5 +106,22 @@ public final class HubProcess {
     let listing = Program(["-l", "/proc/\(program.pid)/fd"], path: "/bin/ls")
     listing.wait()
     return listing.lines.filter { $0.contains("/dev/") && !$0.contains("/dev/null") }
+  }
+}
+
+extension HubProcess {
+  /// The devices without starting a program for it: quick enough to see states that last a moment.
+  public var devicesNow: Devices {
+    let folder = socket.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
+    let descriptor = SocketClient.connect(path: folder + "/devices.sock")
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 16384)
+    while true {
+      let count = recv(descriptor, &chunk, chunk.count, 0)
+      guard count > 0 else { break }
+      bytes += chunk[..<count]
+    }
+    return try! JSONDecoder().decode(Devices.self, from: Data(bytes))
   }
 }

@@ -39,7 +39,8 @@ public final class VirtualBoard: Sendable {
     let chip = try GPIOSimulator(
       label: label,
       lineNames: [
-        VirtualBoard.gpsPower, VirtualBoard.imuPower, VirtualBoard.dataReady, VirtualBoard.witnesses[0], VirtualBoard.witnesses[1],
+        VirtualBoard.gpsPower, VirtualBoard.imuPower, VirtualBoard.dataReady, VirtualBoard.witnesses[0],
+        VirtualBoard.witnesses[1],
         VirtualBoard.gpsSense, VirtualBoard.imuSense,
       ])
     let world = World(start: MonotonicClock().now.advanced(by: .seconds(-15)))

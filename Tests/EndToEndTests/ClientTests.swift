@@ -1,0 +1,116 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+/// Programs that know nothing of SensorHub, as Debian has them.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ClientTests {
+  private let gpsd = SocketClient.freePort()
+  private let nmea = SocketClient.freePort()
+  private let hub: HubProcess
+
+  init() {
+    hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    #expect(hub.devicesNow.devices.allSatisfy { $0.power == "off" && $0.wakes == 0 })
+  }
+
+  /// A program that ends by itself once it has enough.
+  enum Client: String, CaseIterable {
+    case gpspipeJSON, gpspipeSentences, gpxlogger, pythonModule
+
+    func command(_ port: UInt16) -> (path: String, arguments: [String]) {
+      switch self {
+      case .gpspipeJSON: ("/usr/bin/gpspipe", ["-w", "-n", "20", "127.0.0.1:\(port)"])
+      case .gpspipeSentences: ("/usr/bin/gpspipe", ["-r", "-n", "20", "127.0.0.1:\(port)"])
+      case .gpxlogger:
+        ("/usr/bin/timeout", ["--preserve-status", "-s", "TERM", "8", "/usr/bin/gpxlogger", "127.0.0.1:\(port)"])
+      case .pythonModule:
+        (
+          "/usr/bin/python3",
+          [
+            "-c",
+            """
+            import gps
+            session = gps.gps(host="127.0.0.1", port="\(port)", mode=gps.WATCH_ENABLE | gps.WATCH_JSON)
+            for report in session:
+              if report["class"] == "TPV" and report["mode"] == 3:
+                print(f"mode 3 at {session.fix.latitude:.3f} {session.fix.longitude:.3f}")
+                break
+            """,
+          ]
+        )
+      }
+    }
+
+    /// What the program has to have printed.
+    var expected: [String] {
+      switch self {
+      case .gpspipeJSON: ["\"class\":\"VERSION\"", "\"class\":\"DEVICES\"", "\"class\":\"WATCH\"", "\"class\":\"ATT\""]
+      case .gpspipeSentences: ["$GNRMC,", "$GNGGA,", "$GPGSV,"]
+      case .gpxlogger: ["<trkpt lat=\"52.51", "<ele>", "</gpx>"]
+      case .pythonModule: ["mode 3 at 52.51"]
+      }
+    }
+  }
+
+  @Test(arguments: Client.allCases)
+  func `an unmodified client gets what it asks for, wakes the receiver and lets it sleep`(
+    _ client: Client
+  ) {
+    let (path, arguments) = client.command(gpsd)
+    let program = Program(arguments, path: path)
+    #expect(eventually { hub.devicesNow["gps"].wakes == 1 })
+    #expect(hub.devicesNow["gps"].holders.allSatisfy { $0.hasPrefix("gpsd 127.0.0.1:") })
+    program.wait()
+    for text in client.expected {
+      #expect(program.standardOutput.contains(text), "\(program.standardOutput.prefix(3000)) \(program.standardError)")
+    }
+    #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" } })
+    #expect(hub.openDevices.isEmpty)
+    #expect(hub.stop() == 0)
+  }
+
+  /// A program for people, in a terminal.
+  @Test(arguments: [("cgps", ["3D FIX", "Latitude", "52.51"]), ("gpsmon", ["simulated/gps", "GNGGA"])])
+  func `a program on a terminal shows the simulated receiver`(_ program: String, _ expected: [String]) {
+    let session = "sensorhub-\(getpid())-\(program)"
+    tmux(["new-session", "-d", "-s", session, "-x", "120", "-y", "40", "/usr/bin/\(program)", "127.0.0.1:\(gpsd)"])
+    var screen = ""
+    let isComplete = eventually {
+      screen = tmux(["capture-pane", "-p", "-t", session])
+      return expected.allSatisfy(screen.contains)
+    }
+    #expect(isComplete, "\(screen) \(hub.program.standardError)")
+    #expect(eventually { hub.devicesNow["gps"].power == "tracking" })
+    tmux(["kill-session", "-t", session])
+    #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" } })
+    #expect(hub.stop() == 0)
+  }
+
+  @discardableResult
+  private func tmux(_ arguments: [String]) -> String {
+    let program = Program(arguments, path: "/usr/bin/tmux", environment: ["TERM=xterm"])
+    program.wait()
+    return program.standardOutput
+  }
+
+  @Test func `gpsd reads the NMEA port as a receiver and reports positions`() {
+    let port = SocketClient.freePort()
+    let daemon = Program(["-N", "-n", "-S", "\(port)", "tcp://127.0.0.1:\(nmea)"], path: "/usr/sbin/gpsd")
+    var clients: [Program] = []
+    let hasFix = eventually(within: .seconds(60)) {
+      // gpsd may not listen yet: the client then ends at once.
+      if clients.last?.isRunning != true {
+        clients.append(Program(["-w", "-n", "40", "127.0.0.1:\(port)"], path: "/usr/bin/gpspipe"))
+      }
+      return clients.contains { $0.lines.contains { $0.contains("\"class\":\"TPV\"") && $0.contains("\"mode\":3") } }
+    }
+    #expect(hasFix, "\(clients.last?.standardOutput.suffix(2000) ?? "") \(daemon.standardError)")
+    #expect(hub.devicesNow["gps"].holders.allSatisfy { $0.hasPrefix("nmea 127.0.0.1:") })
+    for client in clients { client.send(SIGTERM) }
+    daemon.send(SIGTERM)
+    daemon.wait()
+    #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" } })
+    #expect(hub.stop() == 0)
+  }
+}

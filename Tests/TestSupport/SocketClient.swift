@@ -1,0 +1,97 @@
+import CLinux
+import Glibc
+import Guarding
+
+/// A client of one of the hub's sockets. Reads all that comes, on a thread of its own.
+public final class SocketClient: Sendable {
+  private let descriptor: Int32
+  private let collected = Guarded((bytes: [UInt8](), isOpen: true))
+
+  /// Connects to a Unix socket.
+  public convenience init(path: String) { self.init(SocketClient.connect(path: path)) }
+
+  /// Connects to a port of this machine's.
+  public convenience init(port: UInt16) { self.init(SocketClient.connect(port: port)) }
+
+  private init(_ descriptor: Int32) {
+    self.descriptor = descriptor
+    // Reads until the other end, or `leave`, closes.
+    let error = DetachedThread.start("subscriber") { [weak self] in
+      var chunk = [UInt8](repeating: 0, count: 16384)
+      while true {
+        let count = recv(descriptor, &chunk, chunk.count, 0)
+        guard count > 0, let self else { break }
+        self.collected.withLock { $0.bytes += chunk[..<count] }
+      }
+      self?.collected.withLock { $0.isOpen = false }
+      close(descriptor)
+    }
+    precondition(error == 0)
+  }
+
+  deinit { leave() }
+
+  /// Wakes the thread, which closes the descriptor.
+  public func leave() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+  public func send(_ bytes: [UInt8]) {
+    _ = bytes.withUnsafeBytes { clinux_send_now(descriptor, $0.baseAddress, $0.count) }
+  }
+  public func send(_ text: String) { send(Array(text.utf8)) }
+
+  /// The other end has not closed.
+  public var isOpen: Bool { collected.withLock { $0.isOpen } }
+  public var bytes: [UInt8] { collected.withLock { $0.bytes } }
+  public var text: String { String(decoding: bytes, as: UTF8.self) }
+  public var lineCount: Int { collected.withLock { $0.bytes.count { $0 == 10 } } }
+  public func forget() { collected.withLock { $0.bytes = [] } }
+
+  /// Connects without reading.
+  public static func connect(path: String) -> Int32 {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+    return connect(descriptor, &address, path)
+  }
+
+  /// Connects without reading.
+  public static func connect(port: UInt16) -> Int32 {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = SocketClient.loopback(port)
+    return connect(descriptor, &address, "port \(port)")
+  }
+
+  private static func connect<Address>(_ descriptor: Int32, _ address: inout Address, _ name: String) -> Int32 {
+    let result = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
+      }
+    }
+    precondition(result == 0, "cannot connect to \(name): \(String(cString: strerror(errno)))")
+    return descriptor
+  }
+
+  private static func loopback(_ port: UInt16) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    return address
+  }
+
+  /// A port that nobody listens on.
+  public static func freePort() -> UInt16 {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = loopback(0)
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let result = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, size) == 0 ? getsockname(descriptor, $0, &size) : -1
+      }
+    }
+    precondition(result == 0, "no free port")
+    return UInt16(bigEndian: address.sin_port)
+  }
+}
