@@ -11,6 +11,10 @@ public final class Hub: Sendable {
   public let imu: IMUReader?
   /// The fused state, at the rate at which it changes. Subscribing powers the devices.
   public let state: LazyPublisher<FusedState, Never>
+  /// The receiver's epochs, however often it fails on the way; nothing on a board without one.
+  public let epochs: LazyPublisher<GNSSObservation, Never>
+  /// The receiver's sentences as they came, some whole ones at a time.
+  public let sentences: LazyPublisher<[UInt8], Never>
   /// Activated with a device's ID when it was plugged in or should be tried again.
   public let retryHint = Trigger<String>()
   private let clock: any MonotonicTimeSource
@@ -20,6 +24,20 @@ public final class Hub: Sendable {
     self.clock = clock
     gps = board.gps.map { GPSReader($0, hardware: hardware, clock: clock) }
     imu = board.imu.map { IMUReader($0, hardware: hardware, clock: clock) }
+    let (gps, retryHint) = (gps, retryHint)
+    let epochs = LazyPublisher<GNSSObservation, Never>("epochs", clock: clock) { (run) throws(Never) in
+      gps?.publisher.retrying(.device, hint: retryHint.signal(for: "gps"), clock: clock)
+        .subscribe(as: "epochs", receiveValue: { run.send($0) }) ?? Subscription {}
+    }
+    self.epochs = epochs
+    sentences = LazyPublisher("sentences", clock: clock) { (run) throws(Never) in
+      gps?.forwardSentences { run.send($0) }
+      let lease = epochs.subscribe(as: "sentences", receiveValue: { _ in })
+      return Subscription {
+        lease.cancel()
+        gps?.forwardSentences(to: nil)
+      }
+    }
     state = Aggregator.publisher(
       board: board, gps: gps, imu: imu, clock: clock, retryHint: retryHint)
   }
@@ -40,10 +58,14 @@ public final class Hub: Sendable {
   /// A device's status with those who hold what is derived from it in place of that, which holds the device for them.
   public func namingConsumers(_ status: DeviceStatus) -> DeviceStatus {
     var status = status
-    var consumers = [state.name: state.activity.value.holders]
-    if let sentences = gps?.sentences { consumers[sentences.name] = sentences.activity.value.holders }
+    let derived = [
+      state.name: state.activity, epochs.name: epochs.activity, sentences.name: sentences.activity,
+    ]
+    func consumers(_ holder: String) -> [String] {
+      derived[holder].map { $0.value.holders.flatMap(consumers) } ?? [holder]
+    }
     // One client may hold the device in several ways.
-    status.holders = status.holders.flatMap { consumers[$0] ?? [$0] }.reduce(into: []) { unique, holder in
+    status.holders = status.holders.flatMap(consumers).reduce(into: []) { unique, holder in
       if !unique.contains(holder) { unique.append(holder) }
     }
     return status
@@ -65,7 +87,8 @@ public final class Hub: Sendable {
   /// Powers everything off now and for good, whoever listens.
   public func shutDown() {
     state.shutDown()
-    gps?.sentences.shutDown()
+    sentences.shutDown()
+    epochs.shutDown()
     gps?.publisher.shutDown()
     imu?.publisher.shutDown()
   }
@@ -76,17 +99,6 @@ public final class Hub: Sendable {
       guard let activity else { continue }
       for await now in activity.values(as: "shutdown") where now.phase == .idle || now.phase == .failed { break }
     }
-  }
-
-  /// The receiver's epochs, however often it fails on the way.
-  public var epochs: Deferred<GNSSObservation, Never> { surviving(gps?.publisher) }
-
-  /// The receiver's sentences as they came, some whole ones at a time.
-  public var sentences: Deferred<[UInt8], Never> { surviving(gps?.sentences) }
-
-  private func surviving<Output>(_ source: LazyPublisher<Output, HardwareError>?) -> Deferred<Output, Never> {
-    guard let source else { return Deferred { LazyPublisher($0) { _ in Subscription {} } } }
-    return source.retrying(.device, hint: retryHint.signal(for: "gps"), clock: clock)
   }
 
   /// The fused state at a rate of the subscriber's own.

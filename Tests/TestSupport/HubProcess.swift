@@ -27,15 +27,18 @@ public final class HubProcess {
   ///
   /// - Parameter fused: whether the NMEA port sends the fused state's sentences rather than the receiver's
   public static func simulated(gpsd: UInt16, nmea: UInt16, fused: Bool = false) -> HubProcess {
+    HubProcess(board: simulatedBoard(gpsd: gpsd, nmea: nmea, fused: fused))
+  }
+
+  public static func simulatedBoard(gpsd: UInt16, nmea: UInt16, fused: Bool = false) -> String {
     let power = { (line: String) in
       "power: { switch: \"gpio\", chip: \"simulated\", line: \"\(line)\", settleMilliseconds: 20, lingerSeconds: 0.2 }"
     }
-    return HubProcess(
-      board: """
+    return """
         { name: "test", motion: "vehicle", gps: { port: "simulated/gps", \(power("gps-power")) },
           imu: { chip: "mpu-6050", bus: "simulated/i2c", \(power("imu-power")) },
           gpsd: { port: \(gpsd) }, nmea: { port: \(nmea), source: "\(fused ? "fused" : "receiver")" } }
-        """)
+      """
   }
 
   deinit {

@@ -1,15 +1,16 @@
 import CAllocations
 import Glibc
 
-/// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS]
+/// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | latency]
 @main
 struct Main {
   static func main() {
     let arguments = CommandLine.arguments
     guard arguments.count >= 2 else {
-      print("usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS]")
+      print("usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | latency]")
       exit(64)
     }
+    if arguments.last == "latency" { return LatencyBenchmark(executable: arguments[1]).run() }
     let folder = arguments.count > 2 ? arguments[2] : "../../shared/data/nmea"
     let recording = Recording(folder: folder)
     DecodingBenchmark(executable: arguments[1], recording: recording).run()
@@ -18,6 +19,7 @@ struct Main {
     NavigationBenchmark().run()
     PublishingBenchmark().run()
     HubBenchmark().run()
+    LatencyBenchmark(executable: arguments[1]).run()
     IdleBenchmark(executable: arguments[1]).run()
   }
 }

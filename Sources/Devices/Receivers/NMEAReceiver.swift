@@ -119,7 +119,10 @@ public final class NMEAReceiver {
       let outcome = assembler.consume(raw) { receive(GNSSObservation($0, at: startedAt)) }
       if case .unknown = outcome { unknown += 1 }
       // A new epoch has begun with this sentence.
-      if assembler.isPending, !wasPending || assembler.epochCount != reported { startedAt = readAt }
+      if assembler.isPending, !wasPending || assembler.epochCount != reported {
+        // Of several in one read each has its own instant.
+        startedAt = max(readAt, startedAt.advanced(by: .nanoseconds(1)))
+      }
     }
     if !lines.isEmpty { lines.withUnsafeBufferPointer(forward) }
     epochStartedAt = startedAt

@@ -9,10 +9,13 @@ import Publishing
 public final class GPSReader: Sendable {
   public let monitor: DeviceMonitor
   public let publisher: LazyPublisher<GNSSObservation, HardwareError>
-  /// The sentences as they came, some whole ones at a time, line ends included. Subscribing powers the receiver.
-  public let sentences: LazyPublisher<[UInt8], HardwareError>
   let power: any PowerSwitch
   private let following: Subscription
+  private let tap: SentenceTap
+
+  /// Has the sentences handed on as they come, some whole ones at a time, line ends included, while the receiver is read.
+  /// Powers nothing.
+  func forwardSentences(to receive: (@Sendable ([UInt8]) -> Void)?) { tap.receive.withLock { $0 = receive } }
 
   init(_ description: Board.GPSDescription, hardware: any Hardware, clock: any MonotonicTimeSource) {
     let monitor = DeviceMonitor(
@@ -22,8 +25,9 @@ public final class GPSReader: Sendable {
     monitor.count { counted.withLock { $0.list } }
     self.monitor = monitor
     self.power = power
-    let tap = Guarded<Activating<[UInt8], HardwareError>?>(nil)
-    let publisher = LazyPublisher<GNSSObservation, HardwareError>(
+    let tap = SentenceTap()
+    self.tap = tap
+    publisher = LazyPublisher(
       "gps", timing: description.power.timing, replaysLatest: true, clock: clock,
       lacking: { .system("starting to read", errno: $0) },
       reading: { (reading) throws(HardwareError) in
@@ -35,7 +39,7 @@ public final class GPSReader: Sendable {
           monitor.acquiring()
           reading.started()
           let receiver = NMEAReceiver(port: port, poller: poller, clock: clock) { sentences in
-            tap.withLock { $0 }?.send(Array(sentences))
+            tap.receive.withLock { $0 }?(Array(sentences))
           }
           let before = counted.withLock { $0 }
           var hasFix = false
@@ -52,18 +56,13 @@ public final class GPSReader: Sendable {
           try receiver.run(receive: receive)
         }
       })
-    self.publisher = publisher
-    sentences = LazyPublisher("sentences", clock: clock) { (run) throws(HardwareError) in
-      tap.withLock { $0 = run }
-      let lease = publisher.subscribe(
-        as: "sentences", receiveValue: { _ in }, receiveCompletion: { run.finish($0) })
-      return Subscription {
-        lease.cancel()
-        tap.withLock { $0 = nil }
-      }
-    }
     following = publisher.activity.subscribe(as: "monitor", receiveValue: { monitor.follow($0) })
   }
+}
+
+/// Who gets the sentences, while somebody does.
+private final class SentenceTap: Sendable {
+  let receive = Guarded<(@Sendable ([UInt8]) -> Void)?>(nil)
 }
 
 extension NMEAReceiver.Counters {

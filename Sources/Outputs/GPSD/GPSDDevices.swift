@@ -1,4 +1,5 @@
 import Devices
+import Glibc
 import HardwareIO
 import Hub
 import NMEA
@@ -61,8 +62,9 @@ extension GPSDReport {
     }
     json.beginObject()
     json.member("class", literal: "POLL")
-    json.member("time", time: latest?.fix.time.map(JSONTime.init))
-    json.member("active", hub.isAwake("gps") ? 1 : 0)
+    json.member("time", time: JSONTime(latest?.fix.time ?? UTCTime.systemClock))
+    // Only what has said something: clients take the last of the lists for granted.
+    json.member("active", latest == nil ? 0 : 1)
     json.key("tpv")
     writeOne(latest != nil) { json in
       if let latest { writePositionObject(latest.fix, device: device, to: &json) }
@@ -72,7 +74,7 @@ extension GPSDReport {
       if let errors = latest?.errorStatistics { writeErrorsObject(errors, device: device, to: &json) }
     }
     json.key("sky")
-    writeOne(latest.map { !$0.sky.isEmpty } ?? false) { json in
+    writeOne(latest != nil) { json in
       if let latest { latest.sky.withSky { writeSkyObject($0, latest.fix, device: device, to: &json) } }
     }
     json.endObject()
@@ -89,6 +91,14 @@ extension GPSDReport {
       writeErrorsObject(errors, device: device, to: &json)
       json.endLine()
     }
+  }
+}
+
+extension UTCTime {
+  fileprivate static var systemClock: UTCTime {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    return UTCTime(nanosecondsSince1970: Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec))
   }
 }
 

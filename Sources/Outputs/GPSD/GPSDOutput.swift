@@ -17,6 +17,9 @@ final class GPSDOutput: StreamOutput {
   let attitude = SharedEncoding(lineEnd: "\r\n")
   let satellites = SharedEncoding(lineEnd: "\r\n")
 
+  /// So long without a position is no pause between two.
+  static let silence = Duration.seconds(5)
+
   init(host: HubHost) { self.host = host }
 
   func serve(_ connection: StreamConnection) -> (any StreamSession)? {
@@ -38,9 +41,10 @@ private final class GPSDSession: StreamSession {
   private struct State {
     var requests = GPSDRequests()
     var watch = GPSDWatch()
-    var reports: Lifetime?
+    /// Held while the watch is enabled, whatever it wants to be sent.
+    var epochs: Subscription?
+    var states: Subscription?
     var sentences: Subscription?
-    var isOver = false
     var reminder: ScheduledAction?
     var lastFix: MonotonicInstant?
     var lastPosition: MonotonicInstant?
@@ -123,51 +127,41 @@ private final class GPSDSession: StreamSession {
 
   // MARK: Watching
 
+  /// Brings the leases in line with the watch; on the server's thread, like `end`.
   private func follow(_ watch: GPSDWatch) {
-    let hasReports = state.withLock { $0.reports != nil }
-    let hasSentences = state.withLock { $0.sentences != nil }
-    if watch.wantsReports, !hasReports {
-      let lifetime = Lifetime()
-      keep(reports: lifetime)
-      output.host.epochs.subscribe(as: name, receiveValue: { [weak self] in self?.send($0) }).store(in: lifetime)
-      output.host.states.subscribe(as: name, receiveValue: { [weak self] in self?.send($0) }).store(in: lifetime)
-      remind()
-    } else if !watch.wantsReports {
-      keep(reports: nil)
+    // The states first: an epoch's position goes out before its long list of satellites is written.
+    hold(\.states, watch.wantsReports) {
+      output.host.states.subscribe(as: name, receiveValue: { [weak self] in self?.send($0) })
     }
-    if watch.wantsSentences, !hasSentences {
-      keep(
-        sentences: output.host.sentences.subscribe(
-          as: name, receiveValue: { [connection] in $0.withUnsafeBufferPointer(connection.send) }))
-    } else if !watch.wantsSentences {
-      keep(sentences: nil)
+    hold(\.epochs, watch.isEnabled) {
+      output.host.epochs.subscribe(as: name, receiveValue: { [weak self] in self?.send($0) })
     }
+    hold(\.sentences, watch.wantsSentences) {
+      output.host.sentences.subscribe(
+        as: name, receiveValue: { [connection] in $0.withUnsafeBufferPointer(connection.send) })
+    }
+    let (isReminded, reminder) = state.withLock { state in
+      defer { if !watch.wantsReports { state.reminder = nil } }
+      return (state.reminder != nil, state.reminder)
+    }
+    if watch.wantsReports, !isReminded { remind() }
+    if !watch.wantsReports { reminder?.cancel() }
   }
 
-  private func keep(reports new: Lifetime?) {
-    let (old, reminder) = state.withLock { state in
-      defer {
-        state.reports = state.isOver ? nil : new
-        state.reminder = nil
-      }
-      return (state.isOver ? new : state.reports, state.reminder)
-    }
-    reminder?.cancel()
-    old?.end()
-  }
-
-  private func keep(sentences new: Subscription?) {
-    let old = state.withLock { state in
-      defer { state.sentences = state.isOver ? nil : new }
-      return state.isOver ? new : state.sentences
-    }
-    old?.cancel()
+  /// Subscribes or leaves, outside of the lock: either may power a device.
+  private func hold(
+    _ lease: WritableKeyPath<State, Subscription?>, _ isWanted: Bool, _ subscribe: () -> Subscription
+  ) {
+    let present = state.withLock { $0[keyPath: lease] }
+    if isWanted == (present != nil) { return }
+    let new = isWanted ? subscribe() : nil
+    state.withLock { $0[keyPath: lease] = new }
+    present?.cancel()
   }
 
   func end() {
-    state.withLock { $0.isOver = true }
-    keep(reports: nil)
-    keep(sentences: nil)
+    state.withLock { $0.watch = GPSDWatch() }
+    follow(GPSDWatch())
   }
 
   // MARK: Reports
@@ -197,16 +191,18 @@ private final class GPSDSession: StreamSession {
   }
 
   private func send(_ epoch: GNSSObservation) {
+    guard state.withLock({ $0.watch.wantsReports }) else { return }
     let device = output.device
     output.satellites.withBytes(
       at: epoch.at, encode: { GPSDReport.writeReception(epoch, device: device, to: &$0) },
       { if !$0.isEmpty { connection.send($0) } })
   }
 
-  /// A word a second while there is nothing to report: clients take a connection without data for a dead one.
+  /// A word a second while there is nothing to report: clients take a connection without data for a dead one. Receivers
+  /// that find no position say so themselves; this is for those that say nothing.
   private func remind() {
     let now = MonotonicClock().now
-    let isSilent = state.withLock { $0.lastPosition.map { now - $0 >= .seconds(1) } ?? true }
+    let isSilent = state.withLock { $0.lastPosition.map { now - $0 >= GPSDOutput.silence } ?? true }
     if isSilent {
       var json = JSONWriter(capacity: 128)
       json.lineEnd = "\r\n"
@@ -214,11 +210,13 @@ private final class GPSDSession: StreamSession {
       connection.send(json.bytes)
     }
     let next = MonotonicClock().schedule(at: now + .seconds(1)) { [weak self] in self?.remind() }
-    let isTooLate = state.withLock { state in
-      guard state.reports != nil, !state.isOver else { return true }
-      state.reminder = next
-      return false
+    let (overtaken, isWanted) = state.withLock { state in
+      guard state.watch.wantsReports else { return (nil as ScheduledAction?, false) }
+      defer { state.reminder = next }
+      return (state.reminder, true)
     }
-    if isTooLate { next.cancel() }
+    // A watch that was switched off and on meanwhile has a reminder of its own: one of them is enough.
+    overtaken?.cancel()
+    if !isWanted { next.cancel() }
   }
 }

@@ -12,6 +12,7 @@ struct GPSDWatch: Equatable {
   /// Nothing of other devices.
   var device: String?
 
+  /// A watch alone keeps the receiver awake, for whoever polls.
   var wantsSentences: Bool { isEnabled && (wantsNMEA || raw > 0) }
   var wantsReports: Bool { isEnabled && wantsJSON }
 
@@ -25,22 +26,18 @@ struct GPSDWatch: Equatable {
     var device: String?
   }
 
-  /// Changes what the object names; a watch that says nothing of enabling enables.
+  /// Changes what the object names; a watch that says nothing of enabling enables, and one that names no device means all.
   ///
   /// - Returns: false where it is no such object
   mutating func change(by object: [UInt8]) -> Bool {
     guard let members = try? JSONDecoder().decode(Members.self, from: Data(object)) else { return false }
     isEnabled = members.enable ?? true
-    if !isEnabled {
-      self = GPSDWatch()
-      return true
-    }
     wantsJSON = members.json ?? wantsJSON
     wantsNMEA = members.nmea ?? wantsNMEA
     raw = members.raw ?? raw
     isScaled = members.scaled ?? isScaled
     wantsPPS = members.pps ?? wantsPPS
-    device = members.device ?? device
+    device = members.device
     return true
   }
 

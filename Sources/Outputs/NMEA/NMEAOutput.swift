@@ -56,12 +56,13 @@ private final class NMEASession: StreamSession {
     remind()
   }
 
-  /// With each fix, and once a second without.
+  /// With each fix; once a second before the first, and while dead reckoning goes on without.
   private func send(_ fused: FusedState) {
     let isDue = state.withLock { state in
       let isFix = fused.fix != nil && fused.fix?.at != state.lastFix
       if isFix { state.lastFix = fused.fix?.at }
-      let isDue = isFix || (state.lastSentence.map { fused.at - $0 >= .seconds(1) } ?? true)
+      let isSecondOver = state.lastSentence.map { fused.at - $0 >= .seconds(1) } ?? true
+      let isDue = isFix || isSecondOver && (fused.fix == nil || fused.mode == .deadReckoning)
       if isDue { state.lastSentence = fused.at }
       return isDue
     }
@@ -73,7 +74,7 @@ private final class NMEASession: StreamSession {
   /// A sentence a second that says there is no position yet: plotters take a port without data for a dead one.
   private func remind() {
     let now = MonotonicClock().now
-    if state.withLock({ $0.lastSentence.map { now - $0 >= .seconds(1) } ?? true }) {
+    if state.withLock({ $0.lastSentence.map { now - $0 >= GPSDOutput.silence } ?? true }) {
       Array(FusedSentences.noPosition.utf8).withUnsafeBufferPointer(connection.send)
     }
     let next = MonotonicClock().schedule(at: now + .seconds(1)) { [weak self] in self?.remind() }

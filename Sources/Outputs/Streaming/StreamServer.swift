@@ -14,45 +14,73 @@ import ServiceLifecycle
 public final class StreamServer: Service {
   private static let clientLimit = 1100
 
+  private enum Kind { case devices, state, gpsd, nmea }
+
   private struct Listener {
     var descriptor: Int32
-    var output: any StreamOutput
+    var kind: Kind
     /// `nil` for a Unix socket.
     var endpoint: TCPEndpoint?
+
+    /// The same socket serves this too; who may connect is looked up anew for each client.
+    func suits(_ kind: Kind, _ endpoint: TCPEndpoint) -> Bool {
+      self.kind == kind && self.endpoint?.address == endpoint.address && self.endpoint?.port == endpoint.port
+    }
+  }
+
+  /// The ports of one hub.
+  private struct Ports {
+    var hub: Hub
+    var listeners: [Listener]
+    /// What there is to say about the new ones.
+    var reports: [(priority: JournalSink.Priority, text: String)] = []
   }
 
   private struct Client {
     var connection: StreamConnection
     var session: any StreamSession
+    var kind: Kind
+    /// `nil` on a Unix socket.
+    var address: IPAddress?
   }
 
   private let host: HubHost
   private let path: SocketPath
   private let sink: JournalSink
   private let fixed: [Listener]
-  private let gpsd: GPSDOutput
-  private let nmea: NMEAOutput
+  private let firstPorts: Ports
+  private let outputs: [Kind: any StreamOutput]
   private let stop = StopSignal()
   /// Makes the thread look at its clients and ports again.
   private let wake = WakeSignal()
   private let hasEnded = MutableProperty(false)
   private let reserve = Guarded(open("/dev/null", O_RDONLY | O_CLOEXEC))
 
-  /// Listens on the Unix sockets at once, so that an error is known before anything else starts.
+  /// Listens at once, so that an error is known before anything else starts.
   public init(host: HubHost, path: SocketPath, sink: JournalSink) throws(SocketError) {
     self.host = host
     self.path = path
     self.sink = sink
-    gpsd = GPSDOutput(host: host)
-    nmea = NMEAOutput(host: host)
-    // The state's last: who sees it finds both.
-    let devices = try UnixSocket.listen(path.devices)
+    outputs = [
+      .devices: DevicesOutput(host: host), .state: StateOutput(host: host), .gpsd: GPSDOutput(host: host),
+      .nmea: NMEAOutput(host: host),
+    ]
+    firstPorts = StreamServer.openPorts(of: host.hub.value, replacing: [])
+    // The state's last: who sees it finds everything.
+    let devices: Int32
+    do throws(SocketError) {
+      devices = try UnixSocket.listen(path.devices)
+    } catch {
+      for listener in firstPorts.listeners { close(listener.descriptor) }
+      throw error
+    }
     do throws(SocketError) {
       fixed = [
-        Listener(descriptor: devices, output: DevicesOutput(host: host)),
-        Listener(descriptor: try UnixSocket.listen(path.state), output: StateOutput(host: host)),
+        Listener(descriptor: devices, kind: .devices),
+        Listener(descriptor: try UnixSocket.listen(path.state), kind: .state),
       ]
     } catch {
+      for listener in firstPorts.listeners { close(listener.descriptor) }
       close(devices)
       unlink(path.devices)
       throw error
@@ -74,21 +102,27 @@ public final class StreamServer: Service {
   }
 
   private func serve() {
-    var listeners = fixed
+    var ports = firstPorts
+    report(ports)
     var clients: [Client] = []
     defer {
       for client in clients { StreamServer.end(client) }
-      for listener in listeners { close(listener.descriptor) }
+      for listener in fixed + ports.listeners { close(listener.descriptor) }
       reserve.withLock { _ = close($0) }
       unlink(path.state)
       unlink(path.devices)
     }
-    var board: Board?
     while true {
-      if board != host.hub.value.board {
-        board = host.hub.value.board
-        listeners = openPorts(of: host.hub.value.board, listeners)
+      let hub = host.hub.value
+      if hub !== ports.hub {
+        ports = StreamServer.openPorts(of: hub, replacing: ports.listeners)
+        report(ports)
+        // Whoever may not connect any more may not stay either.
+        let (admitted, refused) = StreamServer.divide(clients, by: ports.listeners)
+        for client in refused { StreamServer.end(client) }
+        clients = admitted
       }
+      let listeners = fixed + ports.listeners
       var descriptors = ([stop.fileDescriptor, wake.fileDescriptor] + listeners.map(\.descriptor)).map {
         pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
       }
@@ -137,30 +171,47 @@ public final class StreamServer: Service {
     client.connection.close()
   }
 
-  /// The listeners that a board file asks for: those that are there already stay open.
-  private func openPorts(of board: Board, _ present: [Listener]) -> [Listener] {
-    let wanted: [(TCPEndpoint?, any StreamOutput, String)] = [
-      (board.gpsdEndpoint, gpsd, "gpsd protocol"), (board.nmea?.endpoint, nmea, "NMEA 0183"),
-    ]
-    var ports: [Listener] = []
-    for (endpoint, output, title) in wanted {
-      guard let endpoint else { continue }
-      if let listener = present.first(where: { $0.endpoint == endpoint }) {
-        ports.append(listener)
+  private func report(_ ports: Ports) {
+    for report in ports.reports { sink.write(report.priority, report.text) }
+  }
+
+  /// Opens the ports that a board file asks for. Those that are open already stay open; the others are closed first, as one
+  /// may stand where another is wanted.
+  private static func openPorts(of hub: Hub, replacing present: [Listener]) -> Ports {
+    var ports = Ports(hub: hub, listeners: [])
+    let wanted = [
+      (Kind.gpsd, hub.board.gpsdEndpoint, "gpsd protocol"), (.nmea, hub.board.nmea?.endpoint, "NMEA 0183"),
+    ].compactMap { kind, endpoint, title in endpoint.map { (kind: kind, endpoint: $0, title: title) } }
+    for listener in present where !wanted.contains(where: { listener.suits($0.kind, $0.endpoint) }) {
+      close(listener.descriptor)
+    }
+    for (kind, endpoint, title) in wanted {
+      if var listener = present.first(where: { $0.suits(kind, endpoint) }) {
+        listener.endpoint = endpoint
+        ports.listeners.append(listener)
         continue
       }
       do throws(SocketError) {
-        ports.append(Listener(descriptor: try TCPSocket.listen(endpoint), output: output, endpoint: endpoint))
-        sink.write(.notice, "\(title) on \(endpoint), open to \(endpoint.audience)")
+        let descriptor = try TCPSocket.listen(endpoint)
+        ports.listeners.append(Listener(descriptor: descriptor, kind: kind, endpoint: endpoint))
+        ports.reports.append((.notice, "\(title) on \(endpoint), open to \(endpoint.audience)"))
       } catch {
-        sink.write(.warning, "\(title) is not served: \(error)")
+        ports.reports.append((.warning, "\(title) is not served: \(error)"))
       }
     }
-    for listener in present
-    where listener.endpoint != nil && !ports.contains(where: { $0.endpoint == listener.endpoint }) {
-      close(listener.descriptor)
+    return ports
+  }
+
+  private static func divide(_ clients: [Client], by ports: [Listener]) -> (admitted: [Client], refused: [Client]) {
+    var result: (admitted: [Client], refused: [Client]) = ([], [])
+    for client in clients {
+      let isAdmitted =
+        client.address.map { address in
+          ports.contains { $0.kind == client.kind && $0.endpoint?.admits(address) == true }
+        } ?? true
+      if isAdmitted { result.admitted.append(client) } else { result.refused.append(client) }
     }
-    return fixed + ports
+    return result
   }
 
   private func accept(_ listener: Listener, _ count: Int) -> Client? {
@@ -170,21 +221,23 @@ public final class StreamServer: Service {
       return nil
     }
     let peer: String
+    var address: IPAddress?
     if let endpoint = listener.endpoint {
-      guard let address = TCPSocket.prepare(descriptor), endpoint.admits(address.address) else {
+      guard let other = TCPSocket.prepare(descriptor), endpoint.admits(other.address) else {
         close(descriptor)
         return nil
       }
-      peer = "\(address)"
+      peer = "\(other)"
+      address = other.address
     } else {
       peer = UnixSocket.peerName(descriptor)
     }
     let connection = StreamConnection(descriptor: descriptor, peer: peer) { [wake] in wake.raise() }
-    guard let session = listener.output.serve(connection) else {
+    guard let session = outputs[listener.kind]?.serve(connection) else {
       connection.close()
       return nil
     }
-    return Client(connection: connection, session: session)
+    return Client(connection: connection, session: session, kind: listener.kind, address: address)
   }
 
   /// Accepts a connection. With no descriptor left it is accepted in place of the reserve and refused: left waiting it

@@ -13,7 +13,7 @@ enum TCPSocket {
 
   static func listen(_ endpoint: TCPEndpoint) throws(SocketError) -> Int32 {
     let isIPv4 = endpoint.address.bytes.count == 4
-    let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
     let descriptor = socket(isIPv4 ? AF_INET : AF_INET6, type, 0)
     guard descriptor >= 0 else { throw .system(path: "\(endpoint)", doing: "creating the socket for", errno: errno) }
     // A hub that is started again need not wait for its predecessor's connections to be forgotten.
@@ -38,6 +38,8 @@ enum TCPSocket {
     set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE, 30)
     set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10)
     set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
+    // The probes above wait while there is something under way to it; this does not.
+    set(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, 60_000)
     var bytes = [UInt8](repeating: 0, count: 16)
     var port: UInt16 = 0
     let count = clinux_tcp_peer(descriptor, &bytes, &port)

@@ -17,6 +17,8 @@ public enum UnixSocket {
     let descriptor = try open(unfinished)
     let result = withAddress(unfinished) { bind(descriptor, $0, $1) }
     // Whoever may reach the directory may listen: positions are no secret between users of one board.
+    // Who has left between the report and the accept must not hold up the others.
+    _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     guard
       result == 0, Glibc.listen(descriptor, 64) == 0, chmod(unfinished, 0o666) == 0, rename(unfinished, path) == 0
     else {

@@ -1,0 +1,162 @@
+import CLinux
+import Glibc
+import MonotonicTime
+
+/// From the last byte of an epoch on the tty to its TPV at a client, for the hub and for gpsd in turn.
+struct LatencyBenchmark {
+  let executable: String
+
+  private static let epochCount = 300
+
+  func run() {
+    guard
+      let hub = Contestant(starting: { port, tty, folder in
+        let board = "{ name: 'benchmark', gps: { port: '\(tty)', speed: 9600 }, gpsd: { port: \(port) } }"
+        guard let file = fopen(folder + "/board.json5", "w") else { return nil }
+        fputs(board, file)
+        fclose(file)
+        return Child.start(
+          [
+            executable, "run", "--no-journal-state", "--socket", folder + "/hub.sock", "--board",
+            folder + "/board.json5",
+          ])
+      })
+    else { return print("latency: the hub does not answer") }
+    let gpsd = Contestant(starting: { port, tty, _ in Child.start(["gpsd", "-N", "-n", "-S", "\(port)", tty]) })
+    var times: [[Double]] = [[], []]
+    let start = MonotonicClock().now
+    for epoch in 0..<LatencyBenchmark.epochCount {
+      // In turn, so that whatever else the machine does hits both.
+      for (index, contestant) in [hub, gpsd].enumerated() {
+        if let time = contestant?.time(epoch), epoch >= 20 { times[index].append(time) }
+      }
+      // Ten epochs a second: the pauses tell where one ends, as they do on a real line.
+      let next = start + .milliseconds(100 * (epoch + 1))
+      pause(seconds: max(0, Double((next.nanoseconds - MonotonicClock().now.nanoseconds)) / 1e9))
+    }
+    let ours = times[0].sorted()
+    let theirs = times[1].sorted()
+    report("sensorhub", ours)
+    if theirs.isEmpty { return print("latency: gpsd is not installed or does not answer") }
+    report("gpsd", theirs)
+    print(
+      "latency of a TPV, the hub's median by gpsd's: \(fixed(ours[ours.count / 2] / theirs[theirs.count / 2], 3)) (at most 0.5)"
+    )
+  }
+
+  private func report(_ name: String, _ times: [Double]) {
+    guard !times.isEmpty else { return print("latency of a TPV, \(name): none came") }
+    print(
+      "latency of a TPV, \(name): median \(fixed(times[times.count / 2] * 1e6, 0)) microseconds, 99th percentile "
+        + "\(fixed(times[times.count * 99 / 100] * 1e6, 0)), \(times.count) epochs")
+  }
+}
+
+/// A server of the gpsd protocol with a pseudo-terminal for a receiver, and its client.
+private final class Contestant {
+  private let terminal: Int32
+  private let pid: pid_t
+  private let client: Int32
+  private let folder: String
+  private var pending: [UInt8] = []
+
+  /// - Parameter start: starts the server, given its port, its tty and a folder of its own
+  init?(starting start: (_ port: UInt16, _ tty: String, _ folder: String) -> pid_t?) {
+    var template = Array("/tmp/sensorhub-benchmark-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { return nil }
+    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    var name = [CChar](repeating: 0, count: 64)
+    terminal = clinux_open_pseudo_terminal(&name, 64)
+    guard terminal >= 0 else { return nil }
+    let tty = name.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    let port = UInt16.random(in: 20000...30000)
+    guard let pid = start(port, tty, folder) else { return nil }
+    self.pid = pid
+    var connected: Int32 = -1
+    for _ in 0..<100 where connected < 0 {
+      pause(seconds: 0.05)
+      connected = Contestant.connect(port)
+    }
+    client = connected
+    guard client >= 0 else { return nil }
+    let request = Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8)
+    _ = send(client, request, request.count, 0)
+    pause(seconds: 1)
+  }
+
+  deinit {
+    kill(pid, SIGTERM)
+    var status: Int32 = 0
+    waitpid(pid, &status, 0)
+    close(client)
+    close(terminal)
+    for name in ["board.json5", "hub.sock", "devices.sock"] { unlink(folder + "/" + name) }
+    rmdir(folder)
+  }
+
+  private static func connect(_ port: UInt16) -> Int32 {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    let result = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    if result == 0 { return descriptor }
+    close(descriptor)
+    return -1
+  }
+
+  /// Sends an epoch; the seconds from its last byte to the TPV at the client.
+  func time(_ epoch: Int) -> Double? {
+    let second = epoch / 10 % 60
+    let minute = epoch / 600
+    let stamp = "12\(two(minute))\(two(second)).\(epoch % 10)0"
+    let place = "5231.0172350,N,01322.7062323,E"
+    let sentences = [
+      "GNRMC,\(stamp),A,\(place),17.081,355.63,211126,,,A,V", "GNVTG,355.63,T,,M,17.081,N,31.635,K,A",
+      "GNGGA,\(stamp),\(place),1,08,0.90,37.3,M,41.0,M,,", "GNGSA,A,3,02,05,12,13,15,18,24,29,,,,,1.60,0.90,1.32,1",
+      "GPGSV,2,1,08,02,62,105,45,05,31,051,41,12,48,301,43,13,22,182,37,1",
+      "GPGSV,2,2,08,15,71,230,47,18,12,321,33,24,38,263,42,29,17,089,35,1", "GNGLL,\(place),\(stamp),A,A",
+    ].map { body in
+      let sum = body.utf8.reduce(UInt8(0)) { $0 ^ $1 }
+      return Array("$\(body)*\(sum < 16 ? "0" : "")\(String(sum, radix: 16, uppercase: true))\r\n".utf8)
+    }
+    drain()
+    // As a UART hands them on at 115200 baud: what its FIFO holds, each time it is full.
+    var rest = sentences.flatMap { $0 }[...]
+    while rest.count > 16 {
+      _ = write(terminal, Array(rest.prefix(16)), 16)
+      rest = rest.dropFirst(16)
+      var wait = timespec(tv_sec: 0, tv_nsec: 1_390_000)
+      nanosleep(&wait, nil)
+    }
+    drain()
+    let last = Array(rest)
+    let before = MonotonicClock().now
+    _ = write(terminal, last, last.count)
+    var buffer = [UInt8](repeating: 0, count: 65536)
+    var wait = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
+    while poll(&wait, 1, 500) > 0 {
+      let count = recv(client, &buffer, buffer.count, 0)
+      guard count > 0 else { return nil }
+      let now = MonotonicClock().now
+      pending += buffer[..<count]
+      if String(decoding: pending, as: UTF8.self).contains(#""class":"TPV""#) {
+        return Double(now.nanoseconds - before.nanoseconds) / 1e9
+      }
+    }
+    return nil
+  }
+
+  private func drain() {
+    var buffer = [UInt8](repeating: 0, count: 65536)
+    while recv(client, &buffer, buffer.count, Int32(MSG_DONTWAIT)) > 0 {}
+    pending = []
+  }
+
+  private func two(_ value: Int) -> String { (value < 10 ? "0" : "") + "\(value)" }
+}

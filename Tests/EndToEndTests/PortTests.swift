@@ -1,0 +1,204 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+/// The TCP ports, as clients good and bad find them.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct PortTests {
+  private let gpsd = SocketClient.freePort()
+  private let nmea = SocketClient.freePort()
+  private static let watch = "?WATCH={\"enable\":true,\"json\":true};"
+
+  private func isAsleep(_ hub: HubProcess) -> Bool { hub.devicesNow.devices.allSatisfy { $0.power == "off" } }
+
+  @Test func `a connection, a POLL and a list of devices wake nothing`() {
+    let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    let client = SocketClient(port: gpsd)
+    #expect(eventually { client.text.hasPrefix("{\"class\":\"VERSION\"") })
+    for _ in 0..<1000 { client.send("?POLL;?DEVICES;?WATCH;") }
+    // Some may wait for a client that is slow to read; none is lost.
+    #expect(eventually { client.lineCount == 1 + 4 * 1000 }, "\(client.lineCount)")
+    #expect(client.text.contains("\"tpv\":[],\"gst\":[],\"sky\":[]"))
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+    client.leave()
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a watch wakes, a changed one does not wake again, and switching it off lets sleep`() {
+    let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    let client = SocketClient(port: gpsd)
+    client.send(PortTests.watch)
+    #expect(eventually { client.text.contains("\"mode\":3") })
+    client.send("?WATCH={\"nmea\":true}")
+    #expect(eventually { client.text.contains("$GNGGA,") })
+    #expect(hub.devicesNow["gps"].holders.count == 1)
+    let observer = SocketClient(port: gpsd)
+    observer.send("?POLL;")
+    #expect(eventually { observer.text.contains("\"active\":1,\"tpv\":[{\"class\":\"TPV\"") }, "\(observer.text)")
+    client.send("?WATCH={\"enable\":false}")
+    #expect(eventually { isAsleep(hub) })
+    #expect(client.isOpen)
+    #expect(hub.devicesNow["gps"].wakes == 1)
+    #expect(hub.stop() == 0)
+  }
+
+  @Test(arguments: [
+    ("?WATCH={\"device\":\"/dev/nothing\"};", "No such device: /dev/nothing"),
+    ("?WATCH={\"enable\":\"yes\"};", "Invalid WATCH"), ("?REBOOT;", "Unrecognized request 'REBOOT'"),
+    ("GET / HTTP/1.1\r\n\r\n", "Not a request"),
+  ])
+  func `what cannot be done is answered with an error that says why`(_ request: String, _ message: String) {
+    let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    let client = SocketClient(port: gpsd)
+    client.send(request)
+    #expect(eventually { client.text.contains("{\"class\":\"ERROR\",\"message\":\"\(message)") }, "\(client.text)")
+    #expect(isAsleep(hub))
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `while the receiver warms up both ports say so once a second, and the fused sentences follow`() {
+    let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea, fused: true)
+    let client = SocketClient(port: nmea)
+    #expect(eventually { client.text.contains("$GPRMC,,V,,,,,,,,,,N*53\r\n") })
+    for sentence in ["$GPRMC,", "$GPGGA,", "$GPVTG,", "$HEHDT,", "$TIROT,", "$YXXDR,"] {
+      #expect(eventually { client.text.contains(sentence) }, "no \(sentence)")
+    }
+    client.leave()
+    #expect(eventually { isAsleep(hub) })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `ten thousand broken requests on each port harm nobody`() {
+    let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    let good = SocketClient(port: gpsd)
+    good.send(PortTests.watch)
+    #expect(eventually { good.text.contains("\"mode\":3") })
+    let before = hub.resources
+    var random = SystemRandomNumberGenerator()
+    let seeds = [
+      "?WATCH={\"enable\":true,\"json\":true,\"nmea\":true,\"raw\":2};", "?POLL;", "?DEVICES;\r\n", "$GPRMC,1*00\r\n",
+    ]
+    for port in [gpsd, nmea] {
+      for _ in 0..<100 {
+        let client = SocketClient(port: port)
+        for _ in 0..<100 {
+          var bytes = Array(seeds.randomElement(using: &random)!.utf8)
+          for _ in 0..<Int.random(in: 0...4, using: &random) {
+            bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
+          }
+          if Bool.random(using: &random) {
+            bytes = Array(bytes.prefix(Int.random(in: 1...bytes.count, using: &random)))
+          }
+          client.send(bytes)
+        }
+        client.leave()
+      }
+      // Lines without an end, and what no protocol contains.
+      let endless = SocketClient(port: port)
+      for _ in 0..<64 { endless.send([UInt8](repeating: UInt8(ascii: "{"), count: 16384)) }
+      endless.send([UInt8](repeating: 0, count: 4096) + [0xff, 0xfe, 0xc0, 0x80])
+      endless.leave()
+    }
+    let seen = good.lineCount
+    #expect(eventually { good.lineCount > seen + 20 })
+    #expect(eventually { zip(hub.resources, before).allSatisfy { $0 <= $1 } }, "\(before) became \(hub.resources)")
+    #expect(hub.devicesNow["gps"].wakes == 1)
+    good.leave()
+    #expect(eventually { isAsleep(hub) })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `twenty clients that read nothing delay none of two hundred`() {
+    let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    let clients = (0..<180).map { _ in SocketClient(port: gpsd) }
+    let stalled = (0..<20).map { _ in SocketClient.connect(port: gpsd) }
+    let request = Array((PortTests.watch + "?WATCH={\"nmea\":true};").utf8)
+    for descriptor in stalled { _ = request.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) } }
+    for client in clients { client.send(PortTests.watch) }
+    #expect(eventually { clients.allSatisfy { $0.text.contains("\"mode\":3") } })
+    for client in clients { client.forget() }
+    #expect(eventually { clients[0].positions.count > 20 })
+    // Whoever is there gets every position: the times have no gap.
+    let times = clients[0].positions
+    for client in clients { #expect(eventually { times.dropFirst(2).allSatisfy(client.positions.contains) }) }
+    #expect(hub.devicesNow["gps"].holders.count == 200)
+    for client in clients { client.leave() }
+    for descriptor in stalled { close(descriptor) }
+    #expect(eventually { isAsleep(hub) })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `five hundred clients do not keep the hub from ending, with its power off`() {
+    let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    let clients = (0..<500).map { index in SocketClient(port: index % 2 == 0 ? gpsd : nmea) }
+    for client in clients { client.send(PortTests.watch) }
+    #expect(eventually { clients.allSatisfy { $0.lineCount > 4 } })
+    #expect(hub.stop() == 0)
+    #expect(hub.program.standardError.contains("all power lines are off"))
+    #expect(eventually { clients.allSatisfy { !$0.isOpen } })
+  }
+
+  @Test func `a watch alone keeps the receiver awake for who polls, and is heard again after a pause`() {
+    let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    let client = SocketClient(port: gpsd)
+    client.send("?WATCH={\"enable\":true}")
+    let hasPosition = eventually {
+      client.forget()
+      client.send("?POLL;")
+      return eventually(within: .seconds(1)) { client.text.contains("\"active\":1,\"tpv\":[{\"class\":\"TPV\"") }
+    }
+    #expect(hasPosition, "\(client.text)")
+    #expect(client.text.contains("\"sky\":[{\"class\":\"SKY\""))
+    client.send("?WATCH={\"json\":true};?WATCH={\"enable\":false};")
+    #expect(eventually { isAsleep(hub) })
+    client.forget()
+    client.send("?WATCH={\"enable\":true};")
+    #expect(eventually { client.text.contains("{\"class\":\"TPV\"") })
+    client.leave()
+    #expect(eventually { isAsleep(hub) })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a board file that is read again moves the ports, and their clients go`() {
+    let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    let moved = SocketClient.freePort()
+    let stays = SocketClient(port: nmea)
+    let goes = SocketClient(port: gpsd)
+    goes.send(PortTests.watch)
+    #expect(eventually { stays.text.contains("$GNGGA,") && goes.text.contains("\"mode\":3") })
+    HubProcess.write(HubProcess.simulatedBoard(gpsd: moved, nmea: nmea), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { hub.program.standardError.contains("gpsd protocol on 127.0.0.1:\(moved)") })
+    // The same protocol on another port: the client of the old one is as welcome there as before.
+    let new = SocketClient(port: moved)
+    new.send(PortTests.watch)
+    #expect(eventually { new.text.contains("\"mode\":3") }, "\(hub.program.standardError)")
+    stays.forget()
+    #expect(eventually { stays.text.contains("$GNGGA,") })
+    HubProcess.write("{ name: \"none\", nmea: { port: \(nmea) } }", to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { !goes.isOpen && !new.isOpen })
+    #expect(stays.isOpen)
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a port that is taken is named, and everything else goes on`() {
+    let first = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    let second = HubProcess.simulated(gpsd: gpsd, nmea: SocketClient.freePort())
+    #expect(
+      eventually { second.program.standardError.contains("another program listens on 127.0.0.1:\(gpsd)") },
+      "\(second.program.standardError)")
+    #expect(isAsleep(second))
+    #expect(second.stop() == 0)
+    #expect(first.stop() == 0)
+  }
+}
+
+extension SocketClient {
+  /// The times of the positions that have come.
+  fileprivate var positions: [String] {
+    text.split(separator: "\r\n").filter { $0.hasPrefix("{\"class\":\"TPV\"") }.compactMap { line in
+      line.split(separator: "\"time\":\"").dropFirst().first.map { String($0.prefix(24)) }
+    }
+  }
+}
