@@ -263,7 +263,8 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       state.run = nil
       let (endedByItself, effect) = state.machine.ended(clock.now)
       var reason = endedByItself ? "the source has ended" : "stopped"
-      if case .failed(let error) = completion { state.failure = "\(error)" }
+      // What goes wrong in a source that was told to stop went wrong because of that, and says nothing of the device.
+      if endedByItself, case .failed(let error) = completion { state.failure = "\(error)" }
       if let failure { state.failure = failure }
       if let failure = state.failure { reason = failure }
       if endedByItself {

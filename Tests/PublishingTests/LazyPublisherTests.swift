@@ -196,6 +196,19 @@ struct LazyPublisherTests {
     for subscription in subscriptions { subscription.cancel() }
   }
 
+  @Test func `what goes wrong in a source that was told to stop is no failure of it`() async {
+    let publisher = LazyPublisher<Int, Fault>("interrupted") { (run) throws(Fault) in
+      run.started()
+      _ = eventually { run.stop.isSet }
+      throw .broken
+    }
+    let subscription = Listener().subscribe(to: publisher)
+    _ = await phases(of: publisher) { $0.last == .running }
+    subscription.cancel()
+    let phases = await phases(of: publisher) { $0.last == .idle || $0.last == .failed }
+    #expect(phases.last == .idle)
+  }
+
   @Test func `after a failure the next subscription starts afresh`() async {
     let publisher = bench.publisher()
     let unlucky = Listener()
