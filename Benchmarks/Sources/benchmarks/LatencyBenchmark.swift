@@ -126,18 +126,10 @@ private final class Contestant {
       return Array("$\(body)*\(sum < 16 ? "0" : "")\(String(sum, radix: 16, uppercase: true))\r\n".utf8)
     }
     drain()
-    // As a UART hands them on at 115200 baud: what its FIFO holds, each time it is full.
-    var rest = sentences.flatMap { $0 }[...]
-    while rest.count > 16 {
-      _ = write(terminal, Array(rest.prefix(16)), 16)
-      rest = rest.dropFirst(16)
-      var wait = timespec(tv_sec: 0, tv_nsec: 1_390_000)
-      nanosleep(&wait, nil)
-    }
-    drain()
-    let last = Array(rest)
+    // In one piece, as a receiver on USB sends it.
+    let bytes = sentences.flatMap { $0 }
+    _ = write(terminal, bytes, bytes.count)
     let before = MonotonicClock().now
-    _ = write(terminal, last, last.count)
     var buffer = [UInt8](repeating: 0, count: 65536)
     var wait = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
     while poll(&wait, 1, 500) > 0 {

@@ -37,6 +37,9 @@ struct Check: ParsableCommand {
         "  imu  0x\(String(imu.address, radix: 16)) on \(imu.bus), \(Text.fixed(imu.configuration.actualRateHz, 1)) Hz in "
           + "\(Text.fixed(imu.burstRateHz, 1)) bursts a second, \(describe(imu.power))")
     }
+    for (endpoint, title) in [(board.gpsdEndpoint, "gpsd protocol"), (board.nmea?.endpoint, "NMEA 0183")] {
+      if let endpoint { Terminal.standardOutput("  \(title) on \(endpoint), open to \(endpoint.audience)") }
+    }
     if board.gps == nil, board.imu == nil { Terminal.standardOutput("  no devices: name a 'gps' or an 'imu'") }
   }
 
