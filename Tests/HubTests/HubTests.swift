@@ -47,7 +47,7 @@ struct HubTests {
     #expect(gpsIsOn && imuIsOn)
     #expect(hub.devices.map(\.holders) == [["watch"], ["watch"]])
     #expect(hub.devices.map(\.power) == [.tracking, .tracking])
-    #expect(seen.last?.position?.source == "gps+imu")
+    #expect(seen.first { $0.mode == .fused }?.position?.source == "gps+imu")
     subscription.cancel()
     await hub.isOff()
     #expect(!gpsIsOn && !imuIsOn)
@@ -65,7 +65,7 @@ struct HubTests {
     let seen = await states.values { $0.contains { $0.rates != nil } }
     subscription.cancel()
     await hub.isOff()
-    let rates = try #require(seen.last?.rates?.value)
+    let rates = try #require(seen.lazy.compactMap(\.rates).last?.value)
     // The vehicle itself hardly rolls.
     #expect(abs(rates.x + 1) < 0.2)
   }
@@ -80,7 +80,7 @@ struct HubTests {
     let subscription = subscribe(states)
     let seen = await states.values { $0.contains { $0.mode == .fused } }
     subscription.cancel()
-    let position = try #require(seen.last?.position)
+    let position = try #require(seen.first { $0.mode == .fused }?.position)
     let truth = hardware.world.truth(at: position.at)
     #expect(abs(position.value.latitudeDegrees - truth.latitudeDegrees) * 111_000 < 10)
     #expect(abs(position.value.longitudeDegrees - truth.longitudeDegrees) * 111_000 < 10)
