@@ -18,7 +18,8 @@ struct DevicePolicy {
     let lines = [board.gps?.power.switch.line, board.imu?.power.switch.line, board.imu?.dataReady]
     if lines.contains(where: { $0.map { $0.chip != "simulated" } ?? false }) { kinds.insert("char-gpiochip") }
     self.kinds = kinds.sorted()
-    networks = [board.gpsdEndpoint, board.nmea?.endpoint].flatMap { $0?.allow ?? [] }
+    let endpoints = [board.gpsdEndpoint, board.nmea?.endpoint].compactMap { $0 }
+    networks = endpoints.filter { !$0.address.isLoopback }.flatMap(\.allow)
   }
 
   var dropIn: String {

@@ -59,8 +59,8 @@ import Testing
   ) {
     let (path, arguments) = client.command(gpsd)
     let program = Program(arguments, path: path)
-    #expect(eventually { hub.devicesNow["gps"].wakes == 1 })
-    #expect(hub.devicesNow["gps"].holders.allSatisfy { $0.hasPrefix("gpsd 127.0.0.1:") })
+    #expect(eventually { isHeld(by: "gpsd") })
+    #expect(hub.devicesNow["gps"].wakes == 1)
     program.wait()
     for text in client.expected {
       #expect(program.standardOutput.contains(text), "\(program.standardOutput.prefix(3000)) \(program.standardError)")
@@ -68,6 +68,12 @@ import Testing
     #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" } })
     #expect(hub.openDevices.isEmpty)
     #expect(hub.stop() == 0)
+  }
+
+  /// The receiver is awake for clients of this protocol and for nobody else.
+  private func isHeld(by name: String) -> Bool {
+    let holders = hub.devicesNow["gps"].holders
+    return !holders.isEmpty && holders.allSatisfy { $0.hasPrefix("\(name) 127.0.0.1:") }
   }
 
   /// A program for people, in a terminal.
@@ -106,7 +112,7 @@ import Testing
       return clients.contains { $0.lines.contains { $0.contains("\"class\":\"TPV\"") && $0.contains("\"mode\":3") } }
     }
     #expect(hasFix, "\(clients.last?.standardOutput.suffix(2000) ?? "") \(daemon.standardError)")
-    #expect(hub.devicesNow["gps"].holders.allSatisfy { $0.hasPrefix("nmea 127.0.0.1:") })
+    #expect(isHeld(by: "nmea"))
     for client in clients { client.send(SIGTERM) }
     daemon.send(SIGTERM)
     daemon.wait()

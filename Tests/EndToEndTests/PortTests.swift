@@ -9,7 +9,7 @@ import Testing
   private let nmea = SocketClient.freePort()
   private static let watch = "?WATCH={\"enable\":true,\"json\":true};"
 
-  private func isAsleep(_ hub: HubProcess) -> Bool { hub.devicesNow.devices.allSatisfy { $0.power == "off" } }
+  private func isOff(_ hub: HubProcess) -> Bool { hub.devicesNow.devices.allSatisfy { $0.power == "off" } }
 
   @Test func `a connection, a POLL and a list of devices wake nothing`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
@@ -36,7 +36,7 @@ import Testing
     observer.send("?POLL;")
     #expect(eventually { observer.text.contains("\"active\":1,\"tpv\":[{\"class\":\"TPV\"") }, "\(observer.text)")
     client.send("?WATCH={\"enable\":false}")
-    #expect(eventually { isAsleep(hub) })
+    #expect(eventually { isOff(hub) })
     #expect(client.isOpen)
     #expect(hub.devicesNow["gps"].wakes == 1)
     #expect(hub.stop() == 0)
@@ -52,7 +52,7 @@ import Testing
     let client = SocketClient(port: gpsd)
     client.send(request)
     #expect(eventually { client.text.contains("{\"class\":\"ERROR\",\"message\":\"\(message)") }, "\(client.text)")
-    #expect(isAsleep(hub))
+    #expect(isOff(hub))
     #expect(hub.stop() == 0)
   }
 
@@ -64,7 +64,7 @@ import Testing
       #expect(eventually { client.text.contains(sentence) }, "no \(sentence)")
     }
     client.leave()
-    #expect(eventually { isAsleep(hub) })
+    #expect(eventually { isOff(hub) })
     #expect(hub.stop() == 0)
   }
 
@@ -104,7 +104,7 @@ import Testing
     #expect(eventually { zip(hub.resources, before).allSatisfy { $0 <= $1 } }, "\(before) became \(hub.resources)")
     #expect(hub.devicesNow["gps"].wakes == 1)
     good.leave()
-    #expect(eventually { isAsleep(hub) })
+    #expect(eventually { isOff(hub) })
     #expect(hub.stop() == 0)
   }
 
@@ -124,7 +124,7 @@ import Testing
     #expect(hub.devicesNow["gps"].holders.count == 200)
     for client in clients { client.leave() }
     for descriptor in stalled { close(descriptor) }
-    #expect(eventually { isAsleep(hub) })
+    #expect(eventually { isOff(hub) })
     #expect(hub.stop() == 0)
   }
 
@@ -150,12 +150,12 @@ import Testing
     #expect(hasPosition, "\(client.text)")
     #expect(client.text.contains("\"sky\":[{\"class\":\"SKY\""))
     client.send("?WATCH={\"json\":true};?WATCH={\"enable\":false};")
-    #expect(eventually { isAsleep(hub) })
+    #expect(eventually { isOff(hub) })
     client.forget()
     client.send("?WATCH={\"enable\":true};")
     #expect(eventually { client.text.contains("{\"class\":\"TPV\"") })
     client.leave()
-    #expect(eventually { isAsleep(hub) })
+    #expect(eventually { isOff(hub) })
     #expect(hub.stop() == 0)
   }
 
@@ -188,7 +188,7 @@ import Testing
     #expect(
       eventually { second.program.standardError.contains("another program listens on 127.0.0.1:\(gpsd)") },
       "\(second.program.standardError)")
-    #expect(isAsleep(second))
+    #expect(isOff(second))
     #expect(second.stop() == 0)
     #expect(first.stop() == 0)
   }

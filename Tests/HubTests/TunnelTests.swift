@@ -25,6 +25,7 @@ struct TunnelTests {
     subscription.cancel()
     await hub.isOff()
 
+    #expect(seen.last { $0.mode == .deadReckoning || $0.mode == .fused }?.mode == .fused)
     let inside = seen.filter { $0.mode == .deadReckoning }
     let longest = inside.compactMap { state in state.deadReckoningSince.map { (state.at - $0).inSeconds } }.max() ?? 0
     #expect(longest > 28)

@@ -2,6 +2,7 @@ import Testing
 
 @testable import Outputs
 
+/// What clients of the gpsd protocol send, cut into requests.
 struct GPSDRequestsTests {
   typealias Request = GPSDRequests.Request
 

@@ -43,7 +43,6 @@ final class StreamConnection: Sendable {
 
   /// When the client has to have read something; `nil` while it keeps up.
   var deadline: MonotonicInstant? { state.withLock { $0.behindSince.map { $0 + StreamConnection.patience } } }
-  var isBehind: Bool { state.withLock { $0.behindSince != nil } }
 
   /// Sends a value, or drops an older one that still waits.
   func send(_ bytes: UnsafeBufferPointer<UInt8>) { write(bytes, isAnswer: false) }
@@ -105,18 +104,4 @@ final class StreamConnection: Sendable {
       Glibc.close(descriptor)
     }
   }
-}
-
-/// What one client is served, for as long as its connection lives.
-protocol StreamSession: AnyObject, Sendable {
-  /// Takes what the client has sent.
-  func receive(_ bytes: UnsafeBufferPointer<UInt8>)
-  /// The connection is over: every lease it held ends here.
-  func end()
-}
-
-/// What is served to whoever connects.
-protocol StreamOutput: Sendable {
-  /// Begins to serve a client; returns `nil` where everything has been said already.
-  func serve(_ connection: StreamConnection) -> (any StreamSession)?
 }
