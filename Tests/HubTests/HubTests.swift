@@ -43,11 +43,11 @@ struct HubTests {
     #expect(hub.devices.allSatisfy { $0.power == .off && $0.wakes == 0 })
     let states = Recorder<FusedState>()
     let subscription = subscribe(states, as: "watch")
-    let seen = await states.values { $0.contains { $0.mode == .fused } }
+    let fused = await states.first { $0.mode == .fused }
     #expect(gpsIsOn && imuIsOn)
     #expect(hub.devices.map(\.holders) == [["watch"], ["watch"]])
     #expect(hub.devices.map(\.power) == [.tracking, .tracking])
-    #expect(seen.first { $0.mode == .fused }?.position?.source == "gps+imu")
+    #expect(fused.position?.source == "gps+imu")
     subscription.cancel()
     await hub.isOff()
     #expect(!gpsIsOn && !imuIsOn)
@@ -62,10 +62,10 @@ struct HubTests {
     let hub = Hub(board: board, hardware: hardware)
     let states = Recorder<FusedState>()
     let subscription = hub.state(rateHz: 100).subscribe(as: "test", receiveValue: { states.append($0) })
-    let seen = await states.values { $0.contains { $0.rates != nil } }
+    let seen = await states.first { $0.rates != nil }
     subscription.cancel()
     await hub.isOff()
-    let rates = try #require(seen.lazy.compactMap(\.rates).last?.value)
+    let rates = try #require(seen.rates?.value)
     // The vehicle itself hardly rolls.
     #expect(abs(rates.x + 1) < 0.2)
   }
@@ -78,9 +78,9 @@ struct HubTests {
   @Test func `the position is where the vehicle is`() async throws {
     let states = Recorder<FusedState>()
     let subscription = subscribe(states)
-    let seen = await states.values { $0.contains { $0.mode == .fused } }
+    let fused = await states.first { $0.mode == .fused }
     subscription.cancel()
-    let position = try #require(seen.first { $0.mode == .fused }?.position)
+    let position = try #require(fused.position)
     let truth = hardware.world.truth(at: position.at)
     #expect(abs(position.value.latitudeDegrees - truth.latitudeDegrees) * 111_000 < 10)
     #expect(abs(position.value.longitudeDegrees - truth.longitudeDegrees) * 111_000 < 10)
@@ -96,11 +96,11 @@ struct HubTests {
     let statuses = Recorder<DeviceStatus>()
     let watching = hub.imu?.monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
     let subscription = subscribe(states)
-    let failed = await statuses.values { $0.contains { $0.power == .failed } }
-    #expect(failed.last?.reason.contains("0x68") == true)
-    _ = await states.values { $0.contains { $0.mode == .gnss } }
+    let failed = await statuses.first { $0.power == .failed }
+    #expect(failed.reason.contains("0x68"))
+    _ = await states.first { $0.mode == .gnss }
     hardware.imu.inject(nil)
-    _ = await states.values { $0.contains { $0.mode == .fused } }
+    _ = await states.first { $0.mode == .fused }
     subscription.cancel()
     await hub.isOff()
     #expect(!imuIsOn)
@@ -112,10 +112,10 @@ struct HubTests {
     let statuses = Recorder<DeviceStatus>()
     let watching = hub.gps?.monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
     let subscription = subscribe(states)
-    _ = await statuses.values { $0.contains { $0.power == .tracking } }
+    _ = await statuses.first { $0.power == .tracking }
     hardware.receiver.hangUp()
-    let seen = await statuses.values { $0.contains { $0.power == .failed } }
-    #expect(seen.last { $0.power == .failed }?.reason.contains("has gone away") == true)
+    let failed = await statuses.first { $0.power == .failed }
+    #expect(failed.reason.contains("has gone away"))
     _ = await statuses.values { $0.last?.power == .tracking }
     subscription.cancel()
     await hub.isOff()
@@ -126,7 +126,7 @@ struct HubTests {
   @Test func `shutting down powers everything off although somebody listens`() async {
     let states = Recorder<FusedState>()
     let subscription = subscribe(states)
-    _ = await states.values { $0.contains { $0.mode == .fused } }
+    _ = await states.first { $0.mode == .fused }
     hub.shutDown()
     await hub.isOff()
     #expect(!gpsIsOn && !imuIsOn)

@@ -31,7 +31,7 @@ struct LazyPublisherTests {
   @Test func `after the last subscriber has left the source lingers`() async {
     let publisher = bench.publisher(LifecycleTiming(linger: .seconds(5)))
     let subscription = Listener().subscribe(to: publisher)
-    _ = await bench.power.first(1)
+    await bench.power.first(1)
     subscription.cancel()
     #expect(publisher.activity.value.phase == .lingering)
     await bench.clock.sleepers(1)
@@ -44,7 +44,7 @@ struct LazyPublisherTests {
   @Test func `a subscriber who arrives while the source lingers cancels the stop without a power cycle`() async {
     let publisher = bench.publisher(LifecycleTiming(linger: .seconds(5)))
     Listener().subscribe(to: publisher).cancel()
-    _ = await bench.power.first(1)
+    await bench.power.first(1)
     await bench.clock.sleepers(1)
     let listener = Listener()
     let subscription = listener.subscribe(to: publisher)
@@ -72,7 +72,7 @@ struct LazyPublisherTests {
     }
     Listener().subscribe(to: publisher).cancel()
     let again = Listener().subscribe(to: publisher)
-    _ = await trace.first(1)
+    await trace.first(1)
     #expect(publisher.activity.value.phase == .stopping)
     mayLeave.set()
     #expect(await trace.first(3) == ["in", "out", "in"])
@@ -83,7 +83,7 @@ struct LazyPublisherTests {
   @Test func `the source stays off for its minimum time`() async {
     let publisher = bench.publisher(LifecycleTiming(minimumOff: .seconds(3)))
     Listener().subscribe(to: publisher).cancel()
-    _ = await bench.power.first(2)
+    await bench.power.first(2)
     _ = await phases(of: publisher) { $0.last == .idle }
     let again = Listener().subscribe(to: publisher)
     #expect(publisher.activity.value.phase == .starting)
@@ -93,13 +93,13 @@ struct LazyPublisherTests {
     bench.clock.advance(by: .seconds(1))
     #expect(await bench.power.first(3) == [true, false, true])
     again.cancel()
-    _ = await bench.power.first(4)
+    await bench.power.first(4)
   }
 
   @Test func `the source stays on for its minimum time`() async {
     let publisher = bench.publisher(LifecycleTiming(minimumOn: .seconds(10)))
     Listener().subscribe(to: publisher).cancel()
-    _ = await bench.power.first(1)
+    await bench.power.first(1)
     await bench.clock.sleepers(1)
     bench.clock.advance(by: .seconds(9))
     #expect(bench.isOn)
@@ -138,7 +138,7 @@ struct LazyPublisherTests {
   @Test func `who leaves during the minimum time off leaves the source off`() async {
     let publisher = bench.publisher(LifecycleTiming(minimumOff: .seconds(3)))
     Listener().subscribe(to: publisher).cancel()
-    _ = await bench.power.first(2)
+    await bench.power.first(2)
     _ = await phases(of: publisher) { $0.last == .idle }
     Listener().subscribe(to: publisher).cancel()
     bench.clock.advance(by: .seconds(60))
@@ -161,7 +161,7 @@ struct LazyPublisherTests {
     #expect(await late.values(49) == Array(2...50))
     first.cancel()
     second.cancel()
-    _ = await bench.power.first(2)
+    await bench.power.first(2)
   }
 
   @Test func `replaying gives the latest value on joining`() async {
@@ -176,7 +176,7 @@ struct LazyPublisherTests {
     #expect(late.events.values == [.subscription, .value(2)])
     first.cancel()
     second.cancel()
-    _ = await bench.power.first(2)
+    await bench.power.first(2)
   }
 
   // MARK: 4. Failure
@@ -185,7 +185,7 @@ struct LazyPublisherTests {
     let publisher = bench.publisher()
     let listeners = [Listener(), Listener()]
     let subscriptions = listeners.map { $0.subscribe(to: publisher) }
-    _ = await bench.power.first(1)
+    await bench.power.first(1)
     bench.order(.fail(.broken))
     for listener in listeners {
       #expect(await listener.events.first(2) == [.subscription, .failed(.broken)])
@@ -214,7 +214,7 @@ struct LazyPublisherTests {
     let unlucky = Listener()
     let failed = unlucky.subscribe(to: publisher)
     bench.order(.fail(.broken))
-    _ = await unlucky.events.first(2)
+    await unlucky.events.first(2)
     let listener = Listener()
     let subscription = listener.subscribe(to: publisher)
     bench.order(.send(7))
@@ -341,7 +341,7 @@ struct LazyPublisherTests {
     }
     let first = Listener()
     let subscription = first.subscribe(to: publisher)
-    _ = await runs.first(1)
+    await runs.first(1)
     subscription.cancel()
     let second = Listener()
     let again = second.subscribe(to: publisher)
@@ -367,12 +367,12 @@ struct LazyPublisherTests {
     case .failure:
       bench.order(.fail(.broken))
       let subscription = listener.subscribe(to: publisher)
-      _ = await listener.events.first(2)
+      await listener.events.first(2)
       subscription.cancel()
     case .end:
       bench.order(.end)
       let subscription = listener.subscribe(to: publisher)
-      _ = await listener.events.first(2)
+      await listener.events.first(2)
       subscription.cancel()
     case .cancelInHandler:
       let lifetime = Lifetime()
@@ -386,7 +386,7 @@ struct LazyPublisherTests {
       bench.clock.advance(by: .seconds(1))
     case .taskCancelled:
       let task = Task { for try await _ in publisher.values(as: "task") {} }
-      _ = await bench.power.first(1)
+      await bench.power.first(1)
       task.cancel()
       _ = await task.result
     }
@@ -406,7 +406,7 @@ struct LazyPublisherTests {
     #expect(publisher.activity.value.holders == ["recorder"])
     second.cancel()
     #expect(publisher.activity.value.holders.isEmpty)
-    _ = await bench.power.first(2)
+    await bench.power.first(2)
   }
 
   /// The phases that the publisher goes through until they meet a condition.

@@ -94,7 +94,7 @@ struct OperatorTests {
     let again = Subject<Void, Never>()
     let subscription = listener.subscribe(to: bench.publisher().publishAndRepeat(onOutputFrom: again))
     bench.order(.end)
-    _ = await bench.power.first(2)
+    await bench.power.first(2)
     again.send(())
     bench.order(.send(5))
     #expect(await listener.values(1) == [5])
@@ -170,7 +170,7 @@ struct OperatorTests {
       to: bench.publisher().retrying(backoff, hint: Subject<Void, Never>(), clock: clock))
     for (failures, delay) in [(1, 1), (2, 2), (3, 3), (4, 3)] {
       bench.order(.fail(.broken))
-      _ = await bench.power.first(failures * 2)
+      await bench.power.first(failures * 2)
       await clock.sleepers(1)
       clock.advance(by: .seconds(delay) - .milliseconds(1))
       #expect(bench.power.values.count == failures * 2)
@@ -179,12 +179,12 @@ struct OperatorTests {
     bench.order(.send(1))
     #expect(await listener.values(1) == [1])
     bench.order(.fail(.broken))
-    _ = await bench.power.first(10)
+    await bench.power.first(10)
     await clock.sleepers(1)
     clock.advance(by: .seconds(1))
     #expect(await bench.power.first(11).last == true)
     subscription.cancel()
-    _ = await bench.power.first(12)
+    await bench.power.first(12)
   }
 
   @Test func `a hint cuts the wait short`() async {
@@ -194,12 +194,12 @@ struct OperatorTests {
       to: bench.publisher().retrying(
         Backoff(initial: .seconds(3600), maximum: .seconds(3600)), hint: hint, clock: clock))
     bench.order(.fail(.broken))
-    _ = await bench.power.first(2)
+    await bench.power.first(2)
     await clock.sleepers(1)
     hint.send(())
     #expect(await bench.power.first(3) == [true, false, true])
     subscription.cancel()
-    _ = await bench.power.first(4)
+    await bench.power.first(4)
   }
 
   // MARK: Action

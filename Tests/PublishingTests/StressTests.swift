@@ -62,7 +62,7 @@ struct StressTests {
       }
       #expect(error == 0)
     }
-    _ = await done.first(8)
+    await done.first(8)
     #expect(eventually { scope.inside.load(ordering: .relaxed) == 0 })
     #expect(scope.most.load(ordering: .relaxed) == 1, "two runs overlapped")
     #expect(eventually { alive.count == 0 }, "handlers were leaked")
