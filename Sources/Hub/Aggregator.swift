@@ -17,9 +17,14 @@ final class Aggregator: Sendable {
   private let fixLatency: Duration
   private let clock: any MonotonicTimeSource
   private let run: Activating<FusedState, Never>
+  private let lastState: MutableProperty<FusedState?>
   private let estimator: Guarded<StateEstimator>
 
-  private init(board: Board, clock: any MonotonicTimeSource, run: Activating<FusedState, Never>) {
+  private init(
+    board: Board, clock: any MonotonicTimeSource, run: Activating<FusedState, Never>,
+    lastState: MutableProperty<FusedState?>
+  ) {
+    self.lastState = lastState
     calibration = board.imu?.calibration.values ?? .init()
     mount = board.imu?.calibration.mount ?? board.imu?.mount ?? .identity
     fixLatency = board.gps?.fixLatency ?? .zero
@@ -30,14 +35,17 @@ final class Aggregator: Sendable {
 
   /// The fused state as a lazy publisher.
   ///
-  /// - Parameter retryHint: names the devices that are worth another try at once, because they were plugged in
+  /// - Parameters:
+  ///   - retryHint: names the devices that are worth another try at once, because they were plugged in
+  ///   - lastState: is set to each state too
   static func publisher(
-    board: Board, gps: GPSReader?, imu: IMUReader?, clock: any MonotonicTimeSource, retryHint: Trigger<String>
+    board: Board, gps: GPSReader?, imu: IMUReader?, clock: any MonotonicTimeSource, retryHint: Trigger<String>,
+    lastState: MutableProperty<FusedState?>
   ) -> LazyPublisher<FusedState, Never> {
     LazyPublisher(
       "state", clock: clock,
       activating: { (run) throws(Never) in
-        let aggregator = Aggregator(board: board, clock: clock, run: run)
+        let aggregator = Aggregator(board: board, clock: clock, run: run, lastState: lastState)
         let lifetime = Lifetime()
         if let imu {
           let samples = imu.publisher.retrying(.device, hint: retryHint.signal(for: "imu"), clock: clock)
@@ -75,9 +83,11 @@ final class Aggregator: Sendable {
   private func publish(_ change: (inout StateEstimator) -> Void) {
     let mustDeliver = estimator.withLock { estimator in
       change(&estimator)
-      return run.stage(estimator.state(at: clock.now))
+      let state = estimator.state(at: clock.now)
+      return (state: run.stage(state), last: lastState.stage(state))
     }
-    if mustDeliver { run.deliver() }
+    if mustDeliver.last { lastState.deliver() }
+    if mustDeliver.state { run.deliver() }
   }
 }
 

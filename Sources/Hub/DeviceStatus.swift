@@ -2,7 +2,7 @@ import MonotonicTime
 
 /// What a device is doing, why, for whom, and what it has cost so far.
 public struct DeviceStatus: Equatable, Sendable {
-  public enum Power: String, Equatable, Sendable {
+  public enum Power: String, CaseIterable, Equatable, Sendable {
     case off
     /// Powered, and not ready to be talked to yet.
     case settling

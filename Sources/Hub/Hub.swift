@@ -1,5 +1,6 @@
 import Devices
 import Fusion
+import Guarding
 import HardwareIO
 import MonotonicTime
 import Publishing
@@ -11,6 +12,10 @@ public final class Hub: Sendable {
   public let imu: IMUReader?
   /// The fused state, at the rate at which it changes. Subscribing powers the devices.
   public let state: LazyPublisher<FusedState, Never>
+  /// The same at the rates that somebody has asked for, each made once for all who want it.
+  private let paced = Guarded<[Duration: LazyPublisher<FusedState, Never>]>([:])
+  /// The last fused state, however long ago that was. Subscribing to this wakes nothing.
+  public let lastState: Property<FusedState?>
   /// The receiver's epochs, however often it fails on the way; nothing on a board without one.
   public let epochs: LazyPublisher<GNSSObservation, Never>
   /// The receiver's sentences as they came, some whole ones at a time.
@@ -38,8 +43,11 @@ public final class Hub: Sendable {
         gps?.forwardSentences(to: nil)
       }
     }
+    let lastState = MutableProperty<FusedState?>(nil)
+    self.lastState = lastState.readOnly
     state = Aggregator.publisher(
-      board: board, gps: gps, imu: imu, clock: clock, retryHint: retryHint)
+      board: board, gps: gps, imu: imu, clock: clock, retryHint: retryHint,
+      lastState: lastState)
   }
 
   public var monitors: [DeviceMonitor] { [gps?.monitor, imu?.monitor].compactMap { $0 } }
@@ -58,9 +66,10 @@ public final class Hub: Sendable {
   /// A device's status with those who hold what is derived from it in place of that, which holds the device for them.
   public func namingConsumers(_ status: DeviceStatus) -> DeviceStatus {
     var status = status
-    let derived = [
+    var derived = [
       state.name: state.activity, epochs.name: epochs.activity, sentences.name: sentences.activity,
     ]
+    for publisher in paced.withLock({ Array($0.values) }) { derived[publisher.name] = publisher.activity }
     func consumers(_ holder: String) -> [String] {
       derived[holder].map { $0.value.holders.flatMap(consumers) } ?? [holder]
     }
@@ -101,8 +110,28 @@ public final class Hub: Sendable {
     }
   }
 
-  /// The fused state at a rate of the subscriber's own.
-  public func state(rateHz: Double) -> Deferred<FusedState, Never> {
-    state.throttled(to: .nanoseconds(Int64(1e9 / rateHz)), clock: clock)
+  /// The fused state at a rate of the subscriber's own: at once what there is, and then so many a second at most. All who
+  /// want the same rate get the same values at the same instants.
+  public func state(rateHz: Double) -> LazyPublisher<FusedState, Never> {
+    let interval = Duration.nanoseconds(Int64(1e9 / rateHz))
+    return paced.withLock { paced in
+      if let publisher = paced[interval] { return publisher }
+      // Rates come from clients: those that nobody wants any more are forgotten.
+      paced = paced.filter { $0.value.activity.value.phase != .idle }
+      let publisher = state.throttled(to: interval, clock: clock).shared(
+        as: "state every \(interval)", replaysLatest: true, clock: clock)
+      paced[interval] = publisher
+      return publisher
+    }
+  }
+
+  /// Whatever a device measures, for those who only want it awake; `nil` for an unknown device.
+  public func readings(of id: String) -> (any Publisher<Void, Never>)? {
+    switch id {
+    case gps?.monitor.status.id: epochs.map { _ in }
+    case imu?.monitor.status.id:
+      imu?.publisher.retrying(.device, hint: retryHint.signal(for: id), clock: clock).map { _ in }
+    default: nil
+    }
   }
 }

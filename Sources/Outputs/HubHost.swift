@@ -9,12 +9,19 @@ public final class HubHost: Sendable {
   private enum Reload: Equatable { case board }
 
   private let current: MutableProperty<Hub>
+  /// Who is being served.
+  public let traffic = OutputTraffic()
   private let reload = Trigger<Reload>()
 
   public init(_ hub: Hub) { current = MutableProperty(hub) }
 
   /// The hub in service, and the ones after it.
   public var hub: Property<Hub> { current.readOnly }
+
+  /// Whatever a device measures, for those who only want it awake.
+  func readings(of id: String) -> Deferred<Void, Never> {
+    following { $0.readings(of: id) ?? Deferred { _ in LazyPublisher("nothing") { _ in Subscription {} } } }
+  }
 
   /// Puts a new hub into service. The old one's devices are powered off without lingering: the new one may need them.
   /// Returns what went wrong with the new one's power lines, which may not be those of the old one.

@@ -8,8 +8,8 @@ import Hub
 struct DevicePolicy {
   /// `char-i2c`, sorted.
   let kinds: [String]
-  /// Who else than this machine may connect.
-  let networks: [IPNetwork]
+  /// Who else than this machine may connect: networks, or `any`.
+  let networks: [String]
 
   init(_ board: Board) {
     var kinds: Set<String> = []
@@ -19,7 +19,11 @@ struct DevicePolicy {
     if lines.contains(where: { $0.map { $0.chip != "simulated" } ?? false }) { kinds.insert("char-gpiochip") }
     self.kinds = kinds.sorted()
     let endpoints = [board.gpsdEndpoint, board.nmea?.endpoint].compactMap { $0 }
-    networks = endpoints.filter { !$0.address.isLoopback }.flatMap(\.allow)
+    var networks = endpoints.filter { !$0.address.isLoopback }.flatMap(\.allow).map(\.description)
+    if let http = board.http?.endpoint, !http.address.isLoopback {
+      networks += http.allow.isEmpty ? ["any"] : http.allow.map(\.description)
+    }
+    self.networks = networks
   }
 
   var dropIn: String {

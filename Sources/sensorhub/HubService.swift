@@ -48,7 +48,7 @@ struct HubService: Sendable {
     sink.write(.notice, "sensorhub \(SensorHub.version): board '\(hub.board.name)', state on \(path.state)")
     var services: [any Service] = [
       signals, server, JournalOutput(host: host, sink: sink, writesState: writesState),
-      HotPlugService(host: host, sink: sink),
+      HTTPOutput(host: host, sink: sink), HotPlugService(host: host, sink: sink),
     ]
     if let interval = ServiceManager.watchdogInterval { services.append(Watchdog(interval: interval)) }
     let serviceGroup = ServiceGroup(

@@ -16,6 +16,7 @@ public struct Board: Equatable, Sendable {
   /// Where the gpsd protocol is spoken.
   public var gpsdEndpoint: TCPEndpoint?
   public var nmea: NMEAPort?
+  public var http: HTTPPort?
 
   /// Where sentences are sent, and whose.
   public struct NMEAPort: Equatable, Sendable {
@@ -28,6 +29,20 @@ public struct Board: Equatable, Sendable {
 
     public var endpoint: TCPEndpoint
     public var source: Source
+  }
+
+  /// Where the dashboard and the programming interface are served.
+  public struct HTTPPort: Equatable, Sendable {
+    public var endpoint: TCPEndpoint
+    /// The file with the password; needed where others than this machine may connect.
+    public var tokenFile: String?
+    /// Names besides this machine's own under which browsers know it.
+    public var hosts: [String]
+    /// Where the dashboard's map comes from, such as `https://tiles.example/{z}/{x}/{y}.png`; `nil` for no map.
+    public var tiles: String?
+
+    /// Whoever has the token may connect, unless there are networks named; without others there need be none.
+    public func admits(_ client: IPAddress) -> Bool { endpoint.allow.isEmpty || endpoint.admits(client) }
   }
 
   /// How a device is powered, and what that costs.

@@ -44,7 +44,25 @@ extension Board {
         source: try section.choice("source", of: NMEAPort.Source.self) ?? .receiver)
       try section.finish()
     }
+    http = try root.section("http").map { (section) throws(BoardError) in try HTTPPort(section) }
     try root.finish()
+  }
+}
+
+extension Board.HTTPPort {
+  init(_ section: BoardSection) throws(BoardError) {
+    var section = section
+    endpoint = try TCPEndpoint(&section, port: 8080, hasPasswords: true)
+    tokenFile = try section.string("tokenFile")
+    hosts = try section.strings("hosts") ?? []
+    tiles = try section.string("tiles")
+    let parts = ["{z}", "{x}", "{y}"]
+    if let tiles,
+      !["https://", "http://"].contains(where: tiles.hasPrefix) || !parts.allSatisfy({ tiles.contains($0) })
+    {
+      throw section.wrong("tiles", expected: "an address with {z}, {x} and {y} in it")
+    }
+    try section.finish()
   }
 }
 

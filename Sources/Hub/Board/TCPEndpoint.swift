@@ -1,4 +1,4 @@
-/// Where an output without passwords listens, and who may connect.
+/// Where an output listens, and who may connect.
 public struct TCPEndpoint: Equatable, Sendable {
   public var address: IPAddress
   public var port: UInt16
@@ -18,7 +18,8 @@ extension TCPEndpoint: CustomStringConvertible {
 }
 
 extension TCPEndpoint {
-  init(_ section: inout BoardSection, port standard: UInt16) throws(BoardError) {
+  /// - Parameter hasPasswords: who may connect need not be named
+  init(_ section: inout BoardSection, port standard: UInt16, hasPasswords: Bool = false) throws(BoardError) {
     port = UInt16(try section.number("port", in: 1...65535) ?? Double(standard))
     let text = try section.string("address") ?? "127.0.0.1"
     guard let address = IPAddress(text) else {
@@ -32,8 +33,8 @@ extension TCPEndpoint {
       }
       allow.append(network)
     }
-    // The protocol knows no passwords: to open it to others has to be said twice.
-    if !address.isLoopback, allow.isEmpty {
+    // A protocol that knows no passwords: to open it to others has to be said twice.
+    if !address.isLoopback, allow.isEmpty, !hasPasswords {
       throw section.wrong(
         "allow",
         expected: "the networks that may connect, such as [\"192.168.1.0/24\"]: \(address) is not this machine alone")

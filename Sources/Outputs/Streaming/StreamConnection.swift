@@ -31,11 +31,16 @@ final class StreamConnection: Sendable {
   let descriptor: Int32
   /// Who is there: `gpspipe[812]`, or `127.0.0.1:40022`.
   let peer: String
+  private let traffic: OutputTraffic.Kind
   private let wantsToWrite: @Sendable () -> Void
   private let state = Guarded(State())
 
   /// - Parameter wantsToWrite: called when something waits that could not be written at once
-  init(descriptor: Int32, peer: String, wantsToWrite: @escaping @Sendable () -> Void) {
+  init(
+    descriptor: Int32, peer: String, traffic: OutputTraffic.Kind, wantsToWrite: @escaping @Sendable () -> Void
+  ) {
+    self.traffic = traffic
+    traffic.clientCame()
     self.descriptor = descriptor
     self.peer = peer
     self.wantsToWrite = wantsToWrite
@@ -68,6 +73,7 @@ final class StreamConnection: Sendable {
       }
       if !isAnswer, alike >= StreamConnection.valueLimit, let oldest = state.queue.firstIndex(where: { !$0.isAnswer }) {
         state.queue.remove(at: oldest)
+        traffic.valueDropped()
       }
       state.queue.append(Waiting(bytes: Array(bytes), isAnswer: isAnswer))
       return false
@@ -102,6 +108,7 @@ final class StreamConnection: Sendable {
       guard !state.isClosed else { return }
       state.isClosed = true
       Glibc.close(descriptor)
+      traffic.clientLeft()
     }
   }
 }

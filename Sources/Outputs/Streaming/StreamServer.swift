@@ -14,7 +14,18 @@ import ServiceLifecycle
 public final class StreamServer: Service {
   private static let clientLimit = 1100
 
-  private enum Kind { case devices, state, gpsd, nmea }
+  private enum Kind {
+    case devices, state, gpsd, nmea
+
+    func of(_ traffic: OutputTraffic) -> OutputTraffic.Kind {
+      switch self {
+      case .devices: traffic.devices
+      case .state: traffic.state
+      case .gpsd: traffic.gpsd
+      case .nmea: traffic.nmea
+      }
+    }
+  }
 
   private struct Listener {
     var descriptor: Int32
@@ -232,7 +243,9 @@ public final class StreamServer: Service {
     } else {
       peer = UnixSocket.peerName(descriptor)
     }
-    let connection = StreamConnection(descriptor: descriptor, peer: peer) { [wake] in wake.raise() }
+    let connection = StreamConnection(descriptor: descriptor, peer: peer, traffic: listener.kind.of(host.traffic)) {
+      [wake] in wake.raise()
+    }
     guard let session = outputs[listener.kind]?.serve(connection) else {
       connection.close()
       return nil

@@ -29,17 +29,20 @@ enum TCPSocket {
     return descriptor
   }
 
+  /// The options by which a client is noticed whose machine has gone: it says nothing, and must not keep the devices awake
+  /// for ever.
+  static let watchfulness: [(level: Int32, name: Int32, value: Int32)] = [
+    (SOL_SOCKET, SO_KEEPALIVE, 1), (Int32(IPPROTO_TCP), TCP_KEEPIDLE, 30), (Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10),
+    (Int32(IPPROTO_TCP), TCP_KEEPCNT, 3),
+    // The probes wait while there is something under way to the client; this does not.
+    (Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, 60_000),
+  ]
+
   /// Readies an accepted connection; returns who is at its other end.
   static func prepare(_ descriptor: Int32) -> Peer? {
     // A sentence should not wait for the next one.
     set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-    // A client whose machine has gone says nothing, and must not keep the devices awake for ever.
-    set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
-    set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE, 30)
-    set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10)
-    set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
-    // The probes above wait while there is something under way to it; this does not.
-    set(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, 60_000)
+    for (level, name, value) in watchfulness { set(descriptor, level, name, value) }
     var bytes = [UInt8](repeating: 0, count: 16)
     var port: UInt16 = 0
     let count = clinux_tcp_peer(descriptor, &bytes, &port)

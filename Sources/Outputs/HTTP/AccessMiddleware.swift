@@ -1,0 +1,52 @@
+import Glibc
+import HTTPTypes
+import Hub
+import Hummingbird
+
+/// Lets nobody in who was not meant: pages of other sites that a browser has open, names that somebody else has pointed at
+/// this machine (DNS rebinding), and those who lack the token.
+struct AccessMiddleware: RouterMiddleware {
+  typealias Context = HTTPContext
+
+  private let token: AccessToken?
+  private let names: Set<String>
+
+  init(port: Board.HTTPPort, token: AccessToken?) {
+    self.token = token
+    var name = [CChar](repeating: 0, count: 256)
+    let own =
+      gethostname(&name, name.count - 1) == 0
+      ? [name.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }] : []
+    names = Set((["localhost"] + own + own.map { "\($0).local" } + port.hosts).map { $0.lowercased() })
+  }
+
+  func handle(
+    _ request: Request, context: HTTPContext, next: (Request, HTTPContext) async throws -> Response
+  ) async throws -> Response {
+    guard let host = request.head.authority else {
+      throw HTTPError(.badRequest, message: "the request names no host")
+    }
+    guard isOwn(host) else {
+      throw HTTPError(
+        .misdirectedRequest, message: "'\(host)' is not this hub: add the name to http.hosts in the board file")
+    }
+    if let origin = request.headers[.origin], origin != "http://\(host)", origin != "https://\(host)" {
+      throw HTTPError(.forbidden, message: "pages of other sites may not talk to this hub")
+    }
+    if let token, !token.isBrought(by: request.headers), request.uri.path != "/healthz" {
+      throw HTTPError(
+        .unauthorized, headers: [.wwwAuthenticate: #"Basic realm="SensorHub", charset="UTF-8""#],
+        message: "the token is needed, as bearer or as password")
+    }
+    return try await next(request, context)
+  }
+
+  /// An address says nothing about names: who uses one has not been sent here by a name of somebody else's.
+  private func isOwn(_ authority: String) -> Bool {
+    if authority.hasPrefix("[") {
+      return IPAddress(String(authority.dropFirst().prefix { $0 != "]" })) != nil
+    }
+    let host = authority.prefix { $0 != ":" }.lowercased()
+    return IPAddress(host) != nil || names.contains(host)
+  }
+}

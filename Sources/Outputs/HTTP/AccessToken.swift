@@ -1,0 +1,67 @@
+import FoundationEssentials
+import Glibc
+import HardwareIO
+import HTTPTypes
+
+/// The password of the programming interface. Lives in a file, so that it is in no list of processes and in no history.
+struct AccessToken: Equatable {
+  enum Failure: Error, CustomStringConvertible {
+    case missing
+    case unreadable(file: String, reason: String)
+    case tooShort(file: String)
+
+    var description: String {
+      switch self {
+      case .missing:
+        "others than this machine need a token: name its file as http.tokenFile in the board file, or give systemd's "
+          + "credential 'http-token'; 'openssl rand -hex 16' makes one"
+      case .unreadable(let file, let reason): "its token cannot be read from \(file): \(reason)"
+      case .tooShort(let file): "the token in \(file) has fewer than \(AccessToken.leastLength) characters"
+      }
+    }
+  }
+
+  private static let leastLength = 16
+  private let bytes: [UInt8]
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  /// Reads the token from the file, or from systemd's credential where there is none; `nil` without either.
+  static func load(from file: String?) throws(Failure) -> AccessToken? {
+    let credentials = getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) + "/http-token" }
+    guard let path = file ?? credentials.flatMap({ access($0, F_OK) == 0 ? $0 : nil }) else { return nil }
+    let content: [UInt8]
+    do throws(Files.Errno) {
+      content = try Files.bytes(of: path, limit: 4096)
+    } catch {
+      throw .unreadable(file: path, reason: "\(error)")
+    }
+    let blanks = " \t\r\n".utf8
+    let trimmed = content.drop { blanks.contains($0) }.reversed().drop { blanks.contains($0) }.reversed()
+    guard trimmed.count >= leastLength else { throw .tooShort(file: path) }
+    return AccessToken(Array(trimmed))
+  }
+
+  /// Whether a request brings the token, as a bearer or as the password of any user: browsers ask people for that, and
+  /// send it along with their event streams too.
+  func isBrought(by fields: HTTPFields) -> Bool {
+    guard let value = fields[.authorization] else { return false }
+    let words = value.split(separator: " ", maxSplits: 1)
+    guard words.count == 2 else { return false }
+    switch words[0].lowercased() {
+    case "bearer": return isEqual(Array(words[1].utf8))
+    case "basic":
+      guard let decoded = Data(base64Encoded: String(words[1])), let colon = decoded.firstIndex(of: UInt8(ascii: ":"))
+      else { return false }
+      return isEqual(Array(decoded[(colon + 1)...]))
+    default: return false
+    }
+  }
+
+  /// Takes as long for a nearly right guess as for a wrong one.
+  private func isEqual(_ guess: [UInt8]) -> Bool {
+    var difference = guess.count ^ bytes.count
+    for index in bytes.indices { difference |= Int(bytes[index] ^ (guess.isEmpty ? 0 : guess[index % guess.count])) }
+    return difference == 0
+  }
+}

@@ -1,0 +1,50 @@
+import CLinux
+import Glibc
+import Hub
+import NIOCore
+import NIOHTTPTypes
+
+/// Readies a connection, and ends it where it is not admitted or sends more than anybody needs to.
+final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = HTTPRequestPart
+  typealias InboundOut = HTTPRequestPart
+
+  /// Nothing that is served here takes more than a few parameters.
+  private static let bodyLimit = 64 * 1024
+
+  private let port: Board.HTTPPort
+  private var bodySize = 0
+
+  init(_ port: Board.HTTPPort) { self.port = port }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    guard let options = context.channel.syncOptions else { return }
+    // A client whose machine has gone says nothing, and must not keep the devices awake for ever.
+    for (level, name, value) in TCPSocket.watchfulness {
+      let option = ChannelOptions.Types.SocketOption(level: .init(rawValue: level), name: .init(rawValue: name))
+      try? options.setOption(option, value: SocketOptionValue(value))
+    }
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    let text = context.channel.remoteAddress?.ipAddress ?? ""
+    // A link-local address comes with the interface that it is local to.
+    guard let address = IPAddress(String(text.prefix { $0 != "%" })), port.admits(address) else {
+      context.close(promise: nil)
+      return
+    }
+    context.fireChannelActive()
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data) {
+    case .head, .end: bodySize = 0
+    case .body(let bytes): bodySize += bytes.readableBytes
+    }
+    guard bodySize <= HTTPConnection.bodyLimit else {
+      context.close(promise: nil)
+      return
+    }
+    context.fireChannelRead(data)
+  }
+}

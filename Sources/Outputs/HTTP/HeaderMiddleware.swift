@@ -1,0 +1,46 @@
+import Glibc
+import HTTPTypes
+import Hummingbird
+
+/// Says with every answer when it was made, and what a browser may do with it: load nothing from elsewhere but a map that
+/// the board file names.
+struct HeaderMiddleware: RouterMiddleware {
+  typealias Context = HTTPContext
+
+  private let policy: String
+
+  init(tiles: String?) {
+    let map = tiles.map { " " + $0.split(separator: "/", maxSplits: 2).prefix(2).joined(separator: "//") } ?? ""
+    policy =
+      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:\(map); "
+      + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+  }
+
+  func handle(
+    _ request: Request, context: HTTPContext, next: (Request, HTTPContext) async throws -> Response
+  ) async throws -> Response {
+    var response: Response
+    do {
+      response = try await next(request, context)
+    } catch let error as any HTTPResponseError {
+      response = try error.response(from: request, context: context)
+    }
+    response.headers[.date] = HeaderMiddleware.date
+    response.headers[.contentSecurityPolicy] = policy
+    response.headers[.xContentTypeOptions] = "nosniff"
+    response.headers[HTTPField.Name("Referrer-Policy")!] = "no-referrer"
+    return response
+  }
+
+  /// `Sat, 21 Nov 2026 13:45:00 GMT`
+  private static var date: String {
+    var now = time(nil)
+    var parts = tm()
+    gmtime_r(&now, &parts)
+    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
+      // The process never leaves the C locale, whose names of days and months are the ones that HTTP wants.
+      strftime(buffer.baseAddress!, buffer.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
+      return String(cString: buffer.baseAddress!)
+    }
+  }
+}

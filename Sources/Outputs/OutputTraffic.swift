@@ -1,0 +1,32 @@
+import Synchronization
+
+/// Who is being served what, for whoever watches the hub itself.
+public final class OutputTraffic: Sendable {
+  /// One kind of output.
+  public final class Kind: Sendable {
+    public let name: String
+    private let connected = Atomic(0)
+    private let lost = Atomic(0)
+
+    init(_ name: String) { self.name = name }
+
+    /// How many are connected now.
+    public var clients: Int { connected.load(ordering: .relaxed) }
+    /// Values that were dropped because a client did not read them in time.
+    public var droppedValues: Int { lost.load(ordering: .relaxed) }
+
+    func clientCame() { connected.add(1, ordering: .relaxed) }
+    func clientLeft() { connected.subtract(1, ordering: .relaxed) }
+    func valueDropped() { lost.add(1, ordering: .relaxed) }
+  }
+
+  public let devices = Kind("devices")
+  public let state = Kind("state")
+  public let gpsd = Kind("gpsd")
+  public let nmea = Kind("nmea")
+  public let events = Kind("events")
+
+  public var kinds: [Kind] { [devices, state, gpsd, nmea, events] }
+
+  public init() {}
+}
