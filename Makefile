@@ -27,7 +27,8 @@ test: setup lint ## Run everything that continuous integration runs
 	.ci/check-gpiod-2
 	swift build --build-tests
 	swift test --disable-xctest --skip-build $(SWIFT_FAST_TESTS)
-	@.ci/packages gpsd gpsd-clients python3-gps tmux
+	@.ci/packages gpsd gpsd-clients python3-gps tmux chromium chromium-driver
+	@.ci/test-tools
 	swift test --disable-xctest --skip-build $(SWIFT_SLOW_TESTS)
 	$(RELEASE)
 	@.ci/check-release .build/release/sensorhub

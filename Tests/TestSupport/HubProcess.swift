@@ -31,13 +31,18 @@ public final class HubProcess {
   }
 
   public static func simulatedBoard(gpsd: UInt16, nmea: UInt16, fused: Bool = false) -> String {
+    simulatedBoard("gpsd: { port: \(gpsd) }, nmea: { port: \(nmea), source: \"\(fused ? "fused" : "receiver")\" }")
+  }
+
+  /// - Parameter ports: the sections of the board file that open some
+  public static func simulatedBoard(_ ports: String) -> String {
     let power = { (line: String) in
       "power: { switch: \"gpio\", chip: \"simulated\", line: \"\(line)\", settleMilliseconds: 20, lingerSeconds: 0.2 }"
     }
     return """
         { name: "test", motion: "vehicle", gps: { port: "simulated/gps", \(power("gps-power")) },
           imu: { chip: "mpu-6050", bus: "simulated/i2c", \(power("imu-power")) },
-          gpsd: { port: \(gpsd) }, nmea: { port: \(nmea), source: "\(fused ? "fused" : "receiver")" } }
+          \(ports) }
       """
   }
 

@@ -19,8 +19,8 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
 
   func handlerAdded(context: ChannelHandlerContext) {
     guard let options = context.channel.syncOptions else { return }
-    // A client whose machine has gone says nothing, and must not keep the devices awake for ever.
-    for (level, name, value) in TCPSocket.watchfulness {
+    try? options.setOption(.writeBufferWaterMark, value: .init(low: 4096, high: 16384))
+    for (level, name, value) in TCPSocket.options {
       let option = ChannelOptions.Types.SocketOption(level: .init(rawValue: level), name: .init(rawValue: name))
       try? options.setOption(option, value: SocketOptionValue(value))
     }

@@ -29,10 +29,12 @@ enum TCPSocket {
     return descriptor
   }
 
-  /// The options by which a client is noticed whose machine has gone: it says nothing, and must not keep the devices awake
-  /// for ever.
-  static let watchfulness: [(level: Int32, name: Int32, value: Int32)] = [
-    (SOL_SOCKET, SO_KEEPALIVE, 1), (Int32(IPPROTO_TCP), TCP_KEEPIDLE, 30), (Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10),
+  /// The options of a client's connection. Most are to notice that its machine has gone: it says nothing, and must not keep
+  /// the devices awake for ever.
+  static let options: [(level: Int32, name: Int32, value: Int32)] = [
+    // What waits in the kernel's buffer grows old, and nobody can drop it any more.
+    (SOL_SOCKET, SO_SNDBUF, 32 * 1024), (SOL_SOCKET, SO_KEEPALIVE, 1), (Int32(IPPROTO_TCP), TCP_KEEPIDLE, 30),
+    (Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10),
     (Int32(IPPROTO_TCP), TCP_KEEPCNT, 3),
     // The probes wait while there is something under way to the client; this does not.
     (Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, 60_000),
@@ -42,7 +44,7 @@ enum TCPSocket {
   static func prepare(_ descriptor: Int32) -> Peer? {
     // A sentence should not wait for the next one.
     set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-    for (level, name, value) in watchfulness { set(descriptor, level, name, value) }
+    for (level, name, value) in options { set(descriptor, level, name, value) }
     var bytes = [UInt8](repeating: 0, count: 16)
     var port: UInt16 = 0
     let count = clinux_tcp_peer(descriptor, &bytes, &port)

@@ -425,6 +425,8 @@ function drawSky(colour) {
 function drawTimeline(device, colour) {
   const { pen, width, height } = prepare(device.element.querySelector("canvas"));
   const now = performance.now() / 1000;
+  pen.fillStyle = colour("page");
+  pen.fillRect(0, 0, width, height);
   const place = (at) => width * (1 - (now - at) / timelineSeconds);
   // Nobody looked after the last answer: what has been since is not known.
   const seenAt = device.seenAt ?? now;

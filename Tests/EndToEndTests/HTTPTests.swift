@@ -1,0 +1,287 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+/// The web port, as programs good and bad find it.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct HTTPTests {
+  private let port = SocketClient.freePort()
+
+  private func hub(_ options: String = "", environment: [String] = []) -> HubProcess {
+    let hub = HubProcess(
+      board: HubProcess.simulatedBoard("http: { port: \(port), \(options) }"), environment: environment)
+    #expect(eventually { hub.program.standardError.contains("dashboard") }, "\(hub.program.standardError)")
+    return hub
+  }
+
+  private func isOff(_ hub: HubProcess) -> Bool { hub.devicesNow.devices.allSatisfy { $0.power == "off" } }
+
+  private func get(_ path: String, _ headers: [String] = []) -> HTTPAnswer { HTTPAnswer(port, "GET", path, headers) }
+
+  private func post(_ path: String, _ headers: [String] = []) -> HTTPAnswer { HTTPAnswer(port, "POST", path, headers) }
+
+  private func events(_ query: String = "?rate=10") -> SocketClient {
+    let client = SocketClient(port: port)
+    client.send("GET /events\(query) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    return client
+  }
+
+  @Test(arguments: [
+    ("/", "text/html", "<title>test"), ("/dashboard.css", "text/css", "color-scheme"),
+    ("/dashboard.js", "text/javascript", "EventSource"), ("/openapi.yaml", "application/yaml", "openapi: 3.1"),
+    ("/state", "application/json", "\"mode\":\"none\""), ("/devices", "application/json", "\"class\":\"DEVICES\""),
+    ("/metrics", "text/plain; version=0.0.4", "sensorhub_device_wakes_total{device=\"gps\"} 0"),
+    ("/healthz", "text/plain", "ok"),
+  ])
+  func `looking wakes nothing`(_ path: String, _ type: String, _ content: String) {
+    let hub = hub()
+    let answer = get(path)
+    #expect(answer.status == 200)
+    #expect(answer.head.contains("Content-Type: \(type)"))
+    #expect(answer.body.contains(content), "\(answer.body.prefix(400))")
+    #expect(HTTPAnswer(port, "HEAD", path).status == 200)
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `an open event stream wakes, and closing it lets sleep`() {
+    let hub = hub()
+    let client = events()
+    #expect(eventually { client.text.contains("\"mode\":\"fused\"") && client.text.contains("event: sky\n") })
+    #expect(client.text.contains("retry: 2000\n\n"))
+    let devices = hub.devicesNow
+    #expect(devices["gps"].holders.count == 1 && devices["gps"].holders == devices["imu"].holders)
+    #expect(get("/state").body.contains("\"mode\":\"fused\""))
+    client.leave()
+    #expect(eventually { isOff(hub) })
+    #expect(hub.devicesNow["gps"].wakes == 1)
+    // What was last known stays known, and says how old it is.
+    #expect(get("/state").body.contains("\"position\":{\"lat\":52.51"))
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a thousand scrapes wake nothing, and Prometheus' own checker finds no fault`() {
+    let hub = hub()
+    let client = SocketClient(port: port)
+    for _ in 0..<1000 { client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n") }
+    #expect(eventually { client.text.split(separator: "HTTP/1.1 200 OK").count == 1000 })
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 && $0.power == "off" })
+    // Once more with everything in it that there can be.
+    let stream = events()
+    #expect(eventually { stream.text.contains("\"mode\":\"fused\"") })
+    let metrics = get("/metrics").body
+    #expect(metrics.contains("sensorhub_output_clients{output=\"events\"} 1"))
+    #expect(metrics.contains("sensorhub_device_power_state{device=\"gps\",state=\"tracking\"} 1"))
+    let file = hub.boardFile + ".metrics"
+    HubProcess.write(metrics, to: file)
+    defer { unlink(file) }
+    let promtool = TestTools.path("promtool") ?? "promtool"
+    let checker = Program(["-c", "\(promtool) check metrics < \(file)"], path: "/bin/sh")
+    #expect(checker.wait() == 0, "\(checker.standardOutput)\(checker.standardError)")
+    #expect(checker.standardOutput.isEmpty && checker.standardError.isEmpty)
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a hold keeps one device awake for its time, and a release ends it`() {
+    let hub = hub()
+    #expect(post("/devices/imu/hold?for=1").body.contains("\"seconds\":1.0"))
+    #expect(eventually { hub.devicesNow["imu"].power == "tracking" })
+    #expect(hub.devicesNow["imu"].holders == ["held for 127.0.0.1"])
+    #expect(hub.devicesNow["gps"].wakes == 0)
+    #expect(eventually { isOff(hub) })
+    #expect(post("/devices/gps/hold?for=3600").status == 200)
+    #expect(post("/devices/gps/hold").status == 200)
+    #expect(eventually { hub.devicesNow["gps"].power == "tracking" })
+    #expect(hub.devicesNow["gps"].holders.count == 1)
+    #expect(post("/devices/gps/release").body.contains("\"seconds\":0.0"))
+    #expect(eventually { isOff(hub) })
+    #expect(hub.devicesNow["gps"].wakes == 1)
+    #expect(post("/devices/gps/release").status == 200)
+    #expect(hub.stop() == 0)
+  }
+
+  @Test(arguments: [
+    ("GET", "/nothing", "", 404, ""), ("GET", "/events?rate=0", "", 400, "'rate' must be a number from 0.01 to 1000"),
+    ("GET", "/events?rate=fast", "", 400, "'rate'"), ("POST", "/devices/gps/hold?for=0", "", 400, "'for' must be"),
+    ("POST", "/devices/radar/hold", "", 404, "there is: gps, imu"), ("GET", "/devices/gps/hold", "", 404, ""),
+    ("GET", "/state", "Host: evil.example", 421, "add the name to http.hosts"),
+    ("GET", "/state", "Host: evil.example:80", 421, ""), ("GET", "/state", "Host: hub.example", 200, ""),
+    ("GET", "/state", "Host: 192.168.1.7:8080", 200, ""), ("GET", "/state", "Host: [::1]:8080", 200, ""),
+    ("POST", "/devices/gps/hold", "Host: localhost\r\nOrigin: http://evil.example", 403, "other sites"),
+    ("GET", "/events", "Host: localhost\r\nOrigin: null", 403, ""),
+    ("POST", "/devices/gps/release", "Host: localhost\r\nOrigin: http://localhost", 200, ""),
+  ])
+  func `a request is answered, or refused with a reason`(
+    _ method: String, _ path: String, _ headers: String, _ status: Int, _ message: String
+  ) {
+    let hub = hub("hosts: [\"hub.example\"]")
+    let answer = HTTPAnswer(port, method, path, headers.isEmpty ? [] : [headers])
+    #expect(answer.status == status)
+    #expect(answer.body.contains(message), "\(answer.body)")
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `others than this machine need a token`() {
+    let bare = hub("address: \"0.0.0.0\"")
+    #expect(bare.program.standardError.contains("need a token"), "\(bare.program.standardError)")
+    #expect(bare.stop() == 0)
+    let folder = bare.boardFile + ".credentials"
+    mkdir(folder, 0o700)
+    HubProcess.write("correct horse battery staple\n", to: folder + "/http-token")
+    defer {
+      unlink(folder + "/http-token")
+      rmdir(folder)
+    }
+    let hub = hub("address: \"0.0.0.0\"", environment: ["CREDENTIALS_DIRECTORY=\(folder)"])
+    #expect(hub.program.standardError.contains("open to everybody with the token"))
+    #expect(get("/healthz").status == 200)
+    let refusal = get("/state")
+    #expect(refusal.status == 401 && refusal.head.contains("WWW-Authenticate: Basic realm=\"SensorHub\""))
+    #expect(get("/state", ["Authorization: Bearer wrong horse battery staple"]).status == 401)
+    #expect(get("/state", ["Authorization: Bearer correct horse battery stapl"]).status == 401)
+    #expect(get("/state", ["Authorization: Bearer correct horse battery staple"]).status == 200)
+    let password = Data("me:correct horse battery staple".utf8).base64EncodedString()
+    #expect(get("/", ["Authorization: Basic \(password)"]).status == 200)
+    #expect(!hub.program.standardError.contains("staple"))
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `twenty clients that read nothing delay none of a hundred`() {
+    let hub = hub()
+    let request = Array("GET /events?rate=50 HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+    let stalled = (0..<20).map { _ in
+      let descriptor = SocketClient.connect(port: port)
+      var size: Int32 = 4096
+      setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+      _ = request.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+      return descriptor
+    }
+    let clients = (0..<80).map { _ in events() }
+    #expect(eventually { clients.allSatisfy { $0.text.contains("\"mode\":\"fused\"") } })
+    // Until the first values had to be dropped for those who do not read.
+    let drops = eventually {
+      !get("/metrics").body.contains("sensorhub_output_dropped_values_total{output=\"events\"} 0\n")
+    }
+    #expect(drops)
+    for client in clients { client.forget() }
+    #expect(hub.devicesNow["imu"].holders.count == 100)
+    // Whoever reads gets every state.
+    #expect(eventually { clients[0].lineCount > 100 })
+    let states = clients[0].states.dropFirst(2)
+    #expect(states.count > 10)
+    for client in clients { #expect(eventually { states.allSatisfy(client.states.contains) }) }
+    for client in clients { client.leave() }
+    for descriptor in stalled { close(descriptor) }
+    #expect(eventually { isOff(hub) })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `ten thousand broken requests harm nobody`() {
+    let hub = hub()
+    let good = events()
+    #expect(eventually { good.text.contains("\"mode\":\"fused\"") })
+    let before = hub.resources
+    var random = SystemRandomNumberGenerator()
+    let seeds = [
+      "GET /state HTTP/1.1\r\nHost: localhost\r\n\r\n", "POST /devices/gps/release HTTP/1.1\r\nHost: localhost\r\n\r\n",
+      "GET /metrics HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+      "GET /%ff%00?rate=%F0 HTTP/1.0\r\nHost: [::1]:1\r\nOrigin: \u{1}\r\nContent-Length: 3\r\n\r\nabc",
+      "HEAD /events?rate=1&rate=2&&== HTTP/1.1\r\nhost: localhost\r\nAuthorization: Basic ====\r\n\r\n",
+    ]
+    for _ in 0..<1000 {
+      let client = SocketClient(port: port)
+      for _ in 0..<10 {
+        var bytes = Array(seeds.randomElement(using: &random)!.utf8)
+        for _ in 0..<Int.random(in: 0...4, using: &random) {
+          bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
+        }
+        if Int.random(in: 0..<4, using: &random) == 0 {
+          bytes = Array(bytes.prefix(Int.random(in: 1...bytes.count, using: &random)))
+        }
+        client.send(bytes)
+      }
+      client.leave()
+    }
+    // Lines and bodies without an end, and what no protocol contains.
+    for start in [
+      "", "GET /", "GET / HTTP/1.1\r\nHost: ",
+      "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n",
+    ] {
+      let endless = SocketClient(port: port)
+      endless.send(start)
+      for _ in 0..<64 { endless.send([UInt8](repeating: UInt8(ascii: "a"), count: 16384)) }
+      endless.send([UInt8](repeating: 0, count: 4096) + [0xff, 0xfe, 0xc0, 0x80])
+      #expect(eventually { !endless.isOpen })
+    }
+    // Some that never end their request are there all the while.
+    let halves = (0..<50).map { _ in
+      let client = SocketClient(port: port)
+      client.send("GET /state HTTP/1.1\r\nHost: loc")
+      return client
+    }
+    let seen = good.lineCount
+    #expect(eventually { good.lineCount > seen + 40 })
+    #expect(get("/healthz").status == 200)
+    for client in halves { client.leave() }
+    // A connection that was reset before it was accepted may stay until its idle time is over.
+    let isBack = eventually(within: .seconds(60)) { zip(hub.resources, before).allSatisfy { $0 <= $1 } }
+    #expect(isBack, "\(before) became \(hub.resources)")
+    #expect(hub.devicesNow["gps"].wakes == 1)
+    good.leave()
+    #expect(eventually { isOff(hub) })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a request that never ends is given up`() {
+    let hub = hub()
+    let slow = SocketClient(port: port)
+    slow.send("GET /state HTTP/1.1\r\n")
+    // A header of a few letters now and then keeps a connection busy, and says nothing.
+    let isClosed = eventually(within: .seconds(60)) {
+      slow.send("X-A: b\r\n")
+      return !slow.isOpen
+    }
+    #expect(isClosed)
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `five hundred clients do not keep the hub from ending, with its power off`() {
+    let hub = hub()
+    let clients = (0..<400).map { _ in events() }
+    let idle = (0..<50).map { _ in SocketClient(port: port) }
+    let halves = (0..<50).map { _ in SocketClient(port: port) }
+    for client in halves {
+      client.send("POST /devices/gps/hold HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nabc")
+    }
+    #expect(eventually { clients.allSatisfy { $0.text.contains("\"mode\":\"") } })
+    #expect(hub.stop() == 0)
+    #expect(hub.program.standardError.contains("all power lines are off"))
+    #expect(eventually { (clients + idle + halves).allSatisfy { !$0.isOpen } })
+  }
+
+  @Test func `a board file that is read again moves the port`() {
+    let hub = hub()
+    let client = events()
+    #expect(eventually { client.text.contains("\"mode\":\"fused\"") })
+    let moved = SocketClient.freePort()
+    HubProcess.write(HubProcess.simulatedBoard("http: { port: \(moved) }"), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { hub.program.standardError.contains("dashboard on http://127.0.0.1:\(moved)") })
+    #expect(HTTPAnswer(moved, "GET", "/healthz").status == 200)
+    #expect(eventually { !client.isOpen })
+    let second = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(moved) }"))
+    #expect(eventually { second.program.standardError.contains("another program listens on 127.0.0.1:\(moved)") })
+    #expect(second.stop() == 0)
+    #expect(hub.stop() == 0)
+  }
+}
+
+extension SocketClient {
+  /// The identifiers of the events that have come, in their order.
+  fileprivate var states: [String] {
+    bytes.split(separator: UInt8(ascii: "\n")).filter { $0.starts(with: "id: ".utf8) }.map {
+      String(decoding: $0, as: UTF8.self)
+    }
+  }
+}
