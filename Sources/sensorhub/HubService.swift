@@ -20,6 +20,7 @@ struct HubService: Sendable {
 
   /// Reads the board and opens the sockets, so that what is wrong with them is known before anything starts.
   init(board: String?, socket: String?, writesState: Bool?) throws {
+    HubService.allowManyClients()
     source = BoardSource(file: board)
     var receiver = SimulatedReceiver.Configuration()
     // A minute after the start, and every two minutes from there on, so that dead reckoning can be watched.
@@ -64,6 +65,14 @@ struct HubService: Sendable {
     ServiceManager.stopping()
     await powerOff(host)
     sink.write(.notice, "stopped; all power lines are off")
+  }
+
+  /// What a process may open is usually 1024, for the sake of old programs; each client is one.
+  private static func allowManyClients() {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, 4096))
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 
   private func powerOff(_ host: HubHost) async {

@@ -72,12 +72,7 @@ private final class Contestant {
     let port = UInt16.random(in: 20000...30000)
     guard let pid = start(port, tty, folder) else { return nil }
     self.pid = pid
-    var connected: Int32 = -1
-    for _ in 0..<100 where connected < 0 {
-      pause(seconds: 0.05)
-      connected = Contestant.connect(port)
-    }
-    client = connected
+    client = Loopback.connect(port, withinSeconds: 5)
     guard client >= 0 else { return nil }
     let request = Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8)
     _ = send(client, request, request.count, 0)
@@ -92,22 +87,6 @@ private final class Contestant {
     close(terminal)
     for name in ["board.json5", "hub.sock", "devices.sock"] { unlink(folder + "/" + name) }
     rmdir(folder)
-  }
-
-  private static func connect(_ port: UInt16) -> Int32 {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    let result = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    if result == 0 { return descriptor }
-    close(descriptor)
-    return -1
   }
 
   /// Sends an epoch; the seconds from its last byte to the TPV at the client.

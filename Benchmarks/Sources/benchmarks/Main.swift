@@ -1,16 +1,17 @@
 import CAllocations
 import Glibc
 
-/// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | latency]
+/// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | latency | events]
 @main
 struct Main {
   static func main() {
     let arguments = CommandLine.arguments
     guard arguments.count >= 2 else {
-      print("usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | latency]")
+      print("usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | latency | events]")
       exit(64)
     }
     if arguments.last == "latency" { return LatencyBenchmark(executable: arguments[1]).run() }
+    if arguments.last == "events" { return EventsBenchmark(executable: arguments[1]).run() }
     let folder = arguments.count > 2 ? arguments[2] : "../../shared/data/nmea"
     let recording = Recording(folder: folder)
     DecodingBenchmark(executable: arguments[1], recording: recording).run()
@@ -20,6 +21,7 @@ struct Main {
     PublishingBenchmark().run()
     HubBenchmark().run()
     LatencyBenchmark(executable: arguments[1]).run()
+    EventsBenchmark(executable: arguments[1]).run()
     IdleBenchmark(executable: arguments[1]).run()
   }
 }

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -79,6 +80,9 @@ int clinux_accept(int listener);
 /// From now on SIGHUP, SIGINT and SIGTERM end nothing: each writes its number as a byte to a pipe, whose reading end this
 /// returns, or a negative errno. To be called once.
 int clinux_hear_signals(void);
+
+/// Gives what the allocator keeps for later back to the system.
+static inline void clinux_return_memory(void) { malloc_trim(0); }
 
 /// Waits for ever for something to read.
 static inline void clinux_wait_readable(int fd) {

@@ -13,9 +13,18 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
   private static let bodyLimit = 64 * 1024
 
   private let port: Board.HTTPPort
+  private let memory: MemoryReturn
   private var bodySize = 0
 
-  init(_ port: Board.HTTPPort) { self.port = port }
+  init(_ port: Board.HTTPPort, memory: MemoryReturn) {
+    self.port = port
+    self.memory = memory
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    memory.connectionClosed(on: context.eventLoop)
+    context.fireChannelInactive()
+  }
 
   func handlerAdded(context: ChannelHandlerContext) {
     guard let options = context.channel.syncOptions else { return }

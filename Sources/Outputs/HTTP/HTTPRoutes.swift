@@ -68,8 +68,9 @@ struct HTTPRoutes {
   ) -> any Service {
     let (port, responder) = (port, responder)
     let logger = Logger(label: "http") { _ in SwiftLogNoOpLogHandler() }
+    let memory = MemoryReturn()
     var channel = HTTP1Channel.Configuration(
-      additionalChannelHandlers: [HTTPConnection(port)], idleTimeout: .seconds(30))
+      additionalChannelHandlers: [HTTPConnection(port, memory: memory)], idleTimeout: .seconds(30))
     channel.httpDecoder = .init(maxHeaderFieldSize: 8192, maxHeaderListSize: 16384, maxHeaderFieldCount: 100)
     let child = HTTP1Channel(
       responder: { request, writer, channel in
