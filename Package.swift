@@ -56,7 +56,7 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "Hub",
-      dependencies: ["Devices", "Fusion", "Guarding", "HardwareIO", "MonotonicTime", "NMEA", "Publishing"],
+      dependencies: ["CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "MonotonicTime", "NMEA", "Publishing"],
       swiftSettings: strict),
     .target(name: "CSystemd", linkerSettings: [.linkedLibrary("systemd")]),
     .target(
@@ -117,7 +117,7 @@ let package = Package(
     .testTarget(
       name: "HubTests",
       dependencies: [
-        "Devices", "Fusion", "HardwareIO", "Hub", "MonotonicTime", "Publishing", "Simulation", "TestSupport",
+        "Devices", "Fusion", "HardwareIO", "Hub", "MonotonicTime", "NMEA", "Publishing", "Simulation", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -1,6 +1,9 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <linux/pps.h>
+#include <malloc.h>
+
 int clinux_open_pseudo_terminal(char *path, int path_size) {
   int fd = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) return -errno;
@@ -57,4 +60,35 @@ int clinux_hear_signals(void) {
   int heard[] = {SIGHUP, SIGINT, SIGTERM};
   for (unsigned i = 0; i < sizeof heard / sizeof *heard; i++) sigaction(heard[i], &action, NULL);
   return signal_pipe[0];
+}
+
+void clinux_return_memory(void) { malloc_trim(0); }
+
+int64_t clinux_pps_last(int fd) {
+  // A time of zero is no wait.
+  struct pps_fdata data = {0};
+  if (ioctl(fd, PPS_FETCH, &data) != 0) return -errno;
+  return data.info.assert_tu.sec * 1000000000 + data.info.assert_tu.nsec;
+}
+
+int clinux_chrony_send(const char *path, int64_t system_ns, double offset_s) {
+  // As chrony's documentation of refclock SOCK has it.
+  struct {
+    struct timeval at;
+    double offset;
+    int is_pulse, leap, padding, magic;
+  } sample = {
+      .at = {.tv_sec = system_ns / 1000000000, .tv_usec = system_ns % 1000000000 / 1000},
+      .offset = offset_s,
+      .magic = 0x534f434b,
+  };
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  if (strlen(path) >= sizeof address.sun_path) return -ENAMETOOLONG;
+  strcpy(address.sun_path, path);
+  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return -errno;
+  ssize_t sent = sendto(fd, &sample, sizeof sample, MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof address);
+  int result = sent == sizeof sample ? 0 : -errno;
+  close(fd);
+  return result;
 }

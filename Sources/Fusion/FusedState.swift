@@ -99,6 +99,8 @@ public struct FusedState: Sendable {
     public var hdop: Double?
     /// Nanoseconds since 1970, by the receiver; it has no time before it has a date.
     public var utcNanoseconds: Int64?
+    /// The receiver has shown that it knows the date, rather than remembers or guesses it.
+    public var isTimeConfirmed = false
 
     public init(mode: Int, status: Int, satellitesUsed: Int?, hdop: Double?, utcNanoseconds: Int64?) {
       self.mode = mode

@@ -112,9 +112,11 @@ extension NavigationFilter.Configuration {
 
 extension GNSSObservation {
   var quality: FusedState.FixQuality {
-    FusedState.FixQuality(
+    var quality = FusedState.FixQuality(
       mode: Int(fix.mode.rawValue), status: Int(fix.status.rawValue), satellitesUsed: fix.satellitesUsed.map(Int.init),
       hdop: fix.hdop, utcNanoseconds: fix.time?.nanosecondsSince1970)
+    quality.isTimeConfirmed = isTimeConfirmed
+    return quality
   }
 
   var position: FusedState.Position? {

@@ -20,6 +20,10 @@ public final class Hub: Sendable {
   public let epochs: LazyPublisher<GNSSObservation, Never>
   /// The receiver's sentences as they came, some whole ones at a time.
   public let sentences: LazyPublisher<[UInt8], Never>
+  /// How far the system clock is from the receiver's time, with each epoch that tells.
+  public let clockOffsets: LazyPublisher<ClockOffset, Never>
+  /// The last of them, however long ago.
+  public let lastClockOffset: Property<ClockOffset?>
   /// Activated with a device's ID when it was plugged in or should be tried again.
   public let retryHint = Trigger<String>()
   private let clock: any MonotonicTimeSource
@@ -43,6 +47,9 @@ public final class Hub: Sendable {
         gps?.forwardSentences(to: nil)
       }
     }
+    let lastClockOffset = MutableProperty<ClockOffset?>(nil)
+    self.lastClockOffset = lastClockOffset.readOnly
+    clockOffsets = ClockComparison.publisher(board: board, epochs: epochs, clock: clock, last: lastClockOffset)
     let lastState = MutableProperty<FusedState?>(nil)
     self.lastState = lastState.readOnly
     state = Aggregator.publisher(
@@ -68,6 +75,7 @@ public final class Hub: Sendable {
     var status = status
     var derived = [
       state.name: state.activity, epochs.name: epochs.activity, sentences.name: sentences.activity,
+      clockOffsets.name: clockOffsets.activity,
     ]
     for publisher in paced.withLock({ Array($0.values) }) { derived[publisher.name] = publisher.activity }
     func consumers(_ holder: String) -> [String] {
@@ -93,10 +101,22 @@ public final class Hub: Sendable {
     }
   }
 
+  /// Why there is no pulse although the board file names its source.
+  public var pulseProblem: String? {
+    guard let path = board.gps?.pulse else { return nil }
+    do throws(HardwareError) {
+      _ = try PulsePerSecond(path)
+      return nil
+    } catch {
+      return "gps: no pulse, so the time is as good as the serial line is: \(error)"
+    }
+  }
+
   /// Powers everything off now and for good, whoever listens.
   public func shutDown() {
     state.shutDown()
     sentences.shutDown()
+    clockOffsets.shutDown()
     epochs.shutDown()
     gps?.publisher.shutDown()
     imu?.publisher.shutDown()

@@ -49,6 +49,9 @@ public final class HubHost: Sendable {
   /// The receiver's epochs; nothing on a board without one.
   var epochs: Deferred<GNSSObservation, Never> { following { $0.epochs } }
 
+  /// How far the system clock is from the receiver's time; nothing on a board without one.
+  var clockOffsets: Deferred<ClockOffset, Never> { following { $0.clockOffsets } }
+
   /// The receiver's sentences as they came, some whole ones at a time; nothing on a board without a receiver.
   var sentences: Deferred<[UInt8], Never> { following { $0.sentences } }
 

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Guarding
 import HardwareIO
@@ -39,7 +40,6 @@ final class ReceiverTransmitter: Sendable {
     var noise = Noise(seed: 1)
     var error = SIMD3<Double>.zero
     let poweredAt = clock.now
-    var next = poweredAt
     while true {
       let now = clock.now
       let isUnderground = configuration.tunnel?.contains(now - world.start) ?? false
@@ -51,18 +51,16 @@ final class ReceiverTransmitter: Sendable {
       // A full buffer, because nobody reads, loses bytes, as a UART does.
       let count = bytes.withUnsafeMutableBytes { Glibc.write(output, $0.baseAddress, $0.count) }
       onWritten(max(count, 0))
-      next = next + .nanoseconds(Int64(1e9 / (hasFix ? configuration.rateHz : 2)))
-      if next < clock.now { next = clock.now }
-      if poller.wait(for: nil, atMost: next - clock.now) == .stopped { return }
+      // Receivers measure at whole parts of a second.
+      let interval = Int64(1e9 / (hasFix ? configuration.rateHz : 2))
+      let rest = interval - clinux_realtime_ns() % interval
+      if poller.wait(for: nil, atMost: .nanoseconds(rest)) == .stopped { return }
     }
   }
 
   private func utc() -> UTCTime {
-    var now = timespec()
-    clock_gettime(CLOCK_REALTIME, &now)
     // Whole hundredths: what the sentences can carry.
-    return UTCTime(
-      nanosecondsSince1970: Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec) / 10_000_000 * 10_000_000)
+    UTCTime(nanosecondsSince1970: clinux_realtime_ns() / 10_000_000 * 10_000_000)
   }
 
   private func noFix(_ utc: UTCTime) -> String {

@@ -14,6 +14,7 @@ struct DevicePolicy {
   init(_ board: Board) {
     var kinds: Set<String> = []
     if let gps = board.gps { kinds.formUnion(DevicePolicy.kinds(ofPort: gps.port)) }
+    if board.gps?.pulse != nil { kinds.insert("char-pps") }
     if board.imu?.bus.hasPrefix("/") == true { kinds.insert("char-i2c") }
     let lines = [board.gps?.power.switch.line, board.imu?.power.switch.line, board.imu?.dataReady]
     if lines.contains(where: { $0.map { $0.chip != "simulated" } ?? false }) { kinds.insert("char-gpiochip") }

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Guarding
 import HardwareIO
@@ -46,10 +47,12 @@ struct HubService: Sendable {
       onHangUp: { await reloader.reload() })
     // Only now: a signal that came between would end the process with its lines as they happen to be.
     for problem in hub.makeSafe() { sink.write(.warning, problem) }
+    if let problem = hub.pulseProblem { sink.write(.warning, problem) }
     sink.write(.notice, "sensorhub \(SensorHub.version): board '\(hub.board.name)', state on \(path.state)")
     var services: [any Service] = [
       signals, server, JournalOutput(host: host, sink: sink, writesState: writesState),
-      HTTPOutput(host: host, sink: sink), HotPlugService(host: host, sink: sink),
+      HTTPOutput(host: host, sink: sink), ChronyOutput(host: host, sink: sink),
+      HotPlugService(host: host, sink: sink),
     ]
     if let interval = ServiceManager.watchdogInterval { services.append(Watchdog(interval: interval)) }
     let serviceGroup = ServiceGroup(

@@ -42,6 +42,18 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
+  @Test func `a watch that wants the pulse is told how the clocks compare`() {
+    let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    let client = SocketClient(port: gpsd)
+    client.send("?WATCH={\"enable\":true,\"pps\":true}")
+    #expect(eventually { client.text.contains("{\"class\":\"TOFF\",\"device\":\"simulated/gps\",\"real_sec\":") })
+    #expect(!client.text.contains("\"class\":\"TPV\""))
+    #expect(hub.devicesNow["imu"].wakes == 0)
+    client.leave()
+    #expect(eventually { isOff(hub) })
+    #expect(hub.stop() == 0)
+  }
+
   @Test(arguments: [
     ("?WATCH={\"device\":\"/dev/nothing\"};", "No such device: /dev/nothing"),
     ("?WATCH={\"enable\":\"yes\"};", "Invalid WATCH"), ("?REBOOT;", "Unrecognized request 'REBOOT'"),

@@ -58,6 +58,7 @@ struct EventsBenchmark {
     // What one got, everybody has to have got who was there.
     let expected = Set(clients[reading.lowerBound].states.filter { $0 > start.nanoseconds }.dropLast(2))
     let missing = reading.reduce(0) { $0 + expected.subtracting(clients[$1].states).count }
+    print("events: meanwhile the IMU gave \(fixed(sampled, 1)) samples a second (200 without clients)")
     for client in clients { client.leave() }
     pause(seconds: 5)
     print(
@@ -74,6 +75,19 @@ struct EventsBenchmark {
       poll(&descriptors, nfds_t(descriptors.count), 100)
       for (index, descriptor) in zip(reading, descriptors) where descriptor.revents != 0 { clients[index].read() }
     }
+  }
+
+  /// How many samples the IMU has given.
+  private func sampleCount(_ port: UInt16) -> Int {
+    let descriptor = Loopback.connect(port)
+    defer { close(descriptor) }
+    let request = Array("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
+    _ = send(descriptor, request, request.count, 0)
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 16384)
+    while case let count = recv(descriptor, &chunk, chunk.count, 0), count > 0 { bytes += chunk[..<count] }
+    let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first { $0.contains("kind=\"samples\"") }
+    return line?.split(separator: " ").last.flatMap { Int($0) } ?? 0
   }
 
   private func residentKilobytes(_ pid: pid_t) -> Int {

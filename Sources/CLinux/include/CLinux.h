@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -35,6 +34,12 @@ static inline void clinux_eventfd_clear(int fd) {
 }
 
 static inline int clinux_timerfd(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); }
+
+static inline int64_t clinux_realtime_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
 
 /// Fires first at `first_ns` of CLOCK_MONOTONIC, then every `interval_ns`; `first_ns` 0 disarms.
 static inline int clinux_timerfd_arm(int fd, int64_t first_ns, int64_t interval_ns) {
@@ -81,8 +86,15 @@ int clinux_accept(int listener);
 /// returns, or a negative errno. To be called once.
 int clinux_hear_signals(void);
 
+/// When the last pulse rose, in nanoseconds of CLOCK_REALTIME since 1970; 0 before the first, or a negative errno.
+int64_t clinux_pps_last(int fd);
+
+/// Tells chronyd, through the datagram socket that it made, by how much the system clock was behind at an instant of its
+/// own. Returns 0 or a negative errno.
+int clinux_chrony_send(const char *path, int64_t system_ns, double offset_s);
+
 /// Gives what the allocator keeps for later back to the system.
-static inline void clinux_return_memory(void) { malloc_trim(0); }
+void clinux_return_memory(void);
 
 /// Waits for ever for something to read.
 static inline void clinux_wait_readable(int fd) {

@@ -9,6 +9,8 @@ public struct GNSSObservation: Sendable {
   /// Empty unless a complete list of satellites arrived with the epoch.
   public var sky: SkyCopy
   public var errorStatistics: GNSSErrorStatistics?
+  /// The receiver has shown that it knows the date and the time, rather than remembers or guesses them.
+  public var isTimeConfirmed = false
 
   public init(at: MonotonicInstant, fix: GNSSFix, sky: SkyCopy, errorStatistics: GNSSErrorStatistics? = nil) {
     self.at = at

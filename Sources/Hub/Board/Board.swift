@@ -17,6 +17,9 @@ public struct Board: Equatable, Sendable {
   public var gpsdEndpoint: TCPEndpoint?
   public var nmea: NMEAPort?
   public var http: HTTPPort?
+  /// The socket through which chronyd takes the time (its `refclock SOCK`). This is a subscription: it keeps the receiver
+  /// awake.
+  public var chronySocket: String?
 
   /// Where sentences are sent, and whose.
   public struct NMEAPort: Equatable, Sendable {
@@ -70,6 +73,8 @@ public struct Board: Equatable, Sendable {
     public var port: String
     /// `nil` to find out.
     public var speed: BaudRate?
+    /// Where the kernel has the receiver's pulse at the beginning of each second, such as `/dev/pps0`.
+    public var pulse: String?
     /// The antenna as seen from the IMU: forward, right, down, metres.
     public var leverArmMetres: SIMD3<Double>
     /// From the instant that a fix is valid for until its first byte arrives.

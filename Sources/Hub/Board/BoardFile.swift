@@ -45,6 +45,10 @@ extension Board {
       try section.finish()
     }
     http = try root.section("http").map { (section) throws(BoardError) in try HTTPPort(section) }
+    if var chrony = try root.section("chrony") {
+      chronySocket = try chrony.required("socket")
+      try chrony.finish()
+    }
     try root.finish()
   }
 }
@@ -77,6 +81,7 @@ extension Board.GPSDescription {
       }
       self.speed = speed
     }
+    pulse = try section.string("pps")
     leverArmMetres = try section.vector("leverArmMetres") ?? .zero
     fixLatency =
       try section.number("fixLatencyMilliseconds", in: 0...400).map { .nanoseconds(Int64($0 * 1e6)) } ?? .zero

@@ -43,6 +43,7 @@ public final class GPSReader: Sendable {
           }
           let before = counted.withLock { $0 }
           var hasFix = false
+          var confirmation = TimeConfirmation()
           func receive(_ observation: borrowing GNSSObservation) {
             counted.withLock { $0 = before + receiver.counters }
             let isFix = observation.fix.mode >= .twoDimensional
@@ -50,7 +51,9 @@ public final class GPSReader: Sendable {
               hasFix = isFix
               if isFix { monitor.tracking() } else { monitor.acquiring() }
             }
-            reading.send(copy observation)
+            var observation = copy observation
+            observation.isTimeConfirmed = confirmation.take(observation.fix.time, isFix: isFix, at: observation.at)
+            reading.send(observation)
           }
           guard try receiver.findSpeed(description.speed, receive: receive) != nil else { return }
           try receiver.run(receive: receive)

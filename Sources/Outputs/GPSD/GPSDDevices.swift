@@ -1,5 +1,5 @@
 import Devices
-import Glibc
+import CLinux
 import HardwareIO
 import Hub
 import NMEA
@@ -62,7 +62,7 @@ extension GPSDReport {
     }
     json.beginObject()
     json.member("class", literal: "POLL")
-    json.member("time", time: JSONTime(latest?.fix.time ?? UTCTime.systemClock))
+    json.member("time", time: JSONTime(latest?.fix.time ?? UTCTime(nanosecondsSince1970: clinux_realtime_ns())))
     // Only what has said something: clients take the last of the lists for granted.
     json.member("active", latest == nil ? 0 : 1)
     json.key("tpv")
@@ -91,14 +91,6 @@ extension GPSDReport {
       writeErrorsObject(errors, device: device, to: &json)
       json.endLine()
     }
-  }
-}
-
-extension UTCTime {
-  fileprivate static var systemClock: UTCTime {
-    var now = timespec()
-    clock_gettime(CLOCK_REALTIME, &now)
-    return UTCTime(nanosecondsSince1970: Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec))
   }
 }
 

@@ -45,6 +45,7 @@ private final class GPSDSession: StreamSession {
     var epochs: Subscription?
     var states: Subscription?
     var sentences: Subscription?
+    var offsets: Subscription?
     var reminder: ScheduledAction?
     var lastFix: MonotonicInstant?
     var lastPosition: MonotonicInstant?
@@ -140,6 +141,9 @@ private final class GPSDSession: StreamSession {
       output.host.sentences.subscribe(
         as: name, receiveValue: { [connection] in $0.withUnsafeBufferPointer(connection.send) })
     }
+    hold(\.offsets, watch.wantsOffsets) {
+      output.host.clockOffsets.subscribe(as: name, receiveValue: { [weak self] in self?.send($0) })
+    }
     let (isReminded, reminder) = state.withLock { state in
       defer { if !watch.wantsReports { state.reminder = nil } }
       return (state.reminder != nil, state.reminder)
@@ -188,6 +192,14 @@ private final class GPSDSession: StreamSession {
       output.attitude.withBytes(
         at: fused.at, encode: { GPSDReport.writeAttitude(fused, device: device, to: &$0) }, connection.send)
     }
+  }
+
+  private func send(_ offset: ClockOffset) {
+    let device = output.device
+    var json = JSONWriter(capacity: 256)
+    json.lineEnd = "\r\n"
+    GPSDReport.write(offset, device: device, to: &json)
+    connection.send(json.bytes)
   }
 
   private func send(_ epoch: GNSSObservation) {

@@ -15,6 +15,7 @@ struct GPSDWatch: Equatable {
   /// A watch alone keeps the receiver awake, for whoever polls.
   var wantsSentences: Bool { isEnabled && (wantsNMEA || raw > 0) }
   var wantsReports: Bool { isEnabled && wantsJSON }
+  var wantsOffsets: Bool { isEnabled && wantsPPS }
 
   private struct Members: Decodable {
     var enable: Bool?

@@ -70,6 +70,10 @@ enum MetricsReport {
       "satellites_used", "gauge", "How many satellites the last fix was made of.",
       state?.fix?.value.satellitesUsed.map { [("", "\($0)")] } ?? [])
 
+    family(
+      "clock_offset_seconds", "gauge", "By how much the system clock is behind the receiver's time.",
+      hub.lastClockOffset.value.map { [("{source=\"\($0.source.rawValue)\"}", Text.fixed($0.offsetSeconds, 9))] } ?? [])
+
     let traffic = host.traffic.kinds
     family(
       "output_clients", "gauge", "How many clients are connected, by output.",

@@ -14,6 +14,7 @@ public enum StateReport {
       "deadReckoningSeconds", state.deadReckoningSince.map { (state.at - $0).inSeconds }, decimals: 3)
     if let utc = state.fix?.value.utcNanoseconds {
       json.member("time", time: JSONTime(UTCTime(nanosecondsSince1970: utc)))
+      json.member("timeConfirmed", state.fix?.value.isTimeConfirmed == true)
     }
     json.member("monotonic", Double(state.at.nanoseconds) / 1e9, decimals: 6)
     writePosition(state, to: &json)

@@ -1,0 +1,65 @@
+import CLinux
+import Devices
+import Guarding
+import HardwareIO
+import MonotonicTime
+import NMEA
+import Publishing
+
+/// Compares the system clock with the receiver's: by the pulse where there is one, and by the arrival of the epoch where
+/// there is none.
+struct ClockComparison {
+  private static let second: Int64 = 1_000_000_000
+
+  private let fixLatency: Duration
+  private var lastPulse: Int64?
+
+  init(fixLatency: Duration) { self.fixLatency = fixLatency }
+
+  /// The offsets as a lazy publisher: subscribing wakes the receiver.
+  static func publisher(
+    board: Board, epochs: LazyPublisher<GNSSObservation, Never>, clock: any MonotonicTimeSource,
+    last: MutableProperty<ClockOffset?>
+  ) -> LazyPublisher<ClockOffset, Never> {
+    LazyPublisher("clock", clock: clock) { (run) throws(Never) in
+      // A source that cannot be opened was reported when the board was put into service.
+      let pulse = board.gps?.pulse.flatMap { path in try? PulsePerSecond(path) }
+      let comparison = Guarded(ClockComparison(fixLatency: board.gps?.fixLatency ?? .zero))
+      return epochs.subscribe(
+        as: "clock",
+        receiveValue: { epoch in
+          let offset = comparison.withLock {
+            $0.offset(of: epoch, pulse: pulse?.lastNanosecondsSince1970, system: systemTime(of: epoch.at, by: clock))
+          }
+          guard let offset else { return }
+          last.value = offset
+          run.send(offset)
+        })
+    }
+  }
+
+  /// The offset that an epoch tells, if it does.
+  ///
+  /// - Parameters:
+  ///   - pulse: when the last pulse was, by the system clock
+  ///   - system: when the epoch's first byte was read, by the system clock
+  mutating func offset(of epoch: GNSSObservation, pulse: Int64?, system: Int64) -> ClockOffset? {
+    guard epoch.isTimeConfirmed, let time = epoch.fix.time?.nanosecondsSince1970 else { return nil }
+    let arrival = ClockOffset(
+      source: .epoch, receiverNanosecondsSince1970: time + Int64(fixLatency.inSeconds * 1e9),
+      systemNanosecondsSince1970: system)
+    guard let pulse else { return arrival }
+    // The epoch of a whole second follows that second's pulse, and comes before the next one.
+    guard time % ClockComparison.second == 0, pulse != lastPulse, (0..<ClockComparison.second).contains(system - pulse)
+    else {
+      // A pulse that has stopped is no better than none.
+      return system - pulse > 10 * ClockComparison.second ? arrival : nil
+    }
+    lastPulse = pulse
+    return ClockOffset(source: .pulse, receiverNanosecondsSince1970: time, systemNanosecondsSince1970: pulse)
+  }
+
+  private static func systemTime(of instant: MonotonicInstant, by clock: any MonotonicTimeSource) -> Int64 {
+    clinux_realtime_ns() - (clock.now.nanoseconds - instant.nanoseconds)
+  }
+}

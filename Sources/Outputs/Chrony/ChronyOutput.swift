@@ -1,0 +1,61 @@
+import CLinux
+import Glibc
+import Guarding
+import Hub
+import Publishing
+import ServiceLifecycle
+
+/// Gives chronyd the receiver's time, where the board file names the socket of its `refclock SOCK`.
+///
+/// A subscription like any other: the receiver stays awake for it.
+public final class ChronyOutput: Service {
+  private let host: HubHost
+  private let sink: JournalSink
+  private let present = Guarded<Subscription?>(nil)
+
+  public init(host: HubHost, sink: JournalSink) {
+    self.host = host
+    self.sink = sink
+  }
+
+  public func run() async throws {
+    let hubs = host.hub.subscribe(
+      as: "chrony",
+      receiveValue: { [self] hub in
+        let new = hub.board.chronySocket.map { path in
+          let lastError = Guarded<Int32?>(nil)
+          return hub.clockOffsets.subscribe(
+            as: "chrony",
+            receiveValue: { [self] offset in
+              // The arrival of an epoch is no match for its pulse: where there should be one it is waited for.
+              if hub.board.gps?.pulse == nil || offset.source == .pulse { send(offset, to: path, lastError) }
+            })
+        }
+        present.withLock { present in
+          defer { present = new }
+          return present
+        }?.cancel()
+      })
+    try? await gracefulShutdown()
+    hubs.cancel()
+    present.withLock { $0 }?.cancel()
+  }
+
+  private func send(_ offset: ClockOffset, to path: String, _ lastError: borrowing Guarded<Int32?>) {
+    let result = clinux_chrony_send(path, offset.systemNanosecondsSince1970, offset.offsetSeconds)
+    let before = lastError.withLock { last in
+      defer { last = result }
+      return last
+    }
+    // Once for each change, not once a second.
+    guard result != before else { return }
+    if result == 0 { return sink.write(.notice, "chronyd takes the time on \(path)") }
+    let next =
+      switch -result {
+      case ENOENT, ECONNREFUSED: "chronyd makes it where its configuration says 'refclock SOCK \(path)'"
+      case EACCES: "let the hub's user write to it: chgrp sensorhub and chmod g+w after chronyd has started"
+      default: "see chronyd's log"
+      }
+    sink.write(.warning, "chronyd takes no time on \(path): \(String(cString: strerror(-result))); \(next)")
+  }
+}

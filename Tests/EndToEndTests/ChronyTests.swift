@@ -1,0 +1,61 @@
+import FoundationEssentials
+import Glibc
+import HardwareIO
+import TestSupport
+import Testing
+
+/// The time as Debian's chronyd gets it; it is not let near this machine's clock.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct ChronyTests {
+  private let folder: String
+
+  init() {
+    var template = Array("/tmp/sensorhub-chrony-XXXXXX".utf8CString)
+    mkdtemp(&template)
+    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+  }
+
+  @Test func `chronyd takes the receiver's time, and the receiver is awake for as long as that goes`() throws {
+    let chronyd = try #require(TestTools.path("chronyd"), "run .ci/test-tools")
+    let socket = folder + "/gps.sock"
+    let configuration = """
+      refclock SOCK \(socket) refid GPS poll 0 filter 1 noselect
+      logdir \(folder)
+      log refclocks
+      pidfile \(folder)/pid
+      bindcmdaddress /
+      cmdport 0
+      port 0
+      user \(String(cString: getpwuid(getuid()).pointee.pw_name))
+      """
+    HubProcess.write(configuration, to: folder + "/chrony.conf")
+    let hub = HubProcess(board: HubProcess.simulatedBoard("chrony: { socket: \"\(socket)\" }"))
+    // The hub was first: it says what is missing, and goes on.
+    #expect(
+      eventually { hub.program.standardError.contains("refclock SOCK \(socket)") }, "\(hub.program.standardError)")
+    let daemon = Program(["-x", "-U", "-d", "-f", folder + "/chrony.conf"], path: chronyd)
+    #expect(eventually { hub.program.standardError.contains("chronyd takes the time") }, "\(daemon.standardError)")
+    #expect(eventually { offsets.count > 20 }, "\(daemon.standardError)")
+    // The simulated receiver's time is this machine's own.
+    #expect(offsets.allSatisfy { abs($0) < 1 })
+    #expect(offsets.sorted()[offsets.count / 2] < 0.1)
+    #expect(hub.devicesNow["gps"].holders == ["chrony"])
+    #expect(hub.devicesNow["imu"].wakes == 0)
+    HubProcess.write(HubProcess.simulatedBoard(""), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" } })
+    #expect(hub.stop() == 0)
+    daemon.send(SIGTERM)
+    daemon.wait()
+    for name in Files.names(in: folder) { unlink(folder + "/" + name) }
+    rmdir(folder)
+  }
+
+  /// The seconds by which the system clock is off, as chronyd has logged them.
+  private var offsets: [Double] {
+    let log = (try? Files.bytes(of: folder + "/refclocks.log")) ?? []
+    return String(decoding: log, as: UTF8.self).split(separator: "\n").compactMap { line in
+      let columns = line.split(separator: " ")
+      return columns.count == 9 && columns[2] == "GPS" ? Double(columns[6]) : nil
+    }
+  }
+}

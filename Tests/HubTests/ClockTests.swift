@@ -1,0 +1,97 @@
+import Devices
+import MonotonicTime
+import Testing
+
+@testable import Hub
+@testable import NMEA
+
+/// Receivers that know the time, that do not, and that think they do.
+struct ClockTests {
+  private static let noon: Int64 = 1_795_262_400_000_000_000
+  private static let second: Int64 = 1_000_000_000
+
+  /// An epoch: its time as an offset from noon, when it came, and whether it has a fix.
+  struct Epoch: Sendable {
+    var time: Double?
+    var at: Double
+    var isFix = true
+  }
+
+  /// A receiver's epochs, and whether it knows the time after the last of them.
+  struct Case: Sendable, CustomTestStringConvertible {
+    var testDescription: String
+    var epochs: [Epoch]
+    var isConfirmed: Bool
+
+    init(_ name: String, _ epochs: [Epoch], _ isConfirmed: Bool) {
+      testDescription = name
+      self.epochs = epochs
+      self.isConfirmed = isConfirmed
+    }
+
+    /// Epochs a second apart with these times.
+    init(_ name: String, times: [Double?], _ isConfirmed: Bool) {
+      self.init(name, times.enumerated().map { Epoch(time: $1, at: Double($0)) }, isConfirmed)
+    }
+  }
+
+  static let cases = [
+    Case("three epochs that agree", times: [0, 1, 2], true),
+    Case("two are not enough", times: [0, 1], false),
+    Case("no date", times: [0, 1, nil], false),
+    Case("leap seconds heard at last", times: [0, 1, 2, 1], false),
+    Case("and agreeing again after them", times: [0, 1, 2, 1, 2, 3], true),
+    Case("1024 weeks ago", times: [0, 1, 2, 3].map { $0 - 1024 * 7 * 86400 }, false),
+    Case(
+      "no fix, no time", [Epoch(time: 0, at: 0), Epoch(time: 1, at: 1), Epoch(time: 2, at: 2, isFix: false)], false),
+    Case(
+      "arriving as they like", [Epoch(time: 0, at: 0), Epoch(time: 0.2, at: 0), Epoch(time: 0.4, at: 0.5)], true),
+  ]
+
+  @Test(arguments: cases)
+  func `a time counts once the receiver has shown that it knows it`(_ example: Case) {
+    var confirmation = TimeConfirmation()
+    var isConfirmed = false
+    for epoch in example.epochs {
+      let time = epoch.time.map { UTCTime(nanosecondsSince1970: ClockTests.noon + Int64($0 * 1e9)) }
+      isConfirmed = confirmation.take(time, isFix: epoch.isFix, at: ClockTests.instant(epoch.at))
+    }
+    #expect(isConfirmed == example.isConfirmed)
+  }
+
+  private static func instant(_ seconds: Double) -> MonotonicInstant {
+    .init(nanoseconds: Int64((seconds + 1000) * 1e9))
+  }
+
+  private func epoch(_ seconds: Double, isConfirmed: Bool = true) -> GNSSObservation {
+    var fix = GNSSFix()
+    fix.time = UTCTime(nanosecondsSince1970: ClockTests.noon + Int64(seconds * 1e9))
+    var epoch = GNSSObservation(at: ClockTests.instant(seconds), fix: fix, sky: SkyCopy(.empty))
+    epoch.isTimeConfirmed = isConfirmed
+    return epoch
+  }
+
+  @Test func `without a pulse the arrival of an epoch tells, less what the receiver takes`() {
+    var comparison = ClockComparison(fixLatency: .milliseconds(80))
+    // The system clock is two seconds slow; the epoch takes 80 ms.
+    let system = ClockTests.noon + 5 * ClockTests.second - 2 * ClockTests.second + 80_000_000
+    let offset = comparison.offset(of: epoch(5), pulse: nil, system: system)
+    #expect(offset?.source == .epoch)
+    #expect(offset?.offsetSeconds == 2)
+    #expect(comparison.offset(of: epoch(6, isConfirmed: false), pulse: nil, system: system) == nil)
+  }
+
+  @Test func `with a pulse each whole second tells once`() {
+    var comparison = ClockComparison(fixLatency: .zero)
+    // The system clock is 250 ms fast.
+    let pulse = ClockTests.noon + 5 * ClockTests.second + 250_000_000
+    let offset = comparison.offset(of: epoch(5), pulse: pulse, system: pulse + 400_000_000)
+    #expect(offset?.source == .pulse)
+    #expect(offset?.offsetSeconds == -0.25)
+    // The same pulse again, an epoch between two, one that came too late, and a pulse that has stopped.
+    #expect(comparison.offset(of: epoch(5), pulse: pulse, system: pulse + 400_000_000) == nil)
+    #expect(comparison.offset(of: epoch(5.2), pulse: pulse + 1, system: pulse + 600_000_000) == nil)
+    #expect(comparison.offset(of: epoch(6), pulse: pulse + 2, system: pulse + 1_400_000_000) == nil)
+    #expect(comparison.offset(of: epoch(20), pulse: pulse, system: pulse + 15 * ClockTests.second)?.source == .epoch)
+  }
+}
