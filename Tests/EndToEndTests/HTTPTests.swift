@@ -134,7 +134,7 @@ import Testing
       rmdir(folder)
     }
     let hub = hub("address: \"0.0.0.0\"", environment: ["CREDENTIALS_DIRECTORY=\(folder)"])
-    #expect(hub.program.standardError.contains("open to everybody with the token"))
+    #expect(hub.program.standardError.contains("open to everybody, with the token"))
     #expect(get("/healthz").status == 200)
     let refusal = get("/state")
     #expect(refusal.status == 401 && refusal.head.contains("WWW-Authenticate: Basic realm=\"SensorHub\""))

@@ -34,6 +34,7 @@ struct EventStream: Sendable {
   ) async throws {
     let (events, queue) = AsyncStream.makeStream(
       of: ByteBuffer.self, bufferingPolicy: .bufferingNewest(EventStream.valueLimit))
+    let name = "web \(context.peer)"
     let traffic = host.traffic.events
     let send = { @Sendable (event: ByteBuffer) in
       if case .dropped = queue.yield(event) { traffic.valueDropped() }
@@ -53,11 +54,11 @@ struct EventStream: Sendable {
       traffic.clientLeft()
     }
     host.state(rateHz: rateHz).subscribe(
-      as: context.peer,
+      as: name,
       receiveValue: { state in send(states.event(at: state.at) { StateReport.write(state, to: &$0) }) }
     ).store(in: lifetime)
     host.epochs.subscribe(
-      as: context.peer,
+      as: name,
       receiveValue: { epoch in
         guard !epoch.sky.isEmpty else { return }
         send(

@@ -74,7 +74,7 @@ public final class HTTPOutput: Service {
     let endpoint = offer.port.endpoint
     let routes = HTTPRoutes(host: host, port: offer.port, token: offer.token)
     let server = routes.server(clientLimit: HTTPOutput.clientLimit, group: group) { [sink] in
-      let secret = offer.token == nil ? "" : " with the token"
+      let secret = offer.token == nil ? "" : ", with the token"
       sink.write(.notice, "dashboard on http://\(endpoint), open to \(offer.port.audience)\(secret)")
     }
     do {

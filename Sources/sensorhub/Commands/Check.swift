@@ -40,6 +40,10 @@ struct Check: ParsableCommand {
     for (endpoint, title) in [(board.gpsdEndpoint, "gpsd protocol"), (board.nmea?.endpoint, "NMEA 0183")] {
       if let endpoint { Terminal.standardOutput("  \(title) on \(endpoint), open to \(endpoint.audience)") }
     }
+    if let http = board.http {
+      Terminal.standardOutput("  dashboard on http://\(http.endpoint), open to \(http.audience)")
+    }
+    if let socket = board.chronySocket { Terminal.standardOutput("  time for chronyd on \(socket)") }
     if board.gps == nil, board.imu == nil { Terminal.standardOutput("  no devices: name a 'gps' or an 'imu'") }
   }
 
