@@ -2,7 +2,8 @@ import CLinux
 import Glibc
 import MonotonicTime
 
-/// From the last byte of an epoch on the tty to its TPV at a client, for the hub and for gpsd in turn.
+/// From the last byte of an epoch on the tty to its TPV at a client, for the hub, for gpsd and for a relay that does nothing
+/// else, in turn.
 struct LatencyBenchmark {
   let executable: String
 
@@ -23,11 +24,14 @@ struct LatencyBenchmark {
       })
     else { return print("latency: the hub does not answer") }
     let gpsd = Contestant(starting: { port, tty, _ in Child.start(["gpsd", "-N", "-n", "-S", "\(port)", tty]) })
-    var times: [[Double]] = [[], []]
+    let relay = Contestant(starting: { port, tty, _ in
+      Child.start(["/proc/self/exe", "relay", "\(port)", tty])
+    })
+    var times: [[Double]] = [[], [], []]
     let start = MonotonicClock().now
     for epoch in 0..<LatencyBenchmark.epochCount {
       // In turn, so that whatever else the machine does hits both.
-      for (index, contestant) in [hub, gpsd].enumerated() {
+      for (index, contestant) in [hub, gpsd, relay].enumerated() {
         if let time = contestant?.time(epoch), epoch >= 20 { times[index].append(time) }
       }
       // Ten epochs a second: the pauses tell where one ends, as they do on a real line.
@@ -37,6 +41,7 @@ struct LatencyBenchmark {
     let ours = times[0].sorted()
     let theirs = times[1].sorted()
     report("sensorhub", ours)
+    report("a relay that decodes nothing", times[2].sorted())
     if theirs.isEmpty { return print("latency: gpsd is not installed or does not answer") }
     report("gpsd", theirs)
     print(

@@ -5,10 +5,7 @@ enum Loopback {
   /// Returns a connected socket, or -1.
   static func connect(_ port: UInt16) -> Int32 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    var address = address(port)
     let result = withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
@@ -17,6 +14,30 @@ enum Loopback {
     if result == 0 { return descriptor }
     close(descriptor)
     return -1
+  }
+
+  /// Waits for the one client of a server; its socket.
+  static func accept(_ port: UInt16) -> Int32 {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = self.address(port)
+    let result = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(listener, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard result == 0, listen(listener, 1) == 0 else { exit(1) }
+    let client = Glibc.accept(listener, nil, nil)
+    var isOn: Int32 = 1
+    setsockopt(client, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
+    return client
+  }
+
+  private static func address(_ port: UInt16) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    return address
   }
 
   /// The same, once somebody listens there.

@@ -10,6 +10,9 @@ struct Main {
       print("usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | latency | events]")
       exit(64)
     }
+    if arguments.count == 4, arguments[1] == "relay", let port = UInt16(arguments[2]) {
+      Relay.run(port: port, tty: arguments[3])
+    }
     if arguments.last == "latency" { return LatencyBenchmark(executable: arguments[1]).run() }
     if arguments.last == "events" { return EventsBenchmark(executable: arguments[1]).run() }
     let folder = arguments.count > 2 ? arguments[2] : "../../shared/data/nmea"
