@@ -11,12 +11,13 @@ struct HTTPAnswer {
   ///   - content: the body of the request
   init(
     _ port: UInt16, _ method: String, _ path: String, _ headers: [String] = [], body content: String = "",
-    host: String = "localhost"
+    host: String = "localhost", asksToClose: Bool = true
   ) {
     let client = SocketClient(port: port)
     let named = headers.contains { $0.hasPrefix("Host:") } ? [] : ["Host: \(host)"]
-    let lines = ["\(method) \(path) HTTP/1.1"] + named + headers + ["Connection: close", "", ""]
-    client.send(lines.joined(separator: "\r\n") + content)
+    let lines =
+      ["\(method) \(path) HTTP/1.1"] + named + headers + (asksToClose ? ["Connection: close"] : []) + ["", ""]
+    client.sendWhole(Array((lines.joined(separator: "\r\n") + content).utf8))
     // Not every server closes when it is asked to.
     _ = eventually { !client.isOpen || HTTPAnswer.isWhole(client.bytes) }
     let parts = HTTPAnswer.parts(client.bytes)

@@ -37,6 +37,16 @@ public final class SocketClient: Sendable {
   public func send(_ bytes: [UInt8]) {
     _ = bytes.withUnsafeBytes { clinux_send_now(descriptor, $0.baseAddress, $0.count) }
   }
+  /// Sends everything, however long the other end takes to read it.
+  public func sendWhole(_ bytes: [UInt8]) {
+    var rest = bytes[...]
+    _ = eventually {
+      let count = rest.withUnsafeBytes { clinux_send_now(descriptor, $0.baseAddress, $0.count) }
+      rest = rest.dropFirst(max(count, 0))
+      return rest.isEmpty || count < 0 && errno != EAGAIN
+    }
+  }
+
   public func send(_ text: String) { send(Array(text.utf8)) }
 
   /// The other end has not closed.
