@@ -65,6 +65,7 @@ let package = Package(
         "CLinux", "CSystemd", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MonotonicTime", "NMEA",
         "Publishing",
         .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOCore", package: "swift-nio"),

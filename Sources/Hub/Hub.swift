@@ -130,16 +130,25 @@ public final class Hub: Sendable {
     }
   }
 
-  /// The fused state at a rate of the subscriber's own: at once what there is, and then so many a second at most. All who
-  /// want the same rate get the same values at the same instants.
-  public func state(rateHz: Double) -> LazyPublisher<FusedState, Never> {
+  /// The fused state at a rate of the subscriber's own. All who want the same one of the usual rates get the same values at
+  /// the same instants.
+  public func state(rateHz: Double) -> Deferred<FusedState, Never> {
     let interval = Duration.nanoseconds(Int64(1e9 / rateHz))
-    return paced.withLock { paced in
+    let paced = state.throttled(to: interval, clock: clock)
+    // Who wants a state now and then gets the first at once rather than when it is due for somebody else.
+    guard interval <= .seconds(1) else { return paced }
+    return Deferred { [self] _ in shared(paced, interval) }
+  }
+
+  private func shared(_ states: Deferred<FusedState, Never>, _ interval: Duration) -> LazyPublisher<FusedState, Never> {
+    paced.withLock { paced in
       if let publisher = paced[interval] { return publisher }
-      // Rates come from clients: those that nobody wants any more are forgotten.
-      paced = paced.filter { $0.value.activity.value.phase != .idle }
-      let publisher = state.throttled(to: interval, clock: clock).shared(
-        as: "state every \(interval)", replaysLatest: true, clock: clock)
+      // Rates come from clients: those that nobody has wanted for a while are forgotten.
+      paced = paced.filter { publisher in
+        let activity = publisher.value.activity.value
+        return activity.phase != .idle || clock.now - activity.since < .seconds(10)
+      }
+      let publisher = states.shared(as: "state every \(interval)", clock: clock)
       paced[interval] = publisher
       return publisher
     }

@@ -24,13 +24,14 @@ public final class HubHost: Sendable {
   }
 
   /// Puts a new hub into service. The old one's devices are powered off without lingering: the new one may need them.
-  /// Returns what went wrong with the new one's power lines, which may not be those of the old one.
+  /// Returns what is wrong with the new one's power lines, which may
+  /// not be those of the old one, and with its pulse.
   public func replace(with hub: Hub) async -> [String] {
     let old = current.value
     old.shutDown()
     // Two hubs must never drive one line: the new one appears when the old one has let go of everything.
     await old.isOff()
-    let problems = hub.makeSafe()
+    let problems = hub.makeSafe() + [hub.pulseProblem].compactMap(\.self)
     current.value = hub
     reload.activate(.board)
     return problems

@@ -65,7 +65,7 @@ import Testing
     #expect(try eventually { try browser.text("innerWidth") == "390" })
     #expect(try browser.text("document.documentElement.scrollWidth") == "390", "it has to be scrolled sideways")
     save(as: "phone-\(scheme)")
-    guard let axe = TestTools.path("axe.min.js") else { return }
+    let axe = try #require(TestTools.path("axe.min.js"), "run .ci/test-tools")
     try browser.run(String(decoding: try Data(contentsOf: .init(filePath: axe)), as: UTF8.self))
     #expect(
       try browser.awaitedText("axe.run().then((r) => r.violations.map((v) => `${v.impact} ${v.id}`).join())") == "")

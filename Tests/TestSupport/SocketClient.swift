@@ -4,8 +4,27 @@ import Guarding
 
 /// A client of one of the hub's sockets. Reads all that comes, on a thread of its own.
 public final class SocketClient: Sendable {
-  private let descriptor: Int32
-  private let collected = Guarded((bytes: [UInt8](), isOpen: true))
+  /// What the client shares with its thread, which may outlive it.
+  private final class Shared: Sendable {
+    let descriptor: Int32
+    let collected = Guarded((bytes: [UInt8](), isOpen: true))
+
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    func read() {
+      var chunk = [UInt8](repeating: 0, count: 16384)
+      while case let count = recv(descriptor, &chunk, chunk.count, 0), count > 0 {
+        collected.withLock { $0.bytes += chunk[..<count] }
+      }
+      // Under the lock: once it is closed the number may be another client's.
+      collected.withLock { collected in
+        collected.isOpen = false
+        close(descriptor)
+      }
+    }
+  }
+
+  private let shared: Shared
 
   /// Connects to a Unix socket.
   public convenience init(path: String) { self.init(SocketClient.connect(path: path)) }
@@ -14,47 +33,46 @@ public final class SocketClient: Sendable {
   public convenience init(port: UInt16) { self.init(SocketClient.connect(port: port)) }
 
   private init(_ descriptor: Int32) {
-    self.descriptor = descriptor
+    let shared = Shared(descriptor)
+    self.shared = shared
     // Reads until the other end, or `leave`, closes.
-    let error = DetachedThread.start("subscriber") { [weak self] in
-      var chunk = [UInt8](repeating: 0, count: 16384)
-      while true {
-        let count = recv(descriptor, &chunk, chunk.count, 0)
-        guard count > 0, let self else { break }
-        self.collected.withLock { $0.bytes += chunk[..<count] }
-      }
-      self?.collected.withLock { $0.isOpen = false }
-      close(descriptor)
-    }
+    let error = DetachedThread.start("subscriber") { shared.read() }
     precondition(error == 0)
   }
 
   deinit { leave() }
 
   /// Wakes the thread, which closes the descriptor.
-  public func leave() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+  public func leave() { shared.collected.withLock { if $0.isOpen { shutdown(shared.descriptor, Int32(SHUT_RDWR)) } } }
 
   public func send(_ bytes: [UInt8]) {
-    _ = bytes.withUnsafeBytes { clinux_send_now(descriptor, $0.baseAddress, $0.count) }
+    _ = write(bytes[...])
+  }
+
+  /// Returns how much has been taken, or less than 0.
+  private func write(_ bytes: ArraySlice<UInt8>) -> Int {
+    shared.collected.withLock { collected in
+      guard collected.isOpen else { return -1 }
+      return bytes.withUnsafeBytes { clinux_send_now(shared.descriptor, $0.baseAddress, $0.count) }
+    }
   }
   /// Sends everything, however long the other end takes to read it.
   public func sendWhole(_ bytes: [UInt8]) {
     var rest = bytes[...]
     _ = eventually {
-      let count = rest.withUnsafeBytes { clinux_send_now(descriptor, $0.baseAddress, $0.count) }
-      rest = rest.dropFirst(max(count, 0))
-      return rest.isEmpty || count < 0 && errno != EAGAIN
+      rest = rest.dropFirst(max(write(rest), 0))
+      return rest.isEmpty || !isOpen
     }
   }
 
   public func send(_ text: String) { send(Array(text.utf8)) }
 
   /// The other end has not closed.
-  public var isOpen: Bool { collected.withLock { $0.isOpen } }
-  public var bytes: [UInt8] { collected.withLock { $0.bytes } }
+  public var isOpen: Bool { shared.collected.withLock { $0.isOpen } }
+  public var bytes: [UInt8] { shared.collected.withLock { $0.bytes } }
   public var text: String { String(decoding: bytes, as: UTF8.self) }
-  public var lineCount: Int { collected.withLock { $0.bytes.count { $0 == 10 } } }
-  public func forget() { collected.withLock { $0.bytes = [] } }
+  public var lineCount: Int { shared.collected.withLock { $0.bytes.count { $0 == 10 } } }
+  public func forget() { shared.collected.withLock { $0.bytes = [] } }
 
   /// Connects without reading.
   public static func connect(path: String) -> Int32 {

@@ -22,7 +22,7 @@ struct ClockComparison {
     last: MutableProperty<ClockOffset?>
   ) -> LazyPublisher<ClockOffset, Never> {
     LazyPublisher("clock", clock: clock) { (run) throws(Never) in
-      // A source that cannot be opened was reported when the board was put into service.
+      // A source that cannot be opened is reported when the board is put into service.
       let pulse = board.gps?.pulse.flatMap { path in try? PulsePerSecond(path) }
       let comparison = Guarded(ClockComparison(fixLatency: board.gps?.fixLatency ?? .zero))
       return epochs.subscribe(

@@ -26,10 +26,7 @@ public final class ChronyOutput: Service {
           let lastError = Guarded<Int32?>(nil)
           return hub.clockOffsets.subscribe(
             as: "chrony",
-            receiveValue: { [self] offset in
-              // The arrival of an epoch is no match for its pulse: where there should be one it is waited for.
-              if hub.board.gps?.pulse == nil || offset.source == .pulse { send(offset, to: path, lastError) }
-            })
+            receiveValue: { [self] in send($0, to: path, lastError) })
         }
         present.withLock { present in
           defer { present = new }

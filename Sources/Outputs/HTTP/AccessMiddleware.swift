@@ -8,6 +8,8 @@ import Hummingbird
 struct AccessMiddleware: RouterMiddleware {
   typealias Context = HTTPContext
 
+  private static let site = HTTPField.Name("Sec-Fetch-Site")!
+
   private let token: AccessToken?
   private let names: Set<String>
 
@@ -31,6 +33,13 @@ struct AccessMiddleware: RouterMiddleware {
         .misdirectedRequest, message: "'\(host)' is not this hub: add the name to http.hosts in the board file")
     }
     if let origin = request.headers[.origin], origin != "http://\(host)", origin != "https://\(host)" {
+      throw HTTPError(.forbidden, message: "pages of other sites may not talk to this hub")
+    }
+    // An image or a link of another site's page asks without an origin, and would wake the devices as well. Browsers say
+    // where such a request comes from, if the connection is encrypted or does not leave the machine; a link to the page
+    // itself is welcome.
+    let site = request.headers[AccessMiddleware.site] ?? "none"
+    guard ["none", "same-origin"].contains(site) || request.uri.path == "/" else {
       throw HTTPError(.forbidden, message: "pages of other sites may not talk to this hub")
     }
     if let token, !token.isBrought(by: request.headers), request.uri.path != "/healthz" {

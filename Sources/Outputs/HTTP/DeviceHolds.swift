@@ -33,9 +33,10 @@ final class DeviceHolds: Sendable {
   /// Ends every hold: nobody is left who could.
   func releaseAll() { for id in holds.withLock({ Array($0.keys) }) { release(id) } }
 
+  /// The time of a hold is over; a newer one stays.
   private func release(_ id: String, _ lease: Subscription) {
-    let isPresent = holds.withLock { $0[id]?.lease === lease }
-    if isPresent { release(id) }
+    let old = holds.withLock { $0[id]?.lease === lease ? $0.removeValue(forKey: id) : nil }
+    old?.lease.cancel()
   }
 
   @discardableResult

@@ -10,23 +10,49 @@ import NMEA
 import Publishing
 
 /// The fused state and the satellites in view as server-sent events. The open connection is the subscription.
-struct EventStream: Sendable {
+final class EventStream: Sendable {
   /// Proxies take a connection on which nothing happens for dead, and a client that has vanished shows when it is written to.
   private static let keepAlive = TimeAmount.seconds(15)
   /// What a client may fall behind by; the newest are kept.
   private static let valueLimit = 8
 
-  let host: HubHost
+  private struct Streams {
+    var queues: [Int: AsyncStream<ByteBuffer>.Continuation] = [:]
+    var next = 0
+    var isOver = false
+  }
+
+  private let host: HubHost
+  private let streams = Guarded(Streams())
   private let states = EventEncoding()
   private let skies = EventEncoding(named: "sky")
 
   init(host: HubHost) { self.host = host }
 
+  /// Ends every stream, and those that somebody still asks for.
+  func end() {
+    let queues = streams.withLock { streams in
+      streams.isOver = true
+      return Array(streams.queues.values)
+    }
+    for queue in queues { queue.finish() }
+  }
+
+  /// Registers a stream; `nil` where there are to be no more.
+  private func add(_ queue: AsyncStream<ByteBuffer>.Continuation) -> Int? {
+    streams.withLock { streams in
+      if streams.isOver { return nil }
+      streams.next += 1
+      streams.queues[streams.next] = queue
+      return streams.next
+    }
+  }
+
   /// Streams until the client leaves, reads nothing for too long, or the hub stops.
   func response(to request: Request, _ context: HTTPContext, rateHz: Double?) -> Response {
     Response(
       status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
-      body: ResponseBody { writer in try await stream(request, context, rateHz, to: &writer) })
+      body: ResponseBody { [self] writer in try await stream(request, context, rateHz, to: &writer) })
   }
 
   private func stream(
@@ -35,31 +61,30 @@ struct EventStream: Sendable {
     let (events, queue) = AsyncStream.makeStream(
       of: ByteBuffer.self, bufferingPolicy: .bufferingNewest(EventStream.valueLimit))
     let name = "web \(context.peer)"
+    guard let id = add(queue) else { return try await writer.finish(nil) }
     let traffic = host.traffic.events
     let send = { @Sendable (event: ByteBuffer) in
       if case .dropped = queue.yield(event) { traffic.valueDropped() }
     }
-    let progress = Progress()
     let ticks = context.channel.eventLoop.scheduleRepeatedTask(
       initialDelay: EventStream.keepAlive, delay: EventStream.keepAlive
-    ) { [channel = context.channel] _ in
-      if progress.isStuck { channel.close(promise: nil) } else { send(ByteBuffer(string: ":\n\n")) }
-    }
+    ) { _ in send(ByteBuffer(string: ":\n\n")) }
     traffic.clientCame()
     send(ByteBuffer(string: "retry: 2000\n\n"))
     let lifetime = Lifetime()
     defer {
       lifetime.end()
       ticks.cancel()
+      _ = streams.withLock { $0.queues.removeValue(forKey: id) }
       traffic.clientLeft()
     }
     host.state(rateHz: rateHz).subscribe(
       as: name,
-      receiveValue: { state in send(states.event(at: state.at) { StateReport.write(state, to: &$0) }) }
+      receiveValue: { [states] state in send(states.event(at: state.at) { StateReport.write(state, to: &$0) }) }
     ).store(in: lifetime)
     host.epochs.subscribe(
       as: name,
-      receiveValue: { epoch in
+      receiveValue: { [skies] epoch in
         guard !epoch.sky.isEmpty else { return }
         send(
           skies.event(at: epoch.at) { json in
@@ -70,25 +95,11 @@ struct EventStream: Sendable {
     ).store(in: lifetime)
     try await request.body.consumeWithInboundCloseHandler { _ in
       for await event in events {
-        progress.begin()
         try await writer.write(event)
-        progress.end()
       }
     } onInboundClosed: {
       queue.finish()
     }
     try await writer.finish(nil)
-  }
-}
-
-/// Whether a client reads what it is sent.
-private final class Progress: Sendable {
-  private let since = Guarded<MonotonicInstant?>(nil)
-
-  func begin() { since.withLock { $0 = MonotonicClock().now } }
-  func end() { since.withLock { $0 = nil } }
-
-  var isStuck: Bool {
-    since.withLock { $0.map { MonotonicClock().now - $0 > StreamConnection.patience } ?? false }
   }
 }

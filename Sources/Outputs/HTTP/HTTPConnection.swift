@@ -13,16 +13,16 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
   private static let bodyLimit = 64 * 1024
 
   private let port: Board.HTTPPort
-  private let memory: MemoryReturn
+  private let connections: HTTPConnections
   private var bodySize = 0
 
-  init(_ port: Board.HTTPPort, memory: MemoryReturn) {
+  init(_ port: Board.HTTPPort, connections: HTTPConnections) {
     self.port = port
-    self.memory = memory
+    self.connections = connections
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    memory.connectionClosed(on: context.eventLoop)
+    connections.closed(context.channel)
     context.fireChannelInactive()
   }
 
@@ -42,6 +42,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
       context.close(promise: nil)
       return
     }
+    connections.opened(context.channel)
     context.fireChannelActive()
   }
 

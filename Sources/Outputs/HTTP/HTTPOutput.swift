@@ -3,6 +3,7 @@ import Glibc
 import Guarding
 import Hub
 import Hummingbird
+import HummingbirdCore
 import Logging
 import NIOCore
 import NIOPosix
@@ -14,10 +15,10 @@ import ServiceLifecycle
 ///
 /// The port is that of the board file in service; if it cannot be opened that is reported, and everything else goes on.
 public final class HTTPOutput: Service {
-  private static let clientLimit = 1100
+  fileprivate static let clientLimit = 1100
 
   /// What decides whether a server has to make room for another.
-  private struct Offer: Equatable {
+  fileprivate struct Offer: Equatable {
     var port: Board.HTTPPort
     var token: AccessToken?
   }
@@ -36,17 +37,15 @@ public final class HTTPOutput: Service {
     await withGracefulShutdownHandler {
       // Made for the first port and kept: to end an event loop takes Dispatch, which would wake an idle hub from then on.
       lazy var group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-      var serving: (offer: Offer, task: Task<Void, Never>)?
+      var present: Serving?
       for await hub in hubs {
         let offer = offer(of: hub.board)
-        if offer == serving?.offer { continue }
-        await serving?.task.end()
-        serving = offer.map { offer in
-          let group = group
-          return (offer, Task(executorPreference: EventLoopTasks(group.next())) { await self.serve(offer, on: group) })
-        }
+        // One that could not be opened is tried again: its port may be free by now.
+        if let present, present.offer == offer, !present.isOver { continue }
+        await present?.end()
+        present = offer.map { Serving($0, host: host, sink: sink, on: group) }
       }
-      await serving?.task.end()
+      await present?.end()
     } onGracefulShutdown: {
       queue.finish()
     }
@@ -68,36 +67,66 @@ public final class HTTPOutput: Service {
       return nil
     }
   }
+}
 
-  /// Serves until its task is cancelled.
-  private func serve(_ offer: Offer, on group: MultiThreadedEventLoopGroup) async {
+/// One port while it is open.
+private final class Serving: Sendable {
+  /// What a client has to take its leave.
+  private static let farewell = TimeAmount.milliseconds(250)
+
+  let offer: HTTPOutput.Offer
+  private let routes: HTTPRoutes
+  private let server: Server<HTTP1Channel>
+  private let connections = HTTPConnections()
+  private let group: MultiThreadedEventLoopGroup
+  private let task: Task<Void, Never>
+  private let phase: MutableProperty<Phase>
+
+  private enum Phase { case opening, open, over }
+
+  /// The port could not be opened.
+  var isOver: Bool { phase.value == .over }
+
+  init(_ offer: HTTPOutput.Offer, host: HubHost, sink: JournalSink, on group: MultiThreadedEventLoopGroup) {
+    self.offer = offer
+    self.group = group
     let endpoint = offer.port.endpoint
-    let routes = HTTPRoutes(host: host, port: offer.port, token: offer.token)
-    let server = routes.server(clientLimit: HTTPOutput.clientLimit, group: group) { [sink] in
+    let phase = MutableProperty(Phase.opening)
+    self.phase = phase
+    routes = HTTPRoutes(host: host, port: offer.port, token: offer.token)
+    let server = routes.server(clientLimit: HTTPOutput.clientLimit, connections: connections, group: group) {
+      phase.value = .open
       let secret = offer.token == nil ? "" : ", with the token"
       sink.write(.notice, "dashboard on http://\(endpoint), open to \(offer.port.audience)\(secret)")
     }
-    do {
-      try await server.run()
-    } catch {
-      let reason =
-        switch error as? IOError {
-        case let error? where error.errnoCode == EADDRINUSE: SocketError.portInUse(address: "\(endpoint)").description
-        case let error?:
-          SocketError.system(path: "\(endpoint)", doing: "listening on", errno: error.errnoCode).description
-        case nil: "\(endpoint): \(error)"
-        }
-      sink.write(.warning, "the dashboard is not served: \(reason)")
+    self.server = server
+    task = Task(executorPreference: EventLoopTasks(group.next())) {
+      do {
+        try await server.run()
+      } catch {
+        sink.write(.warning, "the dashboard is not served: \(Serving.reason(error, endpoint))")
+      }
+      phase.value = .over
     }
-    routes.holds.releaseAll()
   }
-}
 
-extension Task where Failure == Never, Success == Void {
-  /// Cancels the task and waits until it is over.
-  fileprivate func end() async {
-    cancel()
-    await value
+  /// Says goodbye, and closes the port. Cancelling the server instead would drop connections that it has accepted and not
+  /// looked at yet, which its library takes for a mistake and ends the process.
+  func end() async {
+    routes.end()
+    // A server that is asked to stop while it opens its port would drop that in the same way.
+    for await phase in phase.readOnly.values(as: "http") where phase != .opening { break }
+    let rest = group.next().scheduleTask(in: Serving.farewell) { [connections] in connections.closeAll() }
+    try? await server.shutdownGracefully()
+    await task.value
+    rest.cancel()
+  }
+
+  private static func reason(_ error: any Error, _ endpoint: TCPEndpoint) -> String {
+    guard let error = error as? IOError else { return "\(endpoint): \(error)" }
+    return error.errnoCode == EADDRINUSE
+      ? SocketError.portInUse(address: "\(endpoint)").description
+      : SocketError.system(path: "\(endpoint)", doing: "listening on", errno: error.errnoCode).description
   }
 }
 

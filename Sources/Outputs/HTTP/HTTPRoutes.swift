@@ -14,7 +14,8 @@ import ServiceLifecycle
 struct HTTPRoutes {
   private let port: Board.HTTPPort
   private let responder: RouterResponder<HTTPContext>
-  let holds: DeviceHolds
+  private let events: EventStream
+  private let holds: DeviceHolds
 
   init(host: HubHost, port: Board.HTTPPort, token: AccessToken?) {
     self.port = port
@@ -59,18 +60,24 @@ struct HTTPRoutes {
       return HTTPRoutes.hold(id, 0)
     }
     responder = router.buildResponder()
+    self.events = events
     self.holds = holds
+  }
+
+  /// Ends what lasts: event streams and holds.
+  func end() {
+    events.end()
+    holds.releaseAll()
   }
 
   /// - Parameter whenOpen: called once the port is open
   func server(
-    clientLimit: Int, group: any EventLoopGroup, whenOpen: @escaping @Sendable () -> Void
-  ) -> any Service {
+    clientLimit: Int, connections: HTTPConnections, group: any EventLoopGroup, whenOpen: @escaping @Sendable () -> Void
+  ) -> Server<HTTP1Channel> {
     let (port, responder) = (port, responder)
     let logger = Logger(label: "http") { _ in SwiftLogNoOpLogHandler() }
-    let memory = MemoryReturn()
     var channel = HTTP1Channel.Configuration(
-      additionalChannelHandlers: [HTTPConnection(port, memory: memory)], idleTimeout: .seconds(30))
+      additionalChannelHandlers: [HTTPConnection(port, connections: connections)], idleTimeout: .seconds(30))
     channel.httpDecoder = .init(maxHeaderFieldSize: 8192, maxHeaderListSize: 16384, maxHeaderFieldCount: 100)
     let child = HTTP1Channel(
       responder: { request, writer, channel in
@@ -85,7 +92,8 @@ struct HTTPRoutes {
         }
         try await writer.write(response: response.head, body: response.body)
       }, configuration: channel)
-    return child.server(
+    return Server(
+      childChannelSetup: child,
       configuration: .init(
         address: .hostname("\(port.endpoint.address)", port: Int(port.endpoint.port)),
         availableConnectionsDelegate: .maximum(clientLimit, logger: logger)), onServerRunning: { _ in whenOpen() },

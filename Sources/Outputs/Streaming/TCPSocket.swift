@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Hub
+import MonotonicTime
 
 /// The few calls that TCP sockets take.
 enum TCPSocket {
@@ -36,8 +37,8 @@ enum TCPSocket {
     (SOL_SOCKET, SO_SNDBUF, 32 * 1024), (SOL_SOCKET, SO_KEEPALIVE, 1), (Int32(IPPROTO_TCP), TCP_KEEPIDLE, 30),
     (Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10),
     (Int32(IPPROTO_TCP), TCP_KEEPCNT, 3),
-    // The probes wait while there is something under way to the client; this does not.
-    (Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, 60_000),
+    // The probes wait while there is something under way to the client; this does not, and ends a client that reads nothing.
+    (Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(StreamConnection.patience.inSeconds * 1000)),
   ]
 
   /// Readies an accepted connection; returns who is at its other end.

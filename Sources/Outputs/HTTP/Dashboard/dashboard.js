@@ -51,17 +51,18 @@ function stopListening() {
 
 function observe() {
   if (poll || document.hidden) return;
-  const look = async () => {
-    try {
-      const answer = await fetch("devices", { cache: "no-store" });
-      if (answer.ok) showDevices((await answer.json()).devices);
-    } catch {
-      // The badge says that the hub is away; the next look finds out whether it is back.
-    }
-    redraw();
-  };
   poll = setInterval(look, 1000);
   look();
+}
+
+async function look() {
+  try {
+    const answer = await fetch("devices", { cache: "no-store" });
+    if (answer.ok) showDevices((await answer.json()).devices);
+  } catch {
+    // The badge says that the hub is away; the next look finds out whether it is back.
+  }
+  redraw();
 }
 
 function present() {
@@ -170,9 +171,10 @@ function makeDevice(status) {
   const button = element.querySelector("button");
   button.addEventListener("click", async () => {
     const isHeld = button.dataset.held === "true";
-    await fetch(`devices/${encodeURIComponent(status.id)}/${isHeld ? "release" : "hold?for=60"}`, { method: "POST" });
-    const answer = await fetch("devices", { cache: "no-store" });
-    if (answer.ok) showDevices((await answer.json()).devices);
+    const action = isHeld ? "release" : "hold?for=60";
+    // Without an answer the hub is away, which the badge says.
+    await fetch(`devices/${encodeURIComponent(status.id)}/${action}`, { method: "POST" }).catch(() => {});
+    look();
   });
   $("devices").append(element);
   return { element, button, history: [] };
@@ -180,6 +182,12 @@ function makeDevice(status) {
 
 function showDevices(list) {
   const now = performance.now() / 1000;
+  for (const [id, device] of devices) {
+    // Another board has come into service.
+    if (list.some((status) => status.id === id)) continue;
+    device.element.remove();
+    devices.delete(id);
+  }
   for (const status of list) {
     if (!devices.has(status.id)) devices.set(status.id, makeDevice(status));
     const device = devices.get(status.id);
