@@ -10,7 +10,7 @@ import Testing
   private func hub(_ options: String = "", environment: [String] = []) -> HubProcess {
     let hub = HubProcess(
       board: HubProcess.simulatedBoard("http: { port: \(port), \(options) }"), environment: environment)
-    #expect(eventually { hub.program.standardError.contains("dashboard") }, "\(hub.program.standardError)")
+    #expect(eventually { hub.program.standardError.contains("dashboard on") }, "\(hub.program.standardError)")
     return hub
   }
 
@@ -126,8 +126,8 @@ import Testing
   }
 
   @Test func `others than this machine need a token`() {
-    let bare = hub("address: \"0.0.0.0\"")
-    #expect(bare.program.standardError.contains("need a token"), "\(bare.program.standardError)")
+    let bare = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port), address: \"0.0.0.0\" }"))
+    #expect(eventually { bare.program.standardError.contains("need a token") }, "\(bare.program.standardError)")
     #expect(bare.stop() == 0)
     let folder = bare.boardFile + ".credentials"
     mkdir(folder, 0o700)

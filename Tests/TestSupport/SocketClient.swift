@@ -119,18 +119,30 @@ public final class SocketClient: Sendable {
     }
   }
 
-  /// A port that nobody listens on.
+  /// A port that nobody uses, and that is given to nobody else. Not one of those that the kernel gives to clients: a test
+  /// that runs beside this one has thousands of them.
   public static func freePort() -> UInt16 {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
-    var address = loopback(0)
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let result = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, size) == 0 ? getsockname(descriptor, $0, &size) : -1
+    nextPort.withLock { next in
+      while true {
+        next = next == lastPort ? firstPort : next + 1
+        if isFree(next) { return next }
       }
     }
-    precondition(result == 0, "no free port")
-    return UInt16(bigEndian: address.sin_port)
+  }
+
+  private static let firstPort: UInt16 = 12_000
+  private static let lastPort: UInt16 = 31_999
+  // Where one starts depends on the process: another run of the tests is likely to be elsewhere.
+  private static let nextPort = Guarded(firstPort + UInt16(getpid() % 200) * 100)
+
+  private static func isFree(_ port: UInt16) -> Bool {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = loopback(port)
+    return withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+      }
+    }
   }
 }
