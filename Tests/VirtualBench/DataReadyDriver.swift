@@ -10,6 +10,7 @@ import Simulation
 public final class DataReadyDriver: Sendable {
   private let stamps = Guarded([ClosedRange<MonotonicInstant>]())
   private let end = StopSignal()
+  private let hasEnded = StopSignal()
 
   init(imu: SimulatedMPU6050, chip: GPIOSimulator) throws(HardwareError) {
     let witnesses = try VirtualBoard.witnesses.map { (name) throws(HardwareError) in
@@ -17,9 +18,12 @@ public final class DataReadyDriver: Sendable {
     }
     let lines = [VirtualBoard.witnesses[0], VirtualBoard.dataReady, VirtualBoard.witnesses[1]]
     let clock = MonotonicClock()
-    let end = end
+    let (end, hasEnded) = (end, hasEnded)
     let error = DetachedThread.start("data ready") { [weak self] in
-      defer { for witness in witnesses { witness.close() } }
+      defer {
+        for witness in witnesses { witness.close() }
+        hasEnded.set()
+      }
       let poller = Poller(stop: end.fileDescriptor)
       var last: MonotonicInstant?
       while !end.isSet {
@@ -42,9 +46,13 @@ public final class DataReadyDriver: Sendable {
     precondition(error == 0, "no thread for the data-ready line")
   }
 
-  deinit { stop() }
+  deinit { end.set() }
 
-  public func stop() { end.set() }
+  /// Lets go of the lines: when this returns, the next may have them.
+  public func stop() {
+    end.set()
+    _ = Poller(stop: hasEnded.fileDescriptor).wait(for: nil, atMost: .seconds(5))
+  }
 
   /// When the line rose, by the kernel's stamps: between these two, mostly microseconds apart.
   public var rises: [ClosedRange<MonotonicInstant>] { stamps.withLock { $0 } }
