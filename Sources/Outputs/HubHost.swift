@@ -24,8 +24,7 @@ public final class HubHost: Sendable {
   }
 
   /// Puts a new hub into service. The old one's devices are powered off without lingering: the new one may need them.
-  /// Returns what is wrong with the new one's power lines, which may
-  /// not be those of the old one, and with its pulse.
+  /// Returns what is wrong with the new one's power lines, which may not be those of the old one, and with its pulse.
   public func replace(with hub: Hub) async -> [String] {
     let old = current.value
     old.shutDown()

@@ -46,6 +46,10 @@ public struct Board: Equatable, Sendable {
 
     /// Whoever has the token may connect, unless there are networks named; without others there need be none.
     public func admits(_ client: IPAddress) -> Bool { endpoint.allow.isEmpty || endpoint.admits(client) }
+
+    public var audience: String {
+      endpoint.address.isLoopback || !endpoint.allow.isEmpty ? endpoint.audience : "everybody"
+    }
   }
 
   /// How a device is powered, and what that costs.

@@ -26,9 +26,8 @@ final class DeviceHolds: Sendable {
     replace(id, with: Hold(lease: lease, timer: timer))
   }
 
-  /// Lets a device sleep that is held; returns whether it was.
-  @discardableResult
-  func release(_ id: String) -> Bool { replace(id, with: nil) }
+  /// Lets a device sleep that is held.
+  func release(_ id: String) { replace(id, with: nil) }
 
   /// Ends every hold: nobody is left who could.
   func releaseAll() { for id in holds.withLock({ Array($0.keys) }) { release(id) } }
@@ -39,14 +38,12 @@ final class DeviceHolds: Sendable {
     old?.lease.cancel()
   }
 
-  @discardableResult
-  private func replace(_ id: String, with new: Hold?) -> Bool {
+  private func replace(_ id: String, with new: Hold?) {
     let old = holds.withLock { holds in
       defer { holds[id] = new }
       return holds[id]
     }
     old?.timer.cancel()
     old?.lease.cancel()
-    return old != nil
   }
 }

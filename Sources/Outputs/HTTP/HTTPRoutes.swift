@@ -64,11 +64,10 @@ struct HTTPRoutes {
     self.holds = holds
   }
 
-  /// Ends what lasts: event streams and holds.
-  func end() {
-    events.end()
-    holds.releaseAll()
-  }
+  func endStreams() { events.end() }
+
+  /// Lets every device go that was held; for when nobody can ask for another hold.
+  func releaseHolds() { holds.releaseAll() }
 
   /// - Parameter whenOpen: called once the port is open
   func server(

@@ -17,7 +17,7 @@ public final class StreamServer: Service {
   private enum Kind {
     case devices, state, gpsd, nmea
 
-    func of(_ traffic: OutputTraffic) -> OutputTraffic.Kind {
+    func counted(in traffic: OutputTraffic) -> OutputTraffic.Kind {
       switch self {
       case .devices: traffic.devices
       case .state: traffic.state
@@ -243,7 +243,9 @@ public final class StreamServer: Service {
     } else {
       peer = UnixSocket.peerName(descriptor)
     }
-    let connection = StreamConnection(descriptor: descriptor, peer: peer, traffic: listener.kind.of(host.traffic)) {
+    let connection = StreamConnection(
+      descriptor: descriptor, peer: peer, traffic: listener.kind.counted(in: host.traffic)
+    ) {
       [wake] in wake.raise()
     }
     guard let session = outputs[listener.kind]?.serve(connection) else {
