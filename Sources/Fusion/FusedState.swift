@@ -1,13 +1,13 @@
 import Glibc
 import MonotonicTime
 
-/// A value with the instant it was measured at and the device that measured it: no value without its age.
+/// A value with the instant it was measured at and what measured it: no value without its age.
 public struct Dated<Value: Sendable>: Sendable {
   public var value: Value
   public var at: MonotonicInstant
-  public var source: String
+  public var source: FusedState.Source
 
-  public init(_ value: Value, at: MonotonicInstant, source: String) {
+  public init(_ value: Value, at: MonotonicInstant, source: FusedState.Source) {
     self.value = value
     self.at = at
     self.source = source
@@ -28,6 +28,13 @@ public struct FusedState: Sendable {
     case fused
     /// That solution carried on by the IMU, without fixes.
     case deadReckoning
+  }
+
+  /// What a part of the state was measured by.
+  public enum Source: String, Codable, Sendable {
+    case gps
+    case imu
+    case both = "gps+imu"
   }
 
   public struct Position: Equatable, Sendable {

@@ -4,8 +4,8 @@ import MonotonicTime
 /// Puts what the devices measure together into one state: the navigation filter, fed with times and reports of the hub's.
 public struct StateEstimator: Sendable {
   /// The receiver's position and motion are not reported when they are older than this.
-  private static var positionLifetime: Duration { .seconds(5) }
-  private static var attitudeLifetime: Duration { .seconds(1) }
+  private static var positionLifetimeSeconds: Double { 5 }
+  private static var attitudeLifetimeSeconds: Double { 1 }
   /// What a receiver's speed over ground and climb are good for, m/s.
   private static var speedSigma: Double { 0.3 }
   private static var climbSigma: Double { 1 }
@@ -28,20 +28,22 @@ public struct StateEstimator: Sendable {
     state = FusedState(at: start)
   }
 
-  private func seconds(_ instant: MonotonicInstant) -> Double { (instant - start).inSeconds }
+  @inline(__always)
+  private func seconds(_ instant: MonotonicInstant) -> Double { instant.seconds(since: start) }
 
-  private func instant(_ seconds: Double) -> MonotonicInstant { start.advanced(by: .nanoseconds(Int64(seconds * 1e9))) }
+  @inline(__always)
+  private func instant(_ seconds: Double) -> MonotonicInstant { MonotonicInstant(nanoseconds: start.nanoseconds + Int64(seconds * 1e9)) }
 
   /// Takes an inertial measurement in body axes.
   public mutating func update(
-    gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, at: MonotonicInstant, source: String
+    gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, at: MonotonicInstant
   ) {
     if let newestSample, at <= newestSample { return }
     newestSample = at
     filter.update(gyroscope: gyroscope, accelerometer: accelerometer, time: seconds(at))
     guard gyroscope.isFinite, accelerometer.isFinite else { return }
-    state.rates = Dated(gyroscope, at: at, source: source)
-    state.acceleration = Dated(accelerometer, at: at, source: source)
+    state.rates = Dated(gyroscope, at: at, source: .imu)
+    state.acceleration = Dated(accelerometer, at: at, source: .imu)
   }
 
   /// Takes what a receiver reported.
@@ -50,13 +52,12 @@ public struct StateEstimator: Sendable {
   ///   - position, motion: `nil` where the receiver has none
   ///   - at: when it was valid
   public mutating func update(
-    fix: FusedState.FixQuality, position: FusedState.Position?, motion: FusedState.Motion?, at: MonotonicInstant,
-    source: String
+    fix: FusedState.FixQuality, position: FusedState.Position?, motion: FusedState.Motion?, at: MonotonicInstant
   ) {
-    state.fix = Dated(fix, at: at, source: source)
-    if let motion { receiverMotion = Dated(motion, at: at, source: source) }
+    state.fix = Dated(fix, at: at, source: .gps)
+    if let motion { receiverMotion = Dated(motion, at: at, source: .gps) }
     guard let position else { return }
-    receiverPosition = Dated(position, at: at, source: source)
+    receiverPosition = Dated(position, at: at, source: .gps)
     if position.altitudeHAEMetres != nil { hasHeight = true }
     let horizontal = position.horizontalSigmaMetres ?? StateEstimator.unknownSigma
     let vertical =
@@ -81,20 +82,23 @@ public struct StateEstimator: Sendable {
     state.deadReckoningSince = filter.deadReckoningSince.map { instant($0) }
     reportPosition(at: now)
     reportAttitude(at: now)
-    if let age = state.age(of: state.fix), age > StateEstimator.positionLifetime { state.fix = nil }
+    if let fixAt = state.fix?.at, now.seconds(since: fixAt) > StateEstimator.positionLifetimeSeconds { state.fix = nil }
     return state
   }
 
-  private func mode(at now: MonotonicInstant) -> FusedState.Mode {
-    if let newestSample, now - newestSample <= StateEstimator.attitudeLifetime {
+  // Mutating, although it mutates nothing: to lend itself out as a constant the estimator would be copied.
+  private mutating func mode(at now: MonotonicInstant) -> FusedState.Mode {
+    if let newestSample, now.seconds(since: newestSample) <= StateEstimator.attitudeLifetimeSeconds {
       switch filter.mode {
       case .fused: return .fused
       case .deadReckoning: return .deadReckoning
       case .none, .attitude, .gnss: break
       }
     }
-    if let receiverPosition, now - receiverPosition.at <= StateEstimator.positionLifetime { return .gnss }
-    guard let newestSample, now - newestSample <= StateEstimator.attitudeLifetime else { return .none }
+    if let at = receiverPosition?.at, now.seconds(since: at) <= StateEstimator.positionLifetimeSeconds { return .gnss }
+    guard let newestSample, now.seconds(since: newestSample) <= StateEstimator.attitudeLifetimeSeconds else {
+      return .none
+    }
     return .attitude
   }
 
@@ -120,13 +124,13 @@ public struct StateEstimator: Sendable {
           altitudeHAEMetres: hasHeight ? position.altitude : nil,
           altitudeMSLMetres: separation.map { position.altitude - $0 },
           horizontalSigmaMetres: ((sigma.x * sigma.x + sigma.y * sigma.y) / 2).squareRoot(),
-          verticalSigmaMetres: hasHeight ? sigma.z : nil), at: newestSample, source: "gps+imu")
-      state.motion = Dated(FusedState.Motion(velocity), at: newestSample, source: "gps+imu")
+          verticalSigmaMetres: hasHeight ? sigma.z : nil), at: newestSample, source: .both)
+      state.motion = Dated(FusedState.Motion(velocity), at: newestSample, source: .both)
     }
   }
 
   private mutating func reportAttitude(at now: MonotonicInstant) {
-    guard let newestSample, now - newestSample <= StateEstimator.attitudeLifetime else {
+    guard let newestSample, now.seconds(since: newestSample) <= StateEstimator.attitudeLifetimeSeconds else {
       state.attitude = nil
       state.rates = nil
       state.acceleration = nil
@@ -136,7 +140,7 @@ public struct StateEstimator: Sendable {
       quaternion: filter.attitude, inclinationSigmaRadians: filter.inclinationSigma,
       headingSigmaRadians: filter.headingSigma)
     let isNavigating = state.mode == .fused || state.mode == .deadReckoning
-    state.attitude = Dated(attitude, at: newestSample, source: isNavigating ? "gps+imu" : "imu")
+    state.attitude = Dated(attitude, at: newestSample, source: isNavigating ? .both : .imu)
   }
 }
 

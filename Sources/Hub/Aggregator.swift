@@ -14,7 +14,7 @@ import Publishing
 final class Aggregator: Sendable {
   private let calibration: InertialCalibration
   private let mount: MountMatrix
-  private let fixLatency: Duration
+  private let fixLatencyNanoseconds: Int64
   private let clock: any MonotonicTimeSource
   private let run: Activating<FusedState, Never>
   private let lastState: MutableProperty<FusedState?>
@@ -27,7 +27,7 @@ final class Aggregator: Sendable {
     self.lastState = lastState
     calibration = board.imu?.calibration.values ?? .init()
     mount = board.imu?.calibration.mount ?? board.imu?.mount ?? .identity
-    fixLatency = board.gps?.fixLatency ?? .zero
+    fixLatencyNanoseconds = board.gps?.fixLatency.inNanoseconds ?? 0
     self.clock = clock
     self.run = run
     estimator = Guarded(StateEstimator(NavigationFilter.Configuration(board), at: clock.now))
@@ -65,8 +65,7 @@ final class Aggregator: Sendable {
         let sample = batch[index]
         estimator.update(
           gyroscope: mount.apply(calibration.gyroscope(SIMD3<Double>(sample.gyroscope))),
-          accelerometer: mount.apply(calibration.accelerometer(SIMD3<Double>(sample.accelerometer))), at: sample.at,
-          source: "imu")
+          accelerometer: mount.apply(calibration.accelerometer(SIMD3<Double>(sample.accelerometer))), at: sample.at)
       }
     }
   }
@@ -75,7 +74,7 @@ final class Aggregator: Sendable {
     publish { estimator in
       estimator.update(
         fix: observation.quality, position: observation.position, motion: observation.motion,
-        at: observation.at.advanced(by: .zero - fixLatency), source: "gps")
+        at: MonotonicInstant(nanoseconds: observation.at.nanoseconds - fixLatencyNanoseconds))
     }
   }
 

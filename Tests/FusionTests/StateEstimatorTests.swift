@@ -21,7 +21,7 @@ struct StateEstimatorTests {
     for step in 1...(60 * 200) {
       let at = start.advanced(by: .milliseconds(5 * step))
       let truth = world.truth(at: at)
-      estimator.update(gyroscope: truth.rates, accelerometer: truth.specificForce, at: at, source: "imu")
+      estimator.update(gyroscope: truth.rates, accelerometer: truth.specificForce, at: at)
       if step % 40 == 0 { feedFix(truth, at, &estimator) }
       guard step > 20 * 200, let attitude = estimator.state(at: at).attitude?.value else { continue }
       worstTilt = max(
@@ -39,8 +39,7 @@ struct StateEstimatorTests {
     var estimator = StateEstimator(configuration, at: start)
     for step in 1...500 {
       estimator.update(
-        gyroscope: .zero, accelerometer: SIMD3(0, 0, -9.81), at: start.advanced(by: .milliseconds(5 * step)),
-        source: "imu")
+        gyroscope: .zero, accelerometer: SIMD3(0, 0, -9.81), at: start.advanced(by: .milliseconds(5 * step)))
     }
     let state = estimator.state(at: start.advanced(by: .milliseconds(2500)))
     #expect(state.mode == .attitude)
@@ -62,7 +61,7 @@ struct StateEstimatorTests {
     for (step, value) in [Double.nan, .infinity, 0, 1e300, -9.81].enumerated() {
       estimator.update(
         gyroscope: SIMD3(value, value, value), accelerometer: SIMD3(0, 0, value),
-        at: start.advanced(by: .milliseconds(5 * step)), source: "imu")
+        at: start.advanced(by: .milliseconds(5 * step)))
     }
     let quaternion = estimator.state(at: start.advanced(by: .milliseconds(20))).attitude?.value.quaternion
     #expect(quaternion.map { ($0.w + $0.x + $0.y + $0.z).isFinite } == true)
@@ -81,6 +80,6 @@ struct StateEstimatorTests {
         altitudeMSLMetres: 0, horizontalSigmaMetres: 1, verticalSigmaMetres: 2),
       motion: FusedState.Motion(
         speedMetresPerSecond: (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot(), trackDegrees: track,
-        climbMetresPerSecond: 0), at: at, source: "gps")
+        climbMetresPerSecond: 0), at: at)
   }
 }

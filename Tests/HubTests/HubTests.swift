@@ -47,7 +47,7 @@ struct HubTests {
     #expect(gpsIsOn && imuIsOn)
     #expect(hub.devices.map(\.holders) == [["watch"], ["watch"]])
     #expect(hub.devices.map(\.power) == [.tracking, .tracking])
-    #expect(fused.position?.source == "gps+imu")
+    #expect(fused.position?.source == .both)
     subscription.cancel()
     await hub.isOff()
     #expect(!gpsIsOn && !imuIsOn)

@@ -33,13 +33,13 @@ struct JSONWriterTests {
     state.position = Dated(
       FusedState.Position(
         latitudeDegrees: 52.5, longitudeDegrees: -13.25, altitudeHAEMetres: 80, altitudeMSLMetres: 40,
-        horizontalSigmaMetres: 1.5, verticalSigmaMetres: 3), at: at.advanced(by: .milliseconds(-250)), source: "gps")
+        horizontalSigmaMetres: 1.5, verticalSigmaMetres: 3), at: at.advanced(by: .milliseconds(-250)), source: .gps)
     state.motion = Dated(
-      FusedState.Motion(speedMetresPerSecond: 12.5, trackDegrees: 90, climbMetresPerSecond: 0), at: at, source: "gps")
+      FusedState.Motion(speedMetresPerSecond: 12.5, trackDegrees: 90, climbMetresPerSecond: 0), at: at, source: .gps)
     state.attitude = Dated(
       FusedState.Attitude(
         quaternion: Quaternion(roll: 0.1, pitch: -0.2, yaw: 1), inclinationSigmaRadians: 0.01, headingSigmaRadians: nil),
-      at: at, source: "imu")
+      at: at, source: .imu)
     var json = JSONWriter()
     StateReport.write(state, to: &json)
     let line = Array(json.bytes.dropLast())

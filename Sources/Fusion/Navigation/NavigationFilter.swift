@@ -79,56 +79,67 @@ public struct NavigationFilter: Sendable {
 
   // MARK: What is known
 
+  // Inlined: to be asked by a call, the filter would first be copied whole.
+
   public var mode: FusedState.Mode {
-    guard let time else { return latest == nil ? .none : .gnss }
-    if solution != nil { return time - lastAccepted <= NavigationFilter.aidedSeconds ? .fused : .deadReckoning }
-    if let latest, time - latest.time <= 5 { return .gnss }
-    return orientation.isLevelled ? .attitude : .none
+    @inline(__always) get {
+      guard let time else { return latest == nil ? .none : .gnss }
+      if solution != nil { return time - lastAccepted <= NavigationFilter.aidedSeconds ? .fused : .deadReckoning }
+      if let latest, time - latest.time <= 5 { return .gnss }
+      return orientation.isLevelled ? .attitude : .none
+    }
   }
 
   /// Since when there have been no fixes, seconds; `nil` unless dead reckoning.
-  public var deadReckoningSince: Double? { mode == .deadReckoning ? lastAccepted : nil }
+  public var deadReckoningSince: Double? {
+    @inline(__always) get { mode == .deadReckoning ? lastAccepted : nil }
+  }
 
   /// Body to north, east, down; the heading means something only while `headingSigma` is known.
-  public var attitude: Quaternion { solution?.attitude ?? orientation.attitude }
+  public var attitude: Quaternion {
+    @inline(__always) get { solution?.attitude ?? orientation.attitude }
+  }
 
   /// One standard deviation of roll and pitch, radians.
   public var inclinationSigma: Double {
-    guard let solution else { return orientation.isLevelled ? 0.02 : .pi }
-    return (0.5 * (solution.covariance.tt.rows.0.x + solution.covariance.tt.rows.1.y)).squareRoot()
+    @inline(__always) get {
+      guard let variance = solution?.covariance.tt else { return orientation.isLevelled ? 0.02 : .pi }
+      return (0.5 * (variance.rows.0.x + variance.rows.1.y)).squareRoot()
+    }
   }
 
   /// Radians; `nil` while the heading is not known.
   public var headingSigma: Double? {
-    if let solution { return solution.covariance.tt.rows.2.z.squareRoot() }
-    return orientation.hasHeading ? NavigationFilter.magneticSigma : nil
+    @inline(__always) get {
+      if let variance = solution?.covariance.tt.rows.2.z { return variance.squareRoot() }
+      return orientation.hasHeading ? NavigationFilter.magneticSigma : nil
+    }
   }
 
   /// Of the IMU; `nil` before the first fix.
   public var position: GeodeticPosition? {
-    if let solution { return solution.position }
-    guard mode == .gnss, let latest else { return nil }
-    return latest.position
+    @inline(__always) get { solution?.position ?? (mode == .gnss ? latest?.position : nil) }
   }
 
   /// North, east, down, metres.
   public var positionSigma: SIMD3<Double>? {
-    if let solution { return solution.covariance.pp.diagonal.squareRoot() }
-    guard mode == .gnss, let latest else { return nil }
-    // The position has grown old; how far it may have moved since is not known better than by its speed.
-    let age = max(0, (time ?? latest.time) - latest.time)
-    let moved = age * (latest.validVelocity?.length ?? 1)
-    return latest.positionSigma + SIMD3(repeating: moved)
+    @inline(__always) get {
+      if let variance = solution?.covariance.pp.diagonal { return variance.squareRoot() }
+      guard mode == .gnss, let latest else { return nil }
+      // The position has grown old; how far it may have moved since is not known better than by its speed.
+      let age = max(0, (time ?? latest.time) - latest.time)
+      let moved = age * (latest.validVelocity?.length ?? 1)
+      return latest.positionSigma + SIMD3(repeating: moved)
+    }
   }
 
   /// North, east, down, m/s.
   public var velocity: SIMD3<Double>? {
-    if let solution { return solution.velocity }
-    return mode == .gnss ? latest?.validVelocity : nil
+    @inline(__always) get { solution?.velocity ?? (mode == .gnss ? latest?.validVelocity : nil) }
   }
 
   public var velocitySigma: SIMD3<Double>? {
-    if let solution { return solution.covariance.vv.diagonal.squareRoot() }
+    if let variance = solution?.covariance.vv.diagonal { return variance.squareRoot() }
     guard mode == .gnss, let latest, latest.validVelocity != nil else { return nil }
     return latest.velocitySigma
   }
@@ -236,7 +247,7 @@ public struct NavigationFilter: Sendable {
   }
 
   private mutating func abandon() {
-    solution = nil
+    if solution != nil { solution = nil }
     hypotheses.reset()
     history.removeAll(keepingCapacity: true)
     newest = -1

@@ -16,32 +16,32 @@ private struct StateMessage: Decodable {
     var lat, lon: Double
     var altHAE, altMSL, sigmaHorizontal, sigmaVertical: Double?
     var age: Double
-    var source: String
+    var source: FusedState.Source
   }
   struct Velocity: Decodable {
     var speed: Double
     var track, climb: Double?
     var age: Double
-    var source: String
+    var source: FusedState.Source
   }
   struct Attitude: Decodable {
     var q: [Double]
     var sigmaInclination: Double
     var sigmaYaw: Double?
     var age: Double
-    var source: String
+    var source: FusedState.Source
   }
   struct Vector: Decodable {
     var x, y, z: Double
     var age: Double
-    var source: String
+    var source: FusedState.Source
   }
   struct Fix: Decodable {
     var mode, status: Int
     var satellites: Int?
     var hdop: Double?
     var age: Double
-    var source: String
+    var source: FusedState.Source
   }
 
   var mode: String

@@ -98,6 +98,6 @@ public enum StateReport {
 
   private static func writeOrigin<Value>(_ part: Dated<Value>, _ state: FusedState, to json: inout JSONWriter) {
     json.member("age", state.age(of: part)?.inSeconds, decimals: 6)
-    json.member("source", part.source)
+    json.member("source", part.source.rawValue)
   }
 }
