@@ -66,7 +66,7 @@ struct ClockTests {
   private func epoch(_ seconds: Double, isConfirmed: Bool = true) -> GNSSObservation {
     var fix = GNSSFix()
     fix.time = UTCTime(nanosecondsSince1970: ClockTests.noon + Int64(seconds * 1e9))
-    var epoch = GNSSObservation(at: ClockTests.instant(seconds), fix: fix, sky: SkyCopy(.empty))
+    var epoch = GNSSObservation(at: ClockTests.instant(seconds), fix: fix, sky: [])
     epoch.isTimeConfirmed = isConfirmed
     return epoch
   }

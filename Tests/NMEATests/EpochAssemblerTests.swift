@@ -60,7 +60,7 @@ struct EpochAssemblerTests {
 
   @Test func `a list of satellites is reported once it is complete, with those in use marked`() {
     var assembler = EpochAssembler(promptness: .certain)
-    var skies: [SkyCopy] = []
+    var skies: [[Satellite]] = []
     let lines = [
       "$GPRMC,120000.00,A,5231.0,N,01322.0,E,1.0,45.0,211126,,,A",
       "$GPGSA,A,3,02,05,,,,,,,,,,,1.6,0.9,1.3",
@@ -68,8 +68,8 @@ struct EpochAssemblerTests {
       "$GPGSV,2,2,05,15,71,230,47",
       "$GPRMC,120001.00,A,5231.0,N,01322.0,E,1.0,45.0,211126,,,A",
     ]
-    for line in lines { feed(line, &assembler) { skies.append(SkyCopy($0.sky)) } }
-    assembler.finish { skies.append(SkyCopy($0.sky)) }
+    for line in lines { feed(line, &assembler) { skies.append($0.sky.satellites) } }
+    assembler.finish { skies.append($0.sky.satellites) }
     let sky = skies[0]
     #expect(sky.count == 5)
     #expect((0..<5).filter { sky[$0].isUsed } == [0, 1])

@@ -7,12 +7,12 @@ public struct GNSSObservation: Sendable {
   public var at: MonotonicInstant
   public var fix: GNSSFix
   /// Empty unless a complete list of satellites arrived with the epoch.
-  public var sky: SkyCopy
+  public var sky: [Satellite]
   public var errorStatistics: GNSSErrorStatistics?
   /// The receiver has shown that it knows the date and the time, rather than remembers or guesses them.
   public var isTimeConfirmed = false
 
-  public init(at: MonotonicInstant, fix: GNSSFix, sky: SkyCopy, errorStatistics: GNSSErrorStatistics? = nil) {
+  public init(at: MonotonicInstant, fix: GNSSFix, sky: [Satellite], errorStatistics: GNSSErrorStatistics? = nil) {
     self.at = at
     self.fix = fix
     self.sky = sky

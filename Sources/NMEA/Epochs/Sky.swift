@@ -1,7 +1,7 @@
 /// The satellites in view as an epoch lends them.
 ///
 /// Points into the assembler and is valid only inside the call that hands the epoch over: the list is a kilobyte, and
-/// lending it as a value would copy it at every step. `SkyCopy` keeps it.
+/// lending it as a value would copy it at every step. `satellites` are to keep.
 public struct Sky {
   private let base: UnsafePointer<Satellite>?
   public let count: Int
@@ -23,9 +23,19 @@ public struct Sky {
     return base[index]
   }
 
+  /// To keep.
+  public var satellites: [Satellite] { Array(UnsafeBufferPointer(start: base, count: count)) }
+
   public var usedCount: Int {
     var used = 0
     for index in 0..<count where self[index].isUsed { used += 1 }
     return used
+  }
+}
+
+extension [Satellite] {
+  /// Lends kept satellites as they are lent with an epoch.
+  public func withSky(_ body: (Sky) -> Void) {
+    withUnsafeBufferPointer { body(Sky($0.baseAddress, count: $0.count)) }
   }
 }
