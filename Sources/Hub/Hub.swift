@@ -8,6 +8,9 @@ import Publishing
 /// The devices of one board, each behind its lazy publisher, and the state fused from them.
 public final class Hub: Sendable {
   public let board: Board
+  /// What stands for the board in protocols that know of one device: the receiver's tty, or the IMU's bus where there is
+  /// no receiver.
+  public let mainDevice: String
   public let gps: GPSReader?
   public let imu: IMUReader?
   /// The fused state, at the rate at which it changes. Subscribing powers the devices.
@@ -30,6 +33,7 @@ public final class Hub: Sendable {
 
   public init(board: Board, hardware: any Hardware, clock: any MonotonicTimeSource = MonotonicClock()) {
     self.board = board
+    mainDevice = board.gps?.port ?? board.imu?.bus ?? "none"
     self.clock = clock
     gps = board.gps.map { GPSReader($0, hardware: hardware, clock: clock) }
     imu = board.imu.map { IMUReader($0, hardware: hardware, clock: clock) }

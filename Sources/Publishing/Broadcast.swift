@@ -42,10 +42,10 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
       guard state.generation == generation else { return }
       if replaysLatest { state.latest = value }
       guard !state.receivers.isEmpty else { return }
-      if deliveries.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue == 0 {
+      if raiseDeliveries() {
         direct = state.receivers
       } else {
-        state.queue.append(.value(value, state.receivers))
+        queue(value, &state)
       }
     }
     guard let direct else { return }
@@ -60,7 +60,8 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
       guard state.generation == generation else { return false }
       if replaysLatest { state.latest = value }
       guard !state.receivers.isEmpty else { return false }
-      return enqueue(.value(value, state.receivers), &state)
+      queue(value, &state)
+      return raiseDeliveries()
     }
   }
 
@@ -106,13 +107,23 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
 
   private func enqueue(_ delivery: Delivery, _ state: inout State) -> Bool {
     state.queue.append(delivery)
-    return deliveries.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue == 0
+    return raiseDeliveries()
   }
+
+  /// Returns whether the caller is the one to deliver.
+  private func raiseDeliveries() -> Bool {
+    deliveries.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue == 0
+  }
+
+  // Out of line, like `deliverNext`: values are large, and whoever needs no queue should not make room for its copies.
+  @inline(never)
+  private func queue(_ value: Output, _ state: inout State) { state.queue.append(.value(value, state.receivers)) }
 
   private func finishDelivery() {
     while deliveries.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue > 0 { deliverNext() }
   }
 
+  @inline(never)
   private func deliverNext() {
     switch state.withLock({ $0.queue.popFirst() }) {
     case .value(let value, let receivers): for receiver in receivers { receiver.receive(value) }

@@ -39,7 +39,7 @@ public final class NMEAReceiver {
   private let port: any SerialPort
   private let poller: Poller
   private let clock: any MonotonicTimeSource
-  private let forward: (UnsafeBufferPointer<UInt8>) -> Void
+  private let forward: () -> ((UnsafeBufferPointer<UInt8>) -> Void)?
   /// The sentences of the present read, a line each.
   private var lines: [UInt8] = []
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
@@ -49,10 +49,10 @@ public final class NMEAReceiver {
   public private(set) var counters = Counters()
   private var epochStartedAt: MonotonicInstant
 
-  /// - Parameter forward: gets the sentences of each read as they came, after the epochs that they end
+  /// - Parameter forward: asked with each read for who gets its sentences as they came, after the epochs that they end
   public init(
     port: any SerialPort, poller: Poller, clock: any MonotonicTimeSource = MonotonicClock(),
-    forward: @escaping (UnsafeBufferPointer<UInt8>) -> Void = { _ in }
+    forward: @escaping () -> ((UnsafeBufferPointer<UInt8>) -> Void)? = { nil }
   ) {
     self.forward = forward
     self.port = port
@@ -110,10 +110,12 @@ public final class NMEAReceiver {
     let bytes = UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[..<count])
     var unknown = 0
     var startedAt = epochStartedAt
-    lines.removeAll(keepingCapacity: true)
+    let forward = forward()
     framer.push(bytes) { raw in
-      lines += raw.bytes
-      lines += [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
+      if forward != nil {
+        lines += raw.bytes
+        lines += [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
+      }
       let wasPending = assembler.isPending
       let reported = assembler.epochCount
       let outcome = assembler.consume(raw) { receive(GNSSObservation($0, at: startedAt)) }
@@ -124,7 +126,10 @@ public final class NMEAReceiver {
         startedAt = max(readAt, startedAt.advanced(by: .nanoseconds(1)))
       }
     }
-    if !lines.isEmpty { lines.withUnsafeBufferPointer(forward) }
+    if let forward, !lines.isEmpty {
+      lines.withUnsafeBufferPointer(forward)
+      lines.removeAll(keepingCapacity: true)
+    }
     epochStartedAt = startedAt
     counters.sentences = framer.counters.sentences
     counters.badChecksum = framer.counters.badChecksum
@@ -136,6 +141,6 @@ public final class NMEAReceiver {
 
 extension GNSSObservation {
   init(_ epoch: borrowing GNSSEpoch, at: MonotonicInstant) {
-    self.init(at: at, fix: epoch.fix, sky: SkyCopy(epoch.sky), errorStatistics: epoch.errorStatistics)
+    self.init(at: at, fix: epoch.fix, sky: epoch.sky.satellites, errorStatistics: epoch.errorStatistics)
   }
 }

@@ -38,8 +38,8 @@ public final class GPSReader: Sendable {
           defer { port.close() }
           monitor.acquiring()
           reading.started()
-          let receiver = NMEAReceiver(port: port, poller: poller, clock: clock) { sentences in
-            tap.receive.withLock { $0 }?(Array(sentences))
+          let receiver = NMEAReceiver(port: port, poller: poller, clock: clock) {
+            tap.receive.withLock { $0 }.map { receive in { receive(Array($0)) } }
           }
           let before = counted.withLock { $0 }
           var hasFix = false

@@ -29,11 +29,7 @@ final class GPSDOutput: StreamOutput {
     return session
   }
 
-  /// What stands for the receiver in the protocol; the IMU where there is none.
-  var device: String {
-    let board = host.hub.value.board
-    return board.gps?.port ?? board.imu?.bus ?? "none"
-  }
+  var device: String { host.hub.value.mainDevice }
 }
 
 /// One client of the gpsd protocol.
@@ -172,18 +168,20 @@ private final class GPSDSession: StreamSession {
 
   /// With each fix a position; between them the attitude, at the board's rate; without fixes what dead reckoning knows.
   private func send(_ fused: FusedState) {
-    let interval = Duration.nanoseconds(Int64(1e9 / output.host.hub.value.board.stateRateHz))
+    let hub = output.host.hub.value
     let (isPositionDue, isAttitudeDue) = state.withLock { state in
       let isFix = fused.fix != nil && fused.fix?.at != state.lastFix
       if isFix { state.lastFix = fused.fix?.at }
-      let isSecondOver = state.lastPosition.map { fused.at - $0 >= .seconds(1) } ?? true
+      let isSecondOver = state.lastPosition.map { fused.at.seconds(since: $0) >= 1 } ?? true
       let isPositionDue = isFix || fused.mode == .deadReckoning && isSecondOver
       if isPositionDue { state.lastPosition = fused.at }
-      let isAttitudeDue = fused.attitude != nil && (state.lastAttitude.map { fused.at - $0 >= interval } ?? true)
+      let isAttitudeDue =
+        fused.attitude != nil
+        && (state.lastAttitude.map { fused.at.seconds(since: $0) * hub.board.stateRateHz >= 1 } ?? true)
       if isAttitudeDue { state.lastAttitude = fused.at }
       return (isPositionDue, isAttitudeDue)
     }
-    let device = output.device
+    let device = hub.mainDevice
     if isPositionDue {
       output.position.withBytes(
         at: fused.at, encode: { GPSDReport.writePosition(fused, device: device, to: &$0) }, connection.send)
