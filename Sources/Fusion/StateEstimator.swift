@@ -32,7 +32,9 @@ public struct StateEstimator: Sendable {
   private func seconds(_ instant: MonotonicInstant) -> Double { instant.seconds(since: start) }
 
   @inline(__always)
-  private func instant(_ seconds: Double) -> MonotonicInstant { MonotonicInstant(nanoseconds: start.nanoseconds + Int64(seconds * 1e9)) }
+  private func instant(_ seconds: Double) -> MonotonicInstant {
+    MonotonicInstant(nanoseconds: start.nanoseconds + Int64(seconds * 1e9))
+  }
 
   /// Takes an inertial measurement in body axes.
   public mutating func update(
