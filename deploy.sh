@@ -137,7 +137,14 @@ upload=/opt/sensorhub/releases/$id
 if ! remote test -d "$upload"; then
   echo "copying release $id"
   upload=$(remote mktemp -d)
-  tar -C "$folder" -cz . | remote "tar -C $upload -xz"
+  # What the release in service has too need not travel: the executable, where only the board file is another.
+  present=()
+  if [ -n "$current" ]; then
+    # shellcheck disable=SC2016 # meant for the other side
+    mapfile -t present < <(cd "$folder" && sha256sum -- * | remote "cd /opt/sensorhub/$current && sha256sum --check 2>/dev/null |"'
+      sed -n "s/: OK$//p" | while read -r name; do cp -p "$name" '"$upload"'/ && echo "$name"; done')
+  fi
+  tar -C "$folder" "${present[@]/#/--exclude=./}" -cz . | remote "tar -C $upload -xz"
 fi
 echo "switching to release $id"
 code=0
