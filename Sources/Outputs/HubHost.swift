@@ -20,7 +20,11 @@ public final class HubHost: Sendable {
 
   /// Whatever a device measures, for those who only want it awake.
   func readings(of id: String) -> Deferred<Void, Never> {
-    following { $0.readings(of: id) ?? Deferred { _ in LazyPublisher("nothing") { _ in Subscription {} } } }
+    following { $0.readings(of: id) ?? HubHost.nothing() }
+  }
+
+  private static func nothing<Output>() -> Deferred<Output, Never> {
+    Deferred { _ in LazyPublisher("nothing") { _ in Subscription {} } }
   }
 
   /// Puts a new hub into service. The old one's devices are powered off without lingering: the new one may need them.
@@ -45,6 +49,11 @@ public final class HubHost: Sendable {
 
   /// Every fused state, as soon as there is one.
   var states: Deferred<FusedState, Never> { following { $0.state } }
+
+  /// The fused state at the board's own rate; nothing on a board without an IMU.
+  var attitudes: Deferred<FusedState, Never> {
+    following { $0.imu == nil ? HubHost.nothing() : $0.state(rateHz: $0.board.stateRateHz) }
+  }
 
   /// The receiver's epochs; nothing on a board without one.
   var epochs: Deferred<GNSSObservation, Never> { following { $0.epochs } }

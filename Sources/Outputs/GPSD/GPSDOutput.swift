@@ -40,12 +40,12 @@ private final class GPSDSession: StreamSession {
     /// Held while the watch is enabled, whatever it wants to be sent.
     var epochs: Subscription?
     var states: Subscription?
+    var attitudes: Subscription?
     var sentences: Subscription?
     var offsets: Subscription?
     var reminder: ScheduledAction?
     var lastFix: MonotonicInstant?
     var lastPosition: MonotonicInstant?
-    var lastAttitude: MonotonicInstant?
   }
 
   private let connection: StreamConnection
@@ -128,7 +128,10 @@ private final class GPSDSession: StreamSession {
   private func follow(_ watch: GPSDWatch) {
     // The states first: an epoch's position goes out before its long list of satellites is written.
     hold(\.states, watch.wantsReports) {
-      output.host.states.subscribe(as: name, receiveValue: { [weak self] in self?.send($0) })
+      output.host.states.subscribe(as: name, receiveValue: { [weak self] in self?.sendPosition($0) })
+    }
+    hold(\.attitudes, watch.wantsReports) {
+      output.host.attitudes.subscribe(as: name, receiveValue: { [weak self] in self?.sendAttitude($0) })
     }
     hold(\.epochs, watch.isEnabled) {
       output.host.epochs.subscribe(as: name, receiveValue: { [weak self] in self?.send($0) })
@@ -166,30 +169,27 @@ private final class GPSDSession: StreamSession {
 
   // MARK: Reports
 
-  /// With each fix a position; between them the attitude, at the board's rate; without fixes what dead reckoning knows.
-  private func send(_ fused: FusedState) {
-    let hub = output.host.hub.value
-    let (isPositionDue, isAttitudeDue) = state.withLock { state in
+  /// With each fix a position; without fixes, once a second, what dead reckoning knows.
+  private func sendPosition(_ fused: FusedState) {
+    let isDue = state.withLock { state in
       let isFix = fused.fix != nil && fused.fix?.at != state.lastFix
       if isFix { state.lastFix = fused.fix?.at }
       let isSecondOver = state.lastPosition.map { fused.at.seconds(since: $0) >= 1 } ?? true
-      let isPositionDue = isFix || fused.mode == .deadReckoning && isSecondOver
-      if isPositionDue { state.lastPosition = fused.at }
-      let isAttitudeDue =
-        fused.attitude != nil
-        && (state.lastAttitude.map { fused.at.seconds(since: $0) * hub.board.stateRateHz >= 1 } ?? true)
-      if isAttitudeDue { state.lastAttitude = fused.at }
-      return (isPositionDue, isAttitudeDue)
+      let isDue = isFix || fused.mode == .deadReckoning && isSecondOver
+      if isDue { state.lastPosition = fused.at }
+      return isDue
     }
-    let device = hub.mainDevice
-    if isPositionDue {
-      output.position.withBytes(
-        at: fused.at, encode: { GPSDReport.writePosition(fused, device: device, to: &$0) }, connection.send)
-    }
-    if isAttitudeDue {
-      output.attitude.withBytes(
-        at: fused.at, encode: { GPSDReport.writeAttitude(fused, device: device, to: &$0) }, connection.send)
-    }
+    guard isDue else { return }
+    let device = output.device
+    output.position.withBytes(
+      at: fused.at, encode: { GPSDReport.writePosition(fused, device: device, to: &$0) }, connection.send)
+  }
+
+  private func sendAttitude(_ fused: FusedState) {
+    guard fused.attitude != nil else { return }
+    let device = output.device
+    output.attitude.withBytes(
+      at: fused.at, encode: { GPSDReport.writeAttitude(fused, device: device, to: &$0) }, connection.send)
   }
 
   private func send(_ offset: ClockOffset) {
