@@ -1,20 +1,22 @@
 import CAllocations
 import Glibc
 
-/// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | latency | events]
+/// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | latency | events | gpsd]
 @main
 struct Main {
   static func main() {
     let arguments = CommandLine.arguments
     guard arguments.count >= 2 else {
-      print("usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | latency | events]")
+      print("usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | latency | events | gpsd]")
       exit(64)
     }
     if arguments.count == 4, arguments[1] == "relay", let port = UInt16(arguments[2]) {
       Relay.run(port: port, tty: arguments[3])
     }
     if arguments.last == "latency" { return LatencyBenchmark(executable: arguments[1]).run() }
-    if arguments.last == "events" { return EventsBenchmark(executable: arguments[1]).run() }
+    if let port = arguments.last.flatMap(ClientsBenchmark.Port.init) {
+      return ClientsBenchmark(executable: arguments[1], port: port).run()
+    }
     let folder = arguments.count > 2 ? arguments[2] : "../../shared/data/nmea"
     let recording = Recording(folder: folder)
     DecodingBenchmark(executable: arguments[1], recording: recording).run()
@@ -24,7 +26,8 @@ struct Main {
     PublishingBenchmark().run()
     HubBenchmark().run()
     LatencyBenchmark(executable: arguments[1]).run()
-    EventsBenchmark(executable: arguments[1]).run()
+    ClientsBenchmark(executable: arguments[1], port: .events).run()
+    ClientsBenchmark(executable: arguments[1], port: .gpsd).run()
     IdleBenchmark(executable: arguments[1]).run()
   }
 }
