@@ -42,6 +42,25 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
+  @Test func `clients that come at different times get the same attitudes`() {
+    let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    func attitudes(_ client: SocketClient) -> [Substring] {
+      client.text.split(separator: "\r\n").filter { $0.hasPrefix("{\"class\":\"IMU\"") }
+    }
+    let first = SocketClient(port: gpsd)
+    first.send(PortTests.watch)
+    #expect(eventually { !attitudes(first).isEmpty })
+    let clients = [first] + (0..<5).map { _ in SocketClient(port: gpsd) }
+    for client in clients.dropFirst() {
+      client.send(PortTests.watch)
+      #expect(eventually { attitudes(client).count > 3 })
+    }
+    // What the last one got between its first and its last, everybody got in between too.
+    let common = attitudes(clients[5]).dropFirst().prefix(2)
+    for client in clients { #expect(eventually { common.allSatisfy(attitudes(client).contains) }) }
+    #expect(hub.stop() == 0)
+  }
+
   @Test func `a watch that wants the pulse is told how the clocks compare`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let client = SocketClient(port: gpsd)
