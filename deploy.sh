@@ -143,6 +143,7 @@ if ! remote test -d "$upload"; then
     # shellcheck disable=SC2016 # meant for the other side
     mapfile -t present < <(cd "$folder" && sha256sum -- * | remote "cd /opt/sensorhub/$current && sha256sum --check 2>/dev/null |"'
       sed -n "s/: OK$//p" | while read -r name; do cp -p "$name" '"$upload"'/ && echo "$name"; done')
+    [ ${#present[@]} -eq 0 ] || echo "  there already: ${present[*]}"
   fi
   tar -C "$folder" "${present[@]/#/--exclude=./}" -cz . | remote "tar -C $upload -xz"
 fi

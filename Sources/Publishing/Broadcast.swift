@@ -45,7 +45,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
       if raiseDeliveries() {
         direct = state.receivers
       } else {
-        queue(value, &state)
+        append(value, &state)
       }
     }
     guard let direct else { return }
@@ -60,7 +60,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
       guard state.generation == generation else { return false }
       if replaysLatest { state.latest = value }
       guard !state.receivers.isEmpty else { return false }
-      queue(value, &state)
+      append(value, &state)
       return raiseDeliveries()
     }
   }
@@ -117,7 +117,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
 
   // Out of line, like `deliverNext`: values are large, and whoever needs no queue should not make room for its copies.
   @inline(never)
-  private func queue(_ value: Output, _ state: inout State) { state.queue.append(.value(value, state.receivers)) }
+  private func append(_ value: Output, _ state: inout State) { state.queue.append(.value(value, state.receivers)) }
 
   private func finishDelivery() {
     while deliveries.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue > 0 { deliverNext() }

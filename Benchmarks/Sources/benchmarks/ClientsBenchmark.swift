@@ -4,8 +4,8 @@ import MonotonicTime
 /// Many clients at 10 Hz, some of them stalled: when a value arrives at each, what they cost in memory, and whether the
 /// devices are read any less well.
 struct ClientsBenchmark {
-  /// What the clients speak.
-  enum Port: String {
+  /// What they are clients of.
+  enum Output: String {
     case events, gpsd
 
     var clientCount: Int { self == .events ? 1000 : 200 }
@@ -19,7 +19,7 @@ struct ClientsBenchmark {
   }
 
   let executable: String
-  let port: Port
+  let output: Output
 
   private static let stalledCount = 20
   private static let seconds = 20
@@ -32,7 +32,7 @@ struct ClientsBenchmark {
     let folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     let httpPort = UInt16.random(in: 20000...25000)
     let gpsdPort = UInt16.random(in: 25001...30000)
-    let clientPort = port == .events ? httpPort : gpsdPort
+    let port = output == .events ? httpPort : gpsdPort
     guard let file = fopen(folder + "/board.json5", "w") else { return }
     fputs(
       """
@@ -53,7 +53,7 @@ struct ClientsBenchmark {
       rmdir(folder)
     }
     // One client comes and goes, so that what is made once has been made.
-    var first = Client(port, clientPort)
+    var first = Client(of: output, port)
     guard first.isConnected else { return print("clients: the hub does not answer") }
     let warmUp = MonotonicClock().now
     while MonotonicClock().now - warmUp < .seconds(3) { first.read() }
@@ -61,10 +61,15 @@ struct ClientsBenchmark {
     pause(seconds: 3)
     let before = residentKilobytes(pid)
 
-    var clients = (0..<port.clientCount).map { _ in Client(port, clientPort) }
+    var clients = (0..<output.clientCount).map { _ in Client(of: output, port) }
     let reading = ClientsBenchmark.stalledCount..<clients.count
-    // Until the last of them has had its first value.
-    follow(&clients, reading, until: { clients in reading.allSatisfy { !clients[$0].arrivals.isEmpty } })
+    // Until the last of them has had its first value; a hub that has died sends none.
+    let connected = MonotonicClock().now
+    follow(
+      &clients, reading,
+      until: { clients in
+        reading.allSatisfy { !clients[$0].arrivals.isEmpty } || MonotonicClock().now - connected > .seconds(30)
+      })
     let start = MonotonicClock().now
     let samples = sampleCount(httpPort)
     follow(&clients, reading, until: { _ in MonotonicClock().now - start > .seconds(ClientsBenchmark.seconds) })
@@ -93,14 +98,14 @@ struct ClientsBenchmark {
         expected.contains(value) ? madeAt[value].map { Double(at - $0) / 1e6 } : nil
       }
     }.sorted()
-    guard !delays.isEmpty else { return print("\(port): nothing came") }
+    guard !delays.isEmpty else { return print("\(output): nothing came") }
     print(
-      "\(port): \(reading.count) clients beside \(ClientsBenchmark.stalledCount) stalled ones, \(expected.count) values each at 10 Hz: "
-        + "\(missing) missing; at the client \(fixed(delays[delays.count / 2], 1)) ms after \(port == .events ? "they were made" : "the first client had them") in the median, "
+      "\(output): \(reading.count) clients beside \(ClientsBenchmark.stalledCount) stalled ones, \(expected.count) values each at 10 Hz: "
+        + "\(missing) missing; at the client \(fixed(delays[delays.count / 2], 1)) ms after \(output == .events ? "they were made" : "the first client had them") in the median, "
         + "\(fixed(delays[delays.count * 99 / 100], 1)) ms at the 99th percentile (at most 100)")
-    print("\(port): meanwhile the IMU gave \(fixed(sampled, 1)) samples a second (200 without clients)")
+    print("\(output): meanwhile the IMU gave \(fixed(sampled, 1)) samples a second (200 without clients)")
     print(
-      "\(port): resident memory \(before) kB, \(during) kB with the clients, \(residentKilobytes(pid)) kB afterwards")
+      "\(output): resident memory \(before) kB, \(during) kB with the clients, \(residentKilobytes(pid)) kB afterwards")
   }
 
   private func follow(_ clients: inout [Client], _ reading: Range<Int>, until isDone: ([Client]) -> Bool) {
@@ -146,16 +151,16 @@ private struct Client {
   let descriptor: Int32
   /// When the values came, monotonic nanoseconds.
   var arrivals: [Value: Int64] = [:]
-  private let port: ClientsBenchmark.Port
+  private let output: ClientsBenchmark.Output
   private var pending: [UInt8] = []
   private var isState = false
 
   var isConnected: Bool { descriptor >= 0 }
 
-  init(_ port: ClientsBenchmark.Port, _ number: UInt16) {
-    self.port = port
-    descriptor = Loopback.connect(number, withinSeconds: 5)
-    let request = Array(port.request.utf8)
+  init(of output: ClientsBenchmark.Output, _ port: UInt16) {
+    self.output = output
+    descriptor = Loopback.connect(port, withinSeconds: 5)
+    let request = Array(output.request.utf8)
     _ = send(descriptor, request, request.count, 0)
   }
 
@@ -175,7 +180,7 @@ private struct Client {
   }
 
   private mutating func value(of line: ArraySlice<UInt8>) -> Value? {
-    switch port {
+    switch output {
     case .events:
       defer { isState = !line.starts(with: "event: ".utf8) }
       // The satellites' events have identifiers too, and come once a second beside the states.

@@ -41,7 +41,9 @@ struct LatencyBenchmark {
     }
     let sorted = times.map { $0.sorted() }
     for (name, times) in zip(["sensorhub", "gpsd", "a relay that decodes nothing"], sorted) { report(name, times) }
-    guard sorted.allSatisfy({ !$0.isEmpty }) else { return print("latency: gpsd is not installed or does not answer") }
+    guard sorted.allSatisfy({ !$0.isEmpty }) else {
+      return print("latency: nothing to compare: one of them does not answer (is gpsd installed?)")
+    }
     let medians = sorted.map { $0[$0.count / 2] }
     print("latency of a TPV, the hub's median by gpsd's: \(fixed(medians[0] / medians[1], 3)) (at most 0.5)")
     print("latency of a TPV, the relay's, that is the kernel's part of it: \(fixed(medians[2] / medians[1], 3))")

@@ -14,8 +14,8 @@ struct Main {
       Relay.run(port: port, tty: arguments[3])
     }
     if arguments.last == "latency" { return LatencyBenchmark(executable: arguments[1]).run() }
-    if let port = arguments.last.flatMap(ClientsBenchmark.Port.init) {
-      return ClientsBenchmark(executable: arguments[1], port: port).run()
+    if let output = arguments.last.flatMap(ClientsBenchmark.Output.init) {
+      return ClientsBenchmark(executable: arguments[1], output: output).run()
     }
     let folder = arguments.count > 2 ? arguments[2] : "../../shared/data/nmea"
     let recording = Recording(folder: folder)
@@ -26,8 +26,8 @@ struct Main {
     PublishingBenchmark().run()
     HubBenchmark().run()
     LatencyBenchmark(executable: arguments[1]).run()
-    ClientsBenchmark(executable: arguments[1], port: .events).run()
-    ClientsBenchmark(executable: arguments[1], port: .gpsd).run()
+    ClientsBenchmark(executable: arguments[1], output: .events).run()
+    ClientsBenchmark(executable: arguments[1], output: .gpsd).run()
     IdleBenchmark(executable: arguments[1]).run()
   }
 }
