@@ -15,6 +15,12 @@ int clinux_open_pseudo_terminal(char *path, int path_size) {
   return fd;
 }
 
+int clinux_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
+
+int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
+  return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+
 int clinux_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_CLOEXEC); }
 
 int clinux_bind_tcp(int fd, const uint8_t *address, size_t size, uint16_t port) {

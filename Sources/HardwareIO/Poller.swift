@@ -10,6 +10,9 @@ public struct Poller: Sendable {
     case timedOut
   }
 
+  /// `poll` counts milliseconds in 32 bits, that is 24.8 days: what is longer is waited for piece by piece.
+  private static let longestPoll = Duration.seconds(3600)
+
   private let stop: Int32
   private let clock: any MonotonicTimeSource
 
@@ -33,7 +36,7 @@ public struct Poller: Sendable {
     while true {
       // Rounded up, so that a wait is never cut short and then busy until its end.
       let milliseconds = deadline.map {
-        max(0, min(($0 - clock.now).inNanoseconds + 999_999, 3_600_000_000_000) / 1_000_000)
+        (max(.zero, min($0 - clock.now, Poller.longestPoll)).inNanoseconds + 999_999) / 1_000_000
       }
       let count = withUnsafeMutablePointer(to: &descriptors) { pointer in
         pointer.withMemoryRebound(to: pollfd.self, capacity: 2) { poll($0, 2, milliseconds.map(Int32.init) ?? -1) }

@@ -7,16 +7,22 @@ public struct MonotonicInstant: InstantProtocol, Sendable {
 
   public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
+  /// What lies beyond the clock's 292 years is its end: a wait for ever is no mistake.
   public func advanced(by duration: Duration) -> MonotonicInstant {
-    MonotonicInstant(nanoseconds: nanoseconds + duration.inNanoseconds)
+    let (sum, overflows) = nanoseconds.addingReportingOverflow(duration.inNanoseconds)
+    return MonotonicInstant(nanoseconds: overflows ? (duration < .zero ? .min : .max) : sum)
   }
 
   public func duration(to other: MonotonicInstant) -> Duration {
-    .nanoseconds(other.nanoseconds - nanoseconds)
+    let (difference, overflows) = other.nanoseconds.subtractingReportingOverflow(nanoseconds)
+    return overflows ? .nanoseconds(other.nanoseconds) - .nanoseconds(nanoseconds) : .nanoseconds(difference)
   }
 
   /// Since another instant. Quicker than a `Duration`, which counts attoseconds in 128 bits.
-  public func seconds(since other: MonotonicInstant) -> Double { Double(nanoseconds - other.nanoseconds) / 1e9 }
+  public func seconds(since other: MonotonicInstant) -> Double {
+    let (difference, overflows) = nanoseconds.subtractingReportingOverflow(other.nanoseconds)
+    return (overflows ? Double(nanoseconds) - Double(other.nanoseconds) : Double(difference)) / 1e9
+  }
 
   public static func < (lhs: MonotonicInstant, rhs: MonotonicInstant) -> Bool { lhs.nanoseconds < rhs.nanoseconds }
 
@@ -26,8 +32,8 @@ public struct MonotonicInstant: InstantProtocol, Sendable {
 }
 
 extension Duration {
-  /// Whole nanoseconds; durations beyond 292 years do not occur here.
-  public var inNanoseconds: Int64 { Int64(attoseconds / 1_000_000_000) }
+  /// Whole nanoseconds. Of what is longer than 292 years, those.
+  public var inNanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
 
   public var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
 }

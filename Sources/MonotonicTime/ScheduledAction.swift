@@ -3,7 +3,7 @@ import Guarding
 /// Something that is to happen at an instant, once, unless it is cancelled before.
 public final class ScheduledAction: Sendable {
   public let deadline: MonotonicInstant
-  private let action: Guarded<(@Sendable () -> Void)?>
+  private let action: Guarded<Callback?>
   private let onCancel: @Sendable (ScheduledAction) -> Void
 
   /// - Parameter onCancel: takes the action out of the queue that it waits in
@@ -12,7 +12,7 @@ public final class ScheduledAction: Sendable {
     onCancel: @escaping @Sendable (ScheduledAction) -> Void
   ) {
     self.deadline = deadline
-    self.action = Guarded(action)
+    self.action = Guarded(Callback(action))
     self.onCancel = onCancel
   }
 
@@ -24,7 +24,7 @@ public final class ScheduledAction: Sendable {
     if take() != nil { onCancel(self) }
   }
 
-  private func take() -> (@Sendable () -> Void)? {
+  private func take() -> Callback? {
     action.withLock { action in
       defer { action = nil }
       return action

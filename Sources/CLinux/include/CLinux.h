@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,12 @@ static inline int clinux_socket_peer(int fd, struct clinux_peer *peer) {
   peer->uid = credentials.uid;
   return result;
 }
+
+/// Opens a pipe that no program started meanwhile inherits. Returns 0, or -1 with errno set.
+int clinux_pipe(int ends[2]);
+
+/// Has a program that is started inherit no descriptor from `first` on. Returns 0 or an error number.
+int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 
 /// Opens a pseudo-terminal; writes the path of its other end. Returns the controlling end, or a negative errno.
 int clinux_open_pseudo_terminal(char *path, int path_size);
