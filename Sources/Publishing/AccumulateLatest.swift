@@ -15,8 +15,8 @@ public func accumulateLatest<Output: Sendable, Failure: Error>(
     let state = Guarded((latest: [Output?](repeating: nil, count: publishers.count), open: publishers.count))
     let lifetime = Lifetime()
     for (index, publisher) in publishers.enumerated() {
-      publisher.subscribe(
-        as: subscriber,
+      run.subscribe(
+        to: publisher, as: subscriber,
         receiveValue: { value in
           // Staged under the lock, so that an older combination cannot overtake a newer one.
           let mustDeliver = state.withLock { state in

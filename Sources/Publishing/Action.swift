@@ -1,4 +1,4 @@
-import Synchronization
+import Guarding
 
 /// Why an action did not do its work.
 public enum ActionError<Failure: Error>: Error {
@@ -14,32 +14,43 @@ extension ActionError: Equatable where Failure: Equatable {}
 /// Nothing happens until what `apply` returns is subscribed to. The job's subscription is the job: cancelling it ends it.
 public final class Action<Input: Sendable, Output: Sendable, Failure: Error>: Sendable {
   private let work: @Sendable (Input) -> any Publisher<Output, Failure>
-  private let isBusy = Atomic(false)
+  private let isBusy = Guarded(false)
   private let mutableIsExecuting = MutableProperty(false)
 
   public init(_ work: @escaping @Sendable (Input) -> any Publisher<Output, Failure>) { self.work = work }
 
+  /// Whether a job is under way: from before its work begins until after its subscription upstream has ended, which is
+  /// before its completion arrives. Where this says no, the next job is not refused.
   public var isExecuting: Property<Bool> { mutableIsExecuting.readOnly }
 
   /// The job for this input. It fails with `.disabled` where another one is under way when it is subscribed to.
   public func apply(_ input: Input) -> Deferred<Output, ActionError<Failure>> {
     Deferred { (subscriber, run) throws(ActionError<Failure>) in
-      guard !self.isBusy.exchange(true, ordering: .acquiringAndReleasing) else { throw .disabled }
-      self.mutableIsExecuting.value = true
+      guard self.setBusy(true) else { throw .disabled }
       let upstream = self.start(input, subscriber, run)
       return Subscription {
         upstream.cancel()
-        self.isBusy.store(false, ordering: .releasing)
-        self.mutableIsExecuting.value = false
+        _ = self.setBusy(false)
       }
     }
+  }
+
+  /// Returns whether that was a change. Staged under the lock, so that the property never says what was true before.
+  private func setBusy(_ isBusy: Bool) -> Bool {
+    let (isChange, mustDeliver) = self.isBusy.withLock { wasBusy in
+      guard wasBusy != isBusy else { return (false, false) }
+      wasBusy = isBusy
+      return (true, mutableIsExecuting.stage(isBusy))
+    }
+    if mustDeliver { mutableIsExecuting.deliver() }
+    return isChange
   }
 
   private func start(
     _ input: Input, _ subscriber: String, _ run: Activating<Output, ActionError<Failure>>
   ) -> Subscription {
-    work(input).subscribe(
-      as: subscriber, receiveValue: { run.send($0) },
+    run.subscribe(
+      to: work(input), as: subscriber, receiveValue: { run.send($0) },
       receiveCompletion: { completion in
         switch completion {
         case .finished: run.finish(.finished)

@@ -17,7 +17,7 @@ public struct Deferred<Output: Sendable, Failure: Error>: Publisher {
   init(activating activation: @escaping @Sendable (String, Activating<Output, Failure>) throws(Failure) -> Subscription)
   {
     self.init { subscriber in
-      LazyPublisher(subscriber) { (run) throws(Failure) in try activation(subscriber, run) }
+      LazyPublisher(deriving: subscriber) { (run) throws(Failure) in try activation(subscriber, run) }
     }
   }
 }
@@ -28,8 +28,8 @@ extension Publisher {
     _ transform: @escaping @Sendable (Output) -> NewOutput?
   ) -> Deferred<NewOutput, Failure> {
     Deferred { (subscriber, run) throws(Failure) in
-      subscribe(
-        as: subscriber, receiveValue: { if let value = transform($0) { run.send(value) } },
+      run.subscribe(
+        to: self, as: subscriber, receiveValue: { if let value = transform($0) { run.send(value) } },
         receiveCompletion: { run.finish($0) })
     }
   }
@@ -46,8 +46,8 @@ extension Publisher {
     as name: String, timing: LifecycleTiming = LifecycleTiming(), replaysLatest: Bool = false,
     clock: any MonotonicTimeSource = MonotonicClock()
   ) -> LazyPublisher<Output, Failure> {
-    LazyPublisher(name, timing: timing, replaysLatest: replaysLatest, clock: clock) { (run) throws(Failure) in
-      self.subscribe(as: name, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
+    LazyPublisher(deriving: name, timing: timing, replaysLatest: replaysLatest, clock: clock) { (run) throws(Failure) in
+      run.subscribe(to: self, as: name, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
     }
   }
 }

@@ -19,7 +19,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   public typealias Activation = @Sendable (Activating<Output, Failure>) throws(Failure) -> Subscription
 
   private enum Source: Sendable {
-    case body(Body, lacking: (@Sendable (_ errno: Int32) -> Failure)?)
+    case body(Body, lacking: @Sendable (_ errno: Int32) -> Completion<Failure>)
     case activation(Activation)
 
     var isRead: Bool { if case .body = self { true } else { false } }
@@ -40,7 +40,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   private let state: Guarded<State>
   private let mutableActivity: MutableProperty<Activity>
 
-  /// A publisher of what `body` reads on a thread of its own.
+  /// A publisher of what `body` reads on a thread of its own: `LazyPublisher("ticks") { reading in … }`.
   ///
   /// - Parameters:
   ///   - name: names the thread and stands in messages
@@ -53,12 +53,20 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     clock: any MonotonicTimeSource = MonotonicClock(), lacking: (@Sendable (_ errno: Int32) -> Failure)? = nil,
     reading body: @escaping Body
   ) {
-    self.init(name, timing, replaysLatest, clock, .body(body, lacking: lacking))
+    self.init(
+      name, timing, replaysLatest, clock,
+      .body(body) { errno in lacking.map { .failed($0(errno)) } ?? .finished })
   }
 
-  /// A publisher derived from others: active from `activation` until what it returned is cancelled.
+  /// A publisher derived from others: `LazyPublisher(deriving: "state") { run in … }`. It is active from `activation` until
+  /// what that returned is cancelled.
+  ///
+  /// - Parameters:
+  ///   - name: stands in messages, and is usually the one to subscribe to the others as
+  ///   - replaysLatest: whether a new subscriber first gets the latest value of the current run
+  ///   - activation: subscribes to what the values are derived from, and returns the subscription
   public convenience init(
-    _ name: String, timing: LifecycleTiming = LifecycleTiming(), replaysLatest: Bool = false,
+    deriving name: String, timing: LifecycleTiming = LifecycleTiming(), replaysLatest: Bool = false,
     clock: any MonotonicTimeSource = MonotonicClock(), activating activation: @escaping Activation
   ) {
     self.init(name, timing, replaysLatest, clock, .activation(activation))
@@ -109,9 +117,17 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   public func shutDown() {
     transition { state, pending in
       let effect = state.machine.shutDown()
+      // Where a source is to leave its scope first its end finishes them.
+      if state.machine.state == .idle, finish(&state, .finished) { pending.broadcast = true }
       stageActivity(&state, &pending, "the hub is shutting down")
       return effect
     }
+  }
+
+  /// Queues the end of all subscribers; returns whether it must be delivered.
+  private func finish(_ state: inout State, _ completion: Completion<Failure>) -> Bool {
+    state.receivers = []
+    return broadcast.stage(completion)
   }
 
   private func cancel(_ receiver: Receiver<Output, Failure>) {
@@ -153,6 +169,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
         state.timer = nil
       case .stop:
         stopped = state.run
+        overtaken = state.timer
         state.timer = nil
         // Whoever subscribes from here on waits for the next run, and must not see what this one still sends.
         if let stopped { broadcast.begin(generation: -stopped.id) }
@@ -200,9 +217,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     switch source {
     case .body(let body, let lacking):
       func fail(_ errno: Int32, _ what: String) {
-        ended(
-          run, lacking.map { .failed($0(errno)) } ?? .finished,
-          failure: "no \(what): \(String(cString: strerror(errno)))")
+        ended(run, lacking(errno), failure: "no \(what): \(String(cString: strerror(errno)))")
       }
       guard let stop = run.stop, stop.fileDescriptor >= 0 else { return fail(EMFILE, "file descriptor to stop by") }
       let reading = Reading(publisher: self, run: run, stop: stop)
@@ -224,6 +239,9 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
           end()
         }
       } catch {
+        if case .begun(let subscriptions) = run.release(orElse: {}) {
+          for subscription in subscriptions { subscription.cancel() }
+        }
         ended(run, .failed(error))
       }
     }
@@ -238,9 +256,18 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
 
   /// Takes down what an activation set up, and only then says that it has ended.
   func finish(_ run: SourceRun, _ completion: Completion<Failure>) {
-    guard let held = run.release(orElse: { [self] in ended(run, completion) }) else { return }
-    held.cancel()
-    ended(run, completion)
+    switch run.release(orElse: { [self] in ended(run, completion) }) {
+    case .whole(let held):
+      held.cancel()
+      ended(run, completion)
+    case .begun(let subscriptions):
+      // The end is announced once the activation has returned; what it still sends until then goes nowhere.
+      state.withLock { state in
+        if state.run === run { broadcast.begin(generation: -run.id) }
+      }
+      for subscription in subscriptions { subscription.cancel() }
+    case .nothing: break
+    }
   }
 
   func switchedOn(_ run: SourceRun) {
@@ -261,16 +288,13 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     transition { state, pending in
       guard state.run === run else { return .nothing }
       state.run = nil
-      let (endedByItself, effect) = state.machine.ended(clock.now)
+      let (endedByItself, isOverForAll, effect) = state.machine.ended(clock.now)
       var reason = endedByItself ? "the source has ended" : "stopped"
       // What goes wrong in a source that was told to stop went wrong because of that, and says nothing of the device.
       if endedByItself, case .failed(let error) = completion { state.failure = "\(error)" }
       if let failure { state.failure = failure }
       if let failure = state.failure { reason = failure }
-      if endedByItself {
-        state.receivers = []
-        if broadcast.stage(completion) { pending.broadcast = true }
-      }
+      if isOverForAll, finish(&state, endedByItself ? completion : .finished) { pending.broadcast = true }
       // What an ended source still sends goes nowhere.
       broadcast.begin(generation: -run.id)
       stageActivity(&state, &pending, reason)

@@ -100,7 +100,7 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// Nothing starts any more, and what runs stops now.
+  /// Nothing starts any more, and what runs stops now. Where nothing runs nobody counts any more who waits for it to.
   mutating func shutDown() -> Effect {
     isShutDown = true
     timer += 1
@@ -110,6 +110,7 @@ struct LifecycleMachine: Sendable {
       return .stop
     case .resting:
       state = .idle
+      subscriberCount = 0
       return .cancelWait
     case .idle, .stopping: return .nothing
     }
@@ -135,17 +136,18 @@ struct LifecycleMachine: Sendable {
     if state == .starting { state = .running }
   }
 
-  /// The source has left its scope. Where it was not told to, its subscribers are completed and count no more.
-  mutating func ended(_ now: MonotonicInstant) -> (endedByItself: Bool, effect: Effect) {
-    let endedByItself = state != .stopping || isShutDown
+  /// The source has left its scope. Where it was not told to, or will not start again, its subscribers are completed and
+  /// count no more.
+  mutating func ended(_ now: MonotonicInstant) -> (endedByItself: Bool, isOverForAll: Bool, effect: Effect) {
+    let endedByItself = state != .stopping
     endedAt = now
     state = .idle
-    if endedByItself {
+    if endedByItself || isShutDown {
       subscriberCount = 0
       timer += 1
-      return (true, .cancelWait)
+      return (endedByItself, true, .cancelWait)
     }
-    return (false, subscriberCount > 0 ? startOrRest(now) : .nothing)
+    return (false, false, subscriberCount > 0 ? startOrRest(now) : .nothing)
   }
 
   private mutating func startOrRest(_ now: MonotonicInstant) -> Effect {

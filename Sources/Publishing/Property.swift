@@ -32,10 +32,11 @@ public final class MutableProperty<Value: Sendable>: Publisher {
 
   public func attach(_ subscriber: Subscriber<Value, Never>) -> Subscription { broadcast.attach(subscriber) }
 
-  /// Sets the value from under a lock of the caller's; returns whether `deliver` must follow once it is free.
+  /// Sets the value from under a lock of the caller's; never waits. Returns whether `deliver` must follow on this thread
+  /// once the lock is free.
   public func stage(_ value: Value) -> Bool { broadcast.stage(value) }
 
-  /// Delivers what was staged, on this thread.
+  /// Delivers what was staged, on this thread; or waits like a sender where another one is delivering.
   public func deliver() { broadcast.deliver() }
 }
 

@@ -8,7 +8,8 @@ public struct Reading<Output: Sendable, Failure: Error>: Sendable {
   /// Set when the body is to return, after its last subscriber has left.
   public let stop: StopSignal
 
-  /// Hands a value to the subscribers, on this thread.
+  /// Hands a value to the subscribers, on this thread; or on one that is delivering already, where the body sends from
+  /// several.
   public func send(_ value: Output) { publisher.send(value, run) }
 
   /// Says that the device's supply has just been switched on: its minimum time on begins.

@@ -2,9 +2,9 @@ import Guarding
 
 /// A lease on what a publisher needs to run. It ends when it is cancelled or dropped.
 public final class Subscription: Sendable {
-  private let onCancel: Guarded<(@Sendable () -> Void)?>
+  private let onCancel: Guarded<Callback?>
 
-  public init(_ onCancel: @escaping @Sendable () -> Void) { self.onCancel = Guarded(onCancel) }
+  public init(_ onCancel: @escaping @Sendable () -> Void) { self.onCancel = Guarded(Callback(onCancel)) }
 
   /// Ends the lease. Once this has returned on the thread that delivers values no further one arrives; on another
   /// thread at most the one that is being delivered.

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The nine promises of `LazyPublisher`, a section each.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct LazyPublisherTests {
   let bench = Bench()
 

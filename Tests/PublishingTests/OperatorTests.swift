@@ -3,7 +3,7 @@ import Publishing
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct OperatorTests {
   let clock = ManualClock()
   let source = Subject<Int, Fault>()
@@ -266,7 +266,7 @@ struct OperatorTests {
   }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct BufferedValuesTests {
   @Test func `a slow consumer gets the newest values and a count of those dropped`() async throws {
     let property = MutableProperty(0)

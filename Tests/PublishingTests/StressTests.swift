@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct StressTests {
   /// Counts how many sources are inside their scope, and how many ever were at once.
   private final class Scope: Sendable {
@@ -35,9 +35,10 @@ struct StressTests {
     let alive = Population()
     let done = Recorder<Int>()
     let operationsPerThread = 100_000 / 8
-    for seed in 0..<8 {
-      let error = DetachedThread.start("stress \(seed)") {
-        var random = SmallRandom(seed: UInt64(seed + 1))
+    let seed = Seed()
+    for thread in 0..<8 {
+      let error = DetachedThread.start("stress \(thread)") {
+        var random = seed.random(thread)
         var held: [Subscription] = []
         for _ in 0..<operationsPerThread {
           switch random.next() % 8 {
@@ -45,20 +46,21 @@ struct StressTests {
             let token = LifeToken(alive)
             held.append(
               publisher.subscribe(
-                as: "thread \(seed)", receiveValue: { _ in token.touch() }, receiveCompletion: { _ in token.touch() }))
+                as: "thread \(thread)", receiveValue: { _ in token.touch() }, receiveCompletion: { _ in token.touch() })
+            )
           case 2: if !held.isEmpty { held.remove(at: Int(random.next() % UInt64(held.count))).cancel() }
           case 3: if !held.isEmpty { held.removeLast() }
-          case 4: subject.send(seed)
+          case 4: subject.send(thread)
           case 5: subject.finish(.failed(.again))
           case 6:
             let token = LifeToken(alive)
-            held.append(subject.subscribe(as: "subject \(seed)", receiveValue: { _ in token.touch() }))
+            held.append(subject.subscribe(as: "subject \(thread)", receiveValue: { _ in token.touch() }))
           default: _ = publisher.activity.value
           }
           if held.count > 32 { held.removeFirst().cancel() }
         }
         held = []
-        done.append(seed)
+        done.append(thread)
       }
       #expect(error == 0)
     }
@@ -89,19 +91,5 @@ struct StressTests {
     deinit { population.change(by: -1) }
 
     func touch() { touches.wrappingAdd(1, ordering: .relaxed) }
-  }
-}
-
-/// xorshift: the same operations in every run with the same seed.
-struct SmallRandom: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
-
-  mutating func next() -> UInt64 {
-    state ^= state << 13
-    state ^= state >> 7
-    state ^= state << 17
-    return state
   }
 }

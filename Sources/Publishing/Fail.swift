@@ -1,0 +1,11 @@
+/// A failure, and nothing before it.
+public struct Fail<Output: Sendable, Failure: Error>: Publisher {
+  public var error: Failure
+
+  public init(_ error: Failure) { self.error = error }
+
+  public func attach(_ subscriber: Subscriber<Output, Failure>) -> Subscription {
+    LazyPublisher<Output, Failure>(deriving: subscriber.name) { (_) throws(Failure) in throw error }
+      .attach(subscriber)
+  }
+}

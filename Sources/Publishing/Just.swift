@@ -1,0 +1,12 @@
+/// One value, and the end.
+public struct Just<Output: Sendable>: Publisher {
+  public typealias Failure = Never
+
+  public var value: Output
+
+  public init(_ value: Output) { self.value = value }
+
+  public func attach(_ subscriber: Subscriber<Output, Never>) -> Subscription {
+    CollectionOfOne(value).publisher.attach(subscriber)
+  }
+}

@@ -1,0 +1,140 @@
+import Guarding
+import MonotonicTime
+
+/// Lets values through at a pace: keeps the latest one until its time has come, and passes on one at a time.
+final class Pacer<Output: Sendable, Failure: Error>: Sendable {
+  enum Pace {
+    /// A value as soon as the last one passed on is so long ago.
+    case every(Duration)
+    /// A value once none has come for so long.
+    case afterQuiet(Duration)
+  }
+
+  private struct State {
+    /// Before it nothing is passed on.
+    var notBefore: MonotonicInstant?
+    var waiting: Output?
+    /// The alarm is set, or about to be.
+    var isArmed = false
+    /// A value is on its way to the subscriber. What comes meanwhile waits, so that one which takes long is not followed
+    /// at once by all that has come since.
+    var isSending = false
+    /// How upstream ended while a value was on its way.
+    var ending: Completion<Failure>?
+    var isOver = false
+  }
+
+  private enum Step {
+    case nothing
+    case send(Output)
+    case arm(MonotonicInstant)
+    case finish(last: Output?, Completion<Failure>)
+  }
+
+  private let pace: Pace
+  private let clock: any MonotonicTimeSource
+  private let run: Activating<Output, Failure>
+  private let alarm: Alarm
+  private let state = Guarded(State())
+
+  init(_ pace: Pace, clock: any MonotonicTimeSource, run: Activating<Output, Failure>) {
+    self.pace = pace
+    self.clock = clock
+    self.run = run
+    alarm = Alarm(clock: clock)
+  }
+
+  /// Subscribes to `upstream`, and ends with the subscription.
+  func subscribe(to upstream: some Publisher<Output, Failure>, as name: String) -> Subscription {
+    let upstream = run.subscribe(
+      to: upstream, as: name, receiveValue: { self.receive($0) }, receiveCompletion: { self.complete($0) })
+    return Subscription {
+      upstream.cancel()
+      self.state.withLock { $0.isOver = true }
+      self.alarm.end()
+    }
+  }
+
+  private func receive(_ value: Output) {
+    perform(
+      state.withLock { state in
+        if state.isOver { return .nothing }
+        let now = clock.now
+        state.waiting = value
+        switch pace {
+        case .every: if !state.isSending, isDue(state, now) { return send(&state) }
+        case .afterQuiet(let quiet): state.notBefore = now + quiet
+        }
+        return arm(&state)
+      })
+  }
+
+  private func complete(_ completion: Completion<Failure>) {
+    perform(
+      state.withLock { state in
+        if state.isOver { return .nothing }
+        state.ending = completion
+        return state.isSending ? .nothing : finish(&state, completion)
+      })
+  }
+
+  private func alarmWentOff() {
+    perform(
+      state.withLock { state in
+        state.isArmed = false
+        if state.isOver || state.isSending || state.waiting == nil { return .nothing }
+        // A late alarm may find that a value has been passed on, or has come, in the meantime.
+        return isDue(state, clock.now) ? send(&state) : arm(&state)
+      })
+  }
+
+  private func perform(_ step: Step) {
+    switch step {
+    case .nothing: break
+    case .send(let value):
+      // As close to the subscriber as can be: the next one is not to come sooner after it than the pace allows.
+      let sentAt = clock.now
+      run.send(value)
+      perform(state.withLock { sent(&$0, at: sentAt) })
+    case .arm(let deadline): alarm.set(at: deadline) { [weak self] in self?.alarmWentOff() }
+    case .finish(let last, let completion):
+      alarm.end()
+      if let last { run.send(last) }
+      run.finish(completion)
+    }
+  }
+
+  // What follows is done under the lock, and returns what to do without it.
+
+  private func isDue(_ state: State, _ now: MonotonicInstant) -> Bool { state.notBefore.map { now >= $0 } ?? true }
+
+  private func send(_ state: inout State) -> Step {
+    guard let value = state.waiting else { return .nothing }
+    state.waiting = nil
+    state.isSending = true
+    return .send(value)
+  }
+
+  private func sent(_ state: inout State, at instant: MonotonicInstant) -> Step {
+    state.isSending = false
+    if case .every(let interval) = pace { state.notBefore = instant + interval }
+    if state.isOver { return .nothing }
+    if let ending = state.ending { return finish(&state, ending) }
+    return arm(&state)
+  }
+
+  private func arm(_ state: inout State) -> Step {
+    // While a value is on its way, the next one's time is not known.
+    guard !state.isSending, !state.isArmed, state.waiting != nil, let notBefore = state.notBefore else {
+      return .nothing
+    }
+    state.isArmed = true
+    return .arm(notBefore)
+  }
+
+  private func finish(_ state: inout State, _ completion: Completion<Failure>) -> Step {
+    state.isOver = true
+    defer { state.waiting = nil }
+    return .finish(last: state.waiting, completion)
+  }
+}

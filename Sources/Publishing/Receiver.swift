@@ -1,0 +1,28 @@
+import Synchronization
+
+/// One subscriber's place in a broadcast.
+final class Receiver<Output: Sendable, Failure: Error>: Sendable {
+  let name: String
+  private let receiveValue: @Sendable (Output) -> Void
+  private let receiveCompletion: @Sendable (Completion<Failure>) -> Void
+  private let isOver = Atomic(false)
+
+  init(_ subscriber: Subscriber<Output, Failure>) {
+    name = subscriber.name
+    receiveValue = subscriber.receiveValue
+    receiveCompletion = subscriber.receiveCompletion
+  }
+
+  var isCancelled: Bool { isOver.load(ordering: .acquiring) }
+
+  /// Ends delivery; returns whether it had not ended before.
+  func cancel() -> Bool { !isOver.exchange(true, ordering: .acquiringAndReleasing) }
+
+  func receive(_ value: Output) {
+    if !isCancelled { receiveValue(value) }
+  }
+
+  func complete(_ completion: Completion<Failure>) {
+    if cancel() { receiveCompletion(completion) }
+  }
+}

@@ -1,0 +1,79 @@
+import FoundationEssentials
+import Guarding
+import MonotonicTime
+import Publishing
+import TestSupport
+import Testing
+
+/// The example of the library's page (`Example.swift`) does what the page says.
+@Suite(.timeLimit(.minutes(10)))
+struct ExampleTests {
+  /// A thermometer that plays what the test puts in.
+  private final class PlayedThermometer: Thermometer {
+    let power = Recorder<Bool>()
+    private let readings = Guarded<[Double?]>([])
+
+    func switchPower(on: Bool) { power.append(on) }
+
+    /// - Parameter reading: `nil` for a thermometer that is unplugged
+    func play(_ reading: Double?) { readings.withLock { $0.append(reading) } }
+
+    func nextReading(_ stop: StopSignal) throws(ThermometerError) -> Double? {
+      _ = eventually { stop.isSet || readings.withLock { !$0.isEmpty } }
+      if stop.isSet { return nil }
+      guard let reading = readings.withLock({ $0.removeFirst() }) else { throw .unplugged }
+      return reading
+    }
+  }
+
+  private let clock = ManualClock()
+  private let thermometer = PlayedThermometer()
+
+  @Test func `the example shows readings at its pace and powers the thermometer meanwhile`() async {
+    let celsius = readings(of: thermometer, clock: clock)
+    let shown = Recorder<String>()
+    let display = show(celsius, clock: clock) { shown.append($0) }
+    thermometer.play(3.5)
+    #expect(await shown.first(1) == ["3.5 °C"])
+    thermometer.play(3)
+    thermometer.play(2.5)
+    #expect(eventually { celsius.latest == 2.5 })
+    clock.advance(by: .seconds(10))
+    #expect(await shown.first(2) == ["3.5 °C", "2.5 °C"])
+    display.cancel()
+    #expect(thermometer.power.values == [true])
+    await clock.sleepers(1)
+    clock.advance(by: .seconds(1))
+    #expect(await thermometer.power.first(2) == [true, false])
+  }
+
+  @Test func `the example waits for frost over a failure`() async {
+    let celsius = readings(of: thermometer, clock: clock)
+    let shown = Recorder<String>()
+    let display = show(celsius, clock: clock) { shown.append($0) }
+    let waiting = Task { [clock] in await frost(celsius, clock: clock) }
+    for await activity in celsius.activity.values(as: "test") where activity.holders == ["display", "frost"] { break }
+    thermometer.play(1)
+    thermometer.play(nil)
+    #expect(await shown.first(2) == ["1.0 °C", "no thermometer"])
+    await clock.sleepers(1)
+    clock.advance(by: .seconds(1))
+    thermometer.play(-0.5)
+    #expect(await waiting.value == -0.5)
+    await clock.sleepers(1)
+    clock.advance(by: .seconds(1))
+    #expect(await thermometer.power.first(4) == [true, false, true, false])
+    display.cancel()
+  }
+
+  @Test func `the page shows the example as it is compiled`() throws {
+    let tests = #filePath.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
+    let page = try text("\(tests)/../../Sources/Publishing/Publishing.docc/Publishing.md")
+    let example = try text("\(tests)/Example.swift")
+    #expect(page.contains("```swift\n\(example)```\n"))
+  }
+
+  private func text(_ path: String) throws -> String {
+    String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
+  }
+}

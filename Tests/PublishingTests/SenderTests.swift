@@ -1,0 +1,352 @@
+import Glibc
+import Guarding
+import Publishing
+import Synchronization
+import TestSupport
+import Testing
+
+/// Several senders at once: who delivers, for how long, and that nothing is lost, reordered or stuck.
+@Suite(.timeLimit(.minutes(10)))
+struct SenderTests {
+  /// A value that says who sent it, and which of its own it is.
+  struct Mark: Hashable, Sendable {
+    var sender: Int
+    var number: Int
+    /// How often it is to be sent on from inside a handler.
+    var hops = 0
+  }
+
+  /// What one subscriber saw; knows whether its handler ever ran twice at once.
+  final class Witness: Sendable {
+    private let inside = Atomic(0)
+    private let overlaps = Atomic(0)
+    private let seen = Guarded<[Mark]>([])
+
+    var marks: [Mark] { seen.withLock { $0 } }
+    var count: Int { seen.withLock { $0.count } }
+    var hasOverlapped: Bool { overlaps.load(ordering: .relaxed) > 0 }
+
+    func receive(_ mark: Mark) {
+      if inside.wrappingAdd(1, ordering: .relaxed).oldValue > 0 { overlaps.wrappingAdd(1, ordering: .relaxed) }
+      seen.withLock { $0.append(mark) }
+      inside.wrappingSubtract(1, ordering: .relaxed)
+    }
+
+    /// Whether each sender's own values came in the order in which it sent them.
+    var keepsEachSendersOrder: Bool {
+      var last: [Int: Int] = [:]
+      for mark in marks where mark.hops == 0 {
+        if mark.number <= last[mark.sender] ?? -1 { return false }
+        last[mark.sender] = mark.number
+      }
+      return true
+    }
+  }
+
+  /// Counts what each thread delivers within one call.
+  final class Deliveries: Sendable {
+    private let counts = Guarded<[pthread_t: Int]>([:])
+
+    func count() { counts.withLock { $0[pthread_self(), default: 0] += 1 } }
+
+    /// How many deliveries the calling thread makes while it does something.
+    func during(_ body: () -> Void) -> Int {
+      counts.withLock { $0[pthread_self()] = 0 }
+      body()
+      return counts.withLock { $0[pthread_self()] ?? 0 }
+    }
+  }
+
+  /// Keeps a handler busy for some microseconds, longer than a sender takes to come again.
+  private static func work() {
+    var random = SmallRandom(seed: 1)
+    var sum: UInt64 = 0
+    for _ in 0..<2000 { sum &+= random.next() }
+    if sum == 0 { Issue.record("the numbers are not random") }
+  }
+
+  @Test(arguments: [2, 5])
+  func `a send returns after its share although others never stop sending`(_ senders: Int) async {
+    let subject = Subject<Mark, Never>()
+    let witness = Witness()
+    let deliveries = Deliveries()
+    let subscription = subject.subscribe(
+      as: "slow",
+      receiveValue: { mark in
+        deliveries.count()
+        witness.receive(mark)
+        SenderTests.work()
+      })
+    let longest = Atomic(0)
+    let done = Recorder<Int>()
+    let each = 4000
+    for sender in 0..<senders {
+      let error = DetachedThread.start("sender \(sender)") {
+        for number in 0..<each {
+          let count = deliveries.during { subject.send(Mark(sender: sender, number: number)) }
+          _ = longest.max(count, ordering: .relaxed)
+        }
+        done.append(sender)
+      }
+      #expect(error == 0)
+    }
+    await done.first(senders)
+    // Its own, its share of 16, and the 16 that the queue takes, where nobody comes to take over.
+    #expect(longest.load(ordering: .relaxed) <= 1 + 16 + 16)
+    #expect(witness.count == senders * each)
+    #expect(witness.keepsEachSendersOrder)
+    #expect(!witness.hasOverlapped)
+    subscription.cancel()
+  }
+
+  @Test func `a send to one of several merged publishers returns after its share too`() async {
+    let subjects = (0..<3).map { _ in Subject<Mark, Never>() }
+    let witness = Witness()
+    let deliveries = Deliveries()
+    let subscription = subjects[0].merge(with: subjects[1], subjects[2]).subscribe(
+      as: "slow",
+      receiveValue: { mark in
+        deliveries.count()
+        witness.receive(mark)
+        SenderTests.work()
+      })
+    let longest = Atomic(0)
+    let done = Recorder<Int>()
+    let each = 3000
+    for (sender, subject) in subjects.enumerated() {
+      // Each thread delivers for its own subject while it sends, or waits to, to what they are merged into.
+      let error = DetachedThread.start("sender \(sender)") {
+        for number in 0..<each {
+          let count = deliveries.during { subject.send(Mark(sender: sender, number: number)) }
+          _ = longest.max(count, ordering: .relaxed)
+        }
+        done.append(sender)
+      }
+      #expect(error == 0)
+    }
+    await done.first(subjects.count)
+    #expect(longest.load(ordering: .relaxed) <= 1 + 16 + 16)
+    #expect(witness.count == subjects.count * each)
+    #expect(witness.keepsEachSendersOrder)
+    #expect(!witness.hasOverlapped)
+    subscription.cancel()
+  }
+
+  @Test func `staging never waits, and asks for a turn once the queue is full`() {
+    let property = MutableProperty(0)
+    let seen = Recorder<Int>()
+    let isInside = StopSignal()
+    let mayLeave = StopSignal()
+    let subscription = property.subscribe(
+      as: "stuck",
+      receiveValue: { value in
+        seen.append(value)
+        guard value == 1 else { return }
+        isInside.set()
+        _ = eventually { mayLeave.isSet }
+      })
+    let error = DetachedThread.start("sender") { property.value = 1 }
+    #expect(error == 0)
+    #expect(eventually { isInside.isSet })
+    let lock = Guarded(())
+    let mustDeliver = (2...20).map { value in lock.withLock { _ in property.stage(value) } }
+    #expect(mustDeliver == Array(repeating: false, count: 16) + Array(repeating: true, count: 3))
+    #expect(seen.values == [0, 1])
+    mayLeave.set()
+    property.deliver()
+    #expect(eventually { seen.values.count == 21 })
+    #expect(seen.values == Array(0...20))
+    subscription.cancel()
+  }
+
+  @Test func `what several threads stage under one lock comes in the order of the lock, and all of it`() async {
+    let property = MutableProperty(0)
+    let next = Guarded(0)
+    let seen = Recorder<Int>()
+    let subscription = property.subscribe(
+      as: "slow",
+      receiveValue: { value in
+        seen.append(value)
+        SenderTests.work()
+      })
+    let done = Recorder<Int>()
+    for sender in 0..<4 {
+      let error = DetachedThread.start("sender \(sender)") {
+        for _ in 0..<2000 {
+          let mustDeliver = next.withLock { next in
+            next += 1
+            return property.stage(next)
+          }
+          if mustDeliver { property.deliver() }
+        }
+        done.append(sender)
+      }
+      #expect(error == 0)
+    }
+    await done.first(4)
+    await seen.first(8001)
+    #expect(seen.values == Array(0...8000))
+    #expect(property.value == 8000)
+    subscription.cancel()
+  }
+
+  @Test func `a handler may send more than the queue takes`() {
+    let subject = Subject<Int, Fault>()
+    let first = Listener()
+    let second = Listener()
+    let subscriptions = [
+      first.subscribe(to: subject),
+      subject.subscribe(as: "flood", receiveValue: { if $0 == 0 { for value in 1...100 { subject.send(value) } } }),
+      second.subscribe(to: subject),
+    ]
+    subject.send(0)
+    #expect(first.values == Array(0...100))
+    #expect(second.values == Array(0...100))
+    for subscription in subscriptions { subscription.cancel() }
+  }
+
+  @Test func `subjects that send to each other from inside their handlers do not wait for each other for ever`() async {
+    let seed = Seed()
+    let subjects = (0..<3).map { _ in Subject<Mark, Never>() }
+    let early = subjects.map { _ in Witness() }
+    let late = subjects.map { _ in Witness() }
+    let lifetime = Lifetime()
+    for (index, subject) in subjects.enumerated() {
+      subject.subscribe(as: "early", receiveValue: { early[index].receive($0) }).store(in: lifetime)
+      subject.subscribe(
+        as: "on",
+        receiveValue: { mark in
+          SenderTests.work()
+          guard mark.hops > 0 else { return }
+          // Both ways round, so that circles come about.
+          let next = (index + (mark.number % 2 == 0 ? 1 : 2)) % 3
+          subjects[next].send(Mark(sender: mark.sender, number: mark.number, hops: mark.hops - 1))
+        }
+      ).store(in: lifetime)
+      subject.subscribe(as: "late", receiveValue: { late[index].receive($0) }).store(in: lifetime)
+    }
+    let senders = 6
+    let each = 1500
+    let sent = Atomic(0)
+    let done = Recorder<Int>()
+    for sender in 0..<senders {
+      let error = DetachedThread.start("sender \(sender)") {
+        var random = seed.random(sender)
+        for number in 0..<each {
+          let hops = Int(random.next() % 4)
+          sent.wrappingAdd(1 + hops, ordering: .relaxed)
+          subjects[Int(random.next() % 3)].send(Mark(sender: sender, number: number, hops: hops))
+        }
+        done.append(sender)
+      }
+      #expect(error == 0)
+    }
+    await done.first(senders)
+    let isComplete = eventually { late.map(\.count).reduce(0, +) == sent.load(ordering: .relaxed) }
+    #expect(isComplete, "\(seed): values are stuck")
+    for (early, late) in zip(early, late) {
+      #expect(early.marks == late.marks, "\(seed): two orders")
+      #expect(!early.hasOverlapped && !late.hasOverlapped, "\(seed): handlers overlapped")
+    }
+    lifetime.end()
+  }
+
+  @Test func `each subscriber gets one completion, and nothing after it, however many send`() async {
+    let seed = Seed()
+    let subject = Subject<Int, Fault>()
+    let rounds = 300
+    let isOver = Atomic(false)
+    let done = Recorder<Int>()
+    for sender in 0..<3 {
+      let error = DetachedThread.start("sender \(sender)") {
+        var random = seed.random(sender)
+        while !isOver.load(ordering: .relaxed) {
+          subject.send(sender)
+          if random.next() % 8 == 0 { subject.subscribe(as: "passing", receiveValue: { _ in }).cancel() }
+        }
+        done.append(sender)
+      }
+      #expect(error == 0)
+    }
+    for round in 0..<rounds {
+      let listeners = (0..<3).map { _ in Listener() }
+      let subscriptions = listeners.map { $0.subscribe(to: subject) }
+      subject.finish(round % 2 == 0 ? .finished : .failed(.broken))
+      let isEnd: @Sendable (Listener.Event) -> Bool = { $0 == .finished || $0 == .failed(.broken) }
+      for listener in listeners { _ = await listener.events.first(where: isEnd) }
+      for listener in listeners {
+        let events = listener.events.values
+        #expect(events.count(where: isEnd) == 1 && events.last.map(isEnd) == true, "\(seed)")
+      }
+      for subscription in subscriptions { subscription.cancel() }
+    }
+    isOver.store(true, ordering: .relaxed)
+    await done.first(3)
+  }
+
+  @Test func `threads that send, stage, subscribe, cancel and finish as they like leave nothing stuck`() async {
+    let seed = Seed()
+    let subjects = (0..<2).map { _ in Subject<Mark, Never>() }
+    let property = MutableProperty(Mark(sender: -1, number: 0))
+    let order = Guarded(0)
+    let onward = Lifetime()
+    let counts = subjects.map { _ in Witness() }
+    let ofProperty = Witness()
+    for (index, subject) in subjects.enumerated() {
+      subject.subscribe(
+        as: "onward",
+        receiveValue: { mark in
+          counts[index].receive(mark)
+          if mark.hops > 0 { subjects[1 - index].send(Mark(sender: mark.sender, number: mark.number)) }
+          if mark.number % 5 == 0 { property.value = mark }
+        }
+      ).store(in: onward)
+    }
+    property.subscribe(
+      as: "back",
+      receiveValue: { mark in
+        ofProperty.receive(mark)
+        if mark.number % 3 == 0 { subjects[0].send(Mark(sender: mark.sender, number: 1)) }
+      }
+    ).store(in: onward)
+    let done = Recorder<Int>()
+    let senders = 6
+    for sender in 0..<senders {
+      let error = DetachedThread.start("sender \(sender)") {
+        var random = seed.random(sender)
+        var held: [Subscription] = []
+        for number in 0..<3000 {
+          let subject = subjects[Int(random.next() % 2)]
+          switch random.next() % 8 {
+          case 0...3: subject.send(Mark(sender: sender, number: number, hops: Int(random.next() % 2)))
+          case 4:
+            let mustDeliver = order.withLock { order in
+              order += 1
+              return property.stage(Mark(sender: sender, number: order))
+            }
+            if mustDeliver { property.deliver() }
+          case 5:
+            held.append(
+              subject.subscribe(
+                as: "passing", receiveValue: { if $0.number % 7 == 0 { property.value = Mark(sender: 9, number: 1) } }))
+          case 6: if !held.isEmpty { held.remove(at: Int(random.next() % UInt64(held.count))).cancel() }
+          default: held.append(property.subscribe(as: "passing", receiveValue: { _ in }))
+          }
+          if held.count > 8 { held.removeFirst().cancel() }
+        }
+        done.append(sender)
+      }
+      #expect(error == 0)
+    }
+    await done.first(senders)
+    // Whoever comes now finds nobody delivering, and nothing left over.
+    let last = Mark(sender: 100, number: 1)
+    for (subject, witness) in zip(subjects, counts) {
+      subject.send(last)
+      #expect(eventually { witness.marks.last == last }, "\(seed)")
+      #expect(!witness.hasOverlapped, "\(seed): handlers overlapped")
+    }
+    #expect(!ofProperty.hasOverlapped, "\(seed): handlers overlapped")
+    onward.end()
+  }
+}

@@ -1,0 +1,281 @@
+import Guarding
+import MonotonicTime
+import Publishing
+import TestSupport
+import Testing
+
+/// The kinds of source, and what is made of them without a device.
+@Suite(.timeLimit(.minutes(10)))
+struct SourceTests {
+  let clock = ManualClock()
+  let listener = Listener()
+
+  // MARK: Lazy publishers
+
+  @Test func `a body in a trailing closure is read on a thread of its own`() async {
+    let publisher = LazyPublisher<Int, Never>("counter") { reading in
+      var count = 0
+      while !reading.stop.isSet {
+        count += 1
+        reading.send(count)
+      }
+    }
+    let subscription = listener.subscribe(to: publisher)
+    #expect(await listener.values(3).prefix(3) == [1, 2, 3])
+    subscription.cancel()
+    #expect(eventually { publisher.activity.value.phase == .idle })
+  }
+
+  @Test func `a derived publisher holds its lease upstream while somebody subscribes`() {
+    let upstream = LazyPublisher<Int, Never>(deriving: "upstream") { _ in Subscription {} }
+    let derived = LazyPublisher<Int, Never>(deriving: "derived") { run in
+      upstream.subscribe(as: "derived", receiveValue: { run.send($0) })
+    }
+    #expect(upstream.activity.value.holders == [])
+    let subscription = listener.subscribe(to: derived)
+    #expect(upstream.activity.value.holders == ["derived"])
+    subscription.cancel()
+    #expect(upstream.activity.value.holders == [])
+  }
+
+  // MARK: Values at hand
+
+  @Test func `just one value, and the end, for each subscriber`() {
+    let publisher = Just(7)
+    let subscriptions = [listener.subscribe(to: publisher), listener.subscribe(to: publisher)]
+    #expect(listener.events.values == [.value(7), .finished, .value(7), .finished])
+    for subscription in subscriptions { subscription.cancel() }
+  }
+
+  @Test func `empty ends at once, or never`() {
+    let subscription = listener.subscribe(to: Empty<Int, Fault>())
+    #expect(listener.events.values == [.subscription, .finished])
+    let other = Listener()
+    let never = other.subscribe(to: Empty<Int, Fault>(completesImmediately: false))
+    #expect(other.events.values == [.subscription])
+    subscription.cancel()
+    never.cancel()
+    #expect(other.events.values == [.subscription])
+  }
+
+  @Test func `fail fails`() {
+    let subscription = listener.subscribe(to: Fail<Int, Fault>(.broken))
+    #expect(listener.events.values == [.subscription, .failed(.broken)])
+    subscription.cancel()
+  }
+
+  @Test func `a sequence sends its elements and ends`() {
+    let subscription = listener.subscribe(to: [3, 1, 2].publisher)
+    #expect(listener.events.values == [.value(3), .value(1), .value(2), .finished])
+    subscription.cancel()
+  }
+
+  @Test func `a sequence without an end is sent until somebody has enough of it`() {
+    let held = Guarded<Subscription?>(nil)
+    let seen = Recorder<Int>()
+    let subscription = (1...).publisher.map { $0 * 10 }.subscribe(
+      as: "test", receiveSubscription: { subscription in held.withLock { $0 = subscription } },
+      receiveValue: { value in
+        seen.append(value)
+        if value == 30 { held.withLock { $0 }?.cancel() }
+      })
+    #expect(seen.values == [10, 20, 30])
+    held.withLock { $0 = nil }
+    subscription.cancel()
+  }
+
+  // MARK: Asynchronous sequences
+
+  @Test func `an asynchronous sequence sends its elements and how it ends`() async {
+    let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+    let subscription = listener.subscribe(to: stream.publisher)
+    continuation.yield(1)
+    #expect(await listener.values(1) == [1])
+    continuation.yield(2)
+    continuation.finish()
+    #expect(await listener.events.first(3) == [.value(1), .value(2), .finished])
+    subscription.cancel()
+  }
+
+  @Test func `an asynchronous sequence fails with its own error`() async {
+    let failing = LazyPublisher<Int, Fault>("failing") { (reading) throws(Fault) in
+      reading.send(1)
+      throw .broken
+    }
+    let subscription = listener.subscribe(to: failing.values(as: "sequence").publisher)
+    #expect(await listener.events.first(3) == [.subscription, .value(1), .failed(.broken)])
+    subscription.cancel()
+  }
+
+  @Test func `cancelling ends the iteration, and with it what it holds`() async {
+    let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+    let hasEnded = Recorder<Bool>()
+    continuation.onTermination = { _ in hasEnded.append(true) }
+    let subscription = listener.subscribe(to: stream.publisher)
+    continuation.yield(1)
+    #expect(await listener.values(1) == [1])
+    subscription.cancel()
+    await hasEnded.first(1)
+    continuation.yield(2)
+    #expect(listener.events.values == [.value(1)])
+  }
+
+  @Test func `a shared asynchronous sequence is iterated once for all`() async {
+    let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+    let shared = stream.publisher.shared(as: "numbers")
+    let other = Listener()
+    let subscriptions = [listener.subscribe(to: shared), other.subscribe(to: shared)]
+    for value in 1...3 { continuation.yield(value) }
+    #expect(await listener.values(3) == [1, 2, 3])
+    #expect(await other.values(3) == [1, 2, 3])
+    continuation.finish()
+    for subscription in subscriptions { subscription.cancel() }
+  }
+
+  // MARK: Ticks
+
+  @Test func `a clock ticks for each subscriber from when it subscribed, without drift`() {
+    let start = clock.now
+    let seen = Recorder<Duration>()
+    let subscription = clock.ticks(every: .seconds(2)).subscribe(
+      as: "test", receiveValue: { seen.append($0 - start) })
+    #expect(seen.values.isEmpty)
+    // The first timer is 300 ms late, and the tick still says when it was due.
+    clock.advance(by: .milliseconds(2300))
+    clock.advance(by: .milliseconds(1700))
+    #expect(seen.values == [.seconds(2), .seconds(4)])
+    // Three ticks' time at once: one tick, and on at the next.
+    clock.advance(by: .milliseconds(6500))
+    clock.advance(by: .milliseconds(1500))
+    #expect(seen.values == [.seconds(2), .seconds(4), .seconds(6), .seconds(12)])
+    subscription.cancel()
+    clock.advance(by: .seconds(10))
+    #expect(seen.values.count == 4)
+  }
+
+  @Test func `ticks can be cancelled from inside their handler`() {
+    let lifetime = Lifetime()
+    let seen = Recorder<MonotonicInstant>()
+    clock.ticks(every: .seconds(1)).subscribe(
+      as: "test",
+      receiveValue: { tick in
+        seen.append(tick)
+        lifetime.end()
+      }
+    ).store(in: lifetime)
+    for _ in 0..<5 { clock.advance(by: .seconds(1)) }
+    #expect(seen.values.count == 1)
+  }
+
+  @Test func `the machine's clock ticks`() async {
+    let seen = Recorder<MonotonicInstant>()
+    let subscription = MonotonicClock().ticks(every: .milliseconds(2)).subscribe(
+      as: "test", receiveValue: { seen.append($0) })
+    let ticks = await seen.first(3)
+    subscription.cancel()
+    let gaps = zip(ticks, ticks.dropFirst()).map { ($1 - $0).inNanoseconds }
+    #expect(gaps.allSatisfy { $0 > 0 && $0 % 2_000_000 == 0 })
+  }
+
+  // MARK: Merging
+
+  @Test func `merged publishers send as they come and finish when all have`() {
+    let sources = (0..<3).map { _ in Subject<Int, Fault>() }
+    let subscription = listener.subscribe(to: sources[0].merge(with: sources[1], sources[2]))
+    sources[1].send(1)
+    sources[0].send(2)
+    sources[0].finish(.finished)
+    sources[2].send(3)
+    sources[1].finish(.finished)
+    #expect(listener.events.values == [.subscription, .value(1), .value(2), .value(3)])
+    sources[2].finish(.finished)
+    #expect(listener.events.values.last == .finished)
+    subscription.cancel()
+  }
+
+  @Test func `merged publishers fail when one fails, and let go of the others`() {
+    let failing = Subject<Int, Fault>()
+    let lazy = LazyPublisher<Int, Fault>(deriving: "other") { _ in Subscription {} }
+    let subscription = listener.subscribe(to: merge([failing, lazy]))
+    #expect(lazy.activity.value.phase != .idle)
+    failing.finish(.failed(.broken))
+    #expect(listener.events.values == [.subscription, .failed(.broken)])
+    #expect(lazy.activity.value.phase == .idle)
+    subscription.cancel()
+  }
+
+  @Test func `merging nothing finishes at once, and what is at hand comes in turn`() {
+    let subscription = listener.subscribe(to: merge([any Publisher<Int, Never>]()))
+    #expect(listener.events.values == [.finished])
+    let other = Listener()
+    let numbers = other.subscribe(to: Just(1).merge(with: [2, 3].publisher, Empty()))
+    #expect(other.events.values == [.value(1), .value(2), .value(3), .finished])
+    subscription.cancel()
+    numbers.cancel()
+  }
+
+  @Test func `a merge that has failed does not subscribe to what is left`() {
+    let subscribed = Recorder<String>()
+    let last = Deferred<Int, Fault> { name in
+      subscribed.append(name)
+      return Empty()
+    }
+    let subscription = listener.subscribe(to: merge([Fail<Int, Fault>(.broken), last]))
+    #expect(listener.events.values == [.subscription, .failed(.broken)])
+    #expect(subscribed.values.isEmpty)
+    subscription.cancel()
+  }
+
+  // MARK: The first value
+
+  @Test func `first passes one value on and ends the lease with it`() async {
+    let bench = Bench()
+    let subscription = listener.subscribe(to: bench.publisher().first())
+    for value in 1...3 { bench.order(.send(value)) }
+    #expect(await listener.events.first(3) == [.subscription, .value(1), .finished])
+    #expect(await bench.power.first(2) == [true, false])
+    subscription.cancel()
+    #expect(listener.values == [1])
+  }
+
+  @Test func `first passes on a value that meets a condition, out of any number`() {
+    let subscription = listener.subscribe(to: (1...).publisher.map { $0 * 7 }.first { $0 % 10 == 0 })
+    #expect(listener.events.values == [.value(70), .finished])
+    subscription.cancel()
+  }
+
+  @Test func `first of nothing ends as that ends`() {
+    let subscription = listener.subscribe(to: Empty<Int, Fault>().first())
+    let other = Listener()
+    let failed = other.subscribe(to: Fail<Int, Fault>(.again).first())
+    #expect(listener.events.values == [.subscription, .finished])
+    #expect(other.events.values == [.subscription, .failed(.again)])
+    subscription.cancel()
+    failed.cancel()
+  }
+
+  @Test func `what an activation sends after its end goes nowhere`() {
+    let publisher = LazyPublisher<Int, Fault>(deriving: "talkative") { run in
+      run.send(1)
+      run.finish(.finished)
+      #expect(run.isOver)
+      run.send(2)
+      return Subscription {}
+    }
+    let subscription = listener.subscribe(to: publisher)
+    #expect(listener.events.values == [.subscription, .value(1), .finished])
+    subscription.cancel()
+  }
+
+  @Test func `an activation that fails lets go of what it has subscribed to`() {
+    let upstream = LazyPublisher<Int, Fault>(deriving: "upstream") { _ in Subscription {} }
+    let failing = LazyPublisher<Int, Fault>(deriving: "failing") { (run) throws(Fault) in
+      _ = run.subscribe(to: upstream, as: "failing", receiveValue: { run.send($0) })
+      throw .broken
+    }
+    let subscription = listener.subscribe(to: failing)
+    #expect(listener.events.values == [.subscription, .failed(.broken)])
+    #expect(upstream.activity.value.phase == .idle)
+    subscription.cancel()
+  }
+}
