@@ -33,6 +33,11 @@ public struct SentenceFramer: ~Copyable {
   private var hasHighBit = false
   /// Length of the sentence so far, from its dollar sign.
   private var length = 0
+  /// When its dollar sign was read, and how long nothing had been read before.
+  private var beganAt: Int64 = 0
+  private var silence: Int64 = 0
+  private var lastReadAt: Int64?
+  private var silenceBeforeRead: Int64 = 0
   /// The start of a sentence whose rest has not been read yet.
   private var carried: [UInt8] = []
   /// A receiver that sends checksums sends them always: from then on a sentence without one is a torn one.
@@ -42,11 +47,17 @@ public struct SentenceFramer: ~Copyable {
 
   /// Takes the next bytes of the stream.
   ///
-  /// - Parameter receive: called for each sentence, in order, before this method returns. The sentence points into
-  ///   `bytes` or into the framer and must not be kept.
+  /// - Parameters:
+  ///   - readAt: when they were read, in nanoseconds of whatever clock the caller has; sentences carry it on
+  ///   - receive: called for each sentence, in order, before this method returns. The sentence points into `bytes` or
+  ///     into the framer and must not be kept.
   @inline(__always)
-  public mutating func push(_ bytes: UnsafeBufferPointer<UInt8>, receive: (RawSentence) -> Void) {
+  public mutating func push(
+    _ bytes: UnsafeBufferPointer<UInt8>, readAt: Int64 = 0, receive: (RawSentence) -> Void
+  ) {
     guard let base = bytes.baseAddress else { return }
+    silenceBeforeRead = lastReadAt.map { readAt - $0 } ?? 0
+    lastReadAt = readAt
     let count = bytes.count
     var index = 0
     // Where the current sentence starts in `bytes`; it starts in `carried` while that is not empty.
@@ -58,7 +69,7 @@ public struct SentenceFramer: ~Copyable {
         index += found
         start = index
         index += 1
-        begin()
+        begin(readAt)
 
       case .body:
         var sum = checksum
@@ -153,8 +164,11 @@ public struct SentenceFramer: ~Copyable {
   /// Forgets a sentence that has begun, because the line was closed or its speed changed.
   public mutating func reset() { abandon() }
 
-  private mutating func begin() {
+  private mutating func begin(_ readAt: Int64) {
     state = .body
+    beganAt = readAt
+    silence = silenceBeforeRead
+    silenceBeforeRead = 0
     checksum = 0
     commas = 0
     hasHighBit = false
@@ -175,13 +189,14 @@ public struct SentenceFramer: ~Copyable {
     if carried.isEmpty {
       let sentence = RawSentence(
         bytes: UnsafeBufferPointer(start: base + start, count: end - start), fieldCount: fields,
-        hasChecksum: hasChecksum)
+        hasChecksum: hasChecksum, beganAt: beganAt, silence: silence)
       if accept(sentence) { receive(sentence) }
     } else {
       carried.append(contentsOf: UnsafeBufferPointer(start: base, count: end))
       // The closure cannot reach the framer while it is being mutated here, so the storage stays where it is.
       carried.withUnsafeBufferPointer { whole in
-        let sentence = RawSentence(bytes: whole, fieldCount: fields, hasChecksum: hasChecksum)
+        let sentence = RawSentence(
+          bytes: whole, fieldCount: fields, hasChecksum: hasChecksum, beganAt: beganAt, silence: silence)
         if accept(sentence) { receive(sentence) }
       }
     }
@@ -218,12 +233,18 @@ public struct RawSentence {
   /// Fields after the address.
   public let fieldCount: Int
   public let hasChecksum: Bool
+  /// When its first byte was read, in nanoseconds of the caller's clock.
+  public let beganAt: Int64
+  /// How long nothing had been read before it; 0 for the first of all and within a read.
+  public let silence: Int64
 
   @inline(__always)
-  init(bytes: UnsafeBufferPointer<UInt8>, fieldCount: Int, hasChecksum: Bool) {
+  init(bytes: UnsafeBufferPointer<UInt8>, fieldCount: Int, hasChecksum: Bool, beganAt: Int64, silence: Int64) {
     self.bytes = bytes
     self.fieldCount = fieldCount
     self.hasChecksum = hasChecksum
+    self.beganAt = beganAt
+    self.silence = silence
   }
 
   /// `GPGGA`, `PUBX`, …

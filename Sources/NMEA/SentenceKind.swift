@@ -47,3 +47,13 @@ extension Sentence {
     }
   }
 }
+
+extension Sentence.Kind {
+  /// One of the four of which every receiver sends at least one an epoch.
+  var statesPosition: Bool {
+    switch self {
+    case .gga, .rmc, .gns, .gll: true
+    default: false
+    }
+  }
+}

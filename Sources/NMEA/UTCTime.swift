@@ -25,13 +25,23 @@ public struct TimeOfDay: Equatable, Sendable {
       : Int32(fraction / FieldReader.Decimal.powersOfTen[hhmmss.decimals - 9])
   }
 
-  /// Whether the two stamps name different epochs. Within one, receivers round the last digit differently.
+  /// Within an epoch, receivers round the last digit differently.
+  static let leastBetweenEpochs: Int64 = 10_000_000
+
+  /// Whether the two stamps name different epochs.
   @inline(__always)
   func isAnotherEpoch(than other: TimeOfDay) -> Bool {
-    if self == other { return false }
-    let difference = Int(second - other.second) * 1_000_000_000 + Int(nanosecond - other.nanosecond)
-    return abs(difference) >= 10_000_000
+    self != other && abs(nanoseconds(since: other)) >= TimeOfDay.leastBetweenEpochs
   }
+
+  /// On one day.
+  @inline(__always)
+  func nanoseconds(since other: TimeOfDay) -> Int64 {
+    Int64(second - other.second) * 1_000_000_000 + Int64(nanosecond - other.nanosecond)
+  }
+
+  /// Whether midnight lies between the other and this one, rather than that the clock was put back.
+  func isNextDay(after other: TimeOfDay) -> Bool { second < other.second - 43200 }
 }
 
 /// A day of the proleptic Gregorian calendar.
@@ -55,6 +65,8 @@ public struct CalendarDate: Equatable, Sendable {
     let leapDays = shiftedYear / 4 - shiftedYear / 100 + shiftedYear / 400
     return 365 * shiftedYear + leapDays + (153 * shiftedMonth + 2) / 5 + Int(day) - 1 - 719_468
   }
+
+  var next: CalendarDate { CalendarDate(daysSince1970: daysSince1970 + 1) }
 
   init(daysSince1970 days: Int) {
     let shifted = days + 719_468

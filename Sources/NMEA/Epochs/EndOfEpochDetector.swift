@@ -2,8 +2,8 @@
 /// in, instead of when the next epoch begins.
 ///
 /// Receivers send the same sentences in the same order in (nearly) every epoch. A sentence that was the last one of
-/// several epochs in a row is taken to end the next one too. When something that matters arrives after such a
-/// prediction, the detector wants more evidence before it predicts again.
+/// several epochs in a row is taken to end the next one too, once everything has come that usually comes. When something
+/// that matters arrives after such a prediction, the detector wants more evidence before it predicts again.
 struct EndOfEpochDetector: Sendable {
   /// One sentence's place in an epoch.
   struct Place: Equatable, Sendable {
@@ -15,6 +15,8 @@ struct EndOfEpochDetector: Sendable {
 
   private static let initialEvidence = 2
   private static let maximumEvidence = 64
+  /// So many epochs in a row with something behind the predicted end are no exception any more.
+  private static let toleratedStragglers = 2
 
   private var candidate: Place?
   private var evidence = 0
@@ -22,7 +24,13 @@ struct EndOfEpochDetector: Sendable {
   /// The sentences of the current epoch. Sixteen different ones are more than receivers send; further ones are
   /// counted together, which only makes the prediction more careful.
   private var seen = InlineArray<16, Place?>(repeating: nil)
-  private(set) var last: Place?
+  private var seenBefore = InlineArray<16, Place?>(repeating: nil)
+  /// What both of the last two epochs had. What comes now and then, as lists of satellites do, is not waited for.
+  private var usual = InlineArray<16, Place?>(repeating: nil)
+  private var last: Place?
+  /// Where this epoch was taken to be over.
+  private var predicted: Place?
+  private var epochsWithStragglers = 0
 
   /// Notes a sentence of the current epoch.
   mutating func note(_ talker: Talker, _ kind: Sentence.Kind) {
@@ -44,33 +52,71 @@ struct EndOfEpochDetector: Sendable {
 
   /// Whether the sentence has been seen in the current epoch.
   func hasSeen(_ talker: Talker, _ kind: Sentence.Kind) -> Bool {
+    EndOfEpochDetector.count(of: talker, kind, in: seen) > 0
+  }
+
+  /// Whether everything has come that came in both of the last two epochs.
+  var hasSeenTheUsual: Bool {
     for index in 0..<16 {
-      guard let place = seen[index] else { return false }
-      if place.talker == talker && place.kind == kind { return true }
+      guard let place = usual[index] else { return true }
+      if EndOfEpochDetector.count(of: place.talker, place.kind, in: seen) < place.occurrence { return false }
     }
-    return false
+    return true
   }
 
   /// Whether the sentence last noted is expected to be the epoch's last one.
-  var expectsEnd: Bool { evidence >= neededEvidence && last != nil && last == candidate }
+  var expectsEnd: Bool { evidence >= neededEvidence && last != nil && last == candidate && hasSeenTheUsual }
+
+  /// The epoch has been reported because `expectsEnd` said so.
+  mutating func wasTakenAtItsWord() { predicted = last }
 
   /// A sentence that changed the fix came after the predicted end.
   mutating func wasWrong() {
     evidence = 0
     neededEvidence = min(neededEvidence * 4, EndOfEpochDetector.maximumEvidence)
+    predicted = nil
   }
 
   /// The next epoch has begun: what was noted last did end the old one.
   mutating func beginEpoch() {
-    if let last {
-      if last == candidate {
+    let hasStragglers = predicted != nil && predicted != last
+    epochsWithStragglers = hasStragglers ? epochsWithStragglers + 1 : 0
+    let isTolerated = hasStragglers && epochsWithStragglers <= EndOfEpochDetector.toleratedStragglers
+    if let end = isTolerated ? predicted : last {
+      if end == candidate {
         evidence = min(evidence + 1, EndOfEpochDetector.maximumEvidence)
       } else {
-        candidate = last
+        candidate = end
         evidence = 1
       }
     }
+    keepTheUsual()
+    seenBefore = seen
     seen = InlineArray(repeating: nil)
     last = nil
+    predicted = nil
+  }
+
+  private mutating func keepTheUsual() {
+    usual = InlineArray(repeating: nil)
+    var count = 0
+    for index in 0..<16 {
+      guard var place = seen[index] else { return }
+      place.occurrence = min(
+        place.occurrence, EndOfEpochDetector.count(of: place.talker, place.kind, in: seenBefore))
+      guard place.occurrence > 0 else { continue }
+      usual[count] = place
+      count += 1
+    }
+  }
+
+  private static func count(
+    of talker: Talker, _ kind: Sentence.Kind, in places: borrowing InlineArray<16, Place?>
+  ) -> Int {
+    for index in 0..<16 {
+      guard let place = places[index] else { return 0 }
+      if place.talker == talker && place.kind == kind { return place.occurrence }
+    }
+    return 0
   }
 }

@@ -1,12 +1,16 @@
 /// Gathers the sentences of one epoch, those that carry one time stamp, into one `GNSSEpoch`, and reports each epoch
 /// once, at its end.
 ///
+/// Read live, it knows an end by two things: by what the epochs before ended with, and by silence. Recordings have no
+/// silences: there an epoch ends where the next one begins. Either way the epochs, and their positions, are the same.
+///
 /// Where receivers contradict themselves or leave things out, the rules are those of gpsd, whose judgement rests on
 /// two decades of receivers; they stand with each sentence in `SentenceRules.swift`.
 public struct EpochAssembler: ~Copyable {
   /// When an epoch is reported.
   public enum Promptness: Sendable {
-    /// As soon as the sentence has come that ended the epochs before. For live use: saves up to a whole period.
+    /// As soon as the sentence has come that ended the epochs before. For live use, with sentences that say when they
+    /// were read: saves up to a whole period.
     case learned
     /// When the next epoch begins, or at `finish`. For recordings: nothing can come late.
     case certain
@@ -17,7 +21,7 @@ public struct EpochAssembler: ~Copyable {
   let promptness: Promptness
   var detector = EndOfEpochDetector()
   /// The current epoch, as far as it has come in.
-  private var epoch = GNSSEpoch(fix: GNSSFix(), sky: .empty, errorStatistics: nil)
+  private var epoch = GNSSEpoch(fix: GNSSFix(), sky: .empty, errorStatistics: nil, beganAt: 0)
   /// What is remembered of the fix after the sentence before, and of the epoch before.
   var lastFix = FixMemory()
   var previousFix = FixMemory()
@@ -35,11 +39,37 @@ public struct EpochAssembler: ~Copyable {
   var lastWasGSV = false
   private var hasSomethingToReport = false
   private var isReported = false
+  /// The epoch began, after a silence, with a sentence that has no time: the next time is its own.
+  private var awaitsStamp = false
+  /// Between the last two epochs, by the receiver's clock.
+  private var periodNanoseconds: Int64?
+  private var beganAt: Int64 = 0
+  /// The sentence came after a silence that is longer than any within an epoch.
+  private var followsSilence = false
+  /// Came after the epoch that it belonged to had been reported.
+  private var lateDilution: GSA?
 
   public init(promptness: Promptness = .learned) { self.promptness = promptness }
 
   /// Whether an epoch has begun that has not been reported.
-  public var isPending: Bool { hasSomethingToReport && !isReported }
+  public var isPending: Bool { hasSomethingToReport && !isReported && !awaitsStamp }
+
+  /// No receiver pauses so long inside an epoch.
+  private static let longestPause: Int64 = 300_000_000
+  /// A busy machine is this late now and then.
+  private static let shortestSilence: Int64 = 20_000_000
+
+  /// After how long a silence the pending epoch is over, in nanoseconds; `nil` while nothing is pending, or only what
+  /// says nothing of a position yet.
+  public var silenceThatEnds: Int64? {
+    guard isPending, fix.mode != .unknown else { return nil }
+    return detector.hasSeenTheUsual ? silenceBetweenEpochs : EpochAssembler.longestPause
+  }
+
+  private var silenceBetweenEpochs: Int64 {
+    guard let periodNanoseconds else { return EpochAssembler.longestPause }
+    return min(max(periodNanoseconds / 2, EpochAssembler.shortestSilence), EpochAssembler.longestPause)
+  }
 
   /// What became of a sentence.
   public enum Outcome: Sendable {
@@ -58,6 +88,8 @@ public struct EpochAssembler: ~Copyable {
   /// - Parameter receive: called with the epoch that the sentence completes, before this method returns
   @discardableResult
   public mutating func consume(_ raw: RawSentence, receive: (borrowing GNSSEpoch) -> Void) -> Outcome {
+    followsSilence = promptness == .learned && raw.silence >= silenceBetweenEpochs
+    beganAt = raw.beganAt
     let address = raw.address
     guard address.count == 5, raw.bytes[0] == Byte.dollar else { return consume(Sentence(raw), receive: receive) }
     let talker = Talker(address[0], address[1])
@@ -65,6 +97,7 @@ public struct EpochAssembler: ~Copyable {
     let formatter = Formatter(address[2], address[3], address[4])
     if formatter == Formatter("GSV") {
       guard let gsv = GSV(&fields) else { return separate() }
+      if gsv.sentenceIndex == 1 { beginAfterSilence(receive) }
       apply(gsv, talker)
       take(gsv, talker, receive)
       return .taken
@@ -74,6 +107,7 @@ public struct EpochAssembler: ~Copyable {
     case "GSA":
       guard let gsa = GSA(&fields) else { return separate() }
       apply(gsa, talker, &update)
+      if isReported { lateDilution = gsa }
       take(talker, .gsa, &update, receive)
     case "RMC":
       guard let rmc = RMC(&fields) else { return separate() }
@@ -131,11 +165,15 @@ public struct EpochAssembler: ~Copyable {
     if kind != .gsa { used.endList() }
     keepThirdDimension(&update)
 
-    if update.beginsEpoch || beginsEpoch(talker, kind, update.stamp) { beginEpoch(receive) }
-    if let stamp = update.stamp { epochStamp = stamp }
+    if update.beginsEpoch || beginsEpoch(talker, kind, update.stamp) {
+      beginEpoch(receive)
+    } else if update.stamp == nil, update.concernsFix, !kind.statesPosition {
+      beginAfterSilence(receive)
+    }
+    if let stamp = update.stamp { setStamp(stamp) }
     if update.concernsFix {
+      if isReported, update.isSubstantial, kind != .gsa { cameTooLate(update) }
       merge(&update)
-      if isReported { detector.wasWrong() }
       hasSomethingToReport = true
     }
     noteEnd(talker, kind, receive)
@@ -146,7 +184,10 @@ public struct EpochAssembler: ~Copyable {
     _ talker: Talker, _ kind: Sentence.Kind, _ receive: (borrowing GNSSEpoch) -> Void
   ) {
     detector.note(talker, kind)
-    if promptness == .learned, !isReported, hasSomethingToReport, detector.expectsEnd { report(receive) }
+    if promptness == .learned, isPending, detector.expectsEnd {
+      detector.wasTakenAtItsWord()
+      report(receive)
+    }
   }
 
   /// Reports the epoch that has begun, because the stream has ended or fallen silent.
@@ -154,17 +195,41 @@ public struct EpochAssembler: ~Copyable {
     if isPending { report(receive) }
   }
 
-  // Mutating, although it mutates nothing: to lend itself out as a constant the assembler would be copied, four kilobytes
-  // a sentence.
   private mutating func beginsEpoch(_ talker: Talker, _ kind: Sentence.Kind, _ stamp: TimeOfDay?) -> Bool {
-    if let stamp {
-      return epochStamp.map { stamp.isAnotherEpoch(than: $0) } ?? true
+    guard let stamp else {
+      // A receiver without a fix may have no time either; then its epochs repeat their first sentence.
+      guard kind.statesPosition else { return false }
+      awaitsStamp = false
+      return detector.hasSeen(talker, kind)
     }
-    // A receiver without a fix may have no time either; then its epochs repeat their first sentence.
-    switch kind {
-    case .gga, .rmc, .gns, .gll: return detector.hasSeen(talker, kind)
-    default: return false
+    let isAnother = epochStamp.map { stamp.isAnotherEpoch(than: $0) } ?? true
+    guard awaitsStamp else { return isAnother }
+    awaitsStamp = false
+    // After all it was the epoch before that went on after its silence, and that has been reported.
+    if !isAnother { isReported = true }
+    return false
+  }
+
+  /// What comes after a silence belongs to the sentences behind it, even if it has no time of its own.
+  private mutating func beginAfterSilence(_ receive: (borrowing GNSSEpoch) -> Void) {
+    guard followsSilence, isReported || isPending else { return }
+    beginEpoch(receive)
+    awaitsStamp = true
+  }
+
+  private mutating func setStamp(_ stamp: TimeOfDay) {
+    if let epochStamp {
+      let period = stamp.nanoseconds(since: epochStamp)
+      if period >= TimeOfDay.leastBetweenEpochs { periodNanoseconds = period }
     }
+    epochStamp = stamp
+  }
+
+  /// Something that the epoch should have said came after it had been reported.
+  private mutating func cameTooLate(_ update: borrowing FixUpdate) {
+    detector.wasWrong()
+    // A position is not lost for that: the epoch is reported once more, with it.
+    if fix.mode < .twoDimensional, update.values.position != nil { isReported = false }
   }
 
   var fix: GNSSFix {
@@ -181,6 +246,7 @@ public struct EpochAssembler: ~Copyable {
     finish(receive: receive)
     detector.beginEpoch()
     fix = GNSSFix()
+    epoch.beganAt = beganAt
     attitude = NMEAAttitude()
     hasSomethingToReport = false
     isReported = false
@@ -202,6 +268,10 @@ public struct EpochAssembler: ~Copyable {
   private mutating func report(_ receive: (borrowing GNSSEpoch) -> Void) {
     isReported = true
     epochCount += 1
+    if let lateDilution {
+      fix.takeDilution(lateDilution)
+      self.lateDilution = nil
+    }
     if fix.satellitesUsed == nil, used.count > 0 { fix.satellitesUsed = UInt8(clamping: used.count) }
     if skyIsComplete {
       satellites.mark(used)
@@ -218,6 +288,13 @@ public struct EpochAssembler: ~Copyable {
 
 extension GNSSFix {
   var hasAltitude: Bool { altitudeHAEMetres != nil || altitudeMSLMetres != nil }
+
+  /// What the fix does not say itself.
+  fileprivate mutating func takeDilution(_ gsa: GSA) {
+    pdop = pdop ?? DilutionOfPrecision.valid(gsa.pdop)
+    hdop = hdop ?? DilutionOfPrecision.valid(gsa.hdop)
+    vdop = vdop ?? DilutionOfPrecision.valid(gsa.vdop)
+  }
 }
 
 /// What later sentences need of an earlier fix.

@@ -12,6 +12,12 @@ struct FixUpdate {
   var beginsEpoch = false
   /// The sentence says something about the fix, rather than about the sky or nothing at all.
   var concernsFix = false
+
+  /// It says where the receiver is or how it moves, or that it does not know.
+  var isSubstantial: Bool {
+    mode != nil || values.position != nil || values.speedMetresPerSecond != nil || values.velocity != nil
+      || values.altitudeMSLMetres != nil
+  }
 }
 
 extension GNSSFix {

@@ -73,4 +73,6 @@ public struct GNSSEpoch: ~Copyable {
   /// The satellites; empty unless a complete list arrived since the last epoch.
   public var sky: Sky
   public var errorStatistics: GNSSErrorStatistics?
+  /// When its first byte was read, in nanoseconds of the clock that the sentences were read by.
+  public var beganAt: Int64
 }

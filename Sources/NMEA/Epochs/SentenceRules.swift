@@ -12,17 +12,16 @@ extension EpochAssembler {
     case .vtg(let vtg): apply(vtg, &update)
     case .zda(let zda):
       guard let time = zda.time, let date = zda.date else { break }
-      self.date = date
-      stamp(time, &update)
+      stamp(time, on: date, &update)
     case .gst(let gst):
-      let time = gst.time.flatMap { time in date.map { UTCTime(date: $0, time: time) } }
+      let time = gst.time.flatMap { time in date(at: time).map { UTCTime(date: $0, time: time) } }
       errorStatistics = GNSSErrorStatistics(time: time, statistics: gst)
     case .gbs(let gbs): apply(gbs, &update)
     case .bwc(let bwc):
       guard let time = bwc.time else { break }
       setTime(time, &update)
       update.concernsFix = true
-    case .grs(let grs): if let time = grs.time { timeOfDay = time }
+    case .grs(let grs): if let time = grs.time { goOn(to: time) }
     case .depth(let depth):
       update.values.depthMetres = depth.depthMetres
       update.concernsFix = depth.depthMetres != nil
@@ -60,14 +59,30 @@ extension EpochAssembler {
     return false
   }
 
+  /// The day of a time that is stated without one. Not every epoch has a sentence with the date.
+  private func date(at time: TimeOfDay) -> CalendarDate? {
+    timeOfDay.map { time.isNextDay(after: $0) } == true ? date?.next : date
+  }
+
+  private mutating func goOn(to time: TimeOfDay) {
+    date = date(at: time)
+    timeOfDay = time
+  }
+
   /// Sets the time of day, and by it the epoch's time once the date is known.
   private mutating func setTime(_ time: TimeOfDay, _ update: inout FixUpdate) {
-    timeOfDay = time
+    goOn(to: time)
     if let date { update.values.time = UTCTime(date: date, time: time) }
   }
 
   /// Sets the time from a sentence that tells epochs apart.
-  private mutating func stamp(_ time: TimeOfDay, _ update: inout FixUpdate) {
+  ///
+  /// - Parameter day: where the sentence states it
+  private mutating func stamp(_ time: TimeOfDay, on day: CalendarDate? = nil, _ update: inout FixUpdate) {
+    if let day {
+      date = day
+      timeOfDay = time
+    }
     setTime(time, &update)
     update.stamp = time
     update.concernsFix = true
@@ -118,10 +133,7 @@ extension EpochAssembler {
       if rmc.time == nil || !rmc.hasDateField { forgetTime(&update) }
       return
     }
-    if let time = rmc.time, let date = rmc.date {
-      self.date = date
-      stamp(time, &update)
-    }
+    if let time = rmc.time, let date = rmc.date { stamp(time, on: date, &update) }
     if let position = rmc.position {
       update.values.position = position
       update.status = .gnss
@@ -153,6 +165,9 @@ extension EpochAssembler {
       update.mode = .threeDimensional
     } else if fix.mode < .twoDimensional || !previousFix.hasAltitude {
       update.mode = .twoDimensional
+    } else {
+      // Said again, as this may be the first sentence of the next epoch.
+      update.mode = fix.mode
     }
   }
 
@@ -301,8 +316,7 @@ extension EpochAssembler {
     switch pubx {
     case .time(let time, let date):
       guard let time, let date else { return }
-      self.date = date
-      stamp(time, &update)
+      stamp(time, on: date, &update)
     case .position(let position):
       update.concernsFix = true
       if let time = position.time { stamp(time, &update) }
@@ -357,8 +371,7 @@ extension EpochAssembler {
 
   private mutating func stamp(_ when: PSTI.Stamp, _ update: inout FixUpdate) {
     guard let time = when.time, let date = when.date else { return }
-    self.date = date
-    stamp(time, &update)
+    stamp(time, on: date, &update)
   }
 
   private mutating func apply(_ xdr: XDR) -> Bool {
