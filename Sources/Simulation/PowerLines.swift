@@ -3,9 +3,14 @@ import HardwareIO
 
 /// The board's power lines, as the simulated devices see them.
 public final class PowerLines: Sendable {
+  private struct Observer {
+    let line: String
+    let onChange: @Sendable (Bool) -> Void
+  }
+
   private struct State {
     var levels: [String: Bool] = [:]
-    var observers: [(line: String, onChange: @Sendable (Bool) -> Void)] = []
+    var observers: [Observer] = []
   }
 
   private let state = Guarded(State())
@@ -16,16 +21,16 @@ public final class PowerLines: Sendable {
 
   /// Calls `onChange` whenever the line changes its level.
   func observe(_ line: String, _ onChange: @escaping @Sendable (Bool) -> Void) {
-    state.withLock { $0.observers.append((line, onChange)) }
+    state.withLock { $0.observers.append(Observer(line: line, onChange: onChange)) }
   }
 
   func set(_ line: String, _ level: Bool) {
-    let interested = state.withLock { state -> [@Sendable (Bool) -> Void] in
+    let interested = state.withLock { state -> [Observer] in
       guard (state.levels[line] ?? false) != level else { return [] }
       state.levels[line] = level
-      return state.observers.filter { $0.line == line }.map(\.onChange)
+      return state.observers.filter { $0.line == line }
     }
-    for observer in interested { observer(level) }
+    for observer in interested { observer.onChange(level) }
   }
 }
 

@@ -32,8 +32,6 @@ public final class NMEAReceiver {
   ]
   /// Receivers report at least once a second.
   private static let listeningTime = Duration.milliseconds(1500)
-  /// No receiver pauses so long inside an epoch.
-  private static let quietTime = Duration.milliseconds(300)
   private static let silenceLimit = Duration.seconds(10)
 
   private let port: any SerialPort
@@ -47,7 +45,8 @@ public final class NMEAReceiver {
   private var assembler = EpochAssembler(promptness: .learned)
   /// As of the last read.
   public private(set) var counters = Counters()
-  private var epochStartedAt: MonotonicInstant
+  /// Of the last epoch that was reported.
+  private var lastEpochAt: MonotonicInstant?
 
   /// - Parameter forward: asked with each read for who gets its sentences as they came, after the epochs that they end
   public init(
@@ -58,7 +57,6 @@ public final class NMEAReceiver {
     self.port = port
     self.poller = poller
     self.clock = clock
-    epochStartedAt = clock.now
   }
 
   deinit { buffer.deallocate() }
@@ -92,14 +90,13 @@ public final class NMEAReceiver {
   /// Reads epochs until told to stop.
   public func run(receive: (borrowing GNSSObservation) -> Void) throws(HardwareError) {
     while true {
-      let limit = assembler.isPending ? NMEAReceiver.quietTime : NMEAReceiver.silenceLimit
-      switch poller.wait(for: port.fileDescriptor, atMost: limit) {
+      let quiet = assembler.silenceThatEnds.map { Duration.nanoseconds($0) }
+      switch poller.wait(for: port.fileDescriptor, atMost: quiet ?? NMEAReceiver.silenceLimit) {
       case .stopped: return
       case .readable: try take(receive)
       case .timedOut:
-        guard assembler.isPending else { throw .timedOut("the receiver on \(port.name)") }
-        let startedAt = epochStartedAt
-        assembler.finish { receive(GNSSObservation($0, at: startedAt)) }
+        assembler.finish { receive(observation(of: $0)) }
+        if quiet == nil { throw .timedOut("the receiver on \(port.name)") }
       }
     }
   }
@@ -109,38 +106,31 @@ public final class NMEAReceiver {
     let readAt = clock.now
     let bytes = UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[..<count])
     var unknown = 0
-    var startedAt = epochStartedAt
     let forward = forward()
-    framer.push(bytes) { raw in
+    framer.push(bytes, readAt: readAt.nanoseconds) { raw in
       if forward != nil {
         lines += raw.bytes
         lines += [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
       }
-      let wasPending = assembler.isPending
-      let reported = assembler.epochCount
-      let outcome = assembler.consume(raw) { receive(GNSSObservation($0, at: startedAt)) }
-      if case .unknown = outcome { unknown += 1 }
-      // A new epoch has begun with this sentence.
-      if assembler.isPending, !wasPending || assembler.epochCount != reported {
-        // Of several in one read each has its own instant.
-        startedAt = max(readAt, startedAt.advanced(by: .nanoseconds(1)))
-      }
+      if case .unknown = assembler.consume(raw, receive: { receive(observation(of: $0)) }) { unknown += 1 }
     }
     if let forward, !lines.isEmpty {
       lines.withUnsafeBufferPointer(forward)
       lines.removeAll(keepingCapacity: true)
     }
-    epochStartedAt = startedAt
     counters.sentences = framer.counters.sentences
     counters.badChecksum = framer.counters.badChecksum
     counters.truncated = framer.counters.truncated
     counters.unknown += unknown
     counters.epochs = assembler.epochCount
   }
-}
 
-extension GNSSObservation {
-  init(_ epoch: borrowing GNSSEpoch, at: MonotonicInstant) {
-    self.init(at: at, fix: epoch.fix, sky: epoch.sky.satellites, errorStatistics: epoch.errorStatistics)
+  /// Each epoch has an instant of its own, also where several come in one read.
+  private func observation(of epoch: borrowing GNSSEpoch) -> GNSSObservation {
+    var at = MonotonicInstant(nanoseconds: epoch.beganAt)
+    if let lastEpochAt { at = max(at, lastEpochAt + .nanoseconds(1)) }
+    lastEpochAt = at
+    return GNSSObservation(
+      at: at, fix: epoch.fix, sky: epoch.sky.satellites, errorStatistics: epoch.errorStatistics)
   }
 }

@@ -81,7 +81,9 @@ public final class LinuxSerialPort: SerialPort {
       return descriptor
     }
     guard open >= 0 else { return }
+    // Explicitly: a program that is just being started has a copy of the descriptor until it runs, and with it the lock.
     _ = clinux_tty_shared(open)
+    _ = flock(open, LOCK_UN)
     _ = Glibc.close(open)
   }
 

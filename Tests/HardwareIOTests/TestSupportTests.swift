@@ -1,0 +1,37 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// What the tests of all modules rely on.
+@Suite(.timeLimit(.minutes(10))) struct TestSupportTests {
+  @Test func `a program under test inherits nothing but its three streams`() {
+    // As another test's, or a library's, may be open at this moment.
+    let stranger = open("/dev/null", O_RDONLY)
+    defer { close(stranger) }
+    let program = Program(["/proc/self/fd"], path: "/bin/ls")
+    #expect(program.wait() == 0)
+    // The fourth is the folder that is listed.
+    #expect(program.lines == ["0", "1", "2", "3"])
+  }
+
+  @Test func `a program that does not end is killed`() {
+    let program = Program(["1000"], path: "/bin/sleep")
+    #expect(program.wait(within: .milliseconds(20)) == -SIGKILL)
+    #expect(!program.isRunning)
+  }
+
+  @Test func `who waits for what never comes is let go when the test is cancelled`() async {
+    let recorder = Recorder<Int>()
+    recorder.append(1)
+    let waiting = Task { await recorder.values { $0.count > 1 } }
+    waiting.cancel()
+    #expect(await waiting.value == [1])
+  }
+
+  @Test func `the same chance comes again, and each test has its own`() {
+    var (first, again, other) = (SeededRandom(for: "one"), SeededRandom(for: "one"), SeededRandom(for: "another"))
+    let numbers = (0..<8).map { _ in first.next() }
+    #expect((0..<8).map { _ in again.next() } == numbers)
+    #expect((0..<8).map { _ in other.next() } != numbers)
+  }
+}
