@@ -28,6 +28,8 @@ public struct FusedState: Sendable {
     case fused
     /// That solution carried on by the IMU, without fixes.
     case deadReckoning
+    /// Nobody listens, so the devices are off; the position is the last one known.
+    case asleep
   }
 
   /// What a part of the state was measured by.
@@ -45,7 +47,8 @@ public struct FusedState: Sendable {
     public var altitudeHAEMetres: Double?
     /// Above mean sea level.
     public var altitudeMSLMetres: Double?
-    /// One standard deviation, by the receiver's own estimate where it gives one.
+    /// One standard deviation along one axis (the root mean square of north's and east's), by the receiver's own estimate
+    /// where it gives one. See `Confidence` for bounds.
     public var horizontalSigmaMetres: Double?
     public var verticalSigmaMetres: Double?
 
@@ -123,6 +126,8 @@ public struct FusedState: Sendable {
   public var mode = Mode.none
   /// When the last fix came that was taken; `nil` unless dead reckoning.
   public var deadReckoningSince: MonotonicInstant?
+  /// When the last subscriber left; `nil` unless asleep.
+  public var asleepSince: MonotonicInstant?
   public var position: Dated<Position>?
   public var motion: Dated<Motion>?
   public var attitude: Dated<Attitude>?
@@ -133,6 +138,17 @@ public struct FusedState: Sendable {
   public var fix: Dated<FixQuality>?
 
   public init(at: MonotonicInstant) { self.at = at }
+
+  /// What is left of it once nobody listens.
+  ///
+  /// - Parameter lastKnown: the position of an earlier state, where this one has none
+  public func asleep(since: MonotonicInstant, lastKnown: Dated<Position>?) -> FusedState {
+    var state = FusedState(at: since)
+    state.mode = .asleep
+    state.asleepSince = since
+    state.position = position ?? lastKnown
+    return state
+  }
 
   public func age<Value>(of part: Dated<Value>?) -> Duration? { part.map { at - $0.at } }
 }

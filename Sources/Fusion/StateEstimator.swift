@@ -94,7 +94,7 @@ public struct StateEstimator: Sendable {
       switch filter.mode {
       case .fused: return .fused
       case .deadReckoning: return .deadReckoning
-      case .none, .attitude, .gnss: break
+      case .none, .attitude, .gnss, .asleep: break
       }
     }
     if let at = receiverPosition?.at, now.seconds(since: at) <= StateEstimator.positionLifetimeSeconds { return .gnss }
@@ -106,7 +106,7 @@ public struct StateEstimator: Sendable {
 
   private mutating func reportPosition(at now: MonotonicInstant) {
     switch state.mode {
-    case .none, .attitude:
+    case .none, .attitude, .asleep:
       state.position = nil
       state.motion = nil
     case .gnss:

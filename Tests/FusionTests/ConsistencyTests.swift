@@ -3,7 +3,7 @@ import Testing
 @testable import Fusion
 
 /// Whether the filter is as good as it says: over fifty journeys each, errors squared over claimed variances.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ConsistencyTests {
   static let seeds = 50
   static let seconds = 60.0
@@ -24,6 +24,8 @@ struct ConsistencyTests {
     var correlation = 0.0
     /// Share of errors inside three sigma.
     var inside = 0.0
+    /// Shares of errors inside the bounds that 95 % are said to be in: north or east alone, in the plane, in height.
+    var inside95 = SIMD3<Double>.zero
   }
 
   static func run(_ scenario: SimulatedJourney.Scenario) -> Outcome {
@@ -57,11 +59,17 @@ struct ConsistencyTests {
         let error = journey.truth.position.offset(from: solution.position)
         let sigma = solution.covariance.pp.diagonal.squareRoot()
         for axis in 0..<3 where abs(error[axis]) < 3 * sigma[axis] { insideCount += 1 }
+        for axis in 0..<2 where abs(error[axis]) < Confidence.axis * sigma[axis] { outcome.inside95.x += 0.5 }
+        let radius = (error.x * error.x + error.y * error.y).squareRoot()
+        let horizontal = ((sigma.x * sigma.x + sigma.y * sigma.y) / 2).squareRoot()
+        if radius < Confidence.radial * horizontal { outcome.inside95.y += 1 }
+        if abs(error.z) < Confidence.axis * sigma.z { outcome.inside95.z += 1 }
       }
     }
     outcome.errors /= count
     outcome.correlation = product / square
     outcome.inside = insideCount / (3 * count)
+    outcome.inside95 /= count
     return outcome
   }
 
@@ -74,5 +82,8 @@ struct ConsistencyTests {
     }
     #expect(abs(outcome.correlation) < 0.05, "\(scenario): \(outcome)")
     #expect(outcome.inside > 0.99, "\(scenario): \(outcome)")
+    // Errors wander over some ten seconds, so fifty journeys of 45 s are worth some two hundred throws: 95 % give or take
+    // three times 1.5 %.
+    for share in 0..<3 { #expect((0.905...0.995).contains(outcome.inside95[share]), "\(scenario): \(outcome)") }
   }
 }
