@@ -19,12 +19,15 @@ final class Aggregator: Sendable {
   private let run: Activating<FusedState, Never>
   private let lastState: MutableProperty<FusedState?>
   private let estimator: Guarded<StateEstimator>
+  /// From before the last sleep.
+  private let lastKnown: Dated<FusedState.Position>?
 
   private init(
     board: Board, clock: any MonotonicTimeSource, run: Activating<FusedState, Never>,
     lastState: MutableProperty<FusedState?>
   ) {
     self.lastState = lastState
+    lastKnown = lastState.value?.position
     calibration = board.imu?.calibration.values ?? .init()
     mount = board.imu?.calibration.mount ?? board.imu?.mount ?? .identity
     fixLatencyNanoseconds = board.gps?.fixLatency.inNanoseconds ?? 0
@@ -43,7 +46,7 @@ final class Aggregator: Sendable {
     lastState: MutableProperty<FusedState?>
   ) -> LazyPublisher<FusedState, Never> {
     LazyPublisher(
-      "state", clock: clock,
+      deriving: "state", clock: clock,
       activating: { (run) throws(Never) in
         let aggregator = Aggregator(board: board, clock: clock, run: run, lastState: lastState)
         let lifetime = Lifetime()
@@ -55,8 +58,17 @@ final class Aggregator: Sendable {
           let fixes = gps.publisher.retrying(.device, hint: retryHint.signal(for: "gps"), clock: clock)
           fixes.subscribe(as: "state", receiveValue: { aggregator.receive($0) }).store(in: lifetime)
         }
-        return Subscription { lifetime.end() }
+        return Subscription {
+          lifetime.end()
+          aggregator.fallAsleep()
+        }
       })
+  }
+
+  /// The last state is no present one any more: what it says of now is taken back.
+  private func fallAsleep() {
+    let now = clock.now
+    lastState.value = estimator.withLock { $0.state(at: now) }.asleep(since: now, lastKnown: lastKnown)
   }
 
   private func receive(_ batch: IMUBatch) {

@@ -6,6 +6,10 @@ import Publishing
 ///
 /// Changes only when something changes: a device that sleeps, or tracks on and on, causes no work here.
 public final class DeviceMonitor: Sendable {
+  private struct CounterSource {
+    let read: @Sendable () -> [DeviceStatus.Counter]
+  }
+
   private struct State {
     var status: DeviceStatus
     /// Of the runs before the present one.
@@ -22,7 +26,7 @@ public final class DeviceMonitor: Sendable {
   private let state: Guarded<State>
   private let property: MutableProperty<DeviceStatus>
   /// Asks the reader for what it has counted.
-  private let counters = Guarded<(@Sendable () -> [DeviceStatus.Counter])?>(nil)
+  private let counters = Guarded<CounterSource?>(nil)
 
   init(id: String, title: String, milliwatts: Double, clock: any MonotonicTimeSource) {
     self.clock = clock
@@ -39,7 +43,7 @@ public final class DeviceMonitor: Sendable {
 
   /// The status as of now. Wakes nothing.
   public var status: DeviceStatus {
-    let counters = counters.withLock { $0 }?() ?? []
+    let counters = counters.withLock { $0 }?.read() ?? []
     return state.withLock { state in
       var status = accounted(state)
       status.counters = counters
@@ -48,7 +52,7 @@ public final class DeviceMonitor: Sendable {
   }
 
   func count(with counters: @escaping @Sendable () -> [DeviceStatus.Counter]) {
-    self.counters.withLock { $0 = counters }
+    self.counters.withLock { $0 = CounterSource(read: counters) }
   }
 
   func poweredOn() {
@@ -80,6 +84,9 @@ public final class DeviceMonitor: Sendable {
       state.progress = .tracking
     }
   }
+
+  /// Says something about the device itself that its owner should know.
+  func remark(_ text: String) { change { $0.status.remark = text } }
 
   /// Follows the lazy publisher that the device is behind.
   func follow(_ activity: Activity) { change { $0.activity = activity } }

@@ -22,6 +22,8 @@ public struct DeviceStatus: Equatable, Sendable {
   /// When this power state began.
   public var since: MonotonicInstant
   public var reason: String
+  /// What its owner should know of it.
+  public var remark: String?
   /// Who holds a lease.
   public var holders: [String]
   /// Of all runs, the present one up to when this was taken.

@@ -38,12 +38,12 @@ public final class Hub: Sendable {
     gps = board.gps.map { GPSReader($0, hardware: hardware, clock: clock) }
     imu = board.imu.map { IMUReader($0, hardware: hardware, clock: clock) }
     let (gps, retryHint) = (gps, retryHint)
-    let epochs = LazyPublisher<GNSSObservation, Never>("epochs", clock: clock) { (run) throws(Never) in
+    let epochs = LazyPublisher<GNSSObservation, Never>(deriving: "epochs", clock: clock) { (run) throws(Never) in
       gps?.publisher.retrying(.device, hint: retryHint.signal(for: "gps"), clock: clock)
         .subscribe(as: "epochs", receiveValue: { run.send($0) }) ?? Subscription {}
     }
     self.epochs = epochs
-    sentences = LazyPublisher("sentences", clock: clock) { (run) throws(Never) in
+    sentences = LazyPublisher(deriving: "sentences", clock: clock) { (run) throws(Never) in
       gps?.forwardSentences { run.send($0) }
       let lease = epochs.subscribe(as: "sentences", receiveValue: { _ in })
       return Subscription {

@@ -22,16 +22,26 @@ struct ClockTests {
     var testDescription: String
     var epochs: [Epoch]
     var isConfirmed: Bool
+    /// How long the receiver had been on at the first epoch, seconds.
+    var onFor: Double
+    /// By how much the system clock is ahead of the true time, seconds.
+    var systemAhead: Double
 
-    init(_ name: String, _ epochs: [Epoch], _ isConfirmed: Bool) {
+    init(
+      _ name: String, _ epochs: [Epoch], _ isConfirmed: Bool, onFor: Double = 30, systemAhead: Double = 0
+    ) {
       testDescription = name
       self.epochs = epochs
       self.isConfirmed = isConfirmed
+      self.onFor = onFor
+      self.systemAhead = systemAhead
     }
 
     /// Epochs a second apart with these times.
-    init(_ name: String, times: [Double?], _ isConfirmed: Bool) {
-      self.init(name, times.enumerated().map { Epoch(time: $1, at: Double($0)) }, isConfirmed)
+    init(_ name: String, times: [Double?], _ isConfirmed: Bool, onFor: Double = 30, systemAhead: Double = 0) {
+      self.init(
+        name, times.enumerated().map { Epoch(time: $1, at: Double($0)) }, isConfirmed, onFor: onFor,
+        systemAhead: systemAhead)
     }
   }
 
@@ -39,8 +49,16 @@ struct ClockTests {
     Case("three epochs that agree", times: [0, 1, 2], true),
     Case("two are not enough", times: [0, 1], false),
     Case("no date", times: [0, 1, nil], false),
-    Case("leap seconds heard at last", times: [0, 1, 2, 1], false),
-    Case("and agreeing again after them", times: [0, 1, 2, 1, 2, 3], true),
+    Case("leap seconds heard at last", times: [2, 3, 4, 3], false),
+    Case("and agreeing again after them", times: [2, 3, 4, 3, 4, 5], true),
+    Case("a wrong leap offset after a cold start", times: [2, 3, 4, 5, 6], false),
+    Case("one behind", times: [-1, 0, 1, 2, 3], false),
+    Case("a cold start beside a system clock that is not set", times: [0, 1, 2, 3], false, systemAhead: -1e6),
+    Case("a hot start beside one", times: [0, 1, 2], true, onFor: 3, systemAhead: -1e6),
+    Case(
+      "leap seconds must have been heard after 12.5 minutes", times: (0...805).map(Double.init), true,
+      systemAhead: -1e6),
+    Case("a leap second", times: [0, 1, 2, 3, 4, 4], false, onFor: 3),
     Case("1024 weeks ago", times: [0, 1, 2, 3].map { $0 - 1024 * 7 * 86400 }, false),
     Case(
       "no fix, no time", [Epoch(time: 0, at: 0), Epoch(time: 1, at: 1), Epoch(time: 2, at: 2, isFix: false)], false),
@@ -50,13 +68,33 @@ struct ClockTests {
 
   @Test(arguments: cases)
   func `a time counts once the receiver has shown that it knows it`(_ example: Case) {
-    var confirmation = TimeConfirmation()
+    let start = example.epochs[0].at
+    var confirmation = TimeConfirmation(switchedOnAt: ClockTests.instant(start - example.onFor))
     var isConfirmed = false
     for epoch in example.epochs {
       let time = epoch.time.map { UTCTime(nanosecondsSince1970: ClockTests.noon + Int64($0 * 1e9)) }
-      isConfirmed = confirmation.take(time, isFix: epoch.isFix, at: ClockTests.instant(epoch.at))
+      isConfirmed = confirmation.take(
+        time, isFix: epoch.isFix, at: ClockTests.instant(epoch.at),
+        // Epochs 0 and 1 s after noon are what the true time is then, and take a tenth of a second.
+        system: ClockTests.noon + Int64((epoch.at + example.systemAhead + 0.1) * 1e9))
     }
     #expect(isConfirmed == example.isConfirmed)
+  }
+
+  @Test func `a receiver whose weeks have run over is carried forward, a recording is not`() {
+    let era: Int64 = 1024 * 7 * 86400 * ClockTests.second
+    func eras(_ time: Int64, system: Int64) -> Int64 {
+      WeekRollover.eras(behind: UTCTime(nanosecondsSince1970: time), system: system)
+    }
+    #expect(eras(ClockTests.noon, system: ClockTests.noon) == 0)
+    #expect(eras(ClockTests.noon - era, system: ClockTests.noon) == 1)
+    #expect(eras(ClockTests.noon - 2 * era, system: ClockTests.noon + 5 * ClockTests.second) == 2)
+    // A recording of 2019, and a system clock that is not set.
+    let recorded: Int64 = 1_554_508_800 * ClockTests.second
+    #expect(eras(recorded, system: ClockTests.noon) == 0)
+    #expect(eras(ClockTests.noon - era, system: 0) == 1)
+    let carried = WeekRollover.carry(UTCTime(nanosecondsSince1970: ClockTests.noon - era), by: 1)
+    #expect(carried.nanosecondsSince1970 == ClockTests.noon)
   }
 
   private static func instant(_ seconds: Double) -> MonotonicInstant {

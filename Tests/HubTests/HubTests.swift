@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The hub on simulated devices, through the real drivers, a real pseudo-terminal and real threads.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct HubTests {
   let hardware: SimulatedHardware
   let hub: Hub
@@ -131,6 +131,27 @@ struct HubTests {
     await hub.isOff()
     #expect(!gpsIsOn && !imuIsOn)
     subscription.cancel()
+  }
+
+  @Test func `once nobody listens the last state is asleep, with the last known position and nothing else`()
+    async throws
+  {
+    let states = Recorder<FusedState>()
+    let subscription = subscribe(states)
+    let fused = await states.first { $0.mode == .fused }
+    subscription.cancel()
+    await hub.isOff()
+    let asleep = hub.lastState.value
+    #expect(asleep?.mode == .asleep)
+    #expect(asleep?.asleepSince != nil)
+    #expect(asleep?.fix == nil && asleep?.attitude == nil && asleep?.motion == nil && asleep?.rates == nil)
+    let known = try #require(asleep?.position)
+    #expect(known.at >= (try #require(fused.position)).at)
+    // A visit too short for a fix does not make it forget.
+    subscribe(states).cancel()
+    await hub.isOff()
+    #expect(hub.lastState.value?.mode == .asleep)
+    #expect(hub.lastState.value?.position?.value == known.value && hub.lastState.value?.position?.at == known.at)
   }
 
   @Test func `a hundred quick visits end with the power off`() async {

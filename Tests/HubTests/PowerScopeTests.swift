@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The power line ends low whatever breaks.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct PowerScopeTests {
   enum Breakage: CaseIterable { case line, bus, port }
 

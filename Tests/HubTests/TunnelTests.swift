@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Takes as long as the tunnel: not among the fast tests.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct TunnelTests {
   @Test func `through thirty seconds without satellites the position stays within three of its sigmas`() async throws {
     var receiver = SimulatedReceiver.Configuration()

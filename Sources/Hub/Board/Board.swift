@@ -43,12 +43,25 @@ public struct Board: Equatable, Sendable {
     public var hosts: [String]
     /// Where the dashboard's map comes from, such as `https://tiles.example/{z}/{x}/{y}.png`; `nil` for no map.
     public var tiles: String?
+    /// Whom the map is to be credited to.
+    public var attribution: String?
+
+    /// Whom to credit on the map: as the board file says, or as OpenStreetMap asks for where its servers are used.
+    public var credit: String? {
+      guard let tiles else { return nil }
+      let host = tiles.split(separator: "/", maxSplits: 2).dropFirst().first.map { $0.prefix { $0 != ":" } } ?? ""
+      let isOpenStreetMap = host == "openstreetmap.org" || host.hasSuffix(".openstreetmap.org")
+      return attribution ?? (isOpenStreetMap ? "© OpenStreetMap contributors" : nil)
+    }
 
     /// Whoever has the token may connect, unless there are networks named; without others there need be none.
     public func admits(_ client: IPAddress) -> Bool { endpoint.allow.isEmpty || endpoint.admits(client) }
 
+    /// `http://127.0.0.1:8080`, for each address.
+    public var address: String { endpoint.sockets.map { "http://\($0)" }.joined(separator: ", ") }
+
     public var audience: String {
-      endpoint.address.isLoopback || !endpoint.allow.isEmpty ? endpoint.audience : "everybody"
+      endpoint.isLoopback || !endpoint.allow.isEmpty ? endpoint.audience : "everybody"
     }
   }
 

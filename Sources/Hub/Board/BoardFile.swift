@@ -35,12 +35,12 @@ extension Board {
     journalsState = try journal?.boolean("state") ?? false
     try journal?.finish()
     if var gpsd = try root.section("gpsd") {
-      gpsdEndpoint = try TCPEndpoint(&gpsd, port: 2947)
+      gpsdEndpoint = try TCPEndpoint(&gpsd, port: 2947, clients: 512)
       try gpsd.finish()
     }
     if var section = try root.section("nmea") {
       nmea = NMEAPort(
-        endpoint: try TCPEndpoint(&section, port: 10110),
+        endpoint: try TCPEndpoint(&section, port: 10110, clients: 512),
         source: try section.choice("source", of: NMEAPort.Source.self) ?? .receiver)
       try section.finish()
     }
@@ -60,6 +60,7 @@ extension Board.HTTPPort {
     tokenFile = try section.string("tokenFile")
     hosts = try section.strings("hosts") ?? []
     tiles = try section.string("tiles")
+    attribution = try section.string("attribution")
     let parts = ["{z}", "{x}", "{y}"]
     if let tiles,
       !["https://", "http://"].contains(where: tiles.hasPrefix) || !parts.allSatisfy({ tiles.contains($0) })

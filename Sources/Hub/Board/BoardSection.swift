@@ -70,6 +70,16 @@ struct BoardSection {
     return strings
   }
 
+  /// One string, or a list of some.
+  mutating func stringOrStrings(_ key: String) throws(BoardError) -> [String]? {
+    switch value(key) {
+    case nil: return nil
+    case .string(let value): return [value]
+    case .array: return try strings(key)
+    default: throw wrong(key, expected: "a string or a list of strings")
+    }
+  }
+
   mutating func required(_ key: String) throws(BoardError) -> String {
     guard let value = try string(key) else { throw missing(key) }
     return value

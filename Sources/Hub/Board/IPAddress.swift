@@ -23,6 +23,18 @@ public struct IPAddress: Equatable, Sendable {
     self.bytes = isMapped ? Array(bytes[12...]) : bytes
   }
 
+  /// Every IPv4 address of this machine.
+  public static let anyIPv4 = IPAddress(bytes: [UInt8](repeating: 0, count: 4))
+  /// Every address of this machine, IPv4 included.
+  public static let anyIPv6 = IPAddress(bytes: [UInt8](repeating: 0, count: 16))
+
+  /// What belongs to one machine, as far as can be told: an IPv4 address, or the 64 bits in front of an IPv6 one, behind which
+  /// a machine gives itself as many addresses as it likes (RFC 4291, section 2.5.4). Link-local addresses differ only there.
+  public var machine: [UInt8] {
+    let isLinkLocal = bytes[0] == 0xfe && bytes[1] & 0xc0 == 0x80
+    return bytes.count == 4 || isLoopback || isLinkLocal ? bytes : Array(bytes[..<8])
+  }
+
   /// Reaches nobody but this machine.
   public var isLoopback: Bool {
     bytes.count == 4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes.last == 1

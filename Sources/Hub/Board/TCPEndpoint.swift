@@ -1,31 +1,42 @@
 /// Where an output listens, and who may connect.
 public struct TCPEndpoint: Equatable, Sendable {
-  public var address: IPAddress
+  /// Addresses of this machine's, at least one.
+  public var addresses: [IPAddress]
   public var port: UInt16
   /// Who else than this machine itself may connect.
   public var allow: [IPNetwork]
+  /// How many clients may be connected at a time, all addresses together; `nil` where the output has limits of its own.
+  public var clients: Int?
+
+  /// All that it listens on.
+  public var sockets: [TCPAddress] { addresses.map { TCPAddress(address: $0, port: port) } }
+
+  /// Reaches nobody but this machine.
+  public var isLoopback: Bool { addresses.allSatisfy(\.isLoopback) }
 
   public func admits(_ client: IPAddress) -> Bool { client.isLoopback || allow.contains { $0.contains(client) } }
 
   /// `this machine`, or the networks too.
   public var audience: String {
-    (["this machine"] + (address.isLoopback ? [] : allow.map(\.description))).joined(separator: ", ")
+    (["this machine"] + (isLoopback ? [] : allow.map(\.description))).joined(separator: ", ")
   }
 }
 
 extension TCPEndpoint: CustomStringConvertible {
-  public var description: String { address.bytes.count == 4 ? "\(address):\(port)" : "[\(address)]:\(port)" }
+  public var description: String { sockets.map(\.description).joined(separator: ", ") }
 }
 
 extension TCPEndpoint {
-  /// - Parameter hasPasswords: who may connect need not be named
-  init(_ section: inout BoardSection, port standard: UInt16, hasPasswords: Bool = false) throws(BoardError) {
+  /// - Parameters:
+  ///   - standard: the port where the board file names none
+  ///   - clients: how many may be connected where the board file does not say; `nil` where it cannot say so
+  ///   - hasPasswords: who may connect need not be named
+  init(
+    _ section: inout BoardSection, port standard: UInt16, clients: Int? = nil, hasPasswords: Bool = false
+  ) throws(BoardError) {
     port = UInt16(try section.number("port", in: 1...65535) ?? Double(standard))
-    let text = try section.string("address") ?? "127.0.0.1"
-    guard let address = IPAddress(text) else {
-      throw section.wrong("address", expected: "an IP address of this machine's, such as \"127.0.0.1\" or \"0.0.0.0\"")
-    }
-    self.address = address
+    if let clients { self.clients = Int(try section.number("clients", in: 1...10_000) ?? Double(clients)) }
+    addresses = try TCPEndpoint.addresses(&section)
     allow = []
     for text in try section.strings("allow") ?? [] {
       guard let network = IPNetwork(text) else {
@@ -34,10 +45,26 @@ extension TCPEndpoint {
       allow.append(network)
     }
     // A protocol that knows no passwords: to open it to others has to be said twice.
-    if !address.isLoopback, allow.isEmpty, !hasPasswords {
+    if let open = addresses.first(where: { !$0.isLoopback }), allow.isEmpty, !hasPasswords {
       throw section.wrong(
         "allow",
-        expected: "the networks that may connect, such as [\"192.168.1.0/24\"]: \(address) is not this machine alone")
+        expected: "the networks that may connect, such as [\"192.168.1.0/24\"]: \(open) is not this machine alone")
     }
+  }
+
+  private static func addresses(_ section: inout BoardSection) throws(BoardError) -> [IPAddress] {
+    let texts = try section.stringOrStrings("address") ?? ["127.0.0.1"]
+    var addresses: [IPAddress] = []
+    for text in texts {
+      guard let address = IPAddress(text) else {
+        throw section.wrong(
+          "address", expected: "IP addresses of this machine's, such as \"0.0.0.0\" or [\"127.0.0.1\", \"::1\"]")
+      }
+      if !addresses.contains(address) { addresses.append(address) }
+    }
+    guard !addresses.isEmpty else { throw section.wrong("address", expected: "at least one address") }
+    // Who listens on every IPv6 address hears IPv4 too, and leaves no room for another.
+    if addresses.contains(.anyIPv6) { addresses.removeAll { $0 == .anyIPv4 } }
+    return addresses
   }
 }

@@ -13,7 +13,7 @@ extension Hub {
   ) -> Action<CalibrationKind, CalibrationSession, HardwareError> {
     Action { kind in
       LazyPublisher<CalibrationSession, HardwareError>(
-        "calibration",
+        deriving: "calibration",
         activating: { (run) throws(HardwareError) in
           let work = CalibrationWork(kind, run)
           let lifetime = Lifetime()

@@ -21,7 +21,7 @@ struct ClockComparison {
     board: Board, epochs: LazyPublisher<GNSSObservation, Never>, clock: any MonotonicTimeSource,
     last: MutableProperty<ClockOffset?>
   ) -> LazyPublisher<ClockOffset, Never> {
-    LazyPublisher("clock", clock: clock) { (run) throws(Never) in
+    LazyPublisher(deriving: "clock", clock: clock) { (run) throws(Never) in
       // A source that cannot be opened is reported when the board is put into service.
       let pulse = board.gps?.pulse.flatMap { path in try? PulsePerSecond(path) }
       let comparison = Guarded(ClockComparison(fixLatency: board.gps?.fixLatency ?? .zero))

@@ -1,3 +1,4 @@
+import CLinux
 import Devices
 import Guarding
 import HardwareIO
@@ -15,7 +16,9 @@ public final class GPSReader: Sendable {
 
   /// Has the sentences handed on as they come, some whole ones at a time, line ends included, while the receiver is read.
   /// Powers nothing.
-  func forwardSentences(to receive: (@Sendable ([UInt8]) -> Void)?) { tap.receive.withLock { $0 = receive } }
+  func forwardSentences(to receive: (@Sendable ([UInt8]) -> Void)?) {
+    tap.listener.withLock { $0 = receive.map(SentenceTap.Listener.init) }
+  }
 
   init(_ description: Board.GPSDescription, hardware: any Hardware, clock: any MonotonicTimeSource) {
     let monitor = DeviceMonitor(
@@ -32,6 +35,7 @@ public final class GPSReader: Sendable {
       lacking: { .system("starting to read", errno: $0) },
       reading: { (reading) throws(HardwareError) in
         let poller = Poller(stop: reading.stop.fileDescriptor)
+        let switchedOnAt = clock.now
         try power.whileOn(reading, monitor, poller) { () throws(HardwareError) in
           let port = try hardware.serialPort(description.port, speed: description.speed ?? .b9600)
           // Closed before the supply goes: a receiver without supply must not be fed through its data lines.
@@ -39,11 +43,11 @@ public final class GPSReader: Sendable {
           monitor.acquiring()
           reading.started()
           let receiver = NMEAReceiver(port: port, poller: poller, clock: clock) {
-            tap.receive.withLock { $0 }.map { receive in { receive(Array($0)) } }
+            tap.listener.withLock { $0 }.map { listener in { listener.receive(Array($0)) } }
           }
           let before = counted.withLock { $0 }
           var hasFix = false
-          var confirmation = TimeConfirmation()
+          var confirmation = TimeConfirmation(switchedOnAt: switchedOnAt)
           func receive(_ observation: borrowing GNSSObservation) {
             counted.withLock { $0 = before + receiver.counters }
             let isFix = observation.fix.mode >= .twoDimensional
@@ -52,7 +56,13 @@ public final class GPSReader: Sendable {
               if isFix { monitor.tracking() } else { monitor.acquiring() }
             }
             var observation = copy observation
-            observation.isTimeConfirmed = confirmation.take(observation.fix.time, isFix: isFix, at: observation.at)
+            let system = clinux_realtime_ns()
+            let eras = observation.carryWeeksForward(system: system)
+            if eras > 0, isFix {
+              monitor.remark("its count of weeks has run over: dates are carried \(1024 * eras) weeks forward")
+            }
+            observation.isTimeConfirmed = confirmation.take(
+              observation.fix.time, isFix: isFix, at: observation.at, system: system)
             reading.send(observation)
           }
           guard try receiver.findSpeed(description.speed, receive: receive) != nil else { return }
@@ -65,7 +75,23 @@ public final class GPSReader: Sendable {
 
 /// Who gets the sentences, while somebody does.
 private final class SentenceTap: Sendable {
-  let receive = Guarded<(@Sendable ([UInt8]) -> Void)?>(nil)
+  struct Listener {
+    let receive: @Sendable ([UInt8]) -> Void
+  }
+
+  let listener = Guarded<Listener?>(nil)
+}
+
+extension GNSSObservation {
+  /// Mends its times, if the receiver's weeks have run over; returns how many times they have.
+  fileprivate mutating func carryWeeksForward(system: Int64) -> Int64 {
+    guard let time = fix.time, case let eras = WeekRollover.eras(behind: time, system: system), eras > 0 else {
+      return 0
+    }
+    fix.time = WeekRollover.carry(time, by: eras)
+    if let time = errorStatistics?.time { errorStatistics?.time = WeekRollover.carry(time, by: eras) }
+    return eras
+  }
 }
 
 extension NMEAReceiver.Counters {

@@ -1,0 +1,14 @@
+/// One end of a TCP connection, or a socket that listens: `127.0.0.1:2947`, `[::1]:2947`.
+public struct TCPAddress: Equatable, Sendable {
+  public var address: IPAddress
+  public var port: UInt16
+
+  public init(address: IPAddress, port: UInt16) {
+    self.address = address
+    self.port = port
+  }
+}
+
+extension TCPAddress: CustomStringConvertible {
+  public var description: String { address.bytes.count == 4 ? "\(address):\(port)" : "[\(address)]:\(port)" }
+}
