@@ -2,7 +2,8 @@ import Guarding
 import Hub
 import MonotonicTime
 
-/// Turns one device's changes of status into log lines; a fault that repeats is reported once and then summarised.
+/// Turns one device's changes of status into log lines; a fault that repeats is reported once and then summarised, and a
+/// device that is switched on and off without an end is summed up. Faults are always written.
 final class DeviceLog: Sendable {
   private struct State {
     var previous: DeviceStatus?
@@ -10,16 +11,47 @@ final class DeviceLog: Sendable {
     var repetitions = 0
   }
 
+  /// What a summary tells of; it may be due after the log itself has gone.
+  private final class LatestStatus: Sendable {
+    let value = Guarded<DeviceStatus?>(nil)
+  }
+
   /// After so many repetitions of one fault a line says how many there were.
   private static let summaryEvery = 60
 
+  /// So many lines of one device are written within `window`, enough for two visits; the rest is summed up.
+  static let lineLimit = 12
+  static let window = Duration.seconds(10)
+
   private let sink: JournalSink
   private let state = Guarded(State())
+  private let latest: LatestStatus
+  private let repeated: RepeatedLines
 
-  init(sink: JournalSink) { self.sink = sink }
+  init(sink: JournalSink, clock: any MonotonicTimeSource = MonotonicClock()) {
+    self.sink = sink
+    let latest = LatestStatus()
+    self.latest = latest
+    repeated = RepeatedLines(limit: DeviceLog.lineLimit, within: DeviceLog.window, clock: clock) { count in
+      guard let status = latest.value.withLock({ $0 }) else { return }
+      DeviceLog.write(
+        .notice,
+        "\(status.id): \(count) more within \(Text.fixed(DeviceLog.window.inSeconds, 0)) s, now \(status.power.rawValue) "
+          + "(\(status.reason))", status, to: sink)
+    }
+  }
 
   func receive(_ status: DeviceStatus) {
-    guard let (priority, message) = state.withLock({ state in line(status, &state) }) else { return }
+    latest.value.withLock { $0 = status }
+    guard let (priority, message) = state.withLock({ state in line(status, &state) }),
+      priority.isFault || repeated.admit()
+    else { return }
+    DeviceLog.write(priority, message, status, to: sink)
+  }
+
+  private static func write(
+    _ priority: JournalSink.Priority, _ message: String, _ status: DeviceStatus, to sink: JournalSink
+  ) {
     sink.write(
       priority, message,
       fields: [
@@ -31,6 +63,7 @@ final class DeviceLog: Sendable {
   private func line(_ status: DeviceStatus, _ state: inout State) -> (JournalSink.Priority, String)? {
     let previous = state.previous
     state.previous = status
+    if let remark = status.remark, remark != previous?.remark { return (.warning, "\(status.id): \(remark)") }
     guard let previous, previous.power != status.power else { return nil }
     switch status.power {
     case .failed:

@@ -1,8 +1,11 @@
 import CLinux
-import CSystemd
 import Glibc
 
-/// Writes log lines: to the journal with their fields when the process runs under it, as readable lines otherwise.
+/// Takes log lines and has them written: to the journal with their fields when the process runs under it, as readable lines
+/// otherwise.
+///
+/// Nobody who writes here waits. What is not taken is kept, up to `LogQueue`'s limits; what is lost beyond them is said in its
+/// place once lines are taken again.
 public struct JournalSink: Sendable {
   public enum Priority: Int32, Sendable {
     case error = 3
@@ -10,6 +13,9 @@ public struct JournalSink: Sendable {
     case notice = 5
     case info = 6
     case debug = 7
+
+    /// Something is wrong: the last to be dropped.
+    var isFault: Bool { rawValue <= Priority.warning.rawValue }
   }
 
   /// One of the journal's own fields.
@@ -24,52 +30,24 @@ public struct JournalSink: Sendable {
     }
   }
 
-  private let isNative: Bool
+  private let writer: LogWriter
 
-  /// Native only where systemd connected standard error to the journal; a terminal or a file gets lines.
-  public init() { isNative = JournalSink.standardErrorIsJournal }
+  /// The journal only where systemd connected standard error to it; a terminal or a file gets lines.
+  public init() {
+    self.init(to: JournalSink.standardErrorIsJournal ? SystemJournal() : LogLines(descriptor: STDERR_FILENO))
+  }
+
+  init(to destination: any LogDestination) { writer = LogWriter(to: destination) }
 
   public func write(_ priority: Priority, _ message: String, fields: [Field] = []) {
-    isNative ? send(priority, message, fields) : print(priority, message)
+    writer.write(LogEntry(priority, message, fields: fields))
   }
 
-  private func send(_ priority: Priority, _ message: String, _ fields: [Field]) {
-    let entries =
-      ["PRIORITY=\(priority.rawValue)", "MESSAGE=\(message)", "SYSLOG_IDENTIFIER=sensorhub"]
-      + fields.map { "\($0.name)=\($0.value)" }
-    let storage = entries.map { Array($0.utf8) }
-    // The vectors point into `storage`'s one flat copy, which outlives the call.
-    let flat = Array(storage.joined())
-    flat.withUnsafeBytes { bytes in
-      var offset = 0
-      let vectors = storage.map { entry in
-        defer { offset += entry.count }
-        return iovec(
-          iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress?.advanced(by: offset)), iov_len: entry.count)
-      }
-      _ = sd_journal_sendv(vectors, Int32(vectors.count))
-    }
-  }
-
-  private func print(_ priority: Priority, _ message: String) {
-    let mark =
-      switch priority {
-      case .error: "error: "
-      case .warning: "warning: "
-      case .notice, .info, .debug: ""
-      }
-    let line = Array("\(JournalSink.timeOfDay()) \(mark)\(message)\n".utf8)
-    _ = line.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
-  }
-
-  /// Local time, as people read a terminal.
-  private static func timeOfDay() -> String {
-    var now = time(nil)
-    var parts = tm()
-    localtime_r(&now, &parts)
-    func two(_ value: Int32) -> String { (value < 10 ? "0" : "") + "\(value)" }
-    return "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
-  }
+  /// Waits until all lines have been written, but no longer than `limit`: for a process that is about to end.
+  ///
+  /// - Returns: whether they were
+  @discardableResult
+  public func flush(within limit: Duration) -> Bool { writer.flush(within: limit) }
 
   /// `JOURNAL_STREAM` names the device and inode of the stream that systemd gave the service.
   private static var standardErrorIsJournal: Bool {

@@ -1,0 +1,39 @@
+/// Lines that wait to be written, at most so many. Where there is no room for another the oldest go, faults last, and are
+/// counted.
+struct LogQueue {
+  static let lineLimit = 1024
+  static let byteLimit = 256 * 1024
+
+  private var entries: [LogEntry] = []
+  private var size = 0
+  /// How many have been dropped since the last were taken.
+  private var lost = 0
+
+  var isEmpty: Bool { entries.isEmpty }
+
+  mutating func append(_ entry: LogEntry) {
+    entries.append(entry)
+    size += entry.size
+    // The newest stays, however long it is.
+    while entries.count > 1, entries.count > LogQueue.lineLimit || size > LogQueue.byteLimit { drop() }
+  }
+
+  private mutating func drop() {
+    let index = entries.dropLast().firstIndex { !$0.priority.isFault } ?? 0
+    size -= entries[index].size
+    entries.remove(at: index)
+    lost += 1
+  }
+
+  /// All that wait, after a line that says how many are missing; `nil` where there is nothing.
+  mutating func take() -> [LogEntry]? {
+    guard !entries.isEmpty else { return nil }
+    var taken = entries
+    if lost > 0 {
+      let text = "\(lost) \(lost == 1 ? "line is" : "lines are") missing here: whoever reads the log was too slow"
+      taken.insert(LogEntry(.warning, text), at: 0)
+    }
+    self = LogQueue()
+    return taken
+  }
+}

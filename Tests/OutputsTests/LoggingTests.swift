@@ -1,0 +1,161 @@
+import CLinux
+import Glibc
+import Guarding
+import MonotonicTime
+import TestSupport
+import Testing
+
+@testable import Hub
+@testable import Outputs
+
+/// The log, for those who write to it and for those who read it.
+@Suite(.timeLimit(.minutes(10))) struct LoggingTests {
+  /// A pipe of 4 KiB, the end for the log blocking as a terminal's is.
+  private final class Pipe {
+    /// `F_SETPIPE_SZ`, which the overlay leaves out.
+    private static let setSize: Int32 = 1031
+
+    let writing: Int32
+    private let reading: Int32
+
+    init() {
+      var ends: [Int32] = [0, 0]
+      precondition(pipe(&ends) == 0)
+      (reading, writing) = (ends[0], ends[1])
+      _ = fcntl(writing, Pipe.setSize, 4096)
+      _ = fcntl(reading, F_SETFL, O_NONBLOCK)
+    }
+
+    deinit {
+      // Whoever waits to write finds nobody left. The writing end stays: its thread may still use the number.
+      close(reading)
+    }
+
+    /// What is there now.
+    func read() -> String {
+      var bytes: [UInt8] = []
+      var chunk = [UInt8](repeating: 0, count: 65536)
+      while case let count = Glibc.read(reading, &chunk, chunk.count), count > 0 { bytes += chunk[..<count] }
+      return String(decoding: bytes, as: UTF8.self)
+    }
+  }
+
+  /// Keeps what is written.
+  private final class Notebook: LogDestination {
+    let entries = Recorder<LogEntry>()
+    func write(_ entry: LogEntry) { entries.append(entry) }
+  }
+
+  private func message(_ number: Int) -> String { "line \(number) \(String(repeating: ".", count: 80))" }
+
+  @Test func `nobody waits for a reader who has stopped, and what is lost is said when he goes on`() {
+    let pipe = Pipe()
+    let sink = JournalSink(to: LogLines(descriptor: pipe.writing))
+    // Many times what the pipe and the queue hold: a write that waited would never come back.
+    for number in 0..<10_000 { sink.write(.info, message(number)) }
+    sink.write(.warning, "gps: failed")
+    #expect(!sink.flush(within: .milliseconds(1)))
+    var text = ""
+    #expect(
+      eventually {
+        text += pipe.read()
+        return text.contains("warning: gps: failed\n")
+      })
+    let lines = text.split(separator: "\n")
+    let written = lines.filter { $0.contains(" line ") }.compactMap { Int($0.split(separator: " ")[2]) }
+    let lost = lines.compactMap { line in
+      line.contains("are missing here") ? Int(line.split(separator: " ")[2]) : nil
+    }
+    // The order is kept, the newest are there, and the count is right.
+    #expect(written == written.sorted())
+    #expect(written.last == 9999)
+    #expect(written.count + lost.reduce(0, +) == 10_000, "\(written.count) written, \(lost) lost")
+    #expect(sink.flush(within: .seconds(20)))
+  }
+
+  @Test func `faults are the last to be dropped, and a long line does not starve others`() {
+    var queue = LogQueue()
+    queue.append(LogEntry(.warning, "gps: failed"))
+    for number in 0..<5000 { queue.append(LogEntry(.notice, message(number))) }
+    let taken = queue.take() ?? []
+    #expect(taken.count <= LogQueue.lineLimit + 1)
+    #expect(
+      taken.first?.message == "\(5001 - (taken.count - 1)) lines are missing here: whoever reads the log was too slow")
+    #expect(taken.dropFirst().first?.message == "gps: failed")
+    #expect(taken.last?.message == message(4999))
+    #expect(queue.isEmpty)
+    for _ in 0..<100 { queue.append(LogEntry(.info, String(repeating: "x", count: LogQueue.byteLimit / 2))) }
+    #expect((queue.take() ?? []).count == 2)
+  }
+
+  @Test func `a flush returns once all is written`() async {
+    let notebook = Notebook()
+    let sink = JournalSink(to: notebook)
+    for number in 0..<100 { sink.write(.info, message(number)) }
+    #expect(sink.flush(within: .seconds(20)))
+    #expect(notebook.entries.values.map(\.message) == (0..<100).map(message))
+  }
+
+  @Test func `no line can be taken for another one's`() {
+    let pipe = Pipe()
+    let sink = JournalSink(to: LogLines(descriptor: pipe.writing))
+    sink.write(.notice, "board 'x\n12:00:00 error: gps: failed\u{1b}[2J' read again")
+    #expect(sink.flush(within: .seconds(20)))
+    let lines = pipe.read().split(separator: "\n")
+    #expect(lines.count == 2)
+    #expect(lines.last == "  12:00:00 error: gps: failed\\u{1b}[2J' read again")
+  }
+
+  // MARK: What repeats
+
+  private func status(_ power: DeviceStatus.Power, _ reason: String) -> DeviceStatus {
+    DeviceStatus(
+      id: "gps", title: "GPS", power: power, since: MonotonicInstant(nanoseconds: 0), reason: reason, holders: [],
+      onTime: .zero, wakes: 1, energyMilliwattHours: 0, timeToFirstFix: nil, counters: [])
+  }
+
+  @Test func `transitions without an end are summed up, and a fault is always written`() async {
+    let (notebook, clock) = (Notebook(), ManualClock())
+    let sink = JournalSink(to: notebook)
+    let log = DeviceLog(sink: sink, clock: clock)
+    log.receive(status(.off, "nobody has subscribed yet"))
+    for _ in 0..<50 {
+      log.receive(status(.lingering, "gpsd 1 left"))
+      log.receive(status(.settling, "gpsd 1 subscribed"))
+    }
+    log.receive(status(.failed, "it hangs"))
+    _ = sink.flush(within: .seconds(20))
+    #expect(notebook.entries.values.count == DeviceLog.lineLimit + 1)
+    #expect(notebook.entries.values.last?.message.hasPrefix("gps: failed: it hangs") == true)
+    log.receive(status(.tracking, ""))
+    log.receive(status(.off, "nobody came back"))
+    clock.advance(by: DeviceLog.window)
+    _ = sink.flush(within: .seconds(20))
+    // 100, of which 12 were written, and two more since.
+    #expect(notebook.entries.values.last?.message == "gps: 90 more within 10 s, now off (nobody came back)")
+    // From here on as before.
+    log.receive(status(.settling, "gpsd 1 subscribed"))
+    _ = sink.flush(within: .seconds(20))
+    #expect(notebook.entries.values.last?.message == "gps: settling (gpsd 1 subscribed)")
+    clock.advance(by: DeviceLog.window)
+    clock.advance(by: DeviceLog.window)
+    _ = sink.flush(within: .seconds(20))
+    #expect(notebook.entries.values.count == DeviceLog.lineLimit + 3)
+  }
+
+  @Test func `a visit now and then is written in full`() {
+    let (notebook, clock) = (Notebook(), ManualClock())
+    let sink = JournalSink(to: notebook)
+    let log = DeviceLog(sink: sink, clock: clock)
+    log.receive(status(.off, "nobody has subscribed yet"))
+    for _ in 0..<20 {
+      for power in [DeviceStatus.Power.settling, .acquiring, .tracking, .lingering, .off] {
+        log.receive(status(power, "somebody"))
+        clock.advance(by: .seconds(1))
+      }
+    }
+    _ = sink.flush(within: .seconds(20))
+    #expect(notebook.entries.values.count == 100)
+    #expect(!notebook.entries.values.contains { $0.message.contains("more within") })
+  }
+}
