@@ -49,6 +49,13 @@ final class StreamConnection: Sendable {
   /// When the client has to have read something; `nil` while it keeps up.
   var deadline: MonotonicInstant? { state.withLock { $0.behindSince.map { $0 + StreamConnection.patience } } }
 
+  /// So many answers wait that no more should be asked for until the client has read some.
+  var isCongested: Bool {
+    state.withLock { state in
+      state.queue.count { $0.isAnswer } >= StreamConnection.answerLimit / 2
+    }
+  }
+
   /// Sends a value, or drops an older one that still waits.
   func send(_ bytes: UnsafeBufferPointer<UInt8>) { write(bytes, isAnswer: false) }
 

@@ -10,33 +10,23 @@ import ServiceLifecycle
 /// asks or leaves.
 ///
 /// The Unix sockets stay as they are. The TCP ports are those of the board file in service; one that cannot be opened is
-/// reported, and everything else goes on.
+/// reported, and everything else goes on. Each has its own share of the connections that there can be, and so has each
+/// machine of those of a port: nobody can take them from the others, and the Unix sockets always answer.
 public final class StreamServer: Service {
-  private static let clientLimit = 1100
-
-  private enum Kind {
-    case devices, state, gpsd, nmea
-
-    func counted(in traffic: OutputTraffic) -> OutputTraffic.Kind {
-      switch self {
-      case .devices: traffic.devices
-      case .state: traffic.state
-      case .gpsd: traffic.gpsd
-      case .nmea: traffic.nmea
-      }
-    }
-  }
-
   private struct Listener {
     var descriptor: Int32
-    var kind: Kind
+    var kind: StreamKind
     /// `nil` for a Unix socket.
-    var endpoint: TCPEndpoint?
+    var port: Port?
 
     /// The same socket serves this too; who may connect is looked up anew for each client.
-    func suits(_ kind: Kind, _ endpoint: TCPEndpoint) -> Bool {
-      self.kind == kind && self.endpoint?.address == endpoint.address && self.endpoint?.port == endpoint.port
-    }
+    func suits(_ kind: StreamKind, _ socket: TCPAddress) -> Bool { self.kind == kind && port?.socket == socket }
+  }
+
+  /// One address of an output's.
+  private struct Port {
+    var socket: TCPAddress
+    var endpoint: TCPEndpoint
   }
 
   /// The ports of one hub.
@@ -47,20 +37,20 @@ public final class StreamServer: Service {
     var reports: [(priority: JournalSink.Priority, text: String)] = []
   }
 
-  private struct Client {
-    var connection: StreamConnection
-    var session: any StreamSession
-    var kind: Kind
-    /// `nil` on a Unix socket.
-    var address: IPAddress?
-  }
+  /// What a client that is not read is watched for: it has left. `POLLRDHUP`, which the overlay leaves out.
+  private static let hasLeft: Int32 = 0x2000
+  private static let noFiles = "the process may open no more files"
+  /// One line about refused clients in so long a time.
+  private static let refusalWindow = Duration.seconds(60)
 
   private let host: HubHost
   private let path: SocketPath
   private let sink: JournalSink
   private let fixed: [Listener]
   private let firstPorts: Ports
-  private let outputs: [Kind: any StreamOutput]
+  private let outputs: [StreamKind: any StreamOutput]
+  private let budget: DescriptorBudget
+  private let refusals: [StreamKind: RepeatedLines]
   private let stop = StopSignal()
   /// Makes the thread look at its clients and ports again.
   private let wake = WakeSignal()
@@ -68,10 +58,12 @@ public final class StreamServer: Service {
   private let reserve = Guarded(open("/dev/null", O_RDONLY | O_CLOEXEC))
 
   /// Listens at once, so that an error is known before anything else starts.
-  public init(host: HubHost, path: SocketPath, sink: JournalSink) throws(SocketError) {
+  public init(host: HubHost, path: SocketPath, sink: JournalSink, budget: DescriptorBudget) throws(SocketError) {
     self.host = host
     self.path = path
     self.sink = sink
+    self.budget = budget
+    refusals = StreamServer.refusals(to: sink)
     outputs = [
       .devices: DevicesOutput(host: host), .state: StateOutput(host: host), .gpsd: GPSDOutput(host: host),
       .nmea: NMEAOutput(host: host),
@@ -115,9 +107,9 @@ public final class StreamServer: Service {
   private func serve() {
     var ports = firstPorts
     report(ports)
-    var clients: [Client] = []
+    var clients: [StreamClient] = []
     defer {
-      for client in clients { StreamServer.end(client) }
+      for client in clients { client.end() }
       for listener in fixed + ports.listeners { close(listener.descriptor) }
       reserve.withLock { _ = close($0) }
       unlink(path.state)
@@ -130,7 +122,7 @@ public final class StreamServer: Service {
         report(ports)
         // Whoever may not connect any more may not stay either.
         let (admitted, refused) = StreamServer.divide(clients, by: ports.listeners)
-        for client in refused { StreamServer.end(client) }
+        for client in refused { client.end() }
         clients = admitted
       }
       let listeners = fixed + ports.listeners
@@ -139,47 +131,44 @@ public final class StreamServer: Service {
       }
       var earliest: MonotonicInstant?
       for client in clients {
-        let deadline = client.connection.deadline
-        if let deadline { earliest = min(earliest ?? deadline, deadline) }
-        let events = POLLIN | (deadline != nil ? POLLOUT : 0)
+        if let deadline = client.deadline { earliest = min(earliest ?? deadline, deadline) }
+        let events =
+          (client.isHeard ? POLLIN : StreamServer.hasLeft) | (client.connection.deadline != nil ? POLLOUT : 0)
         descriptors.append(pollfd(fd: client.connection.descriptor, events: Int16(events), revents: 0))
       }
-      let now = MonotonicClock().now
-      let timeout = earliest.map { max(($0 - now).inSeconds, 0) * 1000 + 1 } ?? -1
+      let timeout = earliest.map { max(($0 - MonotonicClock().now).inSeconds, 0) * 1000 + 1 } ?? -1
       guard poll(&descriptors, nfds_t(descriptors.count), Int32(timeout)) >= 0 else { continue }
       if descriptors[0].revents != 0 { return }
       if descriptors[1].revents != 0 { wake.clear() }
-      let waitedUntil = MonotonicClock().now
-      var present: [Client] = []
+      let now = MonotonicClock().now
+      var present: [StreamClient] = []
       for (client, descriptor) in zip(clients, descriptors[(2 + listeners.count)...]) {
-        let isPresent =
-          serve(client, Int32(descriptor.revents)) && client.connection.deadline.map { $0 > waitedUntil } ?? true
-        if isPresent { present.append(client) } else { StreamServer.end(client) }
+        if serve(client, Int32(descriptor.revents), now), client.proceed(now: now) {
+          present.append(client)
+        } else {
+          client.end()
+        }
       }
       clients = present
       for (listener, descriptor) in zip(listeners, descriptors[2...]) where descriptor.revents != 0 {
-        if let client = accept(listener, clients.count) { clients.append(client) }
+        accept(listener, &clients, now)
       }
     }
   }
 
   /// Moves a client's bytes; returns whether it is still there.
-  private func serve(_ client: Client, _ events: Int32) -> Bool {
-    if events & (POLLHUP | POLLERR) != 0 { return false }
+  private func serve(_ client: StreamClient, _ events: Int32, _ now: MonotonicInstant) -> Bool {
+    if events & (POLLHUP | POLLERR | StreamServer.hasLeft) != 0 { return false }
     if events & POLLOUT != 0, !client.connection.writeWaiting() { return false }
     guard events & POLLIN != 0 else { return true }
     return withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { buffer in
       let count = clinux_receive_now(client.connection.descriptor, buffer.baseAddress, buffer.count)
       if count == 0 { return false }
       if count < 0 { return errno == EAGAIN || errno == EINTR }
-      client.session.receive(UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[..<count]))
-      return true
+      if client.receive(buffer.bindMemory(to: UInt8.self)[..<count], now: now) { return true }
+      refuse(client.kind, client.connection.peer, "it speaks HTTP or TLS")
+      return false
     }
-  }
-
-  private static func end(_ client: Client) {
-    client.session.end()
-    client.connection.close()
   }
 
   private func report(_ ports: Ports) {
@@ -190,83 +179,138 @@ public final class StreamServer: Service {
   /// may stand where another is wanted.
   private static func openPorts(of hub: Hub, replacing present: [Listener]) -> Ports {
     var ports = Ports(hub: hub, listeners: [])
-    let wanted = [
-      (Kind.gpsd, hub.board.gpsdEndpoint, "gpsd protocol"), (.nmea, hub.board.nmea?.endpoint, "NMEA 0183"),
-    ].compactMap { kind, endpoint, title in endpoint.map { (kind: kind, endpoint: $0, title: title) } }
-    for listener in present where !wanted.contains(where: { listener.suits($0.kind, $0.endpoint) }) {
+    let endpoints: [(StreamKind, TCPEndpoint?)] = [(.gpsd, hub.board.gpsdEndpoint), (.nmea, hub.board.nmea?.endpoint)]
+    let wanted = endpoints.flatMap { kind, endpoint in
+      endpoint.map { endpoint in
+        endpoint.sockets.map { (kind: kind, port: Port(socket: $0, endpoint: endpoint)) }
+      } ?? []
+    }
+    for listener in present where !wanted.contains(where: { listener.suits($0.kind, $0.port.socket) }) {
       close(listener.descriptor)
     }
-    for (kind, endpoint, title) in wanted {
-      if var listener = present.first(where: { $0.suits(kind, endpoint) }) {
-        listener.endpoint = endpoint
+    for (kind, port) in wanted {
+      if var listener = present.first(where: { $0.suits(kind, port.socket) }) {
+        listener.port = port
         ports.listeners.append(listener)
         continue
       }
       do throws(SocketError) {
-        let descriptor = try TCPSocket.listen(endpoint)
-        ports.listeners.append(Listener(descriptor: descriptor, kind: kind, endpoint: endpoint))
-        ports.reports.append((.notice, "\(title) on \(endpoint), open to \(endpoint.audience)"))
+        let descriptor = try TCPSocket.listen(port.socket)
+        ports.listeners.append(Listener(descriptor: descriptor, kind: kind, port: port))
+        ports.reports.append((.notice, "\(kind.title) on \(port.socket), open to \(port.endpoint.audience)"))
       } catch {
-        ports.reports.append((.warning, "\(title) is not served: \(error)"))
+        ports.reports.append((.warning, "\(kind.title) is not served: \(error)"))
       }
     }
     return ports
   }
 
-  private static func divide(_ clients: [Client], by ports: [Listener]) -> (admitted: [Client], refused: [Client]) {
-    var result: (admitted: [Client], refused: [Client]) = ([], [])
+  private static func divide(
+    _ clients: [StreamClient], by ports: [Listener]
+  ) -> (admitted: [StreamClient], refused: [StreamClient]) {
+    var result: (admitted: [StreamClient], refused: [StreamClient]) = ([], [])
     for client in clients {
       let isAdmitted =
         client.address.map { address in
-          ports.contains { $0.kind == client.kind && $0.endpoint?.admits(address) == true }
+          ports.contains { $0.kind == client.kind && $0.port?.endpoint.admits(address) == true }
         } ?? true
       if isAdmitted { result.admitted.append(client) } else { result.refused.append(client) }
     }
     return result
   }
 
-  private func accept(_ listener: Listener, _ count: Int) -> Client? {
-    guard let descriptor = accept(listener.descriptor) else { return nil }
-    guard count < StreamServer.clientLimit else {
-      close(descriptor)
-      return nil
-    }
+  // MARK: Newcomers
+
+  private func accept(_ listener: Listener, _ clients: inout [StreamClient], _ now: MonotonicInstant) {
+    guard let (descriptor, isLast) = accept(listener.descriptor) else { return }
+    defer { if isLast { reserve.withLock { $0 = open("/dev/null", O_RDONLY | O_CLOEXEC) } } }
+    let address: IPAddress?
     let peer: String
-    var address: IPAddress?
-    if let endpoint = listener.endpoint {
-      guard let other = TCPSocket.prepare(descriptor), endpoint.admits(other.address) else {
+    if let port = listener.port {
+      guard let other = TCPSocket.prepare(descriptor) else {
         close(descriptor)
-        return nil
+        return
       }
       peer = "\(other)"
       address = other.address
+      let reason =
+        isLast ? StreamServer.noFiles : makeRoom(for: other.address, at: port, listener.kind, &clients)
+      if let reason {
+        close(descriptor)
+        return refuse(listener.kind, peer, reason)
+      }
     } else {
       peer = UnixSocket.peerName(descriptor)
+      address = nil
+      let count = clients.count { $0.address == nil }
+      let isFull = count >= budget.unixSockets
+      // Who asks for the devices is answered and gone: there is always room for that.
+      if listener.kind != .devices, isLast || isFull {
+        close(descriptor)
+        let reason = isFull ? "\(count) are connected, which is all there is room for" : StreamServer.noFiles
+        return refuse(listener.kind, peer, reason)
+      }
     }
     let connection = StreamConnection(
       descriptor: descriptor, peer: peer, traffic: listener.kind.counted(in: host.traffic)
     ) {
       [wake] in wake.raise()
     }
-    guard let session = outputs[listener.kind]?.serve(connection) else {
-      connection.close()
-      return nil
-    }
-    return Client(connection: connection, session: session, kind: listener.kind, address: address)
+    guard let output = outputs[listener.kind] else { return connection.close() }
+    let client = StreamClient(connection, of: listener.kind, at: address, served: output, now: now)
+    if client.proceed(now: now) { clients.append(client) } else { client.end() }
   }
 
-  /// Accepts a connection. With no descriptor left it is accepted in place of the reserve and refused: left waiting it
-  /// would keep the thread awake.
-  private func accept(_ listener: Int32) -> Int32? {
-    let descriptor = clinux_accept(listener)
-    if descriptor >= 0 { return descriptor }
-    if errno == EMFILE || errno == ENFILE {
-      reserve.withLock { reserve in
-        close(reserve)
-        close(clinux_accept(listener))
-        reserve = open("/dev/null", O_RDONLY | O_CLOEXEC)
-      }
+  /// Sees to it that there is a place at a port; returns why there is none.
+  private func makeRoom(
+    for address: IPAddress, at port: Port, _ kind: StreamKind, _ clients: inout [StreamClient]
+  ) -> String? {
+    guard port.endpoint.admits(address) else {
+      return "its address is in none of the networks that the board file allows"
     }
+    let places = min(port.endpoint.clients ?? .max, budget.streamPort)
+    let guests = clients.indices.filter { clients[$0].kind == kind }
+    let admission = Admission(
+      of: address, to: places,
+      among: guests.map { .init(machine: clients[$0].address?.machine ?? [], isBare: clients[$0].isBare) })
+    switch admission {
+    case .welcome: return nil
+    case .refused(let reason): return reason
+    case .inPlace(let index):
+      let client = clients.remove(at: guests[index])
+      client.end()
+      refuse(kind, client.connection.peer, "it has never asked for anything, and others need its place")
+      return nil
+    }
+  }
+
+  /// Counts a client that has been sent away, and says so, if not for each.
+  private func refuse(_ kind: StreamKind, _ peer: String, _ reason: String) {
+    kind.counted(in: host.traffic).clientRefused()
+    if refusals[kind]?.admit() == true { sink.write(.warning, "\(kind.title): \(peer) is refused: \(reason)") }
+  }
+
+  private static func refusals(to sink: JournalSink) -> [StreamKind: RepeatedLines] {
+    Dictionary(
+      uniqueKeysWithValues: StreamKind.allCases.map { kind in
+        let seconds = Text.fixed(refusalWindow.inSeconds, 0)
+        let lines = RepeatedLines(limit: 1, within: refusalWindow, clock: MonotonicClock()) { count in
+          sink.write(.warning, "\(kind.title): \(count) more refused within \(seconds) s")
+        }
+        return (kind, lines)
+      })
+  }
+
+  /// Accepts a connection, with whether it has taken the last descriptor, which is kept for that: left waiting it would keep the
+  /// thread awake.
+  private func accept(_ listener: Int32) -> (descriptor: Int32, isLast: Bool)? {
+    let descriptor = clinux_accept(listener)
+    if descriptor >= 0 { return (descriptor, false) }
+    guard errno == EMFILE || errno == ENFILE else { return nil }
+    reserve.withLock { _ = close($0) }
+    let last = clinux_accept(listener)
+    if last >= 0 { return (last, true) }
+    reserve.withLock { $0 = open("/dev/null", O_RDONLY | O_CLOEXEC) }
     return nil
   }
 }

@@ -5,14 +5,7 @@ import MonotonicTime
 
 /// The few calls that TCP sockets take.
 enum TCPSocket {
-  struct Peer: CustomStringConvertible {
-    var address: IPAddress
-    var port: UInt16
-
-    var description: String { address.bytes.count == 4 ? "\(address):\(port)" : "[\(address)]:\(port)" }
-  }
-
-  static func listen(_ endpoint: TCPEndpoint) throws(SocketError) -> Int32 {
+  static func listen(_ endpoint: TCPAddress) throws(SocketError) -> Int32 {
     let isIPv4 = endpoint.address.bytes.count == 4
     let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
     let descriptor = socket(isIPv4 ? AF_INET : AF_INET6, type, 0)
@@ -42,14 +35,14 @@ enum TCPSocket {
   ]
 
   /// Readies an accepted connection; returns who is at its other end.
-  static func prepare(_ descriptor: Int32) -> Peer? {
+  static func prepare(_ descriptor: Int32) -> TCPAddress? {
     // A sentence should not wait for the next one.
     set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
     for (level, name, value) in options { set(descriptor, level, name, value) }
     var bytes = [UInt8](repeating: 0, count: 16)
     var port: UInt16 = 0
     let count = clinux_tcp_peer(descriptor, &bytes, &port)
-    return count > 0 ? Peer(address: IPAddress(bytes: Array(bytes[..<Int(count)])), port: port) : nil
+    return count > 0 ? TCPAddress(address: IPAddress(bytes: Array(bytes[..<Int(count)])), port: port) : nil
   }
 
   private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {

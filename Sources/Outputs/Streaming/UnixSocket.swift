@@ -75,6 +75,6 @@ public enum UnixSocket {
   static func peerName(_ descriptor: Int32) -> String {
     var peer = clinux_peer()
     guard clinux_socket_peer(descriptor, &peer) == 0 else { return "socket client" }
-    return "\(Files.commandName(ofProcess: peer.pid) ?? "client")[\(peer.pid)]"
+    return "\(Files.commandName(ofProcess: peer.pid).flatMap(ClientName.shown) ?? "client")[\(peer.pid)]"
   }
 }

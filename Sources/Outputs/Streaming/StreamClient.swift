@@ -1,0 +1,108 @@
+import Hub
+import MonotonicTime
+
+/// A client as the server sees it, which decides when its session gets what it has sent. For one thread alone.
+///
+/// What begins like an HTTP request reaches no session. A client that changes what it holds again and again is heard at a
+/// steady pace, and one that does not read its answers once it does; until then it is not read itself, and nobody else waits
+/// for it.
+final class StreamClient {
+  /// How long a port that serves whoever connects listens before it does: a browser speaks at once, and must wake nothing.
+  static let hearing = Duration.milliseconds(250)
+  /// How long somebody may stay who never asks for anything.
+  static let silence = Duration.seconds(300)
+
+  /// So many bytes tell what a client speaks.
+  private static let beginning = 64
+
+  let connection: StreamConnection
+  let kind: StreamKind
+  /// `nil` on a Unix socket.
+  let address: IPAddress?
+  private let output: any StreamOutput
+  private let since: MonotonicInstant
+  private var session: (any StreamSession)?
+  /// Something else than HTTP has been heard; or nothing need be, where no browser gets to.
+  private var isRecognised: Bool
+  private(set) var hasSpoken = false
+  /// What the session has not been given yet.
+  private var pending: ArraySlice<UInt8> = []
+  private var pace: RequestPace
+
+  init(
+    _ connection: StreamConnection, of kind: StreamKind, at address: IPAddress?, served output: any StreamOutput,
+    now: MonotonicInstant
+  ) {
+    self.connection = connection
+    self.kind = kind
+    self.address = address
+    self.output = output
+    since = now
+    isRecognised = address == nil
+    pace = RequestPace(from: now)
+  }
+
+  /// Has never asked for anything.
+  var isBare: Bool { !kind.servesWhoeverConnects && !hasSpoken }
+
+  /// It is to be read.
+  var isHeard: Bool { !isRecognised || pending.isEmpty && !connection.isCongested }
+
+  /// When the client has to be looked at again, if nothing happens before.
+  var deadline: MonotonicInstant? {
+    var earliest = connection.deadline
+    func consider(_ deadline: MonotonicInstant) { earliest = min(earliest ?? deadline, deadline) }
+    if session == nil { consider(since + StreamClient.hearing) }
+    if isBare { consider(since + StreamClient.silence) }
+    if session != nil, isRecognised, !pending.isEmpty, !connection.isCongested { consider(pace.next) }
+    return earliest
+  }
+
+  /// Takes what the client has sent, for `proceed` to hand over; returns whether it may stay.
+  func receive(_ bytes: some Collection<UInt8>, now: MonotonicInstant) -> Bool {
+    pending += bytes
+    if !isRecognised {
+      switch ForeignProtocol.verdict(on: pending) {
+      case .foreign: return false
+      // Nothing that begins with so many empty lines is a browser.
+      case .undecided: if pending.count <= StreamClient.beginning { return true }
+      case .other: break
+      }
+      isRecognised = true
+    }
+    hasSpoken = true
+    return true
+  }
+
+  /// Does what is due; returns whether the client is still served.
+  func proceed(now: MonotonicInstant) -> Bool {
+    if session == nil, isRecognised || !kind.servesWhoeverConnects || now >= since + StreamClient.hearing {
+      session = output.serve(connection)
+      if session == nil { return false }
+    }
+    if isBare, now >= since + StreamClient.silence { return false }
+    if let deadline = connection.deadline, deadline <= now { return false }
+    if isRecognised { handOver(now: now) }
+    return true
+  }
+
+  /// Gives the session what it may have, request by request where one changes something.
+  private func handOver(now: MonotonicInstant) {
+    guard let session else { return }
+    while !pending.isEmpty {
+      if connection.isCongested { return }
+      let end = pending.firstIndex(where: kind.endsRequest).map { $0 + 1 } ?? pending.endIndex
+      let request = pending[..<end]
+      if kind.mayChangeLeases(request), !pace.take(at: now) { return }
+      request.withUnsafeBufferPointer(session.receive)
+      pending = pending[end...]
+    }
+    pending = []
+  }
+
+  /// The connection is over, and so is every lease.
+  func end() {
+    session?.end()
+    connection.close()
+  }
+}
