@@ -22,6 +22,10 @@ struct GPSDRequestsTests {
     (["?;"], [""]),
     (["  \r\n;;"], []),
     (["?POLL"], []),
+    (["?WATCH={\"enable\":true\n"], ["WATCH={\"enable\":true\n"]),
+    (["?WATCH={\"enable\":true\r\n?POLL;"], ["WATCH={\"enable\":true\r\n", "POLL"]),
+    (["?WATCH={\"enable\":true,\n\"json\":true};"], ["WATCH={\"enable\":true,\n\"json\":true}"]),
+    (["?WATCH={\"enable\":true"], []),
   ]
 
   @Test(arguments: packets) func `requests are cut out however they come`(_ packets: [String], _ expected: [String]) {
@@ -42,5 +46,32 @@ struct GPSDRequestsTests {
 
   private func text(_ request: Request) -> String {
     request.name + (request.object.map { "=" + String(decoding: $0, as: UTF8.self) } ?? "")
+  }
+
+  /// What gpsd 3.22 of Debian answered to the same requests.
+  @Test(arguments: [
+    ("{\"enable\":1}", "\"enable\":false,\"json\":false,\"nmea\":false,\"raw\":0"),
+    ("{\"raw\":true}", "\"enable\":true,\"json\":false,\"nmea\":false,\"raw\":0"),
+    ("{\"raw\",2}", "\"enable\":true,\"json\":false,\"nmea\":false,\"raw\":0"),
+    ("{\"enable\":true,\"json\":true\n", "\"enable\":true,\"json\":false,\"nmea\":false,\"raw\":0"),
+    ("{\"json\":1,\"nmea\":0}", "\"enable\":true,\"json\":false,\"nmea\":false,\"raw\":0"),
+    ("{\"foo\":[1,{\"a\":\"}\"}],\"json\":true}", "\"enable\":true,\"json\":true,\"nmea\":false,\"raw\":0"),
+    ("{\"enable\":false,\"json\":true}", "\"enable\":false,\"json\":true,\"nmea\":false,\"raw\":0"),
+    ("{\"class\":\"WATCH\",\"raw\":2.5,\"enable\":null}", "\"enable\":false,\"json\":false,\"nmea\":false,\"raw\":2"),
+  ])
+  func `a watch is understood as gpsd understands it`(_ object: String, _ answer: String) throws {
+    var watch = GPSDWatch()
+    try watch.change(by: Array(object.utf8))
+    var json = JSONWriter()
+    watch.write(to: &json)
+    let text = String(decoding: json.bytes, as: UTF8.self)
+    #expect(text.hasPrefix("{\"class\":\"WATCH\",\(answer),"), "\(text)")
+  }
+
+  @Test(arguments: ["{\"enable\":\"yes\"}", "{\"device\":1}", "{enable:true}", "true"])
+  func `a watch that gpsd refuses changes nothing`(_ object: String) {
+    var watch = GPSDWatch()
+    #expect(throws: GPSDMembers.Refusal.self) { try watch.change(by: Array(object.utf8)) }
+    #expect(watch == GPSDWatch())
   }
 }

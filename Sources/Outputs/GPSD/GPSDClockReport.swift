@@ -13,8 +13,8 @@ extension GPSDReport {
     json.member("real_nsec", Int(offset.receiverNanosecondsSince1970 % second))
     json.member("clock_sec", Int(offset.systemNanosecondsSince1970 / second))
     json.member("clock_nsec", Int(offset.systemNanosecondsSince1970 % second))
-    // A power of two, in seconds: a microsecond.
-    if offset.source == .pulse { json.member("precision", -20) }
+    // Powers of two, in seconds: a microsecond, and what gpsd says of a serial line, half a second.
+    json.member("precision", offset.source == .pulse ? -20 : -1)
     json.endObject()
     json.endLine()
   }

@@ -1,101 +1,82 @@
 import Devices
-import CLinux
 import HardwareIO
 import Hub
 import NMEA
-import Publishing
 
-/// What the gpsd protocol tells of the devices, and what it tells when it is asked.
+/// One device of a board as the gpsd protocol sees it.
+struct GPSDDevice {
+  /// Its ID in the hub.
+  var id: String
+  /// What stands for it in the protocol: the receiver's tty, or the IMU's bus.
+  var path: String
+  /// `nil` for the IMU.
+  var receiver: Board.GPSDescription?
+
+  static func all(of board: Board) -> [GPSDDevice] {
+    [
+      board.gps.map { GPSDDevice(id: "gps", path: $0.port, receiver: $0) },
+      board.imu.map { GPSDDevice(id: "imu", path: $0.bus, receiver: nil) },
+    ].compactMap(\.self)
+  }
+}
+
+/// What the gpsd protocol tells of the devices.
 extension GPSDReport {
   /// Writes a `DEVICES` with all devices, the sleeping ones too: some clients give up on an empty list.
-  static func writeDevices(_ host: HubHost, to json: inout JSONWriter) {
-    let hub = host.hub.value
+  static func writeDevices(_ board: Board, _ activity: GPSDActivity, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "DEVICES")
     json.key("devices")
     json.beginArray()
-    if let gps = hub.board.gps { writeReceiver(gps, isAwake: hub.isAwake("gps"), to: &json) }
-    if let imu = hub.board.imu {
-      json.beginObject()
-      json.member("class", literal: "DEVICE")
-      json.member("path", imu.bus)
-      json.member("driver", literal: "IMU")
-      json.member("activated", hub.isAwake("imu") ? 1 : 0)
-      json.endObject()
-    }
+    for device in GPSDDevice.all(of: board) { writeDeviceObject(device, activity, to: &json) }
     json.endArray()
     json.endObject()
     json.endLine()
   }
 
-  /// Writes the receiver's `DEVICE`.
-  static func writeDevice(_ host: HubHost, to json: inout JSONWriter) {
-    guard let gps = host.hub.value.board.gps else { return writeDevices(host, to: &json) }
-    writeReceiver(gps, isAwake: host.hub.value.isAwake("gps"), to: &json)
-    json.endLine()
-  }
-
-  private static func writeReceiver(_ gps: Board.GPSDescription, isAwake: Bool, to json: inout JSONWriter) {
+  /// Writes a `DEVICE`. What is not known is left out: the speed that was found out, subtypes, the least cycle.
+  static func writeDeviceObject(_ device: GPSDDevice, _ activity: GPSDActivity, to json: inout JSONWriter) {
+    let since = activity.since[device.id]
     json.beginObject()
     json.member("class", literal: "DEVICE")
-    json.member("path", gps.port)
-    json.member("driver", literal: "NMEA0183")
-    json.member("activated", isAwake ? 1 : 0)
-    json.member("flags", 1)
-    json.member("native", 0)
-    json.member("bps", gps.speed.map { Int($0.rawValue) } ?? 9600)
-    json.member("parity", literal: "N")
-    json.member("stopbits", 1)
-    json.member("cycle", 1.0, decimals: 2)
+    json.member("path", device.path)
+    if device.receiver != nil {
+      json.member("driver", literal: "NMEA0183")
+    } else {
+      json.member("driver", literal: "IMU")
+    }
+    json.member("activated", time: since.map(JSONTime.init))
+    if let receiver = device.receiver {
+      // Positions are being seen.
+      if since != nil { json.member("flags", 1) }
+      json.member("native", 0)
+      json.member("bps", receiver.speed.map { Int($0.rawValue) })
+      json.member("parity", literal: "N")
+      json.member("stopbits", 1)
+      if since != nil { json.member("cycle", activity.cycleSeconds, decimals: 2) }
+    }
     json.endObject()
   }
 
-  /// Writes a `POLL` with the receiver's last epoch, while it is awake for somebody; asking wakes nothing.
-  static func writePoll(_ host: HubHost, to json: inout JSONWriter) {
-    let hub = host.hub.value
-    let latest = hub.gps?.publisher.latest
-    let device = hub.board.gps?.port
-    func writeOne(_ isPresent: Bool, _ write: (inout JSONWriter) -> Void) {
-      json.beginArray()
-      if isPresent { write(&json) }
-      json.endArray()
-    }
-    json.beginObject()
-    json.member("class", literal: "POLL")
-    json.member("time", time: JSONTime(latest?.fix.time ?? UTCTime(nanosecondsSince1970: clinux_realtime_ns())))
-    // Only what has said something: clients take the last of the lists for granted.
-    json.member("active", latest == nil ? 0 : 1)
-    json.key("tpv")
-    writeOne(latest != nil) { json in
-      if let latest { writePositionObject(latest.fix, device: device, to: &json) }
-    }
-    json.key("gst")
-    writeOne(latest?.errorStatistics != nil) { json in
-      if let errors = latest?.errorStatistics { writeErrorsObject(errors, device: device, to: &json) }
-    }
-    json.key("sky")
-    writeOne(latest != nil) { json in
-      if let latest { latest.sky.withSky { writeSkyObject($0, latest.fix, device: device, to: &json) } }
-    }
-    json.endObject()
-    json.endLine()
-  }
-
-  /// Writes what only the receiver knows of an epoch: `SKY` and `GST`, where it sent them.
-  static func writeReception(_ epoch: GNSSObservation, device: String, to json: inout JSONWriter) {
-    if !epoch.sky.isEmpty {
-      epoch.sky.withSky { writeSkyObject($0, epoch.fix, device: device, to: &json) }
-      json.endLine()
-    }
-    if let errors = epoch.errorStatistics {
-      writeErrorsObject(errors, device: device, to: &json)
-      json.endLine()
-    }
+  /// What a `?DEVICE` asks to set and cannot, because the device is read as the board file says: all that is not as it is
+  /// already.
+  static func refusedSettings(_ members: GPSDMembers, _ device: GPSDDevice) throws(GPSDMembers.Refusal) -> [String] {
+    var refused: [String] = []
+    func check(_ name: String, _ isAsIs: Bool?) { if isAsIs == false { refused.append(name) } }
+    check("bps", try members.integer("bps").map { $0 == device.receiver?.speed.map { Int($0.rawValue) } })
+    check("parity", try members.string("parity").map { $0 == "N" })
+    check("stopbits", try members.integer("stopbits").map { $0 == 1 })
+    check("native", try members.integer("native").map { $0 == 0 })
+    check("cycle", try members.number("cycle").map { _ in false })
+    check("hexdata", try members.string("hexdata").map(\.isEmpty))
+    return refused
   }
 }
 
-extension Hub {
-  fileprivate func isAwake(_ id: String) -> Bool {
-    devices.contains { $0.id == id && $0.power != .off && $0.power != .failed }
-  }
+/// What is known of the devices' work beside the board file.
+struct GPSDActivity {
+  /// Of the active devices alone, by the device's ID.
+  var since: [String: UTCTime]
+  /// From one of the receiver's epochs to the next.
+  var cycleSeconds: Double?
 }

@@ -1,4 +1,6 @@
+import Devices
 import Fusion
+import Glibc
 import MonotonicTime
 import NMEA
 
@@ -6,88 +8,155 @@ import NMEA
 extension GPSDReport {
   /// gpsd's word for a position that dead reckoning carries on.
   private static let deadReckoning = 5
-  /// From one standard deviation to the 95 % that gpsd's estimates mean.
-  private static let confidence = 1.96
+  /// What gpsd says of the times that NMEA states, seconds.
+  private static let timeError = 0.005
+  private static let degrees = 180 / Double.pi
 
-  /// Writes a `TPV`.
-  static func writePosition(_ state: FusedState, device: String, to json: inout JSONWriter) {
-    let isReckoned = state.mode == .deadReckoning
+  /// Writes a `TPV`: mode, position and motion are the fused ones, with the UTC of the instant that they describe.
+  ///
+  /// Errors are those that 95 of 100 stay below: `epx`, `epy` and `epv` along an axis, `eph` in the plane, `sep` in space.
+  ///
+  /// - Parameter reception: the receiver's last epoch, for what it alone knows
+  static func writePositionObject(
+    _ state: FusedState, reception: GNSSObservation? = nil, device: String, to json: inout JSONWriter
+  ) {
+    let mode = state.positionMode
     json.beginObject()
     json.member("class", literal: "TPV")
     json.member("device", device)
-    let status = isReckoned ? deadReckoning : state.fix?.value.status ?? 0
-    if status > 1 { json.member("status", status) }
-    let hasHeight = state.position?.value.altitudeHAEMetres != nil || state.position?.value.altitudeMSLMetres != nil
-    let mode = isReckoned ? (hasHeight ? 3 : 2) : state.fix?.value.mode ?? 0
+    let status = state.isReckoned ? deadReckoning : state.fix?.value.status ?? 0
+    // gpsd leaves out the two ordinary ones, and one without a position says nothing.
+    if mode >= 2, status > 1 { json.member("status", status) }
     json.member("mode", mode)
-    if let time = state.utc { json.member("time", time: JSONTime(time)) }
+    if let time = state.positionTime {
+      json.member("time", time: JSONTime(time))
+      json.member("ept", timeError, decimals: 3)
+    }
     if mode >= 2, let position = state.position?.value {
-      json.member("lat", position.latitudeDegrees, decimals: 9)
-      json.member("lon", position.longitudeDegrees, decimals: 9)
-      json.member("altHAE", position.altitudeHAEMetres, decimals: 4)
-      json.member("altMSL", position.altitudeMSLMetres, decimals: 4)
-      json.member("alt", position.altitudeMSLMetres, decimals: 4)
-      let horizontal = position.horizontalSigmaMetres.map { $0 * confidence }
-      // As far to the east as to the north.
-      json.member("epx", horizontal.map { $0 / 2.0.squareRoot() }, decimals: 3)
-      json.member("epy", horizontal.map { $0 / 2.0.squareRoot() }, decimals: 3)
-      json.member("epv", position.verticalSigmaMetres.map { $0 * confidence }, decimals: 3)
-      json.member("track", state.motion?.value.trackDegrees, decimals: 4)
-      json.member("speed", state.motion?.value.speedMetresPerSecond, decimals: 3)
-      json.member("climb", state.motion?.value.climbMetresPerSecond, decimals: 3)
-      if let velocity = state.motion?.value.velocity {
-        json.member("velN", velocity.x, decimals: 3)
-        json.member("velE", velocity.y, decimals: 3)
-        json.member("velD", velocity.z, decimals: 3)
-      }
-      json.member("eph", horizontal, decimals: 3)
+      writePlace(position, to: &json)
+      writeMotion(state, at: position, reception?.fix, to: &json)
     }
     json.endObject()
-    json.endLine()
   }
 
-  /// Writes an `ATT` and an `IMU`, where there is anything to say.
+  private static func writePlace(_ position: FusedState.Position, to json: inout JSONWriter) {
+    json.member("lat", position.latitudeDegrees, decimals: 9)
+    json.member("lon", position.longitudeDegrees, decimals: 9)
+    json.member("altHAE", position.altitudeHAEMetres, decimals: 4)
+    json.member("altMSL", position.altitudeMSLMetres, decimals: 4)
+    json.member("alt", position.altitudeMSLMetres ?? position.altitudeHAEMetres, decimals: 4)
+    // As far to the east as to the north.
+    let axis = position.horizontalSigmaMetres.map { $0 * Confidence.axis }
+    json.member("epx", axis, decimals: 3)
+    json.member("epy", axis, decimals: 3)
+    json.member("epv", position.verticalSigmaMetres.map { $0 * Confidence.axis }, decimals: 3)
+    json.member("eph", position.horizontalSigmaMetres.map { $0 * Confidence.radial }, decimals: 3)
+    if let horizontal = position.horizontalSigmaMetres, let vertical = position.verticalSigmaMetres {
+      let spherical = Confidence.spherical(horizontal: horizontal, vertical: vertical)
+      json.member("sep", spherical, decimals: 3)
+      if position.altitudeHAEMetres != nil { json.member("ecefpAcc", spherical, decimals: 4) }
+    }
+    if let hae = position.altitudeHAEMetres {
+      json.member("geoidSep", position.altitudeMSLMetres.map { hae - $0 }, decimals: 3)
+      let centred = EarthCentred.position(
+        latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees, altitudeHAEMetres: hae)
+      json.member("ecefx", centred.x, decimals: 4)
+      json.member("ecefy", centred.y, decimals: 4)
+      json.member("ecefz", centred.z, decimals: 4)
+    }
+  }
+
+  private static func writeMotion(
+    _ state: FusedState, at position: FusedState.Position, _ fix: GNSSFix?, to json: inout JSONWriter
+  ) {
+    let place = Coordinate(latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees)
+    let variation = fix?.magneticVariationDegrees ?? EarthModel.magneticVariationDegrees(at: place)
+    json.member("magvar", variation, decimals: 1)
+    if let motion = state.motion?.value {
+      json.member("track", motion.trackDegrees, decimals: 4)
+      json.member("magtrack", motion.trackDegrees.map { onCircle($0 - variation) }, decimals: 4)
+      json.member("speed", motion.speedMetresPerSecond, decimals: 3)
+      json.member("climb", motion.climbMetresPerSecond, decimals: 3)
+      if let velocity = motion.velocity {
+        json.member("velN", velocity.x, decimals: 3)
+        json.member("velE", velocity.y, decimals: 3)
+        if motion.climbMetresPerSecond != nil {
+          json.member("velD", velocity.z, decimals: 3)
+          let centred = EarthCentred.velocity(
+            velocity, latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees)
+          json.member("ecefvx", centred.x, decimals: 2)
+          json.member("ecefvy", centred.y, decimals: 2)
+          json.member("ecefvz", centred.z, decimals: 2)
+        }
+      }
+    }
+    guard let fix else { return }
+    // What the receiver says of its own speed and course; the fused ones are not worse.
+    json.member("epd", fix.trackErrorDegrees, decimals: 4)
+    json.member("eps", fix.speedErrorMetresPerSecond, decimals: 2)
+    json.member("dgpsAge", fix.differentialAgeSeconds, decimals: 1)
+    json.member("dgpsSta", fix.differentialStation.map(Int.init))
+    json.member("depth", fix.depthMetres, decimals: 3)
+    json.member("wtemp", fix.waterTemperatureCelsius, decimals: 3)
+  }
+
+  /// Writes an `ATT` and an `IMU`, where there is anything to say, with the UTC of the instant that they describe.
+  ///
+  /// Both name the IMU, and are in its vehicle's axes: x forward, y right, z down.
   static func writeAttitude(_ state: FusedState, device: String, to json: inout JSONWriter) {
-    let degrees = 180 / Double.pi
-    let time = state.utc.map(JSONTime.init)
-    if let attitude = state.attitude?.value {
+    if let attitude = state.attitude {
+      let quaternion = attitude.value.quaternion
       json.beginObject()
       json.member("class", literal: "ATT")
       json.member("device", device)
-      json.member("time", time: time)
-      if attitude.headingSigmaRadians != nil {
-        let yaw = attitude.quaternion.yaw * degrees
-        json.member("heading", yaw < 0 ? yaw + 360 : yaw, decimals: 3)
+      json.member("time", time: state.utc(at: attitude.at).map(JSONTime.init))
+      if attitude.value.headingSigmaRadians != nil {
+        let yaw = quaternion.yaw * degrees
+        json.member("heading", onCircle(yaw), decimals: 3)
+        json.member("yaw", yaw, decimals: 3)
       }
-      json.member("pitch", attitude.quaternion.pitch * degrees, decimals: 3)
-      json.member("roll", attitude.quaternion.roll * degrees, decimals: 3)
-      json.member("yaw", attitude.headingSigmaRadians.map { _ in attitude.quaternion.yaw * degrees }, decimals: 3)
+      json.member("pitch", quaternion.pitch * degrees, decimals: 3)
+      json.member("roll", quaternion.roll * degrees, decimals: 3)
+      // About the vertical, whichever way the board is tilted.
+      json.member("rot", state.rates.map { quaternion.rotate($0.value).z * degrees * 60 }, decimals: 3)
+      writeVectors(state, to: &json)
       json.endObject()
       json.endLine()
     }
-    if let rates = state.rates?.value, let acceleration = state.acceleration?.value {
+    if let rates = state.rates, state.acceleration != nil {
       json.beginObject()
       json.member("class", literal: "IMU")
       json.member("device", device)
-      json.member("time", time: time)
-      json.member("acc_x", acceleration.x, decimals: 4)
-      json.member("acc_y", acceleration.y, decimals: 4)
-      json.member("acc_z", acceleration.z, decimals: 4)
-      json.member("gyro_x", rates.x * degrees, decimals: 4)
-      json.member("gyro_y", rates.y * degrees, decimals: 4)
-      json.member("gyro_z", rates.z * degrees, decimals: 4)
+      json.member("time", time: state.utc(at: rates.at).map(JSONTime.init))
+      writeVectors(state, to: &json)
       json.endObject()
       json.endLine()
     }
+  }
+
+  private static func writeVectors(_ state: FusedState, to json: inout JSONWriter) {
+    if let acceleration = state.acceleration?.value {
+      let length = (acceleration * acceleration).sum().squareRoot()
+      json.member("acc_len", length, decimals: 4)
+      json.member("acc_x", acceleration.x, decimals: 4)
+      json.member("acc_y", acceleration.y, decimals: 4)
+      json.member("acc_z", acceleration.z, decimals: 4)
+    }
+    if let rates = state.rates?.value {
+      json.member("gyro_x", rates.x * degrees, decimals: 4)
+      json.member("gyro_y", rates.y * degrees, decimals: 4)
+      json.member("gyro_z", rates.z * degrees, decimals: 4)
+    }
+  }
+
+  /// 0 to 360.
+  private static func onCircle(_ degrees: Double) -> Double {
+    let turned = degrees.truncatingRemainder(dividingBy: 360)
+    return turned < 0 ? turned + 360 : turned
   }
 }
 
 extension FusedState {
-  /// Now, by the receiver's last time; `nil` before it has stated one.
-  var utc: UTCTime? {
-    guard let fix, let utc = fix.value.utcNanoseconds else { return nil }
-    // With each fix exactly the receiver's own.
-    let since = mode == .deadReckoning ? at.nanoseconds - fix.at.nanoseconds : 0
-    return UTCTime(nanosecondsSince1970: utc + since)
-  }
+  /// UTC of what a `TPV` describes: of the position, or of the epoch that has none.
+  var positionTime: UTCTime? { (position?.at ?? fix?.at).flatMap { utc(at: $0) } }
 }

@@ -1,5 +1,6 @@
 /// Cuts what a client sends into requests: `?POLL;`, `?WATCH={…}`, with or without semicolon, line end or blanks, and
-/// several of them in one packet or one in several.
+/// several of them in one packet or one in several. An object without its closing brace ends with a line that ends the
+/// packet, or that a request follows: gpsd answers those too.
 struct GPSDRequests {
   struct Request: Equatable {
     /// `WATCH`; empty for what is no request at all.
@@ -18,7 +19,8 @@ struct GPSDRequests {
     pending += bytes
     var requests: [Request] = []
     var rest = pending[...]
-    while let request = GPSDRequests.next(&rest) { requests.append(request) }
+    let isLineEnd = bytes.last == UInt8(ascii: "\n")
+    while let request = GPSDRequests.next(&rest, isLineEnd) { requests.append(request) }
     pending = Array(rest)
     if pending.count > GPSDRequests.maximumLength {
       pending = []
@@ -30,7 +32,9 @@ struct GPSDRequests {
   private static let separators = Array("; \t\r\n".utf8)
 
   /// Takes a request off the front; `nil` where none is complete.
-  private static func next(_ bytes: inout ArraySlice<UInt8>) -> Request? {
+  ///
+  /// - Parameter isLineEnd: the bytes end with a line of the client's
+  private static func next(_ bytes: inout ArraySlice<UInt8>, _ isLineEnd: Bool) -> Request? {
     bytes = bytes.drop { separators.contains($0) }
     guard let first = bytes.first else { return nil }
     guard first == UInt8(ascii: "?") else {
@@ -56,18 +60,20 @@ struct GPSDRequests {
       bytes = object
       return Request(name: "", object: nil)
     }
-    guard let end = end(ofObject: object) else { return nil }
+    guard let end = end(ofObject: object) ?? (isLineEnd ? object.endIndex : nil) else { return nil }
     bytes = object[end...]
     return Request(name: name, object: Array(object[..<end]))
   }
 
-  /// The index after the brace that closes the first; braces in strings do not count.
+  /// The index after the brace that closes the first, or of the request on a new line that shows that none will; braces in
+  /// strings do not count.
   private static func end(ofObject bytes: ArraySlice<UInt8>) -> Int? {
     var depth = 0
     var isInString = false
     var isEscaped = false
     for index in bytes.indices {
       let byte = bytes[index]
+      if byte == UInt8(ascii: "?"), bytes[bytes.index(before: index)] == UInt8(ascii: "\n") { return index }
       if isInString {
         if isEscaped {
           isEscaped = false

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// What a client of the gpsd protocol wants to be sent.
 struct GPSDWatch: Equatable {
   var isEnabled = false
@@ -11,35 +9,37 @@ struct GPSDWatch: Equatable {
   var wantsPPS = false
   /// Nothing of other devices.
   var device: String?
+  /// How many `ATT` and `IMU` a second; `nil` for one with each of the receiver's epochs. Not gpsd's: it has no sensor that
+  /// is quicker than its receivers.
+  var attitudeRateHz: Double?
 
-  /// A watch alone keeps the receiver awake, for whoever polls.
   var wantsSentences: Bool { isEnabled && (wantsNMEA || raw > 0) }
   var wantsReports: Bool { isEnabled && wantsJSON }
   var wantsOffsets: Bool { isEnabled && wantsPPS }
+  /// A watch alone keeps the devices awake, for whoever polls.
+  var isForPolling: Bool { isEnabled && !wantsJSON && !wantsSentences && !wantsPPS }
 
-  private struct Members: Decodable {
-    var enable: Bool?
-    var json: Bool?
-    var nmea: Bool?
-    var raw: Int?
-    var scaled: Bool?
-    var pps: Bool?
-    var device: String?
-  }
+  private static let attitudeRates = 0.1...100.0
 
-  /// Changes what the object names; a watch that says nothing of enabling enables, and one that names no device means all.
-  ///
-  /// - Returns: false where it is no such object
-  mutating func change(by object: [UInt8]) -> Bool {
-    guard let members = try? JSONDecoder().decode(Members.self, from: Data(object)) else { return false }
-    isEnabled = members.enable ?? true
-    wantsJSON = members.json ?? wantsJSON
-    wantsNMEA = members.nmea ?? wantsNMEA
-    raw = members.raw ?? raw
-    isScaled = members.scaled ?? isScaled
-    wantsPPS = members.pps ?? wantsPPS
-    device = members.device
-    return true
+  /// Changes what the object names; a watch that says nothing of enabling enables, one that says nothing of the pulse or of
+  /// scaling wants neither, and one that names no device means all.
+  mutating func change(by object: [UInt8]) throws(GPSDMembers.Refusal) {
+    let members = try GPSDMembers(object)
+    var watch = self
+    watch.isEnabled = try members.boolean("enable") ?? true
+    watch.wantsJSON = try members.boolean("json") ?? wantsJSON
+    watch.wantsNMEA = try members.boolean("nmea") ?? wantsNMEA
+    watch.raw = try members.integer("raw") ?? raw
+    watch.isScaled = try members.boolean("scaled") ?? false
+    watch.wantsPPS = try members.boolean("pps") ?? false
+    watch.device = try members.string("device")
+    // gpsd sends an empty one for all.
+    if watch.device?.isEmpty == true { watch.device = nil }
+    if let rate = try members.number("attitudeRate") {
+      let range = GPSDWatch.attitudeRates
+      watch.attitudeRateHz = rate > 0 ? min(max(rate, range.lowerBound), range.upperBound) : nil
+    }
+    self = watch
   }
 
   func write(to json: inout JSONWriter) {
@@ -54,6 +54,7 @@ struct GPSDWatch: Equatable {
     json.member("split24", false)
     json.member("pps", wantsPPS)
     json.member("device", device)
+    json.member("attitudeRate", attitudeRateHz, decimals: 1)
     json.endObject()
     json.endLine()
   }

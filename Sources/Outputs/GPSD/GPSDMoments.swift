@@ -1,0 +1,114 @@
+import Devices
+import Fusion
+import Guarding
+import Hub
+import MonotonicTime
+import NMEA
+import Publishing
+
+/// What is told of one moment, in one piece and encoded once for all clients: the position first, then the receiver's
+/// errors, the attitude and the satellites.
+///
+/// There are clients that look five times a second and keep the first line of what waits for them, such as the one that
+/// Home Assistant has (gps3). So whatever comes with an epoch comes behind its position; and now and then, not in step
+/// with any pace of theirs, the satellites go first. The errors never do: that client has one `lat` for a `TPV`'s degrees
+/// and for a `GST`'s metres.
+final class GPSDMoments: Sendable {
+  private struct State {
+    var positionTime = GrowingTime()
+    /// When the position was valid that was last told of. An epoch without one does not repeat it.
+    var lastPosition: MonotonicInstant?
+    var errorsTime = GrowingTime()
+    var skyTime = GrowingTime()
+    var attitudeTime = GrowingTime()
+    /// The receiver's epoch that was last told of.
+    var lastEpoch: MonotonicInstant?
+    /// When the satellites last went first.
+    var lastLead: MonotonicInstant?
+    var cycle = Cycle()
+  }
+
+  /// The receiver's interval, by its own times.
+  private struct Cycle {
+    /// When the receiver's present run began, and the last time that it stated.
+    private var last: (run: MonotonicInstant, nanoseconds: Int64)?
+    private(set) var seconds: Double?
+
+    mutating func take(_ time: UTCTime?, run: MonotonicInstant) {
+      guard let nanoseconds = time?.nanosecondsSince1970 else { return }
+      if let last, last.run == run, nanoseconds > last.nanoseconds {
+        seconds = Double(nanoseconds - last.nanoseconds) / 1e9
+      } else {
+        seconds = nil
+      }
+      last = (run, nanoseconds)
+    }
+  }
+
+  /// A little more than two seconds: an epoch of any rate from 25 a second down comes at another place among such looks
+  /// each time.
+  private static let leadInterval = Duration.milliseconds(2020)
+
+  private let host: HubHost
+  private let includesAttitude: Bool
+  private let encoding = SharedEncoding(lineEnd: "\r\n")
+  private let state = Guarded(State())
+
+  init(host: HubHost, includesAttitude: Bool) {
+    self.host = host
+    self.includesAttitude = includesAttitude
+  }
+
+  /// From one of the receiver's epochs to the next; `nil` before there have been two.
+  var cycleSeconds: Double? { state.withLock { $0.cycle.seconds } }
+
+  /// Lends the lines of a state to `body`; none where there is nothing new to say.
+  func withBytes(of fused: FusedState, _ body: (UnsafeBufferPointer<UInt8>) -> Void) {
+    encoding.withBytes(
+      at: fused.at, encode: { json in state.withLock { write(host.dated(fused), &$0, to: &json) } }, body)
+  }
+
+  private func write(_ fused: FusedState, _ state: inout State, to json: inout JSONWriter) {
+    let hub = host.hub.value
+    let device = hub.mainDevice
+    let latest = hub.gps?.publisher.latest
+    let epoch = latest.flatMap { $0.at == state.lastEpoch ? nil : $0 }
+    state.lastEpoch = latest?.at
+    if let epoch, let run = hub.gps?.publisher.activity.value.since { state.cycle.take(epoch.fix.time, run: run) }
+    let sky = epoch.flatMap { !$0.sky.isEmpty && state.skyTime.take($0.fix.time) ? $0 : nil }
+    let leads = sky.map { GPSDMoments.leads($0, &state) } ?? false
+    func writeSky() {
+      guard let sky else { return }
+      GPSDReport.writeSkyObject(sky, device: device, to: &json)
+      json.endLine()
+    }
+    if leads { writeSky() }
+    let isKnown = fused.position != nil && fused.position?.at == state.lastPosition
+    if !isKnown, state.positionTime.take(fused.positionTime) {
+      state.lastPosition = fused.position?.at
+      GPSDReport.writePositionObject(fused, reception: latest, device: device, to: &json)
+      json.endLine()
+      // Behind a position alone: it must never go first.
+      if let errors = epoch?.errorStatistics, state.errorsTime.take(errors.time) {
+        GPSDReport.writeErrorsObject(errors, device: device, to: &json)
+        json.endLine()
+      }
+    }
+    if includesAttitude, let path = hub.board.imu?.bus, let attitude = fused.attitude,
+      state.attitudeTime.take(fused.utc(at: attitude.at))
+    {
+      GPSDReport.writeAttitude(fused, device: path, to: &json)
+    }
+    if !leads { writeSky() }
+  }
+
+  private static func leads(_ sky: GNSSObservation, _ state: inout State) -> Bool {
+    guard let last = state.lastLead else {
+      state.lastLead = sky.at
+      return false
+    }
+    guard sky.at - last > leadInterval else { return false }
+    state.lastLead = sky.at
+    return true
+  }
+}

@@ -1,0 +1,295 @@
+import Fusion
+import Guarding
+import Hub
+import MonotonicTime
+import Publishing
+
+/// One client of the gpsd protocol.
+final class GPSDSession: StreamSession {
+  /// How the attitudes are subscribed.
+  private struct AttitudePace: Equatable {
+    /// `nil` for the board's own.
+    var rateHz: Double?
+    var isForIMUAlone: Bool
+  }
+
+  private struct State {
+    var requests = GPSDRequests()
+    var watch = GPSDWatch()
+    /// What the watch holds.
+    var devices: Subscription?
+    var states: Subscription?
+    var attitudes: Subscription?
+    var attitudePace: AttitudePace?
+    var sentences: Subscription?
+    var offsets: Subscription?
+    var reminder: ScheduledAction?
+    var pace = EpochPace()
+    var attitudeTime = GrowingTime()
+    var lastReport: MonotonicInstant?
+    /// What the client has been told of the devices.
+    var activity: GPSDActivations.Activity?
+  }
+
+  private let connection: StreamConnection
+  private let output: GPSDOutput
+  private let state = Guarded(State())
+  private var name: String { "gpsd \(connection.peer)" }
+
+  init(_ connection: StreamConnection, output: GPSDOutput) {
+    self.connection = connection
+    self.output = output
+  }
+
+  // MARK: Requests
+
+  func receive(_ bytes: UnsafeBufferPointer<UInt8>) {
+    for request in state.withLock({ $0.requests.take(bytes) }) { serve(request) }
+  }
+
+  private func serve(_ request: GPSDRequests.Request) {
+    switch request.name {
+    case "VERSION": answerVersion()
+    case "DEVICES": answer { writeDevices(to: &$0) }
+    case "DEVICE": serveDevice(request.object)
+    case "POLL": answer { GPSDReport.writePoll(self.output.host, at: MonotonicClock().now, to: &$0) }
+    case "WATCH": serveWatch(request.object)
+    case "": answerError("Not a request: send ?WATCH={\"enable\":true,\"json\":true}; or ?POLL;")
+    default: answerError("Unrecognized request '\(request.name.prefix(20))'")
+    }
+  }
+
+  private func serveWatch(_ object: [UInt8]?) {
+    var watch = state.withLock { $0.watch }
+    if let object {
+      do throws(GPSDMembers.Refusal) {
+        try watch.change(by: object)
+      } catch {
+        return answerError("Invalid WATCH: \(error.rawValue)")
+      }
+      if let device = watch.device, !GPSDDevice.all(of: output.board).contains(where: { $0.path == device }) {
+        return answerError("No such device: \(device.prefix(80))")
+      }
+      state.withLock { $0.watch = watch }
+    }
+    answer {
+      writeDevices(to: &$0)
+      watch.write(to: &$0)
+    }
+    if object != nil { follow(watch) }
+  }
+
+  /// Devices are as the board file has them: nobody sets anything here.
+  private func serveDevice(_ object: [UInt8]?) {
+    var devices = GPSDDevice.all(of: output.board)
+    if devices.isEmpty { return answerError("Can't perform DEVICE configuration, no devices attached.") }
+    var refused: [String] = []
+    if let object {
+      do throws(GPSDMembers.Refusal) {
+        let members = try GPSDMembers(object)
+        if let path = try members.string("path") {
+          devices.removeAll { $0.path != path }
+          if devices.isEmpty { return answerError("Can't open \(path.prefix(80)): the board has no such device") }
+        } else if devices.count > 1 {
+          return answerError("No path specified in DEVICE, but multiple devices are attached.")
+        }
+        refused = try GPSDReport.refusedSettings(members, devices[0])
+      } catch {
+        return answerError("Invalid DEVICE: \(error.rawValue)")
+      }
+    }
+    if !refused.isEmpty {
+      answerError("Can't set \(refused.joined(separator: ", ")) of \(devices[0].path): the board file does")
+    }
+    let activity = activity
+    answer { json in
+      for device in devices {
+        GPSDReport.writeDeviceObject(device, activity, to: &json)
+        json.endLine()
+      }
+    }
+  }
+
+  private var activity: GPSDActivity {
+    GPSDActivity(since: output.activations.changes.value.since, cycleSeconds: output.cycleSeconds)
+  }
+
+  private func writeDevices(to json: inout JSONWriter) {
+    GPSDReport.writeDevices(output.board, activity, to: &json)
+  }
+
+  func answerVersion() {
+    answer { json in
+      json.beginObject()
+      json.member("class", literal: "VERSION")
+      json.member("release", "SensorHub")
+      json.member("rev", "SensorHub")
+      json.member("proto_major", 3)
+      json.member("proto_minor", 14)
+      json.endObject()
+      json.endLine()
+    }
+  }
+
+  private func answerError(_ message: String) {
+    answer { json in
+      json.beginObject()
+      json.member("class", literal: "ERROR")
+      json.member("message", message)
+      json.endObject()
+      json.endLine()
+    }
+  }
+
+  private func answer(_ write: (inout JSONWriter) -> Void) {
+    var json = JSONWriter()
+    json.lineEnd = "\r\n"
+    write(&json)
+    connection.answer(json.bytes)
+  }
+
+  // MARK: Watching
+
+  /// Brings the leases in line with the watch; on the server's thread, like `end`.
+  private func follow(_ watch: GPSDWatch) {
+    let wantsPositions = wantsPositions(watch)
+    // Before anything wakes: who watches is told that it did.
+    hold(\.devices, watch.wantsReports) {
+      output.activations.changes.subscribe(as: name, receiveValue: { [weak self] in self?.receive($0) })
+    }
+    hold(\.states, wantsPositions || watch.isForPolling) {
+      output.host.states.subscribe(as: name, receiveValue: { [weak self] in self?.send($0) })
+    }
+    followAttitudes(watch)
+    hold(\.sentences, watch.wantsSentences) {
+      output.host.sentences.subscribe(
+        as: name, receiveValue: { [connection] in $0.withUnsafeBufferPointer(connection.send) })
+    }
+    hold(\.offsets, watch.wantsOffsets) {
+      output.host.clockOffsets.subscribe(as: name, receiveValue: { [weak self] in self?.send($0) })
+    }
+    let (isReminded, reminder) = state.withLock { state in
+      defer { if !wantsPositions { state.reminder = nil } }
+      if !watch.wantsReports { state.activity = nil }
+      return (state.reminder != nil, state.reminder)
+    }
+    if wantsPositions, !isReminded { remind() }
+    if !wantsPositions { reminder?.cancel() }
+  }
+
+  /// Attitudes at a pace of their own: where the client asks for one, or for the IMU alone, or where the board has no
+  /// receiver to set the pace. Otherwise they come with the receiver's epochs.
+  private func followAttitudes(_ watch: GPSDWatch) {
+    let isWanted = watch.wantsReports && (watch.device == nil || isOfIMU(watch))
+    let pace = isWanted ? AttitudePace(rateHz: watch.attitudeRateHz, isForIMUAlone: isOfIMU(watch)) : nil
+    let present = state.withLock { $0.attitudePace }
+    if pace == present { return }
+    let new = pace.map { pace in
+      output.host.attitudes(rateHz: pace.rateHz, besideReceiver: pace.rateHz != nil || pace.isForIMUAlone).subscribe(
+        as: name, receiveValue: { [weak self] in self?.sendAttitude($0) })
+    }
+    // The new subscription stands before the old one goes: changing the pace is no reason for a power cycle.
+    let old = state.withLock { state in
+      defer { (state.attitudes, state.attitudePace) = (new, pace) }
+      return state.attitudes
+    }
+    old?.cancel()
+  }
+
+  private func wantsPositions(_ watch: GPSDWatch) -> Bool { watch.wantsReports && !isOfIMU(watch) }
+
+  private func isOfIMU(_ watch: GPSDWatch) -> Bool {
+    guard let device = watch.device else { return false }
+    return GPSDDevice.all(of: output.board).first { $0.path == device }?.receiver == nil
+  }
+
+  /// Subscribes or leaves, outside of the lock: either may power a device.
+  private func hold(
+    _ lease: WritableKeyPath<State, Subscription?>, _ isWanted: Bool, _ subscribe: () -> Subscription
+  ) {
+    let present = state.withLock { $0[keyPath: lease] }
+    if isWanted == (present != nil) { return }
+    let new = isWanted ? subscribe() : nil
+    state.withLock { $0[keyPath: lease] = new }
+    present?.cancel()
+  }
+
+  func end() {
+    state.withLock { $0.watch = GPSDWatch() }
+    follow(GPSDWatch())
+  }
+
+  // MARK: Reports
+
+  private func send(_ fused: FusedState) {
+    let watch = state.withLock { $0.pace.take(fused) ? $0.watch : nil }
+    guard let watch, wantsPositions(watch) else { return }
+    let includesAttitude = watch.device == nil && watch.attitudeRateHz == nil && output.board.gps != nil
+    let moments = includesAttitude ? output.moments : output.momentsOfReceiver
+    moments.withBytes(of: fused) { bytes in
+      if bytes.isEmpty { return }
+      state.withLock { $0.lastReport = MonotonicClock().now }
+      connection.send(bytes)
+    }
+  }
+
+  private func sendAttitude(_ state: FusedState) {
+    let fused = output.host.dated(state)
+    guard let attitude = fused.attitude, let path = output.board.imu?.bus,
+      self.state.withLock({ $0.attitudeTime.take(fused.utc(at: attitude.at)) })
+    else { return }
+    output.attitude.withBytes(
+      at: fused.at, encode: { GPSDReport.writeAttitude(fused, device: path, to: &$0) }, connection.send)
+  }
+
+  private func send(_ offset: ClockOffset) {
+    let device = output.device
+    var json = JSONWriter(capacity: 256)
+    json.lineEnd = "\r\n"
+    GPSDReport.write(offset, device: device, to: &json)
+    connection.send(json.bytes)
+  }
+
+  /// A `DEVICE` for each that has woken or fallen asleep, and for all of a new board.
+  private func receive(_ activity: GPSDActivations.Activity) {
+    let (told, watch) = state.withLock { state in
+      defer { state.activity = activity }
+      return (state.activity, state.watch)
+    }
+    // The first is what the client has just been told with its watch.
+    guard let told, watch.wantsReports else { return }
+    var json = JSONWriter(capacity: 512)
+    json.lineEnd = "\r\n"
+    for device in GPSDDevice.all(of: output.board) {
+      guard watch.device == nil || watch.device == device.path else { continue }
+      if activity.hub == told.hub, (activity.since[device.id] == nil) == (told.since[device.id] == nil) { continue }
+      let known = GPSDActivity(since: activity.since, cycleSeconds: output.cycleSeconds)
+      GPSDReport.writeDeviceObject(device, known, to: &json)
+      json.endLine()
+    }
+    if json.count > 0 { connection.send(json.bytes) }
+  }
+
+  /// A word a second while there is nothing to report: clients take a connection without data for a dead one. Receivers
+  /// that find no position say so themselves; this is for those that say nothing.
+  private func remind() {
+    let now = MonotonicClock().now
+    let isSilent = state.withLock { $0.lastReport.map { now - $0 >= GPSDOutput.silence } ?? true }
+    if isSilent {
+      var json = JSONWriter(capacity: 128)
+      json.lineEnd = "\r\n"
+      GPSDReport.writePositionObject(FusedState(at: now), device: output.device, to: &json)
+      json.endLine()
+      connection.send(json.bytes)
+    }
+    let next = MonotonicClock().schedule(at: now + .seconds(1)) { [weak self] in self?.remind() }
+    let (overtaken, isWanted) = state.withLock { state in
+      guard wantsPositions(state.watch) else { return (nil as ScheduledAction?, false) }
+      defer { state.reminder = next }
+      return (state.reminder, true)
+    }
+    // A watch that was switched off and on meanwhile has a reminder of its own: one of them is enough.
+    overtaken?.cancel()
+    if !isWanted { next.cancel() }
+  }
+}

@@ -1,0 +1,51 @@
+import Devices
+import NMEA
+
+/// What only the receiver knows of an epoch, in the gpsd protocol's objects.
+extension GPSDReport {
+  /// Writes a `SKY` with all dilutions: the receiver's own, and those that it leaves out as they follow from where its
+  /// satellites stand. What is not known of a satellite is left out.
+  static func writeSkyObject(_ epoch: GNSSObservation, device: String?, to json: inout JSONWriter) {
+    epoch.sky.withSky { sky in
+      let fix = epoch.fix
+      let computed = SkyDilution(sky)
+      json.beginObject()
+      json.member("class", literal: "SKY")
+      json.member("device", device)
+      json.member("time", time: fix.time.map(JSONTime.init))
+      json.member("gdop", computed?.geometric, decimals: 2)
+      json.member("hdop", known(fix.hdop) ?? computed?.horizontal, decimals: 2)
+      json.member("pdop", known(fix.pdop) ?? computed?.position, decimals: 2)
+      json.member("tdop", computed?.time, decimals: 2)
+      json.member("xdop", computed?.x, decimals: 2)
+      json.member("ydop", computed?.y, decimals: 2)
+      json.member("vdop", known(fix.vdop) ?? computed?.vertical, decimals: 2)
+      json.member("nSat", sky.count)
+      json.member("uSat", fix.satellitesUsed.map(Int.init) ?? sky.usedCount)
+      json.key("satellites")
+      json.beginArray()
+      for index in 0..<sky.count { write(sky[index], to: &json) }
+      json.endArray()
+      json.endObject()
+    }
+  }
+
+  /// Receivers without a fix fill in 99.99, and some 0.
+  private static func known(_ dilution: Double?) -> Double? { dilution.flatMap { $0 > 0 && $0 < 99 ? $0 : nil } }
+
+  private static func write(_ satellite: Satellite, to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("PRN", Int(satellite.number.extended))
+    json.member("gnssid", Int(satellite.number.system.rawValue))
+    json.member("svid", Int(satellite.number.vehicle))
+    if satellite.signal != 0 { json.member("sigid", Int(satellite.signal)) }
+    if satellite.hasDirection {
+      json.member("az", Double(satellite.azimuthDegrees), decimals: 1)
+      json.member("el", Double(satellite.elevationDegrees), decimals: 1)
+    }
+    // The decoder's 0 is that of a satellite that is not tracked.
+    if satellite.signalStrength != 0 { json.member("ss", Double(satellite.signalStrength), decimals: 1) }
+    json.member("used", satellite.isUsed)
+    json.endObject()
+  }
+}
