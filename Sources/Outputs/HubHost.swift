@@ -1,5 +1,6 @@
 import Devices
 import Fusion
+import Guarding
 import Hub
 import Publishing
 
@@ -9,11 +10,17 @@ public final class HubHost: Sendable {
   private enum Reload: Equatable { case board }
 
   private let current: MutableProperty<Hub>
+  /// Of the program: `0.1.0`.
+  public let version: String
   /// Who is being served.
   public let traffic = OutputTraffic()
   private let reload = Trigger<Reload>()
+  private let lastTime = Guarded(LastTime())
 
-  public init(_ hub: Hub) { current = MutableProperty(hub) }
+  public init(_ hub: Hub, version: String) {
+    current = MutableProperty(hub)
+    self.version = version
+  }
 
   /// The hub in service, and the ones after it.
   public var hub: Property<Hub> { current.readOnly }
@@ -24,7 +31,7 @@ public final class HubHost: Sendable {
   }
 
   private static func nothing<Output>() -> Deferred<Output, Never> {
-    Deferred { _ in LazyPublisher("nothing") { _ in Subscription {} } }
+    Deferred { _ in Empty(completesImmediately: false) }
   }
 
   /// Puts a new hub into service. The old one's devices are powered off without lingering: the new one may need them.
@@ -47,12 +54,22 @@ public final class HubHost: Sendable {
     following { $0.state(rateHz: rateHz ?? $0.board.stateRateHz) }
   }
 
+  /// A state with the time that its receiver last stated, where its last epoch has none.
+  func dated(_ state: FusedState) -> FusedState { lastTime.withLock { $0.complete(state) } }
+
   /// Every fused state, as soon as there is one.
   var states: Deferred<FusedState, Never> { following { $0.state } }
 
-  /// The fused state at the board's own rate; nothing on a board without an IMU.
-  var attitudes: Deferred<FusedState, Never> {
-    following { $0.imu == nil ? HubHost.nothing() : $0.state(rateHz: $0.board.stateRateHz) }
+  /// The fused state for its attitude; nothing on a board without an IMU.
+  ///
+  /// - Parameters:
+  ///   - rateHz: `nil` for the board's own rate
+  ///   - besideReceiver: on a board with a receiver too
+  func attitudes(rateHz: Double?, besideReceiver: Bool) -> Deferred<FusedState, Never> {
+    following { hub in
+      hub.imu == nil || hub.gps != nil && !besideReceiver
+        ? HubHost.nothing() : hub.state(rateHz: rateHz ?? hub.board.stateRateHz)
+    }
   }
 
   /// The receiver's epochs; nothing on a board without one.

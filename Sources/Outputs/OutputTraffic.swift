@@ -7,6 +7,7 @@ public final class OutputTraffic: Sendable {
     public let name: String
     private let connected = Atomic(0)
     private let lost = Atomic(0)
+    private let refused = Atomic(0)
 
     init(_ name: String) { self.name = name }
 
@@ -14,9 +15,12 @@ public final class OutputTraffic: Sendable {
     public var clients: Int { connected.load(ordering: .relaxed) }
     /// Values that were dropped because a client did not read them in time.
     public var droppedValues: Int { lost.load(ordering: .relaxed) }
+    /// Clients that were sent away because there were too many, or because they may not connect.
+    public var refusedClients: Int { refused.load(ordering: .relaxed) }
 
     func clientCame() { connected.add(1, ordering: .relaxed) }
     func clientLeft() { connected.subtract(1, ordering: .relaxed) }
+    func clientRefused() { refused.add(1, ordering: .relaxed) }
     func valueDropped() { lost.add(1, ordering: .relaxed) }
   }
 
@@ -25,8 +29,10 @@ public final class OutputTraffic: Sendable {
   public let gpsd = Kind("gpsd")
   public let nmea = Kind("nmea")
   public let events = Kind("events")
+  /// Connections to the web port, those with event streams among them.
+  public let http = Kind("http")
 
-  public var kinds: [Kind] { [devices, state, gpsd, nmea, events] }
+  public var kinds: [Kind] { [devices, state, gpsd, nmea, events, http] }
 
   public init() {}
 }

@@ -70,10 +70,28 @@ struct FusedSentencesTests {
   @Test func `dead reckoning says that it is an estimate`() {
     var state = fused
     state.mode = .deadReckoning
-    state.fix = nil
+    state.fix?.value.mode = 1
     let text = FusedSentences.make(of: state)
     #expect(text.contains(",A,3351.408") && text.contains(",E*"))
-    #expect(text.contains("$GPGGA,,3351.4080000,S,15112.9180000,E,6,"))
+    #expect(text.contains("$GPGGA,221320.25,3351.4080000,S,15112.9180000,E,6,"))
+    state.fix = nil
+    #expect(FusedSentences.make(of: state).contains("$GPGGA,,3351.4080000,S,15112.9180000,E,6,"))
+  }
+
+  @Test func `an epoch without a fix does not blank a position that is known`() {
+    var state = fused
+    state.fix?.value.mode = 1
+    state.fix?.value.status = 0
+    let text = FusedSentences.make(of: state)
+    #expect(text.contains(",A,3351.408") && text.contains(",E*") && !text.contains(",V,"), "\(text)")
+  }
+
+  @Test func `the time is that of the position, not that of the fix before it`() {
+    var state = fused
+    // As it is where the sentences of the fix took a third of a second to arrive.
+    state.fix?.at = now.advanced(by: .milliseconds(-330))
+    let text = FusedSentences.make(of: state)
+    #expect(text.hasPrefix("$GPRMC,221320.58,A,") && text.contains("$GPGGA,221320.58,"), "\(text)")
   }
 
   @Test func `without a position the first sentence says so`() {

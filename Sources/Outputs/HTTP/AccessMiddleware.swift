@@ -8,6 +8,7 @@ import Hummingbird
 struct AccessMiddleware: RouterMiddleware {
   typealias Context = HTTPContext
 
+  private static let host = HTTPField.Name("Host")!
   private static let site = HTTPField.Name("Sec-Fetch-Site")!
 
   private let token: AccessToken?
@@ -28,12 +29,18 @@ struct AccessMiddleware: RouterMiddleware {
     guard let host = request.head.authority else {
       throw HTTPError(.badRequest, message: "the request names no host")
     }
+    // The library takes the first as the authority and leaves the others where they are. A proxy may have looked at another.
+    guard request.headers[AccessMiddleware.host] == nil else {
+      throw HTTPError(.badRequest, message: "the request names more than one host")
+    }
     guard isOwn(host) else {
       throw HTTPError(
         .misdirectedRequest, message: "'\(host)' is not this hub: add the name to http.hosts in the board file")
     }
     if let origin = request.headers[.origin], origin != "http://\(host)", origin != "https://\(host)" {
-      throw HTTPError(.forbidden, message: "pages of other sites may not talk to this hub")
+      throw HTTPError(
+        .forbidden,
+        message: "pages of other sites may not talk to this hub; a proxy before it has to pass the Host header on")
     }
     // An image or a link of another site's page asks without an origin, and would wake the devices as well. Browsers say
     // where such a request comes from, if the connection is encrypted or does not leave the machine; a link to the page

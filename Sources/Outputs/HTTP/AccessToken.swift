@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import HardwareIO
 import HTTPTypes
+import Hub
 
 /// The password of the programming interface. Lives in a file, so that it is in no list of processes and in no history.
 struct AccessToken: Equatable {
@@ -25,6 +26,13 @@ struct AccessToken: Equatable {
   private let bytes: [UInt8]
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  /// The token that a port needs; `nil` where it needs none. Others than this machine may not connect without.
+  static func load(for port: Board.HTTPPort) throws(Failure) -> AccessToken? {
+    let token = try load(from: port.tokenFile)
+    guard token != nil || port.endpoint.isLoopback else { throw .missing }
+    return token
+  }
 
   /// Reads the token from the file, or from systemd's credential where there is none; `nil` without either.
   static func load(from file: String?) throws(Failure) -> AccessToken? {

@@ -1,49 +1,109 @@
 import Guarding
+import Hub
 import MonotonicTime
 import Publishing
 
-/// Devices that somebody has asked to be kept awake for some time, one hold a device: a new one takes the place of the old.
+/// Devices that callers have asked to be kept awake for some time. Each hold is its caller's own: who knows its identifier
+/// may prolong or release it, and nothing that others ask for makes it shorter.
 final class DeviceHolds: Sendable {
-  private struct Hold {
+  /// How many there may be at once.
+  static let limit = 256
+
+  /// A hold as its caller knows it.
+  struct Hold: Equatable, Sendable {
+    var id: String
+    var device: String
+    var holder: String
+    var remaining: Duration
+  }
+
+  private struct Entry {
+    var device: String
+    var holder: String
     var lease: Subscription
     var timer: ScheduledAction
+    var end: MonotonicInstant
   }
 
   private let host: HubHost
   private let clock: any MonotonicTimeSource
-  private let holds = Guarded<[String: Hold]>([:])
+  private let entries = Guarded<[String: Entry]>([:])
 
   init(host: HubHost, clock: any MonotonicTimeSource = MonotonicClock()) {
     self.host = host
     self.clock = clock
   }
 
-  /// Keeps a device awake.
-  func hold(_ id: String, for duration: Duration, as holder: String) {
-    // The new lease stands before the old one goes: holding on is no reason for a power cycle.
-    let lease = host.readings(of: id).subscribe(as: holder, receiveValue: { _ in })
-    let timer = clock.schedule(at: clock.now + duration) { [weak self] in self?.release(id, lease) }
-    replace(id, with: Hold(lease: lease, timer: timer))
+  /// Every hold, the next to end first.
+  var all: [Hold] {
+    let now = clock.now
+    return entries.withLock { entries in
+      entries.map { Hold(id: $0.key, device: $0.value.device, holder: $0.value.holder, remaining: $0.value.end - now) }
+    }.sorted { ($0.remaining, $0.id) < ($1.remaining, $1.id) }
   }
 
-  /// Lets a device sleep that is held.
-  func release(_ id: String) { replace(id, with: nil) }
+  /// Keeps a device awake; `nil` where too many are held already.
+  func hold(_ device: String, for duration: Duration, as holder: String) -> Hold? {
+    // Looked at before as well as after: who is refused must not have woken the device.
+    guard entries.withLock({ $0.count < DeviceHolds.limit }) else { return nil }
+    let id = DeviceHolds.newIdentifier()
+    let lease = host.readings(of: device).subscribe(as: holder, receiveValue: { _ in })
+    let end = clock.now + duration
+    let timer = clock.schedule(at: end) { [weak self] in self?.isOver(id) }
+    let isKept = entries.withLock { entries in
+      guard entries.count < DeviceHolds.limit else { return false }
+      entries[id] = Entry(device: device, holder: holder, lease: lease, timer: timer, end: end)
+      return true
+    }
+    guard isKept else {
+      timer.cancel()
+      lease.cancel()
+      return nil
+    }
+    return Hold(id: id, device: device, holder: holder, remaining: duration)
+  }
+
+  /// Has a hold last so long from now; `nil` where it is over, or another device's.
+  func renew(_ id: String, of device: String, for duration: Duration) -> Hold? {
+    let end = clock.now + duration
+    let timer = clock.schedule(at: end) { [weak self] in self?.isOver(id) }
+    let (hold, old) = entries.withLock { entries -> (Hold?, ScheduledAction) in
+      guard var entry = entries[id], entry.device == device else { return (nil, timer) }
+      defer { entries[id] = entry }
+      let old = entry.timer
+      entry.timer = timer
+      entry.end = end
+      return (Hold(id: id, device: device, holder: entry.holder, remaining: duration), old)
+    }
+    old.cancel()
+    return hold
+  }
+
+  /// Ends a hold; returns whether there was one of that device.
+  func release(_ id: String, of device: String) -> Bool {
+    let entry = entries.withLock { entries in
+      entries[id]?.device == device ? entries.removeValue(forKey: id) : nil
+    }
+    entry?.timer.cancel()
+    entry?.lease.cancel()
+    return entry != nil
+  }
 
   /// Ends every hold: nobody is left who could.
-  func releaseAll() { for id in holds.withLock({ Array($0.keys) }) { release(id) } }
+  func releaseAll() { for hold in all { _ = release(hold.id, of: hold.device) } }
 
-  /// The time of a hold is over; a newer one stays.
-  private func release(_ id: String, _ lease: Subscription) {
-    let old = holds.withLock { $0[id]?.lease === lease ? $0.removeValue(forKey: id) : nil }
-    old?.lease.cancel()
+  /// The time of a hold is over, unless it has been prolonged while the timer fired.
+  private func isOver(_ id: String) {
+    let entry = entries.withLock { entries in
+      entries[id].map { $0.end <= clock.now } == true ? entries.removeValue(forKey: id) : nil
+    }
+    entry?.lease.cancel()
   }
 
-  private func replace(_ id: String, with new: Hold?) {
-    let old = holds.withLock { holds in
-      defer { holds[id] = new }
-      return holds[id]
-    }
-    old?.timer.cancel()
-    old?.lease.cancel()
+  /// Nobody guesses it: knowing it is the right to end the hold.
+  private static func newIdentifier() -> String {
+    var random = SystemRandomNumberGenerator()
+    return String(UInt64.random(in: .min ... .max, using: &random), radix: 36)
+      + String(UInt64.random(in: .min ... .max, using: &random), radix: 36)
   }
 }

@@ -16,6 +16,9 @@ final class EventStream: Sendable {
   /// What a client may fall behind by; the newest are kept.
   private static let valueLimit = 8
 
+  /// When somebody who found no place may ask again.
+  private static let retrySeconds = "10"
+
   private struct Streams {
     var queues: [Int: AsyncStream<ByteBuffer>.Continuation] = [:]
     var next = 0
@@ -23,11 +26,17 @@ final class EventStream: Sendable {
   }
 
   private let host: HubHost
+  private let places: StreamPlaces
+  private let connections: HTTPConnections
   private let streams = Guarded(Streams())
   private let states = EventEncoding()
   private let skies = EventEncoding(named: "sky")
 
-  init(host: HubHost) { self.host = host }
+  init(host: HubHost, places: StreamPlaces, connections: HTTPConnections) {
+    self.host = host
+    self.places = places
+    self.connections = connections
+  }
 
   /// Ends every stream, and those that somebody still asks for.
   func end() {
@@ -49,10 +58,24 @@ final class EventStream: Sendable {
   }
 
   /// Streams until the client leaves, reads nothing for too long, or the hub stops.
-  func response(to request: Request, _ context: HTTPContext, rateHz: Double?) -> Response {
-    Response(
-      status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
-      body: ResponseBody { [self] writer in try await stream(request, context, rateHz, to: &writer) })
+  func response(to request: Request, _ context: HTTPContext, rateHz: Double?) throws -> Response {
+    let place: StreamPlace
+    do throws(StreamPlaces.Refusal) {
+      place = try places.take(for: context.address)
+    } catch {
+      host.traffic.events.clientRefused()
+      throw HTTPError(.serviceUnavailable, headers: [.retryAfter: EventStream.retrySeconds], message: "\(error)")
+    }
+    return Response(
+      status: .ok,
+      // The last one is nginx's: it is not to collect events until they are worth sending.
+      headers: [
+        .contentType: "text/event-stream", .cacheControl: "no-store", HTTPField.Name("X-Accel-Buffering")!: "no",
+      ],
+      body: ResponseBody { [self] writer in
+        try await stream(request, context, rateHz, to: &writer)
+        withExtendedLifetime(place) {}
+      })
   }
 
   private func stream(
@@ -70,22 +93,26 @@ final class EventStream: Sendable {
       initialDelay: EventStream.keepAlive, delay: EventStream.keepAlive
     ) { _ in send(ByteBuffer(string: ":\n\n")) }
     traffic.clientCame()
+    connections.streams(context.channel, true)
     send(ByteBuffer(string: "retry: 2000\n\n"))
     let lifetime = Lifetime()
     defer {
       lifetime.end()
       ticks.cancel()
       _ = streams.withLock { $0.queues.removeValue(forKey: id) }
+      connections.streams(context.channel, false)
       traffic.clientLeft()
     }
     host.state(rateHz: rateHz).subscribe(
       as: name,
       receiveValue: { [states] state in send(states.event(at: state.at) { StateReport.write(state, to: &$0) }) }
     ).store(in: lifetime)
-    host.epochs.subscribe(
+    // An epoch without satellites must not take the place of one with them.
+    host.epochs.compactMap { $0.sky.isEmpty ? nil : $0 }.throttled(
+      to: .nanoseconds(Int64(1e9 / (rateHz ?? host.hub.value.board.stateRateHz)))
+    ).subscribe(
       as: name,
       receiveValue: { [skies] epoch in
-        guard !epoch.sky.isEmpty else { return }
         send(
           skies.event(at: epoch.at) { json in
             epoch.sky.withSky { GPSDReport.writeSkyObject($0, epoch.fix, device: nil, to: &json) }

@@ -39,6 +39,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
     let text = context.channel.remoteAddress?.ipAddress ?? ""
     // A link-local address comes with the interface that it is local to.
     guard let address = IPAddress(String(text.prefix { $0 != "%" })), port.admits(address) else {
+      connections.refused()
       context.close(promise: nil)
       return
     }
@@ -48,7 +49,10 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
-    case .head, .end: bodySize = 0
+    case .head:
+      bodySize = 0
+      connections.asked(context.channel)
+    case .end: bodySize = 0
     case .body(let bytes): bodySize += bytes.readableBytes
     }
     guard bodySize <= HTTPConnection.bodyLimit else {

@@ -3,32 +3,90 @@ import Guarding
 import NIOCore
 
 /// The connections of one server.
+///
+/// Event streams may last; everything else is short. Where there are too many, the one that has asked for nothing for the
+/// longest time makes room for the next: connections on which nothing comes cannot keep others out.
 final class HTTPConnections: Sendable {
+  /// How many there may be at once, as many event streams as there may be among them.
+  static let limit = StreamPlaces.limit + 64
   /// How many make a crowd.
   private static let crowd = 64
 
+  private struct Connection {
+    var channel: any Channel
+    /// Counts requests of all connections: the lower, the longer ago was the last.
+    var lastAsked: Int
+    var isStream = false
+  }
+
   private struct State {
-    var open: [ObjectIdentifier: any Channel] = [:]
+    var open: [ObjectIdentifier: Connection] = [:]
+    var asked = 0
+    /// That one had to make room has been reported, until there is room again.
+    var isReported = false
     /// How many have gone since memory was last given back.
     var gone = 0
   }
 
   private let state = Guarded(State())
+  private let traffic: OutputTraffic.Kind
+  private let report: @Sendable () -> Void
 
-  func opened(_ channel: any Channel) { state.withLock { $0.open[ObjectIdentifier(channel)] = channel } }
+  /// - Parameters:
+  ///   - traffic: counts those who are here, and those who were sent away
+  ///   - report: called with the first connection of many that had to make room
+  init(traffic: OutputTraffic.Kind, report: @escaping @Sendable () -> Void) {
+    self.traffic = traffic
+    self.report = report
+  }
+
+  func opened(_ channel: any Channel) {
+    traffic.clientCame()
+    let (idle, isFirst) = state.withLock { state -> ((any Channel)?, Bool) in
+      state.asked += 1
+      state.open[ObjectIdentifier(channel)] = Connection(channel: channel, lastAsked: state.asked)
+      guard state.open.count > HTTPConnections.limit else { return (nil, false) }
+      defer { state.isReported = true }
+      return (
+        state.open.values.filter { !$0.isStream }.min { $0.lastAsked < $1.lastAsked }?.channel, !state.isReported
+      )
+    }
+    guard let idle else { return }
+    traffic.clientRefused()
+    if isFirst { report() }
+    idle.close(promise: nil)
+  }
+
+  /// Somebody who may not connect has tried to.
+  func refused() { traffic.clientRefused() }
+
+  /// A request has come.
+  func asked(_ channel: any Channel) {
+    state.withLock { state in
+      state.asked += 1
+      state.open[ObjectIdentifier(channel)]?.lastAsked = state.asked
+    }
+  }
+
+  /// The answer is an event stream, or was one.
+  func streams(_ channel: any Channel, _ isStream: Bool) {
+    state.withLock { $0.open[ObjectIdentifier(channel)]?.isStream = isStream }
+  }
 
   func closed(_ channel: any Channel) {
-    let isCrowd = state.withLock { state in
-      guard state.open.removeValue(forKey: ObjectIdentifier(channel)) != nil else { return false }
+    let (wasOpen, isCrowd) = state.withLock { state in
+      guard state.open.removeValue(forKey: ObjectIdentifier(channel)) != nil else { return (false, false) }
+      if state.open.count < HTTPConnections.limit / 2 { state.isReported = false }
       state.gone += 1
-      return state.gone == HTTPConnections.crowd
+      return (true, state.gone == HTTPConnections.crowd)
     }
+    if wasOpen { traffic.clientLeft() }
     if isCrowd { returnMemory(by: channel.eventLoop) }
   }
 
   /// Ends what is still open, whatever waits to be sent.
   func closeAll() {
-    for channel in state.withLock({ Array($0.open.values) }) { channel.close(promise: nil) }
+    for connection in state.withLock({ Array($0.open.values) }) { connection.channel.close(promise: nil) }
   }
 
   /// Gives memory back to the system once a crowd has left: the allocator would keep it for the next one, and a small board

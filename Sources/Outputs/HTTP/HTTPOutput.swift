@@ -48,12 +48,7 @@ public final class HTTPOutput: Service {
   private func offer(of board: Board) -> Offer? {
     guard let port = board.http else { return nil }
     do throws(AccessToken.Failure) {
-      let token = try AccessToken.load(from: port.tokenFile)
-      guard token != nil || port.endpoint.address.isLoopback else {
-        sink.write(.warning, "the dashboard is not served on \(port.endpoint): \(AccessToken.Failure.missing)")
-        return nil
-      }
-      return Offer(port: port, token: token)
+      return Offer(port: port, token: try AccessToken.load(for: port))
     } catch {
       sink.write(.warning, "the dashboard is not served on \(port.endpoint): \(error)")
       return nil

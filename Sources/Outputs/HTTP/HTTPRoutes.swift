@@ -17,51 +17,82 @@ struct HTTPRoutes {
   private let events: EventStream
   private let holds: DeviceHolds
 
-  init(host: HubHost, port: Board.HTTPPort, token: AccessToken?) {
+  init(host: HubHost, port: Board.HTTPPort, token: AccessToken?, events: EventStream) {
     self.port = port
+    let holds = DeviceHolds(host: host)
+    let routes =
+      Dashboard(host: host).routes + HTTPRoutes.reading(host, events) + HTTPRoutes.holding(holds, host)
     let router = Router(context: HTTPContext.self, options: .autoGenerateHeadEndpoints)
     router.add(middleware: HeaderMiddleware(tiles: port.tiles))
     router.add(middleware: AccessMiddleware(port: port, token: token))
-    Dashboard(host: host).addRoutes(to: router)
-    let events = EventStream(host: host)
-    let holds = DeviceHolds(host: host)
-
-    router.get("healthz") { _, _ in HTTPRoutes.text("ok\n") }
-    router.get("state") { _, _ in
-      HTTPRoutes.json { json in
-        let now = MonotonicClock().now
-        var state = host.hub.value.lastState.value ?? .init(at: now)
-        // Old as it may be by now: the ages say so.
-        state.at = now
-        StateReport.write(state, to: &json)
-      }
-    }
-    router.get("events") { request, context in
-      events.response(to: request, context, rateHz: try HTTPRoutes.number("rate", of: request, in: 0.01...1000))
-    }
-    router.get("devices") { _, _ in
-      HTTPRoutes.json { DevicesReport.write(host.hub.value.devices, at: MonotonicClock().now, to: &$0) }
-    }
-    router.get("metrics") { _, _ in
-      var response = HTTPRoutes.text(MetricsReport.text(host))
-      response.headers[.contentType] = "text/plain; version=0.0.4; charset=utf-8"
-      return response
-    }
-    router.post("devices/:id/hold") { request, context in
-      let id = try HTTPRoutes.device(context, host.hub.value)
-      let seconds = try HTTPRoutes.number("for", of: request, in: 1...86_400) ?? 60
-      let peer = context.channel.remoteAddress?.ipAddress ?? "http"
-      holds.hold(id, for: .nanoseconds(Int64(seconds * 1e9)), as: "held for \(peer)")
-      return HTTPRoutes.hold(id, seconds)
-    }
-    router.post("devices/:id/release") { _, context in
-      let id = try HTTPRoutes.device(context, host.hub.value)
-      holds.release(id)
-      return HTTPRoutes.hold(id, 0)
-    }
+    router.add(middleware: MissingMiddleware(routes: routes))
+    for route in routes { router.on(route.path, method: route.method, use: route.respond) }
     responder = router.buildResponder()
     self.events = events
     self.holds = holds
+  }
+
+  /// What is known, and what comes about.
+  private static func reading(_ host: HubHost, _ events: EventStream) -> [HTTPRoute] {
+    [
+      HTTPRoute(.get, "healthz") { request, _ in text("ok\n", to: request) },
+      HTTPRoute(.get, "state") { request, _ in
+        json(to: request) { json in
+          let now = MonotonicClock().now
+          var state = host.hub.value.lastState.value ?? .init(at: now)
+          // Old as it may be by now: the ages say so.
+          state.at = now
+          StateReport.write(state, to: &json)
+        }
+      },
+      HTTPRoute(.get, "events") { request, context in
+        try events.response(to: request, context, rateHz: try HTTPQuery.number("rate", of: request, in: 0.01...1000))
+      },
+      HTTPRoute(.get, "devices") { request, _ in
+        json(to: request) { DevicesReport.write(host.hub.value.devices, at: MonotonicClock().now, to: &$0) }
+      },
+      HTTPRoute(.get, "metrics") { request, _ in
+        text(MetricsReport.text(host), type: "text/plain; version=0.0.4; charset=utf-8", to: request)
+      },
+    ]
+  }
+
+  /// Who keeps a device awake without listening to it.
+  private static func holding(_ holds: DeviceHolds, _ host: HubHost) -> [HTTPRoute] {
+    [
+      HTTPRoute(.get, "holds") { request, _ in json(to: request) { HoldsReport.write(holds.all, to: &$0) } },
+      HTTPRoute(.post, "devices/:id/hold") { request, context in
+        let device = try device(context, host.hub.value)
+        let seconds = try HTTPQuery.number("for", of: request, in: 1...86_400) ?? 60
+        let duration = Duration.nanoseconds(Int64(seconds * 1e9))
+        if let id = try HTTPQuery.text("hold", of: request) {
+          guard let hold = holds.renew(String(id), of: device, for: duration) else { throw unknownHold(id, device) }
+          return json(to: request) { HoldsReport.write(hold, to: &$0) }
+        }
+        let peer = context.address.map { "\($0)" } ?? "http"
+        guard let hold = holds.hold(device, for: duration, as: "held for \(peer)") else {
+          throw HTTPError(
+            .serviceUnavailable, headers: [.retryAfter: "60"],
+            message: "there are \(DeviceHolds.limit) holds, as many as there may be")
+        }
+        return json(to: request) { HoldsReport.write(hold, to: &$0) }
+      },
+      HTTPRoute(.post, "devices/:id/release") { request, context in
+        let device = try device(context, host.hub.value)
+        guard let id = try HTTPQuery.text("hold", of: request) else {
+          throw HTTPError(
+            .badRequest, message: "'hold' has to say which: the id that the answer to /devices/\(device)/hold gave")
+        }
+        guard holds.release(String(id), of: device) else { throw unknownHold(id, device) }
+        return json(to: request) { json in
+          HoldsReport.write(.init(id: String(id), device: device, holder: "", remaining: .zero), to: &json)
+        }
+      },
+    ]
+  }
+
+  private static func unknownHold(_ id: Substring, _ device: String) -> HTTPError {
+    HTTPError(.notFound, message: "no hold '\(id.prefix(40))' on '\(device)': it is over, or never was")
   }
 
   func endStreams() { events.end() }
@@ -71,7 +102,8 @@ struct HTTPRoutes {
 
   /// - Parameter whenOpen: called once the port is open
   func server(
-    clientLimit: Int, connections: HTTPConnections, group: any EventLoopGroup, whenOpen: @escaping @Sendable () -> Void
+    at socket: TCPAddress, clientLimit: Int, connections: HTTPConnections, group: any EventLoopGroup,
+    whenOpen: @escaping @Sendable () -> Void
   ) -> Server<HTTP1Channel> {
     let (port, responder) = (port, responder)
     let logger = Logger(label: "http") { _ in SwiftLogNoOpLogHandler() }
@@ -81,9 +113,11 @@ struct HTTPRoutes {
     let child = HTTP1Channel(
       responder: { request, writer, channel in
         let context = HTTPContext(source: .init(channel: channel, logger: logger))
+        var head = request.head
+        head.path = head.path.map(PathEncoding.normalized)
         let response: Response
         do {
-          response = try await responder.respond(to: request, context: context)
+          response = try await responder.respond(to: Request(head: head, body: request.body), context: context)
         } catch let error as HTTPParserError {
           throw error
         } catch {
@@ -94,7 +128,7 @@ struct HTTPRoutes {
     return Server(
       childChannelSetup: child,
       configuration: .init(
-        address: .hostname("\(port.endpoint.address)", port: Int(port.endpoint.port)),
+        address: .hostname("\(socket.address)", port: Int(socket.port)),
         availableConnectionsDelegate: .maximum(clientLimit, logger: logger)), onServerRunning: { _ in whenOpen() },
       eventLoopGroup: group, logger: logger)
   }
@@ -102,7 +136,7 @@ struct HTTPRoutes {
   // MARK: Requests
 
   private static func device(_ context: HTTPContext, _ hub: Hub) throws -> String {
-    let id = try context.parameters.require("id")
+    let id = PathEncoding.decoded(try context.parameters.require("id"))
     let known = hub.devices.map(\.id)
     guard known.contains(id) else {
       throw HTTPError(.notFound, message: "no device '\(id)'; there is: \(known.joined(separator: ", "))")
@@ -110,43 +144,18 @@ struct HTTPRoutes {
     return id
   }
 
-  private static func number(
-    _ name: Substring, of request: Request, in range: ClosedRange<Double>
-  ) throws -> Double? {
-    guard let text = request.uri.queryParameters[name] else { return nil }
-    guard let number = Double(text), range.contains(number) else {
-      throw HTTPError(
-        .badRequest,
-        message:
-          "'\(name)' must be a number from \(Text.fixed(range.lowerBound, 2)) to \(Text.fixed(range.upperBound, 0))")
-    }
-    return number
-  }
-
   // MARK: Responses
 
-  private static func text(_ text: String) -> Response {
-    Response(
-      status: .ok, headers: [.contentType: "text/plain; charset=utf-8", .cacheControl: "no-store"],
-      body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+  private static func text(
+    _ text: String, type: String = "text/plain; charset=utf-8", to request: Request
+  ) -> Response {
+    HTTPDocument(current: ByteBuffer(string: text), type: type, for: request).response(to: request)
   }
 
-  private static func json(_ write: (inout JSONWriter) -> Void) -> Response {
+  private static func json(to request: Request, _ write: (inout JSONWriter) -> Void) -> Response {
     var json = JSONWriter()
     write(&json)
-    return Response(
-      status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
-      body: ResponseBody(byteBuffer: ByteBuffer(bytes: json.bytes)))
-  }
-
-  private static func hold(_ id: String, _ seconds: Double) -> Response {
-    json { json in
-      json.beginObject()
-      json.member("class", literal: "HOLD")
-      json.member("id", id)
-      json.member("seconds", seconds, decimals: 1)
-      json.endObject()
-      json.endLine()
-    }
+    return HTTPDocument(current: ByteBuffer(bytes: json.bytes), type: "application/json", for: request)
+      .response(to: request)
   }
 }

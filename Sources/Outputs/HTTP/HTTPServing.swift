@@ -5,45 +5,64 @@ import NIOCore
 import NIOPosix
 import Publishing
 
-/// One port while it is open.
+/// One port while it is open, at all its addresses.
 final class HTTPServing: Sendable {
-  private static let clientLimit = 1100
+  /// Above what makes connections close for each other: only those whose end is under way are in between.
+  private static let clientLimit = HTTPConnections.limit + 12
   /// What a client has to take its leave.
   private static let farewell = TimeAmount.milliseconds(250)
 
   let offer: HTTPOutput.Offer
   private let routes: HTTPRoutes
-  private let server: Server<HTTP1Channel>
-  private let connections = HTTPConnections()
+  private let listeners: [Listener]
+  private let connections: HTTPConnections
   private let group: MultiThreadedEventLoopGroup
-  private let task: Task<Void, Never>
-  private let phase: MutableProperty<Phase>
 
   private enum Phase { case opening, open, over }
 
-  /// The port could not be opened.
-  var isOver: Bool { phase.value == .over }
+  /// The port at one address.
+  private struct Listener {
+    var server: Server<HTTP1Channel>
+    var task: Task<Void, Never>
+    var phase: MutableProperty<Phase>
+  }
+
+  /// The port could not be opened, at one of its addresses at least.
+  var isOver: Bool { listeners.contains { $0.phase.value == .over } }
 
   init(_ offer: HTTPOutput.Offer, host: HubHost, sink: JournalSink, on group: MultiThreadedEventLoopGroup) {
     self.offer = offer
     self.group = group
-    let endpoint = offer.port.endpoint
-    let phase = MutableProperty(Phase.opening)
-    self.phase = phase
-    routes = HTTPRoutes(host: host, port: offer.port, token: offer.token)
-    let server = routes.server(clientLimit: HTTPServing.clientLimit, connections: connections, group: group) {
-      phase.value = .open
-      let secret = offer.token == nil ? "" : ", with the token"
-      sink.write(.notice, "dashboard on http://\(endpoint), open to \(offer.port.audience)\(secret)")
+    let connections = HTTPConnections(traffic: host.traffic.http) {
+      sink.write(
+        .warning,
+        "the web port has \(HTTPConnections.limit) connections, as many as it takes: the idle ones make room")
     }
-    self.server = server
-    task = Task(executorPreference: EventLoopTasks(group.next())) {
-      do {
-        try await server.run()
-      } catch {
-        sink.write(.warning, "the dashboard is not served: \(HTTPServing.reason(error, endpoint))")
+    self.connections = connections
+    let places = StreamPlaces {
+      sink.write(.warning, "event streams are refused: \($0)")
+    }
+    let events = EventStream(host: host, places: places, connections: connections)
+    let routes = HTTPRoutes(host: host, port: offer.port, token: offer.token, events: events)
+    self.routes = routes
+    listeners = offer.port.endpoint.sockets.map { socket in
+      let phase = MutableProperty(Phase.opening)
+      let server = routes.server(
+        at: socket, clientLimit: HTTPServing.clientLimit, connections: connections, group: group
+      ) {
+        phase.value = .open
+        let secret = offer.token == nil ? "" : ", with the token"
+        sink.write(.notice, "dashboard on http://\(socket), open to \(offer.port.audience)\(secret)")
       }
-      phase.value = .over
+      let task = Task(executorPreference: EventLoopTasks(group.next())) {
+        do {
+          try await server.run()
+        } catch {
+          sink.write(.warning, "the dashboard is not served: \(HTTPServing.reason(error, socket))")
+        }
+        phase.value = .over
+      }
+      return Listener(server: server, task: task, phase: phase)
     }
   }
 
@@ -52,16 +71,18 @@ final class HTTPServing: Sendable {
   func end() async {
     routes.endStreams()
     // A server that is asked to stop while it opens its port would drop that in the same way.
-    for await phase in phase.readOnly.values(as: "http") where phase != .opening { break }
+    for listener in listeners {
+      for await phase in listener.phase.readOnly.values(as: "http") where phase != .opening { break }
+    }
     let rest = group.next().scheduleTask(in: HTTPServing.farewell) { [connections] in connections.closeAll() }
-    try? await server.shutdownGracefully()
-    await task.value
+    for listener in listeners { try? await listener.server.shutdownGracefully() }
+    for listener in listeners { await listener.task.value }
     rest.cancel()
     // Only now: a client may have asked for a hold while it was told to go.
     routes.releaseHolds()
   }
 
-  private static func reason(_ error: any Error, _ endpoint: TCPEndpoint) -> String {
+  private static func reason(_ error: any Error, _ endpoint: TCPAddress) -> String {
     guard let error = error as? IOError else { return "\(endpoint): \(error)" }
     return error.errnoCode == EADDRINUSE
       ? SocketError.portInUse(address: "\(endpoint)").description

@@ -9,8 +9,11 @@ struct HeaderMiddleware: RouterMiddleware {
   typealias Context = HTTPContext
 
   private let policy: String
+  private let referrer: String
 
   init(tiles: String?) {
+    // OpenStreetMap's servers refuse those who do not say where they come from; nobody else has to know.
+    referrer = tiles == nil ? "no-referrer" : "strict-origin-when-cross-origin"
     let map = tiles.map { " " + $0.split(separator: "/", maxSplits: 2).prefix(2).joined(separator: "//") } ?? ""
     policy =
       "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:\(map); "
@@ -29,7 +32,7 @@ struct HeaderMiddleware: RouterMiddleware {
     response.headers[.date] = HeaderMiddleware.date
     response.headers[.contentSecurityPolicy] = policy
     response.headers[.xContentTypeOptions] = "nosniff"
-    response.headers[HTTPField.Name("Referrer-Policy")!] = "no-referrer"
+    response.headers[HTTPField.Name("Referrer-Policy")!] = referrer
     return response
   }
 

@@ -4,12 +4,19 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// The hub in Prometheus' text format: what each device does and has cost, how old the last state is, who is served.
+/// The hub in Prometheus' text format: what each device does and has cost, what is known of the board, who is served.
 /// Observes; a scrape wakes nothing.
+///
+/// Instants are given as such rather than as ages, which are wrong by the time that they are read, and what is not known any
+/// more is left out: a line that goes on straight would be taken for a board that stands still.
 enum MetricsReport {
+  /// For how long a measurement says how things are; receivers that report every ten seconds are the slowest.
+  private static let validity = Duration.seconds(12)
+
   static func text(_ host: HubHost) -> String {
     let hub = host.hub.value
     let now = MonotonicClock().now
+    let wall = MetricsReport.unixSeconds
     let devices = hub.devices
     var text = ""
 
@@ -22,7 +29,10 @@ enum MetricsReport {
       devices.compactMap { device in value(device).map { ("{device=\"\(device.id)\"}", $0) } }
     }
 
-    family("info", "gauge", "The board that is in service.", [("{board=\"\(escaped(hub.board.name))\"}", "1")])
+    func timestamp(_ at: MonotonicInstant) -> String { Text.fixed(wall - (now - at).inSeconds, 3) }
+
+    family("build_info", "gauge", "The program.", [("{version=\"\(escaped(host.version))\"}", "1")])
+    family("board_info", "gauge", "The board that is in service.", [("{board=\"\(escaped(hub.board.name))\"}", "1")])
     family(
       "device_power_state", "gauge", "1 for the state that a device's power is in, 0 for the others.",
       devices.flatMap { device in
@@ -31,8 +41,8 @@ enum MetricsReport {
         }
       })
     family(
-      "device_power_state_age_seconds", "gauge", "For how long the power has been in its state.",
-      perDevice { Text.fixed((now - $0.since).inSeconds, 3) })
+      "device_power_state_timestamp_seconds", "gauge", "Since when the power has been in its state.",
+      perDevice { timestamp($0.since) })
     family(
       "device_holders", "gauge", "How many hold a lease and so keep the device awake.",
       perDevice { "\($0.holders.count)" })
@@ -46,33 +56,63 @@ enum MetricsReport {
     family(
       "device_time_to_first_fix_seconds", "gauge", "From power to the first fix, in the last run that got so far.",
       perDevice { $0.timeToFirstFix.map { Text.fixed($0.inSeconds, 3) } })
-    family(
-      "device_input_total", "counter", "What has been read from the device, and what was wrong with it, by kind.",
-      devices.flatMap { device in
-        device.counters.map { ("{device=\"\(device.id)\",kind=\"\(escaped($0.name))\"}", "\($0.value)") }
-      })
-
+    // Each kind of thing that is counted has a name of its own: sentences and samples do not add up.
+    let kinds = devices.flatMap(\.counters).map(\.name).reduce(into: [String]()) { kinds, kind in
+      if !kinds.contains(kind) { kinds.append(kind) }
+    }
+    for kind in kinds {
+      family(
+        "device_\(snakeCased(kind))_total", "counter", "Counted while reading from the device: \(escaped(kind)).",
+        perDevice { device in device.counters.first { $0.name == kind }.map { "\($0.value)" } })
+    }
     let state = hub.lastState.value
     family(
-      "state_age_seconds", "gauge", "How old the last fused state is.",
-      state.map { [("", Text.fixed((now - $0.at).inSeconds, 3))] } ?? [])
+      "state_timestamp_seconds", "gauge", "When the last fused state was put together.",
+      state.map { [("", timestamp($0.at))] } ?? [])
     let parts = [
       ("position", state?.position?.at), ("motion", state?.motion?.at), ("attitude", state?.attitude?.at),
       ("fix", state?.fix?.at),
     ]
     family(
-      "state_part_age_seconds", "gauge", "How old the parts of the last fused state are.",
-      parts.compactMap { part, at in at.map { ("{part=\"\(part)\"}", Text.fixed((now - $0).inSeconds, 3)) } })
+      "state_part_timestamp_seconds", "gauge", "When the parts of the last fused state were measured.",
+      parts.compactMap { part, at in at.map { ("{part=\"\(part)\"}", timestamp($0)) } })
+    func known<Value>(_ part: Dated<Value>?) -> Value? {
+      part.flatMap { now - $0.at <= MetricsReport.validity ? $0.value : nil }
+    }
+    func gauge(_ name: String, _ help: String, _ value: Double?, decimals: Int) {
+      family(name, "gauge", help, value.map { [("", Text.fixed($0, decimals))] } ?? [])
+    }
+    let position = known(state?.position)
+    gauge("position_latitude_degrees", "WGS 84, north positive.", position?.latitudeDegrees, decimals: 7)
+    gauge("position_longitude_degrees", "WGS 84, east positive.", position?.longitudeDegrees, decimals: 7)
     family(
-      "position_sigma_meters", "gauge", "The standard deviation of the last position, along one axis.",
-      state?.position?.value.horizontalSigmaMetres.map { [("", Text.fixed($0, 3))] } ?? [])
+      "position_altitude_meters", "gauge", "Above mean sea level, and above the ellipsoid.",
+      [("sea", position?.altitudeMSLMetres), ("ellipsoid", position?.altitudeHAEMetres)].compactMap { above, value in
+        value.map { ("{above=\"\(above)\"}", Text.fixed($0, 2)) }
+      })
+    gauge(
+      "position_sigma_meters", "The standard deviation of the position, along one axis.",
+      position?.horizontalSigmaMetres, decimals: 3)
+    let motion = known(state?.motion)
+    gauge("speed_meters_per_second", "Over ground.", motion?.speedMetresPerSecond, decimals: 3)
+    gauge("course_degrees", "Over ground, clockwise from true north.", motion?.trackDegrees, decimals: 2)
+    let fix = known(state?.fix)
+    gauge(
+      "fix_mode", "What the receiver says of its fix: 1 none, 2 two dimensions, 3 three.",
+      fix.flatMap { $0.mode > 0 ? Double($0.mode) : nil }, decimals: 0)
+    gauge(
+      "satellites_used", "How many satellites the fix is made of.", fix?.satellitesUsed.map(Double.init), decimals: 0)
+    let offset = hub.lastClockOffset.value
     family(
-      "satellites_used", "gauge", "How many satellites the last fix was made of.",
-      state?.fix?.value.satellitesUsed.map { [("", "\($0)")] } ?? [])
-
+      "clock_offset_timestamp_seconds", "gauge", "When the system clock was last compared with the receiver's time.",
+      offset.map { [("", Text.fixed(Double($0.systemNanosecondsSince1970) / 1e9, 3))] } ?? [])
     family(
       "clock_offset_seconds", "gauge", "By how much the system clock is behind the receiver's time.",
-      hub.lastClockOffset.value.map { [("{source=\"\($0.source.rawValue)\"}", Text.fixed($0.offsetSeconds, 9))] } ?? [])
+      offset.flatMap { offset in
+        let age = wall - Double(offset.systemNanosecondsSince1970) / 1e9
+        guard abs(age) <= MetricsReport.validity.inSeconds else { return nil }
+        return [("{source=\"\(offset.source.rawValue)\"}", Text.fixed(offset.offsetSeconds, 9))]
+      } ?? [])
 
     let traffic = host.traffic.kinds
     family(
@@ -81,7 +121,25 @@ enum MetricsReport {
     family(
       "output_dropped_values_total", "counter", "Values that a client did not read in time.",
       traffic.map { ("{output=\"\($0.name)\"}", "\($0.droppedValues)") })
+    family(
+      "output_refused_clients_total", "counter",
+      "Clients that were sent away: there were too many, or they may not connect.",
+      traffic.map { ("{output=\"\($0.name)\"}", "\($0.refusedClients)") })
     return text
+  }
+
+  /// `badChecksum` as Prometheus writes names: `bad_checksum`.
+  private static func snakeCased(_ name: String) -> String {
+    name.reduce(into: "") { text, letter in
+      if letter.isUppercase { text += "_" }
+      text += letter.isASCII && (letter.isLetter || letter.isNumber) ? letter.lowercased() : "_"
+    }
+  }
+
+  private static var unixSeconds: Double {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
   }
 
   /// A label's value may be anything, with three characters written otherwise.

@@ -23,7 +23,8 @@ final class NMEAOutput: StreamOutput {
 /// One client that reads sentences.
 private final class NMEASession: StreamSession {
   private struct State {
-    var lastFix: MonotonicInstant?
+    var pace = EpochPace()
+    var lastPosition: MonotonicInstant?
     var lastSentence: MonotonicInstant?
     var reminder: ScheduledAction?
     var isOver = false
@@ -56,19 +57,19 @@ private final class NMEASession: StreamSession {
     remind()
   }
 
-  /// With each fix; once a second before the first, and while dead reckoning goes on without.
+  /// With each of the receiver's epochs, and once a second without. A position that has been sent is not sent again.
   private func send(_ fused: FusedState) {
     let isDue = state.withLock { state in
-      let isFix = fused.fix != nil && fused.fix?.at != state.lastFix
-      if isFix { state.lastFix = fused.fix?.at }
-      let isSecondOver = state.lastSentence.map { fused.at - $0 >= .seconds(1) } ?? true
-      let isDue = isFix || isSecondOver && (fused.fix == nil || fused.mode == .deadReckoning)
-      if isDue { state.lastSentence = fused.at }
-      return isDue
+      guard state.pace.take(fused) else { return false }
+      let isOld = fused.position != nil && fused.position?.at == state.lastPosition
+      state.lastPosition = fused.position?.at
+      if isOld { return false }
+      state.lastSentence = MonotonicClock().now
+      return true
     }
     guard isDue else { return }
     output.sentences.withBytes(
-      at: fused.at, encode: { $0.text(FusedSentences.make(of: fused)) }, connection.send)
+      at: fused.at, encode: { $0.text(FusedSentences.make(of: output.host.dated(fused))) }, connection.send)
   }
 
   /// A sentence a second that says there is no position yet: plotters take a port without data for a dead one.

@@ -16,7 +16,8 @@ public enum DevicesReport {
       json.key("power")
       json.string(device.power.rawValue)
       json.member("forSeconds", (now - device.since).inSeconds, decimals: 1)
-      json.member("reason", device.reason)
+      json.member("reason", Text.printable(device.reason))
+      json.member("remark", device.remark)
       json.key("holders")
       json.beginArray()
       for holder in device.holders { json.string(holder) }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Fusion
 import MonotonicTime
+import NMEA
 
 extension StateReport {
   /// Reads what `write` wrote; `nil` for anything else.
@@ -47,6 +48,8 @@ private struct StateMessage: Decodable {
   var mode: String
   var deadReckoningSeconds: Double?
   var monotonic: Double
+  var time: String?
+  var timeConfirmed: Bool?
   var position: Position?
   var velocity: Velocity?
   var attitude: Attitude?
@@ -84,12 +87,28 @@ private struct StateMessage: Decodable {
     }
     state.rates = rates.map { Dated(SIMD3($0.x, $0.y, $0.z), at: before($0.age), source: $0.source) }
     state.acceleration = acceleration.map { Dated(SIMD3($0.x, $0.y, $0.z), at: before($0.age), source: $0.source) }
+    let utc = time.flatMap(StateMessage.utc)
     state.fix = fix.map {
-      Dated(
-        FusedState.FixQuality(
-          mode: $0.mode, status: $0.status, satellitesUsed: $0.satellites, hdop: $0.hdop, utcNanoseconds: nil),
-        at: before($0.age), source: $0.source)
+      let at = before($0.age)
+      // The message has the time of the state, and the fix that of its own instant.
+      let utcNanoseconds = utc.map { $0.nanosecondsSince1970 - (state.at.nanoseconds - at.nanoseconds) }
+      var quality = FusedState.FixQuality(
+        mode: $0.mode, status: $0.status, satellitesUsed: $0.satellites, hdop: $0.hdop, utcNanoseconds: utcNanoseconds)
+      quality.isTimeConfirmed = timeConfirmed == true
+      return Dated(quality, at: at, source: $0.source)
     }
     return state
+  }
+
+  /// Reads `2026-11-21T03:07:19.000Z`.
+  private static func utc(_ text: String) -> UTCTime? {
+    let numbers = text.split { !$0.isNumber }.compactMap { Int($0) }
+    guard numbers.count == 7, let date = CalendarDate(year: numbers[0], month: numbers[1], day: numbers[2]) else {
+      return nil
+    }
+    return UTCTime(
+      date: date,
+      time: TimeOfDay(
+        second: numbers[3] * 3600 + numbers[4] * 60 + numbers[5], nanosecond: numbers[6] * 1_000_000))
   }
 }

@@ -42,8 +42,9 @@ private final class StateSession: StreamSession {
   func subscribe(as name: String, rateHz: Double?) {
     let new = host.state(rateHz: rateHz).subscribe(
       as: name,
-      receiveValue: { [connection, encoding] state in
-        encoding.withBytes(at: state.at, encode: { StateReport.write(state, to: &$0) }, connection.send)
+      receiveValue: { [connection, encoding, host] state in
+        encoding.withBytes(
+          at: state.at, encode: { StateReport.write(host.dated(state), to: &$0) }, connection.send)
       })
     let old = subscription.withLock { subscription in
       defer { subscription = new }
@@ -72,8 +73,10 @@ private final class StateSession: StreamSession {
       let answer = #"{"class":"ERROR","message":"send {\"rateHz\": 0.01 to 1000, \"name\": \"who you are\"}"}"# + "\n"
       return Array(answer.utf8).withUnsafeBufferPointer(connection.answer)
     }
-    let pid = connection.peer.drop { $0 != "[" }
-    subscribe(as: request.name.map { "\($0.prefix(40))\(pid)" } ?? connection.peer, rateHz: request.rateHz)
+    // The process stays, whatever it calls itself.
+    let process = connection.peer.lastIndex(of: "[").map { connection.peer[$0...] } ?? ""
+    let name = request.name.flatMap(ClientName.shown).map { "\($0)\(process)" }
+    subscribe(as: name ?? connection.peer, rateHz: request.rateHz)
   }
 
   func end() { subscription.withLock { $0 }?.cancel() }

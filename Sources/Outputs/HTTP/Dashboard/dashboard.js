@@ -4,19 +4,29 @@
 const $ = (id) => document.getElementById(id);
 const rateHz = 10;
 const staleSeconds = 2;
+// Satellites come with the receiver's epochs, which may be some seconds apart, and move slowly.
+const skyStaleSeconds = 12;
+// Without a position for so long, where the board has been meanwhile is not known.
+const gapSeconds = 10;
 const timelineSeconds = 300;
-const trackPoints = 5000;
+const trackPoints = 8000;
+const holdSeconds = 60;
 // What it takes a screen reader to say the last description.
 const describeMilliseconds = 5000;
 const powers = ["off", "settling", "acquiring", "tracking", "lingering", "failed"];
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 let stream = null;
 let poll = null;
 let paused = false;
+let isRefused = false;
 let state = null;
 let stateAt = 0;
-let satellites = [];
-const track = [];
+let sky = null;
+let skyAt = 0;
+// Points of the way; one that begins after a gap says so.
+let track = [];
+let followedAt = -Infinity;
 const devices = new Map();
 
 // MARK: Subscribing
@@ -24,20 +34,22 @@ const devices = new Map();
 function listen() {
   if (stream || paused || document.hidden) return;
   stream = new EventSource(`events?rate=${rateHz}`);
+  stream.onopen = () => (isRefused = false);
   stream.onmessage = (event) => {
     state = JSON.parse(event.data);
     stateAt = performance.now();
-    const { position } = state;
-    if (position && state.mode !== "none") follow(position);
+    if (state.position && isLive(state.mode)) follow(state);
     redraw();
   };
   stream.addEventListener("sky", (event) => {
-    satellites = JSON.parse(event.data).satellites ?? [];
+    sky = JSON.parse(event.data);
+    skyAt = performance.now();
     redraw();
   });
   stream.onerror = () => {
     // The browser tries again by itself, unless it was told to stay away.
     if (stream?.readyState !== EventSource.CLOSED) return redraw();
+    isRefused = true;
     stopListening();
     setTimeout(listen, 5000);
   };
@@ -46,8 +58,12 @@ function listen() {
 function stopListening() {
   stream?.close();
   stream = null;
+  // What comes after this is another part of the way.
+  followedAt = -Infinity;
   redraw();
 }
+
+const isLive = (mode) => mode !== "none" && mode !== "asleep";
 
 function observe() {
   if (poll || document.hidden) return;
@@ -58,7 +74,11 @@ function observe() {
 async function look() {
   try {
     const answer = await fetch("devices", { cache: "no-store" });
-    if (answer.ok) showDevices((await answer.json()).devices);
+    if (!answer.ok) return;
+    const list = (await answer.json()).devices;
+    const isHeld = list.some((status) => status.holders.some((holder) => holder.startsWith("held for ")));
+    const holds = isHeld ? (await (await fetch("holds", { cache: "no-store" })).json()).holds : [];
+    showDevices(list, holds);
   } catch {
     // The badge says that the hub is away; the next look finds out whether it is back.
   }
@@ -79,31 +99,36 @@ function present() {
 $("pause").addEventListener("click", () => {
   paused = !paused;
   $("pause").textContent = paused ? "Resume" : "Pause";
-  $("pause").setAttribute("aria-pressed", paused);
-  $("note").textContent = paused
-    ? "Paused: this page keeps nothing awake."
-    : "Looking at this page wakes the devices. Pause it, hide it or close it, and they may sleep.";
   if (paused) stopListening();
   else listen();
 });
 document.addEventListener("visibilitychange", present);
 addEventListener("pagehide", stopListening);
 addEventListener("pageshow", present);
-addEventListener("resize", redraw);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+addEventListener("resize", () => redraw(true));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraw(true));
 
 // MARK: Text
 
 const fixed = (value, decimals, unit = "") => (value === undefined ? "–" : `${value.toFixed(decimals)}${unit}`);
 const signed = (value) => (value === undefined ? "–" : `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(1)}°`);
 const bearing = (value) => (value === undefined ? "–" : `${String(Math.round(value) % 360).padStart(3, "0")}°`);
+const point = (value) =>
+  value === undefined ? "–" : ["north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west"][Math.round(value / 45) % 8];
 const hemisphere = (value, names) =>
   value === undefined ? "–" : `${Math.abs(value).toFixed(6)}° ${value < 0 ? names[1] : names[0]}`;
+const clock = (milliseconds) => new Date(milliseconds).toISOString().slice(11, 19);
 
 function duration(seconds) {
-  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
-  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds / 60) % 60)} min`;
+  if (seconds < 60) return `${Math.floor(seconds)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${String(Math.floor(seconds % 60)).padStart(2, "0")} s`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ${String(Math.floor((seconds / 60) % 60)).padStart(2, "0")} min`;
+  return `${Math.floor(seconds / 86400)} d ${Math.floor((seconds / 3600) % 24)} h`;
+}
+
+function energy(milliwattHours) {
+  const joules = milliwattHours * 3.6;
+  return joules < 100 ? `${joules.toFixed(1)} J` : joules < 100_000 ? `${(joules / 1000).toFixed(1)} kJ` : `${(milliwattHours / 1000).toFixed(0)} Wh`;
 }
 
 function set(id, text) {
@@ -111,76 +136,142 @@ function set(id, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-function setAge(id, part, since) {
-  if (!part) return set(id, "–");
-  const age = part.age + since;
-  set(id, age > staleSeconds ? `${duration(age)}, stale` : `${age.toFixed(1)} s`);
-  $(id).classList.toggle("stale", age > staleSeconds);
+/** How old something is: in a word while it is new. */
+function setAge(id, seconds, limit) {
+  const isStale = seconds !== undefined && seconds > limit;
+  set(id, seconds === undefined ? "–" : isStale ? `${duration(seconds)} old` : "live");
+  $(id).className = `age ${seconds === undefined ? "" : isStale ? "stale" : "live"}`;
+  return isStale;
 }
+
+/** How it is, in a word, its time, a colour and a sentence. */
+function condition(since) {
+  if (paused) return { word: "paused", look: "", note: "This page keeps nothing awake; what it shows is what was last known." };
+  if (isRefused) return { word: "refused", look: "bad", note: "The hub does not let this page listen; it tries again." };
+  if (stream?.readyState !== EventSource.OPEN) {
+    return { word: state ? "reconnecting" : "connecting", look: state ? "bad" : "", note: state ? "The hub does not answer." : "" };
+  }
+  if (!state) return { word: "waking", look: "", note: "The devices start; a first fix may take half a minute." };
+  if (since > staleSeconds) return { word: "no new state", look: "bad", note: "The hub is there, its devices are silent." };
+  switch (state.mode) {
+    case "fused": return { word: "fused", look: "good", note: "Position and attitude are one solution of receiver and IMU." };
+    case "gnss": return { word: "GNSS", look: "good", note: "The position is the receiver's own." };
+    case "attitude":
+      // Nothing is missing where there is no receiver.
+      return devices.size && !devices.has("gps")
+        ? { word: "attitude", look: "good", note: "This board has no receiver, and so no position." }
+        : { word: "attitude only", look: "warn", note: "There is no position yet." };
+    case "asleep": return { word: "asleep", look: "", note: "Nobody listens; what is shown is what was last known." };
+    case "none": return { word: "no fix", look: "warn", note: "The receiver has not found its position yet." };
+    case "deadReckoning":
+      return {
+        word: "dead reckoning", time: state.deadReckoningSeconds === undefined ? "" : `for ${duration(state.deadReckoningSeconds + since)}`,
+        look: "warn", note: "No fixes: the IMU carries the position on, and its accuracy wears off.",
+      };
+    default: return { word: state.mode, look: "", note: "" };
+  }
+}
+
+/** How old satellites may be: nothing is new that nobody listens for. */
+const skyLimit = () => (stream ? skyStaleSeconds : staleSeconds);
 
 let describedAt = -Infinity;
 
 function showState() {
-  const since = (performance.now() - stateAt) / 1000;
+  const now = performance.now();
+  const since = (now - stateAt) / 1000;
   const { position, velocity, attitude, fix } = state ?? {};
-  const age = position ? position.age + since : undefined;
-  const words = { none: "no fix", attitude: "attitude only", gnss: "GNSS", fused: "fused", deadReckoning: "dead reckoning" };
-  let text = words[state?.mode] ?? state?.mode ?? "connecting";
-  let look = state?.mode === "fused" ? "fused" : "";
-  if (state?.mode === "deadReckoning") [text, look] = [`dead reckoning for ${duration(state.deadReckoningSeconds)}`, "stale"];
-  if (stream && stream.readyState !== EventSource.OPEN) [text, look] = [state ? "reconnecting" : "connecting", "lost"];
-  else if (stream && since > staleSeconds && state) [text, look] = ["no new state", "lost"];
-  if (!stream) [text, look] = [paused ? "paused" : "connecting", ""];
-  // Reckoning counts on; a screen reader should not.
-  if ($("mode").dataset.look !== look + state?.mode + paused || look !== "stale") set("mode", text);
-  $("mode").dataset.look = look + state?.mode + paused;
-  $("mode").className = `badge ${look}`;
-  document.querySelector("main").classList.toggle("asleep", !stream);
+  const { word, time = "", look, note } = condition(since);
+  // A screen reader says the word when it changes; the seconds behind it are for the eye.
+  set("mode", word);
+  set("mode-time", time);
+  set("note", note);
+  $("badge").className = `badge ${look}`;
+  const main = document.querySelector("main");
+  main.classList.toggle("resting", !stream || look === "bad" || !isLive(state?.mode ?? "none"));
+  main.classList.toggle("reckoning", state?.mode === "deadReckoning" && look === "warn");
+
   set("lat", hemisphere(position?.lat, "NS"));
   set("lon", hemisphere(position?.lon, "EW"));
   set("sigma", position?.sigmaHorizontal === undefined ? "–" : `±${position.sigmaHorizontal.toFixed(1)} m`);
   set("height", fixed(position?.altMSL ?? position?.altHAE, 1, " m"));
-  set("speed", fixed(velocity?.speed, 1, " m/s"));
+  set("speed", fixed(velocity?.speed, 1));
+  set("speed-others", velocity ? `${(velocity.speed * 3.6).toFixed(0)} km/h · ${(velocity.speed * 1.94384).toFixed(1)} kn` : "–");
   set("track", bearing(velocity?.track));
-  set("used", fix?.satellites === undefined ? "–" : String(fix.satellites));
+  set("track-point", point(velocity?.track));
+  const kinds = ["unknown", "none", "2D", "3D"];
+  set("fix", fix ? kinds[fix.mode] ?? "–" : "–");
+  // The state's own time; this browser's clock is all there is while nothing comes.
+  const stateMilliseconds = Date.parse(state?.time ?? "");
+  const isTold = !Number.isNaN(stateMilliseconds);
+  set("fix-time", isTold && fix ? `${clock(stateMilliseconds - fix.age * 1000)} UTC` : "–");
+  set("utc", clock(isTold && stream && since < staleSeconds ? stateMilliseconds + since * 1000 : Date.now()));
   set("roll", signed(attitude?.roll));
   set("pitch", signed(attitude?.pitch));
   set("yaw", bearing(attitude?.yaw));
-  setAge("position-age", position, since);
-  setAge("attitude-age", attitude, since);
-  if (performance.now() - describedAt < describeMilliseconds) return;
-  describedAt = performance.now();
+  const satellites = sky?.satellites ?? [];
+  const used = sky ? sky.uSat ?? satellites.filter((satellite) => satellite.used).length : fix?.satellites;
+  const strongest = Math.max(...satellites.map((satellite) => satellite.ss ?? 0));
+  set("used", used === undefined ? "–" : String(used));
+  set("seen", sky ? String(satellites.length) : "–");
+  set("strongest", strongest > 0 ? `${strongest.toFixed(0)} dB` : "–");
+  const isPositionStale = setAge("position-age", position ? position.age + since : undefined, staleSeconds);
+  setAge("attitude-age", attitude ? attitude.age + since : undefined, staleSeconds);
+  const isSkyStale = setAge("sky-age", sky ? (now - skyAt) / 1000 : undefined, skyLimit());
+  $("map-empty").hidden = track.length > 0;
+  $("gpx").disabled = track.length === 0;
+
+  if (now - describedAt < describeMilliseconds) return;
+  describedAt = now;
   const where = position ? `${$("lat").textContent}, ${$("lon").textContent}` : "no position yet";
-  $("map").setAttribute("aria-label", `Track: ${where}${age > staleSeconds ? ", stale" : ""}`);
+  $("map").setAttribute("aria-label", `Track: ${where}${isPositionStale ? ", stale" : ""}`);
   const pose = `roll ${$("roll").textContent}, pitch ${$("pitch").textContent}, heading ${$("yaw").textContent}`;
   $("horizon").setAttribute("aria-label", attitude ? `Horizon: ${pose}` : "Horizon: no attitude yet");
-  const used = satellites.filter((satellite) => satellite.used).length;
   $("sky").setAttribute(
     "aria-label",
-    satellites.length ? `Sky: ${satellites.length} satellites in view, ${used} used` : "Sky: no satellites yet");
+    sky ? `Sky: ${satellites.length} satellites in view, ${used} used${isSkyStale ? ", stale" : ""}` : "Sky: no satellites yet");
 }
 
 // MARK: Devices
 
 function makeDevice(status) {
-  const element = document.createElement("div");
+  const element = document.createElement("li");
   element.className = "device";
-  element.innerHTML = `<div class="facts"><h3></h3><span class="power"></span><span class="cost"></span>
-    <button type="button"></button></div><p class="who"></p><canvas role="img"></canvas>`;
-  element.querySelector("h3").textContent = status.title;
-  const button = element.querySelector("button");
-  button.addEventListener("click", async () => {
-    const isHeld = button.dataset.held === "true";
-    const action = isHeld ? "release" : "hold?for=60";
+  element.innerHTML = `<div class="top"><h3></h3><span class="power"></span></div><canvas role="img"></canvas>
+    <p class="who"></p>
+    <div class="actions"><button type="button" class="hold"></button><button type="button" class="release">Release</button>
+    <p class="cost"></p></div>`;
+  element.querySelector("h3").textContent = element.querySelector("h3").title = status.title;
+  const device = { element, history: [], hold: null };
+  const path = `devices/${encodeURIComponent(status.id)}`;
+  const post = async (action) => {
     // Without an answer the hub is away, which the badge says.
-    await fetch(`devices/${encodeURIComponent(status.id)}/${action}`, { method: "POST" }).catch(() => {});
+    const answer = await fetch(`${path}/${action}`, { method: "POST" }).catch(() => null);
     look();
+    return answer?.ok ? answer.json() : null;
+  };
+  const hold = element.querySelector(".hold");
+  hold.textContent = `Hold for ${holdSeconds} s`;
+  hold.setAttribute("aria-label", `Hold ${status.title} awake for ${holdSeconds} seconds`);
+  hold.addEventListener("click", async () => {
+    const mine = device.hold ? `&hold=${device.hold.id}` : "";
+    const answer = await post(`hold?for=${holdSeconds}${mine}`);
+    if (answer) device.hold = { id: answer.id, until: performance.now() + answer.seconds * 1000 };
+    redraw();
+  });
+  const release = element.querySelector(".release");
+  release.setAttribute("aria-label", `Release ${status.title}`);
+  release.addEventListener("click", async () => {
+    const mine = device.hold;
+    device.hold = null;
+    if (mine) await post(`release?hold=${mine.id}`);
+    redraw();
   });
   $("devices").append(element);
-  return { element, button, history: [] };
+  return device;
 }
 
-function showDevices(list) {
+function showDevices(list, holds) {
   const now = performance.now() / 1000;
   for (const [id, device] of devices) {
     // Another board has come into service.
@@ -188,43 +279,87 @@ function showDevices(list) {
     device.element.remove();
     devices.delete(id);
   }
+  $("devices-empty").hidden = list.length > 0;
+  set("devices-empty", "This board has no devices");
   for (const status of list) {
     if (!devices.has(status.id)) devices.set(status.id, makeDevice(status));
     const device = devices.get(status.id);
     const { element, history } = device;
+    const show = (name, text) => {
+      const part = element.querySelector(name);
+      if (part.textContent !== text) part.textContent = part.title = text;
+    };
     device.seenAt = now;
     if (history.at(-1)?.power !== status.power) {
       // The hub knows since when, even if this page has looked away meanwhile.
       history.push({ power: status.power, at: now - status.forSeconds });
     }
     while (history.length > 1 && history[1].at < now - timelineSeconds) history.shift();
-    const power = element.querySelector(".power");
-    power.className = `power ${status.power}`;
-    power.textContent = `${status.power} for ${duration(status.forSeconds)}`;
-    element.querySelector(".cost").textContent =
-      `on for ${duration(status.onSeconds)} in ${status.wakes} ${status.wakes === 1 ? "wake" : "wakes"}, ` +
-      `${(status.energyMilliwattHours * 3.6).toFixed(2)} J`;
-    element.querySelector(".who").textContent = status.holders.length
-      ? `Held by ${status.holders.slice(0, 8).join(", ")}${status.holders.length > 8 ? ` and ${status.holders.length - 8} more` : ""}`
-      : `Nobody holds it: ${status.reason}`;
-    const isHeld = status.holders.some((holder) => holder.startsWith("held for "));
-    device.button.dataset.held = isHeld;
-    device.button.textContent = isHeld ? "Release" : "Hold for 60 s";
-    device.button.setAttribute("aria-label", `${device.button.textContent}: ${status.title}`);
+    element.querySelector(".power").className = `power ${status.power}`;
+    show(".power", `${status.power} · ${duration(status.forSeconds)}`);
+    show(
+      ".cost",
+      `${status.wakes} ${status.wakes === 1 ? "wake" : "wakes"} · ${energy(status.energyMilliwattHours)}`);
+    const names = status.holders.map((holder) => {
+      const ends = holds.filter((hold) => hold.device === status.id && hold.holder === holder).map((hold) => hold.seconds);
+      return ends.length ? `${holder} (${duration(Math.max(...ends))} left)` : holder;
+    });
+    const more = names.length > 6 ? ` and ${names.length - 6} more` : "";
+    show(".who", names.length ? `Awake: ${names.slice(0, 6).join(", ")}${more}` : `Nobody holds it: ${status.reason}`);
     element.querySelector("canvas").setAttribute("aria-label", `Power of the last five minutes; now ${status.power}`);
   }
+}
+
+function showHolds() {
+  for (const device of devices.values()) {
+    const left = device.hold ? (device.hold.until - performance.now()) / 1000 : 0;
+    if (left <= 0) device.hold = null;
+    const release = device.element.querySelector(".release");
+    if (release.disabled === (left > 0)) release.disabled = left <= 0;
+  }
+}
+
+// MARK: The track as a file
+
+$("gpx").addEventListener("click", () => {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([gpx()], { type: "application/gpx+xml" }));
+  link.download = `track-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}.gpx`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+});
+
+/** The track as GPX 1.1, a segment for each part between gaps. */
+function gpx() {
+  const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+  const lines = track.map((point, index) => {
+    const start = index && point.isStart ? "</trkseg>\n<trkseg>\n" : "";
+    const height = point.height === undefined ? "" : `<ele>${point.height.toFixed(1)}</ele>`;
+    const time = point.time ? `<time>${point.time}</time>` : "";
+    return `${start}<trkpt lat="${point.lat.toFixed(7)}" lon="${point.lon.toFixed(7)}">${height}${time}</trkpt>\n`;
+  });
+  return (
+    `<?xml version="1.0" encoding="UTF-8"?>\n` +
+    `<gpx version="1.1" creator="SensorHub" xmlns="http://www.topografix.com/GPX/1/1">\n` +
+    `<trk><name>${escaped(document.querySelector("h1").textContent)}</name>\n<trkseg>\n${lines.join("")}</trkseg>\n</trk>\n</gpx>\n`
+  );
 }
 
 // MARK: Drawing
 
 let isRedrawAsked = false;
+let drawnAt = -Infinity;
 
-function redraw() {
+function redraw(isUrgent = false) {
   if (isRedrawAsked || document.hidden) return;
+  // Whoever asks for less motion gets pictures that change now and then rather than move.
+  if (calm.matches && isUrgent !== true && performance.now() - drawnAt < 1000) return;
   isRedrawAsked = true;
   requestAnimationFrame(() => {
     isRedrawAsked = false;
+    drawnAt = performance.now();
     showState();
+    showHolds();
     const style = getComputedStyle(document.documentElement);
     const colour = (name) => style.getPropertyValue(`--${name}`).trim();
     drawMap(colour);
@@ -234,7 +369,7 @@ function redraw() {
   });
 }
 
-/// A canvas at the screen's own resolution; returns its context and its size in CSS pixels.
+/** A canvas at the screen's own resolution; returns its context, its size and the size of letters, in CSS pixels. */
 function prepare(canvas) {
   const { width, height } = canvas.getBoundingClientRect();
   const scale = devicePixelRatio;
@@ -245,8 +380,11 @@ function prepare(canvas) {
   const pen = canvas.getContext("2d");
   pen.setTransform(scale, 0, 0, scale, 0, 0);
   pen.clearRect(0, 0, width, height);
-  pen.font = "12px system-ui, sans-serif";
-  return { pen, width, height };
+  const { fontSize, fontFamily } = getComputedStyle(document.body);
+  const letters = parseFloat(fontSize) * 0.78;
+  pen.font = `${letters}px ${fontFamily}`;
+  pen.lineJoin = pen.lineCap = "round";
+  return { pen, width, height, letters };
 }
 
 // Web Mercator, the whole world from 0 to 1: the projection of map tiles.
@@ -255,16 +393,31 @@ function mercator({ lat, lon }) {
   return { x: lon / 360 + 0.5, y: 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI) };
 }
 
-function follow(position) {
-  const point = { ...mercator(position), lat: position.lat };
+const metreAt = (lat) => 1 / (40_075_017 * Math.cos((lat * Math.PI) / 180));
+
+function follow({ position, mode, time }) {
+  const now = performance.now();
+  const isStart = now - followedAt > gapSeconds * 1000;
+  followedAt = now;
+  const isReckoned = mode === "deadReckoning";
+  const { lat, lon } = position;
+  const point = { ...mercator(position), lat, lon, height: position.altMSL ?? position.altHAE, time, isReckoned, isStart };
   const last = track.at(-1);
-  const metre = 1 / (40_075_017 * Math.cos((position.lat * Math.PI) / 180));
-  if (last && Math.hypot(point.x - last.x, point.y - last.y) < 0.5 * metre) return;
+  const isNear = last && Math.hypot(point.x - last.x, point.y - last.y) < 0.5 * metreAt(lat);
+  if (isNear && !isStart) return;
   track.push(point);
-  if (track.length > trackPoints) track.splice(0, track.length - trackPoints);
+  if (track.length > trackPoints) thin();
+}
+
+/** Makes the older half of the track coarser: a page on a wall has the whole day. */
+function thin() {
+  const half = trackPoints / 2;
+  track = track.filter((point, index) => index > half || index % 2 === 0 || point.isStart || track[index + 1]?.isStart);
 }
 
 const tiles = new Map();
+// The last tile that was asked for did not come.
+let isMapAway = false;
 
 function drawTiles(pen, view, zoom) {
   const template = document.body.dataset.tiles;
@@ -279,7 +432,14 @@ function drawTiles(pen, view, zoom) {
       if (!tiles.has(address)) {
         if (tiles.size > 200) tiles.delete(tiles.keys().next().value);
         const image = new Image();
-        image.onload = redraw;
+        image.onload = () => {
+          isMapAway = false;
+          redraw();
+        };
+        image.onerror = () => {
+          isMapAway = true;
+          redraw();
+        };
         image.src = address;
         tiles.set(address, image);
       }
@@ -291,149 +451,292 @@ function drawTiles(pen, view, zoom) {
   }
 }
 
+/** The longest of 1, 2 or 5 times a power of ten. */
+function roundLength(longest) {
+  const power = 10 ** Math.floor(Math.log10(longest));
+  return [5, 2, 1].map((digit) => digit * power).find((value) => value <= longest) ?? power;
+}
+
 function drawMap(colour) {
-  const { pen, width, height } = prepare($("map"));
-  pen.fillStyle = colour("page");
+  const { pen, width, height, letters } = prepare($("map"));
+  pen.fillStyle = colour("inset");
   pen.fillRect(0, 0, width, height);
   const last = track.at(-1);
-  if (!last) return;
-  const metre = 1 / (40_075_017 * Math.cos((last.lat * Math.PI) / 180));
-  const xs = track.map((point) => point.x);
-  const ys = track.map((point) => point.y);
-  const bounds = xs.reduce(
-    (box, x, i) => ({ left: Math.min(box.left, x), right: Math.max(box.right, x), top: Math.min(box.top, ys[i]), bottom: Math.max(box.bottom, ys[i]) }),
-    { left: last.x, right: last.x, top: last.y, bottom: last.y });
-  const span = (low, high) => Math.max(high - low, 60 * metre);
-  const zoom = 0.85 * Math.min(width / span(bounds.left, bounds.right), height / span(bounds.top, bounds.bottom));
+  // A grid also before the first position: the place is there, what is in it is not known yet.
+  const metre = metreAt(last?.lat ?? 0);
+  const box = track.reduce(
+    (box, { x, y }) => ({
+      left: Math.min(box.left, x), right: Math.max(box.right, x), top: Math.min(box.top, y), bottom: Math.max(box.bottom, y),
+    }),
+    { left: last?.x ?? 0.5, right: last?.x ?? 0.5, top: last?.y ?? 0.5, bottom: last?.y ?? 0.5 });
+  const span = (low, high) => Math.max(high - low, 80 * metre);
+  const zoom = 0.78 * Math.min(width / span(box.left, box.right), height / span(box.top, box.bottom));
   const view = {
-    left: (bounds.left + bounds.right) / 2 - width / 2 / zoom,
-    top: (bounds.top + bounds.bottom) / 2 - height / 2 / zoom,
+    left: (box.left + box.right) / 2 - width / 2 / zoom,
+    top: (box.top + box.bottom) / 2 - height / 2 / zoom,
   };
   view.right = view.left + width / zoom;
   view.bottom = view.top + height / zoom;
+  const bar = roundLength(width / 4 / zoom / metre);
+  const step = bar * metre;
+  pen.strokeStyle = colour("grid");
+  pen.lineWidth = 1;
+  pen.beginPath();
+  for (let x = Math.ceil(view.left / step) * step; x < view.right; x += step) {
+    pen.moveTo((x - view.left) * zoom, 0);
+    pen.lineTo((x - view.left) * zoom, height);
+  }
+  for (let y = Math.ceil(view.top / step) * step; y < view.bottom; y += step) {
+    pen.moveTo(0, (y - view.top) * zoom);
+    pen.lineTo(width, (y - view.top) * zoom);
+  }
+  pen.stroke();
+  if (!last) return;
   drawTiles(pen, view, zoom);
   const place = (point) => [(point.x - view.left) * zoom, (point.y - view.top) * zoom];
-  pen.strokeStyle = colour("accent");
+  drawWay(pen, place, colour);
+  drawVehicle(pen, place(last), metre * zoom, last, colour);
+
+  const isBare = !document.body.dataset.tiles;
+  const text = `${bar < 1000 ? `${bar} m` : `${bar / 1000} km`}, north up${isMapAway ? "; the map does not come" : ""}`;
+  if (!isBare) {
+    pen.fillStyle = colour("card");
+    pen.globalAlpha = 0.8;
+    pen.fillRect(0, height - letters * 2.9, Math.max(bar * metre * zoom, pen.measureText(text).width) + 32, letters * 2.9);
+    pen.globalAlpha = 1;
+  }
+  pen.fillStyle = colour("muted");
+  pen.fillText(text, 16, height - 24);
+  pen.fillRect(16, height - 16, bar * metre * zoom, 3);
+}
+
+/** The way in its parts: whole where there were fixes, broken where the IMU carried on, and nothing where nobody looked. */
+function drawWay(pen, place, colour) {
+  pen.lineWidth = 3;
+  for (let index = 1; index < track.length; ) {
+    const { isReckoned } = track[index];
+    pen.strokeStyle = colour(isReckoned ? "warn" : "accent");
+    pen.setLineDash(isReckoned ? [2, 7] : []);
+    pen.beginPath();
+    pen.moveTo(...place(track[index - 1]));
+    for (; index < track.length && track[index].isReckoned === isReckoned; index++) {
+      if (track[index].isStart) pen.moveTo(...place(track[index]));
+      else pen.lineTo(...place(track[index]));
+    }
+    pen.stroke();
+  }
+  pen.setLineDash([]);
+  // Each part begins with a ring.
   pen.lineWidth = 2;
-  pen.beginPath();
-  track.forEach((point, index) => (index ? pen.lineTo(...place(point)) : pen.moveTo(...place(point))));
-  pen.stroke();
-  const [x, y] = place(last);
+  pen.strokeStyle = colour("accent");
+  pen.fillStyle = colour("inset");
+  for (const point of track.filter((point) => point.isStart)) {
+    pen.beginPath();
+    pen.arc(...place(point), 4, 0, 2 * Math.PI);
+    pen.fill();
+    pen.stroke();
+  }
+}
+
+function drawVehicle(pen, [x, y], metre, last, colour) {
+  const isResting = document.querySelector("main").classList.contains("resting");
+  const tone = colour(isResting ? "muted" : last.isReckoned ? "warn" : "accent");
   const sigma = state?.position?.sigmaHorizontal;
   if (sigma) {
-    pen.globalAlpha = 0.25;
-    pen.fillStyle = colour("accent");
+    // Where it is with 95 %.
+    pen.fillStyle = pen.strokeStyle = tone;
+    pen.lineWidth = 1;
     pen.beginPath();
-    pen.arc(x, y, Math.max(sigma * metre * zoom, 1), 0, 2 * Math.PI);
+    pen.arc(x, y, Math.max(2.448 * sigma * metre, 1), 0, 2 * Math.PI);
+    pen.globalAlpha = 0.14;
     pen.fill();
+    pen.globalAlpha = 0.5;
+    pen.stroke();
     pen.globalAlpha = 1;
   }
   const heading = state?.attitude?.yaw ?? state?.velocity?.track;
   pen.save();
   pen.translate(x, y);
-  pen.fillStyle = colour("accent");
+  pen.fillStyle = tone;
+  pen.strokeStyle = colour("card");
+  pen.lineWidth = 2;
   pen.beginPath();
   if (heading === undefined) {
-    pen.arc(0, 0, 5, 0, 2 * Math.PI);
+    pen.arc(0, 0, 7, 0, 2 * Math.PI);
   } else {
     pen.rotate((heading * Math.PI) / 180);
-    pen.moveTo(0, -10);
-    pen.lineTo(6, 8);
-    pen.lineTo(0, 4);
-    pen.lineTo(-6, 8);
+    pen.moveTo(0, -16);
+    pen.lineTo(10, 12);
+    pen.lineTo(0, 6);
+    pen.lineTo(-10, 12);
     pen.closePath();
   }
+  pen.stroke();
   pen.fill();
   pen.restore();
-  // A bar of a round length, at most a third of the map.
-  const longest = width / 3 / zoom / metre;
-  const power = 10 ** Math.floor(Math.log10(longest));
-  const length = [5, 2, 1].map((digit) => digit * power).find((value) => value <= longest) ?? power;
-  pen.fillStyle = colour("text");
-  pen.fillRect(12, height - 14, length * metre * zoom, 3);
-  pen.fillText(length < 1000 ? `${length} m` : `${length / 1000} km`, 12, height - 20);
 }
 
+/** An artificial horizon in a compass rose. */
 function drawHorizon(colour) {
-  const { pen, width, height } = prepare($("horizon"));
-  const radius = Math.min(width, height) / 2 - 4;
+  const { pen, width, height, letters } = prepare($("horizon"));
+  const rose = Math.min(width, height) / 2 - 2;
+  const radius = rose - letters * 1.9;
+  if (radius < 10) return;
   const attitude = state?.attitude;
+  const radians = Math.PI / 180;
   pen.translate(width / 2, height / 2);
+  pen.textAlign = "center";
+  pen.textBaseline = "middle";
+
+  const yaw = attitude?.yaw;
+  for (let degrees = 0; degrees < 360; degrees += 10) {
+    pen.save();
+    pen.rotate((degrees - (yaw ?? 0)) * radians);
+    const name = ["N", "E", "S", "W"][degrees / 90];
+    if (name && yaw !== undefined) {
+      pen.fillStyle = colour(name === "N" ? "bad" : "text");
+      pen.fillText(name, 0, -rose + letters * 0.75);
+    } else if (degrees % 30 === 0 && yaw !== undefined) {
+      pen.fillStyle = colour("muted");
+      pen.fillText(String(degrees / 10).padStart(2, "0"), 0, -rose + letters * 0.75);
+    } else {
+      pen.fillStyle = colour("line");
+      pen.fillRect(-1, -rose + letters * 0.5, 2, letters * 0.55);
+    }
+    pen.restore();
+  }
+
   pen.save();
   pen.beginPath();
   pen.arc(0, 0, radius, 0, 2 * Math.PI);
   pen.clip();
-  pen.fillStyle = colour("off");
+  pen.fillStyle = colour("inset");
   pen.fillRect(-radius, -radius, 2 * radius, 2 * radius);
   if (attitude) {
-    const perDegree = radius / 45;
-    pen.rotate((-attitude.roll * Math.PI) / 180);
+    const perDegree = radius / 40;
+    pen.rotate(-attitude.roll * radians);
+    pen.save();
     pen.translate(0, attitude.pitch * perDegree);
     pen.fillStyle = colour("sky");
-    pen.fillRect(-3 * radius, -6 * radius, 6 * radius, 6 * radius);
+    pen.fillRect(-3 * radius, -9 * radius, 6 * radius, 9 * radius);
     pen.fillStyle = colour("ground");
-    pen.fillRect(-3 * radius, 0, 6 * radius, 6 * radius);
+    pen.fillRect(-3 * radius, 0, 6 * radius, 9 * radius);
     pen.strokeStyle = pen.fillStyle = colour("mark");
     pen.lineWidth = 1.5;
-    pen.textAlign = "left";
-    pen.textBaseline = "middle";
     for (let pitch = -60; pitch <= 60; pitch += 10) {
-      const half = pitch === 0 ? 3 * radius : radius * (pitch % 20 ? 0.15 : 0.3);
+      const half = pitch === 0 ? 3 * radius : radius * (pitch % 20 ? 0.14 : 0.26);
       pen.beginPath();
       pen.moveTo(-half, -pitch * perDegree);
       pen.lineTo(half, -pitch * perDegree);
       pen.stroke();
-      if (pitch && pitch % 20 === 0) pen.fillText(`${Math.abs(pitch)}`, half + 4, -pitch * perDegree);
+      if (pitch && pitch % 20 === 0) pen.fillText(`${Math.abs(pitch)}`, half + letters, -pitch * perDegree);
+    }
+    pen.restore();
+    // The scale of the roll turns with the horizon, its pointer stands still.
+    for (const roll of [-60, -45, -30, -20, -10, 0, 10, 20, 30, 45, 60]) {
+      pen.save();
+      pen.rotate(roll * radians);
+      pen.fillStyle = colour("mark");
+      pen.fillRect(-1, -radius, 2, radius * (roll % 30 ? 0.06 : 0.1));
+      pen.restore();
     }
   }
   pen.restore();
-  // The vehicle's own wings stand still.
-  pen.strokeStyle = colour("mark");
-  pen.lineWidth = 3;
+  pen.strokeStyle = colour("line");
+  pen.lineWidth = 2;
   pen.beginPath();
-  pen.moveTo(-radius * 0.5, 0);
-  pen.lineTo(-radius * 0.15, 0);
-  pen.lineTo(0, radius * 0.1);
-  pen.lineTo(radius * 0.15, 0);
-  pen.lineTo(radius * 0.5, 0);
+  pen.arc(0, 0, radius, 0, 2 * Math.PI);
   pen.stroke();
+  if (!attitude) {
+    pen.fillStyle = colour("muted");
+    return pen.fillText("No attitude yet", 0, 0);
+  }
+  pen.fillStyle = colour("mark");
+  pen.beginPath();
+  pen.moveTo(0, -radius * 0.88);
+  pen.lineTo(radius * 0.045, -radius * 0.79);
+  pen.lineTo(-radius * 0.045, -radius * 0.79);
+  pen.closePath();
+  pen.fill();
+  // The vehicle's own wings stand still too.
+  for (const [tone, width] of [["#000a", 6], [colour("mark"), 3]]) {
+    pen.strokeStyle = tone;
+    pen.lineWidth = width;
+    pen.beginPath();
+    pen.moveTo(-radius * 0.5, 0);
+    pen.lineTo(-radius * 0.16, 0);
+    pen.lineTo(0, radius * 0.1);
+    pen.lineTo(radius * 0.16, 0);
+    pen.lineTo(radius * 0.5, 0);
+    pen.stroke();
+  }
 }
 
+// GPS, SBAS, Galileo, BeiDou, IMES, QZSS, GLONASS and NavIC, by the number that gpsd gives them.
+const systems = ["G", "S", "E", "C", "I", "J", "R", "I"];
+
 function drawSky(colour) {
-  const { pen, width, height } = prepare($("sky"));
-  const radius = Math.min(width, height) / 2 - 16;
+  const { pen, width, height, letters } = prepare($("sky"));
+  const radius = Math.min(width, height) / 2 - letters * 1.4;
+  if (radius < 10) return;
+  const isStale = sky && performance.now() - skyAt > skyLimit() * 1000;
   pen.translate(width / 2, height / 2);
-  pen.strokeStyle = colour("line");
-  pen.fillStyle = colour("muted");
   pen.textAlign = "center";
   pen.textBaseline = "middle";
+  pen.fillStyle = colour("inset");
+  pen.beginPath();
+  pen.arc(0, 0, radius, 0, 2 * Math.PI);
+  pen.fill();
+  pen.strokeStyle = colour("line");
   for (const elevation of [0, 30, 60]) {
     pen.beginPath();
     pen.arc(0, 0, (radius * (90 - elevation)) / 90, 0, 2 * Math.PI);
     pen.stroke();
   }
-  for (const [name, x, y] of [["N", 0, -1], ["E", 1, 0], ["S", 0, 1], ["W", -1, 0]]) {
-    pen.fillText(name, x * (radius + 9), y * (radius + 9));
+  pen.beginPath();
+  for (const [x, y] of [[1, 0], [0, 1]]) {
+    pen.moveTo(-x * radius, -y * radius);
+    pen.lineTo(x * radius, y * radius);
   }
-  for (const satellite of satellites) {
-    if (satellite.el === undefined || satellite.az === undefined) continue;
+  pen.stroke();
+  pen.fillStyle = colour("muted");
+  for (const [name, x, y] of [["N", 0, -1], ["E", 1, 0], ["S", 0, 1], ["W", -1, 0]]) {
+    pen.fillText(name, x * (radius + letters * 0.8), y * (radius + letters * 0.8));
+  }
+  const seen = (sky?.satellites ?? []).filter(({ el, az }) => el !== undefined && az !== undefined);
+  if (!seen.length) {
+    const text = sky ? "No satellites in view" : "No satellites yet";
+    pen.fillStyle = colour("inset");
+    const room = pen.measureText(text).width / 2 + 8;
+    pen.fillRect(-room, -letters, 2 * room, 2 * letters);
+    pen.fillStyle = colour("muted");
+    return pen.fillText(text, 0, 0);
+  }
+  for (const satellite of seen) {
     const distance = (radius * (90 - satellite.el)) / 90;
     const angle = (satellite.az * Math.PI) / 180;
     const [x, y] = [distance * Math.sin(angle), -distance * Math.cos(angle)];
-    pen.fillStyle = satellite.used ? colour("tracking") : colour("off");
+    // The stronger the signal, the larger; filled where it is used. What is old is neither.
+    const size = letters * (0.3 + Math.min(satellite.ss ?? 0, 50) / 100);
+    const isUsed = satellite.used && !isStale;
+    pen.fillStyle = colour(isUsed ? "tracking" : "inset");
+    pen.strokeStyle = colour(isUsed ? "tracking" : "off");
+    pen.lineWidth = 2;
     pen.beginPath();
-    // The stronger the signal, the larger.
-    pen.arc(x, y, 4 + Math.min(satellite.ss ?? 0, 50) / 10, 0, 2 * Math.PI);
+    pen.arc(x, y, size, 0, 2 * Math.PI);
     pen.fill();
-    pen.fillStyle = colour("text");
-    pen.fillText(satellite.PRN, x, y - 14);
+    pen.stroke();
+    pen.fillStyle = colour(isStale ? "muted" : "text");
+    const name = `${systems[satellite.gnssid] ?? ""}${satellite.svid ?? satellite.PRN}`;
+    // Below the mark where there is no room above it.
+    pen.fillText(name, x, y + (y < -radius + letters * 2 ? 1 : -1) * (size + letters * 0.7));
   }
 }
 
 function drawTimeline(device, colour) {
   const { pen, width, height } = prepare(device.element.querySelector("canvas"));
   const now = performance.now() / 1000;
-  pen.fillStyle = colour("page");
+  pen.fillStyle = colour("inset");
   pen.fillRect(0, 0, width, height);
   const place = (at) => width * (1 - (now - at) / timelineSeconds);
   // Nobody looked after the last answer: what has been since is not known.
@@ -443,11 +746,18 @@ function drawTimeline(device, colour) {
     const to = place(device.history[index + 1]?.at ?? seenAt);
     pen.fillStyle = colour(powers.includes(power) ? power : "off");
     // The devices' work is high, their rest is low: not by colour alone.
-    const share = power === "off" || power === "failed" ? 0.25 : 1;
+    const share = power === "off" || power === "asleep" || power === "failed" ? 0.2 : 1;
     pen.fillRect(from, height * (1 - share), Math.max(to - from, 1), height * share);
   });
+  // A mark for each minute.
+  pen.fillStyle = colour("card");
+  for (let minute = 1; minute < timelineSeconds / 60; minute++) pen.fillRect(place(now - minute * 60), 0, 1, height);
 }
 
+const credit = $("credit");
+if (credit.textContent === "© OpenStreetMap contributors") {
+  credit.innerHTML = `© <a href="https://www.openstreetmap.org/copyright" rel="noopener">OpenStreetMap</a> contributors`;
+}
 present();
 // Ages grow by themselves.
 setInterval(redraw, 500);

@@ -1,0 +1,87 @@
+import Glibc
+import HardwareIO
+import Hub
+
+/// What a board file asks for and no hub could do, although every value by itself is right. A hub says so in its log and
+/// leaves it out; whoever writes the file should hear of it before.
+public enum BoardProblems {
+  /// In plain words, each with the key of the board file.
+  public static func find(in board: Board) -> [String] {
+    ports(board) + http(board) + lines(board) + chrony(board)
+  }
+
+  /// Two outputs on one port: one of them would find it in use.
+  private static func ports(_ board: Board) -> [String] {
+    let endpoints = [("gpsd", board.gpsdEndpoint), ("nmea", board.nmea?.endpoint), ("http", board.http?.endpoint)]
+      .compactMap { key, endpoint in endpoint.map { (key: key, endpoint: $0) } }
+    return endpoints.indices.flatMap { index in
+      endpoints[..<index].filter { collide($0.endpoint, endpoints[index].endpoint) }.map {
+        "'\(endpoints[index].key).port' is \(endpoints[index].endpoint.port), which '\($0.key)' has already"
+      }
+    }
+  }
+
+  private static func collide(_ one: TCPEndpoint, _ other: TCPEndpoint) -> Bool {
+    guard one.port == other.port else { return false }
+    return one.addresses.contains { address in other.addresses.contains { overlap(address, $0) } }
+  }
+
+  /// The same address, or one of them is all addresses: Linux has that of IPv6 take the IPv4 ones too.
+  private static func overlap(_ one: IPAddress, _ other: IPAddress) -> Bool {
+    let isSameFamily = one.bytes.count == other.bytes.count
+    return one == other
+      || [one, other].contains { $0.bytes.allSatisfy { $0 == 0 } && (isSameFamily || $0.bytes.count == 16) }
+  }
+
+  private static func http(_ board: Board) -> [String] {
+    guard let http = board.http else { return [] }
+    var problems: [String] = []
+    do throws(AccessToken.Failure) {
+      _ = try AccessToken.load(for: http)
+    } catch {
+      problems.append("'http' on \(http.endpoint) would not be served: \(error)")
+    }
+    for host in http.hosts where !isHostName(host) {
+      problems.append("'http.hosts' has '\(host)': a name alone is meant, such as \"hub.example\"")
+    }
+    return problems
+  }
+
+  private static func isHostName(_ text: String) -> Bool {
+    !text.isEmpty
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+          true
+        default: false
+        }
+      }
+  }
+
+  /// A line has one user at a time: the second one would fail with each start.
+  private static func lines(_ board: Board) -> [String] {
+    var users: [(key: String, line: GPIOLineName)] = []
+    for (key, power) in [("gps.power", board.gps?.power), ("imu.power", board.imu?.power)] {
+      if case .gpio(let line, _)? = power?.switch { users.append((key, line)) }
+    }
+    if let line = board.imu?.dataReady { users.append(("imu.dataReady", line)) }
+    return users.indices.flatMap { index in
+      users[..<index].filter { $0.line == users[index].line }.map {
+        "'\(users[index].key)' is the line \(users[index].line), which '\($0.key)' has already"
+      }
+    }
+  }
+
+  private static func chrony(_ board: Board) -> [String] {
+    guard let path = board.chronySocket else { return [] }
+    var problems: [String] = []
+    if board.gps == nil { problems.append("'chrony' has no receiver to take the time from: name a 'gps'") }
+    // The address of a Unix socket holds so many bytes, the last of them 0.
+    let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+    if !path.hasPrefix("/") || path.utf8.count > limit {
+      problems.append("'chrony.socket' must be an absolute path of at most \(limit) bytes")
+    }
+    return problems
+  }
+}

@@ -1,0 +1,53 @@
+import HTTPTypes
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import NIOHTTPCompression
+
+/// Compresses whole answers, and tells who takes them so.
+enum GZip {
+  /// What fits into one packet gains nothing from being smaller.
+  static let leastSize = 1400
+
+  /// The bytes in gzip's format; `nil` where that saves nothing.
+  static func compressed(_ bytes: ByteBuffer) -> ByteBuffer? {
+    guard bytes.readableBytes >= leastSize else { return nil }
+    // The library compresses what passes through a connection. Event streams, which are most of what passes here, have no
+    // use for that and would pay for it with each event, so it gets a connection of its own that leads nowhere.
+    let channel = EmbeddedChannel()
+    defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
+    var compressed = ByteBuffer()
+    do {
+      try channel.pipeline.syncOperations.addHandler(
+        HTTPResponseCompressor(initialByteBufferCapacity: bytes.readableBytes))
+      try channel.writeInbound(
+        HTTPServerRequestPart.head(
+          HTTPRequestHead(version: .http1_1, method: .GET, uri: "/", headers: ["Accept-Encoding": "gzip"])))
+      try channel.writeOutbound(HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: .ok)))
+      try channel.writeOutbound(HTTPServerResponsePart.body(.byteBuffer(bytes)))
+      try channel.writeOutbound(HTTPServerResponsePart.end(nil))
+      while let part = try channel.readOutbound(as: HTTPServerResponsePart.self) {
+        if case .body(.byteBuffer(var chunk)) = part { compressed.writeBuffer(&chunk) }
+      }
+    } catch {
+      return nil
+    }
+    return compressed.readableBytes > 0 && compressed.readableBytes < bytes.readableBytes ? compressed : nil
+  }
+
+  /// Whether a client takes answers in this format (RFC 9110, section 12.5.3).
+  static func isAccepted(by fields: HTTPFields) -> Bool {
+    var anything = false
+    for choice in fields[values: .acceptEncoding].joined(separator: ",").lowercased().split(separator: ",") {
+      let parts = choice.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
+      guard let name = parts.first else { continue }
+      let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.map { Double($0.dropFirst(2)) ?? 0 } ?? 1
+      switch name {
+      case "gzip", "x-gzip": return weight > 0
+      case "*": anything = weight > 0
+      default: continue
+      }
+    }
+    return anything
+  }
+}

@@ -1,0 +1,56 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// A whole body of one type, given in the form that suits the request: compressed, or not at all where the client has it.
+struct HTTPDocument: Sendable {
+  private let type: String
+  private let plain: ByteBuffer
+  private let compressed: ByteBuffer?
+  /// `nil` for what is another one each time.
+  private let tag: String?
+
+  private static let compressedMark = "-gzip"
+
+  /// What stays as it is until the executable or the board file is another one.
+  init(lasting bytes: ByteBuffer, type: String) {
+    self.type = type
+    plain = bytes
+    compressed = GZip.compressed(bytes)
+    let digest = bytes.readableBytesView.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
+      ($0 ^ UInt64($1)) &* 0x100_0000_01b3
+    }
+    tag = String(digest, radix: 36)
+  }
+
+  /// What is true for the moment.
+  init(current bytes: ByteBuffer, type: String, for request: Request) {
+    self.type = type
+    plain = bytes
+    compressed = GZip.isAccepted(by: request.headers) ? GZip.compressed(bytes) : nil
+    tag = nil
+  }
+
+  func response(to request: Request) -> Response {
+    let isCompressed = compressed != nil && GZip.isAccepted(by: request.headers)
+    let body = (isCompressed ? compressed : nil) ?? plain
+    var headers: HTTPFields = [.cacheControl: tag == nil ? "no-store" : "no-cache", .vary: "Accept-Encoding"]
+    if let tag {
+      headers[.eTag] = "\"\(tag)\(isCompressed ? HTTPDocument.compressedMark : "")\""
+      if isKnown(tag, to: request) { return Response(status: .notModified, headers: headers) }
+    }
+    headers[.contentType] = type
+    if isCompressed { headers[.contentEncoding] = "gzip" }
+    return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: body))
+  }
+
+  /// Whether the client has the document, in whichever form (RFC 9110, section 13.1.2: the comparison is the weak one).
+  private func isKnown(_ tag: String, to request: Request) -> Bool {
+    let known = request.headers[values: .ifNoneMatch].joined(separator: ",").split(separator: ",")
+    return known.contains { entry in
+      let entry = entry.filter { $0 != " " && $0 != "\t" }
+      let bare = entry.hasPrefix("W/") ? String(entry.dropFirst(2)) : entry
+      return bare == "*" || bare == "\"\(tag)\"" || bare == "\"\(tag)\(HTTPDocument.compressedMark)\""
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import Hummingbird
+
+/// What a request asks for beside its path: each parameter once, numbers in plain decimal notation.
+enum HTTPQuery {
+  static func number(_ name: Substring, of request: Request, in range: ClosedRange<Double>) throws -> Double? {
+    guard let text = try text(name, of: request) else { return nil }
+    guard let number = decimal(text), range.contains(number) else {
+      throw HTTPError(
+        .badRequest,
+        message: "'\(name)' must be a number from \(short(range.lowerBound)) to \(short(range.upperBound))")
+    }
+    return number
+  }
+
+  static func text(_ name: Substring, of request: Request) throws -> Substring? {
+    let values = request.uri.queryParameters[values: name]
+    guard values.count <= 1 else {
+      throw HTTPError(.badRequest, message: "'\(name)' is given \(values.count) times")
+    }
+    return values.first
+  }
+
+  /// `12` or `0.5`: no sign, no exponent, nothing hexadecimal or infinite.
+  static func decimal(_ text: Substring) -> Double? {
+    let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+    let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+    let isDecimal = parts.allSatisfy { part in !part.isEmpty && part.utf8.allSatisfy { digits.contains($0) } }
+    guard isDecimal, text.utf8.count <= 20 else { return nil }
+    return Double(text)
+  }
+
+  private static func short(_ value: Double) -> String {
+    value == value.rounded() ? Text.fixed(value, 0) : Text.fixed(value, 2)
+  }
+}

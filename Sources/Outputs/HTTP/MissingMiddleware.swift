@@ -1,0 +1,24 @@
+import HTTPTypes
+import Hummingbird
+
+/// Says why there is nothing: no such path, or one that another method is for.
+struct MissingMiddleware: RouterMiddleware {
+  typealias Context = HTTPContext
+
+  let routes: [HTTPRoute]
+
+  func handle(
+    _ request: Request, context: HTTPContext, next: (Request, HTTPContext) async throws -> Response
+  ) async throws -> Response {
+    do {
+      return try await next(request, context)
+    } catch let error as HTTPError where error.status == .notFound && error.body == nil {
+      let methods = routes.filter { $0.matches(request.uri.path) }.map(\.method)
+      guard !methods.isEmpty else {
+        throw HTTPError(.notFound, message: "there is nothing under this path; /openapi.yaml tells what there is")
+      }
+      let allowed = methods.flatMap { $0 == .get ? ["GET", "HEAD"] : [$0.rawValue] }.joined(separator: ", ")
+      throw HTTPError(.methodNotAllowed, headers: [.allow: allowed], message: "this path takes \(allowed)")
+    }
+  }
+}

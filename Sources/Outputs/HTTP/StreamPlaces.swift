@@ -1,0 +1,82 @@
+import Guarding
+import Hub
+
+/// How many event streams there may be at once, and who has them. They may not take all the connections: somebody has to be
+/// able to ask how the hub is.
+final class StreamPlaces: Sendable {
+  /// Below the port's limit of connections.
+  static let limit = 1024
+  /// Of one machine; a browser has six. This machine itself may have them all: a proxy on it speaks for many.
+  static let peerLimit = 64
+
+  enum Refusal: Error, Equatable, CustomStringConvertible {
+    case all
+    case peer(IPAddress)
+
+    var description: String {
+      switch self {
+      case .all: "there are \(StreamPlaces.limit) event streams, as many as there may be"
+      case .peer(let address): "\(address) has \(StreamPlaces.peerLimit) event streams, as many as one machine may have"
+      }
+    }
+  }
+
+  private struct State {
+    var count = 0
+    var perPeer: [String: Int] = [:]
+    /// Refusals that have been reported, until there is room again.
+    var reported: Set<String> = []
+  }
+
+  private let state = Guarded(State())
+  private let report: @Sendable (Refusal) -> Void
+
+  /// - Parameter report: called with the first refusal of many
+  init(report: @escaping @Sendable (Refusal) -> Void) { self.report = report }
+
+  /// A place for as long as somebody keeps it.
+  func take(for address: IPAddress?) throws(Refusal) -> StreamPlace {
+    let peer = address.flatMap { $0.isLoopback ? nil : $0 }
+    let (refusal, isFirst) = state.withLock { state -> (Refusal?, Bool) in
+      if state.count >= StreamPlaces.limit { return (.all, state.reported.insert("").inserted) }
+      if let peer {
+        if state.perPeer["\(peer)", default: 0] >= StreamPlaces.peerLimit {
+          return (.peer(peer), state.reported.insert("\(peer)").inserted)
+        }
+        state.perPeer["\(peer)", default: 0] += 1
+      }
+      state.count += 1
+      return (nil, false)
+    }
+    if let refusal {
+      if isFirst { report(refusal) }
+      throw refusal
+    }
+    return StreamPlace(places: self, peer: peer.map { "\($0)" })
+  }
+
+  fileprivate func giveBack(_ peer: String?) {
+    state.withLock { state in
+      state.count -= 1
+      // A place that comes and goes at the limit is still the same crowd.
+      if state.count < StreamPlaces.limit / 2 { state.reported.remove("") }
+      guard let peer, let count = state.perPeer[peer] else { return }
+      state.perPeer[peer] = count > 1 ? count - 1 : nil
+      if count <= StreamPlaces.peerLimit / 2 { state.reported.remove(peer) }
+    }
+  }
+}
+
+/// One event stream's place.
+final class StreamPlace: Sendable {
+  private let places: StreamPlaces
+  private let peer: String?
+
+  fileprivate init(places: StreamPlaces, peer: String?) {
+    self.places = places
+    self.peer = peer
+  }
+
+  // However the request ends, before its first byte or after its last: whoever served it lets go of the place.
+  deinit { places.giveBack(peer) }
+}

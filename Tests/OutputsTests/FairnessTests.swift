@@ -1,0 +1,213 @@
+import CLinux
+import Glibc
+import Guarding
+import Hub
+import MonotonicTime
+import TestSupport
+import Testing
+
+@testable import Outputs
+
+/// Who is let in and heard, at given times.
+struct FairnessTests {
+  // MARK: Who is let in
+
+  private func guests(_ counts: [(address: String, bare: Int, others: Int)]) -> [Admission.Guest] {
+    counts.flatMap { address, bare, others in
+      let machine = IPAddress(address)?.machine ?? []
+      return (0..<bare).map { _ in Admission.Guest(machine: machine, isBare: true) }
+        + (0..<others).map { _ in Admission.Guest(machine: machine, isBare: false) }
+    }
+  }
+
+  private func admission(
+    _ newcomer: String, _ counts: [(address: String, bare: Int, others: Int)]
+  ) throws -> Admission {
+    Admission(of: try #require(IPAddress(newcomer)), to: 512, among: guests(counts))
+  }
+
+  @Test func `there is room until a machine has its share`() throws {
+    #expect(try admission("10.0.0.1", []) == .welcome)
+    #expect(try admission("10.0.0.1", [("10.0.0.1", 0, 127)]) == .welcome)
+    #expect(
+      try admission("10.0.0.1", [("10.0.0.1", 0, 128)])
+        == .refused("128 of its machine are connected, which is its share"))
+    #expect(try admission("10.0.0.2", [("10.0.0.1", 0, 128)]) == .welcome)
+    #expect(try admission("127.0.0.1", [("127.0.0.1", 0, 255)]) == .welcome)
+    #expect(try admission("127.0.0.1", [("127.0.0.1", 0, 256)]) != .welcome)
+  }
+
+  @Test func `who never asked for anything makes room, first who belongs to the same machine`() throws {
+    #expect(try admission("10.0.0.1", [("10.0.0.2", 20, 0), ("10.0.0.1", 1, 127)]) == .inPlace(of: 20))
+    let four = (1...4).map { ("10.0.0.\($0)", $0 == 3 ? 1 : 0, $0 == 3 ? 127 : 128) }
+    #expect(try admission("10.0.0.9", four) == .inPlace(of: 256))
+    let full = (1...4).map { ("10.0.0.\($0)", 0, 128) }
+    #expect(try admission("10.0.0.9", full) == .refused("512 are connected, which is all there is room for"))
+  }
+
+  @Test func `a machine has one share however many IPv6 addresses it gives itself`() throws {
+    let many = (1...128).map { ("fd00::\(String($0, radix: 16))", 0, 1) }
+    #expect(try admission("fd00::ffff", many) != .welcome)
+    #expect(try admission("fd00:0:0:1::1", many) == .welcome)
+    let neighbours = (1...128).map { ("fe80::\(String($0, radix: 16))", 0, 1) }
+    #expect(try admission("fe80::ffff", neighbours) == .welcome)
+  }
+
+  @Test(arguments: [64, 256, 1024, 4096, 20_000])
+  func `the outputs never have more than the process may open`(_ total: Int) {
+    let budget = DescriptorBudget(total: total)
+    #expect(budget.unixSockets >= 8 && budget.streamPort >= 4)
+    // Half of what is left is for HTTP.
+    if total >= 256 { #expect(96 + budget.unixSockets + 4 * budget.streamPort <= total) }
+    if total >= 4096 { #expect(budget.streamPort >= 512) }
+  }
+
+  @Test func `the process has asked for more files than old programs may open`() {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    let budget = DescriptorBudget.raised()
+    #expect(budget.total >= min(Int(clamping: limit.rlim_max), 4096))
+  }
+
+  // MARK: What is heard
+
+  @Test(arguments: [
+    ("GET / HTTP/1.1\r\n", ForeignProtocol.Verdict.foreign), ("POST / HT", .foreign), ("\r\nPUT /x", .foreign),
+    ("OPTIONS * ", .foreign), ("HEAD /", .foreign), ("CONNECT a:1", .foreign), ("TRACE /", .foreign),
+    ("DELETE /", .foreign), ("PATCH /", .foreign), ("PRI * HTTP/2.0\r\n", .foreign), ("\u{16}\u{3}\u{1}", .foreign),
+    ("", .undecided), ("P", .undecided), ("POST", .undecided), ("\r\n", .undecided),
+    ("?WATCH={\"enable\":true}", .other), ("GETTING", .other), ("get /", .other), ("$GPRMC,", .other), ("?", .other),
+  ])
+  func `HTTP is told by its first bytes`(_ text: String, _ verdict: ForeignProtocol.Verdict) {
+    #expect(ForeignProtocol.verdict(on: Array(text.utf8)) == verdict)
+  }
+
+  /// A client over a real socket, whose session keeps what it gets.
+  private final class Bench: StreamOutput {
+    private final class Session: StreamSession {
+      let received: Recorder<String>
+      init(_ received: Recorder<String>) { self.received = received }
+      func receive(_ bytes: UnsafeBufferPointer<UInt8>) { received.append(String(decoding: bytes, as: UTF8.self)) }
+      func end() { received.append("end") }
+    }
+
+    let received = Recorder<String>()
+    let start = MonotonicInstant(nanoseconds: 1_000_000_000)
+    private let served = Guarded(0)
+
+    var sessions: Int { served.withLock { $0 } }
+
+    func serve(_ connection: StreamConnection) -> (any StreamSession)? {
+      served.withLock { $0 += 1 }
+      return Session(received)
+    }
+
+    func client(_ kind: StreamKind, isRemote: Bool = true) -> StreamClient {
+      var ends: [Int32] = [0, 0]
+      precondition(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+      close(ends[1])
+      let connection = StreamConnection(
+        descriptor: ends[0], peer: "somebody", traffic: OutputTraffic().gpsd, wantsToWrite: {})
+      return StreamClient(
+        connection, of: kind, at: isRemote ? IPAddress("127.0.0.1") : nil, served: self, now: start)
+    }
+  }
+
+  private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+  @Test func `a browser wakes nothing, and a plotter that says nothing is served a moment later`() {
+    let bench = Bench()
+    let browser = bench.client(.nmea)
+    #expect(browser.proceed(now: bench.start))
+    #expect(browser.deadline == bench.start + StreamClient.hearing)
+    #expect(browser.receive(bytes("G"), now: bench.start))
+    #expect(!browser.receive(bytes("ET / HTTP/1.1\r\n"), now: bench.start + .milliseconds(1)))
+    browser.end()
+    #expect(bench.sessions == 0)
+    let plotter = bench.client(.nmea)
+    #expect(plotter.proceed(now: bench.start + .milliseconds(249)))
+    #expect(bench.sessions == 0)
+    #expect(plotter.proceed(now: bench.start + .milliseconds(250)))
+    #expect(bench.sessions == 1)
+    #expect(plotter.deadline == nil)
+    // One that took its time is sent away all the same.
+    #expect(!plotter.receive(bytes("POST / HTTP/1.1\r\n"), now: bench.start + .seconds(9)))
+    let talkative = bench.client(.nmea)
+    #expect(talkative.receive(bytes("$GPRMC,,V\r\n"), now: bench.start) && talkative.proceed(now: bench.start))
+    #expect(bench.sessions == 2)
+    plotter.end()
+    talkative.end()
+  }
+
+  @Test func `a body that holds a request does not get as far as its session`() {
+    let bench = Bench()
+    let client = bench.client(.gpsd)
+    #expect(client.proceed(now: bench.start))
+    #expect(!client.receive(bytes("POST / HTTP/1.1\r\n\r\n?WATCH={\"enable\":true}\r\n"), now: bench.start))
+    client.end()
+    #expect(bench.received.values == ["end"])
+  }
+
+  @Test func `who never asks for anything has to go after a while, who asks once may stay`() {
+    let bench = Bench()
+    let (bare, asking) = (bench.client(.gpsd), bench.client(.gpsd))
+    #expect(asking.receive(bytes("?POLL;"), now: bench.start + .seconds(299)))
+    for client in [bare, asking] { #expect(client.proceed(now: bench.start + .seconds(299))) }
+    #expect(bare.isBare && !asking.isBare)
+    #expect(bare.deadline == bench.start + StreamClient.silence)
+    #expect(!bare.proceed(now: bench.start + .seconds(300)))
+    #expect(asking.proceed(now: bench.start + .seconds(86_400)))
+    bare.end()
+    asking.end()
+  }
+
+  @Test func `a client that changes its mind again and again is heard at a steady pace, and whole`() {
+    let bench = Bench()
+    let client = bench.client(.gpsd)
+    let requests = (0..<50).map { "?WATCH={\"enable\":\($0 % 2 == 0)};" }
+    // In pieces that are cut anywhere.
+    var rest = bytes(requests.joined() + "?POLL;")[...]
+    var now = bench.start
+    while !rest.isEmpty, client.isHeard {
+      #expect(client.receive(rest.prefix(7), now: now) && client.proceed(now: now))
+      rest = rest.dropFirst(7)
+    }
+    func watches() -> Int { bench.received.values.joined().count { $0 == "=" } }
+    #expect(watches() == Int(RequestPace.burst))
+    #expect(!client.isHeard)
+    for second in 1...4 {
+      now = bench.start + .seconds(second)
+      // Looked at whenever it asks to be.
+      while let deadline = client.deadline, deadline <= now { #expect(client.proceed(now: deadline)) }
+      while !rest.isEmpty, client.isHeard {
+        #expect(client.receive(rest.prefix(7), now: now) && client.proceed(now: now))
+        rest = rest.dropFirst(7)
+      }
+      #expect(watches() <= Int(RequestPace.burst + Double(second) * RequestPace.perSecond))
+    }
+    #expect(watches() >= 35)
+    while !rest.isEmpty || client.deadline != nil {
+      now = now + .milliseconds(250)
+      if client.isHeard { _ = client.receive(rest.prefix(7), now: now); rest = rest.dropFirst(7) }
+      #expect(client.proceed(now: now))
+    }
+    #expect(bench.received.values.joined() == requests.joined() + "?POLL;")
+    client.end()
+  }
+
+  @Test func `questions are answered at any pace`() {
+    let bench = Bench()
+    let client = bench.client(.gpsd)
+    for _ in 0..<1000 {
+      #expect(client.receive(bytes("?POLL;?DEVICES;?WATCH;"), now: bench.start) && client.proceed(now: bench.start))
+    }
+    #expect(bench.received.values.joined().count { $0 == "?" } == 3000)
+    let local = bench.client(.state, isRemote: false)
+    for _ in 0..<100 where local.isHeard {
+      #expect(local.receive(bytes("{\"rateHz\": 5}\n"), now: bench.start) && local.proceed(now: bench.start))
+    }
+    #expect(bench.received.values.count { $0.contains("rateHz") } == Int(RequestPace.burst))
+    client.end()
+    local.end()
+  }
+}
