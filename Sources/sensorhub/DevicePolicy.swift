@@ -20,8 +20,8 @@ struct DevicePolicy {
     if lines.contains(where: { $0.map { $0.chip != "simulated" } ?? false }) { kinds.insert("char-gpiochip") }
     self.kinds = kinds.sorted()
     let endpoints = [board.gpsdEndpoint, board.nmea?.endpoint].compactMap { $0 }
-    var networks = endpoints.filter { !$0.address.isLoopback }.flatMap(\.allow).map(\.description)
-    if let http = board.http?.endpoint, !http.address.isLoopback {
+    var networks = endpoints.filter { !$0.isLoopback }.flatMap(\.allow).map(\.description)
+    if let http = board.http?.endpoint, !http.isLoopback {
       networks += http.allow.isEmpty ? ["any"] : http.allow.map(\.description)
     }
     self.networks = networks

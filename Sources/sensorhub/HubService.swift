@@ -1,5 +1,4 @@
 import CLinux
-import Glibc
 import Guarding
 import HardwareIO
 import Hub
@@ -21,17 +20,16 @@ struct HubService: Sendable {
 
   /// Reads the board and opens the sockets, so that what is wrong with them is known before anything starts.
   init(board: String?, socket: String?, writesState: Bool?) throws {
-    HubService.allowManyClients()
     source = BoardSource(file: board)
     var receiver = SimulatedReceiver.Configuration()
     // A minute after the start, and every two minutes from there on, so that dead reckoning can be watched.
     receiver.tunnel = SimulatedReceiver.Tunnel(period: .seconds(120), entrance: .seconds(75), length: .seconds(30))
     hardware = SimulatedHardware(receiver: receiver)
     self.writesState = writesState
-    host = HubHost(Hub(board: try source.load(), hardware: hardware))
+    host = HubHost(Hub(board: try source.load(), hardware: hardware), version: SensorHub.version)
     path = socket.map(SocketPath.init) ?? .standard
     do throws(SocketError) {
-      server = try StreamServer(host: host, path: path, sink: sink)
+      server = try StreamServer(host: host, path: path, sink: sink, budget: .raised())
     } catch {
       throw CommandError(error)
     }
@@ -63,20 +61,17 @@ struct HubService: Sendable {
       try await serviceGroup.run()
     } catch {
       await powerOff(host)
+      sink.flush(within: HubService.lastWords)
       throw error
     }
     ServiceManager.stopping()
     await powerOff(host)
     sink.write(.notice, "stopped; all power lines are off")
+    sink.flush(within: HubService.lastWords)
   }
 
-  /// What a process may open is usually 1024, for the sake of old programs; each client is one.
-  private static func allowManyClients() {
-    var limit = rlimit()
-    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-    limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, 4096))
-    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-  }
+  /// How long a hub that ends waits for somebody to read its log.
+  private static let lastWords = Duration.seconds(1)
 
   private func powerOff(_ host: HubHost) async {
     host.hub.value.shutDown()

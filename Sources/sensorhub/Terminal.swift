@@ -1,3 +1,4 @@
+import Glibc
 import SystemPackage
 
 /// Where commands print for people.
@@ -6,8 +7,12 @@ enum Terminal {
   @discardableResult
   static func standardOutput(_ line: String) -> Bool { write(line, to: .standardOutput) }
 
-  /// Prints a line to standard error.
-  static func standardError(_ line: String) { _ = write(line, to: .standardError) }
+  /// Prints a line to standard error, if it takes one within two seconds: nobody may read it, and what has gone wrong must not
+  /// keep a process from ending.
+  static func standardError(_ line: String) {
+    var wait = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
+    if poll(&wait, 1, 2000) != 0 { _ = write(line, to: .standardError) }
+  }
 
   private static func write(_ line: String, to descriptor: FileDescriptor) -> Bool {
     (try? descriptor.writeAll((line + "\n").utf8)) != nil

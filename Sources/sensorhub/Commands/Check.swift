@@ -9,6 +9,9 @@ struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Say whether a board file is right, without starting anything.",
     discussion: """
+      Finds what a hub would refuse too: ports, lines and sockets that cannot be, and a web port beyond this machine whose
+      token is missing. Devices are not looked for, so that a file can be checked where it is written.
+
       With --device-policy it prints what the board needs instead, as a drop-in for the systemd unit: the kinds of devices
       that the service may open, and no others.
 
@@ -27,6 +30,12 @@ struct Check: ParsableCommand {
       Terminal.standardOutput(DevicePolicy(board).dropIn)
       return
     }
+    let problems = BoardProblems.find(in: board)
+    guard problems.isEmpty else {
+      throw CommandError(
+        .data, problems.map { "\(self.board): \($0)" }.joined(separator: "\n"),
+        nextStep: "mend the file; a hub would start and leave that out")
+    }
     Terminal.standardOutput("\(self.board): right; this is '\(board.name)'")
     if let gps = board.gps {
       let speed = gps.speed.map { "\($0.rawValue) baud" } ?? "speed found by listening"
@@ -41,7 +50,7 @@ struct Check: ParsableCommand {
       if let endpoint { Terminal.standardOutput("  \(title) on \(endpoint), open to \(endpoint.audience)") }
     }
     if let http = board.http {
-      Terminal.standardOutput("  dashboard on http://\(http.endpoint), open to \(http.audience)")
+      Terminal.standardOutput("  dashboard on \(http.address), open to \(http.audience)")
     }
     if let socket = board.chronySocket { Terminal.standardOutput("  time for chronyd on \(socket)") }
     if board.gps == nil, board.imu == nil { Terminal.standardOutput("  no devices: name a 'gps' or an 'imu'") }

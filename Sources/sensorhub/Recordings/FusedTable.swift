@@ -32,7 +32,7 @@ struct FusedTable: ~Copyable {
     add(filter.positionSigma)
     add(filter.velocitySigma)
     switch filter.mode {
-    case .none: text.fragment(",none")
+    case .none, .asleep: text.fragment(",none")
     case .attitude: text.fragment(",attitude")
     case .gnss: text.fragment(",gnss")
     case .fused: text.fragment(",fused")
