@@ -13,12 +13,13 @@ let package = Package(
   name: "SensorHub",
   products: [
     .executable(name: "sensorhub", targets: ["sensorhub"]),
-    .library(name: "Publishing", targets: ["Publishing"]),
+    .library(name: "Publishing", targets: ["Publishing", "Guarding", "MonotonicTime"]),
     .library(name: "NMEA", targets: ["NMEA"]),
     .library(name: "Fusion", targets: ["Fusion"]),
     .library(name: "HardwareIO", targets: ["HardwareIO"]),
     .library(name: "Hub", targets: ["Hub"]),
     .library(name: "Simulation", targets: ["Simulation"]),
+    .library(name: "Soak", targets: ["Soak"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -69,14 +70,17 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
         .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
       resources: [
         .embedInCode("HTTP/Dashboard/dashboard.css"), .embedInCode("HTTP/Dashboard/dashboard.html"),
-        .embedInCode("HTTP/Dashboard/dashboard.js"), .embedInCode("HTTP/openapi.yaml"),
+        .embedInCode("HTTP/Dashboard/dashboard.js"), .embedInCode("HTTP/grafana.json"),
+        .embedInCode("HTTP/openapi.yaml"),
       ],
       swiftSettings: strict),
     .executableTarget(
@@ -97,6 +101,9 @@ let package = Package(
       path: "Tests/TestSupport",
       swiftSettings: strict),
     .target(
+      name: "Soak", dependencies: ["CLinux", "Guarding", "HardwareIO", "MonotonicTime", "TestSupport"],
+      path: "Tests/Soak", swiftSettings: strict),
+    .target(
       name: "VirtualBench",
       dependencies: ["Guarding", "HardwareIO", "MonotonicTime", "Simulation"],
       path: "Tests/VirtualBench", swiftSettings: strict),
@@ -113,7 +120,9 @@ let package = Package(
       name: "HardwareIOTests", dependencies: ["CLinux", "Guarding", "HardwareIO", "MonotonicTime", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "DevicesTests", dependencies: ["Devices", "Guarding", "HardwareIO", "MonotonicTime"], swiftSettings: strict),
+      name: "DevicesTests",
+      dependencies: ["Devices", "Guarding", "HardwareIO", "MonotonicTime", "NMEA", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(name: "FusionTests", dependencies: ["Fusion", "MonotonicTime", "Simulation"], swiftSettings: strict),
     .testTarget(
       name: "HubTests",
@@ -122,11 +131,15 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "EndToEndTests", dependencies: ["CLinux", "HardwareIO", "Outputs", "TestSupport", "sensorhub"],
+      name: "EndToEndTests", dependencies: ["CLinux", "HardwareIO", "Outputs", "Soak", "TestSupport", "sensorhub"],
       swiftSettings: strict),
+    .testTarget(
+      name: "MonotonicTimeTests",
+      dependencies: ["Guarding", "HardwareIO", "MonotonicTime", "Publishing", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "NMEATests", dependencies: ["NMEA", "TestSupport"], swiftSettings: strict),
     .testTarget(
-      name: "OutputsTests", dependencies: ["Fusion", "MonotonicTime", "Outputs", "TestSupport"], swiftSettings: strict),
+      name: "OutputsTests", dependencies: ["Fusion", "Guarding", "Hub", "MonotonicTime", "Outputs", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "PublishingTests", dependencies: ["CLinux", "Guarding", "MonotonicTime", "Publishing", "TestSupport"],
       swiftSettings: strict),

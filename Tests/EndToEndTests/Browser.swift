@@ -21,7 +21,8 @@ final class Browser {
   init() throws {
     driver = Program(["--port=\(port)"], path: "/usr/bin/chromedriver")
     let port = port
-    _ = eventually { SocketClient.isListening(port) }
+    // A browser's first start reads it from the disk, which takes longer than all that follows.
+    _ = eventually(within: .seconds(60)) { SocketClient.isListening(port) }
     let options = """
       {"binary": "/usr/bin/chromium",
        "args": ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--no-proxy-server", "--window-size=1280,1000"]}
@@ -83,7 +84,7 @@ final class Browser {
   private func call<Value: Decodable>(_ method: String, _ path: String, _ body: String = "") throws -> Value {
     let answer = HTTPAnswer(
       port, method, path, ["Content-Length: \(body.utf8.count)"], body: body, host: "localhost:\(port)",
-      asksToClose: false)
+      asksToClose: false, within: .seconds(120))
     guard let value = try? JSONDecoder().decode(Answer<Value>.self, from: Data(answer.body.utf8)).value else {
       throw Failure(command: "\(method) \(path)", answer: "\(answer.head.prefix(300)) \(answer.body.prefix(1000))")
     }

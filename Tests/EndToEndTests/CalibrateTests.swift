@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `sensorhub calibrate`, on the simulated board and on recordings.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct CalibrateTests {
   private let folder: String
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The dashboard in a browser.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct DashboardTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct DashboardTests {
   private let port = SocketClient.freePort()
   private let hub: HubProcess
   private let browser: Browser
@@ -36,9 +36,10 @@ import Testing
 
   @Test func `it shows the live state, and asks for nothing beyond this machine`() throws {
     #expect(try isLive())
-    #expect(try text(of: "lat").hasPrefix("52.51") && text(of: "lon").hasPrefix("13.37"))
-    #expect(try text(of: "used") == "8")
-    #expect(try browser.text("document.querySelectorAll('.device').length") == "2")
+    #expect(try eventually { try text(of: "lat").hasPrefix("52.51") && text(of: "lon").hasPrefix("13.37") })
+    // Satellites and devices come by themselves, after the first state.
+    #expect(try eventually { try text(of: "used") == "8" })
+    #expect(try eventually { try browser.text("document.querySelectorAll('.device').length") == "2" })
     let before = try text(of: "lat")
     #expect(try eventually { try text(of: "lat") != before })
     for id in ["map", "horizon", "sky"] { #expect(try eventually { try colours(on: id) > 3 }, "\(id)") }
@@ -59,12 +60,18 @@ import Testing
     #expect(try isLive())
     let brightness = try browser.text("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0]")
     #expect((Int(brightness)! > 128) == (scheme == "light"))
-    save(as: scheme)
-    try browser.developerTool(
-      "Emulation.setDeviceMetricsOverride", #"{"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true}"#)
-    #expect(try eventually { try browser.text("innerWidth") == "390" })
-    #expect(try browser.text("document.documentElement.scrollWidth") == "390", "it has to be scrolled sideways")
-    save(as: "phone-\(scheme)")
+    for (width, height, isMobile) in [(1920, 1080, false), (1280, 1000, false), (390, 844, true)] {
+      try browser.developerTool(
+        "Emulation.setDeviceMetricsOverride",
+        #"{"width": \#(width), "height": \#(height), "deviceScaleFactor": 1, "mobile": \#(isMobile)}"#)
+      #expect(try eventually { try browser.text("innerWidth") == "\(width)" })
+      #expect(try browser.text("document.documentElement.scrollWidth") == "\(width)", "it has to be scrolled sideways")
+      // On a wall there is nobody to scroll.
+      #expect(
+        try isMobile || eventually { try browser.text("document.documentElement.scrollHeight") == "\(height)" },
+        "it has to be scrolled at \(width)")
+      save(as: "\(width)-\(scheme)")
+    }
     let axe = try #require(TestTools.path("axe.min.js"), "run .ci/test-tools")
     try browser.run(String(decoding: try Data(contentsOf: .init(filePath: axe)), as: UTF8.self))
     #expect(
@@ -82,18 +89,78 @@ import Testing
     try browser.run("document.getElementById('pause').click()")
     #expect(eventually { isOff() })
     #expect(try text(of: "mode") == "paused")
+    #expect(try text(of: "pause") == "Resume" && browser.text("document.getElementById('pause').ariaPressed") == "null")
+    // What was known grows old before one's eyes, satellites too.
+    for id in ["position-age", "attitude-age", "sky-age"] {
+      #expect(try eventually { try text(of: id).hasSuffix(" old") }, "\(id)")
+    }
     #expect(try eventually { try browser.text("document.querySelector('.power').textContent").hasPrefix("off") })
     // To hide and show a paused page does not resume it.
     try browser.minimize()
     try browser.restore()
-    try browser.run("document.querySelector('.device button').click()")
+    // Each button does one thing, and says so to those who cannot see what is beside it.
+    let names = "[...document.querySelectorAll('.device:first-child button')].map((b) => b.ariaLabel).join()"
+    #expect(try browser.text(names) == "Hold GPS on simulated/gps awake for 60 seconds,Release GPS on simulated/gps")
+    #expect(try browser.text("document.querySelector('.release').disabled") == "true")
+    try browser.run("document.querySelector('.hold').click()")
     #expect(eventually { hub.devicesNow["gps"].holders == ["held for 127.0.0.1"] })
     #expect(hub.devicesNow["imu"].power == "off")
-    #expect(try eventually { try browser.text("document.querySelector('.device button').textContent") == "Release" })
-    try browser.run("document.querySelector('.device button').click()")
+    let who = "document.querySelector('.who').textContent"
+    #expect(try eventually { try browser.text(who).hasPrefix("Awake: held for 127.0.0.1 (5") })
+    #expect(try browser.text(who).hasSuffix(" s left)"))
+    #expect(try browser.text(names).hasPrefix("Hold GPS"))
+    #expect(try browser.text("document.querySelector('.release').disabled") == "false")
+    try browser.run("document.querySelector('.release').click()")
     #expect(eventually { isOff() })
     try browser.run("document.getElementById('pause').click()")
     #expect(try isLive())
+  }
+
+  @Test func `the track can be taken along, with a gap where nobody looked`() throws {
+    #expect(try isLive())
+    let way = "document.getElementById('gpx').disabled"
+    #expect(try eventually { try browser.text(way) == "false" })
+    let utc = try text(of: "utc")
+    #expect(try eventually { try text(of: "utc") != utc })
+    #expect(try text(of: "fix-time").hasSuffix(" UTC") && utc.count == 8)
+    // A pause, and on.
+    try browser.run("document.getElementById('pause').click()")
+    #expect(eventually { isOff() })
+    try browser.run("document.getElementById('pause').click()")
+    #expect(try isLive())
+    let before = try text(of: "lat")
+    #expect(try eventually { try text(of: "lat") != before })
+    try browser.run("URL.createObjectURL = (blob) => { window.file = blob; return 'about:blank' }")
+    try browser.run("HTMLAnchorElement.prototype.click = function () { window.fileName = this.download }")
+    try browser.run("document.getElementById('gpx').click()")
+    let file = try browser.awaitedText("window.file.text()")
+    #expect(try browser.text("window.fileName").hasSuffix(".gpx"))
+    #expect(file.hasPrefix("<?xml version=\"1.0\"") && file.contains("xmlns=\"http://www.topografix.com/GPX/1/1\""))
+    let segments = file.split(separator: "<trkseg>").dropFirst()
+    #expect(segments.count == 2 && segments.allSatisfy { $0.contains("<trkpt lat=\"52.51") }, "\(file)")
+    let points = file.split(separator: "<trkpt").count - 1
+    #expect(file.split(separator: "<time>20").count - 1 == points && file.split(separator: "<ele>").count - 1 == points)
+    try browser.run("window.parsed = new DOMParser()")
+    let document = "window.file.text().then((t) => window.parsed.parseFromString(t, 'text/xml'))"
+    #expect(try browser.awaitedText("\(document).then((d) => d.documentElement.nodeName)") == "gpx")
+  }
+
+  @Test func `a map's server hears which site asks`() throws {
+    let port = SocketClient.freePort()
+    let tiles = "http://127.0.0.1:\(self.port)/{z}/{x}/{y}.png"
+    let hub = HubProcess(
+      board: HubProcess.simulatedBoard("http: { port: \(port), tiles: \"\(tiles)\", attribution: \"© Some Body\" }"))
+    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    try browser.open("http://localhost:\(port)/")
+    #expect(try isLive())
+    #expect(try text(of: "credit") == "© Some Body")
+    let asked = try eventually {
+      try browser.log("performance").contains {
+        $0.message.contains(".png") && $0.message.contains("\"Referer\":\"http://localhost:\(port)/\"")
+      }
+    }
+    #expect(asked)
+    #expect(hub.stop() == 0)
   }
 
   @Test func `when the hub has gone it says so, and it comes back by itself`() throws {

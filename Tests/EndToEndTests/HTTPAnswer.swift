@@ -9,17 +9,18 @@ struct HTTPAnswer {
   /// - Parameters:
   ///   - headers: a `Host` among them, or `host` is meant
   ///   - content: the body of the request
+  ///   - limit: how long the answer may take
   init(
     _ port: UInt16, _ method: String, _ path: String, _ headers: [String] = [], body content: String = "",
-    host: String = "localhost", asksToClose: Bool = true
+    host: String = "localhost", asksToClose: Bool = true, within limit: Duration = .seconds(30)
   ) {
     let client = SocketClient(port: port)
     let named = headers.contains { $0.hasPrefix("Host:") } ? [] : ["Host: \(host)"]
     let lines =
       ["\(method) \(path) HTTP/1.1"] + named + headers + (asksToClose ? ["Connection: close"] : []) + ["", ""]
-    client.sendWhole(Array((lines.joined(separator: "\r\n") + content).utf8))
+    client.send(Array((lines.joined(separator: "\r\n") + content).utf8))
     // Not every server closes when it is asked to.
-    _ = eventually { !client.isOpen || HTTPAnswer.isWhole(client.bytes) }
+    _ = eventually(within: limit) { !client.isOpen || HTTPAnswer.isWhole(client.bytes) }
     let parts = HTTPAnswer.parts(client.bytes)
     head = String(decoding: parts.head, as: UTF8.self)
     body = String(decoding: parts.body, as: UTF8.self)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The program as its users run it.
-@Suite(.serialized, .timeLimit(.minutes(3)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct HubProcessTests {
   @Test func `an idle hub has no device open, a watch wakes the devices, and its end lets them sleep`() {
     let hub = HubProcess(["--no-journal-state"])
@@ -22,7 +22,8 @@ struct HubProcessTests {
     watch.wait()
     #expect(eventually { hub.devices["gps"].power == "lingering" || hub.devices["gps"].power == "off" })
     #expect(eventually { hub.devices.devices.allSatisfy { $0.power == "off" && $0.wakes == 1 } })
-    #expect(hub.openDevices.isEmpty)
+    // The far end of the simulated receiver's line has a thread of its own, which goes when it next looks.
+    #expect(eventually { hub.openDevices.isEmpty }, "\(hub.openDevices)")
     #expect(hub.stop() == 0)
   }
 
@@ -122,10 +123,11 @@ struct HubProcessTests {
       }
     }
     let latitude = try #require(value("lat", in: last))
-    let time = try #require(last.split(separator: "\"time\":\"").last).prefix(24)
+    // The fix's own time; its day may have been carried forward by whole weeks.
+    let time = try #require(last.split(separator: "\"time\":\"").last).prefix(24).suffix(14)
     #expect(
       eventually {
-        watch.lines.contains { $0.contains("\"lat\":\(latitude)") && $0.contains("\"time\":\"\(time)\"") }
+        watch.lines.contains { $0.contains("\"lat\":\(latitude)") && $0.contains("\(time)\"") }
       }, "no state at \(latitude) \(time); the last one: \(watch.lines.last ?? "none")")
     // The simulated IMU drives elsewhere: its attitude stands beside the receiver's position, and is not joined with it.
     #expect(
@@ -153,7 +155,7 @@ struct HubProcessTests {
     #expect(hub.devices["gps"].power == "acquiring")
     first.hangUp()
     #expect(eventually { hub.devices["gps"].power == "failed" })
-    #expect(hub.program.standardError.contains("gps: failed: serial port"))
+    #expect(eventually { hub.program.standardError.contains("gps: failed: serial port") })
     let replacement = PseudoTerminal()
     unlink(link)
     symlink(replacement.path, link)

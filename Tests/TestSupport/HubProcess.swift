@@ -8,18 +8,24 @@ public final class HubProcess {
   public let socket: String
   private let folder: String
 
-  /// - Parameter board: the text of a board file; `nil` for the built-in one
-  public init(board: String? = nil, _ arguments: [String] = [], environment: [String] = []) {
+  /// - Parameters:
+  ///   - board: the text of a board file; `nil` for the built-in one
+  ///   - path: the executable
+  public init(
+    board: String? = nil, _ arguments: [String] = [], environment: [String] = [], path: String = Program.sensorhub
+  ) {
     var template = Array("/tmp/sensorhub-test-XXXXXX".utf8CString)
     mkdtemp(&template)
     folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     socket = folder + "/hub.sock"
+    // What this machine's own boards were calibrated to is no matter of a test's.
+    let environment = environment + ["STATE_DIRECTORY=\(folder)/state"]
     var arguments = ["run", "--socket", socket] + arguments
     if let board {
       HubProcess.write(board, to: folder + "/board.json5")
       arguments += ["--board", folder + "/board.json5"]
     }
-    program = Program(arguments, environment: environment)
+    program = Program(arguments, path: path, environment: environment)
     _ = eventually { access(socket, F_OK) == 0 || !program.isRunning }
   }
 
@@ -54,10 +60,12 @@ public final class HubProcess {
 
   public var boardFile: String { folder + "/board.json5" }
 
-  public static func write(_ text: String, to path: String) {
-    let file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+  public static func write(_ text: String, to path: String) { write(Array(text.utf8), to: path) }
+
+  public static func write(_ bytes: [UInt8], to path: String) {
+    let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
     precondition(file >= 0)
-    _ = Array(text.utf8).withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+    _ = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
     close(file)
   }
 

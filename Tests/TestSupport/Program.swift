@@ -29,6 +29,8 @@ public final class Program: Sendable {
     posix_spawn_file_actions_adddup2(&actions, standardInput.read, 0)
     posix_spawn_file_actions_adddup2(&actions, out.write, 1)
     posix_spawn_file_actions_adddup2(&actions, err.write, 2)
+    // Nothing else: a port, a lock or a connection of another test's would live on in the program.
+    _ = clinux_spawn_close_from(&actions, 3)
     // Signals as a shell would give them, whatever started the tests.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
@@ -49,7 +51,9 @@ public final class Program: Sendable {
     }
     variables.append(nil)
     let result = posix_spawn(&pid, path, &actions, &attributes, &argv, &variables)
-    precondition(result == 0, "cannot start \(path): \(String(cString: strerror(result)))")
+    precondition(
+      result == 0,
+      "cannot start \(path): \(String(cString: strerror(result))); make test-programs installs what the tests need")
     for text in argv + variables { free(text) }
     posix_spawn_file_actions_destroy(&actions)
     posix_spawnattr_destroy(&attributes)
@@ -70,18 +74,19 @@ public final class Program: Sendable {
   public var standardError: String { output.withLock { String(decoding: $0.err, as: UTF8.self) } }
   public var lines: [String] { standardOutput.split(separator: "\n").map(String.init) }
 
-  public func send(_ signal: Int32) { kill(pid, signal) }
+  /// Signals the program; after its end has been seen the number may be another's.
+  public func send(_ signal: Int32) { status.withLock { if $0 == nil { kill(pid, signal) } } }
 
   /// Waits for the end, until all output has been collected; returns the exit code, or minus the signal.
+  ///
+  /// - Parameter limit: one that has not ended by then is killed: it must not keep the whole run from ending
   @discardableResult
-  public func wait() -> Int32 {
-    let raw = status.withLock { known -> Int32 in
-      if let known { return known }
-      var status: Int32 = 0
-      while waitpid(pid, &status, 0) < 0, errno == EINTR {}
-      known = status
-      return status
+  public func wait(within limit: Duration = .seconds(240)) -> Int32 {
+    if !eventually(within: limit, { !isRunning }) {
+      send(SIGKILL)
+      _ = eventually { !isRunning }
     }
+    let raw = status.withLock { $0 } ?? SIGKILL
     _ = eventually { output.withLock { $0.open == 0 } }
     return raw & 0x7F == 0 ? raw >> 8 & 0xFF : -(raw & 0x7F)
   }
@@ -125,10 +130,9 @@ public final class Program: Sendable {
 
   private static func pipe() -> (read: Int32, write: Int32) {
     var ends: [Int32] = [0, 0]
-    let result = Glibc.pipe(&ends)
-    precondition(result == 0)
     // Another test may start a program meanwhile; it must not inherit these.
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    let result = clinux_pipe(&ends)
+    precondition(result == 0, "no pipe to be had: \(String(cString: strerror(errno)))")
     return (ends[0], ends[1])
   }
 }

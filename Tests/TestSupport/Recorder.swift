@@ -2,9 +2,14 @@ import Guarding
 
 /// Collects what a test observes, from any thread, and lets the test wait for it.
 public final class Recorder<Value: Sendable>: Sendable {
+  private struct Waiter {
+    let isMet: @Sendable ([Value]) -> Bool
+    let continuation: UnsafeContinuation<[Value], Never>
+  }
+
   private struct State {
     var values: [Value] = []
-    var waiters: [(isMet: @Sendable ([Value]) -> Bool, continuation: UnsafeContinuation<[Value], Never>)] = []
+    var waiters: [Waiter] = []
   }
 
   private let state = Guarded(State())
@@ -33,20 +38,31 @@ public final class Recorder<Value: Sendable>: Sendable {
   /// Returns the first value that meets a condition, whatever has come after it.
   public func first(where isMet: @escaping @Sendable (Value) -> Bool) async -> Value {
     let values = await values { $0.contains(where: isMet) }
-    return values.first(where: isMet)!
+    guard let value = values.first(where: isMet) else {
+      preconditionFailure("what was waited for did not come in time; the last that came: \(values.suffix(3))")
+    }
+    return value
   }
 
   /// Returns the values as they were when they met a condition, or as they are, if they do so already. The test's own
-  /// time limit is the deadline.
+  /// time limit is the deadline: it cancels the test, which then gets the values as they are.
   @discardableResult
   public func values(where isMet: @escaping @Sendable ([Value]) -> Bool) async -> [Value] {
-    await withUnsafeContinuation { continuation in
-      let met: [Value]? = state.withLock { state in
-        if isMet(state.values) { return state.values }
-        state.waiters.append((isMet, continuation))
-        return nil
+    await withTaskCancellationHandler {
+      await withUnsafeContinuation { continuation in
+        let met: [Value]? = state.withLock { state in
+          if isMet(state.values) || Task.isCancelled { return state.values }
+          state.waiters.append(Waiter(isMet: isMet, continuation: continuation))
+          return nil
+        }
+        if let met { continuation.resume(returning: met) }
       }
-      if let met { continuation.resume(returning: met) }
+    } onCancel: {
+      let (waiters, values) = state.withLock { state in
+        defer { state.waiters = [] }
+        return (state.waiters, state.values)
+      }
+      for waiter in waiters { waiter.continuation.resume(returning: values) }
     }
   }
 }

@@ -7,14 +7,18 @@ public final class SocketClient: Sendable {
   /// What the client shares with its thread, which may outlive it.
   private final class Shared: Sendable {
     let descriptor: Int32
-    let collected = Guarded((bytes: [UInt8](), isOpen: true))
+    let collected = Guarded((bytes: [UInt8](), lineCount: 0, isOpen: true))
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
     func read() {
       var chunk = [UInt8](repeating: 0, count: 16384)
       while case let count = recv(descriptor, &chunk, chunk.count, 0), count > 0 {
-        collected.withLock { $0.bytes += chunk[..<count] }
+        let lines = chunk[..<count].count { $0 == 10 }
+        collected.withLock { collected in
+          collected.bytes += chunk[..<count]
+          collected.lineCount += lines
+        }
       }
       // Under the lock: once it is closed the number may be another client's.
       collected.withLock { collected in
@@ -45,19 +49,8 @@ public final class SocketClient: Sendable {
   /// Wakes the thread, which closes the descriptor.
   public func leave() { shared.collected.withLock { if $0.isOpen { shutdown(shared.descriptor, Int32(SHUT_RDWR)) } } }
 
+  /// Sends everything, however long the other end takes to read it; less where that closes, or reads nothing for too long.
   public func send(_ bytes: [UInt8]) {
-    _ = write(bytes[...])
-  }
-
-  /// Returns how much has been taken, or less than 0.
-  private func write(_ bytes: ArraySlice<UInt8>) -> Int {
-    shared.collected.withLock { collected in
-      guard collected.isOpen else { return -1 }
-      return bytes.withUnsafeBytes { clinux_send_now(shared.descriptor, $0.baseAddress, $0.count) }
-    }
-  }
-  /// Sends everything, however long the other end takes to read it.
-  public func sendWhole(_ bytes: [UInt8]) {
     var rest = bytes[...]
     _ = eventually {
       rest = rest.dropFirst(max(write(rest), 0))
@@ -67,16 +60,37 @@ public final class SocketClient: Sendable {
 
   public func send(_ text: String) { send(Array(text.utf8)) }
 
+  /// Sends what the other end takes at once. The rest is lost.
+  public func sendNow(_ bytes: [UInt8]) { _ = write(bytes[...]) }
+
+  /// Returns how much has been taken, or less than 0.
+  private func write(_ bytes: ArraySlice<UInt8>) -> Int {
+    shared.collected.withLock { collected in
+      guard collected.isOpen else { return -1 }
+      return bytes.withUnsafeBytes { clinux_send_now(shared.descriptor, $0.baseAddress, $0.count) }
+    }
+  }
+
   /// The other end has not closed.
   public var isOpen: Bool { shared.collected.withLock { $0.isOpen } }
   public var bytes: [UInt8] { shared.collected.withLock { $0.bytes } }
   public var text: String { String(decoding: bytes, as: UTF8.self) }
-  public var lineCount: Int { shared.collected.withLock { $0.bytes.count { $0 == 10 } } }
-  public func forget() { shared.collected.withLock { $0.bytes = [] } }
+  public var lineCount: Int { shared.collected.withLock { $0.lineCount } }
+  public func forget() {
+    shared.collected.withLock { collected in
+      collected.bytes = []
+      collected.lineCount = 0
+    }
+  }
+
+  /// A stream socket that no program of another test's inherits: it would outlive its closing.
+  private static func makeSocket(_ family: Int32) -> Int32 {
+    socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+  }
 
   /// Connects without reading.
   public static func connect(path: String) -> Int32 {
-    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    let descriptor = makeSocket(AF_UNIX)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
@@ -85,7 +99,7 @@ public final class SocketClient: Sendable {
 
   /// Connects without reading.
   public static func connect(port: UInt16) -> Int32 {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let descriptor = makeSocket(AF_INET)
     var address = SocketClient.loopback(port)
     return connect(descriptor, &address, "port \(port)")
   }
@@ -109,7 +123,7 @@ public final class SocketClient: Sendable {
   }
 
   public static func isListening(_ port: UInt16) -> Bool {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let descriptor = makeSocket(AF_INET)
     defer { close(descriptor) }
     var address = loopback(port)
     return withUnsafePointer(to: &address) { pointer in
@@ -136,8 +150,11 @@ public final class SocketClient: Sendable {
   private static let nextPort = Guarded(firstPort + UInt16(getpid() % 200) * 100)
 
   private static func isFree(_ port: UInt16) -> Bool {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let descriptor = makeSocket(AF_INET)
     defer { close(descriptor) }
+    // Between its fork and its exec a program of another test's has this socket too; it must not keep the port from the hub.
+    var isShared: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isShared, socklen_t(MemoryLayout<Int32>.size))
     var address = loopback(port)
     return withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {

@@ -1,17 +1,21 @@
 import CAllocations
 import Glibc
 
-/// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | latency | events | gpsd]
+/// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | latency | events | gpsd | soak [--scale PART] [PHASE...]]
 @main
 struct Main {
   static func main() {
     let arguments = CommandLine.arguments
     guard arguments.count >= 2 else {
-      print("usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | latency | events | gpsd]")
+      print(
+        "usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | latency | events | gpsd | soak [--scale PART] [PHASE...]]")
       exit(64)
     }
     if arguments.count == 4, arguments[1] == "relay", let port = UInt16(arguments[2]) {
       Relay.run(port: port, tty: arguments[3])
+    }
+    if arguments.count > 2, arguments[2] == "soak" {
+      SoakBenchmark(executable: arguments[1], arguments: Array(arguments[3...])).run()
     }
     if arguments.last == "latency" { return LatencyBenchmark(executable: arguments[1]).run() }
     if let output = arguments.last.flatMap(ClientsBenchmark.Output.init) {

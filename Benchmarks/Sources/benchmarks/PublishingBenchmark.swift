@@ -1,7 +1,9 @@
 import CAllocations
+import Guarding
+import MonotonicTime
 import Publishing
 
-/// What a value costs on its way through a lazy publisher.
+/// What a value costs on its way through a lazy publisher, and from two threads at once through a subject.
 struct PublishingBenchmark {
   struct Sample: Sendable {
     var values = InlineArray<12, Double>(repeating: 0)
@@ -9,6 +11,28 @@ struct PublishingBenchmark {
 
   func run() {
     for subscribers in [1, 4] { measure(subscribers) }
+    measureTwoSenders()
+  }
+
+  private func measureTwoSenders() {
+    let subject = Subject<Sample, Never>()
+    let subscription = subject.subscribe(as: "benchmark", receiveValue: { _ in })
+    let rounds = 500_000
+    let finished = [MutableProperty(false), MutableProperty(false)]
+    let clock = MonotonicClock()
+    let start = clock.now
+    for finished in finished {
+      let error = DetachedThread.start("benchmark") {
+        let sample = Sample()
+        for _ in 0..<rounds { subject.send(sample) }
+        finished.value = true
+      }
+      precondition(error == 0, "no thread to send from")
+    }
+    while !finished.allSatisfy(\.value) { pause(seconds: 0.01) }
+    let seconds = (clock.now - start).inSeconds
+    print("a 96-byte value of one of two senders: \(fixed(seconds / Double(2 * rounds) * 1e9, 0)) ns")
+    subscription.cancel()
   }
 
   private func measure(_ count: Int) {

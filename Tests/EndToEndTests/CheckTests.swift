@@ -1,0 +1,66 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// What `run` would leave out, `check` says before.
+@Suite(.timeLimit(.minutes(10))) struct CheckTests {
+  private func check(_ board: String, environment: [String] = []) -> Program {
+    var template = Array("/tmp/sensorhub-check-XXXXXX".utf8CString)
+    close(mkstemp(&template))
+    let file = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    HubProcess.write(board, to: file)
+    defer { unlink(file) }
+    let program = Program(["check", file], environment: environment)
+    program.wait()
+    return program
+  }
+
+  @Test(arguments: [
+    ("http: { address: \"0.0.0.0\" }", "others than this machine need a token"),
+    ("http: { address: \"::\", allow: [\"192.168.1.0/24\"] }", "others than this machine need a token"),
+    ("http: { tokenFile: \"/nowhere/token\" }", "cannot be read from /nowhere/token"),
+    ("http: { tokenFile: \"/dev/null\" }", "fewer than 16 characters"),
+    ("http: { hosts: [\"https://hub.example\"] }", "'http.hosts' has 'https://hub.example': a name alone"),
+    ("http: { hosts: [\"hub.example:8080\"] }", "a name alone is meant"),
+    ("gpsd: { port: 4000 }, nmea: { port: 4000 }", "'nmea.port' is 4000, which 'gpsd' has already"),
+    ("gpsd: { port: 4000, address: \"0.0.0.0\", allow: [\"10.0.0.0/8\"] }, http: { port: 4000 }", "'http.port' is"),
+    ("nmea: { port: 4000, address: \"::\", allow: [\"10.0.0.0/8\"] }, http: { port: 4000 }", "'http.port' is"),
+    ("chrony: { socket: \"/run/chrony.sock\" }, gps: null", "no receiver to take the time from"),
+    ("chrony: { socket: \"chrony.sock\" }", "'chrony.socket' must be an absolute path"),
+    (
+      "imu: { chip: \"mpu-6050\", bus: \"simulated/i2c\", dataReady: { chip: \"simulated\", line: \"gps-power\" } }",
+      "'imu.dataReady' is the line simulated/gps-power, which 'gps.power' has already"
+    ),
+  ])
+  func `what no hub could do is refused`(_ entry: String, _ reason: String) {
+    let gps = "gps: { port: \"simulated/gps\", power: { switch: \"gpio\", chip: \"simulated\", line: \"gps-power\" } }"
+    let program = check("{ name: \"test\", \(entry.contains("gps: null") ? "" : gps + ", ")\(entry) }")
+    #expect(program.wait() == 65)
+    #expect(program.standardError.contains(reason), "\(program.standardError)\(program.standardOutput)")
+    #expect(program.standardError.contains("next: mend the file"))
+  }
+
+  @Test(arguments: [
+    "http: {}", "http: { address: \"::1\", hosts: [\"hub.example\"] }", "gpsd: { port: 4000 }, nmea: { port: 4001 }",
+    "gpsd: { port: 4000 }, http: { port: 4000, address: \"::1\" }",
+    "gpsd: { port: 4000, address: \"127.0.0.2\" }, http: { port: 4000 }",
+  ])
+  func `what can be done is right`(_ entry: String) {
+    let program = check("{ name: \"test\", \(entry) }")
+    #expect(program.wait() == 0, "\(program.standardError)")
+    #expect(program.standardOutput.contains("right; this is 'test'"))
+  }
+
+  @Test func `systemd's credential is a token`() {
+    var template = Array("/tmp/sensorhub-credentials-XXXXXX".utf8CString)
+    mkdtemp(&template)
+    let folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    HubProcess.write("correct horse battery staple\n", to: folder + "/http-token")
+    defer {
+      unlink(folder + "/http-token")
+      rmdir(folder)
+    }
+    let board = "{ name: \"test\", http: { address: \"0.0.0.0\" } }"
+    #expect(check(board, environment: ["CREDENTIALS_DIRECTORY=\(folder)"]).wait() == 0)
+  }
+}

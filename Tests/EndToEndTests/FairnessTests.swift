@@ -1,0 +1,161 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+/// What one client can take from the others: nothing.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct FairnessTests {
+  private let gpsd = SocketClient.freePort()
+  private let nmea = SocketClient.freePort()
+  private let web = SocketClient.freePort()
+  private static let watch = "?WATCH={\"enable\":true,\"json\":true};"
+
+  private var board: String {
+    HubProcess.simulatedBoard("gpsd: { port: \(gpsd) }, nmea: { port: \(nmea) }, http: { port: \(web) }")
+  }
+
+  private func isOff(_ hub: HubProcess) -> Bool { hub.devicesNow.devices.allSatisfy { $0.power == "off" } }
+
+  private func metric(_ name: String) -> Int? {
+    HTTPAnswer(web, "GET", "/metrics").body.split(separator: "\n").first { $0.hasPrefix(name) }?
+      .split(separator: " ").last.flatMap { Int($0) }
+  }
+
+  private func lines(_ text: String, _ part: String) -> [Substring] {
+    text.split(separator: "\n").filter { $0.contains(part) }
+  }
+
+  // MARK: Places
+
+  @Test func `eleven hundred connections of an idle peer lock out nobody, and are one line in the log`() {
+    Peer.allow(4096)
+    let hub = HubProcess(board: board)
+    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    let idle = (0..<1120).map { _ in Peer(gpsd, from: [127, 0, 0, 2]) }
+    let devices = Program(["devices", "--socket", hub.socket])
+    #expect(devices.wait() == 0, "\(devices.standardError)")
+    #expect(devices.standardOutput.contains("held by  nobody"))
+    // Another machine, the same one, and another port.
+    let others = [Peer(gpsd), Peer(gpsd, from: [127, 0, 0, 2])]
+    for client in others { client.send(FairnessTests.watch) }
+    let plotter = Peer(nmea, from: [127, 0, 0, 2])
+    for client in others { #expect(eventually { client.text.contains("\"mode\":3") }, "\(client.text)") }
+    #expect(eventually { plotter.text.contains("$GNGGA,") })
+    let refused = metric("sensorhub_output_refused_clients_total{output=\"gpsd\"}")
+    #expect((refused ?? 0) >= 1120 - 256, "\(String(describing: refused))")
+    #expect(idle.count(where: \.isOpen) <= 256)
+    #expect(metric("sensorhub_output_clients{output=\"gpsd\"}") ?? 0 <= 258)
+    #expect(lines(hub.program.standardError, "refused").count == 1, "\(hub.program.standardError.suffix(2000))")
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `clients that are served have a share too, and the rest is there for others`() {
+    let hub = HubProcess(
+      board: HubProcess.simulatedBoard("gpsd: { port: \(gpsd), clients: 8 }, nmea: { port: \(nmea), clients: 8 }"))
+    let greedy = (0..<8).map { _ in Peer(nmea, from: [127, 0, 0, 2]) }
+    #expect(eventually { greedy.count(where: \.isOpen) == 4 && hub.devicesNow["gps"].holders.count == 4 })
+    let plotter = Peer(nmea)
+    #expect(eventually { plotter.text.contains("$GNGGA,") })
+    #expect(
+      eventually {
+        lines(hub.program.standardError, "is refused: 4 of its machine are connected, which is its share").count == 1
+      })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `with a few files to open the outputs share them, and the Unix sockets always answer`() {
+    Peer.allow(4096)
+    let hub = ShellHub("ulimit -n 256; exec \"$@\"", board: board)
+    #expect(eventually { hub.program.standardError.contains("dashboard on") }, "\(hub.program.standardError)")
+    // Each of them asks for something, so that none has to make room; from so many machines that each port is full.
+    let crowd = [gpsd, nmea].flatMap { port in
+      (0..<300).map { index in Peer(port, from: [127, 0, 1, UInt8(index % 50)]) }
+    }
+    for client in crowd { client.send("?POLL;") }
+    for _ in 0..<20 { #expect(hub.devices?.devices.count == 2) }
+    let watch = Program(["watch", "--once", "--socket", hub.socket])
+    #expect(watch.wait() == 0, "\(watch.standardError)")
+    #expect(HTTPAnswer(web, "GET", "/healthz").body == "ok\n")
+    #expect(eventually { crowd.count(where: \.isOpen) <= 64 }, "\(crowd.count(where: \.isOpen))")
+    hub.program.send(SIGTERM)
+    #expect(hub.program.wait() == 0)
+  }
+
+  // MARK: Browsers
+
+  @Test(arguments: [
+    "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 38\r\n\r\n?WATCH={\"enable\":true,\"json\":true}\r\n",
+    "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "OPTIONS / HTTP/1.1\r\n", "HEAD / HTTP/1.1\r\n", "PUT / HTTP/1.1\r\n",
+    "CONNECT a:1 HTTP/1.1\r\n", "TRACE / HTTP/1.1\r\n", "DELETE / HTTP/1.1\r\n", "PATCH / HTTP/1.1\r\n",
+    "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+  ])
+  func `a browser is sent away from the stream ports, and wakes nothing`(_ request: String) {
+    let hub = HubProcess(board: board)
+    for port in [gpsd, nmea] {
+      let browser = Peer(port)
+      browser.send(request)
+      #expect(eventually(within: .seconds(5)) { !browser.isOpen }, "\(browser.text)")
+      #expect(!browser.text.contains("ERROR"))
+    }
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 && $0.holders.isEmpty })
+    // In two packets, however the first is cut.
+    let slow = Peer(gpsd)
+    slow.send(String(request.prefix(2)))
+    #expect(eventually { slow.text.contains("VERSION") })
+    slow.send(String(request.dropFirst(2)))
+    #expect(eventually(within: .seconds(5)) { !slow.isOpen })
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+    #expect(lines(hub.program.standardError, "it speaks HTTP").count == 2, "\(hub.program.standardError)")
+    #expect(hub.stop() == 0)
+  }
+
+  // MARK: Changes of mind
+
+  @Test func `a client that switches its watch on and off in a loop takes neither the log nor the hub`() {
+    let hub = HubProcess(board: board)
+    let good = Peer(gpsd)
+    good.send(FairnessTests.watch)
+    #expect(eventually { good.text.contains("\"mode\":3") })
+    good.send("?WATCH={\"enable\":false};")
+    #expect(eventually { isOff(hub) })
+    let before = lines(hub.program.standardError, " gps: ").count
+    let restless = SocketClient(port: gpsd)
+    let loop = Array(repeating: "?WATCH={\"enable\":true};?WATCH={\"enable\":false};", count: 2000).joined()
+    restless.send(Array(loop.utf8.prefix(90_000)))
+    // Others are served meanwhile as always.
+    for _ in 0..<3 {
+      let polling = Peer(gpsd)
+      polling.send(FairnessTests.watch)
+      #expect(eventually { polling.text.contains("\"mode\":3") })
+    }
+    let written = lines(hub.program.standardError, " gps: ").count - before
+    let answers = restless.text.split(separator: "\"class\":\"WATCH\"").count - 1
+    #expect(written < 60, "\(written) lines about the receiver, \(answers) changes")
+    #expect(answers < 500, "\(answers) changes")
+    #expect(eventually { hub.program.standardError.contains(" more within 10 s, now ") })
+    // Who leaves is let go at once, whatever it has still asked for.
+    restless.leave()
+    #expect(eventually { isOff(hub) })
+    #expect(hub.stop() == 0)
+  }
+
+  // MARK: Names
+
+  @Test func `a name is shown for what it is`() {
+    let hub = HubProcess(board: board)
+    let client = SocketClient(path: hub.socket)
+    client.send(#"{"name": "held for 127.0.0.1, x\n12:00:00 error: gps: failed \u001b[2J\u202e"}"# + "\n")
+    let shown = "\"held for 127.0.0.1, x\\n12:00:00 error:\"[\(getpid())]"
+    #expect(eventually { hub.devicesNow["gps"].holders == [shown] }, "\(hub.devicesNow["gps"].holders)")
+    let devices = Program(["devices", "--socket", hub.socket])
+    devices.wait()
+    #expect(devices.standardOutput.contains("held by  \(shown)\n"), "\(devices.standardOutput)")
+    #expect(HTTPAnswer(web, "GET", "/devices").body.contains("held for 127.0.0.1, x\\\\n12:00:00 error:"))
+    client.leave()
+    #expect(eventually { isOff(hub) })
+    #expect(hub.stop() == 0)
+    let log = hub.program.standardError
+    #expect(!log.contains("\n12:00:00 error: gps"))
+    #expect(log.unicodeScalars.allSatisfy { $0 == "\n" || $0.value >= 32 && $0.value != 0x202e })
+  }
+}

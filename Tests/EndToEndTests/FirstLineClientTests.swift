@@ -1,0 +1,78 @@
+import CLinux
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+/// The client that Home Assistant has (gps3 0.33.3): it looks whether anything waits, keeps the first line of that and
+/// throws the rest away, again at once while there is more, and looks again 0.2 s after there was nothing.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct FirstLineClientTests {
+  private static let interval = 0.2
+  /// What Python reads at once.
+  private static let chunk = 8192
+
+  private final class Client {
+    let descriptor: Int32
+    var nextLook: Double
+    var looks = 0
+    /// After how many looks it first had a position, and satellites.
+    var position: Int?
+    var satellites: Int?
+    var wrongPositions = 0
+
+    init(port: UInt16, nextLook: Double) {
+      descriptor = SocketClient.connect(port: port)
+      self.nextLook = nextLook
+      let request = Array("?WATCH={\"enable\":true,\"json\":true}".utf8)
+      _ = request.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+    }
+
+    deinit { close(descriptor) }
+
+    func look() {
+      looks += 1
+      var bytes = [UInt8](repeating: 0, count: FirstLineClientTests.chunk)
+      while case let count = clinux_receive_now(descriptor, &bytes, bytes.count), count > 0 {
+        let line = bytes[..<count].prefix { $0 != UInt8(ascii: "\n") }
+        guard let report = try? JSONDecoder().decode(GPSDTruthTests.Report.self, from: Data(line)) else { continue }
+        // One attribute for every class that has a member of that name: a GST's metres would be taken for degrees.
+        if let latitude = report.lat {
+          if abs(latitude - 52.516) > 0.1 { wrongPositions += 1 } else { position = position ?? looks }
+        }
+        if report.class == "SKY" { satellites = satellites ?? looks }
+      }
+    }
+  }
+
+  private func now() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  @Test func `whenever it looks, it soon has a position, and satellites now and then`() {
+    let port = SocketClient.freePort()
+    let hub = HubProcess.simulated(gpsd: port, nmea: SocketClient.freePort())
+    let other = SocketClient(port: port)
+    other.send("?WATCH={\"enable\":true,\"json\":true};")
+    #expect(eventually { other.text.contains("\"mode\":3") })
+    // Twenty that look at as many different moments between two epochs.
+    let start = now()
+    let clients = (0..<20).map { Client(port: port, nextLook: start + FirstLineClientTests.interval * Double($0) / 20) }
+    let isDone = eventually(within: .seconds(60)) {
+      let present = now()
+      for client in clients where client.nextLook <= present {
+        client.look()
+        client.nextLook = now() + FirstLineClientTests.interval
+      }
+      return clients.allSatisfy { $0.position != nil && $0.satellites != nil || $0.looks >= 75 }
+    }
+    #expect(isDone)
+    for client in clients {
+      #expect(client.position.map { $0 <= 15 } == true, "three seconds: \(String(describing: client.position)) looks")
+      #expect(client.satellites.map { $0 <= 75 } == true, "fifteen seconds: \(String(describing: client.satellites))")
+      #expect(client.wrongPositions == 0)
+    }
+    #expect(hub.stop() == 0)
+  }
+}

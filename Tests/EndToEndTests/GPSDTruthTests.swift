@@ -1,0 +1,215 @@
+import FoundationEssentials
+import Fusion
+import Glibc
+import Guarding
+import Hub
+import MonotonicTime
+import NMEA
+import Publishing
+import Simulation
+import TestSupport
+import Testing
+
+@testable import Outputs
+
+/// Whether the gpsd port and the fused sentences say what the hub knows.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct GPSDTruthTests {
+  private let gpsd = SocketClient.freePort()
+  private let nmea = SocketClient.freePort()
+  private static let watch = "?WATCH={\"enable\":true,\"json\":true};"
+
+  struct Report: Decodable {
+    var `class`: String
+    var device, path, time, activated: String?
+    var mode, active, status: Int?
+    var lat, lon, alt, cycle: Double?
+  }
+
+  static func reports(_ text: String, _ name: String? = nil) -> [Report] {
+    text.split(separator: "\r\n").compactMap { try? JSONDecoder().decode(Report.self, from: Data($0.utf8)) }.filter {
+      name == nil || $0.class == name
+    }
+  }
+
+  /// A receiver's epoch by its own words; without a fix under a bridge.
+  private func epoch(_ second: Int, hasFix: Bool = true) -> String {
+    let time = "12" + SentenceField.padded(second / 60, 2) + SentenceField.padded(second % 60, 2) + ".00"
+    let place = "5231.0000,N,01322.0000,E"
+    return hasFix
+      ? SentenceWriter.make("GNRMC,\(time),A,\(place),1.0,45.0,211126,,,A,V")
+        + SentenceWriter.make("GNGGA,\(time),\(place),1,08,0.9,40.0,M,40.0,M,,")
+        + SentenceWriter.make("GNGSA,A,3,02,05,12,13,15,18,24,29,,,,,1.6,0.9,1.3,1")
+      : SentenceWriter.make("GNRMC,\(time),V,,,,,,,211126,,,N,V")
+        + SentenceWriter.make("GNGGA,\(time),,,,,0,00,,,M,,M,,")
+        + SentenceWriter.make("GNGSA,A,1,,,,,,,,,,,,,,,,1")
+  }
+
+  @Test func `one epoch without a fix blanks no position, and a receiver that goes is said to have gone`() {
+    let receiver = PseudoTerminal()
+    let hub = HubProcess(
+      board: """
+        { name: "test", gps: { port: "\(receiver.path)", speed: 9600, power: { lingerSeconds: 0.2 } },
+          gpsd: { port: \(gpsd) }, nmea: { port: \(nmea), source: "fused" } }
+        """)
+    let client = SocketClient(port: gpsd)
+    let plotter = SocketClient(port: nmea)
+    client.send(GPSDTruthTests.watch)
+    #expect(eventually { hub.devicesNow["gps"].power == "acquiring" })
+    var second = 0
+    func positions() -> [Report] { GPSDTruthTests.reports(client.text, "TPV").filter { $0.lat != nil } }
+    func drive(_ count: Int) {
+      for _ in 0..<count {
+        second += 1
+        let before = positions().count
+        receiver.write(epoch(second))
+        #expect(eventually { positions().count > before })
+      }
+    }
+    drive(4)
+    client.forget()
+    plotter.forget()
+    second += 1
+    receiver.write(epoch(second, hasFix: false))
+    drive(2)
+    let seen = GPSDTruthTests.reports(client.text, "TPV")
+    #expect(seen.allSatisfy { $0.mode == 3 && $0.lat != nil }, "\(client.text)")
+    #expect(!plotter.text.contains(",V,"), "\(plotter.text)")
+    #expect(zip(seen, seen.dropFirst()).allSatisfy { ($0.time ?? "") < ($1.time ?? "") })
+    client.send("?DEVICE;")
+    #expect(eventually { GPSDTruthTests.reports(client.text, "DEVICE").contains { $0.cycle == 1 } }, "\(client.text)")
+    client.forget()
+    receiver.hangUp()
+    let device =
+      "{\"class\":\"DEVICE\",\"path\":\"\(receiver.path)\",\"driver\":\"NMEA0183\",\"native\":0,\"bps\":9600,"
+    #expect(eventually { client.text.contains(device) }, "\(client.text)")
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a poll says what a watch says, and nothing of what sleeps`() throws {
+    let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    let watcher = SocketClient(port: gpsd)
+    watcher.send(GPSDTruthTests.watch)
+    #expect(eventually { GPSDTruthTests.reports(watcher.text, "TPV").contains { $0.mode == 3 } })
+    let poller = SocketClient(port: gpsd)
+    #expect(eventually { poller.text.contains("\"class\":\"VERSION\"") })
+    for _ in 0..<5 {
+      poller.forget()
+      poller.send("?POLL;")
+      #expect(eventually { poller.text.contains("\"sky\":[") && poller.text.hasSuffix("\r\n") })
+      let poll = try #require(Poll(poller.text))
+      let watched = try #require(watcher.text.split(separator: "\r\n").last { $0.hasPrefix("{\"class\":\"TPV\"") })
+      #expect(poll.active == 1)
+      let tpv = try #require(poll.tpv)
+      #expect(tpv.mode == 3)
+      // The fused object, with everything that the other has.
+      for member in ["\"ecefx\":", "\"epx\":", "\"sep\":", "\"magvar\":", "\"device\":\"simulated/gps\""] {
+        #expect(poller.text.contains(member) && watched.contains(member), "\(member)")
+      }
+      // Asked for at a time of its own: never before the object that it gives.
+      #expect(poll.time >= (tpv.time ?? "9"), "\(poller.text)")
+    }
+    watcher.leave()
+    #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" } })
+    poller.forget()
+    poller.send("?POLL;")
+    #expect(eventually { poller.text.contains("\"active\":0,\"tpv\":[],\"gst\":[],\"sky\":[]}") }, "\(poller.text)")
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 1 })
+    #expect(hub.stop() == 0)
+  }
+
+  private struct Poll: Decodable {
+    var time: String
+    var active: Int
+    private var tpvs: [Report]
+    var tpv: Report? { tpvs.first }
+
+    enum CodingKeys: String, CodingKey { case time, active, tpvs = "tpv" }
+
+    init?(_ text: String) {
+      guard let poll = try? JSONDecoder().decode(Poll.self, from: Data(text.utf8)) else { return nil }
+      self = poll
+    }
+  }
+
+  @Test func `devices are pushed when they wake, and again when the board file is read again`() {
+    let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    let client = SocketClient(port: gpsd)
+    client.send("?DEVICES;")
+    #expect(eventually { client.text.contains("\"class\":\"DEVICES\"") })
+    #expect(!client.text.contains("\"activated\""), "\(client.text)")
+    client.send(GPSDTruthTests.watch)
+    func activated(_ path: String) -> Bool {
+      GPSDTruthTests.reports(client.text, "DEVICE").contains { $0.path == path && ($0.activated?.count ?? 0) == 24 }
+    }
+    #expect(eventually { activated("simulated/gps") && activated("simulated/i2c") }, "\(client.text)")
+    client.forget()
+    HubProcess.write(HubProcess.simulatedBoard(gpsd: gpsd, nmea: nmea, fused: true), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { activated("simulated/gps") && activated("simulated/i2c") }, "\(client.text)")
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `attitudes name the IMU, come with the epochs, and as often as asked for`() {
+    let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    let ordinary = SocketClient(port: gpsd)
+    ordinary.send(GPSDTruthTests.watch)
+    let quick = SocketClient(port: gpsd)
+    quick.send("?WATCH={\"enable\":true,\"json\":true,\"attitudeRate\":25};")
+    let alone = SocketClient(port: gpsd)
+    alone.send("?WATCH={\"enable\":true,\"json\":true,\"device\":\"simulated/i2c\"};")
+    func attitudes(_ client: SocketClient) -> [Report] { GPSDTruthTests.reports(client.text, "ATT") }
+    func positions(_ client: SocketClient) -> [Report] { GPSDTruthTests.reports(client.text, "TPV") }
+    let clients = [ordinary, quick, alone]
+    // From one position to the next there is one attitude, or as many as asked for.
+    #expect(eventually { positions(ordinary).contains { $0.mode == 3 } })
+    for client in clients { client.forget() }
+    #expect(eventually { positions(ordinary).count > 20 && positions(quick).count > 20 })
+    #expect(abs(attitudes(ordinary).count - positions(ordinary).count) < 5)
+    #expect(attitudes(quick).count > 3 * positions(quick).count)
+    #expect(attitudes(alone).count > 20 && positions(alone).isEmpty)
+    for client in clients {
+      let reports = attitudes(client)
+      #expect(reports.allSatisfy { $0.device == "simulated/i2c" })
+      #expect(zip(reports, reports.dropFirst()).allSatisfy { ($0.time ?? "") < ($1.time ?? "") })
+      #expect(zip(positions(client), positions(client).dropFirst()).allSatisfy { ($0.time ?? "") < ($1.time ?? "") })
+    }
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `through a tunnel every report has a position, and their times grow`() async throws {
+    var receiver = SimulatedReceiver.Configuration()
+    // The world is fifteen seconds old when the hub begins.
+    receiver.tunnel = SimulatedReceiver.Tunnel(period: .seconds(1000), entrance: .seconds(27), length: .seconds(6))
+    let board = try Board(
+      json5: Array(HubProcess.simulatedBoard("state: { rateHz: 10 }").utf8), file: "test")
+    let hub = Hub(board: board, hardware: SimulatedHardware(receiver: receiver))
+    let moments = GPSDMoments(host: HubHost(hub, version: "test"), includesAttitude: true)
+    let seen = Recorder<(state: FusedState, lines: String, sentences: String)>()
+    let pace = Guarded(EpochPace())
+    let subscription = hub.state.subscribe(
+      as: "test",
+      receiveValue: { state in
+        guard pace.withLock({ $0.take(state) }) else { return }
+        moments.withBytes(of: state) { bytes in
+          seen.append((state, String(decoding: bytes, as: UTF8.self), FusedSentences.make(of: state)))
+        }
+      })
+    let all = await seen.values { seen in
+      guard let last = seen.lastIndex(where: { $0.state.mode == .deadReckoning }) else { return false }
+      return seen[last...].contains { $0.state.mode == .fused && $0.state.fix?.value.mode == 3 }
+    }
+    subscription.cancel()
+    await hub.isOff()
+    let first = try #require(all.firstIndex { $0.state.mode == .fused })
+    let positions = all[first...].flatMap { GPSDTruthTests.reports($0.lines, "TPV") }
+    #expect(positions.count > 20)
+    #expect(positions.allSatisfy { $0.mode == 3 && $0.lat != nil })
+    #expect(zip(positions, positions.dropFirst()).allSatisfy { ($0.time ?? "") < ($1.time ?? "") })
+    #expect(all[first...].allSatisfy { !$0.sentences.contains(",V,") })
+    // In the tunnel from its first epoch on, long before the hub calls it dead reckoning.
+    let blind = all[first...].filter { $0.state.fix?.value.mode == 1 }
+    #expect(blind.contains { $0.state.mode == .fused })
+    #expect(blind.flatMap { GPSDTruthTests.reports($0.lines, "TPV") }.allSatisfy { $0.status == 5 })
+    #expect(blind.allSatisfy { $0.sentences.contains(",E,6,") })
+  }
+}

@@ -1,0 +1,138 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+/// What RFC 9110 says of methods, paths, conditions and encodings.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct HTTPSemanticsTests {
+  private let port = SocketClient.freePort()
+  private let hub: HubProcess
+
+  init() {
+    hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }, state: { rateHz: 50 }"))
+    let hub = hub
+    _ = eventually { hub.program.standardError.contains("dashboard on") }
+  }
+
+  private func get(_ path: String, _ headers: [String] = []) -> HTTPAnswer { HTTPAnswer(port, "GET", path, headers) }
+
+  /// What `curl` makes of it, decompressed where it was compressed.
+  private func curl(_ arguments: [String]) -> String {
+    let program = Program(["-s"] + arguments, path: "/usr/bin/curl")
+    program.wait()
+    return program.standardOutput
+  }
+
+  @Test(arguments: [
+    ("POST", "/state", "GET, HEAD"), ("DELETE", "/", "GET, HEAD"), ("PUT", "/dashboard.js", "GET, HEAD"),
+    ("GET", "/devices/gps/hold", "POST"), ("PATCH", "/devices/imu/release", "POST"),
+  ])
+  func `a method that a path does not know is refused with those that it knows`(
+    _ method: String, _ path: String, _ allowed: String
+  ) {
+    let answer = HTTPAnswer(port, method, path)
+    #expect(answer.status == 405)
+    #expect(answer.head.split(whereSeparator: \.isNewline).contains("Allow: \(allowed)"), "\(answer.head)")
+    #expect(answer.head.contains("Content-Type: application/json") && answer.body.contains("\"message\":"))
+  }
+
+  @Test func `what does not exist is said so in JSON`() throws {
+    struct Refusal: Decodable {
+      struct Reason: Decodable { var message: String }
+      var error: Reason
+    }
+    for path in ["/nothing", "/devices/gps", "/state/x", "/..%2fetc/passwd", "/%zz"] {
+      let answer = get(path)
+      #expect(answer.status == 404, "\(path)")
+      let refusal = try JSONDecoder().decode(Refusal.self, from: Data(answer.body.utf8))
+      #expect(refusal.error.message.contains("openapi.yaml"))
+    }
+  }
+
+  @Test func `two hosts are one too many`() {
+    for second in ["localhost", "evil.example"] {
+      let answer = get("/state", ["Host: localhost", "Host: \(second)"])
+      #expect(answer.status == 400)
+    }
+  }
+
+  @Test(arguments: [
+    ("GET", "/%73tate", 200), ("GET", "/he%61lthz", 200), ("POST", "/devices/%67p%73/hold?for=1", 200),
+    ("POST", "/devices/imu%2Fx/hold", 404), ("GET", "/devices%2Fgps", 404), ("GET", "/%2e%2e/state", 404),
+  ])
+  func `a path may be percent-encoded`(_ method: String, _ path: String, _ status: Int) {
+    #expect(HTTPAnswer(port, method, path).status == status)
+  }
+
+  @Test(arguments: [
+    "rate=1&rate=2", "rate=0x10", "rate=inf", "rate=nan", "rate=1e1", "rate=%2B5", "rate=+5", "rate=-1", "rate=.5",
+    "rate=5.", "rate=", "rate=1001", "rate=0.001", "rate=1%00",
+  ])
+  func `a rate is one decimal number`(_ query: String) {
+    let answer = get("/events?\(query)")
+    #expect(answer.status == 400 && answer.body.contains("'rate'"), "\(answer.head) \(answer.body)")
+    #expect(hub.devicesNow["imu"].wakes == 0)
+  }
+
+  @Test func `satellites come no more often than was asked for`() {
+    let seldom = SocketClient(port: port)
+    seldom.send("GET /events?rate=0.2 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    let often = SocketClient(port: port)
+    often.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    // Five seconds of them, by the receiver's own clock.
+    #expect(eventually { often.text.split(separator: "event: sky\n").count > 5 })
+    let count = seldom.text.split(separator: "event: sky\n").count - 1
+    #expect((1...2).contains(count), "\(count) in the time of \(often.text.split(separator: "event: sky\n").count - 1)")
+    #expect(seldom.text.contains("X-Accel-Buffering: no\r\n"))
+  }
+
+  @Test(arguments: ["/", "/dashboard.css", "/dashboard.js", "/openapi.yaml", "/grafana.json"])
+  func `what a client has is not sent again`(_ path: String) throws {
+    let whole = get(path)
+    let tag = try #require(whole.head.split(separator: "ETag: ").dropFirst().first.map { $0.prefix { !$0.isNewline } })
+    for known in ["\(tag)", "W/\(tag)", "\"other\", \(tag)", "*"] {
+      let answer = get(path, ["If-None-Match: \(known)"])
+      #expect(answer.status == 304 && answer.body.isEmpty && answer.head.contains("ETag: \(tag)"), "\(known)")
+    }
+    #expect(get(path, ["If-None-Match: \"other\""]).status == 200)
+    // The same document, compressed, is another form of it.
+    let compressed = get(path, ["Accept-Encoding: gzip"])
+    #expect(compressed.head.contains("Content-Encoding: gzip") && !compressed.head.contains("ETag: \(tag)"))
+    #expect(get(path, ["Accept-Encoding: gzip", "If-None-Match: \(tag)"]).status == 304)
+    #expect(HTTPAnswer(port, "HEAD", path, ["If-None-Match: \(tag)"]).status == 304)
+  }
+
+  @Test func `what is large is compressed for those who take it`() {
+    let address = "http://localhost:\(port)"
+    let measuring = ["-o", "/dev/null", "-w", "%{size_download}"]
+    for path in ["/", "/dashboard.js", "/grafana.json", "/openapi.yaml", "/metrics"] {
+      let size = curl(measuring + [address + path])
+      let compressed = curl(measuring + ["-H", "Accept-Encoding: gzip", address + path])
+      #expect((Int(compressed) ?? .max) * 2 < (Int(size) ?? 0), "\(path): \(size), \(compressed)")
+    }
+    for path in ["/", "/dashboard.js", "/dashboard.css"] {
+      #expect(curl([address + path]) == curl(["--compressed", address + path]))
+    }
+    for refusal in ["identity", "gzip;q=0", "br", "*;q=0"] {
+      #expect(!get("/dashboard.js", ["Accept-Encoding: \(refusal)"]).head.contains("Content-Encoding"), "\(refusal)")
+    }
+    #expect(!get("/healthz", ["Accept-Encoding: gzip"]).head.contains("Content-Encoding"))
+    #expect(get("/dashboard.js").head.contains("Vary: Accept-Encoding"))
+  }
+
+  @Test func `where a map is configured its server hears which site asks, and the page says whose it is`() {
+    #expect(get("/").head.contains("Referrer-Policy: no-referrer"))
+    let maps = [
+      ("tiles: \"https://tile.openstreetmap.org/{z}/{x}/{y}.png\"", "© OpenStreetMap contributors"),
+      ("tiles: \"https://tiles.example/{z}/{x}/{y}.png\", attribution: \"© A < B\"", "© A &lt; B"),
+    ]
+    for (map, credit) in maps {
+      let port = SocketClient.freePort()
+      let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port), \(map) }"))
+      #expect(eventually { hub.program.standardError.contains("dashboard on") })
+      let page = HTTPAnswer(port, "GET", "/")
+      #expect(page.head.contains("Referrer-Policy: strict-origin-when-cross-origin"))
+      #expect(page.body.contains(credit))
+    }
+  }
+}

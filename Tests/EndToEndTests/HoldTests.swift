@@ -1,0 +1,93 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+/// Holds, as several callers who know nothing of each other use them.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct HoldTests {
+  private let port = SocketClient.freePort()
+  private let hub: HubProcess
+
+  private struct Hold: Decodable {
+    var id, device: String
+    var seconds: Double
+  }
+
+  private struct Holds: Decodable {
+    struct Entry: Decodable {
+      var device, holder: String
+      var seconds: Double
+    }
+    var holds: [Entry]
+  }
+
+  init() {
+    hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
+    let hub = hub
+    _ = eventually { hub.program.standardError.contains("dashboard on") }
+  }
+
+  private func post(_ path: String) -> HTTPAnswer { HTTPAnswer(port, "POST", path) }
+
+  private func hold(_ path: String) throws -> Hold {
+    try JSONDecoder().decode(Hold.self, from: Data(post(path).body.utf8))
+  }
+
+  private var holds: [Holds.Entry] {
+    get throws {
+      try JSONDecoder().decode(Holds.self, from: Data(HTTPAnswer(port, "GET", "/holds").body.utf8)).holds
+    }
+  }
+
+  private var isOff: Bool { hub.devicesNow.devices.allSatisfy { $0.power == "off" } }
+
+  @Test func `a hold keeps one device awake for its time, which is told`() throws {
+    let hold = try hold("/devices/imu/hold?for=3")
+    #expect(hold.device == "imu" && hold.seconds == 3)
+    #expect(eventually { hub.devicesNow["imu"].power == "tracking" })
+    #expect(hub.devicesNow["imu"].holders == ["held for 127.0.0.1"])
+    #expect(hub.devicesNow["gps"].wakes == 0)
+    let entry = try #require(try holds.first)
+    #expect(entry.device == "imu" && entry.holder == "held for 127.0.0.1" && entry.seconds < 3 && entry.seconds > 0)
+    #expect(try eventually { try isOff && holds.isEmpty })
+    #expect(hub.devicesNow["imu"].wakes == 1)
+  }
+
+  @Test func `a shorter hold does not shorten another's, nor does releasing it end that`() throws {
+    let long = try hold("/devices/gps/hold?for=3600")
+    let short = try hold("/devices/gps/hold?for=1")
+    let other = try hold("/devices/gps/hold?for=600")
+    #expect(Set([long.id, short.id, other.id]).count == 3)
+    #expect(try eventually { try holds.count == 2 })
+    #expect(post("/devices/gps/release?hold=\(other.id)").body.contains("\"seconds\":0.0"))
+    #expect(try holds.map(\.device) == ["gps"] && (try holds.first.map { $0.seconds > 3500 }) == true)
+    #expect(hub.devicesNow["gps"].power != "off")
+    // Once is enough, and whoever does not know which one ends none.
+    #expect(post("/devices/gps/release?hold=\(other.id)").status == 404)
+    #expect(post("/devices/gps/release").status == 400)
+    #expect(post("/devices/imu/release?hold=\(long.id)").status == 404)
+    #expect(!HTTPAnswer(port, "GET", "/holds").body.contains(long.id))
+    #expect(post("/devices/gps/release?hold=\(long.id)").status == 200)
+    #expect(eventually { isOff })
+    #expect(hub.devicesNow["gps"].wakes == 1)
+  }
+
+  @Test func `its caller may prolong a hold, without a power cycle`() throws {
+    let short = try hold("/devices/gps/hold?for=2")
+    let prolonged = try hold("/devices/gps/hold?for=3600&hold=\(short.id)")
+    #expect(prolonged.id == short.id && prolonged.seconds == 3600)
+    #expect(try holds.count == 1 && (try holds.first.map { $0.seconds > 3500 }) == true)
+    #expect(post("/devices/gps/hold?hold=nonsense").status == 404)
+    // The time that it had at first goes by.
+    #expect(eventually { hub.devicesNow["gps"].onSeconds > 2.5 })
+    #expect(hub.devicesNow["gps"].power != "off" && hub.devicesNow["gps"].wakes == 1)
+  }
+
+  @Test func `there are only so many`() throws {
+    let client = SocketClient(port: port)
+    for _ in 0..<300 { client.send("POST /devices/imu/hold?for=60 HTTP/1.1\r\nHost: localhost\r\n\r\n") }
+    #expect(eventually { client.text.split(separator: "HTTP/1.1 503").count == 45 }, "\(client.text.suffix(400))")
+    #expect(client.text.contains("Retry-After: 60") && client.text.contains("as many as there may be"))
+    #expect(try holds.count == 256)
+    #expect(hub.stop() == 0)
+  }
+}

@@ -1,0 +1,106 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+/// What clients get of a receiver that is read live is what `decode` finds in a recording of the same bytes.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct LiveDecodingTests {
+  enum Manner: CaseIterable {
+    case sentenceBySentence, splitAtAwkwardPlaces, allAtOnce
+
+    func pieces(_ bytes: [UInt8]) -> [[UInt8]] {
+      switch self {
+      case .allAtOnce: return [bytes]
+      case .sentenceBySentence: return bytes.split(separator: 10, omittingEmptySubsequences: false).map { $0 + [10] }
+      case .splitAtAwkwardPlaces:
+        var pieces: [[UInt8]] = []
+        var rest = bytes[...]
+        // Lengths that have nothing to do with those of sentences, single bytes among them.
+        for length in sequence(first: 1, next: { $0 * 5 % 97 + 1 }) {
+          if rest.isEmpty { break }
+          pieces.append(Array(rest.prefix(length)))
+          rest = rest.dropFirst(length)
+        }
+        return pieces
+      }
+    }
+  }
+
+  /// A position as gpsd's `TPV` states it. The day is left out: receivers of old are carried 1024 weeks forward.
+  struct Report: Decodable, Equatable {
+    var `class`: String
+    var mode: Int
+    var time: String?
+    var lat, lon: Double?
+
+    var place: String? {
+      guard self.class == "TPV", mode >= 2, let lat, let lon else { return nil }
+      return "\(time?.split(separator: "T").last ?? "") \(lat) \(lon)"
+    }
+
+    static func places(_ lines: String) -> [String] {
+      lines.split(whereSeparator: \.isNewline).compactMap {
+        (try? JSONDecoder().decode(Report.self, from: Data($0.utf8)))?.place
+      }
+    }
+  }
+
+  /// A state of hub.sock's, as far as it concerns this.
+  struct State: Decodable {
+    struct Position: Decodable { var lat, lon: Double }
+    var position: Position?
+
+    static func places(_ lines: String) -> [String] {
+      lines.split(whereSeparator: \.isNewline).compactMap { line in
+        (try? JSONDecoder().decode(State.self, from: Data(line.utf8)))?.position.map { "\($0.lat) \($0.lon)" }
+      }
+    }
+  }
+
+  /// Positions that no log has, to know the end by.
+  static let end =
+    "$GPRMC,235958.00,A,0001.0000,N,00001.0000,E,0.0,0.0,301226,,,A*5A\r\n"
+    + "$GPRMC,235959.00,A,0002.0000,N,00002.0000,E,0.0,0.0,301226,,,A*5B\r\n"
+
+  @Test(.enabled(if: SharedData.folder != nil, "needs ../shared/data"), arguments: SharedData.logs)
+  func `every log gives a gpsd client and the socket the positions that decode finds`(_ log: String) throws {
+    let bytes =
+      SharedData.read(try #require(SharedData.folder) + "/nmea/\(log).log") + Array(LiveDecodingTests.end.utf8)
+    let recording = "/tmp/sensorhub-test-\(getpid())-\(log).nmea"
+    HubProcess.write(bytes, to: recording)
+    defer { unlink(recording) }
+    let decode = Program(["decode", recording])
+    #expect(decode.wait() == 0)
+    let recorded = Report.places(decode.standardOutput)
+    #expect(recorded.count >= 2)
+    for manner in Manner.allCases {
+      let terminal = PseudoTerminal()
+      let port = SocketClient.freePort()
+      let hub = HubProcess(
+        board: "{ name: \"log\", gps: { port: \"\(terminal.path)\", speed: 9600 }, gpsd: { port: \(port) } }",
+        ["--no-journal-state"])
+      let client = SocketClient(port: port)
+      let states = SocketClient(path: hub.socket)
+      states.send("{\"rateHz\": 1000, \"name\": \"states\"}\n")
+      client.send("?WATCH={\"enable\":true,\"json\":true};")
+      // What is said before the port is open is not heard.
+      #expect(
+        eventually {
+          let receiver = hub.devicesNow["gps"]
+          return receiver.power == "acquiring"
+            && ["gpsd", "states"].allSatisfy { name in receiver.holders.contains { $0.hasPrefix(name) } }
+        })
+      for piece in manner.pieces(bytes) { terminal.write(piece) }
+      #expect(eventually { Report.places(client.text).last == recorded.last }, "\(manner)")
+      #expect(Report.places(client.text) == recorded, "\(manner)")
+      // A state a millisecond at most: not each position, but none that was never reported, and the last.
+      let places = recorded.map { $0.split(separator: " ").suffix(2).joined(separator: " ") }
+      #expect(eventually { State.places(states.text).last == places.last }, "\(manner)")
+      #expect(Set(State.places(states.text)).isSubset(of: places), "\(manner)")
+      client.leave()
+      states.leave()
+      #expect(hub.stop() == 0)
+    }
+  }
+}

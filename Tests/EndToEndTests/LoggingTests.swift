@@ -1,0 +1,73 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// A hub whose log nobody reads.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct LoggingTests {
+  /// A named pipe that takes no more, and from which nobody reads.
+  private final class StuckPipe {
+    private let descriptor: Int32
+
+    init(_ path: String) {
+      unlink(path)
+      mkfifo(path, 0o600)
+      // Reader and writer at once, so that nobody waits for the other end when he opens it.
+      descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+      precondition(descriptor >= 0)
+    }
+
+    deinit { close(descriptor) }
+
+    /// Fills it to the last byte; who wants to write from here on waits.
+    func fill() {
+      for size in [4096, 1] {
+        let bytes = [UInt8](repeating: UInt8(ascii: "x"), count: size)
+        while write(descriptor, bytes, size) > 0 {}
+      }
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `devices are powered off in time though nobody takes the log, and the hub ends`(_ isFullFromTheStart: Bool)
+    throws
+  {
+    var stuck: StuckPipe?
+    let hub = ShellHub("exec \"$@\" 2>\"$FOLDER/log\"", board: HubProcess.simulatedBoard("")) { folder in
+      stuck = StuckPipe(folder + "/log")
+      if isFullFromTheStart { stuck?.fill() }
+    }
+    #expect(eventually(within: .seconds(10)) { hub.isOff })
+    stuck?.fill()
+    for visit in 1...3 {
+      let client = SocketClient(path: hub.socket)
+      let isServed = eventually(within: .seconds(10)) { client.text.contains("\"mode\":\"fused\"") }
+      #expect(isServed, "visit \(visit)")
+      client.leave()
+      // The linger is 0.2 s.
+      let isOff = eventually(within: .seconds(10)) { hub.isOff }
+      #expect(isOff, "visit \(visit): \(hub.devices?["gps"].power ?? "no answer")")
+      guard isServed, isOff else { break }
+    }
+    hub.program.send(SIGTERM)
+    let hasEnded = eventually(within: .seconds(10)) { !hub.program.isRunning }
+    #expect(hasEnded)
+    guard hasEnded else { return }
+    #expect(hub.program.wait() == 0)
+    #expect(access(hub.socket, F_OK) != 0)
+  }
+
+  @Test func `what is wrong at the start is seen`() {
+    let hub = Program(["run", "--board", "/nowhere"])
+    #expect(hub.wait() == 66)
+    #expect(hub.standardError.contains("cannot read '/nowhere'"))
+  }
+
+  @Test func `the last line of a hub that ends is there`() {
+    for _ in 0..<5 {
+      let hub = HubProcess(board: HubProcess.simulatedBoard(""))
+      #expect(eventually { hub.program.standardError.contains("state on") })
+      #expect(hub.stop() == 0)
+      #expect(hub.program.standardError.hasSuffix("stopped; all power lines are off\n"))
+    }
+  }
+}

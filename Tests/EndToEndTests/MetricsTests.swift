@@ -1,0 +1,91 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+/// The metrics, and the Grafana dashboard that lives on them.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct MetricsTests {
+  private let port = SocketClient.freePort()
+  private let hub: HubProcess
+
+  init() {
+    hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
+    let hub = hub
+    _ = eventually { hub.program.standardError.contains("dashboard on") }
+  }
+
+  private func scrape() -> String { HTTPAnswer(port, "GET", "/metrics").body }
+
+  private func value(_ name: String, in text: String) -> Double? {
+    text.split(separator: "\n").first { $0.hasPrefix("sensorhub_\(name) ") || $0.hasPrefix("sensorhub_\(name){") }
+      .flatMap { $0.split(separator: " ").last.flatMap { Double($0) } }
+  }
+
+  private func names(in text: String) -> Set<String> {
+    Set(
+      text.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init).filter { $0.hasPrefix("sensorhub_") })
+  }
+
+  @Test func `what is known is told, and left out when it is known no more`() {
+    let asleep = scrape()
+    #expect(asleep.contains("sensorhub_build_info{version=\"0.1.0\"} 1\n"))
+    for gauge in ["position_latitude_degrees", "speed_meters_per_second", "fix_mode", "state_timestamp_seconds"] {
+      #expect(value(gauge, in: asleep) == nil, "\(gauge)")
+    }
+    let stream = SocketClient(port: port)
+    stream.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    #expect(eventually { stream.text.contains("\"mode\":\"fused\"") })
+    let awake = scrape()
+    let now = Double(time(nil))
+    #expect(value("position_latitude_degrees", in: awake).map { abs($0 - 52.51) < 0.02 } == true, "\(awake)")
+    #expect(value("position_longitude_degrees", in: awake).map { abs($0 - 13.37) < 0.02 } == true)
+    #expect(value("speed_meters_per_second", in: awake).map { (0...60).contains($0) } == true)
+    #expect(value("fix_mode", in: awake) == 3)
+    #expect(value("state_timestamp_seconds", in: awake).map { abs($0 - now) < 5 } == true)
+    #expect(value("device_power_state_timestamp_seconds", in: awake).map { $0 <= now + 1 && $0 > now - 60 } == true)
+    #expect(!awake.contains("_age_seconds"))
+    stream.leave()
+    #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" } })
+    // The receiver's slowest reports are ten seconds apart; after that nobody knows.
+    #expect(eventually { value("position_latitude_degrees", in: scrape()) == nil })
+    let after = scrape()
+    #expect(value("fix_mode", in: after) == nil && value("speed_meters_per_second", in: after) == nil)
+    #expect(value("state_timestamp_seconds", in: after) != nil)
+  }
+
+  @Test func `the Grafana dashboard asks for nothing that there is not, in words that Prometheus understands`() throws {
+    struct Dashboard: Decodable {
+      struct Panel: Decodable {
+        struct Target: Decodable { var expr: String }
+        var title: String
+        var targets: [Target]
+      }
+      var panels: [Panel]
+    }
+    // Whoever waits for the time has it compared with the system's clock; that nobody takes it is of no account.
+    let port = SocketClient.freePort()
+    let hub = HubProcess(
+      board: HubProcess.simulatedBoard("http: { port: \(port) }, chrony: { socket: \"/nowhere/chrony.sock\" }"))
+    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    let file = HTTPAnswer(port, "GET", "/grafana.json").body
+    let dashboard = try JSONDecoder().decode(Dashboard.self, from: Data(file.utf8))
+    #expect(dashboard.panels.count > 10 && dashboard.panels.allSatisfy { !$0.targets.isEmpty })
+    // The hub is asked while it has everything to say: a clock comparison takes somebody who listens to the time.
+    let stream = SocketClient(port: port)
+    stream.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    let wanted = names(in: dashboard.panels.flatMap(\.targets).map(\.expr).joined(separator: "\n"))
+    let missing = { wanted.subtracting(names(in: HTTPAnswer(port, "GET", "/metrics").body)) }
+    #expect(eventually { missing().isEmpty }, "\(missing())")
+    let rules = dashboard.panels.flatMap(\.targets).enumerated().map { index, target in
+      let expression = target.expr.replacing("$__rate_interval", with: "1m").replacing("$instance", with: ".*")
+      return "  - record: panel:\(index)\n    expr: '\(expression)'\n"
+    }
+    let path = hub.boardFile + ".rules"
+    HubProcess.write("groups:\n- name: panels\n  rules:\n" + rules.joined(), to: path)
+    defer { unlink(path) }
+    let promtool = try #require(TestTools.path("promtool"), "run .ci/test-tools")
+    let checker = Program(["check", "rules", path], path: promtool)
+    #expect(checker.wait() == 0, "\(checker.standardOutput)\(checker.standardError)")
+    #expect(checker.standardOutput.contains("\(rules.count) rules found"))
+  }
+}

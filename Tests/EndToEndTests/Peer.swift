@@ -1,0 +1,66 @@
+import CLinux
+import Glibc
+
+/// A client of a port at an address of this machine's that it chooses, as if it were another machine. Without a thread of its
+/// own: there may be a thousand.
+final class Peer {
+  private let descriptor: Int32
+  private var received: [UInt8] = []
+  private var hasEnded = false
+
+  init(_ port: UInt16, from address: [UInt8] = [127, 0, 0, 1]) {
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    precondition(descriptor >= 0, "no descriptor left")
+    precondition(clinux_bind_tcp(descriptor, address, 4, 0) == 0, "cannot be at \(address)")
+    var name = sockaddr_in()
+    name.sin_family = sa_family_t(AF_INET)
+    name.sin_port = port.bigEndian
+    name.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    let result = withUnsafePointer(to: &name) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    precondition(result == 0, "cannot connect: \(String(cString: strerror(errno)))")
+  }
+
+  deinit { close(descriptor) }
+
+  func send(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = clinux_send_now(descriptor, bytes, bytes.count)
+  }
+
+  /// All that has come so far.
+  var text: String {
+    look()
+    return String(decoding: received, as: UTF8.self)
+  }
+
+  /// The other end has not closed.
+  var isOpen: Bool {
+    look()
+    return !hasEnded
+  }
+
+  private func look() {
+    var chunk = [UInt8](repeating: 0, count: 16384)
+    while !hasEnded {
+      let count = clinux_receive_now(descriptor, &chunk, chunk.count)
+      if count > 0 {
+        received += chunk[..<count]
+      } else {
+        hasEnded = count == 0 || errno != EAGAIN && errno != EINTR
+        return
+      }
+    }
+  }
+
+  /// Lets this process open as many as it takes.
+  static func allow(_ count: Int) {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, rlim_t(count)))
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+}

@@ -1,0 +1,89 @@
+import Glibc
+import HardwareIO
+import TestSupport
+import Testing
+
+private let nginx = "/usr/sbin/nginx"
+
+/// Behind a reverse proxy: Debian's nginx, with what the documentation says to put into its configuration.
+@Suite(
+  .serialized, .timeLimit(.minutes(10)),
+  .enabled(if: access(nginx, X_OK) == 0, "there is no nginx here: apt-get install nginx-light"))
+struct ProxyTests {
+  private let hubPort = SocketClient.freePort()
+  private let port = SocketClient.freePort()
+  private let hub: HubProcess
+
+  init() {
+    hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(hubPort), hosts: [\"hub.example\"] }"))
+    let hub = hub
+    _ = eventually { hub.program.standardError.contains("dashboard on") }
+  }
+
+  /// The documented lines, as the hub's own description gives them.
+  private func documentedLines() -> String {
+    let text = HTTPAnswer(hubPort, "GET", "/openapi.yaml").body
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).drop { !$0.contains("location / {") }
+    return lines.prefix { !$0.hasSuffix(" }") }.joined(separator: "\n") + "\n}"
+  }
+
+  private func withProxy(_ location: String, _ body: () throws -> Void) rethrows {
+    let folder = hub.boardFile + ".nginx"
+    mkdir(folder, 0o755)
+    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
+      "\($0)_temp_path \(folder)/\($0);"
+    }.joined(separator: "\n")
+    HubProcess.write(
+      """
+      daemon off; master_process off; pid \(folder)/pid; error_log stderr;
+      events {}
+      http { access_log off; \(temporary)
+        server { listen 127.0.0.1:\(port);
+      \(location.replacing("127.0.0.1:8080", with: "127.0.0.1:\(hubPort)"))
+        } }
+      """, to: folder + "/nginx.conf")
+    let program = Program(["-e", "stderr", "-p", folder, "-c", folder + "/nginx.conf"], path: nginx)
+    defer {
+      program.send(SIGTERM)
+      program.wait()
+      _ = Program(["-r", folder], path: "/bin/rm").wait()
+    }
+    #expect(eventually { SocketClient.isListening(port) || !program.isRunning }, "\(program.standardError)")
+    try body()
+  }
+
+  private func ask(_ method: String, _ path: String, _ headers: [String] = []) -> HTTPAnswer {
+    HTTPAnswer(port, method, path, headers, host: "hub.example:\(port)")
+  }
+
+  @Test func `with the documented configuration the page, its events and its holds come through`() {
+    let lines = documentedLines()
+    #expect(lines.contains("proxy_pass http://127.0.0.1:8080;"), "\(lines)")
+    withProxy(lines) {
+      #expect(ask("GET", "/").body.contains("<title>test"))
+      let origin = "Origin: http://hub.example:\(port)"
+      let hold = ask("POST", "/devices/imu/hold?for=60", [origin, "Sec-Fetch-Site: same-origin"])
+      #expect(hold.status == 200, "\(hold.head) \(hold.body)")
+      #expect(eventually { hub.devicesNow["imu"].power == "tracking" })
+      let id = hold.body.split(separator: "\"id\":\"").dropFirst().first.map { $0.prefix { $0 != "\"" } } ?? ""
+      #expect(ask("POST", "/devices/imu/release?hold=\(id)", [origin]).status == 200)
+      #expect(ask("POST", "/devices/imu/hold", ["Origin: http://evil.example"]).status == 403)
+      // Each event as it comes, and not when there are enough of them.
+      let stream = SocketClient(port: port)
+      stream.send("GET /events?rate=1 HTTP/1.1\r\nHost: hub.example:\(port)\r\n\r\n")
+      #expect(eventually(within: .seconds(10)) { stream.text.contains("retry: 2000") })
+      #expect(eventually(within: .seconds(10)) { stream.text.contains("\"mode\":") })
+      stream.leave()
+      #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" } })
+    }
+  }
+
+  @Test func `a proxy that keeps the name to itself hears what is missing`() {
+    withProxy("location / { proxy_pass http://127.0.0.1:8080; }") {
+      #expect(ask("GET", "/state").status == 200)
+      let refusal = ask("POST", "/devices/imu/hold", ["Origin: http://hub.example:\(port)"])
+      #expect(refusal.status == 403 && refusal.body.contains("pass the Host header on"), "\(refusal.body)")
+      #expect(hub.devicesNow["imu"].wakes == 0)
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import FoundationEssentials
+import Glibc
+import HardwareIO
+import TestSupport
+
+/// A hub that a shell starts, for what only a shell can set up.
+final class ShellHub {
+  let program: Program
+  let folder: String
+  var socket: String { folder + "/hub.sock" }
+
+  /// - Parameters:
+  ///   - script: what the shell is to do; `"$@"` is the hub
+  ///   - prepare: called with the folder before that
+  init(_ script: String, board: String, prepare: (_ folder: String) -> Void = { _ in }) {
+    var template = Array("/tmp/sensorhub-shell-XXXXXX".utf8CString)
+    mkdtemp(&template)
+    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    HubProcess.write(board, to: folder + "/board.json5")
+    prepare(folder)
+    program = Program(
+      [
+        "-c", script, "sh", Program.sensorhub, "run", "--socket", folder + "/hub.sock", "--board",
+        folder + "/board.json5",
+      ], path: "/bin/sh", environment: ["FOLDER=\(folder)"])
+    _ = eventually { access(socket, F_OK) == 0 || !program.isRunning }
+  }
+
+  deinit {
+    if program.isRunning { program.send(SIGKILL) }
+    program.wait()
+    for name in Files.names(in: folder) { unlink(folder + "/" + name) }
+    rmdir(folder)
+  }
+
+  /// The devices, where the hub tells.
+  var devices: HubProcess.Devices? {
+    guard access(folder + "/devices.sock", F_OK) == 0 else { return nil }
+    let client = SocketClient(path: folder + "/devices.sock")
+    _ = eventually(within: .seconds(5)) { !client.isOpen }
+    return try? JSONDecoder().decode(HubProcess.Devices.self, from: Data(client.bytes))
+  }
+
+  var isOff: Bool { devices?.devices.allSatisfy { $0.power == "off" } == true }
+}

@@ -1,0 +1,74 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// One client that takes all that it gets leaves something to the others.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct StreamLimitTests {
+  private let port = SocketClient.freePort()
+  private let hub: HubProcess
+
+  init() {
+    // The tests' own descriptors, of which there are usually 1024.
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, 8192))
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
+    let hub = hub
+    _ = eventually { hub.program.standardError.contains("dashboard on") }
+  }
+
+  private func get(_ path: String) -> HTTPAnswer { HTTPAnswer(port, "GET", path) }
+
+  private func value(_ metric: String) -> Int {
+    let lines = get("/metrics").body.split(separator: "\n").filter { $0.hasPrefix("sensorhub_" + metric + " ") }
+    return lines.first.flatMap { Int($0.split(separator: " ")[1]) } ?? -1
+  }
+
+  private func count(_ text: String) -> Int {
+    hub.program.standardError.split(separator: "\n").count { $0.contains(text) }
+  }
+
+  @Test func `eleven hundred event streams leave the short requests a way in`() {
+    let request = Array("GET /events?rate=0.1 HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+    let streams = (0..<1115).map { _ in
+      let descriptor = SocketClient.connect(port: port)
+      _ = request.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+      return descriptor
+    }
+    defer { for descriptor in streams { close(descriptor) } }
+    #expect(eventually { value("output_clients{output=\"events\"}") == 1024 })
+    #expect(get("/healthz").body == "ok\n")
+    #expect(get("/devices").body.contains("\"class\":\"DEVICES\""))
+    let late = get("/events")
+    #expect(late.status == 503 && late.head.contains("Retry-After: 10"), "\(late.head)")
+    #expect(late.head.contains("Content-Type: application/json") && late.body.contains("1024 event streams"))
+    #expect(value("output_refused_clients_total{output=\"events\"}") == 1115 - 1024 + 1)
+    #expect(count("event streams are refused") == 1)
+    // A place that somebody gives back is another's.
+    shutdown(streams[0], Int32(SHUT_RDWR))
+    #expect(eventually { value("output_clients{output=\"events\"}") == 1023 })
+    let next = SocketClient(port: port)
+    next.send("GET /events?rate=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    #expect(eventually { next.text.contains("retry: 2000") })
+    #expect(count("event streams are refused") == 1)
+  }
+
+  @Test func `connections on which nothing comes make room for those that ask`() {
+    let idle = (0..<1300).map { _ in SocketClient.connect(port: port) }
+    defer { for descriptor in idle { close(descriptor) } }
+    #expect(get("/healthz").body == "ok\n")
+    #expect(eventually { value("output_refused_clients_total{output=\"http\"}") >= 1300 - 1088 })
+    #expect(count("make room") == 1)
+    let stream = SocketClient(port: port)
+    stream.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    #expect(eventually { stream.text.contains("\"mode\":") })
+    // Those who listen are not the ones who have to go.
+    let more = (0..<1100).map { _ in SocketClient.connect(port: port) }
+    defer { for descriptor in more { close(descriptor) } }
+    stream.forget()
+    #expect(eventually { stream.text.contains("\"mode\":") })
+    #expect(get("/healthz").body == "ok\n")
+    #expect(hub.stop() == 0)
+  }
+}

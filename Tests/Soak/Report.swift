@@ -1,0 +1,92 @@
+import MonotonicTime
+
+extension Soak {
+  /// What became of the hub.
+  public struct Report: Sendable {
+    /// A phase: the second tenth against the last one.
+    public struct Row: Sendable {
+      public var phase: Phase
+      public var events: Int
+      /// CPU seconds an event.
+      public var cpuSecondsBefore, cpuSecondsAfter: Double
+      public var residentBytesBefore, residentBytesAfter: Int
+      /// How often the last tenth was lived through once more, because it had cost too much.
+      public var repetitions: Int
+
+      /// A ratio, less one.
+      public var cpuGrowth: Double { cpuSecondsAfter / cpuSecondsBefore - 1 }
+      public var memoryGrowthBytes: Int { residentBytesAfter - residentBytesBefore }
+    }
+
+    public var bounds: Bounds
+    public var rows: [Row]
+    public var resourcesBefore, resourcesAfter: Resources
+    public var stacks: [StackUse]
+    /// Minus the signal where one ended it.
+    public var exitCode: Int32
+    /// From SIGTERM on.
+    public var endDuration: Duration
+    /// What a sanitizer had to say.
+    public var errors: String
+
+    /// The bounds that were broken, a sentence each.
+    public var problems: [String] {
+      var problems: [String] = []
+      for row in rows {
+        if row.cpuGrowth > bounds.cpuGrowth {
+          problems.append(
+            "\(row.phase): an event costs \(Text.fixed(row.cpuGrowth * 100, 1)) % more CPU time than at first")
+        }
+        if let limit = bounds.memoryBytes, row.memoryGrowthBytes > limit {
+          problems.append("\(row.phase): the resident memory has grown by \(row.memoryGrowthBytes / 1024) kB")
+        }
+      }
+      if resourcesBefore != resourcesAfter { problems.append("\(resourcesBefore) became \(resourcesAfter)") }
+      if let share = bounds.stackShare {
+        for stack in stacks where Double(stack.usedBytes) > Double(stack.byteCount) * share {
+          problems.append(
+            "thread '\(stack.thread)' has used \(stack.usedBytes / 1024) of the \(stack.byteCount / 1024) kB of its stack"
+          )
+        }
+      }
+      if exitCode != 0 { problems.append("SIGTERM ended it with \(exitCode)") }
+      if endDuration > bounds.end { problems.append("it took \(Text.fixed(endDuration.inSeconds, 2)) s to end") }
+      if !errors.isEmpty { problems.append(errors) }
+      return problems
+    }
+
+    /// For people.
+    public var table: String {
+      var lines = [
+        line(
+          "phase", "events", "CPU us/event", "at the end", "growth", "resident kB", "at the end", "growth", "repeated")
+      ]
+      for row in rows {
+        lines.append(
+          line(
+            row.phase.rawValue, "\(row.events)", Text.fixed(row.cpuSecondsBefore * 1e6, 2),
+            Text.fixed(row.cpuSecondsAfter * 1e6, 2), Text.fixed(row.cpuGrowth * 100, 1) + " %",
+            "\(row.residentBytesBefore / 1024)", "\(row.residentBytesAfter / 1024)",
+            "\(row.memoryGrowthBytes / 1024)", "\(row.repetitions)"))
+      }
+      lines.append("\(resourcesBefore) before, \(resourcesAfter) after")
+      lines.append(
+        "most of its stack that a thread has used: "
+          + stacks.map { "\($0.thread) \($0.usedBytes / 1024) of \($0.byteCount / 1024) kB" }.joined(separator: ", "))
+      lines.append("SIGTERM: ended with \(exitCode) after \(Text.fixed(endDuration.inSeconds, 3)) s")
+      return lines.joined(separator: "\n")
+    }
+
+    private func line(_ columns: String...) -> String {
+      zip(columns, [8, 9, 13, 11, 9, 12, 11, 7, 9]).map { Text.column($0, $1) }.joined(separator: " ")
+    }
+  }
+
+  /// What a process has that it must give back.
+  public struct Resources: Equatable, Sendable, CustomStringConvertible {
+    public var threads: Int
+    public var descriptors: Int
+
+    public var description: String { "\(threads) threads and \(descriptors) descriptors" }
+  }
+}

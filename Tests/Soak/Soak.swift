@@ -1,0 +1,152 @@
+import Glibc
+import MonotonicTime
+import TestSupport
+
+/// A month of uptime in minutes: everything that a hub lives through, again and again, and whether it leaves a trace.
+///
+/// The phases take turns in slices, a hundred for the whole month and fewer for a part of it: what one of them leaves
+/// behind shows in the others too, and a machine that is slower for a while is so for all. The first tenth warms up; the
+/// second is what the last is held against.
+public struct Soak {
+  /// What is too much.
+  public struct Bounds: Sendable {
+    /// By how much an event of the last tenth may cost more CPU time than one of the second: a ratio, less one.
+    public var cpuGrowth = 0.05
+    /// By how much the resident memory may grow meanwhile; `nil` where the allocator keeps freed memory on purpose, as the
+    /// sanitizers' does.
+    public var memoryBytes: Int? = 1 << 20
+    /// The part of its stack that a thread may ever have used; `nil` where the compiler makes frames larger.
+    public var stackShare: Double? = 0.25
+    /// From SIGTERM to the end of the process.
+    public var end = Duration.seconds(1)
+
+    public init() {}
+  }
+
+  private let executable: String
+  private let scale: Double
+  private let bounds: Bounds
+  private let slicesPerTenth: Int
+  private let phases: [Phase]
+  private let say: (String) -> Void
+
+  /// - Parameters:
+  ///   - executable: the `sensorhub` to run
+  ///   - scale: 1 for a month
+  ///   - phases: what is to happen
+  ///   - say: told how far it is, a line at a time
+  public init(
+    executable: String, scale: Double = 1, bounds: Bounds = Bounds(), phases: [Phase] = Phase.allCases,
+    say: @escaping (String) -> Void = { _ in }
+  ) {
+    self.executable = executable
+    self.scale = scale
+    self.bounds = bounds
+    self.phases = phases
+    self.say = say
+    // Each slice has clients who come, and a moment's rest.
+    slicesPerTenth = scale >= 0.5 ? 10 : scale >= 0.01 ? 3 : 1
+  }
+
+  /// What a slice took.
+  private struct Slice {
+    /// From the first of the month.
+    var index: Int
+    var phase: Phase
+    var events: Int
+    var cpuSeconds: Double
+    var residentBytes: Int
+  }
+
+  /// A tenth's slices of one phase.
+  private struct Summary {
+    /// CPU seconds an event, in the cheapest slice: whatever else the machine does meanwhile only ever adds to it, and
+    /// what has grown has grown for all of them.
+    var cpu: Double
+    /// The median.
+    var resident: Int
+
+    init?(_ slices: some Sequence<Slice>, _ phase: Phase) {
+      let slices = slices.filter { $0.phase == phase }
+      guard let cheapest = slices.map({ $0.cpuSeconds / Double($0.events) }).min() else { return nil }
+      cpu = cheapest
+      resident = slices.map(\.residentBytes).sorted()[slices.count / 2]
+    }
+  }
+
+  public func run() throws -> Report {
+    let hub = try SoakedHub(executable: executable)
+    // What is made once has been made.
+    for phase in phases { _ = try hub.live(through: phase, 2) }
+    let before = try hub.resources()
+    let count = slicesPerTenth * 10
+    var slices: [Slice] = []
+    let start = MonotonicClock().now
+    for index in 0..<count {
+      for phase in phases { slices.append(try slice(phase, index, of: hub)) }
+      if (index + 1) % slicesPerTenth == 0 {
+        let tenth = (index + 1) / slicesPerTenth
+        say("\(tenth * 10) % after \(Text.fixed((MonotonicClock().now - start).inSeconds, 0)) s")
+      }
+    }
+    var rows: [Report.Row] = []
+    for phase in phases {
+      guard
+        let early = Summary(slices.filter { $0.index / slicesPerTenth == 1 }, phase),
+        var late = Summary(slices.filter { $0.index / slicesPerTenth == 9 }, phase)
+      else { continue }
+      var repetitions = 0
+      // Something else that keeps the machine busy looks like growth as well. But what has grown does not shrink again
+      // when there is more of it: so it is asked once more, and again.
+      while late.cpu > early.cpu * (1 + bounds.cpuGrowth), repetitions < 3 {
+        repetitions += 1
+        let again = try (count - slicesPerTenth..<count).map { try slice(phase, $0, of: hub) }
+        late = Summary(again, phase) ?? late
+      }
+      rows.append(
+        Report.Row(
+          phase: phase, events: slices.filter { $0.phase == phase }.reduce(0) { $0 + $1.events },
+          cpuSecondsBefore: early.cpu, cpuSecondsAfter: late.cpu,
+          residentBytesBefore: early.resident, residentBytesAfter: late.resident, repetitions: repetitions))
+    }
+    let after = try hub.resources()
+    let stacks = hub.stacks()
+    let (code, duration) = try hub.end()
+    return Report(
+      bounds: bounds, rows: rows, resourcesBefore: before, resourcesAfter: after, stacks: stacks, exitCode: code,
+      endDuration: duration, errors: hub.complaints)
+  }
+
+  private func slice(_ phase: Phase, _ index: Int, of hub: SoakedHub) throws -> Slice {
+    let total = Double(phase.eventsInAMonth) * scale
+    let slices = Double(slicesPerTenth * 10)
+    // The rare ones are not left out of a short soak.
+    let events = max(1, Int(total * Double(index + 1) / slices) - Int(total * Double(index) / slices))
+    let seconds: Double
+    do {
+      seconds = try hub.live(through: phase, events)
+    } catch {
+      let state = hub.death ?? "the hub still runs"
+      throw Visitor.Failure(description: "\(phase), slice \(index + 1) of \(slicesPerTenth * 10): \(error)\n\(state)")
+    }
+    return Slice(
+      index: index, phase: phase, events: events, cpuSeconds: seconds, residentBytes: hub.residentBytes)
+  }
+}
+
+enum Text {
+  static func fixed(_ value: Double, _ decimals: Int) -> String {
+    var scale = 1.0
+    for _ in 0..<decimals { scale *= 10 }
+    let rounded = Int((value * scale).rounded().magnitude)
+    let whole = "\(rounded / Int(scale))"
+    let digits = "\(rounded % Int(scale))"
+    let sign = value < 0 && rounded > 0 ? "-" : ""
+    guard decimals > 0 else { return sign + whole }
+    return sign + whole + "." + String(repeating: "0", count: decimals - digits.count) + digits
+  }
+
+  static func column(_ text: String, _ width: Int) -> String {
+    String(repeating: " ", count: max(0, width - text.count)) + text
+  }
+}

@@ -1,0 +1,406 @@
+import Glibc
+import HardwareIO
+import MonotonicTime
+import TestSupport
+
+/// A hub in a process of its own, with a receiver on a pseudo-terminal and a simulated IMU, and what happens to it.
+final class SoakedHub {
+  private static let answer = Array("HTTP/1.1 200".utf8)
+
+  private let hub: HubProcess
+  private let folder: String
+  private let notifications: DatagramSocket
+  private let ports: (http: UInt16, gpsd: UInt16, nmea: UInt16)
+  private var terminal = PseudoTerminal()
+  private var receiver = SoakReceiver()
+  private var reloads = 0
+  /// By which the IMU is kept awake for all that is tried beside it.
+  private var imuHold: Hold?
+  private let cpuClock: clockid_t
+  private var pid: pid_t { hub.program.pid }
+
+  init(executable: String) throws {
+    var template = Array("/tmp/sensorhub-soak-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw Visitor.Failure(description: "no folder in /tmp") }
+    folder = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
+    notifications = DatagramSocket(folder + "/notify")
+    ports = (SocketClient.freePort(), SocketClient.freePort(), SocketClient.freePort())
+    symlink(terminal.path, folder + "/gps")
+    hub = HubProcess(
+      board: SoakedHub.board(folder, ports, 0), environment: ["NOTIFY_SOCKET=\(folder)/notify"], path: executable)
+    var clock = clockid_t()
+    guard clock_getcpuclockid(hub.program.pid, &clock) == 0 else {
+      throw Visitor.Failure(description: "\(executable) does not run: \(hub.program.standardError)")
+    }
+    cpuClock = clock
+    try waitUntilReady()
+    _ = eventually { [ports] in SocketClient.isListening(ports.http) }
+  }
+
+  deinit {
+    if hub.program.isRunning { hub.stop(SIGKILL) }
+    for name in ["gps", "notify"] { unlink(folder + "/" + name) }
+    rmdir(folder)
+  }
+
+  private static func board(
+    _ folder: String, _ ports: (http: UInt16, gpsd: UInt16, nmea: UInt16), _ version: Int
+  ) -> String {
+    // The IMU is slow: what it costs goes by the clock, not by events.
+    """
+    { name: "soak \(version)", state: { rateHz: 1000 },
+      gps: { port: "\(folder)/gps", speed: 115200,
+        power: { switch: "gpio", chip: "simulated", line: "gps-power", settleMilliseconds: 0, lingerSeconds: 0 } },
+      imu: { chip: "mpu-6050", bus: "simulated/i2c", rateHz: 20, burstRateHz: 10,
+        power: { switch: "gpio", chip: "simulated", line: "imu-power", settleMilliseconds: 0, lingerSeconds: 0 } },
+      http: { port: \(ports.http) }, gpsd: { port: \(ports.gpsd) }, nmea: { port: \(ports.nmea) } }
+    """
+  }
+
+  // MARK: What it takes
+
+  var residentBytes: Int {
+    let file = open("/proc/\(pid)/statm", O_RDONLY | O_CLOEXEC)
+    defer { close(file) }
+    var bytes = [UInt8](repeating: 0, count: 256)
+    let count = read(file, &bytes, bytes.count)
+    let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+    return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * Int(getpagesize())
+  }
+
+  /// Of all threads, those that have ended included.
+  private var cpuSeconds: Double {
+    var time = timespec()
+    clock_gettime(cpuClock, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  /// The CPU seconds that `events` cost, with what follows them.
+  private func cost(_ events: () throws -> Void) rethrows -> Double {
+    rest()
+    let before = cpuSeconds
+    try events()
+    rest()
+    return cpuSeconds - before
+  }
+
+  /// Waits until nothing happens in the process for a moment.
+  private func rest() {
+    var last = cpuSeconds
+    for _ in 0..<100 {
+      pause(milliseconds: 3)
+      let now = cpuSeconds
+      if now == last { return }
+      last = now
+    }
+  }
+
+  private var threadCount: Int { Files.names(in: "/proc/\(pid)/task").count }
+
+  /// Once everything that was on its way has ended.
+  func resources() throws -> Soak.Resources {
+    _ = eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" } }
+    var counts = hub.resources
+    var unchanged = 0
+    _ = eventually {
+      pause(milliseconds: 100)
+      let now = hub.resources
+      unchanged = now == counts ? unchanged + 1 : 0
+      counts = now
+      return unchanged == 10
+    }
+    return Soak.Resources(threads: counts[0], descriptors: counts[1])
+  }
+
+  func stacks() -> [StackUse] { StackUse.all(of: pid) }
+
+  /// What a sanitizer has written.
+  var complaints: String {
+    let lines = hub.program.standardError.split(separator: "\n")
+    guard let first = lines.firstIndex(where: { $0.contains("Sanitizer") }) else { return "" }
+    return lines[first...].prefix(60).joined(separator: "\n")
+  }
+
+  /// Ends it with clients on every port.
+  func end() throws -> (code: Int32, duration: Duration) {
+    let clients = try Clients(self)
+    let start = MonotonicClock().now
+    let code = hub.stop(SIGTERM)
+    let duration = MonotonicClock().now - start
+    withExtendedLifetime(clients) {}
+    return (code, duration)
+  }
+
+  /// How it has ended by itself, if it has.
+  var death: String? {
+    guard !hub.program.isRunning else { return nil }
+    let code = hub.program.wait()
+    return "the hub is dead: " + (code < 0 ? "signal \(-code)" : "exit code \(code)") + "\n"
+      + hub.program.standardError.suffix(1000)
+  }
+
+  // MARK: What happens
+
+  /// Has so many events happen; returns the CPU seconds that they cost.
+  func live(through phase: Phase, _ count: Int) throws -> Double {
+    switch phase {
+    case .reads: try reads(count)
+    case .scrapes: try requests(["/metrics"], count)
+    case .states: try requests(["/state", "/state", "/state", "/devices"], count)
+    case .polls: try polls(count)
+    case .watches: try watches(count)
+    case .streams: try streams(count)
+    case .visits: try visits(count)
+    case .cycles: try cycles(count)
+    case .reloads: try reloads(count)
+    case .faults: try faults(count)
+    }
+  }
+
+  private func reads(_ count: Int) throws -> Double {
+    let clients = try Clients(self)
+    return try cost {
+      for index in 0..<count {
+        terminal.write(receiver.next())
+        // Its end: so the next one is another read.
+        try clients.nmea.wait(for: [10])
+        if index % 16 == 0 { clients.drain() }
+      }
+      clients.drain()
+    }
+  }
+
+  /// Several in a packet on one connection, as proxies send them.
+  private func requests(_ paths: [String], _ count: Int) throws -> Double {
+    let client = try Visitor(port: ports.http)
+    return try cost {
+      var rest = count
+      while rest > 0 {
+        let number = min(rest, 16)
+        try client.ask((0..<number).map { SoakedHub.request("GET", paths[$0 % paths.count]) }.joined())
+        try client.wait(for: SoakedHub.answer, number)
+        rest -= number
+      }
+    }
+  }
+
+  private func polls(_ count: Int) throws -> Double {
+    let client = try Visitor(port: ports.gpsd)
+    return try cost {
+      var rest = count
+      while rest > 0 {
+        let number = min(rest, 16)
+        try client.ask(String(repeating: "?POLL;?DEVICES;\n", count: number))
+        try client.wait(for: Array(#""class":"DEVICES""#.utf8), number)
+        rest -= number
+      }
+    }
+  }
+
+  private func watches(_ count: Int) throws -> Double {
+    let holder = try awake()
+    defer { release(holder) }
+    return try cost {
+      for _ in 0..<count {
+        let client = try Visitor(port: ports.gpsd)
+        // The second version comes when the watch stands.
+        try client.ask(#"?WATCH={"enable":true,"json":true,"nmea":true,"pps":true};?VERSION;"#)
+        try client.wait(for: Array(#""class":"VERSION""#.utf8), 2)
+      }
+      holder.drain()
+    }
+  }
+
+  private func streams(_ count: Int) throws -> Double {
+    let holder = try awake()
+    defer { release(holder) }
+    return try cost {
+      for _ in 0..<count {
+        let client = try Visitor(port: ports.http)
+        try client.ask(SoakedHub.request("GET", "/events?rate=10"))
+        try client.wait(for: Array("retry:".utf8))
+      }
+      holder.drain()
+    }
+  }
+
+  private func visits(_ count: Int) throws -> Double {
+    let holder = try awake()
+    defer { release(holder) }
+    return try cost {
+      for _ in 0..<count {
+        let client = try Visitor(path: hub.socket)
+        // An answer comes to nonsense alone; by then the rate has been changed.
+        try client.ask("{\"rateHz\": 5, \"name\": \"soak\"}\nnonsense\n")
+        try client.wait(for: Array("ERROR".utf8))
+      }
+      holder.drain()
+    }
+  }
+
+  private func cycles(_ count: Int) throws -> Double {
+    let client = try Visitor(port: ports.http)
+    // Once from its rail to its first sample.
+    let first = try hold("imu", client)
+    guard eventually({ hub.devicesNow["imu"].power == "tracking" }) else {
+      throw Visitor.Failure(description: "the IMU does not wake")
+    }
+    try release(first, client)
+    let asleep = try idleThreadCount()
+    let wakes = hub.devicesNow.devices.map(\.wakes)
+    let seconds = try cost {
+      for _ in 0..<count {
+        let holds = try ["gps", "imu"].map { try hold($0, client) }
+        try until("both devices have threads") { threadCount == asleep + 2 }
+        for hold in holds { try release(hold, client) }
+        try until("no device has one") { threadCount == asleep }
+      }
+    }
+    let missing = zip(hub.devicesNow.devices.map(\.wakes), wakes).map { count - ($0 - $1) }
+    guard missing.allSatisfy({ $0 == 0 }) else {
+      throw Visitor.Failure(description: "of \(count) power cycles \(missing) have not happened")
+    }
+    return seconds
+  }
+
+  private func reloads(_ count: Int) throws -> Double {
+    let clients = try Clients(self)
+    return try cost {
+      for _ in 0..<count {
+        reloads += 1
+        HubProcess.write(SoakedHub.board(folder, ports, reloads % 2), to: hub.boardFile)
+        hub.program.send(SIGHUP)
+        try waitUntilReady()
+        clients.drain()
+      }
+    }
+  }
+
+  private func faults(_ count: Int) throws -> Double {
+    let client = try Visitor(port: ports.http)
+    let asleep = try idleThreadCount()
+    let nesting = String(repeating: #"{"a":["#, count: 600)
+    return try cost {
+      for _ in 0..<count {
+        let holder = try awake(imu: false)
+        terminal.write([UInt8](repeating: 0x55, count: 200) + Array("$GPGGA,torn$GPRMC,,V*00\r\n".utf8))
+        // The cable is pulled, and another receiver stands in its place.
+        let replacement = PseudoTerminal()
+        unlink(folder + "/gps")
+        symlink(replacement.path, folder + "/gps")
+        terminal.hangUp()
+        try until("the reader has gone") { threadCount == asleep }
+        terminal = replacement
+        for (nonsense, visitor) in [
+          ("?WATCH=\(nesting)\(String(repeating: "}", count: 600));?VERSION;", try Visitor(port: ports.gpsd)),
+          ("\(nesting)\n", try Visitor(path: hub.socket)),
+        ] {
+          try visitor.ask(nonsense)
+          try visitor.wait(for: Array("ERROR".utf8))
+          visitor.vanish()
+        }
+        let stream = try Visitor(port: ports.http)
+        try stream.ask(SoakedHub.request("GET", "/events"))
+        try stream.wait(for: Array("retry:".utf8))
+        stream.vanish()
+        try client.ask("GET /\(nesting) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        try client.wait(for: Array("HTTP/1.1 4".utf8))
+        holder.vanish()
+      }
+      try until("everything has gone") { threadCount == asleep }
+    }
+  }
+
+  // MARK: Helpers
+
+  private static func request(_ method: String, _ path: String) -> String {
+    "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n"
+  }
+
+  /// A device that is kept awake, and what to end that by.
+  private struct Hold {
+    var device: String
+    var id: String
+  }
+
+  private func hold(_ device: String, _ client: Visitor) throws -> Hold {
+    try client.ask(SoakedHub.request("POST", "/devices/\(device)/hold?for=3600"))
+    let answer = try client.text(through: UInt8(ascii: "}"))
+    guard let id = answer.split(separator: "\"id\":\"").dropFirst().first?.prefix(while: { $0 != "\"" }) else {
+      throw Visitor.Failure(description: "no hold of \(device): \(answer)")
+    }
+    return Hold(device: device, id: String(id))
+  }
+
+  private func release(_ hold: Hold, _ client: Visitor) throws {
+    try client.ask(SoakedHub.request("POST", "/devices/\(hold.device)/release?hold=\(hold.id)"))
+    try client.wait(for: SoakedHub.answer)
+  }
+
+  private func until(_ what: String, _ isMet: () -> Bool) throws {
+    // A spin at first: it costs the hub nothing, and what is waited for takes microseconds.
+    for _ in 0..<200 where isMet() { return }
+    guard eventually({ isMet() || !hub.program.isRunning }), hub.program.isRunning else {
+      throw Visitor.Failure(description: "waited in vain until \(what): \(hub.program.standardError.suffix(400))")
+    }
+  }
+
+  private func waitUntilReady() throws {
+    try until("the hub is ready") {
+      while let message = notifications.next() { if message.starts(with: "READY=1".utf8) { return true } }
+      return false
+    }
+  }
+
+  /// How many threads there are while the devices sleep.
+  private func idleThreadCount() throws -> Int {
+    let isAsleep = eventually {
+      hub.devicesNow.devices.allSatisfy { $0.power == "off" || $0.power == "failed" }
+    }
+    guard isAsleep else { throw Visitor.Failure(description: "the devices do not sleep") }
+    rest()
+    return threadCount
+  }
+
+  /// A client for whom the receiver is read, and the IMU kept awake, so that who comes and goes beside it powers nothing.
+  private func awake(imu: Bool = true) throws -> Visitor {
+    if imu { imuHold = try hold("imu", try Visitor(port: ports.http)) }
+    let client = try Visitor(port: ports.nmea)
+    // What is written before the tty is open is lost. Meanwhile the hub says by itself that there is no position.
+    let isRead = eventually {
+      for _ in 0..<SoakReceiver.sentencesPerEpoch { terminal.write(receiver.next()) }
+      return client.hasReceived(Array("$GPGSV".utf8))
+    }
+    guard isRead else { throw Visitor.Failure(description: "the receiver is not read") }
+    rest()
+    client.drain()
+    return client
+  }
+
+  private func release(_ holder: Visitor) {
+    guard let hold = imuHold else { return }
+    imuHold = nil
+    _ = try? release(hold, Visitor(port: ports.http))
+  }
+
+  /// One on every port, all of whom want everything.
+  private final class Clients {
+    let nmea: Visitor
+    private let others: [Visitor]
+
+    init(_ hub: SoakedHub) throws {
+      let gpsd = try Visitor(port: hub.ports.gpsd)
+      try gpsd.ask(#"?WATCH={"enable":true,"json":true,"nmea":true};"#)
+      let events = try Visitor(port: hub.ports.http)
+      try events.ask(SoakedHub.request("GET", "/events?rate=1000"))
+      others = [gpsd, events, try Visitor(path: hub.hub.socket)]
+      nmea = try hub.awake(imu: false)
+    }
+
+    func drain() {
+      for client in others { client.drain() }
+    }
+  }
+}
+
+private func pause(milliseconds: Int32) { _ = poll(nil, 0, milliseconds) }

@@ -1,0 +1,33 @@
+import Glibc
+
+/// Chance that can be had again: the seed is printed, and SENSORHUB_SEED gives it back.
+///
+/// One seed a run; each test draws numbers of its own from it, whatever runs beside it. SplitMix64 (Steele, Lea, Flood 2014).
+public struct SeededRandom: RandomNumberGenerator {
+  /// The run's seed: that of the environment, or else another one each time.
+  private static let runSeed: UInt64 = {
+    guard let text = getenv("SENSORHUB_SEED").map({ String(cString: $0) }) else { return .random(in: 0...UInt64.max) }
+    guard let seed = UInt64(text) else { preconditionFailure("SENSORHUB_SEED is '\(text)', which is no whole number") }
+    return seed
+  }()
+
+  private var state: UInt64
+
+  /// - Parameter test: who asks, told apart from the others by name
+  public init(for test: String = #function) {
+    print("chance: \(test.prefix { $0 != "(" }) can be had again with SENSORHUB_SEED=\(SeededRandom.runSeed)")
+    // At once: what comes next may end the process.
+    fflush(nil)
+    self.init(seed: test.utf8.reduce(SeededRandom.runSeed) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 })
+  }
+
+  public init(seed: UInt64) { state = seed }
+
+  public mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ mixed >> 31
+  }
+}
