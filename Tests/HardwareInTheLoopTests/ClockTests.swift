@@ -7,7 +7,7 @@ import Testing
 extension HardwareInTheLoop {
   /// The kernel's own pulses, which a timer of its makes.
   @Suite(
-    .serialized, .timeLimit(.minutes(2)),
+    .serialized, .timeLimit(.minutes(10)),
     .enabled(if: Bench.isVirtual || access("/dev/pps0", F_OK) == 0, "there is no /dev/pps0"))
   struct ClockTests {
     @Test func `chronyd is told when the kernel saw the pulse`() throws {

@@ -9,7 +9,7 @@ import VirtualBench
 extension HardwareInTheLoop {
   /// The IMU on a real bus, its samples and their times.
   @Suite(
-    .serialized, .timeLimit(.minutes(4)), .enabled(if: Bench.isVirtual, "these need devices that can be told to fail"))
+    .serialized, .timeLimit(.minutes(10)), .enabled(if: Bench.isVirtual, "these need devices that can be told to fail"))
   struct IMUTests {
     let board = Bench.board
 
