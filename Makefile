@@ -3,10 +3,11 @@
 BENCH := Tests/HardwareInTheLoopTests/Bench
 
 SWIFT_FAST_TESTS := --skip HardwareInTheLoopTests --skip EndToEndTests --skip TunnelTests --skip ConsistencyTests
-SWIFT_SLOW_TESTS := --filter EndToEndTests --filter TunnelTests --filter ConsistencyTests
+SWIFT_SLOW_TESTS := --skip SoakTests --filter EndToEndTests --filter TunnelTests --filter ConsistencyTests
 # lld, where the toolchain has it, makes the executable two megabytes smaller and quicker to start. Packed relocations
 # need glibc 2.36, that is bookworm.
-LLD := $(wildcard $(dir $(realpath $(shell command -v swift)))ld.lld)
+TOOLCHAIN := $(shell swift -print-target-info 2>/dev/null | sed -n 's|.*"runtimeResourcePath" *: *"\(.*\)/lib/swift".*|\1|p')
+LLD := $(wildcard $(TOOLCHAIN)/bin/ld.lld)
 LINK := $(if $(LLD),-Xswiftc -Xclang-linker -Xswiftc -fuse-ld=lld -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --no-export-dynamic)
 # Across modules: what is generic is made for its types, and a fix is at its clients a quarter sooner.
 BUILD_RELEASE := swift build -c release --static-swift-stdlib -Xswiftc -cross-module-optimization $(LINK) --product
@@ -14,7 +15,7 @@ RELEASE := $(BUILD_RELEASE) sensorhub
 # XCTest's own runner, which would find no tests, leaks; sanitizers slow timers down, so the tests that start programs are left out of their runs.
 SANITIZE = swift test --disable-xctest --sanitize=$(1) --scratch-path .build-$(1) $(SWIFT_FAST_TESTS)
 
-.PHONY: run test setup release lint format benchmark virtual-devices bench hil sdk test-arm64 clean help
+.PHONY: run check test test-programs test-release test-bench test-threads test-addresses test-cross setup release lint format benchmark virtual-devices bench hil sdk test-arm64 clean help
 
 help: ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -23,18 +24,40 @@ run: setup ## Build and run the hub on the simulated board
 	$(RELEASE)
 	@.build/release/sensorhub run
 
-test: setup lint ## Run everything that continuous integration runs
+check: lint ## Check formatting, build, and run the fast tests: a few minutes, before each commit
 	.ci/check-gpiod-2
 	swift build --build-tests
 	swift test --disable-xctest --skip-build $(SWIFT_FAST_TESTS)
-	@.ci/packages gpsd gpsd-clients python3-gps tmux chromium chromium-driver
+
+test: setup ## Run everything that continuous integration runs
+	@.ci/parts \
+	  'check|2|formatting, the build, the tests that start no program' \
+	  'test-programs|5|the tests that start programs, those of others and a browser among them' \
+	  'test-release|4|the release executable: its size, and that it runs' \
+	  'test-bench|4|power, buses and faults, on a kernel of its own' \
+	  'test-threads|3|the fast tests under the thread sanitizer' \
+	  'test-addresses|4|the fast tests under the address sanitizer' \
+	  'test-cross|3|the fast tests for a 64-bit Raspberry Pi, where make sdk was run'
+
+test-programs: setup
+	swift build --build-tests
+	@.ci/packages gpsd gpsd-clients python3-gps tmux chromium chromium-driver nginx-light
 	@.ci/test-tools
 	swift test --disable-xctest --skip-build $(SWIFT_SLOW_TESTS)
-	$(RELEASE)
+
+test-release: release
 	@.ci/check-release .build/release/sensorhub
+
+test-bench: setup
 	$(BENCH)/hil --small || [ $$? -eq 69 ]
+
+test-threads: setup
 	$(call SANITIZE,thread)
+
+test-addresses: setup
 	$(call SANITIZE,address)
+
+test-cross: setup
 	.ci/test-arm64 --cached
 
 setup:
@@ -46,6 +69,7 @@ release: setup ## Build the static release executable
 lint: setup
 	@.ci/packages shellcheck
 	shellcheck deploy.sh systemd/activate .ci/* $(filter-out %.config %/i2c-relay,$(wildcard $(BENCH)/*))
+	.ci/check-closures
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
 
 format: ## Format the sources
