@@ -65,6 +65,7 @@ let package = Package(
       dependencies: [
         "CLinux", "CSystemd", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MonotonicTime", "NMEA",
         "Publishing",
+        .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "Logging", package: "swift-log"),
