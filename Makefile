@@ -15,6 +15,9 @@ RELEASE := $(BUILD_RELEASE) sensorhub
 # XCTest's own runner, which would find no tests, leaks; sanitizers slow timers down, so the tests that start programs are left out of their runs.
 SANITIZE = swift test --disable-xctest --sanitize=$(1) --scratch-path .build-$(1) $(SWIFT_FAST_TESTS)
 
+# A month's events in a minute: a twentieth of them, and fewer under a sanitizer.
+SOAK = swift test --disable-xctest --filter SoakTests
+
 .PHONY: run check test test-programs test-release test-bench test-threads test-addresses test-cross setup release lint format benchmark virtual-devices bench hil sdk test-arm64 clean help
 
 help: ## Show this list
@@ -33,7 +36,7 @@ test: setup ## Run everything that continuous integration runs
 	@.ci/parts \
 	  'check|2|formatting, the build, the tests that start no program' \
 	  'test-programs|5|the tests that start programs, those of others and a browser among them' \
-	  'test-release|4|the release executable: its size, and that it runs' \
+	  'test-release|8|the release executable: its size, that it runs, and how it takes a month' \
 	  'test-bench|4|power, buses and faults, on a kernel of its own' \
 	  'test-threads|3|the fast tests under the thread sanitizer' \
 	  'test-addresses|4|the fast tests under the address sanitizer' \
@@ -47,6 +50,8 @@ test-programs: setup
 
 test-release: release
 	@.ci/check-release .build/release/sensorhub
+	swift build --build-tests
+	SENSORHUB_PROGRAM=$(CURDIR)/.build/release/sensorhub SENSORHUB_SOAK=0.05 $(SOAK) --skip-build
 
 test-bench: setup
 	$(BENCH)/hil --small || [ $$? -eq 69 ]
@@ -56,6 +61,7 @@ test-threads: setup
 
 test-addresses: setup
 	$(call SANITIZE,address)
+	SENSORHUB_PROGRAM=$(CURDIR)/.build-address/debug/sensorhub SENSORHUB_SANITIZED=1 SENSORHUB_SOAK=0.001 $(SOAK)
 
 test-cross: setup
 	.ci/test-arm64 --cached

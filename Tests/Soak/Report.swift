@@ -12,6 +12,8 @@ extension Soak {
       public var residentBytesBefore, residentBytesAfter: Int
       /// How often the last tenth was lived through once more, because it had cost too much.
       public var repetitions: Int
+      /// What all of it took, by the clock on the wall.
+      public var duration: Duration
 
       /// A ratio, less one.
       public var cpuGrowth: Double { cpuSecondsAfter / cpuSecondsBefore - 1 }
@@ -59,7 +61,8 @@ extension Soak {
     public var table: String {
       var lines = [
         line(
-          "phase", "events", "CPU us/event", "at the end", "growth", "resident kB", "at the end", "growth", "repeated")
+          "phase", "events", "CPU us/event", "at the end", "growth", "resident kB", "at the end", "growth", "repeated",
+          "seconds")
       ]
       for row in rows {
         lines.append(
@@ -67,7 +70,7 @@ extension Soak {
             row.phase.rawValue, "\(row.events)", Text.fixed(row.cpuSecondsBefore * 1e6, 2),
             Text.fixed(row.cpuSecondsAfter * 1e6, 2), Text.fixed(row.cpuGrowth * 100, 1) + " %",
             "\(row.residentBytesBefore / 1024)", "\(row.residentBytesAfter / 1024)",
-            "\(row.memoryGrowthBytes / 1024)", "\(row.repetitions)"))
+            "\(row.memoryGrowthBytes / 1024)", "\(row.repetitions)", Text.fixed(row.duration.inSeconds, 1)))
       }
       lines.append("\(resourcesBefore) before, \(resourcesAfter) after")
       lines.append(
@@ -78,7 +81,7 @@ extension Soak {
     }
 
     private func line(_ columns: String...) -> String {
-      zip(columns, [8, 9, 13, 11, 9, 12, 11, 7, 9]).map { Text.column($0, $1) }.joined(separator: " ")
+      zip(columns, [8, 9, 13, 11, 9, 12, 11, 7, 9, 8]).map { Text.column($0, $1) }.joined(separator: " ")
     }
   }
 

@@ -56,6 +56,7 @@ public struct Soak {
     var events: Int
     var cpuSeconds: Double
     var residentBytes: Int
+    var duration: Duration
   }
 
   /// A tenth's slices of one phase.
@@ -107,7 +108,8 @@ public struct Soak {
         Report.Row(
           phase: phase, events: slices.filter { $0.phase == phase }.reduce(0) { $0 + $1.events },
           cpuSecondsBefore: early.cpu, cpuSecondsAfter: late.cpu,
-          residentBytesBefore: early.resident, residentBytesAfter: late.resident, repetitions: repetitions))
+          residentBytesBefore: early.resident, residentBytesAfter: late.resident, repetitions: repetitions,
+          duration: slices.filter { $0.phase == phase }.reduce(.zero) { $0 + $1.duration }))
     }
     let after = try hub.resources()
     let stacks = hub.stacks()
@@ -123,6 +125,7 @@ public struct Soak {
     // The rare ones are not left out of a short soak.
     let events = max(1, Int(total * Double(index + 1) / slices) - Int(total * Double(index) / slices))
     let seconds: Double
+    let start = MonotonicClock().now
     do {
       seconds = try hub.live(through: phase, events)
     } catch {
@@ -130,7 +133,8 @@ public struct Soak {
       throw Visitor.Failure(description: "\(phase), slice \(index + 1) of \(slicesPerTenth * 10): \(error)\n\(state)")
     }
     return Slice(
-      index: index, phase: phase, events: events, cpuSeconds: seconds, residentBytes: hub.residentBytes)
+      index: index, phase: phase, events: events, cpuSeconds: seconds, residentBytes: hub.residentBytes,
+      duration: MonotonicClock().now - start)
   }
 }
 

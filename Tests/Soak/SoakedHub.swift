@@ -365,7 +365,14 @@ final class SoakedHub {
   /// A client for whom the receiver is read, and the IMU kept awake, so that who comes and goes beside it powers nothing.
   private func awake(imu: Bool = true) throws -> Visitor {
     if imu { imuHold = try hold("imu", try Visitor(port: ports.http)) }
-    let client = try Visitor(port: ports.nmea)
+    let client = try Visitor(port: ports.gpsd)
+    try client.ask(#"?WATCH={"enable":true,"nmea":true};"#)
+    try waitForSentences(client)
+    return client
+  }
+
+  /// Returns once a client gets what the receiver says, and all that it has got so far is forgotten.
+  private func waitForSentences(_ client: Visitor) throws {
     // What is written before the tty is open is lost. Meanwhile the hub says by itself that there is no position.
     let isRead = eventually {
       for _ in 0..<SoakReceiver.sentencesPerEpoch { terminal.write(receiver.next()) }
@@ -374,7 +381,6 @@ final class SoakedHub {
     guard isRead else { throw Visitor.Failure(description: "the receiver is not read") }
     rest()
     client.drain()
-    return client
   }
 
   private func release(_ holder: Visitor) {
@@ -394,7 +400,8 @@ final class SoakedHub {
       let events = try Visitor(port: hub.ports.http)
       try events.ask(SoakedHub.request("GET", "/events?rate=1000"))
       others = [gpsd, events, try Visitor(path: hub.hub.socket)]
-      nmea = try hub.awake(imu: false)
+      nmea = try Visitor(port: hub.ports.nmea)
+      try hub.waitForSentences(nmea)
     }
 
     func drain() {
