@@ -48,7 +48,7 @@ import Testing
     let receiver = PseudoTerminal()
     let hub = HubProcess(
       board: """
-        { name: "test", gps: { port: "\(receiver.path)", speed: 9600, power: { lingerSeconds: 0.2 } },
+        { name: "test", gps: { port: "\(receiver.path)", power: { lingerSeconds: 0.2 } },
           gpsd: { port: \(gpsd) }, nmea: { port: \(nmea), source: "fused" } }
         """)
     let client = SocketClient(port: gpsd)
@@ -79,8 +79,9 @@ import Testing
     #expect(eventually { GPSDTruthTests.reports(client.text, "DEVICE").contains { $0.cycle == 1 } }, "\(client.text)")
     client.forget()
     receiver.hangUp()
+    // The board file says no speed: it has been found out, and stays known.
     let device =
-      "{\"class\":\"DEVICE\",\"path\":\"\(receiver.path)\",\"driver\":\"NMEA0183\",\"native\":0,\"bps\":9600,"
+      "{\"class\":\"DEVICE\",\"path\":\"\(receiver.path)\",\"driver\":\"NMEA0183\",\"native\":0,\"bps\":"
     #expect(eventually { client.text.contains(device) }, "\(client.text)")
     #expect(hub.stop() == 0)
   }
@@ -102,7 +103,7 @@ import Testing
       let tpv = try #require(poll.tpv)
       #expect(tpv.mode == 3)
       // The fused object, with everything that the other has.
-      for member in ["\"ecefx\":", "\"epx\":", "\"sep\":", "\"magvar\":", "\"device\":\"simulated/gps\""] {
+      for member in ["\"ecefx\":", "\"epx\":", "\"eps\":", "\"epc\":", "\"sep\":", "\"magvar\":", "\"device\":\"simulated/gps\""] {
         #expect(poller.text.contains(member) && watched.contains(member), "\(member)")
       }
       // Asked for at a time of its own: never before the object that it gives.

@@ -14,6 +14,9 @@ public final class GPSReader: Sendable {
   private let following: Subscription
   private let tap: SentenceTap
 
+  /// Of its line, as the board file says or as it was found out; `nil` before that.
+  public let speed: Property<BaudRate?>
+
   /// Has the sentences handed on as they come, some whole ones at a time, line ends included, while the receiver is read.
   /// Powers nothing.
   func forwardSentences(to receive: (@Sendable ([UInt8]) -> Void)?) {
@@ -30,6 +33,8 @@ public final class GPSReader: Sendable {
     self.power = power
     let tap = SentenceTap()
     self.tap = tap
+    let foundSpeed = MutableProperty(description.speed)
+    speed = foundSpeed.readOnly
     publisher = LazyPublisher(
       "gps", timing: description.power.timing, replaysLatest: true, clock: clock,
       lacking: { .system("starting to read", errno: $0) },
@@ -65,7 +70,8 @@ public final class GPSReader: Sendable {
               observation.fix.time, isFix: isFix, at: observation.at, system: system)
             reading.send(observation)
           }
-          guard try receiver.findSpeed(description.speed, receive: receive) != nil else { return }
+          guard let speed = try receiver.findSpeed(description.speed, receive: receive) else { return }
+          if foundSpeed.value != speed { foundSpeed.value = speed }
           try receiver.run(receive: receive)
         }
       })

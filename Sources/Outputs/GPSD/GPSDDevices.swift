@@ -2,6 +2,7 @@ import Devices
 import HardwareIO
 import Hub
 import NMEA
+import Publishing
 
 /// One device of a board as the gpsd protocol sees it.
 struct GPSDDevice {
@@ -9,13 +10,15 @@ struct GPSDDevice {
   var id: String
   /// What stands for it in the protocol: the receiver's tty, or the IMU's bus.
   var path: String
-  /// `nil` for the IMU.
-  var receiver: Board.GPSDescription?
+  /// It is the receiver, and not the IMU.
+  var isReceiver: Bool
+  /// Of the receiver's line, where the board file says it or it has been found out.
+  var speed: BaudRate?
 
-  static func all(of board: Board) -> [GPSDDevice] {
+  static func all(of hub: Hub) -> [GPSDDevice] {
     [
-      board.gps.map { GPSDDevice(id: "gps", path: $0.port, receiver: $0) },
-      board.imu.map { GPSDDevice(id: "imu", path: $0.bus, receiver: nil) },
+      hub.board.gps.map { GPSDDevice(id: "gps", path: $0.port, isReceiver: true, speed: hub.gps?.speed.value) },
+      hub.board.imu.map { GPSDDevice(id: "imu", path: $0.bus, isReceiver: false) },
     ].compactMap(\.self)
   }
 }
@@ -23,34 +26,34 @@ struct GPSDDevice {
 /// What the gpsd protocol tells of the devices.
 extension GPSDReport {
   /// Writes a `DEVICES` with all devices, the sleeping ones too: some clients give up on an empty list.
-  static func writeDevices(_ board: Board, _ activity: GPSDActivity, to json: inout JSONWriter) {
+  static func writeDevices(_ hub: Hub, _ activity: GPSDActivity, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "DEVICES")
     json.key("devices")
     json.beginArray()
-    for device in GPSDDevice.all(of: board) { writeDeviceObject(device, activity, to: &json) }
+    for device in GPSDDevice.all(of: hub) { writeDeviceObject(device, activity, to: &json) }
     json.endArray()
     json.endObject()
     json.endLine()
   }
 
-  /// Writes a `DEVICE`. What is not known is left out: the speed that was found out, subtypes, the least cycle.
+  /// Writes a `DEVICE`. What is not known is left out: subtypes, and the least cycle, as none can be set.
   static func writeDeviceObject(_ device: GPSDDevice, _ activity: GPSDActivity, to json: inout JSONWriter) {
     let since = activity.since[device.id]
     json.beginObject()
     json.member("class", literal: "DEVICE")
     json.member("path", device.path)
-    if device.receiver != nil {
+    if device.isReceiver {
       json.member("driver", literal: "NMEA0183")
     } else {
       json.member("driver", literal: "IMU")
     }
     json.member("activated", time: since.map(JSONTime.init))
-    if let receiver = device.receiver {
+    if device.isReceiver {
       // Positions are being seen.
       if since != nil { json.member("flags", 1) }
       json.member("native", 0)
-      json.member("bps", receiver.speed.map { Int($0.rawValue) })
+      json.member("bps", device.speed.map { Int($0.rawValue) })
       json.member("parity", literal: "N")
       json.member("stopbits", 1)
       if since != nil { json.member("cycle", activity.cycleSeconds, decimals: 2) }
@@ -63,7 +66,7 @@ extension GPSDReport {
   static func refusedSettings(_ members: GPSDMembers, _ device: GPSDDevice) throws(GPSDMembers.Refusal) -> [String] {
     var refused: [String] = []
     func check(_ name: String, _ isAsIs: Bool?) { if isAsIs == false { refused.append(name) } }
-    check("bps", try members.integer("bps").map { $0 == device.receiver?.speed.map { Int($0.rawValue) } })
+    check("bps", try members.integer("bps").map { $0 == device.speed.map { Int($0.rawValue) } })
     check("parity", try members.string("parity").map { $0 == "N" })
     check("stopbits", try members.integer("stopbits").map { $0 == 1 })
     check("native", try members.integer("native").map { $0 == 0 })

@@ -33,8 +33,9 @@ final class GPSDOutput: StreamOutput {
     return session
   }
 
-  var board: Board { host.hub.value.board }
+  var hub: Hub { host.hub.value }
+  var board: Board { hub.board }
   /// From one of the receiver's epochs to the next, as the clients have seen them.
   var cycleSeconds: Double? { moments.cycleSeconds ?? momentsOfReceiver.cycleSeconds }
-  var device: String { host.hub.value.mainDevice }
+  var device: String { hub.mainDevice }
 }

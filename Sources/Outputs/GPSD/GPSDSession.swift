@@ -67,7 +67,7 @@ final class GPSDSession: StreamSession {
       } catch {
         return answerError("Invalid WATCH: \(error.rawValue)")
       }
-      if let device = watch.device, !GPSDDevice.all(of: output.board).contains(where: { $0.path == device }) {
+      if let device = watch.device, !GPSDDevice.all(of: output.hub).contains(where: { $0.path == device }) {
         return answerError("No such device: \(device.prefix(80))")
       }
       state.withLock { $0.watch = watch }
@@ -81,7 +81,7 @@ final class GPSDSession: StreamSession {
 
   /// Devices are as the board file has them: nobody sets anything here.
   private func serveDevice(_ object: [UInt8]?) {
-    var devices = GPSDDevice.all(of: output.board)
+    var devices = GPSDDevice.all(of: output.hub)
     if devices.isEmpty { return answerError("Can't perform DEVICE configuration, no devices attached.") }
     var refused: [String] = []
     if let object {
@@ -115,7 +115,7 @@ final class GPSDSession: StreamSession {
   }
 
   private func writeDevices(to json: inout JSONWriter) {
-    GPSDReport.writeDevices(output.board, activity, to: &json)
+    GPSDReport.writeDevices(output.hub, activity, to: &json)
   }
 
   func answerVersion() {
@@ -200,7 +200,7 @@ final class GPSDSession: StreamSession {
 
   private func isOfIMU(_ watch: GPSDWatch) -> Bool {
     guard let device = watch.device else { return false }
-    return GPSDDevice.all(of: output.board).first { $0.path == device }?.receiver == nil
+    return GPSDDevice.all(of: output.hub).first { $0.path == device }?.isReceiver != true
   }
 
   /// Subscribes or leaves, outside of the lock: either may power a device.
@@ -260,7 +260,7 @@ final class GPSDSession: StreamSession {
     guard let told, watch.wantsReports else { return }
     var json = JSONWriter(capacity: 512)
     json.lineEnd = "\r\n"
-    for device in GPSDDevice.all(of: output.board) {
+    for device in GPSDDevice.all(of: output.hub) {
       guard watch.device == nil || watch.device == device.path else { continue }
       if activity.hub == told.hub, (activity.since[device.id] == nil) == (told.since[device.id] == nil) { continue }
       let known = GPSDActivity(since: activity.since, cycleSeconds: output.cycleSeconds)
