@@ -9,6 +9,12 @@ public enum Confidence {
   /// In the plane, for equal sigmas along both axes: the Rayleigh distribution's 95 % quantile.
   public static let radial = 2.447_747
 
+  /// Of a speed over ground: what lies along the track. Who is hardly faster than the error may be at rest, and then all
+  /// of the error is speed.
+  public static func speed(_ speed: Double, sigma: Double) -> Double {
+    sigma * (speed < radial * sigma ? radial : axis)
+  }
+
   /// In space.
   ///
   /// The squared error is a weighted sum of chi-squares; a gamma distribution with the same mean and variance

@@ -70,11 +70,20 @@ public struct FusedState: Sendable {
     /// Course over ground, degrees from true north; `nil` at rest.
     public var trackDegrees: Double?
     public var climbMetresPerSecond: Double?
+    /// One standard deviation of the velocity along one horizontal axis (the root mean square of north's and east's), so
+    /// also that of the speed, and of what is across the track. See `Confidence` for bounds.
+    public var horizontalSigmaMetresPerSecond: Double?
+    public var verticalSigmaMetresPerSecond: Double?
 
-    public init(speedMetresPerSecond: Double, trackDegrees: Double?, climbMetresPerSecond: Double?) {
+    public init(
+      speedMetresPerSecond: Double, trackDegrees: Double?, climbMetresPerSecond: Double?,
+      horizontalSigmaMetresPerSecond: Double? = nil, verticalSigmaMetresPerSecond: Double? = nil
+    ) {
       self.speedMetresPerSecond = speedMetresPerSecond
       self.trackDegrees = trackDegrees
       self.climbMetresPerSecond = climbMetresPerSecond
+      self.horizontalSigmaMetresPerSecond = horizontalSigmaMetresPerSecond
+      self.verticalSigmaMetresPerSecond = verticalSigmaMetresPerSecond
     }
 
     /// North, east, down.

@@ -114,7 +114,7 @@ public struct StateEstimator: Sendable {
       state.motion = receiverMotion
     case .fused, .deadReckoning:
       guard let newestSample, let position = filter.position, let sigma = filter.positionSigma,
-        let velocity = filter.velocity
+        let velocity = filter.velocity, let velocitySigma = filter.velocitySigma
       else { return }
       // The geoid is where the receiver last put it.
       let separation = receiverPosition.flatMap { last in
@@ -125,9 +125,9 @@ public struct StateEstimator: Sendable {
           latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees,
           altitudeHAEMetres: hasHeight ? position.altitude : nil,
           altitudeMSLMetres: separation.map { position.altitude - $0 },
-          horizontalSigmaMetres: ((sigma.x * sigma.x + sigma.y * sigma.y) / 2).squareRoot(),
+          horizontalSigmaMetres: sigma.horizontal,
           verticalSigmaMetres: hasHeight ? sigma.z : nil), at: newestSample, source: .both)
-      state.motion = Dated(FusedState.Motion(velocity), at: newestSample, source: .both)
+      state.motion = Dated(FusedState.Motion(velocity, sigma: velocitySigma), at: newestSample, source: .both)
     }
   }
 
@@ -147,13 +147,19 @@ public struct StateEstimator: Sendable {
 }
 
 extension FusedState.Motion {
-  /// From a velocity north, east, down, m/s.
-  init(_ velocity: SIMD3<Double>) {
+  /// From a velocity north, east, down, and its standard deviations, m/s.
+  init(_ velocity: SIMD3<Double>, sigma: SIMD3<Double>) {
     let speed = (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot()
     let track = atan2(velocity.y, velocity.x) * 180 / .pi
     self.init(
       // Below a pace a second the course is noise.
       speedMetresPerSecond: speed, trackDegrees: speed < 0.3 ? nil : track < 0 ? track + 360 : track,
-      climbMetresPerSecond: -velocity.z)
+      climbMetresPerSecond: -velocity.z, horizontalSigmaMetresPerSecond: sigma.horizontal,
+      verticalSigmaMetresPerSecond: sigma.z)
   }
+}
+
+extension SIMD3<Double> {
+  /// Of standard deviations north, east, down: that along one horizontal axis, whichever it is.
+  fileprivate var horizontal: Double { ((x * x + y * y) / 2).squareRoot() }
 }

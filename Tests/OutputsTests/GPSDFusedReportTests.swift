@@ -19,7 +19,7 @@ struct GPSDFusedReportTests {
     var status: Int?
     var time: String?
     var lat, lon, epx, epy, epv, eph, sep, speed, track, magtrack, magvar, geoidSep, dgpsAge: Double?
-    var ecefx, ecefy, ecefz, ecefvx, ecefvy, ecefvz: Double?
+    var ecefx, ecefy, ecefz, ecefvx, ecefvy, ecefvz, epd, eps, epc: Double?
     var dgpsSta: Int?
   }
 
@@ -113,6 +113,24 @@ struct GPSDFusedReportTests {
     #expect(abs(try #require(tpv.ecefz) - 5_036_928.05) < 0.01)
     let velocity = SIMD3(try #require(tpv.ecefvx), try #require(tpv.ecefvy), try #require(tpv.ecefvz))
     #expect(abs((velocity * velocity).sum().squareRoot() - (900.25).squareRoot()) < 0.02)
+  }
+
+  @Test func `how wrong the velocity may be is told of the fused one, and of the receiver's where there is no other`()
+    throws
+  {
+    var epoch = GNSSObservation(at: now, fix: GNSSFix(), sky: [])
+    epoch.fix.speedErrorMetresPerSecond = 0.7
+    epoch.fix.trackErrorDegrees = 9
+    var fused = state(.fused)
+    #expect(try position(fused, epoch).eps == 0.7)
+    #expect(try position(fused, epoch).epd == 9)
+    #expect(try position(fused, epoch).epc == nil)
+    fused.motion?.value.horizontalSigmaMetresPerSecond = 0.5
+    fused.motion?.value.verticalSigmaMetresPerSecond = 0.25
+    let told = try position(fused, epoch)
+    #expect(told.eps == 0.98 && told.epc == 0.49)
+    // 0.98 m/s to the side at 30 m/s.
+    #expect(abs(try #require(told.epd) - 1.871) < 0.001)
   }
 
   /// Over many draws the share of true errors inside each estimate is 95 %, within what chance allows.

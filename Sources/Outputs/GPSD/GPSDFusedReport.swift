@@ -14,7 +14,8 @@ extension GPSDReport {
 
   /// Writes a `TPV`: mode, position and motion are the fused ones, with the UTC of the instant that they describe.
   ///
-  /// Errors are those that 95 of 100 stay below: `epx`, `epy` and `epv` along an axis, `eph` in the plane, `sep` in space.
+  /// Errors are those that 95 of 100 stay below: `epx`, `epy` and `epv` along an axis, `eph` in the plane, `sep` in space,
+  /// `eps` of the speed, `epc` of the climb, `epd` of the course.
   ///
   /// - Parameter reception: the receiver's last epoch, for what it alone knows
   static func writePositionObject(
@@ -77,6 +78,7 @@ extension GPSDReport {
       json.member("magtrack", motion.trackDegrees.map { onCircle($0 - variation) }, decimals: 4)
       json.member("speed", motion.speedMetresPerSecond, decimals: 3)
       json.member("climb", motion.climbMetresPerSecond, decimals: 3)
+      writeMotionErrors(motion, fix, to: &json)
       if let velocity = motion.velocity {
         json.member("velN", velocity.x, decimals: 3)
         json.member("velE", velocity.y, decimals: 3)
@@ -91,13 +93,27 @@ extension GPSDReport {
       }
     }
     guard let fix else { return }
-    // What the receiver says of its own speed and course; the fused ones are not worse.
-    json.member("epd", fix.trackErrorDegrees, decimals: 4)
-    json.member("eps", fix.speedErrorMetresPerSecond, decimals: 2)
     json.member("dgpsAge", fix.differentialAgeSeconds, decimals: 1)
     json.member("dgpsSta", fix.differentialStation.map(Int.init))
     json.member("depth", fix.depthMetres, decimals: 3)
     json.member("wtemp", fix.waterTemperatureCelsius, decimals: 3)
+  }
+
+  /// Of the fused velocity where there is one, and otherwise what the receiver says of its own.
+  private static func writeMotionErrors(_ motion: FusedState.Motion, _ fix: GNSSFix?, to json: inout JSONWriter) {
+    guard let sigma = motion.horizontalSigmaMetresPerSecond else {
+      json.member("epd", fix?.trackErrorDegrees, decimals: 4)
+      json.member("eps", fix?.speedErrorMetresPerSecond, decimals: 2)
+      return
+    }
+    let speed = motion.speedMetresPerSecond
+    if motion.trackDegrees != nil {
+      json.member("epd", atan2(sigma * Confidence.axis, speed) * degrees, decimals: 4)
+    }
+    json.member("eps", Confidence.speed(speed, sigma: sigma), decimals: 3)
+    if motion.climbMetresPerSecond != nil {
+      json.member("epc", motion.verticalSigmaMetresPerSecond.map { $0 * Confidence.axis }, decimals: 3)
+    }
   }
 
   /// Writes an `ATT` and an `IMU`, where there is anything to say, with the UTC of the instant that they describe.

@@ -21,7 +21,7 @@ private struct StateMessage: Decodable {
   }
   struct Velocity: Decodable {
     var speed: Double
-    var track, climb: Double?
+    var track, climb, sigmaHorizontal, sigmaVertical: Double?
     var age: Double
     var source: FusedState.Source
   }
@@ -72,8 +72,9 @@ private struct StateMessage: Decodable {
     state.motion = velocity.map {
       Dated(
         FusedState.Motion(
-          speedMetresPerSecond: $0.speed, trackDegrees: $0.track, climbMetresPerSecond: $0.climb), at: before($0.age),
-        source: $0.source)
+          speedMetresPerSecond: $0.speed, trackDegrees: $0.track, climbMetresPerSecond: $0.climb,
+          horizontalSigmaMetresPerSecond: $0.sigmaHorizontal, verticalSigmaMetresPerSecond: $0.sigmaVertical),
+        at: before($0.age), source: $0.source)
     }
     state.attitude = attitude.flatMap { attitude in
       guard attitude.q.count == 4 else { return nil }

@@ -58,6 +58,8 @@ public enum StateReport {
       json.member("speed", motion.value.speedMetresPerSecond, decimals: 3)
       json.member("track", motion.value.trackDegrees, decimals: 2)
       json.member("climb", motion.value.climbMetresPerSecond, decimals: 3)
+      json.member("sigmaHorizontal", motion.value.horizontalSigmaMetresPerSecond, decimals: 3)
+      json.member("sigmaVertical", motion.value.verticalSigmaMetresPerSecond, decimals: 3)
       writeOrigin(motion, state, to: &json)
       json.endObject()
     }
