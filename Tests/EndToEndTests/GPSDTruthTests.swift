@@ -103,7 +103,9 @@ import Testing
       let tpv = try #require(poll.tpv)
       #expect(tpv.mode == 3)
       // The fused object, with everything that the other has.
-      for member in ["\"ecefx\":", "\"epx\":", "\"eps\":", "\"epc\":", "\"sep\":", "\"magvar\":", "\"device\":\"simulated/gps\""] {
+      for member in [
+        "\"ecefx\":", "\"epx\":", "\"eps\":", "\"epc\":", "\"sep\":", "\"magvar\":", "\"device\":\"simulated/gps\"",
+      ] {
         #expect(poller.text.contains(member) && watched.contains(member), "\(member)")
       }
       // Asked for at a time of its own: never before the object that it gives.
