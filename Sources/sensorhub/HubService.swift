@@ -16,6 +16,7 @@ struct HubService: Sendable {
   private let hardware: any Hardware
   private let host: HubHost
   private let path: SocketPath
+  private let budget = DescriptorBudget.raised()
   private let server: StreamServer
 
   /// Reads the board and opens the sockets, so that what is wrong with them is known before anything starts.
@@ -29,7 +30,7 @@ struct HubService: Sendable {
     host = HubHost(Hub(board: try source.load(), hardware: hardware), version: SensorHub.version)
     path = socket.map(SocketPath.init) ?? .standard
     do throws(SocketError) {
-      server = try StreamServer(host: host, path: path, sink: sink, budget: .raised())
+      server = try StreamServer(host: host, path: path, sink: sink, budget: budget)
     } catch {
       throw CommandError(error)
     }
@@ -49,7 +50,7 @@ struct HubService: Sendable {
     sink.write(.notice, "sensorhub \(SensorHub.version): board '\(hub.board.name)', state on \(path.state)")
     var services: [any Service] = [
       signals, server, JournalOutput(host: host, sink: sink, writesState: writesState),
-      HTTPOutput(host: host, sink: sink), ChronyOutput(host: host, sink: sink),
+      HTTPOutput(host: host, sink: sink, budget: budget), ChronyOutput(host: host, sink: sink),
       HotPlugService(host: host, sink: sink),
     ]
     if let interval = ServiceManager.watchdogInterval { services.append(Watchdog(interval: interval)) }

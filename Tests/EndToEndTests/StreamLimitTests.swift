@@ -54,6 +54,25 @@ import Testing
     #expect(count("event streams are refused") == 1)
   }
 
+  @Test func `where few files may be opened event streams leave some to everything else`() throws {
+    let port = SocketClient.freePort()
+    let hub = ShellHub("ulimit -n 256; exec \"$@\"", board: HubProcess.simulatedBoard("http: { port: \(port) }"))
+    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    let request = Array("GET /events?rate=1 HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+    let streams = (0..<300).map { _ in
+      let descriptor = SocketClient.connect(port: port)
+      _ = request.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+      return descriptor
+    }
+    defer { for descriptor in streams { close(descriptor) } }
+    #expect(eventually { hub.program.standardError.contains("event streams are refused") })
+    #expect(HTTPAnswer(port, "GET", "/healthz").body == "ok\n")
+    #expect(try #require(hub.devices)["gps"].power != "off")
+    hub.program.send(SIGTERM)
+    #expect(hub.program.wait() == 0, "\(hub.program.standardError)")
+    #expect(hub.program.standardError.contains("all power lines are off"))
+  }
+
   @Test func `connections on which nothing comes make room for those that ask`() {
     let idle = (0..<1300).map { _ in SocketClient.connect(port: port) }
     defer { for descriptor in idle { close(descriptor) } }

@@ -57,8 +57,8 @@ struct FairnessTests {
   func `the outputs never have more than the process may open`(_ total: Int) {
     let budget = DescriptorBudget(total: total)
     #expect(budget.unixSockets >= 8 && budget.streamPort >= 4)
-    // Half of what is left is for HTTP.
-    if total >= 256 { #expect(96 + budget.unixSockets + 4 * budget.streamPort <= total) }
+    #expect(budget.http >= 8)
+    if total >= 256 { #expect(96 + budget.unixSockets + 2 * budget.streamPort + budget.http <= total) }
     if total >= 4096 { #expect(budget.streamPort >= 512) }
   }
 

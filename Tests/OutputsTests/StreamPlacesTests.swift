@@ -9,7 +9,7 @@ struct StreamPlacesTests {
 
   @Test func `one machine's streams leave room for another's, and it hears so once`() throws {
     let reports = Guarded<[StreamPlaces.Refusal]>([])
-    let places = StreamPlaces { refusal in reports.withLock { $0.append(refusal) } }
+    let places = StreamPlaces(limit: 1024) { refusal in reports.withLock { $0.append(refusal) } }
     let greedy = try address("192.168.1.7")
     var held = try (0..<StreamPlaces.peerLimit).map { _ in try places.take(for: greedy) }
     for _ in 0..<10 {
@@ -33,11 +33,11 @@ struct StreamPlacesTests {
   }
 
   @Test func `this machine's own may be as many as there are, and no more`() throws {
-    let places = StreamPlaces { _ in }
-    var held = try (0..<StreamPlaces.limit).map { _ in try places.take(for: try address("127.0.0.1")) }
-    #expect(throws: StreamPlaces.Refusal.all) { try places.take(for: try address("192.168.1.7")) }
+    let places = StreamPlaces(limit: 100) { _ in }
+    var held = try (0..<100).map { _ in try places.take(for: try address("127.0.0.1")) }
+    #expect(throws: StreamPlaces.Refusal.all(limit: 100)) { try places.take(for: try address("192.168.1.7")) }
     held.removeLast()
     held.append(try places.take(for: try address("192.168.1.7")))
-    #expect(throws: StreamPlaces.Refusal.all) { try places.take(for: nil) }
+    #expect(throws: StreamPlaces.Refusal.all(limit: 100)) { try places.take(for: nil) }
   }
 }

@@ -7,8 +7,8 @@ import NIOCore
 /// Event streams may last; everything else is short. Where there are too many, the one that has asked for nothing for the
 /// longest time makes room for the next: connections on which nothing comes cannot keep others out.
 final class HTTPConnections: Sendable {
-  /// How many there may be at once, as many event streams as there may be among them.
-  static let limit = StreamPlaces.limit + 64
+  /// Those that are kept from event streams, for everything else.
+  private static let reserve = 64
   /// How many make a crowd.
   private static let crowd = 64
 
@@ -30,12 +30,20 @@ final class HTTPConnections: Sendable {
 
   private let state = Guarded(State())
   private let traffic: OutputTraffic.Kind
-  private let report: @Sendable () -> Void
+  private let report: @Sendable (_ limit: Int) -> Void
+
+  /// How many there may be at once.
+  let limit: Int
+  /// How many of them may be event streams.
+  let streamLimit: Int
 
   /// - Parameters:
+  ///   - places: how many the process has descriptors for
   ///   - traffic: counts those who are here, and those who were sent away
   ///   - report: called with the first connection of many that had to make room
-  init(traffic: OutputTraffic.Kind, report: @escaping @Sendable () -> Void) {
+  init(places: Int, traffic: OutputTraffic.Kind, report: @escaping @Sendable (_ limit: Int) -> Void) {
+    limit = min(places, StreamPlaces.most + HTTPConnections.reserve)
+    streamLimit = limit - min(limit / 2, HTTPConnections.reserve)
     self.traffic = traffic
     self.report = report
   }
@@ -45,7 +53,7 @@ final class HTTPConnections: Sendable {
     let (idle, isFirst) = state.withLock { state -> ((any Channel)?, Bool) in
       state.asked += 1
       state.open[ObjectIdentifier(channel)] = Connection(channel: channel, lastAsked: state.asked)
-      guard state.open.count > HTTPConnections.limit else { return (nil, false) }
+      guard state.open.count > limit else { return (nil, false) }
       defer { state.isReported = true }
       return (
         state.open.values.filter { !$0.isStream }.min { $0.lastAsked < $1.lastAsked }?.channel, !state.isReported
@@ -53,7 +61,7 @@ final class HTTPConnections: Sendable {
     }
     guard let idle else { return }
     traffic.clientRefused()
-    if isFirst { report() }
+    if isFirst { report(limit) }
     idle.close(promise: nil)
   }
 
@@ -76,7 +84,7 @@ final class HTTPConnections: Sendable {
   func closed(_ channel: any Channel) {
     let (wasOpen, isCrowd) = state.withLock { state in
       guard state.open.removeValue(forKey: ObjectIdentifier(channel)) != nil else { return (false, false) }
-      if state.open.count < HTTPConnections.limit / 2 { state.isReported = false }
+      if state.open.count < limit / 2 { state.isReported = false }
       state.gone += 1
       return (true, state.gone == HTTPConnections.crowd)
     }

@@ -17,10 +17,12 @@ public final class HTTPOutput: Service {
 
   private let host: HubHost
   private let sink: JournalSink
+  private let budget: DescriptorBudget
 
-  public init(host: HubHost, sink: JournalSink) {
+  public init(host: HubHost, sink: JournalSink, budget: DescriptorBudget) {
     self.host = host
     self.sink = sink
+    self.budget = budget
   }
 
   public func run() async throws {
@@ -35,7 +37,7 @@ public final class HTTPOutput: Service {
         // One that could not be opened is tried again: its port may be free by now.
         if let present, present.offer == offer, !present.isOver { continue }
         await present?.end()
-        present = offer.map { HTTPServing($0, host: host, sink: sink, on: group) }
+        present = offer.map { HTTPServing($0, places: budget.http, host: host, sink: sink, on: group) }
       }
       await present?.end()
     } onGracefulShutdown: {

@@ -7,8 +7,8 @@ import Publishing
 
 /// One port while it is open, at all its addresses.
 final class HTTPServing: Sendable {
-  /// Above what makes connections close for each other: only those whose end is under way are in between.
-  private static let clientLimit = HTTPConnections.limit + 12
+  /// Connections above those that make each other close: only those whose end is under way are in between.
+  private static let slack = 12
   /// What a client has to take its leave.
   private static let farewell = TimeAmount.milliseconds(250)
 
@@ -30,16 +30,18 @@ final class HTTPServing: Sendable {
   /// The port could not be opened, at one of its addresses at least.
   var isOver: Bool { listeners.contains { $0.phase.value == .over } }
 
-  init(_ offer: HTTPOutput.Offer, host: HubHost, sink: JournalSink, on group: MultiThreadedEventLoopGroup) {
+  /// - Parameter places: how many connections there are descriptors for
+  init(
+    _ offer: HTTPOutput.Offer, places: Int, host: HubHost, sink: JournalSink, on group: MultiThreadedEventLoopGroup
+  ) {
     self.offer = offer
     self.group = group
-    let connections = HTTPConnections(traffic: host.traffic.http) {
+    let connections = HTTPConnections(places: places, traffic: host.traffic.http) { limit in
       sink.write(
-        .warning,
-        "the web port has \(HTTPConnections.limit) connections, as many as it takes: the idle ones make room")
+        .warning, "the web port has \(limit) connections, as many as it takes: the idle ones make room")
     }
     self.connections = connections
-    let places = StreamPlaces {
+    let places = StreamPlaces(limit: connections.streamLimit) {
       sink.write(.warning, "event streams are refused: \($0)")
     }
     let events = EventStream(host: host, places: places, connections: connections)
@@ -48,7 +50,7 @@ final class HTTPServing: Sendable {
     listeners = offer.port.endpoint.sockets.map { socket in
       let phase = MutableProperty(Phase.opening)
       let server = routes.server(
-        at: socket, clientLimit: HTTPServing.clientLimit, connections: connections, group: group
+        at: socket, clientLimit: connections.limit + HTTPServing.slack, connections: connections, group: group
       ) {
         phase.value = .open
         let secret = offer.token == nil ? "" : ", with the token"

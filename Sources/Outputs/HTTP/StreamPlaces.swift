@@ -4,18 +4,18 @@ import Hub
 /// How many event streams there may be at once, and who has them. They may not take all the connections: somebody has to be
 /// able to ask how the hub is.
 final class StreamPlaces: Sendable {
-  /// Below the port's limit of connections.
-  static let limit = 1024
+  /// Where the process may open as many files as it likes.
+  static let most = 1024
   /// Of one machine; a browser has six. This machine itself may have them all: a proxy on it speaks for many.
   static let peerLimit = 64
 
   enum Refusal: Error, Equatable, CustomStringConvertible {
-    case all
+    case all(limit: Int)
     case peer(IPAddress)
 
     var description: String {
       switch self {
-      case .all: "there are \(StreamPlaces.limit) event streams, as many as there may be"
+      case .all(let limit): "there are \(limit) event streams, as many as there may be"
       case .peer(let address): "\(address) has \(StreamPlaces.peerLimit) event streams, as many as one machine may have"
       }
     }
@@ -29,16 +29,22 @@ final class StreamPlaces: Sendable {
   }
 
   private let state = Guarded(State())
+  private let limit: Int
   private let report: @Sendable (Refusal) -> Void
 
-  /// - Parameter report: called with the first refusal of many
-  init(report: @escaping @Sendable (Refusal) -> Void) { self.report = report }
+  /// - Parameters:
+  ///   - limit: below the port's limit of connections
+  ///   - report: called with the first refusal of many
+  init(limit: Int, report: @escaping @Sendable (Refusal) -> Void) {
+    self.limit = limit
+    self.report = report
+  }
 
   /// A place for as long as somebody keeps it.
   func take(for address: IPAddress?) throws(Refusal) -> StreamPlace {
     let peer = address.flatMap { $0.isLoopback ? nil : $0 }
     let (refusal, isFirst) = state.withLock { state -> (Refusal?, Bool) in
-      if state.count >= StreamPlaces.limit { return (.all, state.reported.insert("").inserted) }
+      if state.count >= limit { return (.all(limit: limit), state.reported.insert("").inserted) }
       if let peer {
         if state.perPeer["\(peer)", default: 0] >= StreamPlaces.peerLimit {
           return (.peer(peer), state.reported.insert("\(peer)").inserted)
@@ -59,7 +65,7 @@ final class StreamPlaces: Sendable {
     state.withLock { state in
       state.count -= 1
       // A place that comes and goes at the limit is still the same crowd.
-      if state.count < StreamPlaces.limit / 2 { state.reported.remove("") }
+      if state.count < limit / 2 { state.reported.remove("") }
       guard let peer, let count = state.perPeer[peer] else { return }
       state.perPeer[peer] = count > 1 ? count - 1 : nil
       if count <= StreamPlaces.peerLimit / 2 { state.reported.remove(peer) }

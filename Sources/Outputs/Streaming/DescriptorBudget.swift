@@ -30,5 +30,10 @@ public struct DescriptorBudget: Equatable, Sendable {
   var unixSockets: Int { min(256, max(8, total / 8)) }
 
   /// For the clients of one stream port. Half of what is left is for HTTP, whose streams are the most.
-  var streamPort: Int { max(4, (total - DescriptorBudget.own - unixSockets) / 4) }
+  var streamPort: Int { max(4, left / 4) }
+
+  /// For the connections of the web port, event streams included.
+  var http: Int { max(8, left / 2) }
+
+  private var left: Int { total - DescriptorBudget.own - unixSockets }
 }
