@@ -21,7 +21,8 @@ struct HubProcessTests {
     watch.send(SIGINT)
     watch.wait()
     #expect(eventually { hub.devices["gps"].power == "lingering" || hub.devices["gps"].power == "off" })
-    #expect(eventually { hub.devices.devices.allSatisfy { $0.power == "off" && $0.wakes == 1 } })
+    let isAsleep = eventually { hub.devices.devices.allSatisfy { $0.power == "off" && $0.wakes == 1 } }
+    #expect(isAsleep, "\(hub.devices)\n\(hub.program.standardError)")
     // The far end of the simulated receiver's line has a thread of its own, which goes when it next looks.
     #expect(eventually { hub.openDevices.isEmpty }, "\(hub.openDevices)")
     #expect(hub.stop() == 0)
