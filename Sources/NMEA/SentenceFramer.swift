@@ -41,7 +41,7 @@ public struct SentenceFramer: ~Copyable {
   /// The start of a sentence whose rest has not been read yet.
   private var carried: [UInt8] = []
   /// A receiver that sends checksums sends them always: from then on a sentence without one is a torn one.
-  private var expectsChecksums = false
+  public private(set) var expectsChecksums = false
 
   public init() { carried.reserveCapacity(SentenceFramer.maximumLength) }
 

@@ -8,11 +8,13 @@ public enum SentenceWriter {
   }
 }
 
-/// Numbers as sentences have them.
+/// Numbers as sentences have them: an empty field where there is none.
 public enum SentenceField {
+  /// Empty for what is no number, or too large for any field.
   public static func fixed(_ value: Double, _ decimals: Int) -> String {
     var scale = 1
     for _ in 0..<decimals { scale *= 10 }
+    guard value.magnitude < 1e9 else { return "" }
     let scaled = Int((value.magnitude * Double(scale)).rounded())
     let sign = value < 0 && scaled > 0 ? "-" : ""
     return decimals == 0 ? "\(sign)\(scaled)" : "\(sign)\(scaled / scale).\(padded(scaled % scale, decimals))"
@@ -40,6 +42,7 @@ public enum SentenceField {
   }
 
   private static func angle(_ degrees: Double, _ width: Int) -> String {
+    guard degrees.magnitude <= 180 else { return "" }
     // In units of 1e-7 minutes, so that rounding never yields sixty minutes.
     let units = Int((degrees.magnitude * 60 * 1e7).rounded())
     let minutes = units % 600_000_000

@@ -32,11 +32,15 @@ public final class NMEAReceiver {
   ]
   /// Receivers report at least once a second.
   private static let listeningTime = Duration.milliseconds(1500)
+  /// For a line on which nothing comes, and for one on which nothing comes that makes sense.
   private static let silenceLimit = Duration.seconds(10)
+  /// Some send no checksums; then two sentences tell from noise that looks like one, and they may be a second apart.
+  private static let secondSentenceLimit = Duration.seconds(3)
 
   private let port: any SerialPort
   private let poller: Poller
   private let clock: any MonotonicTimeSource
+  private let report: (Counters) -> Void
   private let forward: () -> ((UnsafeBufferPointer<UInt8>) -> Void)?
   /// The sentences of the present read, a line each.
   private var lines: [UInt8] = []
@@ -48,11 +52,15 @@ public final class NMEAReceiver {
   /// Of the last epoch that was reported.
   private var lastEpochAt: MonotonicInstant?
 
-  /// - Parameter forward: asked with each read for who gets its sentences as they came, after the epochs that they end
+  /// - Parameters:
+  ///   - report: told with each read what has been read so far
+  ///   - forward: asked with each read for who gets its sentences as they came, after the epochs that they end
   public init(
     port: any SerialPort, poller: Poller, clock: any MonotonicTimeSource = MonotonicClock(),
+    report: @escaping (Counters) -> Void = { _ in },
     forward: @escaping () -> ((UnsafeBufferPointer<UInt8>) -> Void)? = { nil }
   ) {
+    self.report = report
     self.forward = forward
     self.port = port
     self.poller = poller
@@ -71,14 +79,17 @@ public final class NMEAReceiver {
     for candidate in speed.map({ [$0] }) ?? NMEAReceiver.usualSpeeds {
       try port.setSpeed(candidate)
       framer.reset()
-      let deadline = clock.now + (speed == nil ? NMEAReceiver.listeningTime : NMEAReceiver.silenceLimit)
+      let first = known + 1
+      var deadline = clock.now + (speed == nil ? NMEAReceiver.listeningTime : NMEAReceiver.silenceLimit)
       while clock.now < deadline {
         switch poller.wait(for: port.fileDescriptor, atMost: deadline - clock.now) {
         case .stopped: return nil
         case .timedOut: break
         case .readable:
+          let before = known
           try take(receive)
-          if framer.counters.sentences > 0 { return candidate }
+          if framer.expectsChecksums || known > first { return candidate }
+          if known > before { deadline = max(deadline, clock.now + NMEAReceiver.secondSentenceLimit) }
         }
       }
     }
@@ -87,16 +98,27 @@ public final class NMEAReceiver {
       "nothing on \(port.name) speaks NMEA at \(tried): is the receiver powered, and are TX and RX swapped?")
   }
 
+  /// Sentences whose kind is known, so far.
+  private var known: Int { framer.counters.sentences - counters.unknown }
+
   /// Reads epochs until told to stop.
   public func run(receive: (borrowing GNSSObservation) -> Void) throws(HardwareError) {
+    var sentences = counters.sentences
+    var deadline = clock.now + NMEAReceiver.silenceLimit
     while true {
-      let quiet = assembler.silenceThatEnds.map { Duration.nanoseconds($0) }
-      switch poller.wait(for: port.fileDescriptor, atMost: quiet ?? NMEAReceiver.silenceLimit) {
+      let left = deadline - clock.now
+      // Bytes alone are no sign of life: at a wrong speed, or in a receiver's own binary protocol, they come for ever.
+      guard left > .zero else { throw .timedOut("a sentence of the receiver on \(port.name)") }
+      switch poller.wait(
+        for: port.fileDescriptor, atMost: min(assembler.silenceThatEnds.map { .nanoseconds($0) } ?? left, left))
+      {
       case .stopped: return
       case .readable: try take(receive)
-      case .timedOut:
-        assembler.finish { receive(observation(of: $0)) }
-        if quiet == nil { throw .timedOut("the receiver on \(port.name)") }
+      case .timedOut: assembler.finish { receive(observation(of: $0)) }
+      }
+      if counters.sentences != sentences {
+        sentences = counters.sentences
+        deadline = clock.now + NMEAReceiver.silenceLimit
       }
     }
   }
@@ -123,6 +145,7 @@ public final class NMEAReceiver {
     counters.truncated = framer.counters.truncated
     counters.unknown += unknown
     counters.epochs = assembler.epochCount
+    report(counters)
   }
 
   /// Each epoch has an instant of its own, also where several come in one read.
