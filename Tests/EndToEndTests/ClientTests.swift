@@ -106,17 +106,36 @@ import Testing
   }
 
   @Test func `gpsd reads the NMEA port as a receiver and reports positions`() {
+    readWithGPSD { $0.contains("\"class\":\"TPV\"") && $0.contains("\"mode\":3") }
+  }
+
+  @Test func `gpsd finds positions, errors and satellites in the fused sentences`() {
+    HubProcess.write(HubProcess.simulatedBoard(gpsd: gpsd, nmea: nmea, fused: true), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { hub.program.standardError.contains("read again") })
+    readWithGPSD {
+      $0.contains("\"class\":\"SKY\"") && $0.contains("\"nSat\":8,\"uSat\":8")
+        && $0.contains("{\"PRN\":2,\"el\":62.0,\"az\":105.0,\"ss\":45.0,\"used\":true,\"gnssid\":0,\"svid\":2")
+    } _: {
+      $0.contains("\"class\":\"GST\"") && $0.contains("\"lat\":") && $0.contains("\"alt\":")
+    } _: {
+      $0.contains("\"class\":\"TPV\"") && $0.contains("\"mode\":3") && $0.contains("\"lat\":52.51")
+    }
+  }
+
+  /// Debian's gpsd with the NMEA port as its receiver: whether its clients get a line of each kind.
+  private func readWithGPSD(_ expected: (String) -> Bool...) {
     let port = SocketClient.freePort()
     let daemon = Program(["-N", "-n", "-S", "\(port)", "tcp://127.0.0.1:\(nmea)"], path: "/usr/sbin/gpsd")
     var clients: [Program] = []
-    let hasFix = eventually(within: .seconds(60)) {
+    let hasAll = eventually(within: .seconds(60)) {
       // gpsd may not listen yet: the client then ends at once.
       if clients.last?.isRunning != true {
-        clients.append(Program(["-w", "-n", "40", "127.0.0.1:\(port)"], path: "/usr/bin/gpspipe"))
+        clients.append(Program(["-w", "-n", "60", "127.0.0.1:\(port)"], path: "/usr/bin/gpspipe"))
       }
-      return clients.contains { $0.lines.contains { $0.contains("\"class\":\"TPV\"") && $0.contains("\"mode\":3") } }
+      return expected.allSatisfy { isExpected in clients.contains { $0.lines.contains { isExpected(String($0)) } } }
     }
-    #expect(hasFix, "\(clients.last?.standardOutput.suffix(2000) ?? "") \(daemon.standardError)")
+    #expect(hasAll, "\(clients.last?.standardOutput.suffix(2000) ?? "") \(daemon.standardError)")
     #expect(isHeld(by: "nmea"))
     for client in clients { client.send(SIGTERM) }
     daemon.send(SIGTERM)

@@ -96,7 +96,9 @@ import Testing
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea, fused: true)
     let client = SocketClient(port: nmea)
     #expect(eventually { client.text.contains("$GPRMC,,V,,,,,,,,,,N*53\r\n") })
-    for sentence in ["$GPRMC,", "$GPGGA,", "$GPVTG,", "$HEHDT,", "$TIROT,", "$YXXDR,"] {
+    for sentence in [
+      "$GPRMC,", "$GPGGA,", "$GPVTG,", "$GPGST,", "$GNGSA,", "$GPGSV,", "$HEHDT,", "$TIROT,", "$YXXDR,", "$PASHR,",
+    ] {
       #expect(eventually { client.text.contains(sentence) }, "no \(sentence)")
     }
     client.leave()

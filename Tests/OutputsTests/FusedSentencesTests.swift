@@ -1,3 +1,4 @@
+import Devices
 import Fusion
 import MonotonicTime
 import NMEA
@@ -31,15 +32,50 @@ struct FusedSentencesTests {
     return state
   }
 
-  private func read(_ state: FusedState) -> (fix: GNSSFix?, attitude: NMEAAttitude, bad: Int) {
+  /// What a receiver lists; given as its own sentences, because the decoder makes satellites of nothing else.
+  private func epoch(_ sentences: [String]) -> GNSSObservation {
+    let position = "GNRMC,120000.00,A,3351.0,S,15112.0,E,1.0,2.0,211126,,,A"
+    let (fix, sky, _, _, _) = decode(([position] + sentences).map { SentenceWriter.make($0) }.joined())
+    return GNSSObservation(at: now, fix: fix ?? GNSSFix(), sky: sky)
+  }
+
+  private typealias Received = (
+    fix: GNSSFix?, sky: [Satellite], errors: GNSSErrorStatistics?, attitude: NMEAAttitude, bad: Int
+  )
+
+  private func decode(_ text: String) -> Received {
     var framer = SentenceFramer()
     var assembler = EpochAssembler(promptness: .certain)
-    var fix: GNSSFix?
-    Array(FusedSentences.make(of: state).utf8).withUnsafeBufferPointer { bytes in
-      framer.push(bytes) { raw in _ = assembler.consume(raw) { fix = $0.fix } }
+    var received: Received = (nil, [], nil, NMEAAttitude(), 0)
+    func take(_ epoch: borrowing GNSSEpoch) {
+      received.fix = epoch.fix
+      received.errors = epoch.errorStatistics ?? received.errors
+      if !epoch.sky.isEmpty { received.sky = epoch.sky.satellites }
     }
-    assembler.finish { fix = $0.fix }
-    return (fix, assembler.attitude, framer.counters.badChecksum)
+    Array(text.utf8).withUnsafeBufferPointer { bytes in
+      framer.push(bytes) { raw in _ = assembler.consume(raw) { take($0) } }
+    }
+    assembler.finish { take($0) }
+    received.attitude = assembler.attitude
+    received.bad = framer.counters.badChecksum
+    return received
+  }
+
+  private func read(_ state: FusedState) -> (fix: GNSSFix?, attitude: NMEAAttitude, bad: Int) {
+    let received = decode(FusedSentences.make(of: state))
+    return (received.fix, received.attitude, received.bad)
+  }
+
+  /// Five systems as a receiver on two frequencies lists them, with one satellite that nobody knows the direction of.
+  private var manySystems: GNSSObservation {
+    epoch([
+      "GNGSA,A,3,02,05,12,13,40,,,,,,,,1.6,0.9,1.3,1", "GNGSA,A,3,66,67,,,,,,,,,,,1.6,0.9,1.3,2",
+      "GNGSA,A,3,01,04,,,,,,,,,,,1.6,0.9,1.3,3", "GNGSA,A,3,19,,,,,,,,,,,,1.6,0.9,1.3,4",
+      "GNGSA,A,3,03,,,,,,,,,,,,1.6,0.9,1.3,5", "GPGSV,2,1,06,02,62,105,45,05,31,051,41,12,48,301,43,13,22,182,37,1",
+      "GPGSV,2,2,06,40,71,230,47,32,,,,1", "GPGSV,1,1,02,02,62,105,38,05,31,051,,8",
+      "GLGSV,1,1,02,66,10,020,30,67,-3,359,31,1", "GAGSV,1,1,02,01,40,100,40,04,41,101,41,7",
+      "GBGSV,1,1,01,19,50,200,42,1", "GQGSV,1,1,01,03,80,010,44,1",
+    ])
   }
 
   @Test func `position, motion, time and quality come back as they were`() throws {
@@ -91,7 +127,113 @@ struct FusedSentencesTests {
     // As it is where the sentences of the fix took a third of a second to arrive.
     state.fix?.at = now.advanced(by: .milliseconds(-330))
     let text = FusedSentences.make(of: state)
-    #expect(text.hasPrefix("$GPRMC,221320.58,A,") && text.contains("$GPGGA,221320.58,"), "\(text)")
+    #expect(text.contains("$GPRMC,221320.58,A,") && text.contains("$GPGGA,221320.58,"), "\(text)")
+  }
+
+  @Test func `satellites come back as the receiver listed them, each once`() throws {
+    let listed = manySystems
+    #expect(listed.sky.count == 14)
+    let text = FusedSentences.make(of: fused, listing: listed)
+    let (received, sky, _, _, bad) = decode(text)
+    let fix = try #require(received)
+    #expect(bad == 0)
+    #expect(fix.mode == .threeDimensional)
+    #expect(fix.pdop == 1.6 && fix.hdop == 0.9 && fix.vdop == 1.3)
+    func number(_ satellite: Satellite) -> UInt16 { satellite.number.extended }
+    #expect(sky.map(number) == [2, 5, 12, 13, 40, 32, 66, 67, 301, 304, 419, 195])
+    for satellite in sky {
+      let same = try #require(listed.sky.first { $0.number == satellite.number })
+      #expect(satellite.elevationDegrees == same.elevationDegrees && satellite.azimuthDegrees == same.azimuthDegrees)
+      #expect(satellite.signalStrength == same.signalStrength && satellite.isUsed == same.isUsed)
+    }
+    #expect(sky.count { $0.isUsed } == 11)
+    for sentence in [
+      "$GNGSA,A,3,02,05,12,13,40,,,,,,,,1.6,0.9,1.3,1*", "$GNGSA,A,3,66,67,,,,,,,,,,,1.6,0.9,1.3,2*",
+      "$GPGSV,2,1,06,02,62,105,45,05,31,051,41,12,48,301,43,13,22,182,37*", "$GPGSV,2,2,06,40,71,230,47,32,,,*",
+      "$GLGSV,1,1,02,66,10,020,30,67,-3,359,31*",
+    ] { #expect(text.contains(sentence), "\(text)") }
+  }
+
+  @Test func `more satellites than a sentence holds take another, more than a list holds are left out`() {
+    let many = (1...40).map { number in
+      let entry = "\(number < 10 ? "0" : "")\(number),10,\(100 + number),40"
+      return "GBGSV,1,1,01,\(entry)"
+    }
+    let used = stride(from: 1, through: 30, by: 10).map { first in
+      let numbers = (first..<first + 10).map { "\($0)" }.joined(separator: ",")
+      return "GNGSA,A,3,\(numbers),,,1.6,0.9,1.3,4"
+    }
+    let text = FusedSentences.make(of: fused, listing: epoch(used + many))
+    let sentences = text.split(separator: "\r\n")
+    #expect(sentences.count { $0.hasPrefix("$GNGSA,A,3,") && $0.contains(",1.6,0.9,1.3,4*") } == 3)
+    #expect(sentences.count { $0.hasPrefix("$GBGSV,9,") && $0.split(separator: ",")[3] == "36" } == 9)
+    #expect(decode(text).sky.count == 36)
+  }
+
+  @Test func `satellites in view of which none is used name none`() {
+    var state = FusedState(at: now)
+    state.fix = Dated(
+      FusedState.FixQuality(mode: 1, status: 0, satellitesUsed: 0, hdop: nil, utcNanoseconds: nil), at: now,
+      source: .gps)
+    let text = FusedSentences.make(of: state, listing: epoch(["GLGSV,1,1,01,66,10,020,30"]))
+    #expect(text.contains("\r\n$GNGSA,A,1,,,,,,,,,,,,,,,,2*"), "\(text)")
+    #expect(text.contains("\r\n$GLGSV,1,1,01,66,10,020,30*"), "\(text)")
+  }
+
+  @Test func `errors are one sigma along each axis, and a circle as long as north and east share it`() throws {
+    let errors = try #require(decode(FusedSentences.make(of: fused)).errors)
+    #expect(errors.time?.nanosecondsSince1970 == 1_700_000_000_250_000_000)
+    let statistics = errors.statistics
+    #expect(statistics.rangeRMSMetres == nil)
+    #expect(statistics.semiMajorMetres == 1 && statistics.semiMinorMetres == 1)
+    #expect(statistics.latitudeSigmaMetres == 1 && statistics.longitudeSigmaMetres == 1)
+    #expect(statistics.altitudeSigmaMetres == 2)
+    var state = fused
+    state.position?.value.horizontalSigmaMetres = nil
+    #expect(!FusedSentences.make(of: state).contains("GST"))
+  }
+
+  @Test func `PASHR has heading, roll and pitch with their sigmas, and no heading that is not known`() {
+    func sentence(_ state: FusedState) -> Substring? {
+      FusedSentences.make(of: state).split(separator: "\r\n").first { $0.hasPrefix("$PASHR,") }.map { $0.dropLast(3) }
+    }
+    #expect(sentence(fused) == "$PASHR,221320.25,274.06,T,5.73,-2.86,,0.573,0.573,1.146,1,1")
+    var state = fused
+    state.attitude?.value.headingSigmaRadians = nil
+    #expect(sentence(state) == "$PASHR,221320.25,,T,5.73,-2.86,,0.573,0.573,,1,0")
+    // Ours is told from Ashtech's others by its time.
+    state.fix = nil
+    #expect(sentence(state) == nil)
+    state = fused
+    state.attitude = nil
+    #expect(sentence(state) == nil)
+  }
+
+  @Test func `a bearing that is rounded up to 360 is 0`() {
+    var state = fused
+    state.motion?.value.trackDegrees = 359.96
+    state.attitude?.value.quaternion = Quaternion(roll: 0, pitch: 0, yaw: -0.000_05)
+    let text = FusedSentences.make(of: state)
+    #expect(text.contains("$GPVTG,0.0,T,") && text.contains("$HEHDT,0.0,T") && text.contains(",0.00,T,"), "\(text)")
+  }
+
+  @Test func `no sentence is longer than 82 characters, however large its numbers`() {
+    var state = fused
+    state.mode = .deadReckoning
+    state.position?.value.longitudeDegrees = -179.999_999_999
+    state.position?.value.altitudeMSLMetres = -12_345.67
+    state.position?.value.altitudeHAEMetres = -12_450
+    state.position?.value.horizontalSigmaMetres = 1e9
+    state.position?.value.verticalSigmaMetres = 1e9
+    state.motion?.value.speedMetresPerSecond = 340
+    state.fix?.value.hdop = 99.4
+    state.fix?.value.satellitesUsed = 99
+    state.attitude?.value.quaternion = Quaternion(roll: -3.14, pitch: -1.5, yaw: 3.14)
+    state.attitude?.value.inclinationSigmaRadians = 3.14
+    state.attitude?.value.headingSigmaRadians = 1e9
+    for sentence in FusedSentences.make(of: state, listing: manySystems).split(separator: "\r\n") {
+      #expect(sentence.utf8.count + 2 <= 82, "\(sentence)")
+    }
   }
 
   @Test func `without a position the first sentence says so`() {

@@ -1,8 +1,10 @@
+import Devices
 import Fusion
 import Glibc
 import NMEA
 
-/// The fused state as sentences: RMC, GGA, VTG, HDT, ROT and XDR, each where there is something to say.
+/// The fused state as sentences: RMC, GGA, VTG, GST, HDT, ROT, XDR and PASHR, each where there is something to say; and the
+/// receiver's satellites as GSA and GSV, which have nothing to be fused.
 enum FusedSentences {
   private static let degrees = 180 / Double.pi
   private static let knot = 1852.0 / 3600
@@ -12,24 +14,71 @@ enum FusedSentences {
 
   /// Mode and position are the fused ones: A, with the mode indicator E and the quality 6 while dead reckoning carries them
   /// on, and V only where there is no position at all. The time is that of the position.
-  static func make(of state: FusedState) -> String {
-    var text = state.position.map { position(of: state, $0) } ?? noPosition
-    if let attitude = state.attitude?.value {
-      let quaternion = attitude.quaternion
-      if attitude.headingSigmaRadians != nil {
-        let yaw = quaternion.yaw * degrees
-        text += SentenceWriter.make("HEHDT,\(SentenceField.fixed(yaw < 0 ? yaw + 360 : yaw, 1)),T")
-      }
-      if let rates = state.rates?.value {
-        // About the vertical, whichever way the board is tilted.
-        let turn = quaternion.rotate(rates).z * degrees * 60
-        text += SentenceWriter.make("TIROT,\(SentenceField.fixed(turn, 1)),A")
-      }
-      let pitch = SentenceField.fixed(quaternion.pitch * degrees, 1)
-      let roll = SentenceField.fixed(quaternion.roll * degrees, 1)
-      text += SentenceWriter.make("YXXDR,A,\(pitch),D,PTCH,A,\(roll),D,ROLL")
+  ///
+  /// - Parameters:
+  ///   - listing: the receiver's epoch whose satellites are due
+  ///   - repeatsPosition: the position has been sent already, and is left out
+  static func make(
+    of state: FusedState, listing epoch: GNSSObservation? = nil, repeatsPosition: Bool = false
+  ) -> String {
+    // PASHR goes first: gpsd (3.22, for one) takes the last sentence with a time for the end of what belongs together, and of
+    // this one it makes no report.
+    var text = state.attitude.map { pashr(of: state, $0) } ?? ""
+    if !repeatsPosition { text += state.position.map { position(of: state, $0) } ?? noPosition }
+    if let epoch {
+      text += SatelliteSentences.used(epoch, mode: state.positionMode) + SatelliteSentences.inView(epoch.sky)
     }
+    if let attitude = state.attitude { text += self.attitude(of: state, attitude) }
     return text
+  }
+
+  private static func attitude(of state: FusedState, _ part: Dated<FusedState.Attitude>) -> String {
+    let attitude = part.value
+    let quaternion = attitude.quaternion
+    var text = ""
+    if let heading = attitude.headingDegrees { text += SentenceWriter.make("HEHDT,\(bearing(heading, 1)),T") }
+    if let rates = state.rates?.value {
+      // About the vertical, whichever way the board is tilted.
+      let turn = quaternion.rotate(rates).z * degrees * 60
+      text += SentenceWriter.make("TIROT,\(SentenceField.fixed(turn, 1)),A")
+    }
+    let pitch = SentenceField.fixed(quaternion.pitch * degrees, 1)
+    let roll = SentenceField.fixed(quaternion.roll * degrees, 1)
+    text += SentenceWriter.make("YXXDR,A,\(pitch),D,PTCH,A,\(roll),D,ROLL")
+    return text
+  }
+
+  /// By its first field it is told from Ashtech's other sentences of that name: without a time there is none.
+  private static func pashr(of state: FusedState, _ part: Dated<FusedState.Attitude>) -> String {
+    guard let utc = state.utc(at: part.at) else { return "" }
+    let attitude = part.value
+    let heading = attitude.headingDegrees
+    let inclination = sigma(attitude.inclinationSigmaRadians * degrees, 3)
+    let fields = [
+      SentenceField.time(utc), heading.map { bearing($0, 2) } ?? "", "T",
+      SentenceField.fixed(attitude.quaternion.roll * degrees, 2),
+      SentenceField.fixed(attitude.quaternion.pitch * degrees, 2), "", inclination, inclination,
+      attitude.headingSigmaRadians.map { sigma($0 * degrees, 3) } ?? "", "\(pashrQuality(state))",
+      heading == nil ? "0" : "1",
+    ]
+    return SentenceWriter.make("PASHR,\(fields.joined(separator: ","))")
+  }
+
+  /// From 0 to less than 360, after rounding too.
+  private static func bearing(_ degrees: Double, _ decimals: Int) -> String {
+    let text = SentenceField.fixed(degrees, decimals)
+    return text.hasPrefix("360") ? SentenceField.fixed(0, decimals) : text
+  }
+
+  /// A standard deviation; one that is beyond all use takes no more room than others.
+  private static func sigma(_ value: Double, _ decimals: Int) -> String {
+    SentenceField.fixed(min(value, 9999), decimals)
+  }
+
+  /// 0 without a position, 2 where the receiver counts whole waves, 1 otherwise.
+  private static func pashrQuality(_ state: FusedState) -> Int {
+    if state.position == nil { return 0 }
+    return !state.isReckoned && state.fix?.value.status == 3 ? 2 : 1
   }
 
   private static func position(of state: FusedState, _ part: Dated<FusedState.Position>) -> String {
@@ -40,14 +89,16 @@ enum FusedSentences {
     let date = utc.map { SentenceField.date($0) } ?? ""
     let place = SentenceField.coordinate(position.latitudeDegrees, position.longitudeDegrees)
     let knots = motion.map { SentenceField.fixed($0.speedMetresPerSecond / knot, 2) } ?? ""
-    let track = motion?.trackDegrees.map { SentenceField.fixed($0, 1) } ?? ""
+    let track = motion?.trackDegrees.map { bearing($0, 1) } ?? ""
     // A for autonomous, D for differential, E for estimated, that is dead reckoning.
     let indicator = state.isReckoned ? "E" : (state.fix?.value.status ?? 1) > 1 ? "D" : "A"
     var text = SentenceWriter.make("GPRMC,\(time),A,\(place),\(knots),\(track),\(date),,,\(indicator)")
     let quality = state.isReckoned ? 6 : ggaQuality(state.fix?.value.status ?? 1)
     let used = state.fix?.value.satellitesUsed.map { SentenceField.padded($0, 2) } ?? ""
     let hdop = state.fix?.value.hdop.map { SentenceField.fixed($0, 1) } ?? ""
-    let altitude = position.altitudeMSLMetres.map { SentenceField.fixed($0, 1) } ?? ""
+    // Far up a metre has to do: the sentence would be too long.
+    let decimals = (position.altitudeMSLMetres?.magnitude ?? 0) < 9999 ? 1 : 0
+    let altitude = position.altitudeMSLMetres.map { SentenceField.fixed($0, decimals) } ?? ""
     var separation = ""
     if let hae = position.altitudeHAEMetres, let msl = position.altitudeMSLMetres {
       separation = SentenceField.fixed(hae - msl, 1)
@@ -56,6 +107,12 @@ enum FusedSentences {
     if let motion {
       let kilometres = SentenceField.fixed(motion.speedMetresPerSecond * 3.6, 2)
       text += SentenceWriter.make("GPVTG,\(track),T,,M,\(knots),N,\(kilometres),K,\(indicator)")
+    }
+    if let axis = position.horizontalSigmaMetres.map({ sigma($0, 2) }) {
+      // The state has one sigma for north and east, so that the ellipse is a circle, which lies in no direction. How far off
+      // the ranges were nobody knows: they are the receiver's.
+      let vertical = position.verticalSigmaMetres.map { sigma($0, 2) } ?? ""
+      text += SentenceWriter.make("GPGST,\(time),,\(axis),\(axis),0.0,\(axis),\(axis),\(vertical)")
     }
     return text
   }
@@ -68,5 +125,14 @@ enum FusedSentences {
     case 4: 5
     default: 1
     }
+  }
+}
+
+extension FusedState.Attitude {
+  /// 0 to 360 from true north; `nil` while the heading is unknown.
+  fileprivate var headingDegrees: Double? {
+    guard headingSigmaRadians != nil else { return nil }
+    let yaw = quaternion.yaw * 180 / .pi
+    return yaw < 0 ? yaw + 360 : yaw
   }
 }

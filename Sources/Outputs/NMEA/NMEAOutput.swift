@@ -8,10 +8,12 @@ import Publishing
 /// NMEA 0183 over TCP, as chart plotters read it. Connecting subscribes, and so powers the devices.
 final class NMEAOutput: StreamOutput {
   let host: HubHost
-  /// Each state is written once for all clients.
-  let sentences = SharedEncoding(lineEnd: "\r\n")
+  let feed: FusedFeed
 
-  init(host: HubHost) { self.host = host }
+  init(host: HubHost) {
+    self.host = host
+    feed = FusedFeed(host: host)
+  }
 
   func serve(_ connection: StreamConnection) -> (any StreamSession)? {
     let session = NMEASession(connection, output: self)
@@ -23,8 +25,6 @@ final class NMEAOutput: StreamOutput {
 /// One client that reads sentences.
 private final class NMEASession: StreamSession {
   private struct State {
-    var pace = EpochPace()
-    var lastPosition: MonotonicInstant?
     var lastSentence: MonotonicInstant?
     var reminder: ScheduledAction?
     var isOver = false
@@ -57,19 +57,11 @@ private final class NMEASession: StreamSession {
     remind()
   }
 
-  /// With each of the receiver's epochs, and once a second without. A position that has been sent is not sent again.
   private func send(_ fused: FusedState) {
-    let isDue = state.withLock { state in
-      guard state.pace.take(fused) else { return false }
-      let isOld = fused.position != nil && fused.position?.at == state.lastPosition
-      state.lastPosition = fused.position?.at
-      if isOld { return false }
-      state.lastSentence = MonotonicClock().now
-      return true
+    output.feed.withBytes(of: fused) { bytes, statesPosition in
+      if statesPosition { state.withLock { $0.lastSentence = MonotonicClock().now } }
+      connection.send(bytes)
     }
-    guard isDue else { return }
-    output.sentences.withBytes(
-      at: fused.at, encode: { $0.text(FusedSentences.make(of: output.host.dated(fused))) }, connection.send)
   }
 
   /// A sentence a second that says there is no position yet: plotters take a port without data for a dead one.

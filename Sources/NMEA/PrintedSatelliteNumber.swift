@@ -1,0 +1,39 @@
+/// How sentences name satellites, from NMEA 4.10 on: by the system, and the number that it has there.
+extension SatelliteNumber {
+  /// The system ID of GSA; SBAS has its numbers among those of GPS.
+  public var nmeaSystemID: Int {
+    switch system {
+    case .gps, .sbas, .imes: 1
+    case .glonass: 2
+    case .galileo: 3
+    case .beidou: 4
+    case .qzss: 5
+    case .navic: 6
+    }
+  }
+
+  /// As GSA and GSV print it: GPS 1 to 32, SBAS 33 to 64, GLONASS 65 to 99, the others from 1.
+  public var nmeaNumber: Int {
+    switch system {
+    case .gps, .galileo, .beidou, .qzss, .navic: Int(vehicle)
+    case .glonass: Int(vehicle) + 64
+    // The last ones do not fit into the range, and go by their own numbers.
+    case .sbas: (120...151).contains(vehicle) ? Int(vehicle) - 87 : Int(vehicle)
+    case .imes: Int(vehicle) + 172
+    }
+  }
+}
+
+extension Talker {
+  /// Who speaks for the satellites of a system ID alone.
+  public init(nmeaSystemID: Int) {
+    switch nmeaSystemID {
+    case 2: self = .glonass
+    case 3: self = .galileo
+    case 4: self = .beidou
+    case 5: self = .qzss
+    case 6: self = .navic
+    default: self = .gps
+    }
+  }
+}

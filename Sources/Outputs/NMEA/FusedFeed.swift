@@ -1,0 +1,61 @@
+import Devices
+import Fusion
+import Guarding
+import Hub
+import MonotonicTime
+import Publishing
+
+/// The fused state's sentences as they are due, written once for all who get the same.
+final class FusedFeed: Sendable {
+  private struct State {
+    var pace = EpochPace()
+    var lastPosition: MonotonicInstant?
+    /// The fix of the state before, whose epoch has been looked at.
+    var lastFix: MonotonicInstant?
+    /// The receiver's last list of satellites, until it has been sent.
+    var sky: GNSSObservation?
+    var lastSky: MonotonicInstant?
+    /// What was written last says where the board is, or that this is not known.
+    var statesPosition = false
+  }
+
+  /// Satellites move slowly: a list takes as much room as everything else. A little less than a second, so that none of a
+  /// receiver's is left out because it came early.
+  private static let skyInterval = Duration.milliseconds(900)
+  /// A list that could not be sent for so long is that of another sky.
+  private static let skyLifetime = Duration.seconds(5)
+
+  private let host: HubHost
+  private let encoding = SharedEncoding(lineEnd: "\r\n")
+  private let state = Guarded(State())
+
+  init(host: HubHost) { self.host = host }
+
+  /// Lends the sentences of a state to `body`: with each of the receiver's epochs, and once a second without. A position
+  /// that has been sent is not sent again.
+  func withBytes(of fused: FusedState, _ body: (UnsafeBufferPointer<UInt8>, _ statesPosition: Bool) -> Void) {
+    encoding.withBytes(at: fused.at, encode: { $0.text(state.withLock { write(fused, &$0) }) }) { bytes in
+      if !bytes.isEmpty { body(bytes, state.withLock { $0.statesPosition }) }
+    }
+  }
+
+  private func write(_ fused: FusedState, _ state: inout State) -> String {
+    if fused.fix?.at != state.lastFix {
+      state.lastFix = fused.fix?.at
+      if let epoch = host.hub.value.gps?.publisher.latest, !epoch.sky.isEmpty { state.sky = epoch }
+    }
+    guard state.pace.take(fused) else { return "" }
+    let isOld = fused.position != nil && fused.position?.at == state.lastPosition
+    state.lastPosition = fused.position?.at
+    state.statesPosition = !isOld
+    return FusedSentences.make(of: host.dated(fused), listing: takeSky(fused.at, &state), repeatsPosition: isOld)
+  }
+
+  private func takeSky(_ now: MonotonicInstant, _ state: inout State) -> GNSSObservation? {
+    guard let sky = state.sky, state.lastSky.map({ now - $0 >= FusedFeed.skyInterval }) ?? true else { return nil }
+    state.sky = nil
+    if now - sky.at > FusedFeed.skyLifetime { return nil }
+    state.lastSky = now
+    return sky
+  }
+}
