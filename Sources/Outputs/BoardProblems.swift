@@ -12,7 +12,10 @@ public enum BoardProblems {
 
   /// Two outputs on one port: one of them would find it in use.
   private static func ports(_ board: Board) -> [String] {
-    let endpoints = [("gpsd", board.gpsdEndpoint), ("nmea", board.nmea?.endpoint), ("http", board.http?.endpoint)]
+    let nmea = board.nmea.enumerated().map { index, port -> (String, TCPEndpoint?) in
+      (board.nmea.count == 1 ? "nmea" : "nmea[\(index)]", port.endpoint)
+    }
+    let endpoints = ([("gpsd", board.gpsdEndpoint)] + nmea + [("http", board.http?.endpoint)])
       .compactMap { key, endpoint in endpoint.map { (key: key, endpoint: $0) } }
     return endpoints.indices.flatMap { index in
       endpoints[..<index].filter { collide($0.endpoint, endpoints[index].endpoint) }.map {

@@ -25,6 +25,7 @@ import Testing
     ("gpsd: { port: 4000 }, nmea: { port: 4000 }", "'nmea.port' is 4000, which 'gpsd' has already"),
     ("gpsd: { port: 4000, address: \"0.0.0.0\", allow: [\"10.0.0.0/8\"] }, http: { port: 4000 }", "'http.port' is"),
     ("nmea: { port: 4000, address: \"::\", allow: [\"10.0.0.0/8\"] }, http: { port: 4000 }", "'http.port' is"),
+    ("nmea: [{}, { source: \"fused\" }]", "'nmea[1].port' is 10110, which 'nmea[0]' has already"),
     ("chrony: { socket: \"/run/chrony.sock\" }, gps: null", "no receiver to take the time from"),
     ("chrony: { socket: \"chrony.sock\" }", "'chrony.socket' must be an absolute path"),
     (
@@ -44,6 +45,8 @@ import Testing
     "http: {}", "http: { address: \"::1\", hosts: [\"hub.example\"] }", "gpsd: { port: 4000 }, nmea: { port: 4001 }",
     "gpsd: { port: 4000 }, http: { port: 4000, address: \"::1\" }",
     "gpsd: { port: 4000, address: \"127.0.0.2\" }, http: { port: 4000 }",
+    "nmea: [{}, { port: 10111, source: \"fused\", rateHz: 5, sentences: [\"RMC\", \"GGA\"] }]",
+    "nmea: [{}, { address: \"::1\" }]", "nmea: []",
   ])
   func `what can be done is right`(_ entry: String) {
     let program = check("{ name: \"test\", \(entry) }")

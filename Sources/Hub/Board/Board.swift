@@ -15,14 +15,15 @@ public struct Board: Equatable, Sendable {
   public var journalsState: Bool
   /// Where the gpsd protocol is spoken.
   public var gpsdEndpoint: TCPEndpoint?
-  public var nmea: NMEAPort?
+  /// Where sentences are sent, each place with a choice of its own.
+  public var nmea: [NMEAPort]
   public var http: HTTPPort?
   /// The socket through which chronyd takes the time (its `refclock SOCK`). This is a subscription: it keeps the receiver
   /// awake.
   public var chronySocket: String?
 
-  /// Where sentences are sent, and whose.
-  public struct NMEAPort: Equatable, Sendable {
+  /// Whose sentences, which of them and how often.
+  public struct NMEAFeed: Equatable, Sendable {
     public enum Source: String, CaseIterable, Sendable {
       /// What the receiver says, as it came.
       case receiver
@@ -30,8 +31,22 @@ public struct Board: Equatable, Sendable {
       case fused
     }
 
-    public var endpoint: TCPEndpoint
     public var source: Source
+    /// How often those of the fused state are sent; `nil` for with each of the receiver's epochs.
+    public var rateHz: Double?
+    public var sentences: SentenceChoice
+
+    public init(source: Source, rateHz: Double? = nil, sentences: SentenceChoice = .all) {
+      self.source = source
+      self.rateHz = rateHz
+      self.sentences = sentences
+    }
+  }
+
+  /// Where sentences are sent.
+  public struct NMEAPort: Equatable, Sendable {
+    public var endpoint: TCPEndpoint
+    public var feed: NMEAFeed
   }
 
   /// Where the dashboard and the programming interface are served.
@@ -116,5 +131,15 @@ public struct Board: Equatable, Sendable {
       let bus = self.bus.split(separator: "/").filter { $0 != "dev" }.joined(separator: "-")
       return "\(bus)-\(String(address, radix: 16))"
     }
+  }
+}
+
+extension Board.NMEAFeed: CustomStringConvertible {
+  /// `fused, 5 Hz, RMC GGA`
+  public var description: String {
+    var parts = [source.rawValue]
+    if let rateHz { parts.append("\(rateHz) Hz") }
+    if let names = sentences.names { parts.append(names.joined(separator: " ")) }
+    return parts.joined(separator: ", ")
   }
 }

@@ -38,18 +38,39 @@ extension Board {
       gpsdEndpoint = try TCPEndpoint(&gpsd, port: 2947, clients: 512)
       try gpsd.finish()
     }
-    if var section = try root.section("nmea") {
-      nmea = NMEAPort(
-        endpoint: try TCPEndpoint(&section, port: 10110, clients: 512),
-        source: try section.choice("source", of: NMEAPort.Source.self) ?? .receiver)
-      try section.finish()
-    }
+    nmea = []
+    for section in try root.sections("nmea") { nmea.append(try NMEAPort(section)) }
     http = try root.section("http").map { (section) throws(BoardError) in try HTTPPort(section) }
     if var chrony = try root.section("chrony") {
       chronySocket = try chrony.required("socket")
       try chrony.finish()
     }
     try root.finish()
+  }
+}
+
+extension Board.NMEAPort {
+  init(_ section: BoardSection) throws(BoardError) {
+    var section = section
+    endpoint = try TCPEndpoint(&section, port: 10110, clients: 512)
+    feed = try Board.NMEAFeed(&section)
+    try section.finish()
+  }
+}
+
+extension Board.NMEAFeed {
+  init(_ section: inout BoardSection) throws(BoardError) {
+    source = try section.choice("source", of: Source.self) ?? .receiver
+    rateHz = try section.number("rateHz", in: 0.1...100)
+    if rateHz != nil, source == .receiver {
+      throw section.wrong("rateHz", expected: "left out: the receiver's sentences come as often as it sends them")
+    }
+    let names = try section.strings("sentences")
+    let known = source.sentences
+    if let names, names.isEmpty || !names.allSatisfy(known.contains) {
+      throw section.wrong("sentences", expected: "a list of some of " + known.joined(separator: ", "))
+    }
+    sentences = SentenceChoice(names: names)
   }
 }
 

@@ -51,6 +51,20 @@ struct BoardSection {
     }
   }
 
+  /// One object, or a list of some; none where there is nothing.
+  mutating func sections(_ key: String) throws(BoardError) -> [BoardSection] {
+    guard case .array(let elements) = value(key) else { return try section(key).map { [$0] } ?? [] }
+    var sections: [BoardSection] = []
+    for (index, element) in elements.enumerated() {
+      guard case .object(let members) = element.content else {
+        throw wrong(key, expected: "an object or a list of objects")
+      }
+      sections.append(
+        BoardSection(file: file, path: "\(keyPath(key))[\(index)]", line: element.line, values: members))
+    }
+    return sections
+  }
+
   mutating func string(_ key: String) throws(BoardError) -> String? {
     switch value(key) {
     case nil: return nil

@@ -9,6 +9,8 @@ import Publishing
 final class FusedFeed: Sendable {
   private struct State {
     var pace = EpochPace()
+    /// When the next ones are due, at a rate of their own.
+    var due: MonotonicInstant?
     var lastPosition: MonotonicInstant?
     /// The fix of the state before, whose epoch has been looked at.
     var lastFix: MonotonicInstant?
@@ -26,13 +28,19 @@ final class FusedFeed: Sendable {
   private static let skyLifetime = Duration.seconds(5)
 
   private let host: HubHost
+  private let choice: SentenceChoice
+  /// `nil` for with each of the receiver's epochs, and once a second without.
+  private let interval: Duration?
   private let encoding = SharedEncoding(lineEnd: "\r\n")
   private let state = Guarded(State())
 
-  init(host: HubHost) { self.host = host }
+  init(host: HubHost, feed: Board.NMEAFeed) {
+    self.host = host
+    choice = feed.sentences
+    interval = feed.interval
+  }
 
-  /// Lends the sentences of a state to `body`: with each of the receiver's epochs, and once a second without. A position
-  /// that has been sent is not sent again.
+  /// Lends the sentences of a state to `body`, if any are due. A position that has been sent is not sent again.
   func withBytes(of fused: FusedState, _ body: (UnsafeBufferPointer<UInt8>, _ statesPosition: Bool) -> Void) {
     encoding.withBytes(at: fused.at, encode: { $0.text(state.withLock { write(fused, &$0) }) }) { bytes in
       if !bytes.isEmpty { body(bytes, state.withLock { $0.statesPosition }) }
@@ -44,11 +52,24 @@ final class FusedFeed: Sendable {
       state.lastFix = fused.fix?.at
       if let epoch = host.hub.value.gps?.publisher.latest, !epoch.sky.isEmpty { state.sky = epoch }
     }
-    guard state.pace.take(fused) else { return "" }
+    guard isDue(fused, &state) else { return "" }
     let isOld = fused.position != nil && fused.position?.at == state.lastPosition
     state.lastPosition = fused.position?.at
     state.statesPosition = !isOld
-    return FusedSentences.make(of: host.dated(fused), listing: takeSky(fused.at, &state), repeatsPosition: isOld)
+    return FusedSentences.make(
+      of: host.dated(fused), only: choice, listing: takeSky(fused.at, &state), repeatsPosition: isOld)
+  }
+
+  private func isDue(_ fused: FusedState, _ state: inout State) -> Bool {
+    guard let interval else { return state.pace.take(fused) }
+    if let due = state.due {
+      guard fused.at >= due else { return false }
+      // States come at instants of their own: one that was late does not delay those after it.
+      state.due = due + interval > fused.at ? due + interval : fused.at + interval
+    } else {
+      state.due = fused.at + interval
+    }
+    return true
   }
 
   private func takeSky(_ now: MonotonicInstant, _ state: inout State) -> GNSSObservation? {
@@ -58,4 +79,8 @@ final class FusedFeed: Sendable {
     state.lastSky = now
     return sky
   }
+}
+
+extension Board.NMEAFeed {
+  var interval: Duration? { rateHz.map { .nanoseconds(Int64(1e9 / $0)) } }
 }

@@ -1,6 +1,7 @@
 import Devices
 import Fusion
 import Glibc
+import Hub
 import NMEA
 
 /// The fused state as sentences: RMC, GGA, VTG, GST, HDT, ROT, XDR and PASHR, each where there is something to say; and the
@@ -9,6 +10,16 @@ enum FusedSentences {
   private static let degrees = 180 / Double.pi
   private static let knot = 1852.0 / 3600
 
+  /// The sentences of a choice, one behind the other.
+  private struct Chosen {
+    let choice: SentenceChoice
+    var text = ""
+
+    mutating func add(_ talker: String, _ name: String, _ fields: @autoclosure () -> String) {
+      if choice.contains(name) { text += SentenceWriter.make("\(talker)\(name),\(fields())") }
+    }
+  }
+
   /// An RMC that says there is none.
   static let noPosition = SentenceWriter.make("GPRMC,,V,,,,,,,,,,N")
 
@@ -16,41 +27,50 @@ enum FusedSentences {
   /// on, and V only where there is no position at all. The time is that of the position.
   ///
   /// - Parameters:
+  ///   - choice: the kinds of sentences that are wanted
   ///   - listing: the receiver's epoch whose satellites are due
   ///   - repeatsPosition: the position has been sent already, and is left out
   static func make(
-    of state: FusedState, listing epoch: GNSSObservation? = nil, repeatsPosition: Bool = false
+    of state: FusedState, only choice: SentenceChoice = .all, listing epoch: GNSSObservation? = nil,
+    repeatsPosition: Bool = false
   ) -> String {
     // PASHR goes first: gpsd (3.22, for one) takes the last sentence with a time for the end of what belongs together, and of
     // this one it makes no report.
-    var text = state.attitude.map { pashr(of: state, $0) } ?? ""
-    if !repeatsPosition { text += state.position.map { position(of: state, $0) } ?? noPosition }
-    if let epoch {
-      text += SatelliteSentences.used(epoch, mode: state.positionMode) + SatelliteSentences.inView(epoch.sky)
+    var chosen = Chosen(choice: choice)
+    if let attitude = state.attitude { addPASHR(of: state, attitude, to: &chosen) }
+    if !repeatsPosition {
+      if let position = state.position {
+        addPosition(of: state, position, to: &chosen)
+      } else if choice.contains("RMC") {
+        chosen.text += noPosition
+      }
     }
-    if let attitude = state.attitude { text += self.attitude(of: state, attitude) }
-    return text
+    if let epoch {
+      if choice.contains("GSA") { chosen.text += SatelliteSentences.used(epoch, mode: state.positionMode) }
+      if choice.contains("GSV") { chosen.text += SatelliteSentences.inView(epoch.sky) }
+    }
+    if let attitude = state.attitude?.value { addAttitude(of: state, attitude, to: &chosen) }
+    return chosen.text
   }
 
-  private static func attitude(of state: FusedState, _ part: Dated<FusedState.Attitude>) -> String {
-    let attitude = part.value
+  private static func addAttitude(of state: FusedState, _ attitude: FusedState.Attitude, to chosen: inout Chosen) {
     let quaternion = attitude.quaternion
-    var text = ""
-    if let heading = attitude.headingDegrees { text += SentenceWriter.make("HEHDT,\(bearing(heading, 1)),T") }
+    if let heading = attitude.headingDegrees { chosen.add("HE", "HDT", "\(bearing(heading, 1)),T") }
     if let rates = state.rates?.value {
       // About the vertical, whichever way the board is tilted.
       let turn = quaternion.rotate(rates).z * degrees * 60
-      text += SentenceWriter.make("TIROT,\(SentenceField.fixed(turn, 1)),A")
+      chosen.add("TI", "ROT", "\(SentenceField.fixed(turn, 1)),A")
     }
     let pitch = SentenceField.fixed(quaternion.pitch * degrees, 1)
     let roll = SentenceField.fixed(quaternion.roll * degrees, 1)
-    text += SentenceWriter.make("YXXDR,A,\(pitch),D,PTCH,A,\(roll),D,ROLL")
-    return text
+    chosen.add("YX", "XDR", "A,\(pitch),D,PTCH,A,\(roll),D,ROLL")
   }
 
   /// By its first field it is told from Ashtech's other sentences of that name: without a time there is none.
-  private static func pashr(of state: FusedState, _ part: Dated<FusedState.Attitude>) -> String {
-    guard let utc = state.utc(at: part.at) else { return "" }
+  private static func addPASHR(
+    of state: FusedState, _ part: Dated<FusedState.Attitude>, to chosen: inout Chosen
+  ) {
+    guard let utc = state.utc(at: part.at) else { return }
     let attitude = part.value
     let heading = attitude.headingDegrees
     let inclination = sigma(attitude.inclinationSigmaRadians * degrees, 3)
@@ -61,7 +81,7 @@ enum FusedSentences {
       attitude.headingSigmaRadians.map { sigma($0 * degrees, 3) } ?? "", "\(pashrQuality(state))",
       heading == nil ? "0" : "1",
     ]
-    return SentenceWriter.make("PASHR,\(fields.joined(separator: ","))")
+    chosen.add("", "PASHR", fields.joined(separator: ","))
   }
 
   /// From 0 to less than 360, after rounding too.
@@ -81,7 +101,9 @@ enum FusedSentences {
     return !state.isReckoned && state.fix?.value.status == 3 ? 2 : 1
   }
 
-  private static func position(of state: FusedState, _ part: Dated<FusedState.Position>) -> String {
+  private static func addPosition(
+    of state: FusedState, _ part: Dated<FusedState.Position>, to chosen: inout Chosen
+  ) {
     let position = part.value
     let motion = state.motion?.value
     let utc = state.utc(at: part.at)
@@ -92,7 +114,7 @@ enum FusedSentences {
     let track = motion?.trackDegrees.map { bearing($0, 1) } ?? ""
     // A for autonomous, D for differential, E for estimated, that is dead reckoning.
     let indicator = state.isReckoned ? "E" : (state.fix?.value.status ?? 1) > 1 ? "D" : "A"
-    var text = SentenceWriter.make("GPRMC,\(time),A,\(place),\(knots),\(track),\(date),,,\(indicator)")
+    chosen.add("GP", "RMC", "\(time),A,\(place),\(knots),\(track),\(date),,,\(indicator)")
     let quality = state.isReckoned ? 6 : ggaQuality(state.fix?.value.status ?? 1)
     let used = state.fix?.value.satellitesUsed.map { SentenceField.padded($0, 2) } ?? ""
     let hdop = state.fix?.value.hdop.map { SentenceField.fixed($0, 1) } ?? ""
@@ -103,18 +125,17 @@ enum FusedSentences {
     if let hae = position.altitudeHAEMetres, let msl = position.altitudeMSLMetres {
       separation = SentenceField.fixed(hae - msl, 1)
     }
-    text += SentenceWriter.make("GPGGA,\(time),\(place),\(quality),\(used),\(hdop),\(altitude),M,\(separation),M,,")
+    chosen.add("GP", "GGA", "\(time),\(place),\(quality),\(used),\(hdop),\(altitude),M,\(separation),M,,")
     if let motion {
       let kilometres = SentenceField.fixed(motion.speedMetresPerSecond * 3.6, 2)
-      text += SentenceWriter.make("GPVTG,\(track),T,,M,\(knots),N,\(kilometres),K,\(indicator)")
+      chosen.add("GP", "VTG", "\(track),T,,M,\(knots),N,\(kilometres),K,\(indicator)")
     }
     if let axis = position.horizontalSigmaMetres.map({ sigma($0, 2) }) {
       // The state has one sigma for north and east, so that the ellipse is a circle, which lies in no direction. How far off
       // the ranges were nobody knows: they are the receiver's.
       let vertical = position.verticalSigmaMetres.map { sigma($0, 2) } ?? ""
-      text += SentenceWriter.make("GPGST,\(time),,\(axis),\(axis),0.0,\(axis),\(axis),\(vertical)")
+      chosen.add("GP", "GST", "\(time),,\(axis),\(axis),0.0,\(axis),\(axis),\(vertical)")
     }
-    return text
   }
 
   /// GGA's number for a status of the gpsd protocol.

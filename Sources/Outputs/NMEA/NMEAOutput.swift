@@ -8,16 +8,22 @@ import Publishing
 /// NMEA 0183 over TCP, as chart plotters read it. Connecting subscribes, and so powers the devices.
 final class NMEAOutput: StreamOutput {
   let host: HubHost
-  let feed: FusedFeed
+  /// What is sent.
+  let feed: Board.NMEAFeed
+  let fused: FusedFeed
+  /// So long without a position is no pause between two.
+  let silence: Duration
 
-  init(host: HubHost) {
+  init(host: HubHost, feed: Board.NMEAFeed) {
     self.host = host
-    feed = FusedFeed(host: host)
+    self.feed = feed
+    fused = FusedFeed(host: host, feed: feed)
+    silence = max(GPSDOutput.silence, (feed.interval ?? .zero) * 2)
   }
 
   func serve(_ connection: StreamConnection) -> (any StreamSession)? {
     let session = NMEASession(connection, output: self)
-    session.start(host.hub.value.board.nmea?.source ?? .receiver)
+    session.start()
     return session
   }
 }
@@ -40,25 +46,26 @@ private final class NMEASession: StreamSession {
     self.output = output
   }
 
-  func start(_ source: Board.NMEAPort.Source) {
+  func start() {
     let name = "nmea \(connection.peer)"
-    switch source {
+    switch output.feed.source {
     case .receiver:
-      output.host.sentences.subscribe(
-        as: name,
-        receiveValue: { [weak self] sentences in
-          self?.state.withLock { $0.lastSentence = MonotonicClock().now }
-          if let self { sentences.withUnsafeBufferPointer(self.connection.send) }
-        }
-      ).store(in: lifetime)
+      output.host.sentences.subscribe(as: name, receiveValue: { [weak self] in self?.send($0) }).store(in: lifetime)
     case .fused:
       output.host.states.subscribe(as: name, receiveValue: { [weak self] in self?.send($0) }).store(in: lifetime)
     }
-    remind()
+    // Who did not choose the sentence that says so is told nothing.
+    if output.feed.sentences.contains("RMC") { remind() }
+  }
+
+  private func send(_ sentences: [UInt8]) {
+    state.withLock { $0.lastSentence = MonotonicClock().now }
+    let chosen = output.feed.sentences.filter(sentences)
+    if !chosen.isEmpty { chosen.withUnsafeBufferPointer(connection.send) }
   }
 
   private func send(_ fused: FusedState) {
-    output.feed.withBytes(of: fused) { bytes, statesPosition in
+    output.fused.withBytes(of: fused) { bytes, statesPosition in
       if statesPosition { state.withLock { $0.lastSentence = MonotonicClock().now } }
       connection.send(bytes)
     }
@@ -67,7 +74,7 @@ private final class NMEASession: StreamSession {
   /// A sentence a second that says there is no position yet: plotters take a port without data for a dead one.
   private func remind() {
     let now = MonotonicClock().now
-    if state.withLock({ $0.lastSentence.map { now - $0 >= GPSDOutput.silence } ?? true }) {
+    if state.withLock({ $0.lastSentence.map { now - $0 >= output.silence } ?? true }) {
       Array(FusedSentences.noPosition.utf8).withUnsafeBufferPointer(connection.send)
     }
     let next = MonotonicClock().schedule(at: now + .seconds(1)) { [weak self] in self?.remind() }
@@ -88,5 +95,18 @@ private final class NMEASession: StreamSession {
     }
     reminder?.cancel()
     lifetime.end()
+  }
+}
+
+extension SentenceChoice {
+  /// Those of some whole sentences that are among the chosen, line ends included.
+  func filter(_ sentences: [UInt8]) -> [UInt8] {
+    if names == nil { return sentences }
+    var chosen: [UInt8] = []
+    for line in sentences.split(separator: UInt8(ascii: "\n")) where contains(sentence: line) {
+      chosen += line
+      chosen.append(UInt8(ascii: "\n"))
+    }
+    return chosen
   }
 }

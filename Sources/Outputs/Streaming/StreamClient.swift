@@ -19,6 +19,8 @@ final class StreamClient {
   let kind: StreamKind
   /// `nil` on a Unix socket.
   let address: IPAddress?
+  /// Where it connected, or what that has become since; `nil` on a Unix socket.
+  var port: StreamPort?
   private let output: any StreamOutput
   private let since: MonotonicInstant
   private var session: (any StreamSession)?

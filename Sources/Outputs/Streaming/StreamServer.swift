@@ -17,16 +17,10 @@ public final class StreamServer: Service {
     var descriptor: Int32
     var kind: StreamKind
     /// `nil` for a Unix socket.
-    var port: Port?
+    var port: StreamPort?
 
     /// The same socket serves this too; who may connect is looked up anew for each client.
     func suits(_ kind: StreamKind, _ socket: TCPAddress) -> Bool { self.kind == kind && port?.socket == socket }
-  }
-
-  /// One address of an output's.
-  private struct Port {
-    var socket: TCPAddress
-    var endpoint: TCPEndpoint
   }
 
   /// The ports of one hub.
@@ -66,9 +60,8 @@ public final class StreamServer: Service {
     refusals = StreamServer.refusals(to: sink)
     outputs = [
       .devices: DevicesOutput(host: host), .state: StateOutput(host: host), .gpsd: GPSDOutput(host: host),
-      .nmea: NMEAOutput(host: host),
     ]
-    firstPorts = StreamServer.openPorts(of: host.hub.value, replacing: [])
+    firstPorts = StreamServer.openPorts(of: host.hub.value, host, replacing: [])
     // The state's last: who sees it finds everything.
     let devices: Int32
     do throws(SocketError) {
@@ -118,7 +111,7 @@ public final class StreamServer: Service {
     while true {
       let hub = host.hub.value
       if hub !== ports.hub {
-        ports = StreamServer.openPorts(of: hub, replacing: ports.listeners)
+        ports = StreamServer.openPorts(of: hub, host, replacing: ports.listeners)
         report(ports)
         // Whoever may not connect any more may not stay either.
         let (admitted, refused) = StreamServer.divide(clients, by: ports.listeners)
@@ -177,18 +170,17 @@ public final class StreamServer: Service {
 
   /// Opens the ports that a board file asks for. Those that are open already stay open; the others are closed first, as one
   /// may stand where another is wanted.
-  private static func openPorts(of hub: Hub, replacing present: [Listener]) -> Ports {
+  private static func openPorts(of hub: Hub, _ host: HubHost, replacing present: [Listener]) -> Ports {
     var ports = Ports(hub: hub, listeners: [])
-    let endpoints: [(StreamKind, TCPEndpoint?)] = [(.gpsd, hub.board.gpsdEndpoint), (.nmea, hub.board.nmea?.endpoint)]
-    let wanted = endpoints.flatMap { kind, endpoint in
-      endpoint.map { endpoint in
-        endpoint.sockets.map { (kind: kind, port: Port(socket: $0, endpoint: endpoint)) }
-      } ?? []
-    }
+    let wanted = StreamServer.ports(of: hub.board, host, replacing: present.compactMap(\.port))
     for listener in present where !wanted.contains(where: { listener.suits($0.kind, $0.port.socket) }) {
       close(listener.descriptor)
     }
     for (kind, port) in wanted {
+      if ports.listeners.contains(where: { $0.port?.socket == port.socket }) {
+        ports.reports.append((.warning, "\(kind.title) is not served: the board file has \(port.socket) twice"))
+        continue
+      }
       if var listener = present.first(where: { $0.suits(kind, port.socket) }) {
         listener.port = port
         ports.listeners.append(listener)
@@ -205,16 +197,40 @@ public final class StreamServer: Service {
     return ports
   }
 
+  /// The ports of a board. Who is served at one that says the same as before stays with what serves it.
+  private static func ports(
+    of board: Board, _ host: HubHost, replacing present: [StreamPort]
+  ) -> [(kind: StreamKind, port: StreamPort)] {
+    var ports: [(kind: StreamKind, port: StreamPort)] = []
+    if let endpoint = board.gpsdEndpoint {
+      ports += endpoint.sockets.map { (.gpsd, StreamPort(socket: $0, endpoint: endpoint)) }
+    }
+    var outputs = present.compactMap(\.nmea)
+    for port in board.nmea {
+      let output = outputs.first { $0.feed == port.feed } ?? NMEAOutput(host: host, feed: port.feed)
+      outputs.append(output)
+      ports += port.endpoint.sockets.map {
+        (.nmea, StreamPort(socket: $0, endpoint: port.endpoint, nmea: output))
+      }
+    }
+    return ports
+  }
+
   private static func divide(
     _ clients: [StreamClient], by ports: [Listener]
   ) -> (admitted: [StreamClient], refused: [StreamClient]) {
     var result: (admitted: [StreamClient], refused: [StreamClient]) = ([], [])
     for client in clients {
-      let isAdmitted =
-        client.address.map { address in
-          ports.contains { $0.kind == client.kind && $0.port?.endpoint.admits(address) == true }
-        } ?? true
-      if isAdmitted { result.admitted.append(client) } else { result.refused.append(client) }
+      guard let address = client.address, let present = client.port else {
+        result.admitted.append(client)
+        continue
+      }
+      // Where it connected, or where what it is served has moved to.
+      let open = ports.filter { $0.kind == client.kind }.compactMap(\.port).filter {
+        $0.nmea === present.nmea && $0.endpoint.admits(address)
+      }
+      client.port = open.first { $0.socket == present.socket } ?? open.first
+      if client.port != nil { result.admitted.append(client) } else { result.refused.append(client) }
     }
     return result
   }
@@ -256,20 +272,23 @@ public final class StreamServer: Service {
     ) {
       [wake] in wake.raise()
     }
-    guard let output = outputs[listener.kind] else { return connection.close() }
+    let served: (any StreamOutput)? = listener.port?.nmea ?? outputs[listener.kind]
+    guard let output = served else { return connection.close() }
     let client = StreamClient(connection, of: listener.kind, at: address, served: output, now: now)
+    client.port = listener.port
     if client.proceed(now: now) { clients.append(client) } else { client.end() }
   }
 
   /// Sees to it that there is a place at a port; returns why there is none.
   private func makeRoom(
-    for address: IPAddress, at port: Port, _ kind: StreamKind, _ clients: inout [StreamClient]
+    for address: IPAddress, at port: StreamPort, _ kind: StreamKind, _ clients: inout [StreamClient]
   ) -> String? {
     guard port.endpoint.admits(address) else {
       return "its address is in none of the networks that the board file allows"
     }
-    let places = min(port.endpoint.clients ?? .max, budget.streamPort)
-    let guests = clients.indices.filter { clients[$0].kind == kind }
+    let ports = kind == .nmea ? max(host.hub.value.board.nmea.count, 1) : 1
+    let places = min(port.endpoint.clients ?? .max, max(budget.streamPort / ports, 1))
+    let guests = clients.indices.filter { clients[$0].kind == kind && clients[$0].port?.endpoint == port.endpoint }
     let admission = Admission(
       of: address, to: places,
       among: guests.map { .init(machine: clients[$0].address?.machine ?? [], isBare: clients[$0].isBare) })

@@ -46,8 +46,11 @@ struct Check: ParsableCommand {
         "  imu  0x\(String(imu.address, radix: 16)) on \(imu.bus), \(Text.fixed(imu.configuration.actualRateHz, 1)) Hz in "
           + "\(Text.fixed(imu.burstRateHz, 1)) bursts a second, \(describe(imu.power))")
     }
-    for (endpoint, title) in [(board.gpsdEndpoint, "gpsd protocol"), (board.nmea?.endpoint, "NMEA 0183")] {
-      if let endpoint { Terminal.standardOutput("  \(title) on \(endpoint), open to \(endpoint.audience)") }
+    if let endpoint = board.gpsdEndpoint {
+      Terminal.standardOutput("  gpsd protocol on \(endpoint), open to \(endpoint.audience)")
+    }
+    for port in board.nmea {
+      Terminal.standardOutput("  NMEA 0183 on \(port.endpoint), open to \(port.endpoint.audience): \(port.feed)")
     }
     if let http = board.http {
       Terminal.standardOutput("  dashboard on \(http.address), open to \(http.audience)")

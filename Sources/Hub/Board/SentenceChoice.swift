@@ -1,0 +1,36 @@
+/// Which kinds of sentences an output sends, by their names: `RMC`, `GSV`, `PASHR`.
+public struct SentenceChoice: Equatable, Sendable {
+  /// `nil` for all.
+  public let names: [String]?
+
+  public static let all = SentenceChoice(names: nil)
+
+  public init(names: [String]?) { self.names = names }
+
+  public func contains(_ name: String) -> Bool { names?.contains(name) ?? true }
+
+  /// Whether a sentence as a receiver sends it is among them: by the three letters behind the talker's two, or by what the
+  /// address of a maker's own begins with.
+  public func contains(sentence: some Collection<UInt8>) -> Bool {
+    guard let names else { return true }
+    let address = sentence.dropFirst().prefix { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "*") }
+    return names.contains { name in
+      name.utf8.count > 3
+        ? address.starts(with: name.utf8) : address.count == 5 && address.dropFirst(2).elementsEqual(name.utf8)
+    }
+  }
+}
+
+extension Board.NMEAFeed.Source {
+  /// What there is to choose from.
+  public var sentences: [String] {
+    switch self {
+    case .receiver:
+      [
+        "DTM", "GBS", "GGA", "GLL", "GNS", "GRS", "GSA", "GST", "GSV", "HDG", "HDM", "HDT", "RMC", "ROT", "THS", "TXT",
+        "VTG", "XDR", "ZDA", "PASHR", "PGRM", "PMTK", "PQTM", "PSRF", "PSTI", "PUBX",
+      ]
+    case .fused: ["RMC", "GGA", "VTG", "GST", "GSA", "GSV", "HDT", "ROT", "XDR", "PASHR"]
+    }
+  }
+}

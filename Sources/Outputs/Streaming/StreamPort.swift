@@ -1,0 +1,9 @@
+import Hub
+
+/// One address of an output's that clients connect to.
+struct StreamPort {
+  var socket: TCPAddress
+  var endpoint: TCPEndpoint
+  /// What is served here, where there are several ports of a kind.
+  var nmea: NMEAOutput?
+}

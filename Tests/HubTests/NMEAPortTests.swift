@@ -1,0 +1,52 @@
+import Hub
+import Testing
+
+/// What a board file says of sentences.
+struct NMEAPortTests {
+  private func board(_ text: String) throws(BoardError) -> Board {
+    try Board(json5: Array("{ name: 'x', \(text) }".utf8), file: "board")
+  }
+
+  @Test func `one object, a list of some, or none`() throws {
+    #expect(try board("").nmea.isEmpty)
+    #expect(try board("nmea: {}").nmea.map(\.feed) == [Board.NMEAFeed(source: .receiver)])
+    let ports = try board(
+      "nmea: [{}, { port: 10111, source: 'fused', rateHz: 5, sentences: ['RMC', 'GSV'] }, { port: 10112 }]"
+    ).nmea
+    #expect(ports.map(\.endpoint.port) == [10110, 10111, 10112])
+    #expect(
+      ports[1].feed == Board.NMEAFeed(source: .fused, rateHz: 5, sentences: SentenceChoice(names: ["RMC", "GSV"])))
+    #expect(ports[0].feed == ports[2].feed)
+  }
+
+  @Test(arguments: [
+    ("nmea: 5", "'nmea' must be an object"), ("nmea: [5]", "'nmea' must be an object or a list of objects"),
+    ("nmea: [{}, { port: 0 }]", "'nmea[1].port' must be a number"),
+    ("nmea: [{ prot: 1 }]", "unknown key 'nmea[0].prot'; did you mean 'nmea[0].port'?"),
+    (
+      "nmea: { source: 'fused', sentences: ['RMC', 'GLL'] }",
+      "'nmea.sentences' must be a list of some of RMC, GGA, VTG, GST, GSA, GSV, HDT, ROT, XDR, PASHR"
+    ), ("nmea: { sentences: ['rmc'] }", "'nmea.sentences' must be a list of some of DTM, GBS, GGA, GLL"),
+    ("nmea: { sentences: [] }", "'nmea.sentences' must be a list of some of"),
+    ("nmea: { rateHz: 5 }", "'nmea.rateHz' must be left out"),
+    ("nmea: { source: 'fused', rateHz: 0 }", "'nmea.rateHz' must be a number from 0.1 to 100"),
+  ])
+  func `what is wrong is named`(_ text: String, _ message: String) {
+    do throws(BoardError) {
+      _ = try board(text)
+      Issue.record("taken for right")
+    } catch {
+      #expect("\(error)".contains(message), "\(error)")
+    }
+  }
+
+  @Test(arguments: [
+    ("$GPRMC,1,2*00\r", true), ("$GNRMC,1", true), ("$GPGGA,1", false), ("$PQRMC*00", true), ("$PUBX,00,1", true),
+    ("$PUBX*00", true), ("$PMTK001,1", false), ("$GPRMCX,1", false), ("$RMC,1", false), ("$", false), ("", false),
+  ])
+  func `a sentence is chosen by its formatter, a maker's own by its beginning`(_ sentence: String, _ isChosen: Bool) {
+    let choice = SentenceChoice(names: ["RMC", "PUBX"])
+    #expect(choice.contains(sentence: Array(sentence.utf8)) == isChosen)
+    #expect(SentenceChoice.all.contains(sentence: Array(sentence.utf8)))
+  }
+}
