@@ -34,6 +34,40 @@ int clinux_bind_tcp(int fd, const uint8_t *address, size_t size, uint16_t port) 
   return bind(fd, (struct sockaddr *)&name, sizeof name);
 }
 
+int clinux_udp_socket(size_t address_size, unsigned interface) {
+  int isIPv4 = address_size == 4;
+  int fd = socket(isIPv4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return -1;
+  int yes = 1;
+  int result = setsockopt(fd, SOL_SOCKET, SO_BROADCAST, &yes, sizeof yes);
+  if (result == 0 && interface != 0) {
+    struct ip_mreqn group = {.imr_ifindex = (int)interface};
+    int index = (int)interface;
+    result = isIPv4 ? setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &group, sizeof group)
+                    : setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, &index, sizeof index);
+  }
+  if (result == 0) return fd;
+  int error = errno;
+  close(fd);
+  errno = error;
+  return -1;
+}
+
+int clinux_udp_send(int fd, const uint8_t *address, size_t size, uint16_t port, unsigned interface, const void *bytes,
+                    size_t count) {
+  ssize_t sent;
+  if (size == 4) {
+    struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons(port)};
+    memcpy(&name.sin_addr, address, 4);
+    sent = sendto(fd, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&name, sizeof name);
+  } else {
+    struct sockaddr_in6 name = {.sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_scope_id = interface};
+    memcpy(&name.sin6_addr, address, 16);
+    sent = sendto(fd, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&name, sizeof name);
+  }
+  return sent < 0 ? -1 : 0;
+}
+
 int clinux_tcp_peer(int fd, uint8_t *address, uint16_t *port) {
   union {
     struct sockaddr any;

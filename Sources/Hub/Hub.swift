@@ -44,11 +44,11 @@ public final class Hub: Sendable {
     }
     self.epochs = epochs
     sentences = LazyPublisher(deriving: "sentences", clock: clock) { (run) throws(Never) in
-      gps?.forwardSentences { run.send($0) }
+      let sentences = gps?.forwardSentences { run.send($0) }
       let lease = epochs.subscribe(as: "sentences", receiveValue: { _ in })
       return Subscription {
         lease.cancel()
-        gps?.forwardSentences(to: nil)
+        sentences?.cancel()
       }
     }
     let lastClockOffset = MutableProperty<ClockOffset?>(nil)
@@ -59,6 +59,11 @@ public final class Hub: Sendable {
     state = Aggregator.publisher(
       board: board, gps: gps, imu: imu, clock: clock, retryHint: retryHint,
       lastState: lastState)
+  }
+
+  /// The receiver's sentences as they come while it is awake for others. Wakes nothing.
+  public func overhearSentences(_ receive: @escaping @Sendable ([UInt8]) -> Void) -> Subscription {
+    gps?.forwardSentences(to: receive) ?? Subscription {}
   }
 
   public var monitors: [DeviceMonitor] { [gps?.monitor, imu?.monitor].compactMap { $0 } }

@@ -12,16 +12,22 @@ public enum BoardProblems {
 
   /// Two outputs on one port: one of them would find it in use.
   private static func ports(_ board: Board) -> [String] {
-    let nmea = board.nmea.enumerated().map { index, port -> (String, TCPEndpoint?) in
-      (board.nmea.count == 1 ? "nmea" : "nmea[\(index)]", port.endpoint)
-    }
+    func key(_ index: Int) -> String { board.nmea.count == 1 ? "nmea" : "nmea[\(index)]" }
+    let nmea = board.nmea.enumerated().map { index, port in (key(index), port.endpoint) }
     let endpoints = ([("gpsd", board.gpsdEndpoint)] + nmea + [("http", board.http?.endpoint)])
       .compactMap { key, endpoint in endpoint.map { (key: key, endpoint: $0) } }
-    return endpoints.indices.flatMap { index in
-      endpoints[..<index].filter { collide($0.endpoint, endpoints[index].endpoint) }.map {
-        "'\(endpoints[index].key).port' is \(endpoints[index].endpoint.port), which '\($0.key)' has already"
+    let targets = board.nmea.enumerated().compactMap { index, port in port.target.map { (key(index), $0) } }
+    let repeated = targets.indices.flatMap { index in
+      targets[..<index].filter { "\($0.1)" == "\(targets[index].1)" }.map {
+        "'\(targets[index].0).udp' is \(targets[index].1), which '\($0.0)' has already"
       }
     }
+    return repeated
+      + endpoints.indices.flatMap { index in
+        endpoints[..<index].filter { collide($0.endpoint, endpoints[index].endpoint) }.map {
+          "'\(endpoints[index].key).port' is \(endpoints[index].endpoint.port), which '\($0.key)' has already"
+        }
+      }
   }
 
   private static func collide(_ one: TCPEndpoint, _ other: TCPEndpoint) -> Bool {

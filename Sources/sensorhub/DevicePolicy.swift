@@ -19,8 +19,9 @@ struct DevicePolicy {
     let lines = [board.gps?.power.switch.line, board.imu?.power.switch.line, board.imu?.dataReady]
     if lines.contains(where: { $0.map { $0.chip != "simulated" } ?? false }) { kinds.insert("char-gpiochip") }
     self.kinds = kinds.sorted()
-    let endpoints = [board.gpsdEndpoint].compactMap { $0 } + board.nmea.map(\.endpoint)
+    let endpoints = [board.gpsdEndpoint].compactMap { $0 } + board.nmea.compactMap(\.endpoint)
     var networks = endpoints.filter { !$0.isLoopback }.flatMap(\.allow).map(\.description)
+    networks += board.nmea.compactMap(\.target?.address).filter { !$0.isLoopback }.map(\.description)
     if let http = board.http?.endpoint, !http.isLoopback {
       networks += http.allow.isEmpty ? ["any"] : http.allow.map(\.description)
     }

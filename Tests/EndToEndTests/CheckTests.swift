@@ -26,6 +26,10 @@ import Testing
     ("gpsd: { port: 4000, address: \"0.0.0.0\", allow: [\"10.0.0.0/8\"] }, http: { port: 4000 }", "'http.port' is"),
     ("nmea: { port: 4000, address: \"::\", allow: [\"10.0.0.0/8\"] }, http: { port: 4000 }", "'http.port' is"),
     ("nmea: [{}, { source: \"fused\" }]", "'nmea[1].port' is 10110, which 'nmea[0]' has already"),
+    (
+      "nmea: [{ udp: \"10.0.0.255:10110\" }, {}, { udp: \"10.0.0.255:10110\", source: \"fused\" }]",
+      "'nmea[2].udp' is 10.0.0.255:10110, which 'nmea[0]' has already"
+    ),
     ("chrony: { socket: \"/run/chrony.sock\" }, gps: null", "no receiver to take the time from"),
     ("chrony: { socket: \"chrony.sock\" }", "'chrony.socket' must be an absolute path"),
     (

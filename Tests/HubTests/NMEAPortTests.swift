@@ -13,13 +13,33 @@ struct NMEAPortTests {
     let ports = try board(
       "nmea: [{}, { port: 10111, source: 'fused', rateHz: 5, sentences: ['RMC', 'GSV'] }, { port: 10112 }]"
     ).nmea
-    #expect(ports.map(\.endpoint.port) == [10110, 10111, 10112])
+    #expect(ports.map(\.endpoint?.port) == [10110, 10111, 10112])
     #expect(
       ports[1].feed == Board.NMEAFeed(source: .fused, rateHz: 5, sentences: SentenceChoice(names: ["RMC", "GSV"])))
     #expect(ports[0].feed == ports[2].feed)
   }
 
+  @Test func `datagrams go to a machine, a network or a group`() throws {
+    let targets = try board(
+      """
+      nmea: [{ udp: '192.168.1.255:10110' }, { udp: '239.2.1.1:60001', interface: 'wlan0', keepsAwake: true },
+        { udp: '[::1]:10110', source: 'fused' }]
+      """
+    ).nmea.map(\.target)
+    #expect(targets.map { $0?.description } == ["192.168.1.255:10110", "239.2.1.1:60001 by wlan0", "[::1]:10110"])
+    #expect(targets.map { $0?.keepsAwake } == [false, true, false])
+  }
+
   @Test(arguments: [
+    ("nmea: { udp: '192.168.1.255' }", "'nmea.udp' must be an address and a port"),
+    ("nmea: { udp: 'boat:10110' }", "'nmea.udp' must be an address and a port"),
+    ("nmea: { udp: '::1:10110' }", "'nmea.udp' must be an address and a port"),
+    ("nmea: { udp: '[10.0.0.1]:10110' }", "'nmea.udp' must be an address and a port"),
+    ("nmea: { udp: '10.0.0.1:0' }", "'nmea.udp' must be an address and a port"),
+    ("nmea: { udp: '10.0.0.1:70000' }", "'nmea.udp' must be an address and a port"),
+    ("nmea: { udp: '10.0.0.1:1', interface: 'lo' }", "'nmea.interface' must be left out"),
+    ("nmea: { udp: '10.0.0.1:1', port: 5 }", "unknown key 'nmea.port'"),
+    ("nmea: { keepsAwake: true }", "unknown key 'nmea.keepsAwake'"),
     ("nmea: 5", "'nmea' must be an object"), ("nmea: [5]", "'nmea' must be an object or a list of objects"),
     ("nmea: [{}, { port: 0 }]", "'nmea[1].port' must be a number"),
     ("nmea: [{ prot: 1 }]", "unknown key 'nmea[0].prot'; did you mean 'nmea[0].port'?"),

@@ -12,8 +12,8 @@ struct AddressesTests {
     #expect(try board("gpsd: { address: ['127.0.0.1'] }").gpsdEndpoint?.description == "127.0.0.1:2947")
     let home = try board(
       "nmea: { address: ['127.0.0.1', '::1', '192.168.1.4', '127.0.0.1'], allow: ['192.168.1.0/24'] }")
-    #expect(home.nmea.first?.endpoint.description == "127.0.0.1:10110, [::1]:10110, 192.168.1.4:10110")
-    #expect(home.nmea.first?.endpoint.audience == "this machine, 192.168.1.0/24")
+    #expect(home.nmea.first?.endpoint?.description == "127.0.0.1:10110, [::1]:10110, 192.168.1.4:10110")
+    #expect(home.nmea.first?.endpoint?.audience == "this machine, 192.168.1.0/24")
     let web = try board("http: { address: ['127.0.0.1', '::1'] }")
     #expect(web.http?.address == "http://127.0.0.1:8080, http://[::1]:8080")
     #expect(web.http?.audience == "this machine")

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// A Unix socket that takes datagrams, as chronyd has one.
+/// A socket that takes datagrams: a Unix one, as chronyd has, or one on a port.
 public final class DatagramSocket {
   private let descriptor: Int32
 
@@ -18,12 +18,31 @@ public final class DatagramSocket {
     precondition(result == 0, "cannot bind \(path): \(String(cString: strerror(errno)))")
   }
 
+  /// Takes what is sent to a port of this machine's, or to a group on its loopback interface.
+  public init(port: UInt16, group: [UInt8]? = nil) {
+    descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    let result = clinux_bind_tcp(descriptor, group ?? [127, 0, 0, 1], 4, port)
+    precondition(result == 0, "cannot bind \(port): \(String(cString: strerror(errno)))")
+    guard let group else { return }
+    // The group, then the interface by its address.
+    let membership = group + [127, 0, 0, 1]
+    let joined = setsockopt(descriptor, Int32(IPPROTO_IP), IP_ADD_MEMBERSHIP, membership, socklen_t(membership.count))
+    precondition(joined == 0, "cannot join \(group): \(String(cString: strerror(errno)))")
+  }
+
   deinit { close(descriptor) }
 
   /// The next datagram, if there is one.
   public func next() -> [UInt8]? {
-    var bytes = [UInt8](repeating: 0, count: 256)
+    var bytes = [UInt8](repeating: 0, count: 2048)
     let count = clinux_receive_now(descriptor, &bytes, bytes.count)
     return count >= 0 ? Array(bytes[..<count]) : nil
+  }
+
+  /// All that have come, as text.
+  public func texts() -> [String] {
+    var texts: [String] = []
+    while let bytes = next() { texts.append(String(decoding: bytes, as: UTF8.self)) }
+    return texts
   }
 }

@@ -109,6 +109,14 @@ int clinux_bind_tcp(int fd, const uint8_t *address, size_t size, uint16_t port);
 /// Writes who is at the other end of a TCP socket; `address` has room for 16 bytes. Returns how many it has, or -1.
 int clinux_tcp_peer(int fd, uint8_t *address, uint16_t *port);
 
+/// A socket that sends datagrams to addresses of 4 or 16 bytes, to all of a network too, and to groups by an interface unless
+/// that is 0. Returns it, or -1 with errno set.
+int clinux_udp_socket(size_t address_size, unsigned interface);
+
+/// Sends a datagram without waiting. Returns 0 or -1 with errno set.
+int clinux_udp_send(int fd, const uint8_t *address, size_t size, uint16_t port, unsigned interface, const void *bytes,
+                    size_t count);
+
 struct clinux_peer {
   int32_t pid;
   uint32_t uid;

@@ -45,8 +45,19 @@ public struct Board: Equatable, Sendable {
 
   /// Where sentences are sent.
   public struct NMEAPort: Equatable, Sendable {
-    public var endpoint: TCPEndpoint
+    public enum Place: Equatable, Sendable {
+      /// To whoever connects.
+      case clients(TCPEndpoint)
+      case datagrams(UDPTarget)
+    }
+
+    public var place: Place
     public var feed: NMEAFeed
+
+    /// Where clients connect.
+    public var endpoint: TCPEndpoint? { if case .clients(let endpoint) = place { endpoint } else { nil } }
+    /// Where datagrams are sent.
+    public var target: UDPTarget? { if case .datagrams(let target) = place { target } else { nil } }
   }
 
   /// Where the dashboard and the programming interface are served.

@@ -52,7 +52,11 @@ extension Board {
 extension Board.NMEAPort {
   init(_ section: BoardSection) throws(BoardError) {
     var section = section
-    endpoint = try TCPEndpoint(&section, port: 10110, clients: 512)
+    if let udp = try section.string("udp") {
+      place = .datagrams(try UDPTarget(udp, &section))
+    } else {
+      place = .clients(try TCPEndpoint(&section, port: 10110, clients: 512))
+    }
     feed = try Board.NMEAFeed(&section)
     try section.finish()
   }

@@ -19,9 +19,7 @@ public final class GPSReader: Sendable {
 
   /// Has the sentences handed on as they come, some whole ones at a time, line ends included, while the receiver is read.
   /// Powers nothing.
-  func forwardSentences(to receive: (@Sendable ([UInt8]) -> Void)?) {
-    tap.listener.withLock { $0 = receive.map(SentenceTap.Listener.init) }
-  }
+  func forwardSentences(to receive: @escaping @Sendable ([UInt8]) -> Void) -> Subscription { tap.add(receive) }
 
   init(_ description: Board.GPSDescription, hardware: any Hardware, clock: any MonotonicTimeSource) {
     let monitor = DeviceMonitor(
@@ -48,7 +46,12 @@ public final class GPSReader: Sendable {
           monitor.acquiring()
           reading.started()
           let receiver = NMEAReceiver(port: port, poller: poller, clock: clock) {
-            tap.listener.withLock { $0 }.map { listener in { listener.receive(Array($0)) } }
+            let listeners = tap.present
+            if listeners.isEmpty { return nil }
+            return { bytes in
+              let bytes = Array(bytes)
+              for listener in listeners { listener.receive(bytes) }
+            }
           }
           let before = counted.withLock { $0 }
           var hasFix = false
@@ -81,11 +84,21 @@ public final class GPSReader: Sendable {
 
 /// Who gets the sentences, while somebody does.
 private final class SentenceTap: Sendable {
-  struct Listener {
+  final class Listener: Sendable {
     let receive: @Sendable ([UInt8]) -> Void
+
+    init(_ receive: @escaping @Sendable ([UInt8]) -> Void) { self.receive = receive }
   }
 
-  let listener = Guarded<Listener?>(nil)
+  private let listeners = Guarded<[Listener]>([])
+
+  var present: [Listener] { listeners.withLock { $0 } }
+
+  func add(_ receive: @escaping @Sendable ([UInt8]) -> Void) -> Subscription {
+    let listener = Listener(receive)
+    listeners.withLock { $0.append(listener) }
+    return Subscription { [self] in listeners.withLock { $0.removeAll { $0 === listener } } }
+  }
 }
 
 extension GNSSObservation {

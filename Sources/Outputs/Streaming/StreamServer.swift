@@ -207,10 +207,11 @@ public final class StreamServer: Service {
     }
     var outputs = present.compactMap(\.nmea)
     for port in board.nmea {
+      guard let endpoint = port.endpoint else { continue }
       let output = outputs.first { $0.feed == port.feed } ?? NMEAOutput(host: host, feed: port.feed)
       outputs.append(output)
-      ports += port.endpoint.sockets.map {
-        (.nmea, StreamPort(socket: $0, endpoint: port.endpoint, nmea: output))
+      ports += endpoint.sockets.map {
+        (.nmea, StreamPort(socket: $0, endpoint: endpoint, nmea: output))
       }
     }
     return ports
@@ -286,7 +287,7 @@ public final class StreamServer: Service {
     guard port.endpoint.admits(address) else {
       return "its address is in none of the networks that the board file allows"
     }
-    let ports = kind == .nmea ? max(host.hub.value.board.nmea.count, 1) : 1
+    let ports = kind == .nmea ? max(host.hub.value.board.nmea.count { $0.endpoint != nil }, 1) : 1
     let places = min(port.endpoint.clients ?? .max, max(budget.streamPort / ports, 1))
     let guests = clients.indices.filter { clients[$0].kind == kind && clients[$0].port?.endpoint == port.endpoint }
     let admission = Admission(

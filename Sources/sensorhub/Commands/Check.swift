@@ -50,7 +50,13 @@ struct Check: ParsableCommand {
       Terminal.standardOutput("  gpsd protocol on \(endpoint), open to \(endpoint.audience)")
     }
     for port in board.nmea {
-      Terminal.standardOutput("  NMEA 0183 on \(port.endpoint), open to \(port.endpoint.audience): \(port.feed)")
+      switch port.place {
+      case .clients(let endpoint):
+        Terminal.standardOutput("  NMEA 0183 on \(endpoint), open to \(endpoint.audience): \(port.feed)")
+      case .datagrams(let target):
+        let power = target.keepsAwake ? "keeping the devices awake" : "while the devices are awake for others"
+        Terminal.standardOutput("  NMEA 0183 to UDP \(target), \(power): \(port.feed)")
+      }
     }
     if let http = board.http {
       Terminal.standardOutput("  dashboard on \(http.address), open to \(http.audience)")

@@ -1,0 +1,69 @@
+import Fusion
+import Guarding
+import Hub
+import Publishing
+import ServiceLifecycle
+
+/// NMEA 0183 in datagrams, for the programs that wait for it on UDP.
+///
+/// Whether anybody hears them nobody knows, and so they are no reason to power a device: they are sent while the devices are
+/// awake for others, unless the board file says `keepsAwake`.
+public final class NMEADatagramOutput: Service {
+  private let host: HubHost
+  private let sink: JournalSink
+  /// What is sent of the hub in service.
+  private let present = Guarded<Lifetime?>(nil)
+
+  public init(host: HubHost, sink: JournalSink) {
+    self.host = host
+    self.sink = sink
+  }
+
+  public func run() async throws {
+    let hubs = host.hub.subscribe(as: "datagrams", receiveValue: { [self] in serve($0) })
+    try? await gracefulShutdown()
+    hubs.cancel()
+    replace(with: nil)
+  }
+
+  private func replace(with new: Lifetime?) {
+    present.withLock { present in
+      defer { present = new }
+      return present
+    }?.end()
+  }
+
+  private func serve(_ hub: Hub) {
+    replace(with: nil)
+    let lifetime = Lifetime()
+    for port in hub.board.nmea {
+      guard let target = port.target else { continue }
+      let datagrams = SentenceDatagrams(to: target, traffic: host.traffic.nmea, sink: sink)
+      subscribe(datagrams, to: target, port.feed, hub).store(in: lifetime)
+      Subscription { datagrams.end() }.store(in: lifetime)
+    }
+    replace(with: lifetime)
+  }
+
+  private func subscribe(
+    _ datagrams: SentenceDatagrams, to target: UDPTarget, _ feed: Board.NMEAFeed, _ hub: Hub
+  ) -> Subscription {
+    let name = "nmea udp \(target)"
+    switch feed.source {
+    case .receiver:
+      let send = { @Sendable (sentences: [UInt8]) in
+        feed.sentences.filter(sentences).withUnsafeBufferPointer(datagrams.send)
+      }
+      return target.keepsAwake ? hub.sentences.subscribe(as: name, receiveValue: send) : hub.overhearSentences(send)
+    case .fused:
+      let fused = FusedFeed(host: host, feed: feed)
+      let send = { @Sendable (state: FusedState) in
+        // What is left once everybody has gone is no position of now.
+        if state.mode != .asleep { fused.withBytes(of: state) { bytes, _ in datagrams.send(bytes) } }
+      }
+      return target.keepsAwake
+        ? hub.state.subscribe(as: name, receiveValue: send)
+        : hub.lastState.subscribe(as: name, receiveValue: { if let state = $0 { send(state) } })
+    }
+  }
+}

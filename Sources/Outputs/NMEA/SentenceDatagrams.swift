@@ -1,0 +1,103 @@
+import CLinux
+import Glibc
+import Guarding
+import Hub
+
+/// Sends sentences to one target, whole ones in each datagram. Nobody waits for it: what the system does not take at once is
+/// lost, and counted.
+final class SentenceDatagrams: Sendable {
+  private struct State {
+    var descriptor: Int32 = -1
+    var interface: UInt32 = 0
+    /// 0 where the last datagram went out; `nil` before the first.
+    var lastError: Int32?
+    var isOver = false
+  }
+
+  /// What passes every network in one piece, with room for a tunnel's headers.
+  static let size = 1400
+
+  private let target: UDPTarget
+  private let traffic: OutputTraffic.Kind
+  private let sink: JournalSink
+  private let state = Guarded(State())
+
+  init(to target: UDPTarget, traffic: OutputTraffic.Kind, sink: JournalSink) {
+    self.target = target
+    self.traffic = traffic
+    self.sink = sink
+  }
+
+  /// Sends whole sentences, line ends included, in as few datagrams as they fit into.
+  func send(_ sentences: UnsafeBufferPointer<UInt8>) {
+    var rest = sentences[...]
+    while !rest.isEmpty {
+      let piece = SentenceDatagrams.piece(rest)
+      sendOne(UnsafeBufferPointer(rebasing: piece))
+      rest = rest[piece.endIndex...]
+    }
+  }
+
+  /// As many whole sentences as fit; one that alone does not fit is cut, as no sentence is so long.
+  private static func piece(_ sentences: Slice<UnsafeBufferPointer<UInt8>>) -> Slice<UnsafeBufferPointer<UInt8>> {
+    if sentences.count <= size { return sentences }
+    let most = sentences.prefix(size)
+    guard let end = most.lastIndex(of: UInt8(ascii: "\n")) else { return most }
+    return sentences[...end]
+  }
+
+  private func sendOne(_ bytes: UnsafeBufferPointer<UInt8>) {
+    let change: Int32? = state.withLock { state in
+      guard !state.isOver else { return nil }
+      let error = send(bytes, &state)
+      if error != 0 { traffic.valueDropped() }
+      // What is lost now and then is only counted.
+      if error == EAGAIN || error == ENOBUFS { return nil }
+      defer { state.lastError = error }
+      return state.lastError == error ? nil : error
+    }
+    if let change { report(change) }
+  }
+
+  /// Returns 0 or what went wrong.
+  private func send(_ bytes: UnsafeBufferPointer<UInt8>, _ state: inout State) -> Int32 {
+    let address = target.address.bytes
+    if state.descriptor < 0 {
+      // An interface may come later than the hub, and come again as another one.
+      state.interface = target.interface.map { if_nametoindex($0) } ?? 0
+      if target.interface != nil, state.interface == 0 { return ENODEV }
+      state.descriptor = clinux_udp_socket(address.count, state.interface)
+      if state.descriptor < 0 { return errno }
+    }
+    let result = clinux_udp_send(
+      state.descriptor, address, address.count, target.port, state.interface, bytes.baseAddress, bytes.count)
+    if result == 0 { return 0 }
+    let error = errno
+    if error != EAGAIN, error != ENOBUFS {
+      close(state.descriptor)
+      state.descriptor = -1
+    }
+    return error
+  }
+
+  private func report(_ error: Int32) {
+    if error == 0 { return sink.write(.notice, "NMEA 0183: sentences go to UDP \(target)") }
+    let next =
+      switch error {
+      case ENETUNREACH, EHOSTUNREACH: "no route leads there; for a group name its 'interface' in the board file"
+      case EPERM, EACCES:
+        "a firewall or the service's sandbox forbids it; deploy.sh lists the targets of the board file"
+      case ENODEV: "there is no such interface now"
+      default: "the next one is tried again"
+      }
+    sink.write(.warning, "NMEA 0183: no sentences go to UDP \(target): \(String(cString: strerror(error))); \(next)")
+  }
+
+  func end() {
+    state.withLock { state in
+      state.isOver = true
+      if state.descriptor >= 0 { close(state.descriptor) }
+      state.descriptor = -1
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Sentences over UDP, for those who listen and connect to nobody.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct DatagramTests {
+  private let port = SocketClient.freePort()
+  private let other = SocketClient.freePort()
+
+  private func hub(_ entries: String) -> HubProcess {
+    HubProcess(board: HubProcess.simulatedBoard("nmea: [\(entries)]"))
+  }
+
+  private func isOff(_ hub: HubProcess) -> Bool { hub.devicesNow.devices.allSatisfy { $0.power == "off" } }
+
+  /// Whole sentences, no more than a packet holds.
+  private func isWhole(_ datagram: String) -> Bool {
+    datagram.hasPrefix("$") && datagram.hasSuffix("\r\n") && datagram.utf8.count <= 1400
+  }
+
+  @Test func `datagrams wake nothing, come while somebody listens, and end when that has left`() {
+    let hub = hub(
+      "{ udp: \"127.0.0.1:\(port)\", source: \"fused\" }, { udp: \"127.0.0.1:\(other)\", sentences: [\"GSV\"] }")
+    let (fused, raw) = (DatagramSocket(port: port), DatagramSocket(port: other))
+    #expect(hub.devicesNow.devices.allSatisfy { $0.power == "off" && $0.wakes == 0 })
+    let watch = hub.watch()
+    var datagrams: [String] = []
+    var ownDatagrams: [String] = []
+    let hasCome = eventually {
+      datagrams += fused.texts()
+      ownDatagrams += raw.texts()
+      return datagrams.contains { $0.contains("$GPRMC,") && $0.contains("$PASHR,") && $0.contains("$GPGSV,2,2,") }
+        && ownDatagrams.joined().contains("$GPGSV,2,2,08,")
+    }
+    #expect(hasCome, "\(datagrams.suffix(3)) \(ownDatagrams.suffix(3)) \(hub.program.standardError)")
+    // An epoch's are in one.
+    #expect((datagrams + ownDatagrams).allSatisfy(isWhole))
+    #expect(datagrams.allSatisfy { $0.split(separator: "$GPRMC,").count <= 2 })
+    #expect(ownDatagrams.allSatisfy { $0.split(separator: "\r\n").allSatisfy { $0.hasPrefix("$GPGSV,") } })
+    #expect(hub.devicesNow["gps"].holders.count == 1)
+    watch.send(SIGTERM)
+    watch.wait()
+    #expect(eventually { isOff(hub) })
+    #expect(hub.devicesNow["gps"].wakes == 1)
+    // Nobody is there any more, and so nothing follows what has come.
+    _ = fused.texts()
+    #expect(fused.next() == nil)
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a target that keeps the devices awake is their holder, until the board file has it no more`() {
+    let hub = hub("{ udp: \"127.0.0.1:\(port)\", source: \"fused\", sentences: [\"RMC\"], keepsAwake: true }")
+    let socket = DatagramSocket(port: port)
+    var datagrams: [String] = []
+    let hasPosition = eventually {
+      datagrams += socket.texts()
+      return datagrams.contains { $0.contains(",A,52") }
+    }
+    #expect(hasPosition)
+    #expect(datagrams.allSatisfy { $0.hasPrefix("$GPRMC,") })
+    #expect(hub.devicesNow["gps"].holders == ["nmea udp 127.0.0.1:\(port)"])
+    HubProcess.write(
+      HubProcess.simulatedBoard("nmea: { udp: \"127.0.0.1:\(other)\", keepsAwake: true }"), to: hub.boardFile)
+    let next = DatagramSocket(port: other)
+    hub.program.send(SIGHUP)
+    #expect(eventually { next.texts().contains { $0.contains("$GNGGA,") } }, "\(hub.program.standardError)")
+    #expect(hub.devicesNow["gps"].holders == ["nmea udp 127.0.0.1:\(other)"])
+    HubProcess.write(HubProcess.simulatedBoard("nmea: []"), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { isOff(hub) })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a group is reached by the interface that is named`() {
+    let hub = hub("{ udp: \"239.192.7.1:\(port)\", interface: \"lo\", keepsAwake: true }")
+    let socket = DatagramSocket(port: port, group: [239, 192, 7, 1])
+    #expect(eventually { socket.texts().contains { $0.contains("$GNRMC,") } }, "\(hub.program.standardError)")
+    #expect(hub.program.standardError.contains("sentences go to UDP 239.192.7.1:\(port) by lo"))
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `what cannot be sent is said once and counted, and delays nobody`() throws {
+    let web = SocketClient.freePort()
+    let board = HubProcess.simulatedBoard(
+      """
+      http: { port: \(web) }, nmea: [
+        { udp: "239.192.7.1:\(port)", interface: "nothing0", keepsAwake: true },
+        { port: \(other), source: "fused", sentences: ["RMC"] }]
+      """)
+    let hub = HubProcess(board: board)
+    let client = SocketClient(port: other)
+    #expect(eventually { client.text.contains(",A,52") })
+    let dropped = eventually {
+      HTTPAnswer(web, "GET", "/metrics").body.split(separator: "\n").contains {
+        $0.contains("output_dropped_values_total{output=\"nmea\"} ") && !$0.hasSuffix(" 0")
+      }
+    }
+    #expect(dropped)
+    let lines = hub.program.standardError.split(separator: "\n").filter { $0.contains("no sentences go to UDP") }
+    #expect(lines.count == 1 && lines[0].contains("there is no such interface now"), "\(lines)")
+    client.leave()
+    #expect(hub.stop() == 0)
+  }
+}
