@@ -106,14 +106,21 @@ import Testing
   }
 
   @Test func `gpsd reads the NMEA port as a receiver and reports positions`() {
-    readWithGPSD { $0.contains("\"class\":\"TPV\"") && $0.contains("\"mode\":3") }
+    readWithGPSD("tcp://127.0.0.1:\(nmea)") { $0.contains("\"class\":\"TPV\"") && $0.contains("\"mode\":3") }
+    #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" } })
+    #expect(hub.stop() == 0)
   }
 
-  @Test func `gpsd finds positions, errors and satellites in the fused sentences`() {
-    HubProcess.write(HubProcess.simulatedBoard(gpsd: gpsd, nmea: nmea, fused: true), to: hub.boardFile)
+  @Test(arguments: ["tcp", "udp"])
+  func `gpsd finds positions, errors and satellites in the fused sentences`(_ transport: String) {
+    let board =
+      transport == "tcp"
+      ? HubProcess.simulatedBoard(gpsd: gpsd, nmea: nmea, fused: true)
+      : HubProcess.simulatedBoard("nmea: { udp: \"127.0.0.1:\(nmea)\", source: \"fused\", keepsAwake: true }")
+    HubProcess.write(board, to: hub.boardFile)
     hub.program.send(SIGHUP)
     #expect(eventually { hub.program.standardError.contains("read again") })
-    readWithGPSD {
+    readWithGPSD("\(transport)://127.0.0.1:\(nmea)") {
       $0.contains("\"class\":\"SKY\"") && $0.contains("\"nSat\":8,\"uSat\":8")
         && $0.contains("{\"PRN\":2,\"el\":62.0,\"az\":105.0,\"ss\":45.0,\"used\":true,\"gnssid\":0,\"svid\":2")
     } _: {
@@ -121,12 +128,13 @@ import Testing
     } _: {
       $0.contains("\"class\":\"TPV\"") && $0.contains("\"mode\":3") && $0.contains("\"lat\":52.51")
     }
+    #expect(hub.stop() == 0)
   }
 
-  /// Debian's gpsd with the NMEA port as its receiver: whether its clients get a line of each kind.
-  private func readWithGPSD(_ expected: (String) -> Bool...) {
+  /// Debian's gpsd with the hub as its receiver: whether its clients get a line of each kind.
+  private func readWithGPSD(_ source: String, _ expected: (String) -> Bool...) {
     let port = SocketClient.freePort()
-    let daemon = Program(["-N", "-n", "-S", "\(port)", "tcp://127.0.0.1:\(nmea)"], path: "/usr/sbin/gpsd")
+    let daemon = Program(["-N", "-n", "-S", "\(port)", source], path: "/usr/sbin/gpsd")
     var clients: [Program] = []
     let hasAll = eventually(within: .seconds(60)) {
       // gpsd may not listen yet: the client then ends at once.
@@ -136,11 +144,9 @@ import Testing
       return expected.allSatisfy { isExpected in clients.contains { $0.lines.contains { isExpected(String($0)) } } }
     }
     #expect(hasAll, "\(clients.last?.standardOutput.suffix(2000) ?? "") \(daemon.standardError)")
-    #expect(isHeld(by: "nmea"))
+    #expect(isHeld(by: source.hasPrefix("udp") ? "nmea udp" : "nmea"))
     for client in clients { client.send(SIGTERM) }
     daemon.send(SIGTERM)
     daemon.wait()
-    #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" } })
-    #expect(hub.stop() == 0)
   }
 }
