@@ -13,15 +13,21 @@ struct GPSDRequests {
   static let maximumLength = 4096
 
   private var pending: [UInt8] = []
+  /// What is pending has the beginning of an object.
+  private var isInObject = false
 
   /// Takes the next bytes; returns the requests that they complete.
   mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) -> [Request] {
     pending += bytes
+    // What ends no object need not be looked at again with each piece of a long one.
+    let ends = Array("}\n?".utf8)
+    if isInObject, pending.count <= GPSDRequests.maximumLength, !bytes.contains(where: ends.contains) { return [] }
     var requests: [Request] = []
     var rest = pending[...]
     let isLineEnd = bytes.last == UInt8(ascii: "\n")
     while let request = GPSDRequests.next(&rest, isLineEnd) { requests.append(request) }
     pending = Array(rest)
+    isInObject = pending.contains(UInt8(ascii: "{"))
     if pending.count > GPSDRequests.maximumLength {
       pending = []
       requests.append(Request(name: "", object: nil))

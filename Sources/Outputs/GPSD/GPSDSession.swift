@@ -257,7 +257,16 @@ final class GPSDSession: StreamSession {
       return (state.activity, state.watch)
     }
     // The first is what the client has just been told with its watch.
-    guard let told, watch.wantsReports else { return }
+    guard let told else { return }
+    if activity.hub != told.hub, let device = watch.device,
+      !GPSDDevice.all(of: output.hub).contains(where: { $0.path == device })
+    {
+      // What the client watches is gone, and nothing is to be kept awake for it.
+      state.withLock { $0.watch = GPSDWatch() }
+      answerError("The board has no \(device.prefix(80)) any more: the watch has ended")
+      return follow(GPSDWatch())
+    }
+    guard watch.wantsReports else { return }
     var json = JSONWriter(capacity: 512)
     json.lineEnd = "\r\n"
     for device in GPSDDevice.all(of: output.hub) {

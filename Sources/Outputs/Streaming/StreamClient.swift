@@ -93,7 +93,7 @@ final class StreamClient {
     guard let session else { return }
     while !pending.isEmpty {
       if connection.isCongested { return }
-      let end = pending.firstIndex(where: kind.endsRequest).map { $0 + 1 } ?? pending.endIndex
+      let end = kind.endOfRequest(in: pending)
       let request = pending[..<end]
       if kind.mayChangeLeases(request), !pace.take(at: now) { return }
       request.withUnsafeBufferPointer(session.receive)

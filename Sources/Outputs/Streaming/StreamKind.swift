@@ -24,12 +24,22 @@ enum StreamKind: CaseIterable {
   /// Connecting alone asks for something: who says nothing is a client all the same.
   var servesWhoeverConnects: Bool { self != .gpsd }
 
-  /// Where a request may end: no two of them are in one piece.
-  func endsRequest(_ byte: UInt8) -> Bool {
-    switch self {
-    case .gpsd: byte == UInt8(ascii: "}") || byte == UInt8(ascii: ";") || byte == UInt8(ascii: "\n")
-    case .devices, .state, .nmea: byte == UInt8(ascii: "\n")
-    }
+  /// The index after what may be a request, or after all there is: no two of them are in one piece.
+  func endOfRequest(in bytes: ArraySlice<UInt8>) -> Int {
+    let end =
+      switch self {
+      // An object may go on over several lines.
+      case .gpsd:
+        bytes.indices.first { index in
+          switch bytes[index] {
+          case UInt8(ascii: "}"), UInt8(ascii: ";"): true
+          case UInt8(ascii: "\n"): index + 1 == bytes.endIndex || bytes[index + 1] == UInt8(ascii: "?")
+          default: false
+          }
+        }
+      case .devices, .state, .nmea: bytes.firstIndex(of: UInt8(ascii: "\n"))
+      }
+    return end.map { $0 + 1 } ?? bytes.endIndex
   }
 
   /// Whether a request may change what its client holds; others only ask.
