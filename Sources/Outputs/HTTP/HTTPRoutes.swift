@@ -78,15 +78,20 @@ struct HTTPRoutes {
         return json(to: request) { HoldsReport.write(hold, to: &$0) }
       },
       HTTPRoute(.post, "devices/:id/release") { request, context in
+        let id = try HTTPQuery.text("hold", of: request)
+        // A hold may outlive its device, which another board file took away.
+        let name = PathEncoding.decoded(try context.parameters.require("id"))
+        if let id, holds.release(String(id), of: name) {
+          return json(to: request) { json in
+            HoldsReport.write(.init(id: String(id), device: name, holder: "", remaining: .zero), to: &json)
+          }
+        }
         let device = try device(context, host.hub.value)
-        guard let id = try HTTPQuery.text("hold", of: request) else {
+        guard let id else {
           throw HTTPError(
             .badRequest, message: "'hold' has to say which: the id that the answer to /devices/\(device)/hold gave")
         }
-        guard holds.release(String(id), of: device) else { throw unknownHold(id, device) }
-        return json(to: request) { json in
-          HoldsReport.write(.init(id: String(id), device: device, holder: "", remaining: .zero), to: &json)
-        }
+        throw unknownHold(id, device)
       },
     ]
   }
