@@ -34,8 +34,11 @@ public final class HTTPOutput: Service {
       var present: HTTPServing?
       for await hub in hubs {
         let offer = offer(of: hub.board)
-        // One that could not be opened is tried again: its port may be free by now.
-        if let present, present.offer == offer, !present.isOver { continue }
+        if let present, present.offer == offer {
+          // What could not be opened may be free by now.
+          present.reopen()
+          continue
+        }
         await present?.end()
         present = offer.map { HTTPServing($0, places: budget.http, host: host, sink: sink, on: group) }
       }

@@ -1,4 +1,5 @@
 import Glibc
+import Guarding
 import Hub
 import HummingbirdCore
 import NIOCore
@@ -14,7 +15,8 @@ final class HTTPServing: Sendable {
 
   let offer: HTTPOutput.Offer
   private let routes: HTTPRoutes
-  private let listeners: [Listener]
+  private let sink: JournalSink
+  private let listeners: Guarded<[Listener]>
   private let connections: HTTPConnections
   private let group: MultiThreadedEventLoopGroup
 
@@ -22,13 +24,20 @@ final class HTTPServing: Sendable {
 
   /// The port at one address.
   private struct Listener {
+    var socket: TCPAddress
     var server: Server<HTTP1Channel>
     var task: Task<Void, Never>
     var phase: MutableProperty<Phase>
   }
 
-  /// The port could not be opened, at one of its addresses at least.
-  var isOver: Bool { listeners.contains { $0.phase.value == .over } }
+  /// Tries again to open the port at those of its addresses where that has failed. Who is served at another goes on.
+  func reopen() {
+    listeners.withLock { listeners in
+      for index in listeners.indices where listeners[index].phase.value == .over {
+        listeners[index] = listen(at: listeners[index].socket)
+      }
+    }
+  }
 
   /// - Parameter places: how many connections there are descriptors for
   init(
@@ -36,6 +45,7 @@ final class HTTPServing: Sendable {
   ) {
     self.offer = offer
     self.group = group
+    self.sink = sink
     let connections = HTTPConnections(places: places, traffic: host.traffic.http) { limit in
       sink.write(
         .warning, "the web port has \(limit) connections, as many as it takes: the idle ones make room")
@@ -45,33 +55,37 @@ final class HTTPServing: Sendable {
       sink.write(.warning, "event streams are refused: \($0)")
     }
     let events = EventStream(host: host, places: places, connections: connections)
-    let routes = HTTPRoutes(host: host, port: offer.port, token: offer.token, events: events)
-    self.routes = routes
-    listeners = offer.port.endpoint.sockets.map { socket in
-      let phase = MutableProperty(Phase.opening)
-      let server = routes.server(
-        at: socket, clientLimit: connections.limit + HTTPServing.slack, connections: connections, group: group
-      ) {
-        phase.value = .open
-        let secret = offer.token == nil ? "" : ", with the token"
-        sink.write(.notice, "dashboard on http://\(socket), open to \(offer.port.audience)\(secret)")
-      }
-      let task = Task(executorPreference: EventLoopTasks(group.next())) {
-        do {
-          try await server.run()
-        } catch {
-          sink.write(.warning, "the dashboard is not served: \(HTTPServing.reason(error, socket))")
-        }
-        phase.value = .over
-      }
-      return Listener(server: server, task: task, phase: phase)
+    routes = HTTPRoutes(host: host, port: offer.port, token: offer.token, events: events)
+    listeners = Guarded([])
+    let opened = offer.port.endpoint.sockets.map { listen(at: $0) }
+    listeners.withLock { $0 = opened }
+  }
+
+  private func listen(at socket: TCPAddress) -> Listener {
+    let phase = MutableProperty(Phase.opening)
+    let server = routes.server(
+      at: socket, clientLimit: connections.limit + HTTPServing.slack, connections: connections, group: group
+    ) { [offer, sink] in
+      phase.value = .open
+      let secret = offer.token == nil ? "" : ", with the token"
+      sink.write(.notice, "dashboard on http://\(socket), open to \(offer.port.audience)\(secret)")
     }
+    let task = Task(executorPreference: EventLoopTasks(group.next())) { [sink] in
+      do {
+        try await server.run()
+      } catch {
+        sink.write(.warning, "the dashboard is not served: \(HTTPServing.reason(error, socket))")
+      }
+      phase.value = .over
+    }
+    return Listener(socket: socket, server: server, task: task, phase: phase)
   }
 
   /// Says goodbye, and closes the port. Cancelling the server instead would drop connections that it has accepted and not
   /// looked at yet, which its library takes for a mistake and ends the process.
   func end() async {
     routes.endStreams()
+    let listeners = listeners.withLock { $0 }
     // A server that is asked to stop while it opens its port would drop that in the same way.
     for listener in listeners {
       for await phase in listener.phase.readOnly.values(as: "http") where phase != .opening { break }
