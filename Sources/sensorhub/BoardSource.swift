@@ -5,19 +5,29 @@ import Outputs
 struct BoardSource {
   let file: String?
 
-  func load() throws -> Board {
+  /// - Parameter warn: told what is wrong with the chip's calibration, which a hub can do without; `nil` where that is an
+  ///   error like any other
+  func load(warn: ((String) -> Void)? = nil) throws -> Board {
+    var board: Board
     do throws(BoardError) {
-      var board =
+      board =
         if let file {
           try Board(file: file)
         } else {
           try Board(json5: PackageResources.simulated_json5, file: "the built-in board")
         }
-      if let imu = board.imu { board.imu?.calibration = try ChipCalibration(file: CalibrationFolder.file(for: imu)) }
-      return board
     } catch {
       throw CommandError(error)
     }
+    guard let imu = board.imu else { return board }
+    do throws(BoardError) {
+      board.imu?.calibration = try ChipCalibration(file: CalibrationFolder.file(for: imu))
+    } catch {
+      let nextStep = "calibrate the chip again (sensorhub calibrate), or remove the file"
+      guard let warn else { throw CommandError(.data, "\(error)", nextStep: nextStep) }
+      warn("imu: going on without its calibration: \(error); \(nextStep)")
+    }
+    return board
   }
 }
 

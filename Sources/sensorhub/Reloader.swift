@@ -13,7 +13,7 @@ struct Reloader: Sendable {
   func reload() async {
     ServiceManager.reloading()
     do {
-      let board = try source.load()
+      let board = try source.load { sink.write(.warning, $0) }
       for problem in await host.replace(with: Hub(board: board, hardware: hardware)) { sink.write(.warning, problem) }
       sink.write(.notice, "board '\(board.name)' read again")
     } catch {
