@@ -50,6 +50,45 @@ struct NMEAReceiverTests {
     #expect(zip(observations, observations.dropFirst()).allSatisfy { $0.at < $1.at })
   }
 
+  /// The receiver's speed is the one at which the line says what a receiver would, and no other.
+  @Test(
+    .timeLimit(.minutes(10)),
+    arguments: [
+      ("\r\n$abc,d\r\n", false), ("\r\n$abc,d\r\n$xyz,e\r\n", false), ("\r\n$GPGGA,\r\n", false),
+      ("$GPGGA,120000,5231.0,N,01322.0,E,1,08,0.9,40,M,40,M,,\r\n$GPGGA,120001,5231.0,N,01322.0,E,1,08,0.9,40,M,40,M,,\r\n", true),
+      ("$GPTXT,01,01,02,x*2B\r\n", true),
+    ])
+  func `noise that looks like a sentence is no receiver's`(_ text: String, _ isReceiver: Bool) throws {
+    let terminal = PseudoTerminal()
+    let port = try LinuxSerialPort(terminal.path, speed: .b9600)
+    defer { port.close() }
+    let stop = StopSignal()
+    let clock = HurryingClock()
+    let receiver = NMEAReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
+    terminal.write(text)
+    if isReceiver {
+      #expect(try receiver.findSpeed(nil, receive: { _ in }) == .b9600)
+    } else {
+      #expect(throws: HardwareError.self) { try receiver.findSpeed(nil, receive: { _ in }) }
+    }
+  }
+
+  /// A clock that goes on whenever somebody looks at it, so that nobody waits.
+  private final class HurryingClock: MonotonicTimeSource {
+    private let clock = ManualClock()
+
+    var now: MonotonicInstant {
+      clock.advance(by: .milliseconds(600))
+      return clock.now
+    }
+
+    var minimumResolution: Duration { clock.minimumResolution }
+
+    func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
+      clock.schedule(at: deadline, action)
+    }
+  }
+
   private func checked(_ body: String) -> String {
     let sum = String(body.utf8.reduce(0) { $0 ^ $1 }, radix: 16, uppercase: true)
     return "$\(body)*\(sum.count < 2 ? "0" : "")\(sum)\r\n"

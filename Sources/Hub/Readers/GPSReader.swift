@@ -8,6 +8,9 @@ import Publishing
 
 /// A receiver behind a lazy publisher: powered, opened and read only while somebody subscribes.
 public final class GPSReader: Sendable {
+  /// A receiver that has found its position is tracking for so long without another.
+  private static let fixLifetime = Duration.seconds(10)
+
   public let monitor: DeviceMonitor
   public let publisher: LazyPublisher<GNSSObservation, HardwareError>
   let power: any PowerSwitch
@@ -45,24 +48,34 @@ public final class GPSReader: Sendable {
           defer { port.close() }
           monitor.acquiring()
           reading.started()
-          let receiver = NMEAReceiver(port: port, poller: poller, clock: clock) {
-            let listeners = tap.present
-            if listeners.isEmpty { return nil }
-            return { bytes in
-              let bytes = Array(bytes)
-              for listener in listeners { listener.receive(bytes) }
-            }
-          }
           let before = counted.withLock { $0 }
           var hasFix = false
+          var lastFixAt = switchedOnAt
+          func note(isFix: Bool) {
+            if isFix { lastFixAt = clock.now }
+            if isFix == hasFix { return }
+            hasFix = isFix
+            if isFix { monitor.tracking() } else { monitor.acquiring() }
+          }
+          let receiver = NMEAReceiver(
+            port: port, poller: poller, clock: clock,
+            report: { counters in
+              counted.withLock { $0 = before + counters }
+              // What is read need not be epochs any more.
+              if hasFix, clock.now - lastFixAt > GPSReader.fixLifetime { note(isFix: false) }
+            },
+            forward: {
+              let listeners = tap.present
+              if listeners.isEmpty { return nil }
+              return { bytes in
+                let bytes = Array(bytes)
+                for listener in listeners { listener.receive(bytes) }
+              }
+            })
           var confirmation = TimeConfirmation(switchedOnAt: switchedOnAt)
           func receive(_ observation: borrowing GNSSObservation) {
-            counted.withLock { $0 = before + receiver.counters }
             let isFix = observation.fix.mode >= .twoDimensional
-            if isFix != hasFix {
-              hasFix = isFix
-              if isFix { monitor.tracking() } else { monitor.acquiring() }
-            }
+            note(isFix: isFix)
             var observation = copy observation
             let system = clinux_realtime_ns()
             let eras = observation.carryWeeksForward(system: system)
