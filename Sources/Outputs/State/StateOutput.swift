@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Fusion
 import Guarding
 import Hub
@@ -25,18 +24,12 @@ private final class StateSession: StreamSession {
   private let host: HubHost
   private let encoding: SharedEncoding
   private let subscription = Guarded<Subscription?>(nil)
-  private let request = Guarded<[UInt8]>([])
+  private let requests = Guarded(StateRequests())
 
   init(_ connection: StreamConnection, host: HubHost, encoding: SharedEncoding) {
     self.connection = connection
     self.host = host
     self.encoding = encoding
-  }
-
-  /// What a client may ask for, a JSON object to a line: `{"rateHz": 5, "name": "watch"}`.
-  private struct Request: Decodable {
-    var rateHz: Double?
-    var name: String?
   }
 
   func subscribe(as name: String, rateHz: Double?) {
@@ -55,21 +48,11 @@ private final class StateSession: StreamSession {
   }
 
   func receive(_ bytes: UnsafeBufferPointer<UInt8>) {
-    let lines = request.withLock { request -> [[UInt8]] in
-      request += bytes
-      var lines = request.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
-      request = lines.removeLast()
-      // A request is short; what grows without an end is none.
-      if request.count > 4096 { request = [] }
-      return lines
-    }
-    for line in lines where !line.isEmpty { serve(line) }
+    for request in requests.withLock({ $0.take(bytes) }) { serve(request) }
   }
 
-  private func serve(_ line: [UInt8]) {
-    guard let request = try? JSONDecoder().decode(Request.self, from: Data(line)),
-      request.rateHz.map({ (0.01...1000).contains($0) }) ?? true
-    else {
+  private func serve(_ request: StateRequests.Request?) {
+    guard let request else {
       let answer = #"{"class":"ERROR","message":"send {\"rateHz\": 0.01 to 1000, \"name\": \"who you are\"}"}"# + "\n"
       return Array(answer.utf8).withUnsafeBufferPointer(connection.answer)
     }

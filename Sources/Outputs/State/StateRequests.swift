@@ -1,0 +1,30 @@
+import FoundationEssentials
+
+/// Cuts what a client of the state sends into requests, a JSON object to a line: `{"rateHz": 5, "name": "watch"}`.
+struct StateRequests {
+  struct Request: Decodable {
+    var rateHz: Double?
+    var name: String?
+  }
+
+  /// A request is short; what grows without an end is none.
+  static let maximumLength = 4096
+
+  private var pending: [UInt8] = []
+
+  /// Takes the next bytes; returns the requests that they complete, `nil` for each line that is none.
+  mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) -> [Request?] {
+    pending += bytes
+    var lines = pending.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    pending = Array(lines.removeLast())
+    if pending.count > StateRequests.maximumLength { pending = [] }
+    return lines.filter { !$0.isEmpty }.map(StateRequests.request)
+  }
+
+  private static func request(_ line: ArraySlice<UInt8>) -> Request? {
+    guard let request = try? JSONDecoder().decode(Request.self, from: Data(line)),
+      request.rateHz.map({ (0.01...1000).contains($0) }) ?? true
+    else { return nil }
+    return request
+  }
+}
