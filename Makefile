@@ -74,7 +74,7 @@ release: setup ## Build the static release executable
 
 lint: setup
 	@.ci/packages shellcheck
-	shellcheck deploy.sh systemd/activate .ci/* $(filter-out %.config %/i2c-relay,$(wildcard $(BENCH)/*))
+	shellcheck deploy.sh systemd/activate Tests/Fuzzing/fuzz .ci/* $(filter-out %.config %/i2c-relay,$(wildcard $(BENCH)/*))
 	.ci/check-closures
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
 

@@ -9,6 +9,12 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// What reads other people's bytes: the fuzzer (`Tests/Fuzzing`) has to see which way its inputs take there. In all modules,
+/// those of others among them, to look would take longer than what is looked at.
+let isFuzzed = Context.environment["SENSORHUB_FUZZING"] != nil
+let fuzzed =
+  strict + (isFuzzed ? [.unsafeFlags(["-sanitize=fuzzer", "-enable-testing", "-assert-config", "Debug"])] : [])
+
 let package = Package(
   name: "SensorHub",
   products: [
@@ -18,6 +24,7 @@ let package = Package(
     .library(name: "Fusion", targets: ["Fusion"]),
     .library(name: "HardwareIO", targets: ["HardwareIO"]),
     .library(name: "Hub", targets: ["Hub"]),
+    .library(name: "Outputs", targets: ["Outputs"]),
     .library(name: "Simulation", targets: ["Simulation"]),
     .library(name: "Soak", targets: ["Soak"]),
   ],
@@ -47,7 +54,7 @@ let package = Package(
     .target(
       name: "HardwareIO", dependencies: ["CGPIOD", "CI2C", "CLinux", "Guarding", "MonotonicTime"], swiftSettings: strict
     ),
-    .target(name: "NMEA", swiftSettings: strict),
+    .target(name: "NMEA", swiftSettings: fuzzed),
     .target(
       name: "Devices", dependencies: ["HardwareIO", "MonotonicTime", "NMEA"], swiftSettings: strict),
     .target(name: "Fusion", dependencies: ["MonotonicTime"], swiftSettings: strict),
@@ -58,7 +65,7 @@ let package = Package(
     .target(
       name: "Hub",
       dependencies: ["CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "MonotonicTime", "NMEA", "Publishing"],
-      swiftSettings: strict),
+      swiftSettings: fuzzed),
     .target(name: "CSystemd", linkerSettings: [.linkedLibrary("systemd")]),
     .target(
       name: "Outputs",
@@ -83,7 +90,7 @@ let package = Package(
         .embedInCode("HTTP/Dashboard/dashboard.js"), .embedInCode("HTTP/grafana.json"),
         .embedInCode("HTTP/openapi.yaml"),
       ],
-      swiftSettings: strict),
+      swiftSettings: fuzzed),
     .executableTarget(
       name: "sensorhub",
       dependencies: [

@@ -1,0 +1,28 @@
+// swift-tools-version: 6.2
+// Feeds whatever libFuzzer thinks of to what reads other people's bytes. Not part of the package: `fuzz` builds and runs it.
+
+import PackageDescription
+
+let package = Package(
+  name: "Fuzzing",
+  dependencies: [
+    .package(name: "SensorHub", path: "../.."),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+  ],
+  targets: [
+    .target(name: "CLibFuzzer"),
+    .executableTarget(
+      name: "fuzzing",
+      dependencies: [
+        "CLibFuzzer",
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "Hub", package: "SensorHub"), .product(name: "NMEA", package: "SensorHub"),
+        .product(name: "Outputs", package: "SensorHub"),
+      ],
+      linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-Xclang-linker", "-fuse-ld=lld"])]),
+  ]
+)

@@ -1,0 +1,24 @@
+@testable import Outputs
+
+/// Both ends of the state socket: what a client asks of the hub, and what somebody else's hub may tell `watch`. 0xFF ends a
+/// packet.
+enum StateTarget {
+  static func run(_ input: UnsafeBufferPointer<UInt8>) {
+    var requests = StateRequests()
+    for packet in input.split(separator: 0xff) { requireSound(requests.take(UnsafeBufferPointer(rebasing: packet))) }
+    // Whatever came before, a request on a line of its own is heard.
+    let clean = Array("\n{\"rateHz\":5}\n".utf8).withUnsafeBufferPointer { requests.take($0) }
+    require(clean.last??.rateHz == 5, "a clean request is lost")
+
+    guard let state = StateReport.read(Array(input)) else { return }
+    var json = JSONWriter(capacity: 1024)
+    StateReport.write(state, to: &json)
+    requireJSONLines(json.bytes)
+  }
+
+  private static func requireSound(_ requests: [StateRequests.Request?]) {
+    for case let request? in requests {
+      if let rate = request.rateHz { require((0.01...1000).contains(rate), "a rate of \(rate)") }
+    }
+  }
+}
