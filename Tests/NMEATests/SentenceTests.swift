@@ -65,6 +65,19 @@ struct SentenceTests {
     #expect(content("GPGSV,1,1,01,02,00") == nil)
   }
 
+  @Test(
+    arguments: [
+      ("290,293895,160305,093802,13", 1_110_965_882), ("999999999999999999,293895,160305,093802,13", 1_110_965_882),
+      ("290,999999999999999999,160305,093802,13", 1_110_965_882), ("290,293895,160305,093802,-13", 1_110_965_882),
+      ("290,293895,160305,093802,999999999999999999", 1_110_965_882), ("-1,293895,,,13", nil),
+    ] as [(String, Int64?)])
+  func `a Garmin's week counts, and its date where no week is like that`(_ fields: String, _ second: Int64?) throws {
+    guard case .garminFix(let fix) = try parse("PGRMF,\(fields),5213.1439,N,02100.6511,E,A,2,0,226,2,1")
+    else { throw Unexpected() }
+    #expect(fix.time?.nanosecondsSince1970 == second.map { $0 * 1_000_000_000 })
+    #expect(fix.position != nil)
+  }
+
   static let simple: [(String, String)] = [
     ("GPZDA,160012.71,11,03,2004,-1,00", "zda 57612.71 2004-3-11"),
     ("SDDBT,7.7,f,2.3,M,1.3,F", "depth 2.3"),

@@ -14,7 +14,9 @@ public struct GarminFix: Equatable, Sendable {
     let date = fields.date()
     let timeOfDay = fields.timeOfDay()
     let leapSeconds = fields.integer()
-    if let week, let second, let leapSeconds, leapSeconds > 0 {
+    if let week, let second, let leapSeconds, (0..<8192).contains(week), (0...604_800).contains(second),
+      (1..<100).contains(leapSeconds)
+    {
       // GPS counts weeks from 1980-01-06, ten bits of them on old receivers; the newest era after this one's
       // first is the only one in which leap seconds reached what they are.
       let era = week < 1024 ? (leapSeconds >= 18 ? 2048 : leapSeconds >= 13 ? 1024 : 0) : 0
