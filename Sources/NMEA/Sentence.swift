@@ -43,8 +43,7 @@ public struct Sentence: Equatable, Sendable {
   public init?(_ raw: RawSentence) {
     let address = raw.address
     var fields = FieldReader(raw.body(addressLength: address.count), count: raw.fieldCount)
-    let isProprietary = address[0] == Byte.P && address[1] != UInt8(ascii: "Q")
-    guard !isProprietary, address.count == 5, raw.bytes[0] == Byte.dollar else {
+    guard raw.isStandard else {
       guard raw.bytes[0] == Byte.dollar, let content = Content(proprietary: address, &fields) else { return nil }
       talker = Talker(address[0], address[1])
       self.content = content

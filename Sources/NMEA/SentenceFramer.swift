@@ -263,6 +263,15 @@ public struct RawSentence {
     return UnsafeBufferPointer(rebasing: bytes[start..<end])
   }
 
+  /// Whether the address is two letters for the talker and three for the type. A maker's own begins with a P, but for
+  /// Quectel's PQ, which is a talker: `PGRMC` is no RMC.
+  @inline(__always)
+  var isStandard: Bool {
+    let address = address
+    return bytes[0] == Byte.dollar && address.count == 5
+      && (address[0] != Byte.P || address[1] == UInt8(ascii: "Q"))
+  }
+
   /// Skytraq's STI, the one sentence that never has a checksum.
   var isDiagnostic: Bool { address.spells("STI") }
 }

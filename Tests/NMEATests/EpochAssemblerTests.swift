@@ -58,6 +58,19 @@ struct EpochAssemblerTests {
     #expect(modes == [.noFix, .noFix, .noFix])
   }
 
+  @Test func `a maker's own sentence is not taken for the standard one that it ends like`() {
+    var assembler = EpochAssembler(promptness: .certain)
+    var fixes: [GNSSFix] = []
+    let epoch = EpochAssemblerTests.epochs[0]
+    // A Garmin tells of its settings.
+    for line in epoch + ["$PGRMC,A,45.0,100,6378137.000,298.257223563,0.0,0.0,0.0,A,3,1,2,4,30"] {
+      feed(line, &assembler) { fixes.append($0.fix) }
+    }
+    assembler.finish { fixes.append($0.fix) }
+    #expect(fixes.map(\.mode) == [.threeDimensional])
+    #expect(fixes.first?.time != nil)
+  }
+
   @Test func `a list of satellites is reported once it is complete, with those in use marked`() {
     var assembler = EpochAssembler(promptness: .certain)
     var skies: [[Satellite]] = []

@@ -91,7 +91,7 @@ public struct EpochAssembler: ~Copyable {
     followsSilence = promptness == .learned && raw.silence >= silenceBetweenEpochs
     beganAt = raw.beganAt
     let address = raw.address
-    guard address.count == 5, raw.bytes[0] == Byte.dollar else { return consume(Sentence(raw), receive: receive) }
+    guard raw.isStandard else { return consume(Sentence(raw), receive: receive) }
     let talker = Talker(address[0], address[1])
     var fields = FieldReader(raw.body(addressLength: 5), count: raw.fieldCount)
     let formatter = Formatter(address[2], address[3], address[4])
