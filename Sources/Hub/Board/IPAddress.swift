@@ -7,6 +7,8 @@ public struct IPAddress: Equatable, Sendable {
 
   /// Reads the usual notations; `nil` for anything else, names of hosts among it.
   public init?(_ text: String) {
+    // The system's reader would stop there, and take what is before it for the whole.
+    if text.utf8.contains(0) { return nil }
     for (family, size) in [(AF_INET, 4), (AF_INET6, 16)] {
       var buffer = [UInt8](repeating: 0, count: size)
       if inet_pton(family, text, &buffer) == 1 {
