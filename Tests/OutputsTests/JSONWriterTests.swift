@@ -53,4 +53,24 @@ struct JSONWriterTests {
     #expect(back.attitude?.value.headingSigmaRadians == nil)
     #expect(StateReport.read(Array("{}".utf8)) == nil)
   }
+  @Test(arguments: [
+    #""monotonic":1e300"#, #""monotonic":5,"deadReckoningSeconds":-1e11"#,
+    #""monotonic":5,"position":{"lat":1,"lon":2,"age":1e12,"source":"gps"}"#,
+    #""monotonic":5,"rates":{"x":1,"y":2,"z":3,"age":1e300,"source":"imu"}"#,
+  ])
+  func `a state of no time that could be is none`(_ members: String) {
+    #expect(StateReport.read(Array("{\"mode\":\"fused\",\(members)}".utf8)) == nil)
+  }
+
+  @Test(arguments: [
+    ("2026-11-21T03:07:19.000Z", true), ("2026-11-21T24:07:19.000Z", false), ("2026-11-21T03:60:19.000Z", false),
+    ("2026-11-21T9223372036854775807:07:19.000Z", false), ("2026-11-21T03:07:19.9999999999Z", false),
+    ("2026-21-11T03:07:19.000Z", false), ("yesterday", false),
+  ])
+  func `a state whose time is none has none`(_ time: String, _ isKnown: Bool) throws {
+    let fix = #""fix":{"mode":3,"status":1,"age":0.5,"source":"gps"}"#
+    let line = "{\"mode\":\"gnss\",\"monotonic\":5,\"time\":\"\(time)\",\(fix)}"
+    let state = try #require(StateReport.read(Array(line.utf8)))
+    #expect((state.fix?.value.utcNanoseconds != nil) == isKnown)
+  }
 }

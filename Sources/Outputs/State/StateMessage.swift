@@ -7,7 +7,7 @@ extension StateReport {
   /// Reads what `write` wrote; `nil` for anything else.
   public static func read(_ line: [UInt8]) -> FusedState? {
     guard let message = try? JSONDecoder().decode(StateMessage.self, from: Data(line)) else { return nil }
-    return message.state
+    return message.isPlausible ? message.state : nil
   }
 }
 
@@ -56,6 +56,17 @@ private struct StateMessage: Decodable {
   var rates, acceleration: Vector?
   var fix: Fix?
 
+  /// Beyond these times there is no telling one from another, nor a clock that has counted so far.
+  private static let seconds = -1e9...1e9
+
+  var isPlausible: Bool {
+    let ages = [
+      deadReckoningSeconds, position?.age, velocity?.age, attitude?.age, rates?.age, acceleration?.age, fix?.age,
+    ]
+    return StateMessage.seconds.contains(monotonic) && ages.allSatisfy { StateMessage.seconds.contains($0 ?? 0) }
+  }
+
+  /// - Precondition: `isPlausible`
   var state: FusedState {
     let at = MonotonicInstant(nanoseconds: Int64(monotonic * 1e9))
     func before(_ age: Double) -> MonotonicInstant { at.advanced(by: .nanoseconds(-Int64(age * 1e9))) }
@@ -104,9 +115,10 @@ private struct StateMessage: Decodable {
   /// Reads `2026-11-21T03:07:19.000Z`.
   private static func utc(_ text: String) -> UTCTime? {
     let numbers = text.split { !$0.isNumber }.compactMap { Int($0) }
-    guard numbers.count == 7, let date = CalendarDate(year: numbers[0], month: numbers[1], day: numbers[2]) else {
-      return nil
-    }
+    guard numbers.count == 7, let date = CalendarDate(year: numbers[0], month: numbers[1], day: numbers[2]),
+      (0..<24).contains(numbers[3]), (0..<60).contains(numbers[4]), (0...60).contains(numbers[5]),
+      (0..<1000).contains(numbers[6])
+    else { return nil }
     return UTCTime(
       date: date,
       time: TimeOfDay(
