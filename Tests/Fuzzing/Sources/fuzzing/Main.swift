@@ -1,7 +1,8 @@
 import CLibFuzzer
 import Glibc
 
-/// Runs one target: `fuzzing TARGET [options of libFuzzer] [folders]`. `fuzz` beside the package's manifest calls it.
+/// Runs one target: `FUZZING_TARGET=… fuzzing [options of libFuzzer] [folders]`, as `fuzz` beside the package's manifest does. A
+/// variable, and no argument: to merge corpora libFuzzer starts the program again, with its own arguments alone.
 @main enum Main {
   /// What libFuzzer calls. It takes a function of C's, which cannot know which target was chosen: hence one for each.
   private typealias Target = @convention(c) (UnsafePointer<UInt8>?, Int) -> Int32
@@ -21,14 +22,13 @@ import Glibc
   }
 
   static func main() {
-    guard CommandLine.argc > 1, let target = target(CommandLine.arguments[1]) else {
-      let message = "fuzzing: no such target; Tests/Fuzzing/fuzz --help names them\n"
+    guard let name = getenv("FUZZING_TARGET"), let target = target(String(cString: name)) else {
+      let message = "fuzzing: FUZZING_TARGET names no target; Tests/Fuzzing/fuzz --help tells which there are\n"
       _ = write(STDERR_FILENO, message, message.utf8.count)
       exit(64)
     }
-    // libFuzzer takes the second argument for the program's name.
-    var count = CommandLine.argc - 1
-    var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv + 1
+    var count = CommandLine.argc
+    var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
     exit(LLVMFuzzerRunDriver(&count, &arguments, target))
   }
 }
