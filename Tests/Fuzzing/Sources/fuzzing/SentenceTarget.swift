@@ -14,11 +14,11 @@ enum SentenceTarget {
     for body in input.split(separator: UInt8(ascii: "\n")) {
       sentence(body).withUnsafeBufferPointer { bytes in
         framer.push(bytes) { raw in
-          assembler.consume(raw) { epoch in
+          let outcome = assembler.consume(raw) { epoch in
             epochs.append(epoch.fix)
             GPSDReport.write(epoch, to: &json)
           }
-          GPSDReport.write(assembler.attitude, to: &json)
+          if case .changedAttitude = outcome { GPSDReport.write(assembler.attitude, to: &json) }
           typed.consume(Sentence(raw)) {
             require(index < epochs.count, "an epoch that only the typed sentence ends")
             require($0.fix == epochs[index], "the typed sentence says something else: \($0.fix), \(epochs[index])")
