@@ -27,7 +27,9 @@ struct HubService: Sendable {
     receiver.tunnel = SimulatedReceiver.Tunnel(period: .seconds(120), entrance: .seconds(75), length: .seconds(30))
     hardware = SimulatedHardware(receiver: receiver)
     self.writesState = writesState
-    host = HubHost(Hub(board: try source.load { [sink] in sink.write(.warning, $0) }, hardware: hardware), version: SensorHub.version)
+    host = HubHost(
+      Hub(board: try source.load { [sink] in sink.write(.warning, $0) }, hardware: hardware), version: SensorHub.version
+    )
     path = socket.map(SocketPath.init) ?? .standard
     do throws(SocketError) {
       server = try StreamServer(host: host, path: path, sink: sink, budget: budget)

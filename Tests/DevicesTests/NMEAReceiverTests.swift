@@ -1,4 +1,5 @@
 import Devices
+import Glibc
 import Guarding
 import HardwareIO
 import MonotonicTime
@@ -55,8 +56,8 @@ struct NMEAReceiverTests {
     .timeLimit(.minutes(10)),
     arguments: [
       ("\r\n$abc,d\r\n", false), ("\r\n$abc,d\r\n$xyz,e\r\n", false), ("\r\n$GPGGA,\r\n", false),
-      ("$GPGGA,120000,5231.0,N,01322.0,E,1,08,0.9,40,M,40,M,,\r\n$GPGGA,120001,5231.0,N,01322.0,E,1,08,0.9,40,M,40,M,,\r\n", true),
-      ("$GPTXT,01,01,02,x*2B\r\n", true),
+      ("$GPGLL,5231.0,N,01322.0,E,120000,A\r\n$GPGLL,5231.0,N,01322.0,E,120001,A\r\n", true),
+      ("$GPTXT,01,01,02,x*35\r\n", true),
     ])
   func `noise that looks like a sentence is no receiver's`(_ text: String, _ isReceiver: Bool) throws {
     let terminal = PseudoTerminal()
@@ -70,6 +71,32 @@ struct NMEAReceiverTests {
       #expect(try receiver.findSpeed(nil, receive: { _ in }) == .b9600)
     } else {
       #expect(throws: HardwareError.self) { try receiver.findSpeed(nil, receive: { _ in }) }
+    }
+  }
+
+  /// A line on which bytes come for ever.
+  private final class NoisyPort: SerialPort {
+    let name = "noise"
+    let fileDescriptor = open("/dev/zero", O_RDONLY | O_CLOEXEC)
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+      for index in 0..<64 { buffer[index] = 0x95 }
+      return 64
+    }
+    func write(_ bytes: [UInt8]) {}
+    func setSpeed(_ speed: BaudRate) {}
+    func close() {}
+
+    deinit { Glibc.close(fileDescriptor) }
+  }
+
+  @Test func `bytes alone are no sign of life`() {
+    let port = NoisyPort()
+    let stop = StopSignal()
+    let clock = HurryingClock()
+    let receiver = NMEAReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
+    #expect(throws: HardwareError.timedOut("a sentence of the receiver on noise")) {
+      try receiver.run(receive: { _ in })
     }
   }
 

@@ -49,4 +49,33 @@ import Testing
     #expect(client.isOpen)
     #expect(hub.stop() == 0)
   }
+
+  @Test func `a reload opens an address that was taken, and whoever is at another notices nothing`() {
+    let other = HubProcess(board: "{ name: \"other\", http: { port: \(web), address: \"127.0.0.9\" } }")
+    #expect(eventually { other.program.standardError.contains("dashboard on") })
+    let hub = HubProcess(
+      board: HubProcess.simulatedBoard("http: { port: \(web), address: [\"127.0.0.1\", \"127.0.0.9\"] }"))
+    let log = { hub.program.standardError }
+    #expect(eventually { log().contains("another program listens on 127.0.0.9:\(web)") }, "\(log())")
+    #expect(eventually { log().contains("dashboard on http://127.0.0.1:\(web)") }, "\(log())")
+    let client = SocketClient(port: web)
+    client.send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    #expect(eventually { client.text.contains("\"mode\":\"fused\"") })
+    hub.program.send(SIGHUP)
+    #expect(eventually { log().occurrences(of: "another program listens on 127.0.0.9:\(web)") == 2 }, "\(log())")
+    #expect(other.stop() == 0)
+    hub.program.send(SIGHUP)
+    #expect(eventually { log().contains("dashboard on http://127.0.0.9:\(web)") }, "\(log())")
+    let count = client.lineCount
+    #expect(eventually { client.lineCount > count + 10 })
+    #expect(client.isOpen)
+    #expect(hub.stop() == 0)
+  }
+}
+
+extension String {
+  /// How often a text is in this one.
+  fileprivate func occurrences(of text: String) -> Int {
+    split(separator: text, omittingEmptySubsequences: false).count - 1
+  }
 }

@@ -58,15 +58,25 @@ struct CalibrateTests {
     #expect(access(file, F_OK) != 0)
   }
 
-  @Test func `a calibration file that is wrong is named with line and key`() {
+  @Test func `a calibration file that is wrong is named with line and key, and the hub goes on without it`() {
     mkdir(folder, 0o755)
     mkdir(folder + "/calibration", 0o755)
     HubProcess.write("{ gyro: { at: 1, quality: 1, bais: [0, 0, 0] } }", to: file)
+    let board = folder + "/board.json5"
+    HubProcess.write(HubProcess.simulatedBoard(gpsd: SocketClient.freePort(), nmea: SocketClient.freePort()), to: board)
     defer {
       unlink(file)
+      unlink(board)
     }
+    let check = Program(["check", board], environment: state)
+    #expect(check.wait() == 65)
+    #expect(check.standardError.contains("did you mean 'gyro.bias'?"), "\(check.standardError)")
+    #expect(check.standardError.contains("next: calibrate the chip again"), "\(check.standardError)")
     let run = Program(["run", "--socket", folder + "/hub.sock"], environment: state)
-    #expect(run.wait() == 65)
+    #expect(eventually { run.standardError.contains("fused  ") }, "\(run.standardError)")
+    #expect(run.standardError.contains("imu: going on without its calibration"), "\(run.standardError)")
     #expect(run.standardError.contains("did you mean 'gyro.bias'?"), "\(run.standardError)")
+    run.send(SIGINT)
+    #expect(run.wait() == 0)
   }
 }

@@ -66,6 +66,10 @@ import Testing
       }
     }
     drive(4)
+    // Right by its checksum, and absurd.
+    receiver.write(
+      SentenceWriter.make("GNGGA,120030.00,5231.0000,N,01322.0000,E,1,08,0.9,999999999999999999,M,40.0,M,,"))
+    drive(1)
     client.forget()
     plotter.forget()
     second += 1
@@ -149,6 +153,27 @@ import Testing
     HubProcess.write(HubProcess.simulatedBoard(gpsd: gpsd, nmea: nmea, fused: true), to: hub.boardFile)
     hub.program.send(SIGHUP)
     #expect(eventually { activated("simulated/gps") && activated("simulated/i2c") }, "\(client.text)")
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a watch ends with the device that it names, and keeps nothing awake after that`() {
+    let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    let client = SocketClient(port: gpsd)
+    // As some programs write their objects.
+    client.send("?WATCH={\n\"enable\":true,\n\"json\":true,\n\"device\":\"simulated/i2c\"\n}\n")
+    #expect(eventually { GPSDTruthTests.reports(client.text, "ATT").count > 2 }, "\(client.text)")
+    #expect(!client.text.contains("ERROR"))
+    HubProcess.write(
+      """
+      { name: "test", gpsd: { port: \(gpsd) },
+        gps: { port: "simulated/gps", power: { switch: "gpio", chip: "simulated", line: "gps-power", lingerSeconds: 0.2 } } }
+      """, to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { client.text.contains("The board has no simulated/i2c any more") }, "\(client.text)")
+    #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" && $0.holders.isEmpty } })
+    client.forget()
+    client.send(GPSDTruthTests.watch)
+    #expect(eventually { GPSDTruthTests.reports(client.text, "TPV").contains { $0.mode == 3 } })
     #expect(hub.stop() == 0)
   }
 

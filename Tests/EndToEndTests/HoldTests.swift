@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import TestSupport
 import Testing
 
@@ -50,6 +51,18 @@ import Testing
     #expect(entry.device == "imu" && entry.holder == "held for 127.0.0.1" && entry.seconds < 3 && entry.seconds > 0)
     #expect(try eventually { try isOff && holds.isEmpty })
     #expect(hub.devicesNow["imu"].wakes == 1)
+  }
+
+  @Test func `a hold can be ended though another board file has taken its device away`() throws {
+    let hold = try hold("/devices/gps/hold?for=3600")
+    #expect(eventually { hub.devicesNow["gps"].power == "tracking" })
+    HubProcess.write("{ name: \"bare\", http: { port: \(port) } }", to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { hub.program.standardError.contains("board 'bare' read again") })
+    #expect(try holds.count == 1)
+    #expect(post("/devices/gps/release?hold=\(hold.id)").status == 200)
+    #expect(try holds.isEmpty)
+    #expect(post("/devices/gps/release?hold=\(hold.id)").status == 404)
   }
 
   @Test func `a shorter hold does not shorten another's, nor does releasing it end that`() throws {

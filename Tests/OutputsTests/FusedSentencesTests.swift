@@ -95,6 +95,21 @@ struct FusedSentencesTests {
     #expect(fix.hdop == 0.8)
   }
 
+  /// A receiver's checksum may be right and its numbers absurd all the same.
+  @Test func `a number that no field holds leaves its field empty`() throws {
+    var state = fused
+    state.position?.value.altitudeMSLMetres = 1e18
+    state.position?.value.horizontalSigmaMetres = .infinity
+    state.motion?.value.speedMetresPerSecond = 1e18
+    state.motion?.value.trackDegrees = .nan
+    state.fix?.value.hdop = 1e300
+    let (received, _, bad) = read(state)
+    let fix = try #require(received)
+    #expect(bad == 0)
+    #expect(fix.altitudeMSLMetres == nil && fix.hdop == nil && fix.speedMetresPerSecond == nil)
+    #expect(abs((fix.position?.latitudeDegrees ?? 0) - -33.856_8) < 1e-7)
+  }
+
   @Test func `heading, roll, pitch and rate of turn come back as they were`() {
     let attitude = read(fused).attitude
     #expect(abs((attitude.headingDegrees ?? 0) - 274.1) < 0.05)
