@@ -33,6 +33,15 @@ struct GPSDRequestsTests {
     #expect(packets.flatMap { take($0, &requests) }.map(text) == expected)
   }
 
+  @Test func `an object in the smallest pieces is the same as in one, whatever stands in its strings`() {
+    let text = #"?WATCH={"enable":true,"x":"a;}{\\n?\"}","device":{"a":"}"}};?POLL;"# + "\n"
+    var (whole, pieces) = (GPSDRequests(), GPSDRequests())
+    let expected = Array(text.utf8).withUnsafeBufferPointer { whole.take($0) }
+    let taken = text.utf8.flatMap { byte in withUnsafeBytes(of: byte) { pieces.take($0.bindMemory(to: UInt8.self)) } }
+    #expect(expected.map(\.name) == ["WATCH", "POLL"])
+    #expect(taken == expected)
+  }
+
   @Test func `what never ends is given up, and the next request is heard`() {
     var requests = GPSDRequests()
     let endless = "?WATCH={" + String(repeating: "x", count: GPSDRequests.maximumLength)

@@ -13,23 +13,23 @@ struct GPSDRequests {
   static let maximumLength = 4096
 
   private var pending: [UInt8] = []
-  /// What is pending has the beginning of an object.
-  private var isInObject = false
+  /// How far the object has been looked at that is pending: each byte once, in however small pieces it comes.
+  private var scan: ObjectScan?
 
   /// Takes the next bytes; returns the requests that they complete.
   mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) -> [Request] {
     pending += bytes
-    // What ends no object need not be looked at again with each piece of a long one.
-    let ends = Array("}\n?".utf8)
-    if isInObject, pending.count <= GPSDRequests.maximumLength, !bytes.contains(where: ends.contains) { return [] }
+    let isLineEnd = bytes.last == UInt8(ascii: "\n")
+    let hasEnded = scan?.end(in: pending[...]) != nil || isLineEnd
+    if scan != nil, !hasEnded, pending.count <= GPSDRequests.maximumLength { return [] }
     var requests: [Request] = []
     var rest = pending[...]
-    let isLineEnd = bytes.last == UInt8(ascii: "\n")
     while let request = GPSDRequests.next(&rest, isLineEnd) { requests.append(request) }
     pending = Array(rest)
-    isInObject = pending.contains(UInt8(ascii: "{"))
+    scan = GPSDRequests.object(of: pending[...]).map { ObjectScan(index: $0.startIndex) }
     if pending.count > GPSDRequests.maximumLength {
       pending = []
+      scan = nil
       requests.append(Request(name: "", object: nil))
     }
     return requests
@@ -66,39 +66,58 @@ struct GPSDRequests {
       bytes = object
       return Request(name: "", object: nil)
     }
-    guard let end = end(ofObject: object) ?? (isLineEnd ? object.endIndex : nil) else { return nil }
+    var scan = ObjectScan(index: object.startIndex)
+    guard let end = scan.end(in: object) ?? (isLineEnd ? object.endIndex : nil) else { return nil }
     bytes = object[end...]
     return Request(name: name, object: Array(object[..<end]))
   }
 
-  /// The index after the brace that closes the first, or of the request on a new line that shows that none will; braces in
-  /// strings do not count.
-  private static func end(ofObject bytes: ArraySlice<UInt8>) -> Int? {
-    var depth = 0
-    var isInString = false
-    var isEscaped = false
-    for index in bytes.indices {
-      let byte = bytes[index]
-      if byte == UInt8(ascii: "?"), bytes[bytes.index(before: index)] == UInt8(ascii: "\n") { return index }
-      if isInString {
-        if isEscaped {
-          isEscaped = false
-        } else if byte == UInt8(ascii: "\\") {
-          isEscaped = true
-        } else if byte == UInt8(ascii: "\"") {
-          isInString = false
+  /// From its brace on, where a request for one begins `bytes`.
+  private static func object(of bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+    guard bytes.first == UInt8(ascii: "?") else { return nil }
+    let afterName = bytes.dropFirst().drop { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 & 0xdf }
+    guard afterName.first == UInt8(ascii: "=") else { return nil }
+    let object = afterName.dropFirst().drop { separators.dropFirst().contains($0) }
+    return object.first == UInt8(ascii: "{") ? object : nil
+  }
+
+  /// Looks for an object's end.
+  private struct ObjectScan {
+    /// Of the next byte to look at.
+    var index: Int
+    private var depth = 0
+    private var isInString = false
+    private var isEscaped = false
+
+    init(index: Int) { self.index = index }
+
+    /// The index after the brace that closes the first, or of the request on a new line that shows that none will; braces
+    /// in strings do not count. `nil` where neither is among the bytes, which may be asked for again with more behind them.
+    mutating func end(in bytes: ArraySlice<UInt8>) -> Int? {
+      while index < bytes.endIndex {
+        let byte = bytes[index]
+        if byte == UInt8(ascii: "?"), bytes[index - 1] == UInt8(ascii: "\n") { return index }
+        index += 1
+        if isInString {
+          if isEscaped {
+            isEscaped = false
+          } else if byte == UInt8(ascii: "\\") {
+            isEscaped = true
+          } else if byte == UInt8(ascii: "\"") {
+            isInString = false
+          }
+          continue
         }
-        continue
+        switch byte {
+        case UInt8(ascii: "\""): isInString = true
+        case UInt8(ascii: "{"): depth += 1
+        case UInt8(ascii: "}"):
+          depth -= 1
+          if depth == 0 { return index }
+        default: break
+        }
       }
-      switch byte {
-      case UInt8(ascii: "\""): isInString = true
-      case UInt8(ascii: "{"): depth += 1
-      case UInt8(ascii: "}"):
-        depth -= 1
-        if depth == 0 { return index + 1 }
-      default: break
-      }
+      return nil
     }
-    return nil
   }
 }
