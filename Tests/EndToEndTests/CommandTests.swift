@@ -12,6 +12,8 @@ struct CommandTests {
     (["run", "--bord", "x"], 64, "Did you mean '--board'?"),
     (["watch", "--rate", "0"], 64, "--rate must be"),
     (["watch", "--socket", "/tmp/sensorhub-nobody/hub.sock"], 69, "start one: sensorhub run"),
+    (["run", "--socket", ""], 64, "--socket needs a path"),
+    (["run", "--socket", "/dev/pts/hub.sock"], 77, "give a path of your own"),
     (["devices", "--socket", "/tmp/sensorhub-nobody/hub.sock"], 69, "start one: sensorhub run"),
     (["probe", "--port", "/dev/ttyNone"], 69, "there is no serial port /dev/ttyNone"),
     (["nonsense"], 64, "Unexpected argument"),

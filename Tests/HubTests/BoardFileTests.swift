@@ -56,6 +56,16 @@ struct BoardFileTests {
     ),
     ("{ name: 'x', bananas: 1 }", "board:1: unknown key 'bananas'"),
     ("{ name: 'x', gps: { port: '/dev/x', speed: 9601 } }", "board:1: 'gps.speed' must be one of 4800, 9600, "),
+    ("{ name: 'x', gps: { port: '' } }", "board:1: 'gps.port' must be a text, not empty and without NUL"),
+    ("{ name: 'x', gps: { port: 'a\\u0000b' } }", "board:1: 'gps.port' must be a text"),
+    (
+      "{ name: 'x', gps: { port: 'p', speed: 9600.9 } }",
+      "board:1: 'gps.speed' must be a whole number from 4800 to 921600"
+    ),
+    (
+      "{ name: 'x', imu: { chip: 'mpu-6050', bus: 'b', address: 104.9 } }",
+      "board:1: 'imu.address' must be a whole number from 8 to 119"
+    ),
     ("{ name: 'x', state: { rateHz: 0 } }", "board:1: 'state.rateHz' must be a number from 0.01 to 1000"),
     (
       "{ name: 'x', imu: { chip: 'mpu', bus: 'b' } }",

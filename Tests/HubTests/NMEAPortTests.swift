@@ -41,7 +41,7 @@ struct NMEAPortTests {
     ("nmea: { udp: '10.0.0.1:1', port: 5 }", "unknown key 'nmea.port'"),
     ("nmea: { keepsAwake: true }", "unknown key 'nmea.keepsAwake'"),
     ("nmea: 5", "'nmea' must be an object"), ("nmea: [5]", "'nmea' must be an object or a list of objects"),
-    ("nmea: [{}, { port: 0 }]", "'nmea[1].port' must be a number"),
+    ("nmea: [{}, { port: 0 }]", "'nmea[1].port' must be a whole number"),
     ("nmea: [{ prot: 1 }]", "unknown key 'nmea[0].prot'; did you mean 'nmea[0].port'?"),
     (
       "nmea: { source: 'fused', sentences: ['RMC', 'GLL'] }",

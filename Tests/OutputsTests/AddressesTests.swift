@@ -27,7 +27,7 @@ struct AddressesTests {
     ("gpsd: { address: [] }", "'gpsd.address' must be at least one address"),
     ("nmea: { address: ['::1', 'home'] }", "'nmea.address' must be IP addresses of this machine's"),
     ("http: { address: 5 }", "'http.address' must be a string or a list of strings"),
-    ("gpsd: { clients: 0 }", "'gpsd.clients' must be a number from 1 to 10000"),
+    ("gpsd: { clients: 0 }", "'gpsd.clients' must be a whole number from 1 to 10000"),
   ])
   func `what is wrong about them is named`(_ text: String, _ message: String) {
     do throws(BoardError) {

@@ -100,8 +100,8 @@ extension Board.GPSDescription {
   init(_ section: BoardSection) throws(BoardError) {
     var section = section
     port = try section.required("port")
-    if let number = try section.number("speed", in: 4800...921_600) {
-      guard let speed = BaudRate(rawValue: Int(number)) else {
+    if let number = try section.integer("speed", in: 4800...921_600) {
+      guard let speed = BaudRate(rawValue: number) else {
         throw section.wrong(
           "speed", expected: "one of " + BaudRate.allCases.map { "\($0.rawValue)" }.joined(separator: ", "))
       }
@@ -130,16 +130,16 @@ extension Board.IMUDescription {
       throw section.missing("chip")
     }
     bus = try section.required("bus")
-    address = UInt8(try section.number("address", in: 0x08...0x77) ?? 0x68)
+    address = UInt8(try section.integer("address", in: 0x08...0x77) ?? 0x68)
     configuration = MPUConfiguration(rateHz: try section.number("rateHz", in: 4...1000) ?? 200)
-    if let range = try section.number("gyroscopeRangeDegreesPerSecond", in: 250...2000) {
-      guard let known = MPUConfiguration.GyroscopeRange(rawValue: Int(range)) else {
+    if let range = try section.integer("gyroscopeRangeDegreesPerSecond", in: 250...2000) {
+      guard let known = MPUConfiguration.GyroscopeRange(rawValue: range) else {
         throw section.wrong("gyroscopeRangeDegreesPerSecond", expected: "250, 500, 1000 or 2000")
       }
       configuration.gyroscopeRange = known
     }
-    if let range = try section.number("accelerometerRangeG", in: 2...16) {
-      guard let known = MPUConfiguration.AccelerometerRange(rawValue: Int(range)) else {
+    if let range = try section.integer("accelerometerRangeG", in: 2...16) {
+      guard let known = MPUConfiguration.AccelerometerRange(rawValue: range) else {
         throw section.wrong("accelerometerRangeG", expected: "2, 4, 8 or 16")
       }
       configuration.accelerometerRange = known

@@ -94,8 +94,12 @@ struct BoardSection {
     }
   }
 
+  /// Something that has to be there; a name or a path, so no empty one, nor one that C would cut short.
   mutating func required(_ key: String) throws(BoardError) -> String {
     guard let value = try string(key) else { throw missing(key) }
+    guard !value.isEmpty, !value.utf8.contains(0) else {
+      throw wrong(key, expected: "a text, not empty and without NUL")
+    }
     return value
   }
 
@@ -112,6 +116,14 @@ struct BoardSection {
     case nil: return nil
     case .number(let value) where range.contains(value): return value
     default: throw wrong(key, expected: "a number from \(text(range.lowerBound)) to \(text(range.upperBound))")
+    }
+  }
+
+  mutating func integer(_ key: String, in range: ClosedRange<Int>) throws(BoardError) -> Int? {
+    switch value(key) {
+    case nil: return nil
+    case .number(let value) where range.contains(Int(exactly: value) ?? .min): return Int(value)
+    default: throw wrong(key, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)")
     }
   }
 

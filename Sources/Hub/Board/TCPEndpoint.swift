@@ -34,8 +34,8 @@ extension TCPEndpoint {
   init(
     _ section: inout BoardSection, port standard: UInt16, clients: Int? = nil, hasPasswords: Bool = false
   ) throws(BoardError) {
-    port = UInt16(try section.number("port", in: 1...65535) ?? Double(standard))
-    if let clients { self.clients = Int(try section.number("clients", in: 1...10_000) ?? Double(clients)) }
+    port = try section.integer("port", in: 1...65535).map { UInt16($0) } ?? standard
+    if let clients { self.clients = try section.integer("clients", in: 1...10_000) ?? clients }
     addresses = try TCPEndpoint.addresses(&section)
     allow = []
     for text in try section.strings("allow") ?? [] {

@@ -25,7 +25,10 @@ public enum UnixSocket {
       let error = errno
       close(descriptor)
       unlink(unfinished)
-      throw .system(path: path, doing: "listening on", errno: error)
+      switch error {
+      case EACCES, EPERM, EROFS: throw .noPermission(path: path)
+      default: throw .system(path: path, doing: "listening on", errno: error)
+      }
     }
     return descriptor
   }

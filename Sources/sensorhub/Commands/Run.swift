@@ -22,4 +22,8 @@ struct Run: ParsableCommand {
     inversion: .prefixedNo,
     help: "Write the fused state to the journal once a second, whatever the board file says. Keeps the devices awake.")
   var journalState: Bool?
+
+  func validate() throws {
+    if socket?.isEmpty == true { throw ValidationError("--socket needs a path, such as /tmp/sensorhub/hub.sock") }
+  }
 }
