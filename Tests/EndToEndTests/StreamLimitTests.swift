@@ -29,13 +29,18 @@ import Testing
     hub.program.standardError.split(separator: "\n").count { $0.contains(text) }
   }
 
-  @Test func `eleven hundred event streams leave the short requests a way in`() {
+  /// Clients that ask for events and read none.
+  private static func streams(_ count: Int, of port: UInt16) -> [Int32] {
     let request = Array("GET /events?rate=0.1 HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
-    let streams = (0..<1115).map { _ in
+    return (0..<count).map { _ in
       let descriptor = SocketClient.connect(port: port)
       _ = request.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
       return descriptor
     }
+  }
+
+  @Test func `eleven hundred event streams leave the short requests a way in`() {
+    let streams = StreamLimitTests.streams(1115, of: port)
     defer { for descriptor in streams { close(descriptor) } }
     #expect(eventually { value("output_clients{output=\"events\"}") == 1024 })
     #expect(get("/healthz").body == "ok\n")
@@ -58,12 +63,7 @@ import Testing
     let port = SocketClient.freePort()
     let hub = ShellHub("ulimit -n 256; exec \"$@\"", board: HubProcess.simulatedBoard("http: { port: \(port) }"))
     #expect(eventually { hub.program.standardError.contains("dashboard on") })
-    let request = Array("GET /events?rate=1 HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
-    let streams = (0..<300).map { _ in
-      let descriptor = SocketClient.connect(port: port)
-      _ = request.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-      return descriptor
-    }
+    let streams = StreamLimitTests.streams(300, of: port)
     defer { for descriptor in streams { close(descriptor) } }
     #expect(eventually { hub.program.standardError.contains("event streams are refused") })
     #expect(HTTPAnswer(port, "GET", "/healthz").body == "ok\n")

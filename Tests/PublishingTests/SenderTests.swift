@@ -59,7 +59,7 @@ struct SenderTests {
 
   /// Keeps a handler busy for some microseconds, longer than a sender takes to come again.
   private static func work() {
-    var random = SmallRandom(seed: 1)
+    var random = SeededRandom(seed: 1)
     var sum: UInt64 = 0
     for _ in 0..<2000 { sum &+= random.next() }
     if sum == 0 { Issue.record("the numbers are not random") }

@@ -3,9 +3,9 @@ import Glibc
 /// Chance that can be had again: the seed is printed, and SENSORHUB_SEED gives it back.
 ///
 /// One seed a run; each test draws numbers of its own from it, whatever runs beside it. SplitMix64 (Steele, Lea, Flood 2014).
-public struct SeededRandom: RandomNumberGenerator {
+public struct SeededRandom: RandomNumberGenerator, Sendable {
   /// The run's seed: that of the environment, or else another one each time.
-  private static let runSeed: UInt64 = {
+  public static let runSeed: UInt64 = {
     guard let text = getenv("SENSORHUB_SEED").map({ String(cString: $0) }) else { return .random(in: 0...UInt64.max) }
     guard let seed = UInt64(text) else { preconditionFailure("SENSORHUB_SEED is '\(text)', which is no whole number") }
     return seed
