@@ -95,7 +95,7 @@ struct NMEAReceiverTests {
     let stop = StopSignal()
     let clock = HurryingClock()
     let receiver = NMEAReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
-    #expect(throws: HardwareError.timedOut("a sentence of the receiver on noise")) {
+    #expect(throws: HardwareError.timedOut("the receiver on noise")) {
       try receiver.run(receive: { _ in })
     }
   }

@@ -108,7 +108,7 @@ public final class NMEAReceiver {
     while true {
       let left = deadline - clock.now
       // Bytes alone are no sign of life: at a wrong speed, or in a receiver's own binary protocol, they come for ever.
-      guard left > .zero else { throw .timedOut("a sentence of the receiver on \(port.name)") }
+      guard left > .zero else { throw .timedOut("the receiver on \(port.name)") }
       switch poller.wait(
         for: port.fileDescriptor, atMost: min(assembler.silenceThatEnds.map { .nanoseconds($0) } ?? left, left))
       {
