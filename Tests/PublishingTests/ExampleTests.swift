@@ -19,7 +19,7 @@ struct ExampleTests {
     func play(_ reading: Double?) { readings.withLock { $0.append(reading) } }
 
     func nextReading(_ stop: StopSignal) throws(ThermometerError) -> Double? {
-      _ = eventually { stop.isSet || readings.withLock { !$0.isEmpty } }
+      hold { stop.isSet || readings.withLock { !$0.isEmpty } }
       if stop.isSet { return nil }
       guard let reading = readings.withLock({ $0.removeFirst() }) else { throw .unplugged }
       return reading

@@ -66,8 +66,8 @@ struct LazyPublisherTests {
     let mayLeave = StopSignal()
     let publisher = LazyPublisher<Int, Fault>("slow to stop", clock: clock) { (run) throws(Fault) in
       trace.append("in")
-      _ = eventually { run.stop.isSet }
-      _ = eventually { mayLeave.isSet }
+      hold { run.stop.isSet }
+      hold { mayLeave.isSet }
       trace.append("out")
     }
     Listener().subscribe(to: publisher).cancel()
@@ -115,11 +115,11 @@ struct LazyPublisherTests {
     let publisher = LazyPublisher<Int, Fault>(
       "slow to rise", timing: LifecycleTiming(minimumOn: .seconds(10)), clock: clock
     ) { (run) throws(Fault) in
-      _ = eventually { mayRise.isSet }
+      hold { mayRise.isSet }
       power.append(true)
       run.switchedOn()
       isUp.set()
-      _ = eventually { run.stop.isSet }
+      hold { run.stop.isSet }
       power.append(false)
     }
     let subscription = Listener().subscribe(to: publisher)
@@ -199,7 +199,7 @@ struct LazyPublisherTests {
   @Test func `what goes wrong in a source that was told to stop is no failure of it`() async {
     let publisher = LazyPublisher<Int, Fault>("interrupted") { (run) throws(Fault) in
       run.started()
-      _ = eventually { run.stop.isSet }
+      hold { run.stop.isSet }
       throw .broken
     }
     let subscription = Listener().subscribe(to: publisher)
@@ -240,7 +240,7 @@ struct LazyPublisherTests {
   @Test func `the subscriber holds its subscription before the first value can arrive`() async {
     let publisher = LazyPublisher<Int, Fault>("eager") { (run) throws(Fault) in
       for value in 1...3 { run.send(value) }
-      _ = eventually { run.stop.isSet }
+      hold { run.stop.isSet }
     }
     let listener = Listener()
     let subscription = listener.subscribe(to: publisher)
@@ -337,7 +337,7 @@ struct LazyPublisherTests {
     let publisher = LazyPublisher<Int, Fault>("leaky", replaysLatest: true) { (run) throws(Fault) in
       run.send(1)
       runs.append(run)
-      _ = eventually { run.stop.isSet }
+      hold { run.stop.isSet }
     }
     let first = Listener()
     let subscription = first.subscribe(to: publisher)

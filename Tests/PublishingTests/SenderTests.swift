@@ -143,7 +143,7 @@ struct SenderTests {
         seen.append(value)
         guard value == 1 else { return }
         isInside.set()
-        _ = eventually { mayLeave.isSet }
+        hold { mayLeave.isSet }
       })
     let error = DetachedThread.start("sender") { property.value = 1 }
     #expect(error == 0)

@@ -48,8 +48,8 @@ struct ShutDownTests {
     let mayLeave = Recorder<Bool>()
     let publisher = LazyPublisher<Int, Fault>("slow to start") { reading in
       power.append(true)
-      _ = eventually { reading.stop.isSet }
-      _ = eventually { !mayLeave.values.isEmpty }
+      hold { reading.stop.isSet }
+      hold { !mayLeave.values.isEmpty }
       power.append(false)
     }
     let subscription = listener.subscribe(to: publisher)
@@ -78,7 +78,7 @@ struct ShutDownTests {
   @Test func `what goes wrong in a source that was shut down is no failure of it`() async {
     let publisher = LazyPublisher<Int, Fault>("interrupted") { (reading) throws(Fault) in
       reading.started()
-      _ = eventually { reading.stop.isSet }
+      hold { reading.stop.isSet }
       throw .broken
     }
     let subscription = listener.subscribe(to: publisher)
@@ -105,7 +105,7 @@ struct ShutDownTests {
     let mayLeave = Recorder<Bool>()
     let publisher = LazyPublisher<Int, Fault>("slow to stop") { reading in
       power.append(true)
-      _ = eventually { !mayLeave.values.isEmpty }
+      hold { !mayLeave.values.isEmpty }
       power.append(false)
     }
     Listener().subscribe(to: publisher).cancel()

@@ -14,4 +14,10 @@ public func eventually(within limit: Duration = .seconds(90), _ condition: () th
   return try condition()
 }
 
+/// Holds a thread that a test has set going until a condition holds, which the test brings about: however long that takes on
+/// a machine that has others to run, whoever gives up before the test does is the defect that it finds.
+public func hold(until condition: () -> Bool) {
+  while !condition() { pause(milliseconds: 5) }
+}
+
 private func pause(milliseconds: Int32) { _ = poll(nil, 0, milliseconds) }
