@@ -18,7 +18,7 @@ extension HardwareInTheLoop {
 
     @Test func `power is off until somebody subscribes, on within 50 ms, and off after the linger`() {
       let hub = Bench.hub(.init(linger: 0.5))
-      #expect(hub.devicesNow.devices.allSatisfy { $0.power == "off" })
+      #expect(hub.isOff)
       #expect(gpsLine.all.isEmpty && imuLine.all.isEmpty, "a line rose for nobody")
       var onDelays: [Duration] = []
       var offDelays: [Duration] = []
