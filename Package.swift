@@ -111,6 +111,17 @@ let package = Package(
     .target(
       name: "Soak", dependencies: ["CLinux", "Guarding", "HardwareIO", "MonotonicTime", "TestSupport"],
       path: "Tests/Soak", swiftSettings: strict),
+    // The targets are compiled once more by the package beside them, which gives them to libFuzzer.
+    .testTarget(
+      name: "FuzzingTests",
+      dependencies: [
+        "HardwareIO", "Hub", "NMEA", "Outputs", "TestSupport",
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "NIOCore", package: "swift-nio"),
+      ],
+      path: "Tests/Fuzzing", exclude: ["Corpora", "Dictionaries", "Package.swift", "Sources", "fuzz"],
+      sources: ["SeedTests.swift", "Targets"], swiftSettings: strict),
     .target(
       name: "VirtualBench",
       dependencies: ["Guarding", "HardwareIO", "MonotonicTime", "Simulation"],

@@ -13,16 +13,19 @@ let package = Package(
   ],
   targets: [
     .target(name: "CLibFuzzer"),
-    .executableTarget(
-      name: "fuzzing",
+    .target(
+      name: "FuzzTargets",
       dependencies: [
-        "CLibFuzzer",
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "Hub", package: "SensorHub"), .product(name: "NMEA", package: "SensorHub"),
         .product(name: "Outputs", package: "SensorHub"),
       ],
+      path: "Targets"),
+    .executableTarget(
+      name: "fuzzing",
+      dependencies: ["CLibFuzzer", "FuzzTargets"],
       linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-Xclang-linker", "-fuse-ld=lld"])]),
   ]
 )

@@ -6,8 +6,9 @@ enum BoardTarget {
     do throws(BoardError) {
       let board = try Board(json5: Array(input), file: "board")
       require(board.stateRateHz >= 0.01, "a rate of \(board.stateRateHz)")
-      for endpoint in [board.gpsdEndpoint, board.nmea?.endpoint, board.http?.endpoint] {
-        require(endpoint?.sockets.isEmpty != true, "a port that listens nowhere")
+      let nmea = board.nmea.compactMap { port in if case .clients(let endpoint) = port.place { endpoint } else { nil } }
+      for endpoint in [board.gpsdEndpoint, board.http?.endpoint].compactMap(\.self) + nmea {
+        require(!endpoint.sockets.isEmpty, "a port that listens nowhere")
       }
     } catch {
       let lines = input.reduce(1) { $0 + ($1 == UInt8(ascii: "\n") ? 1 : 0) }
