@@ -233,6 +233,31 @@ struct NavigationFilterTests {
     #expect(journey.truth.position.offset(from: solution.position).length < 4)
   }
 
+  /// The hub wakes where the force to the side tilts what it takes for the vertical by forty degrees.
+  @Test(arguments: [false, true])
+  func `whoever wakes in a bend is as wrong as he says, and not for long`(_ isVehicle: Bool) throws {
+    for seed in UInt64(1)...10 {
+      var configuration = ConsistencyTests.configuration
+      configuration.isVehicle = isVehicle
+      var journey = SimulatedJourney(.roundabout, seed: seed, noise: configuration.noise)
+      var filter = NavigationFilter(configuration)
+      var alignedAt = Double.infinity
+      var worst = 0.0
+      for step in 1...(60 * 50) {
+        journey.step()
+        filter.update(gyroscope: journey.gyroscope, accelerometer: journey.accelerometer, time: journey.truth.time)
+        if step % 5 == 0 { filter.update(journey.fix()) }
+        guard let solution = filter.solution else { continue }
+        alignedAt = min(alignedAt, journey.truth.time)
+        let error = (journey.truth.attitude * solution.attitude.conjugate).rotationVector
+        worst = max(worst, (error.x * error.x + error.y * error.y).squareRoot() / filter.inclinationSigma)
+        if journey.truth.time > alignedAt + 20 { #expect(max(abs(error.x), abs(error.y)) < 0.05) }
+      }
+      #expect(alignedAt < 30)
+      #expect(worst < 4, "\(seed): aligned after \(alignedAt) s")
+    }
+  }
+
   @Test func `without motion the heading stays unknown, and is called so`() {
     var journey = SimulatedJourney(.parked, seed: 5, noise: ConsistencyTests.configuration.noise)
     var filter = NavigationFilter(ConsistencyTests.configuration)

@@ -31,6 +31,25 @@ struct OrientationFilterTests {
     (a * b.conjugate).rotationVector.length * 180 / .pi
   }
 
+  /// Level, in a bend to the right with this acceleration.
+  @Test(arguments: [0.0, 1, 3, 5, 8])
+  func `in a bend roll is as wrong as its sigma says, and at rest it is right`(_ acceleration: Double) {
+    var filter = OrientationFilter(interval: OrientationFilterTests.interval)
+    #expect(filter.inclinationSigma == .pi)
+    for index in 0..<1000 {
+      // A vehicle on its way is never as quiet as one that stands.
+      let shaking = acceleration > 0 ? 0.3 * sin(Double(index)) : 0
+      filter.update(
+        gyroscope: SIMD3(shaking, 0, 0), accelerometer: SIMD3(shaking, acceleration, -9.80665),
+        seconds: OrientationFilterTests.interval)
+    }
+    let error = abs(filter.attitude.roll)
+    #expect(abs(error - atan2(acceleration, 9.80665)) < 0.05)
+    // Two percent of force may be the sensor's own, and hide a tenth of a radian.
+    #expect(error < 2 * filter.inclinationSigma + 0.1 && filter.inclinationSigma < error + 0.03)
+    if acceleration == 0 { #expect(filter.inclinationSigma < 0.03) }
+  }
+
   @Test func `a sensor at rest is levelled at once, and its gyroscope's bias is learnt in seconds`() {
     var filter = OrientationFilter(interval: OrientationFilterTests.interval)
     let attitude = Quaternion(roll: 0.4, pitch: -0.2, yaw: 0)

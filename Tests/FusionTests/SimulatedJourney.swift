@@ -9,6 +9,8 @@ struct SimulatedJourney {
   enum Scenario: String, CaseIterable {
     /// 30 m/s in long bends.
     case highway
+    /// 29 m/s round and round, with nearly as much force to the side as downwards.
+    case roundabout
     /// Corners and no fixes for 10 of every 40 s.
     case city
     /// Standing for 10 of every 30 s.
@@ -40,7 +42,14 @@ struct SimulatedJourney {
     gyroscopeBias = random.vector(0.002)
     accelerometerBias = random.vector(0.05)
     let heading = random.uniform() * 2 * .pi
-    let speed = scenario == .highway ? 30.0 : scenario == .city ? 12 : scenario == .walking ? 1.4 : 0
+    let speed: Double
+    switch scenario {
+    case .highway: speed = 30
+    case .roundabout: speed = 29
+    case .city: speed = 12
+    case .walking: speed = 1.4
+    case .stopAndGo, .parked: speed = 0
+    }
     truth = NavigationSolution(
       time: 0, position: GeodeticPosition(latitudeDegrees: 47, longitudeDegrees: 8, altitude: 400),
       velocity: SIMD3(speed * cos(heading), speed * sin(heading), 0),
@@ -69,6 +78,7 @@ struct SimulatedJourney {
     let t = truth.time + phase
     switch scenario {
     case .highway: return (0.3 * sin(0.2 * t), SIMD3(0.01 * sin(0.5 * t), 0.005 * cos(0.3 * t), 0.05 * sin(0.1 * t)))
+    case .roundabout: return (0, SIMD3(0, 0, 0.28))
     case .city:
       return (1.5 * sin(0.6 * t), SIMD3(0.02 * sin(0.9 * t), 0.01 * cos(0.7 * t), 0.4 * sin(0.35 * t)))
     case .stopAndGo:

@@ -25,6 +25,10 @@ public struct OrientationFilter: Sendable {
   private static let rejectionFactor = 2.0
   /// With which the heading starts its way to the new one when hard iron has been found.
   private static let hardIronTimeConstant = 3.0
+  private static let gravity = 9.80665
+  private static let scaleTolerance = 1.02
+  /// Of roll and pitch at rest, and where motions average out.
+  private static let levelSigma = 0.02
   /// A pause longer than this, in sample intervals and at least in seconds, breaks the chain of measurements.
   private static let longestPause = (intervals: 20.0, seconds: 1.0)
 
@@ -76,6 +80,16 @@ public struct OrientationFilter: Sendable {
   /// One standard deviation of each component, rad/s.
   public var gyroscopeBiasSigma: SIMD3<Double> { biasEstimator.covariance.diagonal.squareRoot() }
   public var isAtRest: Bool { rest.isAtRest }
+  /// One standard deviation of roll and pitch, radians; π before gravity has been seen.
+  ///
+  /// Whoever accelerates steadily, in a bend say, takes a slanting force for the vertical, and nothing but its length tells:
+  /// it is longer than gravity by one over the cosine of the slant. What an accelerometer's scale may be off says nothing.
+  public var inclinationSigma: Double {
+    guard hasForce else { return .pi }
+    let ratio = force.value.length / (OrientationFilter.gravity * OrientationFilter.scaleTolerance)
+    guard !rest.isAtRest, ratio > 1 else { return OrientationFilter.levelSigma }
+    return max(OrientationFilter.levelSigma, acos(1 / ratio))
+  }
   /// Whether gravity has been seen, so that the inclination means something.
   public var isLevelled: Bool { hasForce }
   /// Whether the magnetometer has told the heading.

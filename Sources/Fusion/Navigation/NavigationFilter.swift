@@ -103,7 +103,7 @@ public struct NavigationFilter: Sendable {
   /// One standard deviation of roll and pitch, radians.
   public var inclinationSigma: Double {
     @inline(__always) get {
-      guard let variance = solution?.covariance.tt else { return orientation.isLevelled ? 0.02 : .pi }
+      guard let variance = solution?.covariance.tt else { return orientation.inclinationSigma }
       return (0.5 * (variance.rows.0.x + variance.rows.1.y)).squareRoot()
     }
   }
@@ -290,8 +290,10 @@ public struct NavigationFilter: Sendable {
     let age = now - fix.time
     let positionSigma = fix.positionSigma + SIMD3(repeating: 0.05 + 0.5 * age + configuration.leverArm.length)
     let biasSigma = orientation.gyroscopeBiasSigma
-    // Bends tilt the vertical that is found on the move.
-    let tilt = orientation.isAtRest || now - startedAt > 20 && velocity.length < 1 ? 0.03 * 0.03 : 0.15 * 0.15
+    // Bends tilt the vertical that is found on the move, and sharp ones by more than most.
+    let isLevel = orientation.isAtRest || now - startedAt > 20 && velocity.length < 1
+    let tiltSigma = isLevel ? 0.03 : max(0.15, orientation.inclinationSigma)
+    let tilt = tiltSigma * tiltSigma
     return NavigationSolution(
       time: now, position: fix.position.moved(by: age * velocity), velocity: velocity, attitude: orientation.attitude,
       gyroscopeBias: orientation.gyroscopeBias, accelerometerBias: .zero,
