@@ -20,15 +20,23 @@ struct EightBytes {
   mutating func take(_ word: UInt64) -> Int {
     // A byte below the limit borrows, and shows it in its high bit. The first one is exact, those behind it may be wrong.
     let low = (word &- EightBytes.ones &* (UInt64(Byte.star) + 1)) & ~word & EightBytes.highs
+    if low == 0 {
+      add(word)
+      return 8
+    }
     let count = low.trailingZeroBitCount >> 3
     // Nothing is left of the bytes from the first low one on.
-    let taken = low == 0 ? word : word & ((1 &<< UInt64(count &* 8)) &- 1)
-    exclusiveOr ^= taken
-    union |= taken
-    // Exactly the high bits of the bytes that are commas.
-    let difference = taken ^ EightBytes.ones &* UInt64(Byte.comma)
-    commas &+= ~((difference & ~EightBytes.highs) &+ ~EightBytes.highs | difference | ~EightBytes.highs) >> 7
+    add(word & ((1 &<< UInt64(count &* 8)) &- 1))
     return count
+  }
+
+  @inline(__always)
+  private mutating func add(_ word: UInt64) {
+    exclusiveOr ^= word
+    union |= word
+    // Exactly the high bits of the bytes that are commas.
+    let difference = word ^ EightBytes.ones &* UInt64(Byte.comma)
+    commas &+= ~((difference & ~EightBytes.highs) &+ ~EightBytes.highs | difference | ~EightBytes.highs) >> 7
   }
 
   var commaCount: Int {

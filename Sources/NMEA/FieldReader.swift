@@ -69,16 +69,48 @@ struct FieldReader {
   /// A whole number; reading stops at the first character that is not a digit, as receivers pad with units.
   @inline(__always)
   mutating func integer() -> Int? {
-    var isNegative = false
-    if position < end {
-      if position.pointee == Byte.minus {
-        isNegative = true
-        position += 1
-      } else if position.pointee == Byte.plus {
-        position += 1
+    // Nearly all are of one to three digits, with a comma behind them.
+    if end - position >= 4 {
+      let first = Int(position[0] &- Byte.zero)
+      if first <= 9 {
+        if position[1] == Byte.comma { return leave(after: 2, with: first) }
+        let second = Int(position[1] &- Byte.zero)
+        if second <= 9 {
+          if position[2] == Byte.comma { return leave(after: 3, with: first &* 10 &+ second) }
+          let third = Int(position[2] &- Byte.zero)
+          if third <= 9, position[3] == Byte.comma {
+            return leave(after: 4, with: (first &* 10 &+ second) &* 10 &+ third)
+          }
+        }
+      } else if position[0] == Byte.comma {
+        return leave(after: 1, with: nil)
       }
     }
-    let start = position
+    let (value, next) = FieldReader.longInteger(position, end)
+    position = next
+    closeField()
+    return value
+  }
+
+  @inline(__always)
+  private mutating func leave(after characters: Int, with value: Int?) -> Int? {
+    position += characters
+    remaining &-= 1
+    return value
+  }
+
+  /// Any whole number, and where its field ends. By value, so that a reader may stay in registers.
+  @inline(never)
+  private static func longInteger(
+    _ start: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>
+  ) -> (value: Int?, end: UnsafePointer<UInt8>) {
+    var position = start
+    var isNegative = false
+    if position < end, position.pointee == Byte.minus || position.pointee == Byte.plus {
+      isNegative = position.pointee == Byte.minus
+      position += 1
+    }
+    let firstDigit = position
     var value = 0
     while position < end {
       let digit = position.pointee &- Byte.zero
@@ -87,13 +119,9 @@ struct FieldReader {
       value = value &* 10 &+ Int(digit)
       position += 1
     }
-    let digits = position - start
-    if digits > 18 {
-      leaveField()
-      return nil
-    }
-    leaveField()
-    return digits == 0 ? nil : (isNegative ? -value : value)
+    let digits = position - firstDigit
+    while position < end, position.pointee != Byte.comma { position += 1 }
+    return (digits == 0 || digits > 18 ? nil : isNegative ? -value : value, position)
   }
 
   /// A decimal number, exact to the last digit that a `Double` holds.
@@ -101,6 +129,13 @@ struct FieldReader {
   mutating func number() -> Double? {
     guard let decimal = decimal() else { return nil }
     return decimal.value
+  }
+
+  /// Degrees from north, 0 to 360. What lies outside is no direction.
+  @inline(__always)
+  mutating func direction() -> Double? {
+    guard let degrees = number(), (0...360).contains(degrees) else { return nil }
+    return degrees
   }
 
   @inline(__always)
@@ -115,32 +150,35 @@ struct FieldReader {
       }
     }
     var mantissa: UInt64 = 0
-    var digits = 0
+    let whole = takeDigits(into: &mantissa, before: end)
+    guard whole <= Decimal.maximumDigits else {
+      leaveField()
+      return nil
+    }
     var decimals = 0
-    var sawPoint = false
-    while position < end {
-      let byte = position.pointee
-      let digit = byte &- Byte.zero
-      if digit <= 9 {
-        // Eighteen digits are below a nanometre on the globe and still fit; more are noise.
-        if digits < 18 {
-          mantissa = mantissa &* 10 &+ UInt64(digit)
-          if sawPoint { decimals += 1 }
-        } else if !sawPoint {
-          leaveField()
-          return nil
-        }
-        digits += 1
-      } else if byte == Byte.point, !sawPoint {
-        sawPoint = true
-      } else {
-        break
-      }
+    let hasPoint = position < end && position.pointee == Byte.point
+    if hasPoint {
       position += 1
+      // Eighteen digits are below a nanometre on the globe and still fit; more are noise.
+      let room = Decimal.maximumDigits - whole
+      decimals = takeDigits(into: &mantissa, before: end - position > room ? position + room : end)
     }
     leaveField()
-    guard digits > 0 else { return nil }
-    return Decimal(mantissa: mantissa, decimals: decimals, isNegative: isNegative, hasPoint: sawPoint)
+    guard whole + decimals > 0 else { return nil }
+    return Decimal(mantissa: mantissa, decimals: decimals, isNegative: isNegative, hasPoint: hasPoint)
+  }
+
+  /// Takes digits up to the first other character, and returns how many they were. More than eighteen wrap around.
+  @inline(__always)
+  private mutating func takeDigits(into mantissa: inout UInt64, before end: UnsafePointer<UInt8>) -> Int {
+    let first = position
+    while position < end {
+      let digit = position.pointee &- Byte.zero
+      if digit > 9 { break }
+      mantissa = mantissa &* 10 &+ UInt64(digit)
+      position += 1
+    }
+    return position - first
   }
 
   /// Two fields: degrees and minutes as `dddmm.mmmm`, and the hemisphere. Degrees, positive north and east.
@@ -228,15 +266,19 @@ struct FieldReader {
     var isNegative: Bool
     var hasPoint: Bool
 
+    /// What a `UInt64` holds of any digits.
+    static let maximumDigits = 18
+
     @inline(__always)
     var value: Double {
-      // Both operands are exact below 2^53, so this division rounds once, correctly.
-      let magnitude = Double(mantissa) / Decimal.doublePower(decimals)
+      // Both operands are exact below 2^53, so this division rounds once, correctly. Neither is above 10^18, and a number
+      // with a sign is a register's work to convert, one without takes half a dozen instructions.
+      let magnitude = Double(Int64(truncatingIfNeeded: mantissa)) / Decimal.doublePower(decimals)
       return isNegative ? -magnitude : magnitude
     }
 
     @inline(__always)
-    static func doublePower(_ exponent: Int) -> Double { Double(powersOfTen[exponent]) }
+    static func doublePower(_ exponent: Int) -> Double { Double(Int64(truncatingIfNeeded: powersOfTen[exponent])) }
 
     static let powersOfTen: InlineArray<19, UInt64> = [
       1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000,

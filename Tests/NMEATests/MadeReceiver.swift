@@ -1,4 +1,5 @@
 import NMEA
+import TestSupport
 
 /// A receiver made up for a test: what it says in an epoch, and how its line brings it.
 struct MadeReceiver {
@@ -36,23 +37,16 @@ struct MadeReceiver {
       case .gst: "GST,\(time),1.0,1.0,1.0,0.0,1.0,1.0,2.0"
       case .rmb: "RMB,A,0.1,R,ONE,TWO,5231.0,N,01322.0,E,1.0,45.0,1.0,V"
       }
-    return checked(talker + body)
+    return nmeaLine(talker + body)
   }
 
   /// The same sentence on another day.
   static func dated(_ sentence: String, _ date: String) -> String {
     let body = sentence.split(separator: "*")[0].dropFirst().replacing("211126", with: date)
-    return checked(String(body))
-  }
-
-  private static func checked(_ line: String) -> String {
-    let sum = line.utf8.reduce(0) { $0 ^ $1 }
-    return "$\(line)*\(hexadecimal(sum >> 4))\(hexadecimal(sum & 15))\r\n"
+    return nmeaLine(String(body))
   }
 
   private static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-
-  private static func hexadecimal(_ digit: UInt8) -> String { String(digit, radix: 16, uppercase: true) }
 }
 
 /// What a live assembler makes of a line, and what a recording of the same bytes yields.

@@ -87,6 +87,8 @@ struct SentenceTests {
     ("HEHDT,361,T", "heading - - -"),
     ("APHDM,218.634,M", "heading - 218.634 -"),
     ("SDHDG,234.6,1.0,W,1.3,E", "heading - 233.6 1.3"),
+    ("SDHDG,359.5,1.0,E,,", "heading - 0.5 -"),
+    ("SDHDG,-5,1.0,E,,", "heading - - -"),
     ("GNTHS,121.15,A", "heading 121.15 - -"),
     ("GNTHS,121.15,V", "heading - - -"),
     ("YXMTW,17.2,C", "mtw 17.2"),
@@ -99,6 +101,10 @@ struct SentenceTests {
     ("PGRME,15.0,M,45.0,M,25.0,M", "errors 15.0 45.0 25.0"),
     ("PUBX,04,073731.00,091202,113851.00,1196,15D,1930035,-2660.664,43,", "pubx 27451.0 2002-12-9"),
     ("PASHR,085335.000,224.19,T,-01.26,+00.83,+00.10,0.101,0.113,0.267,1,0", "attitude 224.19 -1.26 0.83"),
+    ("PASHR,085335.000,-224.19,T,-01.26,+00.83,+00.10,0.101,0.113,0.267,1,0", "attitude - -1.26 0.83"),
+    ("GPVTG,360,T,12.5,M,1,N,,K", "courses 360.0 12.5"),
+    ("GPVTG,360.1,T,-0.5,M,1,N,,K", "courses - -"),
+    ("GPRMC,,A,,,,,1,400,,,,A", "courses - -"),
     ("GPXYZ,1,2,3", "unknown"),
     ("PXXXX,1", "unknown"),
     ("GPGGA,123519", "unknown"),
@@ -132,6 +138,8 @@ struct SentenceTests {
     case .pubx(.time(let time, let date)): return "pubx \(text(time, date))"
     case .pashr(.attitude(let attitude)):
       return "attitude \(text(attitude.headingDegrees)) \(text(attitude.rollDegrees)) \(text(attitude.pitchDegrees))"
+    case .vtg(let vtg): return "courses \(text(vtg.trackDegrees)) \(text(vtg.magneticTrackDegrees))"
+    case .rmc(let rmc): return "courses \(text(rmc.trackDegrees)) -"
     case nil: return "unknown"
     default: return "another sentence"
     }

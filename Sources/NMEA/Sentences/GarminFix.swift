@@ -34,6 +34,6 @@ public struct GarminFix: Equatable, Sendable {
     default: mode = nil
     }
     speedMetresPerSecond = fields.number().map { $0 * Unit.metresPerSecondPerKilometrePerHour }
-    trackDegrees = fields.number()
+    trackDegrees = fields.direction()
   }
 }

@@ -8,29 +8,25 @@ public struct Heading: Equatable, Sendable {
   public var variationDegrees: Double?
 
   init?(hdg fields: inout FieldReader) {
-    let sensor = fields.number()
+    let sensor = fields.direction()
     let deviation = fields.signed(positive: Byte.E, negative: Byte.W)
     variationDegrees = fields.signed(positive: Byte.E, negative: Byte.W)
-    magneticDegrees = Heading.onCircle(sensor).map { $0 + (deviation ?? 0) }
+    magneticDegrees = sensor.map { Angle.onCircle($0 + (deviation ?? 0)) }
   }
 
   init?(hdm fields: inout FieldReader) {
     guard fields.remaining >= 2 else { return nil }
-    magneticDegrees = Heading.onCircle(fields.number())
+    magneticDegrees = fields.direction()
   }
 
   init?(hdt fields: inout FieldReader) {
-    trueDegrees = Heading.onCircle(fields.number())
+    trueDegrees = fields.direction()
   }
 
   /// THS says how it knows; `V` is not valid.
   init?(ths fields: inout FieldReader) {
-    let heading = fields.number()
+    let heading = fields.direction()
     let mode = fields.character()
-    trueDegrees = mode == nil || mode == Byte.V ? nil : Heading.onCircle(heading)
-  }
-
-  private static func onCircle(_ degrees: Double?) -> Double? {
-    degrees.flatMap { (0...360).contains($0) ? $0 : nil }
+    trueDegrees = mode == nil || mode == Byte.V ? nil : heading
   }
 }

@@ -39,7 +39,7 @@ public enum PASHR: Equatable, Sendable {
       position.position = fields.coordinate()
       position.altitudeHAEMetres = fields.number()
       fields.skip()
-      position.trackDegrees = fields.number()
+      position.trackDegrees = fields.direction()
       position.speedMetresPerSecond = fields.number().map { $0 * Unit.metresPerSecondPerKnot }
       position.climbMetresPerSecond = fields.number()
       position.pdop = fields.number()
@@ -47,7 +47,7 @@ public enum PASHR: Equatable, Sendable {
       position.vdop = fields.number()
       self = .position(position)
     } else if let time = attitude.timeOfDay() {
-      let heading = attitude.number()
+      let heading = attitude.direction()
       guard attitude.character() == Byte.T else { return nil }
       let roll = attitude.number()
       let pitch = attitude.number()

@@ -41,7 +41,7 @@ public enum PUBX: Equatable, Sendable {
       position.horizontalAccuracyMetres = fields.number()
       position.verticalAccuracyMetres = fields.number()
       position.speedMetresPerSecond = fields.number().map { $0 * Unit.metresPerSecondPerKilometrePerHour }
-      position.trackDegrees = fields.number()
+      position.trackDegrees = fields.direction()
       position.downMetresPerSecond = fields.number()
       fields.skip()
       position.hdop = fields.number()

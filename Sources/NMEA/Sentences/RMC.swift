@@ -21,7 +21,7 @@ public struct RMC: Equatable, Sendable {
     isValid = fields.character() == Byte.A
     position = fields.coordinate()
     speedMetresPerSecond = fields.number().map { $0 * Unit.metresPerSecondPerKnot }
-    trackDegrees = fields.number()
+    trackDegrees = fields.direction()
     var dateField = fields
     hasDateField = dateField.character() != nil
     date = fields.date()

@@ -10,9 +10,9 @@ public struct VTG: Equatable, Sendable {
   @inline(__always)
   init?(_ fields: inout FieldReader) {
     guard fields.remaining >= 4 else { return nil }
-    trackDegrees = fields.number()
+    trackDegrees = fields.direction()
     fields.skip()
-    magneticTrackDegrees = fields.number()
+    magneticTrackDegrees = fields.direction()
     fields.skip()
     speedMetresPerSecond = fields.number().map { $0 * Unit.metresPerSecondPerKnot }
     fields.skip(3)
