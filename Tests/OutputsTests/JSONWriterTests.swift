@@ -1,17 +1,37 @@
 import Fusion
+import Glibc
 import MonotonicTime
 import Outputs
+import TestSupport
 import Testing
 
 struct JSONWriterTests {
   @Test(arguments: [
     (0.0, 3, "0.000"), (-0.0001, 3, "0.000"), (1.0005, 3, "1.001"), (-37.784788333, 9, "-37.784788333"),
     (9.9999, 2, "10.00"), (123456789.125, 1, "123456789.1"), (5.0, 0, "5"), (-0.5, 1, "-0.5"),
+    (-0.999_999_999_9, 9, "-1.000000000"), (8_999_999.5, 9, "8999999.500000000"),
+    (1_795_340_451.75, 9, "1795340451.750000000"), (0.3, 0, "0"), (1e20, 3, "1e+20"),
   ])
   func `numbers have their decimals`(_ value: Double, _ decimals: Int, _ text: String) {
     var json = JSONWriter(capacity: 1)
     json.number(value, decimals: decimals)
     #expect(String(decoding: json.bytes, as: UTF8.self) == text)
+  }
+
+  @Test func `a number is the nearest that its decimals can say`() throws {
+    var random = SeededRandom()
+    var json = JSONWriter()
+    for _ in 0..<20_000 {
+      let decimals = Int.random(in: 0...9, using: &random)
+      let limit: Double = [1, 100, 4e5, 1e8][Int.random(in: 0..<4, using: &random)]
+      let value = Double.random(in: -limit...limit, using: &random)
+      json.removeAll()
+      json.number(value, decimals: decimals)
+      let text = String(decoding: json.bytes, as: UTF8.self)
+      let unit = pow(10, -Double(decimals))
+      #expect(try abs(#require(Double(text)) - value) <= 0.5 * unit + 2 * value.ulp, "\(value) became \(text)")
+      #expect(text.split(separator: ".").dropFirst().first?.count ?? 0 == decimals)
+    }
   }
 
   @Test func `what is not known or not finite is left out, and strings are escaped`() {

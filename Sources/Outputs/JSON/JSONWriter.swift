@@ -89,6 +89,8 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     needsComma = true
   }
 
+  /// Inlined, where its length is known, a key is a few moves.
+  @inline(__always)
   public mutating func key(_ key: StaticString) {
     let length = key.utf8CodeUnitCount
     reserve(length &+ 4)
@@ -98,9 +100,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
       next += 1
     }
     next.pointee = UInt8(ascii: "\"")
-    // Keys are a few bytes long: a loop is done before a call to copy them has begun.
-    let letters = key.utf8Start
-    for index in 0..<length { next[index &+ 1] = letters[index] }
+    JSONWriter.copy(key.utf8Start, length, to: next + 1)
     next[length &+ 1] = UInt8(ascii: "\"")
     next[length &+ 2] = UInt8(ascii: ":")
     count = next - base &+ length &+ 3
@@ -126,9 +126,22 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
   public mutating func fragment(_ text: StaticString) {
     let length = text.utf8CodeUnitCount
     reserve(length)
-    let letters = text.utf8Start
-    for index in 0..<length { base[count &+ index] = letters[index] }
+    JSONWriter.copy(text.utf8Start, length, to: base + count)
     count &+= length
+  }
+
+  /// Keys are a few bytes long: two words that overlap are copied before a call to copy them has begun.
+  @inline(__always)
+  private static func copy(_ letters: UnsafePointer<UInt8>, _ length: Int, to place: UnsafeMutablePointer<UInt8>) {
+    let from = UnsafeRawPointer(letters)
+    let to = UnsafeMutableRawPointer(place)
+    switch length {
+    case 4...8:
+      let last = from.loadUnaligned(fromByteOffset: length &- 4, as: UInt32.self)
+      to.storeBytes(of: from.loadUnaligned(as: UInt32.self), as: UInt32.self)
+      to.storeBytes(of: last, toByteOffset: length &- 4, as: UInt32.self)
+    default: for index in 0..<length { place[index] = letters[index] }
+    }
   }
 
   /// A key that is not known before the program runs.
@@ -181,53 +194,87 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
 
   @inline(__always)
   private mutating func appendInteger(_ value: Int) {
+    // Most are of one or two digits.
+    if value >= 0, value < 100 {
+      reserve(2)
+      let pair = JSONWriter.digitPairs.utf8Start + 2 &* value
+      base[count] = pair[value < 10 ? 1 : 0]
+      base[count &+ 1] = pair[1]
+      count &+= value < 10 ? 1 : 2
+      return
+    }
     if value < 0 { append(UInt8(ascii: "-")) }
-    appendDigits(value.magnitude, minimum: 1)
+    appendDigits(Int(clamping: value.magnitude), minimum: 1)
   }
 
-  /// - Precondition: `value` is finite and below 10^18 when scaled by 10^`decimals`.
+  /// - Precondition: `value` is finite, and `decimals` are at most 18.
   public mutating func number(_ value: Double, decimals: Int) {
     separate()
     appendNumber(value, decimals: decimals)
   }
 
   private mutating func appendNumber(_ value: Double, decimals: Int) {
-    let scale = JSONWriter.powersOfTen[decimals]
-    let scaled = value.magnitude * Double(scale)
-    guard scaled < 9e18 else {
+    let magnitude = value.magnitude
+    guard magnitude < 9e18 else {
       // Far outside what any field holds; the shortest exact form is still valid JSON.
       for byte in value.description.utf8 { append(byte) }
       return
     }
-    let magnitude = UInt(scaled + 0.5)
-    if value < 0, magnitude > 0 { append(UInt8(ascii: "-")) }
-    let whole = magnitude / scale
-    appendDigits(whole, minimum: 1)
+    let scale = JSONWriter.powersOfTen[decimals]
+    let scaled = magnitude * Double(scale)
+    var whole = Int(magnitude)
+    // The digits are those of the product, so that 1.0005 is 1.001 as people expect, while a double holds it exactly.
+    var fraction =
+      scaled < 9e15
+      ? Int(scaled + 0.5) &- whole &* scale : Int((magnitude - Double(whole)) * Double(scale) + 0.5)
+    if fraction >= scale {
+      whole &+= 1
+      fraction &-= scale
+    }
+    reserve(JSONWriter.longestNumber)
+    if value < 0, whole | fraction != 0 { append(UInt8(ascii: "-")) }
+    count &+= JSONWriter.write(whole, digits: JSONWriter.digitCount(whole), to: base + count)
     guard decimals > 0 else { return }
-    append(UInt8(ascii: "."))
-    appendDigits(magnitude &- whole &* scale, minimum: decimals)
+    base[count] = UInt8(ascii: ".")
+    count &+= 1
+    count &+= JSONWriter.write(fraction, digits: decimals, to: base + count)
   }
 
-  /// Writes at least `minimum` digits, from the last one backwards, two at a time.
+  /// A sign, a point, and nineteen digits on either side of it.
+  private static let longestNumber = 40
+
+  /// Writes at least `minimum` digits of what is not negative.
   @inline(__always)
-  private mutating func appendDigits(_ value: UInt, minimum: Int) {
-    var length = minimum
-    while length < 19, value >= JSONWriter.powersOfTen[length] { length &+= 1 }
-    reserve(length)
-    let pairs = JSONWriter.digitPairs.utf8Start
-    var rest = value
-    var next = base + count + length
-    count &+= length
+  private mutating func appendDigits(_ value: Int, minimum: Int) {
+    let digits = max(minimum, JSONWriter.digitCount(value))
+    reserve(digits)
+    count &+= JSONWriter.write(value, digits: digits, to: base + count)
+  }
+
+  @inline(__always)
+  private static func digitCount(_ value: Int) -> Int {
+    if value < 10 { return 1 }
+    var digits = 2
+    while digits < 19, value >= powersOfTen[digits] { digits &+= 1 }
+    return digits
+  }
+
+  /// From the last digit backwards, two at a time; returns how many there are.
+  @inline(__always)
+  private static func write(_ value: Int, digits: Int, to place: UnsafeMutablePointer<UInt8>) -> Int {
+    let pairs = digitPairs.utf8Start
+    var rest = UInt(bitPattern: value)
+    var length = digits
     while length >= 2 {
+      length &-= 2
       let quotient = rest / 100
       let pair = Int(truncatingIfNeeded: rest &- quotient &* 100) &* 2
-      next -= 2
-      next[0] = pairs[pair]
-      next[1] = pairs[pair &+ 1]
+      place[length] = pairs[pair]
+      place[length &+ 1] = pairs[pair &+ 1]
       rest = quotient
-      length &-= 2
     }
-    if length == 1 { next[-1] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest) }
+    if length == 1 { place[0] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest) }
+    return digits
   }
 
   private static var digitPairs: StaticString {
@@ -237,10 +284,10 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     """
   }
 
-  private static let powersOfTen: InlineArray<20, UInt> = [
+  private static let powersOfTen: InlineArray<19, Int> = [
     1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000,
     100_000_000_000, 1_000_000_000_000, 10_000_000_000_000, 100_000_000_000_000, 1_000_000_000_000_000,
-    10_000_000_000_000_000, 100_000_000_000_000_000, 1_000_000_000_000_000_000, 10_000_000_000_000_000_000,
+    10_000_000_000_000_000, 100_000_000_000_000_000, 1_000_000_000_000_000_000,
   ]
 
   // MARK: Members of an object, left out where there is nothing to say
@@ -280,19 +327,19 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     self.key(key)
     separate()
     append(UInt8(ascii: "\""))
-    appendDigits(UInt(max(time.year, 0)), minimum: 4)
+    appendDigits(max(time.year, 0), minimum: 4)
     append(UInt8(ascii: "-"))
-    appendDigits(UInt(time.month), minimum: 2)
+    appendDigits(time.month, minimum: 2)
     append(UInt8(ascii: "-"))
-    appendDigits(UInt(time.day), minimum: 2)
+    appendDigits(time.day, minimum: 2)
     append(UInt8(ascii: "T"))
-    appendDigits(UInt(time.hour), minimum: 2)
+    appendDigits(time.hour, minimum: 2)
     append(UInt8(ascii: ":"))
-    appendDigits(UInt(time.minute), minimum: 2)
+    appendDigits(time.minute, minimum: 2)
     append(UInt8(ascii: ":"))
-    appendDigits(UInt(time.second), minimum: 2)
+    appendDigits(time.second, minimum: 2)
     append(UInt8(ascii: "."))
-    appendDigits(UInt(time.millisecond), minimum: 3)
+    appendDigits(time.millisecond, minimum: 3)
     append(UInt8(ascii: "Z"))
     append(UInt8(ascii: "\""))
   }
