@@ -36,7 +36,7 @@ struct NMEAReceiverTests {
     let terminal = PseudoTerminal()
     let line = try Line(terminal)
     let sentences = (10..<60).map { second in
-      checked(
+      nmeaLine(
         sentence == "RMC"
           ? "GPRMC,1200\(second).00,A,5231.00\(second),N,01322.0000,E,1.0,45.0,211126,,,A"
           : "GPGLL,5231.00\(second),N,01322.0000,E,1200\(second).00,A,A")
@@ -100,6 +100,43 @@ struct NMEAReceiverTests {
     }
   }
 
+  /// A receiver at 9600 baud that takes its time after it was switched on; at any other speed it is noise.
+  private final class SlowStarter: SerialPort {
+    let name = "slow"
+    let fileDescriptor = open("/dev/zero", O_RDONLY | O_CLOEXEC)
+    private let speed = Guarded(BaudRate.b9600)
+    private let clock: any MonotonicTimeSource
+    private let talksFrom: MonotonicInstant
+
+    init(_ clock: any MonotonicTimeSource, silentFor time: Duration) {
+      self.clock = clock
+      talksFrom = clock.now + time
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+      guard clock.now > talksFrom else { return 0 }
+      let text =
+        speed.withLock { $0 } == .b9600 ? Array(nmeaLine("GPTXT,01,01,02,ready").utf8) : [0x95, 0x24, 0x0a, 0xf1]
+      buffer.copyBytes(from: text)
+      return text.count
+    }
+    func write(_ bytes: [UInt8]) {}
+    func setSpeed(_ speed: BaudRate) { self.speed.withLock { $0 = speed } }
+    func close() {}
+
+    deinit { Glibc.close(fileDescriptor) }
+  }
+
+  @Test(arguments: [0, 2, 5, 12]) func `a receiver that takes its time to start is found at its speed`(_ seconds: Int)
+    throws
+  {
+    let stop = StopSignal()
+    let clock = HurryingClock()
+    let port = SlowStarter(clock, silentFor: .seconds(seconds))
+    let receiver = NMEAReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
+    #expect(try receiver.findSpeed(nil, receive: { _ in }) == .b9600)
+  }
+
   /// A clock that goes on whenever somebody looks at it, so that nobody waits.
   private final class HurryingClock: MonotonicTimeSource {
     private let clock = ManualClock()
@@ -114,10 +151,5 @@ struct NMEAReceiverTests {
     func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
       clock.schedule(at: deadline, action)
     }
-  }
-
-  private func checked(_ body: String) -> String {
-    let sum = String(body.utf8.reduce(0) { $0 ^ $1 }, radix: 16, uppercase: true)
-    return "$\(body)*\(sum.count < 2 ? "0" : "")\(sum)\r\n"
   }
 }

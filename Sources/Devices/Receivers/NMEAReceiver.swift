@@ -47,13 +47,13 @@ public final class NMEAReceiver {
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
   private var framer = SentenceFramer()
   private var assembler = EpochAssembler(promptness: .learned)
-  /// As of the last read.
+  /// As of the last read, or of the silence after it.
   public private(set) var counters = Counters()
   /// Of the last epoch that was reported.
   private var lastEpochAt: MonotonicInstant?
 
   /// - Parameters:
-  ///   - report: told with each read what has been read so far
+  ///   - report: told with each read, and with each epoch that silence ends, what has been read so far
   ///   - forward: asked with each read for who gets its sentences as they came, after the epochs that they end
   public init(
     port: any SerialPort, poller: Poller, clock: any MonotonicTimeSource = MonotonicClock(),
@@ -71,31 +71,58 @@ public final class NMEAReceiver {
 
   /// Listens at one speed after the other until a sentence comes in whole. What is heard on the way is not lost.
   ///
-  /// - Parameter speed: the only one to try, or `nil` to try the usual ones
+  /// - Parameters:
+  ///   - speed: the only one to try, or `nil` to try the usual ones
+  ///   - rounds: how often to try all of them; one that has only been switched on may take seconds to say the first thing
   /// - Returns: the speed, or `nil` when told to stop
-  public func findSpeed(_ speed: BaudRate?, receive: (borrowing GNSSObservation) -> Void) throws(HardwareError)
-    -> BaudRate?
-  {
-    for candidate in speed.map({ [$0] }) ?? NMEAReceiver.usualSpeeds {
-      try port.setSpeed(candidate)
-      framer.reset()
-      let first = known + 1
-      var deadline = clock.now + (speed == nil ? NMEAReceiver.listeningTime : NMEAReceiver.silenceLimit)
-      while clock.now < deadline {
-        switch poller.wait(for: port.fileDescriptor, atMost: deadline - clock.now) {
+  public func findSpeed(
+    _ speed: BaudRate?, rounds: Int = 3, receive: (borrowing GNSSObservation) -> Void
+  ) throws(HardwareError) -> BaudRate? {
+    if let speed {
+      switch try listen(at: speed, for: NMEAReceiver.silenceLimit, receive) {
+      case .heard: return speed
+      case .stopped: return nil
+      case .nothing: throw unheard(at: "\(speed.rawValue) baud")
+      }
+    }
+    for _ in 0..<rounds {
+      for candidate in NMEAReceiver.usualSpeeds {
+        switch try listen(at: candidate, for: NMEAReceiver.listeningTime, receive) {
+        case .heard: return candidate
         case .stopped: return nil
-        case .timedOut: break
-        case .readable:
-          let before = known
-          try take(receive)
-          if framer.expectsChecksums || known > first { return candidate }
-          if known > before { deadline = max(deadline, clock.now + NMEAReceiver.secondSentenceLimit) }
+        case .nothing: break
         }
       }
     }
-    let tried = speed.map { "\($0.rawValue) baud" } ?? "any of the usual speeds"
-    throw .unexpectedDevice(
-      "nothing on \(port.name) speaks NMEA at \(tried): is the receiver powered, and are TX and RX swapped?")
+    throw unheard(at: "any of the usual speeds")
+  }
+
+  private enum Hearing { case heard, nothing, stopped }
+
+  private func listen(
+    at speed: BaudRate, for time: Duration, _ receive: (borrowing GNSSObservation) -> Void
+  ) throws(HardwareError) -> Hearing {
+    try port.setSpeed(speed)
+    framer.reset()
+    let first = known + 1
+    var deadline = clock.now + time
+    while clock.now < deadline {
+      switch poller.wait(for: port.fileDescriptor, atMost: deadline - clock.now) {
+      case .stopped: return .stopped
+      case .timedOut: break
+      case .readable:
+        let before = known
+        try take(receive)
+        if framer.expectsChecksums || known > first { return .heard }
+        if known > before { deadline = max(deadline, clock.now + NMEAReceiver.secondSentenceLimit) }
+      }
+    }
+    return .nothing
+  }
+
+  private func unheard(at speeds: String) -> HardwareError {
+    .unexpectedDevice(
+      "nothing on \(port.name) speaks NMEA at \(speeds): is the receiver powered, and are TX and RX swapped?")
   }
 
   /// Sentences whose kind is known, so far.
@@ -114,7 +141,10 @@ public final class NMEAReceiver {
       {
       case .stopped: return
       case .readable: try take(receive)
-      case .timedOut: assembler.finish { receive(observation(of: $0)) }
+      case .timedOut:
+        assembler.finish { receive(observation(of: $0)) }
+        counters.epochs = assembler.epochCount
+        report(counters)
       }
       if counters.sentences != sentences {
         sentences = counters.sentences

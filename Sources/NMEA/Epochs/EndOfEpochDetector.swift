@@ -97,6 +97,9 @@ struct EndOfEpochDetector: Sendable {
     predicted = nil
   }
 
+  /// The next epoch has begun, and nothing is to be learnt from the old one.
+  mutating func forgetEpoch() { seen = InlineArray(repeating: nil) }
+
   private mutating func keepTheUsual() {
     usual = InlineArray(repeating: nil)
     var count = 0

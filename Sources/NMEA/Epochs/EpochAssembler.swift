@@ -244,7 +244,7 @@ public struct EpochAssembler: ~Copyable {
 
   private mutating func beginEpoch(_ receive: (borrowing GNSSEpoch) -> Void) {
     finish(receive: receive)
-    detector.beginEpoch()
+    if promptness == .learned { detector.beginEpoch() } else { detector.forgetEpoch() }
     fix = GNSSFix()
     epoch.beganAt = beganAt
     attitude = NMEAAttitude()

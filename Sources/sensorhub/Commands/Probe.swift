@@ -46,7 +46,7 @@ struct Probe: ParsableCommand {
     do throws(HardwareError) {
       let port = try LinuxSerialPort(path, speed: .b9600)
       let receiver = NMEAReceiver(port: port, poller: Poller(stop: stop.fileDescriptor))
-      guard let speed = try receiver.findSpeed(nil, receive: { _ in }) else { return false }
+      guard let speed = try receiver.findSpeed(nil, rounds: 1, receive: { _ in }) else { return false }
       Terminal.standardOutput(
         "\(path): an NMEA receiver at \(speed.rawValue) baud\n  gps: { port: \"\(path)\", speed: \(speed.rawValue) },")
       return true

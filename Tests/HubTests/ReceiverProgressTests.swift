@@ -1,0 +1,60 @@
+import HardwareIO
+import Hub
+import MonotonicTime
+import Publishing
+import TestSupport
+import Testing
+
+/// What is said of a receiver while it has no position to say: on a pseudo-terminal, by a clock that the test moves.
+@Suite(.timeLimit(.minutes(10)))
+struct ReceiverProgressTests {
+  private let terminal = PseudoTerminal()
+  private let clock = ManualClock()
+  private let hub: Hub
+  private let statuses = Recorder<DeviceStatus>()
+  private let lifetime = Lifetime()
+
+  init() throws {
+    let power = "power: { switch: \"none\", lingerSeconds: 0 }"
+    let board = "{ name: \"test\", gps: { port: \"\(terminal.path)\", speed: 9600, \(power) } }"
+    hub = Hub(board: try Board(json5: Array(board.utf8), file: "test"), hardware: LinuxHardware(), clock: clock)
+    let (statuses, gps) = (statuses, hub.gps)
+    gps?.monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) }).store(in: lifetime)
+    gps?.publisher.subscribe(as: "test", receiveValue: { _ in }).store(in: lifetime)
+  }
+
+  private func position(_ second: Int) -> String {
+    nmeaLine("GPRMC,1200\(second).00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A")
+  }
+
+  private func count(_ name: String) -> Int { hub.devices[0].counters.first { $0.name == name }?.value ?? 0 }
+
+  @Test func `what it says is counted although no epoch comes of it`() async {
+    _ = await statuses.first { $0.power == .acquiring }
+    for _ in 0..<20 { terminal.write(nmeaLine("GPTXT,01,01,02,no antenna") + "$GPRMC,broken*00\r\n") }
+    #expect(eventually { count("sentences") == 20 && count("badChecksum") == 20 })
+    #expect(count("epochs") == 0)
+    lifetime.end()
+    await hub.isOff()
+  }
+
+  @Test func `ten seconds after its last position it is acquiring again, although it goes on talking`() async {
+    _ = await statuses.first { $0.power == .acquiring }
+    // The second ends the first, and the silence after it the second.
+    terminal.write(position(10) + position(11))
+    #expect(eventually { count("epochs") == 2 })
+    #expect(hub.devices[0].power == .tracking)
+    clock.advance(by: .seconds(6))
+    terminal.write(nmeaLine("GPTXT,01,01,02,no antenna"))
+    #expect(eventually { count("sentences") == 3 })
+    #expect(hub.devices[0].power == .tracking)
+    clock.advance(by: .seconds(5))
+    terminal.write(nmeaLine("GPTXT,01,01,02,no antenna"))
+    _ = await statuses.values { $0.last?.power == .acquiring }
+    #expect(hub.devices[0].reason == "nothing useful from it any more")
+    terminal.write(position(40) + position(41))
+    _ = await statuses.values { $0.last?.power == .tracking }
+    lifetime.end()
+    await hub.isOff()
+  }
+}
