@@ -116,6 +116,9 @@ public final class DeviceMonitor: Sendable {
     case .idle: return (.off, activity.reason)
     // On its way out a device does what it did before.
     case .stopping where state.progress != nil: return (state.status.power, state.status.reason)
+    case .running where state.progress == .tracking: return (.tracking, "it measures")
+    case .running where state.progress == .acquiring:
+      return (.acquiring, state.hasTracked ? "nothing useful from it any more" : "nothing useful from it yet")
     case .starting, .running, .lingering, .stopping: return (state.progress ?? .off, activity.reason)
     }
   }

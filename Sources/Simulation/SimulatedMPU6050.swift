@@ -11,6 +11,8 @@ public final class SimulatedMPU6050: I2CBus {
     case noAcknowledge
     case arbitrationLost
     case timeOut
+    /// A hung bus: it answers, and every bit is the same.
+    case stuck(UInt8)
   }
 
   private struct State {
@@ -79,7 +81,7 @@ public final class SimulatedMPU6050: I2CBus {
       case .noAcknowledge: return .noAcknowledge(bus: name, address: address)
       case .arbitrationLost: return .arbitrationLost(bus: name, address: address)
       case .timeOut: return .timedOut("address 0x\(String(address, radix: 16)) on \(name)")
-      case nil: break
+      case .stuck, nil: break
       }
       var register: UInt8 = 0
       for operation in operations {
@@ -95,6 +97,7 @@ public final class SimulatedMPU6050: I2CBus {
           fillFIFO(&state)
           for index in 0..<bytes.count {
             bytes[index] = read(register, &state)
+            if case .stuck(let value) = state.fault { bytes[index] = value }
             if register != Register.fifo { register &+= 1 }
           }
         }

@@ -107,6 +107,27 @@ struct HubTests {
     watching?.cancel()
   }
 
+  /// What a dip of the supply or a hung bus makes of a chip: it answers as if all were well.
+  @Test(arguments: [nil, .stuck(0), .stuck(0xFF)] as [SimulatedMPU6050.Fault?])
+  func `an IMU that measures nothing any more is a state with a reason, and comes back by itself`(
+    _ fault: SimulatedMPU6050.Fault?
+  ) async {
+    let states = Recorder<FusedState>()
+    let statuses = Recorder<DeviceStatus>()
+    let watching = hub.imu?.monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
+    let subscription = subscribe(states)
+    _ = await statuses.first { $0.power == .tracking }
+    if let fault { hardware.imu.inject(fault) } else { hardware.imu.lostPower() }
+    let failed = await statuses.first { $0.power == .failed }
+    #expect(failed.reason.contains("0x68") && failed.reason.contains("measures nothing any more"), "\(failed.reason)")
+    hardware.imu.inject(nil)
+    _ = await statuses.values { $0.last?.power == .tracking }
+    subscription.cancel()
+    await hub.isOff()
+    #expect(!imuIsOn)
+    watching?.cancel()
+  }
+
   @Test func `a receiver that hangs up is a state with a reason and comes back by itself`() async {
     let states = Recorder<FusedState>()
     let statuses = Recorder<DeviceStatus>()

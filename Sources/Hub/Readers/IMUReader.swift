@@ -17,6 +17,12 @@ public final class IMUReader: Sendable {
       id: "imu", title: "IMU at 0x\(address) on \(description.bus)", milliwatts: description.power.milliwatts,
       clock: clock)
     let power = description.power.makeSwitch(hardware)
+    // Two samples' time: longer than any two edges are apart.
+    let edgeLimit = Duration.nanoseconds(Int64(2e9 / description.configuration.actualRateHz))
+    // A second's bursts in which nothing comes; not time, as a hub that was stopped for a while has missed none. A burst that
+    // an edge is waited for in vain takes as long as that.
+    let burstSeconds = max(1 / description.burstRateHz, description.dataReady == nil ? 0 : edgeLimit.inSeconds)
+    let patience = max(5, Int(1 / burstSeconds))
     let counted = Guarded(MPUDriver.Counters())
     monitor.count {
       let counters = counted.withLock { $0 }
@@ -44,9 +50,8 @@ public final class IMUReader: Sendable {
           // The kernel's timer: it runs on the kernel's own clock, whatever clock was injected.
           let timer = try IntervalTimer(
             every: .nanoseconds(Int64(1e9 / description.burstRateHz)), from: MonotonicClock().now)
-          // Two samples' time: longer than any two edges are apart.
-          let edgeLimit = Duration.nanoseconds(Int64(2e9 / description.configuration.actualRateHz))
           var batch = IMUBatch()
+          var emptyBursts = 0
           while poller.wait(for: timer.fileDescriptor) == .readable {
             _ = timer.takeExpirations()
             if let edges {
@@ -56,7 +61,15 @@ public final class IMUReader: Sendable {
             }
             try driver.read(into: &batch)
             counted.withLock { $0 = before + driver.counters }
-            guard batch.count > 0 else { continue }
+            guard batch.count > 0 else {
+              emptyBursts += 1
+              if emptyBursts < patience { continue }
+              // A chip that was reset sleeps, and a hung bus reads all zeros or ones: both answer for ever.
+              throw .unexpectedDevice(
+                "the IMU at 0x\(address) on \(description.bus) answers, but measures nothing any more; it is started again"
+              )
+            }
+            emptyBursts = 0
             monitor.tracking()
             reading.send(batch)
           }
