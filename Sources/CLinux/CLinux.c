@@ -86,20 +86,30 @@ int clinux_tcp_peer(int fd, uint8_t *address, uint16_t *port) {
 }
 
 static int signal_pipe[2] = {-1, -1};
+static pid_t session_leader;
 
-static void write_signal(int signal) {
+static void write_signal(int signal, siginfo_t *info, void *context) {
+  (void)context;
   int error = errno;
   uint8_t byte = (uint8_t)signal;
+  if (info->si_code == SI_KERNEL) byte |= CLINUX_FROM_KERNEL;
+  else if (info->si_pid == session_leader) byte |= CLINUX_FROM_SESSION_LEADER;
   (void)!write(signal_pipe[1], &byte, 1);
   errno = error;
 }
 
 int clinux_hear_signals(void) {
   if (pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) < 0) return -errno;
-  struct sigaction action = {.sa_handler = write_signal, .sa_flags = SA_RESTART};
+  session_leader = getsid(0);
+  struct sigaction action = {.sa_sigaction = write_signal, .sa_flags = SA_RESTART | SA_SIGINFO};
   int heard[] = {SIGHUP, SIGINT, SIGTERM};
   for (unsigned i = 0; i < sizeof heard / sizeof *heard; i++) sigaction(heard[i], &action, NULL);
   return signal_pipe[0];
+}
+
+bool clinux_is_ignored(int signal) {
+  struct sigaction action;
+  return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 void clinux_return_memory(void) { malloc_trim(0); }

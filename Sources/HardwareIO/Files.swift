@@ -23,16 +23,23 @@ public enum Files {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { throw Errno(errno) }
     defer { close(file) }
+    let chunk = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 16)
+    defer { chunk.deallocate() }
     var bytes: [UInt8] = []
     while true {
-      let start = bytes.count
-      bytes.append(contentsOf: repeatElement(0, count: 1 << 16))
-      let count = bytes.withUnsafeMutableBytes { read(file, $0.baseAddress?.advanced(by: start), 1 << 16) }
+      let count = read(file, chunk.baseAddress, chunk.count)
       guard count >= 0 else { throw Errno(errno) }
-      bytes.removeLast((1 << 16) - count)
       if count == 0 { return bytes }
+      bytes.append(contentsOf: UnsafeBufferPointer(rebasing: chunk[..<count]))
       if bytes.count > limit { throw Errno(EFBIG) }
     }
+  }
+
+  /// Where a path leads, all links followed; `nil` where nothing is.
+  public static func resolved(_ path: String) -> String? {
+    guard let resolved = realpath(path, nil) else { return nil }
+    defer { free(resolved) }
+    return String(cString: resolved)
   }
 
   /// The name of a running program; `nil` where there is none, or /proc does not tell.

@@ -7,6 +7,8 @@ public enum HardwareError: Error, Equatable, Sendable {
   case noPermission(String, group: String)
   /// Somebody else has it.
   case inUse(String, holder: String?)
+  /// A login has a serial line for itself.
+  case terminal(String)
   /// It was there, and is gone.
   case disconnected(String)
   /// Nobody answers at the address.
@@ -34,6 +36,7 @@ extension HardwareError: CustomStringConvertible {
     case .notFound(let what): "there is no \(what)"
     case .noPermission(let what, _): "no permission to open \(what)"
     case .inUse(let what, let holder): "\(what) is in use\(holder.map { " by \($0)" } ?? "")"
+    case .terminal(let path): "serial port \(path) is the terminal of a login, or was one since the system started"
     case .disconnected(let what): "\(what) has gone away"
     case .noAcknowledge(let bus, let address): "no answer from address \(hex(address)) on \(bus)"
     case .arbitrationLost(let bus, let address): "lost arbitration to another controller at \(hex(address)) on \(bus)"
@@ -52,6 +55,9 @@ extension HardwareError: CustomStringConvertible {
     case .noPermission(_, let group):
       "add the user to the group \(group): sudo usermod -aG \(group) $USER, then log in again"
     case .inUse(_, let holder): holder == nil ? nil : "stop it first"
+    case .terminal(let path):
+      "end that for good: raspi-config (serial port: login shell off, hardware on), or sudo systemctl mask --now "
+        + "serial-getty@\(path.split(separator: "/").last ?? "").service; then restart the board"
     case .disconnected: "check the cable; the hub tries again by itself"
     case .noAcknowledge(let bus, _):
       "check wiring, power and address: i2cdetect -y \(bus.split(separator: "-").last ?? "")"

@@ -1,6 +1,7 @@
 import CSystemd
 import Glibc
 import Guarding
+import HardwareIO
 import Hub
 import Publishing
 import ServiceLifecycle
@@ -50,9 +51,6 @@ public final class HotPlugService: Service {
 
   /// Whether the board's path is this name, or a link to it.
   private static func isSame(_ path: String, _ name: String) -> Bool {
-    if path == name { return true }
-    guard let resolved = realpath(path, nil) else { return false }
-    defer { free(resolved) }
-    return String(cString: resolved) == name
+    path == name || Files.resolved(path) == name
   }
 }

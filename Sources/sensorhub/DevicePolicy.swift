@@ -36,11 +36,7 @@ struct DevicePolicy {
   /// By the driver, which the name tells; a name that udev gives may stand for any of them.
   private static func kinds(ofPort path: String) -> [String] {
     guard path.hasPrefix("/dev/") else { return [] }
-    var name = path
-    if let resolved = realpath(path, nil) {
-      name = String(cString: resolved)
-      free(resolved)
-    }
+    let name = Files.resolved(path) ?? path
     if name.hasPrefix("/dev/pts/") { return ["char-pts"] }
     let drivers = ["ttyAMA", "ttyS", "ttyUSB", "ttyACM"]
     let named = drivers.filter { name.hasPrefix("/dev/\($0)") }

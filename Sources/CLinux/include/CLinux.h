@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,9 +84,16 @@ static inline ssize_t clinux_receive_now(int fd, void *bytes, size_t count) {
 /// Accepts a connection whose descriptor is not inherited.
 int clinux_accept(int listener);
 
+/// What is added to a signal's number: where the kernel itself has sent it, as it does when a terminal hangs up, and where the
+/// leader of the session has, that is the shell.
+enum { CLINUX_FROM_KERNEL = 0x80, CLINUX_FROM_SESSION_LEADER = 0x40 };
+
 /// From now on SIGHUP, SIGINT and SIGTERM end nothing: each writes its number as a byte to a pipe, whose reading end this
 /// returns, or a negative errno. To be called once.
 int clinux_hear_signals(void);
+
+/// Whether a signal has been told to do nothing, as nohup does.
+bool clinux_is_ignored(int signal);
 
 /// When the last pulse rose, in nanoseconds of CLOCK_REALTIME since 1970; 0 before the first, or a negative errno.
 int64_t clinux_pps_last(int fd);

@@ -5,9 +5,7 @@ import Glibc
 enum FileHolder {
   /// `gpsd (pid 812)`, or `nil` where /proc does not tell.
   static func find(_ path: String) -> String? {
-    guard let resolved = realpath(path, nil) else { return nil }
-    defer { free(resolved) }
-    let wanted = String(cString: resolved)
+    guard let wanted = Files.resolved(path) else { return nil }
     for pid in Files.names(in: "/proc").compactMap(Int32.init) where pid != getpid() {
       for descriptor in Files.names(in: "/proc/\(pid)/fd") where link("/proc/\(pid)/fd/\(descriptor)") == wanted {
         return "\(Files.commandName(ofProcess: pid) ?? "a process") (pid \(pid))"

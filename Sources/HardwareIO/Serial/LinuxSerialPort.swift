@@ -12,8 +12,10 @@ public final class LinuxSerialPort: SerialPort {
     name = path
     let descriptor = Glibc.open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else {
-      if errno == EBUSY { throw .inUse("serial port \(path)", holder: FileHolder.find(path)) }
-      throw .opening("serial port \(path)", errno, group: "dialout")
+      let reason = errno
+      if reason == EBUSY { throw .inUse("serial port \(path)", holder: FileHolder.find(path)) }
+      if reason == EACCES, LinuxSerialPort.isTerminal(path) { throw .terminal(Files.resolved(path) ?? path) }
+      throw .opening("serial port \(path)", reason, group: "dialout")
     }
     self.descriptor = Guarded(descriptor)
     do throws(HardwareError) {
@@ -32,6 +34,14 @@ public final class LinuxSerialPort: SerialPort {
   }
 
   deinit { close() }
+
+  /// Whether a login has, or had, the tty for itself, as one on a Raspberry Pi's header has until it is configured away: it takes
+  /// it from the group dialout. Where processes are hidden that is all there is to be seen of it.
+  private static func isTerminal(_ path: String) -> Bool {
+    var status = stat()
+    guard stat(path, &status) == 0, let group = getgrnam("tty") else { return false }
+    return status.st_gid == group.pointee.gr_gid
+  }
 
   public var fileDescriptor: Int32 { descriptor.withLock { $0 } }
 

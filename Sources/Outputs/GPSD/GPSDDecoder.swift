@@ -6,6 +6,7 @@ public struct GPSDDecoder: ~Copyable {
   private var assembler = EpochAssembler(promptness: .certain)
   private var output = JSONWriter(capacity: 1 << 16)
   private var unknownCount = 0
+  private var attitudeCount = 0
 
   public init() {}
 
@@ -15,7 +16,9 @@ public struct GPSDDecoder: ~Copyable {
       switch assembler.consume(raw, receive: { GPSDReport.write($0, to: &output) }) {
       case .unknown: unknownCount += 1
       case .taken: break
-      case .changedAttitude: GPSDReport.write(assembler.attitude, to: &output)
+      case .changedAttitude:
+        attitudeCount += 1
+        GPSDReport.write(assembler.attitude, to: &output)
       }
     }
   }
@@ -32,6 +35,9 @@ public struct GPSDDecoder: ~Copyable {
     try receive(output.bytes)
     output.removeAll()
   }
+
+  /// Whether nothing that has been read so far gave an object.
+  public var isEmpty: Bool { assembler.epochCount == 0 && attitudeCount == 0 }
 
   /// What was read: `sentences=… bad_checksum=… unknown=… epochs=…`.
   public var summary: String {

@@ -74,7 +74,7 @@ final class HTTPServing: Sendable {
       do {
         try await server.run()
       } catch {
-        sink.write(.warning, "the dashboard is not served: \(HTTPServing.reason(error, socket))")
+        sink.write(.warning, "the dashboard is not served at \(socket): \(HTTPServing.reason(error, socket))")
       }
       phase.value = .over
     }

@@ -1,3 +1,4 @@
+import CLinux
 import Fusion
 import Glibc
 import Hub
