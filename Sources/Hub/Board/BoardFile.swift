@@ -52,6 +52,11 @@ extension Board {
 extension Board.NMEAPort {
   init(_ section: BoardSection) throws(BoardError) {
     var section = section
+    let isDatagrams = section.has("udp")
+    let others = isDatagrams ? ["port", "address", "allow", "clients"] : ["interface", "keepsAwake"]
+    if let key = others.first(where: section.has) {
+      throw section.wrong(key, expected: "left out \(isDatagrams ? "where there is" : "without") 'udp'")
+    }
     if let udp = try section.string("udp") {
       place = .datagrams(try UDPTarget(udp, &section))
     } else {

@@ -34,7 +34,19 @@ struct BoardSection {
     .wrongValue(file: file, line: values[key]?.line ?? line, keyPath: keyPath(key), expected: expected)
   }
 
-  func missing(_ key: String) -> BoardError { .missingKey(file: file, line: line, keyPath: keyPath(key)) }
+  func missing(_ key: String) -> BoardError {
+    // What has hardly another name, and is no section, is most likely meant for it.
+    let meant = values.keys.sorted().first { other in
+      switch values[other]?.content {
+      case .string, .number, .boolean: !known.contains(other) && editDistance(other, key) <= 2
+      default: false
+      }
+    }
+    guard let meant else { return .missingKey(file: file, line: line, keyPath: keyPath(key)) }
+    return .unknownKey(file: file, line: values[meant]?.line ?? line, keyPath: keyPath(meant), nearest: keyPath(key))
+  }
+
+  func has(_ key: String) -> Bool { values[key].map { $0.content != .null } ?? false }
 
   private mutating func value(_ key: String) -> JSONValue.Content? {
     known.insert(key)

@@ -16,6 +16,8 @@ struct JSON5Parser {
 
   static func parse(_ bytes: [UInt8]) throws(Failure) -> JSONValue {
     var parser = JSON5Parser(bytes: bytes)
+    // The mark that some editors put before UTF-8, and do not show.
+    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { parser.position = 3 }
     let value = try parser.value()
     try parser.skipSpace()
     guard parser.position == bytes.count else { throw parser.unexpected("after the end of the document") }
