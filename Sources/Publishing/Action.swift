@@ -9,6 +9,15 @@ public enum ActionError<Failure: Error>: Error {
 
 extension ActionError: Equatable where Failure: Equatable {}
 
+extension ActionError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .disabled: "it is at work already, and does one thing at a time"
+    case .failed(let error): "\(error)"
+    }
+  }
+}
+
 /// A job that only one can have done at a time, and everybody can watch: a calibration, a self-test, a query.
 ///
 /// Nothing happens until what `apply` returns is subscribed to. The job's subscription is the job: cancelling it ends it.

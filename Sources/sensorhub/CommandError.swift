@@ -24,6 +24,9 @@ struct CommandError: Error, CustomStringConvertible {
     self.nextStep = nextStep
   }
 
+  static let hubClosed = CommandError(
+    .unavailable, "the hub has closed the connection", nextStep: "see its log, and start it again")
+
   var description: String {
     guard let nextStep else { return message }
     return "\(message)\n  next: \(nextStep)"

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import MonotonicTime
 import Outputs
 
 /// A client's end of one of the hub's sockets, read line by line.
@@ -33,16 +34,36 @@ struct HubConnection: ~Copyable {
   }
 
   /// The next line without its end; `nil` when the hub has closed the connection.
-  mutating func nextLine() throws -> [UInt8]? {
+  mutating func nextLine() -> [UInt8]? {
+    if case .text(let line) = nextLine(by: nil) { line } else { nil }
+  }
+
+  enum Line {
+    /// Without its end.
+    case text([UInt8])
+    case closed
+    /// None came in time.
+    case late
+  }
+
+  /// - Parameter deadline: until when to wait; `nil` for as long as it takes
+  mutating func nextLine(by deadline: MonotonicInstant?) -> Line {
     while true {
       if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
         defer { pending.removeFirst(end + 1) }
-        return Array(pending[..<end])
+        return .text(Array(pending[..<end]))
+      }
+      if let deadline {
+        let left = (deadline - MonotonicClock().now).inSeconds
+        guard left > 0 else { return .late }
+        var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        // A day at most, and no shorter than what is left.
+        guard poll(&wait, 1, Int32(min(left, 86400) * 1000) + 1) > 0 else { continue }
       }
       var chunk = [UInt8](repeating: 0, count: 16384)
       let count = read(descriptor, &chunk, chunk.count)
       if count < 0, errno == EINTR { continue }
-      guard count > 0 else { return nil }
+      guard count > 0 else { return .closed }
       pending += chunk[..<count]
     }
   }

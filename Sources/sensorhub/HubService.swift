@@ -45,7 +45,7 @@ struct HubService: Sendable {
     let group = Guarded<ServiceGroup?>(nil)
     let signals = try SignalListener(
       onTerminate: { if let group = group.withLock({ $0 }) { Task { await group.triggerGracefulShutdown() } } },
-      onHangUp: { await reloader.reload() })
+      onReload: { await reloader.reload() })
     // Only now: a signal that came between would end the process with its lines as they happen to be.
     for problem in hub.makeSafe() { sink.write(.warning, problem) }
     if let problem = hub.pulseProblem { sink.write(.warning, problem) }

@@ -27,6 +27,7 @@ struct SensorHub: ParsableCommand {
       } else {
         try command.run()
       }
+      try Terminal.requireWritten()
     } catch let error as CommandError {
       Terminal.standardError("sensorhub: \(error)")
       exit(withError: ExitCode(error.code.rawValue))

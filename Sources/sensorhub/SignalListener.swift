@@ -7,50 +7,71 @@ import ServiceLifecycle
 
 /// Hears SIGTERM, SIGINT and SIGHUP on a thread that sleeps until one comes.
 ///
+/// SIGHUP has two meanings: a service manager or a person asks for the board file to be read again, or the terminal that the
+/// hub was started from is gone, and nobody is there to end it any more.
+///
 /// Dispatch's signal sources, which the lifecycle library offers, need Dispatch's threads, and these wake once a second on
 /// Linux; a hub that promises not to wake while nobody listens reads a descriptor instead.
 struct SignalListener: Service {
   private let descriptor: Int32
+  /// Whether the hub was started from a terminal.
+  private let hadTerminal: Bool
+  /// Whether it is to outlive that: with nohup.
+  private let ignoresHangUps: Bool
   private let onTerminate: @Sendable () -> Void
-  private let onHangUp: @Sendable () async -> Void
+  private let onReload: @Sendable () async -> Void
 
   /// From here on the signals end nothing; those that come before `run` wait for it.
   ///
   /// - Parameters:
-  ///   - onTerminate: called at once, whatever else is going on
-  ///   - onHangUp: never twice at a time; what comes while it runs makes it run once more
-  init(onTerminate: @escaping @Sendable () -> Void, onHangUp: @escaping @Sendable () async -> Void) throws {
+  ///   - onTerminate: called at once, whatever else is going on; also when the terminal hangs up
+  ///   - onReload: never twice at a time; what comes while it runs makes it run once more
+  init(onTerminate: @escaping @Sendable () -> Void, onReload: @escaping @Sendable () async -> Void) throws {
+    hadTerminal = Terminal.isControlling
+    ignoresHangUps = clinux_is_ignored(SIGHUP)
     descriptor = clinux_hear_signals()
     guard descriptor >= 0 else {
       throw CommandError(.inputOutput, "cannot hear signals: \(String(cString: strerror(-descriptor)))")
     }
     self.onTerminate = onTerminate
-    self.onHangUp = onHangUp
+    self.onReload = onReload
   }
 
   func run() async throws {
     let stop = StopSignal()
-    let (hangUps, hungUp) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let (requests, request) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let error = DetachedThread.start("signals") {
-      listen(until: stop) { hungUp.yield() }
+      listen(until: stop) { request.yield() }
     }
     guard error == 0 else {
       throw CommandError(.inputOutput, "no thread for signals: \(String(cString: strerror(error)))")
     }
     await withGracefulShutdownHandler {
-      for await _ in hangUps { await onHangUp() }
+      for await _ in requests { await onReload() }
     } onGracefulShutdown: {
-      hungUp.finish()
+      request.finish()
     }
     stop.set()
   }
 
-  private func listen(until stop: StopSignal, onHangUp: () -> Void) {
+  private func listen(until stop: StopSignal, onReload: () -> Void) {
     let poller = Poller(stop: stop.fileDescriptor)
     while poller.wait(for: descriptor) == .readable {
-      var signal: UInt8 = 0
-      guard read(descriptor, &signal, 1) == 1 else { continue }
-      if Int32(signal) == SIGHUP { onHangUp() } else { onTerminate() }
+      var byte: UInt8 = 0
+      guard read(descriptor, &byte, 1) == 1 else { continue }
+      let kernel = UInt8(CLINUX_FROM_KERNEL)
+      let leader = UInt8(CLINUX_FROM_SESSION_LEADER)
+      switch Int32(byte & ~kernel & ~leader) {
+      case SIGHUP where !isHangUp(fromKernel: byte & kernel != 0, fromLeader: byte & leader != 0): onReload()
+      case SIGHUP where ignoresHangUps: break
+      default: onTerminate()
+      }
     }
+  }
+
+  /// When a terminal goes, the kernel tells whoever is in the foreground, and the shell its other jobs. Anybody else who sends
+  /// SIGHUP, also later on, wants a reload.
+  private func isHangUp(fromKernel: Bool, fromLeader: Bool) -> Bool {
+    hadTerminal && (fromKernel || fromLeader && !Terminal.isControlling)
   }
 }

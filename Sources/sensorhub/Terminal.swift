@@ -1,20 +1,53 @@
+import CLinux
 import Glibc
+import Guarding
 import SystemPackage
 
-/// Where commands print for people.
+/// Where commands print for people, and whether there are any.
 enum Terminal {
-  /// Prints a line to standard output; returns whether anybody still reads.
+  /// Whether the process has a controlling terminal, one that has not hung up.
+  static var isControlling: Bool {
+    let descriptor = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { return false }
+    close(descriptor)
+    return true
+  }
+
+  /// Why standard output could not be written, the first time; a reader that has gone away is none.
+  private static let failure = Guarded<Errno?>(nil)
+
+  /// Prints a line to standard output; returns whether that can go on. Why not is for `requireWritten()`, when the command ends.
   @discardableResult
-  static func standardOutput(_ line: String) -> Bool { write(line, to: .standardOutput) }
+  static func standardOutput(_ line: String) -> Bool {
+    do throws(Errno) {
+      try write(line, to: .standardOutput)
+      return true
+    } catch {
+      if error != .brokenPipe { failure.withLock { $0 = $0 ?? error } }
+      return false
+    }
+  }
+
+  /// Throws if something that was to be printed could not be, because the disk is full, say.
+  static func requireWritten() throws(CommandError) {
+    guard let errno = failure.withLock({ $0 }) else { return }
+    throw CommandError(
+      .inputOutput, "standard output cannot be written: \(errno)",
+      nextStep: "is there space where it goes? What was printed is not complete")
+  }
 
   /// Prints a line to standard error, if it takes one within two seconds: nobody may read it, and what has gone wrong must not
   /// keep a process from ending.
   static func standardError(_ line: String) {
     var wait = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
-    if poll(&wait, 1, 2000) != 0 { _ = write(line, to: .standardError) }
+    if poll(&wait, 1, 2000) != 0 { try? write(line, to: .standardError) }
   }
 
-  private static func write(_ line: String, to descriptor: FileDescriptor) -> Bool {
-    (try? descriptor.writeAll((line + "\n").utf8)) != nil
+  private static func write(_ line: String, to descriptor: FileDescriptor) throws(Errno) {
+    do {
+      _ = try descriptor.writeAll((line + "\n").utf8)
+    } catch {
+      throw error as? Errno ?? .ioError
+    }
   }
 }

@@ -31,7 +31,7 @@ struct CalibrateTests {
     }
     let calibrate = Program(["calibrate", "gyro", "--imu", recording], environment: state)
     #expect(calibrate.wait() == 0, "\(calibrate.standardError)")
-    #expect(calibrate.standardOutput.contains("gyro calibrated"))
+    #expect(calibrate.standardOutput.contains("gyro calibrated: ±"))
     #expect(String(decoding: SharedData.read(file), as: UTF8.self).contains("bias: [0.01"))
     let hub = HubProcess(["--no-journal-state"], environment: state)
     let devices = Program(["devices", "--json", "--socket", hub.socket])

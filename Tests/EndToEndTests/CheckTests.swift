@@ -45,6 +45,14 @@ import Testing
     #expect(program.standardError.contains("next: mend the file"))
   }
 
+  @Test func `that a token is asked for is said`() {
+    let file = "/tmp/sensorhub-test-\(getpid())-token"
+    HubProcess.write("sixteen characters", to: file)
+    defer { unlink(file) }
+    let program = check("{ name: \"test\", http: { address: \"0.0.0.0\", tokenFile: \"\(file)\" } }")
+    #expect(program.standardOutput.contains("open to everybody, with the token\n"), "\(program.standardOutput)")
+  }
+
   @Test(arguments: [
     "http: {}", "http: { address: \"::1\", hosts: [\"hub.example\"] }", "gpsd: { port: 4000 }, nmea: { port: 4001 }",
     "gpsd: { port: 4000 }, http: { port: 4000, address: \"::1\" }",

@@ -58,8 +58,7 @@ import Testing
   ) {
     let (path, arguments) = client.command(gpsd)
     let program = Program(arguments, path: path)
-    #expect(eventually { isHeld(by: "gpsd") })
-    #expect(hub.devicesNow["gps"].wakes == 1)
+    #expect(eventually { isHeld(by: "gpsd") && hub.devicesNow["gps"].wakes == 1 })
     if client == .gpxlogger {
       #expect(eventually { program.standardOutput.contains("</trkpt>") }, "\(program.standardOutput)")
       program.send(SIGTERM)
@@ -68,8 +67,9 @@ import Testing
     for text in client.expected {
       #expect(program.standardOutput.contains(text), "\(program.standardOutput.prefix(3000)) \(program.standardError)")
     }
-    #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" } })
+    #expect(eventually { hub.isOff })
     #expect(eventually { hub.openDevices.isEmpty }, "\(hub.openDevices)")
+    #expect(hub.devicesNow["gps"].wakes == 1)
     #expect(hub.stop() == 0)
   }
 
@@ -82,32 +82,22 @@ import Testing
   /// A program for people, in a terminal.
   @Test(arguments: [("cgps", ["3D FIX", "Latitude", "52.51"]), ("gpsmon", ["simulated/gps", "GNGGA"])])
   func `a program on a terminal shows the simulated receiver`(_ program: String, _ expected: [String]) {
-    let session = "sensorhub-\(getpid())-\(program)"
-    tmux(["new-session", "-d", "-s", session, "-x", "120", "-y", "40", "/usr/bin/\(program)", "127.0.0.1:\(gpsd)"])
+    let terminal = TerminalSession("/usr/bin/\(program) 127.0.0.1:\(gpsd)")
     var screen = ""
     let isComplete = eventually {
-      screen = tmux(["capture-pane", "-p", "-t", session])
+      screen = terminal.screen
       return expected.allSatisfy(screen.contains)
     }
     #expect(isComplete, "\(screen) \(hub.program.standardError)")
     #expect(eventually { hub.devicesNow["gps"].power == "tracking" })
-    tmux(["kill-session", "-t", session])
-    #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" } })
+    terminal.close()
+    #expect(eventually { hub.isOff })
     #expect(hub.stop() == 0)
-  }
-
-  @discardableResult
-  private func tmux(_ arguments: [String]) -> String {
-    // A server of the tests' own: not within that of whoever runs them, nor set up as they like it.
-    let own = ["-L", "sensorhub-\(getpid())", "-f", "/dev/null"]
-    let program = Program(own + arguments, path: "/usr/bin/tmux", environment: ["TERM=xterm"])
-    program.wait()
-    return program.standardOutput
   }
 
   @Test func `gpsd reads the NMEA port as a receiver and reports positions`() {
     readWithGPSD("tcp://127.0.0.1:\(nmea)") { $0.contains("\"class\":\"TPV\"") && $0.contains("\"mode\":3") }
-    #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" } })
+    #expect(eventually { hub.isOff })
     #expect(hub.stop() == 0)
   }
 

@@ -40,6 +40,28 @@ struct CommandTests {
     #expect(program.lines.first?.contains(#""time":"2026-11-21T12:00:00.000Z""#) == true)
   }
 
+  @Test func `a file in which nothing can be decoded is an error`() {
+    let program = Program(["decode", SharedData.packageFolder + "/README.md"])
+    #expect(program.wait() == 65)
+    #expect(program.standardError.contains("epochs=0\n  next: is it NMEA 0183"), "\(program.standardError)")
+  }
+
+  /// As one on a Raspberry Pi's header does, until it is configured away: it takes it from the group dialout.
+  @Test(.enabled(if: geteuid() == 0, "takes root, to give a tty to others"), arguments: ["tty", "root"])
+  func `a port that a login has taken is named as that, and how to end it`(_ group: String) throws {
+    let terminal = PseudoTerminal()
+    let number = try #require(getgrnam(group)).pointee.gr_gid
+    #expect(chown(terminal.path, 65534, number) == 0 && chmod(terminal.path, 0o620) == 0)
+    // Who may not do what everybody may not.
+    let ordinary = ["--clear-groups", "--bounding-set=-dac_override,-dac_read_search", "--regid", "65534"]
+    let program = Program(ordinary + [Program.sensorhub, "probe", "--port", terminal.path], path: "/usr/bin/setpriv")
+    #expect(program.wait() == 69)
+    let isNamed = program.standardOutput.contains("serial port \(terminal.path) is the terminal of a login")
+    #expect(isNamed == (group == "tty"), "\(program.standardOutput) \(program.standardError)")
+    let nextStep = group == "tty" ? "raspi-config (serial port: login shell off" : "add the user to the group dialout"
+    #expect(program.standardOutput.contains(nextStep), "\(program.standardOutput)")
+  }
+
   @Test func `check tells a right board file from a wrong one`() {
     let right = Program(["check", SharedData.packageFolder + "/boards/raspberry-pi-5.json5"])
     #expect(right.wait() == 0)

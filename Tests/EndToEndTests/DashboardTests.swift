@@ -21,8 +21,6 @@ import Testing
 
   private func isLive() throws -> Bool { try eventually { try text(of: "mode") == "fused" } }
 
-  private func isOff() -> Bool { hub.devicesNow.devices.allSatisfy { $0.power == "off" } }
-
   /// How many colours there are on a canvas: one that has not been drawn on has one.
   private func colours(on id: String) throws -> Int {
     Int(
@@ -81,13 +79,14 @@ import Testing
   @Test func `hiding the page lets the devices sleep, and so does pausing it`() throws {
     #expect(try isLive())
     try browser.minimize()
-    #expect(eventually { isOff() })
+    #expect(eventually { hub.isOff })
     try browser.restore()
-    #expect(eventually { !isOff() })
+    // Until the first state of now the page shows that of before.
+    #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "tracking" } })
     #expect(try isLive())
     #expect(hub.devicesNow["gps"].wakes == 2)
     try browser.run("document.getElementById('pause').click()")
-    #expect(eventually { isOff() })
+    #expect(eventually { hub.isOff })
     #expect(try text(of: "mode") == "paused")
     #expect(try text(of: "pause") == "Resume" && browser.text("document.getElementById('pause').ariaPressed") == "null")
     // What was known grows old before one's eyes, satellites too.
@@ -111,7 +110,7 @@ import Testing
     #expect(try browser.text(names).hasPrefix("Hold GPS"))
     #expect(try browser.text("document.querySelector('.release').disabled") == "false")
     try browser.run("document.querySelector('.release').click()")
-    #expect(eventually { isOff() })
+    #expect(eventually { hub.isOff })
     try browser.run("document.getElementById('pause').click()")
     #expect(try isLive())
   }
@@ -125,7 +124,7 @@ import Testing
     #expect(try text(of: "fix-time").hasSuffix(" UTC") && utc.count == 8)
     // A pause, and on.
     try browser.run("document.getElementById('pause').click()")
-    #expect(eventually { isOff() })
+    #expect(eventually { hub.isOff })
     try browser.run("document.getElementById('pause').click()")
     #expect(try isLive())
     let before = try text(of: "lat")

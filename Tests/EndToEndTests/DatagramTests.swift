@@ -11,8 +11,6 @@ import Testing
     HubProcess(board: HubProcess.simulatedBoard("nmea: [\(entries)]"))
   }
 
-  private func isOff(_ hub: HubProcess) -> Bool { hub.devicesNow.devices.allSatisfy { $0.power == "off" } }
-
   /// Whole sentences, no more than a packet holds.
   private func isWhole(_ datagram: String) -> Bool {
     datagram.hasPrefix("$") && datagram.hasSuffix("\r\n") && datagram.utf8.count <= 1400
@@ -40,7 +38,7 @@ import Testing
     #expect(hub.devicesNow["gps"].holders.count == 1)
     watch.send(SIGTERM)
     watch.wait()
-    #expect(eventually { isOff(hub) })
+    #expect(eventually { hub.isOff })
     #expect(hub.devicesNow["gps"].wakes == 1)
     // Nobody is there any more, and so nothing follows what has come.
     _ = fused.texts()
@@ -67,7 +65,7 @@ import Testing
     #expect(hub.devicesNow["gps"].holders == ["nmea udp 127.0.0.1:\(other)"])
     HubProcess.write(HubProcess.simulatedBoard("nmea: []"), to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(eventually { isOff(hub) })
+    #expect(eventually { hub.isOff })
     #expect(hub.stop() == 0)
   }
 
@@ -75,7 +73,8 @@ import Testing
     let hub = hub("{ udp: \"239.192.7.1:\(port)\", interface: \"lo\", keepsAwake: true }")
     let socket = DatagramSocket(port: port, group: [239, 192, 7, 1])
     #expect(eventually { socket.texts().contains { $0.contains("$GNRMC,") } }, "\(hub.program.standardError)")
-    #expect(hub.program.standardError.contains("sentences go to UDP 239.192.7.1:\(port) by lo"))
+    let text = "sentences go to UDP 239.192.7.1:\(port) by lo"
+    #expect(eventually { hub.program.standardError.contains(text) }, "\(hub.program.standardError)")
     #expect(hub.stop() == 0)
   }
 

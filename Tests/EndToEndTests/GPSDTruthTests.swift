@@ -116,7 +116,7 @@ import Testing
       #expect(poll.time >= (tpv.time ?? "9"), "\(poller.text)")
     }
     watcher.leave()
-    #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" } })
+    #expect(eventually { hub.isOff })
     poller.forget()
     poller.send("?POLL;")
     #expect(eventually { poller.text.contains("\"active\":0,\"tpv\":[],\"gst\":[],\"sky\":[]}") }, "\(poller.text)")

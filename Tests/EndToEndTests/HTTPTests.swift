@@ -14,8 +14,6 @@ import Testing
     return hub
   }
 
-  private func isOff(_ hub: HubProcess) -> Bool { hub.devicesNow.devices.allSatisfy { $0.power == "off" } }
-
   private func get(_ path: String, _ headers: [String] = []) -> HTTPAnswer { HTTPAnswer(port, "GET", path, headers) }
 
   private func post(_ path: String, _ headers: [String] = []) -> HTTPAnswer { HTTPAnswer(port, "POST", path, headers) }
@@ -55,7 +53,7 @@ import Testing
     #expect(devices["gps"].holders.count == 1 && devices["gps"].holders == devices["imu"].holders)
     #expect(eventually { get("/state").body.contains("\"mode\":\"fused\"") })
     client.leave()
-    #expect(eventually { isOff(hub) })
+    #expect(eventually { hub.isOff })
     #expect(hub.devicesNow["gps"].wakes == 1)
     // What was last known stays known, and says how old it is.
     #expect(get("/state").body.contains("\"position\":{\"lat\":52.51"))
@@ -163,7 +161,7 @@ import Testing
     #expect(eventually { clients.allSatisfy { Set($0.states).isSuperset(of: states) } })
     for client in clients { client.leave() }
     for descriptor in stalled { close(descriptor) }
-    #expect(eventually { isOff(hub) })
+    #expect(eventually { hub.isOff })
     #expect(hub.stop() == 0)
   }
 
@@ -219,7 +217,7 @@ import Testing
     #expect(isBack, "\(before) became \(hub.resources)")
     #expect(hub.devicesNow["gps"].wakes == 1)
     good.leave()
-    #expect(eventually { isOff(hub) })
+    #expect(eventually { hub.isOff })
     #expect(hub.stop() == 0)
   }
 

@@ -57,21 +57,66 @@ struct HubProcessTests {
     let hub = HubProcess(["--no-journal-state"])
     // The first visit starts threads that stay.
     hub.watch(["--once"]).wait()
-    #expect(eventually { hub.devices.devices.allSatisfy { $0.power == "off" } })
+    #expect(eventually { hub.isOff })
     let before = hub.resources
     for _ in 0..<20 { hub.watch(["--once"]).wait() }
-    #expect(eventually { hub.devices.devices.allSatisfy { $0.power == "off" } })
+    #expect(eventually { hub.isOff })
     // No more than before, when a thread of the first visit may still have been on its way out.
     #expect(
       eventually { zip(hub.resources, before).allSatisfy { $0 <= $1 } }, "\(before) became \(hub.resources)")
     #expect(hub.stop() == 0)
   }
 
-  @Test func `watch once prints one state and ends`() {
+  private static let simulatedIMU = """
+    imu: { chip: "mpu-6050", bus: "simulated/i2c",
+      power: { switch: "gpio", chip: "simulated", line: "imu-power" } }
+    """
+
+  @Test func `watch once waits for a position, prints one state and ends`() {
     let hub = HubProcess(["--no-journal-state"])
-    let watch = hub.watch(["--once"])
+    // However seldom states are wanted.
+    let watch = hub.watch(["--once", "--json", "--rate", "0.01"])
     #expect(watch.wait() == 0)
     #expect(watch.lines.count == 1)
+    #expect(watch.standardOutput.contains(#""position":{"#))
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `watch once says that there is no position, and gives what there is`() {
+    let terminal = PseudoTerminal()
+    let hub = HubProcess(
+      board: "{ name: \"test\", gps: { port: \"\(terminal.path)\" }, \(HubProcessTests.simulatedIMU) }")
+    let watch = hub.watch(["--once", "--json", "--within", "5.5"])
+    #expect(watch.wait() == 69)
+    #expect(watch.lines.count == 1 && watch.standardOutput.contains(#""attitude":{"#), "\(watch.standardOutput)")
+    #expect(watch.standardError.contains("waiting for a position: gps is acquiring, "), "\(watch.standardError)")
+    #expect(watch.standardError.contains("no position within"), "\(watch.standardError)")
+    let any = hub.watch(["--once", "--within", "0"])
+    #expect(any.wait() == 0 && any.lines.count == 1)
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `watch once of a board without a receiver waits for none`() {
+    let hub = HubProcess(board: "{ name: \"test\", \(HubProcessTests.simulatedIMU) }")
+    let watch = hub.watch(["--once"])
+    #expect(watch.wait() == 0 && watch.lines.count == 1)
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `where nothing can be written a command ends with an error`() {
+    let hub = HubProcess(["--no-journal-state"])
+    let board = SharedData.packageFolder + "/boards/raspberry-pi-5.json5"
+    for command in [
+      "watch --once --within 0 --socket \(hub.socket)", "watch --json --socket \(hub.socket)",
+      "devices --socket \(hub.socket)", "devices --json --socket \(hub.socket)", "check \(board)",
+    ] {
+      let program = Program(["-c", "exec \(Program.sensorhub) \(command) >/dev/full"], path: "/bin/sh")
+      #expect(program.wait() == 74, "\(command)")
+      #expect(program.standardError.contains("cannot be written: No space left on device"), "\(program.standardError)")
+    }
+    // Whoever has seen enough may go.
+    let quitter = Program(["-c", "\(Program.sensorhub) devices --socket \(hub.socket) | true"], path: "/bin/bash")
+    #expect(quitter.wait() == 0 && quitter.standardError.isEmpty)
     #expect(hub.stop() == 0)
   }
 
@@ -166,9 +211,7 @@ struct HubProcessTests {
         // The same place, a new epoch each time.
         epoch += 1
         let time = "12\(10 + epoch / 60 % 50)\(10 + epoch % 50).00"
-        let body = "GPGGA,\(time),5231.0000,N,01322.0000,E,1,08,0.9,40.0,M,40.0,M,,"
-        let checksum = String(body.utf8.reduce(UInt8(0)) { $0 ^ $1 }, radix: 16)
-        replacement.write("$\(body)*\(checksum.count == 1 ? "0" : "")\(checksum)\r\n")
+        replacement.write(nmeaLine("GPGGA,\(time),5231.0000,N,01322.0000,E,1,08,0.9,40.0,M,40.0,M,,"))
         return hub.devices["gps"].power == "tracking"
       }, "\(hub.program.standardError)")
     watch.send(SIGINT)

@@ -45,7 +45,7 @@ import Testing
     #expect(value("device_power_state_timestamp_seconds", in: awake).map { $0 <= now + 1 && $0 > now - 60 } == true)
     #expect(!awake.contains("_age_seconds"))
     stream.leave()
-    #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" } })
+    #expect(eventually { hub.isOff })
     // The receiver's slowest reports are ten seconds apart; after that nobody knows.
     #expect(eventually { value("position_latitude_degrees", in: scrape()) == nil })
     let after = scrape()

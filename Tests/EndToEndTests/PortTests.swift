@@ -9,8 +9,6 @@ import Testing
   private let nmea = SocketClient.freePort()
   private static let watch = "?WATCH={\"enable\":true,\"json\":true};"
 
-  private func isOff(_ hub: HubProcess) -> Bool { hub.devicesNow.devices.allSatisfy { $0.power == "off" } }
-
   @Test func `a connection, a POLL and a list of devices wake nothing`() throws {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let client = SocketClient(port: gpsd)
@@ -38,7 +36,7 @@ import Testing
     observer.send("?POLL;")
     #expect(eventually { observer.text.contains("\"active\":1,\"tpv\":[{\"class\":\"TPV\"") }, "\(observer.text)")
     client.send("?WATCH={\"enable\":false}")
-    #expect(eventually { isOff(hub) })
+    #expect(eventually { hub.isOff })
     #expect(client.isOpen)
     #expect(hub.devicesNow["gps"].wakes == 1)
     #expect(hub.stop() == 0)
@@ -71,7 +69,7 @@ import Testing
     #expect(!client.text.contains("\"class\":\"TPV\""))
     #expect(hub.devicesNow["imu"].wakes == 0)
     client.leave()
-    #expect(eventually { isOff(hub) })
+    #expect(eventually { hub.isOff })
     #expect(hub.stop() == 0)
   }
 
@@ -88,7 +86,7 @@ import Testing
     let client = SocketClient(port: gpsd)
     client.send(request)
     #expect(eventually { client.text.contains("{\"class\":\"ERROR\",\"message\":\"\(message)") }, "\(client.text)")
-    #expect(isOff(hub))
+    #expect(hub.isOff)
     #expect(hub.stop() == 0)
   }
 
@@ -102,7 +100,7 @@ import Testing
       #expect(eventually { client.text.contains(sentence) }, "no \(sentence)")
     }
     client.leave()
-    #expect(eventually { isOff(hub) })
+    #expect(eventually { hub.isOff })
     #expect(hub.stop() == 0)
   }
 
@@ -142,7 +140,7 @@ import Testing
     #expect(eventually { zip(hub.resources, before).allSatisfy { $0 <= $1 } }, "\(before) became \(hub.resources)")
     #expect(hub.devicesNow["gps"].wakes == 1)
     good.leave()
-    #expect(eventually { isOff(hub) })
+    #expect(eventually { hub.isOff })
     #expect(hub.stop() == 0)
   }
 
@@ -163,7 +161,7 @@ import Testing
     #expect(hub.devicesNow["gps"].holders.count == 200)
     for client in clients { client.leave() }
     for descriptor in stalled { close(descriptor) }
-    #expect(eventually { isOff(hub) })
+    #expect(eventually { hub.isOff })
     #expect(hub.stop() == 0)
   }
 
@@ -191,12 +189,12 @@ import Testing
     }
     #expect(hasPosition, "\(client.text)")
     client.send("?WATCH={\"json\":true};?WATCH={\"enable\":false};")
-    #expect(eventually { isOff(hub) })
+    #expect(eventually { hub.isOff })
     client.forget()
     client.send("?WATCH={\"enable\":true};")
     #expect(eventually { client.text.contains("{\"class\":\"TPV\"") })
     client.leave()
-    #expect(eventually { isOff(hub) })
+    #expect(eventually { hub.isOff })
     #expect(hub.stop() == 0)
   }
 
@@ -229,7 +227,7 @@ import Testing
     #expect(
       eventually { second.program.standardError.contains("another program listens on 127.0.0.1:\(gpsd)") },
       "\(second.program.standardError)")
-    #expect(isOff(second))
+    #expect(second.isOff)
     #expect(second.stop() == 0)
     #expect(first.stop() == 0)
   }

@@ -74,7 +74,7 @@ struct ProxyTests {
       #expect(eventually(within: .seconds(10)) { stream.text.contains("retry: 2000") })
       #expect(eventually(within: .seconds(10)) { stream.text.contains("\"mode\":") })
       stream.leave()
-      #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" } })
+      #expect(eventually { hub.isOff })
     }
   }
 

@@ -6,8 +6,6 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10))) struct SentencePortTests {
   private let ports = (0..<4).map { _ in SocketClient.freePort() }
 
-  private func isOff(_ hub: HubProcess) -> Bool { hub.devicesNow.devices.allSatisfy { $0.power == "off" } }
-
   /// The kinds of sentences that have come whole: `RMC`, `GSV`.
   private func kinds(_ client: SocketClient) -> Set<Substring> {
     let whole = client.text.split(separator: "\r\n", omittingEmptySubsequences: false).dropLast()
@@ -43,7 +41,7 @@ import Testing
     #expect(kinds(clients[2]) == ["RMC"])
     #expect(hub.devicesNow["gps"].holders.count == 4)
     for client in clients { client.leave() }
-    #expect(eventually { isOff(hub) })
+    #expect(eventually { hub.isOff })
     #expect(hub.stop() == 0)
   }
 
@@ -79,7 +77,7 @@ import Testing
     #expect(eventually { kinds(clients[0]) == ["RMC"] && clients[0].isOpen })
     #expect(eventually { hub.devicesNow["gps"].holders.count == 1 })
     clients[0].leave()
-    #expect(eventually { isOff(hub) })
+    #expect(eventually { hub.isOff })
     #expect(hub.stop() == 0)
   }
 

@@ -126,6 +126,9 @@ public final class HubProcess {
 }
 
 extension HubProcess {
+  /// Whether all its devices are off.
+  public var isOff: Bool { devicesNow.devices.allSatisfy { $0.power == "off" } }
+
   /// The devices without starting a program for it: quick enough to see states that last a moment.
   public var devicesNow: Devices {
     let folder = socket.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }

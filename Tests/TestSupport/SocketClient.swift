@@ -90,27 +90,35 @@ public final class SocketClient: Sendable {
 
   /// Connects without reading.
   public static func connect(path: String) -> Int32 {
-    let descriptor = makeSocket(AF_UNIX)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
-    return connect(descriptor, &address, path)
+    return connect(AF_UNIX, &address, path)
   }
 
   /// Connects without reading.
   public static func connect(port: UInt16) -> Int32 {
-    let descriptor = makeSocket(AF_INET)
     var address = SocketClient.loopback(port)
-    return connect(descriptor, &address, "port \(port)")
+    return connect(AF_INET, &address, "port \(port)")
   }
 
-  private static func connect<Address>(_ descriptor: Int32, _ address: inout Address, _ name: String) -> Int32 {
-    let result = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
+  /// Waits until somebody listens: a hub opens its ports one after the other.
+  private static func connect<Address>(_ family: Int32, _ address: inout Address, _ name: String) -> Int32 {
+    var descriptor: Int32 = -1
+    var error: Int32 = 0
+    let isConnected = eventually(within: .seconds(30)) {
+      descriptor = makeSocket(family)
+      let result = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
+        }
       }
+      if result == 0 { return true }
+      error = errno
+      close(descriptor)
+      return false
     }
-    precondition(result == 0, "cannot connect to \(name): \(String(cString: strerror(errno)))")
+    precondition(isConnected, "cannot connect to \(name): \(String(cString: strerror(error)))")
     return descriptor
   }
 

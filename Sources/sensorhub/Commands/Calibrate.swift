@@ -79,8 +79,17 @@ struct Calibrate: ParsableCommand {
     } catch {
       throw CommandError(.inputOutput, "\(error)")
     }
-    let quality = known.entries[kind].map { Text.fixed($0.quality, 5) } ?? ""
-    Terminal.standardOutput("\(kind.rawValue) calibrated, quality \(quality); stored in \(file)")
+    let quality = known.entries[kind].map { ": \(describe($0.quality))" } ?? ""
+    Terminal.standardOutput("\(kind.rawValue) calibrated\(quality); stored in \(file)")
+  }
+
+  private func describe(_ quality: Double) -> String {
+    switch kind {
+    case .gyro: "±\(Text.fixed(quality * 180 / .pi, 4)) °/s of bias are left"
+    case .accel: "±\(Text.fixed(quality, 4)) m/s² are left"
+    case .mag: "±\(Text.fixed(quality * 100, 1)) % of the field are left"
+    case .mount: "\(Text.fixed(quality * 100, 0)) % of each push was forward"
+    }
   }
 
   /// Only one calibration at a time, of this process or another.

@@ -59,7 +59,8 @@ struct Check: ParsableCommand {
       }
     }
     if let http = board.http {
-      Terminal.standardOutput("  dashboard on \(http.address), open to \(http.audience)")
+      let secret = http.tokenFile == nil ? "" : ", with the token"
+      Terminal.standardOutput("  dashboard on \(http.address), open to \(http.audience)\(secret)")
     }
     if let socket = board.chronySocket { Terminal.standardOutput("  time for chronyd on \(socket)") }
     if board.gps == nil, board.imu == nil { Terminal.standardOutput("  no devices: name a 'gps' or an 'imu'") }

@@ -9,7 +9,7 @@ struct Decode: ParsableCommand {
     abstract: "Decode NMEA 0183 into JSON objects as gpsd prints them.",
     discussion: """
       Prints one TPV an epoch, a SKY and a GST where the receiver sent them, and ATT as it comes. The last line, on
-      standard error, counts what was read.
+      standard error, counts what was read. A file in which there is nothing of that is an error.
 
       Example: sensorhub decode /var/log/gps.nmea | jq 'select(.class == "TPV") | .lat, .lon'
       """)
@@ -37,6 +37,11 @@ struct Decode: ParsableCommand {
       return
     } catch let error as Errno {
       throw CommandError(.inputOutput, "decoding '\(file)' stopped: \(error)")
+    }
+    guard !decoder.isEmpty else {
+      throw CommandError(
+        .data, "nothing in '\(file)' gives a position or an attitude: \(decoder.summary)",
+        nextStep: "is it NMEA 0183, with lines such as $GPRMC,… or $GNGGA,…?")
     }
     Terminal.standardError(decoder.summary)
   }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import FoundationEssentials
 import Outputs
 
 /// Shows what the devices are doing.
@@ -14,34 +13,13 @@ struct Devices: ParsableCommand {
   @Option(help: ArgumentHelp("The hub's state socket; devices.sock lies beside it.", valueName: "path"))
   var socket: String?
 
-  private struct Report: Decodable {
-    struct Device: Decodable {
-      var id: String
-      var title: String
-      var power: String
-      var forSeconds: Double
-      var reason: String
-      var holders: [String]
-      var onSeconds: Double
-      var wakes: Int
-      var energyMilliwattHours: Double
-    }
-    var devices: [Device]
-  }
-
   func run() throws {
-    var connection = try HubConnection.open(socket) { $0.devices }
-    guard let line = try connection.nextLine() else {
-      throw CommandError(.unavailable, "the hub has closed the connection", nextStep: "see its log, and start it again")
-    }
     if json {
-      Terminal.standardOutput(String(decoding: line, as: UTF8.self))
+      Terminal.standardOutput(String(decoding: try DevicesOfHub.line(socket), as: UTF8.self))
       return
     }
-    guard let report = try? JSONDecoder().decode(Report.self, from: Data(line)) else {
-      throw CommandError(.inputOutput, "the hub's answer makes no sense", nextStep: "are both of the same version?")
-    }
-    for device in report.devices {
+    let devices = try DevicesOfHub.read(socket)
+    for device in devices {
       Terminal.standardOutput("\(device.id): \(device.title)")
       Terminal.standardOutput(
         "  power    \(device.power) for \(Text.duration(seconds: device.forSeconds)): \(device.reason)")
@@ -51,6 +29,6 @@ struct Devices: ParsableCommand {
         "  so far   on for \(Text.duration(seconds: device.onSeconds)) in \(device.wakes) wakes, "
           + "\(Text.fixed(device.energyMilliwattHours, 3)) mWh")
     }
-    if report.devices.isEmpty { Terminal.standardOutput("the board file names no devices") }
+    if devices.isEmpty { Terminal.standardOutput("the board file names no devices") }
   }
 }

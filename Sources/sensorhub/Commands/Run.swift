@@ -7,7 +7,8 @@ struct Run: ParsableCommand {
     discussion: """
       Reads nothing and powers nothing until somebody subscribes: sensorhub watch, a client of the socket or of the ports
       that the board file opens (gpsd protocol, NMEA 0183, the dashboard), or the journal where the board file asks for the
-      state there. SIGTERM and Ctrl-C power everything off; SIGHUP reads the board file again.
+      state there. SIGTERM, Ctrl-C and a terminal that is closed end it, with everything powered off (nohup keeps it);
+      SIGHUP reads the board file again.
 
       Example: sensorhub run --board boards/raspberry-pi-5.json5
       """)

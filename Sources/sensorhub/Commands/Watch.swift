@@ -1,6 +1,7 @@
 import ArgumentParser
 import Fusion
 import Glibc
+import MonotonicTime
 import Outputs
 
 /// Shows the fused state.
@@ -10,14 +11,22 @@ struct Watch: ParsableCommand {
     discussion: """
       On a terminal the view is updated in place; otherwise each state is a line.
 
+      With --once it waits until the receiver, if there is one, has found its position; a cold one takes a minute.
+
       Example: sensorhub watch --json | jq .position
       """)
 
   @Option(help: ArgumentHelp("States a second at most.", valueName: "hz"))
   var rate: Double?
 
-  @Flag(help: "Print one state and exit.")
+  @Flag(help: "Print one state with a position and exit.")
   var once = false
+
+  @Option(
+    help: ArgumentHelp(
+      "With --once: how long to wait for a position, before a state without one is printed and the exit code is 69. 0 takes "
+        + "the first state as it is.", valueName: "seconds"))
+  var within = 120.0
 
   @Flag(help: "Print the states as JSON, one a line.")
   var json = false
@@ -27,23 +36,68 @@ struct Watch: ParsableCommand {
 
   func validate() throws {
     if let rate, !(0.01...1000).contains(rate) { throw ValidationError("--rate must be from 0.01 to 1000") }
+    if !(0...86_400).contains(within) { throw ValidationError("--within must be from 0 to 86400") }
   }
 
   func run() throws {
     var connection = try HubConnection.open(socket) { $0.state }
-    let wanted = rate.map { "\"rateHz\": \($0), " } ?? ""
+    // Who wants one state wants it at once.
+    let wanted = (once ? nil : rate).map { "\"rateHz\": \($0), " } ?? ""
     connection.send("{\(wanted)\"name\": \"watch\"}")
+    if once { return try printOne(from: &connection) }
     var view = StateView()
     let isTerminal = isatty(STDOUT_FILENO) == 1
-    while let line = try connection.nextLine() {
-      if json {
-        guard Terminal.standardOutput(String(decoding: line, as: UTF8.self)) else { return }
-      } else if let state = StateReport.read(line) {
-        let text = isTerminal && !once ? view.frame(state) : StateLine.text(state)
-        guard Terminal.standardOutput(text) else { return }
+    while let line = connection.nextLine() {
+      if isTerminal, !json, let state = StateReport.read(line) {
+        guard Terminal.standardOutput(view.frame(state)) else { return }
+      } else {
+        guard print(line) else { return }
       }
-      if once { return }
     }
-    throw CommandError(.unavailable, "the hub has closed the connection", nextStep: "see its log, and start it again")
+    throw CommandError.hubClosed
+  }
+
+  /// How long nothing is said of what is being waited for.
+  private static let silence = Duration.seconds(5)
+
+  private func printOne(from connection: inout HubConnection) throws {
+    let start = MonotonicClock().now
+    let deadline = within > 0 ? start + .nanoseconds(Int64(within * 1e9)) : nil
+    let needsPosition = try within > 0 && DevicesOfHub.read(socket).contains { $0.id == "gps" }
+    let what = needsPosition ? "position" : "state"
+    var hint: MonotonicInstant? = start + Watch.silence
+    var last: [UInt8]?
+    while true {
+      switch connection.nextLine(by: [deadline, hint].compactMap { $0 }.min()) {
+      case .text(let line):
+        let hasPosition = StateReport.read(line).map { $0.position != nil && $0.mode != .asleep } == true
+        if hasPosition || !needsPosition {
+          print(line)
+          return
+        }
+        last = line
+      case .closed: throw CommandError.hubClosed
+      case .late: break
+      }
+      let now = MonotonicClock().now
+      if let deadline, now >= deadline { break }
+      if let due = hint, now >= due {
+        hint = nil
+        let devices = try DevicesOfHub.read(socket).map { "\($0.id) is \($0.power), \($0.reason)" }
+        Terminal.standardError("waiting for a \(what): \(devices.joined(separator: "; "))")
+      }
+    }
+    if let last { print(last) }
+    throw CommandError(
+      .unavailable, "no \(what) within \(Text.duration(seconds: within))",
+      nextStep: "sensorhub devices says what each device does; --within waits longer")
+  }
+
+  /// Returns whether anybody still reads.
+  @discardableResult
+  private func print(_ line: [UInt8]) -> Bool {
+    if json { return Terminal.standardOutput(String(decoding: line, as: UTF8.self)) }
+    guard let state = StateReport.read(line) else { return true }
+    return Terminal.standardOutput(StateLine.text(state))
   }
 }

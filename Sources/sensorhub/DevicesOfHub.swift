@@ -1,0 +1,36 @@
+import FoundationEssentials
+import Outputs
+
+/// What a running hub says of its devices. Asking wakes none of them.
+enum DevicesOfHub {
+  struct Device: Decodable {
+    var id: String
+    var title: String
+    var power: String
+    var forSeconds: Double
+    var reason: String
+    var holders: [String]
+    var onSeconds: Double
+    var wakes: Int
+    var energyMilliwattHours: Double
+  }
+
+  private struct Report: Decodable {
+    var devices: [Device]
+  }
+
+  static func read(_ socket: String?) throws -> [Device] {
+    let line = try line(socket)
+    guard let report = try? JSONDecoder().decode(Report.self, from: Data(line)) else {
+      throw CommandError(.inputOutput, "the hub's answer makes no sense", nextStep: "are both of the same version?")
+    }
+    return report.devices
+  }
+
+  /// As the hub says it: one JSON object.
+  static func line(_ socket: String?) throws -> [UInt8] {
+    var connection = try HubConnection.open(socket) { $0.devices }
+    guard let line = connection.nextLine() else { throw CommandError.hubClosed }
+    return line
+  }
+}

@@ -1,0 +1,91 @@
+import Glibc
+import HardwareIO
+import TestSupport
+import Testing
+
+/// SIGHUP asks for the board file to be read again, unless it says that the terminal is gone.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+final class HangUpTests {
+  private let folder: String
+  private var socket: String { folder + "/hub.sock" }
+  private var log: String { text(folder + "/log") }
+  private var pid: pid_t? { pid_t(text(folder + "/pid").filter(\.isNumber)) }
+  private var isRunning: Bool {
+    guard let pid, case let status = text("/proc/\(pid)/stat"), !status.isEmpty else { return false }
+    // One that nobody has waited for has ended all the same.
+    return !status.contains(") Z ")
+  }
+
+  private func text(_ path: String) -> String {
+    (try? Files.bytes(of: path)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+  }
+
+  init() {
+    var template = Array("/tmp/sensorhub-hang-up-XXXXXX".utf8CString)
+    mkdtemp(&template)
+    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    HubProcess.write(HubProcess.simulatedBoard("journal: { state: true }"), to: folder + "/board.json5")
+  }
+
+  deinit {
+    if isRunning, let pid { kill(pid, SIGKILL) }
+    for name in Files.names(in: folder) { unlink(folder + "/" + name) }
+    rmdir(folder)
+  }
+
+  /// A command that starts the hub, which then reads its devices.
+  private func command(_ prefix: String = "") -> String {
+    let run = "\(Program.sensorhub) run --socket \(socket) --board \(folder)/board.json5"
+    return "sh -c 'echo $$ >\(folder)/pid; exec \(prefix) \(run) >\(folder)/output 2>>\(folder)/log'"
+  }
+
+  private func waitUntilItReads() { #expect(eventually { log.contains("fused  ") }, "\(log)") }
+
+  private func readAgain() {
+    if let pid { kill(pid, SIGHUP) }
+    #expect(eventually { log.contains("board 'test' read again") }, "\(log)")
+    #expect(isRunning)
+  }
+
+  @Test func `a hub that was started by hand ends with its terminal, and with the power off`() {
+    let terminal = TerminalSession(command())
+    waitUntilItReads()
+    readAgain()
+    terminal.close()
+    #expect(eventually { !isRunning })
+    #expect(log.contains("stopped; all power lines are off"), "\(log)")
+  }
+
+  @Test func `so does one in the background of a shell`() {
+    let terminal = TerminalSession("bash --norc -i")
+    terminal.type(command() + " &")
+    waitUntilItReads()
+    readAgain()
+    terminal.close()
+    #expect(eventually { !isRunning })
+    #expect(log.contains("stopped; all power lines are off"), "\(log)")
+  }
+
+  @Test func `one that its shell has let go is told to read its board file again, and does not end`() {
+    let terminal = TerminalSession("bash --norc -i")
+    terminal.type(command() + " & disown -h")
+    waitUntilItReads()
+    terminal.close()
+    readAgain()
+    if let pid { kill(pid, SIGTERM) }
+    #expect(eventually { !isRunning })
+  }
+
+  @Test func `with nohup it outlives its terminal`() {
+    let terminal = TerminalSession(command("nohup"))
+    waitUntilItReads()
+    terminal.close()
+    #expect(!log.contains("read again"))
+    readAgain()
+    if let pid { kill(pid, SIGTERM) }
+    #expect(eventually { !isRunning })
+    // Once: what came from the terminal did nothing, however late.
+    #expect(log.split(separator: "read again", omittingEmptySubsequences: false).count == 2, "\(log)")
+    #expect(log.contains("stopped; all power lines are off"), "\(log)")
+  }
+}
