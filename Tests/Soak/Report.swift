@@ -9,6 +9,9 @@ extension Soak {
       public var events: Int
       /// CPU seconds an event.
       public var cpuSecondsBefore, cpuSecondsAfter: Double
+      /// By how much more of what an event takes the one who has it happen; a ratio, less one, where that is steady. It tells
+      /// growth from a processor that has become slower, and no bound hangs on it: a longer answer costs both.
+      public var shareGrowth: Double?
       public var residentBytesBefore, residentBytesAfter: Int
       /// How often the last tenth was lived through once more, because it had cost too much.
       public var repetitions: Int
@@ -61,7 +64,8 @@ extension Soak {
     public var table: String {
       var lines = [
         line(
-          "phase", "events", "CPU us/event", "at the end", "growth", "resident kB", "at the end", "growth", "repeated",
+          "phase", "events", "CPU us/event", "at the end", "growth", "by ours", "resident kB", "at the end", "growth",
+          "repeated",
           "seconds")
       ]
       for row in rows {
@@ -69,6 +73,7 @@ extension Soak {
           line(
             row.phase.rawValue, "\(row.events)", Text.fixed(row.cpuSecondsBefore * 1e6, 2),
             Text.fixed(row.cpuSecondsAfter * 1e6, 2), Text.fixed(row.cpuGrowth * 100, 1) + " %",
+            row.shareGrowth.map { Text.fixed($0 * 100, 1) + " %" } ?? "",
             "\(row.residentBytesBefore / 1024)", "\(row.residentBytesAfter / 1024)",
             "\(row.memoryGrowthBytes / 1024)", "\(row.repetitions)", Text.fixed(row.duration.inSeconds, 1)))
       }
@@ -81,7 +86,7 @@ extension Soak {
     }
 
     private func line(_ columns: String...) -> String {
-      zip(columns, [8, 9, 13, 11, 9, 12, 11, 7, 9, 8]).map { Text.column($0, $1) }.joined(separator: " ")
+      zip(columns, [8, 9, 13, 11, 9, 9, 12, 11, 7, 9, 8]).map { Text.column($0, $1) }.joined(separator: " ")
     }
   }
 

@@ -54,7 +54,7 @@ public struct Soak {
     var index: Int
     var phase: Phase
     var events: Int
-    var cpuSeconds: Double
+    var cost: Cost
     var residentBytes: Int
     var duration: Duration
   }
@@ -64,13 +64,17 @@ public struct Soak {
     /// CPU seconds an event, in the cheapest slice: whatever else the machine does meanwhile only ever adds to it, and
     /// what has grown has grown for all of them.
     var cpu: Double
+    /// How many times what it takes this process to have an event happen: the median. A virtual processor is at times
+    /// slower by a half for minutes on end, and is so for both.
+    var share: Double
     /// The median.
     var resident: Int
 
     init?(_ slices: some Sequence<Slice>, _ phase: Phase) {
       let slices = slices.filter { $0.phase == phase }
-      guard let cheapest = slices.map({ $0.cpuSeconds / Double($0.events) }).min() else { return nil }
+      guard let cheapest = slices.map({ $0.cost.hubSeconds / Double($0.events) }).min() else { return nil }
       cpu = cheapest
+      share = slices.map { $0.cost.hubSeconds / $0.cost.driverSeconds }.sorted()[slices.count / 2]
       resident = slices.map(\.residentBytes).sorted()[slices.count / 2]
     }
   }
@@ -108,6 +112,7 @@ public struct Soak {
         Report.Row(
           phase: phase, events: slices.filter { $0.phase == phase }.reduce(0) { $0 + $1.events },
           cpuSecondsBefore: early.cpu, cpuSecondsAfter: late.cpu,
+          shareGrowth: phase.hasSteadyDriver ? late.share / early.share - 1 : nil,
           residentBytesBefore: early.resident, residentBytesAfter: late.resident, repetitions: repetitions,
           duration: slices.filter { $0.phase == phase }.reduce(.zero) { $0 + $1.duration }))
     }
@@ -124,16 +129,16 @@ public struct Soak {
     let slices = Double(slicesPerTenth * 10)
     // The rare ones are not left out of a short soak.
     let events = max(1, Int(total * Double(index + 1) / slices) - Int(total * Double(index) / slices))
-    let seconds: Double
+    let cost: Cost
     let start = MonotonicClock().now
     do {
-      seconds = try hub.live(through: phase, events)
+      cost = try hub.live(through: phase, events)
     } catch {
       let state = hub.death ?? "the hub still runs"
       throw Visitor.Failure(description: "\(phase), slice \(index + 1) of \(slicesPerTenth * 10): \(error)\n\(state)")
     }
     return Slice(
-      index: index, phase: phase, events: events, cpuSeconds: seconds, residentBytes: hub.residentBytes,
+      index: index, phase: phase, events: events, cost: cost, residentBytes: hub.residentBytes,
       duration: MonotonicClock().now - start)
   }
 }

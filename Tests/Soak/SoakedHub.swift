@@ -75,13 +75,22 @@ final class SoakedHub {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
-  /// The CPU seconds that `events` cost, with what follows them.
-  private func cost(_ events: () throws -> Void) rethrows -> Double {
+  /// What `events` cost, with what follows them.
+  private func cost(_ events: () throws -> Void) rethrows -> Cost {
     rest()
     let before = cpuSeconds
+    let driverBefore = SoakedHub.driverSeconds
     try events()
+    let driver = SoakedHub.driverSeconds - driverBefore
     rest()
-    return cpuSeconds - before
+    return Cost(hubSeconds: cpuSeconds - before, driverSeconds: driver)
+  }
+
+  /// CPU seconds of this process.
+  private static var driverSeconds: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
   /// Waits until nothing happens in the process for a moment.
@@ -99,7 +108,7 @@ final class SoakedHub {
 
   /// Once everything that was on its way has ended.
   func resources() throws -> Soak.Resources {
-    _ = eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" } }
+    _ = eventually { hub.isOff }
     var counts = hub.resources
     var unchanged = 0
     _ = eventually {
@@ -141,8 +150,8 @@ final class SoakedHub {
 
   // MARK: What happens
 
-  /// Has so many events happen; returns the CPU seconds that they cost.
-  func live(through phase: Phase, _ count: Int) throws -> Double {
+  /// Has so many events happen; returns what they cost.
+  func live(through phase: Phase, _ count: Int) throws -> Cost {
     switch phase {
     case .reads: try reads(count)
     case .scrapes: try requests(["/metrics"], count)
@@ -157,7 +166,7 @@ final class SoakedHub {
     }
   }
 
-  private func reads(_ count: Int) throws -> Double {
+  private func reads(_ count: Int) throws -> Cost {
     let clients = try Clients(self)
     return try cost {
       for index in 0..<count {
@@ -171,7 +180,7 @@ final class SoakedHub {
   }
 
   /// Several in a packet on one connection, as proxies send them.
-  private func requests(_ paths: [String], _ count: Int) throws -> Double {
+  private func requests(_ paths: [String], _ count: Int) throws -> Cost {
     let client = try Visitor(port: ports.http)
     return try cost {
       var rest = count
@@ -184,7 +193,7 @@ final class SoakedHub {
     }
   }
 
-  private func polls(_ count: Int) throws -> Double {
+  private func polls(_ count: Int) throws -> Cost {
     let client = try Visitor(port: ports.gpsd)
     return try cost {
       var rest = count
@@ -197,7 +206,7 @@ final class SoakedHub {
     }
   }
 
-  private func watches(_ count: Int) throws -> Double {
+  private func watches(_ count: Int) throws -> Cost {
     let holder = try awake()
     defer { release(holder) }
     return try cost {
@@ -211,7 +220,7 @@ final class SoakedHub {
     }
   }
 
-  private func streams(_ count: Int) throws -> Double {
+  private func streams(_ count: Int) throws -> Cost {
     let holder = try awake()
     defer { release(holder) }
     return try cost {
@@ -224,7 +233,7 @@ final class SoakedHub {
     }
   }
 
-  private func visits(_ count: Int) throws -> Double {
+  private func visits(_ count: Int) throws -> Cost {
     let holder = try awake()
     defer { release(holder) }
     return try cost {
@@ -238,7 +247,7 @@ final class SoakedHub {
     }
   }
 
-  private func cycles(_ count: Int) throws -> Double {
+  private func cycles(_ count: Int) throws -> Cost {
     let client = try Visitor(port: ports.http)
     // Once from its rail to its first sample.
     let first = try hold("imu", client)
@@ -248,7 +257,7 @@ final class SoakedHub {
     try release(first, client)
     let asleep = try idleThreadCount()
     let wakes = hub.devicesNow.devices.map(\.wakes)
-    let seconds = try cost {
+    let result = try cost {
       for _ in 0..<count {
         let holds = try ["gps", "imu"].map { try hold($0, client) }
         try until("both devices have threads") { threadCount == asleep + 2 }
@@ -260,10 +269,10 @@ final class SoakedHub {
     guard missing.allSatisfy({ $0 == 0 }) else {
       throw Visitor.Failure(description: "of \(count) power cycles \(missing) have not happened")
     }
-    return seconds
+    return result
   }
 
-  private func reloads(_ count: Int) throws -> Double {
+  private func reloads(_ count: Int) throws -> Cost {
     let clients = try Clients(self)
     return try cost {
       for _ in 0..<count {
@@ -276,7 +285,7 @@ final class SoakedHub {
     }
   }
 
-  private func faults(_ count: Int) throws -> Double {
+  private func faults(_ count: Int) throws -> Cost {
     let client = try Visitor(port: ports.http)
     let asleep = try idleThreadCount()
     let nesting = String(repeating: #"{"a":["#, count: 600)
