@@ -13,7 +13,7 @@ struct ClientsBenchmark {
     var request: String {
       switch self {
       case .events: "GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n"
-      case .gpsd: "?WATCH={\"enable\":true,\"json\":true};\n"
+      case .gpsd: "?WATCH={\"enable\":true,\"json\":true,\"attitudeRate\":10};\n"
       }
     }
   }
@@ -125,7 +125,9 @@ struct ClientsBenchmark {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 16384)
     while case let count = recv(descriptor, &chunk, chunk.count, 0), count > 0 { bytes += chunk[..<count] }
-    let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first { $0.contains("kind=\"samples\"") }
+    let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first {
+      $0.hasPrefix("sensorhub_device_samples_total{")
+    }
     return line?.split(separator: " ").last.flatMap { Int($0) } ?? 0
   }
 

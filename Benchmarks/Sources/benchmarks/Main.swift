@@ -4,6 +4,10 @@ import Glibc
 /// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | latency | events | gpsd | soak [--scale PART] [PHASE...]]
 @main
 struct Main {
+  /// Beside the project, wherever this is started from.
+  private static let sharedLogs =
+    #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" } + "/../shared/data/nmea"
+
   static func main() {
     let arguments = CommandLine.arguments
     guard arguments.count >= 2 else {
@@ -21,7 +25,7 @@ struct Main {
     if let output = arguments.last.flatMap(ClientsBenchmark.Output.init) {
       return ClientsBenchmark(executable: arguments[1], output: output).run()
     }
-    let folder = arguments.count > 2 ? arguments[2] : "../../shared/data/nmea"
+    let folder = arguments.count > 2 ? arguments[2] : Main.sharedLogs
     let recording = Recording(folder: folder)
     DecodingBenchmark(executable: arguments[1], recording: recording).run()
     ParsingBenchmark(recording: recording).run()
