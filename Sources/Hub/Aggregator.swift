@@ -38,11 +38,9 @@ final class Aggregator: Sendable {
 
   /// The fused state as a lazy publisher.
   ///
-  /// - Parameters:
-  ///   - retryHint: names the devices that are worth another try at once, because they were plugged in
-  ///   - lastState: is set to each state too
+  /// - Parameter lastState: is set to each state too
   static func publisher(
-    board: Board, gps: GPSReader?, imu: IMUReader?, clock: any MonotonicTimeSource, retryHint: Trigger<String>,
+    board: Board, gps: GPSReader?, imu: IMUReader?, clock: any MonotonicTimeSource,
     lastState: MutableProperty<FusedState?>
   ) -> LazyPublisher<FusedState, Never> {
     LazyPublisher(
@@ -50,14 +48,8 @@ final class Aggregator: Sendable {
       activating: { (run) throws(Never) in
         let aggregator = Aggregator(board: board, clock: clock, run: run, lastState: lastState)
         let lifetime = Lifetime()
-        if let imu {
-          let samples = imu.publisher.retrying(.device, hint: retryHint.signal(for: "imu"), clock: clock)
-          samples.subscribe(as: "state", receiveValue: { aggregator.receive($0) }).store(in: lifetime)
-        }
-        if let gps {
-          let fixes = gps.publisher.retrying(.device, hint: retryHint.signal(for: "gps"), clock: clock)
-          fixes.subscribe(as: "state", receiveValue: { aggregator.receive($0) }).store(in: lifetime)
-        }
+        imu?.readings.subscribe(as: "state", receiveValue: { aggregator.receive($0) }).store(in: lifetime)
+        gps?.device.readings.subscribe(as: "state", receiveValue: { aggregator.receive($0) }).store(in: lifetime)
         return Subscription {
           lifetime.end()
           aggregator.fallAsleep()
@@ -100,11 +92,6 @@ final class Aggregator: Sendable {
     if mustDeliver.last { lastState.deliver() }
     if mustDeliver.state { run.deliver() }
   }
-}
-
-extension Backoff {
-  /// A device that comes back should be seen within a second or two; trying more often only fills the journal.
-  static let device = Backoff(initial: .milliseconds(250), maximum: .seconds(1))
 }
 
 extension NavigationFilter.Configuration {

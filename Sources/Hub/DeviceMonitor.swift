@@ -1,4 +1,5 @@
 import Guarding
+import HardwareIO
 import MonotonicTime
 import Publishing
 
@@ -11,31 +12,52 @@ public final class DeviceMonitor: Sendable {
   }
 
   private struct State {
+    /// Its on-time and energy are as of `accountedAt`.
     var status: DeviceStatus
-    /// Of the runs before the present one.
-    var finishedOnTime = Duration.zero
-    var onSince: MonotonicInstant?
+    var accountedAt: MonotonicInstant
+    /// Since when its reader has required the supply, if it does.
+    var requiredSince: MonotonicInstant?
+    /// Whether the supply is on, for whomever.
+    var isSupplied: Bool
+    /// The others for which it is.
+    var others: [String] = []
     /// How far the reader has got in this run.
     var progress: DeviceStatus.Power?
     var hasTracked = false
     var activity: Activity?
+
+    var isRequired: Bool { requiredSince != nil }
   }
 
+  public let id: String
   private let clock: any MonotonicTimeSource
-  private let milliwatts: Double
+  private let power: Board.Power
   private let state: Guarded<State>
   private let property: MutableProperty<DeviceStatus>
   /// Asks the reader for what it has counted.
   private let counters = Guarded<CounterSource?>(nil)
+  private let following = Lifetime()
 
-  init(id: String, title: String, milliwatts: Double, clock: any MonotonicTimeSource) {
+  init(id: String, title: String, power: Board.Power, rail: PowerRail, clock: any MonotonicTimeSource) {
+    self.id = id
     self.clock = clock
-    self.milliwatts = milliwatts
+    self.power = power
+    let isSupplied = rail.supply.value.isOn
+    let now = clock.now
     let status = DeviceStatus(
-      id: id, title: title, power: .off, since: clock.now, reason: "nobody has subscribed yet", holders: [],
-      onTime: .zero, wakes: 0, energyMilliwattHours: 0, timeToFirstFix: nil, counters: [])
-    state = Guarded(State(status: status))
+      id: id, title: title, power: isSupplied ? .asleep : .off, since: now, reason: "nobody has subscribed yet",
+      holders: [], onTime: .zero, wakes: 0, energyMilliwattHours: 0, timeToFirstFix: nil, counters: [])
+    state = Guarded(State(status: status, accountedAt: now, isSupplied: isSupplied))
     property = MutableProperty(status)
+    rail.supply.subscribe(
+      as: "monitor",
+      receiveValue: { [weak self] supply in
+        self?.change { state in
+          state.isSupplied = supply.isOn
+          state.others = supply.users.filter { $0 != id }
+        }
+      }
+    ).store(in: following)
   }
 
   /// Changes of the status; its on-time and energy are those at the change.
@@ -45,7 +67,8 @@ public final class DeviceMonitor: Sendable {
   public var status: DeviceStatus {
     let counters = counters.withLock { $0 }?.read() ?? []
     return state.withLock { state in
-      var status = accounted(state)
+      account(&state)
+      var status = state.status
       status.counters = counters
       return status
     }
@@ -55,21 +78,24 @@ public final class DeviceMonitor: Sendable {
     self.counters.withLock { $0 = CounterSource(read: counters) }
   }
 
-  func poweredOn() {
+  /// The supply is on for the device, which has to settle.
+  func required() {
     change { state in
-      state.onSince = clock.now
+      state.requiredSince = clock.now
       state.status.wakes += 1
       state.hasTracked = false
       state.progress = .settling
     }
   }
 
-  func poweredOff() {
+  /// The device needs no supply any more.
+  ///
+  /// - Parameter problem: why that is still on
+  func released(_ problem: HardwareError? = nil) {
     change { state in
-      state.status = accounted(state)
-      state.finishedOnTime = state.status.onTime
-      state.onSince = nil
+      state.requiredSince = nil
       state.progress = nil
+      if let problem { state.status.remark = "its supply could not be switched off: \(problem)" }
     }
   }
 
@@ -79,7 +105,7 @@ public final class DeviceMonitor: Sendable {
   func tracking() {
     change { state in
       guard state.progress != .tracking else { return }
-      if !state.hasTracked, let onSince = state.onSince { state.status.timeToFirstFix = clock.now - onSince }
+      if !state.hasTracked, let since = state.requiredSince { state.status.timeToFirstFix = clock.now - since }
       state.hasTracked = true
       state.progress = .tracking
     }
@@ -93,15 +119,11 @@ public final class DeviceMonitor: Sendable {
 
   private func change(_ change: (inout State) -> Void) {
     let mustDeliver = state.withLock { state in
+      account(&state)
       let before = state.status
       change(&state)
-      let (power, reason) = present(state)
-      if power != before.power {
-        state.status = accounted(state)
-        state.status.since = clock.now
-      }
-      state.status.power = power
-      state.status.reason = reason
+      (state.status.power, state.status.reason) = present(state)
+      if state.status.power != before.power { state.status.since = clock.now }
       state.status.holders = state.activity?.holders ?? []
       return state.status == before ? false : property.stage(state.status)
     }
@@ -109,26 +131,31 @@ public final class DeviceMonitor: Sendable {
   }
 
   private func present(_ state: State) -> (DeviceStatus.Power, String) {
-    guard let activity = state.activity else { return (state.progress ?? .off, state.status.reason) }
+    guard let activity = state.activity else { return (state.progress ?? unused(state), state.status.reason) }
     switch activity.phase {
     case .failed: return (.failed, activity.reason)
     case .lingering where state.progress != nil: return (.lingering, activity.reason)
-    case .idle: return (.off, activity.reason)
+    case .idle where state.isSupplied && !state.others.isEmpty:
+      return (.asleep, "supplied for \(state.others.joined(separator: " and "))")
+    case .idle: return (unused(state), activity.reason)
     // On its way out a device does what it did before.
     case .stopping where state.progress != nil: return (state.status.power, state.status.reason)
     case .running where state.progress == .tracking: return (.tracking, "it measures")
     case .running where state.progress == .acquiring:
       return (.acquiring, state.hasTracked ? "nothing useful from it any more" : "nothing useful from it yet")
-    case .starting, .running, .lingering, .stopping: return (state.progress ?? .off, activity.reason)
+    case .starting, .running, .lingering, .stopping: return (state.progress ?? unused(state), activity.reason)
     }
   }
 
-  /// The status with the time and energy of the present run added up to now.
-  private func accounted(_ state: borrowing State) -> DeviceStatus {
-    var status = state.status
-    guard let onSince = state.onSince else { return status }
-    status.onTime = state.finishedOnTime + (clock.now - onSince)
-    status.energyMilliwattHours = milliwatts * status.onTime.inSeconds / 3600
-    return status
+  private func unused(_ state: borrowing State) -> DeviceStatus.Power { state.isSupplied ? .asleep : .off }
+
+  /// Adds up the time and the energy since the last time.
+  private func account(_ state: inout State) {
+    let now = clock.now
+    let elapsed = now - state.accountedAt
+    state.accountedAt = now
+    if state.isRequired { state.status.onTime += elapsed }
+    let milliwatts = state.isRequired ? power.milliwatts : state.isSupplied ? power.standbyMilliwatts : 0
+    state.status.energyMilliwattHours += milliwatts * elapsed.inSeconds / 3600
   }
 }

@@ -4,6 +4,9 @@ import MonotonicTime
 public struct DeviceStatus: Equatable, Sendable {
   public enum Power: String, CaseIterable, Equatable, Sendable {
     case off
+    /// Supplied although nobody wants it, because its supply cannot be switched or is on for others; it sleeps as well as it
+    /// can.
+    case asleep
     /// Powered, and not ready to be talked to yet.
     case settling
     /// Talking, without a useful measurement yet.
@@ -13,6 +16,9 @@ public struct DeviceStatus: Equatable, Sendable {
     case lingering
     /// Off after a fault; the reason says which.
     case failed
+
+    /// Nobody wants it, and it draws no more than it has to.
+    public var isRest: Bool { self == .off || self == .asleep }
   }
 
   public var id: String
@@ -26,10 +32,10 @@ public struct DeviceStatus: Equatable, Sendable {
   public var remark: String?
   /// Who holds a lease.
   public var holders: [String]
-  /// Of all runs, the present one up to when this was taken.
+  /// How long it was wanted, over all runs, the present one up to when this was taken.
   public var onTime: Duration
   public var wakes: Int
-  /// By the current that the board file states.
+  /// By the currents that the board file states, while it was wanted and while it was only supplied.
   public var energyMilliwattHours: Double
   /// Of the last run that got so far.
   public var timeToFirstFix: Duration?

@@ -11,8 +11,12 @@ public final class Hub: Sendable {
   /// What stands for the board in protocols that know of one device: the receiver's tty, or the IMU's bus where there is
   /// no receiver.
   public let mainDevice: String
+  /// What it is connected to.
+  public let machine: Machine
   public let gps: GPSReader?
   public let imu: IMUReader?
+  /// All of them, in the order of the board file.
+  private let readers: [any Device]
   /// The fused state, at the rate at which it changes. Subscribing powers the devices.
   public let state: LazyPublisher<FusedState, Never>
   /// The same at the rates that somebody has asked for, each made once for all who want it.
@@ -27,20 +31,23 @@ public final class Hub: Sendable {
   public let clockOffsets: LazyPublisher<ClockOffset, Never>
   /// The last of them, however long ago.
   public let lastClockOffset: Property<ClockOffset?>
-  /// Activated with a device's ID when it was plugged in or should be tried again.
-  public let retryHint = Trigger<String>()
-  private let clock: any MonotonicTimeSource
+  private var clock: any MonotonicTimeSource { machine.clock }
 
-  public init(board: Board, hardware: any Hardware, clock: any MonotonicTimeSource = MonotonicClock()) {
+  public convenience init(board: Board, hardware: any Hardware, clock: any MonotonicTimeSource = MonotonicClock()) {
+    self.init(board: board, on: Machine(hardware: hardware, clock: clock))
+  }
+
+  public init(board: Board, on machine: Machine) {
     self.board = board
+    self.machine = machine
     mainDevice = board.gps?.port ?? board.imu?.bus ?? "none"
-    self.clock = clock
-    gps = board.gps.map { GPSReader($0, hardware: hardware, clock: clock) }
-    imu = board.imu.map { IMUReader($0, hardware: hardware, clock: clock) }
-    let (gps, retryHint) = (gps, retryHint)
+    let clock = machine.clock
+    gps = board.gps.map { GPSReader($0, on: machine) }
+    imu = board.imu.map { IMUReader($0, on: machine) }
+    let gps = gps
+    readers = [gps?.device as (any Device)?, imu].compactMap(\.self)
     let epochs = LazyPublisher<GNSSObservation, Never>(deriving: "epochs", clock: clock) { (run) throws(Never) in
-      gps?.publisher.retrying(.device, hint: retryHint.signal(for: "gps"), clock: clock)
-        .subscribe(as: "epochs", receiveValue: { run.send($0) }) ?? Subscription {}
+      gps?.device.readings.subscribe(as: "epochs", receiveValue: { run.send($0) }) ?? Subscription {}
     }
     self.epochs = epochs
     sentences = LazyPublisher(deriving: "sentences", clock: clock) { (run) throws(Never) in
@@ -56,9 +63,7 @@ public final class Hub: Sendable {
     clockOffsets = ClockComparison.publisher(board: board, epochs: epochs, clock: clock, last: lastClockOffset)
     let lastState = MutableProperty<FusedState?>(nil)
     self.lastState = lastState.readOnly
-    state = Aggregator.publisher(
-      board: board, gps: gps, imu: imu, clock: clock, retryHint: retryHint,
-      lastState: lastState)
+    state = Aggregator.publisher(board: board, gps: gps, imu: imu, clock: clock, lastState: lastState)
   }
 
   /// The receiver's sentences as they come while it is awake for others. Wakes nothing.
@@ -66,7 +71,7 @@ public final class Hub: Sendable {
     gps?.forwardSentences(to: receive) ?? Subscription {}
   }
 
-  public var monitors: [DeviceMonitor] { [gps?.monitor, imu?.monitor].compactMap { $0 } }
+  public var monitors: [DeviceMonitor] { readers.map(\.monitor) }
 
   /// The status of every device as of now, with the final holders of its leases. Wakes nothing.
   public var devices: [DeviceStatus] {
@@ -87,6 +92,7 @@ public final class Hub: Sendable {
       clockOffsets.name: clockOffsets.activity,
     ]
     for publisher in paced.withLock({ Array($0.values) }) { derived[publisher.name] = publisher.activity }
+    for reader in readers { derived[reader.readingsActivity.name] = reader.readingsActivity.activity }
     func consumers(_ holder: String) -> [String] {
       derived[holder].map { $0.value.holders.flatMap(consumers) } ?? [holder]
     }
@@ -99,13 +105,12 @@ public final class Hub: Sendable {
 
   /// Drives every power line to its safe level, whatever a hub before this one left behind. Returns what went wrong.
   public func makeSafe() -> [String] {
-    [gps.map { ("gps", $0.power) }, imu.map { ("imu", $0.power) }].compactMap { device in
-      guard let (id, power) = device else { return nil }
+    readers.compactMap { reader in
       do throws(HardwareError) {
-        try power.makeSafe()
+        try reader.makeSafe()
         return nil
       } catch {
-        return "\(id): its power line cannot be driven: \(error)"
+        return "\(reader.monitor.id): its power line cannot be driven: \(error)"
       }
     }
   }
@@ -127,16 +132,12 @@ public final class Hub: Sendable {
     sentences.shutDown()
     clockOffsets.shutDown()
     epochs.shutDown()
-    gps?.publisher.shutDown()
-    imu?.publisher.shutDown()
+    for reader in readers { reader.shutDown() }
   }
 
   /// Returns once no reader is inside its scope any more, that is, once the power lines are off.
   public func isOff() async {
-    for activity in [gps?.publisher.activity, imu?.publisher.activity] {
-      guard let activity else { continue }
-      for await now in activity.values(as: "shutdown") where now.phase == .idle || now.phase == .failed { break }
-    }
+    for reader in readers { await reader.isOff() }
   }
 
   /// The fused state at a rate of the subscriber's own. All who want the same one of the usual rates get the same values at
@@ -165,11 +166,6 @@ public final class Hub: Sendable {
 
   /// Whatever a device measures, for those who only want it awake; `nil` for an unknown device.
   public func readings(of id: String) -> (any Publisher<Void, Never>)? {
-    switch id {
-    case gps?.monitor.status.id: epochs.map { _ in }
-    case imu?.monitor.status.id:
-      imu?.publisher.retrying(.device, hint: retryHint.signal(for: id), clock: clock).map { _ in }
-    default: nil
-    }
+    readers.first { $0.monitor.id == id }?.wakefulness
   }
 }

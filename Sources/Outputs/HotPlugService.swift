@@ -45,7 +45,7 @@ public final class HotPlugService: Service {
       sink.write(
         .notice, "\(id): plugged in (\(name))",
         fields: [.init("SENSORHUB_DEVICE", id), .init("SENSORHUB_EVENT", "plugged")])
-      hub.retryHint.activate(id)
+      hub.machine.retryHint.activate(id)
     }
   }
 

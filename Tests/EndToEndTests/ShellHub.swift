@@ -41,5 +41,5 @@ final class ShellHub {
     return try? JSONDecoder().decode(HubProcess.Devices.self, from: Data(client.bytes))
   }
 
-  var isOff: Bool { devices?.devices.allSatisfy { $0.power == "off" } == true }
+  var isOff: Bool { devices?.devices.allSatisfy { $0.power == "off" || $0.power == "asleep" } == true }
 }

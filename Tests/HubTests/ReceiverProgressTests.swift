@@ -20,7 +20,7 @@ struct ReceiverProgressTests {
     hub = Hub(board: try Board(json5: Array(board.utf8), file: "test"), hardware: LinuxHardware(), clock: clock)
     let (statuses, gps) = (statuses, hub.gps)
     gps?.monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) }).store(in: lifetime)
-    gps?.publisher.subscribe(as: "test", receiveValue: { _ in }).store(in: lifetime)
+    gps?.device.source.subscribe(as: "test", receiveValue: { _ in }).store(in: lifetime)
   }
 
   private func position(_ second: Int) -> String {

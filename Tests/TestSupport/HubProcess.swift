@@ -126,8 +126,8 @@ public final class HubProcess {
 }
 
 extension HubProcess {
-  /// Whether all its devices are off.
-  public var isOff: Bool { devicesNow.devices.allSatisfy { $0.power == "off" } }
+  /// Whether all its devices are off, or asleep where their supply cannot be switched.
+  public var isOff: Bool { devicesNow.devices.allSatisfy { $0.power == "off" || $0.power == "asleep" } }
 
   /// The devices without starting a program for it: quick enough to see states that last a moment.
   public var devicesNow: Devices {

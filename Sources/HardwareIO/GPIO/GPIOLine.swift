@@ -3,7 +3,7 @@ import MonotonicTime
 /// Which line: a chip by its label, name or path, and on it a line by name or offset.
 ///
 /// Chips are best named by label (`pinctrl-rp1`): their numbers change with the kernel and with what is plugged in.
-public struct GPIOLineName: Equatable, Sendable, CustomStringConvertible {
+public struct GPIOLineName: Hashable, Sendable, CustomStringConvertible {
   public var chip: String
   public var line: String
 
@@ -19,8 +19,8 @@ public struct GPIOLineName: Equatable, Sendable, CustomStringConvertible {
 public protocol GPIOOutput: Sendable {
   /// - Parameter level: the logical level; active-low lines are inverted on the way
   func set(_ level: Bool) throws(HardwareError)
-  /// Drives the safe level and lets go of the line; also done when the last reference goes.
-  func close()
+  /// Drives the safe level and lets go of the line, also where it cannot be driven; done too when the last reference goes.
+  func close() throws(HardwareError)
 }
 
 /// An edge that the kernel saw.

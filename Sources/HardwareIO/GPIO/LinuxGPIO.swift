@@ -20,7 +20,7 @@ public final class LinuxGPIOOutput: GPIOOutput {
     line = Guarded(LineHandle(pointer: handle))
   }
 
-  deinit { close() }
+  deinit { try? close() }
 
   public func set(_ level: Bool) throws(HardwareError) {
     let result = line.withLock { line in
@@ -29,14 +29,16 @@ public final class LinuxGPIOOutput: GPIOOutput {
     if result < 0 { throw LineHandle.error(name, -result) }
   }
 
-  public func close() {
-    line.withLock { line in
-      guard line.pointer != nil else { return }
+  public func close() throws(HardwareError) {
+    let result = line.withLock { line -> Int32 in
+      guard line.pointer != nil else { return 0 }
       // A released line keeps its level with some kernels and floats with others: leave it as it must be.
-      _ = cgpiod_set(line.pointer, safeLevel)
+      let result = cgpiod_set(line.pointer, safeLevel)
       cgpiod_close(line.pointer)
       line.pointer = nil
+      return result
     }
+    if result < 0 { throw LineHandle.error(name, -result) }
   }
 }
 

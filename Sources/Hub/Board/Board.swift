@@ -93,7 +93,7 @@ public struct Board: Equatable, Sendable {
 
   /// How a device is powered, and what that costs.
   public struct Power: Equatable, Sendable {
-    public enum Switch: Equatable, Sendable {
+    public enum Switch: Hashable, Sendable {
       /// Always supplied.
       case none
       case gpio(GPIOLineName, activeLow: Bool)
@@ -104,11 +104,14 @@ public struct Board: Equatable, Sendable {
     public var settleTime: Duration
     /// What the device draws while it works.
     public var currentMilliamperes: Double
+    /// What it draws while it is supplied and nobody wants it.
+    public var standbyMilliamperes: Double
     public var supplyVolts: Double
     /// How long the device runs on after its last subscriber, and its least times on and off.
     public var timing: LifecycleTiming
 
     public var milliwatts: Double { currentMilliamperes * supplyVolts }
+    public var standbyMilliwatts: Double { standbyMilliamperes * supplyVolts }
   }
 
   public struct GPSDescription: Equatable, Sendable {

@@ -116,7 +116,8 @@ extension Board.GPSDescription {
     leverArmMetres = try section.vector("leverArmMetres") ?? .zero
     fixLatency =
       try section.number("fixLatencyMilliseconds", in: 0...400).map { .nanoseconds(Int64($0 * 1e6)) } ?? .zero
-    power = try Board.Power(section.section("power"), typicalMilliamperes: 40)
+    // A receiver that is not told to sleep works on.
+    power = try Board.Power(section.section("power"), typicalMilliamperes: 40, standbyMilliamperes: nil)
     try section.finish()
   }
 }
@@ -154,7 +155,8 @@ extension Board.IMUDescription {
     burstRateHz = max(try section.number("burstRateHz", in: 2...1000) ?? 25, slowest)
     dataReady = try section.section("dataReady").map { (line) throws(BoardError) in try GPIOLineName(line) }
     mount = try section.rotation("mount") ?? .identity
-    power = try Board.Power(section.section("power"), typicalMilliamperes: 4)
+    // Product specification 6.2: 5 microamperes in sleep mode.
+    power = try Board.Power(section.section("power"), typicalMilliamperes: 4, standbyMilliamperes: 0.005)
     try section.finish()
   }
 }
@@ -165,10 +167,13 @@ extension Board.Power {
     case gpio
   }
 
-  init(_ optional: BoardSection?, typicalMilliamperes: Double) throws(BoardError) {
+  /// - Parameter standby: of a device that sleeps by itself when it is not wanted; `nil` for one that does not
+  init(
+    _ optional: BoardSection?, typicalMilliamperes typical: Double, standbyMilliamperes standby: Double?
+  ) throws(BoardError) {
     self.init(
-      switch: .none, settleTime: .zero, currentMilliamperes: typicalMilliamperes, supplyVolts: 3.3,
-      timing: LifecycleTiming(linger: .seconds(2)))
+      switch: .none, settleTime: .zero, currentMilliamperes: typical, standbyMilliamperes: standby ?? typical,
+      supplyVolts: 3.3, timing: LifecycleTiming(linger: .seconds(2)))
     guard var section = optional else { return }
     if try section.choice("switch", of: Kind.self) == .gpio {
       let activeLow = try section.boolean("activeLow") ?? false
@@ -177,6 +182,8 @@ extension Board.Power {
     }
     settleTime = try section.milliseconds("settleMilliseconds") ?? settleTime
     currentMilliamperes = try section.number("currentMilliamperes", in: 0...10_000) ?? currentMilliamperes
+    standbyMilliamperes =
+      try section.number("standbyMilliamperes", in: 0...10_000) ?? standby ?? currentMilliamperes
     supplyVolts = try section.number("supplyVolts", in: 0...24) ?? supplyVolts
     timing.linger = try section.seconds("lingerSeconds") ?? timing.linger
     timing.minimumOn = try section.seconds("minimumOnSeconds") ?? timing.minimumOn

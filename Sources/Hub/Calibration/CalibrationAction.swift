@@ -17,11 +17,11 @@ extension Hub {
         activating: { (run) throws(HardwareError) in
           let work = CalibrationWork(kind, run)
           let lifetime = Lifetime()
-          imu.publisher.subscribe(
+          imu.source.subscribe(
             as: "calibration", receiveValue: { work.receive($0) }, receiveCompletion: { run.finish($0) }
           ).store(in: lifetime)
           if kind == .mount {
-            gps?.publisher.subscribe(
+            gps?.device.source.subscribe(
               as: "calibration", receiveValue: { work.receive($0) }, receiveCompletion: { run.finish($0) }
             ).store(in: lifetime)
           }

@@ -6,92 +6,79 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// A receiver behind a lazy publisher: powered, opened and read only while somebody subscribes.
+/// A receiver behind a lazy publisher, with the sentences that it sends.
 public final class GPSReader: Sendable {
   /// A receiver that has found its position is tracking for so long without another.
   private static let fixLifetime = Duration.seconds(10)
 
-  public let monitor: DeviceMonitor
-  public let publisher: LazyPublisher<GNSSObservation, HardwareError>
-  let power: any PowerSwitch
-  private let following: Subscription
-  private let tap: SentenceTap
-
+  public let device: DeviceReader<GNSSObservation>
   /// Of its line, as the board file says or as it was found out; `nil` before that.
   public let speed: Property<BaudRate?>
+  private let tap: SentenceTap
+
+  public var monitor: DeviceMonitor { device.monitor }
 
   /// Has the sentences handed on as they come, some whole ones at a time, line ends included, while the receiver is read.
   /// Powers nothing.
   func forwardSentences(to receive: @escaping @Sendable ([UInt8]) -> Void) -> Subscription { tap.add(receive) }
 
-  init(_ description: Board.GPSDescription, hardware: any Hardware, clock: any MonotonicTimeSource) {
-    let monitor = DeviceMonitor(
-      id: "gps", title: "GPS on \(description.port)", milliwatts: description.power.milliwatts, clock: clock)
-    let power = description.power.makeSwitch(hardware)
+  init(_ description: Board.GPSDescription, on machine: Machine) {
     let counted = Guarded(NMEAReceiver.Counters())
-    monitor.count { counted.withLock { $0.list } }
-    self.monitor = monitor
-    self.power = power
     let tap = SentenceTap()
     self.tap = tap
     let foundSpeed = MutableProperty(description.speed)
     speed = foundSpeed.readOnly
-    publisher = LazyPublisher(
-      "gps", timing: description.power.timing, replaysLatest: true, clock: clock,
-      lacking: { .system("starting to read", errno: $0) },
-      reading: { (reading) throws(HardwareError) in
-        let poller = Poller(stop: reading.stop.fileDescriptor)
-        let switchedOnAt = clock.now
-        try power.whileOn(reading, monitor, poller) { () throws(HardwareError) in
-          let port = try hardware.serialPort(description.port, speed: description.speed ?? .b9600)
-          // Closed before the supply goes: a receiver without supply must not be fed through its data lines.
-          defer { port.close() }
-          monitor.acquiring()
-          reading.started()
-          let before = counted.withLock { $0 }
-          var hasFix = false
-          var lastFixAt = switchedOnAt
-          func note(isFix: Bool) {
-            if isFix { lastFixAt = clock.now }
-            if isFix == hasFix { return }
-            hasFix = isFix
-            if isFix { monitor.tracking() } else { monitor.acquiring() }
+    let (hardware, clock) = (machine.hardware, machine.clock)
+    device = DeviceReader(
+      "gps", title: "GPS on \(description.port)", power: description.power, replaysLatest: true, on: machine
+    ) { (scope) throws(HardwareError) in
+      let port = try hardware.serialPort(description.port, speed: description.speed ?? .b9600)
+      // Closed before the supply goes: a receiver without supply must not be fed through its data lines.
+      defer { port.close() }
+      scope.acquiring()
+      let before = counted.withLock { $0 }
+      var hasFix = false
+      var lastFixAt = scope.suppliedSince
+      func note(isFix: Bool) {
+        if isFix { lastFixAt = clock.now }
+        if isFix == hasFix { return }
+        hasFix = isFix
+        if isFix { scope.tracking() } else { scope.acquiring() }
+      }
+      let receiver = NMEAReceiver(
+        port: port, poller: scope.poller, clock: clock,
+        report: { counters in
+          counted.withLock { $0 = before + counters }
+          // What is read need not be epochs any more.
+          if hasFix, clock.now - lastFixAt > GPSReader.fixLifetime { note(isFix: false) }
+        },
+        forward: {
+          let listeners = tap.present
+          if listeners.isEmpty { return nil }
+          return { bytes in
+            let bytes = Array(bytes)
+            for listener in listeners { listener.receive(bytes) }
           }
-          let receiver = NMEAReceiver(
-            port: port, poller: poller, clock: clock,
-            report: { counters in
-              counted.withLock { $0 = before + counters }
-              // What is read need not be epochs any more.
-              if hasFix, clock.now - lastFixAt > GPSReader.fixLifetime { note(isFix: false) }
-            },
-            forward: {
-              let listeners = tap.present
-              if listeners.isEmpty { return nil }
-              return { bytes in
-                let bytes = Array(bytes)
-                for listener in listeners { listener.receive(bytes) }
-              }
-            })
-          var confirmation = TimeConfirmation(switchedOnAt: switchedOnAt)
-          func receive(_ observation: borrowing GNSSObservation) {
-            let isFix = observation.fix.mode >= .twoDimensional
-            note(isFix: isFix)
-            var observation = copy observation
-            let system = clinux_realtime_ns()
-            let eras = observation.carryWeeksForward(system: system)
-            if eras > 0, isFix {
-              monitor.remark("its count of weeks has run over: dates are carried \(1024 * eras) weeks forward")
-            }
-            observation.isTimeConfirmed = confirmation.take(
-              observation.fix.time, isFix: isFix, at: observation.at, system: system)
-            reading.send(observation)
-          }
-          guard let speed = try receiver.findSpeed(description.speed, receive: receive) else { return }
-          if foundSpeed.value != speed { foundSpeed.value = speed }
-          try receiver.run(receive: receive)
+        })
+      var confirmation = TimeConfirmation(switchedOnAt: scope.suppliedSince)
+      func receive(_ observation: borrowing GNSSObservation) {
+        let isFix = observation.fix.mode >= .twoDimensional
+        note(isFix: isFix)
+        var observation = copy observation
+        let system = clinux_realtime_ns()
+        let eras = observation.carryWeeksForward(system: system)
+        if eras > 0, isFix {
+          scope.remark("its count of weeks has run over: dates are carried \(1024 * eras) weeks forward")
         }
-      })
-    following = publisher.activity.subscribe(as: "monitor", receiveValue: { monitor.follow($0) })
+        observation.isTimeConfirmed = confirmation.take(
+          observation.fix.time, isFix: isFix, at: observation.at, system: system)
+        scope.send(observation)
+      }
+      guard let speed = try receiver.findSpeed(description.speed, receive: receive) else { return }
+      if foundSpeed.value != speed { foundSpeed.value = speed }
+      try receiver.run(receive: receive)
+    }
+    device.monitor.count { counted.withLock { $0.list } }
   }
 }
 

@@ -4,19 +4,12 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// An IMU behind a lazy publisher: powered, configured and read only while somebody subscribes.
-public final class IMUReader: Sendable {
-  public let monitor: DeviceMonitor
-  public let publisher: LazyPublisher<IMUBatch, HardwareError>
-  let power: any PowerSwitch
-  private let following: Subscription
+public typealias IMUReader = DeviceReader<IMUBatch>
 
-  init(_ description: Board.IMUDescription, hardware: any Hardware, clock: any MonotonicTimeSource) {
+extension DeviceReader where Sample == IMUBatch {
+  /// A reader of an inertial sensor: its FIFO is emptied in bursts.
+  convenience init(_ description: Board.IMUDescription, on machine: Machine) {
     let address = String(description.address, radix: 16)
-    let monitor = DeviceMonitor(
-      id: "imu", title: "IMU at 0x\(address) on \(description.bus)", milliwatts: description.power.milliwatts,
-      clock: clock)
-    let power = description.power.makeSwitch(hardware)
     // Two samples' time: longer than any two edges are apart.
     let edgeLimit = Duration.nanoseconds(Int64(2e9 / description.configuration.actualRateHz))
     // A second's bursts in which nothing comes; not time, as a hub that was stopped for a while has missed none. A burst that
@@ -24,57 +17,49 @@ public final class IMUReader: Sendable {
     let burstSeconds = max(1 / description.burstRateHz, description.dataReady == nil ? 0 : edgeLimit.inSeconds)
     let patience = max(5, Int(1 / burstSeconds))
     let counted = Guarded(MPUDriver.Counters())
+    let (hardware, clock) = (machine.hardware, machine.clock)
+    self.init("imu", title: "IMU at 0x\(address) on \(description.bus)", power: description.power, on: machine) {
+      (scope) throws(HardwareError) in
+      let edges = try description.dataReady.map { (line) throws(HardwareError) in try hardware.gpioEdges(line) }
+      defer { edges?.close() }
+      let driver = MPUDriver(
+        bus: try hardware.i2cBus(description.bus), address: description.address,
+        configuration: description.configuration, dataReady: edges, clock: clock,
+        pause: { [poller = scope.poller] in _ = poller.wait(for: nil, atMost: $0) })
+      // The chip's own sleep, for boards that cannot switch its supply.
+      defer { driver.stop() }
+      scope.acquiring()
+      _ = try driver.start()
+      let before = counted.withLock { $0 }
+      // The kernel's timer: it runs on the kernel's own clock, whatever clock was injected.
+      let timer = try IntervalTimer(
+        every: .nanoseconds(Int64(1e9 / description.burstRateHz)), from: MonotonicClock().now)
+      var batch = IMUBatch()
+      var emptyBursts = 0
+      while scope.poller.wait(for: timer.fileDescriptor) == .readable {
+        _ = timer.takeExpirations()
+        if let edges {
+          // Those that have been waiting are old. A chip whose line is silent is still read, by the clock.
+          _ = try edges.takeEdges()
+          if scope.poller.wait(for: edges.fileDescriptor, atMost: edgeLimit) == .stopped { return }
+        }
+        try driver.read(into: &batch)
+        counted.withLock { $0 = before + driver.counters }
+        guard batch.count > 0 else {
+          emptyBursts += 1
+          if emptyBursts < patience { continue }
+          // A chip that was reset sleeps, and a hung bus reads all zeros or ones: both answer for ever.
+          throw .unexpectedDevice(
+            "the IMU at 0x\(address) on \(description.bus) answers, but measures nothing any more; it is started again")
+        }
+        emptyBursts = 0
+        scope.tracking()
+        scope.send(batch)
+      }
+    }
     monitor.count {
       let counters = counted.withLock { $0 }
       return [.init("samples", counters.samples), .init("overflows", counters.overflows)]
     }
-    self.monitor = monitor
-    self.power = power
-    publisher = LazyPublisher(
-      "imu", timing: description.power.timing, clock: clock,
-      lacking: { .system("starting to read", errno: $0) },
-      reading: { (reading) throws(HardwareError) in
-        let poller = Poller(stop: reading.stop.fileDescriptor)
-        try power.whileOn(reading, monitor, poller) { () throws(HardwareError) in
-          let edges = try description.dataReady.map { (line) throws(HardwareError) in try hardware.gpioEdges(line) }
-          defer { edges?.close() }
-          let driver = MPUDriver(
-            bus: try hardware.i2cBus(description.bus), address: description.address,
-            configuration: description.configuration, dataReady: edges, clock: clock,
-            pause: { _ = poller.wait(for: nil, atMost: $0) })
-          // The chip's own sleep, for boards that cannot switch its supply.
-          defer { driver.stop() }
-          monitor.acquiring()
-          _ = try driver.start()
-          let before = counted.withLock { $0 }
-          // The kernel's timer: it runs on the kernel's own clock, whatever clock was injected.
-          let timer = try IntervalTimer(
-            every: .nanoseconds(Int64(1e9 / description.burstRateHz)), from: MonotonicClock().now)
-          var batch = IMUBatch()
-          var emptyBursts = 0
-          while poller.wait(for: timer.fileDescriptor) == .readable {
-            _ = timer.takeExpirations()
-            if let edges {
-              // Those that have been waiting are old. A chip whose line is silent is still read, by the clock.
-              _ = try edges.takeEdges()
-              if poller.wait(for: edges.fileDescriptor, atMost: edgeLimit) == .stopped { return }
-            }
-            try driver.read(into: &batch)
-            counted.withLock { $0 = before + driver.counters }
-            guard batch.count > 0 else {
-              emptyBursts += 1
-              if emptyBursts < patience { continue }
-              // A chip that was reset sleeps, and a hung bus reads all zeros or ones: both answer for ever.
-              throw .unexpectedDevice(
-                "the IMU at 0x\(address) on \(description.bus) answers, but measures nothing any more; it is started again"
-              )
-            }
-            emptyBursts = 0
-            monitor.tracking()
-            reading.send(batch)
-          }
-        }
-      })
-    following = publisher.activity.subscribe(as: "monitor", receiveValue: { monitor.follow($0) })
   }
 }

@@ -75,10 +75,10 @@ final class DeviceLog: Sendable {
       state.fault = status.reason
       state.repetitions = 0
       return (.warning, "\(status.id): failed: \(status.reason); trying again until it works or nobody listens")
-    case .off, .settling, .acquiring:
+    case .off, .asleep, .settling, .acquiring:
       // While a fault lasts these only are the retries.
-      if state.fault != nil, status.power != .off || !status.holders.isEmpty { return nil }
-      if status.power == .off { state.fault = nil }
+      if state.fault != nil, !status.power.isRest || !status.holders.isEmpty { return nil }
+      if status.power.isRest { state.fault = nil }
       return (.notice, "\(status.id): \(status.power.rawValue) (\(detail(status)))")
     case .tracking:
       defer { state.fault = nil }
@@ -91,7 +91,7 @@ final class DeviceLog: Sendable {
   }
 
   private func detail(_ status: DeviceStatus) -> String {
-    status.power == .off
+    status.power.isRest
       ? "\(status.reason); on for \(Text.fixed(status.onTime.inSeconds, 1)) s in \(status.wakes) wakes, "
         + "\(Text.fixed(status.energyMilliwattHours, 3)) mWh" : status.reason
   }

@@ -13,7 +13,7 @@ const trackPoints = 8000;
 const holdSeconds = 60;
 // What it takes a screen reader to say the last description.
 const describeMilliseconds = 5000;
-const powers = ["off", "settling", "acquiring", "tracking", "lingering", "failed"];
+const powers = ["off", "asleep", "settling", "acquiring", "tracking", "lingering", "failed"];
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 let stream = null;

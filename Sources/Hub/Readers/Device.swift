@@ -1,0 +1,36 @@
+import Devices
+import HardwareIO
+import Publishing
+
+/// A reader of whatever kind, for those who care about its power and not for what it measures.
+public protocol Device: AnyObject, Sendable {
+  /// The books of its power.
+  var monitor: DeviceMonitor { get }
+  /// What its readings are doing, under the name by which they hold the device.
+  var readingsActivity: (name: String, activity: Property<Activity>) { get }
+  /// Whatever it measures, for those who only want it awake.
+  var wakefulness: any Publisher<Void, Never> { get }
+  /// Drives its supply to the safe level where nobody needs it, whatever a hub before this one left behind.
+  func makeSafe() throws(HardwareError)
+  /// Ends its runs for good, whoever subscribes.
+  func shutDown()
+  /// Returns once it is not inside its scope any more, that is, once it does not need its supply.
+  func isOff() async
+}
+
+extension DeviceReader: Device {
+  public var readingsActivity: (name: String, activity: Property<Activity>) { (readings.name, readings.activity) }
+
+  public var wakefulness: any Publisher<Void, Never> { readings.map { _ in } }
+
+  public func makeSafe() throws(HardwareError) { try rail.makeSafe() }
+
+  public func shutDown() {
+    readings.shutDown()
+    source.shutDown()
+  }
+
+  public func isOff() async {
+    for await now in source.activity.values(as: "shutdown") where now.phase == .idle || now.phase == .failed { break }
+  }
+}

@@ -1,0 +1,97 @@
+import Guarding
+import HardwareIO
+import MonotonicTime
+import Publishing
+
+/// A device behind a lazy publisher: supplied, started and read only while somebody subscribes.
+///
+/// The scope is the same for all devices: supply on, settle, start, read, stop, supply off. What differs is the body.
+public final class DeviceReader<Sample: Sendable>: Sendable {
+  /// Reads until told to stop; what it starts it stops on every way out.
+  typealias Body = @Sendable (borrowing DeviceScope<Sample>) throws(HardwareError) -> Void
+
+  public let monitor: DeviceMonitor
+  /// The runs themselves: a fault ends one for all.
+  public let source: LazyPublisher<Sample, HardwareError>
+  /// What the device measures, however often it fails on the way: one series of tries for all who subscribe.
+  public let readings: LazyPublisher<Sample, Never>
+  let rail: PowerRail
+  private let following: Subscription
+
+  /// - Parameter replaysLatest: whether who comes first gets the latest sample of the present run
+  init(
+    _ id: String, title: String, power: Board.Power, replaysLatest: Bool = false, on machine: Machine,
+    reading body: @escaping Body
+  ) {
+    let clock = machine.clock
+    let rail = machine.rail(of: power.switch)
+    self.rail = rail
+    let monitor = DeviceMonitor(id: id, title: title, power: power, rail: rail, clock: clock)
+    self.monitor = monitor
+    let source = LazyPublisher<Sample, HardwareError>(
+      id, timing: power.timing, replaysLatest: replaysLatest, clock: clock,
+      lacking: { .system("starting to read", errno: $0) },
+      reading: { (reading) throws(HardwareError) in
+        let poller = Poller(stop: reading.stop.fileDescriptor)
+        guard let suppliedSince = try rail.require(for: id, after: power.timing.minimumOff, poller) else { return }
+        defer {
+          do throws(HardwareError) {
+            try rail.release(for: id)
+            monitor.released()
+          } catch {
+            monitor.released(error)
+          }
+        }
+        reading.switchedOn()
+        monitor.required()
+        let unsettled = power.settleTime - (clock.now - suppliedSince)
+        if unsettled > .zero, poller.wait(for: nil, atMost: unsettled) == .stopped { return }
+        try body(DeviceScope(poller: poller, suppliedSince: suppliedSince, reading: reading, monitor: monitor))
+      })
+    self.source = source
+    let hint = machine.retryHint.signal(for: id)
+    let name = "\(id) readings"
+    readings = LazyPublisher(deriving: name, replaysLatest: replaysLatest, clock: clock) { (run) throws(Never) in
+      source.retrying(.device, hint: hint, clock: clock)
+        .subscribe(as: name, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
+    }
+    following = source.activity.subscribe(as: "monitor", receiveValue: { monitor.follow($0) })
+  }
+}
+
+extension Backoff {
+  /// A device that comes back should be seen within a second or two; trying more often only fills the journal.
+  fileprivate static let device = Backoff(initial: .milliseconds(250), maximum: .seconds(1))
+}
+
+/// What the body of a reader is given, while the device is supplied.
+struct DeviceScope<Sample: Sendable> {
+  /// Waits for the device, or for the word to stop.
+  let poller: Poller
+  let suppliedSince: MonotonicInstant
+  fileprivate let reading: Reading<Sample, HardwareError>
+  fileprivate let monitor: DeviceMonitor
+
+  fileprivate init(
+    poller: Poller, suppliedSince: MonotonicInstant, reading: Reading<Sample, HardwareError>, monitor: DeviceMonitor
+  ) {
+    self.poller = poller
+    self.suppliedSince = suppliedSince
+    self.reading = reading
+    self.monitor = monitor
+  }
+
+  /// The device is open, and has nothing useful to say yet, or any more.
+  func acquiring() {
+    monitor.acquiring()
+    reading.started()
+  }
+
+  /// It measures.
+  func tracking() { monitor.tracking() }
+
+  /// Says something about the device itself that its owner should know.
+  func remark(_ text: String) { monitor.remark(text) }
+
+  func send(_ sample: Sample) { reading.send(sample) }
+}

@@ -1,0 +1,133 @@
+import Hub
+import HardwareIO
+import Publishing
+import Simulation
+import TestSupport
+import Testing
+
+/// Devices that share a switch, and devices that have none.
+@Suite(.timeLimit(.minutes(10)))
+struct PowerRailTests {
+  /// The simulated hardware, with notes of what happens to the power lines, which may resist.
+  private final class WatchedHardware: Hardware {
+    let levels = Recorder<Bool>()
+    private let simulated = SimulatedHardware()
+    private let cannotBeDrivenLow: Bool
+
+    init(cannotBeDrivenLow: Bool = false) { self.cannotBeDrivenLow = cannotBeDrivenLow }
+
+    func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus { try simulated.i2cBus(name) }
+
+    func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort {
+      try simulated.serialPort(name, speed: speed)
+    }
+
+    func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {
+      let line = try simulated.gpioOutput(name, activeLow: activeLow)
+      return WatchedLine(line: line, levels: levels, cannotBeDrivenLow: cannotBeDrivenLow)
+    }
+
+    func gpioEdges(_ name: GPIOLineName) throws(HardwareError) -> any GPIOEdgeInput { try simulated.gpioEdges(name) }
+  }
+
+  private struct WatchedLine: GPIOOutput {
+    let line: any GPIOOutput
+    let levels: Recorder<Bool>
+    let cannotBeDrivenLow: Bool
+
+    func set(_ level: Bool) throws(HardwareError) {
+      try line.set(level)
+      levels.append(level)
+    }
+
+    func close() throws(HardwareError) {
+      try line.close()
+      levels.append(false)
+      if cannotBeDrivenLow { throw .system("driving the line", errno: 19) }
+    }
+  }
+
+  private func hub(_ hardware: any Hardware, gps: String, imu: String) throws -> Hub {
+    let text = """
+      { name: "test", gps: { port: "simulated/gps", speed: 9600, power: { \(gps) lingerSeconds: 0 } },
+        imu: { chip: "mpu-6050", bus: "simulated/i2c", power: { \(imu) lingerSeconds: 0 } } }
+      """
+    return Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware)
+  }
+
+  private let line = "switch: 'gpio', chip: 'simulated', line: 'imu-power', "
+
+  private func status(_ id: String, of hub: Hub) throws -> DeviceStatus {
+    try #require(hub.devices.first { $0.id == id })
+  }
+
+  @Test func `a shared supply comes on for the first device and goes off after the last`() async throws {
+    let hardware = WatchedHardware()
+    let hub = try hub(hardware, gps: line, imu: line)
+    let samples = Recorder<Void>()
+    let imu = try #require(hub.readings(of: "imu")).subscribe(as: "level", receiveValue: { samples.append($0) })
+    await samples.first(1)
+    #expect(hardware.levels.values == [true])
+    // The receiver hangs on the same line: it is not off, and what it draws is counted.
+    let asleep = try status("gps", of: hub)
+    #expect(asleep.power == .asleep && asleep.reason == "supplied for imu" && asleep.wakes == 0)
+    await samples.first(10)
+    #expect(try status("gps", of: hub).energyMilliwattHours > asleep.energyMilliwattHours)
+    let statuses = Recorder<DeviceStatus>()
+    let watching = hub.gps?.monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
+    let gps = try #require(hub.readings(of: "gps")).subscribe(as: "map", receiveValue: { _ in })
+    _ = await statuses.first { $0.power == .acquiring }
+    imu.cancel()
+    await hub.imu?.isOff()
+    #expect(hardware.levels.values == [true])
+    #expect(try status("imu", of: hub).power == .asleep)
+    gps.cancel()
+    await hub.isOff()
+    #expect(hardware.levels.values == [true, false])
+    #expect(hub.devices.map(\.power) == [.off, .off])
+    watching?.cancel()
+  }
+
+  @Test func `a supply that is in use stays on when lines are made safe`() async throws {
+    let hardware = WatchedHardware()
+    let hub = try hub(hardware, gps: "", imu: line)
+    #expect(hub.makeSafe() == [])
+    #expect(hardware.levels.values == [false])
+    let samples = Recorder<Void>()
+    let imu = try #require(hub.readings(of: "imu")).subscribe(as: "level", receiveValue: { samples.append($0) })
+    await samples.first(1)
+    #expect(hub.makeSafe() == [])
+    #expect(hardware.levels.values == [false, true])
+    imu.cancel()
+    await hub.isOff()
+    #expect(hardware.levels.values == [false, true, false])
+  }
+
+  @Test func `a device without a switch is asleep and not off, and draws what it draws`() async throws {
+    let hub = try hub(WatchedHardware(), gps: "currentMilliamperes: 1000, ", imu: "currentMilliamperes: 1000, ")
+    #expect(hub.devices.map(\.power) == [.asleep, .asleep])
+    let first = hub.devices.map(\.energyMilliwattHours)
+    #expect(eventually { hub.devices[0].energyMilliwattHours > first[0] })
+    // A receiver that is not told to sleep works on; the IMU's sleep takes microamperes.
+    let now = hub.devices.map(\.energyMilliwattHours)
+    #expect(now[1] - first[1] < (now[0] - first[0]) / 1000)
+    #expect(hub.devices.map(\.onTime) == [.zero, .zero])
+    // Its supply is on, but in the simulation nobody has switched it on: only what the hub says counts here.
+    let subscription = try #require(hub.readings(of: "gps")).subscribe(as: "map", receiveValue: { _ in })
+    #expect(eventually { hub.devices[0].power == .acquiring })
+    subscription.cancel()
+    await hub.isOff()
+    #expect(hub.devices[0].power == .asleep && hub.devices[0].reason.contains("stopped"))
+  }
+
+  @Test func `a supply that could not be switched off is remarked on`() async throws {
+    let hub = try hub(WatchedHardware(cannotBeDrivenLow: true), gps: "", imu: line)
+    let samples = Recorder<Void>()
+    let imu = try #require(hub.readings(of: "imu")).subscribe(as: "level", receiveValue: { samples.append($0) })
+    await samples.first(1)
+    imu.cancel()
+    await hub.isOff()
+    let remark = try #require(try status("imu", of: hub).remark)
+    #expect(remark.contains("could not be switched off") && remark.contains("No such device"), "\(remark)")
+  }
+}
