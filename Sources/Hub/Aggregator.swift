@@ -30,7 +30,7 @@ final class Aggregator: Sendable {
     lastKnown = lastState.value?.position
     calibration = board.imu?.calibration.values ?? .init()
     mount = board.imu?.calibration.mount ?? board.imu?.mount ?? .identity
-    fixLatencyNanoseconds = board.gps?.fixLatency.inNanoseconds ?? 0
+    fixLatencyNanoseconds = board.receiver?.fixLatency.inNanoseconds ?? 0
     self.clock = clock
     self.run = run
     estimator = Guarded(StateEstimator(NavigationFilter.Configuration(board), at: clock.now))
@@ -40,7 +40,7 @@ final class Aggregator: Sendable {
   ///
   /// - Parameter lastState: is set to each state too
   static func publisher(
-    board: Board, gps: GPSReader?, imu: IMUReader?, clock: any MonotonicTimeSource,
+    board: Board, receiver: ReceiverReader?, imu: IMUReader?, clock: any MonotonicTimeSource,
     lastState: MutableProperty<FusedState?>
   ) -> LazyPublisher<FusedState, Never> {
     LazyPublisher(
@@ -49,7 +49,7 @@ final class Aggregator: Sendable {
         let aggregator = Aggregator(board: board, clock: clock, run: run, lastState: lastState)
         let lifetime = Lifetime()
         imu?.readings.subscribe(as: "state", receiveValue: { aggregator.receive($0) }).store(in: lifetime)
-        gps?.device.readings.subscribe(as: "state", receiveValue: { aggregator.receive($0) }).store(in: lifetime)
+        receiver?.device.readings.subscribe(as: "state", receiveValue: { aggregator.receive($0) }).store(in: lifetime)
         return Subscription {
           lifetime.end()
           aggregator.fallAsleep()
@@ -98,11 +98,11 @@ extension NavigationFilter.Configuration {
   /// For the sensors of a board.
   init(_ board: Board) {
     self.init()
-    leverArm = board.gps?.leverArmMetres ?? .zero
+    leverArm = board.receiver?.leverArmMetres ?? .zero
     isVehicle = board.isVehicle
     interval = board.imu.map { 1 / $0.configuration.actualRateHz } ?? interval
     // At 9600 baud an epoch takes half a second to arrive, and its end is not always known at once.
-    latestFix = 1.5 + (board.gps?.fixLatency.inSeconds ?? 0)
+    latestFix = 1.5 + (board.receiver?.fixLatency.inSeconds ?? 0)
     // The errors of a receiver that stands alone wander over some ten seconds.
     correlationTime = 10
   }

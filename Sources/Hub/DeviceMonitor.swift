@@ -38,14 +38,18 @@ public final class DeviceMonitor: Sendable {
   private let counters = Guarded<CounterSource?>(nil)
   private let following = Lifetime()
 
-  init(id: String, title: String, power: Board.Power, rail: PowerRail, clock: any MonotonicTimeSource) {
+  init(
+    id: String, kind: DeviceStatus.Kind, title: String, power: Board.Power, rail: PowerRail,
+    clock: any MonotonicTimeSource
+  ) {
     self.id = id
     self.clock = clock
     self.power = power
     let isSupplied = rail.supply.value.isOn
     let now = clock.now
     let status = DeviceStatus(
-      id: id, title: title, power: isSupplied ? .asleep : .off, since: now, reason: "nobody has subscribed yet",
+      id: id, kind: kind, title: title, power: isSupplied ? .asleep : .off, since: now,
+      reason: "nobody has subscribed yet",
       holders: [], onTime: .zero, wakes: 0, energyMilliwattHours: 0, timeToFirstFix: nil, counters: [])
     state = Guarded(State(status: status, accountedAt: now, isSupplied: isSupplied))
     property = MutableProperty(status)

@@ -21,7 +21,13 @@ public struct DeviceStatus: Equatable, Sendable {
     public var isRest: Bool { self == .off || self == .asleep }
   }
 
+  public enum Kind: String, CaseIterable, Equatable, Sendable {
+    case receiver
+    case imu
+  }
+
   public var id: String
+  public var kind: Kind
   /// `GPS on /dev/ttyAMA0`
   public var title: String
   public var power: Power

@@ -10,13 +10,15 @@ public final class Hub: Sendable {
   public let board: Board
   /// What stands for the board in protocols that know of one device: the receiver's tty, or the IMU's bus where there is
   /// no receiver.
-  public let mainDevice: String
+  public var mainDevice: String { board.receiver?.port ?? board.imu?.bus ?? "none" }
   /// What it is connected to.
   public let machine: Machine
-  public let gps: GPSReader?
+  /// In the order of the board file.
+  private let entries: [BoardDevice]
+  /// The preferred receiver.
+  public let receiver: ReceiverReader?
+  /// The preferred inertial sensor.
   public let imu: IMUReader?
-  /// All of them, in the order of the board file.
-  private let readers: [any Device]
   /// The fused state, at the rate at which it changes. Subscribing powers the devices.
   public let state: LazyPublisher<FusedState, Never>
   /// The same at the rates that somebody has asked for, each made once for all who want it.
@@ -37,21 +39,26 @@ public final class Hub: Sendable {
     self.init(board: board, on: Machine(hardware: hardware, clock: clock))
   }
 
-  public init(board: Board, on machine: Machine) {
+  /// - Parameter predecessor: the hub in whose place this one comes; readers of devices that both have go on
+  public init(board: Board, on machine: Machine, succeeding predecessor: Hub? = nil) {
     self.board = board
     self.machine = machine
-    mainDevice = board.gps?.port ?? board.imu?.bus ?? "none"
     let clock = machine.clock
-    gps = board.gps.map { GPSReader($0, on: machine) }
-    imu = board.imu.map { IMUReader($0, on: machine) }
-    let gps = gps
-    readers = [gps?.device as (any Device)?, imu].compactMap(\.self)
+    let entries = board.devices.map { description in
+      predecessor?.entries.lazy.compactMap { $0.described(as: description) }.first
+        ?? BoardDevice(description, on: machine)
+    }
+    self.entries = entries
+    let receiver = entries.lazy.compactMap { if case .receiver(_, let reader) = $0 { reader } else { nil } }.first
+    let imu = entries.lazy.compactMap { if case .imu(_, let reader) = $0 { reader } else { nil } }.first
+    self.receiver = receiver
+    self.imu = imu
     let epochs = LazyPublisher<GNSSObservation, Never>(deriving: "epochs", clock: clock) { (run) throws(Never) in
-      gps?.device.readings.subscribe(as: "epochs", receiveValue: { run.send($0) }) ?? Subscription {}
+      receiver?.device.readings.subscribe(as: "epochs", receiveValue: { run.send($0) }) ?? Subscription {}
     }
     self.epochs = epochs
     sentences = LazyPublisher(deriving: "sentences", clock: clock) { (run) throws(Never) in
-      let sentences = gps?.forwardSentences { run.send($0) }
+      let sentences = receiver?.forwardSentences { run.send($0) }
       let lease = epochs.subscribe(as: "sentences", receiveValue: { _ in })
       return Subscription {
         lease.cancel()
@@ -63,23 +70,23 @@ public final class Hub: Sendable {
     clockOffsets = ClockComparison.publisher(board: board, epochs: epochs, clock: clock, last: lastClockOffset)
     let lastState = MutableProperty<FusedState?>(nil)
     self.lastState = lastState.readOnly
-    state = Aggregator.publisher(board: board, gps: gps, imu: imu, clock: clock, lastState: lastState)
+    state = Aggregator.publisher(board: board, receiver: receiver, imu: imu, clock: clock, lastState: lastState)
   }
 
   /// The receiver's sentences as they come while it is awake for others. Wakes nothing.
   public func overhearSentences(_ receive: @escaping @Sendable ([UInt8]) -> Void) -> Subscription {
-    gps?.forwardSentences(to: receive) ?? Subscription {}
+    receiver?.forwardSentences(to: receive) ?? Subscription {}
   }
+
+  private var readers: [any Device] { entries.map(\.reader) }
 
   public var monitors: [DeviceMonitor] { readers.map(\.monitor) }
 
   /// The status of every device as of now, with the final holders of its leases. Wakes nothing.
   public var devices: [DeviceStatus] {
-    monitors.map { monitor in
-      var status = namingConsumers(monitor.status)
-      if monitor === imu?.monitor, let calibration = board.imu?.calibration {
-        status.calibrations = calibration.entries
-      }
+    entries.map { entry in
+      var status = namingConsumers(entry.reader.monitor.status)
+      if case .imu(let imu, _) = entry { status.calibrations = imu.calibration.entries }
       return status
     }
   }
@@ -115,9 +122,15 @@ public final class Hub: Sendable {
     }
   }
 
+  /// The speed of a receiver's line, as the board file says or as it was found out; `nil` before that.
+  public func speed(of id: String) -> BaudRate? {
+    for case .receiver(let receiver, let reader) in entries where receiver.id == id { return reader.speed.value }
+    return nil
+  }
+
   /// Why there is no pulse although the board file names its source.
   public var pulseProblem: String? {
-    guard let path = board.gps?.pulse else { return nil }
+    guard let path = board.receiver?.pulse else { return nil }
     do throws(HardwareError) {
       _ = try PulsePerSecond(path)
       return nil
@@ -127,17 +140,30 @@ public final class Hub: Sendable {
   }
 
   /// Powers everything off now and for good, whoever listens.
-  public func shutDown() {
+  ///
+  /// - Parameter successor: the hub that comes in this one's place; what it has taken over goes on
+  public func shutDown(for successor: Hub? = nil) {
     state.shutDown()
     sentences.shutDown()
     clockOffsets.shutDown()
     epochs.shutDown()
-    for reader in readers { reader.shutDown() }
+    for reader in readers where !(successor?.has(reader) ?? false) { reader.shutDown() }
   }
 
-  /// Returns once no reader is inside its scope any more, that is, once the power lines are off.
-  public func isOff() async {
-    for reader in readers { await reader.isOff() }
+  /// Returns once no reader that ends with this hub is inside its scope any more, that is, once their power lines are off.
+  public func isOff(for successor: Hub? = nil) async {
+    for reader in readers where !(successor?.has(reader) ?? false) { await reader.isOff() }
+  }
+
+  private func has(_ reader: any Device) -> Bool { readers.contains { $0 === reader } }
+
+  /// Keeps what is awake for somebody awake, while whoever that is goes over to another hub.
+  public func bridge() -> Lifetime {
+    let lifetime = Lifetime()
+    for reader in readers where !reader.readingsActivity.activity.value.holders.isEmpty {
+      reader.wakefulness.subscribe(as: "reload", receiveValue: { _ in }).store(in: lifetime)
+    }
+    return lifetime
   }
 
   /// The fused state at a rate of the subscriber's own. All who want the same one of the usual rates get the same values at

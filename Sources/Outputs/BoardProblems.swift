@@ -68,16 +68,15 @@ public enum BoardProblems {
       }
   }
 
-  /// A line has one user at a time: the second one would fail with each start.
+  /// A line has one use: the second one would fail with each start. Devices that hang on one switch use it together.
   private static func lines(_ board: Board) -> [String] {
-    var users: [(key: String, line: GPIOLineName)] = []
-    for (key, power) in [("gps.power", board.gps?.power), ("imu.power", board.imu?.power)] {
-      if case .gpio(let line, _)? = power?.switch { users.append((key, line)) }
-    }
-    if let line = board.imu?.dataReady { users.append(("imu.dataReady", line)) }
+    let users = board.lines
     return users.indices.flatMap { index in
-      users[..<index].filter { $0.line == users[index].line }.map {
-        "'\(users[index].key)' is the line \(users[index].line), which '\($0.key)' has already"
+      let user = users[index]
+      return users[..<index].filter { $0.line == user.line && ($0.switch == nil || $0.switch != user.switch) }.map {
+        $0.switch != nil && user.switch != nil
+          ? "'\(user.key)' is the line \(user.line) with another 'activeLow' than '\($0.key)'"
+          : "'\(user.key)' is the line \(user.line), which '\($0.key)' has already"
       }
     }
   }
@@ -85,7 +84,9 @@ public enum BoardProblems {
   private static func chrony(_ board: Board) -> [String] {
     guard let path = board.chronySocket else { return [] }
     var problems: [String] = []
-    if board.gps == nil { problems.append("'chrony' has no receiver to take the time from: name a 'gps'") }
+    if board.receiver == nil {
+      problems.append("'chrony' has no receiver to take the time from: name one in 'devices'")
+    }
     // The address of a Unix socket holds so many bytes, the last of them 0.
     let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
     if !path.hasPrefix("/") || path.utf8.count > limit {

@@ -40,8 +40,8 @@ public final class HotPlugService: Service {
 
   private func appeared(_ name: String) {
     let hub = host.hub.value
-    for (id, path) in [("gps", hub.board.gps?.port), ("imu", hub.board.imu?.bus)] {
-      guard let path, HotPlugService.isSame(path, name) else { continue }
+    for device in hub.board.devices where HotPlugService.isSame(device.path, name) {
+      let id = device.id
       sink.write(
         .notice, "\(id): plugged in (\(name))",
         fields: [.init("SENSORHUB_DEVICE", id), .init("SENSORHUB_EVENT", "plugged")])

@@ -34,15 +34,20 @@ public final class HubHost: Sendable {
     Deferred { _ in Empty(completesImmediately: false) }
   }
 
-  /// Puts a new hub into service. The old one's devices are powered off without lingering: the new one may need them.
+  /// Puts a hub of another board into service. Devices that both boards have in the same way go on as they are; the others of
+  /// the old one are powered off without lingering, as the new one may need what they use.
   /// Returns what is wrong with the new one's power lines, which may not be those of the old one, and with its pulse.
-  public func replace(with hub: Hub) async -> [String] {
+  public func serve(_ board: Board) async -> [String] {
     let old = current.value
-    old.shutDown()
-    // Two hubs must never drive one line: the new one appears when the old one has let go of everything.
-    await old.isOff()
-    let problems = hub.makeSafe() + [hub.pulseProblem].compactMap(\.self)
-    current.value = hub
+    let new = Hub(board: board, on: old.machine, succeeding: old)
+    // Whoever listens leaves the one before it comes to the other.
+    let bridge = old.bridge()
+    defer { bridge.end() }
+    old.shutDown(for: new)
+    // Two hubs must never drive one line: the new one appears when the old one has let go of everything else.
+    await old.isOff(for: new)
+    let problems = new.makeSafe() + [new.pulseProblem].compactMap(\.self)
+    current.value = new
     reload.activate(.board)
     return problems
   }
@@ -67,7 +72,7 @@ public final class HubHost: Sendable {
   ///   - besideReceiver: on a board with a receiver too
   func attitudes(rateHz: Double?, besideReceiver: Bool) -> Deferred<FusedState, Never> {
     following { hub in
-      hub.imu == nil || hub.gps != nil && !besideReceiver
+      hub.imu == nil || hub.receiver != nil && !besideReceiver
         ? HubHost.nothing() : hub.state(rateHz: rateHz ?? hub.board.stateRateHz)
     }
   }

@@ -19,13 +19,16 @@ struct BoardSource {
     } catch {
       throw CommandError(error)
     }
-    guard let imu = board.imu else { return board }
-    do throws(BoardError) {
-      board.imu?.calibration = try ChipCalibration(file: CalibrationFolder.file(for: imu))
-    } catch {
-      let nextStep = "calibrate the chip again (sensorhub calibrate), or remove the file"
-      guard let warn else { throw CommandError(.data, "\(error)", nextStep: nextStep) }
-      warn("imu: going on without its calibration: \(error); \(nextStep)")
+    for (index, device) in board.devices.enumerated() {
+      guard case .imu(var imu) = device else { continue }
+      do throws(BoardError) {
+        imu.calibration = try ChipCalibration(file: CalibrationFolder.file(for: imu))
+        board.devices[index] = .imu(imu)
+      } catch {
+        let nextStep = "calibrate the chip again (sensorhub calibrate), or remove the file"
+        guard let warn else { throw CommandError(.data, "\(error)", nextStep: nextStep) }
+        warn("\(imu.id): going on without its calibration: \(error); \(nextStep)")
+      }
     }
     return board
   }

@@ -13,11 +13,15 @@ struct DevicePolicy {
 
   init(_ board: Board) {
     var kinds: Set<String> = []
-    if let gps = board.gps { kinds.formUnion(DevicePolicy.kinds(ofPort: gps.port)) }
-    if board.gps?.pulse != nil { kinds.insert("char-pps") }
-    if board.imu?.bus.hasPrefix("/") == true { kinds.insert("char-i2c") }
-    let lines = [board.gps?.power.switch.line, board.imu?.power.switch.line, board.imu?.dataReady]
-    if lines.contains(where: { $0.map { $0.chip != "simulated" } ?? false }) { kinds.insert("char-gpiochip") }
+    for device in board.devices {
+      switch device {
+      case .receiver(let receiver):
+        kinds.formUnion(DevicePolicy.kinds(ofPort: receiver.port))
+        if receiver.pulse != nil { kinds.insert("char-pps") }
+      case .imu(let imu): if imu.bus.hasPrefix("/") { kinds.insert("char-i2c") }
+      }
+    }
+    if board.lines.contains(where: { $0.line.chip != "simulated" }) { kinds.insert("char-gpiochip") }
     self.kinds = kinds.sorted()
     let endpoints = [board.gpsdEndpoint].compactMap { $0 } + board.nmea.compactMap(\.endpoint)
     var networks = endpoints.filter { !$0.isLoopback }.flatMap(\.allow).map(\.description)
@@ -41,12 +45,5 @@ struct DevicePolicy {
     let drivers = ["ttyAMA", "ttyS", "ttyUSB", "ttyACM"]
     let named = drivers.filter { name.hasPrefix("/dev/\($0)") }
     return (named.isEmpty ? drivers : named).map { "char-\($0)" }
-  }
-}
-
-extension Board.Power.Switch {
-  fileprivate var line: GPIOLineName? {
-    guard case .gpio(let line, _) = self else { return nil }
-    return line
   }
 }

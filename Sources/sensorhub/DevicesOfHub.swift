@@ -5,6 +5,7 @@ import Outputs
 enum DevicesOfHub {
   struct Device: Decodable {
     var id: String
+    var kind: String
     var title: String
     var power: String
     var forSeconds: Double

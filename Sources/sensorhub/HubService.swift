@@ -40,7 +40,7 @@ struct HubService: Sendable {
 
   func run() async throws {
     let hub = host.hub.value
-    let reloader = Reloader(source: source, hardware: hardware, host: host, sink: sink)
+    let reloader = Reloader(source: source, host: host, sink: sink)
     // The group is made of its services, and one of them ends the group: this is where they meet.
     let group = Guarded<ServiceGroup?>(nil)
     let signals = try SignalListener(

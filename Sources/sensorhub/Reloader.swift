@@ -6,7 +6,6 @@ import Publishing
 /// Reads the board file again. A file that is wrong changes nothing.
 struct Reloader: Sendable {
   let source: BoardSource
-  let hardware: any Hardware
   let host: HubHost
   let sink: JournalSink
 
@@ -14,7 +13,7 @@ struct Reloader: Sendable {
     ServiceManager.reloading()
     do {
       let board = try source.load { sink.write(.warning, $0) }
-      for problem in await host.replace(with: Hub(board: board, hardware: hardware)) { sink.write(.warning, problem) }
+      for problem in await host.serve(board) { sink.write(.warning, problem) }
       sink.write(.notice, "board '\(board.name)' read again")
     } catch {
       sink.write(.error, "the board file is wrong, the hub goes on with the old one: \(error)")

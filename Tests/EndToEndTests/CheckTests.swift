@@ -4,6 +4,9 @@ import Testing
 
 /// What `run` would leave out, `check` says before.
 @Suite(.timeLimit(.minutes(10))) struct CheckTests {
+  private static let gps =
+    "{ driver: \"nmea\", port: \"simulated/gps\", power: { switch: \"gpio\", chip: \"simulated\", line: \"gps-power\" } }"
+
   private func check(_ board: String, environment: [String] = []) -> Program {
     var template = Array("/tmp/sensorhub-check-XXXXXX".utf8CString)
     close(mkstemp(&template))
@@ -30,16 +33,22 @@ import Testing
       "nmea: [{ udp: \"10.0.0.255:10110\" }, {}, { udp: \"10.0.0.255:10110\", source: \"fused\" }]",
       "'nmea[2].udp' is 10.0.0.255:10110, which 'nmea[0]' has already"
     ),
-    ("chrony: { socket: \"/run/chrony.sock\" }, gps: null", "no receiver to take the time from"),
+    ("chrony: { socket: \"/run/chrony.sock\" }, devices: {}", "no receiver to take the time from"),
     ("chrony: { socket: \"chrony.sock\" }", "'chrony.socket' must be an absolute path"),
     (
-      "imu: { chip: \"mpu-6050\", bus: \"simulated/i2c\", dataReady: { chip: \"simulated\", line: \"gps-power\" } }",
-      "'imu.dataReady' is the line simulated/gps-power, which 'gps.power' has already"
+      "devices: { gps: \(CheckTests.gps), imu: { driver: \"mpu-6050\", bus: \"simulated/i2c\", "
+        + "dataReady: { chip: \"simulated\", line: \"gps-power\" } } }",
+      "'devices.imu.dataReady' is the line simulated/gps-power, which 'devices.gps.power' has already"
+    ),
+    (
+      "devices: { gps: \(CheckTests.gps), imu: { driver: \"mpu-6050\", bus: \"simulated/i2c\", "
+        + "power: { switch: \"gpio\", chip: \"simulated\", line: \"gps-power\", activeLow: true } } }",
+      "'devices.imu.power' is the line simulated/gps-power with another 'activeLow' than 'devices.gps.power'"
     ),
   ])
   func `what no hub could do is refused`(_ entry: String, _ reason: String) {
-    let gps = "gps: { port: \"simulated/gps\", power: { switch: \"gpio\", chip: \"simulated\", line: \"gps-power\" } }"
-    let program = check("{ name: \"test\", \(entry.contains("gps: null") ? "" : gps + ", ")\(entry) }")
+    let devices = entry.contains("devices:") ? "" : "devices: { gps: \(CheckTests.gps) }, "
+    let program = check("{ name: \"test\", \(devices)\(entry) }")
     #expect(program.wait() == 65)
     #expect(program.standardError.contains(reason), "\(program.standardError)\(program.standardOutput)")
     #expect(program.standardError.contains("next: mend the file"))

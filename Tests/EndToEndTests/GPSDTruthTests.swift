@@ -48,7 +48,7 @@ import Testing
     let receiver = PseudoTerminal()
     let hub = HubProcess(
       board: """
-        { name: "test", gps: { port: "\(receiver.path)", power: { lingerSeconds: 0.2 } },
+        { name: "test", devices: { gps: { driver: "nmea", port: "\(receiver.path)", power: { lingerSeconds: 0.2 } } },
           gpsd: { port: \(gpsd) }, nmea: { port: \(nmea), source: "fused" } }
         """)
     let client = SocketClient(port: gpsd)
@@ -166,7 +166,7 @@ import Testing
     HubProcess.write(
       """
       { name: "test", gpsd: { port: \(gpsd) },
-        gps: { port: "simulated/gps", power: { switch: "gpio", chip: "simulated", line: "gps-power", lingerSeconds: 0.2 } } }
+        devices: { gps: { driver: "nmea", port: "simulated/gps", power: { switch: "gpio", chip: "simulated", line: "gps-power", lingerSeconds: 0.2 } } } }
       """, to: hub.boardFile)
     hub.program.send(SIGHUP)
     #expect(eventually { client.text.contains("The board has no simulated/i2c any more") }, "\(client.text)")

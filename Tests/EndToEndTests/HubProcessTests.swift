@@ -68,7 +68,7 @@ struct HubProcessTests {
   }
 
   private static let simulatedIMU = """
-    imu: { chip: "mpu-6050", bus: "simulated/i2c",
+    imu: { driver: "mpu-6050", bus: "simulated/i2c",
       power: { switch: "gpio", chip: "simulated", line: "imu-power" } }
     """
 
@@ -85,7 +85,9 @@ struct HubProcessTests {
   @Test func `watch once says that there is no position, and gives what there is`() {
     let terminal = PseudoTerminal()
     let hub = HubProcess(
-      board: "{ name: \"test\", gps: { port: \"\(terminal.path)\" }, \(HubProcessTests.simulatedIMU) }")
+      board: """
+        { name: "test", devices: { gps: { driver: "nmea", port: "\(terminal.path)" }, \(HubProcessTests.simulatedIMU) } }
+        """)
     let watch = hub.watch(["--once", "--json", "--within", "5.5"])
     #expect(watch.wait() == 69)
     #expect(watch.lines.count == 1 && watch.standardOutput.contains(#""attitude":{"#), "\(watch.standardOutput)")
@@ -97,7 +99,7 @@ struct HubProcessTests {
   }
 
   @Test func `watch once of a board without a receiver waits for none`() {
-    let hub = HubProcess(board: "{ name: \"test\", \(HubProcessTests.simulatedIMU) }")
+    let hub = HubProcess(board: "{ name: \"test\", devices: { \(HubProcessTests.simulatedIMU) } }")
     let watch = hub.watch(["--once"])
     #expect(watch.wait() == 0 && watch.lines.count == 1)
     #expect(hub.stop() == 0)
@@ -149,9 +151,9 @@ struct HubProcessTests {
     let hub = HubProcess(
       board: """
         { name: "mixed",
-          gps: { port: "\(terminal.path)", power: { lingerSeconds: 0 } },
-          imu: { chip: "mpu-6050", bus: "simulated/i2c",
-            power: { switch: "gpio", chip: "simulated", line: "imu-power", lingerSeconds: 0 } } }
+          devices: { gps: { driver: "nmea", port: "\(terminal.path)", power: { lingerSeconds: 0 } },
+            imu: { driver: "mpu-6050", bus: "simulated/i2c",
+            power: { switch: "gpio", chip: "simulated", line: "imu-power", lingerSeconds: 0 } } } }
         """)
     let watch = hub.watch(["--json", "--rate", "1000"])
     #expect(eventually { hub.devices["gps"].power == "acquiring" })
@@ -191,7 +193,8 @@ struct HubProcessTests {
     unlink(link)
     symlink(first.path, link)
     defer { unlink(link) }
-    let hub = HubProcess(board: #"{ name: "x", gps: { port: "\#(link)", power: { lingerSeconds: 0 } } }"#)
+    let hub = HubProcess(
+      board: #"{ name: "x", devices: { gps: { driver: "nmea", port: "\#(link)", power: { lingerSeconds: 0 } } } }"#)
     let watch = hub.watch()
     #expect(eventually { hub.devices["gps"].power == "acquiring" })
     first.write(
@@ -244,12 +247,12 @@ struct HubProcessTests {
 
   @Test func `SIGHUP reads the board file again, and a wrong one changes nothing`() {
     let board =
-      #"{ name: "one", imu: { chip: "mpu-6050", bus: "simulated/i2c", "#
-      + #"power: { switch: "gpio", chip: "simulated", line: "imu-power", lingerSeconds: 0 } } }"#
+      #"{ name: "one", devices: { imu: { driver: "mpu-6050", bus: "simulated/i2c", "#
+      + #"power: { switch: "gpio", chip: "simulated", line: "imu-power", lingerSeconds: 0 } } } }"#
     let hub = HubProcess(board: board)
     let watch = hub.watch()
     #expect(eventually { HubProcess.states(watch).contains { $0.mode == "attitude" } })
-    HubProcess.write(#"{ name: "two", imu: 5 }"#, to: hub.boardFile)
+    HubProcess.write(#"{ name: "two", devices: { imu: 5 } }"#, to: hub.boardFile)
     hub.program.send(SIGHUP)
     #expect(eventually { hub.program.standardError.contains("goes on with the old one") })
     #expect(hub.devices["imu"].power == "tracking")
@@ -261,6 +264,47 @@ struct HubProcessTests {
     #expect(eventually { watch.lines.count > before + 20 && hub.devices["imu"].power == "tracking" })
     watch.send(SIGINT)
     watch.wait()
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a reload leaves alone what has not changed, its books included`() {
+    func board(_ name: String, gps: String = "", imu: String = "") -> String {
+      """
+      { name: "\(name)", devices: {
+          gps: { driver: "nmea", port: "simulated/gps", \(gps)
+            power: { switch: "gpio", chip: "simulated", line: "gps-power", lingerSeconds: 0 } },
+          imu: { driver: "mpu-6050", bus: "simulated/i2c", \(imu)
+            power: { switch: "gpio", chip: "simulated", line: "imu-power", lingerSeconds: 0 } } } }
+      """
+    }
+    func reload(_ name: String, gps: String = "", imu: String = "") {
+      HubProcess.write(board(name, gps: gps, imu: imu), to: hub.boardFile)
+      hub.program.send(SIGHUP)
+      #expect(eventually { hub.program.standardError.contains("board '\(name)' read again") })
+    }
+    let hub = HubProcess(board: board("one"))
+    let watch = hub.watch()
+    #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "tracking" } })
+    let before = hub.devicesNow
+    // Where the antenna sits is no matter of how the receiver is read.
+    reload("two", gps: "leverArmMetres: [1, 0, 0],")
+    let after = hub.devicesNow
+    #expect(after.devices.map(\.power) == ["tracking", "tracking"] && after.devices.map(\.wakes) == [1, 1])
+    #expect(after["gps"].counters["sentences", default: 0] >= before["gps"].counters["sentences", default: 0])
+    #expect(after["gps"].onSeconds >= before["gps"].onSeconds)
+    // The watch goes on with what the new hub makes of them.
+    #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.holders.count == 1 } })
+    let lines = watch.lines.count
+    #expect(eventually { watch.lines.count > lines + 20 })
+    #expect(!hub.program.standardError.contains("gps: off"), "\(hub.program.standardError)")
+    // What is read in another way has to start again, and nothing beside it.
+    reload("three", gps: "leverArmMetres: [1, 0, 0],", imu: "rateHz: 100,")
+    #expect(eventually { hub.devicesNow["imu"].power == "tracking" })
+    #expect(hub.devicesNow["gps"].wakes == 1 && hub.devicesNow["gps"].onSeconds >= after["gps"].onSeconds)
+    #expect(hub.devicesNow["imu"].onSeconds < after["gps"].onSeconds)
+    watch.send(SIGINT)
+    watch.wait()
+    #expect(eventually { hub.isOff })
     #expect(hub.stop() == 0)
   }
 }

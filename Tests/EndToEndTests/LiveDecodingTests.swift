@@ -78,7 +78,8 @@ struct LiveDecodingTests {
       let terminal = PseudoTerminal()
       let port = SocketClient.freePort()
       let hub = HubProcess(
-        board: "{ name: \"log\", gps: { port: \"\(terminal.path)\", speed: 9600 }, gpsd: { port: \(port) } }",
+        board:
+          "{ name: \"log\", devices: { gps: { driver: \"nmea\", port: \"\(terminal.path)\", speed: 9600 } }, gpsd: { port: \(port) } }",
         ["--no-journal-state"])
       let client = SocketClient(port: port)
       let states = SocketClient(path: hub.socket)

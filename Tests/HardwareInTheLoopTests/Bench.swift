@@ -81,14 +81,15 @@ enum Bench {
     let ready = settings.usesDataReady ? "dataReady: { chip: \"bench\", line: \"\(VirtualBoard.dataReady)\" }," : ""
     let gps =
       settings.hasGPS
-      ? "gps: { port: \"\(wiring.gps.port)\", speed: \(wiring.gps.speed), \(power(wiring.gps.power)) }," : ""
+      ? "gps: { driver: \"nmea\", port: \"\(wiring.gps.port)\", speed: \(wiring.gps.speed), \(power(wiring.gps.power)) },"
+      : ""
     let imu =
       settings.hasIMU
       ? """
-      imu: { chip: "mpu-6050", bus: "\(wiring.imu.bus)", address: \(wiring.imu.address ?? 0x68),
+      imu: { driver: "mpu-6050", bus: "\(wiring.imu.bus)", address: \(wiring.imu.address ?? 0x68),
         rateHz: \(settings.imuRateHz), \(ready) \(power(wiring.imu.power)) },
       """ : ""
-    return "{ name: \"bench\", \(gps) \(imu) state: { rateHz: 50 } }"
+    return "{ name: \"bench\", devices: { \(gps) \(imu) }, state: { rateHz: 50 } }"
   }
 
   /// Prints what the kernel saw, for the list at the end of the run.

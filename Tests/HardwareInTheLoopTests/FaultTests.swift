@@ -86,7 +86,8 @@ extension HardwareInTheLoop {
       let holder = Subscriber(first)
       #expect(eventually { first.devicesNow["gps"].power == "tracking" })
       // Its own power line, none: the tty is what they share.
-      let second = HubProcess(board: "{ name: \"second\", gps: { port: \"\(board.gpsPath)\", speed: 9600 } }")
+      let second = HubProcess(
+        board: "{ name: \"second\", devices: { gps: { driver: \"nmea\", port: \"\(board.gpsPath)\", speed: 9600 } } }")
       let other = Subscriber(second)
       let reason = "in use by sensorhub (pid \(first.program.pid))"
       #expect(eventually { second.devicesNow["gps"].reason.contains(reason) }, "\(second.devicesNow["gps"].reason)")

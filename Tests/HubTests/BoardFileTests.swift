@@ -10,10 +10,10 @@ struct BoardFileTests {
   @Test(arguments: ["raspberry-pi-5", "raspberry-pi-4", "raspberry-pi-zero-2-w", "simulated"])
   func `the boards that come with the hub are right`(_ name: String) throws {
     let board = try Board(file: SharedData.packageFolder + "/boards/\(name).json5")
-    #expect(board.gps != nil)
+    #expect(board.receiver != nil)
     #expect(board.imu != nil)
     // What is wired to a line nobody knows but its owner.
-    if name != "simulated" { #expect(board.gps?.power.switch == Board.Power.Switch.none) }
+    if name != "simulated" { #expect(board.receiver?.power.switch == Board.Power.Switch.none) }
   }
 
   @Test func `everything that a board file says is understood`() throws {
@@ -21,19 +21,19 @@ struct BoardFileTests {
       """
       {
         name: 'test', // a comment
-        gps: { port: "/dev/ttyX", speed: 38400, leverArmMetres: [1, -2.5, +.5],
+        devices: { gps: { driver: "nmea", port: "/dev/ttyX", speed: 38400, leverArmMetres: [1, -2.5, +.5],
           power: { switch: "gpio", chip: "chip", line: "7", activeLow: true, settleMilliseconds: 20,
             currentMilliamperes: 30, supplyVolts: 5, lingerSeconds: 1.5, minimumOnSeconds: 2, minimumOffSeconds: 3, }, },
-        imu: { chip: "mpu-9250", bus: "/dev/i2c-7", address: 0x69, rateHz: 1000, burstRateHz: 40,
-          gyroscopeRangeDegreesPerSecond: 2000, accelerometerRangeG: 16, mount: [[0,1,0],[1,0,0],[0,0,-1]], },
+          imu: { driver: "mpu-9250", bus: "/dev/i2c-7", address: 0x69, rateHz: 1000, burstRateHz: 40,
+          gyroscopeRangeDegreesPerSecond: 2000, accelerometerRangeG: 16, mount: [[0,1,0],[1,0,0],[0,0,-1]], } },
         state: { rateHz: 4 }, journal: { state: true },
       }
       """)
-    #expect(board.gps?.speed == .b38400)
-    #expect(board.gps?.leverArmMetres == SIMD3(1, -2.5, 0.5))
-    #expect(board.gps?.power.switch == .gpio(GPIOLineName(chip: "chip", line: "7"), activeLow: true))
-    #expect(board.gps?.power.timing.linger == .milliseconds(1500))
-    #expect(board.gps?.power.milliwatts == 150)
+    #expect(board.receiver?.speed == .b38400)
+    #expect(board.receiver?.leverArmMetres == SIMD3(1, -2.5, 0.5))
+    #expect(board.receiver?.power.switch == .gpio(GPIOLineName(chip: "chip", line: "7"), activeLow: true))
+    #expect(board.receiver?.power.timing.linger == .milliseconds(1500))
+    #expect(board.receiver?.power.milliwatts == 150)
     #expect(board.imu?.address == 0x69)
     #expect(board.imu?.configuration.actualRateHz == 1000)
     #expect(board.imu?.mount.apply(SIMD3(1, 2, 3)) == SIMD3(2, 1, -3))
@@ -43,7 +43,7 @@ struct BoardFileTests {
 
   static let mistakes: [(text: String, message: String)] = [
     ("{", "board:1: the file ends where a key should be"),
-    ("{ name: 'x'\n gps: {} }", "board:2: 'g' where ',' or '}' should follow the value of 'name'"),
+    ("{ name: 'x'\n devices: {} }", "board:2: 'd' where ',' or '}' should follow the value of 'name'"),
     ("{ name: x }", "board:1: 'x' is no value; a string needs quotes"),
     ("{ name: 'x', name: 'y' }", "board:1: the key 'name' stands twice"),
     ("/* never", "board:1: a comment that never ends"),
@@ -51,38 +51,62 @@ struct BoardFileTests {
     ("{}", "board:1: 'name' is missing"),
     ("{ name: 5 }", "board:1: 'name' must be a string"),
     ("\u{FEFF}{ name: 5 }", "board:1: 'name' must be a string"),
-    ("{ name: 'x', gps: {} }", "board:1: 'gps.port' is missing"),
-    ("{ name: 'x',\n gsp: {} }", "board:2: unknown key 'gsp'; did you mean 'gps'?"),
-    ("{ nmae: 'x' }", "board:1: unknown key 'nmae'; did you mean 'name'?"),
-    ("{ name: 'x',\n gps: {\n prt: 1 } }", "board:3: unknown key 'gps.prt'; did you mean 'gps.port'?"),
-    ("{ nmea: {} }", "board:1: 'name' is missing"),
-    ("{ name: 'x',\n gps: {\n prot: '/dev/ttyX' } }", "board:3: unknown key 'gps.prot'; did you mean 'gps.port'?"),
+    ("{ name: 'x', devices: { gps: { driver: 'nmea' } } }", "board:1: 'devices.gps.port' is missing"),
+    ("{ name: 'x',\n devcies: {} }", "board:2: unknown key 'devcies'; did you mean 'devices'?"),
+    ("{ name: 'x',\n imu: {} }", "board:2: 'imu' must be in 'devices': sensorhub check --convert prints the file"),
+    ("{ name: 'x', devices: { gps: { port: 'p' } } }", "board:1: 'devices.gps.driver' is missing"),
     (
-      "{ name: 'x', gps: { port: '/dev/x',\n\n power: { lingerSecond: 1 } } }",
-      "board:3: unknown key 'gps.power.lingerSecond'; did you mean 'gps.power.lingerSeconds'?"
+      "{ name: 'x',\n devices: { 'my gps': { driver: 'nmea' } } }",
+      "board:2: 'devices.my gps' must be named with at most"
+    ),
+    ("{ nmae: 'x' }", "board:1: unknown key 'nmae'; did you mean 'name'?"),
+    (
+      "{ name: 'x',\n devices: { gps: { driver: 'nmea',\n prt: 1 } } }",
+      "board:3: unknown key 'devices.gps.prt'; did you mean 'devices.gps.port'?"
+    ),
+    ("{ nmea: {} }", "board:1: 'name' is missing"),
+    (
+      "{ name: 'x',\n devices: { gps: { driver: 'nmea',\n prot: '/dev/ttyX' } } }",
+      "board:3: unknown key 'devices.gps.prot'; did you mean 'devices.gps.port'?"
+    ),
+    (
+      "{ name: 'x', devices: { gps: { driver: 'nmea', port: '/dev/x',\n\n power: { lingerSecond: 1 } } } }",
+      "board:3: unknown key 'devices.gps.power.lingerSecond'; did you mean 'devices.gps.power.lingerSeconds'?"
     ),
     ("{ name: 'x', bananas: 1 }", "board:1: unknown key 'bananas'"),
-    ("{ name: 'x', gps: { port: '/dev/x', speed: 9601 } }", "board:1: 'gps.speed' must be one of 4800, 9600, "),
-    ("{ name: 'x', gps: { port: '' } }", "board:1: 'gps.port' must be a text, not empty and without NUL"),
-    ("{ name: 'x', gps: { port: 'a\\u0000b' } }", "board:1: 'gps.port' must be a text"),
     (
-      "{ name: 'x', gps: { port: 'p', speed: 9600.9 } }",
-      "board:1: 'gps.speed' must be a whole number from 4800 to 921600"
+      "{ name: 'x', devices: { gps: { driver: 'nmea', port: '/dev/x', speed: 9601 } } }",
+      "board:1: 'devices.gps.speed' must be one of 4800, 9600, "
     ),
     (
-      "{ name: 'x', imu: { chip: 'mpu-6050', bus: 'b', address: 104.9 } }",
-      "board:1: 'imu.address' must be a whole number from 8 to 119"
+      "{ name: 'x', devices: { gps: { driver: 'nmea', port: '' } } }",
+      "board:1: 'devices.gps.port' must be a text, not empty and without NUL"
+    ),
+    (
+      "{ name: 'x', devices: { gps: { driver: 'nmea', port: 'a\\u0000b' } } }",
+      "board:1: 'devices.gps.port' must be a text"
+    ),
+    (
+      "{ name: 'x', devices: { gps: { driver: 'nmea', port: 'p', speed: 9600.9 } } }",
+      "board:1: 'devices.gps.speed' must be a whole number from 4800 to 921600"
+    ),
+    (
+      "{ name: 'x', devices: { imu: { driver: 'mpu-6050', bus: 'b', address: 104.9 } } }",
+      "board:1: 'devices.imu.address' must be a whole number from 8 to 119"
     ),
     ("{ name: 'x', state: { rateHz: 0 } }", "board:1: 'state.rateHz' must be a number from 0.01 to 1000"),
     (
-      "{ name: 'x', imu: { chip: 'mpu', bus: 'b' } }",
-      "board:1: 'imu.chip' must be one of 'mpu-6050', 'mpu-6500', 'mpu-9250'"
+      "{ name: 'x', devices: { imu: { driver: 'mpu', bus: 'b' } } }",
+      "board:1: 'devices.imu.driver' must be one of 'nmea', 'mpu-6050', 'mpu-6500', 'mpu-9250'"
     ),
     (
-      "{ name: 'x', imu: { chip: 'mpu-6050', bus: 'b', mount: [[1,0,0],[0,1,0],[0,0,-1]] } }",
-      "board:1: 'imu.mount' must be a rotation"
+      "{ name: 'x', devices: { imu: { driver: 'mpu-6050', bus: 'b', mount: [[1,0,0],[0,1,0],[0,0,-1]] } } }",
+      "board:1: 'devices.imu.mount' must be a rotation"
     ),
-    ("{ name: 'x', gps: { port: 'p', power: { switch: 'gpio' } } }", "board:1: 'gps.power.chip' is missing"),
+    (
+      "{ name: 'x', devices: { gps: { driver: 'nmea', port: 'p', power: { switch: 'gpio' } } } }",
+      "board:1: 'devices.gps.power.chip' is missing"
+    ),
   ]
 
   @Test(arguments: mistakes)

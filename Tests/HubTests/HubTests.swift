@@ -23,10 +23,10 @@ struct HubTests {
   static func board() throws -> Board {
     let text = """
       { name: "test", motion: "vehicle",
-        gps: { port: "simulated/gps", speed: 9600,
+        devices: { gps: { driver: "nmea", port: "simulated/gps", speed: 9600,
           power: { switch: "gpio", chip: "simulated", line: "gps-power", currentMilliamperes: 1000, lingerSeconds: 0 } },
-        imu: { chip: "mpu-6050", bus: "simulated/i2c",
-          power: { switch: "gpio", chip: "simulated", line: "imu-power", lingerSeconds: 0 } } }
+          imu: { driver: "mpu-6050", bus: "simulated/i2c",
+          power: { switch: "gpio", chip: "simulated", line: "imu-power", lingerSeconds: 0 } } } }
       """
     return try Board(json5: Array(text.utf8), file: "test")
   }
@@ -131,7 +131,7 @@ struct HubTests {
   @Test func `a receiver that hangs up is a state with a reason and comes back by itself`() async {
     let states = Recorder<FusedState>()
     let statuses = Recorder<DeviceStatus>()
-    let watching = hub.gps?.monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
+    let watching = hub.receiver?.monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
     let subscription = subscribe(states)
     _ = await statuses.first { $0.power == .tracking }
     hardware.receiver.hangUp()

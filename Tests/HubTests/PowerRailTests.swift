@@ -49,8 +49,9 @@ struct PowerRailTests {
 
   private func hub(_ hardware: any Hardware, gps: String, imu: String) throws -> Hub {
     let text = """
-      { name: "test", gps: { port: "simulated/gps", speed: 9600, power: { \(gps) lingerSeconds: 0 } },
-        imu: { chip: "mpu-6050", bus: "simulated/i2c", power: { \(imu) lingerSeconds: 0 } } }
+      { name: "test",
+        devices: { gps: { driver: "nmea", port: "simulated/gps", speed: 9600, power: { \(gps) lingerSeconds: 0 } },
+          imu: { driver: "mpu-6050", bus: "simulated/i2c", power: { \(imu) lingerSeconds: 0 } } } }
       """
     return Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware)
   }
@@ -74,7 +75,7 @@ struct PowerRailTests {
     await samples.first(10)
     #expect(try status("gps", of: hub).energyMilliwattHours > asleep.energyMilliwattHours)
     let statuses = Recorder<DeviceStatus>()
-    let watching = hub.gps?.monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
+    let watching = hub.receiver?.monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
     let gps = try #require(hub.readings(of: "gps")).subscribe(as: "map", receiveValue: { _ in })
     _ = await statuses.first { $0.power == .acquiring }
     imu.cancel()

@@ -52,8 +52,8 @@ struct PowerScopeTests {
   func `whatever breaks on the way up, the line is driven low and let go`(_ breakage: Breakage) async throws {
     let device =
       breakage == .port
-      ? #"gps: { port: "/dev/none", power: { switch: "gpio", chip: "c", line: "supply" } }"#
-      : #"imu: { chip: "mpu-6050", bus: "/dev/none", power: { switch: "gpio", chip: "c", line: "supply" } }"#
+      ? #"devices: { gps: { driver: "nmea", port: "/dev/none", power: { switch: "gpio", chip: "c", line: "supply" } } }"#
+      : #"devices: { imu: { driver: "mpu-6050", bus: "/dev/none", power: { switch: "gpio", chip: "c", line: "supply" } } }"#
     let hardware = BrokenHardware(breakage)
     let hub = Hub(board: try Board(json5: Array("{ name: 'x', \(device) }".utf8), file: "x"), hardware: hardware)
     let statuses = Recorder<DeviceStatus>()

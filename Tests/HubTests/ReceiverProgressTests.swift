@@ -16,9 +16,10 @@ struct ReceiverProgressTests {
 
   init() throws {
     let power = "power: { switch: \"none\", lingerSeconds: 0 }"
-    let board = "{ name: \"test\", gps: { port: \"\(terminal.path)\", speed: 9600, \(power) } }"
+    let board =
+      "{ name: \"test\", devices: { gps: { driver: \"nmea\", port: \"\(terminal.path)\", speed: 9600, \(power) } } }"
     hub = Hub(board: try Board(json5: Array(board.utf8), file: "test"), hardware: LinuxHardware(), clock: clock)
-    let (statuses, gps) = (statuses, hub.gps)
+    let (statuses, gps) = (statuses, hub.receiver)
     gps?.monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) }).store(in: lifetime)
     gps?.device.source.subscribe(as: "test", receiveValue: { _ in }).store(in: lifetime)
   }

@@ -110,7 +110,8 @@ import Testing
 
   private func status(_ power: DeviceStatus.Power, _ reason: String) -> DeviceStatus {
     DeviceStatus(
-      id: "gps", title: "GPS", power: power, since: MonotonicInstant(nanoseconds: 0), reason: reason, holders: [],
+      id: "gps", kind: .receiver, title: "GPS", power: power, since: MonotonicInstant(nanoseconds: 0), reason: reason,
+      holders: [],
       onTime: .zero, wakes: 1, energyMilliwattHours: 0, timeToFirstFix: nil, counters: [])
   }
 

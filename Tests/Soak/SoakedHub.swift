@@ -49,10 +49,10 @@ final class SoakedHub {
     // The IMU is slow: what it costs goes by the clock, not by events.
     """
     { name: "soak \(version)", state: { rateHz: 1000 },
-      gps: { port: "\(folder)/gps", speed: 115200,
+      devices: { gps: { driver: "nmea", port: "\(folder)/gps", speed: 115200,
         power: { switch: "gpio", chip: "simulated", line: "gps-power", settleMilliseconds: 0, lingerSeconds: 0 } },
-      imu: { chip: "mpu-6050", bus: "simulated/i2c", rateHz: 20, burstRateHz: 10,
-        power: { switch: "gpio", chip: "simulated", line: "imu-power", settleMilliseconds: 0, lingerSeconds: 0 } },
+        imu: { driver: "mpu-6050", bus: "simulated/i2c", rateHz: 20, burstRateHz: 10,
+        power: { switch: "gpio", chip: "simulated", line: "imu-power", settleMilliseconds: 0, lingerSeconds: 0 } } },
       http: { port: \(ports.http) }, gpsd: { port: \(ports.gpsd) }, nmea: { port: \(ports.nmea) } }
     """
   }

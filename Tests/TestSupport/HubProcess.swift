@@ -46,8 +46,9 @@ public final class HubProcess {
       "power: { switch: \"gpio\", chip: \"simulated\", line: \"\(line)\", settleMilliseconds: 20, lingerSeconds: 0.2 }"
     }
     return """
-        { name: "test", motion: "vehicle", gps: { port: "simulated/gps", \(power("gps-power")) },
-          imu: { chip: "mpu-6050", bus: "simulated/i2c", \(power("imu-power")) },
+        { name: "test", motion: "vehicle",
+          devices: { gps: { driver: "nmea", port: "simulated/gps", \(power("gps-power")) },
+            imu: { driver: "mpu-6050", bus: "simulated/i2c", \(power("imu-power")) } },
           \(ports) }
       """
   }

@@ -38,8 +38,8 @@ struct ClientsBenchmark {
       """
       { name: "benchmark", motion: "vehicle", state: { rateHz: 10 },
         http: { port: \(httpPort) }, gpsd: { port: \(gpsdPort) },
-        gps: { port: "simulated/gps", power: { switch: "gpio", chip: "simulated", line: "gps-power" } },
-        imu: { chip: "mpu-6050", bus: "simulated/i2c", power: { switch: "gpio", chip: "simulated", line: "imu-power" } } }
+        devices: { gps: { driver: "nmea", port: "simulated/gps", power: { switch: "gpio", chip: "simulated", line: "gps-power" } },
+          imu: { driver: "mpu-6050", bus: "simulated/i2c", power: { switch: "gpio", chip: "simulated", line: "imu-power" } } } }
       """, file)
     fclose(file)
     let pid = Child.start(

@@ -8,18 +8,19 @@ import Simulation
 struct HubBenchmark {
   func run() {
     let imu = """
-      imu: { chip: "mpu-6050", bus: "simulated/i2c", rateHz: 1000,
+      imu: { driver: "mpu-6050", bus: "simulated/i2c", rateHz: 1000,
         power: { switch: "gpio", chip: "simulated", line: "imu-power" } },
       """
     let gps = """
-      gps: { port: "simulated/gps", power: { switch: "gpio", chip: "simulated", line: "gps-power" } },
+      gps: { driver: "nmea", port: "simulated/gps", power: { switch: "gpio", chip: "simulated", line: "gps-power" } },
       """
     measure("1 kHz IMU", imu)
     measure("1 kHz IMU and a receiver at 5 Hz, simulated in the same process", gps + imu)
   }
 
   private func measure(_ name: String, _ devices: String) {
-    guard let board = try? Board(json5: Array("{ name: 'benchmark', \(devices) }".utf8), file: "benchmark") else {
+    guard let board = try? Board(json5: Array("{ name: 'benchmark', devices: { \(devices) } }".utf8), file: "benchmark")
+    else {
       return print("\(name): the board file is wrong")
     }
     let hub = Hub(board: board, hardware: SimulatedHardware())

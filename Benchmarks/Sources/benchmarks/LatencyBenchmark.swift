@@ -12,7 +12,8 @@ struct LatencyBenchmark {
   func run() {
     guard
       let hub = Contestant(starting: { port, tty, folder in
-        let board = "{ name: 'benchmark', gps: { port: '\(tty)', speed: 9600 }, gpsd: { port: \(port) } }"
+        let board =
+          "{ name: 'benchmark', devices: { gps: { driver: 'nmea', port: '\(tty)', speed: 9600 } }, gpsd: { port: \(port) } }"
         guard let file = fopen(folder + "/board.json5", "w") else { return nil }
         fputs(board, file)
         fclose(file)

@@ -5,8 +5,8 @@ import Publishing
 /// What is connected to a board, and how. Read from a board file.
 public struct Board: Equatable, Sendable {
   public var name: String
-  public var gps: GPSDescription?
-  public var imu: IMUDescription?
+  /// In the order in which they are preferred; each has an ID of its own.
+  public var devices: [DeviceDescription]
   /// How often the fused state is sent to whoever does not ask for a rate of their own.
   public var stateRateHz: Double
   /// The board is fixed to a vehicle on wheels that moves nose first.
@@ -113,37 +113,42 @@ public struct Board: Equatable, Sendable {
     public var milliwatts: Double { currentMilliamperes * supplyVolts }
     public var standbyMilliwatts: Double { standbyMilliamperes * supplyVolts }
   }
+}
 
-  public struct GPSDescription: Equatable, Sendable {
-    /// The tty.
-    public var port: String
-    /// `nil` to find out.
-    public var speed: BaudRate?
-    /// Where the kernel has the receiver's pulse at the beginning of each second, such as `/dev/pps0`.
-    public var pulse: String?
-    /// The antenna as seen from the IMU: forward, right, down, metres.
-    public var leverArmMetres: SIMD3<Double>
-    /// From the instant that a fix is valid for until its first byte arrives.
-    public var fixLatency: Duration
-    public var power: Power
+extension Board {
+  /// A GPIO line and the key of the board file that names it.
+  public struct NamedLine: Sendable {
+    public var key: String
+    public var line: GPIOLineName
+    /// The switch that the line works; `nil` for other lines.
+    public var `switch`: Power.Switch?
   }
 
-  public struct IMUDescription: Equatable, Sendable {
-    public var bus: String
-    public var address: UInt8
-    public var configuration: MPUConfiguration
-    /// How often the FIFO is emptied.
-    public var burstRateHz: Double
-    public var dataReady: GPIOLineName?
-    public var mount: MountMatrix
-    public var power: Power
-    /// What has been calibrated of this chip; not from the board file.
-    public var calibration = ChipCalibration()
+  /// The lines that the board's devices use.
+  public var lines: [NamedLine] {
+    devices.flatMap { device -> [NamedLine] in
+      var lines: [NamedLine] = []
+      if case .gpio(let line, _) = device.power.switch {
+        lines.append(NamedLine(key: "devices.\(device.id).power", line: line, switch: device.power.switch))
+      }
+      if case .imu(let imu) = device, let line = imu.dataReady {
+        lines.append(NamedLine(key: "devices.\(device.id).dataReady", line: line, switch: nil))
+      }
+      return lines
+    }
+  }
 
-    /// Tells this chip from others, for the name of a file: `i2c-1-68`.
-    public var identifier: String {
-      let bus = self.bus.split(separator: "/").filter { $0 != "dev" }.joined(separator: "-")
-      return "\(bus)-\(String(address, radix: 16))"
+  /// The receiver that is preferred.
+  public var receiver: ReceiverDescription? {
+    devices.lazy.compactMap { if case .receiver(let receiver) = $0 { receiver } else { nil } }.first
+  }
+
+  /// The inertial sensor that is preferred.
+  public var imu: IMUDescription? {
+    get { devices.lazy.compactMap { if case .imu(let imu) = $0 { imu } else { nil } }.first }
+    set {
+      guard let newValue, let index = devices.firstIndex(where: { $0.id == newValue.id }) else { return }
+      devices[index] = .imu(newValue)
     }
   }
 }

@@ -11,22 +11,27 @@ extension Board {
 
   /// Reads a board file: one JSON5 object (comments, trailing commas and hexadecimal numbers are welcome).
   public init(file: String) throws(BoardError) {
-    let bytes: [UInt8]
+    try self.init(json5: Board.bytes(of: file), file: file)
+  }
+
+  static func bytes(of file: String) throws(BoardError) -> [UInt8] {
     do throws(Files.Errno) {
       // A board file is a few kilobytes; a device or a log given by mistake is not read to its end.
-      bytes = try Files.bytes(of: file, limit: 1 << 20)
+      return try Files.bytes(of: file, limit: 1 << 20)
     } catch {
       throw .unreadable(file: file, reason: "\(error)")
     }
-    try self.init(json5: bytes, file: file)
   }
 
   /// - Parameter file: the name that errors give
   public init(json5 bytes: [UInt8], file: String) throws(BoardError) {
     var root = try BoardSection(json5: bytes, file: file)
     name = try root.required("name")
-    gps = try root.section("gps").map { (section) throws(BoardError) in try GPSDescription(section) }
-    imu = try root.section("imu").map { (section) throws(BoardError) in try IMUDescription(section) }
+    if let key = OldBoardFile.keys.first(where: root.has) {
+      throw root.wrong(key, expected: "in 'devices': sensorhub check --convert prints the file as it is written now")
+    }
+    devices = []
+    for (id, section) in try root.namedSections("devices") { devices.append(try DeviceDescription(id, section)) }
     isVehicle = try root.choice("motion", of: Motion.self) == .vehicle
     var state = try root.section("state")
     stateRateHz = try state?.number("rateHz", in: 0.01...1000) ?? 10
@@ -97,66 +102,6 @@ extension Board.HTTPPort {
     {
       throw section.wrong("tiles", expected: "an address with {z}, {x} and {y} in it")
     }
-    try section.finish()
-  }
-}
-
-extension Board.GPSDescription {
-  init(_ section: BoardSection) throws(BoardError) {
-    var section = section
-    port = try section.required("port")
-    if let number = try section.integer("speed", in: 4800...921_600) {
-      guard let speed = BaudRate(rawValue: number) else {
-        throw section.wrong(
-          "speed", expected: "one of " + BaudRate.allCases.map { "\($0.rawValue)" }.joined(separator: ", "))
-      }
-      self.speed = speed
-    }
-    pulse = try section.string("pps")
-    leverArmMetres = try section.vector("leverArmMetres") ?? .zero
-    fixLatency =
-      try section.number("fixLatencyMilliseconds", in: 0...400).map { .nanoseconds(Int64($0 * 1e6)) } ?? .zero
-    // A receiver that is not told to sleep works on.
-    power = try Board.Power(section.section("power"), typicalMilliamperes: 40, standbyMilliamperes: nil)
-    try section.finish()
-  }
-}
-
-extension Board.IMUDescription {
-  private enum Chip: String, CaseIterable {
-    case mpu6050 = "mpu-6050"
-    case mpu6500 = "mpu-6500"
-    case mpu9250 = "mpu-9250"
-  }
-
-  init(_ section: BoardSection) throws(BoardError) {
-    var section = section
-    // The chips of the family are told apart by asking them; the name is for people.
-    guard try section.choice("chip", of: Chip.self) != nil else {
-      throw section.missing("chip")
-    }
-    bus = try section.required("bus")
-    address = UInt8(try section.integer("address", in: 0x08...0x77) ?? 0x68)
-    configuration = MPUConfiguration(rateHz: try section.number("rateHz", in: 4...1000) ?? 200)
-    if let range = try section.integer("gyroscopeRangeDegreesPerSecond", in: 250...2000) {
-      guard let known = MPUConfiguration.GyroscopeRange(rawValue: range) else {
-        throw section.wrong("gyroscopeRangeDegreesPerSecond", expected: "250, 500, 1000 or 2000")
-      }
-      configuration.gyroscopeRange = known
-    }
-    if let range = try section.integer("accelerometerRangeG", in: 2...16) {
-      guard let known = MPUConfiguration.AccelerometerRange(rawValue: range) else {
-        throw section.wrong("accelerometerRangeG", expected: "2, 4, 8 or 16")
-      }
-      configuration.accelerometerRange = known
-    }
-    // A FIFO of 512 bytes holds 42 samples: leave room for a late read.
-    let slowest = configuration.actualRateHz / 32
-    burstRateHz = max(try section.number("burstRateHz", in: 2...1000) ?? 25, slowest)
-    dataReady = try section.section("dataReady").map { (line) throws(BoardError) in try GPIOLineName(line) }
-    mount = try section.rotation("mount") ?? .identity
-    // Product specification 6.2: 5 microamperes in sleep mode.
-    power = try Board.Power(section.section("power"), typicalMilliamperes: 4, standbyMilliamperes: 0.005)
     try section.finish()
   }
 }

@@ -5,13 +5,16 @@ struct BoardSection {
   /// Where the section begins.
   let line: Int
   private let values: [String: JSONValue]
+  /// In the order of the file.
+  private let keys: [String]
   private var known: Set<String> = []
 
-  init(file: String, path: String, line: Int, values: [String: JSONValue]) {
+  init(file: String, path: String, line: Int, members: [JSONValue.Member]) {
     self.file = file
     self.path = path
     self.line = line
-    self.values = values
+    keys = members.map(\.key)
+    values = Dictionary(uniqueKeysWithValues: members.map { ($0.key, $0.value) })
   }
 
   /// The whole of a file.
@@ -22,16 +25,21 @@ struct BoardSection {
     } catch {
       throw .syntax(file: file, line: error.line, reason: error.reason)
     }
-    guard case .object(let values) = document.content else {
+    guard case .object(let members) = document.content else {
       throw .syntax(file: file, line: document.line, reason: "the file must be one object: { … }")
     }
-    self.init(file: file, path: "", line: document.line, values: values)
+    self.init(file: file, path: "", line: document.line, members: members)
   }
 
   func keyPath(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
   func wrong(_ key: String, expected: String) -> BoardError {
     .wrongValue(file: file, line: values[key]?.line ?? line, keyPath: keyPath(key), expected: expected)
+  }
+
+  /// Of the section itself.
+  func wrong(expected: String) -> BoardError {
+    .wrongValue(file: file, line: line, keyPath: path, expected: expected)
   }
 
   func missing(_ key: String) -> BoardError {
@@ -58,7 +66,7 @@ struct BoardSection {
     switch value(key) {
     case nil: return nil
     case .object(let members):
-      return BoardSection(file: file, path: keyPath(key), line: values[key]?.line ?? line, values: members)
+      return BoardSection(file: file, path: keyPath(key), line: values[key]?.line ?? line, members: members)
     default: throw wrong(key, expected: "an object")
     }
   }
@@ -72,9 +80,19 @@ struct BoardSection {
         throw wrong(key, expected: "an object or a list of objects")
       }
       sections.append(
-        BoardSection(file: file, path: "\(keyPath(key))[\(index)]", line: element.line, values: members))
+        BoardSection(file: file, path: "\(keyPath(key))[\(index)]", line: element.line, members: members))
     }
     return sections
+  }
+
+  /// The members of an object whose keys are its writer's own, in the order of the file.
+  mutating func namedSections(_ key: String) throws(BoardError) -> [(name: String, section: BoardSection)] {
+    guard var section = try section(key) else { return [] }
+    var named: [(name: String, section: BoardSection)] = []
+    for name in section.keys {
+      if let member = try section.section(name) { named.append((name, member)) }
+    }
+    return named
   }
 
   mutating func string(_ key: String) throws(BoardError) -> String? {

@@ -91,17 +91,19 @@ struct JSON5Parser {
 
   private mutating func object() throws(Failure) -> JSONValue.Content {
     advance()
-    var members: [String: JSONValue] = [:]
+    var members: [JSONValue.Member] = []
+    var keys: Set<String> = []
     while true {
       try skipSpace()
       if next == UInt8(ascii: "}") { break }
-      let start = line
+      let (start, begin) = (line, position)
       let key = next == UInt8(ascii: "\"") || next == UInt8(ascii: "'") ? try string() : try identifier()
       try skipSpace()
       guard next == UInt8(ascii: ":") else { throw unexpected("where ':' should follow the key '\(key)'") }
       advance()
-      guard members[key] == nil else { throw Failure(line: start, reason: "the key '\(key)' stands twice") }
-      members[key] = try value()
+      guard keys.insert(key).inserted else { throw Failure(line: start, reason: "the key '\(key)' stands twice") }
+      let value = try value()
+      members.append(JSONValue.Member(key: key, value: value, range: begin..<position))
       try skipSpace()
       if next == UInt8(ascii: ",") {
         advance()

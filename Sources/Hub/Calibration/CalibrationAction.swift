@@ -9,7 +9,7 @@ extension Hub {
   /// Calibrates the IMU with its own measurements: one calibration at a time, watched by whoever subscribes; cancelling it
   /// lets the devices sleep. It sends the session after each burst, and finishes once that has a result.
   public static func calibration(
-    of imu: IMUReader, gps: GPSReader?
+    of imu: IMUReader, receiver: ReceiverReader?
   ) -> Action<CalibrationKind, CalibrationSession, HardwareError> {
     Action { kind in
       LazyPublisher<CalibrationSession, HardwareError>(
@@ -21,7 +21,7 @@ extension Hub {
             as: "calibration", receiveValue: { work.receive($0) }, receiveCompletion: { run.finish($0) }
           ).store(in: lifetime)
           if kind == .mount {
-            gps?.device.source.subscribe(
+            receiver?.device.source.subscribe(
               as: "calibration", receiveValue: { work.receive($0) }, receiveCompletion: { run.finish($0) }
             ).store(in: lifetime)
           }

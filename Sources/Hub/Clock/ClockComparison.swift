@@ -23,8 +23,8 @@ struct ClockComparison {
   ) -> LazyPublisher<ClockOffset, Never> {
     LazyPublisher(deriving: "clock", clock: clock) { (run) throws(Never) in
       // A source that cannot be opened is reported when the board is put into service.
-      let pulse = board.gps?.pulse.flatMap { path in try? PulsePerSecond(path) }
-      let comparison = Guarded(ClockComparison(fixLatency: board.gps?.fixLatency ?? .zero))
+      let pulse = board.receiver?.pulse.flatMap { path in try? PulsePerSecond(path) }
+      let comparison = Guarded(ClockComparison(fixLatency: board.receiver?.fixLatency ?? .zero))
       return epochs.subscribe(
         as: "clock",
         receiveValue: { epoch in

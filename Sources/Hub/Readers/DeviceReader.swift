@@ -20,13 +20,14 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
 
   /// - Parameter replaysLatest: whether who comes first gets the latest sample of the present run
   init(
-    _ id: String, title: String, power: Board.Power, replaysLatest: Bool = false, on machine: Machine,
+    _ id: String, _ kind: DeviceStatus.Kind, title: String, power: Board.Power, replaysLatest: Bool = false,
+    on machine: Machine,
     reading body: @escaping Body
   ) {
     let clock = machine.clock
     let rail = machine.rail(of: power.switch)
     self.rail = rail
-    let monitor = DeviceMonitor(id: id, title: title, power: power, rail: rail, clock: clock)
+    let monitor = DeviceMonitor(id: id, kind: kind, title: title, power: power, rail: rail, clock: clock)
     self.monitor = monitor
     let source = LazyPublisher<Sample, HardwareError>(
       id, timing: power.timing, replaysLatest: replaysLatest, clock: clock,

@@ -8,7 +8,7 @@ public typealias IMUReader = DeviceReader<IMUBatch>
 
 extension DeviceReader where Sample == IMUBatch {
   /// A reader of an inertial sensor: its FIFO is emptied in bursts.
-  convenience init(_ description: Board.IMUDescription, on machine: Machine) {
+  convenience init(_ description: IMUDescription, on machine: Machine) {
     let address = String(description.address, radix: 16)
     // Two samples' time: longer than any two edges are apart.
     let edgeLimit = Duration.nanoseconds(Int64(2e9 / description.configuration.actualRateHz))
@@ -18,8 +18,9 @@ extension DeviceReader where Sample == IMUBatch {
     let patience = max(5, Int(1 / burstSeconds))
     let counted = Guarded(MPUDriver.Counters())
     let (hardware, clock) = (machine.hardware, machine.clock)
-    self.init("imu", title: "IMU at 0x\(address) on \(description.bus)", power: description.power, on: machine) {
-      (scope) throws(HardwareError) in
+    self.init(
+      description.id, .imu, title: "IMU at 0x\(address) on \(description.bus)", power: description.power, on: machine
+    ) { (scope) throws(HardwareError) in
       let edges = try description.dataReady.map { (line) throws(HardwareError) in try hardware.gpioEdges(line) }
       defer { edges?.close() }
       let driver = MPUDriver(

@@ -16,10 +16,13 @@ struct GPSDDevice {
   var speed: BaudRate?
 
   static func all(of hub: Hub) -> [GPSDDevice] {
-    [
-      hub.board.gps.map { GPSDDevice(id: "gps", path: $0.port, isReceiver: true, speed: hub.gps?.speed.value) },
-      hub.board.imu.map { GPSDDevice(id: "imu", path: $0.bus, isReceiver: false) },
-    ].compactMap(\.self)
+    hub.board.devices.map { device in
+      switch device {
+      case .receiver(let receiver):
+        GPSDDevice(id: receiver.id, path: receiver.port, isReceiver: true, speed: hub.speed(of: receiver.id))
+      case .imu(let imu): GPSDDevice(id: imu.id, path: imu.bus, isReceiver: false)
+      }
+    }
   }
 }
 

@@ -224,7 +224,7 @@ final class GPSDSession: StreamSession {
   private func send(_ fused: FusedState) {
     let watch = state.withLock { $0.pace.take(fused) ? $0.watch : nil }
     guard let watch, wantsPositions(watch) else { return }
-    let includesAttitude = watch.device == nil && watch.attitudeRateHz == nil && output.board.gps != nil
+    let includesAttitude = watch.device == nil && watch.attitudeRateHz == nil && output.board.receiver != nil
     let moments = includesAttitude ? output.moments : output.momentsOfReceiver
     moments.withBytes(of: fused) { bytes in
       if bytes.isEmpty { return }

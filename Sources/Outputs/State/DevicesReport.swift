@@ -12,6 +12,8 @@ public enum DevicesReport {
     for device in devices {
       json.beginObject()
       json.member("id", device.id)
+      json.key("kind")
+      json.string(device.kind.rawValue)
       json.member("title", device.title)
       json.key("power")
       json.string(device.power.rawValue)

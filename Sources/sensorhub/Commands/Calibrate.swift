@@ -136,7 +136,7 @@ struct Calibrate: ParsableCommand {
       }
     }
     let signals = clinux_hear_signals()
-    if kind == .mount, board.gps == nil {
+    if kind == .mount, board.receiver == nil {
       throw CommandError(
         .data, "mount needs a receiver, and the board has none", nextStep: "name one in its file: gps: { … }")
     }
@@ -147,7 +147,7 @@ struct Calibrate: ParsableCommand {
     let latest = Guarded(CalibrationSession(kind))
     let failure = Guarded<String?>(nil)
     let end = StopSignal()
-    let subscription = Hub.calibration(of: reader, gps: hub.gps).apply(kind).subscribe(
+    let subscription = Hub.calibration(of: reader, receiver: hub.receiver).apply(kind).subscribe(
       as: "calibrate",
       receiveValue: { session in
         let before = latest.withLock { latest in

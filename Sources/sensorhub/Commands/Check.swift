@@ -15,16 +15,22 @@ struct Check: ParsableCommand {
       With --device-policy it prints what the board needs instead, as a drop-in for the systemd unit: the kinds of devices
       that the service may open, and no others.
 
+      With --convert it prints the file as it is written now, comments and all, where it was written for an older hub.
+
       Example: sensorhub check boards/raspberry-pi-5.json5
       """)
 
   @Argument(help: "The board file.")
   var board: String
 
+  @Flag(help: "Print the file in its present form: what was 'gps' and 'imu' stands in 'devices' now.")
+  var convert = false
+
   @Flag(help: "Print a drop-in for the systemd unit that lists the devices the board needs.")
   var devicePolicy = false
 
   func run() throws {
+    if convert { return try printConverted() }
     let board = try BoardSource(file: board).load()
     if devicePolicy {
       Terminal.standardOutput(DevicePolicy(board).dropIn)
@@ -37,15 +43,10 @@ struct Check: ParsableCommand {
         nextStep: "mend the file; a hub would start and leave that out")
     }
     Terminal.standardOutput("\(self.board): right; this is '\(board.name)'")
-    if let gps = board.gps {
-      let speed = gps.speed.map { "\($0.rawValue) baud" } ?? "speed found by listening"
-      Terminal.standardOutput("  gps  \(gps.port), \(speed), \(describe(gps.power))")
+    for device in board.devices {
+      Terminal.standardOutput("  \(device.id)  \(describe(device)), \(describe(device.power))")
     }
-    if let imu = board.imu {
-      Terminal.standardOutput(
-        "  imu  0x\(String(imu.address, radix: 16)) on \(imu.bus), \(Text.fixed(imu.configuration.actualRateHz, 1)) Hz in "
-          + "\(Text.fixed(imu.burstRateHz, 1)) bursts a second, \(describe(imu.power))")
-    }
+    if board.devices.isEmpty { Terminal.standardOutput("  no devices: name some in 'devices'") }
     if let endpoint = board.gpsdEndpoint {
       Terminal.standardOutput("  gpsd protocol on \(endpoint), open to \(endpoint.audience)")
     }
@@ -63,7 +64,26 @@ struct Check: ParsableCommand {
       Terminal.standardOutput("  dashboard on \(http.address), open to \(http.audience)\(secret)")
     }
     if let socket = board.chronySocket { Terminal.standardOutput("  time for chronyd on \(socket)") }
-    if board.gps == nil, board.imu == nil { Terminal.standardOutput("  no devices: name a 'gps' or an 'imu'") }
+  }
+
+  private func printConverted() throws {
+    do throws(BoardError) {
+      var text = try OldBoardFile.converted(file: board)
+      if text.last == UInt8(ascii: "\n") { text.removeLast() }
+      Terminal.standardOutput(String(decoding: text, as: UTF8.self))
+    } catch {
+      throw CommandError(error)
+    }
+  }
+
+  private func describe(_ device: DeviceDescription) -> String {
+    switch device {
+    case .receiver(let receiver):
+      "\(receiver.port), \(receiver.speed.map { "\($0.rawValue) baud" } ?? "speed found by listening")"
+    case .imu(let imu):
+      "0x\(String(imu.address, radix: 16)) on \(imu.bus), \(Text.fixed(imu.configuration.actualRateHz, 1)) Hz in "
+        + "\(Text.fixed(imu.burstRateHz, 1)) bursts a second"
+    }
   }
 
   private func describe(_ power: Board.Power) -> String {

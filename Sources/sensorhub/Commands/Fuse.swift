@@ -65,7 +65,7 @@ struct Fuse: ParsableCommand {
       configuration.interval = samples.interval
       configuration.isVehicle = vehicle
       configuration.correlationTime = correlationTime
-      configuration.leverArm = leverArm?.metres ?? board?.gps?.leverArmMetres ?? .zero
+      configuration.leverArm = leverArm?.metres ?? board?.receiver?.leverArmMetres ?? .zero
       try navigate(&samples, GNSSRecording(path: gnss), configuration)
     } else {
       try orient(&samples)

@@ -63,7 +63,7 @@ struct Watch: ParsableCommand {
   private func printOne(from connection: inout HubConnection) throws {
     let start = MonotonicClock().now
     let deadline = within > 0 ? start + .nanoseconds(Int64(within * 1e9)) : nil
-    let needsPosition = try within > 0 && DevicesOfHub.read(socket).contains { $0.id == "gps" }
+    let needsPosition = try within > 0 && DevicesOfHub.read(socket).contains { $0.kind == "receiver" }
     let what = needsPosition ? "position" : "state"
     var hint: MonotonicInstant? = start + Watch.silence
     var last: [UInt8]?

@@ -7,7 +7,7 @@ import NMEA
 import Publishing
 
 /// A receiver behind a lazy publisher, with the sentences that it sends.
-public final class GPSReader: Sendable {
+public final class ReceiverReader: Sendable {
   /// A receiver that has found its position is tracking for so long without another.
   private static let fixLifetime = Duration.seconds(10)
 
@@ -22,7 +22,7 @@ public final class GPSReader: Sendable {
   /// Powers nothing.
   func forwardSentences(to receive: @escaping @Sendable ([UInt8]) -> Void) -> Subscription { tap.add(receive) }
 
-  init(_ description: Board.GPSDescription, on machine: Machine) {
+  init(_ description: ReceiverDescription, on machine: Machine) {
     let counted = Guarded(NMEAReceiver.Counters())
     let tap = SentenceTap()
     self.tap = tap
@@ -30,7 +30,8 @@ public final class GPSReader: Sendable {
     speed = foundSpeed.readOnly
     let (hardware, clock) = (machine.hardware, machine.clock)
     device = DeviceReader(
-      "gps", title: "GPS on \(description.port)", power: description.power, replaysLatest: true, on: machine
+      description.id, .receiver, title: "GPS on \(description.port)", power: description.power, replaysLatest: true,
+      on: machine
     ) { (scope) throws(HardwareError) in
       let port = try hardware.serialPort(description.port, speed: description.speed ?? .b9600)
       // Closed before the supply goes: a receiver without supply must not be fed through its data lines.
@@ -50,7 +51,7 @@ public final class GPSReader: Sendable {
         report: { counters in
           counted.withLock { $0 = before + counters }
           // What is read need not be epochs any more.
-          if hasFix, clock.now - lastFixAt > GPSReader.fixLifetime { note(isFix: false) }
+          if hasFix, clock.now - lastFixAt > ReceiverReader.fixLifetime { note(isFix: false) }
         },
         forward: {
           let listeners = tap.present

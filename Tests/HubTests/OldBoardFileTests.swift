@@ -1,0 +1,65 @@
+import Hub
+import Testing
+
+/// Board files from when a board had one receiver and one inertial sensor become those of now.
+struct OldBoardFileTests {
+  private func converted(_ text: String) throws -> String {
+    String(decoding: try OldBoardFile.converted(json5: Array(text.utf8), file: "board"), as: UTF8.self)
+  }
+
+  @Test func `comments and other keys stay as they are`() throws {
+    let old = """
+      // A board.
+      {
+        name: "x",
+        gps: { // the receiver
+          port: "/dev/ttyX", // its tty
+          power: { switch: "none" },
+        },
+        // the sensor
+        imu: {
+          chip: "mpu-9250",
+          bus: "/dev/i2c-1",
+        },
+        state: { rateHz: 5 },
+      }
+
+      """
+    let new = """
+      // A board.
+      {
+        name: "x",
+        devices: {
+          gps: { driver: "nmea", // the receiver
+            port: "/dev/ttyX", // its tty
+            power: { switch: "none" },
+          },
+          imu: {
+            driver: "mpu-9250",
+            bus: "/dev/i2c-1",
+          },
+        },
+        // the sensor
+        state: { rateHz: 5 },
+      }
+
+      """
+    #expect(try converted(old) == new)
+    #expect(try converted(new) == new)
+  }
+
+  @Test(arguments: [
+    "{ name: 'x', imu: { 'chip': 'mpu-6050', bus: 'b' }, gpsd: {}, gps: { port: 'p' } }",
+    "{name:'x',imu:{chip:'mpu-6050',bus:'b'},gps:{port:'p'}}",
+    "{ gps: { port: 'p' },\n imu: {\n  bus: 'b',\n  chip: 'mpu-6050' },\n name: 'x' }",
+  ])
+  func `however it is written, it is the same board`(_ old: String) throws {
+    let board = try Board(json5: Array(try converted(old).utf8), file: "board")
+    #expect(Set(board.devices.map(\.id)) == ["gps", "imu"])
+    #expect(board.receiver?.port == "p" && board.imu?.bus == "b")
+  }
+
+  @Test func `a file that has both forms is left to its owner`() {
+    #expect(throws: BoardError.self) { try converted("{ name: 'x', devices: {}, gps: { port: 'p' } }") }
+  }
+}
