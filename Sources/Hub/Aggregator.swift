@@ -6,8 +6,7 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// Fuses what the readers send into one state. A publisher derived from theirs: subscribing to it is what subscribes to
-/// them, so laziness carries through.
+/// Fuses into one state what the readers send while they are awake; who wants it has them woken.
 ///
 /// Measurements come out of order: IMU samples in bursts, fixes some time after they were valid. The filter takes each at
 /// its own time.
@@ -36,7 +35,7 @@ final class Aggregator: Sendable {
     estimator = Guarded(StateEstimator(NavigationFilter.Configuration(board), at: clock.now))
   }
 
-  /// The fused state as a lazy publisher.
+  /// The fused state as a lazy publisher; it wakes nothing.
   ///
   /// - Parameter lastState: is set to each state too
   static func publisher(
@@ -48,8 +47,8 @@ final class Aggregator: Sendable {
       activating: { (run) throws(Never) in
         let aggregator = Aggregator(board: board, clock: clock, run: run, lastState: lastState)
         let lifetime = Lifetime()
-        imu?.readings.subscribe(as: "state", receiveValue: { aggregator.receive($0) }).store(in: lifetime)
-        receiver?.device.readings.subscribe(as: "state", receiveValue: { aggregator.receive($0) }).store(in: lifetime)
+        imu?.readings.overheard.subscribe(as: "state", receiveValue: { aggregator.receive($0) }).store(in: lifetime)
+        receiver?.device.readings.overheard.subscribe(as: "state", receiveValue: { aggregator.receive($0) }).store(in: lifetime)
         return Subscription {
           lifetime.end()
           aggregator.fallAsleep()

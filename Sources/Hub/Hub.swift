@@ -19,9 +19,11 @@ public final class Hub: Sendable {
   public let receiver: ReceiverReader?
   /// The preferred inertial sensor.
   public let imu: IMUReader?
-  /// The fused state, at the rate at which it changes. Subscribing powers the devices.
-  public let state: LazyPublisher<FusedState, Never>
-  /// The same at the rates that somebody has asked for, each made once for all who want it.
+  /// What is fused of whatever is awake, at the rate at which it changes. Subscribing powers nothing.
+  private let fused: LazyPublisher<FusedState, Never>
+  /// What keeps the devices of some kinds awake, made once for all who want these kinds; it sends nothing.
+  private let wakers = Guarded<[Set<DeviceStatus.Kind>: LazyPublisher<Void, Never>]>([:])
+  /// The fused state at the rates that somebody has asked for, each made once for all who want it.
   private let paced = Guarded<[Duration: LazyPublisher<FusedState, Never>]>([:])
   /// The last fused state, however long ago that was. Subscribing to this wakes nothing.
   public let lastState: Property<FusedState?>
@@ -70,7 +72,7 @@ public final class Hub: Sendable {
     clockOffsets = ClockComparison.publisher(board: board, epochs: epochs, clock: clock, last: lastClockOffset)
     let lastState = MutableProperty<FusedState?>(nil)
     self.lastState = lastState.readOnly
-    state = Aggregator.publisher(board: board, receiver: receiver, imu: imu, clock: clock, lastState: lastState)
+    fused = Aggregator.publisher(board: board, receiver: receiver, imu: imu, clock: clock, lastState: lastState)
   }
 
   /// The receiver's sentences as they come while it is awake for others. Wakes nothing.
@@ -95,10 +97,9 @@ public final class Hub: Sendable {
   public func namingConsumers(_ status: DeviceStatus) -> DeviceStatus {
     var status = status
     var derived = [
-      state.name: state.activity, epochs.name: epochs.activity, sentences.name: sentences.activity,
-      clockOffsets.name: clockOffsets.activity,
+      epochs.name: epochs.activity, sentences.name: sentences.activity, clockOffsets.name: clockOffsets.activity,
     ]
-    for publisher in paced.withLock({ Array($0.values) }) { derived[publisher.name] = publisher.activity }
+    for waker in wakers.withLock({ Array($0.values) }) { derived[waker.name] = waker.activity }
     for reader in readers { derived[reader.readingsActivity.name] = reader.readingsActivity.activity }
     func consumers(_ holder: String) -> [String] {
       derived[holder].map { $0.value.holders.flatMap(consumers) } ?? [holder]
@@ -143,7 +144,8 @@ public final class Hub: Sendable {
   ///
   /// - Parameter successor: the hub that comes in this one's place; what it has taken over goes on
   public func shutDown(for successor: Hub? = nil) {
-    state.shutDown()
+    fused.shutDown()
+    for waker in wakers.withLock({ Array($0.values) }) { waker.shutDown() }
     sentences.shutDown()
     clockOffsets.shutDown()
     epochs.shutDown()
@@ -166,14 +168,44 @@ public final class Hub: Sendable {
     return lifetime
   }
 
-  /// The fused state at a rate of the subscriber's own. All who want the same one of the usual rates get the same values at
-  /// the same instants.
-  public func state(rateHz: Double) -> Deferred<FusedState, Never> {
+  /// The fused state, at the rate at which it changes. Subscribing powers the devices.
+  public var state: Deferred<FusedState, Never> { state(parts: .all) }
+
+  /// The fused state of whatever is awake, at the rate at which it changes. Subscribing powers the devices that measure some
+  /// parts of it; others come along while they are awake for somebody else.
+  public func state(parts: Set<StatePart>) -> Deferred<FusedState, Never> { waking(parts, fused) }
+
+  /// The same at a rate of the subscriber's own. All who want the same one of the usual rates get the same values at the same
+  /// instants.
+  public func state(rateHz: Double, parts: Set<StatePart> = .all) -> Deferred<FusedState, Never> {
     let interval = Duration.nanoseconds(Int64(1e9 / rateHz))
-    let paced = state.throttled(to: interval, clock: clock)
+    let paced = fused.throttled(to: interval, clock: clock)
     // Who wants a state now and then gets the first at once rather than when it is due for somebody else.
-    guard interval <= .seconds(1) else { return paced }
-    return Deferred { [self] _ in shared(paced, interval) }
+    return waking(parts, interval > .seconds(1) ? paced : Deferred { [self] _ in shared(paced, interval) })
+  }
+
+  private func waking(
+    _ parts: Set<StatePart>, _ states: some Publisher<FusedState, Never>
+  ) -> Deferred<FusedState, Never> {
+    states.holding(waker(parts.kinds), as: { parts == .all ? $0 : "\($0) (\(parts.names))" })
+  }
+
+  private func waker(_ kinds: Set<DeviceStatus.Kind>) -> LazyPublisher<Void, Never> {
+    wakers.withLock { wakers in
+      if let waker = wakers[kinds] { return waker }
+      let name = "state of \(DeviceStatus.Kind.allCases.filter(kinds.contains).map(\.rawValue).joined(separator: " and "))"
+      let (receiver, imu) = (receiver, imu)
+      let waker = LazyPublisher<Void, Never>(deriving: name, clock: clock) { (run) throws(Never) in
+        let lifetime = Lifetime()
+        if kinds.contains(.imu) { imu?.readings.subscribe(as: name, receiveValue: { _ in }).store(in: lifetime) }
+        if kinds.contains(.receiver) {
+          receiver?.device.readings.subscribe(as: name, receiveValue: { _ in }).store(in: lifetime)
+        }
+        return Subscription { lifetime.end() }
+      }
+      wakers[kinds] = waker
+      return waker
+    }
   }
 
   private func shared(_ states: Deferred<FusedState, Never>, _ interval: Duration) -> LazyPublisher<FusedState, Never> {
@@ -188,6 +220,19 @@ public final class Hub: Sendable {
       paced[interval] = publisher
       return publisher
     }
+  }
+
+  /// The last state of the present run, unless it is older than `lifetime`; `nil` while nobody has it fused.
+  public func presentState(at now: MonotonicInstant, within lifetime: Duration) -> FusedState? {
+    let activity = fused.activity.value
+    guard activity.phase == .running, let last = lastState.value, last.at >= activity.since, now - last.at <= lifetime
+    else { return nil }
+    return last
+  }
+
+  /// The receiver's epochs while it is awake for others. Wakes nothing.
+  public var overheardEpochs: any Publisher<GNSSObservation, Never> {
+    receiver?.device.readings.overheard ?? Empty(completesImmediately: false)
   }
 
   /// Whatever a device measures, for those who only want it awake; `nil` for an unknown device.

@@ -54,16 +54,18 @@ public final class HubHost: Sendable {
 
   /// The fused state, at most so many times a second. Subscribing powers the devices.
   ///
-  /// - Parameter rateHz: `nil` for the board's own rate
-  public func state(rateHz: Double?) -> Deferred<FusedState, Never> {
-    following { $0.state(rateHz: rateHz ?? $0.board.stateRateHz) }
+  /// - Parameters:
+  ///   - rateHz: `nil` for the board's own rate
+  ///   - parts: what is wanted of it
+  public func state(rateHz: Double?, parts: Set<StatePart> = .all) -> Deferred<FusedState, Never> {
+    following { $0.state(rateHz: rateHz ?? $0.board.stateRateHz, parts: parts) }
   }
 
   /// A state with the time that its receiver last stated, where its last epoch has none.
   func dated(_ state: FusedState) -> FusedState { lastTime.withLock { $0.complete(state) } }
 
   /// Every fused state, as soon as there is one.
-  var states: Deferred<FusedState, Never> { following { $0.state } }
+  func states(parts: Set<StatePart>) -> Deferred<FusedState, Never> { following { $0.state(parts: parts) } }
 
   /// The fused state for its attitude; nothing on a board without an IMU.
   ///
@@ -73,12 +75,16 @@ public final class HubHost: Sendable {
   func attitudes(rateHz: Double?, besideReceiver: Bool) -> Deferred<FusedState, Never> {
     following { hub in
       hub.imu == nil || hub.receiver != nil && !besideReceiver
-        ? HubHost.nothing() : hub.state(rateHz: rateHz ?? hub.board.stateRateHz)
+        ? HubHost.nothing()
+        : hub.state(rateHz: rateHz ?? hub.board.stateRateHz, parts: [.attitude, .rates, .acceleration])
     }
   }
 
   /// The receiver's epochs; nothing on a board without one.
   var epochs: Deferred<GNSSObservation, Never> { following { $0.epochs } }
+
+  /// The same while it is awake for others.
+  var overheardEpochs: Deferred<GNSSObservation, Never> { following { $0.overheardEpochs } }
 
   /// How far the system clock is from the receiver's time; nothing on a board without one.
   var clockOffsets: Deferred<ClockOffset, Never> { following { $0.clockOffsets } }

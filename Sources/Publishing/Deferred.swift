@@ -11,6 +11,9 @@ public struct Deferred<Output: Sendable, Failure: Error>: Publisher {
     start = { make($0.name).attach($0) }
   }
 
+  /// - Parameter start: attaches each subscriber
+  init(attaching start: @escaping @Sendable (Subscriber<Output, Failure>) -> Subscription) { self.start = start }
+
   public func attach(_ subscriber: Subscriber<Output, Failure>) -> Subscription { start(subscriber) }
 
   /// Does the work of `activation` anew for each subscriber.

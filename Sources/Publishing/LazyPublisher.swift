@@ -112,6 +112,12 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     return subscription
   }
 
+  /// The values while others have the source run, from run to run until its subscribers are completed: subscribing to this
+  /// starts nothing and keeps nothing running.
+  public var overheard: Deferred<Output, Failure> {
+    Deferred(attaching: { [broadcast] in broadcast.attach($0) })
+  }
+
   /// Stops the source for good, whoever listens, without lingering: the process is about to end. Subscribers are
   /// finished once the source has left its scope, later ones at once.
   public func shutDown() {

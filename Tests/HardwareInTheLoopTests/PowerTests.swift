@@ -159,6 +159,25 @@ extension HardwareInTheLoop {
       #expect(hub.stop() == 0)
     }
 
+    @Test func `an attitude leaves the receiver off, a position the IMU, and each line rises and falls once`() {
+      let hub = Bench.hub()
+      let level = Subscriber(hub, parts: ["attitude", "rates"])
+      #expect(eventually { level.states.contains { $0.rates != nil } })
+      #expect(gpsLine.all.isEmpty && imuLine.rises.count == 1)
+      let map = Subscriber(hub, parts: ["position"])
+      #expect(eventually { level.states.contains { $0.position != nil } })
+      level.leave()
+      #expect(eventually { imuLine.falls.count == 1 })
+      map.forget()
+      #expect(eventually { map.states.contains { $0.position != nil } })
+      #expect(gpsLine.falls.isEmpty)
+      map.leave()
+      #expect(eventually { gpsLine.falls.count == 1 })
+      #expect(gpsLine.rises.count == 1 && imuLine.rises.count == 1 && imuLine.falls.count == 1)
+      Bench.saw("an attitude, then a position beside it, then that alone: 1 rise and 1 fall each, none for the other")
+      #expect(hub.stop() == 0)
+    }
+
     @Test func `a subscriber who comes back while the device lingers makes no power cycle`() {
       let hub = Bench.hub(.init(linger: 2))
       for _ in 0..<5 {

@@ -16,7 +16,13 @@ final class Subscriber: Sendable {
 
   private let client: SocketClient
 
-  init(_ hub: HubProcess) { client = SocketClient(path: hub.socket) }
+  /// - Parameter parts: what it wants of the state; `nil` for all, without a word
+  init(_ hub: HubProcess, parts: [String]? = nil) {
+    client = SocketClient(path: hub.socket)
+    if let parts {
+      client.send("{\"parts\": [\(parts.map { "\"\($0)\"" }.joined(separator: ", "))]}\n")
+    }
+  }
 
   func leave() { client.leave() }
   func forget() { client.forget() }

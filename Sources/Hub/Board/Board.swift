@@ -15,6 +15,8 @@ public struct Board: Equatable, Sendable {
   public var journalsState: Bool
   /// Where the gpsd protocol is spoken.
   public var gpsdEndpoint: TCPEndpoint?
+  /// Which devices a watch of the fused position wakes.
+  public var gpsdParts: Set<StatePart>
   /// Where sentences are sent, each place with a choice of its own.
   public var nmea: [NMEAPort]
   public var http: HTTPPort?
@@ -35,11 +37,16 @@ public struct Board: Equatable, Sendable {
     /// How often those of the fused state are sent; `nil` for with each of the receiver's epochs.
     public var rateHz: Double?
     public var sentences: SentenceChoice
+    /// Which devices those of the fused state wake.
+    public var parts: Set<StatePart>
 
-    public init(source: Source, rateHz: Double? = nil, sentences: SentenceChoice = .all) {
+    public init(
+      source: Source, rateHz: Double? = nil, sentences: SentenceChoice = .all, parts: Set<StatePart> = .all
+    ) {
       self.source = source
       self.rateHz = rateHz
       self.sentences = sentences
+      self.parts = parts
     }
   }
 

@@ -39,8 +39,10 @@ extension Board {
     var journal = try root.section("journal")
     journalsState = try journal?.boolean("state") ?? false
     try journal?.finish()
+    gpsdParts = .all
     if var gpsd = try root.section("gpsd") {
       gpsdEndpoint = try TCPEndpoint(&gpsd, port: 2947, clients: 512)
+      gpsdParts = try gpsd.parts("parts") ?? .all
       try gpsd.finish()
     }
     nmea = []
@@ -85,6 +87,11 @@ extension Board.NMEAFeed {
       throw section.wrong("sentences", expected: "a list of some of " + known.joined(separator: ", "))
     }
     sentences = SentenceChoice(names: names)
+    let wanted = try section.parts("parts")
+    if wanted != nil, source == .receiver {
+      throw section.wrong("parts", expected: "left out: the receiver's sentences take the receiver")
+    }
+    parts = wanted ?? .all
   }
 }
 

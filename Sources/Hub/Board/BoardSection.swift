@@ -114,6 +114,15 @@ struct BoardSection {
     return strings
   }
 
+  /// Some parts of the state.
+  mutating func parts(_ key: String) throws(BoardError) -> Set<StatePart>? {
+    guard let names = try strings(key) else { return nil }
+    guard let parts = Set(names: names) else {
+      throw wrong(key, expected: "a list of some of \(Set<StatePart>.all.names)")
+    }
+    return parts
+  }
+
   /// One string, or a list of some.
   mutating func stringOrStrings(_ key: String) throws(BoardError) -> [String]? {
     switch value(key) {

@@ -15,7 +15,7 @@ extension GPSDReport {
   static func writePoll(_ host: HubHost, at now: MonotonicInstant, to json: inout JSONWriter) {
     let hub = host.hub.value
     let device = hub.mainDevice
-    let state = hub.presentState(at: now, lifetime).map(host.dated)
+    let state = hub.presentState(at: now, within: lifetime).map(host.dated)
     let epoch = hub.receiver?.device.source.latest.flatMap { now - $0.at <= lifetime ? $0 : nil }
     json.beginObject()
     json.member("class", literal: "POLL")
@@ -48,15 +48,5 @@ extension GPSDReport {
     json.beginArray()
     if isPresent { write(&json) }
     json.endArray()
-  }
-}
-
-extension Hub {
-  /// The last state of the present run, unless it is too old; `nil` while nobody has it fused.
-  fileprivate func presentState(at now: MonotonicInstant, _ lifetime: Duration) -> FusedState? {
-    let activity = state.activity.value
-    guard activity.phase == .running, let last = lastState.value, last.at >= activity.since, now - last.at <= lifetime
-    else { return nil }
-    return last
   }
 }

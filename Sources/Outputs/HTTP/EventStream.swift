@@ -58,7 +58,9 @@ final class EventStream: Sendable {
   }
 
   /// Streams until the client leaves, reads nothing for too long, or the hub stops.
-  func response(to request: Request, _ context: HTTPContext, rateHz: Double?) throws -> Response {
+  func response(
+    to request: Request, _ context: HTTPContext, rateHz: Double?, parts: Set<StatePart>
+  ) throws -> Response {
     let place: StreamPlace
     do throws(StreamPlaces.Refusal) {
       place = try places.take(for: context.address)
@@ -73,13 +75,14 @@ final class EventStream: Sendable {
         .contentType: "text/event-stream", .cacheControl: "no-store", HTTPField.Name("X-Accel-Buffering")!: "no",
       ],
       body: ResponseBody { [self] writer in
-        try await stream(request, context, rateHz, to: &writer)
+        try await stream(request, context, rateHz, parts, to: &writer)
         withExtendedLifetime(place) {}
       })
   }
 
   private func stream(
-    _ request: Request, _ context: HTTPContext, _ rateHz: Double?, to writer: inout any ResponseBodyWriter
+    _ request: Request, _ context: HTTPContext, _ rateHz: Double?, _ parts: Set<StatePart>,
+    to writer: inout any ResponseBodyWriter
   ) async throws {
     let (events, queue) = AsyncStream.makeStream(
       of: ByteBuffer.self, bufferingPolicy: .bufferingNewest(EventStream.valueLimit))
@@ -103,12 +106,13 @@ final class EventStream: Sendable {
       connections.streams(context.channel, false)
       traffic.clientLeft()
     }
-    host.state(rateHz: rateHz).subscribe(
+    host.state(rateHz: rateHz, parts: parts).subscribe(
       as: name,
       receiveValue: { [states] state in send(states.event(at: state.at) { StateReport.write(state, to: &$0) }) }
     ).store(in: lifetime)
     // An epoch without satellites must not take the place of one with them.
-    host.epochs.compactMap { $0.sky.isEmpty ? nil : $0 }.throttled(
+    let epochs = parts.kinds.contains(.receiver) ? host.epochs : host.overheardEpochs
+    epochs.compactMap { $0.sky.isEmpty ? nil : $0 }.throttled(
       to: .nanoseconds(Int64(1e9 / (rateHz ?? host.hub.value.board.stateRateHz)))
     ).subscribe(
       as: name,

@@ -1,3 +1,4 @@
+import Hub
 import Hummingbird
 
 /// What a request asks for beside its path: each parameter once, numbers in plain decimal notation.
@@ -10,6 +11,15 @@ enum HTTPQuery {
         message: "'\(name)' must be a number from \(short(range.lowerBound)) to \(short(range.upperBound))")
     }
     return number
+  }
+
+  /// `parts=attitude,rates`; all where there is nothing.
+  static func parts(of request: Request) throws -> Set<StatePart> {
+    guard let text = try text("parts", of: request) else { return .all }
+    guard let parts = Set(names: text.split(separator: ",", omittingEmptySubsequences: false)) else {
+      throw HTTPError(.badRequest, message: "'parts' must be some of \(Set<StatePart>.all.names)")
+    }
+    return parts
   }
 
   static func text(_ name: Substring, of request: Request) throws -> Substring? {

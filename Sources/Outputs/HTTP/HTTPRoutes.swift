@@ -46,7 +46,9 @@ struct HTTPRoutes {
         }
       },
       HTTPRoute(.get, "events") { request, context in
-        try events.response(to: request, context, rateHz: try HTTPQuery.number("rate", of: request, in: 0.01...1000))
+        try events.response(
+          to: request, context, rateHz: try HTTPQuery.number("rate", of: request, in: 0.01...1000),
+          parts: try HTTPQuery.parts(of: request))
       },
       HTTPRoute(.get, "devices") { request, _ in
         json(to: request) { DevicesReport.write(host.hub.value.devices, at: MonotonicClock().now, to: &$0) }

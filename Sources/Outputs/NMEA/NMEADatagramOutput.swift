@@ -62,7 +62,7 @@ public final class NMEADatagramOutput: Service {
         if state.mode != .asleep { fused.withBytes(of: state) { bytes, _ in datagrams.send(bytes) } }
       }
       return target.keepsAwake
-        ? hub.state.subscribe(as: name, receiveValue: send)
+        ? hub.state(parts: feed.parts).subscribe(as: name, receiveValue: send)
         : hub.lastState.subscribe(as: name, receiveValue: { if let state = $0 { send(state) } })
     }
   }

@@ -4,7 +4,8 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// The fused state, a JSON object to a line. Connecting subscribes, and so powers the devices.
+/// The fused state, a JSON object to a line. Connecting subscribes, and so powers the devices: all of them, unless a request
+/// comes with the connection that names the parts of the state which are wanted.
 struct StateOutput: StreamOutput {
   let host: HubHost
   private let encoding = SharedEncoding()
@@ -13,17 +14,27 @@ struct StateOutput: StreamOutput {
 
   func serve(_ connection: StreamConnection) -> (any StreamSession)? {
     let session = StateSession(connection, host: host, encoding: encoding)
-    session.subscribe(as: connection.peer, rateHz: nil)
+    session.waitForRequest()
     return session
   }
 }
 
-/// A client of the state: it may ask for a rate, and give its name.
+/// A client of the state: it may ask for a rate and for parts, and give its name.
 private final class StateSession: StreamSession {
+  /// Who has a request sends it at once, and who has none is not to wait: so long passes before everything is woken.
+  private static let requestTime = Duration.milliseconds(25)
+
+  private struct State {
+    var subscription: Subscription?
+    var timer: ScheduledAction?
+    var hasRequested = false
+    var isOver = false
+  }
+
   private let connection: StreamConnection
   private let host: HubHost
   private let encoding: SharedEncoding
-  private let subscription = Guarded<Subscription?>(nil)
+  private let state = Guarded(State())
   private let requests = Guarded(StateRequests())
 
   init(_ connection: StreamConnection, host: HubHost, encoding: SharedEncoding) {
@@ -32,16 +43,30 @@ private final class StateSession: StreamSession {
     self.encoding = encoding
   }
 
-  func subscribe(as name: String, rateHz: Double?) {
-    let new = host.state(rateHz: rateHz).subscribe(
+  func waitForRequest() {
+    let clock = MonotonicClock()
+    let timer = clock.schedule(at: clock.now + StateSession.requestTime) { [weak self] in
+      guard let self, !state.withLock({ $0.hasRequested || $0.isOver }) else { return }
+      subscribe(as: connection.peer, rateHz: nil, parts: .all, isRequested: false)
+    }
+    let isTooLate = state.withLock { state in
+      state.timer = timer
+      return state.hasRequested || state.isOver
+    }
+    if isTooLate { timer.cancel() }
+  }
+
+  private func subscribe(as name: String, rateHz: Double?, parts: Set<StatePart>, isRequested: Bool) {
+    let new = host.state(rateHz: rateHz, parts: parts).subscribe(
       as: name,
       receiveValue: { [connection, encoding, host] state in
         encoding.withBytes(
           at: state.at, encode: { StateReport.write(host.dated(state), to: &$0) }, connection.send)
       })
-    let old = subscription.withLock { subscription in
-      defer { subscription = new }
-      return subscription
+    let old = state.withLock { state in
+      if state.isOver || state.hasRequested && !isRequested { return Optional(new) }
+      defer { state.subscription = new }
+      return state.subscription
     }
     // The new subscription stands before the old one goes: changing the rate is no reason for a power cycle.
     old?.cancel()
@@ -53,14 +78,31 @@ private final class StateSession: StreamSession {
 
   private func serve(_ request: StateRequests.Request?) {
     guard let request else {
-      let answer = #"{"class":"ERROR","message":"send {\"rateHz\": 0.01 to 1000, \"name\": \"who you are\"}"}"# + "\n"
+      let parts = StatePart.allCases.map { "\\\"\($0.rawValue)\\\"" }.joined(separator: ", ")
+      let answer =
+        #"{"class":"ERROR","message":"send {\"rateHz\": 0.01 to 1000, \"name\": \"who you are\", "#
+        + #"\"parts\": some of [\#(parts)]}"}"# + "\n"
       return Array(answer.utf8).withUnsafeBufferPointer(connection.answer)
     }
+    let timer = state.withLock { state in
+      state.hasRequested = true
+      return state.timer
+    }
+    timer?.cancel()
     // The process stays, whatever it calls itself.
     let process = connection.peer.lastIndex(of: "[").map { connection.peer[$0...] } ?? ""
     let name = request.name.flatMap(ClientName.shown).map { "\($0)\(process)" }
-    subscribe(as: name ?? connection.peer, rateHz: request.rateHz)
+    let parts = request.parts.flatMap { Set<StatePart>(names: $0) } ?? .all
+    subscribe(as: name ?? connection.peer, rateHz: request.rateHz, parts: parts, isRequested: true)
   }
 
-  func end() { subscription.withLock { $0 }?.cancel() }
+  func end() {
+    let (subscription, timer) = state.withLock { state in
+      state.isOver = true
+      defer { state.subscription = nil }
+      return (state.subscription, state.timer)
+    }
+    timer?.cancel()
+    subscription?.cancel()
+  }
 }

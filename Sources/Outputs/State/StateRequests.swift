@@ -1,10 +1,13 @@
 import FoundationEssentials
+import Hub
 
-/// Cuts what a client of the state sends into requests, a JSON object to a line: `{"rateHz": 5, "name": "watch"}`.
+/// Cuts what a client of the state sends into requests, a JSON object to a line: `{"rateHz": 5, "parts": ["attitude"],
+/// "name": "watch"}`.
 struct StateRequests {
   struct Request: Decodable {
     var rateHz: Double?
     var name: String?
+    var parts: [String]?
   }
 
   /// A request is short; what grows without an end is none.
@@ -23,7 +26,8 @@ struct StateRequests {
 
   private static func request(_ line: ArraySlice<UInt8>) -> Request? {
     guard let request = try? JSONDecoder().decode(Request.self, from: Data(line)),
-      request.rateHz.map({ (0.01...1000).contains($0) }) ?? true
+      request.rateHz.map({ (0.01...1000).contains($0) }) ?? true,
+      request.parts.map({ Set<StatePart>(names: $0) != nil }) ?? true
     else { return nil }
     return request
   }

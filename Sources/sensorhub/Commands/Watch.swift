@@ -1,6 +1,7 @@
 import ArgumentParser
 import Fusion
 import Glibc
+import Hub
 import MonotonicTime
 import Outputs
 
@@ -14,10 +15,17 @@ struct Watch: ParsableCommand {
       With --once it waits until the receiver, if there is one, has found its position; a cold one takes a minute.
 
       Example: sensorhub watch --json | jq .position
+      Without waking the receiver: sensorhub watch --parts attitude
       """)
 
   @Option(help: ArgumentHelp("States a second at most.", valueName: "hz"))
   var rate: Double?
+
+  @Option(
+    help: ArgumentHelp(
+      "Wake only what measures these parts of the state, and show what else is awake anyway: some of "
+        + "\(Set<StatePart>.all.names), with commas between.", valueName: "names"))
+  var parts: String?
 
   @Flag(help: "Print one state with a position and exit.")
   var once = false
@@ -36,6 +44,9 @@ struct Watch: ParsableCommand {
 
   func validate() throws {
     if let rate, !(0.01...1000).contains(rate) { throw ValidationError("--rate must be from 0.01 to 1000") }
+    if let parts, Watch.parts(parts) == nil {
+      throw ValidationError("--parts must be some of \(Set<StatePart>.all.names), with commas between")
+    }
     if !(0...86_400).contains(within) { throw ValidationError("--within must be from 0 to 86400") }
   }
 
@@ -43,7 +54,9 @@ struct Watch: ParsableCommand {
     var connection = try HubConnection.open(socket) { $0.state }
     // Who wants one state wants it at once.
     let wanted = (once ? nil : rate).map { "\"rateHz\": \($0), " } ?? ""
-    connection.send("{\(wanted)\"name\": \"watch\"}")
+    let names = parts.flatMap(Watch.parts)?.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+    let chosen = names.map { "\"parts\": [\($0)], " } ?? ""
+    connection.send("{\(wanted)\(chosen)\"name\": \"watch\"}")
     if once { return try printOne(from: &connection) }
     var view = StateView()
     let isTerminal = isatty(STDOUT_FILENO) == 1
@@ -57,13 +70,18 @@ struct Watch: ParsableCommand {
     throw CommandError.hubClosed
   }
 
+  private static func parts(_ text: String) -> Set<StatePart>? {
+    Set(names: text.split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } })
+  }
+
   /// How long nothing is said of what is being waited for.
   private static let silence = Duration.seconds(5)
 
   private func printOne(from connection: inout HubConnection) throws {
     let start = MonotonicClock().now
     let deadline = within > 0 ? start + .nanoseconds(Int64(within * 1e9)) : nil
-    let needsPosition = try within > 0 && DevicesOfHub.read(socket).contains { $0.kind == "receiver" }
+    let isWanted = parts.flatMap(Watch.parts)?.contains(.position) ?? true
+    let needsPosition = try isWanted && within > 0 && DevicesOfHub.read(socket).contains { $0.kind == "receiver" }
     let what = needsPosition ? "position" : "state"
     var hint: MonotonicInstant? = start + Watch.silence
     var last: [UInt8]?

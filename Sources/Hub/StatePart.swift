@@ -1,0 +1,41 @@
+/// A part of the state that somebody may want without the others: it decides which devices are woken.
+public enum StatePart: String, CaseIterable, Sendable {
+  case position
+  /// Speed, track and climb.
+  case motion
+  case time
+  case satellites
+  /// Roll and pitch; where the board points as well, as far as that is known.
+  case attitude
+  /// Where the board points.
+  case heading
+  case rates
+  case acceleration
+
+  /// What measures it.
+  var kinds: Set<DeviceStatus.Kind> {
+    switch self {
+    case .position, .motion, .time, .satellites: [.receiver]
+    case .attitude, .rates, .acceleration: [.imu]
+    // Without a magnetometer only motion tells.
+    case .heading: [.imu, .receiver]
+    }
+  }
+}
+
+extension Set<StatePart> {
+  public static let all = Set(StatePart.allCases)
+
+  /// - Parameter names: at least one; `nil` comes of one that is no part's
+  public init?(names: some Collection<some StringProtocol>) {
+    let parts = names.compactMap { StatePart(rawValue: String($0)) }
+    guard !parts.isEmpty, parts.count == names.count else { return nil }
+    self.init(parts)
+  }
+
+  /// What it takes to measure them.
+  public var kinds: Set<DeviceStatus.Kind> { reduce(into: []) { $0.formUnion($1.kinds) } }
+
+  /// `attitude, rates`, in the order in which they are declared.
+  public var names: String { StatePart.allCases.filter(contains).map(\.rawValue).joined(separator: ", ") }
+}

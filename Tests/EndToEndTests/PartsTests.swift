@@ -1,0 +1,69 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// A subscription that names the parts of the state that it wants, on every port.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct PartsTests {
+  private let http = SocketClient.freePort()
+  private let gpsd = SocketClient.freePort()
+  private let nmea = SocketClient.freePort()
+
+  private func hub() -> HubProcess {
+    HubProcess(
+      board: HubProcess.simulatedBoard(
+        """
+        http: { port: \(http) }, gpsd: { port: \(gpsd), parts: ["position"] },
+        nmea: { port: \(nmea), source: "fused", rateHz: 10, sentences: ["XDR"], parts: ["attitude"] }
+        """))
+  }
+
+  @Test func `attitudes wake the IMU alone, as events, sentences and states`() {
+    let hub = hub()
+    let events = SocketClient(port: http)
+    events.send("GET /events?parts=attitude,rates&rate=20 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    #expect(eventually { events.text.split(separator: "\"attitude\":{").count > 10 }, "\(events.text.prefix(400))")
+    let plotter = SocketClient(port: nmea)
+    #expect(eventually { plotter.text.split(separator: "XDR,").count > 5 }, "\(plotter.text)")
+    #expect(hub.devicesNow["gps"].wakes == 0 && hub.devicesNow["gps"].power == "off")
+    #expect(hub.devicesNow["imu"].wakes == 1)
+    #expect(hub.devicesNow["imu"].holders.contains { $0.hasPrefix("web ") && $0.hasSuffix("(attitude, rates)") })
+    #expect(!events.text.contains("\"position\":"))
+    events.leave()
+    plotter.leave()
+    #expect(eventually { hub.isOff })
+    let watch = hub.watch(["--json", "--parts", "attitude"])
+    #expect(eventually { hub.devicesNow["imu"].holders.contains { $0.hasSuffix("(attitude)") } })
+    #expect(eventually { watch.lines.count > 10 && hub.devicesNow["gps"].power == "off" })
+    watch.send(SIGINT)
+    watch.wait()
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `positions wake the receiver alone, and an attitude comes along while the IMU is awake`() {
+    let hub = hub()
+    let client = SocketClient(port: gpsd)
+    client.send("?WATCH={\"enable\":true,\"json\":true}\n")
+    #expect(eventually { client.text.contains("\"mode\":3") }, "\(client.text)")
+    #expect(hub.devicesNow["imu"].wakes == 0 && !client.text.contains("\"class\":\"ATT\""))
+    let plotter = SocketClient(port: nmea)
+    #expect(eventually { client.text.contains("\"class\":\"ATT\"") }, "\(client.text)")
+    #expect(hub.devicesNow["gps"].wakes == 1 && hub.devicesNow["imu"].wakes == 1)
+    client.leave()
+    plotter.leave()
+    #expect(eventually { hub.isOff })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test(arguments: ["attitude,altitude", "", "attitude,"])
+  func `what is no part is refused, with a list of those that there are`(_ parts: String) {
+    let hub = hub()
+    let events = SocketClient(port: http)
+    events.send("GET /events?parts=\(parts) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    #expect(eventually { events.text.contains("400 Bad Request") && events.text.contains("position, motion, time") })
+    let watch = hub.watch(["--parts", parts])
+    #expect(watch.wait() == 64)
+    #expect(watch.standardError.contains("--parts must be some of position, motion, time"), "\(watch.standardError)")
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+    #expect(hub.stop() == 0)
+  }
+}

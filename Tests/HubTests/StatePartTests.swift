@@ -1,0 +1,74 @@
+import Fusion
+import Hub
+import Publishing
+import Simulation
+import TestSupport
+import Testing
+
+/// Who names the parts of the state that it wants wakes what measures these, and nothing else.
+@Suite(.timeLimit(.minutes(10)))
+struct StatePartTests {
+  private let hardware: SimulatedHardware
+  private let hub: Hub
+
+  init() throws {
+    var receiver = SimulatedReceiver.Configuration()
+    receiver.timeToFirstFix = .milliseconds(50)
+    receiver.rateHz = 20
+    hardware = SimulatedHardware(receiver: receiver)
+    hub = Hub(board: try HubTests.board(), hardware: hardware)
+  }
+
+  private var wakes: [Int] { hub.devices.map(\.wakes) }
+
+  private func subscribe(_ parts: Set<StatePart>, as name: String) -> (states: Recorder<FusedState>, Subscription) {
+    let states = Recorder<FusedState>()
+    return (states, hub.state(rateHz: 100, parts: parts).subscribe(as: name, receiveValue: { states.append($0) }))
+  }
+
+  @Test func `an attitude leaves the receiver off`() async {
+    let (states, subscription) = subscribe([.attitude], as: "level")
+    _ = await states.values { $0.count > 20 && $0.last?.attitude != nil }
+    #expect(wakes == [0, 1] && !hardware.powerLines.level(SimulatedHardware.gpsPowerLine))
+    #expect(hub.devices.map(\.holders) == [[], ["level (attitude)"]])
+    #expect(states.values.allSatisfy { $0.position == nil && $0.fix == nil })
+    subscription.cancel()
+    await hub.isOff()
+    #expect(wakes == [0, 1])
+  }
+
+  @Test func `a position leaves the IMU off`() async {
+    let (states, subscription) = subscribe([.position], as: "map")
+    _ = await states.values { $0.count > 5 && $0.last?.position != nil }
+    #expect(wakes == [1, 0] && !hardware.powerLines.level(SimulatedHardware.imuPowerLine))
+    #expect(states.values.allSatisfy { $0.attitude == nil })
+    subscription.cancel()
+    await hub.isOff()
+    #expect(wakes == [1, 0])
+  }
+
+  @Test func `what is awake for others comes along, and each device wakes and sleeps once`() async {
+    let (levels, level) = subscribe([.attitude, .rates], as: "level")
+    _ = await levels.first { $0.attitude != nil }
+    let (maps, map) = subscribe([.position], as: "map")
+    _ = await levels.first { $0.position != nil }
+    _ = await maps.first { $0.attitude != nil }
+    #expect(wakes == [1, 1])
+    #expect(hub.devices.map(\.holders) == [["map (position)"], ["level (attitude, rates)"]])
+    level.cancel()
+    await hub.imu?.isOff()
+    let count = maps.values.count
+    _ = await maps.values { $0.count > count + 5 }
+    #expect(hardware.powerLines.level(SimulatedHardware.gpsPowerLine))
+    map.cancel()
+    await hub.isOff()
+    #expect(wakes == [1, 1])
+  }
+
+  @Test func `who names nothing wants everything`() {
+    #expect(Set<StatePart>.all.kinds == Set(DeviceStatus.Kind.allCases))
+    #expect(Set(names: ["attitude", "rates"]) == [.attitude, .rates])
+    #expect(Set(names: ["attitude", "altitude"]) == nil)
+    #expect(Set(names: [String]()) == nil)
+  }
+}
