@@ -5,14 +5,23 @@ import Outputs
 struct BoardSource {
   let file: String?
 
+  /// The board, with the text of its file; `nil` for the one that is built in.
+  struct Loaded {
+    var board: Board
+    var text: [UInt8]?
+  }
+
   /// - Parameter warn: told what is wrong with the chip's calibration, which a hub can do without; `nil` where that is an
   ///   error like any other
-  func load(warn: ((String) -> Void)? = nil) throws -> Board {
+  func load(warn: ((String) -> Void)? = nil) throws -> Board { try loadWithText(warn: warn).board }
+
+  func loadWithText(warn: ((String) -> Void)? = nil) throws -> Loaded {
     var board: Board
+    var text: [UInt8]?
     do throws(BoardError) {
       board =
         if let file {
-          try Board(file: file)
+          try Board(file: file, text: &text)
         } else {
           try Board(json5: PackageResources.simulated_json5, file: "the built-in board")
         }
@@ -30,7 +39,7 @@ struct BoardSource {
         warn("\(imu.id): going on without its calibration: \(error); \(nextStep)")
       }
     }
-    return board
+    return Loaded(board: board, text: text)
   }
 }
 

@@ -16,6 +16,9 @@ struct HubService: Sendable {
   private let hardware: any Hardware
   private let host: HubHost
   private let path: SocketPath
+  private let inUse: BoardInUse
+  /// Of the board file, as it was read.
+  private let text: [UInt8]?
   private let budget = DescriptorBudget.raised()
   private let server: StreamServer
 
@@ -27,10 +30,11 @@ struct HubService: Sendable {
     receiver.tunnel = SimulatedReceiver.Tunnel(period: .seconds(120), entrance: .seconds(75), length: .seconds(30))
     hardware = SimulatedHardware(receiver: receiver)
     self.writesState = writesState
-    host = HubHost(
-      Hub(board: try source.load { [sink] in sink.write(.warning, $0) }, hardware: hardware), version: SensorHub.version
-    )
+    let loaded = try source.loadWithText { [sink] in sink.write(.warning, $0) }
+    text = loaded.text
+    host = HubHost(Hub(board: loaded.board, hardware: hardware), version: SensorHub.version)
     path = socket.map(SocketPath.init) ?? .standard
+    inUse = BoardInUse(beside: path)
     do throws(SocketError) {
       server = try StreamServer(host: host, path: path, sink: sink, budget: budget)
     } catch {
@@ -40,14 +44,15 @@ struct HubService: Sendable {
 
   func run() async throws {
     let hub = host.hub.value
-    let reloader = Reloader(source: source, host: host, sink: sink)
+    let reloader = Reloader(source: source, host: host, sink: sink, inUse: inUse)
     // The group is made of its services, and one of them ends the group: this is where they meet.
     let group = Guarded<ServiceGroup?>(nil)
     let signals = try SignalListener(
       onTerminate: { if let group = group.withLock({ $0 }) { Task { await group.triggerGracefulShutdown() } } },
       onReload: { await reloader.reload() })
     // Only now: a signal that came between would end the process with its lines as they happen to be.
-    for problem in hub.makeSafe() { sink.write(.warning, problem) }
+    for problem in inUse.makeSafe(hardware) + hub.makeSafe() { sink.write(.warning, problem) }
+    if let problem = inUse.record(text) { sink.write(.warning, problem) }
     if let problem = hub.pulseProblem { sink.write(.warning, problem) }
     sink.write(.notice, "sensorhub \(SensorHub.version): board '\(hub.board.name)', state on \(path.state)")
     var services: [any Service] = [
@@ -80,5 +85,6 @@ struct HubService: Sendable {
   private func powerOff(_ host: HubHost) async {
     host.hub.value.shutDown()
     await host.hub.value.isOff()
+    inUse.forget()
   }
 }

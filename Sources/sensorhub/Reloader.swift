@@ -8,12 +8,15 @@ struct Reloader: Sendable {
   let source: BoardSource
   let host: HubHost
   let sink: JournalSink
+  let inUse: BoardInUse
 
   func reload() async {
     ServiceManager.reloading()
     do {
-      let board = try source.load { sink.write(.warning, $0) }
+      let loaded = try source.loadWithText { sink.write(.warning, $0) }
+      let board = loaded.board
       for problem in await host.serve(board) { sink.write(.warning, problem) }
+      if let problem = inUse.record(loaded.text) { sink.write(.warning, problem) }
       sink.write(.notice, "board '\(board.name)' read again")
     } catch {
       sink.write(.error, "the board file is wrong, the hub goes on with the old one: \(error)")

@@ -307,4 +307,32 @@ struct HubProcessTests {
     #expect(eventually { hub.isOff })
     #expect(hub.stop() == 0)
   }
+
+  @Test func `what a killed hub had on is known, whatever the board file says by then`() {
+    let board = "{ name: \"one\", devices: { \(HubProcessTests.simulatedIMU) } }"
+    let hub = HubProcess(board: board)
+    func safe(_ arguments: [String] = []) -> Program {
+      let program = Program(["safe", "--socket", hub.socket] + arguments)
+      program.wait()
+      return program
+    }
+    let watch = hub.watch()
+    #expect(eventually { hub.devicesNow["imu"].power == "tracking" })
+    let refused = safe()
+    #expect(refused.wait() == 69 && refused.standardError.contains("a hub is running"), "\(refused.standardError)")
+    #expect(hub.devicesNow["imu"].power == "tracking")
+    #expect(hub.stop(SIGKILL) == -SIGKILL)
+    watch.wait()
+    HubProcess.write("{ name: \"another\" }", to: hub.boardFile)
+    let done = safe([hub.boardFile])
+    #expect(done.wait() == 0, "\(done.standardError)")
+    // It is only once that there is something to do.
+    let again = safe()
+    #expect(again.wait() == 66 && again.standardError.contains("no hub has left anything on"), "\(again.standardError)")
+    // A hub that ends by itself leaves nothing to do.
+    let next = HubProcess(board: board)
+    #expect(next.stop() == 0)
+    let nothing = Program(["safe", "--socket", next.socket])
+    #expect(nothing.wait() == 66)
+  }
 }

@@ -90,6 +90,18 @@ extension HardwareInTheLoop {
       }
     }
 
+    @Test func `what a killed hub had on goes off although the board file has changed`() {
+      let hub = Bench.hub(.init(linger: 5))
+      let subscriber = Subscriber(hub)
+      #expect(eventually { subscriber.states.contains { $0.mode == "fused" } })
+      #expect(hub.stop(SIGKILL) == -SIGKILL)
+      HubProcess.write("{ name: \"nothing\" }", to: hub.boardFile)
+      let safe = Program(["safe", "--socket", hub.socket, hub.boardFile])
+      #expect(safe.wait() == 0, "\(safe.standardError)")
+      #expect(eventually { !gpsLine.isHigh && !imuLine.isHigh })
+      Bench.saw("killed, with another board file: lines low after sensorhub safe")
+    }
+
     enum Cancellation: String, CaseIterable {
       case clientCloses, clientDies, clientLeavesWhileSettling, clientLeavesWhileTheReceiverIsSilent
       case boardIsReadAgain, allLeaveAtOnce

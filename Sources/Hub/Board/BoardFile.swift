@@ -11,7 +11,15 @@ extension Board {
 
   /// Reads a board file: one JSON5 object (comments, trailing commas and hexadecimal numbers are welcome).
   public init(file: String) throws(BoardError) {
-    try self.init(json5: Board.bytes(of: file), file: file)
+    var text: [UInt8]?
+    try self.init(file: file, text: &text)
+  }
+
+  /// - Parameter text: set to what the file holds
+  public init(file: String, text: inout [UInt8]?) throws(BoardError) {
+    let bytes = try Board.bytes(of: file)
+    text = bytes
+    try self.init(json5: bytes, file: file)
   }
 
   static func bytes(of file: String) throws(BoardError) -> [UInt8] {

@@ -1,30 +1,53 @@
 import ArgumentParser
+import Glibc
 import HardwareIO
 import Hub
+import Outputs
 import Simulation
 
 /// Drives every power line of a board to its safe level: for when a hub could not do so itself.
 struct Safe: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Drive every power line of a board to its safe level.",
+    abstract: "Drive every power line of a board to its safe level, and put chips without one to sleep.",
     discussion: """
       A hub does so whenever it stops. Killed or crashed it cannot, and some kernels keep a line's last level: the systemd
-      unit runs this command after every stop. A line that a running hub holds is left to it, and that is an error.
+      unit runs this command after every stop. What that hub had in use is known from a copy of its board file beside its
+      socket; the one that is named here comes in addition. A line that a running hub holds is left to it, and that is an
+      error.
 
       Example: sensorhub safe /etc/sensorhub/board.json5
       """)
 
-  @Argument(help: "The board file.")
-  var board: String
+  @Argument(help: "The board file; left out for what a hub that was killed had in use.")
+  var board: String?
+
+  @Option(help: ArgumentHelp("The hub's socket.", valueName: "path"))
+  var socket: String?
 
   func run() throws {
-    let hub = Hub(board: try BoardSource(file: board).load(), hardware: SimulatedHardware())
-    let problems = hub.makeSafe()
+    let hardware = SimulatedHardware()
+    let path = socket.map(SocketPath.init) ?? .standard
+    if let running = try? UnixSocket.connect(path.devices) {
+      close(running)
+      throw CommandError(
+        .unavailable, "a hub is running on \(path.state), and keeps what it uses",
+        nextStep: "stop it: it leaves all off")
+    }
+    let inUse = BoardInUse(beside: path)
+    let isInUse = access(inUse.path, F_OK) == 0
+    if board == nil, !isInUse {
+      throw CommandError(
+        .noInput, "no hub has left anything on: there is no \(inUse.path)",
+        nextStep: "name a board file, or the hub's --socket")
+    }
+    var problems = inUse.makeSafe(hardware)
+    if let board { problems += Hub(board: try BoardSource(file: board).load(), hardware: hardware).makeSafe() }
     guard problems.isEmpty else {
       throw CommandError(
         .unavailable, problems.joined(separator: "\n"),
         nextStep: "a line that is in use belongs to a hub that runs: sensorhub devices shows it")
     }
-    Terminal.standardOutput("\(board): all power lines are at their safe levels")
+    inUse.forget()
+    Terminal.standardOutput("\(board ?? inUse.path): all power lines are at their safe levels")
   }
 }

@@ -1,0 +1,48 @@
+import Glibc
+import HardwareIO
+import Hub
+import Outputs
+import SystemPackage
+
+/// A copy of the board file that a hub works by, beside its socket, for as long as it runs. Who comes after a hub that was
+/// killed finds in it what that had on, whatever the board file says by then.
+struct BoardInUse {
+  let path: String
+
+  init(beside socket: SocketPath) {
+    let folder = socket.state.lastIndex(of: "/").map { String(socket.state[...$0]) } ?? ""
+    path = folder + "board-in-use.json5"
+  }
+
+  /// - Parameter text: `nil` for the board that is built in, which has no real devices
+  /// - Returns: why it could not be written
+  func record(_ text: [UInt8]?) -> String? {
+    guard let text else {
+      forget()
+      return nil
+    }
+    do {
+      // In one step: half a board would be none.
+      let temporary = path + ".new"
+      let file = try FileDescriptor.open(
+        temporary, .writeOnly, options: [.create, .truncate, .closeOnExec], permissions: .ownerReadWrite)
+      try file.closeAfter { _ = try file.writeAll(text) }
+      guard rename(temporary, path) == 0 else { throw Errno(rawValue: errno) }
+      return nil
+    } catch {
+      return "\(path) cannot be written, so what is on after a crash is known from the board file alone: \(error)"
+    }
+  }
+
+  func forget() { unlink(path) }
+
+  /// Has everything off that the board names, if there is a copy. Returns what went wrong.
+  func makeSafe(_ hardware: any Hardware) -> [String] {
+    guard access(path, F_OK) == 0 else { return [] }
+    do throws(BoardError) {
+      return Hub(board: try Board(file: path), hardware: hardware).makeSafe()
+    } catch {
+      return ["what a hub before this one had on is not known: \(error)"]
+    }
+  }
+}
