@@ -4,7 +4,8 @@ extension Publisher {
   ///
   /// - Parameter name: what the subscriber is called there
   public func holding(
-    _ other: some Publisher<some Sendable, Never>, as name: @escaping @Sendable (_ subscriber: String) -> String = { $0 }
+    _ other: some Publisher<some Sendable, Never>,
+    as name: @escaping @Sendable (_ subscriber: String) -> String = { $0 }
   ) -> Deferred<Output, Failure> {
     Deferred(attaching: { subscriber in
       let lifetime = Lifetime()

@@ -28,6 +28,14 @@ extension Publisher {
   public func retrying(
     _ backoff: Backoff, hint: some Publisher<some Sendable, Never>, clock: any MonotonicTimeSource = MonotonicClock()
   ) -> Deferred<Output, Never> {
+    retrying({ _ in backoff }, hint: hint, clock: clock)
+  }
+
+  /// The same with a backoff for each failure, as not all get better by waiting for the same time.
+  public func retrying(
+    _ backoff: @escaping @Sendable (Failure) -> Backoff, hint: some Publisher<some Sendable, Never>,
+    clock: any MonotonicTimeSource = MonotonicClock()
+  ) -> Deferred<Output, Never> {
     Deferred { (subscriber, run) throws(Never) in
       let retry = Retry(upstream: self, backoff: backoff, clock: clock, subscriber: subscriber, run: run)
       let hints = hint.subscribe(as: subscriber, receiveValue: { [weak retry] _ in retry?.tryNow() })
@@ -50,7 +58,7 @@ private final class Retry<Upstream: Publisher>: Sendable {
   }
 
   private let upstream: Upstream
-  private let backoff: Backoff
+  private let backoff: @Sendable (Upstream.Failure) -> Backoff
   private let clock: any MonotonicTimeSource
   private let subscriber: String
   private let run: Activating<Upstream.Output, Never>
@@ -60,8 +68,8 @@ private final class Retry<Upstream: Publisher>: Sendable {
   private let isHealthy = Atomic(false)
 
   init(
-    upstream: Upstream, backoff: Backoff, clock: any MonotonicTimeSource, subscriber: String,
-    run: Activating<Upstream.Output, Never>
+    upstream: Upstream, backoff: @escaping @Sendable (Upstream.Failure) -> Backoff, clock: any MonotonicTimeSource,
+    subscriber: String, run: Activating<Upstream.Output, Never>
   ) {
     self.upstream = upstream
     self.backoff = backoff
@@ -82,7 +90,7 @@ private final class Retry<Upstream: Publisher>: Sendable {
           guard isCurrent() else { return }
           switch completion {
           case .finished: self?.run.finish(.finished)
-          case .failed: self?.failed()
+          case .failed(let failure): self?.failed(failure)
           }
         })
     }
@@ -115,13 +123,13 @@ private final class Retry<Upstream: Publisher>: Sendable {
     if !isHealthy.load(ordering: .relaxed) { isHealthy.store(true, ordering: .relaxed) }
   }
 
-  private func failed() {
+  private func failed(_ failure: Upstream.Failure) {
     let deadline = state.withLock { state -> MonotonicInstant? in
       if isHealthy.exchange(false, ordering: .relaxed) { state.failures = 0 }
       state.failures += 1
       guard !state.isOver else { return nil }
       state.isWaiting = true
-      return clock.now + backoff.delay(afterFailures: state.failures)
+      return clock.now + backoff(failure).delay(afterFailures: state.failures)
     }
     guard let deadline else { return }
     let timer = clock.schedule(at: deadline) { [weak self] in self?.tryNow() }

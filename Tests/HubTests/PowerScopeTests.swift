@@ -1,5 +1,6 @@
 import HardwareIO
 import Hub
+import MonotonicTime
 import Publishing
 import TestSupport
 import Testing
@@ -66,5 +67,25 @@ struct PowerScopeTests {
     #expect(hardware.levels.values.prefix(2) == ["supply true", "supply closed"])
     #expect(hardware.levels.values.last == "supply closed")
     watching.cancel()
+  }
+
+  @Test func `a switch is not worked every second for a port that is not there`() async throws {
+    let board =
+      #"{ name: "x", devices: { gps: { driver: "nmea", port: "/dev/none", "#
+      + #"power: { switch: "gpio", chip: "c", line: "supply", lingerSeconds: 0 } } } }"#
+    let hardware = BrokenHardware(.port)
+    let clock = ManualClock()
+    let hub = Hub(board: try Board(json5: Array(board.utf8), file: "x"), hardware: hardware, clock: clock)
+    let subscription = hub.state.subscribe(as: "test", receiveValue: { _ in })
+    for _ in 0..<600 {
+      // The next try, once the one before has failed.
+      await clock.sleepers(1)
+      clock.advance(by: .seconds(1))
+    }
+    subscription.cancel()
+    await hub.isOff()
+    let rises = hardware.levels.values.count { $0 == "supply true" }
+    #expect((10...25).contains(rises), "\(rises) times in ten minutes")
+    #expect(hardware.levels.values.last == "supply closed")
   }
 }
