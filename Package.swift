@@ -140,7 +140,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "DevicesTests",
-      dependencies: ["Devices", "Guarding", "HardwareIO", "MonotonicTime", "NMEA", "TestSupport"],
+      dependencies: ["Devices", "Guarding", "HardwareIO", "MonotonicTime", "NMEA", "Simulation", "TestSupport"],
       swiftSettings: strict),
     .testTarget(name: "FusionTests", dependencies: ["Fusion", "MonotonicTime", "Simulation"], swiftSettings: strict),
     .testTarget(

@@ -48,7 +48,8 @@ final class Aggregator: Sendable {
         let aggregator = Aggregator(board: board, clock: clock, run: run, lastState: lastState)
         let lifetime = Lifetime()
         imu?.readings.overheard.subscribe(as: "state", receiveValue: { aggregator.receive($0) }).store(in: lifetime)
-        receiver?.device.readings.overheard.subscribe(as: "state", receiveValue: { aggregator.receive($0) }).store(in: lifetime)
+        receiver?.device.readings.overheard.subscribe(as: "state", receiveValue: { aggregator.receive($0) }).store(
+          in: lifetime)
         return Subscription {
           lifetime.end()
           aggregator.fallAsleep()
@@ -99,7 +100,7 @@ extension NavigationFilter.Configuration {
     self.init()
     leverArm = board.receiver?.leverArmMetres ?? .zero
     isVehicle = board.isVehicle
-    interval = board.imu.map { 1 / $0.configuration.actualRateHz } ?? interval
+    interval = board.imu.map { 1 / $0.rateHz } ?? interval
     // At 9600 baud an epoch takes half a second to arrive, and its end is not always known at once.
     latestFix = 1.5 + (board.receiver?.fixLatency.inSeconds ?? 0)
     // The errors of a receiver that stands alone wander over some ten seconds.

@@ -111,14 +111,14 @@ public final class Hub: Sendable {
     return status
   }
 
-  /// Drives every power line to its safe level, whatever a hub before this one left behind. Returns what went wrong.
+  /// Drives every power line to its safe level, and has what has none sleep, whatever a hub before this one left behind. Returns what went wrong.
   public func makeSafe() -> [String] {
     readers.compactMap { reader in
       do throws(HardwareError) {
         try reader.makeSafe()
         return nil
       } catch {
-        return "\(reader.monitor.id): its power line cannot be driven: \(error)"
+        return "\(reader.monitor.id): it cannot be switched off: \(error)"
       }
     }
   }
@@ -193,7 +193,8 @@ public final class Hub: Sendable {
   private func waker(_ kinds: Set<DeviceStatus.Kind>) -> LazyPublisher<Void, Never> {
     wakers.withLock { wakers in
       if let waker = wakers[kinds] { return waker }
-      let name = "state of \(DeviceStatus.Kind.allCases.filter(kinds.contains).map(\.rawValue).joined(separator: " and "))"
+      let name =
+        "state of \(DeviceStatus.Kind.allCases.filter(kinds.contains).map(\.rawValue).joined(separator: " and "))"
       let (receiver, imu) = (receiver, imu)
       let waker = LazyPublisher<Void, Never>(deriving: name, clock: clock) { (run) throws(Never) in
         let lifetime = Lifetime()

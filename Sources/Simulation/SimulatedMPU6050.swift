@@ -5,7 +5,7 @@ import MonotonicTime
 /// An MPU-6050 at the level of its registers, on a bus of its own: sleep bit, divider, ranges, FIFO with overflow.
 ///
 /// It has no thread: how many samples wait follows from the time at which somebody asks.
-public final class SimulatedMPU6050: I2CBus {
+public final class SimulatedMPU6050: SimulatedChip {
   /// Faults to inject.
   public enum Fault: Equatable, Sendable {
     case noAcknowledge
@@ -29,7 +29,7 @@ public final class SimulatedMPU6050: I2CBus {
 
   public let name: String
   public let maximumReadLength: Int
-  private let address: UInt8
+  public let address: UInt8
   private let world: World
   private let clock: any MonotonicTimeSource
   private let isPowered: @Sendable () -> Bool

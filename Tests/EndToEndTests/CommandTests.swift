@@ -1,3 +1,5 @@
+import Hub
+import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
@@ -38,6 +40,28 @@ struct CommandTests {
     #expect(program.standardError == "sentences=1 bad_checksum=0 unknown=0 epochs=1\n")
     #expect(program.lines.count == 1)
     #expect(program.lines.first?.contains(#""time":"2026-11-21T12:00:00.000Z""#) == true)
+  }
+
+  @Test func `chips are listed as board files call them`() throws {
+    let table = Program(["chips"])
+    #expect(table.wait() == 0)
+    #expect(
+      table.lines.contains { $0.hasPrefix("lsm6dsox ") && $0.contains("0x6a, 0x6b  0x0f = 0x6c") },
+      "\(table.standardOutput)")
+    let json = Program(["chips", "--json"])
+    #expect(json.wait() == 0)
+    struct Chip: Decodable {
+      var name, kind: String
+      var addresses: [Int]
+    }
+    let chips = try json.lines.map { try JSONDecoder().decode(Chip.self, from: Data($0.utf8)) }
+    #expect(chips.count == table.lines.count - 1)
+    #expect(chips.first { $0.name == "mpu-6050" }?.addresses == [0x68, 0x69])
+    // What is listed a board file may have.
+    for chip in chips {
+      let board = "{ name: 'x', devices: { a: { driver: '\(chip.name)', bus: '/dev/i2c-1' } } }"
+      #expect(throws: Never.self) { try Board(json5: Array(board.utf8), file: "x") }
+    }
   }
 
   @Test func `a file in which nothing can be decoded is an error`() {

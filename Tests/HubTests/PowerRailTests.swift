@@ -131,4 +131,47 @@ struct PowerRailTests {
     let remark = try #require(try status("imu", of: hub).remark)
     #expect(remark.contains("could not be switched off") && remark.contains("No such device"), "\(remark)")
   }
+
+  /// A bus on which a chip of some identity answers; notes what is written to it.
+  private final class NotingHardware: Hardware, I2CBus {
+    let writes = Recorder<[UInt8]>()
+    let name = "noting"
+    let maximumReadLength = 32
+    private let identity: UInt8?
+
+    init(identity: UInt8?) { self.identity = identity }
+
+    func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {
+      guard let identity else { throw .noAcknowledge(bus: name, address: address) }
+      for operation in operations {
+        switch operation {
+        case .write(let bytes): if bytes.count > 1 { writes.append(Array(bytes)) }
+        case .read(let bytes): for index in bytes.indices { bytes[index] = identity }
+        }
+      }
+    }
+
+    func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus { self }
+    func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort { throw .notFound(name) }
+    func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {
+      throw .notFound("\(name)")
+    }
+    func gpioEdges(_ name: GPIOLineName) throws(HardwareError) -> any GPIOEdgeInput { throw .notFound("\(name)") }
+  }
+
+  @Test(
+    arguments: [
+      ("mpu-6050", 0x68, [[0x6B, 0x40]]), ("mpu-6050", 0x71, [[0x6B, 0x40]]),
+      ("lsm6dsox", 0x6C, [[0x10, 0], [0x11, 0]]), ("mpu-6050", 0xEA, []),
+      ("lsm6dsox", nil, []),
+    ] as [(String, UInt8?, [[UInt8]])])
+  func `a chip without a switch that a killed hub left awake is put to sleep, and no other`(
+    _ driver: String, _ identity: UInt8?, _ writes: [[UInt8]]
+  ) throws {
+    let hardware = NotingHardware(identity: identity)
+    let text = "{ name: 'x', devices: { imu: { driver: '\(driver)', bus: 'b' } } }"
+    let hub = Hub(board: try Board(json5: Array(text.utf8), file: "x"), hardware: hardware)
+    #expect(hub.makeSafe() == [])
+    #expect(hardware.writes.values == writes)
+  }
 }

@@ -23,7 +23,7 @@ public struct IMUBatch: Sendable {
 
   private var storage: InlineArray<96, IMUSample>
   public private(set) var count = 0
-  /// Samples were lost between the batch before and this one: the FIFO had overflowed.
+  /// Samples were lost between the batch before and this one: the FIFO had overflowed, or a read of it was torn.
   public var followsGap = false
   /// Of the chip's die, degrees Celsius.
   public var temperatureCelsius: Float?
@@ -43,6 +43,13 @@ public struct IMUBatch: Sendable {
     guard count < IMUBatch.capacity else { return }
     storage[count] = sample
     count += 1
+  }
+
+  /// Gives the samples their times, `period` nanoseconds apart.
+  mutating func stamp(first: Int64, period: Double) {
+    for index in 0..<count {
+      storage[index].at = MonotonicInstant(nanoseconds: first + Int64(period * Double(index)))
+    }
   }
 
   public mutating func removeAll() {

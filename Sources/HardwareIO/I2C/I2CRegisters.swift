@@ -44,29 +44,31 @@ public final class I2CRegisters {
 
   /// Reads a register again and again, as FIFO ports want it. The bytes stay until the next call.
   ///
+  /// A read that lost arbitration is not repeated: what the chip has given away by then it will not give again.
+  ///
   /// - Parameter unit: a read never ends inside a unit of so many bytes, even where the bus allows only short reads
   public func readPort(_ register: UInt8, count: Int, unit: Int) throws(HardwareError) -> UnsafeRawBufferPointer {
     let longest = bus.maximumReadLength / unit * unit
     var offset = 0
     while offset < count {
       let length = min(count - offset, longest)
-      try read(register, into: offset, length)
+      try read(register, into: offset, length, tries: 1)
       offset += length
     }
     return UnsafeRawBufferPointer(rebasing: buffer[..<count])
   }
 
-  private func read(_ register: UInt8, into offset: Int, _ length: Int) throws(HardwareError) {
+  private func read(_ register: UInt8, into offset: Int, _ length: Int, tries: Int = 3) throws(HardwareError) {
     command[0] = register
     operations[0] = .write(UnsafeRawBufferPointer(rebasing: command[..<1]))
     operations[1] = .read(UnsafeMutableRawBufferPointer(rebasing: buffer[offset..<offset + length]))
-    try transfer(operationCount: 2)
+    try transfer(operationCount: 2, tries: tries)
   }
 
   /// On a bus with two controllers losing arbitration is normal: the winner is done soon.
-  private func transfer(operationCount: Int) throws(HardwareError) {
+  private func transfer(operationCount: Int, tries: Int = 3) throws(HardwareError) {
     let operations = UnsafeBufferPointer(rebasing: operations[..<operationCount])
-    for _ in 0..<2 {
+    for _ in 1..<tries {
       do throws(HardwareError) {
         return try bus.transaction(address, operations)
       } catch .arbitrationLost {

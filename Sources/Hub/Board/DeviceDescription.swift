@@ -1,3 +1,4 @@
+import Devices
 import HardwareIO
 
 /// One device of a board: what it is, how it is connected, and where it sits.
@@ -30,23 +31,19 @@ public enum DeviceDescription: Equatable, Sendable {
 }
 
 extension DeviceDescription {
-  private enum Driver: String, CaseIterable {
-    case nmea
-    case mpu6050 = "mpu-6050"
-    case mpu6500 = "mpu-6500"
-    case mpu9250 = "mpu-9250"
-  }
-
   init(_ id: String, _ section: BoardSection) throws(BoardError) {
     var section = section
     guard DeviceDescription.isID(id) else {
       throw section.wrong(expected: "named with at most 24 letters, digits, '-' or '_', a letter first")
     }
-    guard let driver = try section.choice("driver", of: Driver.self) else { throw section.missing("driver") }
-    switch driver {
-    case .nmea: self = .receiver(try ReceiverDescription(id, section))
-    // The chips of the family are told apart by asking them; the name is for people.
-    case .mpu6050, .mpu6500, .mpu9250: self = .imu(try IMUDescription(id, section))
+    let driver = try section.required("driver")
+    if driver == "nmea" {
+      self = .receiver(try ReceiverDescription(id, section))
+    } else if let chip = InertialChip.all.first(where: { $0.name == driver }) {
+      self = .imu(try IMUDescription(id, chip, section))
+    } else {
+      let known = ["nmea"] + InertialChip.all.map(\.name)
+      throw section.wrong("driver", expected: "one of " + known.map { "'\($0)'" }.joined(separator: ", "))
     }
   }
 

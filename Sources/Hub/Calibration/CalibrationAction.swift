@@ -42,6 +42,7 @@ private final class CalibrationWork: Sendable {
 
   func receive(_ batch: IMUBatch) {
     let session = state.withLock { state in
+      if batch.followsGap { state.last = nil }
       for index in 0..<batch.count {
         let sample = batch[index]
         if let last = state.last {

@@ -10,7 +10,7 @@ public protocol Device: AnyObject, Sendable {
   var readingsActivity: (name: String, activity: Property<Activity>) { get }
   /// Whatever it measures, for those who only want it awake.
   var wakefulness: any Publisher<Void, Never> { get }
-  /// Drives its supply to the safe level where nobody needs it, whatever a hub before this one left behind.
+  /// Drives its supply to the safe level where nobody needs it, or has it sleep, whatever a hub before this one left behind.
   func makeSafe() throws(HardwareError)
   /// Ends its runs for good, whoever subscribes.
   func shutDown()
@@ -23,7 +23,7 @@ extension DeviceReader: Device {
 
   public var wakefulness: any Publisher<Void, Never> { readings.map { _ in } }
 
-  public func makeSafe() throws(HardwareError) { try rail.makeSafe() }
+  public func makeSafe() throws(HardwareError) { try makeUnusedSafe() }
 
   public func shutDown() {
     readings.shutDown()

@@ -16,14 +16,18 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   /// What the device measures, however often it fails on the way: one series of tries for all who subscribe.
   public let readings: LazyPublisher<Sample, Never>
   let rail: PowerRail
+  private let putToSleep: @Sendable () throws(HardwareError) -> Void
   private let following: Subscription
 
-  /// - Parameter replaysLatest: whether who comes first gets the latest sample of the present run
+  /// - Parameters:
+  ///   - replaysLatest: whether who comes first gets the latest sample of the present run
+  ///   - putToSleep: has a device sleep of which nothing is known, because a hub before this one may have left it awake
   init(
     _ id: String, _ kind: DeviceStatus.Kind, title: String, power: Board.Power, replaysLatest: Bool = false,
-    on machine: Machine,
+    on machine: Machine, putToSleep: @escaping @Sendable () throws(HardwareError) -> Void = {},
     reading body: @escaping Body
   ) {
+    self.putToSleep = putToSleep
     let clock = machine.clock
     let rail = machine.rail(of: power.switch)
     self.rail = rail
@@ -53,16 +57,37 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     let hint = machine.retryHint.signal(for: id)
     let name = "\(id) readings"
     readings = LazyPublisher(deriving: name, replaysLatest: replaysLatest, clock: clock) { (run) throws(Never) in
-      source.retrying(.device, hint: hint, clock: clock)
+      source.retrying({ Backoff.device($0, switched: power.switch != .none) }, hint: hint, clock: clock)
         .subscribe(as: name, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
     }
     following = source.activity.subscribe(as: "monitor", receiveValue: { monitor.follow($0) })
   }
 }
 
+extension DeviceReader {
+  /// Drives the supply to its safe level where nobody needs it; a device whose supply cannot be switched is put to sleep.
+  func makeUnusedSafe() throws(HardwareError) {
+    try rail.makeSafe()
+    guard rail.switch == .none, source.activity.value.holders.isEmpty else { return }
+    do throws(HardwareError) {
+      try putToSleep()
+    } catch {
+      switch error {
+      // What is not there draws nothing.
+      case .noAcknowledge, .notFound, .disconnected: break
+      default: throw error
+      }
+    }
+  }
+}
+
 extension Backoff {
-  /// A device that comes back should be seen within a second or two; trying more often only fills the journal.
-  fileprivate static let device = Backoff(initial: .milliseconds(250), maximum: .seconds(1))
+  /// A device that comes back should be seen within a second or two; trying more often only fills the journal. Where there is
+  /// no port each try works the switch for nothing, and what is plugged in is heard of at once.
+  fileprivate static func device(_ error: HardwareError, switched: Bool) -> Backoff {
+    let isMissing = if case .notFound = error { true } else { false }
+    return Backoff(initial: .milliseconds(250), maximum: isMissing && switched ? .seconds(60) : .seconds(1))
+  }
 }
 
 /// What the body of a reader is given, while the device is supplied.

@@ -11,26 +11,30 @@ extension DeviceReader where Sample == IMUBatch {
   convenience init(_ description: IMUDescription, on machine: Machine) {
     let address = String(description.address, radix: 16)
     // Two samples' time: longer than any two edges are apart.
-    let edgeLimit = Duration.nanoseconds(Int64(2e9 / description.configuration.actualRateHz))
+    let edgeLimit = Duration.nanoseconds(Int64(2e9 / description.rateHz))
     // A second's bursts in which nothing comes; not time, as a hub that was stopped for a while has missed none. A burst that
     // an edge is waited for in vain takes as long as that.
     let burstSeconds = max(1 / description.burstRateHz, description.dataReady == nil ? 0 : edgeLimit.inSeconds)
     let patience = max(5, Int(1 / burstSeconds))
-    let counted = Guarded(MPUDriver.Counters())
+    let counted = Guarded(InertialCounters())
     let (hardware, clock) = (machine.hardware, machine.clock)
     self.init(
-      description.id, .imu, title: "IMU at 0x\(address) on \(description.bus)", power: description.power, on: machine
+      description.id, .imu, title: "IMU at 0x\(address) on \(description.bus)", power: description.power, on: machine,
+      putToSleep: { () throws(HardwareError) in
+        try description.chip.sleep(on: try hardware.i2cBus(description.bus), address: description.address)
+      }
     ) { (scope) throws(HardwareError) in
       let edges = try description.dataReady.map { (line) throws(HardwareError) in try hardware.gpioEdges(line) }
       defer { edges?.close() }
-      let driver = MPUDriver(
-        bus: try hardware.i2cBus(description.bus), address: description.address,
-        configuration: description.configuration, dataReady: edges, clock: clock,
-        pause: { [poller = scope.poller] in _ = poller.wait(for: nil, atMost: $0) })
+      let driver = description.chip.driver(
+        InertialChip.Connection(
+          bus: try hardware.i2cBus(description.bus), address: description.address, dataReady: edges, clock: clock,
+          pause: { [poller = scope.poller] in _ = poller.wait(for: nil, atMost: $0) }),
+        description.configuration)
       // The chip's own sleep, for boards that cannot switch its supply.
       defer { driver.stop() }
       scope.acquiring()
-      _ = try driver.start()
+      try driver.start()
       let before = counted.withLock { $0 }
       // The kernel's timer: it runs on the kernel's own clock, whatever clock was injected.
       let timer = try IntervalTimer(
@@ -60,7 +64,10 @@ extension DeviceReader where Sample == IMUBatch {
     }
     monitor.count {
       let counters = counted.withLock { $0 }
-      return [.init("samples", counters.samples), .init("overflows", counters.overflows)]
+      return [
+        .init("samples", counters.samples), .init("overflows", counters.overflows),
+        .init("misreads", counters.misreads),
+      ]
     }
   }
 }

@@ -158,7 +158,8 @@ final class GPSDSession: StreamSession {
       output.activations.changes.subscribe(as: name, receiveValue: { [weak self] in self?.receive($0) })
     }
     hold(\.states, wantsPositions || watch.isForPolling) {
-      output.host.states(parts: output.board.gpsdParts).subscribe(as: name, receiveValue: { [weak self] in self?.send($0) })
+      output.host.states(parts: output.board.gpsdParts).subscribe(
+        as: name, receiveValue: { [weak self] in self?.send($0) })
     }
     followAttitudes(watch)
     hold(\.sentences, watch.wantsSentences) {

@@ -52,7 +52,8 @@ private final class NMEASession: StreamSession {
     case .receiver:
       output.host.sentences.subscribe(as: name, receiveValue: { [weak self] in self?.send($0) }).store(in: lifetime)
     case .fused:
-      output.host.states(parts: output.feed.parts).subscribe(as: name, receiveValue: { [weak self] in self?.send($0) }).store(in: lifetime)
+      output.host.states(parts: output.feed.parts).subscribe(as: name, receiveValue: { [weak self] in self?.send($0) })
+        .store(in: lifetime)
     }
     // Who did not choose the sentence that says so is told nothing.
     if output.feed.sentences.contains("RMC") { remind() }

@@ -42,7 +42,7 @@ public enum Text {
   }
 
   /// Filled up with blanks to the right.
-  static func padded(_ text: String, _ width: Int) -> String {
+  public static func padded(_ text: String, _ width: Int) -> String {
     text + String(repeating: " ", count: max(0, width - text.count))
   }
 

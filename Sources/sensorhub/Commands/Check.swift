@@ -81,7 +81,7 @@ struct Check: ParsableCommand {
     case .receiver(let receiver):
       "\(receiver.port), \(receiver.speed.map { "\($0.rawValue) baud" } ?? "speed found by listening")"
     case .imu(let imu):
-      "0x\(String(imu.address, radix: 16)) on \(imu.bus), \(Text.fixed(imu.configuration.actualRateHz, 1)) Hz in "
+      "\(imu.chip.name) at 0x\(String(imu.address, radix: 16)) on \(imu.bus), \(Text.fixed(imu.rateHz, 1)) Hz in "
         + "\(Text.fixed(imu.burstRateHz, 1)) bursts a second"
     }
   }

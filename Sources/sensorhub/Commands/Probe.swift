@@ -48,7 +48,8 @@ struct Probe: ParsableCommand {
       let receiver = NMEAReceiver(port: port, poller: Poller(stop: stop.fileDescriptor))
       guard let speed = try receiver.findSpeed(nil, rounds: 1, receive: { _ in }) else { return false }
       Terminal.standardOutput(
-        "\(path): an NMEA receiver at \(speed.rawValue) baud\n  gps: { port: \"\(path)\", speed: \(speed.rawValue) },")
+        "\(path): an NMEA receiver at \(speed.rawValue) baud\n  gps: { driver: \"nmea\", port: \"\(path)\", speed: \(speed.rawValue) },"
+      )
       return true
     } catch {
       Terminal.standardOutput("\(path): \(error)")
@@ -63,12 +64,14 @@ struct Probe: ParsableCommand {
       for chip in KnownChip.all {
         for address in chip.addresses {
           let registers = I2CRegisters(bus, address: address, capacity: 1)
-          guard let id = try? registers.read(chip.register), chip.values.contains(id) else { continue }
+          guard let id = try? registers.read(chip.identity.register), chip.identity.values.contains(id) else {
+            continue
+          }
           found += 1
           let place = "0x\(String(address, radix: 16)) on \(path)"
           if let name = chip.boardName {
             Terminal.standardOutput(
-              "\(place): \(chip.name)\n  imu: { chip: \"\(name)\", bus: \"\(path)\", address: 0x\(String(address, radix: 16)) },"
+              "\(place): \(chip.name)\n  imu: { driver: \"\(name)\", bus: \"\(path)\", address: 0x\(String(address, radix: 16)) },"
             )
           } else {
             Terminal.standardOutput("\(place): \(chip.name), which the hub cannot read yet")

@@ -1,30 +1,39 @@
+import Devices
+
 /// A chip that can be told by an identification register, for `sensorhub probe`. From the makers' data sheets.
 struct KnownChip {
   var name: String
   var addresses: [UInt8]
-  var register: UInt8
-  var values: [UInt8]
+  var identity: ChipIdentity
   /// What a board file calls it, for the chips that the hub can read.
   var boardName: String?
 
-  static let all = [
-    KnownChip(name: "MPU-6050", addresses: [0x68, 0x69], register: 0x75, values: [0x68], boardName: "mpu-6050"),
-    KnownChip(name: "MPU-6500", addresses: [0x68, 0x69], register: 0x75, values: [0x70], boardName: "mpu-6500"),
-    KnownChip(
-      name: "MPU-9250 or MPU-9255", addresses: [0x68, 0x69], register: 0x75, values: [0x71, 0x73], boardName: "mpu-9250"
-    ),
-    KnownChip(
-      name: "a clone of the MPU-6500", addresses: [0x68, 0x69], register: 0x75, values: [0x72, 0x98],
-      boardName: "mpu-6500"
-    ),
-    KnownChip(name: "ICM-20948", addresses: [0x68, 0x69], register: 0x00, values: [0xEA]),
-    KnownChip(name: "ICM-42688-P", addresses: [0x68, 0x69], register: 0x75, values: [0x47]),
-    KnownChip(name: "LSM6DS3", addresses: [0x6A, 0x6B], register: 0x0F, values: [0x69, 0x6A]),
-    KnownChip(name: "LSM6DSOX", addresses: [0x6A, 0x6B], register: 0x0F, values: [0x6C]),
-    KnownChip(name: "LSM9DS1", addresses: [0x6A, 0x6B], register: 0x0F, values: [0x68]),
-    KnownChip(name: "BMI160", addresses: [0x68, 0x69], register: 0x00, values: [0xD1]),
-    KnownChip(name: "BMI270", addresses: [0x68, 0x69], register: 0x00, values: [0x24]),
-    KnownChip(name: "BNO055", addresses: [0x28, 0x29], register: 0x00, values: [0xA0]),
-    KnownChip(name: "LIS3MDL", addresses: [0x1C, 0x1E], register: 0x0F, values: [0x3D]),
+  static let all =
+    InertialChip.all.map {
+      KnownChip(name: $0.title, addresses: $0.addresses, identity: $0.identity, boardName: $0.name)
+    } + unread
+
+  /// Those that the hub cannot read yet.
+  private static let unread = [
+    KnownChip("ICM-20948", at: [0x68, 0x69], 0x00, is: [0xEA]),
+    KnownChip("ICM-42688-P", at: [0x68, 0x69], 0x75, is: [0x47]),
+    KnownChip("LSM6DS3", at: [0x6A, 0x6B], 0x0F, is: [0x69, 0x6A]),
+    KnownChip("LSM9DS1", at: [0x6A, 0x6B], 0x0F, is: [0x68]),
+    KnownChip("BMI160", at: [0x68, 0x69], 0x00, is: [0xD1]),
+    KnownChip("BMI270", at: [0x68, 0x69], 0x00, is: [0x24]),
+    KnownChip("BNO055", at: [0x28, 0x29], 0x00, is: [0xA0]),
+    KnownChip("LIS3MDL", at: [0x1C, 0x1E], 0x0F, is: [0x3D]),
   ]
+
+  private init(name: String, addresses: [UInt8], identity: ChipIdentity, boardName: String?) {
+    self.name = name
+    self.addresses = addresses
+    self.identity = identity
+    self.boardName = boardName
+  }
+
+  private init(_ name: String, at addresses: [UInt8], _ register: UInt8, is values: [UInt8]) {
+    self.init(
+      name: name, addresses: addresses, identity: ChipIdentity(register: register, values: values), boardName: nil)
+  }
 }

@@ -1,0 +1,24 @@
+import HardwareIO
+
+extension InertialChip {
+  static let lsm6dsox = lsm6dsoxFamily("lsm6dsox", "LSM6DSOX or LSM6DSO", identity: 0x6C)
+  static let ism330dhcx = lsm6dsoxFamily("ism330dhcx", "ISM330DHCX or LSM6DSR", identity: 0x6B)
+
+  private static func lsm6dsoxFamily(_ name: String, _ title: String, identity: UInt8) -> InertialChip {
+    InertialChip(
+      name: name, title: title, addresses: [0x6A, 0x6B],
+      identity: ChipIdentity(register: LSM6DSOXRegister.whoAmI, values: [identity]),
+      relatives: LSM6DSOXDriver.identities,
+      // 3 KB, two words a sample.
+      fifoSampleCount: 219,
+      // Table 3: both sensors in high performance, and powered down.
+      milliamperes: 0.55, sleepMilliamperes: 0.003, ratesHz: 12.5...1666,
+      actualRate: { LSM6DSOXRate(nearest: $0).hertz },
+      makeDriver: { LSM6DSOXDriver($0, $1) },
+      putToSleep: { (bus, address) throws(HardwareError) in
+        let registers = I2CRegisters(bus, address: address, capacity: 1)
+        try registers.write(0, to: LSM6DSOXRegister.accelerometer)
+        try registers.write(0, to: LSM6DSOXRegister.gyroscope)
+      })
+  }
+}

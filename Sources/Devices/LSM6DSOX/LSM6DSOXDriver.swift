@@ -1,0 +1,213 @@
+import HardwareIO
+import MonotonicTime
+
+/// Driver of the LSM6DSOX, LSM6DSO, LSM6DSR and ISM330DHCX. The words of the FIFO have tags, so that a gyroscope's and an
+/// accelerometer's belong together by the count in them and not by their places.
+public final class LSM6DSOXDriver: InertialDriver {
+  /// A tag and three axes of two bytes.
+  private static let wordLength = 7
+  private static let edgeQueueLength = 16
+
+  public private(set) var counters = InertialCounters()
+
+  private let registers: I2CRegisters
+  private let connection: InertialChip.Connection
+  private let configuration: InertialConfiguration
+  private let rate: LSM6DSOXRate
+  private let accelerometerScale: Float
+  private let gyroscopeScale: Float
+  private var sampleClock: SampleClock
+  /// The first word of a sample whose second has not come yet.
+  private var half: Word?
+  private var hasGap = false
+  private var burstsUntilTemperature = 0
+  private var temperatureCelsius: Float?
+
+  private struct Word {
+    var tag: UInt8
+    /// Grows by one, modulo 4, with each sample.
+    var count: UInt8
+    var axes: SIMD3<Float>
+  }
+
+  public init(_ connection: InertialChip.Connection, _ configuration: InertialConfiguration) {
+    self.connection = connection
+    self.configuration = configuration
+    registers = I2CRegisters(
+      connection.bus, address: connection.address, capacity: 2 * IMUBatch.capacity * LSM6DSOXDriver.wordLength)
+    rate = LSM6DSOXRate(nearest: configuration.rateHz)
+    sampleClock = SampleClock(rateHz: rate.hertz)
+    // Table 2: 0.061 mg at 2 g and 8.75 mdps at 250 dps, and so on in proportion.
+    accelerometerScale = Float(configuration.accelerometerRange.rawValue) / 2 * 0.061e-3 * 9.80665
+    gyroscopeScale = Float(configuration.gyroscopeRange.rawValue) / 250 * 8.75e-3 * .pi / 180
+  }
+
+  public func start() throws(HardwareError) {
+    try identify()
+    try registers.write(LSM6DSOXRegister.softwareReset, to: LSM6DSOXRegister.control3)
+    connection.pause(.milliseconds(10))
+    try registers.write(LSM6DSOXRegister.blockUpdateAndIncrement, to: LSM6DSOXRegister.control3)
+    try registers.write(LSM6DSOXRegister.withoutI3C, to: LSM6DSOXRegister.control9)
+    try registers.write(
+      rate.bits << 4 | configuration.accelerometerRange.lsm6dsoxBits, to: LSM6DSOXRegister.accelerometer)
+    try registers.write(rate.bits << 4 | configuration.gyroscopeRange.lsm6dsoxBits, to: LSM6DSOXRegister.gyroscope)
+    try registers.write(rate.bits << 4 | rate.bits, to: LSM6DSOXRegister.fifoControl3)
+    if connection.dataReady != nil {
+      try registers.write(LSM6DSOXRegister.pulsedDataReady, to: LSM6DSOXRegister.counterBatch1)
+      try registers.write(LSM6DSOXRegister.gyroscopeReady, to: LSM6DSOXRegister.interrupt1)
+    }
+    // Table 4: what the gyroscope says earlier is not right yet.
+    connection.pause(.milliseconds(70))
+    try restartFIFO()
+  }
+
+  public func read(into batch: inout IMUBatch) throws(HardwareError) {
+    batch.removeAll()
+    let edgesBefore = try connection.dataReady?.takeEdges()
+    let status = try registers.read(LSM6DSOXRegister.fifoStatus1, count: 2)
+    let waiting = Int(status[1] & LSM6DSOXRegister.countHighBits) << 8 | Int(status[0])
+    let hasOverrun = status[1] & LSM6DSOXRegister.overrun != 0
+    let readAt = connection.clock.now
+    let edgesMeanwhile = try connection.dataReady?.takeEdges()
+    if hasOverrun {
+      counters.overflows += 1
+      return try startOver(&batch)
+    }
+    let count = min(waiting, 2 * IMUBatch.capacity)
+    guard count > 0 else { return }
+    let bytes: UnsafeRawBufferPointer
+    do throws(HardwareError) {
+      bytes = try registers.readPort(
+        LSM6DSOXRegister.fifoTag, count: count * LSM6DSOXDriver.wordLength, unit: LSM6DSOXDriver.wordLength)
+    } catch .arbitrationLost {
+      counters.misreads += 1
+      return try startOver(&batch)
+    }
+    guard decode(bytes, count, &batch) else {
+      counters.misreads += 1
+      batch.removeAll()
+      return try startOver(&batch)
+    }
+    guard batch.count > 0 else { return }
+    batch.followsGap = hasGap
+    hasGap = false
+    let time =
+      if let edgesBefore, edgesMeanwhile == nil, edgesBefore.count < LSM6DSOXDriver.edgeQueueLength {
+        sampleClock.stamp(batch.count, edge: edgesBefore.latest.at)
+      } else {
+        sampleClock.stamp(batch.count, readAt: readAt)
+      }
+    batch.stamp(first: time.first, period: time.period)
+    counters.samples += batch.count
+    try readTemperature()
+    batch.temperatureCelsius = temperatureCelsius
+  }
+
+  public func stop() {
+    try? registers.write(0, to: LSM6DSOXRegister.accelerometer)
+    try? registers.write(0, to: LSM6DSOXRegister.gyroscope)
+  }
+
+  private func identify() throws(HardwareError) {
+    let id = try registers.read(LSM6DSOXRegister.whoAmI)
+    guard LSM6DSOXDriver.identities.contains(id) else {
+      throw .unexpectedDevice(
+        "the chip at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name) identifies itself as "
+          + "0x\(String(id, radix: 16)), which is none of the LSM6DSOX's relatives (0x6b, 0x6c)")
+    }
+  }
+
+  static let identities: [UInt8] = [0x6B, 0x6C]
+
+  private func startOver(_ batch: inout IMUBatch) throws(HardwareError) {
+    hasGap = true
+    batch.followsGap = true
+    sampleClock.reset()
+    try restartFIFO()
+  }
+
+  /// 6.5.1: switching the FIFO off empties it.
+  private func restartFIFO() throws(HardwareError) {
+    half = nil
+    try registers.write(LSM6DSOXRegister.fifoOff, to: LSM6DSOXRegister.fifoControl4)
+    try registers.write(LSM6DSOXRegister.fifoContinuous, to: LSM6DSOXRegister.fifoControl4)
+  }
+
+  /// Joins words to samples; returns whether all were what they can be.
+  private func decode(_ bytes: UnsafeRawBufferPointer, _ count: Int, _ batch: inout IMUBatch) -> Bool {
+    for index in 0..<count {
+      let offset = index * LSM6DSOXDriver.wordLength
+      let tag = bytes[offset]
+      // The lowest bit makes the number of ones even.
+      guard tag.nonzeroBitCount.isMultiple(of: 2) else { return false }
+      func axis(_ number: Int) -> Float {
+        let place = offset + 1 + 2 * number
+        return Float(Int16(bitPattern: UInt16(bytes[place + 1]) << 8 | UInt16(bytes[place])))
+      }
+      let word = Word(tag: tag >> 3, count: tag >> 1 & 3, axes: SIMD3(axis(0), axis(1), axis(2)))
+      guard word.tag == LSM6DSOXRegister.gyroscopeTag || word.tag == LSM6DSOXRegister.accelerometerTag else {
+        return false
+      }
+      guard let first = half, first.count == word.count, first.tag != word.tag else {
+        half = word
+        continue
+      }
+      half = nil
+      let (gyroscope, accelerometer) = word.tag == LSM6DSOXRegister.gyroscopeTag ? (word, first) : (first, word)
+      batch.append(
+        IMUSample(
+          at: MonotonicInstant(nanoseconds: 0), gyroscope: gyroscope.axes * gyroscopeScale,
+          accelerometer: accelerometer.axes * accelerometerScale))
+    }
+    return true
+  }
+
+  /// The temperature changes slowly: once in some fifty bursts will do.
+  private func readTemperature() throws(HardwareError) {
+    burstsUntilTemperature -= 1
+    guard burstsUntilTemperature < 0 else { return }
+    burstsUntilTemperature = 50
+    let bytes = try registers.read(LSM6DSOXRegister.temperature, count: 2)
+    // Table 4: 256 to a degree, 0 at 25 degrees.
+    temperatureCelsius = Float(Int16(bitPattern: UInt16(bytes[1]) << 8 | UInt16(bytes[0]))) / 256 + 25
+  }
+}
+
+/// One of the rates at which the chip can measure.
+struct LSM6DSOXRate {
+  private static let all: [Double] = [12.5, 26, 52, 104, 208, 416, 833, 1666]
+
+  let hertz: Double
+  /// As both sensors and the FIFO take it, tables 48, 53 and 35.
+  let bits: UInt8
+
+  /// The slowest that is no slower than the wish, a rounding apart; the fastest for more.
+  init(nearest wish: Double) {
+    let index = LSM6DSOXRate.all.firstIndex { $0 >= wish * 0.95 } ?? LSM6DSOXRate.all.count - 1
+    hertz = LSM6DSOXRate.all[index]
+    bits = UInt8(index + 1)
+  }
+}
+
+extension InertialConfiguration.AccelerometerRange {
+  /// Table 50: not in order.
+  fileprivate var lsm6dsoxBits: UInt8 {
+    switch self {
+    case .g2: 0x00
+    case .g4: 0x08
+    case .g8: 0x0C
+    case .g16: 0x04
+    }
+  }
+}
+
+extension InertialConfiguration.GyroscopeRange {
+  fileprivate var lsm6dsoxBits: UInt8 {
+    switch self {
+    case .dps250: 0x00
+    case .dps500: 0x04
+    case .dps1000: 0x08
+    case .dps2000: 0x0C
+    }
+  }
+}

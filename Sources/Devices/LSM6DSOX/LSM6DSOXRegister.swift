@@ -1,0 +1,51 @@
+/// Registers of the LSM6DSOX, by the names and sections of its data sheet (DS12814, revision 4); the LSM6DSO, LSM6DSR and
+/// ISM330DHCX have the same.
+///
+/// Traps: a read of several bytes goes on from the last FIFO byte to the tag, so that whole words follow each other; the
+/// data-ready line stays high until the output registers are read, unless it is told to pulse; the range bits are out of order.
+enum LSM6DSOXRegister {
+  /// Batch data rates of both sensors, 9.6: gyroscope in bits 7:4, accelerometer in bits 3:0.
+  static let fifoControl3: UInt8 = 0x09
+  /// FIFO mode, 9.7.
+  static let fifoControl4: UInt8 = 0x0A
+  /// Counter of batches, 9.8; its top bit has the data-ready lines pulse.
+  static let counterBatch1: UInt8 = 0x0B
+  /// What the pin INT1 tells, 9.10.
+  static let interrupt1: UInt8 = 0x0D
+  /// Who am I, 9.12.
+  static let whoAmI: UInt8 = 0x0F
+  /// Accelerometer, 9.13: output data rate in bits 7:4, full scale in bits 3:2.
+  static let accelerometer: UInt8 = 0x10
+  /// Gyroscope, 9.14: output data rate in bits 7:4, full scale in bits 3:2.
+  static let gyroscope: UInt8 = 0x11
+  /// Control 3, 9.15.
+  static let control3: UInt8 = 0x12
+  /// Control 9, 9.21.
+  static let control9: UInt8 = 0x18
+  /// Temperature, low byte first, 9.27.
+  static let temperature: UInt8 = 0x20
+  /// How many words wait, and what happened, 9.46 and 9.47.
+  static let fifoStatus1: UInt8 = 0x3A
+  /// The tag of the next word, 9.77, with six bytes of data behind it.
+  static let fifoTag: UInt8 = 0x78
+
+  // FIFO control 4
+  static let fifoOff: UInt8 = 0x00
+  static let fifoContinuous: UInt8 = 0x06
+  // FIFO status 2
+  static let overrun: UInt8 = 0x48
+  static let countHighBits: UInt8 = 0x03
+  // Counter of batches 1
+  static let pulsedDataReady: UInt8 = 0x80
+  // Interrupt 1
+  static let gyroscopeReady: UInt8 = 0x02
+  // Control 3
+  static let softwareReset: UInt8 = 0x01
+  static let blockUpdateAndIncrement: UInt8 = 0x44
+  // Control 9: as it comes, without I3C
+  static let withoutI3C: UInt8 = 0xE2
+
+  // Tags
+  static let gyroscopeTag: UInt8 = 0x01
+  static let accelerometerTag: UInt8 = 0x02
+}

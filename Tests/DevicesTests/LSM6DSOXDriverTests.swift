@@ -1,0 +1,181 @@
+import HardwareIO
+import MonotonicTime
+import Simulation
+import Testing
+
+@testable import Devices
+
+struct LSM6DSOXDriverTests {
+  typealias Step = PlaybackBus.Step
+
+  /// What it takes to get the chip to fill its FIFO 104 times a second, 500 degrees per second and 4 g full scale.
+  static let start = [
+    Step("who are you", [0x0F], read: [0x6C]),
+    Step("reset", [0x12, 0x01]),
+    Step("whole updates, addresses that go on", [0x12, 0x44]),
+    Step("no I3C", [0x18, 0xE2]),
+    Step("accelerometer at 104 Hz, 4 g", [0x10, 0x48]),
+    Step("gyroscope at 104 Hz, 500 degrees per second", [0x11, 0x44]),
+    Step("both into the FIFO at 104 Hz", [0x09, 0x44]),
+  ]
+  static let restartFIFO = [Step("FIFO off", [0x0A, 0x00]), Step("FIFO on", [0x0A, 0x06])]
+  static let temperature = Step("temperature", [0x20], read: [0x00, 0x01])
+
+  /// A word with its tag: the kind, the sample's count and even parity.
+  static func word(_ kind: UInt8, _ count: UInt8, _ axes: [Int16]) -> [UInt8] {
+    let tag = kind << 3 | count << 1
+    return [tag | UInt8(tag.nonzeroBitCount % 2)]
+      + axes.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] }
+  }
+
+  static func gyroscope(_ count: UInt8) -> [UInt8] { word(1, count, [1000, 0, -1000]) }
+  static func accelerometer(_ count: UInt8) -> [UInt8] { word(2, count, [0, 0, 8197]) }
+
+  static func burst(_ words: [[UInt8]], status: UInt8 = 0) -> [Step] {
+    [
+      Step("how many words", [0x3A], read: [UInt8(words.count & 0xFF), status | UInt8(words.count >> 8)]),
+      Step("the words", [0x78], read: words.flatMap { $0 }),
+    ]
+  }
+
+  let clock = ManualClock()
+
+  private func driver(_ bus: any I2CBus) -> LSM6DSOXDriver {
+    LSM6DSOXDriver(
+      InertialChip.Connection(bus: bus, address: 0x6A, clock: clock, pause: { clock.advance(by: $0) }),
+      InertialConfiguration(rateHz: 100))
+  }
+
+  @Test func `the chip is identified, woken, configured, read in its units and put to sleep`() throws {
+    let bus = PlaybackBus(
+      LSM6DSOXDriverTests.start + LSM6DSOXDriverTests.restartFIFO
+        + LSM6DSOXDriverTests.burst([
+          LSM6DSOXDriverTests.gyroscope(0), LSM6DSOXDriverTests.accelerometer(0),
+          LSM6DSOXDriverTests.accelerometer(1), LSM6DSOXDriverTests.gyroscope(1),
+        ]) + [LSM6DSOXDriverTests.temperature]
+        + [Step("accelerometer off", [0x10, 0x00]), Step("gyroscope off", [0x11, 0x00])], address: 0x6A)
+    let driver = driver(bus)
+    try driver.start()
+    clock.advance(by: .milliseconds(20))
+    var batch = IMUBatch()
+    try driver.read(into: &batch)
+    #expect(batch.count == 2 && driver.counters.samples == 2)
+    for index in 0..<2 {
+      // 17.5 mdps and 0.122 mg a unit.
+      #expect(abs(batch[index].gyroscope.x - 17.5 * .pi / 180) < 1e-5)
+      #expect(abs(batch[index].gyroscope.z + 17.5 * .pi / 180) < 1e-5)
+      #expect(abs(batch[index].accelerometer.z - 9.807) < 1e-3)
+    }
+    #expect(batch.temperatureCelsius == 26)
+    #expect(abs((batch[1].at - batch[0].at).inSeconds - 1 / 104.0) < 1e-5)
+    driver.stop()
+    bus.finish()
+  }
+
+  @Test func `the halves of a sample find each other across two reads, and what lost its other half is dropped`() throws
+  {
+    let (gyroscope, accelerometer) = (LSM6DSOXDriverTests.gyroscope, LSM6DSOXDriverTests.accelerometer)
+    let bus = PlaybackBus(
+      LSM6DSOXDriverTests.start + LSM6DSOXDriverTests.restartFIFO
+        + LSM6DSOXDriverTests.burst([gyroscope(0), accelerometer(0), gyroscope(1)])
+        + [LSM6DSOXDriverTests.temperature]
+        + LSM6DSOXDriverTests.burst([accelerometer(1), gyroscope(2), gyroscope(3), accelerometer(3)]), address: 0x6A)
+    let driver = driver(bus)
+    try driver.start()
+    var batch = IMUBatch()
+    try driver.read(into: &batch)
+    #expect(batch.count == 1)
+    try driver.read(into: &batch)
+    #expect(batch.count == 2 && driver.counters.misreads == 0)
+    bus.finish()
+  }
+
+  @Test(arguments: [0x40, 0x08] as [UInt8])
+  func `an overrun empties the FIFO, is counted and marks the gap`(_ status: UInt8) throws {
+    let bus = PlaybackBus(
+      LSM6DSOXDriverTests.start + LSM6DSOXDriverTests.restartFIFO
+        + [Step("how many words", [0x3A], read: [0xB6, status | 1])] + LSM6DSOXDriverTests.restartFIFO
+        + LSM6DSOXDriverTests.burst([LSM6DSOXDriverTests.gyroscope(0), LSM6DSOXDriverTests.accelerometer(0)])
+        + [LSM6DSOXDriverTests.temperature], address: 0x6A)
+    let driver = driver(bus)
+    try driver.start()
+    var batch = IMUBatch()
+    try driver.read(into: &batch)
+    #expect(batch.count == 0 && driver.counters.overflows == 1)
+    try driver.read(into: &batch)
+    #expect(batch.count == 1 && batch.followsGap)
+    bus.finish()
+  }
+
+  @Test(
+    arguments: [
+      [0x08, 0, 0, 0, 0, 0, 0], [0x19, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0],
+      [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
+    ] as [[UInt8]])
+  func `a word that can be none starts the FIFO over`(_ word: [UInt8]) throws {
+    let bus = PlaybackBus(
+      LSM6DSOXDriverTests.start + LSM6DSOXDriverTests.restartFIFO
+        + LSM6DSOXDriverTests.burst([LSM6DSOXDriverTests.gyroscope(0), LSM6DSOXDriverTests.accelerometer(0), word])
+        + LSM6DSOXDriverTests.restartFIFO, address: 0x6A)
+    let driver = driver(bus)
+    try driver.start()
+    var batch = IMUBatch()
+    try driver.read(into: &batch)
+    #expect(batch.count == 0 && batch.followsGap && driver.counters.misreads == 1 && driver.counters.samples == 0)
+    bus.finish()
+  }
+
+  @Test func `a chip of another family is refused by what it says it is`() {
+    let bus = PlaybackBus([Step("who are you", [0x0F], read: [0x69])], address: 0x6A)
+    let driver = driver(bus)
+    do throws(HardwareError) {
+      try driver.start()
+      Issue.record("started")
+    } catch {
+      #expect("\(error)".contains("0x69"))
+    }
+    bus.finish()
+  }
+
+  @Test(arguments: [52, 104, 416, 1666]) func `driver and simulated chip agree on rate, units and axes`(
+    _ rateHz: Double
+  ) throws {
+    let world = World(start: clock.now.advanced(by: .seconds(-100)))
+    let chip = SimulatedLSM6DSOX(name: "twin", world: world, clock: clock) { true }
+    let driver = LSM6DSOXDriver(
+      InertialChip.Connection(bus: chip, address: 0x6A, clock: clock, pause: { clock.advance(by: $0) }),
+      InertialConfiguration(rateHz: rateHz, gyroscopeRange: .dps1000, accelerometerRange: .g8))
+    try driver.start()
+    let began = clock.now
+    var batch = IMUBatch()
+    var count = 0
+    var worst = (rates: 0.0, force: 0.0)
+    for _ in 0..<200 {
+      clock.advance(by: .nanoseconds(Int64(20e9 / rateHz)))
+      try driver.read(into: &batch)
+      count += batch.count
+      for index in 0..<batch.count {
+        // The sample clock is half a period off until it has learned: the vehicle moves slower than that.
+        let truth = world.truth(at: batch[index].at)
+        let rates = SIMD3<Double>(batch[index].gyroscope) - truth.rates
+        let force = SIMD3<Double>(batch[index].accelerometer) - truth.specificForce
+        worst.rates = max(worst.rates, abs(rates.x), abs(rates.y), abs(rates.z))
+        worst.force = max(worst.force, abs(force.x), abs(force.y), abs(force.z))
+      }
+    }
+    #expect(abs(Double(count) - (clock.now - began).inSeconds * rateHz) < 3)
+    #expect(worst.rates < 0.02 && worst.force < 0.2, "\(worst)")
+    #expect(driver.counters.overflows == 0 && driver.counters.misreads == 0)
+    // A reader that comes late finds the FIFO run over, and goes on.
+    clock.advance(by: .seconds(60))
+    try driver.read(into: &batch)
+    #expect(batch.count == 0 && driver.counters.overflows == 1)
+    clock.advance(by: .nanoseconds(Int64(20e9 / rateHz)))
+    try driver.read(into: &batch)
+    #expect(batch.count > 10 && batch.followsGap)
+    driver.stop()
+    clock.advance(by: .seconds(1))
+    try driver.read(into: &batch)
+    #expect(batch.count <= 20)
+  }
+}

@@ -1,0 +1,70 @@
+import Fusion
+import Hub
+import Publishing
+import Simulation
+import TestSupport
+import Testing
+
+/// A board with more devices than one of a kind, and of another maker.
+@Suite(.timeLimit(.minutes(10)))
+struct SeveralDevicesTests {
+  private let hardware = SimulatedHardware()
+
+  private func hub(_ devices: String) throws -> Hub {
+    Hub(
+      board: try Board(json5: Array("{ name: 'test', devices: { \(devices) } }".utf8), file: "test"), hardware: hardware
+    )
+  }
+
+  private static func power(_ line: String) -> String {
+    "power: { switch: 'gpio', chip: 'simulated', line: '\(line)', lingerSeconds: 0 }"
+  }
+  private let mpu = "level: { driver: 'mpu-6050', bus: 'simulated/i2c', \(power("imu-power")) }"
+  private let lsm = "deck: { driver: 'lsm6dsox', bus: 'simulated/i2c', rateHz: 104, \(power("lsm6dsox-power")) }"
+
+  @Test func `an LSM6DSOX gives the attitude that the vehicle has`() async throws {
+    let hub = try hub(lsm)
+    let states = Recorder<FusedState>()
+    let subscription = hub.state(rateHz: 50, parts: [.attitude]).subscribe(as: "test") { states.append($0) }
+    _ = await states.values { $0.count > 30 }
+    subscription.cancel()
+    await hub.isOff()
+    let last = try #require(states.values.last)
+    let (rates, acceleration) = (try #require(last.rates), try #require(last.acceleration))
+    let truth = hardware.world.truth(at: rates.at)
+    #expect(abs(rates.value.z - truth.rates.z) < 0.05 && abs(rates.value.x - truth.rates.x) < 0.05)
+    #expect(abs(acceleration.value.z - truth.specificForce.z) < 0.5)
+    #expect(last.attitude != nil)
+    #expect(!hardware.powerLines.level(SimulatedHardware.lsm6dsoxPowerLine))
+  }
+
+  @Test func `the first of a kind is fused, and each has books of its own`() async throws {
+    let hub = try hub("\(lsm), \(mpu)")
+    #expect(hub.devices.map(\.id) == ["deck", "level"])
+    let states = Recorder<FusedState>()
+    let subscription = hub.state(rateHz: 50).subscribe(as: "test", receiveValue: { states.append($0) })
+    _ = await states.first { $0.attitude != nil }
+    #expect(hub.devices.map(\.wakes) == [1, 0])
+    let samples = Recorder<Void>()
+    let held = try #require(hub.readings(of: "level")).subscribe(as: "held", receiveValue: { samples.append($0) })
+    await samples.first(3)
+    #expect(hub.devices.map(\.holders) == [["test"], ["held"]])
+    subscription.cancel()
+    held.cancel()
+    await hub.isOff()
+    #expect(hub.devices.map(\.power) == [.off, .off] && hub.devices.map(\.wakes) == [1, 1])
+  }
+
+  @Test func `the wrong chip at an address is named`() async throws {
+    let hub = try hub(
+      "imu: { driver: 'mpu-6050', bus: 'simulated/i2c', address: 0x6A, \(Self.power("lsm6dsox-power")) }")
+    let statuses = Recorder<DeviceStatus>()
+    let watching = hub.monitors[0].changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
+    let subscription = hub.state.subscribe(as: "test", receiveValue: { _ in })
+    let failed = await statuses.first { $0.power == .failed }
+    #expect(failed.reason.contains("0x6a on simulated/i2c"), "\(failed.reason)")
+    subscription.cancel()
+    await hub.isOff()
+    watching.cancel()
+  }
+}
