@@ -24,3 +24,34 @@ final class SimulatedI2CBus: I2CBus {
     try chip.transaction(address, operations)
   }
 }
+
+extension UnsafeBufferPointer<I2COperation> {
+  /// Plays a transaction with registers: the first byte written names one, and what follows goes on from there.
+  ///
+  /// - Parameters:
+  ///   - next: the register behind another one
+  ///   - beginReading: called before the first byte of each read
+  func perform(
+    next: (UInt8) -> UInt8, write: (_ value: UInt8, _ register: UInt8) -> Void, beginReading: () -> Void,
+    read: (_ register: UInt8) -> UInt8
+  ) {
+    var register: UInt8 = 0
+    for operation in self {
+      switch operation {
+      case .write(let bytes):
+        guard let first = bytes.first else { continue }
+        register = first
+        for value in bytes.dropFirst() {
+          write(value, register)
+          register = next(register)
+        }
+      case .read(let bytes):
+        beginReading()
+        for index in 0..<bytes.count {
+          bytes[index] = read(register)
+          register = next(register)
+        }
+      }
+    }
+  }
+}

@@ -8,15 +8,13 @@ import MonotonicTime
 public final class SimulatedLSM6DSOX: SimulatedChip {
   private struct State {
     var registers = SimulatedLSM6DSOX.resetRegisters
-    /// When sampling into the FIFO began, and how many samples have gone in since.
-    var fifoStart: MonotonicInstant?
-    var sampleCount = 0
+    // Noise of the data sheet: 3.8 mdps and 70 micro-g to the root of a hertz, at some hundred hertz.
+    var inertia = SimulatedInertia(seed: 66, ratesSigma: 0.04 * .pi / 180, forceSigma: 0.007)
     /// Whole words of seven bytes.
     var fifo: [[UInt8]] = []
     /// The one that is being read.
     var word = [UInt8](repeating: 0, count: 7)
     var hasOverrun = false
-    var noise = Noise(seed: 66)
   }
 
   /// 3 KB.
@@ -48,25 +46,10 @@ public final class SimulatedLSM6DSOX: SimulatedChip {
   public func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {
     guard address == self.address, isPowered() else { throw .noAcknowledge(bus: name, address: address) }
     state.withLock { state in
-      var register: UInt8 = 0
-      for operation in operations {
-        switch operation {
-        case .write(let bytes):
-          guard let first = bytes.first else { continue }
-          register = first
-          for value in bytes.dropFirst() {
-            write(value, to: register, &state)
-            register += 1
-          }
-        case .read(let bytes):
-          fillFIFO(&state)
-          for index in 0..<bytes.count {
-            bytes[index] = read(register, &state)
-            // From the last byte of a word on to the next one's tag.
-            register = register == Register.fifoTag + 6 ? Register.fifoTag : register &+ 1
-          }
-        }
-      }
+      operations.perform(
+        // From the last byte of a word on to the next one's tag.
+        next: { $0 == Register.fifoTag + 6 ? Register.fifoTag : $0 &+ 1 }, write: { write($0, to: $1, &state) },
+        beginReading: { fillFIFO(&state) }, read: { read($0, &state) })
     }
   }
 
@@ -98,8 +81,7 @@ public final class SimulatedLSM6DSOX: SimulatedChip {
     case Register.fifoControl4:
       state.fifo = []
       state.hasOverrun = false
-      state.sampleCount = 0
-      state.fifoStart = value & 0x07 == 0x06 ? clock.now : nil
+      state.inertia.begin(at: value & 0x07 == 0x06 ? clock.now : nil)
     default: break
     }
   }
@@ -124,44 +106,24 @@ public final class SimulatedLSM6DSOX: SimulatedChip {
     let rates: [Double] = [12.5, 26, 52, 104, 208, 416, 833, 1666]
     let code = Int(state.registers[Int(Register.gyroscope)] >> 4)
     let isOn = code == Int(state.registers[Int(Register.accelerometer)] >> 4) && rates.indices.contains(code - 1)
-    guard let start = state.fifoStart, isOn, state.registers[Int(Register.fifoControl3)] == UInt8(code << 4 | code)
-    else {
-      return
+    guard isOn, state.registers[Int(Register.fifoControl3)] == UInt8(code << 4 | code) else { return }
+    let degreesPerUnit = 8.75e-3 * Double(1 << Int(state.registers[Int(Register.gyroscope)] >> 2 & 3))
+    let gravitiesPerUnit = 0.061e-3 * [1, 8, 2, 4][Int(state.registers[Int(Register.accelerometer)] >> 2 & 3)]
+    var words: [[UInt8]] = []
+    _ = state.inertia.takeDue(
+      at: clock.now, period: Int64(1e9 / rates[code - 1]), limit: SimulatedLSM6DSOX.wordLimit
+    ) { number, instant, inertia in
+      let raw = inertia.raw(
+        world.truth(at: instant), degreesPerUnit: degreesPerUnit, gravitiesPerUnit: gravitiesPerUnit)
+      for (kind, axes) in [(UInt8(0x01), raw.gyroscope), (0x02, raw.accelerometer)] {
+        let tag = kind << 3 | UInt8(number & 3) << 1
+        words.append([tag | UInt8(tag.nonzeroBitCount % 2)] + axes.flatMap(\.lowByteFirst))
+      }
     }
-    let period = Int64(1e9 / rates[code - 1])
-    let due = Int((clock.now - start).inNanoseconds / period)
-    // After a long sleep of the reader only the end of what came matters.
-    if due - state.sampleCount > 2 * SimulatedLSM6DSOX.wordLimit {
-      state.sampleCount = due - 2 * SimulatedLSM6DSOX.wordLimit
-    }
-    while state.sampleCount < due {
-      state.sampleCount += 1
-      append(sampleAt: start + .nanoseconds(period * Int64(state.sampleCount)), &state)
-    }
+    state.fifo += words
     if state.fifo.count > SimulatedLSM6DSOX.wordLimit {
       state.fifo.removeFirst(state.fifo.count - SimulatedLSM6DSOX.wordLimit)
       state.hasOverrun = true
-    }
-  }
-
-  private func append(sampleAt instant: MonotonicInstant, _ state: inout State) {
-    let truth = world.truth(at: instant)
-    let gyroscopeCode = Int(state.registers[Int(Register.gyroscope)] >> 2 & 3)
-    let accelerometerCode = Int(state.registers[Int(Register.accelerometer)] >> 2 & 3)
-    let degreesPerUnit = 8.75e-3 * Double(1 << gyroscopeCode)
-    let gravitiesPerUnit = 0.061e-3 * [1, 8, 2, 4][accelerometerCode]
-    // Noise of the data sheet: 3.8 mdps and 70 micro-g to the root of a hertz, at some hundred hertz.
-    let rates = (truth.rates + state.noise.vector(0.04 * .pi / 180)) * (180 / .pi / degreesPerUnit)
-    let force = (truth.specificForce + state.noise.vector(0.007)) * (1 / (gravitiesPerUnit * 9.80665))
-    for (kind, axes) in [(UInt8(0x01), rates), (0x02, force)] {
-      var tag = kind << 3 | UInt8(state.sampleCount & 3) << 1
-      if !tag.nonzeroBitCount.isMultiple(of: 2) { tag |= 1 }
-      var word = [tag]
-      for value in [axes.x, axes.y, axes.z] {
-        let raw = Int16(clamping: Int(value.rounded()))
-        word += [UInt8(truncatingIfNeeded: raw), UInt8(truncatingIfNeeded: raw >> 8)]
-      }
-      state.fifo.append(word)
     }
   }
 }

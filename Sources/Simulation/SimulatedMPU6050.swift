@@ -17,13 +17,11 @@ public final class SimulatedMPU6050: SimulatedChip {
 
   private struct State {
     var registers = SimulatedMPU6050.resetRegisters
-    /// When the FIFO was switched on, and how many samples have gone in since.
-    var fifoStart: MonotonicInstant?
-    var sampleCount = 0
+    // Noise of the product specification: 0.05 degrees per second, 4 mg.
+    var inertia = SimulatedInertia(seed: 6050, ratesSigma: 0.05 * .pi / 180, forceSigma: 0.04)
     var lostCount = 0
     var fifo: [UInt8] = []
     var hasOverflown = false
-    var noise = Noise(seed: 6050)
     var fault: Fault?
   }
 
@@ -63,7 +61,7 @@ public final class SimulatedMPU6050: SimulatedChip {
   }
 
   /// What has been lost to overflows, and what has gone into the FIFO, since it was switched on.
-  public var samples: (taken: Int, lost: Int) { state.withLock { ($0.sampleCount, $0.lostCount) } }
+  public var samples: (taken: Int, lost: Int) { state.withLock { ($0.inertia.sampleCount, $0.lostCount) } }
 
   /// The supply has gone: registers and FIFO are lost.
   public func lostPower() {
@@ -83,25 +81,13 @@ public final class SimulatedMPU6050: SimulatedChip {
       case .timeOut: return .timedOut("address 0x\(String(address, radix: 16)) on \(name)")
       case .stuck, nil: break
       }
-      var register: UInt8 = 0
-      for operation in operations {
-        switch operation {
-        case .write(let bytes):
-          guard let first = bytes.first else { continue }
-          register = first
-          for value in bytes.dropFirst() {
-            write(value, to: register, &state)
-            register += 1
-          }
-        case .read(let bytes):
-          fillFIFO(&state)
-          for index in 0..<bytes.count {
-            bytes[index] = read(register, &state)
-            if case .stuck(let value) = state.fault { bytes[index] = value }
-            if register != Register.fifo { register &+= 1 }
-          }
-        }
-      }
+      operations.perform(
+        next: { $0 == Register.fifo ? $0 : $0 &+ 1 }, write: { write($0, to: $1, &state) },
+        beginReading: { fillFIFO(&state) },
+        read: { register in
+          let value = read(register, &state)
+          return if case .stuck(let stuck) = state.fault { stuck } else { value }
+        })
       return nil
     }
     if let error { throw error }
@@ -135,15 +121,14 @@ public final class SimulatedMPU6050: SimulatedChip {
     case Register.powerManagement1 where value & 0x80 != 0:
       state.registers = SimulatedMPU6050.resetRegisters
       state.fifo = []
-      state.fifoStart = nil
+      state.inertia.begin(at: nil)
     case Register.userControl:
       if value & 0x04 != 0 {
         state.fifo = []
         state.hasOverflown = false
         state.registers[Int(register)] = value & ~0x04
       }
-      state.fifoStart = value & 0x40 != 0 ? clock.now : nil
-      state.sampleCount = 0
+      state.inertia.begin(at: value & 0x40 != 0 ? clock.now : nil)
       state.lostCount = 0
     default: break
     }
@@ -168,18 +153,18 @@ public final class SimulatedMPU6050: SimulatedChip {
 
   /// Puts the samples into the FIFO that have been taken since it was looked at last.
   private func fillFIFO(_ state: inout State) {
-    guard let (start, period) = sampling(state) else { return }
-    let due = Int((clock.now - start).inNanoseconds / period)
-    // After a long sleep of the reader only the end of what came matters.
-    if due - state.sampleCount > 200 {
-      state.lostCount += due - 200 - state.sampleCount
-      state.sampleCount = due - 200
-      state.hasOverflown = true
+    guard let (_, period) = sampling(state) else { return }
+    let degreesPerUnit = Double(250 << Int(state.registers[Int(Register.gyroscopeRange)] >> 3 & 3)) / 32768
+    let gravitiesPerUnit = Double(2 << Int(state.registers[Int(Register.accelerometerRange)] >> 3 & 3)) / 32768
+    var bytes: [UInt8] = []
+    let lost = state.inertia.takeDue(at: clock.now, period: period, limit: 200) { _, instant, inertia in
+      let raw = inertia.raw(
+        world.truth(at: instant), degreesPerUnit: degreesPerUnit, gravitiesPerUnit: gravitiesPerUnit)
+      bytes += (raw.accelerometer + raw.gyroscope).flatMap { $0.lowByteFirst.reversed() }
     }
-    while state.sampleCount < due {
-      state.sampleCount += 1
-      append(sampleAt: start + .nanoseconds(period * Int64(state.sampleCount)), &state)
-    }
+    state.fifo += bytes
+    state.lostCount += lost
+    if lost > 0 { state.hasOverflown = true }
     if state.fifo.count > 1024 {
       state.hasOverflown = true
       state.lostCount += (state.fifo.count - 1024 + 11) / 12
@@ -190,23 +175,9 @@ public final class SimulatedMPU6050: SimulatedChip {
   /// Since when and how often, in nanoseconds, samples go into the FIFO; `nil` while none do.
   private func sampling(_ state: borrowing State) -> (start: MonotonicInstant, period: Int64)? {
     let isAsleep = state.registers[Int(Register.powerManagement1)] & 0x40 != 0
-    guard let start = state.fifoStart, !isAsleep, state.registers[Int(Register.fifoEnable)] & 0x78 == 0x78 else {
+    guard let start = state.inertia.start, !isAsleep, state.registers[Int(Register.fifoEnable)] & 0x78 == 0x78 else {
       return nil
     }
     return (start, Int64(state.registers[Int(Register.divider)]) * 1_000_000 + 1_000_000)
-  }
-
-  private func append(sampleAt instant: MonotonicInstant, _ state: inout State) {
-    let truth = world.truth(at: instant)
-    let gyroscopeRange = Double(250 << Int(state.registers[Int(Register.gyroscopeRange)] >> 3 & 3))
-    let accelerometerRange = Double(2 << Int(state.registers[Int(Register.accelerometerRange)] >> 3 & 3))
-    // Noise of the product specification: 0.05 degrees per second, 4 mg.
-    let rates = (truth.rates + state.noise.vector(0.05 * .pi / 180)) * (180 / .pi * 32768 / gyroscopeRange)
-    let force = (truth.specificForce + state.noise.vector(0.04)) * (32768 / (accelerometerRange * 9.80665))
-    for value in [force.x, force.y, force.z, rates.x, rates.y, rates.z] {
-      let raw = Int16(clamping: Int(value.rounded()))
-      state.fifo.append(UInt8(truncatingIfNeeded: raw >> 8))
-      state.fifo.append(UInt8(truncatingIfNeeded: raw))
-    }
   }
 }

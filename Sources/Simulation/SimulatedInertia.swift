@@ -1,0 +1,63 @@
+import MonotonicTime
+
+/// What an inertial chip makes of the simulated vehicle: which samples are due, and what they are in its units.
+struct SimulatedInertia: Sendable {
+  /// Standard deviations of one sample.
+  let ratesSigma: Double
+  let forceSigma: Double
+  /// When sampling began; `nil` while there is none.
+  private(set) var start: MonotonicInstant?
+  /// How many samples have been taken, those that were lost included.
+  private(set) var sampleCount = 0
+  private var noise: Noise
+
+  /// - Parameters:
+  ///   - ratesSigma: rad/s
+  ///   - forceSigma: m/s²
+  init(seed: UInt64, ratesSigma: Double, forceSigma: Double) {
+    noise = Noise(seed: seed)
+    self.ratesSigma = ratesSigma
+    self.forceSigma = forceSigma
+  }
+
+  mutating func begin(at start: MonotonicInstant?) {
+    self.start = start
+    sampleCount = 0
+  }
+
+  /// Takes the samples that have become due, one after the other; returns how many of them were lost.
+  ///
+  /// - Parameters:
+  ///   - period: nanoseconds
+  ///   - limit: after a long sleep of the reader only so many of the newest matter
+  mutating func takeDue(
+    at now: MonotonicInstant, period: Int64, limit: Int,
+    _ take: (_ number: Int, _ at: MonotonicInstant, inout SimulatedInertia) -> Void
+  ) -> Int {
+    guard let start else { return 0 }
+    let due = Int((now - start).inNanoseconds / period)
+    let lost = max(0, due - sampleCount - limit)
+    sampleCount += lost
+    while sampleCount < due {
+      sampleCount += 1
+      take(sampleCount, start + .nanoseconds(period * Int64(sampleCount)), &self)
+    }
+    return lost
+  }
+
+  /// - Parameters: of one unit: degrees per second, and multiples of gravity
+  mutating func raw(
+    _ truth: World.Truth, degreesPerUnit: Double, gravitiesPerUnit: Double
+  ) -> (gyroscope: [Int16], accelerometer: [Int16]) {
+    let rates = (truth.rates + noise.vector(ratesSigma)) * (180 / .pi / degreesPerUnit)
+    let force = (truth.specificForce + noise.vector(forceSigma)) * (1 / (gravitiesPerUnit * 9.80665))
+    func units(_ vector: SIMD3<Double>) -> [Int16] {
+      [vector.x, vector.y, vector.z].map { Int16(clamping: Int($0.rounded())) }
+    }
+    return (units(rates), units(force))
+  }
+}
+
+extension Int16 {
+  var lowByteFirst: [UInt8] { [UInt8(truncatingIfNeeded: self), UInt8(truncatingIfNeeded: self >> 8)] }
+}
