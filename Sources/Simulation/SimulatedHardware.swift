@@ -3,9 +3,9 @@ import MonotonicTime
 
 /// Devices whose names begin with `simulated`; all others come from somewhere else, so that a board may mix both.
 ///
-/// There is one receiver, `simulated/gps`, powered by the line `gps-power`. The bus `simulated/i2c` has an MPU-6050 at 0x68,
-/// powered by the line `imu-power`, and an LSM6DSOX at 0x6A, powered by the line `lsm6dsox-power`. All lines are on the chip
-/// `simulated`.
+/// There is one receiver, `simulated/gps`, powered by the line `gps-power`. The bus `simulated/i2c` has inertial chips, each
+/// powered by a line of its own: an MPU-6050 at 0x68 (`imu-power`), a BMI160 at 0x69 (`bmi160-power`) and an LSM6DSOX at 0x6A
+/// (`lsm6dsox-power`). All lines are on the chip `simulated`.
 public final class SimulatedHardware: Hardware {
   public static let serialPort = "simulated/gps"
   public static let i2cBus = "simulated/i2c"
@@ -13,11 +13,11 @@ public final class SimulatedHardware: Hardware {
   public static let gpsPowerLine = "gps-power"
   public static let imuPowerLine = "imu-power"
   public static let lsm6dsoxPowerLine = "lsm6dsox-power"
+  public static let bmi160PowerLine = "bmi160-power"
 
   public let world: World
   public let powerLines = PowerLines()
   public let imu: SimulatedMPU6050
-  public let lsm6dsox: SimulatedLSM6DSOX
   public let receiver: SimulatedReceiver
   private let bus: SimulatedI2CBus
   private let real: any Hardware
@@ -35,16 +35,19 @@ public final class SimulatedHardware: Hardware {
     let lsm6dsox = SimulatedLSM6DSOX(name: SimulatedHardware.i2cBus, world: world, clock: clock) {
       lines.level(SimulatedHardware.lsm6dsoxPowerLine)
     }
+    let bmi160 = SimulatedBMI160(name: SimulatedHardware.i2cBus, world: world, clock: clock) {
+      lines.level(SimulatedHardware.bmi160PowerLine)
+    }
     let gps = SimulatedReceiver(world: world, clock: clock, configuration: receiver)
     self.world = world
     self.imu = imu
-    self.lsm6dsox = lsm6dsox
-    bus = SimulatedI2CBus(name: SimulatedHardware.i2cBus, chips: [imu, lsm6dsox])
+    bus = SimulatedI2CBus(name: SimulatedHardware.i2cBus, chips: [imu, lsm6dsox, bmi160])
     self.receiver = gps
     self.real = real
     lines.observe(SimulatedHardware.gpsPowerLine) { [weak gps] in gps?.setPower($0) }
     lines.observe(SimulatedHardware.imuPowerLine) { [weak imu] isOn in if !isOn { imu?.lostPower() } }
     lines.observe(SimulatedHardware.lsm6dsoxPowerLine) { [weak lsm6dsox] isOn in if !isOn { lsm6dsox?.lostPower() } }
+    lines.observe(SimulatedHardware.bmi160PowerLine) { [weak bmi160] isOn in if !isOn { bmi160?.lostPower() } }
   }
 
   public func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus {

@@ -142,40 +142,7 @@ struct LSM6DSOXDriverTests {
   ) throws {
     let world = World(start: clock.now.advanced(by: .seconds(-100)))
     let chip = SimulatedLSM6DSOX(name: "twin", world: world, clock: clock) { true }
-    let driver = LSM6DSOXDriver(
-      InertialChip.Connection(bus: chip, address: 0x6A, clock: clock, pause: { clock.advance(by: $0) }),
-      InertialConfiguration(rateHz: rateHz, gyroscopeRange: .dps1000, accelerometerRange: .g8))
-    try driver.start()
-    let began = clock.now
-    var batch = IMUBatch()
-    var count = 0
-    var worst = (rates: 0.0, force: 0.0)
-    for _ in 0..<200 {
-      clock.advance(by: .nanoseconds(Int64(20e9 / rateHz)))
-      try driver.read(into: &batch)
-      count += batch.count
-      for index in 0..<batch.count {
-        // The sample clock is half a period off until it has learned: the vehicle moves slower than that.
-        let truth = world.truth(at: batch[index].at)
-        let rates = SIMD3<Double>(batch[index].gyroscope) - truth.rates
-        let force = SIMD3<Double>(batch[index].accelerometer) - truth.specificForce
-        worst.rates = max(worst.rates, abs(rates.x), abs(rates.y), abs(rates.z))
-        worst.force = max(worst.force, abs(force.x), abs(force.y), abs(force.z))
-      }
-    }
-    #expect(abs(Double(count) - (clock.now - began).inSeconds * rateHz) < 3)
-    #expect(worst.rates < 0.02 && worst.force < 0.2, "\(worst)")
-    #expect(driver.counters.overflows == 0 && driver.counters.misreads == 0)
-    // A reader that comes late finds the FIFO run over, and goes on.
-    clock.advance(by: .seconds(60))
-    try driver.read(into: &batch)
-    #expect(batch.count == 0 && driver.counters.overflows == 1)
-    clock.advance(by: .nanoseconds(Int64(20e9 / rateHz)))
-    try driver.read(into: &batch)
-    #expect(batch.count > 10 && batch.followsGap)
-    driver.stop()
-    clock.advance(by: .seconds(1))
-    try driver.read(into: &batch)
-    #expect(batch.count <= 20)
+    let chosen = try #require(InertialChip.all.first { $0.name == "lsm6dsox" })
+    try InertialTwinCheck(chip: chosen, bus: chip, address: 0x6A, world: world, clock: clock).run(rateHz: rateHz)
   }
 }

@@ -22,8 +22,14 @@ struct SeveralDevicesTests {
   private let mpu = "level: { driver: 'mpu-6050', bus: 'simulated/i2c', \(power("imu-power")) }"
   private let lsm = "deck: { driver: 'lsm6dsox', bus: 'simulated/i2c', rateHz: 104, \(power("lsm6dsox-power")) }"
 
-  @Test func `an LSM6DSOX gives the attitude that the vehicle has`() async throws {
-    let hub = try hub(lsm)
+  @Test(arguments: [
+    ("lsm6dsox", 0x6A, SimulatedHardware.lsm6dsoxPowerLine), ("bmi160", 0x69, SimulatedHardware.bmi160PowerLine),
+  ])
+  func `a chip of another maker gives the attitude that the vehicle has`(
+    _ driver: String, _ address: Int, _ line: String
+  ) async throws {
+    let hub = try hub(
+      "deck: { driver: '\(driver)', bus: 'simulated/i2c', address: \(address), rateHz: 100, \(Self.power(line)) }")
     let states = Recorder<FusedState>()
     let subscription = hub.state(rateHz: 50, parts: [.attitude]).subscribe(as: "test") { states.append($0) }
     _ = await states.values { $0.count > 30 }
@@ -35,7 +41,7 @@ struct SeveralDevicesTests {
     #expect(abs(rates.value.z - truth.rates.z) < 0.05 && abs(rates.value.x - truth.rates.x) < 0.05)
     #expect(abs(acceleration.value.z - truth.specificForce.z) < 0.5)
     #expect(last.attitude != nil)
-    #expect(!hardware.powerLines.level(SimulatedHardware.lsm6dsoxPowerLine))
+    #expect(!hardware.powerLines.level(line))
   }
 
   @Test func `the first of a kind is fused, and each has books of its own`() async throws {

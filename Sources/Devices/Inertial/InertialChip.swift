@@ -80,5 +80,5 @@ public struct ChipIdentity: Equatable, Sendable {
 
 extension InertialChip {
   /// The commonest first.
-  public static let all = [mpu6050, mpu6500, mpu9250, lsm6dsox, ism330dhcx]
+  public static let all = [mpu6050, mpu6500, mpu9250, lsm6dsox, ism330dhcx, bmi160]
 }

@@ -1,0 +1,194 @@
+import HardwareIO
+import MonotonicTime
+
+/// Driver of the BMI160. Both sensors are sampled at one instant, and a frame of the FIFO has both, behind a header.
+public final class BMI160Driver: InertialDriver {
+  /// A header and two times three axes of two bytes.
+  private static let frameLength = 13
+  private static let edgeQueueLength = 16
+
+  public private(set) var counters = InertialCounters()
+
+  private let registers: I2CRegisters
+  private let connection: InertialChip.Connection
+  private let configuration: InertialConfiguration
+  private let rate: BMI160Rate
+  private let gyroscopeScale: Float
+  private let accelerometerScale: Float
+  private var sampleClock: SampleClock
+  private var hasGap = false
+  private var burstsUntilTemperature = 0
+  private var temperatureCelsius: Float?
+
+  public init(_ connection: InertialChip.Connection, _ configuration: InertialConfiguration) {
+    self.connection = connection
+    self.configuration = configuration
+    registers = I2CRegisters(connection.bus, address: connection.address, capacity: 2048)
+    rate = BMI160Rate(nearest: configuration.rateHz)
+    sampleClock = SampleClock(rateHz: rate.hertz)
+    gyroscopeScale = Float(configuration.gyroscopeRange.rawValue) * .pi / 180 / 32768
+    accelerometerScale = Float(configuration.accelerometerRange.rawValue) * 9.80665 / 32768
+  }
+
+  public func start() throws(HardwareError) {
+    let id = try registers.read(BMI160Register.chipID)
+    guard id == BMI160Register.identity else {
+      throw .unexpectedDevice(
+        "the chip at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name) identifies itself as "
+          + "0x\(String(id, radix: 16)), which is no BMI160 (0xd1)")
+    }
+    try order(BMI160Register.softReset, taking: .milliseconds(2))
+    // Table 13: what each sensor takes to start.
+    try order(BMI160Register.accelerometerNormal, taking: .milliseconds(5))
+    try order(BMI160Register.gyroscopeNormal, taking: .milliseconds(80))
+    try registers.write(
+      BMI160Register.normalFilter | rate.bits, to: BMI160Register.accelerometerConfiguration)
+    try registers.write(configuration.accelerometerRange.bmi160Bits, to: BMI160Register.accelerometerRange)
+    try registers.write(BMI160Register.normalFilter | rate.bits, to: BMI160Register.gyroscopeConfiguration)
+    try registers.write(configuration.gyroscopeRange.bmi160Bits, to: BMI160Register.gyroscopeRange)
+    if connection.dataReady != nil {
+      try registers.write(BMI160Register.dataReady, to: BMI160Register.interruptEnable1)
+      try registers.write(BMI160Register.interrupt1High, to: BMI160Register.interruptOutput)
+      try registers.write(BMI160Register.dataReadyOnInterrupt1, to: BMI160Register.interruptMap1)
+    }
+    try registers.write(BMI160Register.framesWithHeaders, to: BMI160Register.fifoConfiguration1)
+    try registers.write(BMI160Register.flushFIFO, to: BMI160Register.command)
+  }
+
+  public func read(into batch: inout IMUBatch) throws(HardwareError) {
+    batch.removeAll()
+    let edgesBefore = try connection.dataReady?.takeEdges()
+    let length = try registers.read(BMI160Register.fifoLength, count: 2)
+    let waiting = Int(length[1] & 0x07) << 8 | Int(length[0])
+    let readAt = connection.clock.now
+    let edgesMeanwhile = try connection.dataReady?.takeEdges()
+    guard waiting > 0 else { return }
+    let bytes: UnsafeRawBufferPointer
+    do throws(HardwareError) {
+      bytes = try registers.readPort(BMI160Register.fifoData, count: waiting, unit: BMI160Driver.frameLength)
+    } catch .arbitrationLost {
+      return try misread(&batch)
+    }
+    guard let skipped = decode(bytes, &batch) else { return try misread(&batch) }
+    if skipped > 0 {
+      // The oldest are lost, and those that are left are as good as ever.
+      counters.overflows += 1
+      hasGap = true
+      sampleClock.reset()
+    }
+    guard batch.count > 0 else { return }
+    batch.followsGap = hasGap
+    hasGap = false
+    let time =
+      if let edgesBefore, edgesMeanwhile == nil, edgesBefore.count < BMI160Driver.edgeQueueLength {
+        sampleClock.stamp(batch.count, edge: edgesBefore.latest.at)
+      } else {
+        sampleClock.stamp(batch.count, readAt: readAt)
+      }
+    batch.stamp(first: time.first, period: time.period)
+    counters.samples += batch.count
+    try readTemperature()
+    batch.temperatureCelsius = temperatureCelsius
+  }
+
+  public func stop() {
+    try? registers.write(BMI160Register.accelerometerSuspend, to: BMI160Register.command)
+    try? registers.write(BMI160Register.gyroscopeSuspend, to: BMI160Register.command)
+  }
+
+  private func order(_ command: UInt8, taking time: Duration) throws(HardwareError) {
+    try registers.write(command, to: BMI160Register.command)
+    connection.pause(time)
+  }
+
+  private func misread(_ batch: inout IMUBatch) throws(HardwareError) {
+    counters.misreads += 1
+    batch.removeAll()
+    batch.followsGap = true
+    hasGap = true
+    sampleClock.reset()
+    try registers.write(BMI160Register.flushFIFO, to: BMI160Register.command)
+  }
+
+  /// Returns how many frames the chip has dropped; `nil` where something is no frame.
+  private func decode(_ bytes: UnsafeRawBufferPointer, _ batch: inout IMUBatch) -> Int? {
+    var skipped = 0
+    var offset = 0
+    while offset < bytes.count {
+      let payload: Int
+      switch bytes[offset] & BMI160Register.headerMask {
+      case BMI160Register.bothFrame: payload = 12
+      case BMI160Register.gyroscopeFrame, BMI160Register.accelerometerFrame: payload = 6
+      case BMI160Register.skipFrame, BMI160Register.configurationFrame: payload = 1
+      case BMI160Register.timeFrame: payload = 3
+      default: return nil
+      }
+      // What is cut off comes again.
+      guard offset + payload < bytes.count else { break }
+      func axis(_ number: Int) -> Float {
+        let place = offset + 1 + 2 * number
+        return Float(Int16(bitPattern: UInt16(bytes[place + 1]) << 8 | UInt16(bytes[place])))
+      }
+      switch bytes[offset] & BMI160Register.headerMask {
+      case BMI160Register.bothFrame:
+        batch.append(
+          IMUSample(
+            at: MonotonicInstant(nanoseconds: 0), gyroscope: SIMD3(axis(0), axis(1), axis(2)) * gyroscopeScale,
+            accelerometer: SIMD3(axis(3), axis(4), axis(5)) * accelerometerScale))
+      case BMI160Register.skipFrame: skipped += Int(bytes[offset + 1])
+      // One sensor alone, before the other has begun, and what is not asked for.
+      default: break
+      }
+      offset += 1 + payload
+    }
+    return skipped
+  }
+
+  /// The temperature changes slowly: once in some fifty bursts will do.
+  private func readTemperature() throws(HardwareError) {
+    burstsUntilTemperature -= 1
+    guard burstsUntilTemperature < 0 else { return }
+    burstsUntilTemperature = 50
+    let bytes = try registers.read(BMI160Register.temperature, count: 2)
+    // 512 to a degree, 0 at 23 degrees.
+    temperatureCelsius = Float(Int16(bitPattern: UInt16(bytes[1]) << 8 | UInt16(bytes[0]))) / 512 + 23
+  }
+}
+
+/// One of the rates at which both sensors can measure.
+struct BMI160Rate {
+  private static let all: [Double] = [25, 50, 100, 200, 400, 800, 1600]
+
+  let hertz: Double
+  /// As both sensors take it.
+  let bits: UInt8
+
+  /// The slowest that is no slower than the wish, a rounding apart; the fastest for more.
+  init(nearest wish: Double) {
+    let index = BMI160Rate.all.firstIndex { $0 >= wish * 0.95 } ?? BMI160Rate.all.count - 1
+    hertz = BMI160Rate.all[index]
+    bits = UInt8(6 + index)
+  }
+}
+
+extension InertialConfiguration.AccelerometerRange {
+  fileprivate var bmi160Bits: UInt8 {
+    switch self {
+    case .g2: 0x03
+    case .g4: 0x05
+    case .g8: 0x08
+    case .g16: 0x0C
+    }
+  }
+}
+
+extension InertialConfiguration.GyroscopeRange {
+  fileprivate var bmi160Bits: UInt8 {
+    switch self {
+    case .dps250: 0x03
+    case .dps500: 0x02
+    case .dps1000: 0x01
+    case .dps2000: 0x00
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import Devices
+import HardwareIO
+import MonotonicTime
+import Simulation
+import Testing
+
+/// Whether what a driver reads of a chip's twin is what the simulated vehicle does, in rate, units and axes.
+struct InertialTwinCheck {
+  let chip: InertialChip
+  let bus: any I2CBus
+  let address: UInt8
+  let world: World
+  let clock: ManualClock
+
+  func run(rateHz: Double) throws {
+    let driver = chip.driver(
+      InertialChip.Connection(bus: bus, address: address, clock: clock, pause: { clock.advance(by: $0) }),
+      InertialConfiguration(rateHz: rateHz, gyroscopeRange: .dps1000, accelerometerRange: .g8))
+    #expect(chip.rate(nearest: rateHz) == rateHz)
+    try driver.start()
+    let began = clock.now
+    let burst = Duration.nanoseconds(Int64(20e9 / rateHz))
+    var batch = IMUBatch()
+    var count = 0
+    var worst = (rates: 0.0, force: 0.0)
+    for _ in 0..<200 {
+      clock.advance(by: burst)
+      try driver.read(into: &batch)
+      count += batch.count
+      for index in 0..<batch.count {
+        // The sample clock is half a period off until it has learned: the vehicle moves slower than that.
+        let truth = world.truth(at: batch[index].at)
+        let rates = SIMD3<Double>(batch[index].gyroscope) - truth.rates
+        let force = SIMD3<Double>(batch[index].accelerometer) - truth.specificForce
+        worst.rates = max(worst.rates, abs(rates.x), abs(rates.y), abs(rates.z))
+        worst.force = max(worst.force, abs(force.x), abs(force.y), abs(force.z))
+      }
+    }
+    #expect(abs(Double(count) - (clock.now - began).inSeconds * rateHz) < 3)
+    #expect(worst.rates < 0.02 && worst.force < 0.2, "\(worst)")
+    #expect(driver.counters.overflows == 0 && driver.counters.misreads == 0)
+    // A reader that comes late finds the FIFO run over, and goes on.
+    clock.advance(by: .seconds(60))
+    try driver.read(into: &batch)
+    #expect(driver.counters.overflows == 1)
+    let isWhole = batch.count > 0
+    clock.advance(by: burst)
+    try driver.read(into: &batch)
+    #expect(batch.count > 10 && batch.followsGap != isWhole)
+    // Asleep it measures nothing: what is left is read, and no more comes.
+    driver.stop()
+    clock.advance(by: burst)
+    try driver.read(into: &batch)
+    clock.advance(by: .seconds(1))
+    try driver.read(into: &batch)
+    #expect(batch.count == 0)
+  }
+}
