@@ -5,9 +5,8 @@ import MonotonicTime
 public final class BMI160Driver: InertialDriver {
   /// A header and two times three axes of two bytes.
   private static let frameLength = 13
-  private static let edgeQueueLength = 16
 
-  public private(set) var counters = InertialCounters()
+  public var counters: InertialCounters { readout.counters }
 
   private let registers: I2CRegisters
   private let connection: InertialChip.Connection
@@ -15,17 +14,14 @@ public final class BMI160Driver: InertialDriver {
   private let rate: BMI160Rate
   private let gyroscopeScale: Float
   private let accelerometerScale: Float
-  private var sampleClock: SampleClock
-  private var hasGap = false
-  private var burstsUntilTemperature = 0
-  private var temperatureCelsius: Float?
+  private var readout: FIFOReadout
 
   public init(_ connection: InertialChip.Connection, _ configuration: InertialConfiguration) {
     self.connection = connection
     self.configuration = configuration
     registers = I2CRegisters(connection.bus, address: connection.address, capacity: 2048)
     rate = BMI160Rate(nearest: configuration.rateHz)
-    sampleClock = SampleClock(rateHz: rate.hertz)
+    readout = FIFOReadout(connection, rateHz: rate.hertz)
     gyroscopeScale = Float(configuration.gyroscopeRange.rawValue) * .pi / 180 / 32768
     accelerometerScale = Float(configuration.accelerometerRange.rawValue) * 9.80665 / 32768
   }
@@ -57,11 +53,9 @@ public final class BMI160Driver: InertialDriver {
 
   public func read(into batch: inout IMUBatch) throws(HardwareError) {
     batch.removeAll()
-    let edgesBefore = try connection.dataReady?.takeEdges()
-    let length = try registers.read(BMI160Register.fifoLength, count: 2)
-    let waiting = Int(length[1] & 0x07) << 8 | Int(length[0])
-    let readAt = connection.clock.now
-    let edgesMeanwhile = try connection.dataReady?.takeEdges()
+    let waiting = try readout.look { () throws(HardwareError) in
+      Int(try registers.read(BMI160Register.fifoLength, count: 2).littleEndian(at: 0)) & 0x7FF
+    }
     guard waiting > 0 else { return }
     let bytes: UnsafeRawBufferPointer
     do throws(HardwareError) {
@@ -70,25 +64,12 @@ public final class BMI160Driver: InertialDriver {
       return try misread(&batch)
     }
     guard let skipped = decode(bytes, &batch) else { return try misread(&batch) }
-    if skipped > 0 {
-      // The oldest are lost, and those that are left are as good as ever.
-      counters.overflows += 1
-      hasGap = true
-      sampleClock.reset()
+    // The oldest are lost, and those that are left are as good as ever.
+    if skipped > 0 { readout.lose(.overflow, &batch) }
+    try readout.complete(&batch) { () throws(HardwareError) in
+      // 512 to a degree, 0 at 23 degrees.
+      Float(try registers.read(BMI160Register.temperature, count: 2).littleEndian(at: 0)) / 512 + 23
     }
-    guard batch.count > 0 else { return }
-    batch.followsGap = hasGap
-    hasGap = false
-    let time =
-      if let edgesBefore, edgesMeanwhile == nil, edgesBefore.count < BMI160Driver.edgeQueueLength {
-        sampleClock.stamp(batch.count, edge: edgesBefore.latest.at)
-      } else {
-        sampleClock.stamp(batch.count, readAt: readAt)
-      }
-    batch.stamp(first: time.first, period: time.period)
-    counters.samples += batch.count
-    try readTemperature()
-    batch.temperatureCelsius = temperatureCelsius
   }
 
   public func stop() {
@@ -102,11 +83,8 @@ public final class BMI160Driver: InertialDriver {
   }
 
   private func misread(_ batch: inout IMUBatch) throws(HardwareError) {
-    counters.misreads += 1
     batch.removeAll()
-    batch.followsGap = true
-    hasGap = true
-    sampleClock.reset()
+    readout.lose(.misread, &batch)
     try registers.write(BMI160Register.flushFIFO, to: BMI160Register.command)
   }
 
@@ -125,16 +103,12 @@ public final class BMI160Driver: InertialDriver {
       }
       // What is cut off comes again.
       guard offset + payload < bytes.count else { break }
-      func axis(_ number: Int) -> Float {
-        let place = offset + 1 + 2 * number
-        return Float(Int16(bitPattern: UInt16(bytes[place + 1]) << 8 | UInt16(bytes[place])))
-      }
+      func axis(_ number: Int) -> Float { Float(bytes.littleEndian(at: offset + 1 + 2 * number)) }
       switch bytes[offset] & BMI160Register.headerMask {
       case BMI160Register.bothFrame:
         batch.append(
-          IMUSample(
-            at: MonotonicInstant(nanoseconds: 0), gyroscope: SIMD3(axis(0), axis(1), axis(2)) * gyroscopeScale,
-            accelerometer: SIMD3(axis(3), axis(4), axis(5)) * accelerometerScale))
+          gyroscope: SIMD3(axis(0), axis(1), axis(2)) * gyroscopeScale,
+          accelerometer: SIMD3(axis(3), axis(4), axis(5)) * accelerometerScale)
       case BMI160Register.skipFrame: skipped += Int(bytes[offset + 1])
       // One sensor alone, before the other has begun, and what is not asked for.
       default: break
@@ -142,16 +116,6 @@ public final class BMI160Driver: InertialDriver {
       offset += 1 + payload
     }
     return skipped
-  }
-
-  /// The temperature changes slowly: once in some fifty bursts will do.
-  private func readTemperature() throws(HardwareError) {
-    burstsUntilTemperature -= 1
-    guard burstsUntilTemperature < 0 else { return }
-    burstsUntilTemperature = 50
-    let bytes = try registers.read(BMI160Register.temperature, count: 2)
-    // 512 to a degree, 0 at 23 degrees.
-    temperatureCelsius = Float(Int16(bitPattern: UInt16(bytes[1]) << 8 | UInt16(bytes[0]))) / 512 + 23
   }
 }
 

@@ -45,6 +45,11 @@ public struct IMUBatch: Sendable {
     count += 1
   }
 
+  /// A sample that gets its time with `stamp`.
+  mutating func append(gyroscope: SIMD3<Float>, accelerometer: SIMD3<Float>) {
+    append(IMUSample(at: MonotonicInstant(nanoseconds: 0), gyroscope: gyroscope, accelerometer: accelerometer))
+  }
+
   /// Gives the samples their times, `period` nanoseconds apart.
   mutating func stamp(first: Int64, period: Double) {
     for index in 0..<count {

@@ -5,29 +5,23 @@ import MonotonicTime
 public final class MPUDriver: InertialDriver {
   /// Accelerometer and gyroscope, three axes of two bytes each.
   private static let frameLength = 12
-  /// The kernel keeps so many edges; some kernel interfaces drop the newest when there are more.
-  private static let edgeQueueLength = 16
 
   public private(set) var model: MPUModel?
-  public private(set) var counters = InertialCounters()
+  public var counters: InertialCounters { readout.counters }
 
   private let registers: I2CRegisters
   private let connection: InertialChip.Connection
   private let settings: MPUSettings
-  private var sampleClock: SampleClock
-  /// Samples were lost since the last batch that had any.
-  private var hasGap = false
+  private var readout: FIFOReadout
   /// The bytes beside whole frames that waited at the last read.
   private var lastRemainder = 0
-  private var burstsUntilTemperature = 0
-  private var temperatureCelsius: Float?
 
   /// - Parameter connection: at 0x68, or at 0x69 with the AD0 pin high
   public init(_ connection: InertialChip.Connection, _ configuration: InertialConfiguration) {
     self.connection = connection
     settings = MPUSettings(configuration)
     registers = I2CRegisters(connection.bus, address: connection.address, capacity: 1024)
-    sampleClock = SampleClock(rateHz: settings.rateHz)
+    readout = FIFOReadout(connection, rateHz: settings.rateHz)
   }
 
   public func start() throws(HardwareError) {
@@ -52,30 +46,23 @@ public final class MPUDriver: InertialDriver {
     try restartFIFO()
   }
 
-  /// Right after an edge the newest sample is known to be that edge's. An edge that comes while the FIFO is being looked at
-  /// leaves open whose it is; the sample clock tells then.
   public func read(into batch: inout IMUBatch) throws(HardwareError) {
     batch.removeAll()
     guard let model else { return }
-    let edgesBefore = try connection.dataReady?.takeEdges()
-    let status = try registers.read(MPURegister.interruptStatus)
-    let countBytes = try registers.read(MPURegister.fifoCount, count: 2)
-    let waiting = Int(countBytes[0]) << 8 | Int(countBytes[1])
-    let readAt = connection.clock.now
-    let edgesMeanwhile = try connection.dataReady?.takeEdges()
-    // After an overflow the oldest bytes are overwritten and frames are no longer aligned: all of it is lost.
-    if status & MPURegister.fifoOverflow != 0 || waiting >= model.fifoSize {
-      counters.overflows += 1
-      return try startOver(&batch)
+    let (waiting, hasOverflown) = try readout.look { () throws(HardwareError) in
+      let status = try registers.read(MPURegister.interruptStatus)
+      let waiting = Int(UInt16(bitPattern: try registers.read(MPURegister.fifoCount, count: 2).bigEndian(at: 0)))
+      return (waiting, status & MPURegister.fifoOverflow != 0 || waiting >= model.fifoSize)
     }
+    // After an overflow the oldest bytes are overwritten and frames are no longer aligned: all of it is lost.
+    if hasOverflown { return try startOver(.overflow, &batch) }
     // A frame that the chip is writing is whole at the next look. What stays torn was torn by the bus: the kernel repeats a
     // read that lost arbitration, and gets the bytes behind those that it had.
     let remainder = waiting % MPUDriver.frameLength
     defer { lastRemainder = remainder }
     if remainder != 0 {
       if remainder != lastRemainder { return }
-      counters.misreads += 1
-      return try startOver(&batch)
+      return try startOver(.misread, &batch)
     }
     let count = min(waiting / MPUDriver.frameLength, IMUBatch.capacity)
     guard count > 0 else { return }
@@ -84,26 +71,17 @@ public final class MPUDriver: InertialDriver {
       bytes = try registers.readPort(
         MPURegister.fifo, count: count * MPUDriver.frameLength, unit: MPUDriver.frameLength)
     } catch .arbitrationLost {
-      counters.misreads += 1
-      return try startOver(&batch)
+      return try startOver(.misread, &batch)
     }
-    batch.followsGap = hasGap
-    hasGap = false
-    if let edgesBefore, edgesMeanwhile == nil, edgesBefore.count < MPUDriver.edgeQueueLength {
-      decode(bytes, count, sampleClock.stamp(count, edge: edgesBefore.latest.at), &batch)
-    } else {
-      decode(bytes, count, sampleClock.stamp(count, readAt: readAt), &batch)
+    decode(bytes, count, &batch)
+    try readout.complete(&batch) { () throws(HardwareError) in
+      model.temperature(raw: try registers.read(MPURegister.temperature, count: 2).bigEndian(at: 0))
     }
-    counters.samples += count
-    try readTemperature(model)
-    batch.temperatureCelsius = temperatureCelsius
   }
 
   /// Drops what is in the FIFO: nobody knows any more where a frame begins.
-  private func startOver(_ batch: inout IMUBatch) throws(HardwareError) {
-    hasGap = true
-    batch.followsGap = true
-    sampleClock.reset()
+  private func startOver(_ loss: FIFOReadout.Loss, _ batch: inout IMUBatch) throws(HardwareError) {
+    readout.lose(loss, &batch)
     try restartFIFO()
   }
 
@@ -126,32 +104,12 @@ public final class MPUDriver: InertialDriver {
     try registers.write(MPURegister.fifoOn, to: MPURegister.userControl)
   }
 
-  private func decode(
-    _ bytes: UnsafeRawBufferPointer, _ count: Int, _ time: (first: Int64, period: Double), _ batch: inout IMUBatch
-  ) {
-    let accelerometerScale = settings.metresPerSecondSquaredPerUnit
-    let gyroscopeScale = settings.radiansPerSecondPerUnit
-    for index in 0..<count {
-      let offset = index * MPUDriver.frameLength
-      func axis(_ position: Int) -> Float {
-        let high = UInt16(bytes[offset + 2 * position])
-        return Float(Int16(bitPattern: high << 8 | UInt16(bytes[offset + 2 * position + 1])))
-      }
-      let at = time.first + Int64(time.period * Double(index))
+  private func decode(_ bytes: UnsafeRawBufferPointer, _ count: Int, _ batch: inout IMUBatch) {
+    for offset in stride(from: 0, to: count * MPUDriver.frameLength, by: MPUDriver.frameLength) {
+      func axis(_ number: Int) -> Float { Float(bytes.bigEndian(at: offset + 2 * number)) }
       batch.append(
-        IMUSample(
-          at: MonotonicInstant(nanoseconds: at),
-          gyroscope: SIMD3(axis(3), axis(4), axis(5)) * gyroscopeScale,
-          accelerometer: SIMD3(axis(0), axis(1), axis(2)) * accelerometerScale))
+        gyroscope: SIMD3(axis(3), axis(4), axis(5)) * settings.radiansPerSecondPerUnit,
+        accelerometer: SIMD3(axis(0), axis(1), axis(2)) * settings.metresPerSecondSquaredPerUnit)
     }
-  }
-
-  /// The temperature changes slowly: once in some fifty bursts will do.
-  private func readTemperature(_ model: MPUModel) throws(HardwareError) {
-    burstsUntilTemperature -= 1
-    guard burstsUntilTemperature < 0 else { return }
-    burstsUntilTemperature = 50
-    let bytes = try registers.read(MPURegister.temperature, count: 2)
-    temperatureCelsius = model.temperature(raw: Int16(bitPattern: UInt16(bytes[0]) << 8 | UInt16(bytes[1])))
   }
 }

@@ -6,9 +6,8 @@ import MonotonicTime
 public final class LSM6DSOXDriver: InertialDriver {
   /// A tag and three axes of two bytes.
   private static let wordLength = 7
-  private static let edgeQueueLength = 16
 
-  public private(set) var counters = InertialCounters()
+  public var counters: InertialCounters { readout.counters }
 
   private let registers: I2CRegisters
   private let connection: InertialChip.Connection
@@ -16,12 +15,9 @@ public final class LSM6DSOXDriver: InertialDriver {
   private let rate: LSM6DSOXRate
   private let accelerometerScale: Float
   private let gyroscopeScale: Float
-  private var sampleClock: SampleClock
+  private var readout: FIFOReadout
   /// The first word of a sample whose second has not come yet.
   private var half: Word?
-  private var hasGap = false
-  private var burstsUntilTemperature = 0
-  private var temperatureCelsius: Float?
 
   private struct Word {
     var tag: UInt8
@@ -36,7 +32,7 @@ public final class LSM6DSOXDriver: InertialDriver {
     registers = I2CRegisters(
       connection.bus, address: connection.address, capacity: 2 * IMUBatch.capacity * LSM6DSOXDriver.wordLength)
     rate = LSM6DSOXRate(nearest: configuration.rateHz)
-    sampleClock = SampleClock(rateHz: rate.hertz)
+    readout = FIFOReadout(connection, rateHz: rate.hertz)
     // Table 2: 0.061 mg at 2 g and 8.75 mdps at 250 dps, and so on in proportion.
     accelerometerScale = Float(configuration.accelerometerRange.rawValue) / 2 * 0.061e-3 * 9.80665
     gyroscopeScale = Float(configuration.gyroscopeRange.rawValue) / 250 * 8.75e-3 * .pi / 180
@@ -63,16 +59,13 @@ public final class LSM6DSOXDriver: InertialDriver {
 
   public func read(into batch: inout IMUBatch) throws(HardwareError) {
     batch.removeAll()
-    let edgesBefore = try connection.dataReady?.takeEdges()
-    let status = try registers.read(LSM6DSOXRegister.fifoStatus1, count: 2)
-    let waiting = Int(status[1] & LSM6DSOXRegister.countHighBits) << 8 | Int(status[0])
-    let hasOverrun = status[1] & LSM6DSOXRegister.overrun != 0
-    let readAt = connection.clock.now
-    let edgesMeanwhile = try connection.dataReady?.takeEdges()
-    if hasOverrun {
-      counters.overflows += 1
-      return try startOver(&batch)
+    let (waiting, hasOverrun) = try readout.look { () throws(HardwareError) in
+      let status = try registers.read(LSM6DSOXRegister.fifoStatus1, count: 2)
+      return (
+        Int(status[1] & LSM6DSOXRegister.countHighBits) << 8 | Int(status[0]), status[1] & LSM6DSOXRegister.overrun != 0
+      )
     }
+    if hasOverrun { return try startOver(.overflow, &batch) }
     let count = min(waiting, 2 * IMUBatch.capacity)
     guard count > 0 else { return }
     let bytes: UnsafeRawBufferPointer
@@ -80,27 +73,13 @@ public final class LSM6DSOXDriver: InertialDriver {
       bytes = try registers.readPort(
         LSM6DSOXRegister.fifoTag, count: count * LSM6DSOXDriver.wordLength, unit: LSM6DSOXDriver.wordLength)
     } catch .arbitrationLost {
-      counters.misreads += 1
-      return try startOver(&batch)
+      return try startOver(.misread, &batch)
     }
-    guard decode(bytes, count, &batch) else {
-      counters.misreads += 1
-      batch.removeAll()
-      return try startOver(&batch)
+    guard decode(bytes, count, &batch) else { return try startOver(.misread, &batch) }
+    try readout.complete(&batch) { () throws(HardwareError) in
+      // Table 4: 256 to a degree, 0 at 25 degrees.
+      Float(try registers.read(LSM6DSOXRegister.temperature, count: 2).littleEndian(at: 0)) / 256 + 25
     }
-    guard batch.count > 0 else { return }
-    batch.followsGap = hasGap
-    hasGap = false
-    let time =
-      if let edgesBefore, edgesMeanwhile == nil, edgesBefore.count < LSM6DSOXDriver.edgeQueueLength {
-        sampleClock.stamp(batch.count, edge: edgesBefore.latest.at)
-      } else {
-        sampleClock.stamp(batch.count, readAt: readAt)
-      }
-    batch.stamp(first: time.first, period: time.period)
-    counters.samples += batch.count
-    try readTemperature()
-    batch.temperatureCelsius = temperatureCelsius
   }
 
   public func stop() {
@@ -119,10 +98,9 @@ public final class LSM6DSOXDriver: InertialDriver {
 
   static let identities: [UInt8] = [0x6B, 0x6C]
 
-  private func startOver(_ batch: inout IMUBatch) throws(HardwareError) {
-    hasGap = true
-    batch.followsGap = true
-    sampleClock.reset()
+  private func startOver(_ loss: FIFOReadout.Loss, _ batch: inout IMUBatch) throws(HardwareError) {
+    batch.removeAll()
+    readout.lose(loss, &batch)
     try restartFIFO()
   }
 
@@ -140,10 +118,7 @@ public final class LSM6DSOXDriver: InertialDriver {
       let tag = bytes[offset]
       // The lowest bit makes the number of ones even.
       guard tag.nonzeroBitCount.isMultiple(of: 2) else { return false }
-      func axis(_ number: Int) -> Float {
-        let place = offset + 1 + 2 * number
-        return Float(Int16(bitPattern: UInt16(bytes[place + 1]) << 8 | UInt16(bytes[place])))
-      }
+      func axis(_ number: Int) -> Float { Float(bytes.littleEndian(at: offset + 1 + 2 * number)) }
       let word = Word(tag: tag >> 3, count: tag >> 1 & 3, axes: SIMD3(axis(0), axis(1), axis(2)))
       guard word.tag == LSM6DSOXRegister.gyroscopeTag || word.tag == LSM6DSOXRegister.accelerometerTag else {
         return false
@@ -155,21 +130,9 @@ public final class LSM6DSOXDriver: InertialDriver {
       half = nil
       let (gyroscope, accelerometer) = word.tag == LSM6DSOXRegister.gyroscopeTag ? (word, first) : (first, word)
       batch.append(
-        IMUSample(
-          at: MonotonicInstant(nanoseconds: 0), gyroscope: gyroscope.axes * gyroscopeScale,
-          accelerometer: accelerometer.axes * accelerometerScale))
+        gyroscope: gyroscope.axes * gyroscopeScale, accelerometer: accelerometer.axes * accelerometerScale)
     }
     return true
-  }
-
-  /// The temperature changes slowly: once in some fifty bursts will do.
-  private func readTemperature() throws(HardwareError) {
-    burstsUntilTemperature -= 1
-    guard burstsUntilTemperature < 0 else { return }
-    burstsUntilTemperature = 50
-    let bytes = try registers.read(LSM6DSOXRegister.temperature, count: 2)
-    // Table 4: 256 to a degree, 0 at 25 degrees.
-    temperatureCelsius = Float(Int16(bitPattern: UInt16(bytes[1]) << 8 | UInt16(bytes[0]))) / 256 + 25
   }
 }
 

@@ -1,0 +1,80 @@
+import HardwareIO
+import MonotonicTime
+
+/// The account that a driver keeps of its chip's FIFO, one reading after the other: what came, what was lost, and when the
+/// samples were taken.
+struct FIFOReadout {
+  /// How a FIFO's contents can be lost.
+  enum Loss {
+    /// It ran over.
+    case overflow
+    /// A read of it was cut or repeated on the bus.
+    case misread
+  }
+
+  /// The kernel keeps so many edges; some kernel interfaces drop the newest when there are more.
+  private static let edgeQueueLength = 16
+  /// The temperature changes slowly: once in so many bursts will do.
+  private static let temperatureInterval = 50
+
+  private(set) var counters = InertialCounters()
+  private let dataReady: (any GPIOEdgeInput)?
+  private let clock: any MonotonicTimeSource
+  private var sampleClock: SampleClock
+  /// Samples were lost since the last batch that had any.
+  private var hasGap = false
+  /// The newest sample's, if that is sure.
+  private var edge: MonotonicInstant?
+  private var readAt = MonotonicInstant(nanoseconds: 0)
+  private var burstsUntilTemperature = 0
+  private var temperatureCelsius: Float?
+
+  init(_ connection: InertialChip.Connection, rateHz: Double) {
+    dataReady = connection.dataReady
+    clock = connection.clock
+    sampleClock = SampleClock(rateHz: rateHz)
+  }
+
+  /// Asks the chip how much waits. Where the data-ready line is wired the newest sample is that of the last edge before; an
+  /// edge that comes meanwhile leaves open whose it is, and the sample clock tells then.
+  mutating func look<Status>(_ ask: () throws(HardwareError) -> Status) throws(HardwareError) -> Status {
+    let before = try dataReady?.takeEdges()
+    let status = try ask()
+    readAt = clock.now
+    let meanwhile = try dataReady?.takeEdges()
+    edge = nil
+    if let before, meanwhile == nil, before.count < FIFOReadout.edgeQueueLength { edge = before.latest.at }
+    return status
+  }
+
+  /// Something was lost: what comes next follows a gap.
+  mutating func lose(_ loss: Loss, _ batch: inout IMUBatch) {
+    switch loss {
+    case .overflow: counters.overflows += 1
+    case .misread: counters.misreads += 1
+    }
+    hasGap = true
+    batch.followsGap = true
+    sampleClock.reset()
+  }
+
+  /// Completes a batch with its times.
+  ///
+  /// - Parameter readTemperature: asked now and then for the die's, degrees Celsius
+  mutating func complete(
+    _ batch: inout IMUBatch, readTemperature: () throws(HardwareError) -> Float
+  ) throws(HardwareError) {
+    guard batch.count > 0 else { return }
+    batch.followsGap = hasGap
+    hasGap = false
+    let time = edge.map { sampleClock.stamp(batch.count, edge: $0) } ?? sampleClock.stamp(batch.count, readAt: readAt)
+    batch.stamp(first: time.first, period: time.period)
+    counters.samples += batch.count
+    burstsUntilTemperature -= 1
+    if burstsUntilTemperature < 0 {
+      burstsUntilTemperature = FIFOReadout.temperatureInterval
+      temperatureCelsius = try readTemperature()
+    }
+    batch.temperatureCelsius = temperatureCelsius
+  }
+}
