@@ -64,6 +64,29 @@ struct CommandTests {
     }
   }
 
+  @Test func `probe writes a board file of what it finds, and says what to do for the rest`() {
+    let terminal = PseudoTerminal()
+    let file = "/tmp/sensorhub-test-\(getpid())-probed.json5"
+    unlink(file)
+    defer { unlink(file) }
+    let probe = Program(["probe", "--port", terminal.path, "--bus", "simulated/i2c", "--write", file])
+    #expect(
+      eventually {
+        terminal.write(nmeaLine("GPRMC,120000,V,,,,,,,010126,,,N"))
+        return !probe.isRunning
+      })
+    #expect(probe.wait() == 0, "\(probe.standardError)")
+    #expect(probe.standardOutput.contains("an NMEA receiver at 9600 baud"), "\(probe.standardOutput)")
+    let check = Program(["check", file])
+    #expect(check.wait() == 0, "\(check.standardError)")
+    #expect(check.standardOutput.contains("gps  \(terminal.path), 9600 baud"), "\(check.standardOutput)")
+    let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
+    #expect(text.contains("No inertial sensor was found.") && !text.contains("No receiver was found."))
+    // What is there is left alone.
+    let again = Program(["probe", "--port", terminal.path, "--write", file])
+    #expect(again.wait() == 66 && again.standardError.contains("already"))
+  }
+
   @Test func `a file in which nothing can be decoded is an error`() {
     let program = Program(["decode", SharedData.packageFolder + "/README.md"])
     #expect(program.wait() == 65)

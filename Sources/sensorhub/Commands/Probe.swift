@@ -1,18 +1,22 @@
 import ArgumentParser
-import CLinux
 import Devices
-import HardwareIO
+import Glibc
 import Guarding
+import HardwareIO
+import Simulation
+import SystemPackage
 
 /// Looks for devices.
 struct Probe: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Look for receivers and I2C chips, and say what to write into a board file.",
     discussion: """
-      Listens on each serial port at the usual speeds, up to fifteen seconds a port, and asks the I2C addresses of known
-      chips who they are. Devices have to be powered. Nothing is written except the register numbers that are asked for.
+      Listens on each serial port at the usual speeds, up to fifteen seconds a port, and asks every address of the I2C buses
+      who is there. Devices have to be powered. Nothing is written except the register numbers that are asked for.
 
-      Example: sensorhub probe
+      With --write it makes a board file of what it has found, and says in it what to wire or enable for the rest.
+
+      Example: sensorhub probe --write my-board.json5
       """)
 
   @Option(help: ArgumentHelp("Look at this serial port only; may be given again.", valueName: "path"))
@@ -21,7 +25,15 @@ struct Probe: ParsableCommand {
   @Option(help: ArgumentHelp("Look at this I2C bus only; may be given again.", valueName: "path"))
   var bus: [String] = []
 
+  @Option(
+    help: ArgumentHelp(
+      "Write a board file of what is found; one that is there already is left alone.", valueName: "file"))
+  var write: String?
+
   func run() throws {
+    if let write, access(write, F_OK) == 0 {
+      throw CommandError(.noInput, "there is a file \(write) already", nextStep: "move it away, or name another one")
+    }
     let everything = port.isEmpty && bus.isEmpty
     let ports = everything ? DeviceFiles.serialPorts : port
     let buses = everything ? DeviceFiles.i2cBuses : bus
@@ -31,57 +43,70 @@ struct Probe: ParsableCommand {
     if buses.isEmpty, everything {
       Terminal.standardOutput("no I2C buses: enable I2C (raspi-config, or dtparam=i2c_arm=on)")
     }
-    var found = 0
-    for path in ports { found += probe(port: path) ? 1 : 0 }
-    for path in buses { found += probe(bus: path) }
-    guard found > 0 else {
+    var board = ProbedBoard()
+    for path in ports {
+      if let receiver = probe(port: path) { board.receivers.append(receiver) }
+    }
+    for path in buses { board.chips += probe(bus: path) }
+    let isEmpty = board.receivers.isEmpty && board.chips.isEmpty
+    if let write {
+      try Probe.write(board.text, to: write)
+      Terminal.standardOutput("written to \(write); next: sensorhub check \(write)")
+    } else if !isEmpty {
+      Terminal.standardOutput("\nfor a board file (--write makes a whole one):\n  \(board.snippet)")
+    }
+    if isEmpty {
       throw CommandError(
         .unavailable, "no device found", nextStep: "check power and wiring; or try the simulated board: sensorhub run")
     }
   }
 
-  private func probe(port path: String) -> Bool {
+  private static func write(_ text: String, to path: String) throws {
+    do {
+      let file = try FileDescriptor.open(
+        FilePath(path), .writeOnly, options: [.create, .exclusiveCreate, .closeOnExec],
+        permissions: [.ownerReadWrite, .groupRead, .otherRead])
+      try file.closeAfter { _ = try file.writeAll(text.utf8) }
+    } catch {
+      throw CommandError(.inputOutput, "\(path) cannot be written: \(error)")
+    }
+  }
+
+  private func probe(port path: String) -> ProbedBoard.Receiver? {
     Terminal.standardError("listening on \(path) …")
     let stop = StopSignal()
     do throws(HardwareError) {
       let port = try LinuxSerialPort(path, speed: .b9600)
       let receiver = NMEAReceiver(port: port, poller: Poller(stop: stop.fileDescriptor))
-      guard let speed = try receiver.findSpeed(nil, rounds: 1, receive: { _ in }) else { return false }
-      Terminal.standardOutput(
-        "\(path): an NMEA receiver at \(speed.rawValue) baud\n  gps: { driver: \"nmea\", port: \"\(path)\", speed: \(speed.rawValue) },"
-      )
-      return true
+      guard let speed = try receiver.findSpeed(nil, rounds: 1, receive: { _ in }) else { return nil }
+      Terminal.standardOutput("\(path): an NMEA receiver at \(speed.rawValue) baud")
+      return ProbedBoard.Receiver(port: path, speed: speed)
     } catch {
       Terminal.standardOutput("\(path): \(error)")
-      return false
+      return nil
     }
   }
 
-  private func probe(bus path: String) -> Int {
-    var found = 0
+  private func probe(bus path: String) -> [ProbedBoard.Chip] {
     do throws(HardwareError) {
-      let bus = try LinuxI2CBus(path)
-      for chip in KnownChip.all {
-        for address in chip.addresses {
-          let registers = I2CRegisters(bus, address: address, capacity: 1)
-          guard let id = try? registers.read(chip.identity.register), chip.identity.values.contains(id) else {
-            continue
-          }
-          found += 1
-          let place = "0x\(String(address, radix: 16)) on \(path)"
-          if let name = chip.boardName {
-            Terminal.standardOutput(
-              "\(place): \(chip.name)\n  imu: { driver: \"\(name)\", bus: \"\(path)\", address: 0x\(String(address, radix: 16)) },"
-            )
-          } else {
-            Terminal.standardOutput("\(place): \(chip.name), which the hub cannot read yet")
-          }
+      let findings = try ChipProbe.find(on: try SimulatedHardware().i2cBus(path))
+      if findings.isEmpty { Terminal.standardOutput("\(path): nobody answers") }
+      return findings.compactMap { finding in
+        switch finding {
+        case .chip(let chip, let address):
+          let place = "\(path): 0x\(String(address, radix: 16)) is \(chip.name)"
+          Terminal.standardOutput(chip.driver == nil ? "\(place), which the hub cannot read yet" : place)
+          return chip.driver.map { ProbedBoard.Chip(driver: $0, title: chip.name, bus: path, address: address) }
+        case .unknown(let address):
+          Terminal.standardOutput("\(path): 0x\(String(address, radix: 16)) answers, and is none of the known chips")
+        case .taken(let address):
+          Terminal.standardOutput("\(path): 0x\(String(address, radix: 16)) belongs to a kernel driver")
         }
+        return nil
       }
-      if found == 0 { Terminal.standardOutput("\(path): none of the known chips") }
     } catch {
       Terminal.standardOutput("\(path): \(error)")
+      return []
     }
-    return found
   }
 }

@@ -1,16 +1,14 @@
-import Devices
-
 /// A chip that can be told by an identification register, for `sensorhub probe`. From the makers' data sheets.
-struct KnownChip {
-  var name: String
-  var addresses: [UInt8]
-  var identity: ChipIdentity
+public struct KnownChip: Equatable, Sendable {
+  public var name: String
+  public var addresses: [UInt8]
+  public var identity: ChipIdentity
   /// What a board file calls it, for the chips that the hub can read.
-  var boardName: String?
+  public var driver: String?
 
-  static let all =
+  public static let all =
     InertialChip.all.map {
-      KnownChip(name: $0.title, addresses: $0.addresses, identity: $0.identity, boardName: $0.name)
+      KnownChip(name: $0.title, addresses: $0.addresses, identity: $0.identity, driver: $0.name)
     } + unread
 
   /// Those that the hub cannot read yet.
@@ -24,15 +22,15 @@ struct KnownChip {
     KnownChip("LIS3MDL", at: [0x1C, 0x1E], 0x0F, is: [0x3D]),
   ]
 
-  private init(name: String, addresses: [UInt8], identity: ChipIdentity, boardName: String?) {
+  private init(name: String, addresses: [UInt8], identity: ChipIdentity, driver: String?) {
     self.name = name
     self.addresses = addresses
     self.identity = identity
-    self.boardName = boardName
+    self.driver = driver
   }
 
   private init(_ name: String, at addresses: [UInt8], _ register: UInt8, is values: [UInt8]) {
     self.init(
-      name: name, addresses: addresses, identity: ChipIdentity(register: register, values: values), boardName: nil)
+      name: name, addresses: addresses, identity: ChipIdentity(register: register, values: values), driver: nil)
   }
 }

@@ -1,0 +1,56 @@
+import HardwareIO
+
+/// Asks the addresses of a bus who is there. Nothing is written but the numbers of the registers that are read.
+public enum ChipProbe {
+  public enum Finding: Equatable, Sendable {
+    case chip(KnownChip, address: UInt8)
+    /// Somebody acknowledges who is none of the known chips.
+    case unknown(address: UInt8)
+    /// A kernel driver has it.
+    case taken(address: UInt8)
+  }
+
+  /// The addresses that are not set apart for the bus itself.
+  private static let addresses: ClosedRange<UInt8> = 0x08...0x77
+
+  /// - Throws: where the bus itself does not work
+  public static func find(on bus: any I2CBus) throws(HardwareError) -> [Finding] {
+    var findings: [Finding] = []
+    for address in addresses {
+      do throws(HardwareError) {
+        guard try acknowledges(address, on: bus) else { continue }
+        let registers = I2CRegisters(bus, address: address, capacity: 1)
+        var known: KnownChip?
+        for chip in KnownChip.all where known == nil && chip.addresses.contains(address) {
+          if chip.identity.values.contains(try registers.read(chip.identity.register)) { known = chip }
+        }
+        findings.append(known.map { .chip($0, address: address) } ?? .unknown(address: address))
+      } catch {
+        switch error {
+        case .busy: findings.append(.taken(address: address))
+        // It acknowledges now and then, which is no answer.
+        case .noAcknowledge: findings.append(.unknown(address: address))
+        default: throw error
+        }
+      }
+    }
+    return findings
+  }
+
+  private static func acknowledges(_ address: UInt8, on bus: any I2CBus) throws(HardwareError) -> Bool {
+    let result = withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { byte -> Result<Bool, HardwareError> in
+      withUnsafeTemporaryAllocation(of: I2COperation.self, capacity: 1) { operations in
+        operations.initialize(repeating: .read(byte))
+        do throws(HardwareError) {
+          try bus.transaction(address, UnsafeBufferPointer(operations))
+          return .success(true)
+        } catch .noAcknowledge {
+          return .success(false)
+        } catch {
+          return .failure(error)
+        }
+      }
+    }
+    return try result.get()
+  }
+}

@@ -1,0 +1,97 @@
+import Glibc
+import HardwareIO
+
+/// The board file that comes of what `probe` has found.
+struct ProbedBoard {
+  struct Receiver {
+    var port: String
+    var speed: BaudRate
+  }
+
+  struct Chip {
+    var driver: String
+    var title: String
+    var bus: String
+    var address: UInt8
+  }
+
+  var receivers: [Receiver] = []
+  var chips: [Chip] = []
+
+  /// The devices alone, for a board file that there is already.
+  var snippet: String {
+    "devices: {\n" + devices.map { "    \($0.line),\n" }.joined() + "  },"
+  }
+
+  /// The whole file.
+  var text: String {
+    """
+    // Written by sensorhub probe. Check it with sensorhub check, run it with sensorhub run --board.
+    {
+      name: "\(ProbedBoard.hostName)",
+      devices: {
+    \(deviceLines.joined(separator: "\n"))
+      },
+      motion: "free", // "vehicle": on wheels and nose first, which carries the position much further without fixes
+      state: { rateHz: 10 },
+      gpsd: {}, // on 127.0.0.1:2947, for gpspipe, cgps and everything else that talks to gpsd
+      http: {}, // on 127.0.0.1:8080: the dashboard, /events, /metrics and more
+      nmea: {}, // on 127.0.0.1:10110, for chart plotters
+    }
+
+    """
+  }
+
+  private var deviceLines: [String] {
+    var lines: [String] = []
+    if receivers.isEmpty {
+      lines += [
+        "    // No receiver was found. Wire one to the header's UART and enable that (raspi-config: the serial port's hardware",
+        "    // on, its login shell off), or plug one into a USB port; then:",
+        "    // gps: { driver: \"nmea\", port: \"/dev/ttyAMA0\" },",
+      ]
+    }
+    if chips.isEmpty {
+      lines += [
+        "    // No inertial sensor was found. Wire one to the header's pins 3 and 5 and enable I2C (raspi-config); sensorhub chips",
+        "    // lists what can be read. Then:",
+        "    // imu: { driver: \"mpu-6050\", bus: \"/dev/i2c-1\" },",
+      ]
+    }
+    for device in devices { lines.append("    \(device.line), // \(device.comment)") }
+    lines += [
+      "    // Where a load switch gives a device its power, name the switch's GPIO line in it:",
+      "    //   power: { switch: \"gpio\", chip: \"pinctrl-rp1\", line: \"GPIO17\", settleMilliseconds: 100 }",
+    ]
+    return lines
+  }
+
+  private var devices: [(line: String, comment: String)] {
+    let receivers = self.receivers.enumerated().map { index, receiver in
+      (
+        line:
+          "\(ProbedBoard.id("gps", index)): { driver: \"nmea\", port: \"\(receiver.port)\", speed: \(receiver.speed.rawValue) }",
+        comment: "a receiver of NMEA 0183"
+      )
+    }
+    let chips = self.chips.enumerated().map { index, chip in
+      (
+        line: "\(ProbedBoard.id("imu", index)): { driver: \"\(chip.driver)\", bus: \"\(chip.bus)\", "
+          + "address: 0x\(String(chip.address, radix: 16)) }",
+        comment: chip.title
+      )
+    }
+    return receivers + chips
+  }
+
+  /// `gps`, then `gps2`.
+  private static func id(_ kind: String, _ index: Int) -> String { index == 0 ? kind : "\(kind)\(index + 1)" }
+
+  private static var hostName: String {
+    var buffer = [CChar](repeating: 0, count: 65)
+    guard gethostname(&buffer, 64) == 0 else { return "board" }
+    let name = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let plain = name.filter { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) }
+    return plain.isEmpty ? "board" : plain
+  }
+}

@@ -1,0 +1,63 @@
+import Devices
+import Guarding
+import HardwareIO
+import MonotonicTime
+import Simulation
+import Testing
+
+/// Who is found on a bus.
+struct ChipProbeTests {
+  /// A bus with twins at some addresses and somebody unknown at others; notes what is written.
+  private final class MixedBus: I2CBus {
+    let name = "mixed"
+    let maximumReadLength = 32
+    let written = Guarded<[[UInt8]]>([])
+    private let chips: [any SimulatedChip]
+
+    init() {
+      let world = World(start: MonotonicInstant(nanoseconds: 0))
+      chips = [
+        SimulatedMPU6050(name: "mpu", world: world) { true }, SimulatedBMI160(name: "bmi", world: world) { true },
+        SimulatedLSM6DSOX(name: "lsm", world: world, address: 0x6B) { true },
+      ]
+    }
+
+    func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {
+      for case .write(let bytes) in operations { written.withLock { $0.append(Array(bytes)) } }
+      switch address {
+      case 0x1C: throw .busy(bus: name, address: address)
+      case 0x50: for case .read(let bytes) in operations { for index in bytes.indices { bytes[index] = 0xFF } }
+      default:
+        guard let chip = chips.first(where: { $0.address == address }) else {
+          throw .noAcknowledge(bus: name, address: address)
+        }
+        try chip.transaction(address, operations)
+      }
+    }
+  }
+
+  @Test func `chips are told apart at their addresses, and nothing is written but register numbers`() throws {
+    let bus = MixedBus()
+    let found = try ChipProbe.find(on: bus).map { finding in
+      switch finding {
+      case .chip(let chip, let address): "\(chip.driver ?? "-") \(address)"
+      case .unknown(let address): "? \(address)"
+      case .taken(let address): "taken \(address)"
+      }
+    }
+    #expect(found == ["taken 28", "? 80", "mpu-6050 104", "bmi160 105", "lsm6dsox 107"])
+    #expect(bus.written.withLock { $0 }.allSatisfy { $0.count == 1 })
+  }
+
+  private struct HungBus: I2CBus {
+    let name = "hung"
+    let maximumReadLength = 32
+    func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {
+      throw .timedOut("hung")
+    }
+  }
+
+  @Test func `a bus that hangs is an error and no empty bus`() {
+    #expect(throws: HardwareError.timedOut("hung")) { try ChipProbe.find(on: HungBus()) }
+  }
+}
