@@ -10,7 +10,8 @@ struct SampleClock: Sendable {
   private static let edgePeriodGain = 0.1
 
   private let nominalPeriod: Double
-  private var period: Double
+  /// Nanoseconds.
+  private(set) var period: Double
   /// Nanoseconds on the monotonic clock; `nil` before the first burst.
   private var last: Double?
 

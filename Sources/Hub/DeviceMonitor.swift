@@ -24,6 +24,8 @@ public final class DeviceMonitor: Sendable {
     /// How far the reader has got in this run.
     var progress: DeviceStatus.Power?
     var hasTracked = false
+    var remark: String?
+    var switchProblem: String?
     var activity: Activity?
 
     var isRequired: Bool { requiredSince != nil }
@@ -45,6 +47,7 @@ public final class DeviceMonitor: Sendable {
     self.id = id
     self.clock = clock
     self.power = power
+    let isAlways = rail.switch == .none
     let isSupplied = rail.supply.value.isOn
     let now = clock.now
     let status = DeviceStatus(
@@ -57,8 +60,9 @@ public final class DeviceMonitor: Sendable {
       as: "monitor",
       receiveValue: { [weak self] supply in
         self?.change { state in
-          state.isSupplied = supply.isOn
           state.others = supply.users.filter { $0 != id }
+          // Its own use is told by its reader.
+          state.isSupplied = supply.isOn && (isAlways || !state.others.isEmpty)
         }
       }
     ).store(in: following)
@@ -99,7 +103,7 @@ public final class DeviceMonitor: Sendable {
     change { state in
       state.requiredSince = nil
       state.progress = nil
-      if let problem { state.status.remark = "its supply could not be switched off: \(problem)" }
+      state.switchProblem = problem.map { "its supply could not be switched off: \($0)" }
     }
   }
 
@@ -116,7 +120,10 @@ public final class DeviceMonitor: Sendable {
   }
 
   /// Says something about the device itself that its owner should know.
-  func remark(_ text: String) { change { $0.status.remark = text } }
+  func remark(_ text: String) { change { $0.remark = text } }
+
+  /// Why its supply is still on, if that could not be switched off.
+  public var switchProblem: String? { state.withLock { $0.switchProblem } }
 
   /// Follows the lazy publisher that the device is behind.
   func follow(_ activity: Activity) { change { $0.activity = activity } }
@@ -129,6 +136,7 @@ public final class DeviceMonitor: Sendable {
       (state.status.power, state.status.reason) = present(state)
       if state.status.power != before.power { state.status.since = clock.now }
       state.status.holders = state.activity?.holders ?? []
+      state.status.remark = state.switchProblem ?? state.remark
       return state.status == before ? false : property.stage(state.status)
     }
     if mustDeliver { property.deliver() }

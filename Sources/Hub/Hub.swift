@@ -26,7 +26,8 @@ public final class Hub: Sendable {
   /// The fused state at the rates that somebody has asked for, each made once for all who want it.
   private let paced = Guarded<[Duration: LazyPublisher<FusedState, Never>]>([:])
   /// The last fused state, however long ago that was. Subscribing to this wakes nothing.
-  public let lastState: Property<FusedState?>
+  public var lastState: Property<FusedState?> { latestState.readOnly }
+  private let latestState: MutableProperty<FusedState?>
   /// The receiver's epochs, however often it fails on the way; nothing on a board without one.
   public let epochs: LazyPublisher<GNSSObservation, Never>
   /// The receiver's sentences as they came, some whole ones at a time.
@@ -46,7 +47,7 @@ public final class Hub: Sendable {
     self.board = board
     self.machine = machine
     let clock = machine.clock
-    let entries = board.devices.map { description in
+    let entries = board.devicesWithSharedTimes.map { description in
       predecessor?.entries.lazy.compactMap { $0.described(as: description) }.first
         ?? BoardDevice(description, on: machine)
     }
@@ -70,14 +71,21 @@ public final class Hub: Sendable {
     let lastClockOffset = MutableProperty<ClockOffset?>(nil)
     self.lastClockOffset = lastClockOffset.readOnly
     clockOffsets = ClockComparison.publisher(board: board, epochs: epochs, clock: clock, last: lastClockOffset)
-    let lastState = MutableProperty<FusedState?>(nil)
-    self.lastState = lastState.readOnly
+    // Where it was last seen is no less true for what else the board file says.
+    let isSame = receiver != nil && receiver === predecessor?.receiver && imu === predecessor?.imu
+    let lastState = isSame ? predecessor?.latestState ?? MutableProperty(nil) : MutableProperty(nil)
+    latestState = lastState
     fused = Aggregator.publisher(board: board, receiver: receiver, imu: imu, clock: clock, lastState: lastState)
   }
 
   /// The receiver's sentences as they come while it is awake for others. Wakes nothing.
   public func overhearSentences(_ receive: @escaping @Sendable ([UInt8]) -> Void) -> Subscription {
     receiver?.forwardSentences(to: receive) ?? Subscription {}
+  }
+
+  /// The supplies that could not be switched off, in words.
+  public var switchProblems: [String] {
+    monitors.compactMap { monitor in monitor.switchProblem.map { "\(monitor.id): \($0)" } }
   }
 
   private var readers: [any Device] { entries.map(\.reader) }
@@ -123,12 +131,6 @@ public final class Hub: Sendable {
     }
   }
 
-  /// The speed of a receiver's line, as the board file says or as it was found out; `nil` before that.
-  public func speed(of id: String) -> BaudRate? {
-    for case .receiver(let receiver, let reader) in entries where receiver.id == id { return reader.speed.value }
-    return nil
-  }
-
   /// Why there is no pulse although the board file names its source.
   public var pulseProblem: String? {
     guard let path = board.receiver?.pulse else { return nil }
@@ -136,7 +138,7 @@ public final class Hub: Sendable {
       _ = try PulsePerSecond(path)
       return nil
     } catch {
-      return "gps: no pulse, so the time is as good as the serial line is: \(error)"
+      return "\(board.receiver?.id ?? "gps"): no pulse, so the time is as good as the serial line is: \(error)"
     }
   }
 
@@ -187,7 +189,12 @@ public final class Hub: Sendable {
   private func waking(
     _ parts: Set<StatePart>, _ states: some Publisher<FusedState, Never>
   ) -> Deferred<FusedState, Never> {
-    states.holding(waker(parts.kinds), as: { parts == .all ? $0 : "\($0) (\(parts.names))" })
+    states.holding(waker(parts.kinds), as: { Hub.holder($0, of: parts) })
+  }
+
+  /// Who holds devices for some parts of the state: `watch (attitude)`.
+  public static func holder(_ name: String, of parts: Set<StatePart>) -> String {
+    parts == .all ? name : "\(name) (\(parts.names))"
   }
 
   private func waker(_ kinds: Set<DeviceStatus.Kind>) -> LazyPublisher<Void, Never> {

@@ -7,7 +7,7 @@ import Hub
 public enum BoardProblems {
   /// In plain words, each with the key of the board file.
   public static func find(in board: Board) -> [String] {
-    ports(board) + http(board) + lines(board) + chrony(board)
+    ports(board) + http(board) + connections(board) + lines(board) + chrony(board)
   }
 
   /// Two outputs on one port: one of them would find it in use.
@@ -66,6 +66,22 @@ public enum BoardProblems {
         default: false
         }
       }
+  }
+
+  /// Two readers of one tty share its bytes, two of one chip its FIFO.
+  private static func connections(_ board: Board) -> [String] {
+    func place(_ device: DeviceDescription) -> String {
+      let path = Files.resolved(device.path) ?? device.path
+      return switch device {
+      case .receiver: path
+      case .imu(let imu): "0x\(String(imu.address, radix: 16)) on \(path)"
+      }
+    }
+    return board.devices.indices.flatMap { index in
+      board.devices[..<index].filter { place($0) == place(board.devices[index]) }.map {
+        "'devices.\(board.devices[index].id)' is at \(place($0)), where 'devices.\($0.id)' is already"
+      }
+    }
   }
 
   /// A line has one use: the second one would fail with each start. Devices that hang on one switch use it together.

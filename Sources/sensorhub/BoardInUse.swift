@@ -24,8 +24,10 @@ struct BoardInUse {
     do {
       // In one step: half a board would be none.
       let temporary = path + ".new"
+      unlink(temporary)
       let file = try FileDescriptor.open(
-        temporary, .writeOnly, options: [.create, .truncate, .closeOnExec], permissions: .ownerReadWrite)
+        temporary, .writeOnly, options: [.create, .exclusiveCreate, .noFollow, .closeOnExec],
+        permissions: .ownerReadWrite)
       try file.closeAfter { _ = try file.writeAll(text) }
       guard rename(temporary, path) == 0 else { throw Errno(rawValue: errno) }
       return nil
@@ -42,7 +44,7 @@ struct BoardInUse {
     do throws(BoardError) {
       return Hub(board: try Board(file: path), hardware: hardware).makeSafe()
     } catch {
-      return ["what a hub before this one had on is not known: \(error)"]
+      return ["what a hub before this one had on is not known: \(error); look after it, and remove \(path)"]
     }
   }
 }

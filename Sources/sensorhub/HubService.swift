@@ -85,6 +85,9 @@ struct HubService: Sendable {
   private func powerOff(_ host: HubHost) async {
     host.hub.value.shutDown()
     await host.hub.value.isOff()
-    inUse.forget()
+    let problems = host.hub.value.switchProblems
+    for problem in problems { sink.write(.warning, problem) }
+    // Else whoever comes next finds in it what is still on.
+    if problems.isEmpty { inUse.forget() }
   }
 }

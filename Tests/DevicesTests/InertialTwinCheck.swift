@@ -47,6 +47,20 @@ struct InertialTwinCheck {
     clock.advance(by: burst)
     try driver.read(into: &batch)
     #expect(batch.count > 10 && batch.followsGap != isWhole)
+    // As much as a FIFO holds and no batch can take: every sample is at its own time all the same.
+    clock.advance(by: burst)
+    try driver.read(into: &batch)
+    var last = batch[batch.count - 1].at
+    let late = min(chip.fifoSampleCount, 2 * IMUBatch.capacity) * 9 / 10
+    clock.advance(by: .nanoseconds(Int64(Double(late) * 1e9 / rateHz)))
+    for _ in 0..<2 {
+      try driver.read(into: &batch)
+      for index in 0..<batch.count {
+        let step = (batch[index].at - last).inSeconds * rateHz
+        #expect((0.5...1.5).contains(step), "\(step) periods")
+        last = batch[index].at
+      }
+    }
     // Asleep it measures nothing: what is left is read, and no more comes.
     driver.stop()
     clock.advance(by: burst)

@@ -41,6 +41,14 @@ import Testing
       "'devices.imu.dataReady' is the line simulated/gps-power, which 'devices.gps.power' has already"
     ),
     (
+      "devices: { gps: \(CheckTests.gps), other: { driver: \"nmea\", port: \"simulated/gps\" } }",
+      "'devices.other' is at simulated/gps, where 'devices.gps' is already"
+    ),
+    (
+      "devices: { a: { driver: \"mpu-6050\", bus: \"i2c-9\" }, b: { driver: \"bmi160\", bus: \"/dev/i2c-9\", address: 0x68 } }",
+      "'devices.b' is at 0x68 on /dev/i2c-9, where 'devices.a' is already"
+    ),
+    (
       "devices: { gps: \(CheckTests.gps), imu: { driver: \"mpu-6050\", bus: \"simulated/i2c\", "
         + "power: { switch: \"gpio\", chip: \"simulated\", line: \"gps-power\", activeLow: true } } }",
       "'devices.imu.power' is the line simulated/gps-power with another 'activeLow' than 'devices.gps.power'"

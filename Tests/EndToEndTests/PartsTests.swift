@@ -66,4 +66,56 @@ import Testing
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
     #expect(hub.stop() == 0)
   }
+
+  @Test func `a request leaves as it is what it does not name, and one that is wrong wakes nothing`() {
+    let hub = hub()
+    let client = SocketClient(path: hub.socket)
+    client.send("{\"parts\": [\"altitude\"]}\n")
+    #expect(eventually { client.text.contains("\"class\":\"ERROR\"") && client.text.contains("\\\"attitude\\\"") })
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+    client.send("{\"parts\": [\"attitude\"], \"name\": \"level\"}\n")
+    #expect(eventually { hub.devicesNow["imu"].holders.contains { $0.hasPrefix("level[") } })
+    client.send("{\"rateHz\": 2}\n")
+    client.forget()
+    #expect(eventually { client.text.split(separator: "\n").count > 3 })
+    let holders = hub.devicesNow["imu"].holders
+    #expect(holders.count == 1 && holders[0].hasPrefix("level[") && holders[0].hasSuffix("(attitude)"), "\(holders)")
+    #expect(hub.devicesNow["gps"].wakes == 0)
+    client.leave()
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a client of the gpsd port is not left with parts that the board file has no more`() {
+    let hub = hub()
+    let client = SocketClient(port: gpsd)
+    client.send("?WATCH={\"enable\":true,\"json\":true}\n")
+    #expect(eventually { hub.devicesNow["gps"].holders.contains { $0.hasSuffix("(position)") } })
+    HubProcess.write(HubProcess.simulatedBoard("gpsd: { port: \(gpsd) }"), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { !client.isOpen })
+    let next = SocketClient(port: gpsd)
+    next.send("?WATCH={\"enable\":true,\"json\":true}\n")
+    #expect(eventually { hub.devicesNow["imu"].power == "tracking" && hub.devicesNow["gps"].power == "tracking" })
+    next.leave()
+    #expect(eventually { hub.isOff })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `the gpsd protocol has the devices that are fused, and refuses a watch of another`() {
+    let terminal = PseudoTerminal()
+    let board = """
+      { name: "two", gpsd: { port: \(gpsd) }, devices: {
+          gps: { driver: "nmea", port: "simulated/gps", power: { switch: "gpio", chip: "simulated", line: "gps-power" } },
+          boat: { driver: "nmea", port: "\(terminal.path)" } } }
+      """
+    let hub = HubProcess(board: board)
+    let client = SocketClient(port: gpsd)
+    client.send("?DEVICES;\n?WATCH={\"enable\":true,\"json\":true,\"device\":\"\(terminal.path)\"}\n")
+    #expect(eventually { client.text.contains("\"class\":\"ERROR\"") }, "\(client.text)")
+    #expect(client.text.contains("\"path\":\"simulated/gps\""))
+    #expect(!client.text.contains("\"path\":\"\(terminal.path)\""))
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+    client.leave()
+    #expect(hub.stop() == 0)
+  }
 }

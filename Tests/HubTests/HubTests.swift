@@ -168,6 +168,9 @@ struct HubTests {
     #expect(asleep?.fix == nil && asleep?.attitude == nil && asleep?.motion == nil && asleep?.rates == nil)
     let known = try #require(asleep?.position)
     #expect(known.at >= (try #require(fused.position)).at)
+    // Nor does a board file that is read again.
+    let successor = Hub(board: hub.board, on: hub.machine, succeeding: hub)
+    #expect(successor.lastState.value?.position?.value == known.value)
     // A visit too short for a fix does not make it forget.
     subscribe(states).cancel()
     await hub.isOff()

@@ -51,6 +51,9 @@ struct OldBoardFileTests {
   @Test(arguments: [
     "{ name: 'x', imu: { 'chip': 'mpu-6050', bus: 'b' }, gpsd: {}, gps: { port: 'p' } }",
     "{name:'x',imu:{chip:'mpu-6050',bus:'b'},gps:{port:'p'}}",
+    "{ name: 'x', gps: { port: 'p' } , imu: { chip: 'mpu-6050', bus: 'b' } , motion: 'free' }",
+    "{ name: 'x', gps: /* { */ { port: 'p' }, imu: { bus: 'b', 'chip' /* : */ : 'mpu-6050' } /* , */, motion: 'free' }",
+    "{ name: 'x'\n, gps: { port: 'p' }\n, imu: { chip: 'mpu-6050', bus: 'b' }\n, motion: 'free' }",
     "{ gps: { port: 'p' },\n imu: {\n  bus: 'b',\n  chip: 'mpu-6050' },\n name: 'x' }",
   ])
   func `however it is written, it is the same board`(_ old: String) throws {

@@ -1,5 +1,7 @@
-import Hub
+import Guarding
 import HardwareIO
+import Hub
+import MonotonicTime
 import Publishing
 import Simulation
 import TestSupport
@@ -11,10 +13,10 @@ struct PowerRailTests {
   /// The simulated hardware, with notes of what happens to the power lines, which may resist.
   private final class WatchedHardware: Hardware {
     let levels = Recorder<Bool>()
+    let cannotBeDrivenLow: Guarded<Bool>
     private let simulated = SimulatedHardware()
-    private let cannotBeDrivenLow: Bool
 
-    init(cannotBeDrivenLow: Bool = false) { self.cannotBeDrivenLow = cannotBeDrivenLow }
+    init(cannotBeDrivenLow: Bool = false) { self.cannotBeDrivenLow = Guarded(cannotBeDrivenLow) }
 
     func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus { try simulated.i2cBus(name) }
 
@@ -24,7 +26,7 @@ struct PowerRailTests {
 
     func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {
       let line = try simulated.gpioOutput(name, activeLow: activeLow)
-      return WatchedLine(line: line, levels: levels, cannotBeDrivenLow: cannotBeDrivenLow)
+      return WatchedLine(line: line, levels: levels, cannotBeDrivenLow: cannotBeDrivenLow.withLock { $0 })
     }
 
     func gpioEdges(_ name: GPIOLineName) throws(HardwareError) -> any GPIOEdgeInput { try simulated.gpioEdges(name) }
@@ -47,13 +49,41 @@ struct PowerRailTests {
     }
   }
 
-  private func hub(_ hardware: any Hardware, gps: String, imu: String) throws -> Hub {
+  private func hub(
+    _ hardware: any Hardware, gps: String, imu: String, clock: any MonotonicTimeSource = MonotonicClock()
+  ) throws -> Hub {
     let text = """
       { name: "test",
         devices: { gps: { driver: "nmea", port: "simulated/gps", speed: 9600, power: { \(gps) lingerSeconds: 0 } },
           imu: { driver: "mpu-6050", bus: "simulated/i2c", power: { \(imu) lingerSeconds: 0 } } } }
       """
-    return Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware)
+    return Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware, clock: clock)
+  }
+
+  @Test func `what is too short for one device is too short for all on its switch`() async throws {
+    let hardware = WatchedHardware()
+    let clock = ManualClock()
+    let hub = try hub(hardware, gps: line + "minimumOffSeconds: 8, minimumOnSeconds: 6, ", imu: line, clock: clock)
+    let samples = Recorder<Void>()
+    let readings = try #require(hub.readings(of: "imu"))
+    readings.subscribe(as: "level", receiveValue: { samples.append($0) }).cancel()
+    await hardware.levels.first(1)
+    await clock.sleepers(1)
+    clock.advance(by: .seconds(5))
+    #expect(hardware.levels.values == [true])
+    clock.advance(by: .seconds(1))
+    await hub.isOff()
+    #expect(hardware.levels.values == [true, false])
+    let again = readings.subscribe(as: "level", receiveValue: { samples.append($0) })
+    await clock.sleepers(1)
+    clock.advance(by: .seconds(7))
+    #expect(hardware.levels.values == [true, false])
+    clock.advance(by: .seconds(1))
+    #expect(await hardware.levels.first(3) == [true, false, true])
+    again.cancel()
+    hub.shutDown()
+    await hub.isOff()
+    #expect(hardware.levels.values.last == false)
   }
 
   private let line = "switch: 'gpio', chip: 'simulated', line: 'imu-power', "
@@ -95,6 +125,8 @@ struct PowerRailTests {
     #expect(hub.makeSafe() == [])
     #expect(hardware.levels.values == [false])
     let samples = Recorder<Void>()
+    let powers = Recorder<DeviceStatus.Power>()
+    let watching = hub.imu?.monitor.changes.subscribe(as: "test", receiveValue: { powers.append($0.power) })
     let imu = try #require(hub.readings(of: "imu")).subscribe(as: "level", receiveValue: { samples.append($0) })
     await samples.first(1)
     #expect(hub.makeSafe() == [])
@@ -102,6 +134,9 @@ struct PowerRailTests {
     imu.cancel()
     await hub.isOff()
     #expect(hardware.levels.values == [false, true, false])
+    // What has a switch of its own is never only supplied.
+    #expect(!powers.values.contains(.asleep), "\(powers.values)")
+    watching?.cancel()
   }
 
   @Test func `a device without a switch is asleep and not off, and draws what it draws`() async throws {
@@ -122,7 +157,8 @@ struct PowerRailTests {
   }
 
   @Test func `a supply that could not be switched off is remarked on`() async throws {
-    let hub = try hub(WatchedHardware(cannotBeDrivenLow: true), gps: "", imu: line)
+    let hardware = WatchedHardware(cannotBeDrivenLow: true)
+    let hub = try hub(hardware, gps: "", imu: line)
     let samples = Recorder<Void>()
     let imu = try #require(hub.readings(of: "imu")).subscribe(as: "level", receiveValue: { samples.append($0) })
     await samples.first(1)
@@ -130,6 +166,43 @@ struct PowerRailTests {
     await hub.isOff()
     let remark = try #require(try status("imu", of: hub).remark)
     #expect(remark.contains("could not be switched off") && remark.contains("No such device"), "\(remark)")
+    #expect(hub.switchProblems.count == 1)
+    // Once it could be, that is over.
+    hardware.cannotBeDrivenLow.withLock { $0 = false }
+    let again = Recorder<Void>()
+    let second = try #require(hub.readings(of: "imu")).subscribe(as: "level", receiveValue: { again.append($0) })
+    await again.first(1)
+    second.cancel()
+    await hub.isOff()
+    #expect(try status("imu", of: hub).remark == nil && hub.switchProblems.isEmpty)
+  }
+
+  @Test func `a chip without a switch that lingers is not put to sleep under its reader`() async throws {
+    // The receiver's switch is what gives the simulated chip its supply.
+    let text = """
+      { name: "test", devices: { gps: { driver: "nmea", port: "simulated/gps", speed: 9600, power: { \(line) } },
+          imu: { driver: "mpu-6050", bus: "simulated/i2c", power: { lingerSeconds: 600 } } } }
+      """
+    let hub = Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: WatchedHardware())
+    let statuses = Recorder<DeviceStatus>()
+    let watching = hub.imu?.monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
+    let supply = try #require(hub.readings(of: "gps")).subscribe(as: "supply", receiveValue: { _ in })
+    #expect(eventually { hub.devices[0].power == .acquiring })
+    let first = Recorder<Void>()
+    let samples = try #require(hub.readings(of: "imu"))
+    samples.subscribe(as: "level", receiveValue: { first.append($0) }).cancel()
+    _ = await statuses.values { $0.last?.power == .lingering }
+    #expect(hub.makeSafe() == [])
+    let second = Recorder<Void>()
+    let again = samples.subscribe(as: "level", receiveValue: { second.append($0) })
+    // More than would be left in the FIFO of a chip that sleeps.
+    await second.first(60)
+    #expect(!statuses.values.contains { $0.power == .failed } && hub.devices[1].wakes == 1)
+    again.cancel()
+    supply.cancel()
+    hub.shutDown()
+    await hub.isOff()
+    watching?.cancel()
   }
 
   /// A bus on which a chip of some identity answers; notes what is written to it.

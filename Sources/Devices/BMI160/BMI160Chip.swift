@@ -6,7 +6,7 @@ extension InertialChip {
     identity: ChipIdentity(register: BMI160Register.chipID, values: [BMI160Register.identity]),
     relatives: [],
     // 1 KB.
-    fifoSampleCount: 78,
+    fifoSampleCount: 78, leastFIFOSampleCount: 78,
     // Table 2: both sensors in normal mode, and suspended.
     milliamperes: 0.925, sleepMilliamperes: 0.003, ratesHz: 25...1600,
     actualRate: { BMI160Rate(nearest: $0).hertz },

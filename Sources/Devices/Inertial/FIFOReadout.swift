@@ -60,14 +60,19 @@ struct FIFOReadout {
 
   /// Completes a batch with its times.
   ///
-  /// - Parameter readTemperature: asked now and then for the die's, degrees Celsius
+  /// - Parameters:
+  ///   - left: the samples that wait on, for want of room
+  ///   - readTemperature: asked now and then for the die's, degrees Celsius
   mutating func complete(
-    _ batch: inout IMUBatch, readTemperature: () throws(HardwareError) -> Float
+    _ batch: inout IMUBatch, left: Int = 0, readTemperature: () throws(HardwareError) -> Float
   ) throws(HardwareError) {
     guard batch.count > 0 else { return }
     batch.followsGap = hasGap
     hasGap = false
-    let time = edge.map { sampleClock.stamp(batch.count, edge: $0) } ?? sampleClock.stamp(batch.count, readAt: readAt)
+    let back = Duration.nanoseconds(-Int64(sampleClock.period * Double(left)))
+    let time =
+      edge.map { sampleClock.stamp(batch.count, edge: $0 + back) }
+      ?? sampleClock.stamp(batch.count, readAt: readAt + back)
     batch.stamp(first: time.first, period: time.period)
     counters.samples += batch.count
     burstsUntilTemperature -= 1

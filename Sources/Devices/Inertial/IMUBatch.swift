@@ -18,7 +18,7 @@ public struct IMUSample: Equatable, Sendable {
 /// The samples that one burst brought, oldest first. A value without heap storage, so that a stream of them allocates
 /// nothing.
 public struct IMUBatch: Sendable {
-  /// No FIFO of the supported chips holds more.
+  /// Most FIFOs hold no more; of a longer one the rest waits for the next batch.
   public static let capacity = 96
 
   private var storage: InlineArray<96, IMUSample>

@@ -36,6 +36,8 @@ public struct InertialChip: Sendable {
   let relatives: [UInt8]
   /// How many samples its FIFO holds.
   public let fifoSampleCount: Int
+  /// How many that of any chip holds which the driver takes.
+  public let leastFIFOSampleCount: Int
   /// What it draws while it measures.
   public let milliamperes: Double
   /// What it draws while it sleeps.

@@ -76,7 +76,7 @@ public final class LSM6DSOXDriver: InertialDriver {
       return try startOver(.misread, &batch)
     }
     guard decode(bytes, count, &batch) else { return try startOver(.misread, &batch) }
-    try readout.complete(&batch) { () throws(HardwareError) in
+    try readout.complete(&batch, left: (waiting - count) / 2) { () throws(HardwareError) in
       // Table 4: 256 to a degree, 0 at 25 degrees.
       Float(try registers.read(LSM6DSOXRegister.temperature, count: 2).littleEndian(at: 0)) / 256 + 25
     }

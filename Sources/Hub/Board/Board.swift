@@ -145,6 +145,19 @@ extension Board {
     }
   }
 
+  /// The devices, with the least times of each switch for all that hang on it: what is too short for one is too short.
+  var devicesWithSharedTimes: [DeviceDescription] {
+    devices.map { device in
+      guard device.power.switch != .none else { return device }
+      var device = device
+      for other in devices where other.power.switch == device.power.switch {
+        device.power.timing.minimumOn = max(device.power.timing.minimumOn, other.power.timing.minimumOn)
+        device.power.timing.minimumOff = max(device.power.timing.minimumOff, other.power.timing.minimumOff)
+      }
+      return device
+    }
+  }
+
   /// The receiver that is preferred.
   public var receiver: ReceiverDescription? {
     devices.lazy.compactMap { if case .receiver(let receiver) = $0 { receiver } else { nil } }.first
@@ -166,6 +179,7 @@ extension Board.NMEAFeed: CustomStringConvertible {
     var parts = [source.rawValue]
     if let rateHz { parts.append("\(rateHz) Hz") }
     if let names = sentences.names { parts.append(names.joined(separator: " ")) }
+    if self.parts != .all { parts.append("for " + self.parts.names) }
     return parts.joined(separator: ", ")
   }
 }

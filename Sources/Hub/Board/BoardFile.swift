@@ -78,6 +78,9 @@ extension Board.NMEAPort {
       place = .clients(try TCPEndpoint(&section, port: 10110, clients: 512))
     }
     feed = try Board.NMEAFeed(&section)
+    if case .datagrams(let target) = place, !target.keepsAwake, feed.parts != .all {
+      throw section.wrong("parts", expected: "left out without 'keepsAwake': these datagrams wake nothing")
+    }
     try section.finish()
   }
 }

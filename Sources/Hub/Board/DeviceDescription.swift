@@ -23,9 +23,21 @@ public enum DeviceDescription: Equatable, Sendable {
   }
 
   public var power: Board.Power {
-    switch self {
-    case .receiver(let receiver): receiver.power
-    case .imu(let imu): imu.power
+    get {
+      switch self {
+      case .receiver(let receiver): receiver.power
+      case .imu(let imu): imu.power
+      }
+    }
+    set {
+      switch self {
+      case .receiver(var receiver):
+        receiver.power = newValue
+        self = .receiver(receiver)
+      case .imu(var imu):
+        imu.power = newValue
+        self = .imu(imu)
+      }
     }
   }
 }

@@ -58,7 +58,7 @@ extension IMUDescription {
     }
     // Leave room in the FIFO for a late read.
     let slowest =
-      chip.rate(nearest: configuration.rateHz) / (0.75 * Double(min(chip.fifoSampleCount, IMUBatch.capacity)))
+      chip.rate(nearest: configuration.rateHz) / (0.75 * Double(min(chip.leastFIFOSampleCount, IMUBatch.capacity)))
     burstRateHz = max(try section.number("burstRateHz", in: 2...1000) ?? 25, slowest)
     dataReady = try section.section("dataReady").map { (line) throws(BoardError) in try GPIOLineName(line) }
     mount = try section.rotation("mount") ?? .identity

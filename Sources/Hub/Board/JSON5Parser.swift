@@ -98,14 +98,22 @@ struct JSON5Parser {
       if next == UInt8(ascii: "}") { break }
       let (start, begin) = (line, position)
       let key = next == UInt8(ascii: "\"") || next == UInt8(ascii: "'") ? try string() : try identifier()
+      let keyRange = begin..<position
       try skipSpace()
       guard next == UInt8(ascii: ":") else { throw unexpected("where ':' should follow the key '\(key)'") }
       advance()
       guard keys.insert(key).inserted else { throw Failure(line: start, reason: "the key '\(key)' stands twice") }
-      let value = try value()
-      members.append(JSONValue.Member(key: key, value: value, range: begin..<position))
       try skipSpace()
-      if next == UInt8(ascii: ",") {
+      let valueStart = position
+      let value = try value()
+      let valueEnd = position
+      try skipSpace()
+      let hasComma = next == UInt8(ascii: ",")
+      members.append(
+        JSONValue.Member(
+          key: key, value: value, keyRange: keyRange, valueRange: valueStart..<valueEnd,
+          end: hasComma ? position + 1 : valueEnd))
+      if hasComma {
         advance()
       } else if next != UInt8(ascii: "}") {
         throw unexpected("where ',' or '}' should follow the value of '\(key)'")

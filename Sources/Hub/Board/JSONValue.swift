@@ -4,8 +4,14 @@ struct JSONValue: Equatable {
   struct Member: Equatable {
     var key: String
     var value: JSONValue
-    /// Where the document has it, from its key to the end of its value.
-    var range: Range<Int>
+    /// Where the document has its key, with its quotes.
+    var keyRange: Range<Int>
+    /// Where its value begins, and where it ends.
+    var valueRange: Range<Int>
+    /// Where it ends with the comma behind it, if there is one.
+    var end: Int
+
+    var range: Range<Int> { keyRange.lowerBound..<valueRange.upperBound }
   }
 
   enum Content: Equatable {

@@ -31,8 +31,16 @@ public enum OldBoardFile {
     let inner = old.flatMap { lines(of: device($0, in: bytes), after: indentation) + Array(",\n".utf8) }
     let devices = Array("devices: {\n".utf8) + inner + indentation + Array("}".utf8)
     var edits = [Edit(range: first.range, text: devices)]
-    for member in old.dropFirst() { edits.append(Edit(range: extended(member.range, in: bytes), text: [])) }
-    return edits.reversed().reduce(into: bytes) { $0.replaceSubrange($1.range, with: $1.text) }
+    for member in old.dropFirst() { edits.append(Edit(range: extended(member, in: bytes), text: [])) }
+    let result = edits.reversed().reduce(into: bytes) { $0.replaceSubrange($1.range, with: $1.text) }
+    do throws(JSON5Parser.Failure) {
+      _ = try JSON5Parser.parse(result)
+      return result
+    } catch {
+      throw .wrongValue(
+        file: file, line: first.value.line, keyPath: first.key,
+        expected: "moved into 'devices' by hand: it is written oddly")
+    }
   }
 
   /// A device with its driver: that of the receiver, or what was the IMU's chip.
@@ -40,16 +48,14 @@ public enum OldBoardFile {
     var text = Array(bytes[member.range])
     guard case .object(let members) = member.value.content else { return text }
     if member.key == "gps" {
-      guard let brace = text.firstIndex(of: UInt8(ascii: "{")) else { return text }
+      let inside = member.valueRange.lowerBound + 1 - member.range.lowerBound
       // On a line of its own where the others are.
-      let space = text[(brace + 1)...].prefix { [0x0A, 0x20, 0x09, 0x0D].contains($0) }
+      let space = text[inside...].prefix { [0x0A, 0x20, 0x09, 0x0D].contains($0) }
       let before = space.contains(UInt8(ascii: "\n")) ? Array(space) : [UInt8(ascii: " ")]
-      text.insert(contentsOf: before + Array("driver: \"nmea\",".utf8), at: brace + 1)
+      text.insert(contentsOf: before + Array("driver: \"nmea\",".utf8), at: inside)
     } else if let chip = members.first(where: { $0.key == "chip" }) {
-      let start = chip.range.lowerBound - member.range.lowerBound
-      // Its key may stand in quotes.
-      let end = text[start...].firstIndex(of: UInt8(ascii: ":")) ?? start
-      text.replaceSubrange(start..<end, with: Array("driver".utf8))
+      let start = chip.keyRange.lowerBound - member.range.lowerBound
+      text.replaceSubrange(start..<start + chip.keyRange.count, with: Array("driver".utf8))
     }
     return text
   }
@@ -70,15 +76,14 @@ public enum OldBoardFile {
   }
 
   /// With the comma behind it and the space before the next, or the line's end.
-  private static func extended(_ range: Range<Int>, in bytes: [UInt8]) -> Range<Int> {
-    var end = range.upperBound
-    if end < bytes.count, bytes[end] == UInt8(ascii: ",") { end += 1 }
+  private static func extended(_ member: JSONValue.Member, in bytes: [UInt8]) -> Range<Int> {
+    var end = member.end
     while end < bytes.count, bytes[end] == UInt8(ascii: " ") { end += 1 }
-    var start = range.lowerBound
+    var start = member.range.lowerBound
     while start > 0, bytes[start - 1] == UInt8(ascii: " ") { start -= 1 }
     if end < bytes.count, bytes[end] == UInt8(ascii: "\n"), start == 0 || bytes[start - 1] == UInt8(ascii: "\n") {
       return start..<end + 1
     }
-    return range.lowerBound..<end
+    return member.range.lowerBound..<end
   }
 }

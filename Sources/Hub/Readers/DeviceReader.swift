@@ -68,7 +68,9 @@ extension DeviceReader {
   /// Drives the supply to its safe level where nobody needs it; a device whose supply cannot be switched is put to sleep.
   func makeUnusedSafe() throws(HardwareError) {
     try rail.makeSafe()
-    guard rail.switch == .none, source.activity.value.holders.isEmpty else { return }
+    // One that lingers has no holder, and is at work all the same.
+    let phase = source.activity.value.phase
+    guard rail.switch == .none, phase == .idle || phase == .failed else { return }
     do throws(HardwareError) {
       try putToSleep()
     } catch {

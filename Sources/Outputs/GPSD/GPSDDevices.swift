@@ -15,14 +15,14 @@ struct GPSDDevice {
   /// Of the receiver's line, where the board file says it or it has been found out.
   var speed: BaudRate?
 
+  /// Those that are fused: what the others measure the protocol does not get.
   static func all(of hub: Hub) -> [GPSDDevice] {
-    hub.board.devices.map { device in
-      switch device {
-      case .receiver(let receiver):
-        GPSDDevice(id: receiver.id, path: receiver.port, isReceiver: true, speed: hub.speed(of: receiver.id))
-      case .imu(let imu): GPSDDevice(id: imu.id, path: imu.bus, isReceiver: false)
-      }
-    }
+    [
+      hub.board.receiver.map {
+        GPSDDevice(id: $0.id, path: $0.port, isReceiver: true, speed: hub.receiver?.speed.value)
+      },
+      hub.board.imu.map { GPSDDevice(id: $0.id, path: $0.bus, isReceiver: false) },
+    ].compactMap(\.self)
   }
 }
 

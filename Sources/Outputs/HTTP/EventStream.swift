@@ -115,7 +115,7 @@ final class EventStream: Sendable {
     epochs.compactMap { $0.sky.isEmpty ? nil : $0 }.throttled(
       to: .nanoseconds(Int64(1e9 / (rateHz ?? host.hub.value.board.stateRateHz)))
     ).subscribe(
-      as: name,
+      as: Hub.holder(name, of: parts),
       receiveValue: { [skies] epoch in
         send(
           skies.event(at: epoch.at) { json in

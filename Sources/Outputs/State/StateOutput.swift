@@ -29,6 +29,10 @@ private final class StateSession: StreamSession {
     var timer: ScheduledAction?
     var hasRequested = false
     var isOver = false
+    // What was asked for last; a request leaves as it is what it does not name.
+    var name: String?
+    var rateHz: Double?
+    var parts = Set<StatePart>.all
   }
 
   private let connection: StreamConnection
@@ -77,6 +81,12 @@ private final class StateSession: StreamSession {
   }
 
   private func serve(_ request: StateRequests.Request?) {
+    // Whatever it is, it is no client that wants everything without a word.
+    let timer = state.withLock { state in
+      state.hasRequested = true
+      return state.timer
+    }
+    timer?.cancel()
     guard let request else {
       let parts = StatePart.allCases.map { "\\\"\($0.rawValue)\\\"" }.joined(separator: ", ")
       let answer =
@@ -84,16 +94,15 @@ private final class StateSession: StreamSession {
         + #"\"parts\": some of [\#(parts)]}"}"# + "\n"
       return Array(answer.utf8).withUnsafeBufferPointer(connection.answer)
     }
-    let timer = state.withLock { state in
-      state.hasRequested = true
-      return state.timer
-    }
-    timer?.cancel()
     // The process stays, whatever it calls itself.
     let process = connection.peer.lastIndex(of: "[").map { connection.peer[$0...] } ?? ""
-    let name = request.name.flatMap(ClientName.shown).map { "\($0)\(process)" }
-    let parts = request.parts.flatMap { Set<StatePart>(names: $0) } ?? .all
-    subscribe(as: name ?? connection.peer, rateHz: request.rateHz, parts: parts, isRequested: true)
+    let wish = state.withLock { state in
+      if let name = request.name.flatMap(ClientName.shown) { state.name = "\(name)\(process)" }
+      if let rateHz = request.rateHz { state.rateHz = rateHz }
+      if let parts = request.parts.flatMap({ Set<StatePart>(names: $0) }) { state.parts = parts }
+      return (name: state.name ?? connection.peer, rateHz: state.rateHz, parts: state.parts)
+    }
+    subscribe(as: wish.name, rateHz: wish.rateHz, parts: wish.parts, isRequested: true)
   }
 
   func end() {

@@ -6,4 +6,6 @@ struct StreamPort {
   var endpoint: TCPEndpoint
   /// What is served here, where there are several ports of a kind.
   var nmea: NMEAOutput?
+  /// Which devices a watch of the gpsd protocol wakes.
+  var parts = Set<StatePart>.all
 }

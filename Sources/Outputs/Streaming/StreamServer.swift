@@ -203,7 +203,7 @@ public final class StreamServer: Service {
   ) -> [(kind: StreamKind, port: StreamPort)] {
     var ports: [(kind: StreamKind, port: StreamPort)] = []
     if let endpoint = board.gpsdEndpoint {
-      ports += endpoint.sockets.map { (.gpsd, StreamPort(socket: $0, endpoint: endpoint)) }
+      ports += endpoint.sockets.map { (.gpsd, StreamPort(socket: $0, endpoint: endpoint, parts: board.gpsdParts)) }
     }
     var outputs = present.compactMap(\.nmea)
     for port in board.nmea {
@@ -228,7 +228,7 @@ public final class StreamServer: Service {
       }
       // Where it connected, or where what it is served has moved to.
       let open = ports.filter { $0.kind == client.kind }.compactMap(\.port).filter {
-        $0.nmea === present.nmea && $0.endpoint.admits(address)
+        $0.nmea === present.nmea && $0.parts == present.parts && $0.endpoint.admits(address)
       }
       client.port = open.first { $0.socket == present.socket } ?? open.first
       if client.port != nil { result.admitted.append(client) } else { result.refused.append(client) }

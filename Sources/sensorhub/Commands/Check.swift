@@ -48,7 +48,9 @@ struct Check: ParsableCommand {
     }
     if board.devices.isEmpty { Terminal.standardOutput("  no devices: name some in 'devices'") }
     if let endpoint = board.gpsdEndpoint {
-      Terminal.standardOutput("  gpsd protocol on \(endpoint), open to \(endpoint.audience)")
+      Terminal.standardOutput(
+        "  gpsd protocol on \(endpoint), open to \(endpoint.audience)"
+          + (board.gpsdParts == .all ? "" : ": for \(board.gpsdParts.names)"))
     }
     for port in board.nmea {
       switch port.place {

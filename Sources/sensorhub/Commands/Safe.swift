@@ -27,7 +27,8 @@ struct Safe: ParsableCommand {
   func run() throws {
     let hardware = SimulatedHardware()
     let path = socket.map(SocketPath.init) ?? .standard
-    if let running = try? UnixSocket.connect(path.devices) {
+    for path in socket == nil ? SocketPath.candidates : [path] {
+      guard let running = try? UnixSocket.connect(path.devices) else { continue }
       close(running)
       throw CommandError(
         .unavailable, "a hub is running on \(path.state), and keeps what it uses",

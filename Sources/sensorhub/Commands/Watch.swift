@@ -80,7 +80,8 @@ struct Watch: ParsableCommand {
   private func printOne(from connection: inout HubConnection) throws {
     let start = MonotonicClock().now
     let deadline = within > 0 ? start + .nanoseconds(Int64(within * 1e9)) : nil
-    let isWanted = parts.flatMap(Watch.parts)?.contains(.position) ?? true
+    // What a receiver measures comes with its position.
+    let isWanted = parts.flatMap(Watch.parts)?.contains { ![.attitude, .rates, .acceleration].contains($0) } ?? true
     let needsPosition = try isWanted && within > 0 && DevicesOfHub.read(socket).contains { $0.kind == "receiver" }
     let what = needsPosition ? "position" : "state"
     var hint: MonotonicInstant? = start + Watch.silence
