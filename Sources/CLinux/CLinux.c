@@ -114,6 +114,11 @@ bool clinux_is_ignored(int signal) {
 
 void clinux_return_memory(void) { malloc_trim(0); }
 
+int clinux_lock_byte(int fd, int64_t offset) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1};
+  return fcntl(fd, F_OFD_SETLK, &lock) == 0 ? 0 : -errno;
+}
+
 int64_t clinux_pps_last(int fd) {
   // A time of zero is no wait.
   struct pps_fdata data = {0};

@@ -8,6 +8,8 @@ import SystemPackage
 /// killed finds in it what that had on, whatever the board file says by then.
 struct BoardInUse {
   let path: String
+  /// That of a hub before, where not everything could be switched off.
+  private var leftover: String { path + ".left" }
 
   init(beside socket: SocketPath) {
     let folder = socket.state.lastIndex(of: "/").map { String(socket.state[...$0]) } ?? ""
@@ -38,13 +40,28 @@ struct BoardInUse {
 
   func forget() { unlink(path) }
 
-  /// Has everything off that the board names, if there is a copy. Returns what went wrong.
+  /// Whether a hub has left something on, or runs.
+  var isThere: Bool { BoardInUse.exists(path) || BoardInUse.exists(leftover) }
+
+  private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+  /// Has everything off that a hub before this one had on, and forgets it. Returns what went wrong; that is kept in mind for
+  /// the next time.
   func makeSafe(_ hardware: any Hardware) -> [String] {
-    guard access(path, F_OK) == 0 else { return [] }
+    var problems: [String] = []
+    for copy in [leftover, path] where BoardInUse.exists(copy) {
+      let found = makeSafe(copy, hardware)
+      if found.isEmpty { unlink(copy) } else { rename(copy, leftover) }
+      problems += found
+    }
+    return problems
+  }
+
+  private func makeSafe(_ copy: String, _ hardware: any Hardware) -> [String] {
     do throws(BoardError) {
-      return Hub(board: try Board(file: path), hardware: hardware).makeSafe()
+      return Hub(board: try Board(file: copy), hardware: hardware).makeSafe()
     } catch {
-      return ["what a hub before this one had on is not known: \(error); look after it, and remove \(path)"]
+      return ["what a hub before this one had on is not known: \(error); look after it, and remove \(leftover)"]
     }
   }
 }

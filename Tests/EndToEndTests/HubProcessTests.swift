@@ -329,8 +329,17 @@ struct HubProcessTests {
     // It is only once that there is something to do.
     let again = safe()
     #expect(again.wait() == 66 && again.standardError.contains("no hub has left anything on"), "\(again.standardError)")
+    // What cannot be read is kept, and named, until somebody has looked after it.
+    let copy = hub.socket.replacing("hub.sock", with: "board-in-use.json5")
+    HubProcess.write("{", to: copy)
+    let unknown = safe()
+    #expect(unknown.wait() == 69 && unknown.standardError.contains("remove \(copy).left"), "\(unknown.standardError)")
+    #expect(safe([hub.boardFile]).wait() == 69)
+    unlink(copy + ".left")
+    #expect(safe([hub.boardFile]).wait() == 0)
     // A hub that ends by itself leaves nothing to do.
     let next = HubProcess(board: board)
+    #expect(next.isOff)
     #expect(next.stop() == 0)
     let nothing = Program(["safe", "--socket", next.socket])
     #expect(nothing.wait() == 66)

@@ -98,6 +98,26 @@ extension HardwareInTheLoop {
       #expect(first.stop() == 0)
     }
 
+    @Test func `a second hub leaves alone the chip that another one reads`() {
+      let first = Bench.hub(.init(hasGPS: false))
+      let holder = Subscriber(first)
+      #expect(eventually { first.devicesNow["imu"].power == "tracking" })
+      // It has no switch for the chip, and would have it sleep when it begins.
+      let second = HubProcess(
+        board: "{ name: \"second\", devices: { imu: { driver: \"mpu-6050\", bus: \"\(board.imuPath)\" } } }")
+      let reason = "0x68 on \(board.imuPath) is in use by sensorhub"
+      #expect(eventually { second.program.standardError.contains(reason) }, "\(second.program.standardError)")
+      let other = Subscriber(second)
+      #expect(eventually { second.devicesNow["imu"].reason.contains(reason) }, "\(second.devicesNow["imu"].reason)")
+      Bench.saw("second hub: \(second.devicesNow["imu"].reason)")
+      let samples = first.devicesNow["imu"].counters["samples"] ?? 0
+      #expect(eventually { first.devicesNow["imu"].counters["samples"] ?? 0 > samples + 100 })
+      #expect(first.devicesNow["imu"].wakes == 1)
+      for subscriber in [holder, other] { subscriber.leave() }
+      #expect(second.stop() == 0)
+      #expect(first.stop() == 0)
+    }
+
     @Test func `a thousand visits with random faults leave nothing behind`() throws {
       let hub = Bench.hub()
       var random = SeededRandom()

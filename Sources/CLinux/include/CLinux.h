@@ -95,6 +95,10 @@ int clinux_hear_signals(void);
 /// Whether a signal has been told to do nothing, as nohup does.
 bool clinux_is_ignored(int signal);
 
+/// Locks one byte of a file for the open file description, where nobody else has it; the bytes are whatever numbers the callers
+/// agree on. The lock goes with the description. Returns 0 or a negative errno.
+int clinux_lock_byte(int fd, int64_t offset);
+
 /// When the last pulse rose, in nanoseconds of CLOCK_REALTIME since 1970; 0 before the first, or a negative errno.
 int64_t clinux_pps_last(int fd);
 

@@ -57,6 +57,7 @@ public struct InertialChip: Sendable {
 
   /// Has a chip sleep of which nothing else is known; leaves alone what its driver would refuse.
   public func sleep(on bus: any I2CBus, address: UInt8) throws(HardwareError) {
+    try bus.claim(address)
     let registers = I2CRegisters(bus, address: address, capacity: 1)
     let id = try registers.read(identity.register)
     guard identity.values.contains(id) || relatives.contains(id) else { return }

@@ -12,6 +12,14 @@ public protocol I2CBus: Sendable {
   /// The longest read that one transaction can make; longer ones have to be split by who knows the chip.
   var maximumReadLength: Int { get }
 
+  /// Has an address to itself among those who ask, in this process and others, for as long as the bus is open.
+  func claim(_ address: UInt8) throws(HardwareError)
+
   /// - Parameter address: 7 bits
   func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError)
+}
+
+extension I2CBus {
+  /// A bus that nobody else can reach.
+  public func claim(_ address: UInt8) throws(HardwareError) {}
 }

@@ -38,6 +38,17 @@ public final class LinuxI2CBus: I2CBus {
 
   deinit { close(descriptor) }
 
+  /// With a lock on the byte of the device file that has the address's number: the kernel lets anybody talk to any address.
+  public func claim(_ address: UInt8) throws(HardwareError) {
+    let result = clinux_lock_byte(descriptor, Int64(address))
+    switch -result {
+    case 0: return
+    case EAGAIN, EACCES:
+      throw .inUse("address 0x\(String(address, radix: 16)) on \(name)", holder: FileHolder.find(name))
+    case let errno: throw .system("claiming 0x\(String(address, radix: 16)) on \(name)", errno: errno)
+    }
+  }
+
   public func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {
     let result = isPlainI2C ? transfer(address, operations) : smbusTransfer(address, operations)
     if result < 0 { throw error(-result, address) }

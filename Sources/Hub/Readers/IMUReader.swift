@@ -26,9 +26,11 @@ extension DeviceReader where Sample == IMUBatch {
     ) { (scope) throws(HardwareError) in
       let edges = try description.dataReady.map { (line) throws(HardwareError) in try hardware.gpioEdges(line) }
       defer { edges?.close() }
+      let bus = try hardware.i2cBus(description.bus)
+      try bus.claim(description.address)
       let driver = description.chip.driver(
         InertialChip.Connection(
-          bus: try hardware.i2cBus(description.bus), address: description.address, dataReady: edges, clock: clock,
+          bus: bus, address: description.address, dataReady: edges, clock: clock,
           pause: { [poller = scope.poller] in _ = poller.wait(for: nil, atMost: $0) }),
         description.configuration)
       // The chip's own sleep, for boards that cannot switch its supply.

@@ -35,8 +35,7 @@ struct Safe: ParsableCommand {
         nextStep: "stop it: it leaves all off")
     }
     let inUse = BoardInUse(beside: path)
-    let isInUse = access(inUse.path, F_OK) == 0
-    if board == nil, !isInUse {
+    if board == nil, !inUse.isThere {
       throw CommandError(
         .noInput, "no hub has left anything on: there is no \(inUse.path)",
         nextStep: "name a board file, or the hub's --socket")
@@ -48,7 +47,6 @@ struct Safe: ParsableCommand {
         .unavailable, problems.joined(separator: "\n"),
         nextStep: "a line that is in use belongs to a hub that runs: sensorhub devices shows it")
     }
-    inUse.forget()
     Terminal.standardOutput("\(board ?? inUse.path): all power lines are at their safe levels")
   }
 }
