@@ -97,7 +97,10 @@ public struct BMI160Registers: SimulatedRegisters {
     ) { _, instant, inertia in
       let raw = inertia.raw(
         world.truth(at: instant), degreesPerUnit: degrees / 32768, gravitiesPerUnit: gravities / 32768)
-      taken.append([0x8C] + (raw.gyroscope + raw.accelerometer).flatMap(\.lowByteFirst))
+      var frame: [UInt8] = [0x8C]
+      frame.append(lowByteFirst: raw.gyroscope)
+      frame.append(lowByteFirst: raw.accelerometer)
+      taken.append(frame)
     }
     frames += taken
     let excess = max(0, frames.count - BMI160Registers.frameLimit)

@@ -48,16 +48,29 @@ struct SimulatedInertia: Sendable {
   /// - Parameters: of one unit: degrees per second, and multiples of gravity
   mutating func raw(
     _ truth: World.Truth, degreesPerUnit: Double, gravitiesPerUnit: Double
-  ) -> (gyroscope: [Int16], accelerometer: [Int16]) {
+  ) -> (gyroscope: SIMD3<Int16>, accelerometer: SIMD3<Int16>) {
     let rates = (truth.rates + noise.vector(ratesSigma)) * (180 / .pi / degreesPerUnit)
     let force = (truth.specificForce + noise.vector(forceSigma)) * (1 / (gravitiesPerUnit * 9.80665))
-    func units(_ vector: SIMD3<Double>) -> [Int16] {
-      [vector.x, vector.y, vector.z].map { Int16(clamping: Int($0.rounded())) }
-    }
+    func unit(_ value: Double) -> Int16 { Int16(clamping: Int(value.rounded())) }
+    func units(_ vector: SIMD3<Double>) -> SIMD3<Int16> { SIMD3(unit(vector.x), unit(vector.y), unit(vector.z)) }
     return (units(rates), units(force))
   }
 }
 
-extension Int16 {
-  var lowByteFirst: [UInt8] { [UInt8(truncatingIfNeeded: self), UInt8(truncatingIfNeeded: self >> 8)] }
+extension [UInt8] {
+  /// Three numbers, the low byte of each first.
+  mutating func append(lowByteFirst axes: SIMD3<Int16>) {
+    for axis in 0..<3 {
+      append(UInt8(truncatingIfNeeded: axes[axis]))
+      append(UInt8(truncatingIfNeeded: axes[axis] >> 8))
+    }
+  }
+
+  /// Three numbers, the high byte of each first.
+  mutating func append(highByteFirst axes: SIMD3<Int16>) {
+    for axis in 0..<3 {
+      append(UInt8(truncatingIfNeeded: axes[axis] >> 8))
+      append(UInt8(truncatingIfNeeded: axes[axis]))
+    }
+  }
 }

@@ -89,7 +89,9 @@ public struct LSM6DSOXRegisters: SimulatedRegisters {
         world.truth(at: instant), degreesPerUnit: degreesPerUnit, gravitiesPerUnit: gravitiesPerUnit)
       for (kind, axes) in [(UInt8(0x01), raw.gyroscope), (0x02, raw.accelerometer)] {
         let tag = kind << 3 | UInt8(number & 3) << 1
-        words.append([tag | UInt8(tag.nonzeroBitCount % 2)] + axes.flatMap(\.lowByteFirst))
+        var word = [tag | UInt8(tag.nonzeroBitCount % 2)]
+        word.append(lowByteFirst: axes)
+        words.append(word)
       }
     }
     fifo += words

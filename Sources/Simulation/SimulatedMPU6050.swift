@@ -160,7 +160,8 @@ public final class SimulatedMPU6050: SimulatedChip {
     let lost = state.inertia.takeDue(at: clock.now, period: period, limit: 200) { _, instant, inertia in
       let raw = inertia.raw(
         world.truth(at: instant), degreesPerUnit: degreesPerUnit, gravitiesPerUnit: gravitiesPerUnit)
-      bytes += (raw.accelerometer + raw.gyroscope).flatMap { $0.lowByteFirst.reversed() }
+      bytes.append(highByteFirst: raw.accelerometer)
+      bytes.append(highByteFirst: raw.gyroscope)
     }
     state.fifo += bytes
     state.lostCount += lost
