@@ -108,7 +108,7 @@ final class SoakedHub {
 
   /// Once everything that was on its way has ended.
   func resources() throws -> Soak.Resources {
-    _ = eventually { hub.isOff }
+    _ = eventually { isAtRest }
     var counts = hub.resources
     var unchanged = 0
     _ = eventually {
@@ -361,12 +361,12 @@ final class SoakedHub {
     }
   }
 
+  /// Whether no device is at work; one that failed last has nobody for whom it would be tried again.
+  private var isAtRest: Bool { hub.devicesNow.devices.allSatisfy { $0.power == "off" || $0.power == "failed" } }
+
   /// How many threads there are while the devices sleep.
   private func idleThreadCount() throws -> Int {
-    let isAsleep = eventually {
-      hub.devicesNow.devices.allSatisfy { $0.power == "off" || $0.power == "failed" }
-    }
-    guard isAsleep else { throw Visitor.Failure(description: "the devices do not sleep") }
+    guard eventually({ isAtRest }) else { throw Visitor.Failure(description: "the devices do not sleep") }
     rest()
     return threadCount
   }
