@@ -157,6 +157,7 @@ public final class SimulatedMPU6050: SimulatedChip {
     let degreesPerUnit = Double(250 << Int(state.registers[Int(Register.gyroscopeRange)] >> 3 & 3)) / 32768
     let gravitiesPerUnit = Double(2 << Int(state.registers[Int(Register.accelerometerRange)] >> 3 & 3)) / 32768
     var bytes: [UInt8] = []
+    bytes.reserveCapacity(1024)
     let lost = state.inertia.takeDue(at: clock.now, period: period, limit: 200) { _, instant, inertia in
       let raw = inertia.raw(
         world.truth(at: instant), degreesPerUnit: degreesPerUnit, gravitiesPerUnit: gravitiesPerUnit)
