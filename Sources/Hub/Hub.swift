@@ -119,7 +119,8 @@ public final class Hub: Sendable {
     return status
   }
 
-  /// Drives every power line to its safe level, and has what has none sleep, whatever a hub before this one left behind. Returns what went wrong.
+  /// Drives every power line to its safe level, and has what has none sleep, whatever a hub before this one left behind.
+  /// Returns what went wrong.
   public func makeSafe() -> [String] {
     readers.compactMap { reader in
       do throws(HardwareError) {

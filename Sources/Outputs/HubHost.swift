@@ -36,7 +36,7 @@ public final class HubHost: Sendable {
 
   /// Puts a hub of another board into service. Devices that both boards have in the same way go on as they are; the others of
   /// the old one are powered off without lingering, as the new one may need what they use.
-  /// Returns what is wrong with the new one's power lines, which may not be those of the old one, and with its pulse.
+  /// Returns which of the old one's supplies could not be switched off, and what is wrong with the new one's and its pulse.
   public func serve(_ board: Board) async -> [String] {
     let old = current.value
     let new = Hub(board: board, on: old.machine, succeeding: old)
@@ -46,7 +46,7 @@ public final class HubHost: Sendable {
     old.shutDown(for: new)
     // Two hubs must never drive one line: the new one appears when the old one has let go of everything else.
     await old.isOff(for: new)
-    let problems = new.makeSafe() + [new.pulseProblem].compactMap(\.self)
+    let problems = old.switchProblems + new.makeSafe() + [new.pulseProblem].compactMap(\.self)
     current.value = new
     reload.activate(.board)
     return problems

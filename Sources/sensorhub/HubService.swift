@@ -74,20 +74,23 @@ struct HubService: Sendable {
       throw error
     }
     ServiceManager.stopping()
-    await powerOff(host)
-    sink.write(.notice, "stopped; all power lines are off")
+    let isOff = await powerOff(host)
+    sink.write(.notice, isOff ? "stopped; all power lines are off" : "stopped, but not all is off")
     sink.flush(within: HubService.lastWords)
   }
 
   /// How long a hub that ends waits for somebody to read its log.
   private static let lastWords = Duration.seconds(1)
 
-  private func powerOff(_ host: HubHost) async {
+  /// Returns whether everything could be switched off.
+  @discardableResult
+  private func powerOff(_ host: HubHost) async -> Bool {
     host.hub.value.shutDown()
     await host.hub.value.isOff()
     let problems = host.hub.value.switchProblems
     for problem in problems { sink.write(.warning, problem) }
     // Else whoever comes next finds in it what is still on.
     if problems.isEmpty { inUse.forget() }
+    return problems.isEmpty
   }
 }

@@ -7,6 +7,7 @@ public enum OldBoardFile {
     var text: [UInt8]
   }
 
+  /// The board of a file as it is written now.
   public static func converted(file: String) throws(BoardError) -> [UInt8] {
     try converted(json5: Board.bytes(of: file), file: file)
   }

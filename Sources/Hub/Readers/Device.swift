@@ -23,8 +23,6 @@ extension DeviceReader: Device {
 
   public var wakefulness: any Publisher<Void, Never> { readings.map { _ in } }
 
-  public func makeSafe() throws(HardwareError) { try makeUnusedSafe() }
-
   public func shutDown() {
     readings.shutDown()
     source.shutDown()

@@ -66,7 +66,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
 
 extension DeviceReader {
   /// Drives the supply to its safe level where nobody needs it; a device whose supply cannot be switched is put to sleep.
-  func makeUnusedSafe() throws(HardwareError) {
+  public func makeSafe() throws(HardwareError) {
     try rail.makeSafe()
     // One that lingers has no holder, and is at work all the same.
     let phase = source.activity.value.phase
