@@ -51,9 +51,15 @@ struct SimulatedInertia: Sendable {
   ) -> (gyroscope: SIMD3<Int16>, accelerometer: SIMD3<Int16>) {
     let rates = (truth.rates + noise.vector(ratesSigma)) * (180 / .pi / degreesPerUnit)
     let force = (truth.specificForce + noise.vector(forceSigma)) * (1 / (gravitiesPerUnit * 9.80665))
+    return (.units(rates), .units(force))
+  }
+}
+
+extension SIMD3<Int16> {
+  /// Whole units, as far as they go.
+  static func units(_ vector: SIMD3<Double>) -> SIMD3<Int16> {
     func unit(_ value: Double) -> Int16 { Int16(clamping: Int(value.rounded())) }
-    func units(_ vector: SIMD3<Double>) -> SIMD3<Int16> { SIMD3(unit(vector.x), unit(vector.y), unit(vector.z)) }
-    return (units(rates), units(force))
+    return SIMD3(unit(vector.x), unit(vector.y), unit(vector.z))
   }
 }
 

@@ -12,6 +12,15 @@ public struct World: Sendable {
   public var sizeMetres = 100.0
   public var drivingSeconds = 60.0
   public var standingSeconds = 10.0
+  /// The earth's field as it is there: north, east, down, microtesla.
+  public var magneticField = SIMD3(18.72, 1.55, 45.9)
+  /// How far mean sea level lies above the ellipsoid.
+  public var geoidSeparationMetres = 39.6
+  /// By how much the weather's pressure swings about that of the standard atmosphere, Pa, and in what time it does so once.
+  public var weatherPascals = 120.0
+  public var weatherPeriodSeconds = 6 * 3600.0
+  public var temperatureCelsius = 18.0
+  public var humidityPercent = 45.0
   /// When the first lap began.
   public var start: MonotonicInstant
 
@@ -29,6 +38,10 @@ public struct World: Sendable {
     public var latitudeDegrees: Double
     public var longitudeDegrees: Double
     public var altitudeHAEMetres: Double
+    /// Body axes, microtesla.
+    public var magneticField: SIMD3<Double>
+    /// Of the air, Pa.
+    public var pressurePascals: Double
 
     /// What an accelerometer measures, body axes, m/s².
     public var specificForce: SIMD3<Double> {
@@ -51,7 +64,15 @@ public struct World: Sendable {
       rates: turn.rotationVector / step, latitudeDegrees: latitude,
       longitudeDegrees: longitudeDegrees
         + motion.position.y / (radius * cos(latitudeDegrees * .pi / 180)) * 180 / .pi,
-      altitudeHAEMetres: altitudeHAEMetres)
+      altitudeHAEMetres: altitudeHAEMetres, magneticField: attitude.conjugate.rotate(magneticField),
+      pressurePascals: pressure(at: time))
+  }
+
+  /// The standard atmosphere's at that height, and the weather's.
+  private func pressure(at time: Double) -> Double {
+    let height = altitudeHAEMetres - geoidSeparationMetres
+    return 101_325 * pow(1 - 2.25577e-5 * height, 5.25588)
+      + weatherPascals * sin(2 * .pi * time / weatherPeriodSeconds)
   }
 
   /// How far along the lap, as an angle, with its first and second derivative in time.

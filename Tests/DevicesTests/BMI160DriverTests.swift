@@ -37,7 +37,7 @@ struct BMI160DriverTests {
 
   private func driver(_ bus: any I2CBus) -> BMI160Driver {
     BMI160Driver(
-      InertialChip.Connection(bus: bus, address: 0x69, clock: clock, pause: { clock.advance(by: $0) }),
+      ChipConnection(bus: bus, address: 0x69, clock: clock, pause: { clock.advance(by: $0) }),
       InertialConfiguration(rateHz: 100))
   }
 

@@ -40,7 +40,7 @@ struct ChipProbeTests {
     let bus = MixedBus()
     let found = try ChipProbe.find(on: bus).map { finding in
       switch finding {
-      case .chip(let chip, let address): "\(chip.driver ?? "-") \(address)"
+      case .chip(let chip, let address): "\(chip.driver?.name ?? "-") \(address)"
       case .unknown(let address): "? \(address)"
       case .taken(let address): "taken \(address)"
       }

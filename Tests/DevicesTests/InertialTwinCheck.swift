@@ -14,7 +14,7 @@ struct InertialTwinCheck {
 
   func run(rateHz: Double) throws {
     let driver = chip.driver(
-      InertialChip.Connection(bus: bus, address: address, clock: clock, pause: { clock.advance(by: $0) }),
+      ChipConnection(bus: bus, address: address, clock: clock, pause: { clock.advance(by: $0) }),
       InertialConfiguration(rateHz: rateHz, gyroscopeRange: .dps1000, accelerometerRange: .g8))
     #expect(chip.rate(nearest: rateHz) == rateHz)
     try driver.start()

@@ -42,7 +42,7 @@ struct LSM6DSOXDriverTests {
 
   private func driver(_ bus: any I2CBus) -> LSM6DSOXDriver {
     LSM6DSOXDriver(
-      InertialChip.Connection(bus: bus, address: 0x6A, clock: clock, pause: { clock.advance(by: $0) }),
+      ChipConnection(bus: bus, address: 0x6A, clock: clock, pause: { clock.advance(by: $0) }),
       InertialConfiguration(rateHz: 100))
   }
 

@@ -41,7 +41,7 @@ struct MPUDriverTests {
 
   private func driver(_ bus: PlaybackBus) -> MPUDriver {
     MPUDriver(
-      InertialChip.Connection(bus: bus, address: 0x68, clock: clock, pause: { clock.advance(by: $0) }),
+      ChipConnection(bus: bus, address: 0x68, clock: clock, pause: { clock.advance(by: $0) }),
       InertialConfiguration(rateHz: 100, gyroscopeRange: .dps500, accelerometerRange: .g4))
   }
 

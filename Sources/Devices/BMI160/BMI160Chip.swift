@@ -1,19 +1,19 @@
 import HardwareIO
 
 extension InertialChip {
-  static let bmi160 = InertialChip(
-    name: "bmi160", title: "BMI160", addresses: [0x69, 0x68],
-    identity: ChipIdentity(register: BMI160Register.chipID, values: [BMI160Register.identity]),
-    relatives: [],
-    // 1 KB.
-    fifoSampleCount: 78, leastFIFOSampleCount: 78,
-    // Table 2: both sensors in normal mode, and suspended.
-    milliamperes: 0.925, sleepMilliamperes: 0.003, ratesHz: 25...1600,
-    actualRate: { BMI160Rate(nearest: $0).hertz },
-    makeDriver: { BMI160Driver($0, $1) },
-    putToSleep: { (bus, address) throws(HardwareError) in
-      let registers = I2CRegisters(bus, address: address, capacity: 1)
-      try registers.write(BMI160Register.accelerometerSuspend, to: BMI160Register.command)
-      try registers.write(BMI160Register.gyroscopeSuspend, to: BMI160Register.command)
-    })
+  static var bmi160: InertialChip {
+    InertialChip(
+      name: "bmi160", title: "BMI160", addresses: [0x69, 0x68],
+      identity: ChipIdentity(register: BMI160Register.chipID, values: [BMI160Register.identity]),
+      // 1 KB.
+      fifoSampleCount: 78,
+      // Table 2: both sensors in normal mode, and suspended.
+      milliamperes: 0.925, sleepMilliamperes: 0.003, ratesHz: 25...1600,
+      actualRate: { BMI160Rate(nearest: $0).hertz },
+      makeDriver: { BMI160Driver($0, $1) },
+      putToSleep: { (registers) throws(HardwareError) in
+        try registers.write(BMI160Register.accelerometerSuspend, to: BMI160Register.command)
+        try registers.write(BMI160Register.gyroscopeSuspend, to: BMI160Register.command)
+      })
+  }
 }

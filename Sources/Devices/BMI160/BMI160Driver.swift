@@ -9,14 +9,14 @@ public final class BMI160Driver: InertialDriver {
   public var counters: InertialCounters { readout.counters }
 
   private let registers: I2CRegisters
-  private let connection: InertialChip.Connection
+  private let connection: ChipConnection
   private let configuration: InertialConfiguration
   private let rate: BMI160Rate
   private let gyroscopeScale: Float
   private let accelerometerScale: Float
   private var readout: FIFOReadout
 
-  public init(_ connection: InertialChip.Connection, _ configuration: InertialConfiguration) {
+  public init(_ connection: ChipConnection, _ configuration: InertialConfiguration) {
     self.connection = connection
     self.configuration = configuration
     registers = I2CRegisters(connection.bus, address: connection.address, capacity: 2048)
@@ -27,12 +27,7 @@ public final class BMI160Driver: InertialDriver {
   }
 
   public func start() throws(HardwareError) {
-    let id = try registers.read(BMI160Register.chipID)
-    guard id == BMI160Register.identity else {
-      throw .unexpectedDevice(
-        "the chip at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name) identifies itself as "
-          + "0x\(String(id, radix: 16)), which is no BMI160 (0xd1)")
-    }
+    try InertialChip.bmi160.identity.require("BMI160", of: registers)
     try order(BMI160Register.softReset, taking: .milliseconds(2))
     // Table 13: what each sensor takes to start.
     try order(BMI160Register.accelerometerNormal, taking: .milliseconds(5))

@@ -29,7 +29,7 @@ struct FIFOReadout {
   private var burstsUntilTemperature = 0
   private var temperatureCelsius: Float?
 
-  init(_ connection: InertialChip.Connection, rateHz: Double) {
+  init(_ connection: ChipConnection, rateHz: Double) {
     dataReady = connection.dataReady
     clock = connection.clock
     sampleClock = SampleClock(rateHz: rateHz)

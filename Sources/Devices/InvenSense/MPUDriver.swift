@@ -10,14 +10,14 @@ public final class MPUDriver: InertialDriver {
   public var counters: InertialCounters { readout.counters }
 
   private let registers: I2CRegisters
-  private let connection: InertialChip.Connection
+  private let connection: ChipConnection
   private let settings: MPUSettings
   private var readout: FIFOReadout
   /// The bytes beside whole frames that waited at the last read.
   private var lastRemainder = 0
 
   /// - Parameter connection: at 0x68, or at 0x69 with the AD0 pin high
-  public init(_ connection: InertialChip.Connection, _ configuration: InertialConfiguration) {
+  public init(_ connection: ChipConnection, _ configuration: InertialConfiguration) {
     self.connection = connection
     settings = MPUSettings(configuration)
     registers = I2CRegisters(connection.bus, address: connection.address, capacity: 1024)

@@ -1,10 +1,15 @@
 import HardwareIO
 
 extension InertialChip {
-  static let lsm6dsox = lsm6dsoxFamily(
-    "lsm6dsox", "LSM6DSOX or LSM6DSO", identity: 0x6C, milliamperes: 0.55, asleep: 0.003)
-  static let ism330dhcx = lsm6dsoxFamily(
-    "ism330dhcx", "ISM330DHCX or LSM6DSR", identity: 0x6B, milliamperes: 1.5, asleep: 0.005)
+  static var lsm6dsox: InertialChip {
+    lsm6dsoxFamily(
+      "lsm6dsox", "LSM6DSOX or LSM6DSO", identity: 0x6C, milliamperes: 0.55, asleep: 0.003)
+  }
+
+  static var ism330dhcx: InertialChip {
+    lsm6dsoxFamily(
+      "ism330dhcx", "ISM330DHCX or LSM6DSR", identity: 0x6B, milliamperes: 1.5, asleep: 0.005)
+  }
 
   private static func lsm6dsoxFamily(
     _ name: String, _ title: String, identity: UInt8, milliamperes: Double, asleep sleepMilliamperes: Double
@@ -14,13 +19,12 @@ extension InertialChip {
       identity: ChipIdentity(register: LSM6DSOXRegister.whoAmI, values: [identity]),
       relatives: LSM6DSOXDriver.identities,
       // 3 KB, two words a sample.
-      fifoSampleCount: 219, leastFIFOSampleCount: 219,
+      fifoSampleCount: 219,
       // Table 3: both sensors in high performance, and powered down.
       milliamperes: milliamperes, sleepMilliamperes: sleepMilliamperes, ratesHz: 12.5...1666,
       actualRate: { LSM6DSOXRate(nearest: $0).hertz },
       makeDriver: { LSM6DSOXDriver($0, $1) },
-      putToSleep: { (bus, address) throws(HardwareError) in
-        let registers = I2CRegisters(bus, address: address, capacity: 1)
+      putToSleep: { (registers) throws(HardwareError) in
         try registers.write(0, to: LSM6DSOXRegister.accelerometer)
         try registers.write(0, to: LSM6DSOXRegister.gyroscope)
       })

@@ -10,7 +10,7 @@ public final class LSM6DSOXDriver: InertialDriver {
   public var counters: InertialCounters { readout.counters }
 
   private let registers: I2CRegisters
-  private let connection: InertialChip.Connection
+  private let connection: ChipConnection
   private let configuration: InertialConfiguration
   private let rate: LSM6DSOXRate
   private let accelerometerScale: Float
@@ -26,7 +26,7 @@ public final class LSM6DSOXDriver: InertialDriver {
     var axes: SIMD3<Float>
   }
 
-  public init(_ connection: InertialChip.Connection, _ configuration: InertialConfiguration) {
+  public init(_ connection: ChipConnection, _ configuration: InertialConfiguration) {
     self.connection = connection
     self.configuration = configuration
     registers = I2CRegisters(
@@ -39,7 +39,8 @@ public final class LSM6DSOXDriver: InertialDriver {
   }
 
   public func start() throws(HardwareError) {
-    try identify()
+    try ChipIdentity(register: LSM6DSOXRegister.whoAmI, values: LSM6DSOXDriver.identities).require(
+      "relative of the LSM6DSOX", of: registers)
     try registers.write(LSM6DSOXRegister.softwareReset, to: LSM6DSOXRegister.control3)
     connection.pause(.milliseconds(10))
     try registers.write(LSM6DSOXRegister.blockUpdateAndIncrement, to: LSM6DSOXRegister.control3)
@@ -85,15 +86,6 @@ public final class LSM6DSOXDriver: InertialDriver {
   public func stop() {
     try? registers.write(0, to: LSM6DSOXRegister.accelerometer)
     try? registers.write(0, to: LSM6DSOXRegister.gyroscope)
-  }
-
-  private func identify() throws(HardwareError) {
-    let id = try registers.read(LSM6DSOXRegister.whoAmI)
-    guard LSM6DSOXDriver.identities.contains(id) else {
-      throw .unexpectedDevice(
-        "the chip at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name) identifies itself as "
-          + "0x\(String(id, radix: 16)), which is none of the LSM6DSOX's relatives (0x6b, 0x6c)")
-    }
   }
 
   static let identities: [UInt8] = [0x6B, 0x6C]

@@ -15,31 +15,39 @@ struct Chips: ParsableCommand {
 
   func run() {
     if json {
-      for chip in InertialChip.all {
+      for chip in CatalogueEntry.all {
         var writer = JSONWriter()
         Chips.write(chip, to: &writer)
         Terminal.standardOutput(String(decoding: writer.bytes, as: UTF8.self))
       }
       return
     }
-    Terminal.standardOutput("driver       kind  addresses   identity           rates            FIFO         chip")
-    for chip in InertialChip.all {
-      let addresses = chip.addresses.map(Chips.hexadecimal).joined(separator: ", ")
-      let values = chip.identity.values.map(Chips.hexadecimal).joined(separator: "/")
-      let columns: [(text: String, width: Int)] = [
-        (chip.name, 11), ("imu", 4), (addresses, 10), ("\(Chips.hexadecimal(chip.identity.register)) = \(values)", 21),
-        ("\(Chips.short(chip.ratesHz.lowerBound)) to \(Chips.short(chip.ratesHz.upperBound)) Hz", 15),
-        ("\(chip.fifoSampleCount) samples", 11),
-      ]
-      Terminal.standardOutput(
-        columns.map { Text.padded($0.text, $0.width) }.joined(separator: "  ") + "  \(chip.title)")
+    Chips.print(["driver", "kind", "addresses", "identity", "rates", "FIFO", "chip"])
+    for chip in CatalogueEntry.all {
+      let values = chip.identity.values.map { $0.map(Chips.hexadecimal).joined(separator: " ") }
+      let identity =
+        values.isEmpty
+        ? "none: by its checksum" : "\(Chips.hexadecimal(chip.identity.register)) = \(values.joined(separator: ", "))"
+      Chips.print([
+        chip.driver?.name ?? "", chip.driver?.kind.rawValue ?? "",
+        chip.addresses.map(Chips.hexadecimal).joined(separator: ", "), identity,
+        "\(Chips.short(chip.ratesHz.lowerBound)) to \(Chips.short(chip.ratesHz.upperBound)) Hz",
+        chip.fifoSampleCount > 0 ? "\(chip.fifoSampleCount) samples" : "none", chip.title,
+      ])
     }
   }
 
-  private static func write(_ chip: InertialChip, to json: inout JSONWriter) {
+  private static let widths = [11, 12, 10, 22, 15, 11]
+
+  private static func print(_ columns: [String]) {
+    let padded = zip(columns, widths).map { Text.padded($0, $1) }
+    Terminal.standardOutput(padded.joined(separator: "  ") + "  \(columns[columns.count - 1])")
+  }
+
+  private static func write(_ chip: CatalogueEntry, to json: inout JSONWriter) {
     json.beginObject()
-    json.member("name", chip.name)
-    json.member("kind", literal: "imu")
+    json.member("name", chip.driver?.name ?? "")
+    json.member("kind", chip.driver?.kind.rawValue ?? "")
     json.member("title", chip.title)
     json.key("addresses")
     json.beginArray()
@@ -50,7 +58,11 @@ struct Chips: ParsableCommand {
     json.member("register", Int(chip.identity.register))
     json.key("values")
     json.beginArray()
-    for value in chip.identity.values { json.integer(Int(value)) }
+    for value in chip.identity.values {
+      json.beginArray()
+      for byte in value { json.integer(Int(byte)) }
+      json.endArray()
+    }
     json.endArray()
     json.endObject()
     json.member("fifoSamples", chip.fifoSampleCount)

@@ -94,9 +94,11 @@ struct Probe: ParsableCommand {
       return findings.compactMap { finding in
         switch finding {
         case .chip(let chip, let address):
-          let place = "\(path): 0x\(String(address, radix: 16)) is \(chip.name)"
+          let place = "\(path): 0x\(String(address, radix: 16)) is \(chip.title)"
           Terminal.standardOutput(chip.driver == nil ? "\(place), which the hub cannot read yet" : place)
-          return chip.driver.map { ProbedBoard.Chip(driver: $0, title: chip.name, bus: path, address: address) }
+          return chip.driver.map {
+            ProbedBoard.Chip(kind: $0.kind, driver: $0.name, title: chip.title, bus: path, address: address)
+          }
         case .unknown(let address):
           Terminal.standardOutput("\(path): 0x\(String(address, radix: 16)) answers, and is none of the known chips")
         case .taken(let address):

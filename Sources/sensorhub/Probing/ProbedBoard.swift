@@ -1,3 +1,4 @@
+import Devices
 import Glibc
 import HardwareIO
 
@@ -9,6 +10,7 @@ struct ProbedBoard {
   }
 
   struct Chip {
+    var kind: ChipKind
     var driver: String
     var title: String
     var bus: String
@@ -51,7 +53,7 @@ struct ProbedBoard {
         "    // gps: { driver: \"nmea\", port: \"/dev/ttyAMA0\" },",
       ]
     }
-    if chips.isEmpty {
+    if !chips.contains(where: { $0.kind == .imu }) {
       lines += [
         "    // No inertial sensor was found. Wire one to the header's pins 3 and 5 and enable I2C (raspi-config); sensorhub chips",
         "    // lists what can be read. Then:",
@@ -75,8 +77,9 @@ struct ProbedBoard {
       )
     }
     let chips = self.chips.enumerated().map { index, chip in
-      (
-        line: "\(ProbedBoard.id("imu", index)): { driver: \"\(chip.driver)\", bus: \"\(chip.bus)\", "
+      let number = self.chips[..<index].count { $0.kind == chip.kind }
+      return (
+        line: "\(ProbedBoard.id(chip.kind.usualID, number)): { driver: \"\(chip.driver)\", bus: \"\(chip.bus)\", "
           + "address: 0x\(String(chip.address, radix: 16)) }",
         comment: chip.title
       )
@@ -93,5 +96,16 @@ struct ProbedBoard {
     let name = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     let plain = name.filter { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) }
     return plain.isEmpty ? "board" : plain
+  }
+}
+
+extension ChipKind {
+  /// What most people would call such a device.
+  fileprivate var usualID: String {
+    switch self {
+    case .imu: "imu"
+    case .magnetometer: "mag"
+    case .barometer: "baro"
+    }
   }
 }

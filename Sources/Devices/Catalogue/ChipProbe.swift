@@ -2,8 +2,8 @@ import HardwareIO
 
 /// Asks the addresses of a bus who is there. Nothing is written but the numbers of the registers that are read.
 public enum ChipProbe {
-  public enum Finding: Equatable, Sendable {
-    case chip(KnownChip, address: UInt8)
+  public enum Finding: Sendable {
+    case chip(CatalogueEntry, address: UInt8)
     /// Somebody acknowledges who is none of the known chips.
     case unknown(address: UInt8)
     /// A kernel driver has it.
@@ -19,10 +19,10 @@ public enum ChipProbe {
     for address in addresses {
       do throws(HardwareError) {
         guard try acknowledges(address, on: bus) else { continue }
-        let registers = I2CRegisters(bus, address: address, capacity: 1)
-        var known: KnownChip?
-        for chip in KnownChip.all where known == nil && chip.addresses.contains(address) {
-          if chip.identity.values.contains(try registers.read(chip.identity.register)) { known = chip }
+        let registers = I2CRegisters(bus, address: address, capacity: ChipIdentity.longest)
+        var known: CatalogueEntry?
+        for chip in CatalogueEntry.all + CatalogueEntry.unread where known == nil && chip.addresses.contains(address) {
+          if try chip.identity.isTrue(of: registers) { known = chip }
         }
         findings.append(known.map { .chip($0, address: address) } ?? .unknown(address: address))
       } catch {

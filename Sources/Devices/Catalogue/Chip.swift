@@ -1,0 +1,71 @@
+import HardwareIO
+
+/// An entry of the catalogue: what a chip is called, how it is told from others, and who drives it.
+public struct Chip<Driver, Configuration>: Sendable {
+  /// What a board file calls it: `mpu-6050`.
+  public let name: String
+  /// For people: `MPU-6050`.
+  public let title: String
+  /// 7 bits; the first is the usual one.
+  public let addresses: [UInt8]
+  public let identity: ChipIdentity
+  /// What its relatives say they are, whom the driver takes as well.
+  let relatives: [UInt8]
+  /// How many samples its FIFO holds, as far as the driver uses it; 0 for none.
+  public let fifoSampleCount: Int
+  /// How many that of any chip holds which the driver takes.
+  public let leastFIFOSampleCount: Int
+  /// What it draws while it measures.
+  public let milliamperes: Double
+  /// What it draws while it sleeps.
+  public let sleepMilliamperes: Double
+  /// The slowest and the fastest that can be asked for.
+  public let ratesHz: ClosedRange<Double>
+  private let actualRate: @Sendable (_ wishHz: Double) -> Double
+  private let makeDriver: @Sendable (ChipConnection, Configuration) -> Driver
+  private let putToSleep: @Sendable (I2CRegisters) throws(HardwareError) -> Void
+
+  /// - Parameters:
+  ///   - actualRate: what the chip makes of a wish
+  ///   - putToSleep: has a chip sleep of which nothing else is known
+  init(
+    name: String, title: String, addresses: [UInt8], identity: ChipIdentity, relatives: [UInt8] = [],
+    fifoSampleCount: Int = 0, leastFIFOSampleCount: Int? = nil, milliamperes: Double, sleepMilliamperes: Double,
+    ratesHz: ClosedRange<Double>, actualRate: @escaping @Sendable (_ wishHz: Double) -> Double,
+    makeDriver: @escaping @Sendable (ChipConnection, Configuration) -> Driver,
+    putToSleep: @escaping @Sendable (I2CRegisters) throws(HardwareError) -> Void
+  ) {
+    self.name = name
+    self.title = title
+    self.addresses = addresses
+    self.identity = identity
+    self.relatives = relatives
+    self.fifoSampleCount = fifoSampleCount
+    self.leastFIFOSampleCount = leastFIFOSampleCount ?? fifoSampleCount
+    self.milliamperes = milliamperes
+    self.sleepMilliamperes = sleepMilliamperes
+    self.ratesHz = ratesHz
+    self.actualRate = actualRate
+    self.makeDriver = makeDriver
+    self.putToSleep = putToSleep
+  }
+
+  /// The rate that the chip makes of a wish.
+  public func rate(nearest wishHz: Double) -> Double { actualRate(wishHz) }
+
+  public func driver(_ connection: ChipConnection, _ configuration: Configuration) -> Driver {
+    makeDriver(connection, configuration)
+  }
+
+  /// Has a chip sleep of which nothing else is known; leaves alone what its driver would refuse.
+  public func sleep(on bus: any I2CBus, address: UInt8) throws(HardwareError) {
+    try bus.claim(address)
+    let registers = I2CRegisters(bus, address: address, capacity: ChipIdentity.longest)
+    guard try identity.isTrue(of: registers, alsoTaking: relatives) else { return }
+    try putToSleep(registers)
+  }
+}
+
+extension Chip: Equatable {
+  public static func == (a: Chip, b: Chip) -> Bool { a.name == b.name }
+}

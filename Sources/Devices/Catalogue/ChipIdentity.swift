@@ -1,0 +1,63 @@
+import HardwareIO
+
+/// How a chip says what it is.
+public struct ChipIdentity: Sendable {
+  /// No identity has more bytes.
+  static let longest = 4
+
+  /// The first of the registers that tell.
+  public var register: UInt8
+  /// What they hold, clones included; a chip without such registers has none, and is told by what `isTrue` asks for.
+  public var values: [[UInt8]]
+  /// Whether a chip that has no registers for it is what it should be.
+  private let test: (@Sendable (I2CRegisters) throws(HardwareError) -> Bool)?
+
+  init(register: UInt8, values: [UInt8]) { self.init(register: register, sequences: values.map { [$0] }) }
+
+  /// - Parameter sequences: each of the same length, at most `longest`
+  init(register: UInt8, sequences: [[UInt8]]) {
+    self.register = register
+    values = sequences
+    test = nil
+  }
+
+  /// - Parameters:
+  ///   - register: the first that is asked
+  ///   - test: reads only
+  init(register: UInt8, test: @escaping @Sendable (I2CRegisters) throws(HardwareError) -> Bool) {
+    self.register = register
+    values = []
+    self.test = test
+  }
+
+  /// Asks the chip, with room for `longest` bytes.
+  ///
+  /// - Parameter relatives: other values of the first register that will do
+  func isTrue(of registers: I2CRegisters, alsoTaking relatives: [UInt8] = []) throws(HardwareError) -> Bool {
+    if let test { return try test(registers) }
+    guard let count = values.first?.count else { return false }
+    let bytes = try registers.read(register, count: count)
+    return values.contains { $0.elementsEqual(bytes) } || relatives.contains(bytes[0])
+  }
+
+  /// Has a driver refuse what is another chip.
+  ///
+  /// - Parameter title: of the chip that it should be
+  func require(_ title: String, of registers: I2CRegisters) throws(HardwareError) {
+    let place = "the chip at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name)"
+    if let test {
+      guard try test(registers) else { throw .unexpectedDevice("\(place) is no \(title)") }
+      return
+    }
+    let bytes = Array(try registers.read(register, count: values.first?.count ?? 1))
+    guard !values.contains(bytes) else { return }
+    throw .unexpectedDevice(
+      "\(place) identifies itself as \(ChipIdentity.text(bytes)), which is no \(title) "
+        + "(\(values.map(ChipIdentity.text).joined(separator: ", ")))")
+  }
+
+  /// `0x48 0x34`
+  private static func text(_ bytes: [UInt8]) -> String {
+    bytes.map { "0x" + String($0, radix: 16) }.joined(separator: " ")
+  }
+}

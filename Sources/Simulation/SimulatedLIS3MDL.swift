@@ -1,0 +1,64 @@
+import MonotonicTime
+
+public typealias SimulatedLIS3MDL = SimulatedRegisterChip<LIS3MDLRegisters>
+
+/// A LIS3MDL at the level of its registers: its rates and ranges, what is new, and bursts that advance only when asked to.
+public struct LIS3MDLRegisters: SimulatedRegisters {
+  public static let usualAddress: UInt8 = 0x1C
+
+  private var registers = LIS3MDLRegisters.resetRegisters
+  private var measurements = SimulatedMeasurements()
+  private var noise = Noise(seed: 3)
+
+  public init() {}
+
+  private enum Register {
+    static let whoAmI = 0x0F
+    static let control1 = 0x20
+    static let control2 = 0x21
+    static let control3 = 0x22
+    static let status = 0x27
+    static let output = 0x28
+  }
+
+  private static let resetRegisters: [UInt8] = {
+    var registers = [UInt8](repeating: 0, count: 128)
+    registers[Register.whoAmI] = 0x3D
+    registers[Register.control1] = 0x10
+    registers[Register.control3] = 0x03
+    return registers
+  }()
+
+  public static func next(_ register: UInt8) -> UInt8 {
+    register & 0x80 == 0 ? register : 0x80 | (register &+ 1)
+  }
+
+  public mutating func write(_ value: UInt8, to register: UInt8, at now: MonotonicInstant) {
+    let register = Int(register & 0x7F)
+    guard (0x05...0x0A).contains(register) || (0x20...0x24).contains(register) || (0x30...0x33).contains(register)
+    else { return }
+    if register == Register.control2, value & 0x0C != 0 { return self = LIS3MDLRegisters() }
+    registers[register] = value
+    if register == Register.control3 { measurements.begin(at: value & 0x03 == 0 ? now : nil) }
+  }
+
+  public mutating func measure(_ world: World, at now: MonotonicInstant) {
+    let rate = 0.625 * Double(1 << Int(registers[Register.control1] >> 2 & 0x07))
+    guard let at = measurements.next(by: now, period: Int64(1e9 / rate)) else { return }
+    let unitsPerGauss: [Double] = [6842, 3421, 2281, 1711]
+    let scale = unitsPerGauss[Int(registers[Register.control2] >> 5 & 0x03)] / 100
+    // Typically 3.2 milligauss on x and y.
+    let field = (world.truth(at: at).magneticField + noise.vector(0.32)) * scale
+    var bytes: [UInt8] = []
+    bytes.append(lowByteFirst: .units(field))
+    registers.replaceSubrange(Register.output..<Register.output + 6, with: bytes)
+    registers[Register.status] |= 0x0F
+  }
+
+  public mutating func read(_ register: UInt8) -> UInt8 {
+    let register = Int(register & 0x7F)
+    // The last byte that is read takes what is new.
+    if register == Register.output + 5 { registers[Register.status] = 0 }
+    return registers[register]
+  }
+}

@@ -1,0 +1,76 @@
+import Devices
+import HardwareIO
+import MonotonicTime
+import Simulation
+import Testing
+
+/// Whether what a driver reads of a chip's twin is what the simulated vehicle does, in rate, units and axes.
+struct PolledTwinCheck {
+  let bus: any I2CBus
+  let address: UInt8
+  let world: World
+  let clock: ManualClock
+
+  /// - Parameters:
+  ///   - fieldTolerance: microtesla
+  func run(_ chip: MagnetometerChip, rateHz: Double, fieldTolerance: Double) throws {
+    try run(chip, rateHz: rateHz) { sample in
+      let error = SIMD3<Double>(sample.field) - world.truth(at: sample.at).magneticField
+      #expect((error * error).max().squareRoot() < fieldTolerance, "\(error)")
+    }
+  }
+
+  func run(_ chip: BarometerChip, rateHz: Double, pressureTolerance: Double, hasHumidity: Bool = false) throws {
+    try run(chip, rateHz: rateHz) { sample in
+      #expect(abs(sample.pressurePascals - world.truth(at: sample.at).pressurePascals) < pressureTolerance)
+      #expect(abs(sample.temperatureCelsius - world.temperatureCelsius) < 0.1)
+      #expect((sample.humidityPercent != nil) == hasHumidity)
+      if let humidity = sample.humidityPercent { #expect(abs(humidity - world.humidityPercent) < 0.2) }
+    }
+  }
+
+  private func run<Sample>(
+    _ chip: Chip<any PolledDriver<Sample>, PolledConfiguration>, rateHz: Double, check: (Sample) -> Void
+  ) throws {
+    let driver = chip.driver(
+      ChipConnection(bus: bus, address: address, clock: clock, pause: { clock.advance(by: $0) }),
+      PolledConfiguration(rateHz: rateHz))
+    // A chip has its own rates, and none that is much slower than the wish.
+    let rate = chip.rate(nearest: rateHz)
+    #expect(rate >= 0.95 * rateHz)
+    // Nothing before the first measurement.
+    try driver.start()
+    #expect(try driver.read() == nil)
+    // Looked at much more often than it measures: each measurement comes once.
+    let began = clock.now
+    var count = 0
+    for _ in 0..<500 {
+      clock.advance(by: .nanoseconds(Int64(0.1e9 / rate)))
+      guard let sample = try driver.read() else { continue }
+      count += 1
+      check(sample)
+    }
+    let expected = (clock.now - began).inSeconds * rate
+    #expect(abs(Double(count) - expected) < 0.1 * expected + 2, "\(count) of \(expected)")
+    // After a long while the newest counts.
+    clock.advance(by: .seconds(60))
+    #expect(try driver.read().map(check) != nil)
+    // Asleep it measures nothing: what is left is read, and no more comes.
+    driver.stop()
+    clock.advance(by: .seconds(10))
+    _ = try driver.read()
+    clock.advance(by: .seconds(10))
+    #expect(try driver.read() == nil)
+    // Nor does a chip that was put to sleep by whoever knows only where it is.
+    try driver.start()
+    try chip.sleep(on: bus, address: address)
+    clock.advance(by: .seconds(10))
+    _ = try driver.read()
+    clock.advance(by: .seconds(10))
+    #expect(try driver.read() == nil)
+    // It can be started again.
+    try driver.start()
+    clock.advance(by: .nanoseconds(Int64(3e9 / rate)))
+    #expect(try driver.read().map(check) != nil)
+  }
+}
