@@ -5,9 +5,10 @@ import MonotonicTime
 public struct Dated<Value: Sendable>: Sendable {
   public var value: Value
   public var at: MonotonicInstant
-  public var source: FusedState.Source
+  /// All that have a share in it.
+  public var source: DeviceSet
 
-  public init(_ value: Value, at: MonotonicInstant, source: FusedState.Source) {
+  public init(_ value: Value, at: MonotonicInstant, source: DeviceSet) {
     self.value = value
     self.at = at
     self.source = source
@@ -30,13 +31,6 @@ public struct FusedState: Sendable {
     case deadReckoning
     /// Nobody listens, so the devices are off; the position is the last one known.
     case asleep
-  }
-
-  /// What a part of the state was measured by.
-  public enum Source: String, Codable, Sendable {
-    case gps
-    case imu
-    case both = "gps+imu"
   }
 
   public struct Position: Equatable, Sendable {
@@ -130,6 +124,23 @@ public struct FusedState: Sendable {
     }
   }
 
+  /// What a barometer and what is beside it tell of the air.
+  public struct Air: Equatable, Sendable {
+    public var pressurePascals: Double
+    /// Of the chip, which is a little warmer.
+    public var temperatureCelsius: Double
+    /// Relative, 0 to 100.
+    public var humidityPercent: Double?
+
+    public init(pressurePascals: Double, temperatureCelsius: Double, humidityPercent: Double?) {
+      self.pressurePascals = pressurePascals
+      self.temperatureCelsius = temperatureCelsius
+      self.humidityPercent = humidityPercent
+    }
+  }
+
+  /// Whom the parts' sources mean.
+  public var devices: DeviceNames
   /// When the state was put together.
   public var at: MonotonicInstant
   public var mode = Mode.none
@@ -144,15 +155,21 @@ public struct FusedState: Sendable {
   public var rates: Dated<SIMD3<Double>>?
   /// Specific force in body axes, m/s².
   public var acceleration: Dated<SIMD3<Double>>?
+  /// Magnetic flux density in body axes, as far as it is the earth's, microtesla.
+  public var magneticField: Dated<SIMD3<Double>>?
+  public var air: Dated<Air>?
   public var fix: Dated<FixQuality>?
 
-  public init(at: MonotonicInstant) { self.at = at }
+  public init(at: MonotonicInstant, devices: DeviceNames = .usual) {
+    self.at = at
+    self.devices = devices
+  }
 
   /// What is left of it once nobody listens.
   ///
   /// - Parameter lastKnown: the position of an earlier state, where this one has none
   public func asleep(since: MonotonicInstant, lastKnown: Dated<Position>?) -> FusedState {
-    var state = FusedState(at: since)
+    var state = FusedState(at: since, devices: devices)
     state.mode = .asleep
     state.asleepSince = since
     state.position = position ?? lastKnown

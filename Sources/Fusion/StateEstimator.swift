@@ -12,6 +12,8 @@ public struct StateEstimator: Sendable {
   /// Where the receiver says nothing of its errors, metres.
   private static var unknownSigma: Double { 10 }
   private static var unknownHeightSigma: Double { 5000 }
+  /// Magnetic fields ahead of the inertial samples; more than these wait nowhere.
+  private static var longestQueue: Int { 8 }
 
   private let start: MonotonicInstant
   private var filter: NavigationFilter
@@ -21,11 +23,25 @@ public struct StateEstimator: Sendable {
   private var hasHeight = false
   private var receiverPosition: Dated<FusedState.Position>?
   private var receiverMotion: Dated<FusedState.Motion>?
+  private var imuSource = DeviceSet()
+  /// Magnetic fields that no inertial sample has been paired with, oldest first.
+  private var fields: [(field: SIMD3<Double>, at: MonotonicInstant)] = []
+  private var height = BarometricHeight()
 
-  public init(_ configuration: NavigationFilter.Configuration = .init(), at start: MonotonicInstant) {
+  public init(
+    _ configuration: NavigationFilter.Configuration = .init(), devices: DeviceNames = .usual,
+    at start: MonotonicInstant
+  ) {
     self.start = start
     filter = NavigationFilter(configuration)
-    state = FusedState(at: start)
+    state = FusedState(at: start, devices: devices)
+    fields.reserveCapacity(StateEstimator.longestQueue)
+  }
+
+  /// How far east of true north the magnetic north lies, radians; `nil` while that is not known.
+  public var magneticDeclination: Double? {
+    get { filter.magneticDeclination }
+    set { filter.magneticDeclination = newValue }
   }
 
   @inline(__always)
@@ -38,14 +54,40 @@ public struct StateEstimator: Sendable {
 
   /// Takes an inertial measurement in body axes.
   public mutating func update(
-    gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, at: MonotonicInstant
+    gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, at: MonotonicInstant, from source: DeviceSet = .imu
   ) {
     if let newestSample, at <= newestSample { return }
     newestSample = at
-    filter.update(gyroscope: gyroscope, accelerometer: accelerometer, time: seconds(at))
+    imuSource = source
+    filter.update(
+      gyroscope: gyroscope, accelerometer: accelerometer, magnetometer: takeField(by: at), time: seconds(at))
     guard gyroscope.isFinite, accelerometer.isFinite else { return }
-    state.rates = Dated(gyroscope, at: at, source: .imu)
-    state.acceleration = Dated(accelerometer, at: at, source: .imu)
+    state.rates = Dated(gyroscope, at: at, source: source)
+    state.acceleration = Dated(accelerometer, at: at, source: source)
+  }
+
+  /// The newest field that was there at some time; inertial samples come in bursts, so that fields wait for theirs.
+  private mutating func takeField(by at: MonotonicInstant) -> SIMD3<Double>? {
+    var found: SIMD3<Double>?
+    while let first = fields.first, first.at <= at { found = fields.removeFirst().field }
+    return found
+  }
+
+  /// Takes a magnetic field in body axes, microtesla, without what iron near by adds to it.
+  public mutating func update(
+    magneticField field: SIMD3<Double>, at: MonotonicInstant, from source: DeviceSet = .mag
+  ) {
+    guard field.isFinite, at > fields.last?.at ?? state.magneticField?.at ?? start else { return }
+    state.magneticField = Dated(field, at: at, source: source)
+    if fields.count == StateEstimator.longestQueue { fields.removeFirst() }
+    fields.append((field, at))
+  }
+
+  /// Takes what a barometer measured.
+  public mutating func update(air: FusedState.Air, at: MonotonicInstant, from source: DeviceSet = .baro) {
+    guard air.pressurePascals.isFinite, at > state.air?.at ?? start else { return }
+    state.air = Dated(air, at: at, source: source)
+    height.update(pressurePascals: air.pressurePascals, time: seconds(at))
   }
 
   /// Takes what a receiver reported.
@@ -54,17 +96,21 @@ public struct StateEstimator: Sendable {
   ///   - position, motion: `nil` where the receiver has none
   ///   - at: when it was valid
   public mutating func update(
-    fix: FusedState.FixQuality, position: FusedState.Position?, motion: FusedState.Motion?, at: MonotonicInstant
+    fix: FusedState.FixQuality, position: FusedState.Position?, motion: FusedState.Motion?, at: MonotonicInstant,
+    from source: DeviceSet = .gps
   ) {
-    state.fix = Dated(fix, at: at, source: .gps)
-    if let motion { receiverMotion = Dated(motion, at: at, source: .gps) }
+    state.fix = Dated(fix, at: at, source: source)
+    if let motion { receiverMotion = Dated(motion, at: at, source: source) }
     guard let position else { return }
-    receiverPosition = Dated(position, at: at, source: .gps)
+    receiverPosition = Dated(position, at: at, source: source)
     if position.altitudeHAEMetres != nil { hasHeight = true }
     let horizontal = position.horizontalSigmaMetres ?? StateEstimator.unknownSigma
     let vertical =
       position.altitudeHAEMetres == nil
       ? StateEstimator.unknownHeightSigma : position.verticalSigmaMetres ?? 2 * horizontal
+    if let altitude = position.altitudeHAEMetres {
+      height.update(altitude: altitude, sigma: vertical, time: seconds(at))
+    }
     filter.update(
       GNSSMeasurement(
         time: seconds(at),
@@ -83,7 +129,12 @@ public struct StateEstimator: Sendable {
     state.mode = mode(at: now)
     state.deadReckoningSince = filter.deadReckoningSince.map { instant($0) }
     reportPosition(at: now)
+    reportHeight(at: now)
     reportAttitude(at: now)
+    if let at = state.magneticField?.at, now.seconds(since: at) > StateEstimator.attitudeLifetimeSeconds {
+      state.magneticField = nil
+    }
+    if let at = state.air?.at, now.seconds(since: at) > StateEstimator.positionLifetimeSeconds { state.air = nil }
     if let fixAt = state.fix?.at, now.seconds(since: fixAt) > StateEstimator.positionLifetimeSeconds { state.fix = nil }
     return state
   }
@@ -126,9 +177,25 @@ public struct StateEstimator: Sendable {
           altitudeHAEMetres: hasHeight ? position.altitude : nil,
           altitudeMSLMetres: separation.map { position.altitude - $0 },
           horizontalSigmaMetres: sigma.horizontal,
-          verticalSigmaMetres: hasHeight ? sigma.z : nil), at: newestSample, source: .both)
-      state.motion = Dated(FusedState.Motion(velocity, sigma: velocitySigma), at: newestSample, source: .both)
+          verticalSigmaMetres: hasHeight ? sigma.z : nil), at: newestSample, source: navigators)
+      state.motion = Dated(FusedState.Motion(velocity, sigma: velocitySigma), at: newestSample, source: navigators)
     }
+  }
+
+  /// Whose one solution it is.
+  private var navigators: DeviceSet { (receiverPosition?.source ?? []).union(imuSource) }
+
+  /// A barometer knows better than both others, once it has been told where it is.
+  private mutating func reportHeight(at now: MonotonicInstant) {
+    guard var position = state.position, let air = state.air, let altitude = height.altitude(at: seconds(now)) else {
+      return
+    }
+    let geoid = position.value.altitudeHAEMetres.flatMap { hae in position.value.altitudeMSLMetres.map { hae - $0 } }
+    position.value.altitudeHAEMetres = altitude.metres
+    position.value.altitudeMSLMetres = geoid.map { altitude.metres - $0 }
+    position.value.verticalSigmaMetres = altitude.sigma
+    position.source.formUnion(air.source)
+    state.position = position
   }
 
   private mutating func reportAttitude(at now: MonotonicInstant) {
@@ -142,7 +209,9 @@ public struct StateEstimator: Sendable {
       quaternion: filter.attitude, inclinationSigmaRadians: filter.inclinationSigma,
       headingSigmaRadians: filter.headingSigma)
     let isNavigating = state.mode == .fused || state.mode == .deadReckoning
-    state.attitude = Dated(attitude, at: newestSample, source: isNavigating ? .both : .imu)
+    let compass = attitude.headingSigmaRadians == nil ? nil : state.magneticField?.source
+    state.attitude = Dated(
+      attitude, at: newestSample, source: (isNavigating ? navigators : imuSource).union(compass ?? []))
   }
 }
 

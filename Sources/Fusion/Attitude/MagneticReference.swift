@@ -26,7 +26,11 @@ struct MagneticReference: Sendable {
   private var undisturbedTime = 0.0
   private(set) var isDisturbed = true
 
-  init(interval: Double) {
+  /// Of the earth's field, where that is known; its dip is learnt with the first field that is as strong.
+  private let knownStrength: Double?
+
+  init(interval: Double, strength: Double? = nil) {
+    knownStrength = strength
     coefficients = LowPassFilter.Coefficients(
       timeConstant: MagneticReference.measurementTimeConstant, interval: interval)
     referenceGain = 1 - exp(-interval / MagneticReference.referenceTimeConstant)
@@ -39,6 +43,11 @@ struct MagneticReference: Sendable {
   mutating func update(field: SIMD3<Double>, strength: Double, rate: Double, seconds: Double) {
     measured.update(SIMD3(strength, asin(max(-1, min(1, field.z / strength))), 0), coefficients)
     let now = SIMD2(measured.value.x, measured.value.y)
+    if let knownStrength, reference.x == 0,
+      abs(strength - knownStrength) < MagneticReference.strengthTolerance * knownStrength
+    {
+      return assume(field: field)
+    }
     if MagneticReference.agree(now, reference) {
       undisturbedTime += seconds
       if undisturbedTime >= MagneticReference.recoveryTime {

@@ -33,6 +33,8 @@ public struct OrientationFilter: Sendable {
   private static let longestPause = (intervals: 20.0, seconds: 1.0)
 
   private let interval: Double
+  /// Between samples with a magnetic field.
+  private let magneticInterval: Double
   private let accelerometerCoefficients: LowPassFilter.Coefficients
   private let headingGain: Double
 
@@ -49,6 +51,8 @@ public struct OrientationFilter: Sendable {
   private var initialGain = 1.0
   private var rejectionTime = maximumRejectionTime
   private var latestRate = SIMD3<Double>.zero
+  /// Since the latest magnetic field.
+  private var fieldSeconds = 0.0
   private var hasForce = false
   private let biasLimit: Double
 
@@ -57,19 +61,24 @@ public struct OrientationFilter: Sendable {
   ///   - accelerometerTimeConstant: seconds; longer than accelerations last. What a hand does averages out in three, what
   ///     a vehicle does takes longer, and leaves it to the gyroscope to hold the level.
   ///   - biasLimit: the largest gyroscope bias to be expected, rad/s
+  ///   - magneticInterval: seconds between samples that come with a magnetic field; `nil` where each does
+  ///   - magneticStrength: of the earth's field, where the magnetometer is calibrated: one that is as strong is believed at once
   public init(
-    interval: Double, accelerometerTimeConstant: Double = 3, biasLimit: Double = 3.5 * .pi / 180
+    interval: Double, accelerometerTimeConstant: Double = 3, biasLimit: Double = 3.5 * .pi / 180,
+    magneticInterval: Double? = nil, magneticStrength: Double? = nil
   ) {
     let interval = interval.isFinite ? max(1.25e-4, min(2, interval)) : 0.01
+    let magneticInterval = max(interval, min(2, magneticInterval ?? interval))
     self.interval = interval
+    self.magneticInterval = magneticInterval
     self.biasLimit = biasLimit
     accelerometerCoefficients = LowPassFilter.Coefficients(
       timeConstant: accelerometerTimeConstant, interval: interval)
-    headingGain = 1 - exp(-interval / OrientationFilter.magnetometerTimeConstant)
+    headingGain = 1 - exp(-magneticInterval / OrientationFilter.magnetometerTimeConstant)
     rest = RestDetector(interval: interval)
     biasEstimator = GyroscopeBiasEstimator(limit: biasLimit, interval: interval)
-    reference = MagneticReference(interval: interval)
-    hardIron = HardIronEstimator(interval: interval)
+    reference = MagneticReference(interval: magneticInterval, strength: magneticStrength)
+    hardIron = HardIronEstimator(interval: magneticInterval)
   }
 
   /// Sensor to north, east, down. Without a magnetometer the heading is the one of the start, and drifts.
@@ -124,8 +133,10 @@ public struct OrientationFilter: Sendable {
     let square = dot(accelerometer, accelerometer)
     guard square > 1e-6, square < 1e12 else { return }
     let rotation = updateInclination(accelerometer)
+    fieldSeconds += seconds
     guard let magnetometer else { return }
-    updateHeading(magnetometer, rotation, seconds)
+    updateHeading(magnetometer, rotation, min(fieldSeconds, 2 * max(magneticInterval, seconds)))
+    fieldSeconds = 0
   }
 
   /// Equation (3), and what its correction says about the bias. Returns the rotation of the sensor to the frame of (3).
@@ -165,7 +176,7 @@ public struct OrientationFilter: Sendable {
     if let field = hardIron.update(rotated: rotated, rotation: rotation, rate: rate) {
       // Another field from here on: the heading is sought again, more quickly at first.
       reference.assume(field: field)
-      initialGain = min(1, interval / OrientationFilter.hardIronTimeConstant)
+      initialGain = min(1, magneticInterval / OrientationFilter.hardIronTimeConstant)
     }
     let field = hardIron.isUsed ? rotated - rotation * hardIron.correction : rotated
     let strength = field.length

@@ -10,6 +10,8 @@ public struct InertialCalibration: Equatable, Sendable {
   public var magnetometerOffset = SIMD3<Double>.zero
   /// Makes a sphere of the ellipsoid that iron near by makes of the field; rows.
   public var magnetometerMatrix = [SIMD3(1.0, 0, 0), SIMD3(0, 1, 0), SIMD3(0, 0, 1)]
+  /// How strong the earth's field is then, where it was calibrated, microtesla; `nil` for what is not calibrated.
+  public var magnetometerStrength: Double?
 
   public init() {}
 

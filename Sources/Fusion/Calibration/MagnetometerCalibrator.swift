@@ -42,9 +42,10 @@ public struct MagnetometerCalibrator: Sendable {
     if samples.allSatisfy({ ($0 - field).length > distance }) { samples.append(field) }
   }
 
-  /// Offset in microtesla, the matrix that makes a sphere of the ellipsoid (rows), and the relative root mean square by
-  /// which the corrected strengths still differ; `nil` while too little was seen, or where it is no ellipsoid.
-  public var result: (offset: SIMD3<Double>, matrix: [SIMD3<Double>], residual: Double)? {
+  /// Offset in microtesla, the matrix that makes a sphere of the ellipsoid (rows), how strong the corrected field is, in
+  /// microtesla, and the relative root mean square by which its strengths still differ; `nil` while too little was seen, or where
+  /// it is no ellipsoid.
+  public var result: (offset: SIMD3<Double>, matrix: [SIMD3<Double>], strength: Double, residual: Double)? {
     guard progress >= 1 else { return nil }
     let middle = middle
     let scale = samples.map { ($0 - middle).length }.reduce(0, +) / Double(samples.count)
@@ -69,7 +70,7 @@ public struct MagnetometerCalibrator: Sendable {
     let variance = strengths.reduce(0) { $0 + ($1 - mean) * ($1 - mean) } / Double(strengths.count)
     let residual = variance.squareRoot() / mean
     guard mean > 0, offset.isFinite, residual < MagnetometerCalibrator.largestResidual else { return nil }
-    return (offset, [matrix.rows.0, matrix.rows.1, matrix.rows.2], residual)
+    return (offset, [matrix.rows.0, matrix.rows.1, matrix.rows.2], mean, residual)
   }
 
   /// The symmetric root of a symmetric positive matrix, by Denman and Beavers' iteration.

@@ -7,6 +7,10 @@ extension NavigationFilter {
     public var isVehicle = false
     /// Seconds between inertial samples.
     public var interval = 0.01
+    /// Seconds between those that come with a magnetic field; `nil` where each does.
+    public var magneticInterval: Double?
+    /// The earth's field as a calibrated magnetometer sees it, microtesla; `nil` for one that is not calibrated.
+    public var magneticStrength: Double?
     /// The latest that a fix may come after its time, seconds.
     public var latestFix = 0.5
     /// For how long a receiver's position errors stay the same, seconds; 0 for independent errors.

@@ -32,6 +32,8 @@ public struct NavigationFilter: Sendable {
     var accelerometer: SIMD3<Double>
     var stillness: Stillness?
     var constrains: Bool
+    /// Radians from true north, where the compass was asked.
+    var compassHeading: Double?
     /// After this sample.
     var solution: NavigationSolution
   }
@@ -56,6 +58,9 @@ public struct NavigationFilter: Sendable {
   private var lastAccepted = -Double.infinity
   private var lastRestart = -Double.infinity
   private var sinceConstraint = 0.0
+  private var sinceCompass = 0.0
+  /// How far east of true north the magnetic north lies, radians; `nil` while that is not known.
+  public var magneticDeclination: Double?
   /// A heading that fixes have refuted twice is not asked for again.
   private var doubtsCompass = false
   private var alignedAt = 0.0
@@ -69,7 +74,9 @@ public struct NavigationFilter: Sendable {
 
   public init(_ configuration: Configuration = Configuration()) {
     self.configuration = configuration
-    orientation = OrientationFilter(interval: configuration.interval)
+    orientation = OrientationFilter(
+      interval: configuration.interval, magneticInterval: configuration.magneticInterval,
+      magneticStrength: configuration.magneticStrength)
     // A velocity may be older than its fix by half an epoch.
     let samples = ((configuration.latestFix + 0.75) / max(configuration.interval, 1e-4)).rounded(.up)
     capacity = max(4, samples.isFinite ? Int(min(samples, 4094)) + 2 : 4)
@@ -97,7 +104,11 @@ public struct NavigationFilter: Sendable {
 
   /// Body to north, east, down; the heading means something only while `headingSigma` is known.
   public var attitude: Quaternion {
-    @inline(__always) get { solution?.attitude ?? orientation.attitude }
+    @inline(__always) get {
+      if let solution { return solution.attitude }
+      guard let magneticDeclination, orientation.hasHeading else { return orientation.attitude }
+      return Quaternion(about: magneticDeclination) * orientation.attitude
+    }
   }
 
   /// One standard deviation of roll and pitch, radians.
@@ -112,7 +123,7 @@ public struct NavigationFilter: Sendable {
   public var headingSigma: Double? {
     @inline(__always) get {
       if let variance = solution?.covariance.tt.rows.2.z { return variance.squareRoot() }
-      return orientation.hasHeading ? NavigationFilter.magneticSigma : nil
+      return orientation.hasHeading ? compassSigma : nil
     }
   }
 
@@ -200,7 +211,10 @@ public struct NavigationFilter: Sendable {
       sinceConstraint += dt
       let constrains = configuration.isVehicle && sinceConstraint >= NavigationFilter.constraintSeconds
       if constrains { sinceConstraint = 0 }
-      advance(gyroscope, accelerometer, stillness, constrains, to: now)
+      sinceCompass += dt
+      let asksCompass = sinceCompass >= NavigationFilter.compassSeconds
+      if asksCompass { sinceCompass = 0 }
+      advance(gyroscope, accelerometer, stillness, constrains, asksCompass ? compass?.heading : nil, to: now)
     } else {
       hypotheses.propagate(
         gyroscope: gyroscope, accelerometer: accelerometer, to: now, configuration.noise)
@@ -268,9 +282,40 @@ public struct NavigationFilter: Sendable {
     if let solution, !solution.isFinite { abandon() }
   }
 
-  // MARK: Alignment
+  // MARK: Compass
 
-  private static let magneticSigma = 0.25
+  /// Of a magnetometer that is calibrated, and of one that is not, radians.
+  private static let calibratedSigma = 0.05
+  private static let uncalibratedSigma = 0.25
+  /// The magnetic north lies so far off, in most places.
+  private static let declinationSigma = 0.2
+  private static let compassSeconds = 1.0
+
+  private var compassSigma: Double {
+    let isGood = configuration.magneticStrength != nil && !orientation.isMagneticallyDisturbed
+    let sigma = isGood ? NavigationFilter.calibratedSigma : NavigationFilter.uncalibratedSigma
+    let declination = magneticDeclination == nil ? NavigationFilter.declinationSigma : 0
+    return (sigma * sigma + declination * declination).squareRoot()
+  }
+
+  /// Where the compass points the board, radians from true north; `nil` where it is not to be trusted.
+  private var compass: (heading: Double, sigma: Double)? {
+    guard orientation.hasHeading, !orientation.isMagneticallyDisturbed, !doubtsCompass else { return nil }
+    return (orientation.attitude.yaw + (magneticDeclination ?? 0), compassSigma)
+  }
+
+  /// The compass's errors stay the same for long: it says nothing new to who knows the heading better.
+  private mutating func correctHeading(_ heading: Double) {
+    guard let now = solution else { return }
+    let variance = compassSigma * compassSigma
+    guard now.covariance.tt.rows.2.z > variance else { return }
+    var innovation = heading - now.attitude.yaw
+    innovation -= (innovation / (2 * .pi)).rounded() * 2 * .pi
+    guard innovation * innovation < 10.83 * (now.covariance.tt.rows.2.z + variance) else { return }
+    solution?.correct(ErrorCovariance.Row(t: SIMD3(0, 0, 1)), innovation: innovation, variance: variance)
+  }
+
+  // MARK: Alignment
 
   private mutating func align(_ fix: GNSSMeasurement) {
     guard orientation.isLevelled, max(fix.positionSigma.x, fix.positionSigma.y) < 50 else { return }
@@ -310,12 +355,17 @@ public struct NavigationFilter: Sendable {
       guard let velocity = fix.validVelocity else { return nil }
       let speed = (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot()
       let sigma = max(fix.velocitySigma.x, fix.velocitySigma.y)
-      guard speed > max(NavigationFilter.alignmentSpeed, 3 * sigma) else { return nil }
+      guard speed > max(NavigationFilter.alignmentSpeed, 3 * sigma) else {
+        // At rest only a compass tells, and in a vehicle one that has been calibrated there.
+        return configuration.magneticStrength == nil ? nil : turn(to: compass)
+      }
       return (atan2(velocity.y, velocity.x) - orientation.attitude.yaw, sigma / speed + 0.06)
     }
-    // The magnetic north, which lies a few degrees off: the sigma allows for it.
-    guard orientation.hasHeading, !orientation.isMagneticallyDisturbed, !doubtsCompass else { return nil }
-    return (0, NavigationFilter.magneticSigma)
+    return turn(to: compass)
+  }
+
+  private func turn(to compass: (heading: Double, sigma: Double)?) -> (turn: Double, sigma: Double)? {
+    compass.map { ($0.heading - orientation.attitude.yaw, $0.sigma) }
   }
 
   /// Lets the fix decide between headings. The bank only runs once something moves: at rest there is nothing to decide.
@@ -351,23 +401,26 @@ public struct NavigationFilter: Sendable {
     sinceConstraint = 0
     history.removeAll(keepingCapacity: true)
     newest = -1
-    remember(.zero, .zero, nil, false)
+    remember(.zero, .zero, nil, false, nil)
   }
 
   // MARK: Navigation
 
   private mutating func advance(
     _ gyroscope: SIMD3<Double>, _ accelerometer: SIMD3<Double>, _ stillness: Stillness?, _ constrains: Bool,
-    to now: Double
+    _ compassHeading: Double?, to now: Double
   ) {
     solution?.propagate(gyroscope: gyroscope, accelerometer: accelerometer, to: now, configuration.noise)
-    applyConstraints(gyroscope, stillness, constrains)
-    remember(gyroscope, accelerometer, stillness, constrains)
+    applyConstraints(gyroscope, stillness, constrains, compassHeading)
+    remember(gyroscope, accelerometer, stillness, constrains, compassHeading)
   }
 
-  private mutating func applyConstraints(_ gyroscope: SIMD3<Double>, _ stillness: Stillness?, _ constrains: Bool) {
+  private mutating func applyConstraints(
+    _ gyroscope: SIMD3<Double>, _ stillness: Stillness?, _ constrains: Bool, _ compassHeading: Double?
+  ) {
     if let stillness { standStill(stillness) }
     if constrains { constrain(gyroscope) }
+    if let compassHeading { correctHeading(compassHeading) }
   }
 
   private mutating func standStill(_ stillness: Stillness) {
@@ -404,12 +457,13 @@ public struct NavigationFilter: Sendable {
   }
 
   private mutating func remember(
-    _ gyroscope: SIMD3<Double>, _ accelerometer: SIMD3<Double>, _ stillness: Stillness?, _ constrains: Bool
+    _ gyroscope: SIMD3<Double>, _ accelerometer: SIMD3<Double>, _ stillness: Stillness?, _ constrains: Bool,
+    _ compassHeading: Double?
   ) {
     guard let solution else { return }
     let entry = Entry(
       gyroscope: gyroscope, accelerometer: accelerometer, stillness: stillness, constrains: constrains,
-      solution: solution)
+      compassHeading: compassHeading, solution: solution)
     newest = (newest + 1) % capacity
     if history.count < capacity { history.append(entry) } else { history[newest] = entry }
   }
@@ -449,7 +503,7 @@ public struct NavigationFilter: Sendable {
       let entry = history[index(back)]
       solution?.propagate(
         gyroscope: entry.gyroscope, accelerometer: entry.accelerometer, to: entry.solution.time, configuration.noise)
-      applyConstraints(entry.gyroscope, entry.stillness, entry.constrains)
+      applyConstraints(entry.gyroscope, entry.stillness, entry.constrains, entry.compassHeading)
       if let solution { history[index(back)].solution = solution }
     }
   }

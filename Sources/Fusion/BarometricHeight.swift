@@ -1,0 +1,77 @@
+import Glibc
+
+/// Joins a barometer, which feels each stair and drifts with the weather, with a receiver, which knows its height and is off by
+/// some metres for minutes.
+///
+/// The difference between the two heights is what the weather makes of the standard atmosphere: it changes slowly, and is found
+/// by a Kalman filter of one state that takes the receiver's errors for as lasting as they are.
+struct BarometricHeight: Sendable {
+  /// The weather's, metres per square root of a second: three and a half in an hour.
+  private static let wander = 0.06
+  /// For so many seconds a receiver's height errors stay the same.
+  private static let correlationTime = 100.0
+  /// Of the barometer's own noise and the draughts that it feels, metres.
+  private static let sigma = 0.3
+  /// Of the noise of single measurements, seconds.
+  private static let smoothingTime = 0.5
+  /// A barometer that has been silent for so long tells no height, seconds.
+  private static let lifetime = 2.0
+  /// Chi-square with one degree of freedom: 99.9 % lie inside.
+  private static let gate = 10.83
+
+  /// Smoothed, in the standard atmosphere, metres; with when it was measured, seconds.
+  private var pressureAltitude: (metres: Double, time: Double)?
+  /// What has to be added to that to be above the ellipsoid, metres; with its variance and when it was found.
+  private var offset: (metres: Double, variance: Double, time: Double)?
+
+  /// The height in the standard atmosphere, metres, of a pressure in Pa.
+  static func pressureAltitude(_ pascals: Double) -> Double { 44_330.77 * (1 - pow(pascals / 101_325, 0.190_263)) }
+
+  mutating func update(pressurePascals: Double, time: Double) {
+    let metres = BarometricHeight.pressureAltitude(pressurePascals)
+    guard metres.isFinite, time > pressureAltitude?.time ?? -.infinity else { return }
+    guard let last = pressureAltitude, time - last.time < BarometricHeight.lifetime else {
+      pressureAltitude = (metres, time)
+      return
+    }
+    let gain = 1 - exp(-(time - last.time) / BarometricHeight.smoothingTime)
+    pressureAltitude = (last.metres + gain * (metres - last.metres), time)
+  }
+
+  /// - Parameters:
+  ///   - altitude: a receiver's, above the ellipsoid, metres
+  ///   - sigma: of that, metres
+  ///   - time: when it was valid, which may be a little before the latest pressure
+  mutating func update(altitude: Double, sigma: Double, time: Double) {
+    guard let pressureAltitude, abs(time - pressureAltitude.time) < BarometricHeight.lifetime, altitude.isFinite,
+      sigma.isFinite
+    else { return }
+    let single = sigma * sigma + BarometricHeight.sigma * BarometricHeight.sigma
+    let measured = altitude - pressureAltitude.metres
+    guard let last = offset else {
+      offset = (measured, single, time)
+      return
+    }
+    let elapsed = max(time - last.time, 0.01)
+    let variance = last.variance + BarometricHeight.wander * BarometricHeight.wander * elapsed
+    let innovation = measured - last.metres
+    // A fix that is far off stands for itself; after a while without others it is right after all.
+    guard innovation * innovation < BarometricHeight.gate * (variance + single) else {
+      if elapsed > BarometricHeight.correlationTime { offset = (measured, single, time) }
+      return
+    }
+    let repeated = single * (1 + 2 * BarometricHeight.correlationTime / elapsed)
+    let gain = variance / (variance + repeated)
+    offset = (last.metres + gain * innovation, (1 - gain) * variance, time)
+  }
+
+  /// Above the ellipsoid, and one standard deviation, metres; `nil` while one of the two is missing.
+  func altitude(at time: Double) -> (metres: Double, sigma: Double)? {
+    guard let pressureAltitude, let offset, time - pressureAltitude.time < BarometricHeight.lifetime else { return nil }
+    let elapsed = max(time - offset.time, 0)
+    let variance =
+      offset.variance + BarometricHeight.wander * BarometricHeight.wander * elapsed
+      + BarometricHeight.sigma * BarometricHeight.sigma
+    return (pressureAltitude.metres + offset.metres, variance.squareRoot())
+  }
+}
