@@ -11,9 +11,6 @@ import Publishing
 /// Measurements come out of order: IMU samples in bursts, fixes some time after they were valid. The filter takes each at
 /// its own time.
 final class Aggregator: Sendable {
-  private let calibration: InertialCalibration
-  private let mount: MountMatrix
-  private let fixLatencyNanoseconds: Int64
   private let clock: any MonotonicTimeSource
   private let run: Activating<FusedState, Never>
   private let lastState: MutableProperty<FusedState?>
@@ -27,19 +24,21 @@ final class Aggregator: Sendable {
   ) {
     self.lastState = lastState
     lastKnown = lastState.value?.position
-    calibration = board.imu?.calibration.values ?? .init()
-    mount = board.imu?.calibration.mount ?? board.imu?.mount ?? .identity
-    fixLatencyNanoseconds = board.receiver?.fixLatency.inNanoseconds ?? 0
     self.clock = clock
     self.run = run
-    estimator = Guarded(StateEstimator(NavigationFilter.Configuration(board), at: clock.now))
+    var estimator = StateEstimator(
+      NavigationFilter.Configuration(board), devices: DeviceNames(board.devices.map(\.id)), at: clock.now)
+    estimator.magneticDeclination = lastKnown.map { Aggregator.declination(at: $0.value) }
+    self.estimator = Guarded(estimator)
   }
 
   /// The fused state as a lazy publisher; it wakes nothing.
   ///
-  /// - Parameter lastState: is set to each state too
+  /// - Parameters:
+  ///   - devices: whose measurements are fused
+  ///   - lastState: is set to each state too
   static func publisher(
-    board: Board, receiver: ReceiverReader?, imu: IMUReader?, clock: any MonotonicTimeSource,
+    board: Board, fusing devices: [BoardDevice], clock: any MonotonicTimeSource,
     lastState: MutableProperty<FusedState?>
   ) -> LazyPublisher<FusedState, Never> {
     LazyPublisher(
@@ -47,14 +46,46 @@ final class Aggregator: Sendable {
       activating: { (run) throws(Never) in
         let aggregator = Aggregator(board: board, clock: clock, run: run, lastState: lastState)
         let lifetime = Lifetime()
-        imu?.readings.overheard.subscribe(as: "state", receiveValue: { aggregator.receive($0) }).store(in: lifetime)
-        receiver?.device.readings.overheard.subscribe(as: "state", receiveValue: { aggregator.receive($0) }).store(
-          in: lifetime)
+        for device in devices {
+          let index = board.devices.firstIndex { $0.id == device.description.id } ?? 0
+          aggregator.overhear(device, as: DeviceSet(index)).store(in: lifetime)
+        }
         return Subscription {
           lifetime.end()
           aggregator.fallAsleep()
         }
       })
+  }
+
+  /// Takes what a device measures while it is awake for somebody.
+  private func overhear(_ device: BoardDevice, as source: DeviceSet) -> Subscription {
+    switch device {
+    case .receiver(let receiver, let reader):
+      let latency = receiver.fixLatency.inNanoseconds
+      return reader.device.readings.overheard.subscribe(
+        as: "state", receiveValue: { [self] in receive($0, latency: latency, from: source) })
+    case .imu(let imu, let reader):
+      let (calibration, mount) = (imu.calibration.values, imu.calibration.mount ?? imu.mount)
+      return reader.readings.overheard.subscribe(
+        as: "state", receiveValue: { [self] in receive($0, calibration, mount, from: source) })
+    case .magnetometer(let magnetometer, let reader):
+      let (calibration, mount) = (magnetometer.calibration.values, magnetometer.mount)
+      return reader.readings.overheard.subscribe(
+        as: "state",
+        receiveValue: { [self] sample in
+          let field = mount.apply(calibration.magnetometer(SIMD3<Double>(sample.field)))
+          publish { $0.update(magneticField: field, at: sample.at, from: source) }
+        })
+    case .barometer(_, let reader):
+      return reader.readings.overheard.subscribe(
+        as: "state",
+        receiveValue: { [self] sample in
+          let air = FusedState.Air(
+            pressurePascals: sample.pressurePascals, temperatureCelsius: sample.temperatureCelsius,
+            humidityPercent: sample.humidityPercent)
+          publish { $0.update(air: air, at: sample.at, from: source) }
+        })
+    }
   }
 
   /// The last state is no present one any more: what it says of now is taken back.
@@ -63,23 +94,36 @@ final class Aggregator: Sendable {
     lastState.value = estimator.withLock { $0.state(at: now) }.asleep(since: now, lastKnown: lastKnown)
   }
 
-  private func receive(_ batch: IMUBatch) {
+  private func receive(
+    _ batch: IMUBatch, _ calibration: InertialCalibration, _ mount: MountMatrix, from source: DeviceSet
+  ) {
     publish { estimator in
       for index in 0..<batch.count {
         let sample = batch[index]
         estimator.update(
           gyroscope: mount.apply(calibration.gyroscope(SIMD3<Double>(sample.gyroscope))),
-          accelerometer: mount.apply(calibration.accelerometer(SIMD3<Double>(sample.accelerometer))), at: sample.at)
+          accelerometer: mount.apply(calibration.accelerometer(SIMD3<Double>(sample.accelerometer))), at: sample.at,
+          from: source)
       }
     }
   }
 
-  private func receive(_ observation: GNSSObservation) {
+  private func receive(_ observation: GNSSObservation, latency: Int64, from source: DeviceSet) {
+    let position = observation.position
+    let declination = position.map(Aggregator.declination)
     publish { estimator in
+      if let declination { estimator.magneticDeclination = declination }
       estimator.update(
-        fix: observation.quality, position: observation.position, motion: observation.motion,
-        at: MonotonicInstant(nanoseconds: observation.at.nanoseconds - fixLatencyNanoseconds))
+        fix: observation.quality, position: position, motion: observation.motion,
+        at: MonotonicInstant(nanoseconds: observation.at.nanoseconds - latency), from: source)
     }
+  }
+
+  /// How far east of true north the magnetic north lies, radians.
+  private static func declination(at position: FusedState.Position) -> Double {
+    EarthModel.magneticVariationDegrees(
+      at: Coordinate(latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees)) * .pi
+      / 180
   }
 
   /// Changes the estimate and queues the state under the lock, so that states leave in the order in which they came about.
@@ -101,6 +145,8 @@ extension NavigationFilter.Configuration {
     leverArm = board.receiver?.leverArmMetres ?? .zero
     isVehicle = board.isVehicle
     interval = board.imu.map { 1 / $0.rateHz } ?? interval
+    magneticInterval = board.magnetometer.map { 1 / $0.rateHz }
+    magneticStrength = board.magnetometer?.calibration.values.magnetometerStrength
     // At 9600 baud an epoch takes half a second to arrive, and its end is not always known at once.
     latestFix = 1.5 + (board.receiver?.fixLatency.inSeconds ?? 0)
     // The errors of a receiver that stands alone wander over some ten seconds.

@@ -24,6 +24,8 @@ public struct DeviceStatus: Equatable, Sendable {
   public enum Kind: String, CaseIterable, Equatable, Sendable {
     case receiver
     case imu
+    case magnetometer
+    case barometer
   }
 
   public var id: String

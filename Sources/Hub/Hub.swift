@@ -10,7 +10,7 @@ public final class Hub: Sendable {
   public let board: Board
   /// What stands for the board in protocols that know of one device: the receiver's tty, or the IMU's bus where there is
   /// no receiver.
-  public var mainDevice: String { board.receiver?.port ?? board.imu?.bus ?? "none" }
+  public var mainDevice: String { board.receiver?.port ?? board.imu?.place.bus ?? "none" }
   /// What it is connected to.
   public let machine: Machine
   /// In the order of the board file.
@@ -19,6 +19,8 @@ public final class Hub: Sendable {
   public let receiver: ReceiverReader?
   /// The preferred inertial sensor.
   public let imu: IMUReader?
+  /// The preferred magnetometer.
+  public let magnetometer: MagnetometerReader?
   /// What is fused of whatever is awake, at the rate at which it changes. Subscribing powers nothing.
   private let fused: LazyPublisher<FusedState, Never>
   /// What keeps the devices of some kinds awake, made once for all who want these kinds; it sends nothing.
@@ -56,6 +58,7 @@ public final class Hub: Sendable {
     let imu = entries.lazy.compactMap { if case .imu(_, let reader) = $0 { reader } else { nil } }.first
     self.receiver = receiver
     self.imu = imu
+    magnetometer = entries.lazy.compactMap { if case .magnetometer(_, let reader) = $0 { reader } else { nil } }.first
     let epochs = LazyPublisher<GNSSObservation, Never>(deriving: "epochs", clock: clock) { (run) throws(Never) in
       receiver?.device.readings.subscribe(as: "epochs", receiveValue: { run.send($0) }) ?? Subscription {}
     }
@@ -75,7 +78,7 @@ public final class Hub: Sendable {
     let isSame = receiver != nil && receiver === predecessor?.receiver && imu === predecessor?.imu
     let lastState = isSame ? predecessor?.latestState ?? MutableProperty(nil) : MutableProperty(nil)
     latestState = lastState
-    fused = Aggregator.publisher(board: board, receiver: receiver, imu: imu, clock: clock, lastState: lastState)
+    fused = Aggregator.publisher(board: board, fusing: Hub.fused(entries), clock: clock, lastState: lastState)
   }
 
   /// The receiver's sentences as they come while it is awake for others. Wakes nothing.
@@ -96,7 +99,7 @@ public final class Hub: Sendable {
   public var devices: [DeviceStatus] {
     entries.map { entry in
       var status = namingConsumers(entry.reader.monitor.status)
-      if case .imu(let imu, _) = entry { status.calibrations = imu.calibration.entries }
+      status.calibrations = entry.description.calibration?.entries ?? [:]
       return status
     }
   }
@@ -178,6 +181,11 @@ public final class Hub: Sendable {
   /// parts of it; others come along while they are awake for somebody else.
   public func state(parts: Set<StatePart>) -> Deferred<FusedState, Never> { waking(parts, fused) }
 
+  /// The devices whose measurements are fused: the first of each kind.
+  private static func fused(_ entries: [BoardDevice]) -> [BoardDevice] {
+    DeviceStatus.Kind.allCases.compactMap { kind in entries.first { $0.description.kind == kind } }
+  }
+
   /// The same at a rate of the subscriber's own. All who want the same one of the usual rates get the same values at the same
   /// instants.
   public func state(rateHz: Double, parts: Set<StatePart> = .all) -> Deferred<FusedState, Never> {
@@ -190,7 +198,7 @@ public final class Hub: Sendable {
   private func waking(
     _ parts: Set<StatePart>, _ states: some Publisher<FusedState, Never>
   ) -> Deferred<FusedState, Never> {
-    states.holding(waker(parts.kinds), as: { Hub.holder($0, of: parts) })
+    states.holding(waker(parts.kinds(on: board)), as: { Hub.holder($0, of: parts) })
   }
 
   /// Who holds devices for some parts of the state: `watch (attitude)`.
@@ -203,13 +211,10 @@ public final class Hub: Sendable {
       if let waker = wakers[kinds] { return waker }
       let name =
         "state of \(DeviceStatus.Kind.allCases.filter(kinds.contains).map(\.rawValue).joined(separator: " and "))"
-      let (receiver, imu) = (receiver, imu)
+      let readers = Hub.fused(entries).filter { kinds.contains($0.description.kind) }.map(\.reader)
       let waker = LazyPublisher<Void, Never>(deriving: name, clock: clock) { (run) throws(Never) in
         let lifetime = Lifetime()
-        if kinds.contains(.imu) { imu?.readings.subscribe(as: name, receiveValue: { _ in }).store(in: lifetime) }
-        if kinds.contains(.receiver) {
-          receiver?.device.readings.subscribe(as: name, receiveValue: { _ in }).store(in: lifetime)
-        }
+        for reader in readers { reader.wakefulness.subscribe(as: name, receiveValue: { _ in }).store(in: lifetime) }
         return Subscription { lifetime.end() }
       }
       wakers[kinds] = waker

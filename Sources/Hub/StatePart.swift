@@ -1,6 +1,8 @@
 /// A part of the state that somebody may want without the others: it decides which devices are woken.
 public enum StatePart: String, CaseIterable, Sendable {
   case position
+  /// The height as well as it can be known.
+  case altitude
   /// Speed, track and climb.
   case motion
   case time
@@ -11,14 +13,20 @@ public enum StatePart: String, CaseIterable, Sendable {
   case heading
   case rates
   case acceleration
+  case magneticField
+  /// Of the air, with its temperature, and its humidity where that is measured.
+  case pressure
 
-  /// What measures it.
-  var kinds: Set<DeviceStatus.Kind> {
+  /// What measures it, of the kinds that a board has.
+  func kinds(on board: Board) -> Set<DeviceStatus.Kind> {
     switch self {
     case .position, .motion, .time, .satellites: [.receiver]
+    case .altitude: [.receiver, .barometer]
     case .attitude, .rates, .acceleration: [.imu]
     // Without a magnetometer only motion tells.
-    case .heading: [.imu, .receiver]
+    case .heading: board.magnetometer == nil ? [.imu, .receiver] : [.imu, .magnetometer]
+    case .magneticField: [.magnetometer]
+    case .pressure: [.barometer]
     }
   }
 }
@@ -34,7 +42,9 @@ extension Set<StatePart> {
   }
 
   /// What it takes to measure them.
-  public var kinds: Set<DeviceStatus.Kind> { reduce(into: []) { $0.formUnion($1.kinds) } }
+  public func kinds(on board: Board) -> Set<DeviceStatus.Kind> {
+    reduce(into: []) { $0.formUnion($1.kinds(on: board)) }
+  }
 
   /// `attitude, rates`, in the order in which they are declared.
   public var names: String { StatePart.allCases.filter(contains).map(\.rawValue).joined(separator: ", ") }

@@ -72,10 +72,7 @@ public enum BoardProblems {
   private static func connections(_ board: Board) -> [String] {
     func place(_ device: DeviceDescription) -> String {
       let path = Files.resolved(device.path) ?? device.path
-      return switch device {
-      case .receiver: path
-      case .imu(let imu): "0x\(String(imu.address, radix: 16)) on \(path)"
-      }
+      return device.place.map { "\(I2CPlace(bus: path, address: $0.address))" } ?? path
     }
     return board.devices.indices.flatMap { index in
       board.devices[..<index].filter { place($0) == place(board.devices[index]) }.map {

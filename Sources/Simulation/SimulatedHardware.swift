@@ -3,9 +3,10 @@ import MonotonicTime
 
 /// Devices whose names begin with `simulated`; all others come from somewhere else, so that a board may mix both.
 ///
-/// There is one receiver, `simulated/gps`, powered by the line `gps-power`. The bus `simulated/i2c` has inertial chips, each
-/// powered by a line of its own: an MPU-6050 at 0x68 (`imu-power`), a BMI160 at 0x69 (`bmi160-power`) and an LSM6DSOX at 0x6A
-/// (`lsm6dsox-power`). All lines are on the chip `simulated`.
+/// There is one receiver, `simulated/gps`, powered by the line `gps-power`. The bus `simulated/i2c` has chips, each powered by a
+/// line of its own: an MPU-6050 at 0x68 (`imu-power`), a BMI160 at 0x69 (`bmi160-power`), an LSM6DSOX at 0x6A
+/// (`lsm6dsox-power`), a magnetometer LIS3MDL at 0x1C (`mag-power`), and a barometer BME280 at 0x77 (`baro-power`). All lines are
+/// on the chip `simulated`.
 public final class SimulatedHardware: Hardware {
   public static let serialPort = "simulated/gps"
   public static let i2cBus = "simulated/i2c"
@@ -14,6 +15,8 @@ public final class SimulatedHardware: Hardware {
   public static let imuPowerLine = "imu-power"
   public static let lsm6dsoxPowerLine = "lsm6dsox-power"
   public static let bmi160PowerLine = "bmi160-power"
+  public static let magnetometerPowerLine = "mag-power"
+  public static let barometerPowerLine = "baro-power"
 
   public let world: World
   public let powerLines = PowerLines()
@@ -24,30 +27,34 @@ public final class SimulatedHardware: Hardware {
 
   public init(
     clock: any MonotonicTimeSource = MonotonicClock(), receiver: SimulatedReceiver.Configuration = .init(),
-    else real: any Hardware = LinuxHardware()
+    world: World? = nil, else real: any Hardware = LinuxHardware()
   ) {
     // Joined on the road: the vehicle is moving already, so that its heading shows at once.
-    let world = World(start: clock.now.advanced(by: .seconds(-15)))
+    let world = world ?? World(start: clock.now.advanced(by: .seconds(-15)))
     let lines = powerLines
     let imu = SimulatedMPU6050(name: SimulatedHardware.i2cBus, world: world, clock: clock) {
       lines.level(SimulatedHardware.imuPowerLine)
     }
-    let lsm6dsox = SimulatedLSM6DSOX(name: SimulatedHardware.i2cBus, world: world, clock: clock) {
-      lines.level(SimulatedHardware.lsm6dsoxPowerLine)
+    // The other chips, each with its line.
+    func chip<Registers>(_ line: String) -> SimulatedRegisterChip<Registers> {
+      let chip = SimulatedRegisterChip<Registers>(name: SimulatedHardware.i2cBus, world: world, clock: clock) {
+        lines.level(line)
+      }
+      lines.observe(line) { [weak chip] isOn in if !isOn { chip?.lostPower() } }
+      return chip
     }
-    let bmi160 = SimulatedBMI160(name: SimulatedHardware.i2cBus, world: world, clock: clock) {
-      lines.level(SimulatedHardware.bmi160PowerLine)
-    }
+    let lsm6dsox: SimulatedLSM6DSOX = chip(SimulatedHardware.lsm6dsoxPowerLine)
+    let bmi160: SimulatedBMI160 = chip(SimulatedHardware.bmi160PowerLine)
+    let magnetometer: SimulatedLIS3MDL = chip(SimulatedHardware.magnetometerPowerLine)
+    let barometer: SimulatedBME280 = chip(SimulatedHardware.barometerPowerLine)
     let gps = SimulatedReceiver(world: world, clock: clock, configuration: receiver)
     self.world = world
     self.imu = imu
-    bus = SimulatedI2CBus(name: SimulatedHardware.i2cBus, chips: [imu, lsm6dsox, bmi160])
+    bus = SimulatedI2CBus(name: SimulatedHardware.i2cBus, chips: [imu, lsm6dsox, bmi160, magnetometer, barometer])
     self.receiver = gps
     self.real = real
     lines.observe(SimulatedHardware.gpsPowerLine) { [weak gps] in gps?.setPower($0) }
     lines.observe(SimulatedHardware.imuPowerLine) { [weak imu] isOn in if !isOn { imu?.lostPower() } }
-    lines.observe(SimulatedHardware.lsm6dsoxPowerLine) { [weak lsm6dsox] isOn in if !isOn { lsm6dsox?.lostPower() } }
-    lines.observe(SimulatedHardware.bmi160PowerLine) { [weak bmi160] isOn in if !isOn { bmi160?.lostPower() } }
   }
 
   public func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus {

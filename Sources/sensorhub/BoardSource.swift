@@ -29,14 +29,13 @@ struct BoardSource {
       throw CommandError(error)
     }
     for (index, device) in board.devices.enumerated() {
-      guard case .imu(var imu) = device else { continue }
+      guard let place = device.place, device.calibration != nil else { continue }
       do throws(BoardError) {
-        imu.calibration = try ChipCalibration(file: CalibrationFolder.file(for: imu))
-        board.devices[index] = .imu(imu)
+        board.devices[index] = device.calibrated(try ChipCalibration(file: CalibrationFolder.file(for: place)))
       } catch {
         let nextStep = "calibrate the chip again (sensorhub calibrate), or remove the file"
         guard let warn else { throw CommandError(.data, "\(error)", nextStep: nextStep) }
-        warn("\(imu.id): going on without its calibration: \(error); \(nextStep)")
+        warn("\(device.id): going on without its calibration: \(error); \(nextStep)")
       }
     }
     return Loaded(board: board, text: text)

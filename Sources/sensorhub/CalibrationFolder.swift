@@ -11,7 +11,7 @@ enum CalibrationFolder {
     return "\(environment("HOME") ?? "/tmp")/.local/state/sensorhub/calibration"
   }
 
-  static func file(for imu: IMUDescription) -> String { "\(path)/\(imu.identifier).json5" }
+  static func file(for place: I2CPlace) -> String { "\(path)/\(place.identifier).json5" }
 
   /// Makes the folder, and everything above it.
   static func make() throws(CommandError) {

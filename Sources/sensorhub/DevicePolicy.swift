@@ -14,11 +14,11 @@ struct DevicePolicy {
   init(_ board: Board) {
     var kinds: Set<String> = []
     for device in board.devices {
-      switch device {
-      case .receiver(let receiver):
+      if case .receiver(let receiver) = device {
         kinds.formUnion(DevicePolicy.kinds(ofPort: receiver.port))
         if receiver.pulse != nil { kinds.insert("char-pps") }
-      case .imu(let imu): if imu.bus.hasPrefix("/") { kinds.insert("char-i2c") }
+      } else if device.path.hasPrefix("/") {
+        kinds.insert("char-i2c")
       }
     }
     if board.lines.contains(where: { $0.line.chip != "simulated" }) { kinds.insert("char-gpiochip") }

@@ -63,6 +63,6 @@ struct StateView {
   }
 
   private func origin<Value>(_ part: Dated<Value>, _ state: FusedState) -> String {
-    "(\(part.source.rawValue), \(Text.fixed((state.at - part.at).inSeconds, 2)) s ago)"
+    "(\(state.devices.text(part.source)), \(Text.fixed((state.at - part.at).inSeconds, 2)) s ago)"
   }
 }

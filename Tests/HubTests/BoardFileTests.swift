@@ -34,7 +34,7 @@ struct BoardFileTests {
     #expect(board.receiver?.power.switch == .gpio(GPIOLineName(chip: "chip", line: "7"), activeLow: true))
     #expect(board.receiver?.power.timing.linger == .milliseconds(1500))
     #expect(board.receiver?.power.milliwatts == 150)
-    #expect(board.imu?.address == 0x69)
+    #expect(board.imu?.place.address == 0x69)
     #expect(board.imu?.rateHz == 1000)
     #expect(board.imu?.mount.apply(SIMD3(1, 2, 3)) == SIMD3(2, 1, -3))
     #expect(board.stateRateHz == 4)

@@ -47,7 +47,7 @@ struct HubTests {
     #expect(gpsIsOn && imuIsOn)
     #expect(hub.devices.map(\.holders) == [["watch"], ["watch"]])
     #expect(hub.devices.map(\.power) == [.tracking, .tracking])
-    #expect(fused.position?.source == .both)
+    #expect(fused.position.map { fused.devices.text($0.source) } == "gps+imu")
     subscription.cancel()
     await hub.isOff()
     #expect(!gpsIsOn && !imuIsOn)
@@ -58,7 +58,9 @@ struct HubTests {
 
   @Test func `what was calibrated is taken off what is measured`() async throws {
     var board = try HubTests.board()
-    board.imu?.calibration.values.gyroscopeBias = SIMD3(1, 0, 0)
+    var calibration = ChipCalibration()
+    calibration.values.gyroscopeBias = SIMD3(1, 0, 0)
+    board.devices[1] = board.devices[1].calibrated(calibration)
     let hub = Hub(board: board, hardware: hardware)
     let states = Recorder<FusedState>()
     let subscription = hub.state(rateHz: 100).subscribe(as: "test", receiveValue: { states.append($0) })

@@ -59,7 +59,7 @@ struct OldBoardFileTests {
   func `however it is written, it is the same board`(_ old: String) throws {
     let board = try Board(json5: Array(try converted(old).utf8), file: "board")
     #expect(Set(board.devices.map(\.id)) == ["gps", "imu"])
-    #expect(board.receiver?.port == "p" && board.imu?.bus == "b")
+    #expect(board.receiver?.port == "p" && board.imu?.place.bus == "b")
   }
 
   @Test func `a file that has both forms is left to its owner`() {

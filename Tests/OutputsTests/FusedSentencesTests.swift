@@ -16,10 +16,10 @@ struct FusedSentencesTests {
     state.position = Dated(
       FusedState.Position(
         latitudeDegrees: -33.856_8, longitudeDegrees: 151.215_3, altitudeHAEMetres: 60, altitudeMSLMetres: 38,
-        horizontalSigmaMetres: 1, verticalSigmaMetres: 2), at: now, source: .both)
+        horizontalSigmaMetres: 1, verticalSigmaMetres: 2), at: now, source: [.gps, .imu])
     state.motion = Dated(
       FusedState.Motion(speedMetresPerSecond: 10, trackDegrees: 271.5, climbMetresPerSecond: 0), at: now,
-      source: .both)
+      source: [.gps, .imu])
     state.fix = Dated(
       FusedState.FixQuality(
         mode: 3, status: 2, satellitesUsed: 9, hdop: 0.8, utcNanoseconds: 1_700_000_000_250_000_000), at: now,
@@ -27,7 +27,7 @@ struct FusedSentencesTests {
     state.attitude = Dated(
       FusedState.Attitude(
         quaternion: Quaternion(roll: 0.1, pitch: -0.05, yaw: -1.5), inclinationSigmaRadians: 0.01,
-        headingSigmaRadians: 0.02), at: now, source: .both)
+        headingSigmaRadians: 0.02), at: now, source: [.gps, .imu])
     state.rates = Dated(SIMD3(0, 0, 0.1), at: now, source: .imu)
     return state
   }

@@ -31,14 +31,14 @@ struct GPSDFusedReportTests {
     state.position = Dated(
       FusedState.Position(
         latitudeDegrees: 52.5, longitudeDegrees: 13.4, altitudeHAEMetres: 80, altitudeMSLMetres: 40,
-        horizontalSigmaMetres: 2, verticalSigmaMetres: 3), at: sample, source: .both)
+        horizontalSigmaMetres: 2, verticalSigmaMetres: 3), at: sample, source: [.gps, .imu])
     state.motion = Dated(
       FusedState.Motion(speedMetresPerSecond: 30, trackDegrees: 90, climbMetresPerSecond: 0.5), at: sample,
-      source: .both)
+      source: [.gps, .imu])
     state.attitude = Dated(
       FusedState.Attitude(
         quaternion: Quaternion(roll: 0.1, pitch: -0.05, yaw: -1.5), inclinationSigmaRadians: 0.01,
-        headingSigmaRadians: 0.02), at: sample, source: .both)
+        headingSigmaRadians: 0.02), at: sample, source: [.gps, .imu])
     state.rates = Dated(SIMD3(0, 0, 0.1), at: sample, source: .imu)
     state.acceleration = Dated(SIMD3(3, 0, -4), at: sample, source: .imu)
     state.fix = Dated(

@@ -149,12 +149,12 @@ extension Board {
   var devicesWithSharedTimes: [DeviceDescription] {
     devices.map { device in
       guard device.power.switch != .none else { return device }
-      var device = device
-      for other in devices where other.power.switch == device.power.switch {
-        device.power.timing.minimumOn = max(device.power.timing.minimumOn, other.power.timing.minimumOn)
-        device.power.timing.minimumOff = max(device.power.timing.minimumOff, other.power.timing.minimumOff)
+      var power = device.power
+      for other in devices where other.power.switch == power.switch {
+        power.timing.minimumOn = max(power.timing.minimumOn, other.power.timing.minimumOn)
+        power.timing.minimumOff = max(power.timing.minimumOff, other.power.timing.minimumOff)
       }
-      return device
+      return device.powered(by: power)
     }
   }
 
@@ -164,12 +164,11 @@ extension Board {
   }
 
   /// The inertial sensor that is preferred.
-  public var imu: IMUDescription? {
-    get { devices.lazy.compactMap { if case .imu(let imu) = $0 { imu } else { nil } }.first }
-    set {
-      guard let newValue, let index = devices.firstIndex(where: { $0.id == newValue.id }) else { return }
-      devices[index] = .imu(newValue)
-    }
+  public var imu: IMUDescription? { devices.lazy.compactMap { if case .imu(let imu) = $0 { imu } else { nil } }.first }
+
+  /// The magnetometer that is preferred.
+  public var magnetometer: MagnetometerDescription? {
+    devices.lazy.compactMap { if case .magnetometer(let magnetometer) = $0 { magnetometer } else { nil } }.first
   }
 }
 

@@ -5,39 +5,87 @@ import HardwareIO
 public enum DeviceDescription: Equatable, Sendable {
   case receiver(ReceiverDescription)
   case imu(IMUDescription)
+  case magnetometer(MagnetometerDescription)
+  case barometer(BarometerDescription)
 
   /// The name that the board file gives it.
   public var id: String {
     switch self {
     case .receiver(let receiver): receiver.id
     case .imu(let imu): imu.id
+    case .magnetometer(let magnetometer): magnetometer.id
+    case .barometer(let barometer): barometer.id
+    }
+  }
+
+  public var kind: DeviceStatus.Kind {
+    switch self {
+    case .receiver: .receiver
+    case .imu: .imu
+    case .magnetometer: .magnetometer
+    case .barometer: .barometer
+    }
+  }
+
+  /// `nil` for what is no chip on a bus.
+  public var place: I2CPlace? {
+    switch self {
+    case .receiver: nil
+    case .imu(let imu): imu.place
+    case .magnetometer(let magnetometer): magnetometer.place
+    case .barometer(let barometer): barometer.place
     }
   }
 
   /// Where it is connected: the receiver's tty, or the bus.
-  public var path: String {
+  public var path: String { if case .receiver(let receiver) = self { receiver.port } else { place?.bus ?? "" } }
+
+  public var power: Board.Power {
     switch self {
-    case .receiver(let receiver): receiver.port
-    case .imu(let imu): imu.bus
+    case .receiver(let receiver): receiver.power
+    case .imu(let imu): imu.power
+    case .magnetometer(let magnetometer): magnetometer.power
+    case .barometer(let barometer): barometer.power
     }
   }
 
-  public var power: Board.Power {
-    get {
-      switch self {
-      case .receiver(let receiver): receiver.power
-      case .imu(let imu): imu.power
-      }
+  /// The same device, powered in another way.
+  func powered(by power: Board.Power) -> DeviceDescription {
+    switch self {
+    case .receiver(var receiver):
+      receiver.power = power
+      return .receiver(receiver)
+    case .imu(var imu):
+      imu.power = power
+      return .imu(imu)
+    case .magnetometer(var magnetometer):
+      magnetometer.power = power
+      return .magnetometer(magnetometer)
+    case .barometer(var barometer):
+      barometer.power = power
+      return .barometer(barometer)
     }
-    set {
-      switch self {
-      case .receiver(var receiver):
-        receiver.power = newValue
-        self = .receiver(receiver)
-      case .imu(var imu):
-        imu.power = newValue
-        self = .imu(imu)
-      }
+  }
+
+  /// What has been calibrated of the chip; `nil` for what cannot be calibrated.
+  public var calibration: ChipCalibration? {
+    switch self {
+    case .imu(let imu): imu.calibration
+    case .magnetometer(let magnetometer): magnetometer.calibration
+    case .receiver, .barometer: nil
+    }
+  }
+
+  /// The same device, with what has been calibrated of it.
+  public func calibrated(_ calibration: ChipCalibration) -> DeviceDescription {
+    switch self {
+    case .imu(var imu):
+      imu.calibration = calibration
+      return .imu(imu)
+    case .magnetometer(var magnetometer):
+      magnetometer.calibration = calibration
+      return .magnetometer(magnetometer)
+    case .receiver, .barometer: return self
     }
   }
 }
@@ -53,8 +101,12 @@ extension DeviceDescription {
       self = .receiver(try ReceiverDescription(id, section))
     } else if let chip = InertialChip.all.first(where: { $0.name == driver }) {
       self = .imu(try IMUDescription(id, chip, section))
+    } else if let chip = MagnetometerChip.all.first(where: { $0.name == driver }) {
+      self = .magnetometer(try MagnetometerDescription(id, chip, usualRateHz: 20, hasAxes: true, section))
+    } else if let chip = BarometerChip.all.first(where: { $0.name == driver }) {
+      self = .barometer(try BarometerDescription(id, chip, usualRateHz: 5, hasAxes: false, section))
     } else {
-      let known = ["nmea"] + InertialChip.all.map(\.name)
+      let known = ["nmea"] + CatalogueEntry.all.compactMap(\.driver?.name)
       throw section.wrong("driver", expected: "one of " + known.map { "'\($0)'" }.joined(separator: ", "))
     }
   }

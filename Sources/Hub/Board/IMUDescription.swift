@@ -5,8 +5,7 @@ import HardwareIO
 public struct IMUDescription: Equatable, Sendable {
   /// The name that the board file gives it.
   public var id: String
-  public var bus: String
-  public var address: UInt8
+  public var place: I2CPlace
   public var chip: InertialChip
   public var configuration: InertialConfiguration
   /// How often the FIFO is emptied.
@@ -20,15 +19,9 @@ public struct IMUDescription: Equatable, Sendable {
   /// The rate that the chip makes of the wish.
   public var rateHz: Double { chip.rate(nearest: configuration.rateHz) }
 
-  /// Tells this chip from others, for the name of a file: `i2c-1-68`.
-  public var identifier: String {
-    let bus = self.bus.split(separator: "/").filter { $0 != "dev" }.joined(separator: "-")
-    return "\(bus)-\(String(address, radix: 16))"
-  }
-
   /// Whether it is read in the same way, however it sits and whatever has been calibrated.
   func isRead(like other: IMUDescription) -> Bool {
-    (id, bus, address, power) == (other.id, other.bus, other.address, other.power)
+    (id, place, power) == (other.id, other.place, other.power)
       && (chip, configuration, burstRateHz, dataReady)
         == (other.chip, other.configuration, other.burstRateHz, other.dataReady)
   }
@@ -39,10 +32,7 @@ extension IMUDescription {
     var section = section
     self.id = id
     self.chip = chip
-    let bus = try section.required("bus")
-    // By its short name too.
-    self.bus = bus.hasPrefix("i2c-") ? "/dev/\(bus)" : bus
-    address = UInt8(try section.integer("address", in: 0x08...0x77) ?? Int(chip.addresses[0]))
+    place = try I2CPlace(&section, usualAddress: chip.addresses[0])
     configuration = InertialConfiguration(rateHz: try section.number("rateHz", in: chip.ratesHz) ?? 200)
     if let range = try section.integer("gyroscopeRangeDegreesPerSecond", in: 250...2000) {
       guard let known = InertialConfiguration.GyroscopeRange(rawValue: range) else {

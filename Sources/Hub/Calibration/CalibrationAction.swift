@@ -6,20 +6,25 @@ import NMEA
 import Publishing
 
 extension Hub {
-  /// Calibrates the IMU with its own measurements: one calibration at a time, watched by whoever subscribes; cancelling it
-  /// lets the devices sleep. It sends the session after each burst, and finishes once that has a result.
-  public static func calibration(
-    of imu: IMUReader, receiver: ReceiverReader?
-  ) -> Action<CalibrationKind, CalibrationSession, HardwareError> {
-    Action { kind in
+  /// Calibrates the preferred IMU or magnetometer with its own measurements: one calibration at a time, watched by whoever
+  /// subscribes; cancelling it lets the devices sleep. It sends the session after each burst, and finishes once that has a result.
+  public func calibration() -> Action<CalibrationKind, CalibrationSession, HardwareError> {
+    let (imu, magnetometer, receiver) = (imu, magnetometer, receiver)
+    return Action { kind in
       LazyPublisher<CalibrationSession, HardwareError>(
         deriving: "calibration",
         activating: { (run) throws(HardwareError) in
           let work = CalibrationWork(kind, run)
           let lifetime = Lifetime()
-          imu.source.subscribe(
-            as: "calibration", receiveValue: { work.receive($0) }, receiveCompletion: { run.finish($0) }
-          ).store(in: lifetime)
+          if kind == .mag {
+            magnetometer?.source.subscribe(
+              as: "calibration", receiveValue: { work.receive($0) }, receiveCompletion: { run.finish($0) }
+            ).store(in: lifetime)
+          } else {
+            imu?.source.subscribe(
+              as: "calibration", receiveValue: { work.receive($0) }, receiveCompletion: { run.finish($0) }
+            ).store(in: lifetime)
+          }
           if kind == .mount {
             receiver?.device.source.subscribe(
               as: "calibration", receiveValue: { work.receive($0) }, receiveCompletion: { run.finish($0) }
@@ -52,6 +57,15 @@ private final class CalibrationWork: Sendable {
         }
         state.last = sample.at
       }
+      return state.session
+    }
+    run.send(session)
+    if session.progress >= 1 { run.finish(.finished) }
+  }
+
+  func receive(_ sample: MagnetometerSample) {
+    let session = state.withLock { state in
+      state.session.add(magnetometer: SIMD3<Double>(sample.field))
       return state.session
     }
     run.send(session)

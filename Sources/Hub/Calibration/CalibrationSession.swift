@@ -22,10 +22,15 @@ public struct CalibrationSession: Sendable {
     }
   }
 
-  /// - Parameters: in the chip's own axes: rad/s, m/s², microtesla, and seconds since the sample before
-  public mutating func add(
-    gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, magnetometer: SIMD3<Double>? = nil, seconds: Double
-  ) {
+  /// - Parameter magnetometer: in the chip's own axes, microtesla
+  public mutating func add(magnetometer: SIMD3<Double>) {
+    guard case .mag(var inner) = calibrator else { return }
+    inner.add(magnetometer)
+    calibrator = .mag(inner)
+  }
+
+  /// - Parameters: in the chip's own axes: rad/s, m/s², and seconds since the sample before
+  public mutating func add(gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, seconds: Double) {
     switch calibrator {
     case .gyro(var inner):
       inner.add(gyroscope: gyroscope, accelerometer: accelerometer, seconds: seconds)
@@ -33,9 +38,7 @@ public struct CalibrationSession: Sendable {
     case .accel(var inner):
       inner.add(gyroscope: gyroscope, accelerometer: accelerometer, seconds: seconds)
       calibrator = .accel(inner)
-    case .mag(var inner):
-      if let magnetometer { inner.add(magnetometer) }
-      calibrator = .mag(inner)
+    case .mag: break
     case .mount(var inner):
       inner.add(gyroscope: gyroscope, accelerometer: accelerometer, seconds: seconds)
       calibrator = .mount(inner)
@@ -85,9 +88,10 @@ public struct CalibrationSession: Sendable {
       chip.values.accelerometerScale = scale
       chip.entries[.accel] = .init(at: time, quality: residual)
     case .mag(let inner):
-      guard let (offset, matrix, residual) = inner.result else { return false }
+      guard let (offset, matrix, strength, residual) = inner.result else { return false }
       chip.values.magnetometerOffset = offset
       chip.values.magnetometerMatrix = matrix
+      chip.values.magnetometerStrength = strength
       chip.entries[.mag] = .init(at: time, quality: residual)
     case .mount(let inner):
       guard let (rows, quality) = inner.result, let mount = MountMatrix(rows[0], rows[1], rows[2]) else { return false }

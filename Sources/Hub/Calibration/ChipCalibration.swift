@@ -48,6 +48,7 @@ public struct ChipCalibration: Equatable, Sendable {
       for (index, key) in ["row0", "row1", "row2"].enumerated() {
         if let row = try mag.vector(key) { values.magnetometerMatrix[index] = row }
       }
+      values.magnetometerStrength = try mag.number("strength", in: 1...1000)
       try finish(&mag, .mag)
     }
     if var section = try root.section("mount") {
@@ -97,7 +98,7 @@ public struct ChipCalibration: Equatable, Sendable {
         [
           ("offset", vector(values.magnetometerOffset)), ("row0", vector(matrix[0])), ("row1", vector(matrix[1])),
           ("row2", vector(matrix[2])),
-        ]),
+        ] + (values.magnetometerStrength.map { [("strength", "\($0)")] } ?? [])),
       section(.mount, mount.map { [("rows", "[" + $0.vectors.map(vector).joined(separator: ", ") + "]")] } ?? []),
     ]
     return "// Written by sensorhub calibrate. In rad/s, m/s² and µT; at in seconds since 1970.\n{\n"

@@ -4,11 +4,18 @@ import Publishing
 enum BoardDevice: Sendable {
   case receiver(ReceiverDescription, ReceiverReader)
   case imu(IMUDescription, IMUReader)
+  case magnetometer(MagnetometerDescription, MagnetometerReader)
+  case barometer(BarometerDescription, BarometerReader)
 
   init(_ description: DeviceDescription, on machine: Machine) {
     switch description {
     case .receiver(let receiver): self = .receiver(receiver, ReceiverReader(receiver, on: machine))
     case .imu(let imu): self = .imu(imu, IMUReader(imu, on: machine))
+    case .magnetometer(let magnetometer):
+      self = .magnetometer(
+        magnetometer, MagnetometerReader(magnetometer, .magnetometer, title: "magnetometer", on: machine))
+    case .barometer(let barometer):
+      self = .barometer(barometer, BarometerReader(barometer, .barometer, title: "barometer", on: machine))
     }
   }
 
@@ -17,7 +24,19 @@ enum BoardDevice: Sendable {
     switch (self, description) {
     case (.receiver(let old, let reader), .receiver(let new)) where old.isRead(like: new): .receiver(new, reader)
     case (.imu(let old, let reader), .imu(let new)) where old.isRead(like: new): .imu(new, reader)
+    case (.magnetometer(let old, let reader), .magnetometer(let new)) where old.isRead(like: new):
+      .magnetometer(new, reader)
+    case (.barometer(let old, let reader), .barometer(let new)) where old.isRead(like: new): .barometer(new, reader)
     default: nil
+    }
+  }
+
+  var description: DeviceDescription {
+    switch self {
+    case .receiver(let receiver, _): .receiver(receiver)
+    case .imu(let imu, _): .imu(imu)
+    case .magnetometer(let magnetometer, _): .magnetometer(magnetometer)
+    case .barometer(let barometer, _): .barometer(barometer)
     }
   }
 
@@ -26,6 +45,8 @@ enum BoardDevice: Sendable {
     switch self {
     case .receiver(_, let reader): reader.device
     case .imu(_, let reader): reader
+    case .magnetometer(_, let reader): reader
+    case .barometer(_, let reader): reader
     }
   }
 }

@@ -9,7 +9,7 @@ public typealias IMUReader = DeviceReader<IMUBatch>
 extension DeviceReader where Sample == IMUBatch {
   /// A reader of an inertial sensor: its FIFO is emptied in bursts.
   convenience init(_ description: IMUDescription, on machine: Machine) {
-    let address = String(description.address, radix: 16)
+    let place = description.place
     // Two samples' time: longer than any two edges are apart.
     let edgeLimit = Duration.nanoseconds(Int64(2e9 / description.rateHz))
     // A second's bursts in which nothing comes; not time, as a hub that was stopped for a while has missed none. A burst that
@@ -19,18 +19,18 @@ extension DeviceReader where Sample == IMUBatch {
     let counted = Guarded(InertialCounters())
     let (hardware, clock) = (machine.hardware, machine.clock)
     self.init(
-      description.id, .imu, title: "IMU at 0x\(address) on \(description.bus)", power: description.power, on: machine,
+      description.id, .imu, title: "IMU at \(place)", power: description.power, on: machine,
       putToSleep: { () throws(HardwareError) in
-        try description.chip.sleep(on: try hardware.i2cBus(description.bus), address: description.address)
+        try description.chip.sleep(on: try hardware.i2cBus(place.bus), address: place.address)
       }
     ) { (scope) throws(HardwareError) in
       let edges = try description.dataReady.map { (line) throws(HardwareError) in try hardware.gpioEdges(line) }
       defer { edges?.close() }
-      let bus = try hardware.i2cBus(description.bus)
-      try bus.claim(description.address)
+      let bus = try hardware.i2cBus(place.bus)
+      try bus.claim(place.address)
       let driver = description.chip.driver(
-        InertialChip.Connection(
-          bus: bus, address: description.address, dataReady: edges, clock: clock,
+        ChipConnection(
+          bus: bus, address: place.address, dataReady: edges, clock: clock,
           pause: { [poller = scope.poller] in _ = poller.wait(for: nil, atMost: $0) }),
         description.configuration)
       // The chip's own sleep, for boards that cannot switch its supply.
@@ -57,7 +57,7 @@ extension DeviceReader where Sample == IMUBatch {
           if emptyBursts < patience { continue }
           // A chip that was reset sleeps, and a hung bus reads all zeros or ones: both answer for ever.
           throw .unexpectedDevice(
-            "the IMU at 0x\(address) on \(description.bus) answers, but measures nothing any more; it is started again")
+            "the IMU at \(place) answers, but measures nothing any more; it is started again")
         }
         emptyBursts = 0
         scope.tracking()

@@ -21,7 +21,7 @@ struct GPSDDevice {
       hub.board.receiver.map {
         GPSDDevice(id: $0.id, path: $0.port, isReceiver: true, speed: hub.receiver?.speed.value)
       },
-      hub.board.imu.map { GPSDDevice(id: $0.id, path: $0.bus, isReceiver: false) },
+      hub.board.imu.map { GPSDDevice(id: $0.id, path: $0.place.bus, isReceiver: false) },
     ].compactMap(\.self)
   }
 }

@@ -236,7 +236,7 @@ final class GPSDSession: StreamSession {
 
   private func sendAttitude(_ state: FusedState) {
     let fused = output.host.dated(state)
-    guard let attitude = fused.attitude, let path = output.board.imu?.bus,
+    guard let attitude = fused.attitude, let path = output.board.imu?.place.bus,
       self.state.withLock({ $0.attitudeTime.take(fused.utc(at: attitude.at)) })
     else { return }
     output.attitude.withBytes(

@@ -111,7 +111,7 @@ final class EventStream: Sendable {
       receiveValue: { [states] state in send(states.event(at: state.at) { StateReport.write(state, to: &$0) }) }
     ).store(in: lifetime)
     // An epoch without satellites must not take the place of one with them.
-    let epochs = parts.kinds.contains(.receiver) ? host.epochs : host.overheardEpochs
+    let epochs = parts.kinds(on: host.hub.value.board).contains(.receiver) ? host.epochs : host.overheardEpochs
     epochs.compactMap { $0.sky.isEmpty ? nil : $0 }.throttled(
       to: .nanoseconds(Int64(1e9 / (rateHz ?? host.hub.value.board.stateRateHz)))
     ).subscribe(

@@ -17,32 +17,38 @@ private struct StateMessage: Decodable {
     var lat, lon: Double
     var altHAE, altMSL, sigmaHorizontal, sigmaVertical: Double?
     var age: Double
-    var source: FusedState.Source
+    var source: String
   }
   struct Velocity: Decodable {
     var speed: Double
     var track, climb, sigmaHorizontal, sigmaVertical: Double?
     var age: Double
-    var source: FusedState.Source
+    var source: String
   }
   struct Attitude: Decodable {
     var q: [Double]
     var sigmaInclination: Double
     var sigmaYaw: Double?
     var age: Double
-    var source: FusedState.Source
+    var source: String
   }
   struct Vector: Decodable {
     var x, y, z: Double
     var age: Double
-    var source: FusedState.Source
+    var source: String
+  }
+  struct Air: Decodable {
+    var pressure, temperature: Double
+    var humidity: Double?
+    var age: Double
+    var source: String
   }
   struct Fix: Decodable {
     var mode, status: Int
     var satellites: Int?
     var hdop: Double?
     var age: Double
-    var source: FusedState.Source
+    var source: String
   }
 
   var mode: String
@@ -53,7 +59,8 @@ private struct StateMessage: Decodable {
   var position: Position?
   var velocity: Velocity?
   var attitude: Attitude?
-  var rates, acceleration: Vector?
+  var rates, acceleration, magneticField: Vector?
+  var air: Air?
   var fix: Fix?
 
   /// Beyond these times there is no telling one from another, nor a clock that has counted so far.
@@ -61,7 +68,8 @@ private struct StateMessage: Decodable {
 
   var isPlausible: Bool {
     let ages = [
-      deadReckoningSeconds, position?.age, velocity?.age, attitude?.age, rates?.age, acceleration?.age, fix?.age,
+      deadReckoningSeconds, position?.age, velocity?.age, attitude?.age, rates?.age, acceleration?.age,
+      magneticField?.age, air?.age, fix?.age,
     ]
     return StateMessage.seconds.contains(monotonic) && ages.allSatisfy { StateMessage.seconds.contains($0 ?? 0) }
   }
@@ -70,6 +78,11 @@ private struct StateMessage: Decodable {
   var state: FusedState {
     let at = MonotonicInstant(nanoseconds: Int64(monotonic * 1e9))
     func before(_ age: Double) -> MonotonicInstant { at.advanced(by: .nanoseconds(-Int64(age * 1e9))) }
+    var names: [String] = []
+    func devices(_ source: String) -> DeviceSet { DeviceNames.set(of: source, in: &names) }
+    func vector(_ part: Vector?) -> Dated<SIMD3<Double>>? {
+      part.map { Dated(SIMD3($0.x, $0.y, $0.z), at: before($0.age), source: devices($0.source)) }
+    }
     var state = FusedState(at: at)
     state.mode = FusedState.Mode(rawValue: mode) ?? .none
     state.deadReckoningSince = deadReckoningSeconds.map(before)
@@ -78,14 +91,14 @@ private struct StateMessage: Decodable {
         FusedState.Position(
           latitudeDegrees: $0.lat, longitudeDegrees: $0.lon, altitudeHAEMetres: $0.altHAE, altitudeMSLMetres: $0.altMSL,
           horizontalSigmaMetres: $0.sigmaHorizontal, verticalSigmaMetres: $0.sigmaVertical),
-        at: before($0.age), source: $0.source)
+        at: before($0.age), source: devices($0.source))
     }
     state.motion = velocity.map {
       Dated(
         FusedState.Motion(
           speedMetresPerSecond: $0.speed, trackDegrees: $0.track, climbMetresPerSecond: $0.climb,
           horizontalSigmaMetresPerSecond: $0.sigmaHorizontal, verticalSigmaMetresPerSecond: $0.sigmaVertical),
-        at: before($0.age), source: $0.source)
+        at: before($0.age), source: devices($0.source))
     }
     state.attitude = attitude.flatMap { attitude in
       guard attitude.q.count == 4 else { return nil }
@@ -95,10 +108,17 @@ private struct StateMessage: Decodable {
           quaternion: Quaternion(w: attitude.q[0], x: attitude.q[1], y: attitude.q[2], z: attitude.q[3]),
           inclinationSigmaRadians: attitude.sigmaInclination * radians,
           headingSigmaRadians: attitude.sigmaYaw.map { $0 * radians }), at: before(attitude.age),
-        source: attitude.source)
+        source: devices(attitude.source))
     }
-    state.rates = rates.map { Dated(SIMD3($0.x, $0.y, $0.z), at: before($0.age), source: $0.source) }
-    state.acceleration = acceleration.map { Dated(SIMD3($0.x, $0.y, $0.z), at: before($0.age), source: $0.source) }
+    state.rates = vector(rates)
+    state.acceleration = vector(acceleration)
+    state.magneticField = vector(magneticField)
+    state.air = air.map {
+      Dated(
+        FusedState.Air(
+          pressurePascals: $0.pressure, temperatureCelsius: $0.temperature, humidityPercent: $0.humidity),
+        at: before($0.age), source: devices($0.source))
+    }
     let utc = time.flatMap(StateMessage.utc)
     state.fix = fix.map {
       let at = before($0.age)
@@ -107,8 +127,9 @@ private struct StateMessage: Decodable {
       var quality = FusedState.FixQuality(
         mode: $0.mode, status: $0.status, satellitesUsed: $0.satellites, hdop: $0.hdop, utcNanoseconds: utcNanoseconds)
       quality.isTimeConfirmed = timeConfirmed == true
-      return Dated(quality, at: at, source: $0.source)
+      return Dated(quality, at: at, source: devices($0.source))
     }
+    state.devices = DeviceNames(names)
     return state
   }
 

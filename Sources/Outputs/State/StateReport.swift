@@ -2,8 +2,8 @@ import Fusion
 import MonotonicTime
 import NMEA
 
-/// The fused state as one JSON object. Angles are in degrees here, ages and the monotonic stamp in seconds, everything
-/// else in SI units.
+/// The fused state as one JSON object. Angles are in degrees here, ages and the monotonic stamp in seconds, temperatures in
+/// degrees Celsius, the magnetic field in microtesla and the humidity in percent, everything else in SI units.
 ///
 /// `time` is the UTC of `monotonic`, that is of the state; a part with an age was measured so long before. `sigmaHorizontal`
 /// is one standard deviation along one axis, `sigmaVertical` along the vertical: 95 of 100 positions lie within 2.45 times
@@ -24,6 +24,16 @@ public enum StateReport {
     json.member("monotonic", Double(state.at.nanoseconds) / 1e9, decimals: 6)
     writePosition(state, to: &json)
     writeAttitude(state, to: &json)
+    writeVector("magneticField", state.magneticField, state, decimals: 3, to: &json)
+    if let air = state.air {
+      json.key("air")
+      json.beginObject()
+      json.member("pressure", air.value.pressurePascals, decimals: 2)
+      json.member("temperature", air.value.temperatureCelsius, decimals: 2)
+      json.member("humidity", air.value.humidityPercent, decimals: 2)
+      writeOrigin(air, state, to: &json)
+      json.endObject()
+    }
     if let fix = state.fix {
       json.key("fix")
       json.beginObject()
@@ -106,6 +116,6 @@ public enum StateReport {
 
   private static func writeOrigin<Value>(_ part: Dated<Value>, _ state: FusedState, to json: inout JSONWriter) {
     json.member("age", state.age(of: part)?.inSeconds, decimals: 6)
-    json.member("source", part.source.rawValue)
+    json.member("source", state.devices.text(part.source))
   }
 }

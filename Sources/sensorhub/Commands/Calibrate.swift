@@ -9,18 +9,18 @@ import Outputs
 import Publishing
 import Simulation
 
-/// Calibrates the IMU of a board, by its own measurements or by a recording of them.
+/// Calibrates the IMU or the magnetometer of a board, by its own measurements or by a recording of them.
 struct Calibrate: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Calibrate the IMU: gyro, accel, mag or mount.",
+    abstract: "Calibrate the IMU or the magnetometer: gyro, accel, mag or mount.",
     discussion: """
       gyro    its bias: leave the sensor lying still
       accel   offsets and scales: hold it still in six positions, each axis up and down
-      mag     iron near the magnetometer: turn it through all directions (from a recording)
+      mag     iron near the magnetometer: turn it through all directions
       mount   how it sits in the vehicle: stand still, then speed up and brake on a straight road
 
-      The result is stored for this chip and used by "fuse --board", and by the hub from its next start on; what of the
-      magnetometer is known serves "fuse" alone until the hub reads one. The hub must not be running meanwhile.
+      The result is stored for this chip and used by "fuse --board", and by the hub from its next start on. The hub must not be
+      running meanwhile.
 
       Example: sensorhub calibrate gyro --board my-board.json5
       """)
@@ -28,7 +28,7 @@ struct Calibrate: ParsableCommand {
   @Argument(help: "gyro, accel, mag or mount.")
   var kind: CalibrationKind
 
-  @Option(help: ArgumentHelp("The board whose IMU it is. Left out: the simulated one.", valueName: "file.json5"))
+  @Option(help: ArgumentHelp("The board whose sensor it is. Left out: the simulated one.", valueName: "file.json5"))
   var board: String?
 
   @Option(help: ArgumentHelp("Take a recording instead, in the chip's own axes.", valueName: "file.csv"))
@@ -46,23 +46,29 @@ struct Calibrate: ParsableCommand {
   func validate() throws {
     if gnss != nil, imu == nil { throw ValidationError("--gnss goes with --imu") }
     if kind == .mount, imu != nil, gnss == nil { throw ValidationError("mount needs the speeds of --gnss") }
-    if kind == .mag, imu == nil {
-      throw ValidationError("the hub reads no magnetometer yet: give a recording with --imu")
-    }
     if !(1...86_400).contains(timeout) { throw ValidationError("--timeout must be from 1 to 86400") }
   }
 
   /// What `run` would be, if it did not have to wait for the power to end.
   func calibrate() async throws {
     let board = try BoardSource(file: board).load()
-    guard let chip = board.imu else {
-      throw CommandError(.data, "the board '\(board.name)' has no IMU", nextStep: "name one in its file: imu: { … }")
+    let needed = kind == .mag && imu == nil ? DeviceStatus.Kind.magnetometer : .imu
+    // What a recording tells of a magnetometer is that of the board's own, or else of the one in its IMU.
+    let chip =
+      kind == .mag
+      ? board.devices.first { $0.kind == .magnetometer } ?? board.devices.first { $0.kind == .imu }
+      : board.devices.first { $0.kind == .imu }
+    guard let chip, let place = chip.place, chip.kind == needed || imu != nil else {
+      let what = needed == .imu ? "IMU" : "magnetometer"
+      throw CommandError(
+        .data, "the board '\(board.name)' has no \(what)",
+        nextStep: "name one in its file, in 'devices'; sensorhub chips lists what can be read")
     }
     try CalibrationFolder.make()
     let lock = try takeLock()
     defer { close(lock) }
     let session = if let imu { try replay(imu) } else { try await measure(board) }
-    var known = chip.calibration
+    var known = chip.calibration ?? ChipCalibration()
     guard session.store(in: &known, at: Int64(time(nil))) else {
       if session.progress >= 1 {
         throw CommandError(
@@ -73,7 +79,7 @@ struct Calibrate: ParsableCommand {
         .data, "no result: \(Int(session.progress * 100)) % of what \(kind.rawValue) needs",
         nextStep: session.instruction)
     }
-    let file = CalibrationFolder.file(for: chip)
+    let file = CalibrationFolder.file(for: place)
     do throws(HardwareError) {
       try known.write(to: file)
     } catch {
@@ -115,8 +121,9 @@ struct Calibrate: ParsableCommand {
     var last: Double?
     while let sample = samples.next() {
       session.add(
-        gyroscope: sample.gyroscope, accelerometer: sample.accelerometer, magnetometer: sample.magnetometer,
+        gyroscope: sample.gyroscope, accelerometer: sample.accelerometer,
         seconds: last.map { sample.time - $0 } ?? samples.interval)
+      if let magnetometer = sample.magnetometer { session.add(magnetometer: magnetometer) }
       last = sample.time
       while let due = fix, due.time <= sample.time {
         if let velocity = due.velocity {
@@ -132,7 +139,7 @@ struct Calibrate: ParsableCommand {
     for path in socket.map({ [SocketPath($0)] }) ?? SocketPath.candidates {
       if let running = try? UnixSocket.connect(path.devices) {
         close(running)
-        throw CommandError(.unavailable, "a hub is running and has the IMU", nextStep: "stop it first")
+        throw CommandError(.unavailable, "a hub is running and has the sensor", nextStep: "stop it first")
       }
     }
     let signals = clinux_hear_signals()
@@ -141,13 +148,13 @@ struct Calibrate: ParsableCommand {
         .data, "mount needs a receiver, and the board has none", nextStep: "name one in its file: gps: { … }")
     }
     let hub = Hub(board: board, hardware: SimulatedHardware())
-    guard let reader = hub.imu, signals >= 0 else {
+    guard signals >= 0 else {
       throw CommandError(.inputOutput, "cannot hear signals: \(String(cString: strerror(-signals)))")
     }
     let latest = Guarded(CalibrationSession(kind))
     let failure = Guarded<String?>(nil)
     let end = StopSignal()
-    let subscription = Hub.calibration(of: reader, receiver: hub.receiver).apply(kind).subscribe(
+    let subscription = hub.calibration().apply(kind).subscribe(
       as: "calibrate",
       receiveValue: { session in
         let before = latest.withLock { latest in

@@ -83,8 +83,12 @@ struct Check: ParsableCommand {
     case .receiver(let receiver):
       "\(receiver.port), \(receiver.speed.map { "\($0.rawValue) baud" } ?? "speed found by listening")"
     case .imu(let imu):
-      "\(imu.chip.name) at 0x\(String(imu.address, radix: 16)) on \(imu.bus), \(Text.fixed(imu.rateHz, 1)) Hz in "
+      "\(imu.chip.name) at \(imu.place), \(Text.fixed(imu.rateHz, 1)) Hz in "
         + "\(Text.fixed(imu.burstRateHz, 1)) bursts a second"
+    case .magnetometer(let magnetometer):
+      "\(magnetometer.chip.name) at \(magnetometer.place), \(Text.fixed(magnetometer.rateHz, 1)) Hz"
+    case .barometer(let barometer):
+      "\(barometer.chip.name) at \(barometer.place), \(Text.fixed(barometer.rateHz, 1)) Hz"
     }
   }
 

@@ -57,9 +57,13 @@ struct Fuse: ParsableCommand {
   func run() throws {
     let board = try board.map { try BoardSource(file: $0).load() }
     let chip = board?.imu
+    var calibration = chip?.calibration.values ?? .init()
+    if let magnetometer = board?.magnetometer?.calibration.values {
+      calibration.magnetometerOffset = magnetometer.magnetometerOffset
+      calibration.magnetometerMatrix = magnetometer.magnetometerMatrix
+    }
     var samples = try InertialRecording(
-      path: imu, mount: chip?.calibration.mount ?? chip?.mount ?? .identity,
-      calibration: chip?.calibration.values ?? .init())
+      path: imu, mount: chip?.calibration.mount ?? chip?.mount ?? .identity, calibration: calibration)
     if let gnss {
       var configuration = NavigationFilter.Configuration()
       configuration.interval = samples.interval

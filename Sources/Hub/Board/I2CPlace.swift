@@ -1,0 +1,31 @@
+/// Where a chip is connected.
+public struct I2CPlace: Equatable, Sendable {
+  /// `/dev/i2c-1`
+  public var bus: String
+  public var address: UInt8
+
+  public init(bus: String, address: UInt8) {
+    self.bus = bus
+    self.address = address
+  }
+
+  /// Tells this chip from others, for the name of a file: `i2c-1-68`.
+  public var identifier: String {
+    let bus = self.bus.split(separator: "/").filter { $0 != "dev" }.joined(separator: "-")
+    return "\(bus)-\(String(address, radix: 16))"
+  }
+}
+
+extension I2CPlace: CustomStringConvertible {
+  /// `0x68 on /dev/i2c-1`
+  public var description: String { "0x\(String(address, radix: 16)) on \(bus)" }
+}
+
+extension I2CPlace {
+  init(_ section: inout BoardSection, usualAddress: UInt8) throws(BoardError) {
+    let bus = try section.required("bus")
+    // By its short name too.
+    self.bus = bus.hasPrefix("i2c-") ? "/dev/\(bus)" : bus
+    address = UInt8(try section.integer("address", in: 0x08...0x77) ?? Int(usualAddress))
+  }
+}

@@ -1,0 +1,58 @@
+import Devices
+import Guarding
+import HardwareIO
+import MonotonicTime
+import Publishing
+
+public typealias MagnetometerReader = DeviceReader<MagnetometerSample>
+public typealias BarometerReader = DeviceReader<BarometerSample>
+
+extension DeviceReader {
+  /// So many looks in a row that find nothing are enough.
+  private static var patience: Int { 20 }
+
+  /// A reader of a sensor that is asked for one measurement at a time.
+  ///
+  /// - Parameter title: what it is, for people: `magnetometer`
+  convenience init(
+    _ description: PolledDescription<Sample>, _ kind: DeviceStatus.Kind, title: String, on machine: Machine
+  ) {
+    let (hardware, clock, place) = (machine.hardware, machine.clock, description.place)
+    let samples = Guarded(0)
+    self.init(
+      description.id, kind, title: "\(title) at \(place)", power: description.power, on: machine,
+      putToSleep: { () throws(HardwareError) in
+        try description.chip.sleep(on: try hardware.i2cBus(place.bus), address: place.address)
+      }
+    ) { (scope) throws(HardwareError) in
+      let bus = try hardware.i2cBus(place.bus)
+      try bus.claim(place.address)
+      let driver = description.chip.driver(
+        ChipConnection(
+          bus: bus, address: place.address, clock: clock,
+          pause: { [poller = scope.poller] in _ = poller.wait(for: nil, atMost: $0) }),
+        description.configuration)
+      // The chip's own sleep, for boards that cannot switch its supply.
+      defer { driver.stop() }
+      scope.acquiring()
+      try driver.start()
+      // The kernel's timer: it runs on the kernel's own clock, whatever clock was injected.
+      let timer = try IntervalTimer(every: .nanoseconds(Int64(1e9 / description.rateHz)), from: MonotonicClock().now)
+      var emptyLooks = 0
+      while scope.poller.wait(for: timer.fileDescriptor) == .readable {
+        _ = timer.takeExpirations()
+        guard let sample = try driver.read() else {
+          emptyLooks += 1
+          if emptyLooks < DeviceReader.patience { continue }
+          throw .unexpectedDevice(
+            "the \(title) at \(place) answers, but measures nothing any more; it is started again")
+        }
+        emptyLooks = 0
+        samples.withLock { $0 += 1 }
+        scope.tracking()
+        scope.send(sample)
+      }
+    }
+    monitor.count { [.init("samples", samples.withLock { $0 })] }
+  }
+}
