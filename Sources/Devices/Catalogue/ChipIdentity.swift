@@ -9,8 +9,12 @@ public struct ChipIdentity: Sendable {
   public var register: UInt8
   /// What they hold, clones included; a chip without such registers has none, and is told by what `isTrue` asks for.
   public var values: [[UInt8]]
+  private let test: Test?
+
   /// Whether a chip that has no registers for it is what it should be.
-  private let test: (@Sendable (I2CRegisters) throws(HardwareError) -> Bool)?
+  private struct Test: Sendable {
+    let isPassed: @Sendable (I2CRegisters) throws(HardwareError) -> Bool
+  }
 
   init(register: UInt8, values: [UInt8]) { self.init(register: register, sequences: values.map { [$0] }) }
 
@@ -27,14 +31,14 @@ public struct ChipIdentity: Sendable {
   init(register: UInt8, test: @escaping @Sendable (I2CRegisters) throws(HardwareError) -> Bool) {
     self.register = register
     values = []
-    self.test = test
+    self.test = Test(isPassed: test)
   }
 
   /// Asks the chip, with room for `longest` bytes.
   ///
   /// - Parameter relatives: other values of the first register that will do
   func isTrue(of registers: I2CRegisters, alsoTaking relatives: [UInt8] = []) throws(HardwareError) -> Bool {
-    if let test { return try test(registers) }
+    if let test { return try test.isPassed(registers) }
     guard let count = values.first?.count else { return false }
     let bytes = try registers.read(register, count: count)
     return values.contains { $0.elementsEqual(bytes) } || relatives.contains(bytes[0])
@@ -46,7 +50,7 @@ public struct ChipIdentity: Sendable {
   func require(_ title: String, of registers: I2CRegisters) throws(HardwareError) {
     let place = "the chip at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name)"
     if let test {
-      guard try test(registers) else { throw .unexpectedDevice("\(place) is no \(title)") }
+      guard try test.isPassed(registers) else { throw .unexpectedDevice("\(place) is no \(title)") }
       return
     }
     let bytes = Array(try registers.read(register, count: values.first?.count ?? 1))
