@@ -24,6 +24,8 @@ public struct BMI160Registers: SimulatedRegisters {
 
   private enum Register {
     static let chipID: UInt8 = 0x00
+    static let gyroscope: UInt8 = 0x0C
+    static let accelerometer: UInt8 = 0x12
     static let temperature: UInt8 = 0x20
     static let fifoLength: UInt8 = 0x22
     static let fifoData: UInt8 = 0x24
@@ -85,12 +87,16 @@ public struct BMI160Registers: SimulatedRegisters {
   public mutating func measure(_ world: World, at now: MonotonicInstant) {
     let code = registers[Int(Register.gyroscopeConfiguration)] & 0x0F
     let ranges: [UInt8: Double] = [0x03: 2, 0x05: 4, 0x08: 8, 0x0C: 16]
+    guard let gravities = ranges[registers[Int(Register.accelerometerRange)]] else { return }
+    let degrees = 2000 / Double(1 << Int(registers[Int(Register.gyroscopeRange)] & 0x07))
+    let latest = inertia.raw(
+      world.truth(at: now), degreesPerUnit: degrees / 32768, gravitiesPerUnit: gravities / 32768)
+    if gyroscopeIsOn { registers.store(lowByteFirst: latest.gyroscope, at: Register.gyroscope) }
+    if accelerometerIsOn { registers.store(lowByteFirst: latest.accelerometer, at: Register.accelerometer) }
     guard accelerometerIsOn, gyroscopeIsOn, (0x06...0x0C).contains(code),
       registers[Int(Register.accelerometerConfiguration)] & 0x0F == code,
-      registers[Int(Register.fifoConfiguration1)] & 0xD0 == 0xD0,
-      let gravities = ranges[registers[Int(Register.accelerometerRange)]]
+      registers[Int(Register.fifoConfiguration1)] & 0xD0 == 0xD0
     else { return }
-    let degrees = 2000 / Double(1 << Int(registers[Int(Register.gyroscopeRange)] & 0x07))
     var taken: [[UInt8]] = []
     let lost = inertia.takeDue(
       at: now, period: Int64(1e9 / (25 * Double(1 << Int(code - 6)))), limit: BMI160Registers.frameLimit

@@ -91,34 +91,25 @@ public struct BMP280Registers<Kind: BMP280Kind>: SimulatedRegisters {
     guard temperatureTimes > 0, let at = measurements.next(by: now, period: Int64((conversion + rest) * 1e6)) else {
       return
     }
-    let temperature = Int64(((world.temperatureCelsius + 0.005 * noise.normal()) * 100).rounded())
-    let rawTemperature = BMP280Registers.raw(20) { BMP280Registers.fine($0) * 5 + 128 < temperature << 8 }
+    let temperature = Int64(((world.temperatureCelsius + 0.005 * world.noiseScale * noise.normal()) * 100).rounded())
+    let rawTemperature = (0..<1 << 20).bisect { BMP280Registers.fine($0) * 5 + 128 < temperature << 8 }
     store(rawTemperature << 4, bytes: 3, at: 0xFA)
     let fine = BMP280Registers.fine(rawTemperature)
     if pressureTimes > 0 {
       // 1.3 Pa of noise at least oversampling.
-      let wanted = world.truth(at: at).pressurePascals + 1.3 / pressureTimes.squareRoot() * noise.normal()
-      let raw = BMP280Registers.raw(20) { BMP280Registers.pressure($0, fine) > Int64(wanted * 256) }
+      let sigma = 1.3 / pressureTimes.squareRoot() * world.noiseScale
+      let wanted = world.truth(at: at).pressurePascals + sigma * noise.normal()
+      let raw = (0..<1 << 20).bisect { BMP280Registers.pressure($0, fine) > Int64(wanted * 256) }
       store(raw << 4, bytes: 3, at: 0xF7)
     }
     if humidityTimes > 0 {
       let wanted = Int64((world.humidityPercent * 1024).rounded())
-      store(BMP280Registers.raw(16) { BMP280Registers.humidity($0, fine) < wanted }, bytes: 2, at: 0xFD)
+      store((0..<1 << 16).bisect { BMP280Registers.humidity($0, fine) < wanted }, bytes: 2, at: 0xFD)
     }
   }
 
   private mutating func store(_ raw: Int64, bytes: Int, at register: Int) {
     for index in 0..<bytes { registers[register + index] = UInt8(truncatingIfNeeded: raw >> (8 * (bytes - 1 - index))) }
-  }
-
-  /// The first raw number for which something is not so any more.
-  private static func raw(_ bits: Int, isBelow: (Int64) -> Bool) -> Int64 {
-    var (low, high): (Int64, Int64) = (0, 1 << Int64(bits))
-    while high - low > 1 {
-      let middle = (low + high) / 2
-      if isBelow(middle) { low = middle } else { high = middle }
-    }
-    return high & (1 << Int64(bits) - 1)
   }
 
   /// BMP280 3.11.3: temperature in units of 1/5120 degree.

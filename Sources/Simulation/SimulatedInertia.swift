@@ -49,8 +49,8 @@ struct SimulatedInertia: Sendable {
   mutating func raw(
     _ truth: World.Truth, degreesPerUnit: Double, gravitiesPerUnit: Double
   ) -> (gyroscope: SIMD3<Int16>, accelerometer: SIMD3<Int16>) {
-    let rates = (truth.rates + noise.vector(ratesSigma)) * (180 / .pi / degreesPerUnit)
-    let force = (truth.specificForce + noise.vector(forceSigma)) * (1 / (gravitiesPerUnit * 9.80665))
+    let rates = (truth.rates + noise.vector(ratesSigma * truth.noiseScale)) * (180 / .pi / degreesPerUnit)
+    let force = (truth.specificForce + noise.vector(forceSigma * truth.noiseScale)) * (1 / (gravitiesPerUnit * 9.80665))
     return (.units(rates), .units(force))
   }
 }
@@ -64,6 +64,14 @@ extension SIMD3<Int16> {
 }
 
 extension [UInt8] {
+  /// Three numbers, the low byte of each first, in place of what is there.
+  mutating func store(lowByteFirst axes: SIMD3<Int16>, at register: UInt8) {
+    for axis in 0..<3 {
+      self[Int(register) + 2 * axis] = UInt8(truncatingIfNeeded: axes[axis])
+      self[Int(register) + 2 * axis + 1] = UInt8(truncatingIfNeeded: axes[axis] >> 8)
+    }
+  }
+
   /// Three numbers, the low byte of each first.
   mutating func append(lowByteFirst axes: SIMD3<Int16>) {
     for axis in 0..<3 {

@@ -48,7 +48,7 @@ public struct LIS3MDLRegisters: SimulatedRegisters {
     let unitsPerGauss: [Double] = [6842, 3421, 2281, 1711]
     let scale = unitsPerGauss[Int(registers[Register.control2] >> 5 & 0x03)] / 100
     // Typically 3.2 milligauss on x and y.
-    let field = (world.truth(at: at).magneticField + noise.vector(0.32)) * scale
+    let field = (world.truth(at: at).magneticField + noise.vector(0.32 * world.noiseScale)) * scale
     var bytes: [UInt8] = []
     bytes.append(lowByteFirst: .units(field))
     registers.replaceSubrange(Register.output..<Register.output + 6, with: bytes)

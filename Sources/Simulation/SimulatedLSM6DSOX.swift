@@ -1,13 +1,43 @@
 import MonotonicTime
 
-public typealias SimulatedLSM6DSOX = SimulatedRegisterChip<LSM6DSOXRegisters>
+public typealias SimulatedLSM6DSOX = SimulatedRegisterChip<LSM6DSOXRegisters<LSM6DSOX>>
+public typealias SimulatedISM330DHCX = SimulatedRegisterChip<LSM6DSOXRegisters<ISM330DHCX>>
 
-/// An LSM6DSOX at the level of its registers: power-down, rates, ranges, and the FIFO of tagged words with its overrun.
-public struct LSM6DSOXRegisters: SimulatedRegisters {
+/// What tells an ISM330DHCX from an LSM6DSOX.
+public protocol LSM6DSOXKind {
+  static var identity: UInt8 { get }
+}
+
+public enum LSM6DSOX: LSM6DSOXKind {
+  public static let identity: UInt8 = 0x6C
+}
+
+public enum ISM330DHCX: LSM6DSOXKind {
+  public static let identity: UInt8 = 0x6B
+}
+
+private enum Register {
+  static let fifoControl3: UInt8 = 0x09
+  static let fifoControl4: UInt8 = 0x0A
+  static let whoAmI: UInt8 = 0x0F
+  static let accelerometer: UInt8 = 0x10
+  static let gyroscope: UInt8 = 0x11
+  static let control3: UInt8 = 0x12
+  static let temperature: UInt8 = 0x20
+  static let gyroscopeOutput: UInt8 = 0x22
+  static let accelerometerOutput: UInt8 = 0x28
+  static let fifoStatus1: UInt8 = 0x3A
+  static let fifoStatus2: UInt8 = 0x3B
+  static let fifoTag: UInt8 = 0x78
+}
+
+/// An LSM6DSOX or ISM330DHCX at the level of its registers: power-down, rates, ranges, and the FIFO of tagged words with its
+/// overrun.
+public struct LSM6DSOXRegisters<Kind: LSM6DSOXKind>: SimulatedRegisters {
   /// 3 KB.
-  private static let wordLimit = 438
+  private static var wordLimit: Int { 438 }
 
-  public static let usualAddress: UInt8 = 0x6A
+  public static var usualAddress: UInt8 { 0x6A }
 
   private var registers = LSM6DSOXRegisters.resetRegisters
   // Noise of the data sheet: 3.8 mdps and 70 micro-g to the root of a hertz, at some hundred hertz.
@@ -20,25 +50,12 @@ public struct LSM6DSOXRegisters: SimulatedRegisters {
 
   public init() {}
 
-  private enum Register {
-    static let fifoControl3: UInt8 = 0x09
-    static let fifoControl4: UInt8 = 0x0A
-    static let whoAmI: UInt8 = 0x0F
-    static let accelerometer: UInt8 = 0x10
-    static let gyroscope: UInt8 = 0x11
-    static let control3: UInt8 = 0x12
-    static let temperature: UInt8 = 0x20
-    static let fifoStatus1: UInt8 = 0x3A
-    static let fifoStatus2: UInt8 = 0x3B
-    static let fifoTag: UInt8 = 0x78
-  }
-
-  private static let resetRegisters: [UInt8] = {
+  private static var resetRegisters: [UInt8] {
     var registers = [UInt8](repeating: 0, count: 128)
-    registers[Int(Register.whoAmI)] = 0x6C
+    registers[Int(Register.whoAmI)] = Kind.identity
     registers[Int(Register.control3)] = 0x04
     return registers
-  }()
+  }
 
   /// From the last byte of a word on to the next one's tag.
   public static func next(_ register: UInt8) -> UInt8 {
@@ -77,10 +94,15 @@ public struct LSM6DSOXRegisters: SimulatedRegisters {
     // 12.5 Hz, and from there on twice as much with each step, by the chip's own rounding.
     let rates: [Double] = [12.5, 26, 52, 104, 208, 416, 833, 1666]
     let code = Int(registers[Int(Register.gyroscope)] >> 4)
-    let isOn = code == Int(registers[Int(Register.accelerometer)] >> 4) && rates.indices.contains(code - 1)
-    guard isOn, registers[Int(Register.fifoControl3)] == UInt8(code << 4 | code) else { return }
     let degreesPerUnit = 8.75e-3 * Double(1 << Int(registers[Int(Register.gyroscope)] >> 2 & 3))
     let gravitiesPerUnit = 0.061e-3 * [1, 8, 2, 4][Int(registers[Int(Register.accelerometer)] >> 2 & 3)]
+    let latest = inertia.raw(
+      world.truth(at: now), degreesPerUnit: degreesPerUnit, gravitiesPerUnit: gravitiesPerUnit)
+    let accelerometerCode = Int(registers[Int(Register.accelerometer)] >> 4)
+    if code > 0 { registers.store(lowByteFirst: latest.gyroscope, at: Register.gyroscopeOutput) }
+    if accelerometerCode > 0 { registers.store(lowByteFirst: latest.accelerometer, at: Register.accelerometerOutput) }
+    let isOn = code == accelerometerCode && rates.indices.contains(code - 1)
+    guard isOn, registers[Int(Register.fifoControl3)] == UInt8(code << 4 | code) else { return }
     var words: [[UInt8]] = []
     _ = inertia.takeDue(
       at: now, period: Int64(1e9 / rates[code - 1]), limit: LSM6DSOXRegisters.wordLimit

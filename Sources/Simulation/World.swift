@@ -21,10 +21,29 @@ public struct World: Sendable {
   public var weatherPeriodSeconds = 6 * 3600.0
   public var temperatureCelsius = 18.0
   public var humidityPercent = 45.0
+  /// Of the noise that chips have by their data sheets; 0 for none.
+  public var noiseScale = 1.0
+  /// In place of the vehicle.
+  public var turntable: Turntable?
   /// When the first lap began.
   public var start: MonotonicInstant
 
   public init(start: MonotonicInstant) { self.start = start }
+
+  /// A table on which the board lies askew, and which turns about the vertical.
+  public struct Turntable: Sendable {
+    public var rollRadians: Double
+    public var pitchRadians: Double
+    public var yawRadians: Double
+    public var radiansPerSecond: Double
+
+    public init(rollRadians: Double, pitchRadians: Double, yawRadians: Double, radiansPerSecond: Double = 0) {
+      self.rollRadians = rollRadians
+      self.pitchRadians = pitchRadians
+      self.yawRadians = yawRadians
+      self.radiansPerSecond = radiansPerSecond
+    }
+  }
 
   /// The vehicle at one instant. Vectors in north, east, down about the figure's centre.
   public struct Truth: Sendable {
@@ -42,6 +61,8 @@ public struct World: Sendable {
     public var magneticField: SIMD3<Double>
     /// Of the air, Pa.
     public var pressurePascals: Double
+    /// Of the chips' noise.
+    public var noiseScale: Double
 
     /// What an accelerometer measures, body axes, m/s².
     public var specificForce: SIMD3<Double> {
@@ -65,7 +86,7 @@ public struct World: Sendable {
       longitudeDegrees: longitudeDegrees
         + motion.position.y / (radius * cos(latitudeDegrees * .pi / 180)) * 180 / .pi,
       altitudeHAEMetres: altitudeHAEMetres, magneticField: attitude.conjugate.rotate(magneticField),
-      pressurePascals: pressure(at: time))
+      pressurePascals: pressure(at: time), noiseScale: noiseScale)
   }
 
   /// The standard atmosphere's at that height, and the weather's.
@@ -92,6 +113,7 @@ public struct World: Sendable {
   private func motion(at time: Double) -> (
     position: SIMD3<Double>, velocity: SIMD3<Double>, acceleration: SIMD3<Double>
   ) {
+    guard turntable == nil else { return (.zero, .zero, .zero) }
     let (angle, rate, acceleration) = progress(at: time)
     let size = sizeMetres
     let position = SIMD3(size * sin(angle), size / 2 * sin(2 * angle), 0)
@@ -101,6 +123,11 @@ public struct World: Sendable {
   }
 
   private func attitude(at time: Double) -> Quaternion {
+    if let turntable {
+      return Quaternion(
+        roll: turntable.rollRadians, pitch: turntable.pitchRadians,
+        yaw: turntable.yawRadians + turntable.radiansPerSecond * time)
+    }
     let (angle, _, _) = progress(at: time)
     let heading = atan2(cos(2 * angle), cos(angle))
     return Quaternion(

@@ -5,6 +5,7 @@ extension InertialChip {
     InertialChip(
       name: "bmi160", title: "BMI160", addresses: [0x69, 0x68],
       identity: ChipIdentity(register: BMI160Register.chipID, values: [BMI160Register.identity]),
+      provenAgainst: "Linux (bmi160)",
       // 1 KB.
       fifoSampleCount: 78,
       // Table 2: both sensors in normal mode, and suspended.

@@ -17,6 +17,7 @@ extension BarometerChip {
       name: name, title: title, addresses: [0x76, 0x77],
       identity: ChipIdentity(register: BMP280Register.chipID, values: [identity]),
       relatives: BMP280Driver.identities,
+      provenAgainst: "Linux (bmp280)",
       milliamperes: milliamperes, sleepMilliamperes: 0.0001, ratesHz: 0.5...70,
       actualRate: { BMP280Standby(nearest: $0).hertz },
       makeDriver: { BMP280Driver($0, $1) },

@@ -14,6 +14,8 @@ public struct CatalogueEntry: Sendable {
   public var title: String
   public var addresses: [UInt8]
   public var identity: ChipIdentity
+  /// Whose driver has read the same of its twin, or uses it in the same way.
+  public var provenAgainst = ""
   /// 0 for none.
   public var fifoSampleCount = 0
   public var ratesHz = 0.0...0.0
@@ -25,6 +27,7 @@ public struct CatalogueEntry: Sendable {
     title = chip.title
     addresses = chip.addresses
     identity = chip.identity
+    provenAgainst = chip.provenAgainst
     fifoSampleCount = chip.fifoSampleCount
     ratesHz = chip.ratesHz
     milliamperes = chip.milliamperes
@@ -46,9 +49,6 @@ extension CatalogueEntry {
 
   /// Chips that can be told, and that the hub cannot read yet.
   static let unread = [
-    CatalogueEntry("ICM-20948", at: [0x68, 0x69], 0x00, is: [0xEA]),
-    CatalogueEntry("ICM-42688-P", at: [0x68, 0x69], 0x75, is: [0x47]),
-    CatalogueEntry("LSM6DS3", at: [0x6A, 0x6B], 0x0F, is: [0x69, 0x6A]),
     CatalogueEntry("LSM9DS1", at: [0x6A, 0x6B], 0x0F, is: [0x68]),
     CatalogueEntry("BMI270", at: [0x68, 0x69], 0x00, is: [0x24]),
     CatalogueEntry("BNO055", at: [0x28, 0x29], 0x00, is: [0xA0]),

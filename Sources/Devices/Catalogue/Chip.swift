@@ -11,10 +11,14 @@ public struct Chip<Driver, Configuration>: Sendable {
   public let identity: ChipIdentity
   /// What its relatives say they are, whom the driver takes as well.
   let relatives: [UInt8]
+  /// Linux's driver that has read the same of its twin as the hub's; where there is none, who else uses it like this.
+  public let provenAgainst: String
   /// How many samples its FIFO holds, as far as the driver uses it; 0 for none.
   public let fifoSampleCount: Int
   /// How many that of any chip holds which the driver takes.
   public let leastFIFOSampleCount: Int
+  /// How often it has to be looked at for one sample, where it is polled.
+  public let looksPerSample: Int
   /// What it draws while it measures.
   public let milliamperes: Double
   /// What it draws while it sleeps.
@@ -30,7 +34,9 @@ public struct Chip<Driver, Configuration>: Sendable {
   ///   - putToSleep: has a chip sleep of which nothing else is known
   init(
     name: String, title: String, addresses: [UInt8], identity: ChipIdentity, relatives: [UInt8] = [],
-    fifoSampleCount: Int = 0, leastFIFOSampleCount: Int? = nil, milliamperes: Double, sleepMilliamperes: Double,
+    provenAgainst: String,
+    fifoSampleCount: Int = 0, leastFIFOSampleCount: Int? = nil, looksPerSample: Int = 1, milliamperes: Double,
+    sleepMilliamperes: Double,
     ratesHz: ClosedRange<Double>, actualRate: @escaping @Sendable (_ wishHz: Double) -> Double,
     makeDriver: @escaping @Sendable (ChipConnection, Configuration) -> Driver,
     putToSleep: @escaping @Sendable (I2CRegisters) throws(HardwareError) -> Void
@@ -40,8 +46,10 @@ public struct Chip<Driver, Configuration>: Sendable {
     self.addresses = addresses
     self.identity = identity
     self.relatives = relatives
+    self.provenAgainst = provenAgainst
     self.fifoSampleCount = fifoSampleCount
     self.leastFIFOSampleCount = leastFIFOSampleCount ?? fifoSampleCount
+    self.looksPerSample = looksPerSample
     self.milliamperes = milliamperes
     self.sleepMilliamperes = sleepMilliamperes
     self.ratesHz = ratesHz

@@ -18,6 +18,7 @@ extension InertialChip {
       name: name, title: title, addresses: [0x6A, 0x6B],
       identity: ChipIdentity(register: LSM6DSOXRegister.whoAmI, values: [identity]),
       relatives: LSM6DSOXDriver.identities,
+      provenAgainst: "Linux (st_lsm6dsx)",
       // 3 KB, two words a sample.
       fifoSampleCount: 219,
       // Table 3: both sensors in high performance, and powered down.

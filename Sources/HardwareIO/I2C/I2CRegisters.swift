@@ -29,6 +29,13 @@ public final class I2CRegisters {
     try transfer(operationCount: 1)
   }
 
+  /// Sends a byte that is no register and has no value, to a chip of commands.
+  public func send(_ byte: UInt8) throws(HardwareError) {
+    command[0] = byte
+    operations[0] = .write(UnsafeRawBufferPointer(rebasing: command[..<1]))
+    try transfer(operationCount: 1)
+  }
+
   public func read(_ register: UInt8) throws(HardwareError) -> UInt8 { try read(register, count: 1)[0] }
 
   /// Reads consecutive registers. The bytes stay until the next call.

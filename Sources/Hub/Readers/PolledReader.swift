@@ -19,6 +19,7 @@ extension DeviceReader {
   ) {
     let (hardware, clock, place) = (machine.hardware, machine.clock, description.place)
     let samples = Guarded(0)
+    let looks = description.chip.looksPerSample
     self.init(
       description.id, kind, title: "\(title) at \(place)", power: description.power, on: machine,
       putToSleep: { () throws(HardwareError) in
@@ -37,13 +38,14 @@ extension DeviceReader {
       scope.acquiring()
       try driver.start()
       // The kernel's timer: it runs on the kernel's own clock, whatever clock was injected.
-      let timer = try IntervalTimer(every: .nanoseconds(Int64(1e9 / description.rateHz)), from: MonotonicClock().now)
+      let timer = try IntervalTimer(
+        every: .nanoseconds(Int64(1e9 / (description.rateHz * Double(looks)))), from: MonotonicClock().now)
       var emptyLooks = 0
       while scope.poller.wait(for: timer.fileDescriptor) == .readable {
         _ = timer.takeExpirations()
         guard let sample = try driver.read() else {
           emptyLooks += 1
-          if emptyLooks < DeviceReader.patience { continue }
+          if emptyLooks < looks * DeviceReader.patience { continue }
           throw .unexpectedDevice(
             "the \(title) at \(place) answers, but measures nothing any more; it is started again")
         }

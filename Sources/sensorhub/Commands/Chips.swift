@@ -7,6 +7,9 @@ struct Chips: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "List the chips that the hub can read: what a board file calls them, and how they are told from others.",
     discussion: """
+      Each has a twin, a chip made of software. Linux's own driver, where it says so, has read the same of that as the hub's does;
+      the others use the registers as the programs named do.
+
       Example: sensorhub chips --json
       """)
 
@@ -22,26 +25,26 @@ struct Chips: ParsableCommand {
       }
       return
     }
-    Chips.print(["driver", "kind", "addresses", "identity", "rates", "FIFO", "chip"])
-    for chip in CatalogueEntry.all {
-      let values = chip.identity.values.map { $0.map(Chips.hexadecimal).joined(separator: " ") }
-      let identity =
-        values.isEmpty
-        ? "none: by its checksum" : "\(Chips.hexadecimal(chip.identity.register)) = \(values.joined(separator: ", "))"
-      Chips.print([
-        chip.driver?.name ?? "", chip.driver?.kind.rawValue ?? "",
-        chip.addresses.map(Chips.hexadecimal).joined(separator: ", "), identity,
-        "\(Chips.short(chip.ratesHz.lowerBound)) to \(Chips.short(chip.ratesHz.upperBound)) Hz",
-        chip.fifoSampleCount > 0 ? "\(chip.fifoSampleCount) samples" : "none", chip.title,
-      ])
+    let lines =
+      [["driver", "kind", "addresses", "identity", "rates", "FIFO", "proven against", "chip"]]
+      + CatalogueEntry.all.map(Chips.columns)
+    let widths = lines[0].indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
+    for line in lines {
+      let padded = zip(line, widths).dropLast().map { Text.padded($0, $1) }
+      Terminal.standardOutput((padded + line.suffix(1)).joined(separator: "  "))
     }
   }
 
-  private static let widths = [11, 12, 10, 22, 15, 11]
-
-  private static func print(_ columns: [String]) {
-    let padded = zip(columns, widths).map { Text.padded($0, $1) }
-    Terminal.standardOutput(padded.joined(separator: "  ") + "  \(columns[columns.count - 1])")
+  private static func columns(_ chip: CatalogueEntry) -> [String] {
+    let values = chip.identity.values.map { $0.map(Chips.hexadecimal).joined(separator: " ") }
+    return [
+      chip.driver?.name ?? "", chip.driver?.kind.rawValue ?? "",
+      chip.addresses.map(Chips.hexadecimal).joined(separator: ", "),
+      values.isEmpty
+        ? "none: by its checksum" : "\(Chips.hexadecimal(chip.identity.register)) = \(values.joined(separator: ", "))",
+      "\(Chips.short(chip.ratesHz.lowerBound)) to \(Chips.short(chip.ratesHz.upperBound)) Hz",
+      chip.fifoSampleCount > 0 ? "\(chip.fifoSampleCount) samples" : "none", chip.provenAgainst, chip.title,
+    ]
   }
 
   private static func write(_ chip: CatalogueEntry, to json: inout JSONWriter) {
@@ -65,6 +68,7 @@ struct Chips: ParsableCommand {
     }
     json.endArray()
     json.endObject()
+    json.member("provenAgainst", chip.provenAgainst)
     json.member("fifoSamples", chip.fifoSampleCount)
     json.key("ratesHz")
     json.beginArray()
