@@ -2,10 +2,27 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// An MPU-6050 at the level of its registers, on a bus of its own: sleep bit, divider, ranges, FIFO with overflow.
+/// An MPU-6050 or one of its relatives at the level of its registers, on a bus of its own: sleep bit, divider, ranges, FIFO with
+/// overflow, and the magnetometer that the MPU-9250 and MPU-9255 ask over a bus of theirs.
 ///
 /// It has no thread: how many samples wait follows from the time at which somebody asks.
 public final class SimulatedMPU6050: SimulatedChip {
+  /// Which of the family it is, by what it answers to "who am I".
+  public enum Identity: UInt8, CaseIterable, Sendable {
+    case mpu6050 = 0x68
+    case mpu6500 = 0x70
+    case mpu9250 = 0x71
+    case mpu9255 = 0x73
+    case mpu6515 = 0x74
+    case mpu6880 = 0x78
+    case icm20600 = 0x11
+    case icm20602 = 0x12
+    case icm20608 = 0xAF
+    case icm20689 = 0x98
+    case icm20690 = 0x20
+    case iam20680 = 0xA9
+  }
+
   /// Faults to inject.
   public enum Fault: Equatable, Sendable {
     case noAcknowledge
@@ -16,13 +33,26 @@ public final class SimulatedMPU6050: SimulatedChip {
   }
 
   private struct State {
-    var registers = SimulatedMPU6050.resetRegisters
-    // Noise of the product specification: 0.05 degrees per second, 4 mg.
-    var inertia = SimulatedInertia(seed: 6050, ratesSigma: 0.05 * .pi / 180, forceSigma: 0.04)
+    var registers: [UInt8]
+    var inertia: SimulatedInertia
+    var magnetometer = AuxiliaryMagnetometer()
     var lostCount = 0
     var fifo: [UInt8] = []
     var hasOverflown = false
     var fault: Fault?
+
+    init(_ identity: Identity) {
+      registers = SimulatedMPU6050.resetRegisters(identity)
+      // Noise of the product specifications, the MPU-6050's: 0.05 degrees per second, 4 mg.
+      inertia = SimulatedInertia(seed: 6050, ratesSigma: 0.05 * .pi / 180, forceSigma: identity.forceSigma)
+    }
+
+    mutating func store(_ axes: SIMD3<Int16>, at register: UInt8) {
+      for axis in 0..<3 {
+        registers[Int(register) + 2 * axis] = UInt8(truncatingIfNeeded: axes[axis] >> 8)
+        registers[Int(register) + 2 * axis + 1] = UInt8(truncatingIfNeeded: axes[axis])
+      }
+    }
   }
 
   public let name: String
@@ -30,22 +60,26 @@ public final class SimulatedMPU6050: SimulatedChip {
   public let address: UInt8
   private let world: World
   private let clock: any MonotonicTimeSource
+  private let identity: Identity
   private let isPowered: @Sendable () -> Bool
-  private let state = Guarded(State())
+  private let state: Guarded<State>
 
   /// - Parameters:
   ///   - isPowered: whether the chip's supply is on; off, it does not answer and forgets everything
   ///   - maximumReadLength: 32 behaves as an SMBus adapter
+  ///   - identity: which of the family it is
   public init(
     name: String, world: World, clock: any MonotonicTimeSource = MonotonicClock(), maximumReadLength: Int = 4096,
-    address: UInt8 = 0x68, isPowered: @escaping @Sendable () -> Bool
+    address: UInt8 = 0x68, identity: Identity = .mpu6050, isPowered: @escaping @Sendable () -> Bool
   ) {
     self.name = name
     self.world = world
     self.clock = clock
     self.maximumReadLength = maximumReadLength
     self.address = address
+    self.identity = identity
     self.isPowered = isPowered
+    state = Guarded(State(identity))
   }
 
   /// Injects a fault, until it is taken back with `nil`.
@@ -67,7 +101,7 @@ public final class SimulatedMPU6050: SimulatedChip {
   public func lostPower() {
     state.withLock { state in
       let fault = state.fault
-      state = State()
+      state = State(identity)
       state.fault = fault
     }
   }
@@ -83,7 +117,10 @@ public final class SimulatedMPU6050: SimulatedChip {
       }
       operations.perform(
         next: { $0 == Register.fifo ? $0 : $0 &+ 1 }, write: { write($0, to: $1, &state) },
-        beginReading: { fillFIFO(&state) },
+        beginReading: {
+          fillFIFO(&state)
+          measure(&state)
+        },
         read: { register in
           let value = read(register, &state)
           return if case .stuck(let stuck) = state.fault { stuck } else { value }
@@ -97,29 +134,39 @@ public final class SimulatedMPU6050: SimulatedChip {
     static let divider: UInt8 = 0x19
     static let gyroscopeRange: UInt8 = 0x1B
     static let accelerometerRange: UInt8 = 0x1C
+    static let accelerometerConfiguration2: UInt8 = 0x1D
     static let fifoEnable: UInt8 = 0x23
+    /// Of the first device on the chip's own bus: its address, register and control; the second's follow.
+    static let device0: UInt8 = 0x25
+    static let deviceStatus: UInt8 = 0x36
     static let interruptStatus: UInt8 = 0x3A
+    static let accelerometer: UInt8 = 0x3B
     static let temperature: UInt8 = 0x41
+    static let gyroscope: UInt8 = 0x43
+    static let deviceData: UInt8 = 0x49
+    /// What is written to the first device; the second's follows.
+    static let deviceOutput: UInt8 = 0x63
     static let userControl: UInt8 = 0x6A
     static let powerManagement1: UInt8 = 0x6B
+    static let powerManagement2: UInt8 = 0x6C
     static let fifoCount: UInt8 = 0x72
     static let fifo: UInt8 = 0x74
     static let whoAmI: UInt8 = 0x75
   }
 
-  private static let resetRegisters: [UInt8] = {
+  private static func resetRegisters(_ identity: Identity) -> [UInt8] {
     var registers = [UInt8](repeating: 0, count: 128)
     registers[Int(Register.powerManagement1)] = 0x40
-    registers[Int(Register.whoAmI)] = 0x68
+    registers[Int(Register.whoAmI)] = identity.rawValue
     return registers
-  }()
+  }
 
   private func write(_ value: UInt8, to register: UInt8, _ state: inout State) {
     guard register < 128, register != Register.whoAmI else { return }
     state.registers[Int(register)] = value
     switch register {
     case Register.powerManagement1 where value & 0x80 != 0:
-      state.registers = SimulatedMPU6050.resetRegisters
+      state.registers = SimulatedMPU6050.resetRegisters(identity)
       state.fifo = []
       state.inertia.begin(at: nil)
     case Register.userControl:
@@ -130,6 +177,7 @@ public final class SimulatedMPU6050: SimulatedChip {
       }
       state.inertia.begin(at: value & 0x40 != 0 ? clock.now : nil)
       state.lostCount = 0
+      askDevices(&state)
     default: break
     }
   }
@@ -139,8 +187,8 @@ public final class SimulatedMPU6050: SimulatedChip {
     case Register.interruptStatus:
       defer { state.hasOverflown = false }
       return (state.hasOverflown ? 0x10 : 0) | 0x01
-    case Register.temperature: return UInt8(truncatingIfNeeded: SimulatedMPU6050.temperature >> 8)
-    case Register.temperature + 1: return UInt8(truncatingIfNeeded: SimulatedMPU6050.temperature)
+    case Register.temperature: return UInt8(truncatingIfNeeded: identity.temperature >> 8)
+    case Register.temperature + 1: return UInt8(truncatingIfNeeded: identity.temperature)
     case Register.fifoCount: return UInt8(truncatingIfNeeded: state.fifo.count >> 8)
     case Register.fifoCount + 1: return UInt8(truncatingIfNeeded: state.fifo.count)
     case Register.fifo: return state.fifo.isEmpty ? 0xFF : state.fifo.removeFirst()
@@ -148,38 +196,183 @@ public final class SimulatedMPU6050: SimulatedChip {
     }
   }
 
-  /// 25 degrees Celsius.
-  private static let temperature = Int((25 - 36.53) * 340)
+  /// The units that are configured.
+  private func units(_ state: borrowing State) -> (degrees: Double, gravities: Double) {
+    let gyroscope = state.registers[Int(Register.gyroscopeRange)] >> identity.gyroscopeRangeShift & 3
+    let accelerometer = state.registers[Int(Register.accelerometerRange)] >> 3 & 3
+    return (Double(250 << Int(gyroscope)) / 32768, Double(2 << Int(accelerometer)) / 32768)
+  }
+
+  /// What each sensor measures now that is on, beside the FIFO.
+  private func measure(_ state: inout State) {
+    guard state.registers[Int(Register.powerManagement1)] & 0x40 == 0 else { return }
+    let units = units(state)
+    let raw = state.inertia.raw(
+      world.truth(at: clock.now), degreesPerUnit: units.degrees, gravitiesPerUnit: units.gravities)
+    let standby = state.registers[Int(Register.powerManagement2)]
+    if standby & 0x38 == 0 { state.store(raw.accelerometer, at: Register.accelerometer) }
+    if standby & 0x07 == 0 { state.store(raw.gyroscope, at: Register.gyroscope) }
+    askDevices(&state)
+  }
 
   /// Puts the samples into the FIFO that have been taken since it was looked at last.
   private func fillFIFO(_ state: inout State) {
     guard let (_, period) = sampling(state) else { return }
-    let degreesPerUnit = Double(250 << Int(state.registers[Int(Register.gyroscopeRange)] >> 3 & 3)) / 32768
-    let gravitiesPerUnit = Double(2 << Int(state.registers[Int(Register.accelerometerRange)] >> 3 & 3)) / 32768
+    let units = units(state)
+    let contents = contents(state)
+    let size = identity.fifoSize(configuration: state.registers[Int(Register.accelerometerConfiguration2)])
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(1024)
-    let lost = state.inertia.takeDue(at: clock.now, period: period, limit: 200) { _, instant, inertia in
+    bytes.reserveCapacity(size)
+    let lost = state.inertia.takeDue(at: clock.now, period: period, limit: size / 6 + 30) { _, instant, inertia in
       let raw = inertia.raw(
-        world.truth(at: instant), degreesPerUnit: degreesPerUnit, gravitiesPerUnit: gravitiesPerUnit)
-      bytes.append(highByteFirst: raw.accelerometer)
-      bytes.append(highByteFirst: raw.gyroscope)
+        world.truth(at: instant), degreesPerUnit: units.degrees, gravitiesPerUnit: units.gravities)
+      if contents.hasAccelerometer { bytes.append(highByteFirst: raw.accelerometer) }
+      if contents.hasTemperature {
+        bytes.append(UInt8(truncatingIfNeeded: identity.temperature >> 8))
+        bytes.append(UInt8(truncatingIfNeeded: identity.temperature))
+      }
+      if contents.hasGyroscope { bytes.append(highByteFirst: raw.gyroscope) }
     }
     state.fifo += bytes
     state.lostCount += lost
     if lost > 0 { state.hasOverflown = true }
-    if state.fifo.count > 1024 {
+    if state.fifo.count > size {
       state.hasOverflown = true
-      state.lostCount += (state.fifo.count - 1024 + 11) / 12
-      state.fifo.removeFirst(state.fifo.count - 1024)
+      state.lostCount += (state.fifo.count - size + contents.length - 1) / contents.length
+      state.fifo.removeFirst(state.fifo.count - size)
     }
+  }
+
+  /// What a frame of the FIFO has, in this order.
+  private struct Contents {
+    var hasAccelerometer: Bool
+    var hasTemperature: Bool
+    var hasGyroscope: Bool
+
+    var length: Int { (hasAccelerometer ? 6 : 0) + (hasTemperature ? 2 : 0) + (hasGyroscope ? 6 : 0) }
+  }
+
+  private func contents(_ state: borrowing State) -> Contents {
+    let enabled = state.registers[Int(Register.fifoEnable)]
+    // These have one bit for the three axes of the gyroscope, and none for the temperature.
+    if identity.hasTemperatureInFrames {
+      return Contents(
+        hasAccelerometer: enabled & 0x08 != 0, hasTemperature: enabled & 0x18 != 0, hasGyroscope: enabled & 0x10 != 0)
+    }
+    return Contents(
+      hasAccelerometer: enabled & 0x08 != 0, hasTemperature: enabled & 0x80 != 0,
+      hasGyroscope: enabled & 0x70 == 0x70)
   }
 
   /// Since when and how often, in nanoseconds, samples go into the FIFO; `nil` while none do.
   private func sampling(_ state: borrowing State) -> (start: MonotonicInstant, period: Int64)? {
     let isAsleep = state.registers[Int(Register.powerManagement1)] & 0x40 != 0
-    guard let start = state.inertia.start, !isAsleep, state.registers[Int(Register.fifoEnable)] & 0x78 == 0x78 else {
-      return nil
-    }
+    guard let start = state.inertia.start, !isAsleep, contents(state).length > 0 else { return nil }
     return (start, Int64(state.registers[Int(Register.divider)]) * 1_000_000 + 1_000_000)
+  }
+
+  /// The first two devices on the chip's own bus, of four.
+  private func askDevices(_ state: inout State) {
+    guard state.registers[Int(Register.userControl)] & 0x20 != 0 else { return }
+    state.magnetometer.field = world.truth(at: clock.now).magneticField
+    state.registers[Int(Register.deviceStatus)] = 0
+    for device in 0..<2 {
+      let setting = Int(Register.device0) + 3 * device
+      let (address, register) = (state.registers[setting], state.registers[setting + 1])
+      let control = state.registers[setting + 2]
+      guard control & 0x80 != 0 else { continue }
+      guard identity.hasMagnetometer, address & 0x7F == AuxiliaryMagnetometer.address else {
+        state.registers[Int(Register.deviceStatus)] |= 1 << UInt8(device)
+        continue
+      }
+      guard address & 0x80 != 0 else {
+        state.magnetometer.write(state.registers[Int(Register.deviceOutput) + device], to: register)
+        continue
+      }
+      // Of a number's two bytes the other comes first, where that is asked for; numbers may begin at odd registers.
+      let isSwapped = control & 0x40 != 0
+      let parity = control & 0x10 != 0 ? 1 : 0
+      let asked = Int(register)..<Int(register) + Int(control & 0x0F)
+      for (index, next) in asked.enumerated() {
+        let partner = next & 1 == parity ? next + 1 : next - 1
+        let from = isSwapped && asked.contains(partner) ? partner : next
+        state.registers[Int(Register.deviceData) + index] =
+          state.magnetometer.read(UInt8(truncatingIfNeeded: from))
+      }
+    }
+  }
+}
+
+extension SimulatedMPU6050.Identity {
+  /// m/s², of one sample.
+  fileprivate var forceSigma: Double {
+    switch self {
+    case .mpu6050: 0.04
+    case .mpu6500, .mpu9250, .mpu9255, .mpu6515, .mpu6880: 0.025
+    case .icm20600, .icm20602, .icm20608, .icm20689, .icm20690, .iam20680: 0.015
+    }
+  }
+
+  /// 25 degrees Celsius.
+  fileprivate var temperature: Int {
+    switch self {
+    case .mpu6050: Int((25 - 36.53) * 340)
+    case .mpu6500, .mpu9250, .mpu9255, .mpu6515, .mpu6880: Int((25 - 21) * 333.87)
+    case .icm20600, .icm20602, .icm20608, .icm20689, .icm20690, .iam20680: 0
+    }
+  }
+
+  fileprivate var hasTemperatureInFrames: Bool { self == .icm20600 || self == .icm20602 }
+
+  fileprivate var gyroscopeRangeShift: UInt8 { self == .icm20690 ? 2 : 3 }
+
+  fileprivate var hasMagnetometer: Bool { self == .mpu9250 || self == .mpu9255 }
+
+  /// Bytes.
+  ///
+  /// - Parameter configuration: accelerometer configuration 2, which has it in its top bits
+  fileprivate func fifoSize(configuration: UInt8) -> Int {
+    switch self {
+    case .mpu6050: 1024
+    case .icm20600, .icm20602: 1008
+    case .icm20690: min(512 << Int(configuration >> 6), 1024)
+    case .icm20689: 512 << Int(configuration >> 6)
+    case .mpu6500, .mpu9250, .mpu9255, .mpu6515, .mpu6880, .icm20608, .iam20680: 512
+    }
+  }
+}
+
+/// The AK8963 in the package of an MPU-9250, as far as it is asked through that: what it is, its trim, and its field.
+private struct AuxiliaryMagnetometer {
+  static let address: UInt8 = 0x0C
+
+  /// In the axes of the MPU-9250, microtesla.
+  var field = SIMD3<Double>.zero
+  private var control: UInt8 = 0
+
+  mutating func write(_ value: UInt8, to register: UInt8) {
+    switch register {
+    case 0x0A: control = value
+    case 0x0B where value & 0x01 != 0: control = 0
+    default: break
+    }
+  }
+
+  func read(_ register: UInt8) -> UInt8 {
+    switch register {
+    case 0x00: return 0x48
+    case 0x01: return 0x9A
+    case 0x02: return control & 0x0F == 0 ? 0 : 0x01
+    case 0x03...0x08:
+      // Its x is the other's y, and its z points the other way.
+      let axes = SIMD3<Int16>.units(SIMD3(field.y, field.x, -field.z) / (control & 0x10 != 0 ? 0.15 : 0.6))
+      let axis = axes[Int(register - 0x03) / 2]
+      return UInt8(truncatingIfNeeded: register & 1 == 1 ? axis : axis >> 8)
+    case 0x09: return control & 0x10
+    case 0x0A: return control
+    // The trim that changes nothing; it can be read in one mode only.
+    case 0x10...0x12: return control & 0x0F == 0x0F ? 128 : 0
+    default: return 0
+    }
   }
 }

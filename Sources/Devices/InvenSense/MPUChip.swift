@@ -2,28 +2,42 @@ import HardwareIO
 
 extension InertialChip {
   static var mpu6050: InertialChip {
-    mpu("mpu-6050", "MPU-6050", identities: [0x68], fifoSampleCount: 85, milliamperes: 4)
+    mpu("mpu-6050", "MPU-6050", [.mpu6050], milliamperes: 4)
   }
 
   static var mpu6500: InertialChip {
-    mpu(
-      "mpu-6500", "MPU-6500 or a clone of it", identities: [0x70, 0x72, 0x98], fifoSampleCount: 42, milliamperes: 3.4)
+    mpu("mpu-6500", "MPU-6500 or a clone of it", [.mpu6500, .clone72, .clone98], milliamperes: 3.4)
   }
 
-  static var mpu9250: InertialChip {
-    mpu(
-      "mpu-9250", "MPU-9250 or MPU-9255", identities: [0x71, 0x73], fifoSampleCount: 42, milliamperes: 3.7)
-  }
+  static var mpu6515: InertialChip { mpu("mpu-6515", "MPU-6515 or MPU-6880", [.mpu6515, .mpu6880], milliamperes: 3.4) }
+
+  static var mpu9250: InertialChip { mpu("mpu-9250", "MPU-9250", [.mpu9250], milliamperes: 3.7) }
+
+  static var mpu9255: InertialChip { mpu("mpu-9255", "MPU-9255", [.mpu9255], milliamperes: 3.7) }
+
+  static var icm20600: InertialChip { mpu("icm-20600", "ICM-20600", [.icm20600], milliamperes: 2.8) }
+
+  static var icm20602: InertialChip { mpu("icm-20602", "ICM-20602", [.icm20602], milliamperes: 2.8) }
+
+  static var icm20608: InertialChip { mpu("icm-20608", "ICM-20608", [.icm20608, .icm20608d], milliamperes: 3) }
+
+  /// Told by nothing from a clone of the MPU-6500, which is why that is found first.
+  static var icm20689: InertialChip { mpu("icm-20689", "ICM-20689", [.clone98], milliamperes: 3) }
+
+  static var icm20690: InertialChip { mpu("icm-20690", "ICM-20690", [.icm20690], milliamperes: 2.8) }
+
+  static var iam20680: InertialChip { mpu("iam-20680", "IAM-20680", [.iam20680], milliamperes: 3) }
 
   /// The chips of the family are told apart when they are started, whatever the board file calls them.
   private static func mpu(
-    _ name: String, _ title: String, identities: [UInt8], fifoSampleCount: Int, milliamperes: Double
+    _ name: String, _ title: String, _ models: [MPUModel], milliamperes: Double
   ) -> InertialChip {
     InertialChip(
       name: name, title: title, addresses: [0x68, 0x69],
-      identity: ChipIdentity(register: MPURegister.whoAmI, values: identities),
-      relatives: MPUModel.allCases.map(\.rawValue), fifoSampleCount: fifoSampleCount,
-      leastFIFOSampleCount: 42,
+      identity: ChipIdentity(register: MPURegister.whoAmI, values: models.map(\.rawValue)),
+      relatives: MPUModel.allCases.map(\.rawValue),
+      provenAgainst: "Linux (inv_mpu6050)", fifoSampleCount: models.map(\.fifoSampleCount).min() ?? 0,
+      leastFIFOSampleCount: MPUModel.allCases.map(\.fifoSampleCount).min(),
       // Product specification 6.2: both sensors, and asleep.
       milliamperes: milliamperes, sleepMilliamperes: 0.005, ratesHz: 4...1000,
       actualRate: { MPUSettings(InertialConfiguration(rateHz: $0)).rateHz },
@@ -32,4 +46,8 @@ extension InertialChip {
         try registers.write(MPURegister.sleep, to: MPURegister.powerManagement1)
       })
   }
+}
+
+extension MPUModel {
+  fileprivate var fifoSampleCount: Int { fifoSize / frameLength }
 }

@@ -1,10 +1,10 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the MPU-6050, MPU-6500 and MPU-9250.
+/// Driver of the MPU-6050, MPU-6500, MPU-9250 and their relatives among the ICM chips.
 public final class MPUDriver: InertialDriver {
-  /// Accelerometer and gyroscope, three axes of two bytes each.
-  private static let frameLength = 12
+  /// No frame has more bytes.
+  private static let longestFrame = 14
 
   public private(set) var model: MPUModel?
   public var counters: InertialCounters { readout.counters }
@@ -20,7 +20,8 @@ public final class MPUDriver: InertialDriver {
   public init(_ connection: ChipConnection, _ configuration: InertialConfiguration) {
     self.connection = connection
     settings = MPUSettings(configuration)
-    registers = I2CRegisters(connection.bus, address: connection.address, capacity: 1024)
+    registers = I2CRegisters(
+      connection.bus, address: connection.address, capacity: IMUBatch.capacity * MPUDriver.longestFrame)
     readout = FIFOReadout(connection, rateHz: settings.rateHz)
   }
 
@@ -31,14 +32,14 @@ public final class MPUDriver: InertialDriver {
     try registers.write(MPURegister.deviceReset, to: MPURegister.powerManagement1)
     connection.pause(.milliseconds(100))
     try registers.write(MPURegister.clockFromGyroscope, to: MPURegister.powerManagement1)
-    // Product specification 6.1: the gyroscope takes 30 ms to start.
-    connection.pause(.milliseconds(35))
+    connection.pause(model.startTime)
     try registers.write(settings.filter, to: MPURegister.configuration)
     try registers.write(settings.divider, to: MPURegister.sampleRateDivider)
-    try registers.write(settings.gyroscopeRange, to: MPURegister.gyroscopeConfiguration)
+    try registers.write(
+      model.gyroscopeConfiguration(range: settings.gyroscopeRange), to: MPURegister.gyroscopeConfiguration)
     try registers.write(settings.accelerometerRange, to: MPURegister.accelerometerConfiguration)
     if model.hasSeparateAccelerometerFilter {
-      try registers.write(settings.filter, to: MPURegister.accelerometerConfiguration2)
+      try registers.write(settings.filter | model.fifoSizeBits, to: MPURegister.accelerometerConfiguration2)
     }
     try registers.write(MPURegister.clearOnAnyRead, to: MPURegister.interruptPin)
     try registers.write(MPURegister.dataReady, to: MPURegister.interruptEnable)
@@ -58,22 +59,22 @@ public final class MPUDriver: InertialDriver {
     if hasOverflown { return try startOver(.overflow, &batch) }
     // A frame that the chip is writing is whole at the next look. What stays torn was torn by the bus: the kernel repeats a
     // read that lost arbitration, and gets the bytes behind those that it had.
-    let remainder = waiting % MPUDriver.frameLength
+    let remainder = waiting % model.frameLength
     defer { lastRemainder = remainder }
     if remainder != 0 {
       if remainder != lastRemainder { return }
       return try startOver(.misread, &batch)
     }
-    let count = min(waiting / MPUDriver.frameLength, IMUBatch.capacity)
+    let count = min(waiting / model.frameLength, IMUBatch.capacity)
     guard count > 0 else { return }
     let bytes: UnsafeRawBufferPointer
     do throws(HardwareError) {
       bytes = try registers.readPort(
-        MPURegister.fifo, count: count * MPUDriver.frameLength, unit: MPUDriver.frameLength)
+        MPURegister.fifo, count: count * model.frameLength, unit: model.frameLength)
     } catch .arbitrationLost {
       return try startOver(.misread, &batch)
     }
-    decode(bytes, count, &batch)
+    decode(bytes, count, of: model, &batch)
     try readout.complete(&batch) { () throws(HardwareError) in
       model.temperature(raw: try registers.read(MPURegister.temperature, count: 2).bigEndian(at: 0))
     }
@@ -92,7 +93,8 @@ public final class MPUDriver: InertialDriver {
     guard let model = MPUModel(rawValue: id) else {
       throw .unexpectedDevice(
         "the chip at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name) identifies itself as "
-          + "0x\(String(id, radix: 16)), which is none of the MPU family (0x68, 0x70, 0x71, 0x73)")
+          + "0x\(String(id, radix: 16)), which is none of the MPU family ("
+          + MPUModel.allCases.map { "0x" + String($0.rawValue, radix: 16) }.joined(separator: ", ") + ")")
     }
     return model
   }
@@ -104,12 +106,16 @@ public final class MPUDriver: InertialDriver {
     try registers.write(MPURegister.fifoOn, to: MPURegister.userControl)
   }
 
-  private func decode(_ bytes: UnsafeRawBufferPointer, _ count: Int, _ batch: inout IMUBatch) {
-    for offset in stride(from: 0, to: count * MPUDriver.frameLength, by: MPUDriver.frameLength) {
-      func axis(_ number: Int) -> Float { Float(bytes.bigEndian(at: offset + 2 * number)) }
+  private func decode(_ bytes: UnsafeRawBufferPointer, _ count: Int, of model: MPUModel, _ batch: inout IMUBatch) {
+    func axes(at offset: Int) -> SIMD3<Float> {
+      SIMD3(
+        Float(bytes.bigEndian(at: offset)), Float(bytes.bigEndian(at: offset + 2)),
+        Float(bytes.bigEndian(at: offset + 4)))
+    }
+    for offset in stride(from: 0, to: count * model.frameLength, by: model.frameLength) {
       batch.append(
-        gyroscope: SIMD3(axis(3), axis(4), axis(5)) * settings.radiansPerSecondPerUnit,
-        accelerometer: SIMD3(axis(0), axis(1), axis(2)) * settings.metresPerSecondSquaredPerUnit)
+        gyroscope: axes(at: offset + model.gyroscopeOffset) * settings.radiansPerSecondPerUnit,
+        accelerometer: axes(at: offset) * settings.metresPerSecondSquaredPerUnit)
     }
   }
 }

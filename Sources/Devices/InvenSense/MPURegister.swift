@@ -2,7 +2,8 @@
 /// revision 4.2 (RM-MPU-6000A-00), and the "MPU-9250 Register Map", revision 1.6 (RM-MPU-9250A-00).
 ///
 /// Errata and traps: the chip wakes asleep; the FIFO has no watermark; reading the interrupt status clears it; clones
-/// answer to 0x72 and 0x98 with the registers of the MPU-6500.
+/// answer to 0x72 and 0x98 with the registers of the MPU-6500, and an ICM-20689 to 0x98 as well; the ICM-20600 and ICM-20602
+/// always put the temperature between both sensors into their FIFO; the ICM-20690 has the gyroscope's full scale one bit lower.
 enum MPURegister {
   /// Sample rate divider, 4.2: rate = 1 kHz / (1 + value) while the low-pass filter is on.
   static let sampleRateDivider: UInt8 = 0x19
@@ -12,7 +13,8 @@ enum MPURegister {
   static let gyroscopeConfiguration: UInt8 = 0x1B
   /// Accelerometer configuration, 4.5: full scale in bits 4:3.
   static let accelerometerConfiguration: UInt8 = 0x1C
-  /// Accelerometer configuration 2, MPU-9250 4.8: its own low-pass filter; not in the MPU-6050.
+  /// Accelerometer configuration 2, MPU-9250 4.8: its own low-pass filter; not in the MPU-6050. Bits 7:6 are the size of the
+  /// FIFO where there is a choice, ICM-20689: 512 bytes at first.
   static let accelerometerConfiguration2: UInt8 = 0x1D
   /// FIFO enable, 4.6.
   static let fifoEnable: UInt8 = 0x23
@@ -40,6 +42,9 @@ enum MPURegister {
   static let sleep: UInt8 = 0x40
   /// The X gyroscope's oscillator, steadier than the internal one.
   static let clockFromGyroscope: UInt8 = 0x01
+
+  // Accelerometer configuration 2
+  static let greatestFIFO: UInt8 = 0xC0
 
   // User control
   static let fifoOn: UInt8 = 0x40
