@@ -1,0 +1,71 @@
+import HardwareIO
+import MonotonicTime
+
+/// Driver of the HMC5883L.
+final class HMC5883LDriver: PolledDriver {
+  private static let microteslaPerUnit = 100 / HMC5883LRegister.unitsPerGauss
+
+  private let registers: I2CRegisters
+  private let connection: ChipConnection
+  private let rate: HMC5883LRate
+  /// The measurement as it was read last: the chip does not say what is new.
+  private var last: SIMD3<Int16> = .zero
+
+  init(_ connection: ChipConnection, _ configuration: PolledConfiguration) {
+    self.connection = connection
+    registers = I2CRegisters(connection.bus, address: connection.address, capacity: 6)
+    rate = HMC5883LRate(nearest: configuration.rateHz)
+  }
+
+  func start() throws(HardwareError) {
+    let chip = MagnetometerChip.hmc5883l
+    try chip.identity.require(chip.title, of: registers)
+    try registers.write(rate.bits, to: HMC5883LRegister.configurationA)
+    try registers.write(HMC5883LRegister.gain1090, to: HMC5883LRegister.configurationB)
+    // The gain counts from the second measurement on. Six milliseconds each, of which up to eight make a mean.
+    try registers.write(HMC5883LRegister.single, to: HMC5883LRegister.mode)
+    connection.pause(.milliseconds(60))
+    last = try readUnits()
+    try registers.write(HMC5883LRegister.continuous, to: HMC5883LRegister.mode)
+  }
+
+  func read() throws(HardwareError) -> MagnetometerSample? {
+    let units = try readUnits()
+    // Two measurements with the same bits do happen, and are no loss.
+    guard units != last else { return nil }
+    last = units
+    guard HMC5883LRegister.units.contains(units.min()), HMC5883LRegister.units.contains(units.max()) else { return nil }
+    return MagnetometerSample(
+      goodAt: connection.measuredAt(rateHz: rate.hertz),
+      field: SIMD3<Float>(units) * HMC5883LDriver.microteslaPerUnit)
+  }
+
+  func stop() { try? registers.write(HMC5883LRegister.idle, to: HMC5883LRegister.mode) }
+
+  /// Sorted: the chip puts z before y.
+  private func readUnits() throws(HardwareError) -> SIMD3<Int16> {
+    let bytes = try registers.read(HMC5883LRegister.output, count: 6)
+    return SIMD3(bytes.bigEndian(at: 0), bytes.bigEndian(at: 4), bytes.bigEndian(at: 2))
+  }
+}
+
+/// One of the rates of the HMC5883L, with as much averaging as 160 measurements a second allow.
+struct HMC5883LRate {
+  private static let all: [(hertz: Double, mean: UInt8)] = [
+    (0.75, HMC5883LRegister.meanOf8), (1.5, HMC5883LRegister.meanOf8), (3, HMC5883LRegister.meanOf8),
+    (7.5, HMC5883LRegister.meanOf8), (15, HMC5883LRegister.meanOf8), (30, HMC5883LRegister.meanOf4),
+    (75, HMC5883LRegister.meanOf2),
+  ]
+
+  let hertz: Double
+  /// As configuration register A takes it, with the averaging.
+  let bits: UInt8
+
+  /// The slowest that is no slower than the wish, a rounding apart; the fastest for more.
+  init(nearest wish: Double) {
+    let index = HMC5883LRate.all.firstIndex { $0.hertz >= wish * 0.95 } ?? HMC5883LRate.all.count - 1
+    let chosen = HMC5883LRate.all[index]
+    hertz = chosen.hertz
+    bits = chosen.mean | UInt8(index) << 2
+  }
+}

@@ -1,0 +1,89 @@
+import MonotonicTime
+
+public typealias SimulatedHMC5883L = SimulatedRegisterChip<HMC5883LRegisters>
+
+/// A HMC5883L at the level of its registers: its rates and gains, the order of its axes, an overflow's mark, a "ready"
+/// that stays, and the lock that a read of only some of the bytes puts on them.
+public struct HMC5883LRegisters: SimulatedRegisters {
+  public static let usualAddress: UInt8 = 0x1E
+
+  private var registers = HMC5883LRegisters.resetRegisters
+  private var measurements = SimulatedMeasurements()
+  /// When a single measurement will be complete.
+  private var singleAt: MonotonicInstant?
+  /// The gain counts from the second measurement on.
+  private var gainInEffect: UInt8 = 1
+  /// The data registers that were read while not all were, a bit for each.
+  private var lock: UInt8 = 0
+  private var noise = Noise(seed: 5883)
+
+  public init() {}
+
+  private enum Register {
+    static let configurationA = 0x00
+    static let configurationB = 0x01
+    static let mode = 0x02
+    static let output = 0x03..<0x09
+    static let status = 0x09
+  }
+
+  private static let resetRegisters: [UInt8] = [
+    0x10, 0x20, 0x01, 0, 0, 0, 0, 0, 0, 0, UInt8(ascii: "H"), UInt8(ascii: "4"), UInt8(ascii: "3"),
+  ]
+  private static let unitsPerGauss: [Double] = [1370, 1090, 820, 660, 440, 390, 330, 230]
+
+  public static func next(_ register: UInt8) -> UInt8 { register == 0x0C ? 0 : register &+ 1 }
+
+  public mutating func write(_ value: UInt8, to register: UInt8, at now: MonotonicInstant) {
+    switch Int(register) {
+    case Register.configurationA, Register.mode:
+      registers[Int(register)] = value
+      lock = 0
+      let mode = registers[Register.mode] & 0x03
+      measurements.begin(at: mode == 0 ? now : nil)
+      singleAt = mode == 1 && Int(register) == Register.mode ? now + .milliseconds(6 * averages) : nil
+    case Register.configurationB: registers[Register.configurationB] = value
+    default: break
+    }
+  }
+
+  public mutating func measure(_ world: World, at now: MonotonicInstant) {
+    guard let at = complete(by: now), lock == 0 else { return }
+    let scale = HMC5883LRegisters.unitsPerGauss[Int(gainInEffect)] / 100
+    gainInEffect = registers[Register.configurationB] >> 5
+    // 2 milligauss.
+    var units = SIMD3<Int16>.units((world.truth(at: at).magneticField + noise.vector(0.2 * world.noiseScale)) * scale)
+    for axis in 0..<3 where !(-2048...2047).contains(units[axis]) { units[axis] = -4096 }
+    var bytes: [UInt8] = []
+    bytes.append(highByteFirst: SIMD3(units.x, units.z, units.y))
+    registers.replaceSubrange(Register.output, with: bytes)
+    registers[Register.status] |= 0x01
+  }
+
+  public mutating func read(_ register: UInt8) -> UInt8 {
+    let register = Int(register)
+    // There is nothing behind its registers.
+    guard registers.indices.contains(register) else { return 0 }
+    if register == Register.status { return registers[register] | (lock == 0 ? 0 : 0x02) }
+    if Register.output.contains(register) {
+      lock |= 1 << UInt8(register - Register.output.lowerBound)
+      if lock == 0x3F { lock = 0 }
+    }
+    return registers[register]
+  }
+
+  private var averages: Int { 1 << Int(registers[Register.configurationA] >> 5 & 0x03) }
+
+  /// When the latest measurement was complete, if it has not been stored.
+  private mutating func complete(by now: MonotonicInstant) -> MonotonicInstant? {
+    if let single = singleAt {
+      guard now >= single else { return nil }
+      singleAt = nil
+      registers[Register.mode] = registers[Register.mode] & ~0x03 | 0x02
+      return single
+    }
+    let rates = [0.75, 1.5, 3, 7.5, 15, 30, 75, 75]
+    let rate = rates[Int(registers[Register.configurationA] >> 2 & 0x07)]
+    return measurements.next(by: now, period: Int64(1e9 / rate))
+  }
+}
