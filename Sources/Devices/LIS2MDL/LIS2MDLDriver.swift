@@ -1,0 +1,56 @@
+import HardwareIO
+import MonotonicTime
+
+/// Driver of the LIS2MDL and the IIS2MDC.
+final class LIS2MDLDriver: PolledDriver {
+  private let registers: I2CRegisters
+  private let connection: ChipConnection
+  private let rate: LIS2MDLRate
+
+  init(_ connection: ChipConnection, _ configuration: PolledConfiguration) {
+    self.connection = connection
+    registers = I2CRegisters(connection.bus, address: connection.address, capacity: 6)
+    rate = LIS2MDLRate(nearest: configuration.rateHz)
+  }
+
+  func start() throws(HardwareError) {
+    let chip = MagnetometerChip.lis2mdl
+    try chip.identity.require(chip.title, of: registers)
+    try registers.write(LIS2MDLRegister.reset, to: LIS2MDLRegister.configurationA)
+    connection.pause(.milliseconds(5))
+    try registers.write(LIS2MDLRegister.offsetCancellation, to: LIS2MDLRegister.configurationB)
+    try registers.write(LIS2MDLRegister.blockUpdate, to: LIS2MDLRegister.configurationC)
+    try registers.write(
+      LIS2MDLRegister.temperatureCompensation | rate.bits | LIS2MDLRegister.continuous,
+      to: LIS2MDLRegister.configurationA)
+  }
+
+  func read() throws(HardwareError) -> MagnetometerSample? {
+    guard try registers.read(LIS2MDLRegister.status) & LIS2MDLRegister.allAxesAreNew != 0 else { return nil }
+    let bytes = try registers.read(LIS2MDLRegister.output, count: 6)
+    let units = SIMD3(bytes.littleEndian(at: 0), bytes.littleEndian(at: 2), bytes.littleEndian(at: 4))
+    // The ends of the scale stand for whatever is beyond them.
+    guard units.min() > Int16.min, units.max() < Int16.max else { return nil }
+    // x and y are printed on boards; with z the other way round they are right-handed.
+    let field = SIMD3<Float>(units) * SIMD3(1, 1, -1) * LIS2MDLRegister.microteslaPerUnit
+    return MagnetometerSample(goodAt: connection.measuredAt(rateHz: rate.hertz), field: field)
+  }
+
+  func stop() { try? registers.write(LIS2MDLRegister.idle, to: LIS2MDLRegister.configurationA) }
+}
+
+/// One of the rates of the LIS2MDL.
+struct LIS2MDLRate {
+  private static let all: [Double] = [10, 20, 50, 100]
+
+  let hertz: Double
+  /// As configuration register A takes it.
+  let bits: UInt8
+
+  /// The slowest that is no slower than the wish, a rounding apart; the fastest for more.
+  init(nearest wish: Double) {
+    let index = LIS2MDLRate.all.firstIndex { $0 >= wish * 0.95 } ?? LIS2MDLRate.all.count - 1
+    hertz = LIS2MDLRate.all[index]
+    bits = UInt8(index) << 2
+  }
+}
