@@ -1,0 +1,36 @@
+/// Registers of the QMC5883L, by the names of its data sheet (QST, revision 1.0, chapter 9).
+///
+/// Traps: it is sold as HMC5883L and shares nothing with it, neither address nor registers nor the order of the axes;
+/// its identity is the byte that a bus at rest gives as well, and is only to be relied on after another read; a read of
+/// only some of the six bytes stops the next measurement from being stored; without the period of set and reset its
+/// offset wanders.
+enum QMC5883LRegister {
+  /// x, y and z follow each other, low byte first, 00H to 05H.
+  static let output: UInt8 = 0x00
+  /// What is new, and what is too much, 06H.
+  static let status: UInt8 = 0x06
+  /// Oversampling, range, rate and mode, 09H.
+  static let control1: UInt8 = 0x09
+  /// Reset, 0AH.
+  static let control2: UInt8 = 0x0A
+  /// How often the sensor is magnetised anew, 0BH.
+  static let setResetPeriod: UInt8 = 0x0B
+  /// Chip ID, 0DH.
+  static let chipID: UInt8 = 0x0D
+
+  static let identity: UInt8 = 0xFF
+
+  static let reset: UInt8 = 0x80
+  /// What the data sheet recommends.
+  static let recommendedPeriod: UInt8 = 0x01
+  /// The mean of 512, which is the least noise.
+  static let oversampling512: UInt8 = 0x00
+  /// Full scale of 8 gauss: 3000 units to one.
+  static let fullScale8Gauss: UInt8 = 0x10
+  static let unitsPerGauss: Float = 3000
+  static let continuous: UInt8 = 0x01
+  static let standby: UInt8 = 0x00
+  // Status
+  static let isNew: UInt8 = 0x01
+  static let isOverflow: UInt8 = 0x02
+}
