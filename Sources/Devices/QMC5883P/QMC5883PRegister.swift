@@ -1,0 +1,35 @@
+/// Registers of the QMC5883P, by the tables of its data sheet (QST 13-52-19).
+///
+/// Traps: it is no QMC5883L, although it succeeds it on the same boards; the mode called continuous measures as fast as
+/// it can, whatever the rate, which only the normal mode keeps; the signs of the axes are set in a register that the
+/// table of registers does not have, but all examples; to read the status takes what is new.
+enum QMC5883PRegister {
+  /// Chip ID, table 15.
+  static let chipID: UInt8 = 0x00
+  /// x, y and z follow each other, low byte first, table 15.
+  static let output: UInt8 = 0x01
+  /// What is new, and what is too much, table 16.
+  static let status: UInt8 = 0x09
+  /// Oversampling, rate and mode, table 17.
+  static let control1: UInt8 = 0x0A
+  /// Reset, range, and whether set and reset are on, table 18.
+  static let control2: UInt8 = 0x0B
+  /// The signs of the axes, examples 7.1 to 7.3.
+  static let signs: UInt8 = 0x29
+
+  static let identity: UInt8 = 0x80
+
+  static let reset: UInt8 = 0x80
+  /// As in all examples.
+  static let usualSigns: UInt8 = 0x06
+  /// Full scale of 8 gauss, 3750 units to one, with set and reset.
+  static let fullScale8Gauss: UInt8 = 0x08
+  static let unitsPerGauss: Float = 3750
+  /// The mean of 8, and no filter after it, which would make the measurement late.
+  static let oversampling8: UInt8 = 0x00
+  static let normal: UInt8 = 0x01
+  static let suspended: UInt8 = 0x00
+  // Status
+  static let isNew: UInt8 = 0x01
+  static let isOverflow: UInt8 = 0x02
+}
