@@ -1,0 +1,39 @@
+/// Registers of the BMP388 and BMP390, by the names of their data sheets (BST-BMP388-DS001; BST-BMP390-DS002), which
+/// have the same map.
+///
+/// Traps: what it measures means nothing without the chip's own coefficients; a rate that leaves no time for the
+/// oversampling is a configuration error, and the chip falls asleep instead of measuring; low bytes come first, unlike
+/// those of the BMP280.
+enum BMP390Register {
+  /// CHIP_ID.
+  static let chipID: UInt8 = 0x00
+  /// STATUS: what is new, and whether a command is taken.
+  static let status: UInt8 = 0x03
+  /// DATA_0 and on: pressure and temperature, 24 bits each, low byte first.
+  static let data: UInt8 = 0x04
+  /// PWR_CTRL: mode, and which of the two is measured.
+  static let powerControl: UInt8 = 0x1B
+  /// OSR: oversampling.
+  static let oversampling: UInt8 = 0x1C
+  /// ODR: rate.
+  static let rate: UInt8 = 0x1D
+  /// CONFIG: filter.
+  static let configuration: UInt8 = 0x1F
+  /// NVM_PAR_T1 and on: 21 bytes of coefficients, low byte first.
+  static let coefficients: UInt8 = 0x31
+  /// CMD.
+  static let command: UInt8 = 0x7E
+
+  static let bmp388: UInt8 = 0x50
+  static let bmp390: UInt8 = 0x60
+  static let resetCommand: UInt8 = 0xB6
+  static let takesCommands: UInt8 = 0x10
+  /// Pressure and temperature.
+  static let bothAreNew: UInt8 = 0x60
+  /// Pressure and temperature, again and again.
+  static let normalMode: UInt8 = 0x33
+  static let sleepMode: UInt8 = 0x00
+  static let noFilter: UInt8 = 0x00
+  /// What 24 bits hold before the first measurement.
+  static let nothing = 0x800000
+}
