@@ -1,0 +1,17 @@
+import HardwareIO
+
+extension BarometerChip {
+  static var lps22hb: BarometerChip {
+    BarometerChip(
+      name: "lps22hb", title: "LPS22HB", addresses: [0x5C, 0x5D],
+      identity: ChipIdentity(register: LPS22HBRegister.whoAmI, values: [LPS22HBRegister.identity]),
+      provenAgainst: "Linux (st_press)",
+      // 0.012 mA at 1 Hz, and in proportion at 25; powered down.
+      milliamperes: 0.3, sleepMilliamperes: 0.001, ratesHz: 1...75,
+      actualRate: { LPS22HBRate(nearest: $0).hertz },
+      makeDriver: { LPS22HBDriver($0, $1) },
+      putToSleep: { (registers) throws(HardwareError) in
+        try registers.write(LPS22HBRegister.poweredDown, to: LPS22HBRegister.control1)
+      })
+  }
+}

@@ -1,0 +1,28 @@
+/// Registers of the LPS22HB, by the names of its data sheet (DocID027083, revision 6).
+///
+/// Traps: where both bytes of a number are to change together, the high byte of the pressure has to be the last that is read, so
+/// that the temperature comes first; before the first measurement the pressure holds a number that might be one.
+enum LPS22HBRegister {
+  /// WHO_AM_I.
+  static let whoAmI: UInt8 = 0x0F
+  /// CTRL_REG1: rate, filter, and whether the bytes of a number change together.
+  static let control1: UInt8 = 0x10
+  /// CTRL_REG2: reset, and whether a burst goes on to the next register, which it does from the start.
+  static let control2: UInt8 = 0x11
+  /// STATUS: what is new.
+  static let status: UInt8 = 0x27
+  /// PRESS_OUT_XL and on: 24 bits, low byte first.
+  static let pressure: UInt8 = 0x28
+  /// TEMP_OUT_L and on: 16 bits, low byte first.
+  static let temperature: UInt8 = 0x2B
+
+  static let identity: UInt8 = 0xB1
+  static let reset: UInt8 = 0x04
+  static let blockUpdate: UInt8 = 0x02
+  static let poweredDown: UInt8 = 0x00
+  /// Temperature and pressure.
+  static let bothAreNew: UInt8 = 0x03
+  /// 4096 to a hectopascal.
+  static let unitsPerPascal = 40.96
+  static let unitsPerDegree = 100.0
+}
