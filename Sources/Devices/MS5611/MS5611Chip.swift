@@ -1,0 +1,20 @@
+import HardwareIO
+
+extension BarometerChip {
+  static var ms5611: BarometerChip {
+    BarometerChip(
+      name: "ms5611", title: "MS5611", addresses: [0x77, 0x76],
+      identity: ChipIdentity(register: MS5611Command.readPROM) { (registers) throws(HardwareError) in
+        try MS5611PROM(registers).isGenuine
+      },
+      provenAgainst: "Linux (ms5611)",
+      // Temperature, pressure, and what the pressure waits for.
+      looksPerSample: 3,
+      // 0.0125 mA at 1 Hz, and in proportion at 25; between conversions.
+      milliamperes: 0.3, sleepMilliamperes: 0.0001, ratesHz: 0.5...50,
+      actualRate: { MS5611Rate(nearest: $0).hertz },
+      makeDriver: { MS5611Driver($0, $1) },
+      // It sleeps whenever it does not convert, and a reset ends that.
+      putToSleep: { (registers) throws(HardwareError) in try registers.send(MS5611Command.reset) })
+  }
+}

@@ -1,0 +1,103 @@
+import HardwareIO
+import MonotonicTime
+
+/// Driver of the MS5611, which measures only when told, and either pressure or temperature.
+///
+/// A read does not wait: it fetches what the chip has converted since the last one and has it convert the next. Soon
+/// after each sample the temperature is converted, and then the pressure, which waits in the chip until the next sample
+/// is due. So it has to be read at least three times for each sample.
+final class MS5611Driver: PolledDriver {
+  private enum Quantity {
+    case pressure, temperature
+  }
+
+  /// At most, with the greatest oversampling, and half of what it takes typically.
+  private static let conversionTime = Duration.microseconds(9040)
+  private static let halfConversionTime = Duration.microseconds(4110)
+
+  private let registers: I2CRegisters
+  private let connection: ChipConnection
+  private let period: Duration
+  private var prom: MS5611PROM?
+  /// What the chip converts or has converted, and since when.
+  private var conversion: (quantity: Quantity, began: MonotonicInstant)?
+  private var temperature: Int?
+  /// When the next sample may come.
+  private var due = MonotonicInstant(nanoseconds: 0)
+
+  init(_ connection: ChipConnection, _ configuration: PolledConfiguration) {
+    self.connection = connection
+    registers = I2CRegisters(connection.bus, address: connection.address, capacity: 3)
+    period = .nanoseconds(Int64(1e9 / MS5611Rate(nearest: configuration.rateHz).hertz))
+  }
+
+  func start() throws(HardwareError) {
+    let chip = BarometerChip.ms5611
+    try chip.identity.require(chip.title, of: registers)
+    try registers.send(MS5611Command.reset)
+    // 2.8 ms until it has its PROM again.
+    connection.pause(.milliseconds(3))
+    let prom = try MS5611PROM(registers)
+    guard prom.isGenuine else {
+      throw .unexpectedDevice(
+        "the MS5611 at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name) has lost its coefficients")
+    }
+    try begin(.temperature)
+    connection.pause(.milliseconds(10))
+    temperature = try result()
+    try begin(.pressure)
+    self.prom = prom
+    // In between the reads of somebody who reads once a period, so that none is just too early.
+    due = connection.clock.now + period / 2
+  }
+
+  func read() throws(HardwareError) -> BarometerSample? {
+    guard let prom, let conversion else { return nil }
+    let now = connection.clock.now
+    guard now - conversion.began >= MS5611Driver.conversionTime else { return nil }
+    switch conversion.quantity {
+    case .temperature:
+      temperature = try result()
+      // Without it, it is tried again.
+      try begin(temperature == nil ? .temperature : .pressure)
+      return nil
+    case .pressure:
+      guard now >= due else { return nil }
+      let pressure = try result()
+      due = max(due + period, now)
+      try begin(.temperature)
+      guard let pressure, let temperature else { return nil }
+      let (pascals, celsius) = prom.pressureAndTemperature(pressure, temperature)
+      return BarometerSample(
+        goodAt: conversion.began + MS5611Driver.halfConversionTime, pressurePascals: pascals,
+        temperatureCelsius: celsius)
+    }
+  }
+
+  /// A conversion ends by itself, and then the chip sleeps.
+  func stop() { conversion = nil }
+
+  private func begin(_ quantity: Quantity) throws(HardwareError) {
+    let command =
+      switch quantity {
+      case .pressure: MS5611Command.convertPressure
+      case .temperature: MS5611Command.convertTemperature
+      }
+    try registers.send(command)
+    conversion = (quantity, connection.clock.now)
+  }
+
+  /// What has been converted; `nil` where nothing has, as after a reset by somebody else, or where the bus hangs.
+  private func result() throws(HardwareError) -> Int? {
+    let bytes = try registers.read(MS5611Command.readResult, count: 3)
+    let number = Int(bytes[0]) << 16 | Int(bytes[1]) << 8 | Int(bytes[2])
+    return number == 0 || number == 0xFF_FFFF ? nil : number
+  }
+}
+
+/// A rate of the MS5611, which has none of its own: any will do that leaves time for two conversions.
+struct MS5611Rate {
+  let hertz: Double
+
+  init(nearest wish: Double) { hertz = min(max(wish, 0.5), 50) }
+}
