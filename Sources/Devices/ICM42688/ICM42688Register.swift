@@ -1,0 +1,75 @@
+/// Registers of the ICM-42688-P, by the names of its data sheet (DS-000347, user bank 0, chapter 14); the ICM-42605 has the
+/// same.
+///
+/// Traps: there are banks of registers, and only the first has an identity; the gyroscope changes its full scale by itself and
+/// stands still for 1 to 2 ms then, unless that is switched off; -32768 is no measurement; for 200 microseconds after a sensor
+/// is switched on nothing may be written; the count of the FIFO is 0 when it is read for the first time after a flush.
+enum ICM42688Register {
+  /// DEVICE_CONFIG: reset.
+  static let deviceConfiguration: UInt8 = 0x11
+  /// INT_CONFIG: the interrupt pins' electrics.
+  static let interruptPins: UInt8 = 0x14
+  /// FIFO_CONFIG: the FIFO's mode.
+  static let fifoMode: UInt8 = 0x16
+  /// TEMP_DATA1: high byte first.
+  static let temperature: UInt8 = 0x1D
+  /// INT_STATUS: what happened; reading clears it. FIFO_COUNTH and FIFO_COUNTL follow, bytes in the FIFO.
+  static let interruptStatus: UInt8 = 0x2D
+  /// FIFO_DATA: the FIFO's next byte.
+  static let fifoData: UInt8 = 0x30
+  /// SIGNAL_PATH_RESET: empties the FIFO.
+  static let signalPathReset: UInt8 = 0x4B
+  /// INTF_CONFIG0: the order of bytes, and what the FIFO's count counts.
+  static let interface0: UInt8 = 0x4C
+  /// INTF_CONFIG1: the clock, and in its two top bits whether the gyroscope changes its full scale by itself.
+  static let interface1: UInt8 = 0x4D
+  /// PWR_MGMT0: which sensor is on.
+  static let powerManagement: UInt8 = 0x4E
+  /// GYRO_CONFIG0: full scale in bits 7:5, rate in bits 3:0.
+  static let gyroscope: UInt8 = 0x4F
+  /// ACCEL_CONFIG0: full scale in bits 7:5, rate in bits 3:0.
+  static let accelerometer: UInt8 = 0x50
+  /// GYRO_ACCEL_CONFIG0: bandwidth of both.
+  static let bandwidth: UInt8 = 0x52
+  /// FIFO_CONFIG1: what goes into the FIFO.
+  static let fifoContents: UInt8 = 0x5F
+  /// INT_CONFIG1: the interrupts' pulses.
+  static let interruptPulses: UInt8 = 0x64
+  /// INT_SOURCE0: what the pin INT1 tells.
+  static let interrupt1: UInt8 = 0x65
+  /// WHO_AM_I.
+  static let whoAmI: UInt8 = 0x75
+  /// REG_BANK_SEL: in every bank.
+  static let bank: UInt8 = 0x76
+
+  static let icm42688: UInt8 = 0x47
+  static let icm42605: UInt8 = 0x42
+
+  static let softReset: UInt8 = 0x01
+  static let firstBank: UInt8 = 0x00
+  /// High bytes first, the FIFO's count in bytes, what is no measurement as such, and no SPI.
+  static let bigEndian: UInt8 = 0x32
+  // INTF_CONFIG1
+  static let fullScaleMask: UInt8 = 0xC0
+  static let fullScaleStays: UInt8 = 0x40
+  // PWR_MGMT0: both sensors in low noise, and the thermometer; all off
+  static let bothLowNoise: UInt8 = 0x0F
+  static let allOff: UInt8 = 0x00
+  /// Half the rate, for both sensors, so that nothing folds back.
+  static let halfTheRate: UInt8 = 0x00
+  // FIFO_CONFIG: the newest stay. FIFO_CONFIG1: both sensors and the temperature
+  static let stream: UInt8 = 0x40
+  static let bothAndTemperature: UInt8 = 0x07
+  static let flushFIFO: UInt8 = 0x02
+  static let fifoFull: UInt8 = 0x02
+  // Interrupts: pulses on the pin INT1, active high and driven, as data becomes ready; 0 is what INT_CONFIG1 needs for that
+  static let interrupt1High: UInt8 = 0x03
+  static let properPulses: UInt8 = 0x00
+  static let dataReady: UInt8 = 0x08
+
+  // Header of a packet in the FIFO: it has both sensors, 16 bits each, and a time; the lowest bits tell of changed rates
+  static let headerMask: UInt8 = 0xF8
+  static let bothPacket: UInt8 = 0x68
+  /// What an axis says that has not measured.
+  static let nothing = Int16.min
+}
