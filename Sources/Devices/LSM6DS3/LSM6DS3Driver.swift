@@ -1,0 +1,158 @@
+import HardwareIO
+import MonotonicTime
+
+/// Driver of the LSM6DS3TR-C, LSM6DSL and LSM6DS3. A sample is six words of the FIFO, the gyroscope's axes and the
+/// accelerometer's, which have no tags: it is read in whole samples, and their places are looked at each time.
+final class LSM6DS3Driver: InertialDriver {
+  static let identities = [LSM6DS3Register.lsm6ds3trc, LSM6DS3Register.lsm6ds3]
+
+  private static let wordsPerSample = 6
+  private static let sampleLength = 12
+
+  var counters: InertialCounters { readout.counters }
+
+  private let registers: I2CRegisters
+  private let connection: ChipConnection
+  private let configuration: InertialConfiguration
+  private let rate: LSM6DS3Rate
+  private let accelerometerScale: Float
+  private let gyroscopeScale: Float
+  private var readout: FIFOReadout
+  private var isLSM6DS3 = false
+  /// What the FIFO takes first after it was switched on is not good.
+  private var isFirstSample = true
+
+  init(_ connection: ChipConnection, _ configuration: InertialConfiguration) {
+    self.connection = connection
+    self.configuration = configuration
+    registers = I2CRegisters(
+      connection.bus, address: connection.address, capacity: IMUBatch.capacity * LSM6DS3Driver.sampleLength)
+    rate = LSM6DS3Rate(nearest: configuration.rateHz)
+    readout = FIFOReadout(connection, rateHz: rate.hertz)
+    // Mechanical characteristics: 0.061 mg at 2 g and 8.75 mdps at 250 dps, and so on in proportion.
+    accelerometerScale = Float(configuration.accelerometerRange.rawValue) / 2 * 0.061e-3 * 9.80665
+    gyroscopeScale = Float(configuration.gyroscopeRange.rawValue) / 250 * 8.75e-3 * .pi / 180
+  }
+
+  func start() throws(HardwareError) {
+    // Either will do, whatever the board file calls it.
+    try ChipIdentity(register: LSM6DS3Register.whoAmI, values: LSM6DS3Driver.identities).require(
+      "relative of the LSM6DS3", of: registers)
+    isLSM6DS3 = try registers.read(LSM6DS3Register.whoAmI) == LSM6DS3Register.lsm6ds3
+    try registers.write(LSM6DS3Register.softwareReset, to: LSM6DS3Register.control3)
+    connection.pause(.milliseconds(20))
+    try registers.write(LSM6DS3Register.blockUpdateAndIncrement, to: LSM6DS3Register.control3)
+    try registers.write(
+      rate.bits << 4 | configuration.accelerometerRange.lsm6ds3Bits, to: LSM6DS3Register.accelerometer)
+    try registers.write(rate.bits << 4 | configuration.gyroscopeRange.lsm6ds3Bits, to: LSM6DS3Register.gyroscope)
+    try registers.write(LSM6DS3Register.allOfBoth, to: LSM6DS3Register.fifoDecimation)
+    // A line that would stay high says nothing.
+    if connection.dataReady != nil, !isLSM6DS3 {
+      try registers.write(LSM6DS3Register.pulsedDataReady, to: LSM6DS3Register.dataReadyPulse)
+      try registers.write(LSM6DS3Register.gyroscopeReady, to: LSM6DS3Register.interrupt1)
+    }
+    // At any rate the filters of the gyroscope have settled by then.
+    connection.pause(.milliseconds(200))
+    try restartFIFO()
+  }
+
+  func read(into batch: inout IMUBatch) throws(HardwareError) {
+    batch.removeAll()
+    let (words, place, hasOverrun) = try readout.look { () throws(HardwareError) in
+      let status = try registers.read(LSM6DS3Register.fifoStatus, count: 4)
+      return (
+        Int(status[1] & LSM6DS3Register.countHighBits) << 8 | Int(status[0]),
+        Int(status[3] & LSM6DS3Register.patternHighBits) << 8 | Int(status[2]),
+        status[1] & LSM6DS3Register.overrun != 0
+      )
+    }
+    if hasOverrun { return try startOver(.overflow, &batch) }
+    let waiting = words / LSM6DS3Driver.wordsPerSample
+    let count = min(waiting, IMUBatch.capacity)
+    guard count > 0 else { return }
+    // The bus has torn a sample: the next word is none of a beginning.
+    guard place == 0 else { return try startOver(.misread, &batch) }
+    let bytes: UnsafeRawBufferPointer
+    do throws(HardwareError) {
+      bytes = try registers.readPort(
+        LSM6DS3Register.fifoData, count: count * LSM6DS3Driver.sampleLength, unit: LSM6DS3Driver.sampleLength)
+    } catch .arbitrationLost {
+      return try startOver(.misread, &batch)
+    }
+    decode(bytes, count, &batch)
+    try readout.complete(&batch, left: waiting - count) { () throws(HardwareError) in
+      // 256 to a degree, 16 in the LSM6DS3, 0 at 25 degrees.
+      let raw = Float(try registers.read(LSM6DS3Register.temperature, count: 2).littleEndian(at: 0))
+      return raw / (isLSM6DS3 ? 16 : 256) + 25
+    }
+  }
+
+  func stop() {
+    try? registers.write(0, to: LSM6DS3Register.accelerometer)
+    try? registers.write(0, to: LSM6DS3Register.gyroscope)
+  }
+
+  private func startOver(_ loss: FIFOReadout.Loss, _ batch: inout IMUBatch) throws(HardwareError) {
+    readout.lose(loss, &batch)
+    try restartFIFO()
+  }
+
+  /// Switching the FIFO off empties it.
+  private func restartFIFO() throws(HardwareError) {
+    isFirstSample = true
+    try registers.write(LSM6DS3Register.fifoOff, to: LSM6DS3Register.fifoControl)
+    try registers.write(rate.bits << 3 | LSM6DS3Register.fifoContinuous, to: LSM6DS3Register.fifoControl)
+  }
+
+  private func decode(_ bytes: UnsafeRawBufferPointer, _ count: Int, _ batch: inout IMUBatch) {
+    for offset in stride(from: 0, to: count * LSM6DS3Driver.sampleLength, by: LSM6DS3Driver.sampleLength) {
+      if isFirstSample {
+        isFirstSample = false
+        continue
+      }
+      func axis(_ number: Int) -> Float { Float(bytes.littleEndian(at: offset + 2 * number)) }
+      batch.append(
+        gyroscope: SIMD3(axis(0), axis(1), axis(2)) * gyroscopeScale,
+        accelerometer: SIMD3(axis(3), axis(4), axis(5)) * accelerometerScale)
+    }
+  }
+}
+
+/// One of the rates at which the chip can measure.
+struct LSM6DS3Rate {
+  private static let all: [Double] = [12.5, 26, 52, 104, 208, 416, 833, 1666]
+
+  let hertz: Double
+  /// As both sensors and the FIFO take it.
+  let bits: UInt8
+
+  /// The slowest that is no slower than the wish, a rounding apart; the fastest for more.
+  init(nearest wish: Double) {
+    let index = LSM6DS3Rate.all.firstIndex { $0 >= wish * 0.95 } ?? LSM6DS3Rate.all.count - 1
+    hertz = LSM6DS3Rate.all[index]
+    bits = UInt8(index + 1)
+  }
+}
+
+extension InertialConfiguration.AccelerometerRange {
+  /// Not in order.
+  fileprivate var lsm6ds3Bits: UInt8 {
+    switch self {
+    case .g2: 0x00
+    case .g4: 0x08
+    case .g8: 0x0C
+    case .g16: 0x04
+    }
+  }
+}
+
+extension InertialConfiguration.GyroscopeRange {
+  fileprivate var lsm6ds3Bits: UInt8 {
+    switch self {
+    case .dps250: 0x00
+    case .dps500: 0x04
+    case .dps1000: 0x08
+    case .dps2000: 0x0C
+    }
+  }
+}
