@@ -1,0 +1,173 @@
+import HardwareIO
+import MonotonicTime
+
+/// Driver of the ICM-20948, without its magnetometer.
+final class ICM20948Driver: InertialDriver {
+  /// With room for one more, which tells that none was left out.
+  static let fifoSampleCount = fifoSize / frameLength - 1
+
+  /// By the data sheet; a chip that has more is emptied as early.
+  private static let fifoSize = 512
+  /// Accelerometer and gyroscope, three axes of two bytes each.
+  private static let frameLength = 12
+
+  var counters: InertialCounters { readout.counters }
+
+  private let registers: I2CRegisters
+  private let connection: ChipConnection
+  private let configuration: InertialConfiguration
+  private let rate: ICM20948Rate
+  private let gyroscopeScale: Float
+  private let accelerometerScale: Float
+  private var readout: FIFOReadout
+  /// The bytes beside whole frames that waited at the last read.
+  private var lastRemainder = 0
+
+  init(_ connection: ChipConnection, _ configuration: InertialConfiguration) {
+    self.connection = connection
+    self.configuration = configuration
+    registers = I2CRegisters(connection.bus, address: connection.address, capacity: ICM20948Driver.fifoSize)
+    rate = ICM20948Rate(nearest: configuration.rateHz)
+    readout = FIFOReadout(connection, rateHz: rate.hertz)
+    gyroscopeScale = Float(configuration.gyroscopeRange.rawValue) * .pi / 180 / 32768
+    accelerometerScale = Float(configuration.accelerometerRange.rawValue) * 9.80665 / 32768
+  }
+
+  func start() throws(HardwareError) {
+    // Whoever used it before may have left another bank, which has no identity.
+    try registers.write(ICM20948Register.bank0, to: ICM20948Register.bank)
+    try InertialChip.icm20948.identity.require("ICM-20948", of: registers)
+    try registers.write(ICM20948Register.deviceReset, to: ICM20948Register.powerManagement1)
+    connection.pause(.milliseconds(100))
+    try registers.write(ICM20948Register.bestClock, to: ICM20948Register.powerManagement1)
+    // What the gyroscope takes to start, at most.
+    connection.pause(.milliseconds(35))
+    try registers.write(ICM20948Register.bank2, to: ICM20948Register.bank)
+    try registers.write(ICM20948Register.aligned, to: ICM20948Register.alignment)
+    try registers.write(rate.divider, to: ICM20948Register.gyroscopeDivider)
+    try registers.write(
+      rate.filter << 3 | configuration.gyroscopeRange.icm20948Bits | ICM20948Register.filtered,
+      to: ICM20948Register.gyroscope)
+    try registers.write(0, to: ICM20948Register.accelerometerDividerHigh)
+    try registers.write(rate.divider, to: ICM20948Register.accelerometerDividerLow)
+    try registers.write(
+      rate.filter << 3 | configuration.accelerometerRange.icm20948Bits | ICM20948Register.filtered,
+      to: ICM20948Register.accelerometer)
+    try registers.write(ICM20948Register.bank0, to: ICM20948Register.bank)
+    if connection.dataReady != nil {
+      try registers.write(ICM20948Register.pulses, to: ICM20948Register.interruptPin)
+      try registers.write(ICM20948Register.dataReady, to: ICM20948Register.interruptEnable1)
+    }
+    try registers.write(ICM20948Register.stopWhenFull, to: ICM20948Register.fifoMode)
+    try registers.write(ICM20948Register.accelerometerAndGyroscope, to: ICM20948Register.fifoEnable2)
+    try restartFIFO()
+  }
+
+  func read(into batch: inout IMUBatch) throws(HardwareError) {
+    batch.removeAll()
+    let (waiting, hasOverflown) = try readout.look { () throws(HardwareError) in
+      let status = try registers.read(ICM20948Register.overflowStatus)
+      let waiting = Int(UInt16(bitPattern: try registers.read(ICM20948Register.fifoCount, count: 2).bigEndian(at: 0)))
+      // Where there is no room for a frame, one may have been left out already.
+      let isFull = waiting > ICM20948Driver.fifoSize - ICM20948Driver.frameLength
+      return (waiting, isFull || status & ICM20948Register.overflow != 0)
+    }
+    if hasOverflown { return try startOver(.overflow, &batch) }
+    // A frame that the chip is writing is whole at the next look; what stays torn was torn by the bus.
+    let remainder = waiting % ICM20948Driver.frameLength
+    defer { lastRemainder = remainder }
+    if remainder != 0 {
+      if remainder != lastRemainder { return }
+      return try startOver(.misread, &batch)
+    }
+    let count = waiting / ICM20948Driver.frameLength
+    guard count > 0 else { return }
+    let bytes: UnsafeRawBufferPointer
+    do throws(HardwareError) {
+      bytes = try registers.readPort(
+        ICM20948Register.fifo, count: count * ICM20948Driver.frameLength, unit: ICM20948Driver.frameLength)
+    } catch .arbitrationLost {
+      return try startOver(.misread, &batch)
+    }
+    for offset in stride(from: 0, to: bytes.count, by: ICM20948Driver.frameLength) {
+      func axis(_ number: Int) -> Float { Float(bytes.bigEndian(at: offset + 2 * number)) }
+      batch.append(
+        gyroscope: SIMD3(axis(3), axis(4), axis(5)) * gyroscopeScale,
+        accelerometer: SIMD3(axis(0), axis(1), axis(2)) * accelerometerScale)
+    }
+    try readout.complete(&batch) { () throws(HardwareError) in
+      // TEMP_OUT: 333.87 to a degree, 0 at 21 degrees.
+      Float(try registers.read(ICM20948Register.temperature, count: 2).bigEndian(at: 0)) / 333.87 + 21
+    }
+  }
+
+  func stop() {
+    // A start that failed on its way may have left another bank.
+    try? registers.write(ICM20948Register.bank0, to: ICM20948Register.bank)
+    try? registers.write(ICM20948Register.sleep, to: ICM20948Register.powerManagement1)
+  }
+
+  /// Drops what is in the FIFO: nobody knows any more where a frame begins, or how many are missing.
+  private func startOver(_ loss: FIFOReadout.Loss, _ batch: inout IMUBatch) throws(HardwareError) {
+    readout.lose(loss, &batch)
+    try restartFIFO()
+  }
+
+  private func restartFIFO() throws(HardwareError) {
+    try registers.write(0, to: ICM20948Register.userControl)
+    try registers.write(ICM20948Register.holdInReset, to: ICM20948Register.fifoReset)
+    try registers.write(0, to: ICM20948Register.fifoReset)
+    try registers.write(ICM20948Register.fifoOn, to: ICM20948Register.userControl)
+  }
+}
+
+/// One of the rates at which both sensors can measure, and the filter that goes with it.
+struct ICM20948Rate {
+  /// 1125 Hz, divided by one more.
+  let divider: UInt8
+
+  var hertz: Double { 1125 / (Double(divider) + 1) }
+
+  /// The nearest that is no slower than the wish, a rounding apart; the fastest for more.
+  init(nearest wish: Double) {
+    let quotient = min(max((1125 / wish).rounded(), 1), 256)
+    let isTooSlow = 1125 / quotient < 0.95 * wish
+    divider = UInt8(clamping: Int(quotient) - (isTooSlow ? 2 : 1))
+  }
+
+  /// The low-pass filter just below half the rate, so that nothing folds back. A number means nearly the same to both sensors;
+  /// the wider of the two bandwidths counts: 473, 246, 119.5, 51.2, 23.9, 11.6 and 5.7 Hz.
+  var filter: UInt8 {
+    switch hertz / 2 {
+    case 473...: 7
+    case 246...: 1
+    case 119.5...: 2
+    case 51.2...: 3
+    case 23.9...: 4
+    case 11.6...: 5
+    default: 6
+    }
+  }
+}
+
+extension InertialConfiguration.AccelerometerRange {
+  fileprivate var icm20948Bits: UInt8 {
+    switch self {
+    case .g2: 0x00
+    case .g4: 0x02
+    case .g8: 0x04
+    case .g16: 0x06
+    }
+  }
+}
+
+extension InertialConfiguration.GyroscopeRange {
+  fileprivate var icm20948Bits: UInt8 {
+    switch self {
+    case .dps250: 0x00
+    case .dps500: 0x02
+    case .dps1000: 0x04
+    case .dps2000: 0x06
+    }
+  }
+}

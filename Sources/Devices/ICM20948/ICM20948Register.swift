@@ -1,0 +1,78 @@
+/// Registers of the ICM-20948, by the names of its data sheet (DS-000189), bank by bank.
+///
+/// Traps: only the first bank has an identity, and whoever leaves another one behind leaves a chip that nobody knows; the data
+/// sheet gives the FIFO 512 bytes, where 4096 have been seen; both sensors have a rate of their own, and a frame is only whole at
+/// every sample if they are the same; the chip wakes asleep.
+enum ICM20948Register {
+  /// REG_BANK_SEL, in every bank.
+  static let bank: UInt8 = 0x7F
+
+  // The first bank
+  /// WHO_AM_I.
+  static let whoAmI: UInt8 = 0x00
+  /// USER_CTRL.
+  static let userControl: UInt8 = 0x03
+  /// PWR_MGMT_1.
+  static let powerManagement1: UInt8 = 0x06
+  /// INT_PIN_CFG: the interrupt pin's electrics; 0 is pulses, high and driven.
+  static let interruptPin: UInt8 = 0x0F
+  /// INT_ENABLE_1.
+  static let interruptEnable1: UInt8 = 0x11
+  /// INT_STATUS_2: whether the FIFO ran over; reading clears it.
+  static let overflowStatus: UInt8 = 0x1B
+  /// TEMP_OUT_H, high byte first.
+  static let temperature: UInt8 = 0x39
+  /// FIFO_EN_2: what goes into the FIFO.
+  static let fifoEnable2: UInt8 = 0x67
+  /// FIFO_RST: held, and let go.
+  static let fifoReset: UInt8 = 0x68
+  /// FIFO_MODE: what a full FIFO does.
+  static let fifoMode: UInt8 = 0x69
+  /// FIFO_COUNTH and FIFO_COUNTL: bytes.
+  static let fifoCount: UInt8 = 0x70
+  /// FIFO_R_W: the FIFO's next byte.
+  static let fifo: UInt8 = 0x72
+
+  // The third, which is number 2
+  /// GYRO_SMPLRT_DIV: rate = 1125 Hz / (1 + value).
+  static let gyroscopeDivider: UInt8 = 0x00
+  /// GYRO_CONFIG_1: filter in bits 5:3, full scale in bits 2:1, and whether there is a filter.
+  static let gyroscope: UInt8 = 0x01
+  /// ODR_ALIGN_EN: both sensors begin together.
+  static let alignment: UInt8 = 0x09
+  /// ACCEL_SMPLRT_DIV_1 and _2: as the gyroscope's, in twelve bits.
+  static let accelerometerDividerHigh: UInt8 = 0x10
+  static let accelerometerDividerLow: UInt8 = 0x11
+  /// ACCEL_CONFIG: as the gyroscope's.
+  static let accelerometer: UInt8 = 0x14
+
+  static let identity: UInt8 = 0xEA
+
+  // Banks
+  static let bank0: UInt8 = 0x00
+  static let bank2: UInt8 = 0x20
+
+  // Power management 1
+  static let deviceReset: UInt8 = 0x80
+  static let sleep: UInt8 = 0x40
+  /// The best clock there is.
+  static let bestClock: UInt8 = 0x01
+
+  // User control
+  static let fifoOn: UInt8 = 0x40
+
+  // Interrupts
+  static let dataReady: UInt8 = 0x01
+  static let overflow: UInt8 = 0x1F
+  static let pulses: UInt8 = 0x00
+
+  // FIFO: the accelerometer, which lands first, and the three axes of the gyroscope
+  static let accelerometerAndGyroscope: UInt8 = 0x1E
+  /// What comes when it is full is left out, so that the frames stay whole.
+  static let stopWhenFull: UInt8 = 0x1F
+  static let holdInReset: UInt8 = 0x1F
+
+  static let aligned: UInt8 = 0x01
+  /// Configuration of either sensor: the filter is used.
+  static let filtered: UInt8 = 0x01
+}
