@@ -2,5 +2,5 @@ public typealias MagnetometerChip = Chip<any PolledDriver<MagnetometerSample>, P
 
 extension MagnetometerChip {
   /// The commonest first.
-  public static var all: [MagnetometerChip] { [.lis3mdl] }
+  public static var all: [MagnetometerChip] { [.qmc5883l, .hmc5883l, .lis3mdl, .lis2mdl, .qmc5883p] }
 }
