@@ -132,7 +132,8 @@ let package = Package(
     .testTarget(
       name: "HardwareInTheLoopTests",
       dependencies: [
-        "CLinux", "Guarding", "HardwareIO", "MonotonicTime", "Simulation", "TestSupport", "VirtualBench", "sensorhub",
+        "CLinux", "Devices", "Guarding", "HardwareIO", "MonotonicTime", "Simulation", "TestSupport", "VirtualBench",
+        "sensorhub",
       ],
       exclude: ["Bench"], swiftSettings: strict),
     .testTarget(

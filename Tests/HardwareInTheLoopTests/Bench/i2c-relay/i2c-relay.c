@@ -7,10 +7,17 @@
 // The program first reads an `i2c_relay_hello`. Then every read waits for a transfer: an `i2c_relay_request`, followed for
 // each message by an `i2c_relay_message` and, where it writes, its bytes. Every write is one answer: an `i2c_relay_reply`,
 // followed by the bytes of all messages that read. All numbers are the machine's own.
+//
+// "N NAME ADDRESS", written to the module's parameter `client`, has the kernel's own driver of that name take a device of
+// adapter N, with an interrupt line that never fires: without one some drivers refuse to begin, and the core's `new_device` has
+// none to give.
 
 #include <linux/completion.h>
+#include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/i2c.h>
+#include <linux/irq_sim.h>
+#include <linux/irqdomain.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -299,7 +306,57 @@ static struct miscdevice relay_device = {
 	.mode = 0600,
 };
 
-module_misc_device(relay_device);
+#define INTERRUPT_COUNT 16
+
+static struct irq_domain *interrupts;
+
+static int relay_set_client(const char *text, const struct kernel_param *parameter)
+{
+	static unsigned int clients;
+	struct i2c_board_info info = {};
+	struct i2c_adapter *adapter;
+	struct i2c_client *client;
+	unsigned short address;
+	int number;
+
+	if (sscanf(text, "%d %19s %hx", &number, info.type, &address) != 3 || !interrupts)
+		return -EINVAL;
+	adapter = i2c_get_adapter(number);
+	if (!adapter)
+		return -ENODEV;
+	info.addr = address;
+	info.irq = irq_create_mapping(interrupts, clients++ % INTERRUPT_COUNT);
+	client = i2c_new_client_device(adapter, &info);
+	i2c_put_adapter(adapter);
+	return PTR_ERR_OR_ZERO(client);
+}
+
+static const struct kernel_param_ops relay_client_operations = { .set = relay_set_client };
+
+module_param_cb(client, &relay_client_operations, NULL, 0200);
+MODULE_PARM_DESC(client, "a device that a driver of the kernel's is to take: adapter, name, address");
+
+static int __init relay_init(void)
+{
+	int error;
+
+	interrupts = irq_domain_create_sim(NULL, INTERRUPT_COUNT);
+	if (IS_ERR(interrupts))
+		return PTR_ERR(interrupts);
+	error = misc_register(&relay_device);
+	if (error)
+		irq_domain_remove_sim(interrupts);
+	return error;
+}
+
+static void __exit relay_exit(void)
+{
+	misc_deregister(&relay_device);
+	irq_domain_remove_sim(interrupts);
+}
+
+module_init(relay_init);
+module_exit(relay_exit);
 
 MODULE_DESCRIPTION("I2C adapters whose devices are played by a program");
 MODULE_LICENSE("GPL");

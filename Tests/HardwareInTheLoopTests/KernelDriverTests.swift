@@ -1,0 +1,227 @@
+import Devices
+import Glibc
+import Guarding
+import HardwareIO
+import MonotonicTime
+import Simulation
+import Testing
+import VirtualBench
+
+extension HardwareInTheLoop {
+  /// The kernel's own drivers, bound to the same twins that the hub's drivers read: neither twin nor driver is then one reading
+  /// of a data sheet alone.
+  @Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: Bench.isVirtual, "these need the bench's kernel"))
+  struct KernelDriverTests {
+    /// A chip, its twin on a bus of its own, what the kernel calls it, and in what its kernel driver differs from others.
+    struct Candidate: CustomTestStringConvertible, Sendable {
+      let name: String
+      let kernelName: String
+      let address: UInt8
+      let twin: @Sendable (World) -> any I2CBus
+      /// Of the twin's; some chips do not say what is new: then what is the same is not.
+      var noiseScale = 0.0
+      var needsInterrupt = false
+      /// What the kernel's axes have to be multiplied with.
+      var kernelAxes = SIMD3<Double>(1, 1, 1)
+      /// By the data sheet; the kernel writes its units with few digits.
+      var unitMicrotesla = 0.0
+      /// What the kernel's unit has to be multiplied with to be microtesla.
+      var kernelMicrotesla = 100.0
+      /// One of a full scale's 32768, as most have it, of 2 g and of 250 degrees per second.
+      var unitGravities = 2.0 / 32768
+      var unitDegreesPerSecond = 250.0 / 32768
+      /// By how much the kernel's arithmetic may be off, Pa.
+      var kernelPascals = 1.0
+
+      var testDescription: String { name }
+
+      func bind(to relay: I2CRelay) throws -> KernelSensor {
+        try KernelSensor(driver: kernelName, bus: relay.path, address: address, needsInterrupt: needsInterrupt)
+      }
+    }
+
+    private static func candidate<Registers>(
+      _ name: String, _ kernelName: String, _ address: UInt8, _ twin: SimulatedRegisterChip<Registers>.Type,
+      _ change: (inout Candidate) -> Void = { _ in }
+    ) -> Candidate {
+      var candidate = Candidate(
+        name: name, kernelName: kernelName, address: address,
+        twin: { SimulatedRegisterChip<Registers>(name: "twin", world: $0, address: address) { true } })
+      change(&candidate)
+      return candidate
+    }
+
+    /// Nothing moves but what turns for ever in the same way, and no chip has noise: each reading is like all others.
+    private static func world(spin: Double, noiseScale: Double) -> World {
+      var world = World(start: MonotonicClock().now)
+      world.turntable = World.Turntable(
+        rollRadians: 0.3, pitchRadians: -0.2, yawRadians: 1.1, radiansPerSecond: spin)
+      world.noiseScale = noiseScale
+      world.weatherPascals = 0
+      return world
+    }
+
+    private static let never = StopSignal()
+
+    /// Waits for a chip, in the bench's own time.
+    private static func pause(_ duration: Duration) {
+      _ = Poller(stop: never.fileDescriptor).wait(for: nil, atMost: duration)
+    }
+
+    private static func connection(_ relay: I2CRelay, _ address: UInt8) throws -> ChipConnection {
+      ChipConnection(bus: try LinuxI2CBus(relay.path), address: address, pause: { pause($0) })
+    }
+
+    /// A unit, or 2, 4, … times as much.
+    private static func nearest(_ unit: Double, to scale: Double) -> Double {
+      unit * exp2((log2(scale / unit)).rounded())
+    }
+
+    private static func largest(_ vector: SIMD3<Double>) -> Double { max(vector.max(), -vector.min()) }
+
+    static let magnetometers = [
+      candidate("lis3mdl", "lis3mdl", 0x1C, SimulatedLIS3MDL.self) { $0.unitMicrotesla = 100 / 6842.0 },
+      // Its kernel driver takes one unit for a hundredth of what it is.
+      candidate("hmc5883l", "hmc5883l", 0x1E, SimulatedHMC5883L.self) {
+        $0.noiseScale = 0.1
+        $0.unitMicrotesla = 100 / 1090.0
+        $0.kernelMicrotesla = 10000
+      },
+      // Its axes are left-handed; the kernel leaves them so.
+      candidate("lis2mdl", "lis2mdl", 0x1E, SimulatedLIS2MDL.self) {
+        $0.unitMicrotesla = 0.15
+        $0.kernelAxes = SIMD3(1, 1, -1)
+      },
+    ]
+
+    @Test(arguments: magnetometers) func `a magnetometer`(_ candidate: Candidate) throws {
+      let world = KernelDriverTests.world(spin: 0, noiseScale: candidate.noiseScale)
+      let relay = try I2CRelay(model: candidate.twin(world))
+      defer { relay.remove() }
+      let chip = try #require(MagnetometerChip.all.first { $0.name == candidate.name })
+      let driver = chip.driver(
+        try KernelDriverTests.connection(relay, candidate.address), PolledConfiguration(rateHz: 10))
+      try driver.start()
+      var sample: MagnetometerSample?
+      for _ in 0..<100 where sample == nil {
+        KernelDriverTests.pause(.milliseconds(110))
+        sample = try driver.read()
+      }
+      let ours = SIMD3<Double>(try #require(sample).field)
+      driver.stop()
+      let kernel = try candidate.bind(to: relay)
+      let theirs = try #require(kernel.vector("in_magn"))
+      let unit = candidate.unitMicrotesla
+      #expect(abs(theirs.scale * candidate.kernelMicrotesla / unit - 1) < 0.01)
+      let counts = KernelDriverTests.largest(ours / unit - candidate.kernelAxes * theirs.raw)
+      Bench.saw("\(candidate.name): \(counts) counts beside the kernel's \(candidate.kernelName), \(ours) uT")
+      #expect(counts <= 1.01, "\(ours) and \(theirs)")
+      let truth = world.truth(at: world.start).magneticField
+      #expect(KernelDriverTests.largest((ours - truth) / unit) < 3)
+    }
+
+    static let barometers = [
+      candidate("bmp280", "bmp280", 0x76, SimulatedBMP280.self),
+      candidate("bme280", "bme280", 0x76, SimulatedBME280.self),
+      candidate("bmp388", "bmp380", 0x76, SimulatedBMP388.self),
+      candidate("bmp390", "bmp380", 0x77, SimulatedBMP390.self),
+      // Its kernel driver adds up what seven divisions leave over, and that does not fit into its numbers.
+      candidate("dps310", "dps310", 0x77, SimulatedDPS310.self) { $0.kernelPascals = 7 },
+      candidate("lps22hb", "lps22hb", 0x5C, SimulatedLPS22HB.self),
+      Candidate(
+        name: "ms5611", kernelName: "ms5611", address: 0x77,
+        twin: { SimulatedMS5611(name: "twin", world: $0) { true } }),
+    ]
+
+    @Test(arguments: barometers) func `a barometer`(_ candidate: Candidate) throws {
+      let world = KernelDriverTests.world(spin: 0, noiseScale: candidate.noiseScale)
+      let relay = try I2CRelay(model: candidate.twin(world))
+      defer { relay.remove() }
+      let chip = try #require(BarometerChip.all.first { $0.name == candidate.name })
+      let driver = chip.driver(
+        try KernelDriverTests.connection(relay, candidate.address), PolledConfiguration(rateHz: 5))
+      try driver.start()
+      // What a chip without registers for it is asked for comes with the next look.
+      var sample: BarometerSample?
+      for _ in 0..<10 {
+        KernelDriverTests.pause(.milliseconds(200))
+        sample = try driver.read() ?? sample
+      }
+      let ours = try #require(sample)
+      driver.stop()
+      let kernel = try candidate.bind(to: relay)
+      // Kilopascals, thousandths of a degree and of a percent.
+      let pressure = try #require(kernel.scalar("in_pressure")) * 1000
+      let temperature = try #require(kernel.scalar("in_temp")) / 1000
+      Bench.saw(
+        "\(candidate.name): \(ours.pressurePascals - pressure) Pa and \(ours.temperatureCelsius - temperature) degrees "
+          + "beside the kernel's \(candidate.kernelName), \(pressure) Pa")
+      #expect(abs(ours.pressurePascals - pressure) < candidate.kernelPascals)
+      #expect(abs(ours.temperatureCelsius - temperature) < 0.02)
+      if let humidity = ours.humidityPercent {
+        #expect(abs(humidity - (try #require(kernel.scalar("in_humidityrelative"))) / 1000) < 0.1)
+      }
+      #expect(abs(ours.pressurePascals - world.truth(at: world.start).pressurePascals) < 3)
+    }
+
+    static let inertial = [
+      candidate("lsm6dsox", "lsm6dsox", 0x6A, SimulatedLSM6DSOX.self, round),
+      candidate("ism330dhcx", "ism330dhcx", 0x6B, SimulatedISM330DHCX.self, round),
+      candidate("lsm6ds3tr-c", "lsm6ds3tr-c", 0x6A, SimulatedLSM6DS3TRC.self, round),
+      candidate("lsm6ds3", "lsm6ds3", 0x6A, SimulatedLSM6DS3.self, round),
+      candidate("bmi160", "bmi160", 0x69, SimulatedBMI160.self),
+      candidate("icm-42688-p", "icm42688", 0x68, SimulatedICM42688.self) { $0.needsInterrupt = true },
+      candidate("icm-42605", "icm42605", 0x68, SimulatedICM42605.self) { $0.needsInterrupt = true },
+      mpu("mpu-6050", "mpu6050", .mpu6050), mpu("mpu-6500", "mpu6500", .mpu6500), mpu("mpu-9250", "mpu9250", .mpu9250),
+      mpu("mpu-9255", "mpu9255", .mpu9255), mpu("mpu-6515", "mpu6515", .mpu6515),
+      mpu("icm-20600", "icm20600", .icm20600), mpu("icm-20602", "icm20602", .icm20602),
+      mpu("icm-20608", "icm20608", .icm20608), mpu("icm-20689", "icm20689", .icm20689),
+      mpu("icm-20690", "icm20690", .icm20690), mpu("iam-20680", "iam20680", .iam20680),
+    ]
+
+    private static func round(_ candidate: inout Candidate) {
+      candidate.unitGravities = 0.061e-3
+      candidate.unitDegreesPerSecond = 8.75e-3
+    }
+
+    private static func mpu(
+      _ name: String, _ kernelName: String, _ identity: SimulatedMPU6050.Identity
+    ) -> Candidate {
+      Candidate(
+        name: name, kernelName: kernelName, address: 0x68,
+        twin: { SimulatedMPU6050(name: "twin", world: $0, identity: identity) { true } })
+    }
+
+    @Test(arguments: inertial) func `an inertial sensor`(_ candidate: Candidate) throws {
+      let world = KernelDriverTests.world(spin: 0.8, noiseScale: candidate.noiseScale)
+      let relay = try I2CRelay(model: candidate.twin(world))
+      defer { relay.remove() }
+      let chip = try #require(InertialChip.all.first { $0.name == candidate.name })
+      let configuration = InertialConfiguration(rateHz: 100, gyroscopeRange: .dps250, accelerometerRange: .g2)
+      let driver = chip.driver(try KernelDriverTests.connection(relay, candidate.address), configuration)
+      try driver.start()
+      KernelDriverTests.pause(.milliseconds(200))
+      var batch = IMUBatch()
+      try driver.read(into: &batch)
+      try #require(batch.count > 5)
+      let ours = batch[batch.count - 1]
+      driver.stop()
+      let kernel = try candidate.bind(to: relay)
+      let force = try #require(kernel.vector("in_accel"))
+      let rates = try #require(kernel.vector("in_anglvel"))
+      // The kernel may have chosen another range, some times as wide.
+      let forceUnit = KernelDriverTests.nearest(candidate.unitGravities * 9.80665, to: force.scale)
+      let rateUnit = KernelDriverTests.nearest(candidate.unitDegreesPerSecond * .pi / 180, to: rates.scale)
+      #expect(abs(force.scale / forceUnit - 1) < 0.01 && abs(rates.scale / rateUnit - 1) < 0.01)
+      let forceCounts = KernelDriverTests.largest(SIMD3<Double>(ours.accelerometer) / forceUnit - force.raw)
+      let rateCounts = KernelDriverTests.largest(SIMD3<Double>(ours.gyroscope) / rateUnit - rates.raw)
+      Bench.saw(
+        "\(candidate.name): \(forceCounts) and \(rateCounts) counts beside the kernel's \(candidate.kernelName), "
+          + "\(ours.accelerometer) m/s2, \(ours.gyroscope) rad/s")
+      #expect(forceCounts <= 1.01 && rateCounts <= 1.01, "\(ours) \(force) \(rates)")
+      let truth = world.truth(at: world.start)
+      #expect(KernelDriverTests.largest((SIMD3<Double>(ours.gyroscope) - truth.rates) / rateUnit) < 3)
+      #expect(KernelDriverTests.largest((SIMD3<Double>(ours.accelerometer) - truth.specificForce) / forceUnit) < 3)
+    }
+  }
+}
