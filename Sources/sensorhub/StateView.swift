@@ -24,7 +24,7 @@ struct StateView {
       )
       let sigma = value.horizontalSigmaMetres.map { "±\(Text.fixed($0, 1)) m" } ?? "accuracy unknown"
       lines.append(
-        "altitude      \(value.altitudeMSLMetres.map { "\(Text.fixed($0, 1)) m above the sea" } ?? "unknown"), \(sigma)"
+        "altitude      \(value.altitudeMSLMetres.map { "\(Text.fixed($0, 1)) m above the sea" } ?? "unknown")\(value.verticalSigmaMetres.map { " ±\(Text.fixed($0, 1)) m" } ?? ""), \(sigma)"
       )
     } else {
       lines.append("position      unknown")
@@ -44,9 +44,15 @@ struct StateView {
       lines.append(
         attitude.value.headingSigmaRadians.map {
           "heading       \(Text.fixed(heading < 0 ? heading + 360 : heading, 0))° ±\(Text.fixed($0 * degrees, 0))°"
-        } ?? "heading       unknown until the vehicle moves")
+        } ?? "heading       unknown until it moves")
     } else {
       lines.append("attitude      unknown")
+    }
+    if let air = state.air {
+      let humidity = air.value.humidityPercent.map { ", \(Text.fixed($0, 0)) % humidity" } ?? ""
+      lines.append(
+        "air           \(Text.fixed(air.value.pressurePascals / 100, 2)) hPa, "
+          + "\(Text.fixed(air.value.temperatureCelsius, 1)) °C\(humidity)  \(origin(air, state))")
     }
     if let fix = state.fix {
       let satellites = fix.value.satellitesUsed.map { ", \($0) satellites" } ?? ""

@@ -45,7 +45,7 @@ struct NMEAPortTests {
     ("nmea: [{ prot: 1 }]", "unknown key 'nmea[0].prot'; did you mean 'nmea[0].port'?"),
     (
       "nmea: { source: 'fused', sentences: ['RMC', 'GLL'] }",
-      "'nmea.sentences' must be a list of some of RMC, GGA, VTG, GST, GSA, GSV, HDT, ROT, XDR, PASHR"
+      "'nmea.sentences' must be a list of some of RMC, GGA, VTG, GST, GSA, GSV, HDT, HDG, ROT, XDR, PASHR"
     ), ("nmea: { sentences: ['rmc'] }", "'nmea.sentences' must be a list of some of DTM, GBS, GGA, GLL"),
     ("nmea: { sentences: [] }", "'nmea.sentences' must be a list of some of"),
     ("nmea: { rateHz: 5 }", "'nmea.rateHz' must be left out"),

@@ -254,4 +254,23 @@ struct FusedSentencesTests {
   @Test func `without a position the first sentence says so`() {
     #expect(FusedSentences.make(of: FusedState(at: now)) == "$GPRMC,,V,,,,,,,,,,N*53\r\n")
   }
+
+  @Test func `the compass and the air have sentences that instruments know`() {
+    var state = fused
+    state.air = Dated(
+      FusedState.Air(pressurePascals: 101_325, temperatureCelsius: -3.24, humidityPercent: 45.04), at: now,
+      source: .baro)
+    let lines = FusedSentences.make(of: state).split(separator: "\r\n").map { $0.dropLast(3) }
+    // In Sydney a needle points 12.6 degrees east of north: what is 274.1 by the map is 261.4 by the compass.
+    #expect(lines.contains("$HEHDT,274.1,T"))
+    #expect(lines.contains("$HCHDG,261.4,,,12.6,E"), "\(lines)")
+    #expect(lines.contains { $0.hasPrefix("$GPVTG,271.5,T,258.") })
+    #expect(lines.contains { $0.hasPrefix("$GPRMC,") && $0.hasSuffix(",E,D") })
+    #expect(lines.contains("$WIXDR,P,1.01325,B,Barometer,C,-3.2,C,TempAir,H,45.0,P,Humidity"), "\(lines)")
+    // Where nothing is known of north, nothing is said of it.
+    state.attitude?.value.headingSigmaRadians = nil
+    state.air = nil
+    let less = FusedSentences.make(of: state)
+    #expect(!less.contains("HDG") && !less.contains("HDT") && !less.contains("Barometer"))
+  }
 }

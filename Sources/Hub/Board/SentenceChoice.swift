@@ -30,7 +30,7 @@ extension Board.NMEAFeed.Source {
         "DTM", "GBS", "GGA", "GLL", "GNS", "GRS", "GSA", "GST", "GSV", "HDG", "HDM", "HDT", "RMC", "ROT", "THS", "TXT",
         "VTG", "XDR", "ZDA", "PASHR", "PGRM", "PMTK", "PQTM", "PSRF", "PSTI", "PUBX",
       ]
-    case .fused: ["RMC", "GGA", "VTG", "GST", "GSA", "GSV", "HDT", "ROT", "XDR", "PASHR"]
+    case .fused: ["RMC", "GGA", "VTG", "GST", "GSA", "GSV", "HDT", "HDG", "ROT", "XDR", "PASHR"]
     }
   }
 }

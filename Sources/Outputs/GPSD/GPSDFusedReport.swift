@@ -129,6 +129,11 @@ extension GPSDReport {
       if attitude.value.headingSigmaRadians != nil {
         let yaw = quaternion.yaw * degrees
         json.member("heading", onCircle(yaw), decimals: 3)
+        if let place = state.position?.value {
+          let variation = EarthModel.magneticVariationDegrees(
+            at: Coordinate(latitudeDegrees: place.latitudeDegrees, longitudeDegrees: place.longitudeDegrees))
+          json.member("mheading", onCircle(yaw - variation), decimals: 3)
+        }
         json.member("yaw", yaw, decimals: 3)
       }
       json.member("pitch", quaternion.pitch * degrees, decimals: 3)
@@ -162,6 +167,17 @@ extension GPSDReport {
       json.member("gyro_x", rates.x * degrees, decimals: 4)
       json.member("gyro_y", rates.y * degrees, decimals: 4)
       json.member("gyro_z", rates.z * degrees, decimals: 4)
+    }
+    // Microtesla; gpsd itself gives what its receivers do.
+    if let field = state.magneticField?.value {
+      let length = (field * field).sum().squareRoot()
+      if let attitude = state.attitude?.value, length > 0 {
+        json.member("dip", asin(attitude.quaternion.rotate(field).z / length) * degrees, decimals: 3)
+      }
+      json.member("mag_len", length, decimals: 3)
+      json.member("mag_x", field.x, decimals: 3)
+      json.member("mag_y", field.y, decimals: 3)
+      json.member("mag_z", field.z, decimals: 3)
     }
   }
 

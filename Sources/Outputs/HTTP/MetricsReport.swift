@@ -72,7 +72,7 @@ enum MetricsReport {
       state.map { [("", timestamp($0.at))] } ?? [])
     let parts = [
       ("position", state?.position?.at), ("motion", state?.motion?.at), ("attitude", state?.attitude?.at),
-      ("fix", state?.fix?.at),
+      ("magnetic_field", state?.magneticField?.at), ("air", state?.air?.at), ("fix", state?.fix?.at),
     ]
     family(
       "state_part_timestamp_seconds", "gauge", "When the parts of the last fused state were measured.",
@@ -97,6 +97,19 @@ enum MetricsReport {
     let motion = known(state?.motion)
     gauge("speed_meters_per_second", "Over ground.", motion?.speedMetresPerSecond, decimals: 3)
     gauge("course_degrees", "Over ground, clockwise from true north.", motion?.trackDegrees, decimals: 2)
+    let attitude = known(state?.attitude)
+    gauge(
+      "heading_degrees", "Where the board points, clockwise from true north.",
+      attitude.flatMap { attitude in
+        attitude.headingSigmaRadians.map { _ in
+          let yaw = attitude.quaternion.yaw * 180 / .pi
+          return yaw < 0 ? yaw + 360 : yaw
+        }
+      }, decimals: 2)
+    let air = known(state?.air)
+    gauge("air_pressure_pascals", "As the barometer measures it, where the board is.", air?.pressurePascals, decimals: 1)
+    gauge("air_temperature_celsius", "Of the barometer's chip.", air?.temperatureCelsius, decimals: 2)
+    gauge("air_humidity_ratio", "Relative, 0 to 1.", air?.humidityPercent.map { $0 / 100 }, decimals: 4)
     let fix = known(state?.fix)
     gauge(
       "fix_mode", "What the receiver says of its fix: 1 none, 2 two dimensions, 3 three.",

@@ -4,7 +4,7 @@ import Glibc
 import Hub
 import NMEA
 
-/// The fused state as sentences: RMC, GGA, VTG, GST, HDT, ROT, XDR and PASHR, each where there is something to say; and the
+/// The fused state as sentences: RMC, GGA, VTG, GST, HDT, HDG, ROT, XDR and PASHR, each where there is something to say; and the
 /// receiver's satellites as GSA and GSV, which have nothing to be fused.
 enum FusedSentences {
   private static let degrees = 180 / Double.pi
@@ -50,12 +50,20 @@ enum FusedSentences {
       if choice.contains("GSV") { chosen.text += SatelliteSentences.inView(epoch.sky) }
     }
     if let attitude = state.attitude?.value { addAttitude(of: state, attitude, to: &chosen) }
+    if let air = state.air?.value { addAir(air, to: &chosen) }
     return chosen.text
   }
 
   private static func addAttitude(of state: FusedState, _ attitude: FusedState.Attitude, to chosen: inout Chosen) {
     let quaternion = attitude.quaternion
-    if let heading = attitude.headingDegrees { chosen.add("HE", "HDT", "\(bearing(heading, 1)),T") }
+    if let heading = attitude.headingDegrees {
+      chosen.add("HE", "HDT", "\(bearing(heading, 1)),T")
+      // What a compass would say; of its deviation nothing is left.
+      if let place = state.position?.value {
+        let variation = variation(at: place)
+        chosen.add("HC", "HDG", "\(bearing(onCircle(heading - variation), 1)),,,\(eastOrWest(variation))")
+      }
+    }
     if let rates = state.rates?.value {
       // About the vertical, whichever way the board is tilted.
       let turn = quaternion.rotate(rates).z * degrees * 60
@@ -64,6 +72,29 @@ enum FusedSentences {
     let pitch = SentenceField.fixed(quaternion.pitch * degrees, 1)
     let roll = SentenceField.fixed(quaternion.roll * degrees, 1)
     chosen.add("YX", "XDR", "A,\(pitch),D,PTCH,A,\(roll),D,ROLL")
+  }
+
+  /// By the names that chart plotters know.
+  private static func addAir(_ air: FusedState.Air, to chosen: inout Chosen) {
+    var fields = ["P,\(SentenceField.fixed(air.pressurePascals / 1e5, 5)),B,Barometer"]
+    fields.append("C,\(SentenceField.fixed(air.temperatureCelsius, 1)),C,TempAir")
+    if let humidity = air.humidityPercent { fields.append("H,\(SentenceField.fixed(humidity, 1)),P,Humidity") }
+    chosen.add("WI", "XDR", fields.joined(separator: ","))
+  }
+
+  /// Degrees, east positive.
+  private static func variation(at place: FusedState.Position) -> Double {
+    EarthModel.magneticVariationDegrees(
+      at: Coordinate(latitudeDegrees: place.latitudeDegrees, longitudeDegrees: place.longitudeDegrees))
+  }
+
+  private static func eastOrWest(_ degrees: Double) -> String {
+    "\(SentenceField.fixed(abs(degrees), 1)),\(degrees < 0 ? "W" : "E")"
+  }
+
+  private static func onCircle(_ degrees: Double) -> Double {
+    let turned = degrees.truncatingRemainder(dividingBy: 360)
+    return turned < 0 ? turned + 360 : turned
   }
 
   /// By its first field it is told from Ashtech's other sentences of that name: without a time there is none.
@@ -110,11 +141,17 @@ enum FusedSentences {
     let time = utc.map { SentenceField.time($0) } ?? ""
     let date = utc.map { SentenceField.date($0) } ?? ""
     let place = SentenceField.coordinate(position.latitudeDegrees, position.longitudeDegrees)
-    let knots = motion.map { SentenceField.fixed($0.speedMetresPerSecond / knot, 2) } ?? ""
+    // At a hundred knots a tenth of one has to do: with all that it may say the sentence would be too long.
+    let knots =
+      motion.map { motion in
+        let speed = motion.speedMetresPerSecond / knot
+        return SentenceField.fixed(speed, speed < 99.99 ? 2 : speed < 999.9 ? 1 : 0)
+      } ?? ""
     let track = motion?.trackDegrees.map { bearing($0, 1) } ?? ""
     // A for autonomous, D for differential, E for estimated, that is dead reckoning.
     let indicator = state.isReckoned ? "E" : (state.fix?.value.status ?? 1) > 1 ? "D" : "A"
-    chosen.add("GP", "RMC", "\(time),A,\(place),\(knots),\(track),\(date),,,\(indicator)")
+    let variation = variation(at: position)
+    chosen.add("GP", "RMC", "\(time),A,\(place),\(knots),\(track),\(date),\(eastOrWest(variation)),\(indicator)")
     let quality = state.isReckoned ? 6 : ggaQuality(state.fix?.value.status ?? 1)
     let used = state.fix?.value.satellitesUsed.map { SentenceField.padded($0, 2) } ?? ""
     let hdop = state.fix?.value.hdop.map { SentenceField.fixed($0, 1) } ?? ""
@@ -128,7 +165,8 @@ enum FusedSentences {
     chosen.add("GP", "GGA", "\(time),\(place),\(quality),\(used),\(hdop),\(altitude),M,\(separation),M,,")
     if let motion {
       let kilometres = SentenceField.fixed(motion.speedMetresPerSecond * 3.6, 2)
-      chosen.add("GP", "VTG", "\(track),T,,M,\(knots),N,\(kilometres),K,\(indicator)")
+      let magnetic = motion.trackDegrees.map { bearing(onCircle($0 - variation), 1) } ?? ""
+      chosen.add("GP", "VTG", "\(track),T,\(magnetic),M,\(knots),N,\(kilometres),K,\(indicator)")
     }
     if let axis = position.horizontalSigmaMetres.map({ sigma($0, 2) }) {
       // The state has one sigma for north and east, so that the ellipse is a circle, which lies in no direction. How far off

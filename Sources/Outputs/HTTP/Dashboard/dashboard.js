@@ -158,7 +158,7 @@ function condition(since) {
     case "gnss": return { word: "GNSS", look: "good", note: "The position is the receiver's own." };
     case "attitude":
       // Nothing is missing where there is no receiver.
-      return devices.size && !devices.has("gps")
+      return devices.size && ![...devices.values()].some((device) => device.kind === "receiver")
         ? { word: "attitude", look: "good", note: "This board has no receiver, and so no position." }
         : { word: "attitude only", look: "warn", note: "There is no position yet." };
     case "asleep": return { word: "asleep", look: "", note: "Nobody listens; what is shown is what was last known." };
@@ -180,7 +180,7 @@ let describedAt = -Infinity;
 function showState() {
   const now = performance.now();
   const since = (now - stateAt) / 1000;
-  const { position, velocity, attitude, fix } = state ?? {};
+  const { position, velocity, attitude, air, fix } = state ?? {};
   const { word, time = "", look, note } = condition(since);
   // A screen reader says the word when it changes; the seconds behind it are for the eye.
   set("mode", word);
@@ -209,6 +209,11 @@ function showState() {
   set("roll", signed(attitude?.roll));
   set("pitch", signed(attitude?.pitch));
   set("yaw", bearing(attitude?.yaw));
+  // Only where there is a barometer.
+  $("air").hidden = !air;
+  set("pressure", air ? `${(air.pressure / 100).toFixed(1)} hPa` : "–");
+  set("temperature", fixed(air?.temperature, 1, " °C"));
+  set("humidity", fixed(air?.humidity, 0, " %"));
   const satellites = sky?.satellites ?? [];
   const used = sky ? sky.uSat ?? satellites.filter((satellite) => satellite.used).length : fix?.satellites;
   const strongest = Math.max(...satellites.map((satellite) => satellite.ss ?? 0));
@@ -242,7 +247,7 @@ function makeDevice(status) {
     <div class="actions"><button type="button" class="hold"></button><button type="button" class="release">Release</button>
     <p class="cost"></p></div>`;
   element.querySelector("h3").textContent = element.querySelector("h3").title = status.title;
-  const device = { element, history: [], hold: null };
+  const device = { element, kind: status.kind, history: [], hold: null };
   const path = `devices/${encodeURIComponent(status.id)}`;
   const post = async (action) => {
     // Without an answer the hub is away, which the badge says.
