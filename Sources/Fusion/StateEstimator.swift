@@ -66,6 +66,9 @@ public struct StateEstimator: Sendable {
     state.acceleration = Dated(accelerometer, at: at, source: source)
   }
 
+  /// Another inertial sensor goes on from here.
+  public mutating func changeInertialSensor() { filter.changeInertialSensor() }
+
   /// The newest field that was there at some time; inertial samples come in bursts, so that fields wait for theirs.
   private mutating func takeField(by at: MonotonicInstant) -> SIMD3<Double>? {
     var found: SIMD3<Double>?
@@ -94,10 +97,11 @@ public struct StateEstimator: Sendable {
   ///
   /// - Parameters:
   ///   - position, motion: `nil` where the receiver has none
+  ///   - leverArm: to its antenna; `nil` for the configuration's
   ///   - at: when it was valid
   public mutating func update(
     fix: FusedState.FixQuality, position: FusedState.Position?, motion: FusedState.Motion?, at: MonotonicInstant,
-    from source: DeviceSet = .gps
+    leverArm: SIMD3<Double>? = nil, from source: DeviceSet = .gps
   ) {
     state.fix = Dated(fix, at: at, source: source)
     if let motion { receiverMotion = Dated(motion, at: at, source: source) }
@@ -120,7 +124,8 @@ public struct StateEstimator: Sendable {
         positionSigma: SIMD3(horizontal, horizontal, vertical), velocity: motion?.velocity,
         velocitySigma: SIMD3(
           StateEstimator.speedSigma, StateEstimator.speedSigma,
-          motion?.climbMetresPerSecond == nil ? 3 * StateEstimator.climbSigma : StateEstimator.climbSigma)))
+          motion?.climbMetresPerSecond == nil ? 3 * StateEstimator.climbSigma : StateEstimator.climbSigma),
+        leverArm: leverArm))
   }
 
   /// The state as of now: what is too old to be true is left out.

@@ -14,7 +14,7 @@ final class Aggregator: Sendable {
   private let clock: any MonotonicTimeSource
   private let run: Activating<FusedState, Never>
   private let lastState: MutableProperty<FusedState?>
-  private let estimator: Guarded<StateEstimator>
+  private let fusing: Guarded<Fusing>
   /// From before the last sleep.
   private let lastKnown: Dated<FusedState.Position>?
 
@@ -29,7 +29,23 @@ final class Aggregator: Sendable {
     var estimator = StateEstimator(
       NavigationFilter.Configuration(board), devices: DeviceNames(board.devices.map(\.id)), at: clock.now)
     estimator.magneticDeclination = lastKnown.map { Aggregator.declination(at: $0.value) }
-    self.estimator = Guarded(estimator)
+    fusing = Guarded(
+      Fusing(
+        estimator: estimator, receivers: ReceiverChoice(count: board.devices.count),
+        imus: StandbyChoice(count: board.devices.count, silence: Aggregator.silence(of: board))))
+  }
+
+  /// What is fused, and of what; ranks are places in the board's list.
+  private struct Fusing {
+    var estimator: StateEstimator
+    var receivers: ReceiverChoice
+    var imus: StandbyChoice
+  }
+
+  /// Longer than any of the inertial sensors is silent between two bursts.
+  private static func silence(of board: Board) -> Duration {
+    let bursts = board.devices.compactMap { if case .imu(let imu) = $0 { imu.burstRateHz } else { nil } }
+    return max(.milliseconds(300), .nanoseconds(Int64(3e9 / (bursts.min() ?? 10))))
   }
 
   /// The fused state as a lazy publisher; it wakes nothing.
@@ -48,7 +64,7 @@ final class Aggregator: Sendable {
         let lifetime = Lifetime()
         for device in devices {
           let index = board.devices.firstIndex { $0.id == device.description.id } ?? 0
-          aggregator.overhear(device, as: DeviceSet(index)).store(in: lifetime)
+          aggregator.overhear(device, rank: index).store(in: lifetime)
         }
         return Subscription {
           lifetime.end()
@@ -58,23 +74,23 @@ final class Aggregator: Sendable {
   }
 
   /// Takes what a device measures while it is awake for somebody.
-  private func overhear(_ device: BoardDevice, as source: DeviceSet) -> Subscription {
+  private func overhear(_ device: BoardDevice, rank: Int) -> Subscription {
+    let source = DeviceSet(rank)
     switch device {
     case .receiver(let receiver, let reader):
-      let latency = receiver.fixLatency.inNanoseconds
       return reader.device.readings.overheard.subscribe(
-        as: "state", receiveValue: { [self] in receive($0, latency: latency, from: source) })
+        as: "state", receiveValue: { [self] in receive($0, of: receiver, rank: rank) })
     case .imu(let imu, let reader):
       let (calibration, mount) = (imu.calibration.values, imu.calibration.mount ?? imu.mount)
       return reader.readings.overheard.subscribe(
-        as: "state", receiveValue: { [self] in receive($0, calibration, mount, from: source) })
+        as: "state", receiveValue: { [self] in receive($0, calibration, mount, rank: rank) })
     case .magnetometer(let magnetometer, let reader):
       let (calibration, mount) = (magnetometer.calibration.values, magnetometer.mount)
       return reader.readings.overheard.subscribe(
         as: "state",
         receiveValue: { [self] sample in
           let field = mount.apply(calibration.magnetometer(SIMD3<Double>(sample.field)))
-          publish { $0.update(magneticField: field, at: sample.at, from: source) }
+          publish { $0.estimator.update(magneticField: field, at: sample.at, from: source) }
         })
     case .barometer(_, let reader):
       return reader.readings.overheard.subscribe(
@@ -83,7 +99,7 @@ final class Aggregator: Sendable {
           let air = FusedState.Air(
             pressurePascals: sample.pressurePascals, temperatureCelsius: sample.temperatureCelsius,
             humidityPercent: sample.humidityPercent)
-          publish { $0.update(air: air, at: sample.at, from: source) }
+          publish { $0.estimator.update(air: air, at: sample.at, from: source) }
         })
     }
   }
@@ -91,31 +107,38 @@ final class Aggregator: Sendable {
   /// The last state is no present one any more: what it says of now is taken back.
   private func fallAsleep() {
     let now = clock.now
-    lastState.value = estimator.withLock { $0.state(at: now) }.asleep(since: now, lastKnown: lastKnown)
+    lastState.value = fusing.withLock { $0.estimator.state(at: now) }.asleep(since: now, lastKnown: lastKnown)
   }
 
-  private func receive(
-    _ batch: IMUBatch, _ calibration: InertialCalibration, _ mount: MountMatrix, from source: DeviceSet
-  ) {
-    publish { estimator in
+  private func receive(_ batch: IMUBatch, _ calibration: InertialCalibration, _ mount: MountMatrix, rank: Int) {
+    guard batch.count > 0 else { return }
+    publish { fusing in
+      switch fusing.imus.take(rank, at: batch[batch.count - 1].at) {
+      case .ignore: return
+      case .change: fusing.estimator.changeInertialSensor()
+      case .use: break
+      }
       for index in 0..<batch.count {
         let sample = batch[index]
-        estimator.update(
+        fusing.estimator.update(
           gyroscope: mount.apply(calibration.gyroscope(SIMD3<Double>(sample.gyroscope))),
           accelerometer: mount.apply(calibration.accelerometer(SIMD3<Double>(sample.accelerometer))), at: sample.at,
-          from: source)
+          from: DeviceSet(rank))
       }
     }
   }
 
-  private func receive(_ observation: GNSSObservation, latency: Int64, from source: DeviceSet) {
+  private func receive(_ observation: GNSSObservation, of receiver: ReceiverDescription, rank: Int) {
     let position = observation.position
     let declination = position.map(Aggregator.declination)
-    publish { estimator in
-      if let declination { estimator.magneticDeclination = declination }
-      estimator.update(
+    publish { fusing in
+      let sigma = position.map { $0.horizontalSigmaMetres ?? .greatestFiniteMagnitude }
+      guard fusing.receivers.take(rank, sigma: sigma, at: observation.at) else { return }
+      if let declination { fusing.estimator.magneticDeclination = declination }
+      fusing.estimator.update(
         fix: observation.quality, position: position, motion: observation.motion,
-        at: MonotonicInstant(nanoseconds: observation.at.nanoseconds - latency), from: source)
+        at: MonotonicInstant(nanoseconds: observation.at.nanoseconds - receiver.fixLatency.inNanoseconds),
+        leverArm: receiver.leverArmMetres, from: DeviceSet(rank))
     }
   }
 
@@ -127,10 +150,10 @@ final class Aggregator: Sendable {
   }
 
   /// Changes the estimate and queues the state under the lock, so that states leave in the order in which they came about.
-  private func publish(_ change: (inout StateEstimator) -> Void) {
-    let mustDeliver = estimator.withLock { estimator in
-      change(&estimator)
-      let state = estimator.state(at: clock.now)
+  private func publish(_ change: (inout Fusing) -> Void) {
+    let mustDeliver = fusing.withLock { fusing in
+      change(&fusing)
+      let state = fusing.estimator.state(at: clock.now)
       return (state: run.stage(state), last: lastState.stage(state))
     }
     if mustDeliver.last { lastState.deliver() }

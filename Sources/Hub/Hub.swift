@@ -78,7 +78,8 @@ public final class Hub: Sendable {
     let isSame = receiver != nil && receiver === predecessor?.receiver && imu === predecessor?.imu
     let lastState = isSame ? predecessor?.latestState ?? MutableProperty(nil) : MutableProperty(nil)
     latestState = lastState
-    fused = Aggregator.publisher(board: board, fusing: Hub.fused(entries), clock: clock, lastState: lastState)
+    fused = Aggregator.publisher(
+      board: board, fusing: Hub.fused(entries, on: board), clock: clock, lastState: lastState)
   }
 
   /// The receiver's sentences as they come while it is awake for others. Wakes nothing.
@@ -181,9 +182,9 @@ public final class Hub: Sendable {
   /// parts of it; others come along while they are awake for somebody else.
   public func state(parts: Set<StatePart>) -> Deferred<FusedState, Never> { waking(parts, fused) }
 
-  /// The devices whose measurements are fused: the first of each kind.
-  private static func fused(_ entries: [BoardDevice]) -> [BoardDevice] {
-    DeviceStatus.Kind.allCases.compactMap { kind in entries.first { $0.description.kind == kind } }
+  /// The devices whose measurements are fused.
+  private static func fused(_ entries: [BoardDevice], on board: Board) -> [BoardDevice] {
+    entries.filter { board.fusedDevices.contains($0.description.id) }
   }
 
   /// The same at a rate of the subscriber's own. All who want the same one of the usual rates get the same values at the same
@@ -211,10 +212,16 @@ public final class Hub: Sendable {
       if let waker = wakers[kinds] { return waker }
       let name =
         "state of \(DeviceStatus.Kind.allCases.filter(kinds.contains).map(\.rawValue).joined(separator: " and "))"
-      let readers = Hub.fused(entries).filter { kinds.contains($0.description.kind) }.map(\.reader)
+      let devices = Hub.fused(entries, on: board).filter { kinds.contains($0.description.kind) }
+      // One inertial sensor is enough, while it works; what other kinds measure is the better for each of them.
+      let imus = devices.filter { $0.description.kind == .imu }.map(\.reader)
+      let others = devices.filter { $0.description.kind != .imu }.map(\.reader)
+      let clock = clock
       let waker = LazyPublisher<Void, Never>(deriving: name, clock: clock) { (run) throws(Never) in
         let lifetime = Lifetime()
-        for reader in readers { reader.wakefulness.subscribe(as: name, receiveValue: { _ in }).store(in: lifetime) }
+        for reader in others { reader.wakefulness.subscribe(as: name, receiveValue: { _ in }).store(in: lifetime) }
+        let standby = StandbyLease(imus[...], as: name, clock: clock)
+        Subscription { standby.end() }.store(in: lifetime)
         return Subscription { lifetime.end() }
       }
       wakers[kinds] = waker

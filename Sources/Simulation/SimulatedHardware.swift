@@ -3,15 +3,17 @@ import MonotonicTime
 
 /// Devices whose names begin with `simulated`; all others come from somewhere else, so that a board may mix both.
 ///
-/// There is one receiver, `simulated/gps`, powered by the line `gps-power`. The bus `simulated/i2c` has chips, each powered by a
+/// There are two receivers, `simulated/gps`, powered by the line `gps-power`, and `simulated/gps2` (`gps2-power`). The bus `simulated/i2c` has chips, each powered by a
 /// line of its own: an MPU-6050 at 0x68 (`imu-power`), a BMI160 at 0x69 (`bmi160-power`), an LSM6DSOX at 0x6A
 /// (`lsm6dsox-power`), a magnetometer LIS3MDL at 0x1C (`mag-power`), and a barometer BME280 at 0x77 (`baro-power`). All lines are
 /// on the chip `simulated`.
 public final class SimulatedHardware: Hardware {
   public static let serialPort = "simulated/gps"
+  public static let secondSerialPort = "simulated/gps2"
   public static let i2cBus = "simulated/i2c"
   public static let gpioChip = "simulated"
   public static let gpsPowerLine = "gps-power"
+  public static let secondGPSPowerLine = "gps2-power"
   public static let imuPowerLine = "imu-power"
   public static let lsm6dsoxPowerLine = "lsm6dsox-power"
   public static let bmi160PowerLine = "bmi160-power"
@@ -22,12 +24,14 @@ public final class SimulatedHardware: Hardware {
   public let powerLines = PowerLines()
   public let imu: SimulatedMPU6050
   public let receiver: SimulatedReceiver
+  public let secondReceiver: SimulatedReceiver
   private let bus: SimulatedI2CBus
   private let real: any Hardware
 
   public init(
     clock: any MonotonicTimeSource = MonotonicClock(), receiver: SimulatedReceiver.Configuration = .init(),
-    world: World? = nil, else real: any Hardware = LinuxHardware()
+    secondReceiver: SimulatedReceiver.Configuration = .init(), world: World? = nil,
+    else real: any Hardware = LinuxHardware()
   ) {
     // Joined on the road: the vehicle is moving already, so that its heading shows at once.
     let world = world ?? World(start: clock.now.advanced(by: .seconds(-15)))
@@ -52,6 +56,9 @@ public final class SimulatedHardware: Hardware {
     self.imu = imu
     bus = SimulatedI2CBus(name: SimulatedHardware.i2cBus, chips: [imu, lsm6dsox, bmi160, magnetometer, barometer])
     self.receiver = gps
+    let gps2 = SimulatedReceiver(world: world, clock: clock, configuration: secondReceiver)
+    self.secondReceiver = gps2
+    lines.observe(SimulatedHardware.secondGPSPowerLine) { [weak gps2] in gps2?.setPower($0) }
     self.real = real
     lines.observe(SimulatedHardware.gpsPowerLine) { [weak gps] in gps?.setPower($0) }
     lines.observe(SimulatedHardware.imuPowerLine) { [weak imu] isOn in if !isOn { imu?.lostPower() } }
@@ -65,8 +72,11 @@ public final class SimulatedHardware: Hardware {
 
   public func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort {
     guard isSimulated(name) else { return try real.serialPort(name, speed: speed) }
-    guard name == SimulatedHardware.serialPort else { throw .notFound("simulated serial port '\(name)'") }
-    return try receiver.open(speed: speed)
+    switch name {
+    case SimulatedHardware.serialPort: return try receiver.open(speed: speed)
+    case SimulatedHardware.secondSerialPort: return try secondReceiver.open(speed: speed)
+    default: throw .notFound("simulated serial port '\(name)'")
+    }
   }
 
   public func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {

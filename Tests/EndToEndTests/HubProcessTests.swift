@@ -127,7 +127,7 @@ struct HubProcessTests {
     let second = Program(["run", "--socket", hub.socket])
     #expect(second.wait() == 69)
     #expect(second.standardError.contains("another hub is running"))
-    #expect(hub.devices.devices.count == 2)
+    #expect(hub.devices.devices.count == 4)
     #expect(hub.stop() == 0)
   }
 
@@ -137,7 +137,7 @@ struct HubProcessTests {
     #expect(access(hub.socket, F_OK) == 0)
     let next = Program(["run", "--no-journal-state", "--socket", hub.socket])
     #expect(eventually { next.standardError.contains("state on \(hub.socket)") })
-    #expect(eventually { hub.devices.devices.count == 2 })
+    #expect(eventually { hub.devices.devices.count == 4 })
     next.send(SIGTERM)
     #expect(next.wait() == 0)
   }

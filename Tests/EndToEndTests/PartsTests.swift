@@ -54,15 +54,19 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test(arguments: ["attitude,altitude", "", "attitude,"])
+  @Test(arguments: ["attitude,longitude", "", "attitude,"])
   func `what is no part is refused, with a list of those that there are`(_ parts: String) {
     let hub = hub()
     let events = SocketClient(port: http)
     events.send("GET /events?parts=\(parts) HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    #expect(eventually { events.text.contains("400 Bad Request") && events.text.contains("position, motion, time") })
+    #expect(
+      eventually { events.text.contains("400 Bad Request") && events.text.contains("position, altitude, motion, time") }
+    )
     let watch = hub.watch(["--parts", parts])
     #expect(watch.wait() == 64)
-    #expect(watch.standardError.contains("--parts must be some of position, motion, time"), "\(watch.standardError)")
+    #expect(
+      watch.standardError.contains("--parts must be some of position, altitude, motion, time"), "\(watch.standardError)"
+    )
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
     #expect(hub.stop() == 0)
   }

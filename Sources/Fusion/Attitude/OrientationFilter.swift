@@ -139,6 +139,12 @@ public struct OrientationFilter: Sendable {
     fieldSeconds = 0
   }
 
+  /// Another sensor goes on from here: the orientation stays, its bias is not known yet.
+  mutating func changeSensor() {
+    rest = RestDetector(interval: interval)
+    biasEstimator = GyroscopeBiasEstimator(limit: biasLimit, interval: interval)
+  }
+
   /// Equation (3), and what its correction says about the bias. Returns the rotation of the sensor to the frame of (3).
   @inline(__always)
   private mutating func updateInclination(_ accelerometer: SIMD3<Double>) -> Matrix3 {

@@ -176,6 +176,12 @@ struct ErrorCovariance: Equatable, Sendable {
     (pv, vt, vg, va) = (.zero, .zero, .zero, .zero)
   }
 
+  mutating func restartBiases(gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>) {
+    gg = Matrix3(diagonal: gyroscope)
+    aa = Matrix3(diagonal: accelerometer)
+    (pg, pa, vg, va, tg, ta, ga) = (.zero, .zero, .zero, .zero, .zero, .zero, .zero)
+  }
+
   /// Keeps variances between what arithmetic resolves and what makes sense.
   private mutating func limit() {
     ErrorCovariance.clamp(&pp, 1e-8, 1e12)

@@ -10,16 +10,19 @@ public struct GNSSMeasurement: Equatable, Sendable {
   /// Of the antenna; north, east, down, m/s. `nil` where the receiver does not say.
   public var velocity: SIMD3<Double>?
   public var velocitySigma: SIMD3<Double>
+  /// The antenna as seen from the IMU: forward, right, down, metres; `nil` for the configuration's.
+  public var leverArm: SIMD3<Double>?
 
   public init(
     time: Double, position: GeodeticPosition, positionSigma: SIMD3<Double>, velocity: SIMD3<Double>? = nil,
-    velocitySigma: SIMD3<Double> = SIMD3(repeating: 0.5)
+    velocitySigma: SIMD3<Double> = SIMD3(repeating: 0.5), leverArm: SIMD3<Double>? = nil
   ) {
     self.time = time
     self.position = position
     self.positionSigma = positionSigma
     self.velocity = velocity
     self.velocitySigma = velocitySigma
+    self.leverArm = leverArm
   }
 
   var isValid: Bool {

@@ -53,7 +53,8 @@ extension NavigationFilter.Configuration {
     let sigma = pointwiseMax(fix.positionSigma, SIMD3(repeating: floor))
     let timing = timingSigma * solution.velocity
     return solution.observation(
-      position: fix.position, variance: repetition * sigma * sigma + timing * timing, leverArm: leverArm)
+      position: fix.position, variance: repetition * sigma * sigma + timing * timing,
+      leverArm: fix.leverArm ?? leverArm)
   }
 
   /// What a solution makes of a fix's velocity.
@@ -63,7 +64,7 @@ extension NavigationFilter.Configuration {
     let floor = NavigationFilter.Configuration.velocityFloor
     let sigma = pointwiseMax(fix.velocitySigma, SIMD3(repeating: floor))
     return solution.observation(
-      velocity: measured, variance: sigma * sigma, leverArm: leverArm, gyroscope: gyroscope)
+      velocity: measured, variance: sigma * sigma, leverArm: fix.leverArm ?? leverArm, gyroscope: gyroscope)
   }
 }
 

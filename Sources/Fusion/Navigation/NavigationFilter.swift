@@ -230,6 +230,23 @@ public struct NavigationFilter: Sendable {
     }
   }
 
+  /// Another inertial sensor goes on from here: the attitude stays, and what was learnt of the biases is of the one before.
+  public mutating func changeInertialSensor() {
+    orientation.changeSensor()
+    guard var now = solution else { return hypotheses.reset() }
+    now.gyroscopeBias = .zero
+    now.accelerometerBias = .zero
+    let (gyroscope, accelerometer) = (NavigationFilter.unknownGyroscopeBias, NavigationFilter.unknownAccelerometerBias)
+    now.covariance.restartBiases(
+      gyroscope: SIMD3(repeating: gyroscope * gyroscope),
+      accelerometer: SIMD3(repeating: accelerometer * accelerometer))
+    solution = now
+    // A journey back would bring the old biases with it.
+    history.removeAll(keepingCapacity: true)
+    newest = -1
+    remember(.zero, .zero, nil, false, nil)
+  }
+
   /// Takes a fix. One that is ahead of the inertial samples waits for them; one that is late is applied at its own time.
   public mutating func update(_ fix: GNSSMeasurement) {
     if let last = pending.last ?? latest, last.time - fix.time > NavigationFilter.clockJump {
@@ -290,6 +307,12 @@ public struct NavigationFilter: Sendable {
   /// The magnetic north lies so far off, in most places.
   private static let declinationSigma = 0.2
   private static let compassSeconds = 1.0
+  /// Of a sensor of which nothing is known yet, rad/s and m/s².
+  private static let unknownGyroscopeBias = 0.009
+  private static let unknownAccelerometerBias = 0.2
+  /// What may change in a pause: how fast it turns, rad/s², and how hard it is pushed, m/s².
+  private static let pausedTurn = 1.0
+  private static let pausedPush = 1.0
 
   private var compassSigma: Double {
     let isGood = configuration.magneticStrength != nil && !orientation.isMagneticallyDisturbed
@@ -333,7 +356,8 @@ public struct NavigationFilter: Sendable {
     let velocity = fix.validVelocity ?? .zero
     let velocitySigma = fix.validVelocity == nil ? SIMD3(repeating: 5) : fix.velocitySigma
     let age = now - fix.time
-    let positionSigma = fix.positionSigma + SIMD3(repeating: 0.05 + 0.5 * age + configuration.leverArm.length)
+    let positionSigma =
+      fix.positionSigma + SIMD3(repeating: 0.05 + 0.5 * age + (fix.leverArm ?? configuration.leverArm).length)
     let biasSigma = orientation.gyroscopeBiasSigma
     // Bends tilt the vertical that is found on the move, and sharp ones by more than most.
     let isLevel = orientation.isAtRest || now - startedAt > 20 && velocity.length < 1
@@ -410,7 +434,16 @@ public struct NavigationFilter: Sendable {
     _ gyroscope: SIMD3<Double>, _ accelerometer: SIMD3<Double>, _ stillness: Stillness?, _ constrains: Bool,
     _ compassHeading: Double?, to now: Double
   ) {
+    let pause = now - (solution?.time ?? now)
     solution?.propagate(gyroscope: gyroscope, accelerometer: accelerometer, to: now, configuration.noise)
+    if pause > max(0.1, 5 * configuration.interval) {
+      // Between its ends it may have turned and been pushed in another way.
+      let turn = 0.5 * NavigationFilter.pausedTurn * pause * pause
+      let push = NavigationFilter.pausedPush * pause
+      solution?.covariance.addNoise(
+        position: 0.25 * push * push * pause * pause, positionVelocity: 0.5 * push * push * pause,
+        velocity: push * push, attitude: SIMD3(repeating: turn * turn), gyroscopeBias: 0, accelerometerBias: 0)
+    }
     applyConstraints(gyroscope, stillness, constrains, compassHeading)
     remember(gyroscope, accelerometer, stillness, constrains, compassHeading)
   }
@@ -565,7 +598,7 @@ public struct NavigationFilter: Sendable {
     }
     lastRestart = now.time
     lastAccepted = fix.time
-    let arm = now.attitude.rotate(configuration.leverArm)
+    let arm = now.attitude.rotate(fix.leverArm ?? configuration.leverArm)
     solution?.position = fix.position.moved(by: -arm)
     let positionSigma = fix.positionSigma + SIMD3(repeating: 0.05)
     solution?.covariance.restartPosition(variance: positionSigma * positionSigma)

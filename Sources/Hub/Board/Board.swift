@@ -7,6 +7,8 @@ public struct Board: Equatable, Sendable {
   public var name: String
   /// In the order in which they are preferred; each has an ID of its own.
   public var devices: [DeviceDescription]
+  /// The IDs of the devices that are fused, in the order of the list.
+  public var fusedDevices: [String]
   /// How often the fused state is sent to whoever does not ask for a rate of their own.
   public var stateRateHz: Double
   /// The board is fixed to a vehicle on wheels that moves nose first.

@@ -31,6 +31,17 @@ extension Board {
     }
   }
 
+  /// All receivers, of which the surest is taken, and all inertial sensors, of which one is and the others stand by; of other
+  /// kinds the first.
+  private static func usuallyFused(_ devices: [DeviceDescription]) -> [String] {
+    devices.enumerated().filter { index, device in
+      switch device {
+      case .receiver, .imu: true
+      case .magnetometer, .barometer: !devices[..<index].contains { $0.kind == device.kind }
+      }
+    }.map(\.element.id)
+  }
+
   /// - Parameter file: the name that errors give
   public init(json5 bytes: [UInt8], file: String) throws(BoardError) {
     var root = try BoardSection(json5: bytes, file: file)
@@ -40,6 +51,17 @@ extension Board {
     }
     devices = []
     for (id, section) in try root.namedSections("devices") { devices.append(try DeviceDescription(id, section)) }
+    fusedDevices = Board.usuallyFused(devices)
+    if var fusion = try root.section("fusion") {
+      let known = devices.map(\.id)
+      if let named = try fusion.strings("devices") {
+        guard named.allSatisfy(known.contains), Set(named).count == named.count else {
+          throw fusion.wrong("devices", expected: "a list of some of " + known.joined(separator: ", "))
+        }
+        fusedDevices = known.filter(named.contains)
+      }
+      try fusion.finish()
+    }
     isVehicle = try root.choice("motion", of: Motion.self) == .vehicle
     var state = try root.section("state")
     stateRateHz = try state?.number("rateHz", in: 0.01...1000) ?? 10

@@ -12,10 +12,11 @@ extension DeviceReader where Sample == IMUBatch {
     let place = description.place
     // Two samples' time: longer than any two edges are apart.
     let edgeLimit = Duration.nanoseconds(Int64(2e9 / description.rateHz))
-    // A second's bursts in which nothing comes; not time, as a hub that was stopped for a while has missed none. A burst that
-    // an edge is waited for in vain takes as long as that.
+    // So many bursts in which nothing comes; not time, as a hub that was stopped for a while has missed none. A burst that an
+    // edge is waited for in vain takes as long as that. Less than half a second: another sensor may be standing by, and the
+    // fused attitude outlasts a pause of one.
     let burstSeconds = max(1 / description.burstRateHz, description.dataReady == nil ? 0 : edgeLimit.inSeconds)
-    let patience = max(5, Int(1 / burstSeconds))
+    let patience = max(5, Int(0.4 / burstSeconds))
     let counted = Guarded(InertialCounters())
     let (hardware, clock) = (machine.hardware, machine.clock)
     self.init(

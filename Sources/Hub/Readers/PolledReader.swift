@@ -21,7 +21,8 @@ extension DeviceReader {
     let samples = Guarded(0)
     let looks = description.chip.looksPerSample
     self.init(
-      description.id, kind, title: "\(title.prefix(1).uppercased())\(title.dropFirst()) at \(place)", power: description.power, on: machine,
+      description.id, kind, title: "\(title.prefix(1).uppercased())\(title.dropFirst()) at \(place)",
+      power: description.power, on: machine,
       putToSleep: { () throws(HardwareError) in
         try description.chip.sleep(on: try hardware.i2cBus(place.bus), address: place.address)
       }

@@ -107,7 +107,8 @@ enum MetricsReport {
         }
       }, decimals: 2)
     let air = known(state?.air)
-    gauge("air_pressure_pascals", "As the barometer measures it, where the board is.", air?.pressurePascals, decimals: 1)
+    gauge(
+      "air_pressure_pascals", "As the barometer measures it, where the board is.", air?.pressurePascals, decimals: 1)
     gauge("air_temperature_celsius", "Of the barometer's chip.", air?.temperatureCelsius, decimals: 2)
     gauge("air_humidity_ratio", "Relative, 0 to 1.", air?.humidityPercent.map { $0 / 100 }, decimals: 4)
     let fix = known(state?.fix)

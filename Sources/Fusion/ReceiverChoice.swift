@@ -1,0 +1,57 @@
+import MonotonicTime
+
+/// Which of several receivers is believed: the surest, unless they are much alike; then the one that is preferred. Nobody is
+/// changed for another one because of a single good fix.
+public struct ReceiverChoice: Sendable {
+  /// Who has had no fix for so long has none.
+  private static let lifetime = Duration.milliseconds(2500)
+  /// For so long another one has to be better.
+  private static let proof = Duration.seconds(5)
+  /// By so much one that is not preferred has to be better.
+  private static let advantage = 0.7
+
+  private struct Receiver: Sendable {
+    var sigma = Double.infinity
+    var fixAt: MonotonicInstant?
+    var betterSince: MonotonicInstant?
+  }
+
+  private var receivers: [Receiver]
+  /// Its place in the order of preference.
+  private var current: Int?
+
+  public init(count: Int) { receivers = Array(repeating: Receiver(), count: count) }
+
+  /// Whether a report is to be used.
+  ///
+  /// - Parameters:
+  ///   - rank: in the order of preference
+  ///   - sigma: of its horizontal position, metres; `nil` where it has none
+  public mutating func take(_ rank: Int, sigma: Double?, at: MonotonicInstant) -> Bool {
+    if let sigma {
+      receivers[rank].sigma = sigma
+      receivers[rank].fixAt = at
+    }
+    guard let present = current else {
+      current = rank
+      return true
+    }
+    if rank == present { return true }
+    guard let sigma else {
+      receivers[rank].betterSince = nil
+      return false
+    }
+    let isLost = receivers[present].fixAt.map { at - $0 > ReceiverChoice.lifetime } ?? true
+    let limit = (rank < present ? 1 : ReceiverChoice.advantage) * receivers[present].sigma
+    guard isLost || sigma <= limit else {
+      receivers[rank].betterSince = nil
+      return false
+    }
+    let since = receivers[rank].betterSince ?? at
+    receivers[rank].betterSince = since
+    guard isLost || at - since >= ReceiverChoice.proof else { return false }
+    receivers[rank].betterSince = nil
+    current = rank
+    return true
+  }
+}

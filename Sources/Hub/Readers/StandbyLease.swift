@@ -1,0 +1,71 @@
+import Guarding
+import MonotonicTime
+import Publishing
+
+/// Has the first of some devices awake, and the next one as well while that fails; the others sleep.
+final class StandbyLease: Sendable {
+  private struct State {
+    /// On the others.
+    var next: StandbyLease?
+    var isOver = false
+  }
+
+  /// For so long the first has to work again before the others are let go.
+  private static let proof = Duration.seconds(5)
+
+  private let readers: ArraySlice<any Device>
+  private let name: String
+  private let clock: any MonotonicTimeSource
+  private let state = Guarded(State())
+  private let lifetime = Lifetime()
+
+  /// - Parameters:
+  ///   - readers: in the order of preference
+  ///   - name: of who holds them
+  init(_ readers: ArraySlice<any Device>, as name: String, clock: any MonotonicTimeSource) {
+    self.readers = readers
+    self.name = name
+    self.clock = clock
+    guard let first = readers.first else { return }
+    first.wakefulness.subscribe(as: name, receiveValue: { _ in }).store(in: lifetime)
+    guard readers.count > 1 else { return }
+    first.monitor.changes.subscribe(
+      as: name, receiveValue: { [weak self] status in if status.power == .failed { self?.wakeNext() } }
+    ).store(in: lifetime)
+    first.monitor.changes.map { $0.power == .tracking }.debounced(for: StandbyLease.proof, clock: clock).subscribe(
+      as: name, receiveValue: { [weak self] works in if works { self?.releaseNext() } }
+    ).store(in: lifetime)
+  }
+
+  deinit { end() }
+
+  func end() {
+    lifetime.end()
+    let next = state.withLock { state in
+      state.isOver = true
+      defer { state.next = nil }
+      return state.next
+    }
+    next?.end()
+  }
+
+  /// Called by one thread at a time: a property delivers its changes one after the other.
+  private func wakeNext() {
+    guard state.withLock({ $0.next == nil && !$0.isOver }) else { return }
+    let next = StandbyLease(readers.dropFirst(), as: name, clock: clock)
+    let isTooLate = state.withLock { state in
+      if state.isOver { return true }
+      state.next = next
+      return false
+    }
+    if isTooLate { next.end() }
+  }
+
+  private func releaseNext() {
+    let next = state.withLock { state in
+      defer { state.next = nil }
+      return state.next
+    }
+    next?.end()
+  }
+}

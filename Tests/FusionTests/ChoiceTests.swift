@@ -1,0 +1,64 @@
+import Fusion
+import MonotonicTime
+import Testing
+
+/// Who is believed of several that measure the same.
+struct ChoiceTests {
+  private func at(_ seconds: Double) -> MonotonicInstant { MonotonicInstant(nanoseconds: Int64(seconds * 1e9)) }
+
+  @Test func `a second sensor stands by, and the first is taken again once it has proved itself`() {
+    var choice = StandbyChoice(count: 3)
+    var used: [Int] = []
+    var changes: [Double] = []
+    // The first is silent from 2 to 4 s, hiccups at 5 s and measures on; the second one is there from 1 s on.
+    for step in 0..<1000 {
+      let time = Double(step) / 100
+      let isHiccup = (5.0..<5.4).contains(time)
+      for rank in [0, 2] where rank == 2 ? time > 1 : !(2.0..<4.0).contains(time) && !isHiccup {
+        switch choice.take(rank, at: at(time)) {
+        case .use: used.append(rank)
+        case .change:
+          changes.append(time)
+          used.append(rank)
+        case .ignore: break
+        }
+      }
+    }
+    #expect(changes.count == 2 && abs(changes[0] - 2.3) < 0.03 && abs(changes[1] - 8.4) < 0.03, "\(changes)")
+    #expect(used.first == 0 && used.last == 0 && used.contains(2) && !used.contains(1))
+  }
+
+  @Test func `the surer receiver is taken after a while, and one good fix changes nothing`() {
+    var choice = ReceiverChoice(count: 2)
+    var used: [(second: Int, rank: Int)] = []
+    for second in 0..<120 {
+      // The preferred one is worse from 30 s on and better again from 80 s; the other has one good moment at 10 s.
+      let first = (30..<80).contains(second) ? 6.0 : 2.0
+      let other = second == 10 ? 0.5 : 2.0
+      if choice.take(0, sigma: first, at: at(Double(second))) { used.append((second, 0)) }
+      if choice.take(1, sigma: other, at: at(Double(second) + 0.3)) { used.append((second, 1)) }
+    }
+    #expect(used.filter { $0.rank == 1 }.map(\.second) == Array(35..<85))
+    #expect(used.filter { $0.rank == 0 }.count == 35 + 36)
+  }
+
+  @Test func `a receiver without a fix gives way to one that has one`() {
+    var choice = ReceiverChoice(count: 2)
+    func takes(_ rank: Int, _ sigma: Double?, _ time: Double) -> Bool { choice.take(rank, sigma: sigma, at: at(time)) }
+    // Nobody has a fix: what the first says is all that there is to say.
+    #expect(takes(0, nil, 0))
+    #expect(!takes(1, nil, 0.1))
+    #expect(takes(1, 9, 1))
+    #expect(!takes(0, nil, 1.1))
+    // A fix of the preferred one, as good: it is taken when it has lasted.
+    var isFirstSince: Double?
+    for second in 2..<20 {
+      if choice.take(0, sigma: 9, at: at(Double(second))) { isFirstSince = isFirstSince ?? Double(second) }
+      _ = choice.take(1, sigma: 9, at: at(Double(second) + 0.5))
+    }
+    #expect(isFirstSince == 7)
+    // And where that is lost in a tunnel, the other one is there at once.
+    #expect(!takes(1, 9, 21))
+    #expect(takes(1, 9, 22))
+  }
+}

@@ -1,0 +1,95 @@
+import Fusion
+import Hub
+import MonotonicTime
+import Publishing
+import Simulation
+import TestSupport
+import Testing
+
+/// Two receivers and two inertial sensors: what takes over when one of them fails.
+@Suite(.timeLimit(.minutes(10)))
+struct StandbyTests {
+  private let hardware: SimulatedHardware
+  private let hub: Hub
+
+  init() throws {
+    var receiver = SimulatedReceiver.Configuration()
+    receiver.timeToFirstFix = .milliseconds(50)
+    receiver.rateHz = 10
+    hardware = SimulatedHardware(receiver: receiver, secondReceiver: receiver)
+    func power(_ line: String) -> String {
+      "power: { switch: 'gpio', chip: 'simulated', line: '\(line)', lingerSeconds: 0 }"
+    }
+    let text = """
+      { name: 'test', motion: 'vehicle', devices: {
+        gps: { driver: 'nmea', port: 'simulated/gps', speed: 9600, \(power("gps-power")) },
+        roof: { driver: 'nmea', port: 'simulated/gps2', speed: 9600, \(power("gps2-power")) },
+        imu: { driver: 'mpu-6050', bus: 'simulated/i2c', rateHz: 100, \(power("imu-power")) },
+        spare: { driver: 'bmi160', bus: 'simulated/i2c', rateHz: 100, \(power("bmi160-power")) } } }
+      """
+    hub = Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware)
+  }
+
+  /// How far from the truth roll, pitch and heading are, in standard deviations.
+  private func surprise(_ state: FusedState) -> Double? {
+    guard let attitude = state.attitude, let headingSigma = attitude.value.headingSigmaRadians else { return nil }
+    let truth = hardware.world.truth(at: attitude.at).attitude
+    let error = (attitude.value.quaternion * truth.conjugate).rotationVector
+    let tilt = (error.x * error.x + error.y * error.y).squareRoot() / attitude.value.inclinationSigmaRadians
+    return max(tilt, abs(error.z) / headingSigma)
+  }
+
+  @Test func `an inertial sensor that fails is replaced by the one that stands by, and the attitude stays true`()
+    async throws
+  {
+    let states = Recorder<FusedState>()
+    let subscription = hub.state(rateHz: 100).subscribe(as: "test", receiveValue: { states.append($0) })
+    _ = await states.first { $0.mode == .fused }
+    #expect(hub.devices.map(\.wakes) == [1, 1, 1, 0])
+    hardware.imu.inject(.stuck(0))
+    let replaced = await states.first { $0.rates.map { $0.source == DeviceSet(3) } ?? false }
+    #expect(replaced.devices.text(try #require(replaced.rates).source) == "spare")
+    let count = states.values.count
+    _ = await states.values { $0.count > count + 100 }
+    #expect(states.values.last?.mode == .fused)
+    hardware.imu.inject(nil)
+    // It comes back, proves itself, and the other one sleeps again.
+    _ = await states.values { values in
+      values.dropFirst(count + 100).contains { $0.rates.map { $0.source == DeviceSet(2) } ?? false }
+    }
+    let statuses = Recorder<DeviceStatus>()
+    let watching = hub.monitors[3].changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
+    _ = await statuses.first { $0.power == .off }
+    #expect(hub.devices[3].wakes == 1)
+    watching.cancel()
+    subscription.cancel()
+    await hub.isOff()
+    let isFused = states.values.drop { $0.mode != .fused }
+    // The first seconds the filter is still finding out.
+    let surprises = isFused.dropFirst(100).compactMap(surprise)
+    #expect(surprises.count > 300)
+    #expect((surprises.max() ?? .infinity) < 3, "\(surprises.max() ?? 0)")
+    #expect(hub.devices.allSatisfy { $0.power == .off })
+  }
+
+  @Test func `a receiver that fails is replaced by the other, and the position stays true`() async throws {
+    let states = Recorder<FusedState>()
+    let subscription = hub.state(rateHz: 50).subscribe(as: "test", receiveValue: { states.append($0) })
+    let first = await states.first { $0.mode == .fused }
+    #expect(first.devices.text(try #require(first.position).source) == "gps+imu")
+    hardware.receiver.setMuted(true)
+    let replaced = await states.first { $0.fix.map { $0.source == DeviceSet(1) } ?? false }
+    #expect(replaced.mode == .fused || replaced.mode == .deadReckoning)
+    let count = states.values.count
+    _ = await states.values { $0.count > count + 50 }
+    subscription.cancel()
+    await hub.isOff()
+    for state in states.values.drop(while: { $0.mode != .fused }).dropFirst(50) {
+      guard let position = state.position, let sigma = position.value.horizontalSigmaMetres else { continue }
+      let truth = hardware.world.truth(at: position.at)
+      let north = (position.value.latitudeDegrees - truth.latitudeDegrees) * 111_320
+      let east = (position.value.longitudeDegrees - truth.longitudeDegrees) * 67_760
+      #expect((north * north + east * east).squareRoot() < 3 * sigma * 2.0.squareRoot())
+    }
+  }
+}
