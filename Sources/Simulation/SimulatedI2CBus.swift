@@ -7,17 +7,19 @@ public protocol SimulatedChip: I2CBus {
 }
 
 /// A bus with several chips.
-final class SimulatedI2CBus: I2CBus {
-  let name: String
-  let maximumReadLength = 4096
+public final class SimulatedI2CBus: I2CBus {
+  public let name: String
+  public let maximumReadLength = 4096
   private let chips: [any SimulatedChip]
 
-  init(name: String, chips: [any SimulatedChip]) {
+  public init(name: String, chips: [any SimulatedChip]) {
     self.name = name
     self.chips = chips
   }
 
-  func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {
+  public func transaction(
+    _ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>
+  ) throws(HardwareError) {
     guard let chip = chips.first(where: { $0.address == address }) else {
       throw .noAcknowledge(bus: name, address: address)
     }

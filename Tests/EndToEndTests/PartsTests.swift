@@ -77,7 +77,7 @@ import Testing
     let isQuiet = (0..<5).contains { _ in
       let before = hub.devicesNow["gps"].wakes
       let client = SocketClient(path: hub.socket)
-      client.send("{\"parts\": [\"altitude\"]}\n")
+      client.send("{\"parts\": [\"longitude\"]}\n")
       #expect(eventually { client.text.contains("\"class\":\"ERROR\"") && client.text.contains("\\\"attitude\\\"") })
       // Longer than it would have taken.
       #expect(hub.watch(["--once", "--parts", "attitude"]).wait() == 0)

@@ -57,6 +57,8 @@ enum Bench {
     var usesDataReady = false
     var hasGPS = true
     var hasIMU = true
+    /// Everything else that is on the IMU's bus and supply.
+    var hasOthers = false
   }
 
   /// A hub on the bench's devices. The lines are low, and their history is empty.
@@ -89,7 +91,11 @@ enum Bench {
       imu: { driver: "mpu-6050", bus: "\(wiring.imu.bus)", address: \(wiring.imu.address ?? 0x68),
         rateHz: \(settings.imuRateHz), \(ready) \(power(wiring.imu.power)) },
       """ : ""
-    return "{ name: \"bench\", devices: { \(gps) \(imu) }, state: { rateHz: 50 } }"
+    let others = [("spare", "bmi160"), ("mag", "lis3mdl"), ("baro", "bme280"), ("other", "dps310")].map { id, driver in
+      "\(id): { driver: \"\(driver)\", bus: \"\(wiring.imu.bus)\", \(power(wiring.imu.power)) },"
+    }
+    let all = ([gps, imu] + (settings.hasOthers ? others : [])).joined(separator: "\n")
+    return "{ name: \"bench\", devices: { \(all) }, state: { rateHz: 50 } }"
   }
 
   /// Prints what the kernel saw, for the list at the end of the run.

@@ -118,8 +118,8 @@ extension HardwareInTheLoop {
       #expect(first.stop() == 0)
     }
 
-    @Test func `a thousand visits with random faults leave nothing behind`() throws {
-      let hub = Bench.hub()
+    @Test func `a thousand visits with random faults to six devices on two rails leave nothing behind`() throws {
+      let hub = Bench.hub(.init(hasOthers: true))
       var random = SeededRandom()
       // What the first visits set up stays: buffers, the allocator's arenas, the thread that waits for the next try.
       for _ in 0..<50 { try visit(hub, fault: nil, patience: 20, &random) }
@@ -149,7 +149,7 @@ extension HardwareInTheLoop {
       let memory = residentKilobytes(hub)
       #expect(memory - before.memory < 2048)
       Bench.saw(
-        "1000 visits: lines low, \(board.gpsLine.rises.count + board.imuLine.rises.count) rises; threads and descriptors "
+        "1000 visits to \(hub.devicesNow.devices.count) devices: lines low, \(board.gpsLine.rises.count + board.imuLine.rises.count) rises; threads and descriptors "
           + "\(before.resources) became \(hub.resources), resident \(before.memory) kB became \(memory) kB")
       #expect(hub.stop() == 0)
     }

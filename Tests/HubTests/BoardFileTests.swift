@@ -97,7 +97,24 @@ struct BoardFileTests {
     ("{ name: 'x', state: { rateHz: 0 } }", "board:1: 'state.rateHz' must be a number from 0.01 to 1000"),
     (
       "{ name: 'x', devices: { imu: { driver: 'mpu', bus: 'b' } } }",
-      "board:1: 'devices.imu.driver' must be one of 'nmea', 'mpu-6050', 'mpu-6500', 'mpu-9250'"
+      "board:1: 'devices.imu.driver' must be 'nmea' for a receiver, or a chip that 'sensorhub chips' lists"
+    ),
+    (
+      "{ name: 'x', devices: { imu: { driver: 'lsm6dsx', bus: 'b' } } }",
+      "board:1: 'devices.imu.driver' must be 'nmea' for a receiver, or a chip that 'sensorhub chips' lists; "
+        + "did you mean 'lsm6dsox'?"
+    ),
+    (
+      "{ name: 'x', devices: { baro: { driver: 'bmp390', bus: 'b', mount: [[1,0,0],[0,1,0],[0,0,1]] } } }",
+      "board:1: unknown key 'devices.baro.mount'"
+    ),
+    (
+      "{ name: 'x', devices: { mag: { driver: 'lis3mdl', bus: 'b', rateHz: 500 } } }",
+      "board:1: 'devices.mag.rateHz' must be a number from 0.625 to 80"
+    ),
+    (
+      "{ name: 'x', devices: { gps: { driver: 'nmea', port: 'p' } }, fusion: { devices: ['gps', 'imu'] } }",
+      "board:1: 'fusion.devices' must be a list of some of gps"
     ),
     (
       "{ name: 'x', devices: { imu: { driver: 'mpu-6050', bus: 'b', mount: [[1,0,0],[0,1,0],[0,0,-1]] } } }",
@@ -117,6 +134,20 @@ struct BoardFileTests {
     } catch {
       #expect("\(error)".hasPrefix(message), "\(error)")
     }
+  }
+
+  @Test
+  func `all receivers and inertial sensors are fused, and the first of other kinds, unless the file says otherwise`()
+    throws
+  {
+    let devices = """
+      devices: { a: { driver: 'bmp390', bus: 'b' }, b: { driver: 'nmea', port: 'p' }, c: { driver: 'lis3mdl', bus: 'b' },
+        d: { driver: 'bmp280', bus: 'b' }, e: { driver: 'nmea', port: 'q' }, f: { driver: 'bmi160', bus: 'b' },
+        g: { driver: 'mpu-6050', bus: 'b' }, h: { driver: 'lis2mdl', bus: 'b' } }
+      """
+    #expect(try read("{ name: 'x', \(devices) }").fusedDevices == ["a", "b", "c", "e", "f", "g"])
+    #expect(
+      try read("{ name: 'x', \(devices), fusion: { devices: ['h', 'd', 'b'] } }").fusedDevices == ["b", "d", "h"])
   }
 
   @Test func `a file that cannot be read says why`() {

@@ -4,8 +4,8 @@ import HardwareIO
 import MonotonicTime
 import Simulation
 
-/// A board's peripherals on devices of the kernel's: an IMU on /dev/i2c-N and a receiver on a tty, each alive only while
-/// its power line is high.
+/// A board's peripherals on devices of the kernel's: a receiver on a tty, and on /dev/i2c-N an IMU and, on the same supply,
+/// another one, a magnetometer and two barometers; alive only while their power line is high.
 ///
 /// The hub under test opens the kernel's devices and knows nothing of this.
 public final class VirtualBoard: Sendable {
@@ -26,6 +26,8 @@ public final class VirtualBoard: Sendable {
   /// Where the receiver's tty and the IMU's bus appear, as udev would name them.
   public let folder: String
   private let relay: Guarded<I2CRelay?>
+  /// All that is on the IMU's bus.
+  private let chips: SimulatedI2CBus
 
   public var gpsPath: String { "\(folder)/gps" }
   public var imuPath: String { "\(folder)/imu" }
@@ -46,6 +48,12 @@ public final class VirtualBoard: Sendable {
     let world = World(start: MonotonicClock().now.advanced(by: .seconds(-15)))
     let imu = SimulatedMPU6050(name: "relay", world: world) { chip.level(VirtualBoard.imuPower) }
     let receiver = SimulatedReceiver(world: world, configuration: configuration)
+    @Sendable func isPowered() -> Bool { chip.level(VirtualBoard.imuPower) }
+    let spare = SimulatedBMI160(name: "relay", world: world, isPowered: isPowered)
+    let magnetometer = SimulatedLIS3MDL(name: "relay", world: world, isPowered: isPowered)
+    let barometer = SimulatedBME280(name: "relay", world: world, isPowered: isPowered)
+    let otherBarometer = SimulatedDPS310(name: "relay", world: world, isPowered: isPowered)
+    chips = SimulatedI2CBus(name: "relay", chips: [imu, spare, magnetometer, barometer, otherBarometer])
     self.chip = chip
     self.imu = imu
     self.receiver = receiver
@@ -56,7 +64,13 @@ public final class VirtualBoard: Sendable {
       chip.drive(VirtualBoard.gpsSense, isHigh)
     }
     imuLine = LineHistory(of: { chip.level(VirtualBoard.imuPower) }) { isHigh in
-      if !isHigh { imu.lostPower() }
+      if !isHigh {
+        imu.lostPower()
+        spare.lostPower()
+        magnetometer.lostPower()
+        barometer.lostPower()
+        otherBarometer.lostPower()
+      }
       chip.drive(VirtualBoard.imuSense, isHigh)
     }
     relay = Guarded(nil)
@@ -67,7 +81,7 @@ public final class VirtualBoard: Sendable {
   public var bus: I2CRelay? { relay.withLock { $0 } }
 
   public func plugInIMU() throws(HardwareError) {
-    let new = try I2CRelay(model: imu)
+    let new = try I2CRelay(model: chips)
     relay.withLock { $0 = new }
     name(imuPath, new.path)
   }

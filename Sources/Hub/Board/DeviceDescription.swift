@@ -107,7 +107,9 @@ extension DeviceDescription {
       self = .barometer(try BarometerDescription(id, chip, usualRateHz: 5, hasAxes: false, section))
     } else {
       let known = ["nmea"] + CatalogueEntry.all.compactMap(\.driver?.name)
-      throw section.wrong("driver", expected: "one of " + known.map { "'\($0)'" }.joined(separator: ", "))
+      let nearest = known.min { editDistance($0, driver) < editDistance($1, driver) } ?? "nmea"
+      let guess = editDistance(nearest, driver) <= 1 + driver.count / 2 ? "; did you mean '\(nearest)'?" : ""
+      throw section.wrong("driver", expected: "'nmea' for a receiver, or a chip that 'sensorhub chips' lists\(guess)")
     }
   }
 
