@@ -15,7 +15,7 @@ struct BarometricHeight: Sendable {
   /// Of the noise of single measurements, seconds.
   private static let smoothingTime = 0.5
   /// A barometer that has been silent for so long tells no height, seconds.
-  private static let lifetime = 2.0
+  private static let lifetime = 5.0
   /// Chi-square with one degree of freedom: 99.9 % lie inside.
   private static let gate = 10.83
 

@@ -6,6 +6,8 @@ public struct StateEstimator: Sendable {
   /// The receiver's position and motion are not reported when they are older than this.
   private static var positionLifetimeSeconds: Double { 5 }
   private static var attitudeLifetimeSeconds: Double { 1 }
+  /// Of what may come once in two seconds.
+  private static var slowLifetimeSeconds: Double { 5 }
   /// What a receiver's speed over ground and climb are good for, m/s.
   private static var speedSigma: Double { 0.3 }
   private static var climbSigma: Double { 1 }
@@ -136,10 +138,10 @@ public struct StateEstimator: Sendable {
     reportPosition(at: now)
     reportHeight(at: now)
     reportAttitude(at: now)
-    if let at = state.magneticField?.at, now.seconds(since: at) > StateEstimator.attitudeLifetimeSeconds {
+    if let at = state.magneticField?.at, now.seconds(since: at) > StateEstimator.slowLifetimeSeconds {
       state.magneticField = nil
     }
-    if let at = state.air?.at, now.seconds(since: at) > StateEstimator.positionLifetimeSeconds { state.air = nil }
+    if let at = state.air?.at, now.seconds(since: at) > StateEstimator.slowLifetimeSeconds { state.air = nil }
     if let fixAt = state.fix?.at, now.seconds(since: fixAt) > StateEstimator.positionLifetimeSeconds { state.fix = nil }
     return state
   }

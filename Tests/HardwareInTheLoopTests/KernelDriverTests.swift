@@ -87,6 +87,11 @@ extension HardwareInTheLoop {
         $0.unitMicrotesla = 100 / 1090.0
         $0.kernelMicrotesla = 10000
       },
+      // Turned into the axes of its other half; the kernel leaves them as they are.
+      candidate("lsm9ds1-mag", "lsm9ds1_magn", 0x1E, SimulatedLSM9DS1Magnetometer.self) {
+        $0.unitMicrotesla = 100 / 6842.0
+        $0.kernelAxes = SIMD3(-1, 1, -1)
+      },
       // Its axes are left-handed; the kernel leaves them so.
       candidate("lis2mdl", "lis2mdl", 0x1E, SimulatedLIS2MDL.self) {
         $0.unitMicrotesla = 0.15
@@ -169,6 +174,11 @@ extension HardwareInTheLoop {
       candidate("ism330dhcx", "ism330dhcx", 0x6B, SimulatedISM330DHCX.self, round),
       candidate("lsm6ds3tr-c", "lsm6ds3tr-c", 0x6A, SimulatedLSM6DS3TRC.self, round),
       candidate("lsm6ds3", "lsm6ds3", 0x6A, SimulatedLSM6DS3.self, round),
+      // Its axes are left-handed too.
+      candidate("lsm9ds1", "lsm9ds1-imu", 0x6B, SimulatedLSM9DS1.self) {
+        round(&$0)
+        $0.kernelAxes = SIMD3(1, 1, -1)
+      },
       candidate("bmi160", "bmi160", 0x69, SimulatedBMI160.self),
       candidate("icm-42688-p", "icm42688", 0x68, SimulatedICM42688.self) { $0.needsInterrupt = true },
       candidate("icm-42605", "icm42605", 0x68, SimulatedICM42605.self) { $0.needsInterrupt = true },
@@ -213,8 +223,10 @@ extension HardwareInTheLoop {
       let forceUnit = KernelDriverTests.nearest(candidate.unitGravities * 9.80665, to: force.scale)
       let rateUnit = KernelDriverTests.nearest(candidate.unitDegreesPerSecond * .pi / 180, to: rates.scale)
       #expect(abs(force.scale / forceUnit - 1) < 0.01 && abs(rates.scale / rateUnit - 1) < 0.01)
-      let forceCounts = KernelDriverTests.largest(SIMD3<Double>(ours.accelerometer) / forceUnit - force.raw)
-      let rateCounts = KernelDriverTests.largest(SIMD3<Double>(ours.gyroscope) / rateUnit - rates.raw)
+      let forceCounts = KernelDriverTests.largest(
+        SIMD3<Double>(ours.accelerometer) / forceUnit - candidate.kernelAxes * force.raw)
+      let rateCounts = KernelDriverTests.largest(
+        SIMD3<Double>(ours.gyroscope) / rateUnit - candidate.kernelAxes * rates.raw)
       Bench.saw(
         "\(candidate.name): \(forceCounts) and \(rateCounts) counts beside the kernel's \(candidate.kernelName), "
           + "\(ours.accelerometer) m/s2, \(ours.gyroscope) rad/s")

@@ -95,6 +95,19 @@ struct GPSDFusedReportTests {
     for member in [#""heading":274.056"#, #""acc_len":5.0000"#, #""acc_x":3.0000"#, #""gyro_z":5.7296"#, #""rot":34"#] {
       #expect(attitude[0].contains(member), "\(member) in \(attitude[0])")
     }
+    #expect(!attitude[0].contains("mag_") && !attitude[0].contains("dip"))
+  }
+
+  @Test func `with a magnetometer an attitude has its field and its dip`() {
+    var fused = state(.fused)
+    // Level and to the north, so that the body's axes are those of the earth.
+    fused.attitude?.value.quaternion = .identity
+    fused.magneticField = Dated(SIMD3(30, 0, 40), at: now, source: .mag)
+    let attitude = lines { GPSDReport.writeAttitude(fused, device: "imu", to: &$0) }
+    for member in [#""dip":53.130"#, #""mag_len":50.000"#, #""mag_x":30.000"#, #""mag_z":40.000"#, #""mheading":35"#] {
+      #expect(attitude[0].contains(member), "\(member) in \(attitude[0])")
+    }
+    #expect(attitude[1].contains(#""mag_y":0.000"#))
   }
 
   @Test func `what follows from a position or is the receiver's alone is told too`() throws {

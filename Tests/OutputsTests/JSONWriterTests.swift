@@ -59,7 +59,10 @@ struct JSONWriterTests {
     state.attitude = Dated(
       FusedState.Attitude(
         quaternion: Quaternion(roll: 0.1, pitch: -0.2, yaw: 1), inclinationSigmaRadians: 0.01, headingSigmaRadians: nil),
-      at: at, source: .imu)
+      at: at, source: [.gps, .imu, .mag])
+    state.magneticField = Dated(SIMD3(18.5, -2.25, 45.875), at: at.advanced(by: .milliseconds(-25)), source: .mag)
+    state.air = Dated(
+      FusedState.Air(pressurePascals: 100_864.25, temperatureCelsius: -3.5, humidityPercent: 45), at: at, source: .baro)
     var json = JSONWriter()
     StateReport.write(state, to: &json)
     let line = Array(json.bytes.dropLast())
@@ -71,8 +74,25 @@ struct JSONWriterTests {
     #expect(abs(try #require(back.age(of: back.position)).inSeconds - 0.25) < 0.001)
     #expect(back.motion?.value == state.motion?.value)
     #expect(back.attitude?.value.headingSigmaRadians == nil)
+    #expect(back.attitude.map { back.devices.text($0.source) } == "gps+imu+mag")
+    #expect(back.position.map { back.devices.text($0.source) } == "gps")
+    #expect(back.magneticField?.value == state.magneticField?.value)
+    #expect(back.magneticField.map { back.devices.text($0.source) } == "mag")
+    #expect(back.air?.value == state.air?.value && back.air.map { back.devices.text($0.source) } == "baro")
     #expect(StateReport.read(Array("{}".utf8)) == nil)
   }
+
+  @Test func `a board's own names stand in its states, however many there are`() throws {
+    let names = (0..<9).map { "device\($0)" }
+    var state = FusedState(at: MonotonicInstant(nanoseconds: 1), devices: DeviceNames(names))
+    state.rates = Dated(.zero, at: state.at, source: [DeviceSet(1), DeviceSet(8)])
+    var json = JSONWriter()
+    StateReport.write(state, to: &json)
+    #expect(String(decoding: json.bytes, as: UTF8.self).contains(#""source":"device1+device8""#))
+    let back = try #require(StateReport.read(Array(json.bytes.dropLast())))
+    #expect(back.rates.map { back.devices.text($0.source) } == "device1+device8")
+  }
+
   @Test(arguments: [
     #""monotonic":1e300"#, #""monotonic":5,"deadReckoningSeconds":-1e11"#,
     #""monotonic":5,"position":{"lat":1,"lon":2,"age":1e12,"source":"gps"}"#,

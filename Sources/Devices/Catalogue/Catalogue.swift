@@ -49,7 +49,6 @@ extension CatalogueEntry {
 
   /// Chips that can be told, and that the hub cannot read yet.
   static let unread = [
-    CatalogueEntry("LSM9DS1", at: [0x6A, 0x6B], 0x0F, is: [0x68]),
     CatalogueEntry("BMI270", at: [0x68, 0x69], 0x00, is: [0x24]),
     CatalogueEntry("BNO055", at: [0x28, 0x29], 0x00, is: [0xA0]),
   ]

@@ -10,6 +10,8 @@ public struct ChipIdentity: Sendable {
   /// What they hold, clones included; a chip without such registers has none, and is told by what `isTrue` asks for.
   public var values: [[UInt8]]
   private let test: Test?
+  /// By what a chip without such registers is told.
+  public let toldBy: String?
 
   /// Whether a chip that has no registers for it is what it should be.
   private struct Test: Sendable {
@@ -23,14 +25,17 @@ public struct ChipIdentity: Sendable {
     self.register = register
     values = sequences
     test = nil
+    toldBy = nil
   }
 
   /// - Parameters:
   ///   - register: the first that is asked
+  ///   - toldBy: by what it is told, for people: `its checksum`
   ///   - test: reads only
-  init(register: UInt8, test: @escaping @Sendable (I2CRegisters) throws(HardwareError) -> Bool) {
+  init(register: UInt8, toldBy: String, test: @escaping @Sendable (I2CRegisters) throws(HardwareError) -> Bool) {
     self.register = register
     values = []
+    self.toldBy = toldBy
     self.test = Test(isPassed: test)
   }
 

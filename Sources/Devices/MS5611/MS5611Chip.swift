@@ -4,7 +4,8 @@ extension BarometerChip {
   static var ms5611: BarometerChip {
     BarometerChip(
       name: "ms5611", title: "MS5611", addresses: [0x77, 0x76],
-      identity: ChipIdentity(register: MS5611Command.readPROM) { (registers) throws(HardwareError) in
+      identity: ChipIdentity(register: MS5611Command.readPROM, toldBy: "its checksum") {
+        (registers) throws(HardwareError) in
         try MS5611PROM(registers).isGenuine
       },
       provenAgainst: "Linux (ms5611)",

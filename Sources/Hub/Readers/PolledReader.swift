@@ -8,9 +8,6 @@ public typealias MagnetometerReader = DeviceReader<MagnetometerSample>
 public typealias BarometerReader = DeviceReader<BarometerSample>
 
 extension DeviceReader {
-  /// So many looks in a row that find nothing are enough.
-  private static var patience: Int { 20 }
-
   /// A reader of a sensor that is asked for one measurement at a time.
   ///
   /// - Parameter title: what it is, for people: `magnetometer`
@@ -20,6 +17,8 @@ extension DeviceReader {
     let (hardware, clock, place) = (machine.hardware, machine.clock, description.place)
     let samples = Guarded(0)
     let looks = description.chip.looksPerSample
+    // So many samples in a row that do not come are enough; at fast rates half a second's.
+    let patience = looks * max(20, Int(0.5 * description.rateHz))
     self.init(
       description.id, kind, title: "\(title.prefix(1).uppercased())\(title.dropFirst()) at \(place)",
       power: description.power, on: machine,
@@ -46,7 +45,7 @@ extension DeviceReader {
         _ = timer.takeExpirations()
         guard let sample = try driver.read() else {
           emptyLooks += 1
-          if emptyLooks < looks * DeviceReader.patience { continue }
+          if emptyLooks < patience { continue }
           throw .unexpectedDevice(
             "the \(title) at \(place) answers, but measures nothing any more; it is started again")
         }

@@ -40,8 +40,8 @@ struct Chips: ParsableCommand {
     return [
       chip.driver?.name ?? "", chip.driver?.kind.rawValue ?? "",
       chip.addresses.map(Chips.hexadecimal).joined(separator: ", "),
-      values.isEmpty
-        ? "none: by its checksum" : "\(Chips.hexadecimal(chip.identity.register)) = \(values.joined(separator: ", "))",
+      chip.identity.toldBy.map { "by \($0)" }
+        ?? "\(Chips.hexadecimal(chip.identity.register)) = \(values.joined(separator: ", "))",
       "\(Chips.short(chip.ratesHz.lowerBound)) to \(Chips.short(chip.ratesHz.upperBound)) Hz",
       chip.fifoSampleCount > 0 ? "\(chip.fifoSampleCount) samples" : "none", chip.provenAgainst, chip.title,
     ]

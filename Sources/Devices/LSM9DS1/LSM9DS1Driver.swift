@@ -1,0 +1,154 @@
+import HardwareIO
+import MonotonicTime
+
+/// Driver of the LSM9DS1's inertial half. A place of the FIFO has a sample of each sensor, and each is read from its
+/// own output registers: two reads a sample.
+///
+/// The chip's axes are left-handed: x and y are printed on boards, and z is turned round, so that it points into the
+/// board.
+final class LSM9DS1Driver: InertialDriver {
+  static let fifoSampleCount = 32
+
+  private static let sampleLength = 6
+  private static let axes = SIMD3<Float>(1, 1, -1)
+
+  var counters: InertialCounters { readout.counters }
+
+  private let registers: I2CRegisters
+  private let connection: ChipConnection
+  private let configuration: InertialConfiguration
+  private let rate: LSM9DS1Rate
+  private let accelerometerScale: SIMD3<Float>
+  private let gyroscopeScale: SIMD3<Float>
+  private var readout: FIFOReadout
+
+  init(_ connection: ChipConnection, _ configuration: InertialConfiguration) {
+    self.connection = connection
+    self.configuration = configuration
+    registers = I2CRegisters(connection.bus, address: connection.address, capacity: LSM9DS1Driver.sampleLength)
+    rate = LSM9DS1Rate(nearest: configuration.rateHz)
+    // The data-ready line would stay high, and says nothing.
+    readout = FIFOReadout(connection, rateHz: rate.hertz)
+    accelerometerScale = LSM9DS1Driver.axes * (configuration.accelerometerRange.lsm9ds1GravitiesPerUnit * 9.80665)
+    gyroscopeScale = LSM9DS1Driver.axes * (configuration.gyroscopeRange.lsm9ds1DegreesPerUnit * .pi / 180)
+  }
+
+  func start() throws(HardwareError) {
+    let chip = InertialChip.lsm9ds1
+    try chip.identity.require(chip.title, of: registers)
+    try registers.write(LSM9DS1Register.softwareReset, to: LSM9DS1Register.control8)
+    connection.pause(.milliseconds(20))
+    try registers.write(LSM9DS1Register.blockUpdateAndIncrement, to: LSM9DS1Register.control8)
+    try registers.write(
+      rate.bits << 5 | configuration.gyroscopeRange.lsm9ds1Bits, to: LSM9DS1Register.gyroscope)
+    try registers.write(
+      rate.bits << 5 | configuration.accelerometerRange.lsm9ds1Bits, to: LSM9DS1Register.accelerometer)
+    try registers.write(LSM9DS1Register.fifoOn, to: LSM9DS1Register.control9)
+    // At any rate the filters of the gyroscope have settled by then.
+    connection.pause(.milliseconds(250))
+    try restartFIFO()
+  }
+
+  func read(into batch: inout IMUBatch) throws(HardwareError) {
+    batch.removeAll()
+    let status = try readout.look { () throws(HardwareError) in try registers.read(LSM9DS1Register.fifoSource) }
+    if status & LSM9DS1Register.overrun != 0 { return try startOver(.overflow, &batch) }
+    let count = min(Int(status & LSM9DS1Register.countBits), LSM9DS1Driver.fifoSampleCount)
+    for _ in 0..<count {
+      do throws(HardwareError) {
+        let gyroscope = try sample(LSM9DS1Register.gyroscopeOutput)
+        let accelerometer = try sample(LSM9DS1Register.accelerometerOutput)
+        batch.append(gyroscope: gyroscope * gyroscopeScale, accelerometer: accelerometer * accelerometerScale)
+      } catch .arbitrationLost {
+        // Nobody knows whether the next of one sensor still belongs to the next of the other.
+        return try startOver(.misread, &batch)
+      }
+    }
+    try readout.complete(&batch) { () throws(HardwareError) in
+      // Temperature sensor characteristics: 16 to a degree, 0 at 25 degrees.
+      Float(try registers.read(LSM9DS1Register.temperature, count: 2).littleEndian(at: 0)) / 16 + 25
+    }
+  }
+
+  func stop() {
+    try? registers.write(0, to: LSM9DS1Register.gyroscope)
+    try? registers.write(0, to: LSM9DS1Register.accelerometer)
+  }
+
+  /// Takes the oldest of a sensor out of the FIFO.
+  private func sample(_ register: UInt8) throws(HardwareError) -> SIMD3<Float> {
+    let bytes = try registers.readPort(
+      register, count: LSM9DS1Driver.sampleLength, unit: LSM9DS1Driver.sampleLength)
+    return SIMD3(Float(bytes.littleEndian(at: 0)), Float(bytes.littleEndian(at: 2)), Float(bytes.littleEndian(at: 4)))
+  }
+
+  private func startOver(_ loss: FIFOReadout.Loss, _ batch: inout IMUBatch) throws(HardwareError) {
+    batch.removeAll()
+    readout.lose(loss, &batch)
+    try restartFIFO()
+  }
+
+  /// 3.5.2: bypassing the FIFO empties it.
+  private func restartFIFO() throws(HardwareError) {
+    try registers.write(LSM9DS1Register.fifoBypassed, to: LSM9DS1Register.fifoControl)
+    try registers.write(LSM9DS1Register.fifoContinuous, to: LSM9DS1Register.fifoControl)
+  }
+}
+
+/// One of the rates at which the chip can measure with both sensors.
+struct LSM9DS1Rate {
+  private static let all: [Double] = [14.9, 59.5, 119, 238, 476, 952]
+
+  let hertz: Double
+  /// As both sensors take it.
+  let bits: UInt8
+
+  /// The slowest that is no slower than the wish, a rounding apart; the fastest for more.
+  init(nearest wish: Double) {
+    let index = LSM9DS1Rate.all.firstIndex { $0 >= wish * 0.95 } ?? LSM9DS1Rate.all.count - 1
+    hertz = LSM9DS1Rate.all[index]
+    bits = UInt8(index + 1)
+  }
+}
+
+extension InertialConfiguration.AccelerometerRange {
+  /// Not in order.
+  fileprivate var lsm9ds1Bits: UInt8 {
+    switch self {
+    case .g2: 0x00
+    case .g4: 0x10
+    case .g8: 0x18
+    case .g16: 0x08
+    }
+  }
+
+  /// Sensor characteristics, LA_So.
+  fileprivate var lsm9ds1GravitiesPerUnit: Float {
+    switch self {
+    case .g2: 0.061e-3
+    case .g4: 0.122e-3
+    case .g8: 0.244e-3
+    case .g16: 0.732e-3
+    }
+  }
+}
+
+extension InertialConfiguration.GyroscopeRange {
+  /// There is none of 1000 degrees per second.
+  fileprivate var lsm9ds1Bits: UInt8 {
+    switch self {
+    case .dps250: 0x00
+    case .dps500: 0x08
+    case .dps1000, .dps2000: 0x18
+    }
+  }
+
+  /// Sensor characteristics, G_So; the narrowest is of 245 degrees per second.
+  fileprivate var lsm9ds1DegreesPerUnit: Float {
+    switch self {
+    case .dps250: 8.75e-3
+    case .dps500: 17.5e-3
+    case .dps1000, .dps2000: 70e-3
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import HardwareIO
+
+/// Driver of the LSM9DS1's magnetic half: a LIS3MDL with axes of its own.
+///
+/// Its data sheet gives 0.14, 0.29, 0.43 and 0.58 milligauss to a unit, which are the LIS3MDL's with their further
+/// digits cut off.
+final class LSM9DS1MagnetometerDriver: PolledDriver {
+  /// Its x points against the other half's, y and z along them; and what the other half's driver does to have its axes
+  /// right-handed is done here too.
+  private static let axes = SIMD3<Float>(-1, 1, -1)
+
+  private let identity = ChipIdentity(register: LIS3MDLRegister.whoAmI, values: [LIS3MDLRegister.identity])
+  private let registers: I2CRegisters
+  private let driver: LIS3MDLDriver
+
+  init(_ connection: ChipConnection, _ configuration: PolledConfiguration) {
+    registers = I2CRegisters(connection.bus, address: connection.address, capacity: ChipIdentity.longest)
+    driver = LIS3MDLDriver(connection, configuration)
+  }
+
+  func start() throws(HardwareError) {
+    // Not by the other half, which may have no power, or be somebody else's.
+    try identity.require(MagnetometerChip.lsm9ds1Magnetometer.title, of: registers)
+    try driver.start()
+  }
+
+  func read() throws(HardwareError) -> MagnetometerSample? {
+    guard var sample = try driver.read() else { return nil }
+    sample.field *= LSM9DS1MagnetometerDriver.axes
+    return sample
+  }
+
+  func stop() { driver.stop() }
+
+  /// Whether an LSM9DS1's inertial half is on a bus.
+  static func hasOtherHalf(on bus: any I2CBus) throws(HardwareError) -> Bool {
+    let half = InertialChip.lsm9ds1
+    for address in half.addresses {
+      do throws(HardwareError) {
+        if try half.identity.isTrue(of: I2CRegisters(bus, address: address, capacity: ChipIdentity.longest)) {
+          return true
+        }
+      } catch {
+        switch error {
+        case .noAcknowledge, .busy: continue
+        default: throw error
+        }
+      }
+    }
+    return false
+  }
+}

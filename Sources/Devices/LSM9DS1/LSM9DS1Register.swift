@@ -1,0 +1,42 @@
+/// Registers of the LSM9DS1's inertial half, by the names of its data sheet (DocID025715, revision 3).
+///
+/// Traps: the axes of both sensors are left-handed; a FIFO of both is read from their output registers, six bytes at a
+/// time, since others lie between them; with the gyroscope on, both sensors have its rate; the range bits of the
+/// accelerometer are out of order, and 16 g has a unit of its own; the data-ready line stays high until the output
+/// registers are read.
+enum LSM9DS1Register {
+  /// WHO_AM_I.
+  static let whoAmI: UInt8 = 0x0F
+  /// CTRL_REG1_G: rate in bits 7:5, full scale in bits 4:3.
+  static let gyroscope: UInt8 = 0x10
+  /// OUT_TEMP_L, low byte first.
+  static let temperature: UInt8 = 0x15
+  /// OUT_X_L_G: x, y and z follow each other, low byte first.
+  static let gyroscopeOutput: UInt8 = 0x18
+  /// CTRL_REG6_XL: rate in bits 7:5, full scale in bits 4:3.
+  static let accelerometer: UInt8 = 0x20
+  /// CTRL_REG8.
+  static let control8: UInt8 = 0x22
+  /// CTRL_REG9.
+  static let control9: UInt8 = 0x23
+  /// OUT_X_L_XL: x, y and z follow each other, low byte first.
+  static let accelerometerOutput: UInt8 = 0x28
+  /// FIFO_CTRL: mode in bits 7:5.
+  static let fifoControl: UInt8 = 0x2E
+  /// FIFO_SRC: what happened, and how many samples wait.
+  static let fifoSource: UInt8 = 0x2F
+
+  static let identity: UInt8 = 0x68
+
+  // Control 8
+  static let softwareReset: UInt8 = 0x01
+  static let blockUpdateAndIncrement: UInt8 = 0x44
+  // Control 9
+  static let fifoOn: UInt8 = 0x02
+  // FIFO control: mode, 3.5
+  static let fifoBypassed: UInt8 = 0x00
+  static let fifoContinuous: UInt8 = 0xC0
+  // FIFO source
+  static let overrun: UInt8 = 0x40
+  static let countBits: UInt8 = 0x3F
+}

@@ -1,0 +1,208 @@
+import MonotonicTime
+
+public typealias SimulatedLSM9DS1 = SimulatedRegisterChip<LSM9DS1Registers>
+public typealias SimulatedLSM9DS1Magnetometer = SimulatedRegisterChip<LSM9DS1MagnetometerRegisters>
+
+/// The inertial half of an LSM9DS1 at the level of its registers: power-down, rates, ranges, left-handed axes, and the
+/// FIFO, which is read through both sensors' output registers.
+public struct LSM9DS1Registers: SimulatedRegisters {
+  private static let fifoLimit = 32
+
+  public static let usualAddress: UInt8 = 0x6B
+
+  private var registers = LSM9DS1Registers.resetRegisters
+  // The data sheet gives no noise: about that of its successors.
+  private var inertia = SimulatedInertia(seed: 91, ratesSigma: 0.07 * .pi / 180, forceSigma: 0.01)
+  /// What of each sensor is in the FIFO, oldest first.
+  private var rates: [SIMD3<Int16>] = []
+  private var force: [SIMD3<Int16>] = []
+  private var hasOverrun = false
+
+  public init() {}
+
+  private enum Register {
+    static let whoAmI = 0x0F
+    static let control1 = 0x10
+    static let temperature = 0x15
+    static let status = 0x17
+    static let rates = 0x18
+    static let control6 = 0x20
+    static let control8 = 0x22
+    static let control9 = 0x23
+    static let otherStatus = 0x27
+    static let force = 0x28
+    static let fifoControl = 0x2E
+    static let fifoSource = 0x2F
+  }
+
+  private static let resetRegisters: [UInt8] = {
+    var registers = [UInt8](repeating: 0, count: 128)
+    registers[Register.whoAmI] = 0x68
+    registers[0x1E] = 0x38
+    registers[0x1F] = 0x38
+    registers[Register.control8] = 0x04
+    return registers
+  }()
+
+  /// Addresses go on by themselves, as they do after a reset.
+  public static func next(_ register: UInt8) -> UInt8 { register &+ 1 }
+
+  public mutating func write(_ value: UInt8, to register: UInt8, at now: MonotonicInstant) {
+    let register = Int(register)
+    switch register {
+    case 0x04...0x0D, 0x11...0x13, 0x1E, 0x1F, 0x21, 0x24, 0x30...0x37: registers[register] = value
+    case Register.control8:
+      if value & 0x01 != 0 { return self = LSM9DS1Registers() }
+      // Reading the trim again changes nothing, and is done at once.
+      registers[register] = value & 0x7F
+    case Register.control1, Register.control6, Register.control9, Register.fifoControl:
+      registers[register] = value
+      if registers[Register.fifoControl] >> 5 == 0 { (rates, force, hasOverrun) = ([], [], false) }
+      inertia.begin(at: isFIFOOn ? now : nil)
+    default: break
+    }
+  }
+
+  public mutating func read(_ register: UInt8) -> UInt8 {
+    let register = Int(register)
+    guard register < 128 else { return 0 }
+    switch register {
+    case Register.fifoSource: return (hasOverrun ? 0x40 : 0) | UInt8(max(rates.count, force.count))
+    case Register.rates..<Register.rates + 6:
+      guard let oldest = rates.first else { return registers[register] }
+      if register == Register.rates + 5 {
+        rates.removeFirst()
+        hasOverrun = false
+      }
+      return LSM9DS1Registers.byte(register - Register.rates, of: oldest)
+    case Register.force..<Register.force + 6:
+      guard let oldest = force.first else { return registers[register] }
+      if register == Register.force + 5 {
+        force.removeFirst()
+        hasOverrun = false
+      }
+      return LSM9DS1Registers.byte(register - Register.force, of: oldest)
+    default: return registers[register]
+    }
+  }
+
+  public mutating func measure(_ world: World, at now: MonotonicInstant) {
+    let hasRates = registers[Register.control1] >> 5 != 0
+    // With the gyroscope on, the accelerometer is on too.
+    let hasForce = hasRates || registers[Register.control6] >> 5 != 0
+    // Its own copy, as it changes while samples are made of it.
+    var inertia = inertia
+    defer { self.inertia = inertia }
+    let latest = sample(world, at: now, &inertia)
+    if hasRates { registers.store(lowByteFirst: latest.gyroscope, at: UInt8(Register.rates)) }
+    if hasForce { registers.store(lowByteFirst: latest.accelerometer, at: UInt8(Register.force)) }
+    if hasForce {
+      let temperature = Int((world.temperatureCelsius - 25) * 16)
+      registers[Register.temperature] = UInt8(truncatingIfNeeded: temperature)
+      registers[Register.temperature + 1] = UInt8(truncatingIfNeeded: temperature >> 8)
+    }
+    registers[Register.status] = (hasForce ? 0x05 : 0) | (hasRates ? 0x02 : 0)
+    registers[Register.otherStatus] = registers[Register.status]
+    guard let period else { return }
+    var (newRates, newForce): ([SIMD3<Int16>], [SIMD3<Int16>]) = ([], [])
+    let lost = inertia.takeDue(at: now, period: period, limit: LSM9DS1Registers.fifoLimit) { _, instant, inertia in
+      let raw = sample(world, at: instant, &inertia)
+      newRates.append(raw.gyroscope)
+      newForce.append(raw.accelerometer)
+    }
+    rates += newRates
+    force += newForce
+    let excess = max(rates.count, force.count) - LSM9DS1Registers.fifoLimit
+    if lost > 0 || excess > 0 { hasOverrun = true }
+    rates.removeFirst(max(0, rates.count - LSM9DS1Registers.fifoLimit))
+    force.removeFirst(max(0, force.count - LSM9DS1Registers.fifoLimit))
+  }
+
+  /// What both sensors make of the vehicle, in their left-handed axes.
+  private func sample(
+    _ world: World, at instant: MonotonicInstant, _ inertia: inout SimulatedInertia
+  ) -> (gyroscope: SIMD3<Int16>, accelerometer: SIMD3<Int16>) {
+    let degreesPerUnit = [8.75e-3, 17.5e-3, 17.5e-3, 70e-3][Int(registers[Register.control1] >> 3 & 3)]
+    let gravitiesPerUnit = [0.061e-3, 0.732e-3, 0.122e-3, 0.244e-3][Int(registers[Register.control6] >> 3 & 3)]
+    let raw = inertia.raw(
+      world.truth(at: instant), degreesPerUnit: degreesPerUnit, gravitiesPerUnit: gravitiesPerUnit)
+    let axes = SIMD3<Int16>(1, 1, -1)
+    return (raw.gyroscope &* axes, raw.accelerometer &* axes)
+  }
+
+  private static func byte(_ number: Int, of axes: SIMD3<Int16>) -> UInt8 {
+    UInt8(truncatingIfNeeded: number & 1 == 0 ? axes[number / 2] : axes[number / 2] >> 8)
+  }
+
+  private var isFIFOOn: Bool {
+    registers[Register.control9] & 0x02 != 0 && registers[Register.fifoControl] >> 5 == 0x06
+  }
+
+  /// Nanoseconds; `nil` while nothing goes into the FIFO, or not of both sensors.
+  private var period: Int64? {
+    let rates = [14.9, 59.5, 119, 238, 476, 952]
+    let code = Int(registers[Register.control1] >> 5) - 1
+    return isFIFOOn && rates.indices.contains(code) ? Int64(1e9 / rates[code]) : nil
+  }
+}
+
+/// The magnetic half of an LSM9DS1 at the level of its registers: its rates and ranges, what is new, and bursts that
+/// advance only when asked to.
+public struct LSM9DS1MagnetometerRegisters: SimulatedRegisters {
+  public static let usualAddress: UInt8 = 0x1E
+
+  private var registers = LSM9DS1MagnetometerRegisters.resetRegisters
+  private var measurements = SimulatedMeasurements()
+  private var noise = Noise(seed: 91)
+
+  public init() {}
+
+  private enum Register {
+    static let whoAmI = 0x0F
+    static let control1 = 0x20
+    static let control2 = 0x21
+    static let control3 = 0x22
+    static let status = 0x27
+    static let output = 0x28
+  }
+
+  private static let resetRegisters: [UInt8] = {
+    var registers = [UInt8](repeating: 0, count: 128)
+    registers[Register.whoAmI] = 0x3D
+    registers[Register.control1] = 0x10
+    registers[Register.control3] = 0x03
+    return registers
+  }()
+
+  public static func next(_ register: UInt8) -> UInt8 {
+    register & 0x80 == 0 ? register : 0x80 | (register &+ 1)
+  }
+
+  public mutating func write(_ value: UInt8, to register: UInt8, at now: MonotonicInstant) {
+    let register = Int(register & 0x7F)
+    guard (0x05...0x0A).contains(register) || (0x20...0x24).contains(register) || (0x30...0x33).contains(register)
+    else { return }
+    if register == Register.control2, value & 0x0C != 0 { return self = LSM9DS1MagnetometerRegisters() }
+    registers[register] = value
+    if register == Register.control3 { measurements.begin(at: value & 0x03 == 0 ? now : nil) }
+  }
+
+  public mutating func measure(_ world: World, at now: MonotonicInstant) {
+    let rate = 0.625 * Double(1 << Int(registers[Register.control1] >> 2 & 0x07))
+    guard let at = measurements.next(by: now, period: Int64(1e9 / rate)) else { return }
+    // 4 gauss and its multiples.
+    let gaussPerUnit = Double(1 + registers[Register.control2] >> 5 & 0x03) / 6842
+    let field = world.truth(at: at).magneticField + noise.vector(0.32 * world.noiseScale)
+    // Of the body's axes, which are those of the inertial half with its z turned round.
+    let units = SIMD3<Int16>.units(SIMD3(-field.x, field.y, -field.z) / (100 * gaussPerUnit))
+    registers.store(lowByteFirst: units, at: UInt8(Register.output))
+    registers[Register.status] |= 0x0F
+  }
+
+  public mutating func read(_ register: UInt8) -> UInt8 {
+    let register = Int(register & 0x7F)
+    // The last byte that is read takes what is new.
+    if register == Register.output + 5 { registers[Register.status] = 0 }
+    return registers[register]
+  }
+}
