@@ -16,6 +16,8 @@ struct BarometricHeight: Sendable {
   private static let smoothingTime = 0.5
   /// A barometer that has been silent for so long tells no height, seconds.
   private static let lifetime = 5.0
+  /// So many fixes that agree with each other are right, whatever was known before.
+  private static let quorum = 5
   /// Chi-square with one degree of freedom: 99.9 % lie inside.
   private static let gate = 10.83
 
@@ -23,6 +25,8 @@ struct BarometricHeight: Sendable {
   private var pressureAltitude: (metres: Double, time: Double)?
   /// What has to be added to that to be above the ellipsoid, metres; with its variance and when it was found.
   private var offset: (metres: Double, variance: Double, time: Double)?
+  /// Fixes in a row that are far off, and agree with each other: the latest, and how many.
+  private var dissenting = (metres: 0.0, count: 0)
 
   /// The height in the standard atmosphere, metres, of a pressure in Pa.
   static func pressureAltitude(_ pascals: Double) -> Double { 44_330.77 * (1 - pow(pascals / 101_325, 0.190_263)) }
@@ -55,11 +59,17 @@ struct BarometricHeight: Sendable {
     let elapsed = max(time - last.time, 0.01)
     let variance = last.variance + BarometricHeight.wander * BarometricHeight.wander * elapsed
     let innovation = measured - last.metres
-    // A fix that is far off stands for itself; after a while without others it is right after all.
     guard innovation * innovation < BarometricHeight.gate * (variance + single) else {
-      if elapsed > BarometricHeight.correlationTime { offset = (measured, single, time) }
+      let change = measured - dissenting.metres
+      let isAlike = dissenting.count > 0 && change * change < BarometricHeight.gate * single
+      dissenting = (measured, isAlike ? dissenting.count + 1 : 1)
+      if dissenting.count >= BarometricHeight.quorum {
+        offset = (measured, single, time)
+        dissenting.count = 0
+      }
       return
     }
+    dissenting.count = 0
     let repeated = single * (1 + 2 * BarometricHeight.correlationTime / elapsed)
     let gain = variance / (variance + repeated)
     offset = (last.metres + gain * innovation, (1 - gain) * variance, time)

@@ -35,7 +35,7 @@ public final class DeviceNames: Sendable {
   }
 
   private static func text(_ set: DeviceSet, _ ids: [String]) -> String {
-    ids.indices.filter { set.contains(DeviceSet($0)) }.map { ids[$0] }.joined(separator: "+")
+    ids.indices.filter { !set.isDisjoint(with: DeviceSet($0)) }.map { ids[$0] }.joined(separator: "+")
   }
 
   /// The set that a text stands for; names that are not known yet are added.

@@ -7,7 +7,7 @@ public struct ReceiverChoice: Sendable {
   private static let lifetime = Duration.milliseconds(2500)
   /// For so long another one has to be better.
   private static let proof = Duration.seconds(5)
-  /// By so much one that is not preferred has to be better.
+  /// By so much one that is not preferred has to be better; and one that is may be worse.
   private static let advantage = 0.7
 
   private struct Receiver: Sendable {
@@ -29,6 +29,8 @@ public struct ReceiverChoice: Sendable {
   ///   - sigma: of its horizontal position, metres; `nil` where it has none
   public mutating func take(_ rank: Int, sigma: Double?, at: MonotonicInstant) -> Bool {
     if let sigma {
+      // Who was silent meanwhile has not been better meanwhile.
+      if receivers[rank].fixAt.map({ at - $0 > ReceiverChoice.lifetime }) ?? true { receivers[rank].betterSince = nil }
       receivers[rank].sigma = sigma
       receivers[rank].fixAt = at
     }
@@ -42,7 +44,8 @@ public struct ReceiverChoice: Sendable {
       return false
     }
     let isLost = receivers[present].fixAt.map { at - $0 > ReceiverChoice.lifetime } ?? true
-    let limit = (rank < present ? 1 : ReceiverChoice.advantage) * receivers[present].sigma
+    let limit =
+      (rank < present ? 1 / ReceiverChoice.advantage : ReceiverChoice.advantage) * receivers[present].sigma
     guard isLost || sigma <= limit else {
       receivers[rank].betterSince = nil
       return false
@@ -50,7 +53,7 @@ public struct ReceiverChoice: Sendable {
     let since = receivers[rank].betterSince ?? at
     receivers[rank].betterSince = since
     guard isLost || at - since >= ReceiverChoice.proof else { return false }
-    receivers[rank].betterSince = nil
+    for index in receivers.indices { receivers[index].betterSince = nil }
     current = rank
     return true
   }

@@ -22,29 +22,24 @@ public struct StandbyChoice: Sendable {
     self.proof = proof
   }
 
-  public enum Verdict: Equatable, Sendable {
-    case use
-    /// It is the one from here on, in another's place.
-    case change
-    case ignore
-  }
-
+  /// Whether measurements are to be used.
+  ///
   /// - Parameters:
   ///   - rank: in the order of preference
-  ///   - at: of the newest of its measurements
-  public mutating func take(_ rank: Int, at: MonotonicInstant) -> Verdict {
+  ///   - at: of the newest of them
+  public mutating func take(_ rank: Int, at: MonotonicInstant) -> Bool {
     let pause = sensors[rank].latest.map { at - $0 }
     sensors[rank].latest = at
     if pause.map({ $0 > silence }) ?? true { sensors[rank].since = at }
     guard let present = current else {
       current = rank
-      return .use
+      return true
     }
-    if rank == present { return .use }
+    if rank == present { return true }
     let isSilent = sensors[present].latest.map { at - $0 > silence } ?? true
     let isProven = rank < present && sensors[rank].since.map { at - $0 >= proof } ?? false
-    guard isSilent || isProven else { return .ignore }
+    guard isSilent || isProven else { return false }
     current = rank
-    return .change
+    return true
   }
 }

@@ -69,7 +69,9 @@ public struct StateEstimator: Sendable {
   }
 
   /// Another inertial sensor goes on from here.
-  public mutating func changeInertialSensor() { filter.changeInertialSensor() }
+  ///
+  /// - Parameter interval: seconds between its samples
+  public mutating func changeInertialSensor(interval: Double) { filter.changeInertialSensor(interval: interval) }
 
   /// The newest field that was there at some time; inertial samples come in bursts, so that fields wait for theirs.
   private mutating func takeField(by at: MonotonicInstant) -> SIMD3<Double>? {
@@ -115,7 +117,9 @@ public struct StateEstimator: Sendable {
       position.altitudeHAEMetres == nil
       ? StateEstimator.unknownHeightSigma : position.verticalSigmaMetres ?? 2 * horizontal
     if let altitude = position.altitudeHAEMetres {
-      height.update(altitude: altitude, sigma: vertical, time: seconds(at))
+      // The barometer is on the board, and not up at the antenna.
+      let arm = filter.attitude.rotate(leverArm ?? filter.configuration.leverArm)
+      height.update(altitude: altitude + arm.z, sigma: vertical, time: seconds(at))
     }
     filter.update(
       GNSSMeasurement(

@@ -32,7 +32,8 @@ final class Aggregator: Sendable {
     fusing = Guarded(
       Fusing(
         estimator: estimator, receivers: ReceiverChoice(count: board.devices.count),
-        imus: StandbyChoice(count: board.devices.count, silence: Aggregator.silence(of: board))))
+        imus: StandbyChoice(count: board.devices.count, silence: Aggregator.silence(of: board)),
+        imu: board.devices.firstIndex { $0.id == board.imu?.id }))
   }
 
   /// What is fused, and of what; ranks are places in the board's list.
@@ -40,6 +41,8 @@ final class Aggregator: Sendable {
     var estimator: StateEstimator
     var receivers: ReceiverChoice
     var imus: StandbyChoice
+    /// The one that the estimator has been told of.
+    var imu: Int?
   }
 
   /// Longer than any of the inertial sensors is silent between two bursts.
@@ -82,8 +85,9 @@ final class Aggregator: Sendable {
         as: "state", receiveValue: { [self] in receive($0, of: receiver, rank: rank) })
     case .imu(let imu, let reader):
       let (calibration, mount) = (imu.calibration.values, imu.calibration.mount ?? imu.mount)
+      let interval = 1 / imu.rateHz
       return reader.readings.overheard.subscribe(
-        as: "state", receiveValue: { [self] in receive($0, calibration, mount, rank: rank) })
+        as: "state", receiveValue: { [self] in receive($0, calibration, mount, interval: interval, rank: rank) })
     case .magnetometer(let magnetometer, let reader):
       let (calibration, mount) = (magnetometer.calibration.values, magnetometer.mount)
       return reader.readings.overheard.subscribe(
@@ -110,13 +114,15 @@ final class Aggregator: Sendable {
     lastState.value = fusing.withLock { $0.estimator.state(at: now) }.asleep(since: now, lastKnown: lastKnown)
   }
 
-  private func receive(_ batch: IMUBatch, _ calibration: InertialCalibration, _ mount: MountMatrix, rank: Int) {
+  private func receive(
+    _ batch: IMUBatch, _ calibration: InertialCalibration, _ mount: MountMatrix, interval: Double, rank: Int
+  ) {
     guard batch.count > 0 else { return }
     publish { fusing in
-      switch fusing.imus.take(rank, at: batch[batch.count - 1].at) {
-      case .ignore: return
-      case .change: fusing.estimator.changeInertialSensor()
-      case .use: break
+      guard fusing.imus.take(rank, at: batch[batch.count - 1].at) else { return }
+      if fusing.imu != rank {
+        fusing.imu = rank
+        fusing.estimator.changeInertialSensor(interval: interval)
       }
       for index in 0..<batch.count {
         let sample = batch[index]
@@ -171,7 +177,13 @@ extension NavigationFilter.Configuration {
     magneticInterval = board.magnetometer.map { 1 / $0.rateHz }
     magneticStrength = board.magnetometer?.calibration.values.magnetometerStrength
     // At 9600 baud an epoch takes half a second to arrive, and its end is not always known at once.
-    latestFix = 1.5 + (board.receiver?.fixLatency.inSeconds ?? 0)
+    let fused = board.devices.filter { board.fusedDevices.contains($0.id) }
+    let latencies = fused.compactMap {
+      if case .receiver(let receiver) = $0 { receiver.fixLatency.inSeconds } else { nil }
+    }
+    latestFix = 1.5 + (latencies.max() ?? 0)
+    let rates = fused.compactMap { if case .imu(let imu) = $0 { imu.rateHz } else { nil } }
+    shortestInterval = rates.max().map { 1 / $0 }
     // The errors of a receiver that stands alone wander over some ten seconds.
     correlationTime = 10
   }

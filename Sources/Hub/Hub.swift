@@ -54,11 +54,26 @@ public final class Hub: Sendable {
         ?? BoardDevice(description, on: machine)
     }
     self.entries = entries
-    let receiver = entries.lazy.compactMap { if case .receiver(_, let reader) = $0 { reader } else { nil } }.first
-    let imu = entries.lazy.compactMap { if case .imu(_, let reader) = $0 { reader } else { nil } }.first
+    let receiver = entries.lazy.compactMap { entry -> ReceiverReader? in
+      if case .receiver(let description, let reader) = entry, description.id == board.receiver?.id {
+        reader
+      } else {
+        nil
+      }
+    }.first
+    let imu = entries.lazy.compactMap { entry -> IMUReader? in
+      if case .imu(let description, let reader) = entry, description.id == board.imu?.id { reader } else { nil }
+    }.first
     self.receiver = receiver
     self.imu = imu
-    magnetometer = entries.lazy.compactMap { if case .magnetometer(_, let reader) = $0 { reader } else { nil } }.first
+    magnetometer =
+      entries.lazy.compactMap { entry -> MagnetometerReader? in
+        if case .magnetometer(let description, let reader) = entry, description.id == board.magnetometer?.id {
+          reader
+        } else {
+          nil
+        }
+      }.first
     let epochs = LazyPublisher<GNSSObservation, Never>(deriving: "epochs", clock: clock) { (run) throws(Never) in
       receiver?.device.readings.subscribe(as: "epochs", receiveValue: { run.send($0) }) ?? Subscription {}
     }
@@ -99,7 +114,10 @@ public final class Hub: Sendable {
   /// The status of every device as of now, with the final holders of its leases. Wakes nothing.
   public var devices: [DeviceStatus] {
     entries.map { entry in
-      var status = namingConsumers(entry.reader.monitor.status)
+      var status = entry.reader.monitor.status
+      // Between two tries nobody holds the device itself.
+      if status.power == .failed { status.holders = entry.reader.readingsActivity.activity.value.holders }
+      status = namingConsumers(status)
       status.calibrations = entry.description.calibration?.entries ?? [:]
       return status
     }

@@ -17,17 +17,20 @@ public enum StatePart: String, CaseIterable, Sendable {
   /// Of the air, with its temperature, and its humidity where that is measured.
   case pressure
 
-  /// What measures it, of the kinds that a board has.
+  /// What measures it, of the kinds that a board has fused.
   func kinds(on board: Board) -> Set<DeviceStatus.Kind> {
-    switch self {
-    case .position, .motion, .time, .satellites: [.receiver]
-    case .altitude: [.receiver, .barometer]
-    case .attitude, .rates, .acceleration: [.imu]
-    // Without a magnetometer only motion tells.
-    case .heading: board.magnetometer == nil ? [.imu, .receiver] : [.imu, .magnetometer]
-    case .magneticField: [.magnetometer]
-    case .pressure: [.barometer]
-    }
+    let fused = board.fusedKinds
+    let kinds: Set<DeviceStatus.Kind> =
+      switch self {
+      case .position, .motion, .time, .satellites: [.receiver]
+      case .altitude: [.receiver, .barometer]
+      case .attitude, .rates, .acceleration: [.imu]
+      // Without a magnetometer only motion tells.
+      case .heading: fused.contains(.magnetometer) ? [.imu, .magnetometer] : [.imu, .receiver]
+      case .magneticField: [.magnetometer]
+      case .pressure: [.barometer]
+      }
+    return kinds.intersection(fused)
   }
 }
 

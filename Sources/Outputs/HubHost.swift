@@ -76,7 +76,11 @@ public final class HubHost: Sendable {
     following { hub in
       hub.imu == nil || hub.receiver != nil && !besideReceiver
         ? HubHost.nothing()
-        : hub.state(rateHz: rateHz ?? hub.board.stateRateHz, parts: [.attitude, .rates, .acceleration])
+        : hub.state(
+          rateHz: rateHz ?? hub.board.stateRateHz,
+          // Without a magnetometer a heading would wake the receiver.
+          parts: hub.magnetometer == nil
+            ? [.attitude, .rates, .acceleration] : [.attitude, .rates, .acceleration, .heading, .magneticField])
     }
   }
 

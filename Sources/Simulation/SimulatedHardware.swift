@@ -5,7 +5,7 @@ import MonotonicTime
 ///
 /// There are two receivers, `simulated/gps`, powered by the line `gps-power`, and `simulated/gps2` (`gps2-power`). The bus `simulated/i2c` has chips, each powered by a
 /// line of its own: an MPU-6050 at 0x68 (`imu-power`), a BMI160 at 0x69 (`bmi160-power`), an LSM6DSOX at 0x6A
-/// (`lsm6dsox-power`), a magnetometer LIS3MDL at 0x1C (`mag-power`), and a barometer BME280 at 0x77 (`baro-power`). All lines are
+/// (`lsm6dsox-power`), a magnetometer LIS3MDL at 0x1C (`mag-power`), and a barometer BME280 at 0x76 (`baro-power`). All lines are
 /// on the chip `simulated`.
 public final class SimulatedHardware: Hardware {
   public static let serialPort = "simulated/gps"

@@ -117,6 +117,11 @@ struct BoardFileTests {
       "board:1: 'fusion.devices' must be a list of some of gps"
     ),
     (
+      "{ name: 'x', devices: { a: { driver: 'bmp280', bus: 'b' }, b: { driver: 'bmp390', bus: 'b' } }, "
+        + "fusion: { devices: ['a', 'b'] } }",
+      "board:1: 'fusion.devices' must be a list with one barometer at most"
+    ),
+    (
       "{ name: 'x', devices: { imu: { driver: 'mpu-6050', bus: 'b', mount: [[1,0,0],[0,1,0],[0,0,-1]] } } }",
       "board:1: 'devices.imu.mount' must be a rotation"
     ),

@@ -68,6 +68,11 @@ struct PowerRailTests {
     let readings = try #require(hub.readings(of: "imu"))
     readings.subscribe(as: "level", receiveValue: { samples.append($0) }).cancel()
     await hardware.levels.first(1)
+    // The line is on; from then on the least time counts once the reader has noted when.
+    let statuses = Recorder<DeviceStatus>()
+    let watching = hub.monitors[1].changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
+    _ = await statuses.first { $0.wakes == 1 }
+    watching.cancel()
     await clock.sleepers(1)
     clock.advance(by: .seconds(5))
     #expect(hardware.levels.values == [true])

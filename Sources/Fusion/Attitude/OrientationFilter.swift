@@ -103,6 +103,8 @@ public struct OrientationFilter: Sendable {
   public var isLevelled: Bool { hasForce }
   /// Whether the magnetometer has told the heading.
   public var hasHeading: Bool { initialGain < 1 }
+  /// How old the last magnetic field is, seconds.
+  var secondsSinceField: Double { fieldSeconds }
   public var isMagneticallyDisturbed: Bool { reference.isDisturbed }
   /// The field of what is fixed to the sensor, where there is evidence of any; microtesla, in the sensor's axes.
   public var hardIronMicrotesla: SIMD3<Double> { hardIron.correction }
@@ -139,10 +141,19 @@ public struct OrientationFilter: Sendable {
     fieldSeconds = 0
   }
 
-  /// Another sensor goes on from here: the orientation stays, its bias is not known yet.
-  mutating func changeSensor() {
-    rest = RestDetector(interval: interval)
-    biasEstimator = GyroscopeBiasEstimator(limit: biasLimit, interval: interval)
+  /// Another sensor goes on from here: the orientation and what is known of the field stay, its bias is not known yet.
+  ///
+  /// - Parameter interval: seconds between its samples
+  mutating func changeSensor(interval: Double) {
+    var next = OrientationFilter(interval: interval, biasLimit: biasLimit, magneticInterval: magneticInterval)
+    next.strapdown = (inclination * strapdown).normalized
+    next.heading = heading
+    next.initialGain = initialGain
+    next.reference = reference
+    next.hardIron = hardIron
+    next.rejectionTime = rejectionTime
+    next.fieldSeconds = fieldSeconds
+    self = next
   }
 
   /// Equation (3), and what its correction says about the bias. Returns the rotation of the sensor to the frame of (3).

@@ -7,6 +7,8 @@ extension NavigationFilter {
     public var isVehicle = false
     /// Seconds between inertial samples.
     public var interval = 0.01
+    /// Of all sensors that may take over.
+    public var shortestInterval: Double?
     /// Seconds between those that come with a magnetic field; `nil` where each does.
     public var magneticInterval: Double?
     /// The earth's field as a calibrated magnetometer sees it, microtesla; `nil` for one that is not calibrated.

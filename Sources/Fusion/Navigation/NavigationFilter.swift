@@ -78,7 +78,8 @@ public struct NavigationFilter: Sendable {
       interval: configuration.interval, magneticInterval: configuration.magneticInterval,
       magneticStrength: configuration.magneticStrength)
     // A velocity may be older than its fix by half an epoch.
-    let samples = ((configuration.latestFix + 0.75) / max(configuration.interval, 1e-4)).rounded(.up)
+    let interval = min(configuration.interval, configuration.shortestInterval ?? .infinity)
+    let samples = ((configuration.latestFix + 0.75) / max(interval, 1e-4)).rounded(.up)
     capacity = max(4, samples.isFinite ? Int(min(samples, 4094)) + 2 : 4)
     history.reserveCapacity(capacity)
     pending.reserveCapacity(NavigationFilter.longestQueue)
@@ -231,8 +232,10 @@ public struct NavigationFilter: Sendable {
   }
 
   /// Another inertial sensor goes on from here: the attitude stays, and what was learnt of the biases is of the one before.
-  public mutating func changeInertialSensor() {
-    orientation.changeSensor()
+  ///
+  /// - Parameter interval: seconds between its samples
+  public mutating func changeInertialSensor(interval: Double) {
+    orientation.changeSensor(interval: interval)
     guard var now = solution else { return hypotheses.reset() }
     now.gyroscopeBias = .zero
     now.accelerometerBias = .zero
@@ -314,16 +317,26 @@ public struct NavigationFilter: Sendable {
   private static let pausedTurn = 1.0
   private static let pausedPush = 1.0
 
+  /// What the gyroscope makes of the heading in each second without a magnetic field, rad/s.
+  private static let headingDrift = 0.002
+  /// A field that is older than so many intervals, and than a second, is none.
+  private static let compassLifetime = (intervals: 3.0, seconds: 1.0)
+
   private var compassSigma: Double {
     let isGood = configuration.magneticStrength != nil && !orientation.isMagneticallyDisturbed
     let sigma = isGood ? NavigationFilter.calibratedSigma : NavigationFilter.uncalibratedSigma
     let declination = magneticDeclination == nil ? NavigationFilter.declinationSigma : 0
-    return (sigma * sigma + declination * declination).squareRoot()
+    let drift = NavigationFilter.headingDrift * orientation.secondsSinceField
+    return (sigma * sigma + declination * declination + drift * drift).squareRoot()
   }
 
   /// Where the compass points the board, radians from true north; `nil` where it is not to be trusted.
   private var compass: (heading: Double, sigma: Double)? {
-    guard orientation.hasHeading, !orientation.isMagneticallyDisturbed, !doubtsCompass else { return nil }
+    let lifetime = NavigationFilter.compassLifetime
+    let interval = configuration.magneticInterval ?? configuration.interval
+    guard orientation.hasHeading, !orientation.isMagneticallyDisturbed, !doubtsCompass,
+      orientation.secondsSinceField <= max(lifetime.seconds, lifetime.intervals * interval)
+    else { return nil }
     return (orientation.attitude.yaw + (magneticDeclination ?? 0), compassSigma)
   }
 

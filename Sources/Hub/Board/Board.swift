@@ -160,17 +160,27 @@ extension Board {
     }
   }
 
-  /// The receiver that is preferred.
+  /// The receiver that is preferred: the first that is fused, or else the first.
   public var receiver: ReceiverDescription? {
-    devices.lazy.compactMap { if case .receiver(let receiver) = $0 { receiver } else { nil } }.first
+    preferred { if case .receiver(let receiver) = $0 { receiver } else { nil } }
   }
 
   /// The inertial sensor that is preferred.
-  public var imu: IMUDescription? { devices.lazy.compactMap { if case .imu(let imu) = $0 { imu } else { nil } }.first }
+  public var imu: IMUDescription? { preferred { if case .imu(let imu) = $0 { imu } else { nil } } }
 
   /// The magnetometer that is preferred.
   public var magnetometer: MagnetometerDescription? {
-    devices.lazy.compactMap { if case .magnetometer(let magnetometer) = $0 { magnetometer } else { nil } }.first
+    preferred { if case .magnetometer(let magnetometer) = $0 { magnetometer } else { nil } }
+  }
+
+  private func preferred<Description>(_ description: (DeviceDescription) -> Description?) -> Description? {
+    devices.lazy.filter { fusedDevices.contains($0.id) }.compactMap(description).first
+      ?? devices.lazy.compactMap(description).first
+  }
+
+  /// Of what kinds there is something to be fused.
+  var fusedKinds: Set<DeviceStatus.Kind> {
+    Set(devices.filter { fusedDevices.contains($0.id) }.map(\.kind))
   }
 }
 

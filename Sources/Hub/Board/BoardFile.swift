@@ -59,6 +59,11 @@ extension Board {
           throw fusion.wrong("devices", expected: "a list of some of " + known.joined(separator: ", "))
         }
         fusedDevices = known.filter(named.contains)
+        for kind in [DeviceStatus.Kind.magnetometer, .barometer] {
+          guard devices.count(where: { $0.kind == kind && named.contains($0.id) }) <= 1 else {
+            throw fusion.wrong("devices", expected: "a list with one \(kind.rawValue) at most")
+          }
+        }
       }
       try fusion.finish()
     }

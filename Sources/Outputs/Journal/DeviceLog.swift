@@ -65,6 +65,8 @@ final class DeviceLog: Sendable {
     state.previous = status
     if let remark = status.remark, remark != previous?.remark { return (.warning, "\(status.id): \(remark)") }
     guard let previous, previous.power != status.power else { return nil }
+    // Its supply is switched for others, which have lines of their own.
+    if previous.power.isRest, status.power.isRest { return nil }
     switch status.power {
     case .failed:
       if state.fault == status.reason {

@@ -28,6 +28,7 @@ public enum StateLine {
         "roll \(signed(attitude.quaternion.roll * degrees)) pitch \(signed(attitude.quaternion.pitch * degrees)) "
           + "heading \(yaw)")
     }
+    if let air = state.air?.value { parts.append("\(Text.fixed(air.pressurePascals / 100, 1)) hPa") }
     if let satellites = state.fix?.value.satellitesUsed { parts.append("\(satellites) satellites") }
     return parts.joined(separator: "  ")
   }

@@ -145,7 +145,8 @@ struct Calibrate: ParsableCommand {
     let signals = clinux_hear_signals()
     if kind == .mount, board.receiver == nil {
       throw CommandError(
-        .data, "mount needs a receiver, and the board has none", nextStep: "name one in its file: gps: { … }")
+        .data, "mount needs a receiver, and the board has none",
+        nextStep: "name one in its file, in 'devices': gps: { driver: \"nmea\", port: … }")
     }
     let hub = Hub(board: board, hardware: SimulatedHardware())
     guard signals >= 0 else {

@@ -12,7 +12,8 @@ struct Watch: ParsableCommand {
     discussion: """
       On a terminal the view is updated in place; otherwise each state is a line.
 
-      With --once it waits until the receiver, if there is one, has found its position; a cold one takes a minute.
+      With --once it waits until what is wanted is known: the position, if there is a receiver, which takes a cold one a minute,
+      or the parts that are named.
 
       Example: sensorhub watch --json | jq .position
       Without waking the receiver: sensorhub watch --parts attitude
@@ -32,8 +33,8 @@ struct Watch: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "With --once: how long to wait for a position, before a state without one is printed and the exit code is 69. 0 takes "
-        + "the first state as it is.", valueName: "seconds"))
+      "With --once: how long to wait for what is wanted, before a state without it is printed and the exit code is 69. 0 "
+        + "takes the first state as it is.", valueName: "seconds"))
   var within = 120.0
 
   @Flag(help: "Print the states as JSON, one a line.")
@@ -80,17 +81,15 @@ struct Watch: ParsableCommand {
   private func printOne(from connection: inout HubConnection) throws {
     let start = MonotonicClock().now
     let deadline = within > 0 ? start + .nanoseconds(Int64(within * 1e9)) : nil
-    // What a receiver measures comes with its position.
-    let isWanted = parts.flatMap(Watch.parts)?.contains { ![.attitude, .rates, .acceleration].contains($0) } ?? true
-    let needsPosition = try isWanted && within > 0 && DevicesOfHub.read(socket).contains { $0.kind == "receiver" }
-    let what = needsPosition ? "position" : "state"
+    let missing = within > 0 ? try Watch.awaited(parts.flatMap(Watch.parts), of: DevicesOfHub.read(socket)) : []
+    let what = missing.isEmpty ? "state" : missing.map(\.rawValue).joined(separator: ", ")
     var hint: MonotonicInstant? = start + Watch.silence
     var last: [UInt8]?
     while true {
       switch connection.nextLine(by: [deadline, hint].compactMap { $0 }.min()) {
       case .text(let line):
-        let hasPosition = StateReport.read(line).map { $0.position != nil && $0.mode != .asleep } == true
-        if hasPosition || !needsPosition {
+        let state = StateReport.read(line)
+        if missing.isEmpty || state.map({ state in missing.allSatisfy { $0.isIn(state) } }) ?? false {
           print(line)
           return
         }
@@ -112,11 +111,38 @@ struct Watch: ParsableCommand {
       nextStep: "sensorhub devices says what each device does; --within waits longer")
   }
 
+  /// What has to be in a state that is waited for: of what is wanted, as far as there are devices for it.
+  private static func awaited(_ parts: Set<StatePart>?, of devices: [DevicesOfHub.Device]) -> [StatePart] {
+    let kinds = Set(devices.map(\.kind))
+    // What else a receiver measures comes with its position, and what else an inertial sensor with its attitude.
+    let wanted = (parts ?? [.position]).map { part -> (StatePart, String) in
+      switch part {
+      case .position, .altitude, .motion, .time, .satellites: (.position, "receiver")
+      case .attitude, .heading, .rates, .acceleration: (.attitude, "imu")
+      case .magneticField: (.magneticField, "magnetometer")
+      case .pressure: (.pressure, "barometer")
+      }
+    }
+    return StatePart.allCases.filter { part in wanted.contains { $0.0 == part && kinds.contains($0.1) } }
+  }
+
   /// Returns whether anybody still reads.
   @discardableResult
   private func print(_ line: [UInt8]) -> Bool {
     if json { return Terminal.standardOutput(String(decoding: line, as: UTF8.self)) }
     guard let state = StateReport.read(line) else { return true }
     return Terminal.standardOutput(StateLine.text(state))
+  }
+}
+
+extension StatePart {
+  /// Whether a state has what this part awaits, and not from before a sleep.
+  fileprivate func isIn(_ state: FusedState) -> Bool {
+    switch self {
+    case .magneticField: state.magneticField != nil
+    case .pressure: state.air != nil
+    case .attitude: state.attitude != nil
+    default: state.position != nil && state.mode != .asleep
+    }
   }
 }

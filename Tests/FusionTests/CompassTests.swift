@@ -1,0 +1,87 @@
+import Fusion
+import MonotonicTime
+import Simulation
+import Testing
+
+/// A compass and a barometer beside the other two.
+struct CompassTests {
+  private let start = MonotonicInstant(nanoseconds: 0)
+
+  private var world: World {
+    var world = World(start: start)
+    world.turntable = World.Turntable(rollRadians: 0.1, pitchRadians: -0.2, yawRadians: 2)
+    return world
+  }
+
+  private var configuration: NavigationFilter.Configuration {
+    var configuration = NavigationFilter.Configuration()
+    configuration.interval = 0.01
+    configuration.magneticInterval = 0.05
+    configuration.magneticStrength = 49.6
+    return configuration
+  }
+
+  /// - Parameter hasField: whether there is a magnetic field at some time
+  private func run(
+    _ estimator: inout StateEstimator, _ seconds: Range<Int>, hasField: (Double) -> Bool, strength: Double = 1
+  ) -> FusedState {
+    let world = world
+    for step in seconds.lowerBound * 100 + 1...seconds.upperBound * 100 {
+      let at = start.advanced(by: .milliseconds(10 * step))
+      let truth = world.truth(at: at)
+      if step % 5 == 0, hasField(Double(step) / 100) {
+        estimator.update(magneticField: truth.magneticField * strength, at: at)
+      }
+      estimator.update(gyroscope: truth.rates, accelerometer: truth.specificForce, at: at)
+    }
+    return estimator.state(at: start.advanced(by: .seconds(seconds.upperBound)))
+  }
+
+  @Test func `a compass that has gone leaves a heading that grows less sure`() throws {
+    var estimator = StateEstimator(configuration, at: start)
+    estimator.magneticDeclination = 0.0826
+    let before = try #require(run(&estimator, 0..<20) { _ in true }.attitude?.value)
+    let sigma = try #require(before.headingSigmaRadians)
+    #expect(sigma < 0.055 && abs(before.quaternion.yaw - 2) < 0.01)
+    let after = try #require(run(&estimator, 20..<140) { _ in false }.attitude?.value.headingSigmaRadians)
+    #expect(after > 4 * sigma)
+    // And is as sure as before when the compass is back.
+    let back = try #require(run(&estimator, 140..<160) { _ in true }.attitude?.value.headingSigmaRadians)
+    #expect(back < 0.055)
+  }
+
+  @Test func `a field that is not the earth's is not trusted`() throws {
+    var estimator = StateEstimator(configuration, at: start)
+    estimator.magneticDeclination = 0.0826
+    let state = run(&estimator, 0..<20, hasField: { _ in true }, strength: 2)
+    #expect(try #require(state.attitude?.value.headingSigmaRadians) > 0.2)
+  }
+
+  @Test func `the barometer's height is the board's, and not that of an antenna far above`() throws {
+    for hasIMU in [true, false] {
+      var estimator = StateEstimator(configuration, at: start)
+      var world = self.world
+      world.turntable = World.Turntable(rollRadians: 0, pitchRadians: 0, yawRadians: 2)
+      for step in 1...3000 {
+        let at = start.advanced(by: .milliseconds(10 * step))
+        let truth = world.truth(at: at)
+        if hasIMU { estimator.update(gyroscope: truth.rates, accelerometer: truth.specificForce, at: at) }
+        if step % 20 == 0 {
+          estimator.update(
+            air: FusedState.Air(
+              pressurePascals: truth.pressurePascals, temperatureCelsius: 18, humidityPercent: nil), at: at)
+        }
+        guard step % 100 == 0 else { continue }
+        estimator.update(
+          fix: FusedState.FixQuality(mode: 3, status: 1, satellitesUsed: 8, hdop: 1, utcNanoseconds: nil),
+          position: FusedState.Position(
+            latitudeDegrees: truth.latitudeDegrees, longitudeDegrees: truth.longitudeDegrees,
+            altitudeHAEMetres: truth.altitudeHAEMetres + 30, altitudeMSLMetres: nil, horizontalSigmaMetres: 1,
+            verticalSigmaMetres: 2), motion: nil, at: at, leverArm: SIMD3(0, 0, -30))
+      }
+      let position = try #require(estimator.state(at: start.advanced(by: .seconds(30))).position)
+      #expect(abs(try #require(position.value.altitudeHAEMetres) - world.altitudeHAEMetres) < 1)
+      #expect(position.source.contains(.baro))
+    }
+  }
+}
