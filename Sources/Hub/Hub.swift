@@ -19,8 +19,7 @@ public final class Hub: Sendable {
   public let receiver: ReceiverReader?
   /// The preferred inertial sensor.
   public let imu: IMUReader?
-  /// The preferred magnetometer.
-  public let magnetometer: MagnetometerReader?
+  public let hasMagnetometer: Bool
   /// What is fused of whatever is awake, at the rate at which it changes. Subscribing powers nothing.
   private let fused: LazyPublisher<FusedState, Never>
   /// What keeps the devices of some kinds awake, made once for all who want these kinds; it sends nothing.
@@ -61,19 +60,10 @@ public final class Hub: Sendable {
         nil
       }
     }.first
-    let imu = entries.lazy.compactMap { entry -> IMUReader? in
-      if case .imu(let description, let reader) = entry, description.id == board.imu?.id { reader } else { nil }
-    }.first
+    let imu = board.imu.flatMap { Hub.imu($0.id, of: entries) }
     self.receiver = receiver
     self.imu = imu
-    magnetometer =
-      entries.lazy.compactMap { entry -> MagnetometerReader? in
-        if case .magnetometer(let description, let reader) = entry, description.id == board.magnetometer?.id {
-          reader
-        } else {
-          nil
-        }
-      }.first
+    hasMagnetometer = board.magnetometer != nil
     let epochs = LazyPublisher<GNSSObservation, Never>(deriving: "epochs", clock: clock) { (run) throws(Never) in
       receiver?.device.readings.subscribe(as: "epochs", receiveValue: { run.send($0) }) ?? Subscription {}
     }
@@ -95,6 +85,21 @@ public final class Hub: Sendable {
     latestState = lastState
     fused = Aggregator.publisher(
       board: board, fusing: Hub.fused(entries, on: board), clock: clock, lastState: lastState)
+  }
+
+  private static func imu(_ id: String, of entries: [BoardDevice]) -> IMUReader? {
+    entries.lazy.compactMap {
+      if case .imu(let description, let reader) = $0, description.id == id { reader } else { nil }
+    }
+    .first
+  }
+
+  func imu(_ id: String) -> IMUReader? { Hub.imu(id, of: entries) }
+
+  func magnetometer(_ id: String) -> MagnetometerReader? {
+    entries.lazy.compactMap { entry in
+      if case .magnetometer(let description, let reader) = entry, description.id == id { reader } else { nil }
+    }.first
   }
 
   /// The receiver's sentences as they come while it is awake for others. Wakes nothing.

@@ -79,8 +79,8 @@ public final class HubHost: Sendable {
         : hub.state(
           rateHz: rateHz ?? hub.board.stateRateHz,
           // Without a magnetometer a heading would wake the receiver.
-          parts: hub.magnetometer == nil
-            ? [.attitude, .rates, .acceleration] : [.attitude, .rates, .acceleration, .heading, .magneticField])
+          parts: hub.hasMagnetometer
+            ? [.attitude, .rates, .acceleration, .heading, .magneticField] : [.attitude, .rates, .acceleration])
     }
   }
 

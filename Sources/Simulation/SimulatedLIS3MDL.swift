@@ -1,10 +1,38 @@
 import MonotonicTime
 
-public typealias SimulatedLIS3MDL = SimulatedRegisterChip<LIS3MDLRegisters>
+public typealias SimulatedLIS3MDL = SimulatedRegisterChip<LIS3MDLRegisters<LIS3MDL>>
+public typealias SimulatedLSM9DS1Magnetometer = SimulatedRegisterChip<LIS3MDLRegisters<LSM9DS1Magnetometer>>
+
+/// What tells the magnetic half of an LSM9DS1 from a LIS3MDL.
+public protocol LIS3MDLKind {
+  static var usualAddress: UInt8 { get }
+  /// What the body's axes are to be multiplied with.
+  static var axes: SIMD3<Double> { get }
+}
+
+public enum LIS3MDL: LIS3MDLKind {
+  public static let usualAddress: UInt8 = 0x1C
+  public static let axes = SIMD3<Double>(1, 1, 1)
+}
+
+public enum LSM9DS1Magnetometer: LIS3MDLKind {
+  public static let usualAddress: UInt8 = 0x1E
+  // The body's are those of the inertial half with its z turned round.
+  public static let axes = SIMD3<Double>(-1, 1, -1)
+}
+
+private enum Register {
+  static let whoAmI = 0x0F
+  static let control1 = 0x20
+  static let control2 = 0x21
+  static let control3 = 0x22
+  static let status = 0x27
+  static let output = 0x28
+}
 
 /// A LIS3MDL at the level of its registers: its rates and ranges, what is new, and bursts that advance only when asked to.
-public struct LIS3MDLRegisters: SimulatedRegisters {
-  public static let usualAddress: UInt8 = 0x1C
+public struct LIS3MDLRegisters<Kind: LIS3MDLKind>: SimulatedRegisters {
+  public static var usualAddress: UInt8 { Kind.usualAddress }
 
   private var registers = LIS3MDLRegisters.resetRegisters
   private var measurements = SimulatedMeasurements()
@@ -12,22 +40,13 @@ public struct LIS3MDLRegisters: SimulatedRegisters {
 
   public init() {}
 
-  private enum Register {
-    static let whoAmI = 0x0F
-    static let control1 = 0x20
-    static let control2 = 0x21
-    static let control3 = 0x22
-    static let status = 0x27
-    static let output = 0x28
-  }
-
-  private static let resetRegisters: [UInt8] = {
+  private static var resetRegisters: [UInt8] {
     var registers = [UInt8](repeating: 0, count: 128)
     registers[Register.whoAmI] = 0x3D
     registers[Register.control1] = 0x10
     registers[Register.control3] = 0x03
     return registers
-  }()
+  }
 
   public static func next(_ register: UInt8) -> UInt8 {
     register & 0x80 == 0 ? register : 0x80 | (register &+ 1)
@@ -48,7 +67,7 @@ public struct LIS3MDLRegisters: SimulatedRegisters {
     let unitsPerGauss: [Double] = [6842, 3421, 2281, 1711]
     let scale = unitsPerGauss[Int(registers[Register.control2] >> 5 & 0x03)] / 100
     // Typically 3.2 milligauss on x and y.
-    let field = (world.truth(at: at).magneticField + noise.vector(0.32 * world.noiseScale)) * scale
+    let field = (world.truth(at: at).magneticField + noise.vector(0.32 * world.noiseScale)) * Kind.axes * scale
     var bytes: [UInt8] = []
     bytes.append(lowByteFirst: .units(field))
     registers.replaceSubrange(Register.output..<Register.output + 6, with: bytes)

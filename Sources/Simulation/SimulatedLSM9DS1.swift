@@ -1,7 +1,6 @@
 import MonotonicTime
 
 public typealias SimulatedLSM9DS1 = SimulatedRegisterChip<LSM9DS1Registers>
-public typealias SimulatedLSM9DS1Magnetometer = SimulatedRegisterChip<LSM9DS1MagnetometerRegisters>
 
 /// The inertial half of an LSM9DS1 at the level of its registers: power-down, rates, ranges, left-handed axes, and the
 /// FIFO, which is read through both sensors' output registers.
@@ -143,66 +142,5 @@ public struct LSM9DS1Registers: SimulatedRegisters {
     let rates = [14.9, 59.5, 119, 238, 476, 952]
     let code = Int(registers[Register.control1] >> 5) - 1
     return isFIFOOn && rates.indices.contains(code) ? Int64(1e9 / rates[code]) : nil
-  }
-}
-
-/// The magnetic half of an LSM9DS1 at the level of its registers: its rates and ranges, what is new, and bursts that
-/// advance only when asked to.
-public struct LSM9DS1MagnetometerRegisters: SimulatedRegisters {
-  public static let usualAddress: UInt8 = 0x1E
-
-  private var registers = LSM9DS1MagnetometerRegisters.resetRegisters
-  private var measurements = SimulatedMeasurements()
-  private var noise = Noise(seed: 91)
-
-  public init() {}
-
-  private enum Register {
-    static let whoAmI = 0x0F
-    static let control1 = 0x20
-    static let control2 = 0x21
-    static let control3 = 0x22
-    static let status = 0x27
-    static let output = 0x28
-  }
-
-  private static let resetRegisters: [UInt8] = {
-    var registers = [UInt8](repeating: 0, count: 128)
-    registers[Register.whoAmI] = 0x3D
-    registers[Register.control1] = 0x10
-    registers[Register.control3] = 0x03
-    return registers
-  }()
-
-  public static func next(_ register: UInt8) -> UInt8 {
-    register & 0x80 == 0 ? register : 0x80 | (register &+ 1)
-  }
-
-  public mutating func write(_ value: UInt8, to register: UInt8, at now: MonotonicInstant) {
-    let register = Int(register & 0x7F)
-    guard (0x05...0x0A).contains(register) || (0x20...0x24).contains(register) || (0x30...0x33).contains(register)
-    else { return }
-    if register == Register.control2, value & 0x0C != 0 { return self = LSM9DS1MagnetometerRegisters() }
-    registers[register] = value
-    if register == Register.control3 { measurements.begin(at: value & 0x03 == 0 ? now : nil) }
-  }
-
-  public mutating func measure(_ world: World, at now: MonotonicInstant) {
-    let rate = 0.625 * Double(1 << Int(registers[Register.control1] >> 2 & 0x07))
-    guard let at = measurements.next(by: now, period: Int64(1e9 / rate)) else { return }
-    // 4 gauss and its multiples.
-    let gaussPerUnit = Double(1 + registers[Register.control2] >> 5 & 0x03) / 6842
-    let field = world.truth(at: at).magneticField + noise.vector(0.32 * world.noiseScale)
-    // Of the body's axes, which are those of the inertial half with its z turned round.
-    let units = SIMD3<Int16>.units(SIMD3(-field.x, field.y, -field.z) / (100 * gaussPerUnit))
-    registers.store(lowByteFirst: units, at: UInt8(Register.output))
-    registers[Register.status] |= 0x0F
-  }
-
-  public mutating func read(_ register: UInt8) -> UInt8 {
-    let register = Int(register & 0x7F)
-    // The last byte that is read takes what is new.
-    if register == Register.output + 5 { registers[Register.status] = 0 }
-    return registers[register]
   }
 }

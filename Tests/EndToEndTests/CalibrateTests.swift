@@ -58,6 +58,20 @@ struct CalibrateTests {
     #expect(access(file, F_OK) != 0)
   }
 
+  @Test func `a magnetometer is listened to live, and a device goes by its name`() {
+    let nowhere = folder + "/nobody.sock"
+    // The simulated vehicle does not turn over: some directions are all that is seen.
+    let mag = Program(["calibrate", "mag", "--timeout", "3", "--socket", nowhere], environment: state)
+    #expect(mag.wait() == 65)
+    #expect(mag.standardError.contains("% of what mag needs"), "\(mag.standardError)")
+    #expect(!mag.standardError.contains("no result: 0 %"), "\(mag.standardError)")
+    for (device, message) in [("nobody", "has no device 'nobody'"), ("baro", "'baro' is no IMU")] {
+      let gyro = Program(["calibrate", "gyro", "--device", device, "--socket", nowhere], environment: state)
+      #expect(gyro.wait() == 65)
+      #expect(gyro.standardError.contains(message), "\(gyro.standardError)")
+    }
+  }
+
   @Test func `a calibration file that is wrong is named with line and key, and the hub goes on without it`() {
     mkdir(folder, 0o755)
     mkdir(folder + "/calibration", 0o755)

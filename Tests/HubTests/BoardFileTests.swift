@@ -94,6 +94,10 @@ struct BoardFileTests {
       "{ name: 'x', devices: { imu: { driver: 'mpu-6050', bus: 'b', address: 104.9 } } }",
       "board:1: 'devices.imu.address' must be a whole number from 8 to 119"
     ),
+    (
+      "{ name: 'x', devices: { baro: { driver: 'bmp390', bus: 'b', address: 0x20 } } }",
+      "board:1: 'devices.baro.address' must be 0x77 or 0x76, where this chip can be"
+    ),
     ("{ name: 'x', state: { rateHz: 0 } }", "board:1: 'state.rateHz' must be a number from 0.01 to 1000"),
     (
       "{ name: 'x', devices: { imu: { driver: 'mpu', bus: 'b' } } }",

@@ -63,12 +63,12 @@ struct SeveralDevicesTests {
 
   @Test func `the wrong chip at an address is named`() async throws {
     let hub = try hub(
-      "imu: { driver: 'mpu-6050', bus: 'simulated/i2c', address: 0x6A, \(Self.power("lsm6dsox-power")) }")
+      "imu: { driver: 'mpu-6050', bus: 'simulated/i2c', address: 0x69, \(Self.power("bmi160-power")) }")
     let statuses = Recorder<DeviceStatus>()
     let watching = hub.monitors[0].changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
     let subscription = hub.state.subscribe(as: "test", receiveValue: { _ in })
     let failed = await statuses.first { $0.power == .failed }
-    #expect(failed.reason.contains("0x6a on simulated/i2c"), "\(failed.reason)")
+    #expect(failed.reason.contains("0x69 on simulated/i2c"), "\(failed.reason)")
     subscription.cancel()
     await hub.isOff()
     watching.cancel()

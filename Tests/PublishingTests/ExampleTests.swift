@@ -35,9 +35,13 @@ struct ExampleTests {
     let display = show(celsius, clock: clock) { shown.append($0) }
     thermometer.play(3.5)
     #expect(await shown.first(1) == ["3.5 °C"])
+    // Who came later hears a reading after the display has.
+    let heard = Recorder<Double>()
+    let listener = celsius.subscribe(as: "listener", receiveValue: { heard.append($0) }, receiveCompletion: { _ in })
     thermometer.play(3)
     thermometer.play(2.5)
-    #expect(eventually { celsius.latest == 2.5 })
+    _ = await heard.values { $0.contains(2.5) }
+    listener.cancel()
     clock.advance(by: .seconds(10))
     #expect(await shown.first(2) == ["3.5 °C", "2.5 °C"])
     display.cancel()

@@ -122,9 +122,8 @@ struct BMI160Rate {
   /// As both sensors take it.
   let bits: UInt8
 
-  /// The slowest that is no slower than the wish, a rounding apart; the fastest for more.
   init(nearest wish: Double) {
-    let index = BMI160Rate.all.firstIndex { $0 >= wish * 0.95 } ?? BMI160Rate.all.count - 1
+    let index = BMI160Rate.all.slowestRate(for: wish)
     hertz = BMI160Rate.all[index]
     bits = UInt8(6 + index)
   }

@@ -77,7 +77,6 @@ struct BMP280Standby {
   /// As the configuration takes it, without a filter.
   let bits: UInt8
 
-  /// The slowest that is no slower than the wish, a rounding apart; the fastest for more.
   init(nearest wish: Double) {
     func hertz(_ milliseconds: Double) -> Double { 1000 / (milliseconds + BMP280Standby.measurementMilliseconds) }
     let chosen = BMP280Standby.all.first { hertz($0.milliseconds) >= wish * 0.95 } ?? (0.5, 0x00)

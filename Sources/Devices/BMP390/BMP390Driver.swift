@@ -72,9 +72,8 @@ struct BMP390Rate {
   /// Pressure 8 times where there is time for it, temperature once.
   let oversamplingBits: UInt8
 
-  /// The slowest that is no slower than the wish, a rounding apart; the fastest for more.
   init(nearest wish: Double) {
-    let chosen = BMP390Rate.all.first { $0.hertz >= wish * 0.95 } ?? (200, 0x00, 0x00)
+    let chosen = BMP390Rate.all[BMP390Rate.all.map(\.hertz).slowestRate(for: wish)]
     hertz = chosen.hertz
     bits = chosen.bits
     oversamplingBits = chosen.oversamplingBits

@@ -119,9 +119,8 @@ struct DPS310Rate {
   let bits: UInt8
   let precision: Precision
 
-  /// The slowest that is no slower than the wish, a rounding apart; the fastest for more.
   init(nearest wish: Double) {
-    let index = DPS310Rate.all.firstIndex { $0.hertz >= wish * 0.95 } ?? DPS310Rate.all.count - 1
+    let index = DPS310Rate.all.map(\.hertz).slowestRate(for: wish)
     hertz = DPS310Rate.all[index].hertz
     precision = DPS310Rate.all[index].precision
     bits = UInt8(index)

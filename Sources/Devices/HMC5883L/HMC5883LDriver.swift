@@ -61,9 +61,8 @@ struct HMC5883LRate {
   /// As configuration register A takes it, with the averaging.
   let bits: UInt8
 
-  /// The slowest that is no slower than the wish, a rounding apart; the fastest for more.
   init(nearest wish: Double) {
-    let index = HMC5883LRate.all.firstIndex { $0.hertz >= wish * 0.95 } ?? HMC5883LRate.all.count - 1
+    let index = HMC5883LRate.all.map(\.hertz).slowestRate(for: wish)
     let chosen = HMC5883LRate.all[index]
     hertz = chosen.hertz
     bits = chosen.mean | UInt8(index) << 2

@@ -130,9 +130,8 @@ struct ICM42688Rate {
   /// As both sensors take it.
   let bits: UInt8
 
-  /// The slowest that is no slower than the wish, a rounding apart; the fastest for more.
   init(nearest wish: Double) {
-    (hertz, bits) = ICM42688Rate.all.first { $0.hertz >= wish * 0.95 } ?? (1000, 6)
+    (hertz, bits) = ICM42688Rate.all[ICM42688Rate.all.map(\.hertz).slowestRate(for: wish)]
   }
 }
 

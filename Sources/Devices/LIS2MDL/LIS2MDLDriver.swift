@@ -47,9 +47,8 @@ struct LIS2MDLRate {
   /// As configuration register A takes it.
   let bits: UInt8
 
-  /// The slowest that is no slower than the wish, a rounding apart; the fastest for more.
   init(nearest wish: Double) {
-    let index = LIS2MDLRate.all.firstIndex { $0 >= wish * 0.95 } ?? LIS2MDLRate.all.count - 1
+    let index = LIS2MDLRate.all.slowestRate(for: wish)
     hertz = LIS2MDLRate.all[index]
     bits = UInt8(index) << 2
   }

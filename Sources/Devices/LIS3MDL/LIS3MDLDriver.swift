@@ -47,9 +47,8 @@ struct LIS3MDLRate {
   /// As control register 1 takes it.
   let bits: UInt8
 
-  /// The slowest that is no slower than the wish, a rounding apart; the fastest for more.
   init(nearest wish: Double) {
-    let index = LIS3MDLRate.all.firstIndex { $0 >= wish * 0.95 } ?? LIS3MDLRate.all.count - 1
+    let index = LIS3MDLRate.all.slowestRate(for: wish)
     hertz = LIS3MDLRate.all[index]
     bits = UInt8(index) << 2
   }

@@ -45,9 +45,8 @@ struct LPS22HBRate {
   /// As control register 1 takes it.
   let bits: UInt8
 
-  /// The slowest that is no slower than the wish, a rounding apart; the fastest for more.
   init(nearest wish: Double) {
-    let index = LPS22HBRate.all.firstIndex { $0 >= wish * 0.95 } ?? LPS22HBRate.all.count - 1
+    let index = LPS22HBRate.all.slowestRate(for: wish)
     hertz = LPS22HBRate.all[index]
     bits = UInt8(index + 1) << 4
   }

@@ -25,7 +25,7 @@ extension InertialChip {
       provenAgainst: "Linux (st_lsm6dsx)", fifoSampleCount: fifoSampleCount, leastFIFOSampleCount: 341,
       // Electrical characteristics: both sensors in high performance, and powered down.
       milliamperes: milliamperes, sleepMilliamperes: 0.006, ratesHz: 12.5...1666,
-      actualRate: { LSM6DS3Rate(nearest: $0).hertz },
+      actualRate: { LSM6Rate(nearest: $0).hertz },
       makeDriver: { LSM6DS3Driver($0, $1) },
       putToSleep: { (registers) throws(HardwareError) in
         try registers.write(0, to: LSM6DS3Register.accelerometer)

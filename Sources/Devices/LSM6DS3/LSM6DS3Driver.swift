@@ -14,7 +14,7 @@ final class LSM6DS3Driver: InertialDriver {
   private let registers: I2CRegisters
   private let connection: ChipConnection
   private let configuration: InertialConfiguration
-  private let rate: LSM6DS3Rate
+  private let rate: LSM6Rate
   private let accelerometerScale: Float
   private let gyroscopeScale: Float
   private var readout: FIFOReadout
@@ -27,7 +27,7 @@ final class LSM6DS3Driver: InertialDriver {
     self.configuration = configuration
     registers = I2CRegisters(
       connection.bus, address: connection.address, capacity: IMUBatch.capacity * LSM6DS3Driver.sampleLength)
-    rate = LSM6DS3Rate(nearest: configuration.rateHz)
+    rate = LSM6Rate(nearest: configuration.rateHz)
     readout = FIFOReadout(connection, rateHz: rate.hertz)
     // Mechanical characteristics: 0.061 mg at 2 g and 8.75 mdps at 250 dps, and so on in proportion.
     accelerometerScale = Float(configuration.accelerometerRange.rawValue) / 2 * 0.061e-3 * 9.80665
@@ -43,8 +43,8 @@ final class LSM6DS3Driver: InertialDriver {
     connection.pause(.milliseconds(20))
     try registers.write(LSM6DS3Register.blockUpdateAndIncrement, to: LSM6DS3Register.control3)
     try registers.write(
-      rate.bits << 4 | configuration.accelerometerRange.lsm6ds3Bits, to: LSM6DS3Register.accelerometer)
-    try registers.write(rate.bits << 4 | configuration.gyroscopeRange.lsm6ds3Bits, to: LSM6DS3Register.gyroscope)
+      rate.bits << 4 | configuration.accelerometerRange.lsm6Bits, to: LSM6DS3Register.accelerometer)
+    try registers.write(rate.bits << 4 | configuration.gyroscopeRange.lsm6Bits, to: LSM6DS3Register.gyroscope)
     try registers.write(LSM6DS3Register.allOfBoth, to: LSM6DS3Register.fifoDecimation)
     // A line that would stay high says nothing.
     if connection.dataReady != nil, !isLSM6DS3 {
@@ -114,45 +114,6 @@ final class LSM6DS3Driver: InertialDriver {
       batch.append(
         gyroscope: SIMD3(axis(0), axis(1), axis(2)) * gyroscopeScale,
         accelerometer: SIMD3(axis(3), axis(4), axis(5)) * accelerometerScale)
-    }
-  }
-}
-
-/// One of the rates at which the chip can measure.
-struct LSM6DS3Rate {
-  private static let all: [Double] = [12.5, 26, 52, 104, 208, 416, 833, 1666]
-
-  let hertz: Double
-  /// As both sensors and the FIFO take it.
-  let bits: UInt8
-
-  /// The slowest that is no slower than the wish, a rounding apart; the fastest for more.
-  init(nearest wish: Double) {
-    let index = LSM6DS3Rate.all.firstIndex { $0 >= wish * 0.95 } ?? LSM6DS3Rate.all.count - 1
-    hertz = LSM6DS3Rate.all[index]
-    bits = UInt8(index + 1)
-  }
-}
-
-extension InertialConfiguration.AccelerometerRange {
-  /// Not in order.
-  fileprivate var lsm6ds3Bits: UInt8 {
-    switch self {
-    case .g2: 0x00
-    case .g4: 0x08
-    case .g8: 0x0C
-    case .g16: 0x04
-    }
-  }
-}
-
-extension InertialConfiguration.GyroscopeRange {
-  fileprivate var lsm6ds3Bits: UInt8 {
-    switch self {
-    case .dps250: 0x00
-    case .dps500: 0x04
-    case .dps1000: 0x08
-    case .dps2000: 0x0C
     }
   }
 }

@@ -23,7 +23,7 @@ extension InertialChip {
       fifoSampleCount: 219,
       // Table 3: both sensors in high performance, and powered down.
       milliamperes: milliamperes, sleepMilliamperes: sleepMilliamperes, ratesHz: 12.5...1666,
-      actualRate: { LSM6DSOXRate(nearest: $0).hertz },
+      actualRate: { LSM6Rate(nearest: $0).hertz },
       makeDriver: { LSM6DSOXDriver($0, $1) },
       putToSleep: { (registers) throws(HardwareError) in
         try registers.write(0, to: LSM6DSOXRegister.accelerometer)

@@ -12,7 +12,7 @@ public final class LSM6DSOXDriver: InertialDriver {
   private let registers: I2CRegisters
   private let connection: ChipConnection
   private let configuration: InertialConfiguration
-  private let rate: LSM6DSOXRate
+  private let rate: LSM6Rate
   private let accelerometerScale: Float
   private let gyroscopeScale: Float
   private var readout: FIFOReadout
@@ -31,7 +31,7 @@ public final class LSM6DSOXDriver: InertialDriver {
     self.configuration = configuration
     registers = I2CRegisters(
       connection.bus, address: connection.address, capacity: 2 * IMUBatch.capacity * LSM6DSOXDriver.wordLength)
-    rate = LSM6DSOXRate(nearest: configuration.rateHz)
+    rate = LSM6Rate(nearest: configuration.rateHz)
     readout = FIFOReadout(connection, rateHz: rate.hertz)
     // Table 2: 0.061 mg at 2 g and 8.75 mdps at 250 dps, and so on in proportion.
     accelerometerScale = Float(configuration.accelerometerRange.rawValue) / 2 * 0.061e-3 * 9.80665
@@ -46,8 +46,8 @@ public final class LSM6DSOXDriver: InertialDriver {
     try registers.write(LSM6DSOXRegister.blockUpdateAndIncrement, to: LSM6DSOXRegister.control3)
     try registers.write(LSM6DSOXRegister.withoutI3C, to: LSM6DSOXRegister.control9)
     try registers.write(
-      rate.bits << 4 | configuration.accelerometerRange.lsm6dsoxBits, to: LSM6DSOXRegister.accelerometer)
-    try registers.write(rate.bits << 4 | configuration.gyroscopeRange.lsm6dsoxBits, to: LSM6DSOXRegister.gyroscope)
+      rate.bits << 4 | configuration.accelerometerRange.lsm6Bits, to: LSM6DSOXRegister.accelerometer)
+    try registers.write(rate.bits << 4 | configuration.gyroscopeRange.lsm6Bits, to: LSM6DSOXRegister.gyroscope)
     try registers.write(rate.bits << 4 | rate.bits, to: LSM6DSOXRegister.fifoControl3)
     if connection.dataReady != nil {
       try registers.write(LSM6DSOXRegister.pulsedDataReady, to: LSM6DSOXRegister.counterBatch1)
@@ -125,44 +125,5 @@ public final class LSM6DSOXDriver: InertialDriver {
         gyroscope: gyroscope.axes * gyroscopeScale, accelerometer: accelerometer.axes * accelerometerScale)
     }
     return true
-  }
-}
-
-/// One of the rates at which the chip can measure.
-struct LSM6DSOXRate {
-  private static let all: [Double] = [12.5, 26, 52, 104, 208, 416, 833, 1666]
-
-  let hertz: Double
-  /// As both sensors and the FIFO take it, tables 48, 53 and 35.
-  let bits: UInt8
-
-  /// The slowest that is no slower than the wish, a rounding apart; the fastest for more.
-  init(nearest wish: Double) {
-    let index = LSM6DSOXRate.all.firstIndex { $0 >= wish * 0.95 } ?? LSM6DSOXRate.all.count - 1
-    hertz = LSM6DSOXRate.all[index]
-    bits = UInt8(index + 1)
-  }
-}
-
-extension InertialConfiguration.AccelerometerRange {
-  /// Table 50: not in order.
-  fileprivate var lsm6dsoxBits: UInt8 {
-    switch self {
-    case .g2: 0x00
-    case .g4: 0x08
-    case .g8: 0x0C
-    case .g16: 0x04
-    }
-  }
-}
-
-extension InertialConfiguration.GyroscopeRange {
-  fileprivate var lsm6dsoxBits: UInt8 {
-    switch self {
-    case .dps250: 0x00
-    case .dps500: 0x04
-    case .dps1000: 0x08
-    case .dps2000: 0x0C
-    }
   }
 }

@@ -103,9 +103,8 @@ struct LSM9DS1Rate {
   /// As both sensors take it.
   let bits: UInt8
 
-  /// The slowest that is no slower than the wish, a rounding apart; the fastest for more.
   init(nearest wish: Double) {
-    let index = LSM9DS1Rate.all.firstIndex { $0 >= wish * 0.95 } ?? LSM9DS1Rate.all.count - 1
+    let index = LSM9DS1Rate.all.slowestRate(for: wish)
     hertz = LSM9DS1Rate.all[index]
     bits = UInt8(index + 1)
   }

@@ -49,9 +49,8 @@ struct QMC5883LRate {
   /// As control register 1 takes it.
   let bits: UInt8
 
-  /// The slowest that is no slower than the wish, a rounding apart; the fastest for more.
   init(nearest wish: Double) {
-    let index = QMC5883LRate.all.firstIndex { $0 >= wish * 0.95 } ?? QMC5883LRate.all.count - 1
+    let index = QMC5883LRate.all.slowestRate(for: wish)
     hertz = QMC5883LRate.all[index]
     bits = UInt8(index) << 2
   }

@@ -47,9 +47,8 @@ struct QMC5883PRate {
   /// As control register 1 takes it.
   let bits: UInt8
 
-  /// The slowest that is no slower than the wish, a rounding apart; the fastest for more.
   init(nearest wish: Double) {
-    let index = QMC5883PRate.all.firstIndex { $0 >= wish * 0.95 } ?? QMC5883PRate.all.count - 1
+    let index = QMC5883PRate.all.slowestRate(for: wish)
     hertz = QMC5883PRate.all[index]
     bits = UInt8(index) << 2
   }

@@ -22,10 +22,15 @@ extension I2CPlace: CustomStringConvertible {
 }
 
 extension I2CPlace {
-  init(_ section: inout BoardSection, usualAddress: UInt8) throws(BoardError) {
+  /// - Parameter addresses: where the chip can be, the usual one first
+  init(_ section: inout BoardSection, addresses: [UInt8]) throws(BoardError) {
     let bus = try section.required("bus")
     // By its short name too.
     self.bus = bus.hasPrefix("i2c-") ? "/dev/\(bus)" : bus
-    address = UInt8(try section.integer("address", in: 0x08...0x77) ?? Int(usualAddress))
+    address = UInt8(try section.integer("address", in: 0x08...0x77) ?? Int(addresses[0]))
+    guard addresses.contains(address) else {
+      let known = addresses.map { "0x" + String($0, radix: 16) }.joined(separator: " or ")
+      throw section.wrong("address", expected: "\(known), where this chip can be")
+    }
   }
 }

@@ -32,7 +32,7 @@ extension IMUDescription {
     var section = section
     self.id = id
     self.chip = chip
-    place = try I2CPlace(&section, usualAddress: chip.addresses[0])
+    place = try I2CPlace(&section, addresses: chip.addresses)
     configuration = InertialConfiguration(rateHz: try section.number("rateHz", in: chip.ratesHz) ?? 200)
     if let range = try section.integer("gyroscopeRangeDegreesPerSecond", in: 250...2000) {
       guard let known = InertialConfiguration.GyroscopeRange(rawValue: range) else {

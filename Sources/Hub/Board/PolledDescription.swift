@@ -36,7 +36,7 @@ extension PolledDescription {
     var section = section
     self.id = id
     self.chip = chip
-    place = try I2CPlace(&section, usualAddress: chip.addresses[0])
+    place = try I2CPlace(&section, addresses: chip.addresses)
     configuration = PolledConfiguration(rateHz: try section.number("rateHz", in: chip.ratesHz) ?? usualRateHz)
     mount = hasAxes ? try section.rotation("mount") ?? .identity : .identity
     power = try Board.Power(

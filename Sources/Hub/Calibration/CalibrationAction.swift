@@ -6,10 +6,12 @@ import NMEA
 import Publishing
 
 extension Hub {
-  /// Calibrates the preferred IMU or magnetometer with its own measurements: one calibration at a time, watched by whoever
-  /// subscribes; cancelling it lets the devices sleep. It sends the session after each burst, and finishes once that has a result.
-  public func calibration() -> Action<CalibrationKind, CalibrationSession, HardwareError> {
-    let (imu, magnetometer, receiver) = (imu, magnetometer, receiver)
+  /// Calibrates an IMU or a magnetometer with its own measurements: one calibration at a time, watched by whoever subscribes;
+  /// cancelling it lets the devices sleep. It sends the session after each burst, and finishes once that has a result.
+  ///
+  /// - Parameter id: the device's
+  public func calibration(of id: String) -> Action<CalibrationKind, CalibrationSession, HardwareError> {
+    let (imu, magnetometer, receiver) = (imu(id), magnetometer(id), receiver)
     return Action { kind in
       LazyPublisher<CalibrationSession, HardwareError>(
         deriving: "calibration",

@@ -23,6 +23,7 @@ struct Calibrate: ParsableCommand {
       running meanwhile.
 
       Example: sensorhub calibrate gyro --board my-board.json5
+      Another than the preferred one: sensorhub calibrate gyro --board my-board.json5 --device spare
       """)
 
   @Argument(help: "gyro, accel, mag or mount.")
@@ -30,6 +31,9 @@ struct Calibrate: ParsableCommand {
 
   @Option(help: ArgumentHelp("The board whose sensor it is. Left out: the simulated one.", valueName: "file.json5"))
   var board: String?
+
+  @Option(help: ArgumentHelp("Which of its devices. Left out: the one that is preferred.", valueName: "id"))
+  var device: String?
 
   @Option(help: ArgumentHelp("Take a recording instead, in the chip's own axes.", valueName: "file.csv"))
   var imu: String?
@@ -53,21 +57,25 @@ struct Calibrate: ParsableCommand {
   func calibrate() async throws {
     let board = try BoardSource(file: board).load()
     let needed = kind == .mag && imu == nil ? DeviceStatus.Kind.magnetometer : .imu
+    if let device, !board.devices.contains(where: { $0.id == device }) {
+      throw CommandError(
+        .data, "the board '\(board.name)' has no device '\(device)'",
+        nextStep: "it has " + board.devices.map(\.id).joined(separator: ", "))
+    }
     // What a recording tells of a magnetometer is that of the board's own, or else of the one in its IMU.
-    let chip =
-      kind == .mag
-      ? board.devices.first { $0.kind == .magnetometer } ?? board.devices.first { $0.kind == .imu }
-      : board.devices.first { $0.kind == .imu }
+    let usual = kind == .mag ? [board.magnetometer?.id, board.imu?.id] : [board.imu?.id]
+    let id = device ?? usual.lazy.compactMap { $0 }.first
+    let chip = board.devices.first { $0.id == id }
     guard let chip, let place = chip.place, chip.kind == needed || imu != nil else {
       let what = needed == .imu ? "IMU" : "magnetometer"
       throw CommandError(
-        .data, "the board '\(board.name)' has no \(what)",
+        .data, device.map { "'\($0)' is no \(what)" } ?? "the board '\(board.name)' has no \(what)",
         nextStep: "name one in its file, in 'devices'; sensorhub chips lists what can be read")
     }
     try CalibrationFolder.make()
     let lock = try takeLock()
     defer { close(lock) }
-    let session = if let imu { try replay(imu) } else { try await measure(board) }
+    let session = if let imu { try replay(imu) } else { try await measure(board, chip.id) }
     var known = chip.calibration ?? ChipCalibration()
     guard session.store(in: &known, at: Int64(time(nil))) else {
       if session.progress >= 1 {
@@ -135,7 +143,7 @@ struct Calibrate: ParsableCommand {
     return session
   }
 
-  private func measure(_ board: Board) async throws -> CalibrationSession {
+  private func measure(_ board: Board, _ id: String) async throws -> CalibrationSession {
     for path in socket.map({ [SocketPath($0)] }) ?? SocketPath.candidates {
       if let running = try? UnixSocket.connect(path.devices) {
         close(running)
@@ -155,7 +163,7 @@ struct Calibrate: ParsableCommand {
     let latest = Guarded(CalibrationSession(kind))
     let failure = Guarded<String?>(nil)
     let end = StopSignal()
-    let subscription = hub.calibration().apply(kind).subscribe(
+    let subscription = hub.calibration(of: id).apply(kind).subscribe(
       as: "calibrate",
       receiveValue: { session in
         let before = latest.withLock { latest in

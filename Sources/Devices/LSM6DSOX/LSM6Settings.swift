@@ -1,0 +1,38 @@
+/// One of the rates at which the chips of the family can measure.
+struct LSM6Rate {
+  private static let all: [Double] = [12.5, 26, 52, 104, 208, 416, 833, 1666]
+
+  let hertz: Double
+  /// As both sensors and the FIFO take it.
+  let bits: UInt8
+
+  init(nearest wish: Double) {
+    let index = LSM6Rate.all.slowestRate(for: wish)
+    hertz = LSM6Rate.all[index]
+    bits = UInt8(index + 1)
+  }
+}
+
+extension InertialConfiguration.AccelerometerRange {
+  /// CTRL1_XL: not in order.
+  var lsm6Bits: UInt8 {
+    switch self {
+    case .g2: 0x00
+    case .g4: 0x08
+    case .g8: 0x0C
+    case .g16: 0x04
+    }
+  }
+}
+
+extension InertialConfiguration.GyroscopeRange {
+  /// CTRL2_G.
+  var lsm6Bits: UInt8 {
+    switch self {
+    case .dps250: 0x00
+    case .dps500: 0x04
+    case .dps1000: 0x08
+    case .dps2000: 0x0C
+    }
+  }
+}
