@@ -3,7 +3,7 @@ import MonotonicTime
 /// Which of several receivers is believed: the surest, unless they are much alike; then the one that is preferred. Nobody is
 /// changed for another one because of a single good fix.
 public struct ReceiverChoice: Sendable {
-  /// Who has had no fix for so long has none.
+  /// Who has had no fix for so long has none, unless it is slower than that.
   private static let lifetime = Duration.milliseconds(2500)
   /// For so long another one has to be better.
   private static let proof = Duration.seconds(5)
@@ -14,6 +14,11 @@ public struct ReceiverChoice: Sendable {
     var sigma = Double.infinity
     var fixAt: MonotonicInstant?
     var betterSince: MonotonicInstant?
+    /// Between two fixes; one long silence says nothing of it.
+    var interval: Duration?
+
+    /// For so long without a fix it has one.
+    var lifetime: Duration { max(ReceiverChoice.lifetime, (interval ?? .zero) * 2.5) }
   }
 
   private var receivers: [Receiver]
@@ -30,7 +35,9 @@ public struct ReceiverChoice: Sendable {
   public mutating func take(_ rank: Int, sigma: Double?, at: MonotonicInstant) -> Bool {
     if let sigma {
       // Who was silent meanwhile has not been better meanwhile.
-      if receivers[rank].fixAt.map({ at - $0 > ReceiverChoice.lifetime }) ?? true { receivers[rank].betterSince = nil }
+      let silence = receivers[rank].fixAt.map { at - $0 }
+      if silence.map({ $0 > receivers[rank].lifetime }) ?? true { receivers[rank].betterSince = nil }
+      receivers[rank].interval = silence.map { min($0, (receivers[rank].interval ?? $0) * 1.5) }
       receivers[rank].sigma = sigma
       receivers[rank].fixAt = at
     }
@@ -43,7 +50,7 @@ public struct ReceiverChoice: Sendable {
       receivers[rank].betterSince = nil
       return false
     }
-    let isLost = receivers[present].fixAt.map { at - $0 > ReceiverChoice.lifetime } ?? true
+    let isLost = receivers[present].fixAt.map { at - $0 > receivers[present].lifetime } ?? true
     let limit =
       (rank < present ? 1 / ReceiverChoice.advantage : ReceiverChoice.advantage) * receivers[present].sigma
     guard isLost || sigma <= limit else {

@@ -19,6 +19,7 @@ public final class Hub: Sendable {
   public let receiver: ReceiverReader?
   /// The preferred inertial sensor.
   public let imu: IMUReader?
+  /// Whether a magnetometer has a share in the state.
   public let hasMagnetometer: Bool
   /// What is fused of whatever is awake, at the rate at which it changes. Subscribing powers nothing.
   private let fused: LazyPublisher<FusedState, Never>
@@ -63,7 +64,7 @@ public final class Hub: Sendable {
     let imu = board.imu.flatMap { Hub.imu($0.id, of: entries) }
     self.receiver = receiver
     self.imu = imu
-    hasMagnetometer = board.magnetometer != nil
+    hasMagnetometer = board.fusedKinds.contains(.magnetometer)
     let epochs = LazyPublisher<GNSSObservation, Never>(deriving: "epochs", clock: clock) { (run) throws(Never) in
       receiver?.device.readings.subscribe(as: "epochs", receiveValue: { run.send($0) }) ?? Subscription {}
     }

@@ -65,6 +65,10 @@ struct CalibrateTests {
     #expect(mag.wait() == 65)
     #expect(mag.standardError.contains("% of what mag needs"), "\(mag.standardError)")
     #expect(!mag.standardError.contains("no result: 0 %"), "\(mag.standardError)")
+    let recording = restRecording()
+    defer { unlink(recording) }
+    let wrong = Program(["calibrate", "gyro", "--imu", recording, "--device", "mag"], environment: state)
+    #expect(wrong.wait() == 65 && wrong.standardError.contains("'mag' is no IMU"), "\(wrong.standardError)")
     for (device, message) in [("nobody", "has no device 'nobody'"), ("baro", "'baro' is no IMU")] {
       let gyro = Program(["calibrate", "gyro", "--device", device, "--socket", nowhere], environment: state)
       #expect(gyro.wait() == 65)

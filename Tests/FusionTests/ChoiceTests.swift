@@ -38,6 +38,16 @@ struct ChoiceTests {
     #expect(used.filter { $0.rank == 0 }.count == 35 + 36)
   }
 
+  @Test func `receivers that report every ten seconds do not take turns`() {
+    var choice = ReceiverChoice(count: 2)
+    var used: [Int] = []
+    for report in 0..<20 {
+      let rank = report % 2
+      if choice.take(rank, sigma: 3, at: at(5 * Double(report))) { used.append(rank) }
+    }
+    #expect(used.dropFirst(4).allSatisfy { $0 == 0 } && used.count > 8, "\(used)")
+  }
+
   @Test func `a receiver without a fix gives way to one that has one`() {
     var choice = ReceiverChoice(count: 2)
     func takes(_ rank: Int, _ sigma: Double?, _ time: Double) -> Bool { choice.take(rank, sigma: sigma, at: at(time)) }

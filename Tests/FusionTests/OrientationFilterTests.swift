@@ -144,4 +144,13 @@ struct OrientationFilterTests {
       }
     }
   }
+
+  @Test func `another sensor that takes over in a bend keeps the level`() {
+    var filter = OrientationFilter(interval: 0.01)
+    for _ in 0..<2000 { filter.update(gyroscope: .zero, accelerometer: SIMD3(0, 0, -9.81), seconds: 0.01) }
+    filter.changeSensor(interval: 0.005)
+    // Pushed to the side, by what would be a lean of eleven degrees.
+    for _ in 0..<10 { filter.update(gyroscope: .zero, accelerometer: SIMD3(0, 2, -9.81), seconds: 0.005) }
+    #expect(abs(filter.attitude.roll) < 0.02 && filter.isLevelled)
+  }
 }

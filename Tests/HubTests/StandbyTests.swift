@@ -86,7 +86,9 @@ struct StandbyTests {
     subscription.cancel()
     await hub.isOff()
     // The first seconds the filter is still finding out.
-    for state in states.values.filter({ $0.mode == .fused || $0.mode == .deadReckoning }).dropFirst(50) {
+    let navigated = states.values.filter { $0.mode == .fused || $0.mode == .deadReckoning }.dropFirst(50)
+    #expect(!navigated.isEmpty)
+    for state in navigated {
       guard let position = state.position, let sigma = position.value.horizontalSigmaMetres else { continue }
       let truth = hardware.world.truth(at: position.at)
       let north = (position.value.latitudeDegrees - truth.latitudeDegrees) * 111_320

@@ -147,6 +147,11 @@ public struct OrientationFilter: Sendable {
   mutating func changeSensor(interval: Double) {
     var next = OrientationFilter(interval: interval, biasLimit: biasLimit, magneticInterval: magneticInterval)
     next.strapdown = (inclination * strapdown).normalized
+    if hasForce {
+      // What it is pushed by just now is not the vertical: that goes on from the one before.
+      next.force.settle(at: SIMD3(0, 0, -OrientationFilter.gravity), next.accelerometerCoefficients)
+      next.hasForce = true
+    }
     next.heading = heading
     next.initialGain = initialGain
     next.reference = reference

@@ -66,7 +66,8 @@ struct Calibrate: ParsableCommand {
     let usual = kind == .mag ? [board.magnetometer?.id, board.imu?.id] : [board.imu?.id]
     let id = device ?? usual.lazy.compactMap { $0 }.first
     let chip = board.devices.first { $0.id == id }
-    guard let chip, let place = chip.place, chip.kind == needed || imu != nil else {
+    let isOfIMU = kind == .mag && imu != nil && chip?.kind == .magnetometer
+    guard let chip, let place = chip.place, chip.kind == needed || isOfIMU else {
       let what = needed == .imu ? "IMU" : "magnetometer"
       throw CommandError(
         .data, device.map { "'\($0)' is no \(what)" } ?? "the board '\(board.name)' has no \(what)",
