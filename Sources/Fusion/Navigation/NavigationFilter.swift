@@ -24,6 +24,12 @@ public struct NavigationFilter: Sendable {
   private static let longestQueue = 16
   /// A time that goes back by more than this is that of another clock, seconds.
   private static let clockJump = 5.0
+  /// Of a sensor of which nothing is known yet, rad/s and m/s².
+  private static let unknownGyroscopeBias = 0.009
+  private static let unknownAccelerometerBias = 0.2
+  /// What may change in a pause: how fast it turns, rad/s², and how hard it is pushed, m/s².
+  private static let pausedTurn = 1.0
+  private static let pausedPush = 1.0
   /// m²
   private static let lostVariance = 500.0 * 500
 
@@ -58,11 +64,12 @@ public struct NavigationFilter: Sendable {
   private var lastAccepted = -Double.infinity
   private var lastRestart = -Double.infinity
   private var sinceConstraint = 0.0
-  private var sinceCompass = 0.0
+  private var compass: Compass
   /// How far east of true north the magnetic north lies, radians; `nil` while that is not known.
-  public var magneticDeclination: Double?
-  /// A heading that fixes have refuted twice is not asked for again.
-  private var doubtsCompass = false
+  public var magneticDeclination: Double? {
+    get { compass.declination }
+    set { compass.declination = newValue }
+  }
   private var alignedAt = 0.0
   /// Since when samples have come without a pause.
   private var startedAt = 0.0
@@ -74,6 +81,7 @@ public struct NavigationFilter: Sendable {
 
   public init(_ configuration: Configuration = Configuration()) {
     self.configuration = configuration
+    compass = Compass(configuration)
     orientation = OrientationFilter(
       interval: configuration.interval, magneticInterval: configuration.magneticInterval,
       magneticStrength: configuration.magneticStrength)
@@ -107,8 +115,8 @@ public struct NavigationFilter: Sendable {
   public var attitude: Quaternion {
     @inline(__always) get {
       if let solution { return solution.attitude }
-      guard let magneticDeclination, orientation.hasHeading else { return orientation.attitude }
-      return Quaternion(about: magneticDeclination) * orientation.attitude
+      guard let declination = compass.declination, orientation.hasHeading else { return orientation.attitude }
+      return Quaternion(about: declination) * orientation.attitude
     }
   }
 
@@ -124,7 +132,7 @@ public struct NavigationFilter: Sendable {
   public var headingSigma: Double? {
     @inline(__always) get {
       if let variance = solution?.covariance.tt.rows.2.z { return variance.squareRoot() }
-      return orientation.hasHeading ? compassSigma : nil
+      return orientation.hasHeading ? compass.sigma(orientation) : nil
     }
   }
 
@@ -212,10 +220,8 @@ public struct NavigationFilter: Sendable {
       sinceConstraint += dt
       let constrains = configuration.isVehicle && sinceConstraint >= NavigationFilter.constraintSeconds
       if constrains { sinceConstraint = 0 }
-      sinceCompass += dt
-      let asksCompass = sinceCompass >= NavigationFilter.compassSeconds
-      if asksCompass { sinceCompass = 0 }
-      advance(gyroscope, accelerometer, stillness, constrains, asksCompass ? compass?.heading : nil, to: now)
+      let heading = compass.isDue(after: dt) ? compass.reading(orientation)?.heading : nil
+      advance(gyroscope, accelerometer, stillness, constrains, heading, to: now)
     } else {
       hypotheses.propagate(
         gyroscope: gyroscope, accelerometer: accelerometer, to: now, configuration.noise)
@@ -302,55 +308,6 @@ public struct NavigationFilter: Sendable {
     if let solution, !solution.isFinite { abandon() }
   }
 
-  // MARK: Compass
-
-  /// Of a magnetometer that is calibrated, and of one that is not, radians.
-  private static let calibratedSigma = 0.05
-  private static let uncalibratedSigma = 0.25
-  /// The magnetic north lies so far off, in most places.
-  private static let declinationSigma = 0.2
-  private static let compassSeconds = 1.0
-  /// Of a sensor of which nothing is known yet, rad/s and m/s².
-  private static let unknownGyroscopeBias = 0.009
-  private static let unknownAccelerometerBias = 0.2
-  /// What may change in a pause: how fast it turns, rad/s², and how hard it is pushed, m/s².
-  private static let pausedTurn = 1.0
-  private static let pausedPush = 1.0
-
-  /// What the gyroscope makes of the heading in each second without a magnetic field, rad/s.
-  private static let headingDrift = 0.002
-  /// A field that is older than so many intervals, and than a second, is none.
-  private static let compassLifetime = (intervals: 3.0, seconds: 1.0)
-
-  private var compassSigma: Double {
-    let isGood = configuration.magneticStrength != nil && !orientation.isMagneticallyDisturbed
-    let sigma = isGood ? NavigationFilter.calibratedSigma : NavigationFilter.uncalibratedSigma
-    let declination = magneticDeclination == nil ? NavigationFilter.declinationSigma : 0
-    let drift = NavigationFilter.headingDrift * orientation.secondsSinceField
-    return (sigma * sigma + declination * declination + drift * drift).squareRoot()
-  }
-
-  /// Where the compass points the board, radians from true north; `nil` where it is not to be trusted.
-  private var compass: (heading: Double, sigma: Double)? {
-    let lifetime = NavigationFilter.compassLifetime
-    let interval = configuration.magneticInterval ?? configuration.interval
-    guard orientation.hasHeading, !orientation.isMagneticallyDisturbed, !doubtsCompass,
-      orientation.secondsSinceField <= max(lifetime.seconds, lifetime.intervals * interval)
-    else { return nil }
-    return (orientation.attitude.yaw + (magneticDeclination ?? 0), compassSigma)
-  }
-
-  /// The compass's errors stay the same for long: it says nothing new to who knows the heading better.
-  private mutating func correctHeading(_ heading: Double) {
-    guard let now = solution else { return }
-    let variance = compassSigma * compassSigma
-    guard now.covariance.tt.rows.2.z > variance else { return }
-    var innovation = heading - now.attitude.yaw
-    innovation -= (innovation / (2 * .pi)).rounded() * 2 * .pi
-    guard innovation * innovation < 10.83 * (now.covariance.tt.rows.2.z + variance) else { return }
-    solution?.correct(ErrorCovariance.Row(t: SIMD3(0, 0, 1)), innovation: innovation, variance: variance)
-  }
-
   // MARK: Alignment
 
   private mutating func align(_ fix: GNSSMeasurement) {
@@ -394,15 +351,15 @@ public struct NavigationFilter: Sendable {
       let sigma = max(fix.velocitySigma.x, fix.velocitySigma.y)
       guard speed > max(NavigationFilter.alignmentSpeed, 3 * sigma) else {
         // At rest only a compass tells, and in a vehicle one that has been calibrated there.
-        return configuration.magneticStrength == nil ? nil : turn(to: compass)
+        return configuration.magneticStrength == nil ? nil : turnToCompass
       }
       return (atan2(velocity.y, velocity.x) - orientation.attitude.yaw, sigma / speed + 0.06)
     }
-    return turn(to: compass)
+    return turnToCompass
   }
 
-  private func turn(to compass: (heading: Double, sigma: Double)?) -> (turn: Double, sigma: Double)? {
-    compass.map { ($0.heading - orientation.attitude.yaw, $0.sigma) }
+  private var turnToCompass: (turn: Double, sigma: Double)? {
+    compass.reading(orientation).map { ($0.heading - orientation.attitude.yaw, $0.sigma) }
   }
 
   /// Lets the fix decide between headings. The bank only runs once something moves: at rest there is nothing to decide.
@@ -467,6 +424,18 @@ public struct NavigationFilter: Sendable {
     if let stillness { standStill(stillness) }
     if constrains { constrain(gyroscope) }
     if let compassHeading { correctHeading(compassHeading) }
+  }
+
+  /// The compass's errors stay the same for long: it says nothing new to who knows the heading better.
+  private mutating func correctHeading(_ heading: Double) {
+    guard let now = solution else { return }
+    let sigma = compass.sigma(orientation)
+    let variance = sigma * sigma
+    guard now.covariance.tt.rows.2.z > variance else { return }
+    var innovation = heading - now.attitude.yaw
+    innovation -= (innovation / (2 * .pi)).rounded() * 2 * .pi
+    guard innovation * innovation < 10.83 * (now.covariance.tt.rows.2.z + variance) else { return }
+    solution?.correct(ErrorCovariance.Row(t: SIMD3(0, 0, 1)), innovation: innovation, variance: variance)
   }
 
   private mutating func standStill(_ stillness: Stillness) {
@@ -606,7 +575,7 @@ public struct NavigationFilter: Sendable {
   /// Everything was refused for too long: the fix is taken as it is. Twice in a minute, the heading must be wrong.
   private mutating func restart(_ fix: GNSSMeasurement) {
     guard let now = solution, now.time - lastRestart > 60 else {
-      doubtsCompass = true
+      compass.isDoubted = true
       return abandon()
     }
     lastRestart = now.time

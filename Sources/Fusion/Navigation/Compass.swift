@@ -1,0 +1,62 @@
+/// The heading that a magnetometer gives, as the navigation asks for it: now and then, as its errors last.
+struct Compass: Sendable {
+  struct Reading {
+    /// Radians from true north.
+    var heading: Double
+    /// Radians.
+    var sigma: Double
+  }
+
+  /// Of a magnetometer that is calibrated, and of one that is not, radians.
+  private static let calibratedSigma = 0.05
+  private static let uncalibratedSigma = 0.25
+  /// The magnetic north lies so far off, in most places.
+  private static let declinationSigma = 0.2
+  /// What the gyroscope makes of the heading in each second without a magnetic field, rad/s.
+  private static let headingDrift = 0.002
+  /// A field that is older than so many intervals, and than a second, is none.
+  private static let lifetime = (intervals: 3.0, seconds: 1.0)
+  private static let secondsBetweenReadings = 1.0
+
+  private let isCalibrated: Bool
+  private let lifetimeSeconds: Double
+  /// How far east of true north the magnetic north lies, radians; `nil` while that is not known.
+  var declination: Double?
+  /// A heading that fixes have refuted twice is not asked for again.
+  var isDoubted = false
+  private var sinceReading = 0.0
+
+  init(_ configuration: NavigationFilter.Configuration) {
+    isCalibrated = configuration.magneticStrength != nil
+    lifetimeSeconds = max(
+      Compass.lifetime.seconds,
+      Compass.lifetime.intervals * (configuration.magneticInterval ?? configuration.interval))
+  }
+
+  // Inlined: to be asked by a call, the filter would first be copied whole.
+
+  /// One standard deviation, radians.
+  @inline(__always) func sigma(_ orientation: OrientationFilter) -> Double {
+    let isGood = isCalibrated && !orientation.isMagneticallyDisturbed
+    let sigma = isGood ? Compass.calibratedSigma : Compass.uncalibratedSigma
+    let declinationSigma = declination == nil ? Compass.declinationSigma : 0
+    let drift = Compass.headingDrift * orientation.secondsSinceField
+    return (sigma * sigma + declinationSigma * declinationSigma + drift * drift).squareRoot()
+  }
+
+  /// Where it points the board; `nil` where it is not to be trusted.
+  @inline(__always) func reading(_ orientation: OrientationFilter) -> Reading? {
+    guard orientation.hasHeading, !orientation.isMagneticallyDisturbed, !isDoubted,
+      orientation.secondsSinceField <= lifetimeSeconds
+    else { return nil }
+    return Reading(heading: orientation.attitude.yaw + (declination ?? 0), sigma: sigma(orientation))
+  }
+
+  /// Whether it is to be asked, so many seconds after the last time that this was.
+  mutating func isDue(after seconds: Double) -> Bool {
+    sinceReading += seconds
+    guard sinceReading >= Compass.secondsBetweenReadings else { return false }
+    sinceReading = 0
+    return true
+  }
+}
