@@ -12,6 +12,7 @@ public struct ReceiverChoice: Sendable {
 
   private struct Receiver: Sendable {
     var sigma = Double.infinity
+    var reportedAt: MonotonicInstant?
     var fixAt: MonotonicInstant?
     var betterSince: MonotonicInstant?
     /// Between two fixes; one long silence says nothing of it.
@@ -25,14 +26,19 @@ public struct ReceiverChoice: Sendable {
   /// Its place in the order of preference.
   private var current: Int?
 
+  /// The place of the one that is believed, once any has reported.
+  public var taken: Int? { current }
+
   public init(count: Int) { receivers = Array(repeating: Receiver(), count: count) }
 
-  /// Whether a report is to be used.
+  /// Whether a report is to be used; the answer is the same however often it is asked for.
   ///
   /// - Parameters:
   ///   - rank: in the order of preference
   ///   - sigma: of its horizontal position, metres; `nil` where it has none
   public mutating func take(_ rank: Int, sigma: Double?, at: MonotonicInstant) -> Bool {
+    if receivers[rank].reportedAt == at { return rank == current }
+    receivers[rank].reportedAt = at
     if let sigma {
       // Who was silent meanwhile has not been better meanwhile.
       let silence = receivers[rank].fixAt.map { at - $0 }

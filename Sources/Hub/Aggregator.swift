@@ -15,13 +15,15 @@ final class Aggregator: Sendable {
   private let run: Activating<FusedState, Never>
   private let lastState: MutableProperty<FusedState?>
   private let fusing: Guarded<Fusing>
+  private let receivers: ReceiverSelection
   /// From before the last sleep.
   private let lastKnown: Dated<FusedState.Position>?
 
   private init(
-    board: Board, clock: any MonotonicTimeSource, run: Activating<FusedState, Never>,
+    board: Board, receivers: ReceiverSelection, clock: any MonotonicTimeSource, run: Activating<FusedState, Never>,
     lastState: MutableProperty<FusedState?>
   ) {
+    self.receivers = receivers
     self.lastState = lastState
     lastKnown = lastState.value?.position
     self.clock = clock
@@ -31,7 +33,7 @@ final class Aggregator: Sendable {
     estimator.magneticDeclination = lastKnown.map { Aggregator.declination(at: $0.value) }
     fusing = Guarded(
       Fusing(
-        estimator: estimator, receivers: ReceiverChoice(count: board.devices.count),
+        estimator: estimator,
         imus: StandbyChoice(count: board.devices.count, silence: Aggregator.silence(of: board)),
         imu: board.devices.firstIndex { $0.id == board.imu?.id }))
   }
@@ -39,7 +41,6 @@ final class Aggregator: Sendable {
   /// What is fused, and of what; ranks are places in the board's list.
   private struct Fusing {
     var estimator: StateEstimator
-    var receivers: ReceiverChoice
     var imus: StandbyChoice
     /// The one that the estimator has been told of.
     var imu: Int?
@@ -55,15 +56,17 @@ final class Aggregator: Sendable {
   ///
   /// - Parameters:
   ///   - devices: whose measurements are fused
+  ///   - receivers: which of them is taken
   ///   - lastState: is set to each state too
   static func publisher(
-    board: Board, fusing devices: [BoardDevice], clock: any MonotonicTimeSource,
+    board: Board, fusing devices: [BoardDevice], receivers: ReceiverSelection, clock: any MonotonicTimeSource,
     lastState: MutableProperty<FusedState?>
   ) -> LazyPublisher<FusedState, Never> {
     LazyPublisher(
       deriving: "state", clock: clock,
       activating: { (run) throws(Never) in
-        let aggregator = Aggregator(board: board, clock: clock, run: run, lastState: lastState)
+        let aggregator = Aggregator(
+          board: board, receivers: receivers, clock: clock, run: run, lastState: lastState)
         let lifetime = Lifetime()
         for device in devices {
           let index = board.devices.firstIndex { $0.id == device.description.id } ?? 0
@@ -138,8 +141,7 @@ final class Aggregator: Sendable {
     let position = observation.position
     let declination = position.map(Aggregator.declination)
     publish { fusing in
-      let sigma = position.map { $0.horizontalSigmaMetres ?? .greatestFiniteMagnitude }
-      guard fusing.receivers.take(rank, sigma: sigma, at: observation.at) else { return }
+      guard receivers.take(observation, of: rank) else { return }
       if let declination { fusing.estimator.magneticDeclination = declination }
       fusing.estimator.update(
         fix: observation.quality, position: position, motion: observation.motion,

@@ -8,15 +8,17 @@ import Publishing
 /// The devices of one board, each behind its lazy publisher, and the state fused from them.
 public final class Hub: Sendable {
   public let board: Board
-  /// What stands for the board in protocols that know of one device: the receiver's tty, or the IMU's bus where there is
-  /// no receiver.
-  public var mainDevice: String { board.receiver?.port ?? board.imu?.place.bus ?? "none" }
+  /// What stands for the board in protocols that know of one device: the tty of the receiver that is taken, or the IMU's bus
+  /// where there is no receiver.
+  public var mainDevice: String { receivers.taken?.description.port ?? board.imu?.place.bus ?? "none" }
   /// What it is connected to.
   public let machine: Machine
   /// In the order of the board file.
   private let entries: [BoardDevice]
+  /// The receivers, and which of them is taken.
+  public let receivers: ReceiverSelection
   /// The preferred receiver.
-  public let receiver: ReceiverReader?
+  public var receiver: ReceiverReader? { receivers.candidates.first?.reader }
   /// The preferred inertial sensor.
   public let imu: IMUReader?
   /// Whether a magnetometer has a share in the state.
@@ -30,9 +32,9 @@ public final class Hub: Sendable {
   /// The last fused state, however long ago that was. Subscribing to this wakes nothing.
   public var lastState: Property<FusedState?> { latestState.readOnly }
   private let latestState: MutableProperty<FusedState?>
-  /// The receiver's epochs, however often it fails on the way; nothing on a board without one.
+  /// The epochs of the receiver that is taken, however often it fails on the way; nothing on a board without one.
   public let epochs: LazyPublisher<GNSSObservation, Never>
-  /// The receiver's sentences as they came, some whole ones at a time.
+  /// The sentences of the receiver that is taken as they came, some whole ones at a time.
   public let sentences: LazyPublisher<[UInt8], Never>
   /// How far the system clock is from the receiver's time, with each epoch that tells.
   public let clockOffsets: LazyPublisher<ClockOffset, Never>
@@ -54,38 +56,32 @@ public final class Hub: Sendable {
         ?? BoardDevice(description, on: machine)
     }
     self.entries = entries
-    let receiver = entries.lazy.compactMap { entry -> ReceiverReader? in
-      if case .receiver(let description, let reader) = entry, description.id == board.receiver?.id {
-        reader
-      } else {
-        nil
-      }
-    }.first
+    let receivers = ReceiverSelection(entries, on: board)
+    self.receivers = receivers
     let imu = board.imu.flatMap { Hub.imu($0.id, of: entries) }
-    self.receiver = receiver
     self.imu = imu
     hasMagnetometer = board.fusedKinds.contains(.magnetometer)
-    let epochs = LazyPublisher<GNSSObservation, Never>(deriving: "epochs", clock: clock) { (run) throws(Never) in
-      receiver?.device.readings.subscribe(as: "epochs", receiveValue: { run.send($0) }) ?? Subscription {}
+    epochs = LazyPublisher(deriving: "epochs", clock: clock) { (run) throws(Never) in
+      receivers.epochs(as: "epochs", wakes: true) { observation, _ in run.send(observation) }
     }
-    self.epochs = epochs
-    sentences = LazyPublisher(deriving: "sentences", clock: clock) { (run) throws(Never) in
-      let sentences = receiver?.forwardSentences { run.send($0) }
+    sentences = LazyPublisher(deriving: "sentences", clock: clock) { [epochs] (run) throws(Never) in
+      let sentences = receivers.sentences { run.send($0) }
       let lease = epochs.subscribe(as: "sentences", receiveValue: { _ in })
       return Subscription {
         lease.cancel()
-        sentences?.cancel()
+        sentences.cancel()
       }
     }
     let lastClockOffset = MutableProperty<ClockOffset?>(nil)
     self.lastClockOffset = lastClockOffset.readOnly
-    clockOffsets = ClockComparison.publisher(board: board, epochs: epochs, clock: clock, last: lastClockOffset)
+    clockOffsets = ClockComparison.publisher(of: receivers, clock: clock, last: lastClockOffset)
     // Where it was last seen is no less true for what else the board file says.
+    let receiver = receivers.candidates.first?.reader
     let isSame = receiver != nil && receiver === predecessor?.receiver && imu === predecessor?.imu
     let lastState = isSame ? predecessor?.latestState ?? MutableProperty(nil) : MutableProperty(nil)
     latestState = lastState
     fused = Aggregator.publisher(
-      board: board, fusing: Hub.fused(entries, on: board), clock: clock, lastState: lastState)
+      board: board, fusing: Hub.fused(entries, on: board), receivers: receivers, clock: clock, lastState: lastState)
   }
 
   private static func imu(_ id: String, of entries: [BoardDevice]) -> IMUReader? {
@@ -103,9 +99,9 @@ public final class Hub: Sendable {
     }.first
   }
 
-  /// The receiver's sentences as they come while it is awake for others. Wakes nothing.
+  /// The same while it is awake for others. Wakes nothing.
   public func overhearSentences(_ receive: @escaping @Sendable ([UInt8]) -> Void) -> Subscription {
-    receiver?.forwardSentences(to: receive) ?? Subscription {}
+    receivers.sentences(receive)
   }
 
   /// The supplies that could not be switched off, in words.
@@ -160,14 +156,16 @@ public final class Hub: Sendable {
     }
   }
 
-  /// Why there is no pulse although the board file names its source.
-  public var pulseProblem: String? {
-    guard let path = board.receiver?.pulse else { return nil }
-    do throws(HardwareError) {
-      _ = try PulsePerSecond(path)
-      return nil
-    } catch {
-      return "\(board.receiver?.id ?? "gps"): no pulse, so the time is as good as the serial line is: \(error)"
+  /// Where there is no pulse although the board file names its source, and why.
+  public var pulseProblems: [String] {
+    receivers.candidates.compactMap { receiver in
+      guard let path = receiver.description.pulse else { return nil }
+      do throws(HardwareError) {
+        _ = try PulsePerSecond(path)
+        return nil
+      } catch {
+        return "\(receiver.description.id): no pulse, so the time is as good as the serial line is: \(error)"
+      }
     }
   }
 
@@ -275,9 +273,18 @@ public final class Hub: Sendable {
     return last
   }
 
-  /// The receiver's epochs while it is awake for others. Wakes nothing.
-  public var overheardEpochs: any Publisher<GNSSObservation, Never> {
-    receiver?.device.readings.overheard ?? Empty(completesImmediately: false)
+  /// The epochs of the receiver that is taken while it is awake for others. Wakes nothing.
+  public var overheardEpochs: Deferred<GNSSObservation, Never> {
+    Deferred { [receivers, clock] name in
+      LazyPublisher(deriving: name, clock: clock) { (run) throws(Never) in
+        receivers.epochs(as: name, wakes: false) { observation, _ in run.send(observation) }
+      }
+    }
+  }
+
+  /// What one receiver reports, whichever is taken; `nil` for an unknown one.
+  public func epochs(of id: String) -> LazyPublisher<GNSSObservation, Never>? {
+    receivers.candidates.first { $0.description.id == id }?.reader.device.readings
   }
 
   /// Whatever a device measures, for those who only want it awake; `nil` for an unknown device.

@@ -46,7 +46,7 @@ public final class HubHost: Sendable {
     old.shutDown(for: new)
     // Two hubs must never drive one line: the new one appears when the old one has let go of everything else.
     await old.isOff(for: new)
-    let problems = old.switchProblems + new.makeSafe() + [new.pulseProblem].compactMap(\.self)
+    let problems = old.switchProblems + new.makeSafe() + new.pulseProblems
     current.value = new
     reload.activate(.board)
     return problems
@@ -74,7 +74,7 @@ public final class HubHost: Sendable {
   ///   - besideReceiver: on a board with a receiver too
   func attitudes(rateHz: Double?, besideReceiver: Bool) -> Deferred<FusedState, Never> {
     following { hub in
-      hub.imu == nil || hub.receiver != nil && !besideReceiver
+      hub.imu == nil || !hub.receivers.candidates.isEmpty && !besideReceiver
         ? HubHost.nothing()
         : hub.state(
           rateHz: rateHz ?? hub.board.stateRateHz,
@@ -84,7 +84,12 @@ public final class HubHost: Sendable {
     }
   }
 
-  /// The receiver's epochs; nothing on a board without one.
+  /// What one receiver reports, whichever is taken.
+  func epochs(of id: String) -> Deferred<GNSSObservation, Never> {
+    following { hub in hub.epochs(of: id).map { $0 as any Publisher<GNSSObservation, Never> } ?? HubHost.nothing() }
+  }
+
+  /// The epochs of the receiver that is taken; nothing on a board without one.
   var epochs: Deferred<GNSSObservation, Never> { following { $0.epochs } }
 
   /// The same while it is awake for others.

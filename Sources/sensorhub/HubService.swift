@@ -53,7 +53,7 @@ struct HubService: Sendable {
     // Only now: a signal that came between would end the process with its lines as they happen to be.
     for problem in inUse.makeSafe(hardware) + hub.makeSafe() { sink.write(.warning, problem) }
     if let problem = inUse.record(text) { sink.write(.warning, problem) }
-    if let problem = hub.pulseProblem { sink.write(.warning, problem) }
+    for problem in hub.pulseProblems { sink.write(.warning, problem) }
     sink.write(.notice, "sensorhub \(SensorHub.version): board '\(hub.board.name)', state on \(path.state)")
     var services: [any Service] = [
       signals, server, JournalOutput(host: host, sink: sink, writesState: writesState),

@@ -44,6 +44,51 @@ import Testing
         + SentenceWriter.make("GNGSA,A,1,,,,,,,,,,,,,,,,1")
   }
 
+  @Test func `the satellites, the sentences and the name of the device are the taken receiver's`() {
+    let roof = PseudoTerminal()
+    let mast = PseudoTerminal()
+    let hub = HubProcess(
+      board: """
+        { name: "test", devices: {
+            roof: { driver: "nmea", port: "\(roof.path)", power: { lingerSeconds: 0.2 } },
+            mast: { driver: "nmea", port: "\(mast.path)", power: { lingerSeconds: 0.2 } } },
+          gpsd: { port: \(gpsd) }, nmea: { port: \(nmea) } }
+        """)
+    let client = SocketClient(port: gpsd)
+    let plotter = SocketClient(port: nmea)
+    let ofRoof = SocketClient(port: gpsd)
+    client.send(GPSDTruthTests.watch)
+    ofRoof.send("?WATCH={\"enable\":true,\"json\":true,\"device\":\"\(roof.path)\"};")
+    #expect(eventually { hub.devicesNow["roof"].power == "acquiring" && hub.devicesNow["mast"].power == "acquiring" })
+    var second = 0
+    /// The preferred one stands under a bridge.
+    func drive(until isDone: () -> Bool) -> Bool {
+      eventually {
+        second += 1
+        roof.write(epoch(second, hasFix: false))
+        mast.write(epoch(second) + SentenceWriter.make("GPGSV,1,1,01,02,45,090,40,1"))
+        return isDone()
+      }
+    }
+    func reports(_ name: String) -> [Report] { GPSDTruthTests.reports(client.text, name) }
+    #expect(drive { reports("TPV").contains { $0.lat != nil } && reports("SKY").count > 2 })
+    #expect(reports("TPV").filter { $0.lat != nil }.allSatisfy { $0.device == mast.path })
+    #expect(reports("SKY").last?.device == mast.path)
+    let paths = client.text.components(separatedBy: "\"class\":\"DEVICE\"")
+    #expect(paths.contains { $0.contains(roof.path) } && paths.contains { $0.contains(mast.path) })
+    // Whole sentences of one receiver, and not those of both, mixed.
+    let mark = plotter.text.count
+    #expect(drive { plotter.text.count > mark + 2000 })
+    let heard = plotter.text.dropFirst(mark).split(separator: "\r\n").dropFirst().dropLast()
+    #expect(heard.filter { $0.contains("RMC") }.allSatisfy { $0.contains(",A,5231.0000,N,") })
+    // Who watches one of them gets what that one says.
+    let own = GPSDTruthTests.reports(ofRoof.text, "TPV")
+    #expect(own.count > 3 && own.allSatisfy { $0.device == roof.path && $0.lat == nil })
+    client.send("?POLL;")
+    #expect(eventually { reports("POLL").count == 1 })
+    #expect(client.text.contains("\"tpv\":[{\"class\":\"TPV\",\"device\":\"\(mast.path)\""))
+  }
+
   @Test func `one epoch without a fix blanks no position, and a receiver that goes is said to have gone`() {
     let receiver = PseudoTerminal()
     let hub = HubProcess(

@@ -16,25 +16,28 @@ struct ClockComparison {
 
   init(fixLatency: Duration) { self.fixLatency = fixLatency }
 
-  /// The offsets as a lazy publisher: subscribing wakes the receiver.
+  /// The offsets as a lazy publisher: subscribing wakes the receivers, and the one that is taken tells the time.
   static func publisher(
-    board: Board, epochs: LazyPublisher<GNSSObservation, Never>, clock: any MonotonicTimeSource,
-    last: MutableProperty<ClockOffset?>
+    of receivers: ReceiverSelection, clock: any MonotonicTimeSource, last: MutableProperty<ClockOffset?>
   ) -> LazyPublisher<ClockOffset, Never> {
     LazyPublisher(deriving: "clock", clock: clock) { (run) throws(Never) in
-      // A source that cannot be opened is reported when the board is put into service.
-      let pulse = board.receiver?.pulse.flatMap { path in try? PulsePerSecond(path) }
-      let comparison = Guarded(ClockComparison(fixLatency: board.receiver?.fixLatency ?? .zero))
-      return epochs.subscribe(
-        as: "clock",
-        receiveValue: { epoch in
-          let offset = comparison.withLock {
-            $0.offset(of: epoch, pulse: pulse?.lastNanosecondsSince1970, system: systemTime(of: epoch.at, by: clock))
-          }
-          guard let offset else { return }
-          last.value = offset
-          run.send(offset)
-        })
+      let sources = receivers.candidates.map { receiver in
+        (
+          // A source that cannot be opened is reported when the board is put into service.
+          pulse: receiver.description.pulse.flatMap { path in try? PulsePerSecond(path) }, receiver: receiver
+        )
+      }
+      let comparisons = Guarded(sources.map { ClockComparison(fixLatency: $0.receiver.description.fixLatency) })
+      return receivers.epochs(as: "clock", wakes: true) { epoch, receiver in
+        guard let index = sources.firstIndex(where: { $0.receiver.rank == receiver.rank }) else { return }
+        let pulse = sources[index].pulse?.lastNanosecondsSince1970
+        let offset = comparisons.withLock {
+          $0[index].offset(of: epoch, pulse: pulse, system: systemTime(of: epoch.at, by: clock))
+        }
+        guard let offset else { return }
+        last.value = offset
+        run.send(offset)
+      }
     }
   }
 

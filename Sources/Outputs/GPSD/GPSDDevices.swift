@@ -10,19 +10,16 @@ struct GPSDDevice {
   var id: String
   /// What stands for it in the protocol: the receiver's tty, or the IMU's bus.
   var path: String
-  /// It is the receiver, and not the IMU.
+  /// It is a receiver, and not the IMU.
   var isReceiver: Bool
   /// Of the receiver's line, where the board file says it or it has been found out.
   var speed: BaudRate?
 
   /// Those that are fused: what the others measure the protocol does not get.
   static func all(of hub: Hub) -> [GPSDDevice] {
-    [
-      hub.board.receiver.map {
-        GPSDDevice(id: $0.id, path: $0.port, isReceiver: true, speed: hub.receiver?.speed.value)
-      },
-      hub.board.imu.map { GPSDDevice(id: $0.id, path: $0.place.bus, isReceiver: false) },
-    ].compactMap(\.self)
+    hub.receivers.candidates.map {
+      GPSDDevice(id: $0.description.id, path: $0.description.port, isReceiver: true, speed: $0.reader.speed.value)
+    } + (hub.board.imu.map { [GPSDDevice(id: $0.id, path: $0.place.bus, isReceiver: false)] } ?? [])
   }
 }
 

@@ -71,10 +71,11 @@ final class GPSDMoments: Sendable {
   private func write(_ fused: FusedState, _ state: inout State, to json: inout JSONWriter) {
     let hub = host.hub.value
     let device = hub.mainDevice
-    let latest = hub.receiver?.device.source.latest
+    let receiver = hub.receivers.taken?.reader.device
+    let latest = receiver?.source.latest
     let epoch = latest.flatMap { $0.at == state.lastEpoch ? nil : $0 }
     state.lastEpoch = latest?.at
-    if let epoch, let run = hub.receiver?.device.source.activity.value.since {
+    if let epoch, let run = receiver?.source.activity.value.since {
       state.cycle.take(epoch.fix.time, run: run)
     }
     let sky = epoch.flatMap { !$0.sky.isEmpty && state.skyTime.take($0.fix.time) ? $0 : nil }

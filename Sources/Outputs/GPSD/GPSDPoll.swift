@@ -16,7 +16,7 @@ extension GPSDReport {
     let hub = host.hub.value
     let device = hub.mainDevice
     let state = hub.presentState(at: now, within: lifetime).map(host.dated)
-    let epoch = hub.receiver?.device.source.latest.flatMap { now - $0.at <= lifetime ? $0 : nil }
+    let epoch = hub.receivers.taken?.reader.device.source.latest.flatMap { now - $0.at <= lifetime ? $0 : nil }
     json.beginObject()
     json.member("class", literal: "POLL")
     let time = state?.utc(at: now) ?? UTCTime(nanosecondsSince1970: clinux_realtime_ns())

@@ -1,7 +1,9 @@
+import Devices
 import Fusion
 import Guarding
 import Hub
 import MonotonicTime
+import NMEA
 import Publishing
 
 /// One client of the gpsd protocol.
@@ -21,6 +23,10 @@ final class GPSDSession: StreamSession {
     var states: Subscription?
     var attitudes: Subscription?
     var attitudePace: AttitudePace?
+    /// Of the one receiver that the client watches, where there are several.
+    var epochs: Subscription?
+    var epochsOf: String?
+    var epochTime = GrowingTime()
     var sentences: Subscription?
     var offsets: Subscription?
     var reminder: ScheduledAction?
@@ -162,6 +168,7 @@ final class GPSDSession: StreamSession {
         as: name, receiveValue: { [weak self] in self?.send($0) })
     }
     followAttitudes(watch)
+    followReceiver(watch)
     hold(\.sentences, watch.wantsSentences) {
       output.host.sentences.subscribe(
         as: name, receiveValue: { [connection] in $0.withUnsafeBufferPointer(connection.send) })
@@ -169,13 +176,35 @@ final class GPSDSession: StreamSession {
     hold(\.offsets, watch.wantsOffsets) {
       output.host.clockOffsets.subscribe(as: name, receiveValue: { [weak self] in self?.send($0) })
     }
+    let isSilenceTold = wantsPositions || oneReceiver(watch) != nil
     let (isReminded, reminder) = state.withLock { state in
-      defer { if !wantsPositions { state.reminder = nil } }
+      defer { if !isSilenceTold { state.reminder = nil } }
       if !watch.wantsReports { state.activity = nil }
       return (state.reminder != nil, state.reminder)
     }
-    if wantsPositions, !isReminded { remind() }
-    if !wantsPositions { reminder?.cancel() }
+    if isSilenceTold, !isReminded { remind() }
+    if !isSilenceTold { reminder?.cancel() }
+  }
+
+  /// Who watches one of several receivers gets what that one says, whichever is taken for the state.
+  private func followReceiver(_ watch: GPSDWatch) {
+    let receiver = oneReceiver(watch)
+    if receiver?.id == state.withLock({ $0.epochsOf }) { return }
+    let new = receiver.map { receiver in
+      output.host.epochs(of: receiver.id).subscribe(
+        as: name, receiveValue: { [weak self] in self?.send($0, of: receiver.path) })
+    }
+    let old = state.withLock { state in
+      defer { (state.epochs, state.epochsOf) = (new, receiver?.id) }
+      return state.epochs
+    }
+    old?.cancel()
+  }
+
+  private func oneReceiver(_ watch: GPSDWatch) -> GPSDDevice? {
+    guard watch.wantsReports, let path = watch.device else { return nil }
+    let receivers = GPSDDevice.all(of: output.hub).filter(\.isReceiver)
+    return receivers.count > 1 ? receivers.first { $0.path == path } : nil
   }
 
   /// Attitudes at a pace of their own: where the client asks for one, or for the IMU alone, or where the board has no
@@ -197,7 +226,9 @@ final class GPSDSession: StreamSession {
     old?.cancel()
   }
 
-  private func wantsPositions(_ watch: GPSDWatch) -> Bool { watch.wantsReports && !isOfIMU(watch) }
+  private func wantsPositions(_ watch: GPSDWatch) -> Bool {
+    watch.wantsReports && !isOfIMU(watch) && oneReceiver(watch) == nil
+  }
 
   private func isOfIMU(_ watch: GPSDWatch) -> Bool {
     guard let device = watch.device else { return false }
@@ -225,13 +256,33 @@ final class GPSDSession: StreamSession {
   private func send(_ fused: FusedState) {
     let watch = state.withLock { $0.pace.take(fused) ? $0.watch : nil }
     guard let watch, wantsPositions(watch) else { return }
-    let includesAttitude = watch.device == nil && watch.attitudeRateHz == nil && output.board.receiver != nil
+    let includesAttitude = watch.device == nil && watch.attitudeRateHz == nil && !output.hub.receivers.candidates.isEmpty
     let moments = includesAttitude ? output.moments : output.momentsOfReceiver
     moments.withBytes(of: fused) { bytes in
       if bytes.isEmpty { return }
       state.withLock { $0.lastReport = MonotonicClock().now }
       connection.send(bytes)
     }
+  }
+
+  private func send(_ epoch: GNSSObservation, of path: String) {
+    var json = JSONWriter(capacity: 2048)
+    json.lineEnd = "\r\n"
+    if state.withLock({ $0.epochTime.take(epoch.fix.time) }) {
+      GPSDReport.writePositionObject(epoch.fix, device: path, to: &json)
+      json.endLine()
+      if let errors = epoch.errorStatistics {
+        GPSDReport.writeErrorsObject(errors, device: path, to: &json)
+        json.endLine()
+      }
+    }
+    if !epoch.sky.isEmpty {
+      GPSDReport.writeSkyObject(epoch, device: path, to: &json)
+      json.endLine()
+    }
+    guard json.count > 0 else { return }
+    state.withLock { $0.lastReport = MonotonicClock().now }
+    connection.send(json.bytes)
   }
 
   private func sendAttitude(_ state: FusedState) {
@@ -286,15 +337,16 @@ final class GPSDSession: StreamSession {
     let now = MonotonicClock().now
     let isSilent = state.withLock { $0.lastReport.map { now - $0 >= GPSDOutput.silence } ?? true }
     if isSilent {
+      let device = state.withLock { $0.watch.device } ?? output.device
       var json = JSONWriter(capacity: 128)
       json.lineEnd = "\r\n"
-      GPSDReport.writePositionObject(FusedState(at: now), device: output.device, to: &json)
+      GPSDReport.writePositionObject(FusedState(at: now), device: device, to: &json)
       json.endLine()
       connection.send(json.bytes)
     }
     let next = MonotonicClock().schedule(at: now + .seconds(1)) { [weak self] in self?.remind() }
     let (overtaken, isWanted) = state.withLock { state in
-      guard wantsPositions(state.watch) else { return (nil as ScheduledAction?, false) }
+      guard wantsPositions(state.watch) || oneReceiver(state.watch) != nil else { return (nil as ScheduledAction?, false) }
       defer { state.reminder = next }
       return (state.reminder, true)
     }

@@ -1,0 +1,74 @@
+import Devices
+import Fusion
+import Guarding
+import Publishing
+
+/// The receivers of a board that are fused, and which of them is taken: one choice for the state and for all who hear the
+/// receiver itself, so that its satellites, its sentences and its time are those of the position.
+public final class ReceiverSelection: Sendable {
+  public struct Candidate: Sendable {
+    public let description: ReceiverDescription
+    public let reader: ReceiverReader
+    /// Its place in the board's list.
+    let rank: Int
+  }
+
+  /// In the order of preference.
+  public let candidates: [Candidate]
+  private let choice: Guarded<ReceiverChoice>
+
+  init(_ entries: [BoardDevice], on board: Board) {
+    let receivers = entries.enumerated().compactMap { rank, entry -> Candidate? in
+      guard case .receiver(let description, let reader) = entry else { return nil }
+      return Candidate(description: description, reader: reader, rank: rank)
+    }
+    let fused = receivers.filter { board.fusedDevices.contains($0.description.id) }
+    // Where none is fused one can still be heard.
+    candidates = fused.isEmpty ? Array(receivers.prefix(1)) : fused
+    choice = Guarded(ReceiverChoice(count: entries.count))
+  }
+
+  /// The one that is taken; before any has reported the one that is preferred.
+  public var taken: Candidate? {
+    let rank = choice.withLock { $0.taken }
+    return candidates.first { $0.rank == rank } ?? candidates.first
+  }
+
+  /// Whether a receiver's report is to be used; everybody who asks of the same report gets the same answer.
+  func take(_ observation: borrowing GNSSObservation, of rank: Int) -> Bool {
+    let sigma = observation.position.map { $0.horizontalSigmaMetres ?? .greatestFiniteMagnitude }
+    let at = observation.at
+    return choice.withLock { $0.take(rank, sigma: sigma, at: at) }
+  }
+
+  /// What the receiver reports that is taken.
+  ///
+  /// - Parameter wakes: has all of them awake, and not only listened to while they are awake for others
+  func epochs(
+    as name: String, wakes: Bool, _ receive: @escaping @Sendable (GNSSObservation, Candidate) -> Void
+  ) -> Subscription {
+    let lifetime = Lifetime()
+    for candidate in candidates {
+      let take: @Sendable (GNSSObservation) -> Void = { [self] observation in
+        if self.take(observation, of: candidate.rank) { receive(observation, candidate) }
+      }
+      let readings = candidate.reader.device.readings
+      if wakes {
+        readings.subscribe(as: name, receiveValue: take).store(in: lifetime)
+      } else {
+        readings.overheard.subscribe(as: name, receiveValue: take).store(in: lifetime)
+      }
+    }
+    return Subscription { lifetime.end() }
+  }
+
+  /// The sentences of the receiver that is taken, as they come while it is awake for others. Wakes nothing.
+  func sentences(_ receive: @escaping @Sendable ([UInt8]) -> Void) -> Subscription {
+    let lifetime = Lifetime()
+    for candidate in candidates {
+      candidate.reader.forwardSentences { [self] bytes in if taken?.rank == candidate.rank { receive(bytes) } }
+        .store(in: lifetime)
+    }
+    return Subscription { lifetime.end() }
+  }
+}
