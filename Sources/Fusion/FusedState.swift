@@ -139,6 +139,21 @@ public struct FusedState: Sendable {
     }
   }
 
+  /// What a supply monitor measures.
+  public struct Supply: Equatable, Sendable {
+    /// Behind the shunt, against ground.
+    public var volts: Double
+    /// Positive where it flows to the load.
+    public var amperes: Double
+
+    public var watts: Double { volts * amperes }
+
+    public init(volts: Double, amperes: Double) {
+      self.volts = volts
+      self.amperes = amperes
+    }
+  }
+
   /// Whom the parts' sources mean.
   public var devices: DeviceNames
   /// When the state was put together.
@@ -158,6 +173,7 @@ public struct FusedState: Sendable {
   /// Magnetic flux density in body axes, as far as it is the earth's, microtesla.
   public var magneticField: Dated<SIMD3<Double>>?
   public var air: Dated<Air>?
+  public var supply: Dated<Supply>?
   public var fix: Dated<FixQuality>?
 
   public init(at: MonotonicInstant, devices: DeviceNames = .usual) {

@@ -97,6 +97,12 @@ public struct StateEstimator: Sendable {
     height.update(pressurePascals: air.pressurePascals, time: seconds(at))
   }
 
+  /// Takes what a supply monitor measured, which is told and not fused.
+  public mutating func update(supply: FusedState.Supply, at: MonotonicInstant, from source: DeviceSet = .meter) {
+    guard supply.watts.isFinite, at > state.supply?.at ?? start else { return }
+    state.supply = Dated(supply, at: at, source: source)
+  }
+
   /// Takes what a receiver reported.
   ///
   /// - Parameters:
@@ -146,6 +152,7 @@ public struct StateEstimator: Sendable {
       state.magneticField = nil
     }
     if let at = state.air?.at, now.seconds(since: at) > StateEstimator.slowLifetimeSeconds { state.air = nil }
+    if let at = state.supply?.at, now.seconds(since: at) > StateEstimator.slowLifetimeSeconds { state.supply = nil }
     if let fixAt = state.fix?.at, now.seconds(since: fixAt) > StateEstimator.positionLifetimeSeconds { state.fix = nil }
     return state
   }

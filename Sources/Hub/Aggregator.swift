@@ -92,7 +92,7 @@ final class Aggregator: Sendable {
       return reader.readings.overheard.subscribe(
         as: "state", receiveValue: { [self] in receive($0, calibration, mount, interval: interval, rank: rank) })
     case .magnetometer(let magnetometer, let reader):
-      let (calibration, mount) = (magnetometer.calibration.values, magnetometer.mount)
+      let (calibration, mount) = (magnetometer.calibration.values, magnetometer.placement)
       return reader.readings.overheard.subscribe(
         as: "state",
         receiveValue: { [self] sample in
@@ -107,6 +107,13 @@ final class Aggregator: Sendable {
             pressurePascals: sample.pressurePascals, temperatureCelsius: sample.temperatureCelsius,
             humidityPercent: sample.humidityPercent)
           publish { $0.estimator.update(air: air, at: sample.at, from: source) }
+        })
+    case .supplyMonitor(let monitor, let reader):
+      return reader.readings.overheard.subscribe(
+        as: "state",
+        receiveValue: { [self] sample in
+          let supply = FusedState.Supply(volts: sample.volts, amperes: monitor.amperes(sample))
+          publish { $0.estimator.update(supply: supply, at: sample.at, from: source) }
         })
     }
   }

@@ -26,6 +26,8 @@ public final class DeviceMonitor: Sendable {
     var hasTracked = false
     var remark: String?
     var switchProblem: String?
+    /// What it draws, while a supply monitor says so.
+    var measuredMilliwatts: Double?
     var activity: Activity?
 
     var isRequired: Bool { requiredSince != nil }
@@ -78,6 +80,7 @@ public final class DeviceMonitor: Sendable {
       account(&state)
       var status = state.status
       status.counters = counters
+      status.milliwatts = state.measuredMilliwatts ?? stated(state)
       return status
     }
   }
@@ -125,6 +128,20 @@ public final class DeviceMonitor: Sendable {
   /// Why its supply is still on, if that could not be switched off.
   public var switchProblem: String? { state.withLock { $0.switchProblem } }
 
+  /// Whether it is supplied for somebody who wants it.
+  var isWorking: Bool { state.withLock { $0.status.power.isWorking } }
+
+  /// What it draws at present by the currents that the board file states.
+  var statedMilliwatts: Double { state.withLock { stated($0) } }
+
+  /// What it draws from now on; `nil` where nobody measures that. Nobody is told: the books alone change.
+  func measured(milliwatts: Double?) {
+    state.withLock { state in
+      account(&state)
+      state.measuredMilliwatts = milliwatts
+    }
+  }
+
   /// Follows the lazy publisher that the device is behind.
   func follow(_ activity: Activity) { change { $0.activity = activity } }
 
@@ -137,6 +154,7 @@ public final class DeviceMonitor: Sendable {
       if state.status.power != before.power { state.status.since = clock.now }
       state.status.holders = state.activity?.holders ?? []
       state.status.remark = state.switchProblem ?? state.remark
+      state.status.milliwatts = state.measuredMilliwatts ?? stated(state)
       return state.status == before ? false : property.stage(state.status)
     }
     if mustDeliver { property.deliver() }
@@ -167,7 +185,12 @@ public final class DeviceMonitor: Sendable {
     let elapsed = now - state.accountedAt
     state.accountedAt = now
     if state.isRequired { state.status.onTime += elapsed }
-    let milliwatts = state.isRequired ? power.milliwatts : state.isSupplied ? power.standbyMilliwatts : 0
-    state.status.energyMilliwattHours += milliwatts * elapsed.inSeconds / 3600
+    let hours = elapsed.inSeconds / 3600
+    state.status.energyMilliwattHours += (state.measuredMilliwatts ?? stated(state)) * hours
+    if let measured = state.measuredMilliwatts { state.status.measuredMilliwattHours += measured * hours }
+  }
+
+  private func stated(_ state: borrowing State) -> Double {
+    state.isRequired ? power.milliwatts : state.isSupplied ? power.standbyMilliwatts : 0
   }
 }

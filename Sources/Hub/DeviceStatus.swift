@@ -17,6 +17,9 @@ public struct DeviceStatus: Equatable, Sendable {
     /// Off after a fault; the reason says which.
     case failed
 
+    /// Supplied, and at work or about to be.
+    var isWorking: Bool { !isRest && self != .failed }
+
     /// Nobody wants it, and it draws no more than it has to.
     public var isRest: Bool { self == .off || self == .asleep }
   }
@@ -26,6 +29,7 @@ public struct DeviceStatus: Equatable, Sendable {
     case imu
     case magnetometer
     case barometer
+    case supplyMonitor
   }
 
   public var id: String
@@ -43,8 +47,13 @@ public struct DeviceStatus: Equatable, Sendable {
   /// How long it was wanted, over all runs, the present one up to when this was taken.
   public var onTime: Duration
   public var wakes: Int
-  /// By the currents that the board file states, while it was wanted and while it was only supplied.
+  /// While it was wanted and while it was only supplied: as it was measured, and else by the currents that the board file
+  /// states.
   public var energyMilliwattHours: Double
+  /// How much of that was measured.
+  public var measuredMilliwattHours = 0.0
+  /// What it draws at present, measured or stated.
+  public var milliwatts = 0.0
   /// Of the last run that got so far.
   public var timeToFirstFix: Duration?
   /// What has been calibrated, when and how well.

@@ -32,6 +32,7 @@ public final class Hub: Sendable {
   /// The last fused state, however long ago that was. Subscribing to this wakes nothing.
   public var lastState: Property<FusedState?> { latestState.readOnly }
   private let latestState: MutableProperty<FusedState?>
+  private let meters: [EnergyMeter]
   /// The epochs of the receiver that is taken, however often it fails on the way; nothing on a board without one.
   public let epochs: LazyPublisher<GNSSObservation, Never>
   /// The sentences of the receiver that is taken as they came, some whole ones at a time.
@@ -56,6 +57,7 @@ public final class Hub: Sendable {
         ?? BoardDevice(description, on: machine)
     }
     self.entries = entries
+    meters = Hub.meters(of: entries)
     let receivers = ReceiverSelection(entries, on: board)
     self.receivers = receivers
     let imu = board.imu.flatMap { Hub.imu($0.id, of: entries) }
@@ -82,6 +84,15 @@ public final class Hub: Sendable {
     latestState = lastState
     fused = Aggregator.publisher(
       board: board, fusing: Hub.fused(entries, on: board), receivers: receivers, clock: clock, lastState: lastState)
+  }
+
+  /// One for each supply monitor that sits in a device's wire.
+  private static func meters(of entries: [BoardDevice]) -> [EnergyMeter] {
+    entries.compactMap { entry in
+      guard case .supplyMonitor(let description, let reader) = entry else { return nil }
+      let devices = entries.filter { $0.description.power.monitor == description.id }.map(\.reader.monitor)
+      return devices.isEmpty ? nil : EnergyMeter(of: devices, description, reader)
+    }
   }
 
   private static func imu(_ id: String, of entries: [BoardDevice]) -> IMUReader? {
@@ -173,6 +184,7 @@ public final class Hub: Sendable {
   ///
   /// - Parameter successor: the hub that comes in this one's place; what it has taken over goes on
   public func shutDown(for successor: Hub? = nil) {
+    for meter in meters { meter.end() }
     fused.shutDown()
     for waker in wakers.withLock({ Array($0.values) }) { waker.shutDown() }
     sentences.shutDown()

@@ -16,6 +16,8 @@ public enum StatePart: String, CaseIterable, Sendable {
   case magneticField
   /// Of the air, with its temperature, and its humidity where that is measured.
   case pressure
+  /// Voltage and current of what a supply monitor measures.
+  case supply
 
   /// What measures it, of the kinds that a board has fused.
   func kinds(on board: Board) -> Set<DeviceStatus.Kind> {
@@ -29,6 +31,7 @@ public enum StatePart: String, CaseIterable, Sendable {
       case .heading: fused.contains(.magnetometer) ? [.imu, .magnetometer] : [.imu, .receiver]
       case .magneticField: [.magnetometer]
       case .pressure: [.barometer]
+      case .supply: [.supplyMonitor]
       }
     return kinds.intersection(fused)
   }

@@ -6,7 +6,7 @@ import MonotonicTime
 /// There are two receivers, `simulated/gps`, powered by the line `gps-power`, and `simulated/gps2` (`gps2-power`). The bus `simulated/i2c` has chips, each powered by a
 /// line of its own: an MPU-6050 at 0x68 (`imu-power`), a BMI160 at 0x69 (`bmi160-power`), an LSM6DSOX at 0x6A
 /// (`lsm6dsox-power`), a magnetometer LIS3MDL at 0x1C (`mag-power`), and a barometer BME280 at 0x76 (`baro-power`). All lines are
-/// on the chip `simulated`.
+/// on the chip `simulated`. Always supplied is an INA226 at 0x40: it measures what the first receiver draws.
 public final class SimulatedHardware: Hardware {
   public static let serialPort = "simulated/gps"
   public static let secondSerialPort = "simulated/gps2"
@@ -20,7 +20,12 @@ public final class SimulatedHardware: Hardware {
   public static let magnetometerPowerLine = "mag-power"
   public static let barometerPowerLine = "baro-power"
 
+  /// What the receiver draws while it is on, which is not what board files say.
+  public static let gpsAmperes = 0.031
+
   public let world: World
+  /// What the supply monitor sits in: the wire to the first receiver.
+  public let gpsSupply: SimulatedSupply
   public let powerLines = PowerLines()
   public let imu: SimulatedMPU6050
   public let receiver: SimulatedReceiver
@@ -51,16 +56,22 @@ public final class SimulatedHardware: Hardware {
     let bmi160: SimulatedBMI160 = chip(SimulatedHardware.bmi160PowerLine)
     let magnetometer: SimulatedLIS3MDL = chip(SimulatedHardware.magnetometerPowerLine)
     let barometer: SimulatedBME280 = chip(SimulatedHardware.barometerPowerLine)
+    let supply = SimulatedSupply(clock: clock, openVolts: 3.3, amperes: 0, swingAmperes: 0)
+    gpsSupply = supply
+    let monitor = SimulatedINA226(name: SimulatedHardware.i2cBus, supply: supply, world: world, clock: clock) { true }
     let gps = SimulatedReceiver(world: world, clock: clock, configuration: receiver)
     self.world = world
     self.imu = imu
-    bus = SimulatedI2CBus(name: SimulatedHardware.i2cBus, chips: [imu, lsm6dsox, bmi160, magnetometer, barometer])
+    bus = SimulatedI2CBus(name: SimulatedHardware.i2cBus, chips: [imu, lsm6dsox, bmi160, magnetometer, barometer, monitor])
     self.receiver = gps
     let gps2 = SimulatedReceiver(world: world, clock: clock, configuration: secondReceiver)
     self.secondReceiver = gps2
     lines.observe(SimulatedHardware.secondGPSPowerLine) { [weak gps2] in gps2?.setPower($0) }
     self.real = real
-    lines.observe(SimulatedHardware.gpsPowerLine) { [weak gps] in gps?.setPower($0) }
+    lines.observe(SimulatedHardware.gpsPowerLine) { [weak gps] isOn in
+      supply.load("gps", amperes: isOn ? SimulatedHardware.gpsAmperes : 0)
+      gps?.setPower(isOn)
+    }
     lines.observe(SimulatedHardware.imuPowerLine) { [weak imu] isOn in if !isOn { imu?.lostPower() } }
   }
 

@@ -14,6 +14,7 @@ enum DevicesOfHub {
     var onSeconds: Double
     var wakes: Int
     var energyMilliwattHours: Double
+    var measuredMilliwattHours: Double
   }
 
   private struct Report: Decodable {

@@ -54,6 +54,11 @@ struct StateView {
         "air           \(Text.fixed(air.value.pressurePascals / 100, 2)) hPa, "
           + "\(Text.fixed(air.value.temperatureCelsius, 1)) °C\(humidity)  \(origin(air, state))")
     }
+    if let supply = state.supply {
+      lines.append(
+        "supply        \(Text.fixed(supply.value.volts, 2)) V, \(Text.fixed(supply.value.amperes, 3)) A, "
+          + "\(Text.fixed(supply.value.watts, 2)) W  \(origin(supply, state))")
+    }
     if let fix = state.fix {
       let satellites = fix.value.satellitesUsed.map { ", \($0) satellites" } ?? ""
       lines.append(

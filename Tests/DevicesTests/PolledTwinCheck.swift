@@ -29,6 +29,14 @@ struct PolledTwinCheck {
     }
   }
 
+  /// - Parameter tolerance: volts across the shunt, by how much the current changes in the time that a measurement takes
+  func run(_ chip: SupplyMonitorChip, rateHz: Double, _ supply: SimulatedSupply, tolerance: Double) throws {
+    try run(chip, rateHz: rateHz) { sample in
+      #expect(abs(sample.volts - supply.volts(at: sample.at)) < 0.015)
+      #expect(abs(sample.shuntVolts - supply.amperes(at: sample.at) * supply.shuntOhms) < tolerance)
+    }
+  }
+
   private func run<Sample>(
     _ chip: Chip<any PolledDriver<Sample>, PolledConfiguration>, rateHz: Double, check: (Sample) -> Void
   ) throws {

@@ -56,6 +56,25 @@ struct BoardFileTests {
     ("{ name: 'x',\n imu: {} }", "board:2: 'imu' must be in 'devices': sensorhub check --convert prints the file"),
     ("{ name: 'x', devices: { gps: { port: 'p' } } }", "board:1: 'devices.gps.driver' is missing"),
     (
+      "{ name: 'x',\n devices: { gps: { driver: 'nmea', port: 'p',\n power: { monitor: 'meter' } } } }",
+      "board:3: 'devices.gps.power' must be without 'monitor', as the board has no supply monitor for it"
+    ),
+    (
+      "{ name: 'x',\n devices: { gps: { driver: 'nmea', port: 'p',\n power: { monitor: 'mag' } }, "
+        + "mag: { driver: 'lis3mdl', bus: 'b' }, m: { driver: 'ina219', bus: 'b' } } }",
+      "board:3: 'devices.gps.power' must be with a 'monitor' that is a supply monitor: m"
+    ),
+    (
+      "{ name: 'x', devices: { m: { driver: 'ina219', bus: 'b', shuntOhms: 0 } } }",
+      "board:1: 'devices.m.shuntOhms' must be a number from 0.0001 to 1000"
+    ),
+    (
+      "{ name: 'x', devices: { a: { driver: 'ina219', bus: 'b' }, b: { driver: 'ina219', bus: 'b', address: 0x41 },\n"
+        + " c: { driver: 'nmea', port: 'p', power: { switch: 'gpio', chip: 'c', line: 'l', monitor: 'a' } },\n"
+        + " d: { driver: 'nmea', port: 'q', power: { switch: 'gpio', chip: 'c', line: 'l', monitor: 'b' } } } }",
+      "board:2: 'devices.c.power' must be with the same 'monitor' as 'd' has, which hangs on the same switch"
+    ),
+    (
       "{ name: 'x',\n devices: { 'my gps': { driver: 'nmea' } } }",
       "board:2: 'devices.my gps' must be named with at most"
     ),

@@ -10,7 +10,7 @@ public final class I2CRegisters {
   public init(_ bus: any I2CBus, address: UInt8, capacity: Int) {
     self.bus = bus
     self.address = address
-    command = .allocate(byteCount: 2, alignment: 1)
+    command = .allocate(byteCount: 3, alignment: 1)
     buffer = .allocate(byteCount: capacity, alignment: 8)
     operations = .allocate(capacity: 2)
     operations.initialize(repeating: .write(UnsafeRawBufferPointer(rebasing: command[..<1])))
@@ -25,6 +25,15 @@ public final class I2CRegisters {
   public func write(_ value: UInt8, to register: UInt8) throws(HardwareError) {
     command[0] = register
     command[1] = value
+    operations[0] = .write(UnsafeRawBufferPointer(rebasing: command[..<2]))
+    try transfer(operationCount: 1)
+  }
+
+  /// Writes a register of 16 bits, high byte first.
+  public func writeWord(_ value: UInt16, to register: UInt8) throws(HardwareError) {
+    command[0] = register
+    command[1] = UInt8(value >> 8)
+    command[2] = UInt8(value & 0xFF)
     operations[0] = .write(UnsafeRawBufferPointer(command))
     try transfer(operationCount: 1)
   }
@@ -37,6 +46,12 @@ public final class I2CRegisters {
   }
 
   public func read(_ register: UInt8) throws(HardwareError) -> UInt8 { try read(register, count: 1)[0] }
+
+  /// Reads a register of 16 bits, high byte first, in one read: another one would begin with the high byte again.
+  public func readWord(_ register: UInt8) throws(HardwareError) -> UInt16 {
+    try read(register, into: 0, 2)
+    return UInt16(buffer[0]) << 8 | UInt16(buffer[1])
+  }
 
   /// Reads consecutive registers. The bytes stay until the next call.
   public func read(_ register: UInt8, count: Int) throws(HardwareError) -> UnsafeRawBufferPointer {

@@ -116,6 +116,8 @@ public struct Board: Equatable, Sendable {
     /// What it draws while it is supplied and nobody wants it.
     public var standbyMilliamperes: Double
     public var supplyVolts: Double
+    /// The ID of the supply monitor that measures what flows through the switch.
+    public var monitor: String?
     /// How long the device runs on after its last subscriber, and its least times on and off.
     public var timing: LifecycleTiming
 

@@ -37,9 +37,39 @@ extension Board {
     devices.enumerated().filter { index, device in
       switch device {
       case .receiver, .imu: true
-      case .magnetometer, .barometer: !devices[..<index].contains { $0.kind == device.kind }
+      case .magnetometer, .barometer, .supplyMonitor: !devices[..<index].contains { $0.kind == device.kind }
       }
     }.map(\.element.id)
+  }
+
+  /// The devices, each with the supply monitor that sits behind its switch: what one says of that holds for all on it.
+  private static func withSharedMonitors(
+    _ devices: [DeviceDescription], in sections: [BoardSection]
+  ) throws(BoardError) -> [DeviceDescription] {
+    var shared = devices
+    for (index, device) in devices.enumerated() {
+      var power = device.power
+      if let monitor = power.monitor {
+        guard devices.contains(where: { $0.id == monitor && $0.kind == .supplyMonitor && $0.id != device.id }) else {
+          let known = devices.filter { $0.kind == .supplyMonitor && $0.id != device.id }.map(\.id)
+          throw sections[index].wrong(
+            "power",
+            expected: known.isEmpty
+              ? "without 'monitor', as the board has no supply monitor for it"
+              : "with a 'monitor' that is a supply monitor: " + known.joined(separator: " or "))
+        }
+      }
+      for other in devices where other.power.switch == power.switch && power.switch != .none {
+        guard let monitor = other.power.monitor else { continue }
+        if let own = power.monitor, own != monitor {
+          throw sections[index].wrong(
+            "power", expected: "with the same 'monitor' as '\(other.id)' has, which hangs on the same switch")
+        }
+        if device.id != monitor { power.monitor = monitor }
+      }
+      shared[index] = device.powered(by: power)
+    }
+    return shared
   }
 
   /// - Parameter file: the name that errors give
@@ -50,7 +80,9 @@ extension Board {
       throw root.wrong(key, expected: "in 'devices': sensorhub check --convert prints the file as it is written now")
     }
     devices = []
-    for (id, section) in try root.namedSections("devices") { devices.append(try DeviceDescription(id, section)) }
+    let sections = try root.namedSections("devices")
+    for (id, section) in sections { devices.append(try DeviceDescription(id, section)) }
+    devices = try Board.withSharedMonitors(devices, in: sections.map(\.section))
     fusedDevices = Board.usuallyFused(devices)
     if var fusion = try root.section("fusion") {
       let known = devices.map(\.id)
@@ -59,7 +91,7 @@ extension Board {
           throw fusion.wrong("devices", expected: "a list of some of " + known.joined(separator: ", "))
         }
         fusedDevices = known.filter(named.contains)
-        for kind in [DeviceStatus.Kind.magnetometer, .barometer] {
+        for kind in [DeviceStatus.Kind.magnetometer, .barometer, .supplyMonitor] {
           guard devices.count(where: { $0.kind == kind && named.contains($0.id) }) <= 1 else {
             throw fusion.wrong("devices", expected: "a list with one \(kind.rawValue) at most")
           }
@@ -163,7 +195,7 @@ extension Board.Power {
   ) throws(BoardError) {
     self.init(
       switch: .none, settleTime: .zero, currentMilliamperes: typical, standbyMilliamperes: standby ?? typical,
-      supplyVolts: 3.3, timing: LifecycleTiming(linger: .seconds(2)))
+      supplyVolts: 3.3, monitor: nil, timing: LifecycleTiming(linger: .seconds(2)))
     guard var section = optional else { return }
     if try section.choice("switch", of: Kind.self) == .gpio {
       let activeLow = try section.boolean("activeLow") ?? false
@@ -175,6 +207,7 @@ extension Board.Power {
     standbyMilliamperes =
       try section.number("standbyMilliamperes", in: 0...10_000) ?? standby ?? currentMilliamperes
     supplyVolts = try section.number("supplyVolts", in: 0...24) ?? supplyVolts
+    monitor = try section.string("monitor")
     timing.linger = try section.seconds("lingerSeconds") ?? timing.linger
     timing.minimumOn = try section.seconds("minimumOnSeconds") ?? timing.minimumOn
     timing.minimumOff = try section.seconds("minimumOffSeconds") ?? timing.minimumOff

@@ -7,6 +7,7 @@ public enum DeviceDescription: Equatable, Sendable {
   case imu(IMUDescription)
   case magnetometer(MagnetometerDescription)
   case barometer(BarometerDescription)
+  case supplyMonitor(SupplyMonitorDescription)
 
   /// The name that the board file gives it.
   public var id: String {
@@ -15,6 +16,7 @@ public enum DeviceDescription: Equatable, Sendable {
     case .imu(let imu): imu.id
     case .magnetometer(let magnetometer): magnetometer.id
     case .barometer(let barometer): barometer.id
+    case .supplyMonitor(let monitor): monitor.id
     }
   }
 
@@ -24,6 +26,7 @@ public enum DeviceDescription: Equatable, Sendable {
     case .imu: .imu
     case .magnetometer: .magnetometer
     case .barometer: .barometer
+    case .supplyMonitor: .supplyMonitor
     }
   }
 
@@ -34,6 +37,7 @@ public enum DeviceDescription: Equatable, Sendable {
     case .imu(let imu): imu.place
     case .magnetometer(let magnetometer): magnetometer.place
     case .barometer(let barometer): barometer.place
+    case .supplyMonitor(let monitor): monitor.place
     }
   }
 
@@ -46,6 +50,7 @@ public enum DeviceDescription: Equatable, Sendable {
     case .imu(let imu): imu.power
     case .magnetometer(let magnetometer): magnetometer.power
     case .barometer(let barometer): barometer.power
+    case .supplyMonitor(let monitor): monitor.power
     }
   }
 
@@ -64,6 +69,9 @@ public enum DeviceDescription: Equatable, Sendable {
     case .barometer(var barometer):
       barometer.power = power
       return .barometer(barometer)
+    case .supplyMonitor(var monitor):
+      monitor.power = power
+      return .supplyMonitor(monitor)
     }
   }
 
@@ -72,7 +80,7 @@ public enum DeviceDescription: Equatable, Sendable {
     switch self {
     case .imu(let imu): imu.calibration
     case .magnetometer(let magnetometer): magnetometer.calibration
-    case .receiver, .barometer: nil
+    case .receiver, .barometer, .supplyMonitor: nil
     }
   }
 
@@ -85,7 +93,7 @@ public enum DeviceDescription: Equatable, Sendable {
     case .magnetometer(var magnetometer):
       magnetometer.calibration = calibration
       return .magnetometer(magnetometer)
-    case .receiver, .barometer: return self
+    case .receiver, .barometer, .supplyMonitor: return self
     }
   }
 }
@@ -102,9 +110,18 @@ extension DeviceDescription {
     } else if let chip = InertialChip.all.first(where: { $0.name == driver }) {
       self = .imu(try IMUDescription(id, chip, section))
     } else if let chip = MagnetometerChip.all.first(where: { $0.name == driver }) {
-      self = .magnetometer(try MagnetometerDescription(id, chip, usualRateHz: 20, hasAxes: true, section))
+      self = .magnetometer(
+        try MagnetometerDescription(id, chip, usualRateHz: 20, section) { (section) throws(BoardError) in
+          try section.rotation("mount") ?? .identity
+        })
     } else if let chip = BarometerChip.all.first(where: { $0.name == driver }) {
-      self = .barometer(try BarometerDescription(id, chip, usualRateHz: 5, hasAxes: false, section))
+      self = .barometer(try BarometerDescription(id, chip, usualRateHz: 5, section) { _ in .init() })
+    } else if let chip = SupplyMonitorChip.all.first(where: { $0.name == driver }) {
+      self = .supplyMonitor(
+        try SupplyMonitorDescription(id, chip, usualRateHz: 1.9, section) { (section) throws(BoardError) in
+          // The usual modules' says `R100`.
+          .init(shuntOhms: try section.number("shuntOhms", in: 0.0001...1000) ?? 0.1)
+        })
     } else {
       let known = ["nmea"] + CatalogueEntry.all.compactMap(\.driver?.name)
       let nearest = known.min { editDistance($0, driver) < editDistance($1, driver) } ?? "nmea"

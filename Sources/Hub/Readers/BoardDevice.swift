@@ -6,6 +6,7 @@ enum BoardDevice: Sendable {
   case imu(IMUDescription, IMUReader)
   case magnetometer(MagnetometerDescription, MagnetometerReader)
   case barometer(BarometerDescription, BarometerReader)
+  case supplyMonitor(SupplyMonitorDescription, SupplyMonitorReader)
 
   init(_ description: DeviceDescription, on machine: Machine) {
     switch description {
@@ -16,6 +17,9 @@ enum BoardDevice: Sendable {
         magnetometer, MagnetometerReader(magnetometer, .magnetometer, title: "magnetometer", on: machine))
     case .barometer(let barometer):
       self = .barometer(barometer, BarometerReader(barometer, .barometer, title: "barometer", on: machine))
+    case .supplyMonitor(let monitor):
+      self = .supplyMonitor(
+        monitor, SupplyMonitorReader(monitor, .supplyMonitor, title: "supply monitor", on: machine))
     }
   }
 
@@ -27,6 +31,8 @@ enum BoardDevice: Sendable {
     case (.magnetometer(let old, let reader), .magnetometer(let new)) where old.isRead(like: new):
       .magnetometer(new, reader)
     case (.barometer(let old, let reader), .barometer(let new)) where old.isRead(like: new): .barometer(new, reader)
+    case (.supplyMonitor(let old, let reader), .supplyMonitor(let new)) where old.isRead(like: new):
+      .supplyMonitor(new, reader)
     default: nil
     }
   }
@@ -37,6 +43,7 @@ enum BoardDevice: Sendable {
     case .imu(let imu, _): .imu(imu)
     case .magnetometer(let magnetometer, _): .magnetometer(magnetometer)
     case .barometer(let barometer, _): .barometer(barometer)
+    case .supplyMonitor(let monitor, _): .supplyMonitor(monitor)
     }
   }
 
@@ -47,6 +54,7 @@ enum BoardDevice: Sendable {
     case .imu(_, let reader): reader
     case .magnetometer(_, let reader): reader
     case .barometer(_, let reader): reader
+    case .supplyMonitor(_, let reader): reader
     }
   }
 }

@@ -6,8 +6,9 @@ import Publishing
 
 public typealias MagnetometerReader = DeviceReader<MagnetometerSample>
 public typealias BarometerReader = DeviceReader<BarometerSample>
+public typealias SupplyMonitorReader = DeviceReader<SupplySample>
 
-extension DeviceReader {
+extension DeviceReader where Sample: PlacedSample {
   /// A reader of a sensor that is asked for one measurement at a time.
   ///
   /// - Parameter title: what it is, for people: `magnetometer`

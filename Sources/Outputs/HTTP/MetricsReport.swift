@@ -52,8 +52,14 @@ enum MetricsReport {
       perDevice { Text.fixed($0.onTime.inSeconds, 3) })
     family("device_wakes_total", "counter", "How often the device has been powered.", perDevice { "\($0.wakes)" })
     family(
-      "device_energy_joules_total", "counter", "What that has cost, by the current that the board file states.",
+      "device_energy_joules_total", "counter", "What that has cost, as measured or else by the current that the board file states.",
       perDevice { Text.fixed($0.energyMilliwattHours * 3.6, 6) })
+    family(
+      "device_measured_energy_joules_total", "counter", "How much of that a supply monitor has measured.",
+      perDevice { Text.fixed($0.measuredMilliwattHours * 3.6, 6) })
+    family(
+      "device_power_watts", "gauge", "What the device draws, as measured or else as the board file states it.",
+      perDevice { Text.fixed($0.milliwatts / 1000, 6) })
     family(
       "device_time_to_first_fix_seconds", "gauge", "From power to the first fix, in the last run that got so far.",
       perDevice { $0.timeToFirstFix.map { Text.fixed($0.inSeconds, 3) } })
@@ -72,7 +78,8 @@ enum MetricsReport {
       state.map { [("", timestamp($0.at))] } ?? [])
     let parts = [
       ("position", state?.position?.at), ("motion", state?.motion?.at), ("attitude", state?.attitude?.at),
-      ("magnetic_field", state?.magneticField?.at), ("air", state?.air?.at), ("fix", state?.fix?.at),
+      ("magnetic_field", state?.magneticField?.at), ("air", state?.air?.at),
+      ("supply", state?.supply?.at), ("fix", state?.fix?.at),
     ]
     family(
       "state_part_timestamp_seconds", "gauge", "When the parts of the last fused state were measured.",
@@ -111,6 +118,9 @@ enum MetricsReport {
       "air_pressure_pascals", "As the barometer measures it, where the board is.", air?.pressurePascals, decimals: 1)
     gauge("air_temperature_celsius", "Of the barometer's chip.", air?.temperatureCelsius, decimals: 2)
     gauge("air_humidity_ratio", "Relative, 0 to 1.", air?.humidityPercent.map { $0 / 100 }, decimals: 4)
+    let supply = known(state?.supply)
+    gauge("supply_volts", "As the supply monitor measures it.", supply?.volts, decimals: 3)
+    gauge("supply_amperes", "Through the supply monitor's shunt, to the load.", supply?.amperes, decimals: 5)
     let fix = known(state?.fix)
     gauge(
       "fix_mode", "What the receiver says of its fix: 1 none, 2 two dimensions, 3 three.",

@@ -51,6 +51,10 @@ enum FusedSentences {
     }
     if let attitude = state.attitude?.value { addAttitude(of: state, attitude, to: &chosen) }
     if let air = state.air?.value { addAir(air, to: &chosen) }
+    if let supply = state.supply?.value {
+      let amperes = SentenceField.fixed(supply.amperes, 3)
+      chosen.add("II", "XDR", "U,\(SentenceField.fixed(supply.volts, 2)),V,SUPPLY,I,\(amperes),A,SUPPLY")
+    }
     return chosen.text
   }
 

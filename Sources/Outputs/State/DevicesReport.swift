@@ -27,6 +27,8 @@ public enum DevicesReport {
       json.member("onSeconds", device.onTime.inSeconds, decimals: 1)
       json.member("wakes", device.wakes)
       json.member("energyMilliwattHours", device.energyMilliwattHours, decimals: 4)
+      json.member("measuredMilliwattHours", device.measuredMilliwattHours, decimals: 4)
+      json.member("milliwatts", device.milliwatts, decimals: 2)
       json.member("timeToFirstFixSeconds", device.timeToFirstFix?.inSeconds, decimals: 3)
       if !device.calibrations.isEmpty {
         json.key("calibrations")

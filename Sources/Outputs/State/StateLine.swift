@@ -29,6 +29,9 @@ public enum StateLine {
           + "heading \(yaw)")
     }
     if let air = state.air?.value { parts.append("\(Text.fixed(air.pressurePascals / 100, 1)) hPa") }
+    if let supply = state.supply?.value {
+      parts.append("\(Text.fixed(supply.volts, 2)) V \(Text.fixed(supply.amperes, 3)) A")
+    }
     if let satellites = state.fix?.value.satellitesUsed { parts.append("\(satellites) satellites") }
     return parts.joined(separator: "  ")
   }

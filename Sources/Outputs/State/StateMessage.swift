@@ -43,6 +43,11 @@ private struct StateMessage: Decodable {
     var age: Double
     var source: String
   }
+  struct Supply: Decodable {
+    var volts, amperes: Double
+    var age: Double
+    var source: String
+  }
   struct Fix: Decodable {
     var mode, status: Int
     var satellites: Int?
@@ -61,6 +66,7 @@ private struct StateMessage: Decodable {
   var attitude: Attitude?
   var rates, acceleration, magneticField: Vector?
   var air: Air?
+  var supply: Supply?
   var fix: Fix?
 
   /// Beyond these times there is no telling one from another, nor a clock that has counted so far.
@@ -69,7 +75,7 @@ private struct StateMessage: Decodable {
   var isPlausible: Bool {
     let ages = [
       deadReckoningSeconds, position?.age, velocity?.age, attitude?.age, rates?.age, acceleration?.age,
-      magneticField?.age, air?.age, fix?.age,
+      magneticField?.age, air?.age, supply?.age, fix?.age,
     ]
     return StateMessage.seconds.contains(monotonic) && ages.allSatisfy { StateMessage.seconds.contains($0 ?? 0) }
   }
@@ -118,6 +124,10 @@ private struct StateMessage: Decodable {
         FusedState.Air(
           pressurePascals: $0.pressure, temperatureCelsius: $0.temperature, humidityPercent: $0.humidity),
         at: before($0.age), source: devices($0.source))
+    }
+    state.supply = supply.map {
+      Dated(
+        FusedState.Supply(volts: $0.volts, amperes: $0.amperes), at: before($0.age), source: devices($0.source))
     }
     let utc = time.flatMap(StateMessage.utc)
     state.fix = fix.map {

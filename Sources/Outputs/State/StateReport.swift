@@ -34,6 +34,14 @@ public enum StateReport {
       writeOrigin(air, state, to: &json)
       json.endObject()
     }
+    if let supply = state.supply {
+      json.key("supply")
+      json.beginObject()
+      json.member("volts", supply.value.volts, decimals: 3)
+      json.member("amperes", supply.value.amperes, decimals: 5)
+      writeOrigin(supply, state, to: &json)
+      json.endObject()
+    }
     if let fix = state.fix {
       json.key("fix")
       json.beginObject()

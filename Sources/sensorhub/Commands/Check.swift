@@ -89,6 +89,9 @@ struct Check: ParsableCommand {
       "\(magnetometer.chip.name) at \(magnetometer.place), \(Text.fixed(magnetometer.rateHz, 1)) Hz"
     case .barometer(let barometer):
       "\(barometer.chip.name) at \(barometer.place), \(Text.fixed(barometer.rateHz, 1)) Hz"
+    case .supplyMonitor(let monitor):
+      "\(monitor.chip.name) at \(monitor.place), \(Text.fixed(monitor.rateHz, 1)) Hz, shunt of "
+        + "\(monitor.placement.shuntOhms) ohms"
     }
   }
 

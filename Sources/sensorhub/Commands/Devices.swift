@@ -27,8 +27,15 @@ struct Devices: ParsableCommand {
         "  held by  \(device.holders.isEmpty ? "nobody" : device.holders.joined(separator: ", "))")
       Terminal.standardOutput(
         "  so far   on for \(Text.duration(seconds: device.onSeconds)) in \(device.wakes) wakes, "
-          + "\(Text.fixed(device.energyMilliwattHours, 3)) mWh")
+          + "\(Text.fixed(device.energyMilliwattHours, 3)) mWh\(measured(device))")
     }
     if devices.isEmpty { Terminal.standardOutput("the board file names no devices") }
+  }
+
+  /// How much of the energy a supply monitor measured; the rest is by the currents that the board file states.
+  private func measured(_ device: DevicesOfHub.Device) -> String {
+    guard device.energyMilliwattHours > 0, device.measuredMilliwattHours > 0 else { return "" }
+    let percent = 100 * device.measuredMilliwattHours / device.energyMilliwattHours
+    return percent > 99.5 ? ", measured" : ", \(Text.fixed(percent, 0)) % of it measured"
   }
 }

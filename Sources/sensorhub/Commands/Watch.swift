@@ -121,6 +121,7 @@ struct Watch: ParsableCommand {
       case .attitude, .heading, .rates, .acceleration: (.attitude, "imu")
       case .magneticField: (.magneticField, "magnetometer")
       case .pressure: (.pressure, "barometer")
+      case .supply: (.supply, "supplyMonitor")
       }
     }
     return StatePart.allCases.filter { part in wanted.contains { $0.0 == part && kinds.contains($0.1) } }
@@ -141,6 +142,7 @@ extension StatePart {
     switch self {
     case .magneticField: state.magneticField != nil
     case .pressure: state.air != nil
+    case .supply: state.supply != nil
     case .attitude: state.attitude != nil
     default: state.position != nil && state.mode != .asleep
     }

@@ -106,6 +106,7 @@ extension ChipKind {
     case .imu: "imu"
     case .magnetometer: "mag"
     case .barometer: "baro"
+    case .supplyMonitor: "meter"
     }
   }
 }

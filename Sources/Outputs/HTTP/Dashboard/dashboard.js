@@ -180,7 +180,7 @@ let describedAt = -Infinity;
 function showState() {
   const now = performance.now();
   const since = (now - stateAt) / 1000;
-  const { position, velocity, attitude, air, fix } = state ?? {};
+  const { position, velocity, attitude, air, supply, fix } = state ?? {};
   const { word, time = "", look, note } = condition(since);
   // A screen reader says the word when it changes; the seconds behind it are for the eye.
   set("mode", word);
@@ -214,6 +214,10 @@ function showState() {
   set("pressure", air ? `${(air.pressure / 100).toFixed(1)} hPa` : "–");
   set("temperature", fixed(air?.temperature, 1, " °C"));
   set("humidity", fixed(air?.humidity, 0, " %"));
+  $("supply").hidden = !supply;
+  set("volts", fixed(supply?.volts, 2, " V"));
+  set("amperes", supply ? `${(supply.amperes * 1000).toFixed(1)} mA` : "–");
+  set("watts", supply ? `${(supply.volts * supply.amperes).toFixed(2)} W` : "–");
   const satellites = sky?.satellites ?? [];
   const used = sky ? sky.uSat ?? satellites.filter((satellite) => satellite.used).length : fix?.satellites;
   const strongest = Math.max(...satellites.map((satellite) => satellite.ss ?? 0));
@@ -304,7 +308,7 @@ function showDevices(list, holds) {
     show(".power", `${status.power} · ${duration(status.forSeconds)}`);
     show(
       ".cost",
-      `${status.wakes} ${status.wakes === 1 ? "wake" : "wakes"} · ${energy(status.energyMilliwattHours)}`);
+      `${status.wakes} ${status.wakes === 1 ? "wake" : "wakes"} · ${energy(status.energyMilliwattHours)}${status.measuredMilliwattHours > 0 ? ` · now ${status.milliwatts.toFixed(0)} mW` : ""}`);
     const names = status.holders.map((holder) => {
       const ends = holds.filter((hold) => hold.device === status.id && hold.holder === holder).map((hold) => hold.seconds);
       return ends.length ? `${holder} (${duration(Math.max(...ends))} left)` : holder;

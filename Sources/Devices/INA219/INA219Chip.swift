@@ -1,0 +1,22 @@
+import HardwareIO
+
+extension SupplyMonitorChip {
+  static var ina219: SupplyMonitorChip {
+    SupplyMonitorChip(
+      name: "ina219", title: "INA219", addresses: supplyMonitorAddresses,
+      identity: ChipIdentity(register: INA219Register.configuration, toldBy: "how its registers fit together") {
+        (registers) throws(HardwareError) in
+        try INA219Identity.isTold(by: registers)
+      },
+      provenAgainst: "Linux (ina2xx)",
+      // Its clock may be a tenth faster than it says: nothing is to be measured twice before it is taken once.
+      looksPerSample: 2,
+      // 7.5: typically, and powered down.
+      milliamperes: 0.7, sleepMilliamperes: 0.006, ratesHz: 0.5...57,
+      actualRate: { INA219Rate(nearest: $0).hertz },
+      makeDriver: { INA219Driver($0, $1) },
+      putToSleep: { (registers) throws(HardwareError) in
+        try registers.writeWord(INA219Register.poweredDown, to: INA219Register.configuration)
+      })
+  }
+}

@@ -1,0 +1,70 @@
+import HardwareIO
+import MonotonicTime
+
+/// Driver of the INA219.
+final class INA219Driver: PolledDriver {
+  private let registers: I2CRegisters
+  private let connection: ChipConnection
+  private let rate: INA219Rate
+
+  init(_ connection: ChipConnection, _ configuration: PolledConfiguration) {
+    self.connection = connection
+    registers = I2CRegisters(connection.bus, address: connection.address, capacity: 2)
+    rate = INA219Rate(nearest: configuration.rateHz)
+  }
+
+  func start() throws(HardwareError) {
+    let chip = SupplyMonitorChip.ina219
+    try chip.identity.require(chip.title, of: registers)
+    try registers.writeWord(INA219Register.reset, to: INA219Register.configuration)
+    connection.pause(.milliseconds(1))
+    try registers.writeWord(rate.bits, to: INA219Register.configuration)
+    // A new mode takes away what was ready; whether the same mode again is a new one, the data sheet does not say.
+    _ = try registers.readWord(INA219Register.power)
+  }
+
+  func read() throws(HardwareError) -> SupplySample? {
+    let marks = INA219Register.isReady | INA219Register.busZeros
+    guard try registers.readWord(INA219Register.busVoltage) & marks == INA219Register.isReady else { return nil }
+    var (bus, shunt) = try measurement()
+    // The next measurement was complete in between: only what is read now is of one and the same.
+    if bus & marks == INA219Register.isReady { (bus, shunt) = try measurement() }
+    // Neither a bus that hangs nor a chip that has been reset has this configuration.
+    guard bus & marks == 0, shunt.magnitude < INA219Register.widestShuntLimit,
+      try registers.readWord(INA219Register.configuration) == rate.bits
+    else { return nil }
+    return SupplySample(
+      goodAt: connection.measuredAt(rateHz: rate.hertz), volts: Double(bus >> 3) * INA219Register.voltsPerUnit,
+      shuntVolts: Double(shunt) * INA219Register.shuntVoltsPerUnit)
+  }
+
+  func stop() { try? registers.writeWord(INA219Register.poweredDown, to: INA219Register.configuration) }
+
+  /// Takes away the mark, and then what it stood for; with the marks that have come meanwhile.
+  private func measurement() throws(HardwareError) -> (bus: UInt16, shunt: Int16) {
+    _ = try registers.readWord(INA219Register.power)
+    let shunt = Int16(bitPattern: try registers.readWord(INA219Register.shuntVoltage))
+    return (try registers.readWord(INA219Register.busVoltage), shunt)
+  }
+}
+
+/// One of the rates of the INA219: the shunt is averaged over all of the interval but for half a millisecond, in which the
+/// bus is measured once.
+///
+/// A supply's voltage hardly changes, and its current does: what is not averaged of that is missing in the energy.
+struct INA219Rate {
+  /// Table 5: 128, 64 and 32 averages.
+  private static let all: [(shuntMilliseconds: Double, bits: UInt16)] = [(68.10, 15), (34.05, 14), (17.02, 13)]
+  private static let busMilliseconds = 0.532
+
+  let hertz: Double
+  /// As the configuration takes it.
+  let bits: UInt16
+
+  init(nearest wish: Double) {
+    let rates = INA219Rate.all.map { 1000 / ($0.shuntMilliseconds + INA219Rate.busMilliseconds) }
+    let index = rates.slowestRate(for: wish)
+    hertz = rates[index]
+    bits = INA219Register.continuous | INA219Rate.all[index].bits << 3
+  }
+}

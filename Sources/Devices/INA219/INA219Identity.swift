@@ -1,0 +1,45 @@
+import HardwareIO
+
+/// By what an INA219 is told, which has no register for it: how what its registers hold fits together.
+enum INA219Identity {
+  /// So many times it is looked at before what does not fit is no coincidence: it may measure in between.
+  private static let tries = 8
+
+  /// Reads only. A chip in any state passes, whoever used it before.
+  static func isTold(by registers: I2CRegisters) throws(HardwareError) -> Bool {
+    let configuration = try registers.readWord(INA219Register.configuration)
+    guard configuration != 0, configuration & INA219Register.configurationZeros == 0 else { return false }
+    let bus = try registers.readWord(INA219Register.busVoltage)
+    let busLimit = INA219Register.busLimit * (configuration & INA219Register.wideBus == 0 ? 1 : 2)
+    guard bus & INA219Register.busZeros == 0, bus >> 3 <= busLimit else { return false }
+    let calibration = try registers.readWord(INA219Register.calibration)
+    guard calibration & 0x0001 == 0 else { return false }
+    let shuntLimit = INA219Register.shuntLimit << Int((configuration & INA219Register.gain) >> 11)
+    guard try currentFits(calibration, shuntLimit, registers) else { return false }
+    // Asked last: that takes away the mark of what is new.
+    if calibration == 0 { guard try registers.readWord(INA219Register.power) == 0 else { return false } }
+    return try !isOfTheLaterOnes(registers)
+  }
+
+  /// Whether the current is what the calibration makes of the shunt's voltage, equation 4; without one it is 0.
+  private static func currentFits(
+    _ calibration: UInt16, _ shuntLimit: Int, _ registers: I2CRegisters
+  ) throws(HardwareError) -> Bool {
+    for _ in 0..<tries {
+      let shunt = Int(Int16(bitPattern: try registers.readWord(INA219Register.shuntVoltage)))
+      guard abs(shunt) <= shuntLimit else { return false }
+      let current = Int(Int16(bitPattern: try registers.readWord(INA219Register.current)))
+      // What is left over by the division, and the noise between two measurements.
+      if abs(4096 * current - shunt * Int(calibration)) < 4096 + 8 * Int(calibration) { return true }
+    }
+    return false
+  }
+
+  /// Whether the maker says that it made it, as it does of the INA226 and INA228 and their relatives, and of its thermometers.
+  private static func isOfTheLaterOnes(_ registers: I2CRegisters) throws(HardwareError) -> Bool {
+    for register in [INA226Register.manufacturer, INA226Register.laterManufacturer] {
+      if try registers.readWord(register) == INA226Register.texasInstruments { return true }
+    }
+    return false
+  }
+}

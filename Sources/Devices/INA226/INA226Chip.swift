@@ -1,0 +1,26 @@
+import HardwareIO
+
+extension SupplyMonitorChip {
+  static var ina226: SupplyMonitorChip {
+    SupplyMonitorChip(
+      name: "ina226", title: "INA226", addresses: supplyMonitorAddresses,
+      // Two registers, and a read does not go on from the one to the other.
+      identity: ChipIdentity(register: INA226Register.manufacturer, toldBy: "the numbers of its maker and its die") {
+        (registers) throws(HardwareError) in
+        guard try registers.readWord(INA226Register.manufacturer) == INA226Register.texasInstruments else {
+          return false
+        }
+        return try registers.readWord(INA226Register.die) & ~INA226Register.dieRevision == INA226Register.dieNumber
+      },
+      provenAgainst: "Linux (ina2xx)",
+      // Its clock may be a tenth faster than it says: nothing is to be measured twice before it is taken once.
+      looksPerSample: 2,
+      // 5.5: typically, and powered down.
+      milliamperes: 0.33, sleepMilliamperes: 0.0005, ratesHz: 0.4...58,
+      actualRate: { INA226Rate(nearest: $0).hertz },
+      makeDriver: { INA226Driver($0, $1) },
+      putToSleep: { (registers) throws(HardwareError) in
+        try registers.writeWord(INA226Register.poweredDown, to: INA226Register.configuration)
+      })
+  }
+}

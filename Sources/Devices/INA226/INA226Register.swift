@@ -1,0 +1,40 @@
+/// Registers of the INA226, of 16 bits, high byte first, by the names and sections of its data sheet (SBOS547B).
+///
+/// Traps: a read of mask and enable takes away the mark of what is new; a read does not go on to the next register; of the
+/// bits of the die's number the lowest four are its revision; the full scale across the shunt is 82 mV and no more.
+enum INA226Register {
+  /// Reset, averages, conversion times and mode, 7.1.1.
+  static let configuration: UInt8 = 0x00
+  /// Signed, 7.1.2.
+  static let shuntVoltage: UInt8 = 0x01
+  /// 7.1.3.
+  static let busVoltage: UInt8 = 0x02
+  /// What the alert's pin is for, and marks, 7.1.7.
+  static let maskAndEnable: UInt8 = 0x06
+  /// 7.1.9.
+  static let manufacturer: UInt8 = 0xFE
+  /// 7.1.10.
+  static let die: UInt8 = 0xFF
+  /// Where the INA228 and its relatives have what this one has at 0xFE.
+  static let laterManufacturer: UInt8 = 0x3E
+
+  /// `TI`.
+  static let texasInstruments: UInt16 = 0x5449
+  static let dieNumber: UInt16 = 0x2260
+  static let dieRevision: UInt16 = 0x000F
+
+  static let reset: UInt16 = 0x8000
+  /// Shunt and bus for ever, the bus with the shortest conversions; averages and the shunt's conversion time are missing.
+  static let continuous: UInt16 = 0x4007
+  /// As after a reset, but powered down.
+  static let poweredDown: UInt16 = 0x4120
+  /// The alert is kept until it has been seen. There is none, so that this changes nothing; it tells a chip that has been
+  /// configured from one that has been reset, and from a bus that hangs.
+  static let alertLatch: UInt16 = 0x0001
+  static let isReady: UInt16 = 0x0008
+
+  static let voltsPerUnit = 0.001_25
+  static let shuntVoltsPerUnit = 0.000_002_5
+  /// The full scale across the shunt, in units.
+  static let shuntLimit: UInt16 = 32767
+}

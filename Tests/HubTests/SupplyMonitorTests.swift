@@ -1,0 +1,109 @@
+import Fusion
+import Hub
+import MonotonicTime
+import Publishing
+import Simulation
+import TestSupport
+import Testing
+
+/// A supply monitor in the wire to a receiver: what the books say of that, and what it costs.
+@Suite(.timeLimit(.minutes(10)))
+struct SupplyMonitorTests {
+  private let hardware = SimulatedHardware()
+
+  private func hub(_ devices: String) throws -> Hub {
+    let text = """
+      { name: "test", devices: { \(devices),
+          meter: { driver: "ina226", bus: "simulated/i2c", rateHz: 29, power: { lingerSeconds: 0 } } } }
+      """
+    return Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware)
+  }
+
+  private func receiver(_ name: String, port: String, milliamperes: Double, _ more: String) -> String {
+    """
+    \(name): { driver: "nmea", port: "\(port)", speed: 9600, power: { switch: "gpio", chip: "simulated",
+      line: "gps-power", currentMilliamperes: \(milliamperes), lingerSeconds: 0, \(more) } }
+    """
+  }
+
+  private func device(_ id: String, of hub: Hub) -> DeviceStatus? { hub.devices.first { $0.id == id } }
+
+  /// What really flows, milliwatts.
+  private let truth = 1000 * SimulatedHardware.gpsAmperes * 3.3
+
+  @Test func `a device whose current is measured costs what it draws, and its monitor sleeps with it`() async throws {
+    let hub = try hub(receiver("gps", port: "simulated/gps", milliamperes: 100, "monitor: 'meter'"))
+    #expect(device("meter", of: hub)?.power == .asleep)
+    let subscription = try #require(hub.readings(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    #expect(eventually { (device("gps", of: hub)?.measuredMilliwattHours ?? 0) > 0 })
+    let before = try #require(device("gps", of: hub))
+    #expect(device("meter", of: hub)?.holders == ["energy of gps"])
+    #expect(abs(before.milliwatts / truth - 1) < 0.03, "\(before.milliwatts) of \(truth)")
+    #expect(eventually { (device("gps", of: hub)?.onTime ?? .zero) > before.onTime + .milliseconds(500) })
+    let after = try #require(device("gps", of: hub))
+    let hours = (after.onTime - before.onTime).inSeconds / 3600
+    let energy = after.energyMilliwattHours - before.energyMilliwattHours
+    #expect(abs(energy / (truth * hours) - 1) < 0.03, "\(energy) of \(truth * hours)")
+    #expect(abs(after.measuredMilliwattHours - before.measuredMilliwattHours - energy) < 1e-9)
+    subscription.cancel()
+    #expect(eventually { device("meter", of: hub)?.power == .asleep && device("gps", of: hub)?.power == .off })
+    #expect(device("meter", of: hub)?.wakes == 1)
+    #expect(device("gps", of: hub)?.milliwatts == 0)
+    // The second visit is measured as the first was.
+    let again = try #require(hub.readings(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    #expect(
+      eventually {
+        device("gps", of: hub).map { $0.measuredMilliwattHours > after.measuredMilliwattHours } ?? false
+      })
+    again.cancel()
+    await hub.isOff()
+  }
+
+  @Test func `what flows through one switch is shared out as the stated currents are`() async throws {
+    // Only one of the two says that there is a monitor.
+    let hub = try hub(
+      receiver("gps", port: "simulated/gps", milliamperes: 30, "monitor: 'meter'") + ","
+        + receiver("twin", port: "simulated/gps2", milliamperes: 90, "standbyMilliamperes: 10"))
+    let first = try #require(hub.readings(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    #expect(eventually { device("gps", of: hub).map { abs($0.milliwatts / truth - 0.75) < 0.03 } ?? false })
+    // What is supplied for another one has its share too.
+    #expect(device("twin", of: hub).map { abs($0.milliwatts / truth - 0.25) < 0.03 } ?? false)
+    let second = try #require(hub.readings(of: "twin")).subscribe(as: "test", receiveValue: { _ in })
+    #expect(eventually { device("gps", of: hub).map { abs($0.milliwatts / truth - 0.25) < 0.03 } ?? false })
+    #expect(eventually { device("twin", of: hub).map { abs($0.milliwatts / truth - 0.75) < 0.03 } ?? false })
+    first.cancel()
+    second.cancel()
+    await hub.isOff()
+  }
+
+  @Test func `a monitor that is not there leaves the books to what the board file states`() async throws {
+    let text = """
+      { name: "test", devices: { \(receiver("gps", port: "simulated/gps", milliamperes: 50, "monitor: 'meter'")),
+          meter: { driver: "ina219", bus: "simulated/i2c", address: 0x41 } } }
+      """
+    let hub = Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware)
+    let subscription = try #require(hub.readings(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    #expect(eventually { device("meter", of: hub)?.power == .failed })
+    #expect(device("gps", of: hub)?.milliwatts == 165)
+    #expect(device("gps", of: hub)?.measuredMilliwattHours == 0)
+    subscription.cancel()
+    await hub.isOff()
+  }
+
+  @Test func `voltage and current are a part of the state, which wakes the monitor alone`() async throws {
+    let hub = try hub(receiver("gps", port: "simulated/gps", milliamperes: 30, ""))
+    let states = Recorder<FusedState>()
+    let subscription = hub.state(parts: [.supply]).subscribe(as: "test", receiveValue: { states.append($0) })
+    let idle = try #require(await states.first { $0.supply != nil }.supply)
+    #expect(abs(idle.value.volts - 3.3) < 0.02 && abs(idle.value.amperes) < 0.001)
+    #expect(device("gps", of: hub)?.wakes == 0)
+    let gps = try #require(hub.readings(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let busy = await states.first { state in
+      state.supply.map { abs($0.value.amperes - SimulatedHardware.gpsAmperes) < 0.001 } ?? false
+    }
+    #expect(busy.supply.map { busy.devices.text($0.source) } == "meter")
+    gps.cancel()
+    subscription.cancel()
+    await hub.isOff()
+  }
+}
