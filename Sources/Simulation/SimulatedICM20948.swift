@@ -3,7 +3,7 @@ import MonotonicTime
 public typealias SimulatedICM20948 = SimulatedRegisterChip<ICM20948Registers>
 
 /// An ICM-20948 at the level of its registers: banks, sleep, dividers, ranges, and the FIFO, which stops or runs over when it is
-/// full. It has no magnetometer.
+/// full. Its magnetometer is a chip of its own, the `SimulatedAK09916`, which answers while the bypass is on.
 public struct ICM20948Registers: SimulatedRegisters {
   /// Bytes.
   private static let fifoSize = 512
@@ -23,6 +23,7 @@ public struct ICM20948Registers: SimulatedRegisters {
     static let whoAmI = 0x00
     static let userControl = 0x03
     static let powerManagement1 = 0x06
+    static let interruptPin = 0x0F
     static let dataReadyStatus = 0x1A
     static let overflowStatus = 0x1B
     static let accelerometerData = 0x2D
@@ -122,6 +123,10 @@ public struct ICM20948Registers: SimulatedRegisters {
     }
   }
 
+  fileprivate var isBypassOn: Bool {
+    banks[0][Register.interruptPin] & 0x02 != 0 && banks[0][Register.userControl] & 0x20 == 0
+  }
+
   private var isFIFOOn: Bool {
     banks[0][Register.userControl] & 0x40 != 0 && banks[0][Register.fifoReset] & 0x1F == 0
   }
@@ -136,4 +141,9 @@ public struct ICM20948Registers: SimulatedRegisters {
     guard isFIFOOn, areFiltered, other == divider, banks[0][Register.fifoEnable2] & 0x1F == 0x1E else { return nil }
     return Int64(Double(divider + 1) * 1e9 / 1125)
   }
+}
+
+extension SimulatedICM20948 {
+  /// Whether the bus of the magnetometer in its package is joined to the host's.
+  public var isBypassOn: Bool { look { $0.isBypassOn } ?? false }
 }

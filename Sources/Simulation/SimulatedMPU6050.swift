@@ -3,7 +3,8 @@ import HardwareIO
 import MonotonicTime
 
 /// An MPU-6050 or one of its relatives at the level of its registers, on a bus of its own: sleep bit, divider, ranges, FIFO with
-/// overflow, and the magnetometer that the MPU-9250 and MPU-9255 ask over a bus of theirs.
+/// overflow, and the magnetometer that the MPU-9250 and MPU-9255 ask over a bus of theirs. For whoever asks that
+/// through the bypass it is a chip of its own, the `SimulatedAK8963`.
 ///
 /// It has no thread: how many samples wait follows from the time at which somebody asks.
 public final class SimulatedMPU6050: SimulatedChip {
@@ -94,6 +95,14 @@ public final class SimulatedMPU6050: SimulatedChip {
     }
   }
 
+  /// Whether the bus of the magnetometer in its package is joined to the host's.
+  public var isBypassOn: Bool {
+    guard identity.hasMagnetometer, isPowered() else { return false }
+    return state.withLock { state in
+      state.registers[Int(Register.interruptPin)] & 0x02 != 0 && state.registers[Int(Register.userControl)] & 0x20 == 0
+    }
+  }
+
   /// What has been lost to overflows, and what has gone into the FIFO, since it was switched on.
   public var samples: (taken: Int, lost: Int) { state.withLock { ($0.inertia.sampleCount, $0.lostCount) } }
 
@@ -139,6 +148,7 @@ public final class SimulatedMPU6050: SimulatedChip {
     /// Of the first device on the chip's own bus: its address, register and control; the second's follow.
     static let device0: UInt8 = 0x25
     static let deviceStatus: UInt8 = 0x36
+    static let interruptPin: UInt8 = 0x37
     static let interruptStatus: UInt8 = 0x3A
     static let accelerometer: UInt8 = 0x3B
     static let temperature: UInt8 = 0x41

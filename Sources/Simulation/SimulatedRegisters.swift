@@ -30,7 +30,7 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
 
   /// - Parameters:
   ///   - name: the bus's
-  ///   - isPowered: whether the chip's supply is on; off, it does not answer
+  ///   - isPowered: whether the chip's supply is on, and nothing keeps it off the bus; otherwise it does not answer
   public init(
     name: String, world: World, clock: any MonotonicTimeSource = MonotonicClock(),
     address: UInt8 = Registers.usualAddress, isPowered: @escaping @Sendable () -> Bool
@@ -41,6 +41,9 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
     self.address = address
     self.isPowered = isPowered
   }
+
+  /// What the registers say to another chip; `nil` without a supply.
+  func look<Value>(_ look: (Registers) -> Value) -> Value? { isPowered() ? registers.withLock { look($0) } : nil }
 
   /// The supply has gone: registers and FIFO are lost.
   public func lostPower() { registers.withLock { $0 = Registers() } }

@@ -67,9 +67,10 @@ struct MPUDriverTests {
     bus.finish()
   }
 
-  @Test func `an MPU-9250 has its accelerometer filtered as well`() throws {
+  @Test func `an MPU-9250 has its accelerometer filtered as well, and its magnetometer on the bus`() throws {
     var steps = MPUDriverTests.start
     steps[0] = Step("who are you", [0x75], read: [0x71])
+    steps[7] = Step("interrupt cleared by any read, bypass", [0x37, 0x12])
     steps.insert(Step("accelerometer filter", [0x1D, 0x03]), at: 7)
     let bus = PlaybackBus(steps + MPUDriverTests.restartFIFO)
     let driver = driver(bus)

@@ -1,7 +1,7 @@
 import HardwareIO
 import MonotonicTime
 
-/// Driver of the ICM-20948, without its magnetometer.
+/// Driver of the ICM-20948, without its magnetometer, which it puts on the bus for whoever reads that.
 final class ICM20948Driver: InertialDriver {
   /// With room for one more, which tells that none was left out.
   static let fifoSampleCount = fifoSize / frameLength - 1
@@ -54,8 +54,9 @@ final class ICM20948Driver: InertialDriver {
       rate.filter << 3 | configuration.accelerometerRange.icm20948Bits | ICM20948Register.filtered,
       to: ICM20948Register.accelerometer)
     try registers.write(ICM20948Register.bank0, to: ICM20948Register.bank)
+    // The bypass lasts while the chip sleeps.
+    try registers.write(ICM20948Register.pulses | ICM20948Register.bypass, to: ICM20948Register.interruptPin)
     if connection.dataReady != nil {
-      try registers.write(ICM20948Register.pulses, to: ICM20948Register.interruptPin)
       try registers.write(ICM20948Register.dataReady, to: ICM20948Register.interruptEnable1)
     }
     try registers.write(ICM20948Register.stopWhenFull, to: ICM20948Register.fifoMode)

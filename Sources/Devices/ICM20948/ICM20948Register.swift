@@ -14,7 +14,7 @@ enum ICM20948Register {
   static let userControl: UInt8 = 0x03
   /// PWR_MGMT_1.
   static let powerManagement1: UInt8 = 0x06
-  /// INT_PIN_CFG: the interrupt pin's electrics; 0 is pulses, high and driven.
+  /// INT_PIN_CFG: the interrupt pin's electrics, of which 0 is pulses, high and driven, and the bypass.
   static let interruptPin: UInt8 = 0x0F
   /// INT_ENABLE_1.
   static let interruptEnable1: UInt8 = 0x11
@@ -51,6 +51,8 @@ enum ICM20948Register {
   // Banks
   static let bank0: UInt8 = 0x00
   static let bank2: UInt8 = 0x20
+  /// All but the first.
+  static let otherBanks: [UInt8] = [0x10, 0x20, 0x30]
 
   // Power management 1
   static let deviceReset: UInt8 = 0x80
@@ -65,6 +67,8 @@ enum ICM20948Register {
   static let dataReady: UInt8 = 0x01
   static let overflow: UInt8 = 0x1F
   static let pulses: UInt8 = 0x00
+  /// What is on the chip's own bus is on the host's as well.
+  static let bypass: UInt8 = 0x02
 
   // FIFO: the accelerometer, which lands first, and the three axes of the gyroscope
   static let accelerometerAndGyroscope: UInt8 = 0x1E

@@ -41,7 +41,9 @@ public final class MPUDriver: InertialDriver {
     if model.hasSeparateAccelerometerFilter {
       try registers.write(settings.filter | model.fifoSizeBits, to: MPURegister.accelerometerConfiguration2)
     }
-    try registers.write(MPURegister.clearOnAnyRead, to: MPURegister.interruptPin)
+    // Whoever reads the magnetometer finds it on the bus; that lasts while the chip sleeps.
+    let bypass = model.hasMagnetometer ? MPURegister.bypass : 0
+    try registers.write(MPURegister.clearOnAnyRead | bypass, to: MPURegister.interruptPin)
     try registers.write(MPURegister.dataReady, to: MPURegister.interruptEnable)
     try registers.write(MPURegister.gyroscopeAndAccelerometer, to: MPURegister.fifoEnable)
     try restartFIFO()

@@ -56,6 +56,9 @@ public enum MPUModel: UInt8, CaseIterable, Equatable, Sendable {
   /// The MPU-6050 filters its accelerometer together with the gyroscope.
   var hasSeparateAccelerometerFilter: Bool { self != .mpu6050 }
 
+  /// Whether there is an AK8963 in its package.
+  var hasMagnetometer: Bool { self == .mpu9250 || self == .mpu9255 }
+
   /// Beside the accelerometer's filter, in the same register.
   var fifoSizeBits: UInt8 { self == .icm20690 ? MPURegister.greatestFIFO : 0 }
 

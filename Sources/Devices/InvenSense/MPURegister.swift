@@ -58,4 +58,6 @@ enum MPURegister {
   static let dataReady: UInt8 = 0x01
   /// The interrupt line falls on any read.
   static let clearOnAnyRead: UInt8 = 0x10
+  /// What is on the chip's own bus is on the host's as well.
+  static let bypass: UInt8 = 0x02
 }

@@ -1,0 +1,60 @@
+import HardwareIO
+import MonotonicTime
+
+/// Driver of the AK09916, the magnetometer in the package of an ICM-20948.
+///
+/// It gives the field in the axes of the IMU (DS-000189, orientation of axes), so that one mount serves both. Where the
+/// chip does not answer, its IMU is told to let it onto the bus, and stays asleep or awake.
+final class AK09916Driver: PolledDriver {
+  /// What the chip's own axes are to be multiplied with: its y and z point against the IMU's.
+  private static let axes = SIMD3<Float>(1, -1, -1)
+
+  private let registers: I2CRegisters
+  private let connection: ChipConnection
+  private let rate: AK09916Rate
+
+  init(_ connection: ChipConnection, _ configuration: PolledConfiguration) {
+    self.connection = connection
+    registers = I2CRegisters(connection.bus, address: connection.address, capacity: 8)
+    rate = AK09916Rate(nearest: configuration.rateHz)
+  }
+
+  func start() throws(HardwareError) {
+    try MagnetometerBypass.require(.ak09916, of: registers) { (imu) throws(HardwareError) in
+      try MagnetometerBypass.closeICM20948(imu, pause: connection.pause)
+    }
+    // Powered down, as other modes want it first.
+    try registers.write(AK09916Register.reset, to: AK09916Register.control3)
+    connection.pause(.milliseconds(10))
+    try registers.write(rate.mode, to: AK09916Register.control2)
+  }
+
+  func read() throws(HardwareError) -> MagnetometerSample? {
+    guard try registers.read(AK09916Register.status1) & AK09916Register.isNew != 0 else { return nil }
+    let bytes = try registers.read(AK09916Register.output, count: 8)
+    // Reading status 2 has let go of the measurement.
+    guard bytes[7] & AK09916Register.isOverflow == 0 else { return nil }
+    let units = SIMD3<Float>(
+      Float(bytes.littleEndian(at: 0)), Float(bytes.littleEndian(at: 2)), Float(bytes.littleEndian(at: 4)))
+    return MagnetometerSample(
+      goodAt: connection.measuredAt(rateHz: rate.hertz),
+      field: units * AK09916Driver.axes * AK09916Register.microteslaPerUnit)
+  }
+
+  func stop() { try? registers.write(AK09916Register.poweredDown, to: AK09916Register.control2) }
+}
+
+/// One of the rates of the AK09916.
+struct AK09916Rate {
+  private static let all: [Double] = [10, 20, 50, 100]
+
+  let hertz: Double
+  /// As control 2 takes it.
+  let mode: UInt8
+
+  init(nearest wish: Double) {
+    let index = AK09916Rate.all.slowestRate(for: wish)
+    hertz = AK09916Rate.all[index]
+    mode = UInt8(index + 1) << 1
+  }
+}

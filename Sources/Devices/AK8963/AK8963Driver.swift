@@ -1,0 +1,79 @@
+import HardwareIO
+import MonotonicTime
+
+/// Driver of the AK8963, the magnetometer in the package of an MPU-9250 or MPU-9255.
+///
+/// It gives the field in the axes of the IMU (MPU-9250 product specification, orientation of axes), so that one mount
+/// serves both. Where the chip does not answer, its IMU is told to let it onto the bus, and stays asleep or awake.
+final class AK8963Driver: PolledDriver {
+  private let registers: I2CRegisters
+  private let connection: ChipConnection
+  private let rate: AK8963Rate
+  /// Of each of the chip's own axes, by the trim.
+  private var microteslaPerUnit = SIMD3<Float>.zero
+
+  init(_ connection: ChipConnection, _ configuration: PolledConfiguration) {
+    self.connection = connection
+    registers = I2CRegisters(connection.bus, address: connection.address, capacity: 7)
+    rate = AK8963Rate(nearest: configuration.rateHz)
+  }
+
+  func start() throws(HardwareError) {
+    try MagnetometerBypass.require(.ak8963, of: registers, close: MagnetometerBypass.closeMPU)
+    // Powered down, as other modes want it first.
+    try registers.write(AK8963Register.reset, to: AK8963Register.control2)
+    connection.pause(.milliseconds(10))
+    try enter(AK8963Register.fuseAccess)
+    let trim = try readTrim()
+    microteslaPerUnit = (trim + 128) / 256 * AK8963Register.microteslaPerUnit
+    try enter(AK8963Register.poweredDown)
+    try enter(AK8963Register.fineUnits | rate.mode)
+  }
+
+  func read() throws(HardwareError) -> MagnetometerSample? {
+    guard try registers.read(AK8963Register.status1) & AK8963Register.isNew != 0 else { return nil }
+    let bytes = try registers.read(AK8963Register.output, count: 7)
+    // Reading status 2 has let go of the measurement.
+    let status = bytes[6]
+    guard status & AK8963Register.isOverflow == 0, status & AK8963Register.hasFineUnits != 0 else { return nil }
+    let units = SIMD3<Float>(
+      Float(bytes.littleEndian(at: 0)), Float(bytes.littleEndian(at: 2)), Float(bytes.littleEndian(at: 4)))
+    let field = units * microteslaPerUnit
+    return MagnetometerSample(
+      goodAt: connection.measuredAt(rateHz: rate.hertz), field: SIMD3(field.y, field.x, -field.z))
+  }
+
+  func stop() { try? registers.write(AK8963Register.poweredDown, to: AK8963Register.control1) }
+
+  /// Sets a mode, and waits until another one may follow, which takes 100 microseconds.
+  private func enter(_ mode: UInt8) throws(HardwareError) {
+    try registers.write(mode, to: AK8963Register.control1)
+    connection.pause(.milliseconds(1))
+  }
+
+  /// What the maker has written into the chip's fuses, axis by axis; 128 changes nothing.
+  private func readTrim() throws(HardwareError) -> SIMD3<Float> {
+    let bytes = try registers.read(AK8963Register.trim, count: 3)
+    guard bytes.allSatisfy({ $0 != 0x00 && $0 != 0xFF }) else {
+      throw .unexpectedDevice(
+        "the magnetometer at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name) has no trim")
+    }
+    return SIMD3(Float(bytes[0]), Float(bytes[1]), Float(bytes[2]))
+  }
+}
+
+/// One of the rates of the AK8963.
+struct AK8963Rate {
+  private static let all: [Double] = [8, 100]
+  private static let modes = [AK8963Register.continuous8Hz, AK8963Register.continuous100Hz]
+
+  let hertz: Double
+  /// As control 1 takes it.
+  let mode: UInt8
+
+  init(nearest wish: Double) {
+    let index = AK8963Rate.all.slowestRate(for: wish)
+    hertz = AK8963Rate.all[index]
+    mode = AK8963Rate.modes[index]
+  }
+}
