@@ -61,8 +61,8 @@ struct BMI160DriverTests {
     let sleep = [Step("accelerometer off", [0x7E, 0x10]), Step("gyroscope off", [0x7E, 0x14])]
     try read(frames, then: [BMI160DriverTests.temperature] + sleep) { driver, batch in
       #expect(batch.count == 2 && driver.counters.samples == 2)
-      #expect(abs(batch[1].gyroscope.x - 100 * 500 / 32768 * .pi / 180) < 1e-6)
-      #expect(abs(batch[1].gyroscope.z + 100 * 500 / 32768 * .pi / 180) < 1e-6)
+      let rate = radians(100 * 500 / 32768)
+      #expect(abs(batch[1].gyroscope.x - rate) < 1e-6 && abs(batch[1].gyroscope.z + rate) < 1e-6)
       #expect(abs(batch[1].accelerometer.z - 9.80665) < 1e-4)
       #expect(batch.temperatureCelsius == 24)
       #expect(batch[1].at - batch[0].at == .milliseconds(10))

@@ -78,8 +78,8 @@ struct ICM20948DriverTests {
     try read(ICM20948DriverTests.burst(2) + [ICM20948DriverTests.temperature] + sleep) { driver, batches in
       let batch = batches[0]
       #expect(batch.count == 2 && driver.counters.samples == 2)
-      #expect(abs(batch[1].gyroscope.x - 100 * 500 / 32768 * .pi / 180) < 1e-6)
-      #expect(abs(batch[1].gyroscope.z + 100 * 500 / 32768 * .pi / 180) < 1e-6)
+      let rate = radians(100 * 500 / 32768)
+      #expect(abs(batch[1].gyroscope.x - rate) < 1e-6 && abs(batch[1].gyroscope.z + rate) < 1e-6)
       #expect(abs(batch[1].accelerometer.z - 9.80665) < 1e-4)
       #expect(batch.temperatureCelsius.map { abs($0 - 31) < 0.01 } ?? false)
       #expect(abs((batch[1].at - batch[0].at).inSeconds - 11 / 1125.0) < 1e-6)

@@ -69,8 +69,8 @@ struct ICM42688DriverTests {
       ICM42688DriverTests.burst(packets) + [ICM42688DriverTests.temperature, Step("all off", [0x4E, 0x00])]
     try read(steps) { driver, batch in
       #expect(batch.count == 2 && driver.counters.samples == 2)
-      #expect(abs(batch[1].gyroscope.x - 100 * 500 / 32768 * .pi / 180) < 1e-6)
-      #expect(abs(batch[1].gyroscope.z + 100 * 500 / 32768 * .pi / 180) < 1e-6)
+      #expect(abs(batch[1].gyroscope.x - radians(100 * 500 / 32768)) < 1e-6)
+      #expect(abs(batch[1].gyroscope.z + radians(100 * 500 / 32768)) < 1e-6)
       #expect(abs(batch[1].accelerometer.z - 9.80665) < 1e-4)
       #expect(batch.temperatureCelsius.map { abs($0 - 30) < 0.01 } ?? false)
       #expect(batch[1].at - batch[0].at == .milliseconds(10))

@@ -72,8 +72,8 @@ struct LSM6DS3DriverTests {
       #expect(batch.count == 2 && driver.counters.samples == 2)
       for index in 0..<2 {
         // 17.5 mdps and 0.122 mg a unit.
-        #expect(abs(batch[index].gyroscope.x - 17.5 * .pi / 180) < 1e-5)
-        #expect(abs(batch[index].gyroscope.z + 17.5 * .pi / 180) < 1e-5)
+        #expect(abs(batch[index].gyroscope.x - radians(17.5)) < 1e-5)
+        #expect(abs(batch[index].gyroscope.z + radians(17.5)) < 1e-5)
         #expect(abs(batch[index].accelerometer.z - 9.807) < 1e-3)
       }
       #expect(batch.temperatureCelsius == celsius)

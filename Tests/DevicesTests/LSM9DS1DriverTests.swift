@@ -61,8 +61,8 @@ struct LSM9DS1DriverTests {
       #expect(batch.count == 2 && driver.counters.samples == 2)
       for index in 0..<2 {
         // 17.5 mdps and 0.122 mg a unit; z is turned round.
-        #expect(abs(batch[index].gyroscope.x - 17.5 * .pi / 180) < 1e-5)
-        #expect(abs(batch[index].gyroscope.z - 17.5 * .pi / 180) < 1e-5)
+        #expect(abs(batch[index].gyroscope.x - radians(17.5)) < 1e-5)
+        #expect(abs(batch[index].gyroscope.z - radians(17.5)) < 1e-5)
         #expect(abs(batch[index].accelerometer.z + 9.807) < 1e-3)
       }
       #expect(batch.temperatureCelsius == 26)
@@ -96,7 +96,7 @@ struct LSM9DS1DriverTests {
     var batch = IMUBatch()
     try driver.read(into: &batch)
     try #require(batch.count == 1)
-    #expect(abs(batch[0].gyroscope.x - thousandthsOfDegrees * .pi / 180) < 1e-5)
+    #expect(abs(batch[0].gyroscope.x - radians(thousandthsOfDegrees)) < 1e-5)
     #expect(abs(batch[0].accelerometer.z + 8197 * thousandthsOfGravity * 9.80665e-3) < 1e-3)
     bus.finish()
   }

@@ -56,8 +56,8 @@ struct MPUDriverTests {
     try driver.read(into: &batch)
     #expect(batch.count == 2)
     #expect(abs(batch[0].accelerometer.z - 9.80665) < 1e-4)
-    #expect(abs(batch[0].gyroscope.x - 100 * 500 / 32768 * .pi / 180) < 1e-6)
-    #expect(abs(batch[0].gyroscope.z + 100 * 500 / 32768 * .pi / 180) < 1e-6)
+    #expect(abs(batch[0].gyroscope.x - radians(100 * 500 / 32768)) < 1e-6)
+    #expect(abs(batch[0].gyroscope.z + radians(100 * 500 / 32768)) < 1e-6)
     #expect(abs(batch[1].accelerometer.x + 4 * 9.80665) < 1e-4)
     #expect(abs(try #require(batch.temperatureCelsius) - (-4020.0 / 340 + 36.53)) < 1e-3)
     // Ten milliseconds apart, the newest half a period before the read.

@@ -49,7 +49,7 @@ struct MPURelativesTests {
     try driver.read(into: &batch)
     #expect(batch.count == 2)
     #expect(abs(batch[0].accelerometer.z - 9.80665) < 1e-4)
-    #expect(abs(batch[0].gyroscope.x - 100 * 500 / 32768 * .pi / 180) < 1e-6)
+    #expect(abs(batch[0].gyroscope.x - radians(100 * 500 / 32768)) < 1e-6)
     #expect(abs(try #require(batch.temperatureCelsius) - celsius) < 0.01)
     bus.finish()
   }
@@ -66,8 +66,8 @@ struct MPURelativesTests {
     try driver.read(into: &batch)
     #expect(batch.count == 2)
     #expect(abs(batch[1].accelerometer.z - 9.80665) < 1e-4)
-    #expect(abs(batch[1].gyroscope.x - 100 * 500 / 32768 * .pi / 180) < 1e-6)
-    #expect(abs(batch[1].gyroscope.z + 100 * 500 / 32768 * .pi / 180) < 1e-6)
+    #expect(abs(batch[1].gyroscope.x - radians(100 * 500 / 32768)) < 1e-6)
+    #expect(abs(batch[1].gyroscope.z + radians(100 * 500 / 32768)) < 1e-6)
     // 327 units.
     #expect(abs(try #require(batch.temperatureCelsius) - 26) < 0.01)
     bus.finish()

@@ -1,0 +1,199 @@
+import HardwareIO
+import MonotonicTime
+
+/// The accelerometer of a BMI088: a chip of its own, with an address, a FIFO and a clock of its own.
+///
+/// It is asked for what it measured at an instant, between its samples. Their times are estimated as those of any FIFO,
+/// and so are within half a sample, once its clock is known.
+struct BMI088Accelerometer {
+  /// What became of a reading of the FIFO.
+  enum Reading {
+    case complete
+    case overflow
+    case misread
+  }
+
+  /// What can be said of an instant.
+  enum Answer {
+    case force(SIMD3<Float>)
+    /// The sample behind it has not come yet.
+    case notYet
+    /// It lies before all samples.
+    case never
+  }
+
+  private struct Sample {
+    /// Nanoseconds on the monotonic clock.
+    var at: Int64
+    /// m/s².
+    var force: SIMD3<Float>
+  }
+
+  /// Bytes.
+  static let fifoSize = 1024
+
+  /// A header and three axes of two bytes.
+  private static let frameLength = 7
+
+  private let registers: I2CRegisters
+  private let rate: BMI088Rate
+  private let range: InertialConfiguration.AccelerometerRange
+  private let scale: Float
+  private var sampleClock: SampleClock
+  /// Those that may still be asked for, oldest first, behind those that are not.
+  private var samples: [Sample] = []
+  private var used = 0
+
+  /// - Parameter registers: with room for `fifoSize` bytes
+  init(
+    _ registers: I2CRegisters, _ rate: BMI088Rate, _ range: InertialConfiguration.AccelerometerRange
+  ) {
+    self.registers = registers
+    self.rate = rate
+    self.range = range
+    // 3 g in place of 2, and so on.
+    scale = Float(range.rawValue) * 1.5 * 9.80665 / 32768
+    sampleClock = SampleClock(rateHz: rate.accelerometerHertz)
+    samples.reserveCapacity(2 * BMI088Accelerometer.fifoSize / BMI088Accelerometer.frameLength)
+  }
+
+  /// Looks for it, and only reads.
+  ///
+  /// - Throws: also where it may be a chip that a kernel driver has
+  static func find(beside gyroscope: I2CRegisters, capacity: Int) throws(HardwareError) -> I2CRegisters? {
+    // Boards tie both addresses in the same way, so that two of them can share a bus.
+    let addresses: [UInt8] = gyroscope.address == 0x68 ? [0x18, 0x19] : [0x19, 0x18]
+    var taken: HardwareError?
+    for address in addresses {
+      let registers = I2CRegisters(gyroscope.bus, address: address, capacity: capacity)
+      do throws(HardwareError) {
+        if try registers.read(BMI088AccelerometerRegister.chipID) == BMI088AccelerometerRegister.identity {
+          return registers
+        }
+      } catch {
+        switch error {
+        case .noAcknowledge: break
+        case .busy: taken = error
+        default: throw error
+        }
+      }
+    }
+    if let taken { throw taken }
+    return nil
+  }
+
+  /// Off first: once it is suspended it takes its time between two writes, and here nothing can wait.
+  static func sleep(_ registers: I2CRegisters) throws(HardwareError) {
+    try registers.write(BMI088AccelerometerRegister.off, to: BMI088AccelerometerRegister.powerControl)
+    try registers.write(BMI088AccelerometerRegister.suspended, to: BMI088AccelerometerRegister.powerConfiguration)
+  }
+
+  func sleep() throws(HardwareError) { try BMI088Accelerometer.sleep(registers) }
+
+  /// Has it sample into its FIFO, whatever it did before.
+  func start(pause: (Duration) -> Void) throws(HardwareError) {
+    try registers.write(BMI088AccelerometerRegister.softReset, to: BMI088AccelerometerRegister.command)
+    pause(.milliseconds(2))
+    try registers.write(BMI088AccelerometerRegister.on, to: BMI088AccelerometerRegister.powerControl)
+    pause(.milliseconds(5))
+    try registers.write(BMI088AccelerometerRegister.active, to: BMI088AccelerometerRegister.powerConfiguration)
+    // What it takes to start, at most.
+    pause(.milliseconds(50))
+    try registers.write(
+      BMI088AccelerometerRegister.normalFilter | rate.accelerometerBits,
+      to: BMI088AccelerometerRegister.configuration)
+    try registers.write(range.bmi088Bits, to: BMI088AccelerometerRegister.range)
+    try registers.write(BMI088AccelerometerRegister.fifoStream, to: BMI088AccelerometerRegister.fifoConfiguration0)
+    try registers.write(BMI088AccelerometerRegister.fifoOn, to: BMI088AccelerometerRegister.fifoConfiguration1)
+  }
+
+  /// Empties the FIFO.
+  mutating func restart() throws(HardwareError) {
+    samples.removeAll(keepingCapacity: true)
+    used = 0
+    sampleClock.reset()
+    try registers.write(BMI088AccelerometerRegister.flushFIFO, to: BMI088AccelerometerRegister.command)
+  }
+
+  /// Takes all samples that wait in the FIFO.
+  mutating func read(_ clock: any MonotonicTimeSource) throws(HardwareError) -> Reading {
+    let status = UInt16(
+      bitPattern: try registers.read(BMI088AccelerometerRegister.fifoLength, count: 2).littleEndian(at: 0))
+    let readAt = clock.now
+    let length = Int(status & BMI088AccelerometerRegister.fifoLengthBits)
+    guard status & BMI088AccelerometerRegister.fifoIsEmpty == 0, length > 0 else { return .complete }
+    guard length <= BMI088Accelerometer.fifoSize else { return .misread }
+    let bytes: UnsafeRawBufferPointer
+    do throws(HardwareError) {
+      bytes = try registers.readPort(
+        BMI088AccelerometerRegister.fifoData, count: length, unit: BMI088Accelerometer.frameLength)
+    } catch .arbitrationLost {
+      return .misread
+    }
+    samples.removeSubrange(..<used)
+    used = 0
+    let before = samples.count
+    let reading = decode(bytes)
+    let count = samples.count - before
+    guard reading == .complete, count > 0 else { return reading }
+    let (first, period) = sampleClock.stamp(count, readAt: readAt)
+    for index in 0..<count { samples[before + index].at = first + Int64(period * Double(index)) }
+    return .complete
+  }
+
+  /// Instants are asked for in their order.
+  mutating func answer(at instant: MonotonicInstant) -> Answer {
+    let instant = instant.nanoseconds
+    while used + 1 < samples.count, samples[used + 1].at <= instant { used += 1 }
+    guard used < samples.count else { return .notYet }
+    let early = samples[used]
+    if instant <= early.at {
+      return Double(early.at - instant) < sampleClock.period / 2 ? .force(early.force) : .never
+    }
+    guard used + 1 < samples.count else { return .notYet }
+    let late = samples[used + 1]
+    let part = Float(instant - early.at) / Float(late.at - early.at)
+    return .force(early.force + (late.force - early.force) * part)
+  }
+
+  /// Degrees Celsius; `nil` before the first measurement, which takes a second.
+  func temperature() throws(HardwareError) -> Float? {
+    let bytes = try registers.read(BMI088AccelerometerRegister.temperature, count: 2)
+    guard bytes[0] != BMI088AccelerometerRegister.noTemperature else { return nil }
+    // 5.3.7: an eighth of a degree, 0 at 23 degrees.
+    return Float(bytes.bigEndian(at: 0) >> 5) / 8 + 23
+  }
+
+  private mutating func decode(_ bytes: UnsafeRawBufferPointer) -> Reading {
+    var offset = 0
+    while offset < bytes.count {
+      let payload: Int
+      switch bytes[offset] & BMI088AccelerometerRegister.headerMask {
+      case BMI088AccelerometerRegister.sampleFrame: payload = 6
+      case BMI088AccelerometerRegister.skipFrame: return .overflow
+      case BMI088AccelerometerRegister.timeFrame: payload = 3
+      case BMI088AccelerometerRegister.configurationFrame, BMI088AccelerometerRegister.dropFrame: payload = 1
+      default: return .misread
+      }
+      // What is cut off comes again.
+      guard offset + payload < bytes.count else { break }
+      if payload == 6 {
+        func axis(_ number: Int) -> Float { Float(bytes.littleEndian(at: offset + 1 + 2 * number)) }
+        samples.append(Sample(at: 0, force: SIMD3(axis(0), axis(1), axis(2)) * scale))
+      }
+      offset += 1 + payload
+    }
+    return .complete
+  }
+}
+
+extension InertialConfiguration.AccelerometerRange {
+  fileprivate var bmi088Bits: UInt8 {
+    switch self {
+    case .g2: 0x00
+    case .g4: 0x01
+    case .g8: 0x02
+    case .g16: 0x03
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import HardwareIO
+
+extension InertialChip {
+  /// At its gyroscope's address; the accelerometer is found beside it.
+  static var bmi088: InertialChip {
+    InertialChip(
+      name: "bmi088", title: "BMI088", addresses: [0x68, 0x69],
+      // Other packages have the same gyroscope.
+      identity: ChipIdentity(register: BMI088GyroscopeRegister.chipID, toldBy: "its two halves") {
+        (registers) throws(HardwareError) in try BMI088Driver.isWhole(registers)
+      },
+      provenAgainst: "Linux (bmi088-accel, bmg160)",
+      // The gyroscope's; the accelerometer's is the longer one.
+      fifoSampleCount: BMI088Driver.fifoSampleCount,
+      // Electrical specifications: both sensors in normal mode, and suspended.
+      milliamperes: 5.15, sleepMilliamperes: 0.028, ratesHz: 100...2000,
+      actualRate: { BMI088Rate(nearest: $0).hertz },
+      makeDriver: { BMI088Driver($0, $1) },
+      putToSleep: { (registers) throws(HardwareError) in
+        try registers.write(BMI088GyroscopeRegister.suspended, to: BMI088GyroscopeRegister.power)
+        guard let other = try BMI088Accelerometer.find(beside: registers, capacity: 1) else { return }
+        try other.bus.claim(other.address)
+        try BMI088Accelerometer.sleep(other)
+      })
+  }
+}

@@ -1,0 +1,192 @@
+import HardwareIO
+import MonotonicTime
+
+/// Driver of the BMI088, whose gyroscope and accelerometer have no clock in common: its samples are the gyroscope's,
+/// each with what the accelerometer measured at that time, between two samples of its own. So the newest of a burst may
+/// wait for the next one.
+final class BMI088Driver: InertialDriver {
+  static let fifoSampleCount = 100
+
+  /// Three axes of two bytes.
+  private static let frameLength = 6
+  private static let identity = ChipIdentity(
+    register: BMI088GyroscopeRegister.chipID, values: [BMI088GyroscopeRegister.identity])
+
+  var counters: InertialCounters {
+    var counters = readout.counters
+    // Not those that wait, or that were lost on the way.
+    counters.samples = sampleCount
+    return counters
+  }
+
+  private let gyroscope: I2CRegisters
+  private let connection: ChipConnection
+  private let configuration: InertialConfiguration
+  private let rate: BMI088Rate
+  private let scale: Float
+  private var readout: FIFOReadout
+  private var accelerometer: BMI088Accelerometer?
+  /// The gyroscope's samples of one reading.
+  private var rates = IMUBatch()
+  /// Those that the accelerometer has no samples for yet, oldest first.
+  private var waiting: [IMUSample] = []
+  /// How many have been handed over.
+  private var sampleCount = 0
+  /// Samples were lost since the last batch that had any.
+  private var hasGap = false
+  private var temperatureCelsius: Float?
+
+  init(_ connection: ChipConnection, _ configuration: InertialConfiguration) {
+    self.connection = connection
+    self.configuration = configuration
+    gyroscope = I2CRegisters(
+      connection.bus, address: connection.address, capacity: IMUBatch.capacity * BMI088Driver.frameLength)
+    rate = BMI088Rate(nearest: configuration.rateHz)
+    readout = FIFOReadout(connection, rateHz: rate.hertz)
+    scale = Float(configuration.gyroscopeRange.rawValue) * .pi / 180 / 32768
+    waiting.reserveCapacity(2 * IMUBatch.capacity)
+  }
+
+  func start() throws(HardwareError) {
+    try BMI088Driver.identity.require(InertialChip.bmi088.title, of: gyroscope)
+    try findAccelerometer()
+    try accelerometer?.start(pause: connection.pause)
+    do throws(HardwareError) {
+      try gyroscope.write(BMI088GyroscopeRegister.reset, to: BMI088GyroscopeRegister.softReset)
+    } catch .noAcknowledge {
+      // It was faster than its acknowledgement.
+    }
+    connection.pause(.milliseconds(30))
+    try gyroscope.write(configuration.gyroscopeRange.bmi088Bits, to: BMI088GyroscopeRegister.range)
+    try gyroscope.write(rate.gyroscopeBits, to: BMI088GyroscopeRegister.bandwidth)
+    if connection.dataReady != nil {
+      try gyroscope.write(BMI088GyroscopeRegister.interrupt3High, to: BMI088GyroscopeRegister.interruptOutput)
+      try gyroscope.write(BMI088GyroscopeRegister.dataReadyOnInterrupt3, to: BMI088GyroscopeRegister.interruptMap)
+      try gyroscope.write(BMI088GyroscopeRegister.dataReady, to: BMI088GyroscopeRegister.interruptControl)
+    }
+    // What it takes to start, and its filters to settle.
+    connection.pause(.milliseconds(80))
+    try restartFIFOs()
+  }
+
+  func read(into batch: inout IMUBatch) throws(HardwareError) {
+    batch.removeAll()
+    rates.removeAll()
+    let status = try readout.look { () throws(HardwareError) in
+      try gyroscope.read(BMI088GyroscopeRegister.fifoStatus)
+    }
+    let inFIFO = Int(status & BMI088GyroscopeRegister.countBits)
+    // Full, it takes no more, and nobody knows whether there was more.
+    if status & BMI088GyroscopeRegister.overrun != 0 || inFIFO >= BMI088Driver.fifoSampleCount {
+      return try startOver(.overflow, &batch)
+    }
+    let count = min(inFIFO, IMUBatch.capacity)
+    if count > 0 {
+      do throws(HardwareError) {
+        try takeRates(count, left: inFIFO - count)
+      } catch .arbitrationLost {
+        return try startOver(.misread, &batch)
+      }
+    }
+    switch try accelerometer?.read(connection.clock) {
+    case .complete, nil: break
+    case .overflow: return try startOver(.overflow, &batch)
+    case .misread: return try startOver(.misread, &batch)
+    }
+    join(into: &batch)
+    // An accelerometer that says nothing any more.
+    if waiting.count > IMUBatch.capacity { return try startOver(.misread, &batch) }
+    guard batch.count > 0 else { return }
+    sampleCount += batch.count
+    batch.followsGap = hasGap
+    hasGap = false
+    batch.temperatureCelsius = temperatureCelsius
+  }
+
+  func stop() {
+    try? gyroscope.write(BMI088GyroscopeRegister.suspended, to: BMI088GyroscopeRegister.power)
+    try? accelerometer?.sleep()
+  }
+
+  /// Whether a gyroscope has the accelerometer beside it that makes it a BMI088.
+  static func isWhole(_ gyroscope: I2CRegisters) throws(HardwareError) -> Bool {
+    guard try gyroscope.read(BMI088GyroscopeRegister.chipID) == BMI088GyroscopeRegister.identity else { return false }
+    do throws(HardwareError) {
+      return try BMI088Accelerometer.find(beside: gyroscope, capacity: 1) != nil
+    } catch .busy {
+      return false
+    }
+  }
+
+  /// Has the accelerometer's address to itself too.
+  private func findAccelerometer() throws(HardwareError) {
+    guard
+      let registers = try BMI088Accelerometer.find(beside: gyroscope, capacity: BMI088Accelerometer.fifoSize)
+    else {
+      throw .unexpectedDevice(
+        "the BMI088 at 0x\(String(gyroscope.address, radix: 16)) on \(gyroscope.bus.name) has no accelerometer, "
+          + "which would be at 0x18 or 0x19")
+    }
+    try registers.bus.claim(registers.address)
+    accelerometer = BMI088Accelerometer(registers, rate, configuration.accelerometerRange)
+  }
+
+  /// Takes samples out of the gyroscope's FIFO, gives them their times, and has them wait.
+  ///
+  /// - Parameter left: how many wait on in the FIFO, for want of room
+  private func takeRates(_ count: Int, left: Int) throws(HardwareError) {
+    let bytes = try gyroscope.readPort(
+      BMI088GyroscopeRegister.fifoData, count: count * BMI088Driver.frameLength, unit: BMI088Driver.frameLength)
+    for offset in stride(from: 0, to: bytes.count, by: BMI088Driver.frameLength) {
+      func axis(_ number: Int) -> Float { Float(bytes.littleEndian(at: offset + 2 * number)) }
+      rates.append(gyroscope: SIMD3(axis(0), axis(1), axis(2)) * scale, accelerometer: .zero)
+    }
+    try readout.complete(&rates, left: left) { () throws(HardwareError) in
+      temperatureCelsius = try accelerometer?.temperature()
+      return temperatureCelsius ?? 0
+    }
+    if rates.followsGap { hasGap = true }
+    for index in 0..<rates.count { waiting.append(rates[index]) }
+  }
+
+  /// Completes the samples that wait, as far as the accelerometer's go.
+  private func join(into batch: inout IMUBatch) {
+    var done = 0
+    joining: while done < waiting.count, batch.count < IMUBatch.capacity {
+      switch accelerometer?.answer(at: waiting[done].at) {
+      case .notYet, nil: break joining
+      // At first the accelerometer may be late; after that it leaves a gap.
+      case .never: hasGap = hasGap || sampleCount > 0
+      case .force(let force):
+        batch.append(IMUSample(at: waiting[done].at, gyroscope: waiting[done].gyroscope, accelerometer: force))
+      }
+      done += 1
+    }
+    waiting.removeSubrange(..<done)
+  }
+
+  private func startOver(_ loss: FIFOReadout.Loss, _ batch: inout IMUBatch) throws(HardwareError) {
+    batch.removeAll()
+    readout.lose(loss, &batch)
+    try restartFIFOs()
+  }
+
+  /// Both at once, so that their first samples belong together.
+  private func restartFIFOs() throws(HardwareError) {
+    waiting.removeAll(keepingCapacity: true)
+    try accelerometer?.restart()
+    try gyroscope.write(BMI088GyroscopeRegister.fifoOff, to: BMI088GyroscopeRegister.fifoConfiguration1)
+    try gyroscope.write(BMI088GyroscopeRegister.fifoUntilFull, to: BMI088GyroscopeRegister.fifoConfiguration1)
+  }
+}
+
+extension InertialConfiguration.GyroscopeRange {
+  fileprivate var bmi088Bits: UInt8 {
+    switch self {
+    case .dps250: 0x03
+    case .dps500: 0x02
+    case .dps1000: 0x01
+    case .dps2000: 0x00
+    }
+  }
+}

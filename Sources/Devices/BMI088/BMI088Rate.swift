@@ -1,0 +1,22 @@
+/// One of the gyroscope's rates, and that of the accelerometer that goes with it: no faster, so that its FIFO lasts as
+/// long.
+struct BMI088Rate {
+  private static let all = [
+    BMI088Rate(hertz: 100, gyroscopeBits: 0x07, accelerometerHertz: 100, accelerometerBits: 0x08),
+    BMI088Rate(hertz: 200, gyroscopeBits: 0x06, accelerometerHertz: 200, accelerometerBits: 0x09),
+    BMI088Rate(hertz: 400, gyroscopeBits: 0x03, accelerometerHertz: 400, accelerometerBits: 0x0A),
+    BMI088Rate(hertz: 1000, gyroscopeBits: 0x02, accelerometerHertz: 800, accelerometerBits: 0x0B),
+    BMI088Rate(hertz: 2000, gyroscopeBits: 0x01, accelerometerHertz: 1600, accelerometerBits: 0x0C),
+  ]
+
+  let hertz: Double
+  /// As the gyroscope takes it: the filters are 32, 64, 47, 116 and 230 Hz wide.
+  let gyroscopeBits: UInt8
+  let accelerometerHertz: Double
+  /// As the accelerometer takes it.
+  let accelerometerBits: UInt8
+}
+
+extension BMI088Rate {
+  init(nearest wish: Double) { self = BMI088Rate.all[BMI088Rate.all.map(\.hertz).slowestRate(for: wish)] }
+}

@@ -1,0 +1,276 @@
+import HardwareIO
+import MonotonicTime
+
+/// Driver of the BNO055, without its magnetometer and its fusion. It has no FIFO: a read takes the newest sample, where
+/// one is due.
+///
+/// A controller answers for the sensors, and holds the clock of the bus while it looks something up. The controllers of
+/// the Raspberry Pis before the 5 cannot wait for that at any time: a transfer fails, or some of its bits are wrong. So
+/// reads are short, what fails is done again, what was written is read, and what jumps is looked at once more. That
+/// makes it bearable, and not good. On these boards the chip belongs on a bus that Linux makes of two GPIO lines, and
+/// which does wait: `dtoverlay=i2c-gpio,bus=3,i2c_gpio_sda=23,i2c_gpio_scl=24` in config.txt, and `/dev/i2c-3` in the
+/// board file.
+final class BNO055Driver: InertialDriver {
+  /// Three axes of two bytes.
+  private static let axesLength = 6
+  /// How often something is tried.
+  private static let tries = 3
+  /// More than it takes to start.
+  private static let startTime = Duration.seconds(1)
+  /// So many failures in a row are passed over, less one.
+  private static let failureLimit = 5
+  /// The temperature changes slowly: once in so many samples will do.
+  private static let temperatureInterval = 50
+
+  private(set) var counters = InertialCounters()
+
+  private let registers: I2CRegisters
+  private let connection: ChipConnection
+  private let configuration: InertialConfiguration
+  private let rate: BNO055Rate
+  private let accelerometerScale: Float
+  /// As far as the range goes, and a bit further.
+  private let accelerometerLimit: Int16
+  /// By the chip's version.
+  private var gyroscopeScale: Float = 0
+  /// The last that was believed.
+  private var last: BNO055Reading?
+  /// When the next sample may be taken.
+  private var due = MonotonicInstant(nanoseconds: 0)
+  /// In a row.
+  private var failureCount = 0
+  /// Samples were lost since the last one.
+  private var hasGap = false
+  private var samplesUntilTemperature = 0
+  private var temperatureCelsius: Float?
+
+  init(_ connection: ChipConnection, _ configuration: InertialConfiguration) {
+    self.connection = connection
+    self.configuration = configuration
+    registers = I2CRegisters(connection.bus, address: connection.address, capacity: BNO055Driver.axesLength)
+    rate = BNO055Rate(nearest: configuration.rateHz)
+    accelerometerScale = 1 / BNO055Register.unitsPerMetrePerSecondSquared
+    accelerometerLimit = Int16(
+      Float(configuration.accelerometerRange.rawValue) * 1.02 * 9.80665 * BNO055Register.unitsPerMetrePerSecondSquared)
+  }
+
+  func start() throws(HardwareError) {
+    try awaitChip()
+    // Suspended it may not hear that it shall reset.
+    try persist { () throws(HardwareError) in
+      try registers.write(BNO055Register.normal, to: BNO055Register.power)
+    }
+    connection.pause(.milliseconds(20))
+    do throws(HardwareError) {
+      try registers.write(BNO055Register.reset, to: BNO055Register.trigger)
+    } catch {
+      // It may have been faster than its acknowledgement.
+      guard error.isPassing else { throw error }
+    }
+    connection.pause(.milliseconds(650))
+    try awaitChip()
+    let version = try persist { () throws(HardwareError) -> UInt16 in
+      UInt16(bitPattern: try registers.read(BNO055Register.version, count: 2).littleEndian(at: 0))
+    }
+    // Where the range does not matter for the units, the widest costs nothing.
+    let hasOwnUnits = version <= BNO055Register.lastVersionWithOwnUnits
+    let gyroscopeRange = hasOwnUnits ? configuration.gyroscopeRange : .dps2000
+    let unitsPerDegree =
+      hasOwnUnits ? 32768 / Float(gyroscopeRange.rawValue) : BNO055Register.unitsPerDegreePerSecond
+    gyroscopeScale = .pi / 180 / unitsPerDegree
+    try set(BNO055Register.metricUnits, at: BNO055Register.units, BNO055Register.unitsBits)
+    try set(BNO055Register.page1, at: BNO055Register.page, BNO055Register.pageBits)
+    try set(
+      rate.accelerometerBits << 2 | configuration.accelerometerRange.bno055Bits, at: BNO055Register.accelerometer)
+    try set(
+      rate.gyroscopeBits << 3 | gyroscopeRange.bno055Bits, at: BNO055Register.gyroscope, BNO055Register.gyroscopeBits)
+    try set(BNO055Register.page0, at: BNO055Register.page, BNO055Register.pageBits)
+    // 7 ms to that mode, and what the filters take.
+    try set(
+      BNO055Register.accelerometerAndGyroscope, at: BNO055Register.mode, BNO055Register.modeBits,
+      taking: .milliseconds(100))
+    last = nil
+    failureCount = 0
+    due = connection.clock.now
+  }
+
+  func read(into batch: inout IMUBatch) throws(HardwareError) {
+    batch.removeAll()
+    let now = connection.clock.now
+    guard now >= due else { return }
+    let believed: BNO055Reading?
+    do throws(HardwareError) {
+      believed = try believableReading()
+      failureCount = 0
+    } catch {
+      failureCount += 1
+      guard error.isPassing, failureCount < BNO055Driver.failureLimit else { throw error }
+      believed = nil
+    }
+    guard let reading = believed else {
+      counters.misreads += 1
+      hasGap = true
+      batch.followsGap = true
+      return
+    }
+    // A controller that hangs says the same for ever. Two samples with the same bits do happen, and are no loss.
+    if reading == last || reading.isEmpty { return }
+    last = reading
+    due = max(due + rate.period, now)
+    batch.append(
+      IMUSample(
+        at: connection.measuredAt(rateHz: rate.accelerometerHertz),
+        gyroscope: SIMD3<Float>(reading.gyroscope) * gyroscopeScale,
+        accelerometer: SIMD3<Float>(reading.accelerometer) * accelerometerScale))
+    batch.followsGap = hasGap
+    hasGap = false
+    counters.samples += 1
+    samplesUntilTemperature -= 1
+    if samplesUntilTemperature < 0 {
+      samplesUntilTemperature = BNO055Driver.temperatureInterval
+      // The sample is good without it.
+      let byte = try? persist { () throws(HardwareError) -> UInt8 in try registers.read(BNO055Register.temperature) }
+      if let byte { temperatureCelsius = Float(Int8(bitPattern: byte)) }
+    }
+    batch.temperatureCelsius = temperatureCelsius
+  }
+
+  func stop() {
+    // A start that failed on its way may have left the other page.
+    try? persist { () throws(HardwareError) in try registers.write(BNO055Register.page0, to: BNO055Register.page) }
+    try? persist { () throws(HardwareError) in
+      try registers.write(BNO055Register.configuring, to: BNO055Register.mode)
+    }
+    connection.pause(.milliseconds(20))
+    try? persist { () throws(HardwareError) in try registers.write(BNO055Register.suspended, to: BNO055Register.power) }
+  }
+
+  /// Has a chip sleep without a clock to wait by: it takes 19 ms to the mode in which it can be told, and the bus takes
+  /// longer for so many tries.
+  static func suspend(_ registers: I2CRegisters) throws(HardwareError) {
+    try registers.write(BNO055Register.configuring, to: BNO055Register.mode)
+    var failuresLeft = BNO055Driver.failureLimit
+    for _ in 0..<200 {
+      do throws(HardwareError) {
+        try registers.write(BNO055Register.suspended, to: BNO055Register.power)
+        let power = try registers.read(BNO055Register.power)
+        if power & BNO055Register.powerBits == BNO055Register.suspended { return }
+      } catch {
+        failuresLeft -= 1
+        guard error.isPassing, failuresLeft > 0 else { throw error }
+      }
+    }
+  }
+
+  /// It takes its time to start, when its supply comes on and after a reset, and does not answer until then.
+  private func awaitChip() throws(HardwareError) {
+    let end = connection.clock.now + BNO055Driver.startTime
+    while true {
+      do throws(HardwareError) {
+        return try identify()
+      } catch {
+        guard error.isPassing, connection.clock.now < end else { throw error }
+        connection.pause(.milliseconds(50))
+      }
+    }
+  }
+
+  private func identify() throws(HardwareError) {
+    let chip = InertialChip.bno055
+    if try chip.identity.isTrue(of: registers) { return }
+    // Whoever used it before may have left the other page, which has no identity.
+    if try registers.read(BNO055Register.page) == BNO055Register.page1 {
+      try registers.write(BNO055Register.page0, to: BNO055Register.page)
+    }
+    try chip.identity.require(chip.title, of: registers)
+  }
+
+  /// Writes a register until the chip has it.
+  ///
+  /// - Parameters:
+  ///   - bits: those that count
+  ///   - time: what the chip takes for it
+  private func set(
+    _ value: UInt8, at register: UInt8, _ bits: UInt8 = 0xFF, taking time: Duration = .zero
+  ) throws(HardwareError) {
+    for _ in 0..<BNO055Driver.tries {
+      try persist { () throws(HardwareError) in try registers.write(value, to: register) }
+      if time > .zero { connection.pause(time) }
+      let found = try persist { () throws(HardwareError) -> UInt8 in try registers.read(register) }
+      if found & bits == value { return }
+    }
+    throw .unexpectedDevice(
+      "the BNO055 at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name) does not keep what is written "
+        + "to its register 0x\(String(register, radix: 16)); a bus that cannot wait for it, as that of a Raspberry Pi, "
+        + "breaks transfers: connect it by i2c-gpio")
+  }
+
+  /// The sensors' numbers as soon as two readings agree; `nil` where there are none.
+  private func believableReading() throws(HardwareError) -> BNO055Reading? {
+    var earlier: BNO055Reading?
+    for _ in 0..<BNO055Driver.tries {
+      let reading = BNO055Reading(
+        accelerometer: try axes(BNO055Register.accelerometerData), gyroscope: try axes(BNO055Register.gyroscopeData))
+      let isInRange =
+        reading.accelerometer.max() <= accelerometerLimit && reading.accelerometer.min() >= -accelerometerLimit
+      guard isInRange else { continue }
+      if let last, reading.isClose(to: last) { return reading }
+      if let earlier, reading.isClose(to: earlier) { return reading }
+      earlier = reading
+    }
+    return nil
+  }
+
+  private func axes(_ register: UInt8) throws(HardwareError) -> SIMD3<Int16> {
+    try persist { () throws(HardwareError) -> SIMD3<Int16> in
+      let bytes = try registers.read(register, count: BNO055Driver.axesLength)
+      return SIMD3(bytes.littleEndian(at: 0), bytes.littleEndian(at: 2), bytes.littleEndian(at: 4))
+    }
+  }
+
+  /// Does again what the bus has broken.
+  private func persist<Value>(_ transfer: () throws(HardwareError) -> Value) throws(HardwareError) -> Value {
+    for _ in 1..<BNO055Driver.tries {
+      do throws(HardwareError) {
+        return try transfer()
+      } catch {
+        guard error.isPassing else { throw error }
+        // It may still hold the clock.
+        connection.pause(.milliseconds(1))
+      }
+    }
+    return try transfer()
+  }
+}
+
+extension HardwareError {
+  /// Whether it may be a transfer that the bus has broken.
+  fileprivate var isPassing: Bool {
+    switch self {
+    case .noAcknowledge, .arbitrationLost, .timedOut, .system: true
+    default: false
+    }
+  }
+}
+
+extension InertialConfiguration.AccelerometerRange {
+  fileprivate var bno055Bits: UInt8 {
+    switch self {
+    case .g2: 0x00
+    case .g4: 0x01
+    case .g8: 0x02
+    case .g16: 0x03
+    }
+  }
+}
+
+extension InertialConfiguration.GyroscopeRange {
+  fileprivate var bno055Bits: UInt8 {
+    switch self {
+    case .dps250: 0x03
+    case .dps500: 0x02
+    case .dps1000: 0x01
+    case .dps2000: 0x00
+    }
+  }
+}

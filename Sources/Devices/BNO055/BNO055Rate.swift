@@ -1,0 +1,23 @@
+/// One of the rates at which the chip is looked at, and the bandwidths of its sensors that go with it: they measure a
+/// bit more often, so that there is something new each time.
+struct BNO055Rate {
+  private static let all = [
+    // 15.63 and 12 Hz, 31.25 and 23 Hz, 62.5 and 47 Hz wide.
+    BNO055Rate(hertz: 25, accelerometerHertz: 31.25, accelerometerBits: 0x01, gyroscopeBits: 0x05),
+    BNO055Rate(hertz: 50, accelerometerHertz: 62.5, accelerometerBits: 0x02, gyroscopeBits: 0x04),
+    BNO055Rate(hertz: 100, accelerometerHertz: 125, accelerometerBits: 0x03, gyroscopeBits: 0x03),
+  ]
+
+  let hertz: Double
+  /// How often the slower of both measures: twice its bandwidth.
+  let accelerometerHertz: Double
+  /// As the sensors take them.
+  let accelerometerBits: UInt8
+  let gyroscopeBits: UInt8
+
+  var period: Duration { .nanoseconds(Int64(1e9 / hertz)) }
+}
+
+extension BNO055Rate {
+  init(nearest wish: Double) { self = BNO055Rate.all[BNO055Rate.all.map(\.hertz).slowestRate(for: wish)] }
+}

@@ -1,0 +1,68 @@
+/// Registers of the BNO055, by the names of its data sheet (BST-BNO055-DS000, revision 1.4).
+///
+/// Traps: it is a controller in front of three sensors, which stretches the clock of the bus longer than some adapters
+/// can bear; after its supply comes on and after a reset it answers to nothing for up to 0.65 s; most registers can be
+/// written only in the configuration mode, to come there takes 19 ms, and from its suspension it comes back to it;
+/// nothing says what is new; there is no FIFO.
+///
+/// The unit of the gyroscope beside the fusion modes: table 3-22 says 16 to a degree per second, or 900 to a radian per
+/// second, by UNIT_SEL. Version 3.11 of its program, with which it is delivered, does not do that: the numbers are the
+/// sensor's own, 32768 to its range, whatever UNIT_SEL says. So Linux's driver takes them in the mode AMG, and so have
+/// those found it who turned one. In the fusion modes the unit is as it is written, and newer versions are said to do
+/// so in all.
+enum BNO055Register {
+  /// PAGE_ID, on both pages.
+  static let page: UInt8 = 0x07
+
+  // Page 0
+  /// CHIP_ID.
+  static let chipID: UInt8 = 0x00
+  /// SW_REV_ID_LSB, with the version's second half, and then its first, both as they are written: 0x11, 0x03.
+  static let version: UInt8 = 0x04
+  /// ACC_DATA_X_LSB: x, y and z follow each other, low byte first.
+  static let accelerometerData: UInt8 = 0x08
+  /// GYR_DATA_X_LSB: x, y and z follow each other, low byte first.
+  static let gyroscopeData: UInt8 = 0x14
+  /// TEMP.
+  static let temperature: UInt8 = 0x34
+  /// UNIT_SEL, table 3-11.
+  static let units: UInt8 = 0x3B
+  /// OPR_MODE, table 3-5.
+  static let mode: UInt8 = 0x3D
+  /// PWR_MODE, table 3-1.
+  static let power: UInt8 = 0x3E
+  /// SYS_TRIGGER.
+  static let trigger: UInt8 = 0x3F
+
+  // Page 1
+  /// ACC_Config, table 3-8: bandwidth in bits 4:2, range in bits 1:0.
+  static let accelerometer: UInt8 = 0x08
+  /// GYR_Config_0, table 3-9: bandwidth in bits 5:3, range in bits 2:0.
+  static let gyroscope: UInt8 = 0x0A
+
+  static let identity: UInt8 = 0xA0
+  /// The latest version whose gyroscope has the units of its range.
+  static let lastVersionWithOwnUnits: UInt16 = 0x0311
+
+  static let page0: UInt8 = 0x00
+  static let page1: UInt8 = 0x01
+  /// m/s², degrees per second, degrees Celsius. At reset it is 0x80, which differs in the fusion's angles only.
+  static let metricUnits: UInt8 = 0x00
+  static let unitsPerMetrePerSecondSquared: Float = 100
+  static let unitsPerDegreePerSecond: Float = 16
+  // Operating modes
+  static let configuring: UInt8 = 0x00
+  static let accelerometerAndGyroscope: UInt8 = 0x05
+  // Power modes
+  static let normal: UInt8 = 0x00
+  static let suspended: UInt8 = 0x02
+  // System trigger
+  static let reset: UInt8 = 0x20
+
+  // The bits that mean something, of those registers that are read again
+  static let pageBits: UInt8 = 0x01
+  static let unitsBits: UInt8 = 0x97
+  static let gyroscopeBits: UInt8 = 0x3F
+  static let modeBits: UInt8 = 0x0F
+  static let powerBits: UInt8 = 0x03
+}
