@@ -1,8 +1,7 @@
 import Glibc
 import HardwareIO
 
-/// A sensor that a driver of the kernel's has, as the kernel's subsystems for sensors (IIO) and for supervision (hwmon) report
-/// it.
+/// A sensor that a driver of the kernel's has, as the kernel's subsystem for sensors (IIO) reports it.
 public final class KernelSensor {
   /// In sysfs, one for each of the chip's parts.
   private let folders: [String]
@@ -13,11 +12,8 @@ public final class KernelSensor {
   ///   - driver: what the kernel calls the chip: `bmp280`
   ///   - bus: `/dev/i2c-0`
   ///   - needsInterrupt: whether it refuses to work without an interrupt line
-  ///   - monitor: whether it supervises the machine, and so belongs to hwmon
   /// - Throws: where the driver does not know the chip, or refuses it
-  public init(
-    driver: String, bus: String, address: UInt8, needsInterrupt: Bool = false, monitor: Bool = false
-  ) throws(HardwareError) {
+  public init(driver: String, bus: String, address: UInt8, needsInterrupt: Bool = false) throws(HardwareError) {
     let number = String(bus.split(separator: "-").last ?? "")
     if needsInterrupt {
       try KernelSensor.write(
@@ -27,10 +23,12 @@ public final class KernelSensor {
     }
     let digits = String(address, radix: 16)
     let device = "/sys/bus/i2c/devices/\(number)-\(String(repeating: "0", count: 4 - digits.count))\(digits)"
-    let folder = monitor ? "\(device)/hwmon" : device
-    folders = Files.names(in: folder).filter { $0.hasPrefix(monitor ? "hwmon" : "iio:device") }.map { "\(folder)/\($0)" }
+    folders = Files.names(in: device).filter { $0.hasPrefix("iio:device") }.map { "\(device)/\($0)" }
     guard !folders.isEmpty else { throw .unexpectedDevice("the kernel's \(driver) refuses the chip at \(device)") }
   }
+
+  /// The chips of one package, each with a driver of its own, as one.
+  public init(_ parts: [KernelSensor]) { folders = parts.flatMap(\.folders) }
 
   private static func write(_ text: String, to path: String) throws(HardwareError) {
     let file = open(path, O_WRONLY | O_CLOEXEC)
@@ -50,11 +48,6 @@ public final class KernelSensor {
       }
     }
     return nil
-  }
-
-  /// Sets a number of the first part.
-  public func set(_ name: String, to value: Int) throws(HardwareError) {
-    try KernelSensor.write("\(value)", to: "\(folders[0])/\(name)")
   }
 
   /// A vector in the chip's units, and what the kernel takes one unit for.

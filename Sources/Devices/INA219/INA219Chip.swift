@@ -8,7 +8,7 @@ extension SupplyMonitorChip {
         (registers) throws(HardwareError) in
         try INA219Identity.isTold(by: registers)
       },
-      provenAgainst: "Linux (ina2xx)",
+      provenAgainst: "Linux (ina2xx-adc)",
       // Its clock may be a tenth faster than it says: nothing is to be measured twice before it is taken once.
       looksPerSample: 2,
       // 7.5: typically, and powered down.

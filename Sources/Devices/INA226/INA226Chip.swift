@@ -12,7 +12,7 @@ extension SupplyMonitorChip {
         }
         return try registers.readWord(INA226Register.die) & ~INA226Register.dieRevision == INA226Register.dieNumber
       },
-      provenAgainst: "Linux (ina2xx)",
+      provenAgainst: "Linux (ina2xx-adc)",
       // Its clock may be a tenth faster than it says: nothing is to be measured twice before it is taken once.
       looksPerSample: 2,
       // 5.5: typically, and powered down.
