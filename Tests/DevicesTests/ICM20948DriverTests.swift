@@ -81,7 +81,7 @@ struct ICM20948DriverTests {
       let rate = radians(100 * 500 / 32768)
       #expect(abs(batch[1].gyroscope.x - rate) < 1e-6 && abs(batch[1].gyroscope.z + rate) < 1e-6)
       #expect(abs(batch[1].accelerometer.z - 9.80665) < 1e-4)
-      #expect(batch.temperatureCelsius.map { abs($0 - 31) < 0.01 } ?? false)
+      #expect(abs((batch.temperatureCelsius ?? .nan) - 31) < 0.01)
       #expect(abs((batch[1].at - batch[0].at).inSeconds - 11 / 1125.0) < 1e-6)
       driver.stop()
     }
@@ -184,7 +184,7 @@ struct ICM20948DriverTests {
     var batch = IMUBatch()
     try driver.read(into: &batch)
     #expect(batch.count == 10)
-    #expect(abs(try #require(batch.temperatureCelsius) - Float(world.temperatureCelsius)) < 0.1)
+    #expect(abs((batch.temperatureCelsius ?? .nan) - Float(world.temperatureCelsius)) < 0.1)
   }
 
   @Test(arguments: [56.25, 112.5, 225, 1125] as [Double])
