@@ -75,6 +75,9 @@ public final class SimulatedHardware: Hardware {
     lines.observe(SimulatedHardware.imuPowerLine) { [weak imu] isOn in if !isOn { imu?.lostPower() } }
   }
 
+  /// Injects a fault into what is said to a chip of the simulated bus, until it is taken back with `nil`.
+  public func inject(_ fault: I2CFault?, at address: UInt8) { bus.inject(fault, at: address) }
+
   public func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus {
     guard isSimulated(name) else { return try real.i2cBus(name) }
     guard name == SimulatedHardware.i2cBus else { throw .notFound("simulated I2C bus '\(name)'") }

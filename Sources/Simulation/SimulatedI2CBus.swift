@@ -1,3 +1,4 @@
+import Guarding
 import HardwareIO
 
 /// A chip on a simulated bus, at the level of its registers.
@@ -11,19 +12,27 @@ public final class SimulatedI2CBus: I2CBus {
   public let name: String
   public let maximumReadLength = 4096
   private let chips: [any SimulatedChip]
+  private let faults = Guarded<[UInt8: I2CFault]>([:])
 
   public init(name: String, chips: [any SimulatedChip]) {
     self.name = name
     self.chips = chips
   }
 
+  /// Injects a fault into what is said to a chip, until it is taken back with `nil`.
+  public func inject(_ fault: I2CFault?, at address: UInt8) { faults.withLock { $0[address] = fault } }
+
   public func transaction(
     _ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>
   ) throws(HardwareError) {
+    let fault = faults.withLock { $0.isEmpty ? nil : $0[address] }
+    if let error = fault?.error(bus: name, address: address) { throw error }
     guard let chip = chips.first(where: { $0.address == address }) else {
       throw .noAcknowledge(bus: name, address: address)
     }
     try chip.transaction(address, operations)
+    guard case .stuck(let level) = fault else { return }
+    for case .read(let bytes) in operations { bytes.copyBytes(from: repeatElement(level, count: bytes.count)) }
   }
 }
 

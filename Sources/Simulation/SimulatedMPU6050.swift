@@ -24,15 +24,6 @@ public final class SimulatedMPU6050: SimulatedChip {
     case iam20680 = 0xA9
   }
 
-  /// Faults to inject.
-  public enum Fault: Equatable, Sendable {
-    case noAcknowledge
-    case arbitrationLost
-    case timeOut
-    /// A hung bus: it answers, and every bit is the same.
-    case stuck(UInt8)
-  }
-
   private struct State {
     var registers: [UInt8]
     var inertia: SimulatedInertia
@@ -40,7 +31,7 @@ public final class SimulatedMPU6050: SimulatedChip {
     var lostCount = 0
     var fifo: [UInt8] = []
     var hasOverflown = false
-    var fault: Fault?
+    var fault: I2CFault?
 
     init(_ identity: Identity) {
       registers = SimulatedMPU6050.resetRegisters(identity)
@@ -84,7 +75,7 @@ public final class SimulatedMPU6050: SimulatedChip {
   }
 
   /// Injects a fault, until it is taken back with `nil`.
-  public func inject(_ fault: Fault?) { state.withLock { $0.fault = fault } }
+  public func inject(_ fault: I2CFault?) { state.withLock { $0.fault = fault } }
 
   /// When the first sample after an instant becomes ready; `nil` while the chip takes none.
   public func nextSample(after instant: MonotonicInstant) -> MonotonicInstant? {
@@ -118,12 +109,7 @@ public final class SimulatedMPU6050: SimulatedChip {
   public func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {
     let error = state.withLock { state -> HardwareError? in
       guard address == self.address, isPowered() else { return .noAcknowledge(bus: name, address: address) }
-      switch state.fault {
-      case .noAcknowledge: return .noAcknowledge(bus: name, address: address)
-      case .arbitrationLost: return .arbitrationLost(bus: name, address: address)
-      case .timeOut: return .timedOut("address 0x\(String(address, radix: 16)) on \(name)")
-      case .stuck, nil: break
-      }
+      if let error = state.fault?.error(bus: name, address: address) { return error }
       operations.perform(
         next: { $0 == Register.fifo ? $0 : $0 &+ 1 }, write: { write($0, to: $1, &state) },
         beginReading: {

@@ -115,4 +115,24 @@ struct CompassAndBarometerTests {
     await hub.isOff()
     #expect(hub.devices.allSatisfy { $0.power == .off })
   }
+
+  /// What a hung bus makes of a chip: it answers as if all were well.
+  @Test(arguments: [("mag", 0x1C, 0x00), ("mag", 0x1C, 0xFF), ("baro", 0x76, 0x00), ("baro", 0x76, 0xFF)])
+  func `a sensor that measures nothing any more is a state with a reason, and comes back by itself`(
+    _ id: String, _ address: UInt8, _ level: UInt8
+  ) async throws {
+    let statuses = Recorder<DeviceStatus>()
+    let monitor = try #require(hub.monitors.first { $0.id == id })
+    let watching = monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
+    let subscription = try #require(hub.readings(of: id)).subscribe(as: "test", receiveValue: { _ in })
+    _ = await statuses.first { $0.power == .tracking }
+    hardware.inject(.stuck(level), at: address)
+    let failed = await statuses.first { $0.power == .failed }
+    #expect(failed.reason.contains("0x" + String(address, radix: 16)), "\(failed.reason)")
+    hardware.inject(nil, at: address)
+    _ = await statuses.values { $0.last?.power == .tracking }
+    subscription.cancel()
+    watching.cancel()
+    await hub.isOff()
+  }
 }

@@ -89,9 +89,9 @@ struct HubTests {
     await hub.isOff()
   }
 
-  @Test(arguments: [SimulatedMPU6050.Fault.noAcknowledge, .timeOut])
+  @Test(arguments: [I2CFault.noAcknowledge, .timeOut])
   func `an IMU that does not answer is a state with a reason, delays nobody, and comes back by itself`(
-    _ fault: SimulatedMPU6050.Fault
+    _ fault: I2CFault
   ) async {
     hardware.imu.inject(fault)
     let states = Recorder<FusedState>()
@@ -110,9 +110,9 @@ struct HubTests {
   }
 
   /// What a dip of the supply or a hung bus makes of a chip: it answers as if all were well.
-  @Test(arguments: [nil, .stuck(0), .stuck(0xFF)] as [SimulatedMPU6050.Fault?])
+  @Test(arguments: [nil, .stuck(0), .stuck(0xFF)] as [I2CFault?])
   func `an IMU that measures nothing any more is a state with a reason, and comes back by itself`(
-    _ fault: SimulatedMPU6050.Fault?
+    _ fault: I2CFault?
   ) async {
     let states = Recorder<FusedState>()
     let statuses = Recorder<DeviceStatus>()
