@@ -4,14 +4,17 @@ public protocol Hardware: Sendable {
   func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus
   func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort
   func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput
-  func gpioEdges(_ name: GPIOLineName) throws(HardwareError) -> any GPIOEdgeInput
+  /// - Parameter falling: the edges at which the line falls, instead of those at which it rises
+  func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput
 }
 
 /// The devices of the kernel.
 public struct LinuxHardware: Hardware {
   public init() {}
 
-  public func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus { try LinuxI2CBus(name) }
+  public func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus {
+    try LinuxI2CBus(name)
+  }
 
   public func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort {
     try LinuxSerialPort(name, speed: speed)
@@ -21,7 +24,7 @@ public struct LinuxHardware: Hardware {
     try LinuxGPIOOutput(name, activeLow: activeLow, safeLevel: false)
   }
 
-  public func gpioEdges(_ name: GPIOLineName) throws(HardwareError) -> any GPIOEdgeInput {
-    try LinuxGPIOEdges(name, rising: true, falling: false)
+  public func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput {
+    try LinuxGPIOEdges(name, rising: !falling, falling: falling)
   }
 }

@@ -98,8 +98,8 @@ public final class SimulatedHardware: Hardware {
     return SimulatedOutput(lines: powerLines, line: name.line)
   }
 
-  public func gpioEdges(_ name: GPIOLineName) throws(HardwareError) -> any GPIOEdgeInput {
-    guard isSimulated(name.chip) else { return try real.gpioEdges(name) }
+  public func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput {
+    guard isSimulated(name.chip) else { return try real.gpioEdges(name, falling: falling) }
     throw .unsupported("simulated lines have no edges")
   }
 

@@ -19,6 +19,8 @@ public struct Chip<Driver, Configuration>: Sendable {
   public let leastFIFOSampleCount: Int
   /// How often it has to be looked at for one sample, where it is polled.
   public let looksPerSample: Int
+  /// Whether its interrupt line falls when a sample is ready, instead of rising.
+  public let dataReadyFalls: Bool
   /// What it draws while it measures.
   public let milliamperes: Double
   /// What it draws while it sleeps.
@@ -35,7 +37,7 @@ public struct Chip<Driver, Configuration>: Sendable {
   init(
     name: String, title: String, addresses: [UInt8], identity: ChipIdentity, relatives: [UInt8] = [],
     provenAgainst: String,
-    fifoSampleCount: Int = 0, leastFIFOSampleCount: Int? = nil, looksPerSample: Int = 1, milliamperes: Double,
+    fifoSampleCount: Int = 0, leastFIFOSampleCount: Int? = nil, looksPerSample: Int = 1, dataReadyFalls: Bool = false, milliamperes: Double,
     sleepMilliamperes: Double,
     ratesHz: ClosedRange<Double>, actualRate: @escaping @Sendable (_ wishHz: Double) -> Double,
     makeDriver: @escaping @Sendable (ChipConnection, Configuration) -> Driver,
@@ -50,6 +52,7 @@ public struct Chip<Driver, Configuration>: Sendable {
     self.fifoSampleCount = fifoSampleCount
     self.leastFIFOSampleCount = leastFIFOSampleCount ?? fifoSampleCount
     self.looksPerSample = looksPerSample
+    self.dataReadyFalls = dataReadyFalls
     self.milliamperes = milliamperes
     self.sleepMilliamperes = sleepMilliamperes
     self.ratesHz = ratesHz

@@ -5,7 +5,7 @@ import MonotonicTime
 public struct ChipConnection {
   public var bus: any I2CBus
   public var address: UInt8
-  /// The chip's interrupt line, which rises when a sample is ready, where it is wired.
+  /// The chip's interrupt line, which rises, or falls, when a sample is ready, where it is wired.
   public var dataReady: (any GPIOEdgeInput)?
   public var clock: any MonotonicTimeSource
   /// Waits on the calling thread, for the chip to wake.

@@ -25,7 +25,9 @@ extension DeviceReader where Sample == IMUBatch {
         try description.chip.sleep(on: try hardware.i2cBus(place.bus), address: place.address)
       }
     ) { (scope) throws(HardwareError) in
-      let edges = try description.dataReady.map { (line) throws(HardwareError) in try hardware.gpioEdges(line) }
+      let edges = try description.dataReady.map { (line) throws(HardwareError) in
+        try hardware.gpioEdges(line, falling: description.chip.dataReadyFalls)
+      }
       defer { edges?.close() }
       let bus = try hardware.i2cBus(place.bus)
       try bus.claim(place.address)

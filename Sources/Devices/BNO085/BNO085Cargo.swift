@@ -1,0 +1,100 @@
+/// The reports in a cargo of input reports, one after the other, each with its time.
+struct BNO085Cargo {
+  struct Report {
+    /// `BNO085Report.flushCompleted`, or a sensor's.
+    var id: UInt8
+    var sequence: UInt8 = 0
+    /// After the interrupt, mostly negative, 100 microseconds.
+    var ticks = 0
+    /// In units of its own.
+    var axes = SIMD3<Float>.zero
+  }
+
+  /// Ten seconds: a time that lies further away was garbled.
+  private static let longestTicks = 100_000
+
+  /// All that was taken so far was what it can be.
+  private(set) var isWhole = true
+  private let bytes: UnsafeRawBufferPointer
+  private var offset = 0
+  /// From where delays count; a sensor's report has to have one before it.
+  private var base: Int?
+
+  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  /// `nil` at the end, or where something is no report.
+  mutating func next() -> Report? {
+    while offset < bytes.count {
+      let start = offset
+      let id = bytes[start]
+      guard let length = BNO085Report.length(of: id), start + length <= bytes.count else { return stop() }
+      offset += length
+      switch id {
+      case BNO085Report.timebase: base = -ticks(at: start + 1)
+      case BNO085Report.rebase:
+        guard let base else { return stop() }
+        self.base = base + ticks(at: start + 1)
+      case BNO085Report.flushCompleted: return Report(id: id)
+      case 0x80...: return stop()
+      default:
+        guard let base else { return stop() }
+        let upper = Int(bytes[start + BNO085Report.statusOffset] >> 2)
+        let ticks = base + upper << 8 + Int(bytes[start + BNO085Report.delayOffset])
+        guard abs(ticks) <= BNO085Cargo.longestTicks else { return stop() }
+        let (bytes, axes) = (bytes, start + BNO085Report.axesOffset)
+        func axis(_ number: Int) -> Float { Float(bytes.littleEndian(at: axes + 2 * number)) }
+        return Report(
+          id: id, sequence: bytes[start + BNO085Report.sequenceOffset], ticks: ticks,
+          axes: SIMD3(axis(0), axis(1), axis(2)))
+      }
+    }
+    return nil
+  }
+
+  private mutating func stop() -> Report? {
+    isWhole = false
+    offset = bytes.count
+    return nil
+  }
+
+  /// Four bytes, signed, the lowest first.
+  private func ticks(at offset: Int) -> Int {
+    Int(bytes.littleEndian(at: offset + 2)) << 16 | Int(UInt16(bitPattern: bytes.littleEndian(at: offset)))
+  }
+}
+
+extension BNO085Cargo {
+  /// What a cargo holds, looked through before any of it is believed.
+  struct Contents {
+    /// Gyroscopes that follow each other without a gap up to the last one.
+    var gyroscopeCount = 0
+    /// Those before them, behind which some were lost.
+    var strayCount = 0
+    var first = Report(id: BNO085Report.gyroscope)
+    var newest = Report(id: BNO085Report.gyroscope)
+    /// The first.
+    var accelerometer: Report?
+    var flushCount = 0
+
+    /// `nil` for what is no whole cargo of reports.
+    init?(of bytes: UnsafeRawBufferPointer) {
+      var cargo = BNO085Cargo(bytes)
+      while let report = cargo.next() {
+        switch report.id {
+        case BNO085Report.gyroscope:
+          if gyroscopeCount > 0, report.sequence != newest.sequence &+ 1 {
+            strayCount += gyroscopeCount
+            gyroscopeCount = 0
+          }
+          if gyroscopeCount == 0 { first = report }
+          newest = report
+          gyroscopeCount += 1
+        case BNO085Report.accelerometer: accelerometer = accelerometer ?? report
+        case BNO085Report.flushCompleted: flushCount += 1
+        default: break
+        }
+      }
+      guard cargo.isWhole else { return nil }
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import HardwareIO
+
+extension InertialChip {
+  /// A BNO080 and a BNO086 look the same from outside, and are read in the same way.
+  static var bno085: InertialChip {
+    InertialChip(
+      name: "bno085", title: "BNO085, BNO080 or BNO086", addresses: [0x4A, 0x4B],
+      // One that has nothing to say cannot be told by reading alone: then it sleeps, or somebody has just read it out.
+      identity: ChipIdentity(register: 0, toldBy: "the headers of its packets") { (registers) throws(HardwareError) in
+        try SHTPLink(registers.bus, address: registers.address).isSpoken()
+      },
+      provenAgainst: "SparkFun, Adafruit",
+      fifoSampleCount: BNO085Driver.fifoSampleCount,
+      // Figure 6-17: the fusion of both sensors at 200 Hz, and idle.
+      dataReadyFalls: true, milliamperes: 12.8, sleepMilliamperes: 0.13, ratesHz: 50...400,
+      actualRate: { BNO085Rate(nearest: $0).hertz },
+      makeDriver: { BNO085Driver($0, $1) },
+      putToSleep: { (registers) throws(HardwareError) in
+        try BNO085Driver.putToSleep(SHTPLink(registers.bus, address: registers.address))
+      })
+  }
+}

@@ -1,0 +1,78 @@
+/// Numbers of the BNO085, BNO080 and BNO086 by the names of the BNO08X data sheet (1000-3927, version 1.17), where it has them,
+/// and of CEVA's own host software (sh2): the channels of SHTP, and the reports of SH-2 that travel on them.
+///
+/// Traps: there are no registers, and no repeated start either; a BNO085 that is asked and has nothing to say may stretch the
+/// clock until it has (1.2.2.2); whoever lets the interrupt line wait costs it time to compute in (1.2.4.1), and a BNO080 resets
+/// itself then; a Raspberry Pi's controller loses bits where the clock was stretched: the first byte of a cargo often arrives
+/// without its highest one; a raw report says nothing unless its sensor is enabled as well, and has no unit.
+enum BNO085Report {
+  // Channels, 1.3.1; 0 has the advertisement, 4 has reports that are to wake the host, 5 the gyro rotation vector
+  static let executable: UInt8 = 1
+  static let control: UInt8 = 2
+  static let inputReports: UInt8 = 3
+
+  // The executable's commands, and its answer, figure 1-27
+  static let reset: UInt8 = 1
+  static let sleep: UInt8 = 3
+  static let resetComplete: UInt8 = 1
+
+  // To the chip, on the channel of control, figure 1-30
+  /// Product ID Request: the number, and a reserved byte.
+  static let productIDRequest: UInt8 = 0xF9
+  /// Set Feature Command, figure 1-33: the number, a report's, flags, two bytes of sensitivity, two intervals in microseconds
+  /// and a word that is the sensor's own.
+  static let setFeature: UInt8 = 0xFD
+  static let setFeatureLength = 17
+  static let intervalOffset = 5
+  static let batchIntervalOffset = 9
+  /// Force Sensor Flush: the number, and a report's, of which all that waits is to be sent now. From sh2.
+  static let flush: UInt8 = 0xF0
+
+  // From the chip, on the same channel
+  /// Product ID Response, figure 1-29. There are several, of the programs in the chip.
+  static let productIDResponse: UInt8 = 0xF8
+  /// Get Feature Response: as Set Feature, with what the chip makes of it.
+  static let getFeatureResponse: UInt8 = 0xFC
+  /// Command Response; one is sent after each reset, unasked for.
+  static let commandResponse: UInt8 = 0xF1
+
+  // From the chip, among the input reports
+  /// Flush Completed: the number, and the report's. From sh2.
+  static let flushCompleted: UInt8 = 0xEF
+  /// Timebase Reference, figure 1-35: how long before the interrupt the reports behind it begin to count, 100 microseconds,
+  /// signed.
+  static let timebase: UInt8 = 0xFB
+  /// Timestamp Rebase: so much later than before begin those behind it to count. From sh2.
+  static let rebase: UInt8 = 0xFA
+  /// Accelerometer, m/s² with 8 bits behind the point, gravity included.
+  static let accelerometer: UInt8 = 0x01
+  /// Uncalibrated gyroscope, rad/s with 9 bits behind the point, and behind them what the chip takes for its bias.
+  static let gyroscope: UInt8 = 0x07
+
+  static let metresPerSecondSquaredPerUnit: Float = 0x1p-8
+  static let radiansPerSecondPerUnit: Float = 0x1p-9
+
+  // A sensor's report, 1.3.5.2: its number, its count, its status with the upper bits of its delay, the rest of the delay, axes
+  static let sequenceOffset = 1
+  static let statusOffset = 2
+  static let delayOffset = 3
+  static let axesOffset = 4
+
+  /// In bytes, as the advertisement has it; `nil` for what is none, or none with three axes that somebody could have enabled.
+  static func length(of report: UInt8) -> Int? {
+    switch report {
+    case flushCompleted: 2
+    case 0xF5: 4  // FRS Write Response
+    case timebase, rebase: 5
+    // Accelerometer, gyroscope, magnetometer, linear acceleration and gravity, calibrated.
+    case accelerometer, 0x02, 0x03, 0x04, 0x06: 10
+    case 0x08: 12  // Game rotation vector
+    case 0x05, 0x09: 14  // Rotation vector, with the gyroscope or without
+    // Gyroscope and magnetometer, uncalibrated, and all three, raw.
+    case gyroscope, 0x0F, 0x14, 0x15, 0x16: 16
+    case productIDResponse, commandResponse, 0xF3: 16  // and FRS Read Response
+    case getFeatureResponse: setFeatureLength
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import HardwareIO
+import MonotonicTime
+
+/// Packets of SHTP to and from a chip on an I2C bus, through buffers that are allocated once.
+///
+/// There are no registers, and a write and a read never share a transaction. A packet is read twice: its header alone, for the
+/// length, and then all of it from the beginning, in pieces where the bus allows only short reads. Each piece begins with a
+/// header of its own, which counts what was left.
+final class SHTPLink {
+  enum Arrival {
+    case nothing
+    /// What came is no packet, or none that fits together.
+    case garbled
+    /// The cargo has at least one byte, and stays until the next call.
+    case packet(channel: UInt8, cargo: UnsafeRawBufferPointer)
+  }
+
+  /// Set Feature is the longest that is sent.
+  private static let longestSent = 32
+
+  /// When the latest header had been read.
+  private(set) var headerAt = MonotonicInstant(nanoseconds: 0)
+
+  private let bus: any I2CBus
+  private let address: UInt8
+  private let clock: any MonotonicTimeSource
+  private let outgoing: UnsafeMutableRawBufferPointer
+  private let incoming: UnsafeMutableRawBufferPointer
+  private let cargo: UnsafeMutableRawBufferPointer
+  private let operations: UnsafeMutableBufferPointer<I2COperation>
+  /// Of the next packet to each channel.
+  private var sequences = InlineArray<6, UInt8>(repeating: 0)
+
+  init(_ bus: any I2CBus, address: UInt8, clock: any MonotonicTimeSource = MonotonicClock()) {
+    self.bus = bus
+    self.address = address
+    self.clock = clock
+    outgoing = .allocate(byteCount: SHTPLink.longestSent, alignment: 8)
+    incoming = .allocate(byteCount: SHTPHeader.longestPacket, alignment: 8)
+    cargo = .allocate(byteCount: SHTPHeader.longestPacket, alignment: 8)
+    operations = .allocate(capacity: 1)
+    operations.initialize(repeating: .write(UnsafeRawBufferPointer(outgoing)))
+  }
+
+  deinit {
+    outgoing.deallocate()
+    incoming.deallocate()
+    cargo.deallocate()
+    operations.deallocate()
+  }
+
+  /// - Parameters:
+  ///   - count: bytes of cargo
+  ///   - fill: writes them over zeros
+  func send(
+    on channel: UInt8, count: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Void
+  ) throws(HardwareError) {
+    let packet = UnsafeMutableRawBufferPointer(rebasing: outgoing[..<(SHTPHeader.length + count)])
+    for index in packet.indices { packet[index] = 0 }
+    packet[0] = UInt8(packet.count)
+    packet[2] = channel
+    packet[3] = sequences[Int(channel)]
+    sequences[Int(channel)] &+= 1
+    fill(UnsafeMutableRawBufferPointer(rebasing: packet[SHTPHeader.length...]))
+    operations[0] = .write(UnsafeRawBufferPointer(packet))
+    // A write that lost arbitration has not arrived.
+    for _ in 1..<3 {
+      do throws(HardwareError) {
+        return try transfer()
+      } catch .arbitrationLost {
+        continue
+      }
+    }
+    try transfer()
+  }
+
+  func send(_ byte: UInt8, on channel: UInt8) throws(HardwareError) {
+    try send(on: channel, count: 1) { $0[0] = byte }
+  }
+
+  func send(_ first: UInt8, _ second: UInt8, on channel: UInt8) throws(HardwareError) {
+    try send(on: channel, count: 2) {
+      $0[0] = first
+      $0[1] = second
+    }
+  }
+
+  /// Takes the packet that waits. No read is repeated: what the chip has given away it will not give again.
+  func receive() throws(HardwareError) -> Arrival {
+    let announced = try header()
+    headerAt = clock.now
+    if announced.isEmpty { return .nothing }
+    guard announced.isPossible else { return .garbled }
+    let count = announced.packetLength - SHTPHeader.length
+    var taken = 0
+    while taken < count {
+      let length = min(SHTPHeader.length + count - taken, bus.maximumReadLength)
+      let piece = try read(length)
+      let header = SHTPHeader(piece)
+      guard header.packetLength == SHTPHeader.length + count - taken, header.channel == announced.channel,
+        header.isContinuation || taken == 0
+      else { return .garbled }
+      let part = UnsafeRawBufferPointer(rebasing: piece[SHTPHeader.length...])
+      UnsafeMutableRawBufferPointer(rebasing: cargo[taken...]).copyMemory(from: part)
+      taken += part.count
+    }
+    return .packet(channel: announced.channel, cargo: UnsafeRawBufferPointer(rebasing: cargo[..<count]))
+  }
+
+  /// Whether somebody is there who speaks SHTP and has something to say: of two headers the second announces the same packet
+  /// as the first, and has become a continuation by being the second. No cargo is taken, and nothing is written.
+  func isSpoken() throws(HardwareError) -> Bool {
+    do throws(HardwareError) {
+      let first = try header()
+      guard first.isPossible else { return false }
+      let second = try header()
+      // By the data sheet each transfer has a number of its own; the same one twice has been seen as well.
+      return second.isContinuation && second.packetLength == first.packetLength && second.channel == first.channel
+        && second.sequence &- first.sequence <= 1
+    } catch {
+      switch error {
+      // Adapters that know only SMBus can read nothing without a register, and others give up on a clock that is stretched.
+      case .timedOut, .system: return false
+      default: throw error
+      }
+    }
+  }
+
+  private func header() throws(HardwareError) -> SHTPHeader { SHTPHeader(try read(SHTPHeader.length)) }
+
+  private func read(_ count: Int) throws(HardwareError) -> UnsafeRawBufferPointer {
+    let bytes = UnsafeMutableRawBufferPointer(rebasing: incoming[..<count])
+    operations[0] = .read(bytes)
+    try transfer()
+    return UnsafeRawBufferPointer(bytes)
+  }
+
+  private func transfer() throws(HardwareError) {
+    try bus.transaction(address, UnsafeBufferPointer(operations))
+  }
+}
