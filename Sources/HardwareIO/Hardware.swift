@@ -13,7 +13,8 @@ public struct LinuxHardware: Hardware {
   public init() {}
 
   public func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus {
-    try LinuxI2CBus(name)
+    if name.hasPrefix(IIOBus.prefix) { return IIOBus(name) }
+    return try LinuxI2CBus(name)
   }
 
   public func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort {

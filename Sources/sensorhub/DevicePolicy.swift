@@ -17,6 +17,8 @@ struct DevicePolicy {
       if case .receiver(let receiver) = device {
         kinds.formUnion(DevicePolicy.kinds(ofPort: receiver.port))
         if receiver.pulse != nil { kinds.insert("char-pps") }
+      } else if device.path.hasPrefix(IIOBus.prefix) {
+        kinds.insert("char-iio")
       } else if device.path.hasPrefix("/") {
         kinds.insert("char-i2c")
       }
@@ -34,7 +36,9 @@ struct DevicePolicy {
 
   var dropIn: String {
     (["# What the board needs; written by sensorhub check --device-policy.", "[Service]"]
-      + kinds.map { "DeviceAllow=\($0) rw" } + networks.map { "IPAddressAllow=\($0)" }).joined(separator: "\n")
+      + kinds.map { "DeviceAllow=\($0) rw" }
+      // Rates, triggers and buffers are set in /sys.
+      + (kinds.contains("char-iio") ? ["ProtectKernelTunables=no"] : []) + networks.map { "IPAddressAllow=\($0)" }).joined(separator: "\n")
   }
 
   /// By the driver, which the name tells; a name that udev gives may stand for any of them.

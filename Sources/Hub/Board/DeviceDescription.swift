@@ -107,6 +107,8 @@ extension DeviceDescription {
     let driver = try section.required("driver")
     if driver == "nmea" {
       self = .receiver(try ReceiverDescription(id, section))
+    } else if driver == "iio" {
+      self = try DeviceDescription(iio: id, section)
     } else if let chip = InertialChip.all.first(where: { $0.name == driver }) {
       self = .imu(try IMUDescription(id, chip, section))
     } else if let chip = MagnetometerChip.all.first(where: { $0.name == driver }) {
@@ -126,7 +128,7 @@ extension DeviceDescription {
       let known = ["nmea"] + CatalogueEntry.all.compactMap(\.driver?.name)
       let nearest = known.min { editDistance($0, driver) < editDistance($1, driver) } ?? "nmea"
       let guess = editDistance(nearest, driver) <= 1 + driver.count / 2 ? "; did you mean '\(nearest)'?" : ""
-      throw section.wrong("driver", expected: "'nmea' for a receiver, or a chip that 'sensorhub chips' lists\(guess)")
+      throw section.wrong("driver", expected: "'nmea' for a receiver, 'iio' for what a kernel driver has, or a chip that 'sensorhub chips' lists\(guess)")
     }
   }
 

@@ -1,3 +1,5 @@
+import HardwareIO
+
 /// Where a chip is connected.
 public struct I2CPlace: Equatable, Sendable {
   /// `/dev/i2c-1`
@@ -18,12 +20,20 @@ public struct I2CPlace: Equatable, Sendable {
 
 extension I2CPlace: CustomStringConvertible {
   /// `0x68 on /dev/i2c-1`
-  public var description: String { "0x\(String(address, radix: 16)) on \(bus)" }
+  public var description: String {
+    bus.hasPrefix(IIOBus.prefix) ? bus : "0x\(String(address, radix: 16)) on \(bus)"
+  }
 }
 
 extension I2CPlace {
-  /// - Parameter addresses: where the chip can be, the usual one first
+  /// - Parameter addresses: where the chip can be, the usual one first; none for what a driver of the kernel's has
   init(_ section: inout BoardSection, addresses: [UInt8]) throws(BoardError) {
+    if addresses.isEmpty {
+      let device = try IIODeviceName.names(&section)[0]
+      bus = IIOBus.prefix + device.name
+      address = device.address ?? 0
+      return
+    }
     let bus = try section.required("bus")
     // By its short name too.
     self.bus = bus.hasPrefix("i2c-") ? "/dev/\(bus)" : bus

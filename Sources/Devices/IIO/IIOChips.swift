@@ -1,0 +1,48 @@
+import HardwareIO
+
+/// Entries like those of the catalogue, for sensors that a driver of the kernel's has. They are no chips that could be looked
+/// for, so that the catalogue does not list them: a board file names them.
+enum IIOChip {
+  /// What two entries are told apart by, and what a board is said to have.
+  static func name(_ devices: [IIODeviceName]) -> String {
+    "iio:" + devices.map { "\($0)" }.joined(separator: "+")
+  }
+
+  /// Nothing on a bus: nobody is put to sleep, or woken, past the kernel's driver.
+  static let identity = ChipIdentity(register: 0, toldBy: "the kernel's driver", test: { _ in false })
+  static let provenAgainst = "Linux (itself)"
+}
+
+extension InertialChip {
+  /// - Parameter devices: one that has both sensors, or one for each
+  public static func iio(_ devices: [IIODeviceName]) -> InertialChip {
+    InertialChip(
+      name: IIOChip.name(devices), title: "IMU of the kernel's", addresses: [], identity: IIOChip.identity,
+      provenAgainst: IIOChip.provenAgainst,
+      // As many as the kernel is told to keep.
+      fifoSampleCount: 256, milliamperes: 0, sleepMilliamperes: 0, ratesHz: 1...1600,
+      // What the driver makes of it is known when it has been asked, and is near this.
+      actualRate: { $0 },
+      makeDriver: { IIOInertialDriver(devices, $0, $1) }, putToSleep: { _ in })
+  }
+}
+
+extension MagnetometerChip {
+  public static func iio(_ device: IIODeviceName) -> MagnetometerChip {
+    MagnetometerChip(
+      name: IIOChip.name([device]), title: "magnetometer of the kernel's", addresses: [], identity: IIOChip.identity,
+      provenAgainst: IIOChip.provenAgainst, milliamperes: 0, sleepMilliamperes: 0, ratesHz: 0.5...200,
+      actualRate: { $0 },
+      makeDriver: { IIOMagnetometerDriver(device, $0, $1) }, putToSleep: { _ in })
+  }
+}
+
+extension BarometerChip {
+  public static func iio(_ device: IIODeviceName) -> BarometerChip {
+    BarometerChip(
+      name: IIOChip.name([device]), title: "barometer of the kernel's", addresses: [], identity: IIOChip.identity,
+      provenAgainst: IIOChip.provenAgainst, milliamperes: 0, sleepMilliamperes: 0, ratesHz: 0.1...50,
+      actualRate: { $0 },
+      makeDriver: { IIOBarometerDriver(device, $0, $1) }, putToSleep: { _ in })
+  }
+}

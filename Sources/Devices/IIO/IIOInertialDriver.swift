@@ -1,0 +1,219 @@
+import Glibc
+import HardwareIO
+import MonotonicTime
+
+/// Reads an inertial sensor through the kernel's own driver of it, which has it as one device or as two, one for the gyroscope
+/// and one for the accelerometer. Without the chip's interrupt line one timer has both measured.
+final class IIOInertialDriver: InertialDriver {
+  private static let gyroscope = "in_anglvel"
+  private static let accelerometer = "in_accel"
+  /// The temperature changes slowly: once in so many bursts will do.
+  private static let temperatureInterval = 50
+
+  var counters: InertialCounters {
+    guard let run else { return counted }
+    return counted + run.losses
+  }
+
+  private let names: [IIODeviceName]
+  private let connection: ChipConnection
+  private let configuration: InertialConfiguration
+  /// Without what the present run has lost.
+  private var counted = InertialCounters()
+  private var run: Run?
+
+  /// What there is while the chip measures.
+  private final class Run {
+    let timer: IIOTimerTrigger?
+    let gyroscope: IIOVectorStream
+    /// `nil` where the gyroscope's scans have both.
+    let accelerometer: IIOVectorStream?
+    /// Where it is not in the scans.
+    let temperature: IIOValue?
+    var changes: IIOChanges
+    var pairing: IIOPairing
+    var hasPaired = false
+    var hasGap = false
+    var burstsUntilTemperature = 0
+    var temperatureCelsius: Float?
+
+    init(
+      timer: IIOTimerTrigger?, gyroscope: IIOVectorStream, accelerometer: IIOVectorStream?, temperature: IIOValue?,
+      changes: IIOChanges, pairing: IIOPairing
+    ) {
+      self.timer = timer
+      self.gyroscope = gyroscope
+      self.accelerometer = accelerometer
+      self.temperature = temperature
+      self.changes = changes
+      self.pairing = pairing
+    }
+
+    var losses: InertialCounters { gyroscope.losses + (accelerometer?.losses ?? InertialCounters()) }
+
+    func close() {
+      gyroscope.close()
+      accelerometer?.close()
+      // Nobody uses it any more.
+      timer?.close()
+      changes.revert()
+    }
+  }
+
+  /// - Parameter names: of one device, or of two
+  init(_ names: [IIODeviceName], _ connection: ChipConnection, _ configuration: InertialConfiguration) {
+    self.names = names
+    self.connection = connection
+    self.configuration = configuration
+  }
+
+  deinit { run?.close() }
+
+  func start() throws(HardwareError) {
+    stop()
+    let system = IIOBus.system(of: connection.bus)
+    var devices: [IIODevice] = []
+    for name in names { devices.append(try IIODevice.find(name, in: system)) }
+    let gyroscope = try device(IIOInertialDriver.gyroscope, title: "angular rates", among: devices)
+    let accelerometer = try device(IIOInertialDriver.accelerometer, title: "acceleration", among: devices)
+    var changes = IIOChanges(system.files)
+    do throws(HardwareError) {
+      run = try start(gyroscope, accelerometer, &changes)
+    } catch {
+      changes.revert()
+      throw error
+    }
+  }
+
+  func read(into batch: inout IMUBatch) throws(HardwareError) {
+    batch.removeAll()
+    guard let run else { return }
+    if let accelerometer = run.accelerometer {
+      try readPairs(run, accelerometer, &batch)
+    } else {
+      try run.gyroscope.read(atMost: IMUBatch.capacity) { sample in
+        if sample.followsGap { batch.followsGap = true }
+        batch.append(IMUSample(at: sample.at, gyroscope: sample.first, accelerometer: sample.second))
+      }
+    }
+    guard batch.count > 0 else { return }
+    counted.samples += batch.count
+    batch.temperatureCelsius = run.gyroscope.temperatureCelsius ?? temperature(run)
+  }
+
+  func stop() {
+    guard let run else { return }
+    counted = counters
+    run.close()
+    self.run = nil
+  }
+
+  private func device(
+    _ quantity: String, title: String, among devices: [IIODevice]
+  ) throws(HardwareError) -> IIODevice {
+    guard let device = devices.first(where: { $0.measures("\(quantity)_x") }) else {
+      throw .unexpectedDevice("of \(names.map { "\($0)" }.joined(separator: " and ")) none measures \(title)")
+    }
+    guard device.scans("\(quantity)_x") else {
+      throw .unsupported(
+        "the kernel's driver of \(device) takes no scans: it needs the chip's interrupt line in the device tree")
+    }
+    return device
+  }
+
+  private func start(
+    _ gyroscope: IIODevice, _ accelerometer: IIODevice, _ changes: inout IIOChanges
+  ) throws(HardwareError) -> Run {
+    let wish = configuration.rateHz
+    let rates = Double(configuration.gyroscopeRange.rawValue) * .pi / 180
+    let forces = Double(configuration.accelerometerRange.rawValue) * 9.80665
+    try setRange(IIOInertialDriver.gyroscope, of: gyroscope, to: rates, &changes)
+    try setRange(IIOInertialDriver.accelerometer, of: accelerometer, to: forces, &changes)
+    let gyroscopeHz = try gyroscope.setRate(of: "\(IIOInertialDriver.gyroscope)_x", to: wish, &changes)
+    let accelerometerHz = try accelerometer.setRate(of: "\(IIOInertialDriver.accelerometer)_x", to: wish, &changes)
+    // Faster than the chip measures it would only say everything twice.
+    let timerHz = min(wish, gyroscopeHz ?? wish, accelerometerHz ?? wish)
+    var timer: IIOTimerTrigger?
+    if gyroscope.needsTimer || accelerometer.needsTimer {
+      timer = try IIOTimerTrigger(
+        "sensorhub-\(gyroscope.number)", hertz: timerHz, in: gyroscope.system, pause: connection.pause)
+    }
+    func stream(
+      _ device: IIODevice, _ quantities: [String], chipHz: Double?
+    ) throws(HardwareError) -> IIOVectorStream {
+      let isTimed = device.needsTimer
+      return try IIOVectorStream(
+        device, quantities, rateHz: isTimed ? timerHz : chipHz ?? wish, lag: IIOBus.lag(chipHz, isTimed: isTimed),
+        timer: timer)
+    }
+    let isOne = gyroscope.number == accelerometer.number
+    let both = [IIOInertialDriver.gyroscope, IIOInertialDriver.accelerometer]
+    let first = try stream(gyroscope, isOne ? both : [both[0]], chipHz: gyroscopeHz)
+    var second: IIOVectorStream?
+    if !isOne { second = try stream(accelerometer, [both[1]], chipHz: accelerometerHz) }
+    return Run(
+      timer: timer, gyroscope: first, accelerometer: second,
+      temperature: try IIOValue(gyroscope, channel: "in_temp"), changes: changes,
+      pairing: IIOPairing(rateHz: accelerometer.needsTimer ? timerHz : accelerometerHz ?? wish))
+  }
+
+  /// - Parameter fullScale: in IIO's unit
+  private func setRange(
+    _ quantity: String, of device: IIODevice, to fullScale: Double, _ changes: inout IIOChanges
+  ) throws(HardwareError) {
+    guard let channel = try device.channel("\(quantity)_x") else { return }
+    try device.setScale(of: channel.name, to: fullScale / exp2(Double(channel.type.bitCount - 1)), &changes)
+  }
+
+  private func readPairs(
+    _ run: Run, _ accelerometer: IIOVectorStream, _ batch: inout IMUBatch
+  ) throws(HardwareError) {
+    try run.gyroscope.read(atMost: min(run.pairing.room, IMUBatch.capacity)) { sample in
+      run.pairing.add(
+        gyroscope: .init(at: sample.at.nanoseconds, vector: sample.first, followsGap: sample.followsGap))
+    }
+    try accelerometer.read(atMost: IMUBatch.capacity) { sample in
+      run.pairing.add(accelerometer: .init(at: sample.at.nanoseconds, vector: sample.first))
+    }
+    while batch.count < IMUBatch.capacity, let outcome = run.pairing.next() {
+      switch outcome {
+      case .pair(let gyroscope, let force):
+        if gyroscope.followsGap { run.hasGap = true }
+        run.hasPaired = true
+        batch.append(
+          IMUSample(
+            at: MonotonicInstant(nanoseconds: gyroscope.at), gyroscope: gyroscope.vector, accelerometer: force))
+      case .alone:
+        // The gyroscope is started first.
+        guard run.hasPaired else { continue }
+        run.hasGap = true
+        counted.misreads += 1
+      }
+    }
+    guard batch.count > 0 else { return }
+    batch.followsGap = run.hasGap
+    run.hasGap = false
+  }
+
+  /// Now and then; some drivers do not say while they take scans.
+  private func temperature(_ run: Run) -> Float? {
+    guard let temperature = run.temperature else { return nil }
+    run.burstsUntilTemperature -= 1
+    if run.burstsUntilTemperature < 0 {
+      run.burstsUntilTemperature = IIOInertialDriver.temperatureInterval
+      run.temperatureCelsius = (try? temperature.read()).map { Float($0 / 1000) }
+    }
+    return run.temperatureCelsius
+  }
+}
+
+extension IIOBus {
+  /// Where the kernel has its sensors, for a chip on this bus.
+  static func system(of bus: any I2CBus) -> IIOSystem { (bus as? IIOBus)?.system ?? IIOSystem() }
+
+  /// How long before a scan the chip had measured: a timer finds what is half a period old, on average.
+  static func lag(_ chipHz: Double?, isTimed: Bool) -> Duration {
+    guard isTimed, let chipHz else { return .zero }
+    return .nanoseconds(Int64(0.5e9 / chipHz))
+  }
+}

@@ -1,0 +1,91 @@
+/// Finds for each sample of a gyroscope what the accelerometer measured at that time, where the two are devices of their own
+/// and measure when each likes to. The gyroscope leads: its samples keep their times.
+struct IIOPairing {
+  struct Sample {
+    /// Nanoseconds on one clock for both.
+    var at: Int64
+    var vector: SIMD3<Float>
+    /// Others are missing before it; the gyroscope's only.
+    var followsGap = false
+  }
+
+  enum Outcome {
+    case pair(gyroscope: Sample, accelerometer: SIMD3<Float>)
+    /// A sample of the gyroscope's that is dropped, as the accelerometer measured nothing near it.
+    case alone
+  }
+
+  /// Half of the accelerometer's period: nearer than that no other sample can be.
+  private let near: Int64
+  /// Between samples further apart nobody knows what was.
+  private let longestStep: Int64
+  private var gyroscope = Queue()
+  private var accelerometer = Queue()
+
+  /// How many more samples of the gyroscope there is room for.
+  var room: Int { gyroscope.room }
+
+  /// - Parameter rateHz: the accelerometer's
+  init(rateHz: Double) {
+    near = Int64(0.5e9 / rateHz)
+    longestStep = Int64(2.5e9 / rateHz)
+  }
+
+  /// Takes a sample that is later than those before; the oldest is dropped where there is no room.
+  mutating func add(gyroscope sample: Sample) { gyroscope.append(sample) }
+
+  mutating func add(accelerometer sample: Sample) { accelerometer.append(sample) }
+
+  /// The next sample of the gyroscope's, between its neighbours where it has two and beside the newest where it is near that;
+  /// `nil` where it has to wait for the accelerometer, or there is none.
+  mutating func next() -> Outcome? {
+    guard gyroscope.count > 0 else { return nil }
+    let sample = gyroscope[0]
+    while accelerometer.count > 1, accelerometer[1].at <= sample.at { accelerometer.removeFirst() }
+    guard accelerometer.count > 0 else { return nil }
+    let before = accelerometer[0]
+    if before.at > sample.at { return outcome(sample, beside: before) }
+    guard accelerometer.count > 1 else {
+      // The next may be nearer still, but not by much, and nobody knows when it comes.
+      return sample.at - before.at <= near ? outcome(sample, beside: before) : nil
+    }
+    let after = accelerometer[1]
+    let step = after.at - before.at
+    if step > longestStep {
+      return outcome(sample, beside: sample.at - before.at <= after.at - sample.at ? before : after)
+    }
+    gyroscope.removeFirst()
+    let share = Float(Double(sample.at - before.at) / Double(step))
+    return .pair(gyroscope: sample, accelerometer: before.vector + (after.vector - before.vector) * share)
+  }
+
+  private mutating func outcome(_ sample: Sample, beside neighbour: Sample) -> Outcome {
+    gyroscope.removeFirst()
+    guard abs(sample.at - neighbour.at) <= near else { return .alone }
+    return .pair(gyroscope: sample, accelerometer: neighbour.vector)
+  }
+
+  /// First in, first out, without heap storage.
+  private struct Queue {
+    private static let capacity = 256
+
+    private var samples = InlineArray<256, Sample>(repeating: Sample(at: 0, vector: .zero))
+    private var first = 0
+    private(set) var count = 0
+
+    var room: Int { Queue.capacity - count }
+
+    subscript(index: Int) -> Sample { samples[(first + index) % Queue.capacity] }
+
+    mutating func append(_ sample: Sample) {
+      if count == Queue.capacity { removeFirst() }
+      samples[(first + count) % Queue.capacity] = sample
+      count += 1
+    }
+
+    mutating func removeFirst() {
+      first = (first + 1) % Queue.capacity
+      count -= 1
+    }
+  }
+}

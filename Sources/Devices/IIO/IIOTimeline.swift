@@ -1,0 +1,28 @@
+import MonotonicTime
+
+/// Tells by the times of what comes from a buffer whether some of it is missing: the kernel drops what does not fit, and does
+/// not say so.
+struct IIOTimeline {
+  enum Place {
+    case next
+    /// At least two are missing before it. One alone is: a timer may be late.
+    case behindGap
+    /// Not later than the one before.
+    case outOfOrder
+  }
+
+  private let longestStep: Int64
+  private var last: Int64?
+
+  init(rateHz: Double) { longestStep = Int64(2.5e9 / rateHz) }
+
+  mutating func place(_ at: MonotonicInstant) -> Place {
+    guard let before = last else {
+      last = at.nanoseconds
+      return .next
+    }
+    guard at.nanoseconds > before else { return .outOfOrder }
+    last = at.nanoseconds
+    return at.nanoseconds - before > longestStep ? .behindGap : .next
+  }
+}

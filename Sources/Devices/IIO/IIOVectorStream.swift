@@ -1,0 +1,102 @@
+import HardwareIO
+import MonotonicTime
+
+/// One or two vectors, in right-handed axes, from each scan of a device.
+final class IIOVectorStream {
+  /// In IIO's units.
+  struct Sample {
+    var at: MonotonicInstant
+    var first: SIMD3<Float>
+    /// The same as the first where there is but one.
+    var second: SIMD3<Float>
+    /// Others are missing before it.
+    var followsGap: Bool
+  }
+
+  /// How many scans the kernel keeps: a quarter of a second's of a fast chip.
+  private static let length = 256
+  /// How many batches a second are enough from a chip that has a FIFO of its own.
+  private static let batchesPerSecond = 50.0
+
+  /// What has been lost; its samples are not counted here.
+  private(set) var losses = InertialCounters()
+  /// Of the die, where it is in the scans.
+  private(set) var temperatureCelsius: Float?
+
+  private let buffer: IIOBuffer
+  private let axes: [IIOAxes]
+  /// The vector that is never nothing, as there is always gravity and the earth's field: the first of its channels.
+  private let firstOfField: Int?
+  private let temperature: Int?
+  private let lag: Duration
+  private var timeline: IIOTimeline
+
+  /// - Parameters:
+  ///   - quantities: one or two: `in_anglvel`
+  ///   - rateHz: at which scans come
+  ///   - lag: how long before a scan the chip had measured
+  init(
+    _ device: IIODevice, _ quantities: [String], rateHz: Double, lag: Duration, timer: IIOTimerTrigger?
+  ) throws(HardwareError) {
+    var axes: [IIOAxes] = []
+    var channels: [IIOChannel] = []
+    for quantity in quantities {
+      axes.append(try IIOAxes(device, quantity))
+      for axis in ["x", "y", "z"] {
+        guard let channel = try device.channel("\(quantity)_\(axis)") else {
+          throw .unsupported("\(device) has no \(quantity)_\(axis) in its scans")
+        }
+        channels.append(channel)
+      }
+    }
+    self.axes = axes
+    firstOfField = quantities.firstIndex { $0 != "in_anglvel" }.map { 3 * $0 }
+    if let channel = try device.channel("in_temp") {
+      temperature = channels.count
+      channels.append(channel)
+    } else {
+      temperature = nil
+    }
+    self.lag = lag
+    timeline = IIOTimeline(rateHz: rateHz)
+    buffer = try IIOBuffer(
+      device, channels: channels, length: IIOVectorStream.length,
+      watermark: max(1, Int(rateHz / IIOVectorStream.batchesPerSecond)), timer: timer)
+  }
+
+  /// Takes what waits, oldest first, but what cannot be.
+  func read(atMost limit: Int, _ take: (Sample) -> Void) throws(HardwareError) {
+    try buffer.read(atMost: limit) { scan in
+      if let firstOfField, isDead(scan, firstOfField) {
+        losses.misreads += 1
+        return
+      }
+      let place = timeline.place(scan.at)
+      switch place {
+      case .next: break
+      case .behindGap: losses.overflows += 1
+      case .outOfOrder:
+        losses.misreads += 1
+        return
+      }
+      if let temperature { temperatureCelsius = Float(buffer.layout.value(temperature, of: scan) / 1000) }
+      let at = scan.at.advanced(by: Duration.zero - lag)
+      let first = vector(0, of: scan)
+      let second = axes.count > 1 ? vector(1, of: scan) : first
+      take(Sample(at: at, first: first, second: second, followsGap: place == .behindGap))
+    }
+  }
+
+  /// Stops the scans; an error only means that the device is gone already.
+  func close() { buffer.close() }
+
+  private func vector(_ index: Int, of scan: IIOScan) -> SIMD3<Float> {
+    SIMD3<Float>(axes[index].turn(buffer.layout.vector(3 * index, of: scan)))
+  }
+
+  /// A bus that hangs reads all zeros or all ones.
+  private func isDead(_ scan: IIOScan, _ first: Int) -> Bool {
+    let (x, y, z) = (scan[first], scan[first + 1], scan[first + 2])
+    return x == y && y == z && (x == 0 || x == -1)
+  }
+}

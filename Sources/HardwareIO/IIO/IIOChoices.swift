@@ -1,0 +1,88 @@
+import Glibc
+
+/// What a setting can be: some values, or all from one to another in steps. Values are written back as the kernel writes them,
+/// because some drivers take no other text for the same number.
+public enum IIOChoices: Equatable, Sendable {
+  public struct Choice: Equatable, Sendable {
+    public var text: String
+    public var value: Double
+  }
+
+  /// Not empty.
+  case list([Choice])
+  case range(least: Double, step: Double, most: Double)
+
+  /// `nil` for what is neither a list of numbers above 0 nor a range `[least step most]`.
+  public init?(_ text: String) {
+    let isRange = text.hasPrefix("[") && text.hasSuffix("]")
+    let inside = isRange ? text.dropFirst().dropLast() : text[...]
+    var choices: [Choice] = []
+    for word in inside.split(separator: " ") {
+      guard let value = Double(word), value.isFinite else { return nil }
+      choices.append(Choice(text: String(word), value: value))
+    }
+    if isRange {
+      guard choices.count == 3, choices[0].value <= choices[2].value, choices[2].value > 0 else { return nil }
+      self = .range(least: choices[0].value, step: choices[1].value, most: choices[2].value)
+    } else {
+      // 0 is off.
+      let usable = choices.filter { $0.value > 0 }
+      if usable.isEmpty { return nil }
+      self = .list(usable)
+    }
+  }
+
+  /// The slowest of some rates that is no slower than a wish, a rounding apart; the fastest for more.
+  public func slowest(for wish: Double) -> Choice {
+    switch self {
+    case .list(let choices):
+      let enough = choices.filter { $0.value >= 0.95 * wish }
+      return enough.min { $0.value < $1.value } ?? choices.max { $0.value < $1.value } ?? IIOChoices.exactly(wish)
+    case .range(let least, let step, let most):
+      let steps = step > 0 ? max(0, ((wish - least) / step - 1e-6).rounded(.up)) : 0
+      return IIOChoices.exactly(min(step > 0 ? least + steps * step : max(least, wish), most))
+    }
+  }
+
+  /// The one that is nearest to a wish, as a ratio.
+  public func nearest(to wish: Double) -> Choice {
+    switch self {
+    case .list(let choices):
+      return choices.min { abs(log($0.value / wish)) < abs(log($1.value / wish)) } ?? IIOChoices.exactly(wish)
+    case .range(let least, let step, let most):
+      let steps = step > 0 ? max(0, ((wish - least) / step).rounded()) : 0
+      return IIOChoices.exactly(min(step > 0 ? least + steps * step : max(least, wish), most))
+    }
+  }
+
+  /// A value above 0 that is not from a list, with up to six decimals: whole numbers without any, since some drivers take no
+  /// others.
+  static func exactly(_ value: Double) -> Choice {
+    let (whole, millionths) = Int64((value * 1e6).rounded()).quotientAndRemainder(dividingBy: 1_000_000)
+    guard millionths > 0 else { return Choice(text: "\(whole)", value: value) }
+    let digits = "\(millionths)"
+    return Choice(text: "\(whole).\(String(repeating: "0", count: 6 - digits.count))\(digits)", value: value)
+  }
+}
+
+extension IIODevice {
+  /// Has a channel measure as often as wished, or a little more often.
+  ///
+  /// - Returns: how often it does; `nil` where sysfs says nothing of it
+  public func setRate(
+    of channel: String, to wishHz: Double, _ changes: inout IIOChanges
+  ) throws(HardwareError) -> Double? {
+    guard let path = attribute("sampling_frequency", of: channel) else { return nil }
+    let choice = try choices("sampling_frequency", of: channel)?.slowest(for: wishHz) ?? IIOChoices.exactly(wishHz)
+    try changes.set(choice.text, path)
+    // The driver knows better.
+    let actual = try system.files.number(path)
+    return actual > 0 ? actual : choice.value
+  }
+
+  /// Gives a channel the scale that is nearest to a wish, where there is a choice.
+  public func setScale(of channel: String, to wish: Double, _ changes: inout IIOChanges) throws(HardwareError) {
+    guard let path = attribute("scale", of: channel), let choices = try choices("scale", of: channel) else { return }
+    try changes.set(choices.nearest(to: wish).text, path)
+  }
+}

@@ -1,0 +1,72 @@
+/// A sensor that a driver of the kernel's has: a chip, or one of its halves.
+public struct IIODevice: Sendable {
+  public let system: IIOSystem
+  /// N in `iio:deviceN`; another one after each start of the machine.
+  public let number: Int
+  /// As its driver calls it: `mpu6050`.
+  public let name: String
+  /// As the device tree calls it.
+  public let label: String?
+  /// In sysfs.
+  public let folder: String
+  /// The folder of the chip itself, all links followed.
+  public let parent: String?
+
+  /// The chip's, on its I2C bus; `nil` where it is on another kind of bus.
+  public var address: UInt8? {
+    // `1-006a`: bus and address.
+    guard let parent, let chip = parent.split(separator: "/").last else { return nil }
+    let parts = chip.split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.count == 2, Int(parts[0]) != nil, parts[1].utf8.count == 4 else { return nil }
+    return UInt16(parts[1], radix: 16).flatMap { UInt8(exactly: $0) }
+  }
+
+  /// From which its scans are read.
+  var node: String { "\(system.nodes)/iio:device\(number)" }
+
+  func path(of file: String) -> String { "\(folder)/\(file)" }
+}
+
+extension IIODevice: CustomStringConvertible {
+  /// `IIO device 'mpu6050' at 0x68`
+  public var description: String { "IIO device \(IIODeviceName(name, label: label, address: address))" }
+}
+
+extension IIODevice {
+  /// All that the kernel has.
+  public static func all(in system: IIOSystem) -> [IIODevice] {
+    system.entries("iio:device").map { number, folder in
+      IIODevice(
+        system: system, number: number, name: (try? system.files.text("\(folder)/name")) ?? "",
+        label: try? system.files.text("\(folder)/label"), folder: folder, parent: system.parent(of: folder))
+    }
+  }
+
+  /// The one that is meant.
+  ///
+  /// - Throws: where there is none, or more than one; the message names those that there are
+  public static func find(_ wanted: IIODeviceName, in system: IIOSystem) throws(HardwareError) -> IIODevice {
+    let all = IIODevice.all(in: system)
+    let found = all.filter { $0.answers(to: wanted) }
+    guard let device = found.first else {
+      let others = all.isEmpty ? "the kernel has none at all" : "the kernel has \(list(all))"
+      throw .notFound("IIO device \(wanted): \(others)")
+    }
+    guard found.count == 1 else {
+      throw .unexpectedDevice("\(wanted) may be each of \(list(found)): say which by its address or its label")
+    }
+    return device
+  }
+
+  private func answers(to wanted: IIODeviceName) -> Bool {
+    if wanted.name != name { return false }
+    if let label = wanted.label, label != self.label { return false }
+    if let address = wanted.address, address != self.address { return false }
+    guard let parent = wanted.parent else { return true }
+    return self.parent != nil && system.files.resolved(parent) == self.parent
+  }
+
+  private static func list(_ devices: [IIODevice]) -> String {
+    devices.map { "\(IIODeviceName($0.name, label: $0.label, address: $0.address))" }.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,103 @@
+import Glibc
+
+/// The files through which the kernel's subsystem for sensors (IIO) is set up and read: texts in sysfs, folders in configfs,
+/// and a device for each sensor. Errors name the file.
+public protocol IIOFiles: Sendable {
+  /// The names in a folder; none where it cannot be read.
+  func names(in folder: String) -> [String]
+  /// Whether there is such a file or folder.
+  func has(_ path: String) -> Bool
+  /// Where a path leads, all links followed; `nil` where nothing is.
+  func resolved(_ path: String) -> String?
+  /// The text of a file, without what is blank at its ends.
+  func text(_ path: String) throws(HardwareError) -> String
+  func write(_ text: String, to path: String) throws(HardwareError)
+  /// Throws `inUse` where there is such a folder.
+  func makeFolder(_ path: String) throws(HardwareError)
+  func removeFolder(_ path: String) throws(HardwareError)
+  /// Opens a device to be read without waiting; the descriptor is the caller's to close.
+  func openDevice(_ path: String) throws(HardwareError) -> Int32
+}
+
+/// The kernel's own files.
+public struct LinuxIIOFiles: IIOFiles {
+  /// No text of sysfs is longer.
+  private static let pageByteCount = 4096
+
+  public init() {}
+
+  public func names(in folder: String) -> [String] { Files.names(in: folder) }
+
+  public func has(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+  public func resolved(_ path: String) -> String? { Files.resolved(path) }
+
+  public func text(_ path: String) throws(HardwareError) -> String {
+    let file = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { throw LinuxIIOFiles.error("opening", path, errno) }
+    defer { close(file) }
+    let result: Result<String, HardwareError> = withUnsafeTemporaryAllocation(
+      byteCount: LinuxIIOFiles.pageByteCount, alignment: 1
+    ) { buffer in
+      while true {
+        let count = read(file, buffer.baseAddress, buffer.count)
+        if count >= 0 { return .success(LinuxIIOFiles.trimmed(UnsafeRawBufferPointer(rebasing: buffer[..<count]))) }
+        let reason = errno
+        if reason != EINTR { return .failure(LinuxIIOFiles.error("reading", path, reason)) }
+      }
+    }
+    return try result.get()
+  }
+
+  public func write(_ text: String, to path: String) throws(HardwareError) {
+    // Cut to nothing first, as a shell does it: it means nothing to sysfs, and leaves no rest of what was in another file.
+    let file = Glibc.open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
+    guard file >= 0 else { throw LinuxIIOFiles.error("opening", path, errno) }
+    defer { close(file) }
+    let bytes = Array(text.utf8)
+    while true {
+      let count = Glibc.write(file, bytes, bytes.count)
+      // The kernel takes the whole text or nothing of it.
+      if count == bytes.count { return }
+      let reason = count < 0 ? errno : EIO
+      if reason != EINTR {
+        throw LinuxIIOFiles.error("writing '\(text.prefix { $0 != "\n" })' to", path, reason)
+      }
+    }
+  }
+
+  public func makeFolder(_ path: String) throws(HardwareError) {
+    guard mkdir(path, 0o755) == 0 else { throw LinuxIIOFiles.error("making", path, errno) }
+  }
+
+  public func removeFolder(_ path: String) throws(HardwareError) {
+    guard rmdir(path) == 0 else { throw LinuxIIOFiles.error("removing", path, errno) }
+  }
+
+  public func openDevice(_ path: String) throws(HardwareError) -> Int32 {
+    let descriptor = Glibc.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else { throw LinuxIIOFiles.error("opening", path, errno) }
+    return descriptor
+  }
+
+  private static func trimmed(_ bytes: UnsafeRawBufferPointer) -> String {
+    var rest = bytes[...]
+    while let last = rest.last, last <= 0x20 { rest = rest.dropLast() }
+    while let first = rest.first, first <= 0x20 { rest = rest.dropFirst() }
+    return String(decoding: rest, as: UTF8.self)
+  }
+
+  private static func error(_ doing: String, _ path: String, _ errno: Int32) -> HardwareError {
+    switch errno {
+    case ENOENT, ENOTDIR: .notFound(path)
+    // The driver has been unbound, or its chip does not acknowledge.
+    case ENODEV, ENXIO, EREMOTEIO, ESHUTDOWN: .disconnected(path)
+    case EACCES, EPERM: .noPermission(path, group: "i2c")
+    case EROFS:
+      .unsupported("\(path) cannot be written to by this service; its unit needs ProtectKernelTunables=no")
+    case EBUSY, EEXIST: .inUse(path, holder: nil)
+    case ETIMEDOUT: .timedOut(path)
+    default: .system("\(doing) \(path)", errno: errno)
+    }
+  }
+}

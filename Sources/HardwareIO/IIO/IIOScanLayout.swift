@@ -1,0 +1,82 @@
+import MonotonicTime
+
+/// Where the numbers of some channels lie in a scan, and its time behind them.
+public struct IIOScanLayout: Sendable {
+  private struct Element {
+    var type: IIOElementType
+    var offset: Int
+    var conversion: IIOConversion
+  }
+
+  public let channelCount: Int
+  /// From the beginning of a scan to that of the next one.
+  public let byteCount: Int
+  /// In the order in which the channels were given.
+  private let elements: InlineArray<16, Element>
+  private let time: Element
+
+  /// - Parameters:
+  ///   - channels: in any order, at most `IIOScan.capacity`
+  ///   - timestamp: `in_timestamp`
+  public init(_ channels: [IIOChannel], timestamp: IIOChannel) throws(HardwareError) {
+    guard channels.count <= IIOScan.capacity else {
+      throw .unsupported("a scan of \(channels.count) channels cannot be read")
+    }
+    var end = 0
+    var largest = 1
+    func place(_ channel: IIOChannel) -> Element {
+      let size = channel.type.storageByteCount
+      let offset = (end + size - 1) / size * size
+      end = offset + size
+      largest = max(largest, size)
+      return Element(type: channel.type, offset: offset, conversion: channel.conversion)
+    }
+    var elements = InlineArray<16, Element>(
+      repeating: Element(type: timestamp.type, offset: 0, conversion: timestamp.conversion))
+    for index in channels.indices.sorted(by: { channels[$0].index < channels[$1].index }) {
+      elements[index] = place(channels[index])
+    }
+    // The last, whatever its index.
+    time = place(timestamp)
+    self.elements = elements
+    channelCount = channels.count
+    byteCount = (end + largest - 1) / largest * largest
+  }
+
+  /// - Precondition: there are `byteCount` bytes.
+  public func decode(_ bytes: UnsafeRawBufferPointer) -> IIOScan {
+    precondition(bytes.count >= byteCount)
+    var scan = IIOScan(at: MonotonicInstant(nanoseconds: time.type.decode(bytes, at: time.offset)))
+    for index in 0..<channelCount {
+      scan.numbers[index] = elements[index].type.decode(bytes, at: elements[index].offset)
+    }
+    return scan
+  }
+
+  /// What a channel's number means, in IIO's units.
+  ///
+  /// - Parameter index: of the channel, in the order in which they were given
+  public func value(_ index: Int, of scan: IIOScan) -> Double {
+    precondition(index < channelCount)
+    return elements[index].conversion.value(Double(scan[index]))
+  }
+
+  /// The values of three channels that follow each other.
+  public func vector(_ first: Int, of scan: IIOScan) -> SIMD3<Double> {
+    SIMD3(value(first, of: scan), value(first + 1, of: scan), value(first + 2, of: scan))
+  }
+}
+
+/// What a sensor measured at one time: a value without heap storage, so that a stream of them allocates nothing.
+public struct IIOScan: Sendable {
+  public static let capacity = 16
+
+  /// When, as the kernel stamped it.
+  public let at: MonotonicInstant
+  fileprivate var numbers = InlineArray<16, Int64>(repeating: 0)
+
+  fileprivate init(at: MonotonicInstant) { self.at = at }
+
+  /// A channel's raw number, in the order in which the channels were given.
+  public subscript(index: Int) -> Int64 { numbers[index] }
+}
