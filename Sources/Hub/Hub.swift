@@ -127,10 +127,7 @@ public final class Hub: Sendable {
   /// The status of every device as of now, with the final holders of its leases. Wakes nothing.
   public var devices: [DeviceStatus] {
     entries.map { entry in
-      var status = entry.reader.monitor.status
-      // Between two tries nobody holds the device itself.
-      if status.power == .failed { status.holders = entry.reader.readingsActivity.activity.value.holders }
-      status = namingConsumers(status)
+      var status = namingConsumers(entry.reader.monitor.status)
       status.calibrations = entry.description.calibration?.entries ?? [:]
       return status
     }
@@ -139,6 +136,10 @@ public final class Hub: Sendable {
   /// A device's status with those who hold what is derived from it in place of that, which holds the device for them.
   public func namingConsumers(_ status: DeviceStatus) -> DeviceStatus {
     var status = status
+    // Between two tries nobody holds the device itself.
+    if status.power == .failed, let reader = readers.first(where: { $0.monitor.id == status.id }) {
+      status.holders = reader.readingsActivity.activity.value.holders
+    }
     var derived = [
       epochs.name: epochs.activity, sentences.name: sentences.activity, clockOffsets.name: clockOffsets.activity,
     ]

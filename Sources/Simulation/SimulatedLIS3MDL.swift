@@ -68,9 +68,7 @@ public struct LIS3MDLRegisters<Kind: LIS3MDLKind>: SimulatedRegisters {
     let scale = unitsPerGauss[Int(registers[Register.control2] >> 5 & 0x03)] / 100
     // Typically 3.2 milligauss on x and y.
     let field = (world.truth(at: at).magneticField + noise.vector(0.32 * world.noiseScale)) * Kind.axes * scale
-    var bytes: [UInt8] = []
-    bytes.append(lowByteFirst: .units(field))
-    registers.replaceSubrange(Register.output..<Register.output + 6, with: bytes)
+    registers.store(lowByteFirst: .units(field), at: UInt8(Register.output))
     registers[Register.status] |= 0x0F
   }
 

@@ -217,19 +217,21 @@ public final class SimulatedMPU6050: SimulatedChip {
     let units = units(state)
     let contents = contents(state)
     let size = identity.fifoSize(configuration: state.registers[Int(Register.accelerometerConfiguration2)])
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(size)
+    // Taken out and put back: there is no copy of it.
+    var fifo: [UInt8] = []
+    swap(&fifo, &state.fifo)
+    if fifo.capacity < 2 * size { fifo.reserveCapacity(2 * size) }
     let lost = state.inertia.takeDue(at: clock.now, period: period, limit: size / 6 + 30) { _, instant, inertia in
       let raw = inertia.raw(
         world.truth(at: instant), degreesPerUnit: units.degrees, gravitiesPerUnit: units.gravities)
-      if contents.hasAccelerometer { bytes.append(highByteFirst: raw.accelerometer) }
+      if contents.hasAccelerometer { fifo.append(highByteFirst: raw.accelerometer) }
       if contents.hasTemperature {
-        bytes.append(UInt8(truncatingIfNeeded: identity.temperature >> 8))
-        bytes.append(UInt8(truncatingIfNeeded: identity.temperature))
+        fifo.append(UInt8(truncatingIfNeeded: identity.temperature >> 8))
+        fifo.append(UInt8(truncatingIfNeeded: identity.temperature))
       }
-      if contents.hasGyroscope { bytes.append(highByteFirst: raw.gyroscope) }
+      if contents.hasGyroscope { fifo.append(highByteFirst: raw.gyroscope) }
     }
-    state.fifo += bytes
+    swap(&fifo, &state.fifo)
     state.lostCount += lost
     if lost > 0 { state.hasOverflown = true }
     if state.fifo.count > size {

@@ -73,26 +73,26 @@ enum Bench {
   }
 
   static func boardFile(_ settings: Settings) -> String {
-    let power = { (line: Wiring.Line) in
+    let power = { (line: Wiring.Line, more: String) in
       """
       power: { switch: "gpio", chip: "\(line.chip)", line: "\(line.line)", lingerSeconds: \(settings.linger),
         settleMilliseconds: \(settings.settleMilliseconds ?? (isVirtual ? 0 : 100)),
-        minimumOnSeconds: \(settings.minimumOn), minimumOffSeconds: \(settings.minimumOff) }
+        minimumOnSeconds: \(settings.minimumOn), minimumOffSeconds: \(settings.minimumOff), \(more) }
       """
     }
     let ready = settings.usesDataReady ? "dataReady: { chip: \"bench\", line: \"\(VirtualBoard.dataReady)\" }," : ""
     let gps =
       settings.hasGPS
-      ? "gps: { driver: \"nmea\", port: \"\(wiring.gps.port)\", speed: \(wiring.gps.speed), \(power(wiring.gps.power)) },"
+      ? "gps: { driver: \"nmea\", port: \"\(wiring.gps.port)\", speed: \(wiring.gps.speed), \(power(wiring.gps.power, settings.hasOthers ? "monitor: \"meter\"" : "")) },"
       : ""
     let imu =
       settings.hasIMU
       ? """
       imu: { driver: "mpu-6050", bus: "\(wiring.imu.bus)", address: \(wiring.imu.address ?? 0x68),
-        rateHz: \(settings.imuRateHz), \(ready) \(power(wiring.imu.power)) },
+        rateHz: \(settings.imuRateHz), \(ready) \(power(wiring.imu.power, "")) },
       """ : ""
-    let others = [("spare", "bmi160"), ("mag", "lis3mdl"), ("baro", "bme280"), ("other", "dps310")].map { id, driver in
-      "\(id): { driver: \"\(driver)\", bus: \"\(wiring.imu.bus)\", \(power(wiring.imu.power)) },"
+    let others = [("spare", "bmi160"), ("mag", "lis3mdl"), ("baro", "bme280"), ("meter", "ina226")].map { id, driver in
+      "\(id): { driver: \"\(driver)\", bus: \"\(wiring.imu.bus)\", \(power(wiring.imu.power, "")) },"
     }
     let all = ([gps, imu] + (settings.hasOthers ? others : [])).joined(separator: "\n")
     return "{ name: \"bench\", devices: { \(all) }, state: { rateHz: 50 } }"

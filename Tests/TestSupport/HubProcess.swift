@@ -87,6 +87,7 @@ public final class HubProcess {
       public var id, power, reason: String
       public var holders: [String]
       public var wakes: Int
+      public var measuredMilliwattHours: Double
       public var onSeconds: Double
       public var counters: [String: Int]
     }

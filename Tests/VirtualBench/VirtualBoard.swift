@@ -5,7 +5,7 @@ import MonotonicTime
 import Simulation
 
 /// A board's peripherals on devices of the kernel's: a receiver on a tty, and on /dev/i2c-N an IMU and, on the same supply,
-/// another one, a magnetometer and two barometers; alive only while their power line is high.
+/// another one, a magnetometer, a barometer and a supply monitor; alive only while their power line is high.
 ///
 /// The hub under test opens the kernel's devices and knows nothing of this.
 public final class VirtualBoard: Sendable {
@@ -52,8 +52,9 @@ public final class VirtualBoard: Sendable {
     let spare = SimulatedBMI160(name: "relay", world: world, isPowered: isPowered)
     let magnetometer = SimulatedLIS3MDL(name: "relay", world: world, isPowered: isPowered)
     let barometer = SimulatedBME280(name: "relay", world: world, isPowered: isPowered)
-    let otherBarometer = SimulatedDPS310(name: "relay", world: world, isPowered: isPowered)
-    chips = SimulatedI2CBus(name: "relay", chips: [imu, spare, magnetometer, barometer, otherBarometer])
+    let supply = SimulatedSupply(amperes: 0, swingAmperes: 0)
+    let monitor = SimulatedINA226(name: "relay", supply: supply, world: world, isPowered: isPowered)
+    chips = SimulatedI2CBus(name: "relay", chips: [imu, spare, magnetometer, barometer, monitor])
     self.chip = chip
     self.imu = imu
     self.receiver = receiver
@@ -61,6 +62,7 @@ public final class VirtualBoard: Sendable {
     mkdir(folder, 0o755)
     gpsLine = LineHistory(of: { chip.level(VirtualBoard.gpsPower) }) { isHigh in
       receiver.setPower(isHigh)
+      supply.load("gps", amperes: isHigh ? SimulatedHardware.gpsAmperes : 0)
       chip.drive(VirtualBoard.gpsSense, isHigh)
     }
     imuLine = LineHistory(of: { chip.level(VirtualBoard.imuPower) }) { isHigh in
@@ -69,7 +71,7 @@ public final class VirtualBoard: Sendable {
         spare.lostPower()
         magnetometer.lostPower()
         barometer.lostPower()
-        otherBarometer.lostPower()
+        monitor.lostPower()
       }
       chip.drive(VirtualBoard.imuSense, isHigh)
     }

@@ -10,6 +10,7 @@ struct HubBenchmark {
     measure("1 kHz IMU", SixDevices.imu)
     measure("magnetometer at 80 Hz", SixDevices.magnetometer)
     measure("barometer at 71 Hz", SixDevices.barometer)
+    measure("supply monitor at 30 Hz", SixDevices.supplyMonitor)
     measure("1 kHz IMU and a receiver at 5 Hz, simulated in the same process", SixDevices.imu + SixDevices.receiver)
     measure("six devices", SixDevices.all)
   }

@@ -1,7 +1,7 @@
 import CAllocations
 import Glibc
 
-/// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | latency | events | gpsd | soak [--scale PART] [PHASE...]]
+/// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | hub | latency | events | gpsd | soak [--scale PART] [PHASE...]]
 @main
 struct Main {
   /// Beside the project, wherever this is started from.
@@ -12,7 +12,7 @@ struct Main {
     let arguments = CommandLine.arguments
     guard arguments.count >= 2 else {
       print(
-        "usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | latency | events | gpsd | soak [--scale PART] [PHASE...]]")
+        "usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | hub | latency | events | gpsd | soak [--scale PART] [PHASE...]]")
       exit(64)
     }
     if arguments.count == 4, arguments[1] == "relay", let port = UInt16(arguments[2]) {
@@ -21,6 +21,7 @@ struct Main {
     if arguments.count > 2, arguments[2] == "soak" {
       SoakBenchmark(executable: arguments[1], arguments: Array(arguments[3...])).run()
     }
+    if arguments.last == "hub" { return HubBenchmark().run() }
     if arguments.last == "latency" { return LatencyBenchmark(executable: arguments[1]).run() }
     if let output = arguments.last.flatMap(ClientsBenchmark.Output.init) {
       return ClientsBenchmark(executable: arguments[1], output: output).run()

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A board with six simulated devices of all kinds.
+/// A board with six simulated devices of all five kinds.
 enum SixDevices {
   private static func power(_ line: String) -> String {
     "power: { switch: \"gpio\", chip: \"simulated\", line: \"\(line)\" }"
@@ -13,10 +13,10 @@ enum SixDevices {
   static let barometer = "baro: { driver: \"bme280\", bus: \"simulated/i2c\", rateHz: 70, \(power("baro-power")) },"
   private static let others = """
     roof: { driver: "nmea", port: "simulated/gps2", \(power("gps2-power")) },
-    spare: { driver: "bmi160", bus: "simulated/i2c", rateHz: 100, \(power("bmi160-power")) },
     """
+  static let supplyMonitor = "meter: { driver: \"ina226\", bus: \"simulated/i2c\", rateHz: 29 },"
 
-  static let all = receiver + imu + magnetometer + barometer + others
+  static let all = receiver + imu + magnetometer + barometer + supplyMonitor + others
 
   static func board(_ devices: String) -> String { "{ name: \"benchmark\", devices: { \(devices) } }" }
 
