@@ -16,8 +16,8 @@ public enum HardwareError: Error, Equatable, Sendable {
   /// Another controller was talking; trying again is all it takes.
   case arbitrationLost(bus: String, address: UInt8)
   case timedOut(String)
-  /// A kernel driver owns the address.
-  case busy(bus: String, address: UInt8)
+  /// A driver of the kernel's has the address.
+  case busy(bus: String, address: UInt8, driver: String?)
   /// A device answers, but is not what it should be, or does not do what it must.
   case unexpectedDevice(String)
   case unsupported(String)
@@ -41,7 +41,8 @@ extension HardwareError: CustomStringConvertible {
     case .noAcknowledge(let bus, let address): "no answer from address \(hex(address)) on \(bus)"
     case .arbitrationLost(let bus, let address): "lost arbitration to another controller at \(hex(address)) on \(bus)"
     case .timedOut(let what): "\(what) did not answer in time"
-    case .busy(let bus, let address): "a kernel driver owns address \(hex(address)) on \(bus)"
+    case .busy(let bus, let address, let driver):
+      "the kernel's driver\(driver.map { " '\($0)'" } ?? "") has address \(hex(address)) on \(bus)"
     case .unexpectedDevice(let what): what
     case .unsupported(let what): what
     case .system(let what, let errno): "\(what): \(String(cString: strerror(errno)))"
@@ -61,7 +62,7 @@ extension HardwareError: CustomStringConvertible {
     case .disconnected: "check the cable; the hub tries again by itself"
     case .noAcknowledge(let bus, _):
       "check wiring, power and address: i2cdetect -y \(bus.split(separator: "-").last ?? "")"
-    case .busy: "unbind the driver, or remove its overlay from config.txt"
+    case .busy: "read it through that (driver: \"iio\"), or unbind that or remove its overlay from config.txt"
     case .arbitrationLost, .timedOut, .unexpectedDevice, .unsupported, .system: nil
     }
   }

@@ -304,7 +304,7 @@ struct BMI088DriverTests {
   }
 
   @Test func `an accelerometer that a kernel driver has is named as that`() throws {
-    let taken = HardwareError.busy(bus: "playback", address: 0x18)
+    let taken = HardwareError.busy(bus: "playback", address: 0x18, driver: nil)
     var identity = BMI088DriverTests.accelerometerStart[0]
     identity.error = taken
     let gyroscope = PlaybackBus(

@@ -25,7 +25,9 @@ struct ChipProbeTests {
     func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {
       for case .write(let bytes) in operations { written.withLock { $0.append(Array(bytes)) } }
       switch address {
-      case 0x1C: throw .busy(bus: name, address: address)
+      case 0x1C: throw .busy(bus: name, address: address, driver: "imu")
+      // It holds the clock.
+      case 0x4A: throw .timedOut("0x4a")
       case 0x50: for case .read(let bytes) in operations { for index in bytes.indices { bytes[index] = 0xFF } }
       default:
         guard let chip = chips.first(where: { $0.address == address }) else {
@@ -42,10 +44,10 @@ struct ChipProbeTests {
       switch finding {
       case .chip(let chip, let address): "\(chip.driver?.name ?? "-") \(address)"
       case .unknown(let address): "? \(address)"
-      case .taken(let address): "taken \(address)"
+      case .taken(let address, _): "taken \(address)"
       }
     }
-    #expect(found == ["taken 28", "? 80", "mpu-6050 104", "bmi160 105", "lsm6dsox 107"])
+    #expect(found == ["taken 28", "? 74", "? 80", "mpu-6050 104", "bmi160 105", "lsm6dsox 107"])
     #expect(bus.written.withLock { $0 }.allSatisfy { $0.count == 1 })
   }
 

@@ -176,7 +176,7 @@ struct INA226DriverTests {
       switch finding {
       case .chip(let chip, let address): "\(chip.driver?.name ?? "-") \(address)"
       case .unknown(let address): "? \(address)"
-      case .taken(let address): "taken \(address)"
+      case .taken(let address, _): "taken \(address)"
       }
     }
     #expect(found == ["ina219 65", "ina226 79"])

@@ -311,5 +311,132 @@ extension HardwareInTheLoop {
       #expect(KernelDriverTests.largest((SIMD3<Double>(ours.gyroscope) - truth.rates) / rateUnit) < 3)
       #expect(KernelDriverTests.largest((SIMD3<Double>(ours.accelerometer) - truth.specificForce) / forceUnit) < 3)
     }
+
+    /// A chip, as it is read through the kernel's driver.
+    struct Scanned: CustomTestStringConvertible, Sendable {
+      let kernelName: String
+      let address: UInt8
+      let twin: @Sendable (World) -> any I2CBus
+      /// Of the kernel's devices; with two names one for the gyroscope and one for the accelerometer.
+      let names: [String]
+
+      var testDescription: String { kernelName }
+
+      var devices: [IIODeviceName] { names.map { IIODeviceName($0, address: address) } }
+
+      func connection() -> ChipConnection {
+        ChipConnection(bus: IIOBus("iio/\(kernelName)"), address: address, pause: { pause($0) })
+      }
+    }
+
+    static let scanned = [
+      Scanned(
+        kernelName: "bmi160", address: 0x69,
+        twin: { world in SimulatedBMI160(name: "twin", world: world) { true } }, names: ["bmi160"]),
+      Scanned(
+        kernelName: "lsm6dsox", address: 0x6A,
+        twin: { world in SimulatedLSM6DSOX(name: "twin", world: world) { true } },
+        names: ["lsm6dsox_accel", "lsm6dsox_gyro"]),
+    ]
+
+    /// Without the chip's interrupt line: a timer of the kernel's has it measured.
+    @Test(arguments: scanned) func `an inertial sensor that the kernel has is read through it`(_ chip: Scanned) throws {
+      let world = KernelDriverTests.world(spin: 0.8, noiseScale: 0)
+      let relay = try I2CRelay(model: chip.twin(world))
+      defer { relay.remove() }
+      _ = try KernelSensor(driver: chip.kernelName, bus: relay.path, address: chip.address)
+      let system = IIOSystem()
+      let devices = try chip.devices.map { try IIODevice.find($0, in: system) }
+      let settings = ["buffer/enable", "trigger/current_trigger", "current_timestamp_clock", "buffer/length"]
+      func values() -> [String] {
+        devices.flatMap { device in
+          settings.map { name in
+            (try? Files.bytes(of: "\(device.folder)/\(name)")).map { String(decoding: $0, as: UTF8.self) } ?? "-"
+          }
+        }
+      }
+      let before = values()
+      let driver = InertialChip.iio(chip.devices).driver(chip.connection(), InertialConfiguration(rateHz: 100))
+      try driver.start()
+      var samples: [IMUSample] = []
+      var batch = IMUBatch()
+      for _ in 0..<20 {
+        KernelDriverTests.pause(.milliseconds(50))
+        try driver.read(into: &batch)
+        samples += (0..<batch.count).map { batch[$0] }
+      }
+      let counters = driver.counters
+      driver.stop()
+      #expect((90...110).contains(samples.count), "\(samples.count)")
+      let last = try #require(samples.last)
+      let truth = world.truth(at: last.at)
+      let (rates, force) = (SIMD3<Double>(last.gyroscope), SIMD3<Double>(last.accelerometer))
+      #expect(KernelDriverTests.largest(rates - truth.rates) < 0.005, "\(rates) \(truth.rates)")
+      #expect(KernelDriverTests.largest(force - truth.specificForce) < 0.01, "\(force) \(truth.specificForce)")
+      let steps = zip(samples.dropFirst(), samples).map { ($0.at - $1.at).inSeconds }
+      #expect(steps.allSatisfy { $0 > 0 })
+      Bench.saw(
+        "\(chip.kernelName): \(samples.count) samples in a second, \(steps.min() ?? 0) to \(steps.max() ?? 0) s apart, "
+          + "\(counters.misreads) lost")
+      // Everything is as it was found, and the timer is gone.
+      #expect(values() == before)
+      #expect(Files.names(in: "/sys/kernel/config/iio/triggers/hrtimer").isEmpty)
+      // A second time, as after a power cycle.
+      try driver.start()
+      KernelDriverTests.pause(.milliseconds(200))
+      try driver.read(into: &batch)
+      #expect(batch.count > 5)
+      driver.stop()
+    }
+
+    @Test func `a magnetometer and a barometer that the kernel has are read through it`() throws {
+      let world = KernelDriverTests.world(spin: 0, noiseScale: 0)
+      let bus = SimulatedI2CBus(
+        name: "twin",
+        chips: [
+          SimulatedLIS3MDL(name: "twin", world: world) { true },
+          SimulatedBMP280(name: "twin", world: world) { true },
+        ])
+      let relay = try I2CRelay(model: bus)
+      defer { relay.remove() }
+      _ = try KernelSensor(driver: "lis3mdl", bus: relay.path, address: 0x1C)
+      _ = try KernelSensor(driver: "bmp280", bus: relay.path, address: 0x76)
+      let truth = world.truth(at: world.start)
+      func read<Sample>(_ chip: Chip<any PolledDriver<Sample>, PolledConfiguration>) throws -> Sample {
+        let driver = chip.driver(
+          ChipConnection(bus: IIOBus("iio/test"), address: 0, pause: { KernelDriverTests.pause($0) }),
+          PolledConfiguration(rateHz: 10))
+        try driver.start()
+        defer { driver.stop() }
+        var sample: Sample?
+        for _ in 0..<20 where sample == nil {
+          KernelDriverTests.pause(.milliseconds(110))
+          sample = try driver.read()
+        }
+        return try #require(sample)
+      }
+      let field = SIMD3<Double>(try read(MagnetometerChip.iio(IIODeviceName("lis3mdl"))).field)
+      #expect(KernelDriverTests.largest(field - truth.magneticField) < 0.1, "\(field) \(truth.magneticField)")
+      let pressure = try read(BarometerChip.iio(IIODeviceName("bmp280"))).pressurePascals
+      #expect(abs(pressure - truth.pressurePascals) < 3, "\(pressure) \(truth.pressurePascals)")
+      Bench.saw("lis3mdl through IIO \(field) uT, bmp280 \(pressure) Pa")
+    }
+
+    @Test func `a chip that the kernel has is named in the error, and whoever needs its line is told so`() throws {
+      let world = KernelDriverTests.world(spin: 0, noiseScale: 0)
+      let relay = try I2CRelay(model: SimulatedMPU6050(name: "twin", world: world) { true })
+      defer { relay.remove() }
+      _ = try KernelSensor(driver: "mpu6050", bus: relay.path, address: 0x68)
+      let own = try #require(InertialChip.all.first { $0.name == "mpu-6050" }).driver(
+        try KernelDriverTests.connection(relay, 0x68), InertialConfiguration(rateHz: 100))
+      let busy = #expect(throws: HardwareError.self) { try own.start() }
+      #expect(busy.map { "\($0)" }?.contains("mpu6050") ?? false, "\(String(describing: busy))")
+      let scanned = InertialChip.iio([IIODeviceName("mpu6050")]).driver(
+        ChipConnection(bus: IIOBus("iio/mpu6050"), address: 0x68, pause: { KernelDriverTests.pause($0) }),
+        InertialConfiguration(rateHz: 100))
+      let error = #expect(throws: HardwareError.self) { try scanned.start() }
+      #expect(error.map { "\($0)" }?.contains("interrupt line") ?? false, "\(String(describing: error))")
+      Bench.saw("\(busy.map { "\($0)" } ?? "") | \(error.map { "\($0)" } ?? "")")
+    }
   }
 }

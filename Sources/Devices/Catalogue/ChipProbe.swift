@@ -7,7 +7,7 @@ public enum ChipProbe {
     /// Somebody acknowledges who is none of the known chips.
     case unknown(address: UInt8)
     /// A kernel driver has it.
-    case taken(address: UInt8)
+    case taken(address: UInt8, driver: String?)
   }
 
   /// The addresses that are not set apart for the bus itself.
@@ -16,6 +16,7 @@ public enum ChipProbe {
   /// - Throws: where the bus itself does not work
   public static func find(on bus: any I2CBus) throws(HardwareError) -> [Finding] {
     var findings: [Finding] = []
+    var timeouts = 0
     for address in addresses {
       do throws(HardwareError) {
         guard try acknowledges(address, on: bus) else { continue }
@@ -27,9 +28,13 @@ public enum ChipProbe {
         findings.append(known.map { .chip($0, address: address) } ?? .unknown(address: address))
       } catch {
         switch error {
-        case .busy: findings.append(.taken(address: address))
+        case .busy(_, _, let driver): findings.append(.taken(address: address, driver: driver))
         // It acknowledges now and then, which is no answer.
         case .noAcknowledge: findings.append(.unknown(address: address))
+        // One that has nothing to say may hold the clock until it has; where several do, it is the bus.
+        case .timedOut where timeouts < 2:
+          timeouts += 1
+          findings.append(.unknown(address: address))
         default: throw error
         }
       }

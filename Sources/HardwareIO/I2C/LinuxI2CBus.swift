@@ -11,6 +11,8 @@ public final class LinuxI2CBus: I2CBus {
   public let maximumReadLength: Int
   private let isPlainI2C: Bool
   private let descriptor: Int32
+  /// The addresses of which is known that no driver of the kernel's has them; a bit each.
+  private let free = Guarded(InlineArray<2, UInt64>(repeating: 0))
   /// SMBus calls take their address from the descriptor, so they must not overlap.
   private let smbus = Guarded<UInt8?>(nil)
 
@@ -50,8 +52,27 @@ public final class LinuxI2CBus: I2CBus {
   }
 
   public func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {
+    try requireFree(address)
     let result = isPlainI2C ? transfer(address, operations) : smbusTransfer(address, operations)
     if result < 0 { throw error(-result, address) }
+  }
+
+  /// The kernel lets anybody talk plain I2C to a chip that it is talking to itself.
+  private func requireFree(_ address: UInt8) throws(HardwareError) {
+    let (word, bit) = (Int(address >> 6 & 1), UInt64(1) << UInt64(address & 0x3F))
+    if free.withLock({ $0[word] & bit != 0 }) { return }
+    if let driver = kernelDriver(of: address) { throw .busy(bus: name, address: address, driver: driver) }
+    free.withLock { $0[word] |= bit }
+  }
+
+  /// The driver of the kernel's that has an address.
+  private func kernelDriver(of address: UInt8) -> String? {
+    let digits = String(address, radix: 16)
+    guard let number = (Files.resolved(name) ?? name).split(separator: "-").last,
+      let path = Files.resolved(
+        "/sys/bus/i2c/devices/\(number)-\(String(repeating: "0", count: 4 - digits.count))\(digits)/driver")
+    else { return nil }
+    return path.split(separator: "/").last.map(String.init)
   }
 
   private func transfer(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) -> Int32 {
@@ -122,7 +143,7 @@ public final class LinuxI2CBus: I2CBus {
     case ENXIO, EREMOTEIO: .noAcknowledge(bus: name, address: address)
     case EAGAIN: .arbitrationLost(bus: name, address: address)
     case ETIMEDOUT: .timedOut("address 0x\(String(address, radix: 16)) on \(name)")
-    case EBUSY: .busy(bus: name, address: address)
+    case EBUSY: .busy(bus: name, address: address, driver: kernelDriver(of: address))
     case ENODEV, ESHUTDOWN: .disconnected(name)
     default: .system("transfer to 0x\(String(address, radix: 16)) on \(name)", errno: errno)
     }

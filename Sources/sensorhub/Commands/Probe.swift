@@ -101,8 +101,10 @@ struct Probe: ParsableCommand {
           }
         case .unknown(let address):
           Terminal.standardOutput("\(path): 0x\(String(address, radix: 16)) answers, and is none of the known chips")
-        case .taken(let address):
-          Terminal.standardOutput("\(path): 0x\(String(address, radix: 16)) belongs to a kernel driver")
+        case .taken(let address, let driver):
+          Terminal.standardOutput(
+            "\(path): 0x\(String(address, radix: 16)) belongs to the kernel's driver\(driver.map { " '\($0)'" } ?? ""); "
+              + "driver: \"iio\" may read it through that")
         }
         return nil
       }
