@@ -62,7 +62,8 @@ public final class SimulatedHardware: Hardware {
     let gps = SimulatedReceiver(world: world, clock: clock, configuration: receiver)
     self.world = world
     self.imu = imu
-    bus = SimulatedI2CBus(name: SimulatedHardware.i2cBus, chips: [imu, lsm6dsox, bmi160, magnetometer, barometer, monitor])
+    bus = SimulatedI2CBus(
+      name: SimulatedHardware.i2cBus, chips: [imu, lsm6dsox, bmi160, magnetometer, barometer, monitor])
     self.receiver = gps
     let gps2 = SimulatedReceiver(world: world, clock: clock, configuration: secondReceiver)
     self.secondReceiver = gps2

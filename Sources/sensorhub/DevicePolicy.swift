@@ -38,7 +38,8 @@ struct DevicePolicy {
     (["# What the board needs; written by sensorhub check --device-policy.", "[Service]"]
       + kinds.map { "DeviceAllow=\($0) rw" }
       // Rates, triggers and buffers are set in /sys.
-      + (kinds.contains("char-iio") ? ["ProtectKernelTunables=no"] : []) + networks.map { "IPAddressAllow=\($0)" }).joined(separator: "\n")
+      + (kinds.contains("char-iio") ? ["ProtectKernelTunables=no"] : []) + networks.map { "IPAddressAllow=\($0)" })
+      .joined(separator: "\n")
   }
 
   /// By the driver, which the name tells; a name that udev gives may stand for any of them.

@@ -118,7 +118,9 @@ extension HardwareInTheLoop {
       #expect(first.stop() == 0)
     }
 
-    @Test func `a thousand visits with random faults to six devices of five kinds on two rails leave nothing behind`() throws {
+    @Test func `a thousand visits with random faults to six devices of five kinds on two rails leave nothing behind`()
+      throws
+    {
       let hub = Bench.hub(.init(hasOthers: true))
       var random = SeededRandom()
       // What the first visits set up stays: buffers, the allocator's arenas, the thread that waits for the next try.

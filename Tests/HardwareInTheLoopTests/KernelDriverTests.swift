@@ -4,6 +4,7 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 import Simulation
+import TestSupport
 import Testing
 import VirtualBench
 
@@ -122,7 +123,9 @@ extension HardwareInTheLoop {
 
     static let supplyMonitors = [
       SupplyMonitor(name: "ina219", unitVolts: 10e-6) { SimulatedINA219(name: "twin", supply: $0, world: $1) { true } },
-      SupplyMonitor(name: "ina226", unitVolts: 2.5e-6) { SimulatedINA226(name: "twin", supply: $0, world: $1) { true } },
+      SupplyMonitor(name: "ina226", unitVolts: 2.5e-6) {
+        SimulatedINA226(name: "twin", supply: $0, world: $1) { true }
+      },
     ]
 
     struct SupplyMonitor: CustomTestStringConvertible, Sendable {
@@ -387,6 +390,29 @@ extension HardwareInTheLoop {
       try driver.read(into: &batch)
       #expect(batch.count > 5)
       driver.stop()
+    }
+
+    @Test func `a hub measures through the kernel while somebody listens, and lets go of it after that`() throws {
+      let world = KernelDriverTests.world(spin: 0.8, noiseScale: 0)
+      let relay = try I2CRelay(model: SimulatedBMI160(name: "twin", world: world) { true })
+      defer { relay.remove() }
+      _ = try KernelSensor(driver: "bmi160", bus: relay.path, address: 0x69)
+      let device = try IIODevice.find(IIODeviceName("bmi160"), in: IIOSystem())
+      func isScanning() -> Bool { (try? Files.bytes(of: "\(device.folder)/buffer/enable"))?.first == UInt8(ascii: "1") }
+      let hub = HubProcess(
+        board:
+          "{ name: \"kernel\", devices: { imu: { driver: \"iio\", kind: \"imu\", name: \"bmi160\", rateHz: 100 } } }")
+      #expect(!isScanning())
+      for _ in 0..<2 {
+        let subscriber = Subscriber(hub)
+        let before = hub.devicesNow["imu"].counters["samples"] ?? 0
+        #expect(eventually { hub.devicesNow["imu"].counters["samples"] ?? 0 > before + 100 })
+        #expect(isScanning())
+        subscriber.leave()
+        #expect(eventually { hub.devicesNow["imu"].power == "asleep" && !isScanning() })
+      }
+      Bench.saw("\(hub.devicesNow["imu"].counters["samples"] ?? 0) samples in two visits")
+      #expect(hub.stop() == 0)
     }
 
     @Test func `a magnetometer and a barometer that the kernel has are read through it`() throws {

@@ -29,7 +29,9 @@ struct PowerRailTests {
       return WatchedLine(line: line, levels: levels, cannotBeDrivenLow: cannotBeDrivenLow.withLock { $0 })
     }
 
-    func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput { try simulated.gpioEdges(name, falling: falling) }
+    func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput {
+      try simulated.gpioEdges(name, falling: falling)
+    }
   }
 
   private struct WatchedLine: GPIOOutput {
@@ -237,7 +239,9 @@ struct PowerRailTests {
     func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {
       throw .notFound("\(name)")
     }
-    func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput { throw .notFound("\(name)") }
+    func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput {
+      throw .notFound("\(name)")
+    }
   }
 
   @Test(

@@ -27,7 +27,9 @@ struct PowerScopeTests {
       Line(name: name.line, levels: levels, isBroken: breakage == .line)
     }
 
-    func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput { throw .notFound("\(name)") }
+    func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput {
+      throw .notFound("\(name)")
+    }
   }
 
   private final class Line: GPIOOutput {

@@ -12,7 +12,8 @@ struct Main {
     let arguments = CommandLine.arguments
     guard arguments.count >= 2 else {
       print(
-        "usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | hub | latency | events | gpsd | soak [--scale PART] [PHASE...]]")
+        "usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | hub | latency | events | gpsd | soak [--scale PART] [PHASE...]]"
+      )
       exit(64)
     }
     if arguments.count == 4, arguments[1] == "relay", let port = UInt16(arguments[2]) {

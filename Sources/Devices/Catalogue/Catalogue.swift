@@ -10,6 +10,6 @@ extension CatalogueEntry {
 
   /// Chips that can be told, and that the hub cannot read yet.
   static let unread = [
-    CatalogueEntry("BMI270", at: [0x68, 0x69], 0x00, is: [0x24]),
+    CatalogueEntry("BMI270", at: [0x68, 0x69], 0x00, is: [0x24])
   ]
 }

@@ -37,7 +37,8 @@ public struct Chip<Driver, Configuration>: Sendable {
   init(
     name: String, title: String, addresses: [UInt8], identity: ChipIdentity, relatives: [UInt8] = [],
     provenAgainst: String,
-    fifoSampleCount: Int = 0, leastFIFOSampleCount: Int? = nil, looksPerSample: Int = 1, dataReadyFalls: Bool = false, milliamperes: Double,
+    fifoSampleCount: Int = 0, leastFIFOSampleCount: Int? = nil, looksPerSample: Int = 1, dataReadyFalls: Bool = false,
+    milliamperes: Double,
     sleepMilliamperes: Double,
     ratesHz: ClosedRange<Double>, actualRate: @escaping @Sendable (_ wishHz: Double) -> Double,
     makeDriver: @escaping @Sendable (ChipConnection, Configuration) -> Driver,

@@ -33,7 +33,8 @@ final class LIS2MDLDriver: PolledDriver {
     guard units.min() > Int16.min, units.max() < Int16.max else { return nil }
     // x and y are printed on boards; with z the other way round they are right-handed.
     let axes = SIMD3(Float(units.x), Float(units.y), -Float(units.z))
-    return MagnetometerSample(goodAt: connection.measuredAt(rateHz: rate.hertz), field: axes * LIS2MDLRegister.microteslaPerUnit)
+    return MagnetometerSample(
+      goodAt: connection.measuredAt(rateHz: rate.hertz), field: axes * LIS2MDLRegister.microteslaPerUnit)
   }
 
   func stop() { try? registers.write(LIS2MDLRegister.idle, to: LIS2MDLRegister.configurationA) }

@@ -128,7 +128,10 @@ extension DeviceDescription {
       let known = ["nmea"] + CatalogueEntry.all.compactMap(\.driver?.name)
       let nearest = known.min { editDistance($0, driver) < editDistance($1, driver) } ?? "nmea"
       let guess = editDistance(nearest, driver) <= 1 + driver.count / 2 ? "; did you mean '\(nearest)'?" : ""
-      throw section.wrong("driver", expected: "'nmea' for a receiver, 'iio' for what a kernel driver has, or a chip that 'sensorhub chips' lists\(guess)")
+      throw section.wrong(
+        "driver",
+        expected:
+          "'nmea' for a receiver, 'iio' for what a kernel driver has, or a chip that 'sensorhub chips' lists\(guess)")
     }
   }
 

@@ -256,7 +256,8 @@ final class GPSDSession: StreamSession {
   private func send(_ fused: FusedState) {
     let watch = state.withLock { $0.pace.take(fused) ? $0.watch : nil }
     guard let watch, wantsPositions(watch) else { return }
-    let includesAttitude = watch.device == nil && watch.attitudeRateHz == nil && !output.hub.receivers.candidates.isEmpty
+    let includesAttitude =
+      watch.device == nil && watch.attitudeRateHz == nil && !output.hub.receivers.candidates.isEmpty
     let moments = includesAttitude ? output.moments : output.momentsOfReceiver
     moments.withBytes(of: fused) { bytes in
       if bytes.isEmpty { return }
@@ -346,7 +347,9 @@ final class GPSDSession: StreamSession {
     }
     let next = MonotonicClock().schedule(at: now + .seconds(1)) { [weak self] in self?.remind() }
     let (overtaken, isWanted) = state.withLock { state in
-      guard wantsPositions(state.watch) || oneReceiver(state.watch) != nil else { return (nil as ScheduledAction?, false) }
+      guard wantsPositions(state.watch) || oneReceiver(state.watch) != nil else {
+        return (nil as ScheduledAction?, false)
+      }
       defer { state.reminder = next }
       return (state.reminder, true)
     }

@@ -52,7 +52,8 @@ enum MetricsReport {
       perDevice { Text.fixed($0.onTime.inSeconds, 3) })
     family("device_wakes_total", "counter", "How often the device has been powered.", perDevice { "\($0.wakes)" })
     family(
-      "device_energy_joules_total", "counter", "What that has cost, as measured or else by the current that the board file states.",
+      "device_energy_joules_total", "counter",
+      "What that has cost, as measured or else by the current that the board file states.",
       perDevice { Text.fixed($0.energyMilliwattHours * 3.6, 6) })
     family(
       "device_measured_energy_joules_total", "counter", "How much of that a supply monitor has measured.",

@@ -50,7 +50,9 @@ final class FusedFeed: Sendable {
   private func write(_ fused: FusedState, _ state: inout State) -> String {
     if fused.fix?.at != state.lastFix {
       state.lastFix = fused.fix?.at
-      if let epoch = host.hub.value.receivers.taken?.reader.device.source.latest, !epoch.sky.isEmpty { state.sky = epoch }
+      if let epoch = host.hub.value.receivers.taken?.reader.device.source.latest, !epoch.sky.isEmpty {
+        state.sky = epoch
+      }
     }
     guard isDue(fused, &state) else { return "" }
     let isOld = fused.position != nil && fused.position?.at == state.lastPosition

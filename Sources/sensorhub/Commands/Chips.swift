@@ -39,12 +39,20 @@ struct Chips: ParsableCommand {
     let values = chip.identity.values.map { $0.map(Chips.hexadecimal).joined(separator: " ") }
     return [
       chip.driver?.name ?? "", chip.driver?.kind.rawValue ?? "",
-      chip.addresses.map(Chips.hexadecimal).joined(separator: ", "),
+      Chips.addresses(chip.addresses),
       chip.identity.toldBy.map { "by \($0)" }
         ?? "\(Chips.hexadecimal(chip.identity.register)) = \(values.joined(separator: ", "))",
       "\(Chips.short(chip.ratesHz.lowerBound)) to \(Chips.short(chip.ratesHz.upperBound)) Hz",
       chip.fifoSampleCount > 0 ? "\(chip.fifoSampleCount) samples" : "none", chip.provenAgainst, chip.title,
     ]
+  }
+
+  /// `0x68, 0x69`, or `0x40 to 0x4f`
+  private static func addresses(_ addresses: [UInt8]) -> String {
+    guard addresses.count > 3, let first = addresses.first, let last = addresses.last else {
+      return addresses.map(hexadecimal).joined(separator: ", ")
+    }
+    return "\(hexadecimal(first)) to \(hexadecimal(last))"
   }
 
   private static func write(_ chip: CatalogueEntry, to json: inout JSONWriter) {
