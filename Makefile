@@ -2,8 +2,8 @@
 
 BENCH := Tests/HardwareInTheLoopTests/Bench
 
-SWIFT_FAST_TESTS := --skip HardwareInTheLoopTests --skip EndToEndTests --skip TunnelTests --skip ConsistencyTests
-SWIFT_SLOW_TESTS := --skip SoakTests --filter EndToEndTests --filter TunnelTests --filter ConsistencyTests
+SWIFT_FAST_TESTS := --skip HardwareInTheLoopTests --skip EndToEndTests --skip TunnelTests --skip ConsistencyTests --skip PythonTests
+SWIFT_SLOW_TESTS := --skip SoakTests --filter EndToEndTests --filter TunnelTests --filter ConsistencyTests --filter PythonTests
 # lld, where the toolchain has it, makes the executable two megabytes smaller and quicker to start. Packed relocations
 # need glibc 2.36, that is bookworm.
 TOOLCHAIN := $(shell swift -print-target-info 2>/dev/null | sed -n 's|.*"runtimeResourcePath" *: *"\(.*\)/lib/swift".*|\1|p')

@@ -21,6 +21,7 @@ let package = Package(
     .executable(name: "sensorhub", targets: ["sensorhub"]),
     .library(name: "Publishing", targets: ["Publishing", "Guarding", "MonotonicTime"]),
     .library(name: "NMEA", targets: ["NMEA"]),
+    .library(name: "MCAP", targets: ["MCAP"]),
     .library(name: "Fusion", targets: ["Fusion"]),
     .library(name: "HardwareIO", targets: ["HardwareIO"]),
     .library(name: "Hub", targets: ["Hub"]),
@@ -55,6 +56,7 @@ let package = Package(
       name: "HardwareIO", dependencies: ["CGPIOD", "CI2C", "CLinux", "Guarding", "MonotonicTime"], swiftSettings: strict
     ),
     .target(name: "NMEA", swiftSettings: fuzzed),
+    .target(name: "MCAP", swiftSettings: fuzzed),
     .target(
       name: "Devices", dependencies: ["HardwareIO", "MonotonicTime", "NMEA"], swiftSettings: strict),
     .target(name: "Fusion", dependencies: ["MonotonicTime"], swiftSettings: strict),
@@ -156,6 +158,7 @@ let package = Package(
     .testTarget(
       name: "MonotonicTimeTests",
       dependencies: ["Guarding", "HardwareIO", "MonotonicTime", "Publishing", "TestSupport"], swiftSettings: strict),
+    .testTarget(name: "MCAPTests", dependencies: ["Guarding", "MCAP", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "NMEATests", dependencies: ["NMEA", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "OutputsTests", dependencies: ["Fusion", "Guarding", "Hub", "MonotonicTime", "Outputs", "TestSupport"],

@@ -91,8 +91,11 @@ enum Bench {
       imu: { driver: "mpu-6050", bus: "\(wiring.imu.bus)", address: \(wiring.imu.address ?? 0x68),
         rateHz: \(settings.imuRateHz), \(ready) \(power(wiring.imu.power, "")) },
       """ : ""
-    let others = [("spare", "bmi160"), ("mag", "lis3mdl"), ("baro", "bme280"), ("meter", "ina226")].map { id, driver in
-      "\(id): { driver: \"\(driver)\", bus: \"\(wiring.imu.bus)\", \(power(wiring.imu.power, "")) },"
+    // The monitor so fast that it measures in visits of a few hundredths of a second.
+    let others = [
+      ("spare", "bmi160", ""), ("mag", "lis3mdl", ""), ("baro", "bme280", ""), ("meter", "ina226", "rateHz: 58,"),
+    ].map { id, driver, more in
+      "\(id): { driver: \"\(driver)\", bus: \"\(wiring.imu.bus)\", \(more) \(power(wiring.imu.power, "")) },"
     }
     let all = ([gps, imu] + (settings.hasOthers ? others : [])).joined(separator: "\n")
     return "{ name: \"bench\", devices: { \(all) }, state: { rateHz: 50 } }"

@@ -1,0 +1,128 @@
+/// Collects the records of one chunk in a buffer that is kept, and ends it with its header and its message indexes.
+///
+/// The buffer holds the chunk as it will be in the file, so a message is copied once. The message indexes are made from the
+/// records themselves when the chunk ends: until then they cost nothing.
+struct ChunkBuilder {
+  /// The chunk's record so far; once it is finished, with the message indexes behind it.
+  private(set) var bytes: [UInt8] = []
+  private(set) var counts = MessageCounts()
+  /// Where the next entry of a channel's message index goes, by the channel's number.
+  private var cursors: [Int] = []
+  /// Where the records end and the message indexes begin.
+  private var recordsEnd = ChunkBuilder.recordsStart
+
+  private static let recordsStart = Layout.prefixByteCount + Layout.chunkHeaderByteCount
+
+  init(reserving byteCount: Int) {
+    bytes.reserveCapacity(ChunkBuilder.recordsStart + byteCount)
+    removeAll()
+  }
+
+  var recordsByteCount: Int { recordsEnd - ChunkBuilder.recordsStart }
+  var isEmpty: Bool { recordsByteCount == 0 }
+  var records: ArraySlice<UInt8> { bytes[ChunkBuilder.recordsStart..<recordsEnd] }
+  /// The chunk's record, without the message indexes.
+  var chunkByteCount: Int { recordsEnd }
+
+  mutating func removeAll() {
+    bytes.removeAll(keepingCapacity: true)
+    bytes.append(contentsOf: repeatElement(0, count: ChunkBuilder.recordsStart))
+    recordsEnd = bytes.count
+    counts.removeAll()
+  }
+
+  /// Takes back what `finish` did, so that the chunk can grow again.
+  mutating func reopen() { bytes.removeLast(bytes.count - recordsEnd) }
+
+  mutating func append(_ schema: MCAPSchema) {
+    schema.append(to: &bytes)
+    recordsEnd = bytes.count
+  }
+
+  mutating func append(_ channel: MCAPChannel) {
+    channel.append(to: &bytes)
+    recordsEnd = bytes.count
+  }
+
+  mutating func appendMessage(
+    _ data: UnsafeRawBufferPointer, channelID: UInt16, sequence: UInt32, logTimeNanoseconds: UInt64,
+    publishTimeNanoseconds: UInt64
+  ) {
+    bytes.append(Opcode.message)
+    bytes.append(littleEndian: UInt64(Layout.messageHeaderByteCount + data.count))
+    bytes.append(littleEndian: channelID)
+    bytes.append(littleEndian: sequence)
+    bytes.append(littleEndian: logTimeNanoseconds)
+    bytes.append(littleEndian: publishTimeNanoseconds)
+    bytes.append(contentsOf: data)
+    recordsEnd = bytes.count
+    counts.add(channelID, logTimeNanoseconds: logTimeNanoseconds)
+  }
+
+  /// Takes a whole record as it is, and counts it if it is a message.
+  mutating func append(record: ArraySlice<UInt8>, message: MCAPMessage?) {
+    bytes.append(contentsOf: record)
+    recordsEnd = bytes.count
+    if let message { counts.add(message.channelID, logTimeNanoseconds: message.logTimeNanoseconds) }
+  }
+
+  /// Fills in the chunk's header and puts the message indexes behind its records.
+  ///
+  /// - Parameter offset: where in the file the chunk will begin
+  mutating func finish(at offset: UInt64) -> MCAPChunkIndex {
+    writeHeader()
+    let channels = appendMessageIndexes(at: offset)
+    return MCAPChunkIndex(
+      startTimeNanoseconds: counts.earliest, endTimeNanoseconds: counts.latest, offset: offset,
+      byteCount: UInt64(recordsEnd), channels: channels, messageIndexByteCount: UInt64(bytes.count - recordsEnd),
+      compression: "", compressedByteCount: UInt64(recordsByteCount), uncompressedByteCount: UInt64(recordsByteCount))
+  }
+
+  private mutating func writeHeader() {
+    bytes[0] = Opcode.chunk
+    bytes.store(littleEndian: UInt64(recordsEnd - Layout.prefixByteCount), at: 1)
+    bytes.store(littleEndian: counts.earliest, at: 9)
+    bytes.store(littleEndian: counts.latest, at: 17)
+    bytes.store(littleEndian: UInt64(recordsByteCount), at: 25)
+    bytes.store(littleEndian: CRC32.of(bytes, ChunkBuilder.recordsStart..<recordsEnd), at: 33)
+    // The compression's name stays empty.
+    bytes.store(littleEndian: UInt32(0), at: 37)
+    bytes.store(littleEndian: UInt64(recordsByteCount), at: 41)
+  }
+
+  private mutating func appendMessageIndexes(at offset: UInt64) -> [MCAPChunkIndex.ChannelOffset] {
+    var channels: [MCAPChunkIndex.ChannelOffset] = []
+    channels.reserveCapacity(counts.channels.count)
+    for channelID in counts.channels.sorted() {
+      let index = Int(channelID)
+      if index >= cursors.count { cursors.append(contentsOf: repeatElement(0, count: index + 1 - cursors.count)) }
+      channels.append(MCAPChunkIndex.ChannelOffset(channelID: channelID, offset: offset + UInt64(bytes.count)))
+      let entriesByteCount = Int(counts[channelID]) * Layout.messageIndexEntryByteCount
+      let start = bytes.beginRecord(Opcode.messageIndex)
+      bytes.append(littleEndian: channelID)
+      bytes.append(littleEndian: UInt32(truncatingIfNeeded: entriesByteCount))
+      cursors[index] = bytes.count
+      bytes.append(contentsOf: repeatElement(0, count: entriesByteCount))
+      bytes.endRecord(start)
+    }
+    let records = ChunkBuilder.recordsStart..<recordsEnd
+    bytes.withUnsafeMutableBytes { bytes in
+      var position = records.lowerBound
+      while position < records.upperBound {
+        let length = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position + 1, as: UInt64.self))
+        let content = position + Layout.prefixByteCount
+        if bytes[position] == Opcode.message {
+          let channelID = UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: content, as: UInt16.self))
+          let logTime = bytes.loadUnaligned(fromByteOffset: content + 6, as: UInt64.self)
+          let entry = cursors[Int(channelID)]
+          bytes.storeBytes(of: logTime, toByteOffset: entry, as: UInt64.self)
+          bytes.storeBytes(
+            of: UInt64(position - records.lowerBound).littleEndian, toByteOffset: entry + 8, as: UInt64.self)
+          cursors[Int(channelID)] = entry + Layout.messageIndexEntryByteCount
+        }
+        position = content + Int(length)
+      }
+    }
+    return channels
+  }
+}

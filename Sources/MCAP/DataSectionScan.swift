@@ -1,0 +1,366 @@
+/// What is in the data section of a file, found by reading it from its start, and where it stops making sense.
+struct DataSectionScan<Source: MCAPSource> {
+  /// What to trust.
+  enum Trust {
+    /// Every record that is whole and right.
+    case wholeRecords
+    /// Every one that cannot have been cut by zeros, which begin at an offset and last to the file's end.
+    case wholeRecordsBefore(zeros: UInt64)
+    /// Chunks with a right checksum that do not begin earlier than the one before, and what lies between them: behind those may
+    /// be an older recording's.
+    case chunksInOrder
+
+    var isForRepair: Bool { if case .wholeRecords = self { false } else { true } }
+    var isOfOneRecording: Bool { if case .chunksInOrder = self { false } else { true } }
+  }
+
+  private(set) var header: MCAPHeader?
+  private(set) var summary = MCAPSummary()
+  /// Chunks, and stretches of messages outside of chunks, in the file's order.
+  private(set) var parts: [Part] = []
+  /// Behind the last record that is trusted.
+  private(set) var end: UInt64 = 0
+  /// Where the data section ends by its own account, and the checksum that it gives; 0 for none.
+  private(set) var dataEnd: (offset: UInt64, crc: UInt32)?
+  /// Why nothing is read from `end` on; `nil` if the data section is whole.
+  private(set) var damage: MCAPError?
+  /// The chunk that begins at `end` and that only the file's end or zeros have cut.
+  private(set) var cutChunkOffset: UInt64?
+  /// Whether the last record is a chunk whose message indexes are not all behind it.
+  private(set) var lacksMessageIndexes = false
+  private(set) var looseMessageCount: UInt64 = 0
+
+  private let source: Source
+  private let trust: Trust
+  private let limit: Int
+  private var headerEnd: UInt64 = 0
+  private var counts = MessageCounts()
+  /// The last chunk, while its message indexes may follow.
+  private var indexedChunk: LoadedChunk?
+  /// Whether the last chunk's message indexes are all there, and where they end.
+  private var isLastChunkIndexed = true
+  private var messageIndexesEnd: UInt64 = 0
+
+  /// A stretch of messages outside of chunks is read in pieces of this size.
+  private static var stretchByteCount: UInt64 { 1 << 20 }
+
+  /// - Parameter limit: larger records, in bytes, are not read
+  /// - Throws: `notMCAP`, `system`, `compressed` where channels may be hidden in a chunk, `tooLarge` when it is for a repair
+  init(_ source: Source, trust: Trust, limit: Int) throws(MCAPError) {
+    self.source = source
+    self.trust = trust
+    self.limit = limit
+    summary.statistics = MCAPStatistics()
+    try readStart()
+    while damage == nil {
+      do {
+        guard try readRecord() else { break }
+      } catch {
+        switch error {
+        // Any other name is noise.
+        case .system, .compressed("zstd", _), .compressed("lz4", _): throw error
+        // It may be in order, so a repair must not give it up.
+        case .tooLarge where trust.isForRepair: throw error
+        default: damage = error
+        }
+      }
+    }
+    closeMessageIndexes()
+    guard damage != nil else { return }
+    if !trust.isOfOneRecording { withdrawBehindLastChunk() }
+    lacksMessageIndexes = !isLastChunkIndexed && end == messageIndexesEnd
+  }
+
+  private mutating func readStart() throws(MCAPError) {
+    let magic = Layout.magic
+    let count = min(source.byteCount, UInt64(magic.count))
+    let start = try source.bytes(at: 0, count: Int(count))
+    let known = min(zeros, count)
+    guard start.prefix(Int(known)) == magic.prefix(Int(known)) else { throw .notMCAP }
+    guard known == magic.count else {
+      damage = .cut(offset: 0)
+      return
+    }
+    end = UInt64(magic.count)
+  }
+
+  /// Where zeros begin that last to the end.
+  private var zeros: UInt64 {
+    if case .wholeRecordsBefore(let zeros) = trust { zeros } else { source.byteCount }
+  }
+
+  /// A record that ends in zeros just where all the rest is zeros may be one that has not been written to its end.
+  private func isWhole(_ end: UInt64) -> Bool { end <= zeros || end == source.byteCount }
+
+  /// Takes the record at `end`; returns `false` at the data section's end.
+  private mutating func readRecord() throws(MCAPError) -> Bool {
+    let offset = end
+    guard source.byteCount - offset >= UInt64(Layout.prefixByteCount) else { throw .cut(offset: offset) }
+    let opcode = try source.bytes(at: offset, count: 1)[0]
+    // No record's, but what a file has that got its size before its data.
+    guard opcode != 0 else { throw .cut(offset: offset) }
+    let content: Range<UInt64>
+    do {
+      content = try source.recordPrefix(at: offset).content
+    } catch {
+      if opcode == Opcode.chunk { cutChunkOffset = offset }
+      throw error
+    }
+    if header == nil {
+      guard opcode == Opcode.header else { throw .malformed("header", offset: offset) }
+    } else if opcode != Opcode.chunk, opcode != Opcode.header, !isWhole(content.upperBound) {
+      throw .cut(offset: offset)
+    }
+    if opcode != Opcode.messageIndex { closeMessageIndexes() }
+    switch opcode {
+    case Opcode.header: try take(header: content)
+    case Opcode.schema, Opcode.channel: try take(opcode, try source.content(content, "record", limit: limit), content)
+    case Opcode.message: try take(message: content)
+    case Opcode.chunk: try take(chunk: content)
+    case Opcode.messageIndex: try noteMessageIndex(content)
+    case Opcode.attachment: try take(attachment: content)
+    case Opcode.metadata: try take(metadata: content)
+    case Opcode.dataEnd:
+      try take(dataEnd: content)
+      return false
+    // A file without an end of the data section; the specification shows such.
+    case Opcode.footer where trust.isOfOneRecording: return false
+    default: break
+    }
+    end = content.upperBound
+    return true
+  }
+
+  private func fields(_ content: Range<UInt64>, _ name: String) throws(MCAPError) -> RecordReader {
+    let bytes = try source.content(content, name, limit: limit)
+    return RecordReader(bytes, 0..<bytes.count, name: name, offset: recordOffset(content))
+  }
+
+  private func recordOffset(_ content: Range<UInt64>) -> UInt64 { content.lowerBound - UInt64(Layout.prefixByteCount) }
+
+  private mutating func take(header content: Range<UInt64>) throws(MCAPError) {
+    var fields = try fields(content, "header")
+    guard header == nil else { throw fields.malformed }
+    header = try MCAPHeader(&fields)
+    headerEnd = content.upperBound
+  }
+
+  private mutating func take(_ opcode: UInt8, _ bytes: [UInt8], _ content: Range<UInt64>) throws(MCAPError) {
+    let isSchema = opcode == Opcode.schema
+    var fields = RecordReader(
+      bytes, 0..<bytes.count, name: isSchema ? "schema" : "channel", offset: recordOffset(content))
+    if isSchema {
+      summary.add(try MCAPSchema(&fields, of: bytes))
+    } else {
+      summary.add(try MCAPChannel(&fields))
+    }
+  }
+
+  private mutating func take(message content: Range<UInt64>) throws(MCAPError) {
+    if !trust.isOfOneRecording { throw .malformed("message outside of chunks", offset: recordOffset(content)) }
+    let start = try source.bytes(
+      at: content.lowerBound,
+      count: Int(min(UInt64(Layout.messageHeaderByteCount), content.upperBound - content.lowerBound)))
+    var fields = RecordReader(start, 0..<start.count, name: "message", offset: recordOffset(content))
+    let message = try MCAPMessage(&fields, of: start)
+    guard summary.channels[message.channelID] != nil else { throw .unknown("channel", id: message.channelID) }
+    let time = message.logTimeNanoseconds
+    counts.removeAll()
+    counts.add(message.channelID, logTimeNanoseconds: time)
+    summary.statistics?.add(counts)
+    looseMessageCount += 1
+
+    var stretch: Part
+    let offset = recordOffset(content)
+    if let last = parts.last, !last.isChunk, last.offset + last.byteCount == offset,
+      content.upperBound - last.offset <= Self.stretchByteCount
+    {
+      stretch = last
+      parts.removeLast()
+      stretch.startTimeNanoseconds = min(stretch.startTimeNanoseconds, time)
+    } else {
+      stretch = Part(stretchAt: offset)
+      stretch.startTimeNanoseconds = time
+    }
+    stretch.endTimeNanoseconds = max(stretch.endTimeNanoseconds, time)
+    stretch.byteCount = content.upperBound - stretch.offset
+    parts.append(stretch)
+  }
+
+  private mutating func take(chunk content: Range<UInt64>) throws(MCAPError) {
+    let chunk: LoadedChunk
+    do {
+      chunk = try LoadedChunk(source, content, limit: limit)
+    } catch {
+      if content.upperBound > zeros { cutChunkOffset = recordOffset(content) }
+      throw error
+    }
+    guard let header = chunk.header else { return }
+    // Nothing else tells whether the zeros are its own.
+    if header.crc == 0, content.upperBound > zeros {
+      cutChunkOffset = recordOffset(content)
+      throw .cut(offset: recordOffset(content))
+    }
+    var schemas: [MCAPSchema] = []
+    var channels: [UInt16: MCAPChannel] = [:]
+    counts.removeAll()
+    var records = chunk.sequence
+    while let record = try records.next() {
+      switch record.opcode {
+      case Opcode.schema:
+        var fields = records.reader("schema", record)
+        schemas.append(try MCAPSchema(&fields, of: chunk.bytes))
+      case Opcode.channel:
+        var fields = records.reader("channel", record)
+        let channel = try MCAPChannel(&fields)
+        channels[channel.id] = channel
+      case Opcode.message:
+        var fields = records.reader("message", record)
+        let message = try MCAPMessage(&fields, of: chunk.bytes)
+        guard summary.channels[message.channelID] != nil || channels[message.channelID] != nil else {
+          throw .unknown("channel", id: message.channelID)
+        }
+        counts.add(message.channelID, logTimeNanoseconds: message.logTimeNanoseconds)
+      default: break
+      }
+    }
+    if !trust.isOfOneRecording, counts.total > 0 {
+      let before = parts.last { !$0.channelIDs.isEmpty }
+      // The checksum does not cover the times.
+      guard header.startTimeNanoseconds == counts.earliest, header.endTimeNanoseconds == counts.latest,
+        header.crc != 0, counts.earliest >= before?.startTimeNanoseconds ?? 0
+      else {
+        throw .malformed("chunk of an older recording", offset: recordOffset(content))
+      }
+    }
+    for schema in schemas { summary.add(schema) }
+    for channel in channels.values { summary.add(channel) }
+    summary.statistics?.add(counts)
+    let index = MCAPChunkIndex(
+      startTimeNanoseconds: counts.earliest, endTimeNanoseconds: counts.latest, offset: recordOffset(content),
+      byteCount: content.upperBound - recordOffset(content), channels: [], messageIndexByteCount: 0, compression: "",
+      compressedByteCount: UInt64(chunk.records.count), uncompressedByteCount: UInt64(chunk.records.count))
+    summary.chunks.append(index)
+    var part = Part(index)
+    part.channelIDs = counts.channels.sorted()
+    parts.append(part)
+    indexedChunk = chunk
+  }
+
+  /// Notes where a message index of the last chunk is. A wrong one is as good as none: the chunk counts, and it has a checksum.
+  private mutating func noteMessageIndex(_ content: Range<UInt64>) throws(MCAPError) {
+    do {
+      try take(messageIndex: content)
+    } catch {
+      if case .system = error { throw error }
+    }
+  }
+
+  /// They have no checksum: each of its entries has to lead to a message.
+  private mutating func take(messageIndex content: Range<UInt64>) throws(MCAPError) {
+    guard let chunk = indexedChunk, let last = summary.chunks.indices.last else { return }
+    var fields = try fields(content, "message index")
+    let channelID = try fields.integer(UInt16.self)
+    var entries = try fields.nested()
+    guard counts[channelID] == UInt64(entries.remaining / Layout.messageIndexEntryByteCount),
+      !summary.chunks[last].channels.contains(where: { $0.channelID == channelID })
+    else { throw fields.malformed }
+    while entries.remaining > 0 {
+      let time = try entries.integer(UInt64.self)
+      guard let position = Int(exactly: try entries.integer(UInt64.self)), position < chunk.records.count else {
+        throw fields.malformed
+      }
+      let start = chunk.records.lowerBound + position
+      var records = RecordSequence(chunk.bytes, start..<chunk.records.upperBound, offset: chunk.offset)
+      guard let record = try records.next(), record.opcode == Opcode.message else { throw fields.malformed }
+      var message = records.reader("message", record)
+      let found = try MCAPMessage(&message, of: chunk.bytes)
+      guard found.channelID == channelID, found.logTimeNanoseconds == time else { throw fields.malformed }
+    }
+    let offset = recordOffset(content)
+    summary.chunks[last].channels.append(MCAPChunkIndex.ChannelOffset(channelID: channelID, offset: offset))
+    summary.chunks[last].messageIndexByteCount += content.upperBound - offset
+  }
+
+  /// The last chunk's message indexes are over. Where not all of them are there it has none: a reader then looks into the chunk.
+  private mutating func closeMessageIndexes() {
+    guard indexedChunk != nil, let last = summary.chunks.indices.last else { return }
+    indexedChunk = nil
+    messageIndexesEnd = end
+    isLastChunkIndexed = summary.chunks[last].channels.count == counts.channels.count
+    if isLastChunkIndexed {
+      summary.chunks[last].channels.sort { $0.channelID < $1.channelID }
+    } else {
+      summary.chunks[last].channels = []
+      summary.chunks[last].messageIndexByteCount = 0
+    }
+  }
+
+  /// Nothing vouches for what lies behind the last chunk.
+  private mutating func withdrawBehindLastChunk() {
+    guard header != nil else { return }
+    // Without a chunk the header remains.
+    let last = summary.chunks.last
+    let vouched = last.map { $0.offset + $0.byteCount + $0.messageIndexByteCount } ?? headerEnd
+    summary.attachments.removeAll { $0.offset >= vouched }
+    summary.metadata.removeAll { $0.offset >= vouched }
+    end = vouched
+    messageIndexesEnd = vouched
+  }
+
+  private mutating func take(dataEnd content: Range<UInt64>) throws(MCAPError) {
+    let offset = recordOffset(content)
+    var fields = try fields(content, "data end")
+    let crc = try fields.integer(UInt32.self)
+    if !trust.isOfOneRecording {
+      guard crc != 0, try source.crc(0..<offset) == crc else {
+        throw .malformed("end of an older recording", offset: offset)
+      }
+    }
+    dataEnd = (offset, crc)
+  }
+
+  private mutating func take(attachment content: Range<UInt64>) throws(MCAPError) {
+    let offset = recordOffset(content)
+    var index = try MCAPAttachmentIndex(headOf: content, in: source, recordOffset: offset, limit: limit)
+    let dataEnd = content.upperBound - 4
+    let checksum = try source.bytes(at: dataEnd, count: 4)
+    var fields = RecordReader(checksum, 0..<4, name: "attachment", offset: offset)
+    let crc = try fields.integer(UInt32.self)
+    if crc != 0, try source.crc(content.lowerBound..<dataEnd) != crc {
+      throw .wrongChecksum("attachment", offset: offset)
+    }
+    index.byteCount = content.upperBound - offset
+    summary.attachments.append(index)
+  }
+
+  private mutating func take(metadata content: Range<UInt64>) throws(MCAPError) {
+    var fields = try fields(content, "metadata")
+    let offset = recordOffset(content)
+    let metadata = try MCAPMetadata(&fields)
+    summary.metadata.append(
+      MCAPMetadataIndex(offset: offset, byteCount: content.upperBound - offset, name: metadata.name))
+  }
+}
+
+extension MCAPAttachmentIndex {
+  /// Reads an attachment's fields, but not its data, which may be of any size.
+  init(
+    headOf content: Range<UInt64>, in source: some MCAPSource, recordOffset: UInt64, limit: Int
+  ) throws(MCAPError) {
+    let byteCount = content.upperBound - content.lowerBound
+    // Names are short; a longer one is read with all of the attachment.
+    let head = try source.bytes(at: content.lowerBound, count: Int(min(byteCount, UInt64(min(limit, 1 << 16)))))
+    var fields = RecordReader(head, 0..<head.count, name: "attachment", offset: recordOffset)
+    offset = recordOffset
+    self.byteCount = 0
+    logTimeNanoseconds = try fields.integer()
+    createTimeNanoseconds = try fields.integer()
+    name = try fields.text()
+    mediaType = try fields.text()
+    dataByteCount = try fields.integer()
+    guard let end = UInt64(fields.position).adding(dataByteCount)?.adding(4), end == byteCount else {
+      throw fields.malformed
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/// The fields of a chunk's record before its records.
+struct ChunkHeader {
+  var startTimeNanoseconds: UInt64
+  var endTimeNanoseconds: UInt64
+  var uncompressedByteCount: UInt64
+  /// 0 where there is none.
+  var crc: UInt32
+  var compression: String
+  var recordsByteCount: UInt64
+
+  init(_ fields: inout RecordReader) throws(MCAPError) {
+    startTimeNanoseconds = try fields.integer()
+    endTimeNanoseconds = try fields.integer()
+    uncompressedByteCount = try fields.integer()
+    crc = try fields.integer()
+    compression = try fields.text()
+    recordsByteCount = try fields.integer()
+  }
+}
+
+/// The records of a chunk in memory, uncompressed and checked; or those of a stretch of the data section outside of chunks.
+struct LoadedChunk {
+  let bytes: [UInt8]
+  /// Where in `bytes` the records lie.
+  let records: Range<Int>
+  /// Where in the file the first of `bytes` lies.
+  let offset: UInt64
+  let header: ChunkHeader?
+
+  /// A chunk.
+  ///
+  /// - Parameter content: where in the file the content of its record lies
+  init(_ source: some MCAPSource, _ content: Range<UInt64>, limit: Int) throws(MCAPError) {
+    offset = content.lowerBound
+    let recordOffset = content.lowerBound - UInt64(Layout.prefixByteCount)
+    bytes = try source.content(content, "chunk", limit: limit)
+    var fields = RecordReader(bytes, 0..<bytes.count, name: "chunk", offset: recordOffset)
+    let header = try ChunkHeader(&fields)
+    guard header.compression.isEmpty else { throw .compressed(header.compression, offset: recordOffset) }
+    guard let count = Int(exactly: header.recordsByteCount), header.uncompressedByteCount == header.recordsByteCount
+    else { throw fields.malformed }
+    records = try fields.take(count)
+    guard header.crc == 0 || header.crc == CRC32.of(bytes, records) else {
+      throw .wrongChecksum("chunk", offset: recordOffset)
+    }
+    self.header = header
+  }
+
+  /// Records outside of chunks.
+  init(_ source: some MCAPSource, stretch: Range<UInt64>, limit: Int) throws(MCAPError) {
+    offset = stretch.lowerBound
+    bytes = try source.content(stretch, "records", limit: limit)
+    records = 0..<bytes.count
+    header = nil
+  }
+
+  var sequence: RecordSequence { RecordSequence(bytes, records, offset: offset) }
+}
+
+/// What a reader loads at once: a chunk, or a stretch of records outside of chunks.
+struct Part {
+  var isChunk: Bool
+  var offset: UInt64
+  /// Of all its records; of a chunk's own.
+  var byteCount: UInt64
+  var startTimeNanoseconds: UInt64
+  var endTimeNanoseconds: UInt64
+  /// Those that have messages in it; empty if that is not known.
+  var channelIDs: [UInt16]
+
+  init(_ chunk: MCAPChunkIndex) {
+    isChunk = true
+    offset = chunk.offset
+    byteCount = chunk.byteCount
+    startTimeNanoseconds = chunk.startTimeNanoseconds
+    endTimeNanoseconds = chunk.endTimeNanoseconds
+    channelIDs = chunk.channels.map(\.channelID)
+  }
+
+  init(stretchAt offset: UInt64) {
+    isChunk = false
+    self.offset = offset
+    byteCount = 0
+    startTimeNanoseconds = 0
+    endTimeNanoseconds = 0
+    channelIDs = []
+  }
+
+  func load(_ source: some MCAPSource, limit: Int) throws(MCAPError) -> LoadedChunk {
+    guard isChunk else { return try LoadedChunk(source, stretch: offset..<offset + byteCount, limit: limit) }
+    let record = try source.recordPrefix(at: offset)
+    guard record.opcode == Opcode.chunk else { throw .malformed("chunk", offset: offset) }
+    return try LoadedChunk(source, record.content, limit: limit)
+  }
+}

@@ -1,0 +1,42 @@
+import Glibc
+
+/// A file on a disk, to write from its start.
+public struct MCAPFileSink: MCAPSink, ~Copyable {
+  public let path: String
+  private let descriptor: Int32
+  private var end: UInt64 = 0
+
+  /// Makes the file; what was there is gone.
+  public init(path: String) throws(MCAPError) {
+    descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw .system("creating \(path)", errno: errno) }
+    self.path = path
+  }
+
+  deinit { close(descriptor) }
+
+  public mutating func append(_ bytes: UnsafeRawBufferPointer) throws(MCAPError) {
+    // What was written before an error is written over by the next attempt: the end has not moved.
+    try writeAll(bytes, to: descriptor, at: end, path)
+    end += UInt64(bytes.count)
+  }
+
+  /// Waits until all of it is on the disk.
+  public func synchronize() throws(MCAPError) {
+    guard fdatasync(descriptor) == 0 else { throw .system("writing \(path)", errno: errno) }
+  }
+}
+
+/// Writes bytes to a place in a file.
+func writeAll(
+  _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: UInt64, _ path: String
+) throws(MCAPError) {
+  var done = 0
+  while done < bytes.count {
+    let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+    let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
+    if count < 0, errno == EINTR { continue }
+    guard count > 0 else { throw .system("writing \(path)", errno: count < 0 ? errno : EIO) }
+    done += count
+  }
+}

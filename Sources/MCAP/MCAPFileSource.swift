@@ -1,0 +1,41 @@
+import Glibc
+
+/// A file on a disk, to read at any place. It may have any size, and several threads may read it.
+public final class MCAPFileSource: MCAPSource, Sendable {
+  /// As of the opening.
+  public let byteCount: UInt64
+  let path: String
+  let descriptor: Int32
+
+  public convenience init(path: String) throws(MCAPError) { try self.init(path: path, flags: O_RDONLY) }
+
+  init(path: String, flags: Int32) throws(MCAPError) {
+    descriptor = open(path, flags | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .system("opening \(path)", errno: errno) }
+    self.path = path
+    let end = lseek(descriptor, 0, SEEK_END)
+    byteCount = UInt64(max(0, end))
+    guard end >= 0 else {
+      // A pipe, say. Closing may change the number.
+      let number = errno
+      close(descriptor)
+      throw .system("\(path) is read at any place, which it does not allow", errno: number)
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  public func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(MCAPError) {
+    guard let end = offset.adding(UInt64(buffer.count)), end <= byteCount else { throw .cut(offset: offset) }
+    var done = 0
+    while done < buffer.count {
+      let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+      let count = pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw .system("reading \(path)", errno: errno) }
+      // Somebody has cut it since it was opened.
+      guard count > 0 else { throw .cut(offset: offset) }
+      done += count
+    }
+  }
+}

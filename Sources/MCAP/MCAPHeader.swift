@@ -1,0 +1,26 @@
+/// What a file says of itself at its start.
+public struct MCAPHeader: Equatable, Sendable {
+  /// The conventions that the file follows, `ros2` for instance; empty for none.
+  public var profile: String
+  /// What wrote the file, for people.
+  public var library: String
+
+  public init(profile: String = "", library: String = "") {
+    self.profile = profile
+    self.library = library
+  }
+}
+
+extension MCAPHeader {
+  init(_ fields: inout RecordReader) throws(MCAPError) {
+    profile = try fields.text()
+    library = try fields.text()
+  }
+
+  func append(to bytes: inout [UInt8]) {
+    let start = bytes.beginRecord(Opcode.header)
+    bytes.append(prefixed: profile)
+    bytes.append(prefixed: library)
+    bytes.endRecord(start)
+  }
+}

@@ -1,0 +1,138 @@
+/// Reads an MCAP file: by its summary where it has one, and where not, or where it has been cut, by going through all of it once.
+///
+/// The source is read at any place and never as a whole. In memory are the summary, the chunk that messages are taken from, and
+/// in the order of log times all chunks that overlap with it.
+public struct MCAPReader<Source: MCAPSource> {
+  public let source: Source
+  public let header: MCAPHeader
+  /// From the file's summary, or else made by going through the file.
+  public let summary: MCAPSummary
+  /// Why the file is not read as it was meant to be: it has been cut, or its summary is damaged. What is whole is read all the
+  /// same. `nil` for a file in order.
+  public let damage: MCAPError?
+  /// Whether the summary is the file's own.
+  public let isIndexed: Bool
+
+  /// More than these bytes are never in memory at once.
+  let limit: Int
+  let parts: [Part]
+
+  /// - Parameter memoryLimitByteCount: of a record, or of the chunks that overlap; what needs more is an error
+  /// - Throws: if it is no MCAP file, cannot be read, or has chunks that would have to be decompressed to know its channels
+  public init(_ source: Source, memoryLimitByteCount: Int = 256 << 20) throws(MCAPError) {
+    self.source = source
+    limit = max(0, memoryLimitByteCount)
+    var damage: MCAPError?
+    do {
+      let header = try MCAPReader.header(of: source, limit: limit)
+      if let summary = try MCAPReader.summary(of: source, limit: limit) {
+        // Messages outside of chunks are in no index.
+        if !summary.chunks.isEmpty || summary.statistics?.messageCount == 0 {
+          self.header = header
+          self.summary = summary
+          self.damage = nil
+          isIndexed = true
+          parts = summary.chunks.map(Part.init)
+          return
+        }
+      }
+    } catch {
+      switch error {
+      case .notMCAP, .system: throw error
+      default: damage = error
+      }
+    }
+    let scan = try DataSectionScan(source, trust: .wholeRecords, limit: limit)
+    guard let header = scan.header else { throw scan.damage ?? .notMCAP }
+    self.header = header
+    var summary = scan.summary
+    summary.statistics = summary.counted
+    self.summary = summary
+    self.damage = scan.damage ?? damage
+    isIndexed = false
+    parts = scan.parts
+  }
+
+  private static func header(of source: Source, limit: Int) throws(MCAPError) -> MCAPHeader {
+    guard source.byteCount >= UInt64(Layout.magic.count) else { throw .cut(offset: 0) }
+    guard try source.bytes(at: 0, count: Layout.magic.count) == Layout.magic else { throw .notMCAP }
+    let offset = UInt64(Layout.magic.count)
+    let bytes = try source.record(Opcode.header, "header", at: offset, limit: limit)
+    var fields = RecordReader(bytes, 0..<bytes.count, name: "header", offset: offset)
+    return try MCAPHeader(&fields)
+  }
+
+  /// The file's summary; `nil` if it has none.
+  private static func summary(of source: Source, limit: Int) throws(MCAPError) -> MCAPSummary? {
+    let footerByteCount = Layout.prefixByteCount + Layout.footerByteCount
+    let tailByteCount = footerByteCount + Layout.magic.count
+    guard source.byteCount >= UInt64(Layout.magic.count + tailByteCount) else { throw .cut(offset: source.byteCount) }
+    let footerOffset = source.byteCount - UInt64(tailByteCount)
+    let tail = try source.bytes(at: footerOffset, count: tailByteCount)
+    guard tail.suffix(Layout.magic.count) == Layout.magic[...] else { throw .cut(offset: source.byteCount) }
+    var footer = RecordReader(tail, 0..<footerByteCount, name: "footer", offset: footerOffset)
+    guard try footer.integer(UInt8.self) == Opcode.footer,
+      try footer.integer(UInt64.self) == UInt64(Layout.footerByteCount)
+    else { throw footer.malformed }
+    let summaryStart = try footer.integer(UInt64.self)
+    let offsetsStart = try footer.integer(UInt64.self)
+    let crc = try footer.integer(UInt32.self)
+    guard summaryStart != 0 else { return nil }
+    let summaryEnd = offsetsStart == 0 ? footerOffset : offsetsStart
+    guard summaryStart <= summaryEnd, summaryEnd <= footerOffset else { throw footer.malformed }
+
+    let checked = try source.content(summaryStart..<source.byteCount, "summary", limit: limit)
+    // All but the checksum itself and the magic.
+    let checkedCount = checked.count - Layout.magic.count - 4
+    guard crc == 0 || crc == CRC32.of(checked, 0..<checkedCount) else {
+      throw .wrongChecksum("summary", offset: summaryStart)
+    }
+    return try MCAPSummary(checked, 0..<Int(summaryEnd - summaryStart), offset: summaryStart)
+  }
+
+  /// The messages, one after the other. Chunks that can have none that match are not read.
+  ///
+  /// - Parameters:
+  ///   - logTimesNanoseconds: the end does not belong to it; `nil` for all
+  ///   - channelIDs: `nil` for all
+  public func messages(
+    in logTimesNanoseconds: Range<UInt64>? = nil, channelIDs: Set<UInt16>? = nil, order: MCAPOrder = .logTime
+  ) -> MCAPMessages<Source> {
+    MCAPMessages(self, logTimesNanoseconds, channelIDs, order)
+  }
+
+  /// An attachment of the summary's.
+  public func attachment(_ index: MCAPAttachmentIndex) throws(MCAPError) -> MCAPAttachment {
+    let bytes = try source.record(Opcode.attachment, "attachment", at: index.offset, limit: limit)
+    var fields = RecordReader(bytes, 0..<bytes.count, name: "attachment", offset: index.offset)
+    let attachment = try MCAPAttachment(&fields, of: bytes)
+    let end = fields.position
+    let crc = try fields.integer(UInt32.self)
+    guard crc == 0 || crc == CRC32.of(bytes, 0..<end) else {
+      throw .wrongChecksum("attachment", offset: index.offset)
+    }
+    return attachment
+  }
+
+  /// A metadata record of the summary's.
+  public func metadata(_ index: MCAPMetadataIndex) throws(MCAPError) -> MCAPMetadata {
+    let bytes = try source.record(Opcode.metadata, "metadata", at: index.offset, limit: limit)
+    var fields = RecordReader(bytes, 0..<bytes.count, name: "metadata", offset: index.offset)
+    return try MCAPMetadata(&fields)
+  }
+
+  /// Goes through the whole file, and checks every checksum in it.
+  public func check() throws(MCAPError) {
+    if let damage { throw damage }
+    let scan = try DataSectionScan(source, trust: .wholeRecords, limit: limit)
+    if let damage = scan.damage { throw damage }
+    guard let end = scan.dataEnd, end.crc != 0 else { return }
+    guard try source.crc(0..<end.offset) == end.crc else { throw .wrongChecksum("data section", offset: end.offset) }
+  }
+}
+
+extension MCAPReader where Source == MCAPFileSource {
+  public init(path: String) throws(MCAPError) { try self.init(MCAPFileSource(path: path)) }
+}
+
+extension MCAPReader: Sendable where Source: Sendable {}

@@ -1,0 +1,217 @@
+import Glibc
+
+/// How a file that was cut, by a crash or by a power cut, becomes whole again: keep its first bytes, put others behind them.
+///
+/// Whole chunks are kept, and of a chunk that the file's end has cut the messages before that. All that follows is made anew: the
+/// message indexes of the last chunk if some are missing, the data section's end, the summary, the footer. Zeros at the file's end,
+/// as in a file that got its size before its data, are no records.
+public struct MCAPRepair: Equatable, Sendable {
+  /// The bytes from the file's start that stay as they are.
+  public var keptByteCount: UInt64
+  /// What belongs behind them; the file ends there.
+  public var appendedBytes: [UInt8]
+  /// Messages in the repaired file.
+  public var messageCount: UInt64
+  /// What was in the file and is not in the repaired one, zeros at its end not counted. Much more than a chunk means that not only
+  /// the end is damaged: better keep a copy.
+  public var lostByteCount: UInt64
+  /// Whether anything is to be done.
+  public var isNeeded: Bool
+
+  /// Finds out what has to be done.
+  ///
+  /// - Parameters:
+  ///   - isRecycled: whether the file was written over an older recording, of which whole chunks may be left behind the cut.
+  ///     Then a chunk counts only if it has a checksum that is right and does not begin earlier than the one before, what is
+  ///     behind the last one is given up, and a chunk that was cut is lost. Until its first chunk with messages is
+  ///     on the disk, such a file is still the older recording. A file that was only ever appended to has no need of that, and
+  ///     loses less.
+  ///   - memoryLimitByteCount: larger chunks are an error
+  /// - Throws: if it is no MCAP file, cannot be read, or has compressed chunks
+  public init(
+    of source: some MCAPSource, isRecycled: Bool, memoryLimitByteCount: Int = 256 << 20
+  ) throws(MCAPError) {
+    let limit = max(0, memoryLimitByteCount)
+    if !isRecycled, let messageCount = try MCAPRepair.messageCount(ofWhole: source, limit: limit) {
+      keptByteCount = source.byteCount
+      appendedBytes = []
+      self.messageCount = messageCount
+      lostByteCount = 0
+      isNeeded = false
+      return
+    }
+    let zeros = try MCAPRepair.zerosOffset(of: source)
+    let scan = try DataSectionScan(
+      source, trust: isRecycled ? .chunksInOrder : .wholeRecordsBefore(zeros: zeros), limit: limit)
+    // A header that was cut has nothing behind it: this is another kind of damage, and not to be mended by giving up the rest.
+    if let damage = scan.damage, scan.header == nil, zeros > MCAPRepair.largestHeaderByteCount { throw damage }
+
+    var summary = scan.summary
+    var kept = scan.end
+    var lost = max(zeros, kept) - kept
+    var appended: [UInt8] = []
+    if scan.header == nil {
+      kept = min(kept, zeros)
+      if kept < Layout.magic.count {
+        kept = 0
+        appended = Layout.magic
+      }
+      MCAPHeader(library: "SensorHub MCAP").append(to: &appended)
+    }
+    if scan.lacksMessageIndexes, let last = summary.chunks.indices.last {
+      let chunk = summary.chunks[last]
+      kept = chunk.offset + chunk.byteCount
+      var builder = try MCAPRepair.rebuilt(chunk, of: source, limit: limit)
+      let index = builder.finish(at: chunk.offset)
+      if builder.chunkByteCount == Int(chunk.byteCount) {
+        appended += builder.bytes[builder.chunkByteCount...]
+        summary.chunks[last] = index
+      }
+    }
+    if !isRecycled, let offset = scan.cutChunkOffset {
+      var builder = ChunkBuilder(reserving: 0)
+      try MCAPRepair.recover(from: source, at: offset, zeros: zeros, limit: limit, into: &builder, &summary)
+      if builder.counts.total == 0 {
+        // Channels without messages are put in no chunk, as the writer does.
+        appended += builder.records
+      } else {
+        let index = builder.finish(at: kept + UInt64(appended.count))
+        appended += builder.bytes
+        summary.chunks.append(index)
+        summary.statistics?.add(builder.counts)
+      }
+      lost -= min(lost, UInt64(builder.chunkByteCount))
+    }
+    // An index of the chunks would hide the messages outside of them.
+    if scan.looseMessageCount > 0 { summary.chunks = [] }
+
+    var crc = CRC32()
+    try source.take(0..<kept, into: &crc)
+    appended.withUnsafeBytes { crc.take($0) }
+    appended += summary.trailer(at: kept + UInt64(appended.count), crc: crc.value)
+
+    keptByteCount = kept
+    appendedBytes = appended
+    messageCount = summary.statistics?.messageCount ?? 0
+    isNeeded = try !MCAPRepair.ends(source, at: kept, with: appended)
+    lostByteCount = isNeeded && scan.damage != nil ? lost : 0
+  }
+
+  /// Repairs a file in place, and returns once that is on the disk. A power cut meanwhile leaves a file that can be repaired as
+  /// before. Nobody else may write to it.
+  public static func repair(path: String, isRecycled: Bool) throws(MCAPError) -> MCAPRepair {
+    let file = try MCAPFileSource(path: path, flags: O_RDWR)
+    let repair = try MCAPRepair(of: file, isRecycled: isRecycled)
+    guard repair.isNeeded else { return repair }
+    try repair.appendedBytes.withUnsafeBufferPointer { (bytes) throws(MCAPError) in
+      try writeAll(UnsafeRawBufferPointer(bytes), to: file.descriptor, at: repair.keptByteCount, path)
+    }
+    let end = repair.keptByteCount + UInt64(repair.appendedBytes.count)
+    guard ftruncate(file.descriptor, off_t(end)) == 0, fsync(file.descriptor) == 0 else {
+      throw .system("repairing \(path)", errno: errno)
+    }
+    return repair
+  }
+
+  /// Files with a longer one are nobody's.
+  private static let largestHeaderByteCount: UInt64 = 4096
+
+  /// The number of messages in a file that has its end and needs no repair; `nil` for another.
+  private static func messageCount(ofWhole source: some MCAPSource, limit: Int) throws(MCAPError) -> UInt64? {
+    let count = min(source.byteCount, UInt64(Layout.magic.count))
+    guard try source.bytes(at: source.byteCount - count, count: Int(count)) == Layout.magic else { return nil }
+    do {
+      let reader = try MCAPReader(source, memoryLimitByteCount: limit)
+      return reader.damage == nil ? reader.summary.statistics?.messageCount ?? 0 : nil
+    } catch {
+      // The repair says what is wrong.
+      return nil
+    }
+  }
+
+  /// Where zeros begin that last to the end of the file.
+  private static func zerosOffset(of source: some MCAPSource) throws(MCAPError) -> UInt64 {
+    var end = source.byteCount
+    while end > 0 {
+      let count = min(1 << 16, end)
+      let bytes = try source.bytes(at: end - count, count: Int(count))
+      if let last = bytes.lastIndex(where: { $0 != 0 }) { return end - count + UInt64(last) + 1 }
+      end -= count
+    }
+    return 0
+  }
+
+  private static func rebuilt(
+    _ index: MCAPChunkIndex, of source: some MCAPSource, limit: Int
+  ) throws(MCAPError) -> ChunkBuilder {
+    let chunk = try Part(index).load(source, limit: limit)
+    var builder = ChunkBuilder(reserving: chunk.records.count)
+    var records = chunk.sequence
+    while let record = try records.next() {
+      var message: MCAPMessage?
+      if record.opcode == Opcode.message {
+        var fields = records.reader("message", record)
+        message = try MCAPMessage(&fields, of: chunk.bytes)
+      }
+      builder.append(record: chunk.bytes[record.start..<record.content.upperBound], message: message)
+    }
+    return builder
+  }
+
+  /// Takes the whole records of a chunk that was cut. They have no checksum of their own, so all that is known of them must fit.
+  private static func recover(
+    from source: some MCAPSource, at offset: UInt64, zeros: UInt64, limit: Int, into builder: inout ChunkBuilder,
+    _ summary: inout MCAPSummary
+  ) throws(MCAPError) {
+    let headerByteCount = Layout.prefixByteCount + Layout.chunkHeaderByteCount
+    let start = offset + UInt64(headerByteCount)
+    guard start <= source.byteCount else { return }
+    let head = try source.bytes(at: offset, count: headerByteCount)
+    var fields = RecordReader(head, 0..<head.count, name: "chunk", offset: offset)
+    _ = try fields.take(1)
+    let recordByteCount = try fields.integer(UInt64.self)
+    // Nothing is to be had from one that is compressed, or noise.
+    guard let header = try? ChunkHeader(&fields), header.compression.isEmpty,
+      header.recordsByteCount.adding(UInt64(Layout.chunkHeaderByteCount)) == recordByteCount,
+      header.uncompressedByteCount == header.recordsByteCount
+    else { return }
+
+    let available = min(source.byteCount - start, header.recordsByteCount)
+    // If the file is long enough for all of the chunk, then zeros have cut it, wherever they begin.
+    let isCutByEnd = available < header.recordsByteCount
+    let bytes = try source.bytes(at: start, count: Int(min(available, UInt64(limit))))
+    let times = min(header.startTimeNanoseconds, header.endTimeNanoseconds)...header.endTimeNanoseconds
+    var records = RecordSequence(bytes, 0..<bytes.count, offset: start)
+    do {
+      while let record = try records.next() {
+        let end = start + UInt64(record.content.upperBound)
+        guard end <= zeros || isCutByEnd && end == source.byteCount else { return }
+        var message: MCAPMessage?
+        switch record.opcode {
+        case Opcode.schema:
+          var fields = records.reader("schema", record)
+          summary.add(try MCAPSchema(&fields, of: bytes))
+        case Opcode.channel:
+          var fields = records.reader("channel", record)
+          summary.add(try MCAPChannel(&fields))
+        case Opcode.message:
+          var fields = records.reader("message", record)
+          let found = try MCAPMessage(&fields, of: bytes)
+          guard summary.channels[found.channelID] != nil, times.contains(found.logTimeNanoseconds) else { return }
+          message = found
+        default: return
+        }
+        builder.append(record: bytes[record.start..<record.content.upperBound], message: message)
+      }
+    } catch {
+      // The one that was cut.
+      return
+    }
+  }
+
+  private static func ends(_ source: some MCAPSource, at offset: UInt64, with bytes: [UInt8]) throws(MCAPError) -> Bool
+  {
+    guard offset.adding(UInt64(bytes.count)) == source.byteCount else { return false }
+    return try source.bytes(at: offset, count: bytes.count) == bytes
+  }
+}

@@ -1,0 +1,75 @@
+/// What a reader reads: a file, or bytes in memory.
+public protocol MCAPSource {
+  var byteCount: UInt64 { get }
+
+  /// Fills the buffer with the bytes from an offset on.
+  ///
+  /// - Throws: if there are not as many
+  func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(MCAPError)
+}
+
+extension MCAPSource {
+  /// Some of the bytes. Never more are asked for than there are, so a wrong length in the file does not cost memory.
+  func bytes(at offset: UInt64, count: Int) throws(MCAPError) -> [UInt8] {
+    guard let end = offset.adding(UInt64(count)), end <= byteCount else { throw .cut(offset: offset) }
+    var bytes = [UInt8](repeating: 0, count: count)
+    try bytes.withUnsafeMutableBufferPointer { (buffer) throws(MCAPError) in
+      try read(at: offset, into: UnsafeMutableRawBufferPointer(buffer))
+    }
+    return bytes
+  }
+
+  /// The checksum of a part.
+  func crc(_ range: Range<UInt64>) throws(MCAPError) -> UInt32 {
+    var crc = CRC32()
+    try take(range, into: &crc)
+    return crc.value
+  }
+
+  func take(_ range: Range<UInt64>, into crc: inout CRC32) throws(MCAPError) {
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let bytes = try bytes(at: offset, count: Int(min(1 << 16, range.upperBound - offset)))
+      bytes.withUnsafeBytes { crc.take($0) }
+      offset += UInt64(bytes.count)
+    }
+  }
+
+  /// The opcode of the record at an offset, and where its content lies: not behind the file's end.
+  func recordPrefix(at offset: UInt64) throws(MCAPError) -> (opcode: UInt8, content: Range<UInt64>) {
+    let prefix = try bytes(at: offset, count: Layout.prefixByteCount)
+    var fields = RecordReader(prefix, 0..<prefix.count, name: "record", offset: offset)
+    let opcode = try fields.integer(UInt8.self)
+    let length = try fields.integer(UInt64.self)
+    let start = offset + UInt64(Layout.prefixByteCount)
+    guard let end = start.adding(length), end <= byteCount else { throw .cut(offset: offset) }
+    return (opcode, start..<end)
+  }
+
+  /// The content of the record at an offset.
+  ///
+  /// - Parameter limit: more than these bytes are an error
+  func record(
+    _ opcode: UInt8, _ name: String, at offset: UInt64, limit: Int
+  ) throws(MCAPError) -> [UInt8] {
+    let record = try recordPrefix(at: offset)
+    guard record.opcode == opcode else { throw .malformed(name, offset: offset) }
+    return try content(record.content, name, limit: limit)
+  }
+
+  func content(_ range: Range<UInt64>, _ name: String, limit: Int) throws(MCAPError) -> [UInt8] {
+    let byteCount = range.upperBound - range.lowerBound
+    guard let count = Int(exactly: byteCount), count <= limit else {
+      throw .tooLarge(name, byteCount: byteCount, limit: UInt64(limit))
+    }
+    return try bytes(at: range.lowerBound, count: count)
+  }
+}
+
+extension UInt64 {
+  /// The sum; `nil` if it is too large.
+  func adding(_ other: UInt64) -> UInt64? {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? nil : sum
+  }
+}

@@ -1,0 +1,117 @@
+/// What is in a file and where: its last section, or what was found by reading all of it.
+public struct MCAPSummary: Equatable, Sendable {
+  public var schemas: [UInt16: MCAPSchema] = [:]
+  public var channels: [UInt16: MCAPChannel] = [:]
+  public var statistics: MCAPStatistics?
+  public var chunks: [MCAPChunkIndex] = []
+  public var attachments: [MCAPAttachmentIndex] = []
+  public var metadata: [MCAPMetadataIndex] = []
+
+  public init() {}
+
+  /// The channels with one of these topics.
+  public func channelIDs(ofTopics topics: Set<String>) -> Set<UInt16> {
+    Set(channels.values.lazy.filter { topics.contains($0.topic) }.map(\.id))
+  }
+}
+
+extension MCAPSummary {
+  /// Takes a summary section.
+  init(_ bytes: [UInt8], _ range: Range<Int>, offset: UInt64) throws(MCAPError) {
+    var records = RecordSequence(bytes, range, offset: offset)
+    while let record = try records.next() {
+      switch record.opcode {
+      case Opcode.schema:
+        var fields = records.reader("schema", record)
+        add(try MCAPSchema(&fields, of: bytes))
+      case Opcode.channel:
+        var fields = records.reader("channel", record)
+        add(try MCAPChannel(&fields))
+      case Opcode.statistics:
+        var fields = records.reader("statistics", record)
+        statistics = try MCAPStatistics(&fields)
+      case Opcode.chunkIndex:
+        var fields = records.reader("chunk index", record)
+        chunks.append(try MCAPChunkIndex(&fields))
+      case Opcode.attachmentIndex:
+        var fields = records.reader("attachment index", record)
+        attachments.append(try MCAPAttachmentIndex(&fields))
+      case Opcode.metadataIndex:
+        var fields = records.reader("metadata index", record)
+        metadata.append(try MCAPMetadataIndex(&fields))
+      default: break
+      }
+    }
+  }
+
+  mutating func add(_ schema: MCAPSchema) {
+    // A schema numbered 0 is to be ignored, says the specification.
+    if schema.id != 0 { schemas[schema.id] = schema }
+  }
+
+  mutating func add(_ channel: MCAPChannel) { channels[channel.id] = channel }
+
+  /// All that comes behind the last record of the data section: its end, the summary, the summary's offsets, footer, magic.
+  ///
+  /// - Parameters:
+  ///   - offset: the data section's length from the file's start
+  ///   - crc: the checksum of all that is before; 0 for none
+  func trailer(at offset: UInt64, crc: UInt32) -> [UInt8] {
+    var bytes: [UInt8] = []
+    let dataEnd = bytes.beginRecord(Opcode.dataEnd)
+    bytes.append(littleEndian: crc)
+    bytes.endRecord(dataEnd)
+
+    let summaryStart = bytes.count
+    var groups: [(opcode: UInt8, range: Range<Int>)] = []
+    func close(_ opcode: UInt8, from start: Int) {
+      if bytes.count > start { groups.append((opcode, start..<bytes.count)) }
+    }
+    var start = bytes.count
+    for id in schemas.keys.sorted() { schemas[id]?.append(to: &bytes) }
+    close(Opcode.schema, from: start)
+    start = bytes.count
+    for id in channels.keys.sorted() { channels[id]?.append(to: &bytes) }
+    close(Opcode.channel, from: start)
+    start = bytes.count
+    counted.append(to: &bytes)
+    close(Opcode.statistics, from: start)
+    start = bytes.count
+    for chunk in chunks { chunk.append(to: &bytes) }
+    close(Opcode.chunkIndex, from: start)
+    start = bytes.count
+    for attachment in attachments { attachment.append(to: &bytes) }
+    close(Opcode.attachmentIndex, from: start)
+    start = bytes.count
+    for entry in metadata { entry.append(to: &bytes) }
+    close(Opcode.metadataIndex, from: start)
+
+    let offsetsStart = bytes.count
+    for group in groups {
+      let start = bytes.beginRecord(Opcode.summaryOffset)
+      bytes.append(group.opcode)
+      bytes.append(littleEndian: offset + UInt64(group.range.lowerBound))
+      bytes.append(littleEndian: UInt64(group.range.count))
+      bytes.endRecord(start)
+    }
+    bytes.append(Opcode.footer)
+    bytes.append(littleEndian: UInt64(Layout.footerByteCount))
+    bytes.append(littleEndian: offset + UInt64(summaryStart))
+    bytes.append(littleEndian: offset + UInt64(offsetsStart))
+    // Of the summary, its offsets and the footer so far, opcode and length among it.
+    bytes.append(littleEndian: CRC32.of(bytes, summaryStart..<bytes.count))
+    bytes.append(contentsOf: Layout.magic)
+    return bytes
+  }
+
+  /// The statistics with the counts of all other records.
+  var counted: MCAPStatistics {
+    var counted = statistics ?? MCAPStatistics()
+    counted.schemaCount = UInt16(truncatingIfNeeded: schemas.count)
+    counted.channelCount = UInt32(truncatingIfNeeded: channels.count)
+    counted.attachmentCount = UInt32(truncatingIfNeeded: attachments.count)
+    counted.metadataCount = UInt32(truncatingIfNeeded: metadata.count)
+    counted.chunkCount = UInt32(truncatingIfNeeded: chunks.count)
+    return counted
+  }
+}

@@ -1,0 +1,204 @@
+/// Writes an MCAP file: messages collect in a chunk, whole chunks go to the sink, and the end tells where everything is.
+///
+/// What has reached the sink can be read or repaired even if nothing follows: a chunk with its indexes is one piece. Schemas and
+/// channels are put into the chunk of the first message that needs them.
+///
+/// A message is copied into a buffer that is allocated once; while no channels are added and no message is larger than a chunk,
+/// taking one allocates nothing. When the sink fails nothing is lost: the call throws without having taken its message, what was
+/// taken before stays in the buffer, which does not grow beyond the chunk's size, and the next call tries again.
+///
+/// Times are in nanoseconds since an epoch of the caller's choice, 1970 as a rule.
+public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
+  public var sink: Sink
+
+  /// The bytes that the sink has taken.
+  public private(set) var byteCount: UInt64 = 0
+  /// The size of a chunk's records at which it ends.
+  public let chunkByteCount: Int
+
+  private var chunk: ChunkBuilder
+  private var summary = MCAPSummary()
+  private var crc = CRC32()
+  /// Of the messages so far, by the channel's number.
+  private var nextSequences: [UInt32] = [0]
+  private var isFinished = false
+
+  /// Writes the file's start.
+  ///
+  /// - Parameter chunkByteCount: a chunk ends before it is larger; only one with a single message may be. More means less
+  ///   overhead, and more memory for who writes and who reads.
+  public init(
+    _ sink: consuming Sink, header: MCAPHeader = MCAPHeader(library: "SensorHub MCAP"), chunkByteCount: Int = 1 << 20
+  ) throws(MCAPError) {
+    self.sink = sink
+    self.chunkByteCount = max(1, min(chunkByteCount, 1 << 30))
+    chunk = ChunkBuilder(reserving: self.chunkByteCount)
+    try MCAPWriter.check("the header", header.profile.utf8.count, header.library.utf8.count)
+    var bytes = Layout.magic
+    header.append(to: &bytes)
+    try MCAPWriter.hand(bytes, to: &self.sink, &byteCount, &crc)
+    summary.statistics = MCAPStatistics()
+  }
+
+  /// The bytes of the chunk that has not ended yet.
+  public var bufferedByteCount: Int { chunk.recordsByteCount }
+
+  /// Messages that were taken, those among them that have not reached the sink yet.
+  public var messageCount: UInt64 { (summary.statistics?.messageCount ?? 0) + chunk.counts.total }
+
+  /// Adds a schema, and returns its number.
+  public mutating func addSchema(name: String, encoding: String, data: [UInt8]) throws(MCAPError) -> UInt16 {
+    guard !isFinished else { throw .finished }
+    guard summary.schemas.count < UInt16.max else { throw .tooMany("schemas") }
+    try MCAPWriter.check("schema \(name)", name.utf8.count, encoding.utf8.count, data.count)
+    let schema = MCAPSchema(
+      id: UInt16(summary.schemas.count + 1), name: name, encoding: encoding, data: data)
+    summary.add(schema)
+    chunk.append(schema)
+    return schema.id
+  }
+
+  /// Adds a channel, and returns its number.
+  ///
+  /// - Parameter schemaID: 0 for none
+  public mutating func addChannel(
+    topic: String, messageEncoding: String, schemaID: UInt16 = 0, metadata: [String: String] = [:]
+  ) throws(MCAPError) -> UInt16 {
+    guard !isFinished else { throw .finished }
+    guard schemaID <= summary.schemas.count else { throw .unknown("schema", id: schemaID) }
+    guard summary.channels.count < UInt16.max else { throw .tooMany("channels") }
+    try MCAPWriter.check("channel \(topic)", topic.utf8.count, messageEncoding.utf8.count, byteCount(of: metadata))
+    let channel = MCAPChannel(
+      id: UInt16(summary.channels.count + 1), schemaID: schemaID, topic: topic, messageEncoding: messageEncoding,
+      metadata: metadata)
+    summary.add(channel)
+    chunk.append(channel)
+    nextSequences.append(0)
+    return channel.id
+  }
+
+  /// Takes a message.
+  ///
+  /// - Parameters:
+  ///   - data: copied before this returns
+  ///   - publishTimeNanoseconds: when it was made; the log time unless it is known
+  ///   - sequence: one more than the channel's message before unless the publisher counts them
+  public mutating func append(
+    _ data: UnsafeRawBufferPointer, channelID: UInt16, logTimeNanoseconds: UInt64,
+    publishTimeNanoseconds: UInt64? = nil, sequence: UInt32? = nil
+  ) throws(MCAPError) {
+    guard !isFinished else { throw .finished }
+    guard channelID > 0, Int(channelID) < nextSequences.count else { throw .unknown("channel", id: channelID) }
+    let recordByteCount = Layout.prefixByteCount + Layout.messageHeaderByteCount + data.count
+    if recordByteCount > chunkByteCount - chunk.recordsByteCount { try flush() }
+    let sequence = sequence ?? nextSequences[Int(channelID)]
+    nextSequences[Int(channelID)] = sequence &+ 1
+    chunk.appendMessage(
+      data, channelID: channelID, sequence: sequence, logTimeNanoseconds: logTimeNanoseconds,
+      publishTimeNanoseconds: publishTimeNanoseconds ?? logTimeNanoseconds)
+  }
+
+  /// Takes a message.
+  public mutating func append(
+    _ data: [UInt8], channelID: UInt16, logTimeNanoseconds: UInt64, publishTimeNanoseconds: UInt64? = nil,
+    sequence: UInt32? = nil
+  ) throws(MCAPError) {
+    try append(
+      MCAPMessage(
+        channelID: channelID, sequence: sequence ?? nextSequence(of: channelID), logTimeNanoseconds: logTimeNanoseconds,
+        publishTimeNanoseconds: publishTimeNanoseconds ?? logTimeNanoseconds, data: data[...]))
+  }
+
+  /// Takes a message as it is, of another file for instance.
+  public mutating func append(_ message: MCAPMessage) throws(MCAPError) {
+    try message.data.withUnsafeBufferPointer { (data) throws(MCAPError) in
+      try append(
+        UnsafeRawBufferPointer(data), channelID: message.channelID, logTimeNanoseconds: message.logTimeNanoseconds,
+        publishTimeNanoseconds: message.publishTimeNanoseconds, sequence: message.sequence)
+    }
+  }
+
+  /// Ends the chunk and hands it to the sink: what was taken so far can be read after a crash, once the sink has written it.
+  public mutating func flush() throws(MCAPError) {
+    // Schemas and channels alone wait for a message: there are readers that want one in every chunk.
+    guard !isFinished, chunk.counts.total > 0 else { return }
+    let index = chunk.finish(at: byteCount)
+    do {
+      try MCAPWriter.hand(chunk.bytes, to: &sink, &byteCount, &crc)
+    } catch {
+      chunk.reopen()
+      throw error
+    }
+    summary.chunks.append(index)
+    summary.statistics?.add(chunk.counts)
+    chunk.removeAll()
+  }
+
+  /// Ends the chunk and writes an attachment behind it.
+  public mutating func add(_ attachment: MCAPAttachment) throws(MCAPError) {
+    guard !isFinished else { throw .finished }
+    try MCAPWriter.check("attachment \(attachment.name)", attachment.name.utf8.count, attachment.mediaType.utf8.count)
+    try flush()
+    var bytes: [UInt8] = []
+    attachment.append(to: &bytes)
+    let offset = byteCount
+    try MCAPWriter.hand(bytes, to: &sink, &byteCount, &crc)
+    summary.attachments.append(attachment.index(offset: offset, byteCount: UInt64(bytes.count)))
+  }
+
+  /// Ends the chunk and writes facts about the recording behind it.
+  public mutating func add(_ metadata: MCAPMetadata) throws(MCAPError) {
+    guard !isFinished else { throw .finished }
+    try MCAPWriter.check("metadata \(metadata.name)", metadata.name.utf8.count, byteCount(of: metadata.entries))
+    try flush()
+    var bytes: [UInt8] = []
+    metadata.append(to: &bytes)
+    let offset = byteCount
+    try MCAPWriter.hand(bytes, to: &sink, &byteCount, &crc)
+    summary.metadata.append(
+      MCAPMetadataIndex(offset: offset, byteCount: UInt64(bytes.count), name: metadata.name))
+  }
+
+  /// Ends the file. Nothing can be added from then on; a second time does nothing.
+  ///
+  /// The data section's checksum is written, though the format allows 0 for none: it is over bytes that are in the cache anyway,
+  /// and a reader that goes through the whole file finds with it what no chunk's checksum covers.
+  public mutating func finish() throws(MCAPError) {
+    guard !isFinished else { return }
+    try flush()
+    if !chunk.isEmpty {
+      // Channels without messages: the summary repeats what must have been before.
+      try MCAPWriter.hand(Array(chunk.records), to: &sink, &byteCount, &crc)
+      chunk.removeAll()
+    }
+    try MCAPWriter.hand(summary.trailer(at: byteCount, crc: crc.value), to: &sink, &byteCount, &crc)
+    isFinished = true
+  }
+
+  private func nextSequence(of channelID: UInt16) -> UInt32 {
+    Int(channelID) < nextSequences.count ? nextSequences[Int(channelID)] : 0
+  }
+
+  private func byteCount(of map: [String: String]) -> Int {
+    map.reduce(0) { $0 + 8 + $1.key.utf8.count + $1.value.utf8.count }
+  }
+
+  /// Lengths of texts, maps and schemas have 32 bits.
+  private static func check(_ what: String, _ byteCounts: Int...) throws(MCAPError) {
+    for byteCount in byteCounts where UInt32(exactly: byteCount) == nil {
+      throw .tooLarge(what, byteCount: UInt64(byteCount), limit: UInt64(UInt32.max))
+    }
+  }
+
+  private static func hand(
+    _ bytes: [UInt8], to sink: inout Sink, _ byteCount: inout UInt64, _ crc: inout CRC32
+  ) throws(MCAPError) {
+    try bytes.withUnsafeBufferPointer { (buffer) throws(MCAPError) in
+      try sink.append(UnsafeRawBufferPointer(buffer))
+    }
+    byteCount += UInt64(bytes.count)
+    bytes.withUnsafeBytes { crc.take($0) }
+  }
+}
+
+extension MCAPWriter: Sendable where Sink: Sendable & ~Copyable {}

@@ -1,0 +1,23 @@
+import Glibc
+import MCAP
+import TestSupport
+import Testing
+
+struct ExampleTests {
+  @Test func `the example does what it says, also after a power cut`() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/receiver.mcap"
+    try record([["a", "b"], ["c"], ["d", "e"], ["f"]], to: path)
+    #expect(try sentences(of: path, in: 1..<3) == ["c", "d", "e"])
+    // The end of it, and the last chunk's.
+    #expect(truncate(path, 430) == 0)
+    #expect(try sentences(of: path, in: 0..<10).starts(with: ["a", "b", "c"]))
+  }
+
+  @Test func `the page shows the example as it is compiled`() throws {
+    let root = SharedData.packageFolder
+    let page = String(decoding: SharedData.read("\(root)/Sources/MCAP/MCAP.docc/MCAP.md"), as: UTF8.self)
+    let example = String(decoding: SharedData.read("\(root)/Tests/MCAPTests/Example.swift"), as: UTF8.self)
+    #expect(page.contains("```swift\n\(example)```\n"))
+  }
+}
