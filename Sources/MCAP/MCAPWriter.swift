@@ -13,8 +13,8 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
 
   /// The bytes that the sink has taken.
   public private(set) var byteCount: UInt64 = 0
-  /// The size of a chunk's records at which it ends.
-  public let chunkByteCount: Int
+  /// The size of a chunk's records at which it ends. It stays what it is; Swift 6.2 starts no file in a value with a constant.
+  public private(set) var chunkByteCount: Int
 
   private var chunk: ChunkBuilder
   private var summary = MCAPSummary()
@@ -33,11 +33,15 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     self.sink = sink
     self.chunkByteCount = max(1, min(chunkByteCount, 1 << 30))
     chunk = ChunkBuilder(reserving: self.chunkByteCount)
+    summary.statistics = MCAPStatistics()
+    try begin(header)
+  }
+
+  private mutating func begin(_ header: MCAPHeader) throws(MCAPError) {
     try MCAPWriter.check("the header", header.profile.utf8.count, header.library.utf8.count)
     var bytes = Layout.magic
     header.append(to: &bytes)
-    try MCAPWriter.hand(bytes, to: &self.sink, &byteCount, &crc)
-    summary.statistics = MCAPStatistics()
+    try MCAPWriter.hand(bytes, to: &sink, &byteCount, &crc)
   }
 
   /// The bytes of the chunk that has not ended yet.

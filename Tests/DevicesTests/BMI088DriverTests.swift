@@ -210,7 +210,8 @@ struct BMI088DriverTests {
 
   @Test func `what the accelerometer says beside its samples is passed over`() throws {
     let frame: [UInt8] = [0x85, 0, 0, 0, 0, 0, 0]
-    let bytes = [0x48, 0x01] + frame + [0x44, 1, 2, 3] + frame + [0x50, 0x01] + frame
+    let (skipped, setting, dropped): ([UInt8], [UInt8], [UInt8]) = ([0x48, 0x01], [0x44, 1, 2, 3], [0x50, 0x01])
+    let bytes = skipped + frame + setting + frame + dropped + frame
     try read(
       gyroscope: BMI088DriverTests.rates(3),
       accelerometer: [BMI088DriverTests.temperature] + BMI088DriverTests.frames(bytes)

@@ -239,7 +239,7 @@ struct BNO055DriverTests {
   @Test func `a chip that does not keep what it is told is an error`() {
     let units = [BNO055DriverTests.configure[1], Step("has it that", [0x3B], read: [0x80])]
     let bus = PlaybackBus(
-      BNO055DriverTests.reset + BNO055DriverTests.configure[..<1] + units + units + units, address: 0x28)
+      BNO055DriverTests.reset + Array(BNO055DriverTests.configure[..<1]) + units + units + units, address: 0x28)
     #expect(
       throws: HardwareError.unexpectedDevice(
         "the BNO055 at 0x28 on playback does not keep what is written to its register 0x3b; a bus that cannot wait "

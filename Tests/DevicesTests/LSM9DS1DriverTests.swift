@@ -126,7 +126,7 @@ struct LSM9DS1DriverTests {
     var sample = LSM9DS1DriverTests.sample
     sample[lost].error = .arbitrationLost(bus: "playback", address: 0x6B)
     let steps =
-      [LSM9DS1DriverTests.look(0x02)] + LSM9DS1DriverTests.sample + sample.prefix(lost + 1)
+      [LSM9DS1DriverTests.look(0x02)] + LSM9DS1DriverTests.sample + Array(sample.prefix(lost + 1))
       + LSM9DS1DriverTests.restartFIFO
     try read(steps) { driver, batch in
       #expect(batch.count == 0 && batch.followsGap && driver.counters.misreads == 1 && driver.counters.samples == 0)
