@@ -13,6 +13,8 @@ public struct ReceiverChoice: Sendable {
   private struct Receiver: Sendable {
     var sigma = Double.infinity
     var reportedAt: MonotonicInstant?
+    /// Whether that report was used.
+    var isTaken = false
     var fixAt: MonotonicInstant?
     var betterSince: MonotonicInstant?
     /// Between two fixes; one long silence says nothing of it.
@@ -37,8 +39,13 @@ public struct ReceiverChoice: Sendable {
   ///   - rank: in the order of preference
   ///   - sigma: of its horizontal position, metres; `nil` where it has none
   public mutating func take(_ rank: Int, sigma: Double?, at: MonotonicInstant) -> Bool {
-    if receivers[rank].reportedAt == at { return rank == current }
+    if receivers[rank].reportedAt == at { return receivers[rank].isTaken }
     receivers[rank].reportedAt = at
+    receivers[rank].isTaken = judge(rank, sigma: sigma, at: at)
+    return receivers[rank].isTaken
+  }
+
+  private mutating func judge(_ rank: Int, sigma: Double?, at: MonotonicInstant) -> Bool {
     if let sigma {
       // Who was silent meanwhile has not been better meanwhile.
       let silence = receivers[rank].fixAt.map { at - $0 }
@@ -48,13 +55,16 @@ public struct ReceiverChoice: Sendable {
       receivers[rank].fixAt = at
     }
     guard let present = current else {
-      current = rank
+      choose(rank)
       return true
     }
     if rank == present { return true }
     guard let sigma else {
       receivers[rank].betterSince = nil
-      return false
+      // One without a fix is better than one that says nothing at all any more.
+      let isSilent = receivers[present].reportedAt.map { at - $0 > receivers[present].lifetime } ?? true
+      if isSilent { choose(rank) }
+      return isSilent
     }
     let isLost = receivers[present].fixAt.map { at - $0 > receivers[present].lifetime } ?? true
     let limit =
@@ -66,8 +76,12 @@ public struct ReceiverChoice: Sendable {
     let since = receivers[rank].betterSince ?? at
     receivers[rank].betterSince = since
     guard isLost || at - since >= ReceiverChoice.proof else { return false }
+    choose(rank)
+    return true
+  }
+
+  private mutating func choose(_ rank: Int) {
     for index in receivers.indices { receivers[index].betterSince = nil }
     current = rank
-    return true
   }
 }

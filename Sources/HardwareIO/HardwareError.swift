@@ -62,7 +62,7 @@ extension HardwareError: CustomStringConvertible {
     case .disconnected: "check the cable; the hub tries again by itself"
     case .noAcknowledge(let bus, _):
       "check wiring, power and address: i2cdetect -y \(bus.split(separator: "-").last ?? "")"
-    case .busy: "read it through that (driver: \"iio\"), or unbind that or remove its overlay from config.txt"
+    case .busy: "a sensor can be read through it (driver: \"iio\"); or unbind it, or remove its overlay from config.txt"
     case .arbitrationLost, .timedOut, .unexpectedDevice, .unsupported, .system: nil
     }
   }

@@ -154,8 +154,13 @@ public final class DeviceMonitor: Sendable {
       if state.status.power != before.power { state.status.since = clock.now }
       state.status.holders = state.activity?.holders ?? []
       state.status.remark = state.switchProblem ?? state.remark
-      state.status.milliwatts = state.measuredMilliwatts ?? stated(state)
-      return state.status == before ? false : property.stage(state.status)
+      // Energy alone is no change.
+      var unchanged = before
+      (unchanged.measuredMilliwattHours, unchanged.energyMilliwattHours) = (
+        state.status.measuredMilliwattHours, state.status.energyMilliwattHours
+      )
+      unchanged.onTime = state.status.onTime
+      return state.status == unchanged ? false : property.stage(state.status)
     }
     if mustDeliver { property.deliver() }
   }

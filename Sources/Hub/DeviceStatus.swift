@@ -52,7 +52,7 @@ public struct DeviceStatus: Equatable, Sendable {
   public var energyMilliwattHours: Double
   /// How much of that was measured.
   public var measuredMilliwattHours = 0.0
-  /// What it draws at present, measured or stated.
+  /// What it draws at present, measured or stated; 0 in what is told of a change.
   public var milliwatts = 0.0
   /// Of the last run that got so far.
   public var timeToFirstFix: Duration?

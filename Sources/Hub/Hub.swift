@@ -32,7 +32,7 @@ public final class Hub: Sendable {
   /// The last fused state, however long ago that was. Subscribing to this wakes nothing.
   public var lastState: Property<FusedState?> { latestState.readOnly }
   private let latestState: MutableProperty<FusedState?>
-  private let meters: [EnergyMeter]
+  private let meters = Guarded<[EnergyMeter]>([])
   /// The epochs of the receiver that is taken, however often it fails on the way; nothing on a board without one.
   public let epochs: LazyPublisher<GNSSObservation, Never>
   /// The sentences of the receiver that is taken as they came, some whole ones at a time.
@@ -47,7 +47,7 @@ public final class Hub: Sendable {
     self.init(board: board, on: Machine(hardware: hardware, clock: clock))
   }
 
-  /// - Parameter predecessor: the hub in whose place this one comes; readers of devices that both have go on
+  /// - Parameter predecessor: the hub in whose place this one comes once it has let go; readers of devices that both have go on
   public init(board: Board, on machine: Machine, succeeding predecessor: Hub? = nil) {
     self.board = board
     self.machine = machine
@@ -57,7 +57,6 @@ public final class Hub: Sendable {
         ?? BoardDevice(description, on: machine)
     }
     self.entries = entries
-    meters = Hub.meters(of: entries)
     let receivers = ReceiverSelection(entries, on: board)
     self.receivers = receivers
     let imu = board.imu.flatMap { Hub.imu($0.id, of: entries) }
@@ -84,7 +83,11 @@ public final class Hub: Sendable {
     latestState = lastState
     fused = Aggregator.publisher(
       board: board, fusing: Hub.fused(entries, on: board), receivers: receivers, clock: clock, lastState: lastState)
+    if predecessor == nil { enterService() }
   }
+
+  /// Begins to measure what devices draw that are awake already. Called once the hub before this one has let go of what it had.
+  public func enterService() { meters.withLock { $0 = Hub.meters(of: entries) } }
 
   /// One for each supply monitor that sits in a device's wire.
   private static func meters(of entries: [BoardDevice]) -> [EnergyMeter] {
@@ -185,7 +188,7 @@ public final class Hub: Sendable {
   ///
   /// - Parameter successor: the hub that comes in this one's place; what it has taken over goes on
   public func shutDown(for successor: Hub? = nil) {
-    for meter in meters { meter.end() }
+    for meter in meters.withLock({ $0 }) { meter.end() }
     fused.shutDown()
     for waker in wakers.withLock({ Array($0.values) }) { waker.shutDown() }
     sentences.shutDown()
@@ -291,6 +294,22 @@ public final class Hub: Sendable {
     Deferred { [receivers, clock] name in
       LazyPublisher(deriving: name, clock: clock) { (run) throws(Never) in
         receivers.epochs(as: name, wakes: false) { observation, _ in run.send(observation) }
+      }
+    }
+  }
+
+  /// The sentences of one receiver, whichever is taken; `nil` for an unknown one. Subscribing wakes it.
+  public func sentences(of id: String) -> Deferred<[UInt8], Never>? {
+    receivers.candidates.first { $0.description.id == id }.map { receiver in
+      Deferred { [clock] name in
+        LazyPublisher(deriving: name, clock: clock) { (run) throws(Never) in
+          let sentences = receiver.reader.forwardSentences { run.send($0) }
+          let lease = receiver.reader.device.readings.subscribe(as: name, receiveValue: { _ in })
+          return Subscription {
+            lease.cancel()
+            sentences.cancel()
+          }
+        }
       }
     }
   }

@@ -7,7 +7,7 @@ import Hub
 public enum BoardProblems {
   /// In plain words, each with the key of the board file.
   public static func find(in board: Board) -> [String] {
-    ports(board) + http(board) + connections(board) + lines(board) + chrony(board)
+    ports(board) + http(board) + connections(board) + lines(board) + chrony(board) + parts(board)
   }
 
   /// Two outputs on one port: one of them would find it in use.
@@ -91,6 +91,14 @@ public enum BoardProblems {
           ? "'\(user.key)' is the line \(user.line) with another 'activeLow' than '\($0.key)'"
           : "'\(user.key)' is the line \(user.line), which '\($0.key)' has already"
       }
+    }
+  }
+
+  /// Parts of the state that nothing on the board measures: nobody would ever get any.
+  private static func parts(_ board: Board) -> [String] {
+    let wanted = [("gpsd", board.gpsdParts)] + board.nmea.map { ("nmea", $0.feed.parts) }
+    return wanted.filter { $0.1 != .all && $0.1.kinds(on: board).isEmpty }.map { key, parts in
+      "'\(key).parts' is \(parts.names), which no device of this board measures"
     }
   }
 

@@ -46,6 +46,7 @@ public final class HubHost: Sendable {
     old.shutDown(for: new)
     // Two hubs must never drive one line: the new one appears when the old one has let go of everything else.
     await old.isOff(for: new)
+    new.enterService()
     let problems = old.switchProblems + new.makeSafe() + new.pulseProblems
     current.value = new
     reload.activate(.board)
@@ -87,6 +88,11 @@ public final class HubHost: Sendable {
   /// What one receiver reports, whichever is taken.
   func epochs(of id: String) -> Deferred<GNSSObservation, Never> {
     following { hub in hub.epochs(of: id).map { $0 as any Publisher<GNSSObservation, Never> } ?? HubHost.nothing() }
+  }
+
+  /// The sentences of one receiver, whichever is taken.
+  func sentences(of id: String) -> Deferred<[UInt8], Never> {
+    following { hub in hub.sentences(of: id).map { $0 as any Publisher<[UInt8], Never> } ?? HubHost.nothing() }
   }
 
   /// The epochs of the receiver that is taken; nothing on a board without one.

@@ -89,6 +89,41 @@ import Testing
     #expect(client.text.contains("\"tpv\":[{\"class\":\"TPV\",\"device\":\"\(mast.path)\""))
   }
 
+  @Test func `who watches a receiver by its path goes on when another one comes, and when the two change places`() throws {
+    let roof = PseudoTerminal()
+    let mast = PseudoTerminal()
+    func board(_ devices: (id: String, path: String)...) -> String {
+      let list = devices.map { "\($0.id): { driver: \"nmea\", port: \"\($0.path)\", power: { lingerSeconds: 0 } }" }
+      return "{ name: \"test\", devices: { \(list.joined(separator: ", ")) }, gpsd: { port: \(gpsd) } }"
+    }
+    let hub = HubProcess(board: board(("roof", roof.path)))
+    let client = SocketClient(port: gpsd)
+    client.send("?WATCH={\"enable\":true,\"json\":true,\"device\":\"\(roof.path)\"};")
+    var second = 0
+    func drive(until isDone: () -> Bool) -> Bool {
+      eventually {
+        second += 1
+        roof.write(epoch(second))
+        // It drives elsewhere.
+        mast.write(epoch(second, hasFix: false))
+        return isDone()
+      }
+    }
+    func positions() -> [Report] { GPSDTruthTests.reports(client.text, "TPV").filter { $0.lat != nil } }
+    #expect(drive { positions().count > 2 })
+    var count = positions().count
+    HubProcess.write(board(("roof", roof.path), ("mast", mast.path)), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { hub.devicesNow.devices.count == 2 })
+    #expect(drive { positions().count > count + 3 })
+    count = positions().count
+    // The names change places, and the path stays the same receiver's.
+    HubProcess.write(board(("mast", roof.path), ("roof", mast.path)), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(drive { positions().count > count + 3 })
+    #expect(GPSDTruthTests.reports(client.text, "TPV").allSatisfy { $0.device == roof.path })
+  }
+
   @Test func `one epoch without a fix blanks no position, and a receiver that goes is said to have gone`() {
     let receiver = PseudoTerminal()
     let hub = HubProcess(

@@ -48,6 +48,19 @@ struct ChoiceTests {
     #expect(used.dropFirst(4).allSatisfy { $0 == 0 } && used.count > 8, "\(used)")
   }
 
+  @Test func `a receiver that says nothing any more gives way to one that has no fix either`() {
+    var choice = ReceiverChoice(count: 2)
+    func takes(_ rank: Int, _ sigma: Double?, _ time: Double) -> Bool { choice.take(rank, sigma: sigma, at: at(time)) }
+    #expect(takes(0, 3, 0) && takes(0, 3, 1))
+    #expect(!takes(1, nil, 1.5) && !takes(1, nil, 2.5) && !takes(1, nil, 3.4))
+    #expect(takes(1, nil, 3.6))
+    // Whoever asks again of the same report hears the same.
+    #expect(takes(1, nil, 3.6) && choice.taken == 1)
+    // It comes back with a fix, which the other has not.
+    #expect(takes(0, 3, 4))
+    #expect(takes(0, 3, 4) && choice.taken == 0)
+  }
+
   @Test func `a receiver without a fix gives way to one that has one`() {
     var choice = ReceiverChoice(count: 2)
     func takes(_ rank: Int, _ sigma: Double?, _ time: Double) -> Bool { choice.take(rank, sigma: sigma, at: at(time)) }

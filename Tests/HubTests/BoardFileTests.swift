@@ -65,6 +65,11 @@ struct BoardFileTests {
       "board:3: 'devices.gps.power' must be with a 'monitor' that is a supply monitor: m"
     ),
     (
+      "{ name: 'x', devices: { a: { driver: 'ina219', bus: 'b', power: { monitor: 'b' } },\n"
+        + " b: { driver: 'ina219', bus: 'b', address: 0x41 } } }",
+      "board:1: 'devices.a.power' must be without 'monitor': it measures what others draw"
+    ),
+    (
       "{ name: 'x', devices: { m: { driver: 'ina219', bus: 'b', shuntOhms: 0 } } }",
       "board:1: 'devices.m.shuntOhms' must be a number from 0.0001 to 1000"
     ),

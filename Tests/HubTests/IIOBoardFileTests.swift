@@ -25,7 +25,7 @@ struct IIOBoardFileTests {
         == .iio([IIODeviceName("lsm6dsox_accel", address: 0x6A), IIODeviceName("lsm6dsox_gyro", address: 0x6A)]))
     #expect(imu.rateHz == 104 && imu.burstRateHz == 25)
     #expect(imu.mount.apply(SIMD3(1, 2, 3)) == SIMD3(2, 1, -3))
-    #expect("\(imu.place)" == "iio/lsm6dsox_accel" && imu.place.identifier == "iio-lsm6dsox_accel-6a")
+    #expect("\(imu.place)" == "0x6a on iio/lsm6dsox_accel" && imu.place.identifier == "iio-lsm6dsox_accel-6a")
     #expect(imu.power.timing.linger == .seconds(1))
     for device in board.devices {
       switch device {

@@ -76,6 +76,26 @@ struct SupplyMonitorTests {
     await hub.isOff()
   }
 
+  @Test func `what is measured counts where the board file states nothing, and what works on and on tells nobody`()
+    async throws
+  {
+    let hub = try hub(receiver("gps", port: "simulated/gps", milliamperes: 0, "monitor: 'meter'"))
+    let changes = Recorder<DeviceStatus>()
+    let monitor = try #require(hub.monitors.first { $0.id == "gps" })
+    let watching = monitor.changes.subscribe(as: "test", receiveValue: { changes.append($0) })
+    let subscription = try #require(hub.readings(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    #expect(eventually { device("gps", of: hub).map { abs($0.milliwatts / truth - 1) < 0.03 } ?? false })
+    _ = await changes.first { $0.power == .tracking }
+    let count = changes.values.count
+    let energy = try #require(device("gps", of: hub)).measuredMilliwattHours
+    // Some twenty measurements later.
+    #expect(eventually { device("gps", of: hub).map { $0.measuredMilliwattHours > energy + truth * 0.7 / 3600 } ?? false })
+    #expect(changes.values.count == count)
+    subscription.cancel()
+    watching.cancel()
+    await hub.isOff()
+  }
+
   @Test func `a monitor that is not there leaves the books to what the board file states`() async throws {
     let text = """
       { name: "test", devices: { \(receiver("gps", port: "simulated/gps", milliamperes: 50, "monitor: 'meter'")),

@@ -12,11 +12,13 @@ final class AK09916Driver: PolledDriver {
   private let registers: I2CRegisters
   private let connection: ChipConnection
   private let rate: AK09916Rate
+  private var bypass: MagnetometerBypass.Patience
 
   init(_ connection: ChipConnection, _ configuration: PolledConfiguration) {
     self.connection = connection
     registers = I2CRegisters(connection.bus, address: connection.address, capacity: 8)
     rate = AK09916Rate(nearest: configuration.rateHz)
+    bypass = MagnetometerBypass.Patience(rateHz: rate.hertz)
   }
 
   func start() throws(HardwareError) {
@@ -30,6 +32,17 @@ final class AK09916Driver: PolledDriver {
   }
 
   func read() throws(HardwareError) -> MagnetometerSample? {
+    do throws(HardwareError) {
+      let sample = try measurement()
+      bypass.answered()
+      return sample
+    } catch {
+      try bypass.bear(error)
+      return nil
+    }
+  }
+
+  private func measurement() throws(HardwareError) -> MagnetometerSample? {
     guard try registers.read(AK09916Register.status1) & AK09916Register.isNew != 0 else { return nil }
     let bytes = try registers.read(AK09916Register.output, count: 8)
     // Reading status 2 has let go of the measurement.

@@ -9,6 +9,7 @@ final class AK8963Driver: PolledDriver {
   private let registers: I2CRegisters
   private let connection: ChipConnection
   private let rate: AK8963Rate
+  private var bypass: MagnetometerBypass.Patience
   /// Of each of the chip's own axes, by the trim.
   private var microteslaPerUnit = SIMD3<Float>.zero
 
@@ -16,6 +17,7 @@ final class AK8963Driver: PolledDriver {
     self.connection = connection
     registers = I2CRegisters(connection.bus, address: connection.address, capacity: 7)
     rate = AK8963Rate(nearest: configuration.rateHz)
+    bypass = MagnetometerBypass.Patience(rateHz: rate.hertz)
   }
 
   func start() throws(HardwareError) {
@@ -31,6 +33,17 @@ final class AK8963Driver: PolledDriver {
   }
 
   func read() throws(HardwareError) -> MagnetometerSample? {
+    do throws(HardwareError) {
+      let sample = try measurement()
+      bypass.answered()
+      return sample
+    } catch {
+      try bypass.bear(error)
+      return nil
+    }
+  }
+
+  private func measurement() throws(HardwareError) -> MagnetometerSample? {
     guard try registers.read(AK8963Register.status1) & AK8963Register.isNew != 0 else { return nil }
     let bytes = try registers.read(AK8963Register.output, count: 7)
     // Reading status 2 has let go of the measurement.

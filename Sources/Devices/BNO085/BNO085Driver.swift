@@ -102,7 +102,10 @@ final class BNO085Driver: InertialDriver {
     var flushesLeft = 2
     // So many answers that are none, one after the other or not.
     var patience = 4
-    while flushesLeft > 0, patience > 0 {
+    // More than a full FIFO's: one that says the same again and again is not listened to for ever.
+    var packetsLeft = 64
+    while flushesLeft > 0, patience > 0, packetsLeft > 0 {
+      packetsLeft -= 1
       guard batch.count <= BNO085Driver.fullBatch else {
         hasMore = true
         break

@@ -14,7 +14,7 @@ struct IIOTimeline {
   private let longestStep: Int64
   private var last: Int64?
 
-  init(rateHz: Double) { longestStep = Int64(2.5e9 / rateHz) }
+  init(rateHz: Double) { longestStep = Int64(2.5e9 / min(max(rateHz, 0.001), 1e6)) }
 
   mutating func place(_ at: MonotonicInstant) -> Place {
     guard let before = last else {

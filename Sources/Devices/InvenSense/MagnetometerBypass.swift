@@ -6,6 +6,23 @@ import HardwareIO
 /// A reset of the IMU opens the switch. It stays closed while the IMU sleeps: it is there so that the IMU can be kept
 /// in a low-power mode while only the magnetometer is used (MPU-9250 product specification, pass-through mode).
 enum MagnetometerBypass {
+  /// For how long a magnetometer need not answer: its IMU may be being reset by its own driver, which closes the switch again.
+  struct Patience {
+    private static let seconds = 0.5
+
+    private let limit: Int
+    private var unanswered = 0
+
+    init(rateHz: Double) { limit = max(2, Int(Patience.seconds * rateHz)) }
+
+    mutating func answered() { unanswered = 0 }
+
+    mutating func bear(_ error: HardwareError) throws(HardwareError) {
+      guard case .noAcknowledge = error, unanswered < limit else { throw error }
+      unanswered += 1
+    }
+  }
+
   /// Where an IMU can be.
   private static let addresses: [UInt8] = [0x68, 0x69]
   /// No driver is away from the first bank of its chip for so long.

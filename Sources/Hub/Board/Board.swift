@@ -121,6 +121,13 @@ public struct Board: Equatable, Sendable {
     /// How long the device runs on after its last subscriber, and its least times on and off.
     public var timing: LifecycleTiming
 
+    /// What a reader has to know of it: who measures what it costs may change while it works.
+    var ofReader: Power {
+      var power = self
+      power.monitor = nil
+      return power
+    }
+
     public var milliwatts: Double { currentMilliamperes * supplyVolts }
     public var standbyMilliwatts: Double { standbyMilliamperes * supplyVolts }
   }

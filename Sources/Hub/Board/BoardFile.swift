@@ -49,9 +49,15 @@ extension Board {
     var shared = devices
     for (index, device) in devices.enumerated() {
       var power = device.power
+      if device.kind == .supplyMonitor {
+        guard power.monitor == nil else {
+          throw sections[index].wrong("power", expected: "without 'monitor': it measures what others draw")
+        }
+        continue
+      }
       if let monitor = power.monitor {
-        guard devices.contains(where: { $0.id == monitor && $0.kind == .supplyMonitor && $0.id != device.id }) else {
-          let known = devices.filter { $0.kind == .supplyMonitor && $0.id != device.id }.map(\.id)
+        guard devices.contains(where: { $0.id == monitor && $0.kind == .supplyMonitor }) else {
+          let known = devices.filter { $0.kind == .supplyMonitor }.map(\.id)
           throw sections[index].wrong(
             "power",
             expected: known.isEmpty
@@ -65,7 +71,7 @@ extension Board {
           throw sections[index].wrong(
             "power", expected: "with the same 'monitor' as '\(other.id)' has, which hangs on the same switch")
         }
-        if device.id != monitor { power.monitor = monitor }
+        power.monitor = monitor
       }
       shared[index] = device.powered(by: power)
     }

@@ -21,7 +21,7 @@ public struct I2CPlace: Equatable, Sendable {
 extension I2CPlace: CustomStringConvertible {
   /// `0x68 on /dev/i2c-1`
   public var description: String {
-    bus.hasPrefix(IIOBus.prefix) ? bus : "0x\(String(address, radix: 16)) on \(bus)"
+    bus.hasPrefix(IIOBus.prefix) && address == 0 ? bus : "0x\(String(address, radix: 16)) on \(bus)"
   }
 }
 
@@ -30,7 +30,7 @@ extension I2CPlace {
   init(_ section: inout BoardSection, addresses: [UInt8]) throws(BoardError) {
     if addresses.isEmpty {
       let device = try IIODeviceName.names(&section)[0]
-      bus = IIOBus.prefix + device.name
+      bus = IIOBus.prefix + device.name + (device.label.map { "@\($0)" } ?? "")
       address = device.address ?? 0
       return
     }

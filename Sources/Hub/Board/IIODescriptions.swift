@@ -38,7 +38,7 @@ extension IIODeviceName {
     if key == "names" { names = try section.strings(key) ?? [] } else { names = [try section.required(key)] }
     // They stand in the names of files.
     let isName = { (name: String) in !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 != 0x2F } }
-    guard (1...2).contains(names.count), names.allSatisfy(isName) else {
+    guard (1...2).contains(names.count), Set(names).count == names.count, names.allSatisfy(isName) else {
       throw section.wrong(key, expected: "one or two of what /sys/bus/iio/devices/iio:device*/name say")
     }
     let label = try section.string("label")

@@ -21,7 +21,7 @@ public struct IMUDescription: Equatable, Sendable {
 
   /// Whether it is read in the same way, however it sits and whatever has been calibrated.
   func isRead(like other: IMUDescription) -> Bool {
-    (id, place, power) == (other.id, other.place, other.power)
+    (id, place, power.ofReader) == (other.id, other.place, other.power.ofReader)
       && (chip, configuration, burstRateHz, dataReady)
         == (other.chip, other.configuration, other.burstRateHz, other.dataReady)
   }

@@ -18,7 +18,8 @@ public struct PolledDescription<Sample: PlacedSample>: Equatable, Sendable {
 
   /// Whether it is read in the same way, however it sits and whatever has been calibrated.
   func isRead(like other: PolledDescription) -> Bool {
-    (id, place, power, chip, configuration) == (other.id, other.place, other.power, other.chip, other.configuration)
+    (id, place, power.ofReader, chip, configuration)
+      == (other.id, other.place, other.power.ofReader, other.chip, other.configuration)
   }
 }
 

@@ -18,7 +18,7 @@ public struct ReceiverDescription: Equatable, Sendable {
 
   /// Whether it is read in the same way, wherever it sits.
   func isRead(like other: ReceiverDescription) -> Bool {
-    (id, port, speed, power) == (other.id, other.port, other.speed, other.power)
+    (id, port, speed, power.ofReader) == (other.id, other.port, other.speed, other.power.ofReader)
   }
 }
 

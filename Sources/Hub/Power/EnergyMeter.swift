@@ -7,11 +7,19 @@ import Publishing
 /// Several devices may hang on the wire that it sits in: what flows there is shared out among them in proportion to the
 /// currents that the board file states.
 final class EnergyMeter: Sendable {
+  private struct State {
+    /// While one of the devices is wanted.
+    var lease: Lifetime?
+    var isOver = false
+  }
+
+  /// So much the wrong way is no noise.
+  private static let backwardsAmperes = -0.01
+
   private let devices: [DeviceMonitor]
   private let reader: SupplyMonitorReader
   private let description: SupplyMonitorDescription
-  /// While one of the devices is wanted.
-  private let lease = Guarded<Lifetime?>(nil)
+  private let state = Guarded(State())
   private let lifetime = Lifetime()
 
   init(of devices: [DeviceMonitor], _ description: SupplyMonitorDescription, _ reader: SupplyMonitorReader) {
@@ -31,43 +39,52 @@ final class EnergyMeter: Sendable {
 
   func end() {
     lifetime.end()
-    lease.withLock { lease in
-      lease?.end()
-      lease = nil
+    state.withLock { state in
+      state.isOver = true
+      EnergyMeter.end(&state, devices)
     }
-    EnergyMeter.forget(devices)
   }
 
   /// Called by any of the devices' threads. Under the lock, so that the last to come sees what is: nothing that subscribing
-  /// or leaving calls comes back here.
+  /// or leaving calls takes it.
   private func follow() {
-    let isOver = lease.withLock { lease in
-      let isWanted = devices.contains(where: \.isWorking)
-      if isWanted == (lease != nil) { return false }
-      guard isWanted else {
-        lease?.end()
-        lease = nil
-        return true
-      }
+    state.withLock { state in
+      let isWanted = !state.isOver && devices.contains(where: \.isWorking)
+      if isWanted == (state.lease != nil) { return }
+      guard isWanted else { return EnergyMeter.end(&state, devices) }
       let started = Lifetime()
-      subscribe().store(in: started)
-      lease = started
-      return false
+      reader.readings.subscribe(
+        as: "energy of \(devices.map(\.id).joined(separator: " and "))",
+        receiveValue: { [weak self] in self?.receive($0) }
+      ).store(in: started)
+      state.lease = started
     }
-    if isOver { EnergyMeter.forget(devices) }
   }
 
-  private func subscribe() -> Subscription {
-    let (devices, description) = (devices, description)
-    return reader.readings.subscribe(
-      as: "energy of \(devices.map(\.id).joined(separator: " and "))",
-      receiveValue: { sample in
-        let stated = devices.reduce(0) { $0 + $1.statedMilliwatts }
-        guard stated > 0 else { return }
-        // Less than nothing is the noise about it, or a shunt the other way round.
-        let measured = max(0, 1000 * sample.volts * description.amperes(sample))
-        for device in devices { device.measured(milliwatts: measured * device.statedMilliwatts / stated) }
-      })
+  private func receive(_ sample: SupplySample) {
+    let amperes = description.amperes(sample)
+    if amperes < EnergyMeter.backwardsAmperes {
+      reader.monitor.remark("the current flows away from the load: is the shunt the other way round?")
+    }
+    // Less than nothing is the noise about it, or that.
+    let measured = max(0, 1000 * sample.volts * amperes)
+    state.withLock { state in
+      // One that was under way when the last device left.
+      guard state.lease != nil else { return }
+      let stated = devices.reduce(0) { $0 + $1.statedMilliwatts }
+      let working = devices.count(where: \.isWorking)
+      for device in devices {
+        // A device that began to draw meanwhile has no more than there is.
+        let share = stated > 0 ? min(1, device.statedMilliwatts / stated) : device.isWorking ? 1 / Double(working) : 0
+        device.measured(milliwatts: measured * share)
+      }
+    }
+  }
+
+  private static func end(_ state: inout State, _ devices: [DeviceMonitor]) {
+    state.lease?.end()
+    state.lease = nil
+    forget(devices)
   }
 
   private static func forget(_ devices: [DeviceMonitor]) {

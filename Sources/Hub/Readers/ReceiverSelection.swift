@@ -11,6 +11,8 @@ public final class ReceiverSelection: Sendable {
     public let reader: ReceiverReader
     /// Its place in the board's list.
     let rank: Int
+
+    var isAwake: Bool { reader.device.source.activity.value.phase == .running }
   }
 
   /// In the order of preference.
@@ -31,7 +33,9 @@ public final class ReceiverSelection: Sendable {
   /// The one that is taken; before any has reported the one that is preferred.
   public var taken: Candidate? {
     let rank = choice.withLock { $0.taken }
-    return candidates.first { $0.rank == rank } ?? candidates.first
+    let taken = candidates.first { $0.rank == rank } ?? candidates.first
+    // Of one that sleeps there is nothing to be had while another one is awake.
+    return taken.flatMap { $0.isAwake ? $0 : nil } ?? candidates.first(where: \.isAwake) ?? taken
   }
 
   /// Whether a receiver's report is to be used; everybody who asks of the same report gets the same answer.
@@ -65,6 +69,8 @@ public final class ReceiverSelection: Sendable {
   /// The sentences of the receiver that is taken, as they come while it is awake for others. Wakes nothing.
   func sentences(_ receive: @escaping @Sendable ([UInt8]) -> Void) -> Subscription {
     let lifetime = Lifetime()
+    // So that it is known which is taken, whoever else asks.
+    epochs(as: "sentences", wakes: false) { _, _ in }.store(in: lifetime)
     for candidate in candidates {
       candidate.reader.forwardSentences { [self] bytes in if taken?.rank == candidate.rank { receive(bytes) } }
         .store(in: lifetime)

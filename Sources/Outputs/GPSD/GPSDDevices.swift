@@ -15,7 +15,8 @@ struct GPSDDevice {
   /// Of the receiver's line, where the board file says it or it has been found out.
   var speed: BaudRate?
 
-  /// Those that are fused: what the others measure the protocol does not get.
+  /// The receivers that are fused, or one where none is, and the preferred IMU: what the others measure the protocol does not
+  /// get.
   static func all(of hub: Hub) -> [GPSDDevice] {
     hub.receivers.candidates.map {
       GPSDDevice(id: $0.description.id, path: $0.description.port, isReceiver: true, speed: $0.reader.speed.value)

@@ -25,9 +25,11 @@ final class GPSDSession: StreamSession {
     var attitudePace: AttitudePace?
     /// Of the one receiver that the client watches, where there are several.
     var epochs: Subscription?
-    var epochsOf: String?
+    var epochsOf: GPSDDevice?
     var epochTime = GrowingTime()
     var sentences: Subscription?
+    /// Of whom they are; empty for those of the receiver that is taken.
+    var sentencesOf: String?
     var offsets: Subscription?
     var reminder: ScheduledAction?
     var pace = EpochPace()
@@ -169,10 +171,7 @@ final class GPSDSession: StreamSession {
     }
     followAttitudes(watch)
     followReceiver(watch)
-    hold(\.sentences, watch.wantsSentences) {
-      output.host.sentences.subscribe(
-        as: name, receiveValue: { [connection] in $0.withUnsafeBufferPointer(connection.send) })
-    }
+    followSentences(watch)
     hold(\.offsets, watch.wantsOffsets) {
       output.host.clockOffsets.subscribe(as: name, receiveValue: { [weak self] in self?.send($0) })
     }
@@ -189,22 +188,43 @@ final class GPSDSession: StreamSession {
   /// Who watches one of several receivers gets what that one says, whichever is taken for the state.
   private func followReceiver(_ watch: GPSDWatch) {
     let receiver = oneReceiver(watch)
-    if receiver?.id == state.withLock({ $0.epochsOf }) { return }
+    let present = state.withLock { $0.epochsOf }
+    if receiver?.id == present?.id, receiver?.path == present?.path { return }
     let new = receiver.map { receiver in
       output.host.epochs(of: receiver.id).subscribe(
         as: name, receiveValue: { [weak self] in self?.send($0, of: receiver.path) })
     }
     let old = state.withLock { state in
-      defer { (state.epochs, state.epochsOf) = (new, receiver?.id) }
+      defer { (state.epochs, state.epochsOf) = (new, receiver) }
       return state.epochs
     }
     old?.cancel()
   }
 
-  private func oneReceiver(_ watch: GPSDWatch) -> GPSDDevice? {
-    guard watch.wantsReports, let path = watch.device else { return nil }
+  /// Likewise its sentences.
+  private func followSentences(_ watch: GPSDWatch) {
+    let source = watch.wantsSentences ? namedReceiver(watch)?.id ?? "" : nil
+    if source == state.withLock({ $0.sentencesOf }) { return }
+    let new = source.map { id in
+      (id.isEmpty ? output.host.sentences : output.host.sentences(of: id)).subscribe(
+        as: name, receiveValue: { [connection] in $0.withUnsafeBufferPointer(connection.send) })
+    }
+    let old = state.withLock { state in
+      defer { (state.sentences, state.sentencesOf) = (new, source) }
+      return state.sentences
+    }
+    old?.cancel()
+  }
+
+  private func oneReceiver(_ watch: GPSDWatch) -> GPSDDevice? { watch.wantsReports ? namedReceiver(watch) : nil }
+
+  /// The receiver that a watch names, where what it says is not what the state says.
+  private func namedReceiver(_ watch: GPSDWatch) -> GPSDDevice? {
+    guard let path = watch.device else { return nil }
     let receivers = GPSDDevice.all(of: output.hub).filter(\.isReceiver)
-    return receivers.count > 1 ? receivers.first { $0.path == path } : nil
+    // Of a single one that is fused the state says more.
+    let isState = receivers.count == 1 && receivers.allSatisfy { output.board.fusedDevices.contains($0.id) }
+    return isState ? nil : receivers.first { $0.path == path }
   }
 
   /// Attitudes at a pace of their own: where the client asks for one, or for the IMU alone, or where the board has no
@@ -319,6 +339,8 @@ final class GPSDSession: StreamSession {
       answerError("The board has no \(device.prefix(80)) any more: the watch has ended")
       return follow(GPSDWatch())
     }
+    // What stands for the same path may be another device, and one of several now.
+    if activity.hub != told.hub { follow(watch) }
     guard watch.wantsReports else { return }
     var json = JSONWriter(capacity: 512)
     json.lineEnd = "\r\n"

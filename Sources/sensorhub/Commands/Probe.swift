@@ -104,7 +104,7 @@ struct Probe: ParsableCommand {
         case .taken(let address, let driver):
           Terminal.standardOutput(
             "\(path): 0x\(String(address, radix: 16)) belongs to the kernel's driver\(driver.map { " '\($0)'" } ?? ""); "
-              + "driver: \"iio\" may read it through that")
+              + "driver: \"iio\" may read it through that, if it is a sensor")
         }
         return nil
       }
