@@ -34,6 +34,7 @@ struct BoardInUse {
       guard rename(temporary, path) == 0 else { throw Errno(rawValue: errno) }
       return nil
     } catch {
+      unlink(path + ".new")
       return "\(path) cannot be written, so what is on after a crash is known from the board file alone: \(error)"
     }
   }
@@ -42,6 +43,9 @@ struct BoardInUse {
 
   /// Whether a hub has left something on, or runs.
   var isThere: Bool { BoardInUse.exists(path) || BoardInUse.exists(leftover) }
+
+  /// Whether nobody can tell, for want of permission.
+  var isHidden: Bool { access(path, F_OK) != 0 && errno == EACCES }
 
   private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 

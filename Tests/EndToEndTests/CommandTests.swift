@@ -46,7 +46,7 @@ struct CommandTests {
     let table = Program(["chips"])
     #expect(table.wait() == 0)
     #expect(
-      table.lines.contains { $0.hasPrefix("lsm6dsox ") && $0.contains("0x6a, 0x6b  0x0f = 0x6c") },
+      table.lines.contains { $0.hasPrefix("lsm6dsox ") && $0.contains("0x6a, 0x6b ") && $0.contains(" 0x0f = 0x6c ") },
       "\(table.standardOutput)")
     let json = Program(["chips", "--json"])
     #expect(json.wait() == 0)

@@ -124,7 +124,7 @@ import Testing
     let board = """
       { name: "two", gpsd: { port: \(gpsd) }, devices: {
           gps: { driver: "nmea", port: "simulated/gps", power: { switch: "gpio", chip: "simulated", line: "gps-power" } },
-          boat: { driver: "nmea", port: "\(terminal.path)" } } }
+          boat: { driver: "nmea", port: "\(terminal.path)" } }, fusion: { devices: ["gps"] } }
       """
     let hub = HubProcess(board: board)
     let client = SocketClient(port: gpsd)

@@ -94,7 +94,7 @@ final class DeviceLog: Sendable {
 
   private func detail(_ status: DeviceStatus) -> String {
     status.power.isRest
-      ? "\(status.reason); on for \(Text.fixed(status.onTime.inSeconds, 1)) s in \(status.wakes) wakes, "
+      ? "\(status.reason); on for \(Text.fixed(status.onTime.inSeconds, 1)) s in \(status.wakes) \(status.wakes == 1 ? "wake" : "wakes"), "
         + "\(Text.fixed(status.energyMilliwattHours, 3)) mWh" : status.reason
   }
 }

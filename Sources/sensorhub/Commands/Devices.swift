@@ -26,7 +26,7 @@ struct Devices: ParsableCommand {
       Terminal.standardOutput(
         "  held by  \(device.holders.isEmpty ? "nobody" : device.holders.joined(separator: ", "))")
       Terminal.standardOutput(
-        "  so far   on for \(Text.duration(seconds: device.onSeconds)) in \(device.wakes) wakes, "
+        "  so far   on for \(Text.duration(seconds: device.onSeconds)) in \(device.wakes) \(device.wakes == 1 ? "wake" : "wakes"), "
           + "\(Text.fixed(device.energyMilliwattHours, 3)) mWh\(measured(device))")
     }
     if devices.isEmpty { Terminal.standardOutput("the board file names no devices") }

@@ -66,9 +66,16 @@ struct Probe: ParsableCommand {
       let file = try FileDescriptor.open(
         FilePath(path), .writeOnly, options: [.create, .exclusiveCreate, .closeOnExec],
         permissions: [.ownerReadWrite, .groupRead, .otherRead])
-      try file.closeAfter { _ = try file.writeAll(text.utf8) }
+      do {
+        try file.closeAfter { _ = try file.writeAll(text.utf8) }
+      } catch {
+        // Half a board file is worse than none.
+        unlink(path)
+        throw error
+      }
     } catch {
-      throw CommandError(.inputOutput, "\(path) cannot be written: \(error)")
+      throw CommandError(
+        .inputOutput, "\(path) cannot be written: \(error)", nextStep: "--write to another folder, or without it")
     }
   }
 

@@ -35,6 +35,10 @@ struct Safe: ParsableCommand {
         nextStep: "stop it: it leaves all off")
     }
     let inUse = BoardInUse(beside: path)
+    if board == nil, inUse.isHidden {
+      throw CommandError(
+        .noPermission, "no permission to look for \(inUse.path)", nextStep: "run it as the hub's user, or with sudo")
+    }
     if board == nil, !inUse.isThere {
       throw CommandError(
         .noInput, "no hub has left anything on: there is no \(inUse.path)",

@@ -57,6 +57,11 @@ struct Watch: ParsableCommand {
     let wanted = (once ? nil : rate).map { "\"rateHz\": \($0), " } ?? ""
     let names = parts.flatMap(Watch.parts)?.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
     let chosen = names.map { "\"parts\": [\($0)], " } ?? ""
+    if let parts = parts.flatMap(Watch.parts), Watch.awaited(parts, of: try DevicesOfHub.read(socket)).isEmpty {
+      throw CommandError(
+        .unavailable, "the hub has no device that measures \(parts.names)",
+        nextStep: "sensorhub devices says what it has")
+    }
     connection.send("{\(wanted)\(chosen)\"name\": \"watch\"}")
     if once { return try printOne(from: &connection) }
     var view = StateView()

@@ -250,7 +250,7 @@ function makeDevice(status) {
     <p class="who"></p>
     <div class="actions"><button type="button" class="hold"></button><button type="button" class="release">Release</button>
     <p class="cost"></p></div>`;
-  element.querySelector("h3").textContent = element.querySelector("h3").title = status.title;
+  element.querySelector("h3").textContent = element.querySelector("h3").title = `${status.id}: ${status.title}`;
   const device = { element, kind: status.kind, history: [], hold: null };
   const path = `devices/${encodeURIComponent(status.id)}`;
   const post = async (action) => {
