@@ -47,7 +47,8 @@ test: setup ## Run everything that continuous integration runs
 
 test-programs: setup
 	swift build --build-tests
-	@.ci/packages gpsd gpsd-clients python3-gps tmux chromium chromium-driver nginx-light
+	@.ci/packages gpsd gpsd-clients python3-gps tmux chromium chromium-driver nginx-light \
+	  gpsbabel libxml2-utils
 	@.ci/test-tools
 	swift test --disable-xctest --skip-build $(SWIFT_SLOW_TESTS)
 

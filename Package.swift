@@ -68,12 +68,16 @@ let package = Package(
       name: "Hub",
       dependencies: ["CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "MonotonicTime", "NMEA", "Publishing"],
       swiftSettings: fuzzed),
+    .target(
+      name: "Recording",
+      dependencies: ["CLinux", "Fusion", "Guarding", "HardwareIO", "Hub", "MCAP", "MonotonicTime", "NMEA"],
+      swiftSettings: strict),
     .target(name: "CSystemd", linkerSettings: [.linkedLibrary("systemd")]),
     .target(
       name: "Outputs",
       dependencies: [
-        "CLinux", "CSystemd", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MonotonicTime", "NMEA",
-        "Publishing",
+        "CLinux", "CSystemd", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MCAP", "MonotonicTime", "NMEA",
+        "Publishing", "Recording",
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -96,8 +100,8 @@ let package = Package(
     .executableTarget(
       name: "sensorhub",
       dependencies: [
-        "CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MonotonicTime", "NMEA", "Outputs",
-        "Publishing", "Simulation",
+        "CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MCAP", "MonotonicTime", "NMEA", "Outputs",
+        "Publishing", "Recording", "Simulation",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -153,7 +157,10 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "EndToEndTests", dependencies: ["CLinux", "HardwareIO", "Outputs", "Soak", "TestSupport", "sensorhub"],
+      name: "EndToEndTests",
+      dependencies: [
+        "CLinux", "Fusion", "HardwareIO", "MCAP", "MonotonicTime", "Outputs", "Soak", "TestSupport", "sensorhub",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "MonotonicTimeTests",
@@ -165,6 +172,10 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "PublishingTests", dependencies: ["CLinux", "Guarding", "MonotonicTime", "Publishing", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "RecordingTests",
+      dependencies: ["Guarding", "HardwareIO", "Hub", "MCAP", "MonotonicTime", "Recording", "TestSupport"],
       swiftSettings: strict),
   ]
 )

@@ -14,7 +14,7 @@ public final class Hub: Sendable {
   /// What it is connected to.
   public let machine: Machine
   /// In the order of the board file.
-  private let entries: [BoardDevice]
+  let entries: [BoardDevice]
   /// The receivers, and which of them is taken.
   public let receivers: ReceiverSelection
   /// The preferred receiver.

@@ -7,7 +7,7 @@ import Hub
 public enum BoardProblems {
   /// In plain words, each with the key of the board file.
   public static func find(in board: Board) -> [String] {
-    ports(board) + http(board) + connections(board) + lines(board) + chrony(board) + parts(board)
+    ports(board) + http(board) + connections(board) + lines(board) + chrony(board) + record(board) + parts(board)
   }
 
   /// Two outputs on one port: one of them would find it in use.
@@ -100,6 +100,15 @@ public enum BoardProblems {
     return wanted.filter { $0.1 != .all && $0.1.kinds(on: board).isEmpty }.map { key, parts in
       "'\(key).parts' is \(parts.names), which no device of this board measures"
     }
+  }
+
+  private static func record(_ board: Board) -> [String] {
+    guard let path = board.record?.path else { return [] }
+    // A hub that systemd starts is in no folder that anybody would expect.
+    if !path.hasPrefix("/") { return ["'record.path' must be an absolute path, such as /var/lib/sensorhub/recordings"] }
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return [] }
+    return ["'record.path' must be a folder, and \(path) is none"]
   }
 
   private static func chrony(_ board: Board) -> [String] {

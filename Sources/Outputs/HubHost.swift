@@ -3,6 +3,7 @@ import Fusion
 import Guarding
 import Hub
 import Publishing
+import Recording
 
 /// The hub that is in service. A new board file puts another one in its place; whoever listens to this host's state
 /// stays subscribed and gets the new hub's.
@@ -14,13 +15,21 @@ public final class HubHost: Sendable {
   public let version: String
   /// Who is being served.
   public let traffic = OutputTraffic()
+  /// What has been recorded.
+  public let recording = RecordingCounters()
   private let reload = Trigger<Reload>()
   private let lastTime = Guarded(LastTime())
+  private let text: Guarded<[UInt8]?>
 
-  public init(_ hub: Hub, version: String) {
+  /// - Parameter boardText: of the board file, where there is one
+  public init(_ hub: Hub, version: String, boardText: [UInt8]? = nil) {
     current = MutableProperty(hub)
     self.version = version
+    text = Guarded(boardText)
   }
+
+  /// Of the board file that is in service, as it was read.
+  var boardText: [UInt8]? { text.withLock { $0 } }
 
   /// The hub in service, and the ones after it.
   public var hub: Property<Hub> { current.readOnly }
@@ -37,7 +46,9 @@ public final class HubHost: Sendable {
   /// Puts a hub of another board into service. Devices that both boards have in the same way go on as they are; the others of
   /// the old one are powered off without lingering, as the new one may need what they use.
   /// Returns which of the old one's supplies could not be switched off, and what is wrong with the new one's and its pulse.
-  public func serve(_ board: Board) async -> [String] {
+  ///
+  /// - Parameter text: of the board file
+  public func serve(_ board: Board, text: [UInt8]? = nil) async -> [String] {
     let old = current.value
     let new = Hub(board: board, on: old.machine, succeeding: old)
     // Whoever listens leaves the one before it comes to the other.
@@ -48,6 +59,7 @@ public final class HubHost: Sendable {
     await old.isOff(for: new)
     new.enterService()
     let problems = old.switchProblems + new.makeSafe() + new.pulseProblems
+    self.text.withLock { $0 = text }
     current.value = new
     reload.activate(.board)
     return problems

@@ -10,6 +10,8 @@ struct DevicePolicy {
   let kinds: [String]
   /// Who else than this machine may connect: networks, or `any`.
   let networks: [String]
+  /// Folders that the hub writes to.
+  let writtenPaths: [String]
 
   init(_ board: Board) {
     var kinds: Set<String> = []
@@ -32,13 +34,16 @@ struct DevicePolicy {
       networks += http.allow.isEmpty ? ["any"] : http.allow.map(\.description)
     }
     self.networks = networks
+    writtenPaths = [board.record?.path].compactMap { $0 }
   }
 
   var dropIn: String {
     (["# What the board needs; written by sensorhub check --device-policy.", "[Service]"]
       + kinds.map { "DeviceAllow=\($0) rw" }
       // Rates, triggers and buffers are set in /sys.
-      + (kinds.contains("char-iio") ? ["ProtectKernelTunables=no"] : []) + networks.map { "IPAddressAllow=\($0)" })
+      + (kinds.contains("char-iio") ? ["ProtectKernelTunables=no"] : []) + networks.map { "IPAddressAllow=\($0)" }
+      // One that is not there yet does not keep the hub from starting.
+      + writtenPaths.map { "ReadWritePaths=-\($0)" })
       .joined(separator: "\n")
   }
 

@@ -32,7 +32,8 @@ struct HubService: Sendable {
     self.writesState = writesState
     let loaded = try source.loadWithText { [sink] in sink.write(.warning, $0) }
     text = loaded.text
-    host = HubHost(Hub(board: loaded.board, hardware: hardware), version: SensorHub.version)
+    host = HubHost(
+      Hub(board: loaded.board, hardware: hardware), version: SensorHub.version, boardText: loaded.text)
     path = socket.map(SocketPath.init) ?? .standard
     inUse = BoardInUse(beside: path)
     do throws(SocketError) {
@@ -55,8 +56,10 @@ struct HubService: Sendable {
     if let problem = inUse.record(text) { sink.write(.warning, problem) }
     for problem in hub.pulseProblems { sink.write(.warning, problem) }
     sink.write(.notice, "sensorhub \(SensorHub.version): board '\(hub.board.name)', state on \(path.state)")
+    // The first is the last to be ended: the recorder hears how the others end.
     var services: [any Service] = [
-      signals, server, JournalOutput(host: host, sink: sink, writesState: writesState),
+      RecorderOutput(host: host, sink: sink), signals, server,
+      JournalOutput(host: host, sink: sink, writesState: writesState),
       HTTPOutput(host: host, sink: sink, budget: budget), ChronyOutput(host: host, sink: sink),
       NMEADatagramOutput(host: host, sink: sink),
       HotPlugService(host: host, sink: sink),

@@ -15,7 +15,7 @@ struct Reloader: Sendable {
     do {
       let loaded = try source.loadWithText { sink.write(.warning, $0) }
       let board = loaded.board
-      for problem in await host.serve(board) { sink.write(.warning, problem) }
+      for problem in await host.serve(board, text: loaded.text) { sink.write(.warning, problem) }
       if let problem = inUse.record(loaded.text) { sink.write(.warning, problem) }
       sink.write(.notice, "board '\(board.name)' read again")
     } catch {

@@ -25,6 +25,8 @@ public struct Board: Equatable, Sendable {
   /// The socket through which chronyd takes the time (its `refclock SOCK`). This is a subscription: it keeps the receiver
   /// awake.
   public var chronySocket: String?
+  /// What is recorded, and where.
+  public var record: RecordSettings?
 
   /// Whose sentences, which of them and how often.
   public struct NMEAFeed: Equatable, Sendable {

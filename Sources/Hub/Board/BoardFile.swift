@@ -125,6 +125,7 @@ extension Board {
       chronySocket = try chrony.required("socket")
       try chrony.finish()
     }
+    record = try root.section("record").map { (section) throws(BoardError) in try RecordSettings(section) }
     try root.finish()
   }
 }

@@ -4,6 +4,7 @@ import Glibc
 import Hub
 import MonotonicTime
 import Publishing
+import Recording
 
 /// The hub in Prometheus' text format: what each device does and has cost, what is known of the board, who is served.
 /// Observes; a scrape wakes nothing.
@@ -151,6 +152,14 @@ enum MetricsReport {
       "output_refused_clients_total", "counter",
       "Clients that were sent away: there were too many, or they may not connect.",
       traffic.map { ("{output=\"\($0.name)\"}", "\($0.refusedClients)") })
+    if hub.board.record != nil {
+      let recording = host.recording
+      family("recorder_bytes_total", "counter", "Bytes written to recordings.", [("", "\(recording.byteCount)")])
+      family(
+        "recorder_lost_total", "counter", "Records that are missing because the disk did not take them.",
+        [("", "\(recording.lostMessageCount)")])
+      family("recorder_segments", "gauge", "Segments in the folder.", [("", "\(recording.segmentCount)")])
+    }
     return text
   }
 

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Publishing
 
 /// Takes log lines and has them written: to the journal with their fields when the process runs under it, as readable lines
 /// otherwise.
@@ -31,6 +32,7 @@ public struct JournalSink: Sendable {
   }
 
   private let writer: LogWriter
+  private let tap = LogTap()
 
   /// The journal only where systemd connected standard error to it; a terminal or a file gets lines.
   public init() {
@@ -40,8 +42,13 @@ public struct JournalSink: Sendable {
   init(to destination: any LogDestination) { writer = LogWriter(to: destination) }
 
   public func write(_ priority: Priority, _ message: String, fields: [Field] = []) {
-    writer.write(LogEntry(priority, message, fields: fields))
+    let entry = LogEntry(priority, message, fields: fields)
+    writer.write(entry)
+    tap.send(entry)
   }
+
+  /// Has each line told to somebody as it is said, on the thread that says it; the last who asks for that gets them.
+  func observe(_ receive: @escaping @Sendable (LogEntry) -> Void) -> Subscription { tap.observe(receive) }
 
   /// Waits until all lines have been written, but no longer than `limit`: for a process that is about to end.
   ///

@@ -23,7 +23,7 @@ public enum Text {
 
   /// Text in which nothing hides: what controls a terminal, ends a line, turns the direction of writing or cannot be seen is
   /// written out, as `\n` or `\u{1b}`.
-  static func printable(_ text: String) -> String {
+  public static func printable(_ text: String) -> String {
     if text.utf8.allSatisfy({ 0x20..<0x7f ~= $0 }) { return text }
     return text.unicodeScalars.reduce(into: "") { $0 += printable($1) }
   }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Devices
 import HardwareIO
 import Hub
+import MonotonicTime
 import Outputs
 
 /// Says whether a board file is right.
@@ -66,6 +67,7 @@ struct Check: ParsableCommand {
       Terminal.standardOutput("  dashboard on \(http.address), open to \(http.audience)\(secret)")
     }
     if let socket = board.chronySocket { Terminal.standardOutput("  time for chronyd on \(socket)") }
+    if let record = board.record { Terminal.standardOutput("  \(describe(record))") }
   }
 
   private func printConverted() throws {
@@ -93,6 +95,13 @@ struct Check: ParsableCommand {
       "\(monitor.chip.name) at \(monitor.place), \(Text.fixed(monitor.rateHz, 1)) Hz, shunt of "
         + "\(monitor.placement.shuntOhms) ohms"
     }
+  }
+
+  private func describe(_ record: RecordSettings) -> String {
+    let age = record.maximumAge.map { " of the last \(Text.duration(seconds: $0.inSeconds))" } ?? ""
+    let power = record.wakes ? "keeping the devices awake" : "while the devices are awake for others"
+    return "recording to \(record.path), at most \(record.maximumMegabytes) MB\(age), on the disk within "
+      + "\(Text.duration(seconds: record.syncInterval.inSeconds)), \(power)"
   }
 
   private func describe(_ power: Board.Power) -> String {

@@ -1,0 +1,27 @@
+import Hub
+import MCAP
+import Recording
+
+/// What a recording says of where it comes from.
+enum RecordedMetadata {
+  /// - Parameter boardText: of the board file; `nil` where there is none
+  static func records(_ board: Board, boardText: [UInt8]?, version: String, time: RecordingTime) -> [MCAPMetadata] {
+    var records = [
+      MCAPMetadata(
+        name: "sensorhub",
+        entries: [
+          "version": version,
+          "started": UTCStamp(nanosecondsSince1970: time.beganNanosecondsSince1970).extended,
+        ])
+    ]
+    if let boardText {
+      records.append(MCAPMetadata(name: "board", entries: ["file": String(decoding: boardText, as: UTF8.self)]))
+    }
+    var calibrations: [String: String] = [:]
+    for device in board.devices {
+      if let text = device.calibration.flatMap(RecordedCalibration.text) { calibrations[device.id] = text }
+    }
+    if !calibrations.isEmpty { records.append(MCAPMetadata(name: "calibration", entries: calibrations)) }
+    return records
+  }
+}

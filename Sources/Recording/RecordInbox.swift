@@ -1,0 +1,166 @@
+import CLinux
+import Guarding
+import MCAP
+import MonotonicTime
+
+/// What lies between those who have something to record and the one thread that writes it. Whoever puts something in copies it
+/// under a short lock and goes on, whatever the disk does.
+public final class RecordInbox: Sendable {
+  private struct State: ~Copyable {
+    var queue: RecordQueue
+    var channels: [RecordedChannel] = []
+    var metadata: [MCAPMetadata] = []
+    var metadataRevision = 0
+    /// Something has come that is to be written, and the writer has not looked since.
+    var isFresh = false
+    /// The writer waits for that, however long it takes.
+    var isResting = false
+    /// The writer has been told that it had better not wait for its time.
+    var isCrowded = false
+    /// Of the present loss, until it is over.
+    var lostCount = 0
+    var isEnding = false
+  }
+
+  /// A stalled card is waited for as long as a megabyte lasts: at a hub's usual 10 kB/s more than a minute.
+  public static let usualCapacity = 1 << 20
+
+  private let state: Guarded<State>
+  private let time: RecordingTime
+  private let counters: RecordingCounters
+  private let report: @Sendable (RecorderEvent) -> Void
+  /// Raised for the writer.
+  let wake = WakeSignal()
+
+  /// - Parameters:
+  ///   - capacity: of what waits, in bytes
+  ///   - report: called by the writer, or by the clock where that may be waiting for the disk
+  public init(
+    capacity: Int = RecordInbox.usualCapacity, time: RecordingTime, counters: RecordingCounters,
+    report: @escaping @Sendable (RecorderEvent) -> Void
+  ) {
+    state = Guarded(State(queue: RecordQueue(capacity: capacity)))
+    self.time = time
+    self.counters = counters
+    self.report = report
+  }
+
+  /// Returns the number of a channel, the same for the same topic.
+  public func register(_ channel: RecordedChannel) -> Int {
+    state.withLock { state in
+      if let known = state.channels.firstIndex(where: { $0.topic == channel.topic }) {
+        state.channels[known] = channel
+        return known
+      }
+      state.channels.append(channel)
+      state.queue.addChannel()
+      return state.channels.count - 1
+    }
+  }
+
+  /// Says what every segment begins with; the present one gets it as well.
+  public func set(_ metadata: [MCAPMetadata]) {
+    state.withLock { state in
+      guard state.metadata != metadata else { return }
+      state.metadata = metadata
+      state.metadataRevision += 1
+    }
+  }
+
+  /// Takes a message; allocates nothing and waits for nothing.
+  ///
+  /// - Parameters:
+  ///   - channel: as it was registered
+  ///   - stamp: when it came about
+  ///   - isWritten: whether this is a reason to write. What is none, such as a line of the log, waits for what is one.
+  public func append(
+    _ bytes: UnsafeRawBufferPointer, to channel: Int, at stamp: MonotonicInstant, isWritten: Bool = true
+  ) {
+    let (mustWake, hasBegunToLose) = state.withLock { state in
+      // Read under the lock: in a channel, and in the file, no time is before another.
+      let lost = state.queue.append(
+        bytes, channel: channel, logTimeNanoseconds: time.nanosecondsSince1970(at: time.clock.now),
+        publishTimeNanoseconds: UInt64(clamping: stamp.nanoseconds))
+      return (noteAppended(&state, isWritten: isWritten), note(lost: lost, &state))
+    }
+    if mustWake { wake.raise() }
+    // Not from here: the writer may be the one who waits, and whoever appends may hold what a line of the log needs.
+    if hasBegunToLose { _ = time.clock.schedule(at: time.clock.now) { [report] in report(.losing) } }
+  }
+
+  /// Returns whether the writer is to look.
+  private func noteAppended(_ state: inout State, isWritten: Bool) -> Bool {
+    // At rest, lines of the log are all that comes; in the end they are a reason too.
+    let isReason = isWritten || state.isResting && state.queue.byteCount > state.queue.capacity / 4
+    if isReason { state.isFresh = true }
+    if state.isResting {
+      if isReason { state.isResting = false }
+      return isReason
+    }
+    guard !state.isCrowded, state.queue.byteCount > state.queue.capacity / 2 else { return false }
+    state.isCrowded = true
+    return true
+  }
+
+  /// Returns whether this is the first that is lost.
+  private func note(lost count: Int, _ state: inout State) -> Bool {
+    guard count > 0 else { return false }
+    counters.lost(messageCount: count)
+    defer { state.lostCount += count }
+    return state.lostCount == 0
+  }
+
+  /// Has the writer write what there is, finish and leave.
+  func end() {
+    state.withLock { $0.isEnding = true }
+    wake.raise()
+  }
+
+  // MARK: For the writer
+
+  var isEnding: Bool { state.withLock { $0.isEnding } }
+
+  func tell(_ event: RecorderEvent) { report(event) }
+
+  /// The writer looks; returns whether anything has come since that is to be written.
+  func attend() -> Bool {
+    state.withLock { state in
+      state.isCrowded = false
+      state.isResting = false
+      defer { state.isFresh = false }
+      return state.isFresh
+    }
+  }
+
+  /// The writer has nothing to do until something comes that is to be written; returns whether that has not come meanwhile.
+  func rest() -> Bool {
+    state.withLock { state in
+      state.isResting = !state.isFresh && !state.isEnding
+      return state.isResting
+    }
+  }
+
+  /// Takes the oldest message and its channel.
+  func take(into bytes: inout [UInt8]) -> (record: RecordQueue.Record, channel: RecordedChannel)? {
+    state.withLock { state in
+      state.queue.take(into: &bytes).map { ($0, state.channels[Int($0.channel)]) }
+    }
+  }
+
+  var metadata: (revision: Int, records: [MCAPMetadata]) {
+    state.withLock { ($0.metadataRevision, $0.metadata) }
+  }
+
+  /// Messages that were taken are lost.
+  func lose(_ count: Int) {
+    if state.withLock({ note(lost: count, &$0) }) { report(.losing) }
+  }
+
+  /// All is written: how many messages were lost until then, `nil` for none.
+  func takeLost() -> Int? {
+    state.withLock { state in
+      defer { state.lostCount = 0 }
+      return state.lostCount > 0 ? state.lostCount : nil
+    }
+  }
+}

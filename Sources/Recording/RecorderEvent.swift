@@ -1,0 +1,20 @@
+import MCAP
+
+/// What whoever looks after a hub should hear of its recorder; each once, when it begins and when it is over.
+public enum RecorderEvent: Equatable, Sendable {
+  /// A file was opened, the first of this recording.
+  case began(segment: String)
+  /// A segment that a hub before this one left was made whole.
+  case repaired(segment: String, messageCount: UInt64, lostByteCount: UInt64)
+  case notRepaired(segment: String, MCAPError)
+  /// Nothing can be written; it is tried again.
+  case failed(MCAPError)
+  /// It can again.
+  case recovered
+  /// More comes than is written, and the oldest of what waits goes.
+  case losing
+  /// All is written again; so many messages are missing.
+  case lost(messageCount: Int)
+  /// The system has no thread to give.
+  case lacksThread(errno: Int32)
+}

@@ -1,0 +1,20 @@
+import Synchronization
+
+/// What a process has recorded, over all its recordings.
+public final class RecordingCounters: Sendable {
+  private let bytes = Atomic(0)
+  private let messages = Atomic(0)
+  private let segments = Atomic(0)
+
+  public init() {}
+
+  /// That were written to segments.
+  public var byteCount: Int { bytes.load(ordering: .relaxed) }
+  public var lostMessageCount: Int { messages.load(ordering: .relaxed) }
+  /// In the folder, as of when one was last begun or removed.
+  public var segmentCount: Int { segments.load(ordering: .relaxed) }
+
+  func wrote(byteCount: Int) { bytes.add(byteCount, ordering: .relaxed) }
+  func lost(messageCount: Int) { messages.add(messageCount, ordering: .relaxed) }
+  func set(segmentCount: Int) { segments.store(segmentCount, ordering: .relaxed) }
+}

@@ -1,0 +1,31 @@
+import CLinux
+import MonotonicTime
+
+/// The time of a recording: the system clock's when it began, and the monotonic clock's from there on, so that it never goes
+/// back, whatever is done to the system's clock.
+public struct RecordingTime: Sendable {
+  /// When it began.
+  public let beganNanosecondsSince1970: Int64
+  private let beganAt: MonotonicInstant
+  public let clock: any MonotonicTimeSource
+  private let system: @Sendable () -> Int64
+
+  /// - Parameter system: the system's clock, nanoseconds since 1970
+  public init(
+    clock: any MonotonicTimeSource = MonotonicClock(),
+    system: @escaping @Sendable () -> Int64 = { clinux_realtime_ns() }
+  ) {
+    self.clock = clock
+    self.system = system
+    beganNanosecondsSince1970 = system()
+    beganAt = clock.now
+  }
+
+  /// Nanoseconds since 1970.
+  public func nanosecondsSince1970(at instant: MonotonicInstant) -> UInt64 {
+    UInt64(clamping: beganNanosecondsSince1970 &+ (instant.nanoseconds &- beganAt.nanoseconds))
+  }
+
+  /// What the system's clock says now.
+  var systemNanosecondsSince1970: Int64 { system() }
+}

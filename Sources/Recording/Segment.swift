@@ -1,0 +1,95 @@
+import Glibc
+import MCAP
+
+/// The segment that is being written.
+///
+/// The channels are numbered anew in each: it holds those that say something in it, and can be read without the others.
+final class Segment {
+  let name: String
+  private let file: any SegmentFile
+  private var writer: MCAPWriter<SegmentSink>
+  /// By the number under which a channel was registered; 0 for one that has said nothing here.
+  private var channelIDs: [UInt16] = []
+  private var schemaIDs: [String: UInt16] = [:]
+  /// As many messages as surely have reached the file.
+  private var writtenMessageCount: UInt64 = 0
+
+  init(
+    _ name: String, _ file: any SegmentFile, in ring: SegmentRing, library: String, chunkByteCount: Int
+  ) throws(MCAPError) {
+    self.name = name
+    self.file = file
+    writer = try MCAPWriter(
+      SegmentSink(file: file, ring: ring), header: MCAPHeader(library: library), chunkByteCount: chunkByteCount)
+  }
+
+  /// What it takes up, without its end.
+  var byteCount: UInt64 { writer.byteCount + UInt64(writer.bufferedByteCount) }
+  var isThere: Bool { file.isThere }
+  /// What is gone if nothing more can be written.
+  var unwrittenMessageCount: UInt64 { writer.messageCount - writtenMessageCount }
+
+  func add(_ metadata: [MCAPMetadata]) throws(MCAPError) {
+    for metadata in metadata { try writer.add(metadata) }
+  }
+
+  func append(
+    _ record: RecordQueue.Record, _ bytes: [UInt8], of channel: RecordedChannel
+  ) throws(MCAPError) {
+    let id = try channelID(Int(record.channel), channel)
+    let before = writer.byteCount
+    try writer.append(
+      MCAPMessage(
+        channelID: id, sequence: record.sequence, logTimeNanoseconds: record.logTimeNanoseconds,
+        publishTimeNanoseconds: record.publishTimeNanoseconds, data: bytes[...]))
+    // A chunk that was full went before the message was taken.
+    if writer.byteCount != before { writtenMessageCount = writer.messageCount - 1 }
+  }
+
+  /// Ends the chunk, and returns once all is on the disk.
+  func synchronize() throws(MCAPError) {
+    guard isThere else { throw .system("the segment \(name) was removed", errno: ENOENT) }
+    try writer.flush()
+    try file.synchronize()
+    writtenMessageCount = writer.messageCount
+  }
+
+  /// Ends the file, and returns once it is on the disk.
+  func finish() throws(MCAPError) {
+    try writer.finish()
+    try file.synchronize()
+    writtenMessageCount = writer.messageCount
+  }
+
+  private func channelID(_ index: Int, _ channel: RecordedChannel) throws(MCAPError) -> UInt16 {
+    if index < channelIDs.count, channelIDs[index] != 0 { return channelIDs[index] }
+    var schemaID: UInt16 = 0
+    if let schema = channel.schema {
+      if let known = schemaIDs[schema.name] {
+        schemaID = known
+      } else {
+        schemaID = try writer.addSchema(name: schema.name, encoding: schema.encoding, data: Array(schema.text.utf8))
+        schemaIDs[schema.name] = schemaID
+      }
+    }
+    let id = try writer.addChannel(
+      topic: channel.topic, messageEncoding: channel.messageEncoding, schemaID: schemaID)
+    if index >= channelIDs.count {
+      channelIDs.append(contentsOf: repeatElement(0, count: index + 1 - channelIDs.count))
+    }
+    channelIDs[index] = id
+    return id
+  }
+}
+
+/// Where the writer's bytes go: into the file, once there is room for them.
+private struct SegmentSink: MCAPSink {
+  let file: any SegmentFile
+  let ring: SegmentRing
+
+  mutating func append(_ bytes: UnsafeRawBufferPointer) throws(MCAPError) {
+    try ring.makeRoom(for: bytes.count)
+    try file.append(bytes)
+    ring.added(bytes.count)
+  }
+}

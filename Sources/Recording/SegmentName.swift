@@ -1,0 +1,21 @@
+/// How segments are called: `sensorhub-20261122T211439Z-001.mcap`, by when they begin. In the order of their names the oldest is
+/// the first.
+enum SegmentName {
+  /// - Parameter number: counts within the recording
+  static func make(nanosecondsSince1970: Int64, number: Int) -> String {
+    "sensorhub-\(UTCStamp(nanosecondsSince1970: nanosecondsSince1970).basic)-\(UTCStamp.padded(number, to: 3)).mcap"
+  }
+
+  /// Whether a file is a segment of a hub's. Strict: such files are removed to make room, and no others.
+  static func isOne(_ name: String) -> Bool {
+    let parts = name.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+    guard parts.count == 3, parts[0].elementsEqual("sensorhub".utf8), parts[2].suffix(5).elementsEqual(".mcap".utf8)
+    else { return false }
+    let stamp = Array(parts[1])
+    let number = parts[2].dropLast(5)
+    func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+    return stamp.count == 16 && stamp[..<8].allSatisfy(isDigit) && stamp[8] == UInt8(ascii: "T")
+      && stamp[9..<15].allSatisfy(isDigit) && stamp[15] == UInt8(ascii: "Z") && number.count >= 3
+      && number.allSatisfy(isDigit)
+  }
+}

@@ -1,0 +1,185 @@
+import FoundationEssentials
+import Glibc
+import HardwareIO
+import MCAP
+import TestSupport
+import Testing
+
+/// What a hub records, as those find it who come later.
+@Suite(.serialized, .timeLimit(.minutes(10))) final class RecorderTests {
+  private let root: String
+  private let folder: String
+
+  init() {
+    var template = Array("/tmp/sensorhub-recorder-XXXXXX".utf8CString)
+    mkdtemp(&template)
+    root = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    folder = root + "/recordings"
+  }
+
+  deinit { _ = Program(["-r", root], path: "/bin/rm").wait() }
+
+  private var names: [String] { Files.names(in: folder) }
+
+  private func board(_ more: String = "") -> String {
+    HubProcess.simulatedBoard("record: { path: \"\(folder)\", syncSeconds: 0.2\(more) }")
+  }
+
+  private struct Recorded {
+    var isWhole: Bool
+    var topics: Set<String> = []
+    var messages: [String: [MCAPMessage]] = [:]
+
+    init(_ path: String) throws {
+      let reader = try MCAPReader(path: path)
+      isWhole = reader.isIndexed && reader.damage == nil
+      for channel in reader.summary.channels.values {
+        topics.insert(channel.topic)
+        var messages = reader.messages(channelIDs: [channel.id])
+        while let message = try messages.next() { self.messages[channel.topic, default: []].append(message) }
+      }
+    }
+
+    func texts(_ topic: String) -> [String] {
+      (messages[topic] ?? []).map { String(decoding: $0.data, as: UTF8.self) }
+    }
+  }
+
+  /// As it is now, cut or not; `nil` where there is none that can be read yet.
+  private func recorded(_ index: Int = 0) -> Recorded? {
+    names.indices.contains(index) ? try? Recorded("\(folder)/\(names[index])") : nil
+  }
+
+  private struct Stamp: Decodable { var monotonic: Double }
+
+  private func byStamp(_ states: [String]) -> [Double: String] {
+    states.reduce(into: [:]) { states, text in
+      if let stamp = try? JSONDecoder().decode(Stamp.self, from: Data(text.utf8)) { states[stamp.monotonic] = text }
+    }
+  }
+
+  @Test func `what somebody has woken is recorded, all of it, and what nobody wakes is not`() throws {
+    let hub = HubProcess(board: board())
+    #expect(eventually { hub.program.standardError.contains("state on") && hub.isOff })
+    #expect(names.isEmpty)
+    let client = SocketClient(path: hub.socket)
+    client.send("{\"rateHz\": 1000}\n")
+    #expect(eventually { client.text.contains("\"mode\":\"fused\"") })
+    let served = client.lineCount
+    #expect(eventually { client.lineCount > served + 60 })
+    #expect(eventually { (self.recorded()?.messages["/fix"]?.count ?? 0) > 5 })
+    // It has observed only.
+    #expect(hub.devicesNow["gps"].holders.allSatisfy { !$0.contains("recorder") })
+    client.leave()
+    #expect(eventually { hub.isOff })
+    #expect(hub.devicesNow["gps"].wakes == 1 && hub.devicesNow["imu"].wakes == 1)
+    #expect(hub.stop() == 0)
+    #expect(names.count == 1)
+    let path = "\(folder)/\(names[0])"
+    try MCAPReader(path: path).check()
+    let file = try Recorded(path)
+    #expect(file.isWhole)
+    #expect(file.topics == ["/fix", "/imu/imu/batch", "/log", "/power", "/receiver/gps/raw", "/state"])
+
+    let sent = byStamp(client.text.split(separator: "\n").map(String.init))
+    let states = byStamp(file.texts("/state"))
+    let both = Set(sent.keys).intersection(states.keys)
+    #expect(both.count > 10, "\(states.count) recorded, \(sent.count) sent")
+    for stamp in both { #expect(states[stamp] == sent[stamp]) }
+
+    let sentences = file.texts("/receiver/gps/raw")
+    #expect(sentences.allSatisfy { $0.hasPrefix("$") && $0.hasSuffix("\r\n") })
+    for batch in file.messages["/imu/imu/batch"] ?? [] {
+      let data = Array(batch.data)
+      let count = data[..<4].reversed().reduce(0) { $0 << 8 | Int($1) }
+      let first = data[12..<20].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+      #expect(count > 0 && data.count == 12 + 32 * count && first == batch.publishTimeNanoseconds)
+    }
+    let power = file.texts("/power")
+    #expect(power.contains { $0.contains("\"id\":\"gps\"") && $0.contains("\"power\":\"tracking\"") })
+    #expect(power.contains { $0.contains("\"id\":\"imu\"") && $0.contains("\"power\":\"off\"") })
+    #expect(file.texts("/log").contains { $0.contains("gps: tracking") && $0.contains("\"name\":\"gps\"") })
+    let reader = try MCAPReader(path: path)
+    let metadata = try reader.summary.metadata.map { try reader.metadata($0) }
+    #expect(metadata.first { $0.name == "board" }?.entries["file"] == board())
+    #expect(metadata.first { $0.name == "sensorhub" }?.entries["version"] == "0.1.0")
+    for (topic, messages) in file.messages {
+      let times = messages.map(\.logTimeNanoseconds)
+      #expect(times == times.sorted(), "\(topic)")
+      #expect(messages.map(\.sequence) == (0..<UInt32(messages.count)).map { $0 }, "\(topic)")
+    }
+  }
+
+  @Test func `of a hub that was killed the recording is made whole by the next one`() throws {
+    let hub = HubProcess(board: board())
+    let client = SocketClient(path: hub.socket)
+    #expect(eventually { (self.recorded()?.messages["/state"]?.count ?? 0) > 10 })
+    let before = recorded()?.texts("/state") ?? []
+    #expect(hub.stop(SIGKILL) != 0)
+    client.leave()
+    #expect(recorded()?.isWhole == false)
+    let next = HubProcess(board: board())
+    #expect(eventually { next.program.standardError.contains("whole again") }, "\(next.program.standardError)")
+    try MCAPReader(path: "\(folder)/\(names[0])").check()
+    #expect(recorded()?.isWhole == true)
+    #expect(recorded()?.texts("/state").starts(with: before) == true)
+    #expect(next.stop() == 0)
+  }
+
+  @Test func `a folder that cannot be written to is said once, and harms nobody`() {
+    // Nobody makes a folder there, root included.
+    let hub = HubProcess(board: HubProcess.simulatedBoard("record: { path: \"/proc/recordings\", syncSeconds: 0.1 }"))
+    let client = SocketClient(path: hub.socket)
+    #expect(eventually { hub.program.standardError.contains("nothing is recorded") })
+    #expect(eventually { client.text.contains("\"mode\":\"fused\"") })
+    let served = client.lineCount
+    #expect(eventually { client.lineCount > served + 40 })
+    client.leave()
+    #expect(eventually { hub.isOff })
+    #expect(hub.stop() == 0)
+    #expect(hub.program.standardError.split(separator: "nothing is recorded").count == 2)
+  }
+
+  @Test func `with wakes it keeps the devices awake, and a reload ends only what has changed`() throws {
+    let hub = HubProcess(board: board(", wakes: true"))
+    #expect(
+      eventually { ["gps", "imu"].allSatisfy { hub.devicesNow[$0].holders.contains { $0.hasPrefix("recorder") } } })
+    #expect(eventually { (self.recorded()?.messages["/state"]?.count ?? 0) > 5 })
+    HubProcess.write(board(", wakes: true").replacing("\"vehicle\"", with: "\"free\""), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { hub.program.standardError.contains("read again") })
+    let states = recorded()?.messages["/state"]?.count ?? 0
+    #expect(eventually { (self.recorded()?.messages["/state"]?.count ?? 0) > states + 5 })
+    #expect(names.count == 1)
+    HubProcess.write(HubProcess.simulatedBoard(""), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { hub.isOff && self.recorded()?.isWhole == true })
+    try MCAPReader(path: "\(folder)/\(names[0])").check()
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `check tells what is recorded, and what cannot be`() {
+    func check(_ record: String) -> Program {
+      HubProcess.write("{ name: \"test\", record: { \(record) } }", to: root + "/board.json5")
+      let program = Program(["check", root + "/board.json5"])
+      program.wait()
+      return program
+    }
+    let right = check("path: \"\(folder)\", maximumMegabytes: 50, maximumAgeHours: 12, wakes: true")
+    #expect(right.wait() == 0)
+    #expect(
+      right.standardOutput.contains(
+        "recording to \(folder), at most 50 MB of the last 12 h 00 min, on the disk within 5.0 s, "
+          + "keeping the devices awake"), "\(right.standardOutput)\(right.standardError)")
+    for (record, reason) in [
+      ("path: \"recordings\"", "'record.path' must be an absolute path"),
+      ("path: \"\(root)/board.json5\"", "'record.path' must be a folder"),
+      ("path: \"\(folder)\", maximumMegabytes: 1", "a whole number from 4"), ("maximumMegabytes: 50", "missing"),
+      ("path: \"\(folder)\", sync: 5", "unknown key 'record.sync'"),
+    ] {
+      let wrong = check(record)
+      #expect(wrong.wait() == 65)
+      #expect(wrong.standardError.contains(reason), "\(wrong.standardError)")
+    }
+  }
+}

@@ -1,0 +1,208 @@
+import Glibc
+import HardwareIO
+import Hub
+import MCAP
+import MonotonicTime
+import TestSupport
+import Testing
+
+@testable import Recording
+
+struct RecordingWriterTests {
+  private let folder = TemporaryFolder()
+
+  @Test func `while nothing comes there is no file and nothing to wait for, and lines of the log change nothing`()
+    throws
+  {
+    let rig = Rig(folder.store)
+    #expect(rig.writer.turn() == .rest)
+    rig.append("line", isLog: true)
+    #expect(rig.writer.turn() == .rest)
+    rig.writer.finish()
+    #expect(folder.names.isEmpty && rig.events.values.isEmpty)
+    rig.append("$GP")
+    #expect(rig.writer.turn() == .until(rig.clock.now + .seconds(5)))
+    #expect(folder.names == ["sensorhub-20261122T211439Z-001.mcap"])
+    #expect(rig.turnWhenDue() == .rest)
+    rig.writer.finish()
+    #expect(try folder.texts("/log") == ["line"])
+    #expect(try folder.texts("/raw") == ["$GP"])
+  }
+
+  @Test func `the file says who wrote it, what each channel is, and when things were`() throws {
+    let rig = Rig(folder.store)
+    rig.inbox.set([MCAPMetadata(name: "board", entries: ["file": "{}"])])
+    rig.append("first")
+    _ = rig.writer.turn()
+    rig.clock.advance(by: .seconds(1))
+    rig.append("line", isLog: true)
+    rig.inbox.set([MCAPMetadata(name: "board", entries: ["file": "{ name: 'new' }"])])
+    rig.writer.finish()
+    let reader = try MCAPReader(path: folder.path + "/" + folder.names[0])
+    try reader.check()
+    #expect(reader.isIndexed && reader.header.library == "sensorhub test")
+    let boards = try reader.summary.metadata.map { try reader.metadata($0).entries["file"] }
+    #expect(boards == ["{}", "{ name: 'new' }"])
+    let channels = reader.summary.channels.values.sorted { $0.topic < $1.topic }
+    #expect(channels.map(\.topic) == ["/log", "/raw"] && channels.map(\.messageEncoding) == ["json", "nmea0183"])
+    #expect(reader.summary.schemas[channels[0].schemaID]?.name == "foxglove.Log" && channels[1].schemaID == 0)
+    var messages = reader.messages()
+    let first = try messages.next()
+    let second = try messages.next()
+    #expect(first?.logTimeNanoseconds == UInt64(Rig.start) && first?.publishTimeNanoseconds == 1_000_000_000)
+    #expect(second?.logTimeNanoseconds == UInt64(Rig.start) + 1_000_000_000)
+  }
+
+  @Test func `of a recording that was cut nothing is missing from before the last flush`() throws {
+    let rig = Rig(folder.store)
+    for index in 0..<100 { rig.append("\(index)") }
+    #expect(rig.turnWhenDue() == .rest)
+    rig.append("too late")
+    _ = rig.writer.turn()
+    // The process is gone, and with it what it had in memory.
+    let name = folder.names[0]
+    #expect(try MCAPReader(path: folder.path + "/" + name).damage != nil)
+    let next = Rig(folder.store)
+    #expect(next.writer.turn() == .rest)
+    guard case .repaired(name, 100, _) = next.events.values.first else {
+      Issue.record("\(next.events.values)")
+      return
+    }
+    try MCAPReader(path: folder.path + "/" + name).check()
+    #expect(try folder.texts("/raw") == (0..<100).map { "\($0)" })
+    // It is whole: the one after has nothing to say.
+    let third = Rig(folder.store)
+    _ = third.writer.turn()
+    #expect(third.events.values.isEmpty)
+  }
+
+  @Test func `the segments never take up more than their budget, and what is left is the newest`() throws {
+    let rig = Rig(folder.store, RecordSettings(path: "", maximumMegabytes: 4))
+    var largest: UInt64 = 0
+    let padding = String(repeating: ".", count: 20_000)
+    for index in 0..<600 {
+      rig.append("\(index) \(padding)")
+      rig.clock.advance(by: .seconds(1))
+      _ = rig.writer.turn()
+      largest = max(largest, folder.byteCount)
+    }
+    rig.writer.finish()
+    largest = max(largest, folder.byteCount)
+    #expect(largest <= 4_000_000 && largest > 3_000_000)
+    #expect(folder.names.count >= 7 && rig.counters.segmentCount == folder.names.count)
+    #expect(rig.counters.byteCount > 12_000_000)
+    let numbers = try folder.texts("/raw").compactMap { $0.split(separator: " ").first.flatMap { Int($0) } }
+    #expect(numbers.count > 140)
+    #expect(numbers == Array(600 - numbers.count..<600))
+  }
+
+  @Test func `what is too old is removed, and nothing else`() throws {
+    let settings = RecordSettings(path: "", maximumAge: .seconds(8 * 3600))
+    for (name, hours) in [
+      ("sensorhub-20261122T010000Z-001.mcap", 9), ("sensorhub-20261122T020000Z-001.mcap", 7), ("notes.txt", 100),
+      ("sensorhub-old.mcap", 100),
+    ] {
+      mkdir(folder.path, 0o755)
+      HubProcess.write(Array("x".utf8), to: folder.path + "/" + name)
+      let written = timespec(tv_sec: Int(Rig.start / 1_000_000_000) - hours * 3600, tv_nsec: 0)
+      let times = [written, written]
+      #expect(utimensat(AT_FDCWD, folder.path + "/" + name, times, 0) == 0)
+    }
+    let rig = Rig(folder.store, settings)
+    rig.append("x")
+    #expect(rig.turnWhenDue() == .rest)
+    let left = ["notes.txt", "sensorhub-20261122T020000Z-001.mcap", "sensorhub-20261122T211439Z-001.mcap"]
+    #expect(folder.names == left + ["sensorhub-old.mcap"])
+    // A segment does not hold more than an eighth of the age.
+    rig.clock.advance(by: .seconds(3601))
+    rig.append("y")
+    #expect(rig.turnWhenDue() == .rest)
+    #expect(folder.names.contains { $0.hasSuffix("-002.mcap") })
+  }
+
+  @Test
+  func `a full disk is said once, tried again with more and more time between, and costs nothing once there is room`()
+    throws
+  {
+    let store = FaultyStore(folder.store)
+    let rig = Rig(store)
+    rig.append("before")
+    #expect(rig.turnWhenDue() == .rest)
+    store.set(errno: ENOSPC)
+    for index in 0..<60 {
+      rig.append("\(index)")
+      rig.clock.advance(by: .seconds(1))
+      _ = rig.writer.turn()
+    }
+    // At 5 s, and 1, 2, 4, 8, 16 s after each other.
+    #expect((4...8).contains(store.attempts), "\(store.attempts)")
+    store.set(errno: nil)
+    rig.clock.advance(by: .seconds(60))
+    _ = rig.writer.turn()
+    rig.writer.finish()
+    #expect(try folder.texts("/raw") == ["before"] + (0..<60).map { "\($0)" })
+    #expect(rig.events.values.dropFirst() == [.failed(.system("writing", errno: ENOSPC)), .recovered])
+    #expect(rig.counters.lostMessageCount == 0)
+  }
+
+  @Test func `after an error that leaves the file in doubt another is begun, and the one before is made whole`() throws
+  {
+    let store = FaultyStore(folder.store)
+    let rig = Rig(store)
+    rig.append("before")
+    #expect(rig.turnWhenDue() == .rest)
+    rig.append("in doubt")
+    _ = rig.writer.turn()
+    store.set(errno: EIO)
+    rig.clock.advance(by: .seconds(5))
+    _ = rig.writer.turn()
+    store.set(errno: nil)
+    rig.append("after")
+    rig.clock.advance(by: .seconds(2))
+    _ = rig.writer.turn()
+    #expect(folder.names.count == 2)
+    rig.writer.finish()
+    for name in folder.names { try MCAPReader(path: folder.path + "/" + name).check() }
+    #expect(try folder.texts("/raw") == ["before", "after"])
+    #expect(rig.counters.lostMessageCount == 1)
+    #expect(
+      rig.events.values.dropFirst() == [
+        .failed(.system("writing", errno: EIO)), .losing, .recovered, .lost(messageCount: 1),
+      ])
+  }
+
+  @Test func `what does not wait for a stalled disk is counted, and said when it begins and when it is over`() throws {
+    let rig = Rig(folder.store, capacity: 4096)
+    for index in 0..<1000 { rig.append("message \(index)") }
+    #expect(rig.events.values == [.losing])
+    #expect(rig.turnWhenDue() == .rest)
+    let texts = try {
+      rig.writer.finish()
+      return try folder.texts("/raw")
+    }()
+    #expect(texts.last == "message 999" && texts.count > 50)
+    #expect(rig.counters.lostMessageCount == 1000 - texts.count)
+    #expect(rig.events.values.last == .lost(messageCount: 1000 - texts.count))
+    #expect(rig.events.values.count { $0 == .losing } == 1)
+  }
+
+  @Test func `a folder that is removed is noticed, said once, and made again`() throws {
+    let rig = Rig(folder.store)
+    rig.append("before")
+    #expect(rig.turnWhenDue() == .rest)
+    folder.remove(folder.path)
+    rig.append("gone")
+    rig.clock.advance(by: .seconds(5))
+    _ = rig.writer.turn()
+    rig.clock.advance(by: .seconds(5))
+    _ = rig.writer.turn()
+    rig.append("after")
+    rig.clock.advance(by: .seconds(5))
+    _ = rig.writer.turn()
+    rig.writer.finish()
+    #expect(try folder.texts("/raw") == ["after"])
+    let failures = rig.events.values.count { if case .failed = $0 { true } else { false } }
+    #expect(failures == 1)
+    #expect(rig.events.values.contains(.recovered))
+  }
+}

@@ -1,0 +1,75 @@
+import Guarding
+import Hub
+import MCAP
+import MonotonicTime
+import TestSupport
+import Testing
+
+@testable import Recording
+
+/// The recorder with its thread.
+@Suite(.timeLimit(.minutes(2))) struct SegmentRecorderTests {
+  private let folder = TemporaryFolder()
+
+  /// A disk that takes nothing until it is told to.
+  private final class StalledStore: SegmentStore {
+    let folder: SegmentFolder
+    let isFree = Guarded(false)
+    let isWaiting = Guarded(false)
+
+    init(_ folder: SegmentFolder) { self.folder = folder }
+
+    var segments: [StoredSegment] { folder.segments }
+    func create(_ name: String) throws(MCAPError) -> any SegmentFile {
+      isWaiting.withLock { $0 = true }
+      hold { isFree.withLock { $0 } }
+      return try folder.create(name)
+    }
+    func remove(_ name: String) throws(MCAPError) { try folder.remove(name) }
+    func repair(_ name: String) throws(MCAPError) -> MCAPRepair { try folder.repair(name) }
+  }
+
+  private func append(_ text: String, to recorder: SegmentRecorder, _ channel: Int) {
+    Array(text.utf8).withUnsafeBytes {
+      recorder.inbox.append($0, to: channel, at: MonotonicInstant(nanoseconds: 0))
+    }
+  }
+
+  @Test func `who records never waits for a stalled disk, and the end comes when that goes on`() throws {
+    let store = StalledStore(folder.store)
+    let events = Recorder<RecorderEvent>()
+    let counters = RecordingCounters()
+    let recorder = SegmentRecorder(
+      RecordSettings(path: folder.path), to: store, time: RecordingTime(), library: "test", counters: counters
+    ) { events.append($0) }
+    let channel = recorder.inbox.register(RecordedChannel(topic: "/raw", messageEncoding: "nmea0183"))
+    recorder.start()
+    append("first", to: recorder, channel)
+    #expect(eventually { store.isWaiting.withLock { $0 } })
+    // Many times what waits at most. An append that waited would never come back.
+    let padding = String(repeating: ".", count: 1000)
+    for index in 0..<5000 { append("\(index) \(padding)", to: recorder, channel) }
+    #expect(eventually { events.values.contains(.losing) })
+    let hasEnded = Guarded(false)
+    recorder.end { hasEnded.withLock { $0 = true } }
+    #expect(!hasEnded.withLock { $0 })
+    store.isFree.withLock { $0 = true }
+    #expect(eventually { hasEnded.withLock { $0 } })
+    let texts = try folder.texts("/raw")
+    #expect(texts.last == "4999 \(padding)")
+    #expect(texts.count + counters.lostMessageCount == 5001)
+    #expect(events.values.last == .lost(messageCount: counters.lostMessageCount))
+  }
+
+  @Test func `one that is ended before it was started writes nothing and keeps nobody waiting`() {
+    let recorder = SegmentRecorder(
+      RecordSettings(path: folder.path), to: folder.store, time: RecordingTime(), library: "test",
+      counters: RecordingCounters()
+    ) { _ in }
+    let hasEnded = Guarded(false)
+    recorder.end { hasEnded.withLock { $0 = true } }
+    #expect(hasEnded.withLock { $0 })
+    recorder.start()
+    #expect(folder.names.isEmpty)
+  }
+}
