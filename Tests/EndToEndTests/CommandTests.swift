@@ -26,7 +26,7 @@ struct CommandTests {
     #expect((program.standardError + program.standardOutput).contains(text), "\(program.standardError)")
   }
 
-  @Test(arguments: ["run", "watch", "devices", "probe", "check", "decode", "fuse", "calibrate"])
+  @Test(arguments: ["run", "watch", "devices", "probe", "check", "decode", "fuse", "calibrate", "info", "export"])
   func `every command explains itself with an example`(_ command: String) {
     let program = Program(["help", command])
     #expect(program.wait() == 0)

@@ -89,7 +89,9 @@ import Testing
     #expect(client.text.contains("\"tpv\":[{\"class\":\"TPV\",\"device\":\"\(mast.path)\""))
   }
 
-  @Test func `who watches a receiver by its path goes on when another one comes, and when the two change places`() throws {
+  @Test func `who watches a receiver by its path goes on when another one comes, and when the two change places`()
+    throws
+  {
     let roof = PseudoTerminal()
     let mast = PseudoTerminal()
     func board(_ devices: (id: String, path: String)...) -> String {

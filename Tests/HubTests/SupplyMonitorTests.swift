@@ -89,7 +89,8 @@ struct SupplyMonitorTests {
     let count = changes.values.count
     let energy = try #require(device("gps", of: hub)).measuredMilliwattHours
     // Some twenty measurements later.
-    #expect(eventually { device("gps", of: hub).map { $0.measuredMilliwattHours > energy + truth * 0.7 / 3600 } ?? false })
+    #expect(
+      eventually { device("gps", of: hub).map { $0.measuredMilliwattHours > energy + truth * 0.7 / 3600 } ?? false })
     #expect(changes.values.count == count)
     subscription.cancel()
     watching.cancel()

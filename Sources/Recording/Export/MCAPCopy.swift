@@ -1,0 +1,82 @@
+import MCAP
+
+/// Puts messages of several files into one new, whole one. Channels and schemas are numbered anew, and those that are the
+/// same in several files are one.
+public struct MCAPCopy<Sink: MCAPSink & ~Copyable>: ~Copyable {
+  private struct SchemaKey: Hashable {
+    var name: String
+    var encoding: String
+    var data: [UInt8]
+  }
+
+  private struct ChannelKey: Hashable {
+    var schemaID: UInt16
+    var topic: String
+    var messageEncoding: String
+    var metadata: [String: String]
+  }
+
+  private var writer: MCAPWriter<Sink>
+  private var schemas: [SchemaKey: UInt16] = [:]
+  private var channels: [ChannelKey: UInt16] = [:]
+  private var metadata: [MCAPMetadata] = []
+  /// What the present file's channels are called in the new one.
+  private var numbers: [UInt16: UInt16] = [:]
+  private var summary = MCAPSummary()
+
+  public var messageCount: UInt64 { writer.messageCount }
+
+  /// - Parameter library: what writes the file, for people
+  public init(_ sink: consuming Sink, library: String) throws(MCAPError) {
+    writer = try MCAPWriter(sink, header: MCAPHeader(library: library))
+  }
+
+  /// The messages that follow are of a file with this summary.
+  public mutating func beginFile(_ summary: MCAPSummary) {
+    self.summary = summary
+    numbers = [:]
+  }
+
+  /// Takes facts about a recording, unless another of its files has had the same.
+  public mutating func add(_ metadata: MCAPMetadata) throws(MCAPError) {
+    if self.metadata.contains(metadata) { return }
+    try writer.add(metadata)
+    self.metadata.append(metadata)
+  }
+
+  public mutating func add(_ attachment: MCAPAttachment) throws(MCAPError) { try writer.add(attachment) }
+
+  public mutating func append(_ message: MCAPMessage) throws(MCAPError) {
+    var message = message
+    message.channelID = try number(of: message.channelID)
+    try writer.append(message)
+  }
+
+  public mutating func finish() throws(MCAPError) { try writer.finish() }
+
+  private mutating func number(of id: UInt16) throws(MCAPError) -> UInt16 {
+    if let number = numbers[id] { return number }
+    guard let channel = summary.channels[id] else { throw .unknown("channel", id: id) }
+    var key = ChannelKey(
+      schemaID: 0, topic: channel.topic, messageEncoding: channel.messageEncoding, metadata: channel.metadata)
+    if let schema = summary.schemas[channel.schemaID] { key.schemaID = try number(of: schema) }
+    let number: UInt16
+    if let known = channels[key] {
+      number = known
+    } else {
+      number = try writer.addChannel(
+        topic: key.topic, messageEncoding: key.messageEncoding, schemaID: key.schemaID, metadata: key.metadata)
+      channels[key] = number
+    }
+    numbers[id] = number
+    return number
+  }
+
+  private mutating func number(of schema: MCAPSchema) throws(MCAPError) -> UInt16 {
+    let key = SchemaKey(name: schema.name, encoding: schema.encoding, data: schema.data)
+    if let known = schemas[key] { return known }
+    let number = try writer.addSchema(name: schema.name, encoding: schema.encoding, data: schema.data)
+    schemas[key] = number
+    return number
+  }
+}

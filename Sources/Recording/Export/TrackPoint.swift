@@ -1,0 +1,30 @@
+import NMEA
+
+/// One place of a track.
+public struct TrackPoint: Equatable, Sendable {
+  /// When the board was there.
+  public var time: UTCTime
+  /// WGS 84, -90 to 90 and -180 to 180.
+  public var latitudeDegrees: Double
+  public var longitudeDegrees: Double
+  /// Above mean sea level.
+  public var altitudeMSLMetres: Double?
+  /// Above the ellipsoid.
+  public var altitudeHAEMetres: Double?
+  /// One standard deviation along one horizontal axis.
+  public var horizontalSigmaMetres: Double?
+  /// Carried on without satellites.
+  public var isReckoned = false
+  /// Of the fix that it rests on: 2 for two dimensions, 3 for three; `nil` where there is none.
+  public var fixMode: Int?
+  /// As in the gpsd protocol: 1 autonomous, 2 differential, 3 RTK fixed, 4 RTK float.
+  public var fixStatus: Int?
+  public var satellitesUsed: Int?
+  public var hdop: Double?
+
+  public init(time: UTCTime, latitudeDegrees: Double, longitudeDegrees: Double) {
+    self.time = time
+    self.latitudeDegrees = latitudeDegrees
+    self.longitudeDegrees = longitudeDegrees
+  }
+}

@@ -1,0 +1,55 @@
+import Fusion
+
+/// Leaves out points of a track that lie near the line between those that stay (Ramer, 1972; Douglas and Peucker, 1973).
+public enum TrackSimplification {
+  /// The method takes time with the square of the points where the track is a ball of noise, so long tracks are taken in
+  /// pieces of so many, whose ends stay.
+  private static let pieceCount = 8192
+
+  /// The points that stay. Each of the others is no farther than the tolerance from the line between the two that enclose
+  /// it, on the plane that touches the earth there; heights do not count.
+  public static func simplified(_ points: [TrackPoint], toleranceMetres: Double) -> [TrackPoint] {
+    guard points.count > 2 else { return points }
+    var stays = [Bool](repeating: false, count: points.count)
+    // What is still to be looked at. No recursion: a track of a day has a million points.
+    var open: [(first: Int, last: Int)] = []
+    var first = 0
+    while first < points.count - 1 {
+      let last = min(first + pieceCount, points.count - 1)
+      open.append((first, last))
+      stays[first] = true
+      stays[last] = true
+      first = last
+    }
+    while let (first, last) = open.popLast() {
+      guard let far = farthest(points, first, last), far.metres > toleranceMetres else { continue }
+      stays[far.index] = true
+      open.append((first, far.index))
+      open.append((far.index, last))
+    }
+    return zip(points, stays).lazy.filter(\.1).map(\.0)
+  }
+
+  /// The point between two that is farthest from the line between them.
+  private static func farthest(_ points: [TrackPoint], _ first: Int, _ last: Int) -> (index: Int, metres: Double)? {
+    guard last - first > 1 else { return nil }
+    let origin = position(points[first])
+    let end = position(points[last]).offset(from: origin)
+    let lengthSquared = end.x * end.x + end.y * end.y
+    var found = (index: first + 1, squared: -1.0)
+    for index in first + 1..<last {
+      let point = position(points[index]).offset(from: origin)
+      // To the piece of the line, not beyond its ends: tracks turn back.
+      let along = lengthSquared > 0 ? max(0, min(1, (point.x * end.x + point.y * end.y) / lengthSquared)) : 0
+      let north = point.x - along * end.x
+      let east = point.y - along * end.y
+      let squared = north * north + east * east
+      if squared > found.squared { found = (index, squared) }
+    }
+    return (found.index, found.squared.squareRoot())
+  }
+
+  private static func position(_ point: TrackPoint) -> GeodeticPosition {
+    GeodeticPosition(latitudeDegrees: point.latitudeDegrees, longitudeDegrees: point.longitudeDegrees, altitude: 0)
+  }
+}

@@ -1,0 +1,88 @@
+import NMEA
+
+/// Instants as ISO 8601 writes them: `2026-11-22T10:00:00.000Z`, always in UTC.
+public enum UTCText {
+  /// To the millisecond.
+  public static func make(_ time: UTCTime) -> String {
+    let parts = UTCTime(nanosecondsSince1970: rounded(time.nanosecondsSince1970)).components
+    let (year, month, day) = (Int(parts.date.year), Int(parts.date.month), Int(parts.date.day))
+    let date = "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
+    let clock = "\(padded(parts.hour, 2)):\(padded(parts.minute, 2)):\(padded(parts.second, 2))"
+    return "\(date)T\(clock).\(padded(parts.nanosecond / 1_000_000, 3))Z"
+  }
+
+  /// Reads `2026-11-22T10:00Z`, `2026-11-22T10:00:00Z`, and that with a fraction of a second; `nil` for anything else.
+  public static func read(_ text: UnsafeBufferPointer<UInt8>) -> UTCTime? {
+    var fields = Fields(text)
+    guard let year = fields.digits(4), fields.take("-"), let month = fields.digits(2), fields.take("-"),
+      let day = fields.digits(2), fields.take("T"), let time = fields.timeOfDay(), fields.take("Z"), fields.isAtEnd,
+      let date = CalendarDate(year: year, month: month, day: day)
+    else { return nil }
+    let instant = UTCTime(date: date, time: time)
+    // The 31st of a month that has none would be a day of the next one.
+    return instant.components.date == date || time.second == 86400 ? instant : nil
+  }
+
+  /// Reads `10:00`, `10:00:00`, and that with a fraction of a second.
+  static func readTimeOfDay(_ text: UnsafeBufferPointer<UInt8>) -> TimeOfDay? {
+    var fields = Fields(text)
+    guard let time = fields.timeOfDay(), fields.isAtEnd else { return nil }
+    return time
+  }
+
+  private static func rounded(_ nanoseconds: Int64) -> Int64 {
+    let (sum, overflows) = nanoseconds.addingReportingOverflow(500_000)
+    return overflows ? nanoseconds : sum
+  }
+
+  private static func padded(_ value: Int, _ width: Int) -> String {
+    let digits = String(value)
+    return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+  }
+
+  private struct Fields {
+    private let text: UnsafeBufferPointer<UInt8>
+    private var position = 0
+
+    init(_ text: UnsafeBufferPointer<UInt8>) { self.text = text }
+
+    var isAtEnd: Bool { position == text.count }
+
+    mutating func take(_ letter: Unicode.Scalar) -> Bool {
+      guard position < text.count, text[position] == UInt8(ascii: letter) else { return false }
+      position += 1
+      return true
+    }
+
+    mutating func digits(_ count: Int) -> Int? {
+      guard position + count <= text.count else { return nil }
+      var value = 0
+      for byte in text[position..<position + count] {
+        guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+        value = value * 10 + Int(byte - UInt8(ascii: "0"))
+      }
+      position += count
+      return value
+    }
+
+    mutating func timeOfDay() -> TimeOfDay? {
+      guard let hour = digits(2), take(":"), let minute = digits(2), hour < 24, minute < 60 else { return nil }
+      var second = 0
+      var nanosecond = 0
+      if take(":") {
+        guard let value = digits(2), value <= 60 else { return nil }
+        second = value
+        if take(".") {
+          var scale = 100_000_000
+          guard let first = digits(1) else { return nil }
+          nanosecond = first * scale
+          while let digit = digits(1) {
+            scale /= 10
+            nanosecond += digit * scale
+          }
+        }
+      }
+      return TimeOfDay(second: hour * 3600 + minute * 60 + second, nanosecond: nanosecond)
+    }
+  }
+}

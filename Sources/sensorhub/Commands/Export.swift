@@ -1,0 +1,285 @@
+import ArgumentParser
+import Glibc
+import MCAP
+import NMEA
+import Recording
+import SystemPackage
+
+/// Turns recordings into what other programs read.
+struct Export: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Turn recordings into GPX, GeoJSON, KML, CSV, NMEA or one MCAP file.",
+    discussion: """
+      A track has the positions of the fused state, each once. It is interrupted where there was none for more than ten
+      seconds, and where the receiver was off. GPX, KML and CSV have heights above mean sea level, GeoJSON above the
+      ellipsoid. CSV has a row for each state, NMEA what the receiver sent, MCAP everything.
+
+      A TIME is in UTC: 2026-11-22T10:00:00Z, or 10:00 or 10:00:00 of the recording's first day.
+
+      Example: sensorhub export /var/lib/sensorhub/recordings --format gpx --from 10:00 --to 11:30 > tour.gpx
+      """)
+
+  enum Format: String, ExpressibleByArgument, CaseIterable {
+    case gpx, geojson, kml, csv, nmea, mcap
+
+    var isTrack: Bool { [.gpx, .geojson, .kml].contains(self) }
+    var isOfStates: Bool { isTrack || self == .csv }
+  }
+
+  @Argument(help: ArgumentHelp("Recordings, or folders of them.", valueName: "file"))
+  var files: [String]
+
+  @Option(help: "What to write.")
+  var format: Format
+
+  @Option(help: ArgumentHelp("Leave out what was before.", valueName: "time"))
+  var from: TimeOption?
+
+  @Option(help: ArgumentHelp("Leave out this and what comes later.", valueName: "time"))
+  var to: TimeOption?
+
+  @Option(help: ArgumentHelp("No more than one state in this time.", valueName: "seconds"))
+  var every: Double?
+
+  @Option(
+    help: ArgumentHelp(
+      "Leave out points of a track that lie nearer than this to the line between the others.", valueName: "metres"))
+  var simplify: Double?
+
+  @Option(help: ArgumentHelp("Of several receivers, the one whose NMEA is wanted.", valueName: "id"))
+  var device: String?
+
+  @Option(help: ArgumentHelp("Write to this file rather than to standard output.", valueName: "file"))
+  var output: String?
+
+  @Flag(help: "Replace a file that is there already.")
+  var force = false
+
+  func validate() throws {
+    if files.isEmpty { throw ValidationError("name a recording, or a folder of them") }
+    if let every, !(0.001...86_400).contains(every) { throw ValidationError("--every must be from 0.001 to 86400") }
+    if let simplify, !(0...100_000).contains(simplify) { throw ValidationError("--simplify must be from 0 to 100000") }
+    if every != nil, !format.isOfStates { throw ValidationError("--every is for tracks and csv") }
+    if simplify != nil, !format.isTrack { throw ValidationError("--simplify is for gpx, geojson and kml") }
+    if device != nil, format != .nmea { throw ValidationError("--device is for nmea") }
+    if output == "" { throw ValidationError("--output needs a path") }
+    if force, output == nil { throw ValidationError("--force needs --output") }
+  }
+
+  func run() throws {
+    let recordings = try RecordingFiles(files)
+    let output = try ExportOutput(path: output, replaces: force)
+    do {
+      switch format {
+      case .gpx, .geojson, .kml: try writeTrack(of: recordings, to: output)
+      case .csv: try writeTable(of: recordings, to: output)
+      case .nmea: try writeSentences(of: recordings, to: output)
+      case .mcap: try copy(recordings, to: output)
+      }
+      try output.finish()
+    } catch Errno.brokenPipe {
+      // The reader has seen enough.
+      return
+    } catch MCAPError.system(_, EPIPE) {
+      return
+    } catch let error as Errno {
+      throw CommandError(
+        .inputOutput, "\(output.name) cannot be written: \(error)", nextStep: "is there space where it goes?")
+    } catch let error as MCAPError {
+      throw CommandError(.inputOutput, error.summary, nextStep: error.nextStep ?? "is there space where it goes?")
+    }
+    for file in recordings.files {
+      guard let damage = file.damage else { continue }
+      Terminal.standardError("'\(file.path)' \(RecordingState.text(of: damage))")
+    }
+  }
+
+  private func messages(
+    _ recordings: RecordingFiles, _ isWanted: @escaping (String) -> Bool
+  ) throws(CommandError) -> RecordedMessages {
+    try RecordedMessages(recordings, from: from?.time, to: to?.time, isWanted: isWanted)
+  }
+
+  // MARK: Tracks
+
+  private func writeTrack(of recordings: RecordingFiles, to output: ExportOutput) throws {
+    var states = RecordedStates(
+      try messages(recordings, RecordedStates.isWanted), everySeconds: every ?? 0)
+    // What comes first says whose track it is.
+    guard let first = try nextPoint(&states) else { throw nothing("position", states.badCount) }
+    let name = states.boardName ?? "SensorHub"
+    switch format {
+    case .gpx:
+      var writer = GPXWriter(output, name: name)
+      try write(first, &states, to: &writer)
+    case .geojson:
+      var writer = GeoJSONWriter(output, name: name)
+      try write(first, &states, to: &writer)
+      if writer.leftOutCount > 0 {
+        Terminal.standardError("left out \(writer.leftOutCount) single points, of which no line can be made")
+      }
+    default:
+      var writer = KMLWriter(output, name: name)
+      try write(first, &states, to: &writer)
+    }
+    report(states.badCount)
+  }
+
+  private func write(
+    _ first: RecordedStates.Entry, _ states: inout RecordedStates, to writer: inout some TrackWriter & ~Copyable
+  ) throws {
+    var splitter = TrackSplitter()
+    // With --simplify, the segment so far.
+    var segment: [TrackPoint] = []
+    var entry: RecordedStates.Entry? = first
+    while let current = entry {
+      if let point = current.point {
+        if current.hasRested { splitter.noteRest() }
+        let beginsSegment = splitter.beginsSegment(at: point.time)
+        if simplify == nil {
+          try writer.add(point, beginsSegment: beginsSegment)
+        } else {
+          if beginsSegment { try write(&segment, to: &writer) }
+          segment.append(point)
+        }
+      }
+      entry = try nextPoint(&states)
+    }
+    try write(&segment, to: &writer)
+    try writer.finish()
+  }
+
+  private func write(_ segment: inout [TrackPoint], to writer: inout some TrackWriter & ~Copyable) throws {
+    let points = TrackSimplification.simplified(segment, toleranceMetres: simplify ?? 0)
+    segment.removeAll(keepingCapacity: true)
+    for (index, point) in points.enumerated() { try writer.add(point, beginsSegment: index == 0) }
+  }
+
+  private func nextPoint(_ states: inout RecordedStates) throws(CommandError) -> RecordedStates.Entry? {
+    while let entry = try states.next() {
+      if entry.point != nil { return entry }
+    }
+    return nil
+  }
+
+  // MARK: States, sentences, everything
+
+  private func writeTable(of recordings: RecordingFiles, to output: ExportOutput) throws {
+    var states = RecordedStates(
+      try messages(recordings, RecordedStates.isWanted), everySeconds: every ?? 0)
+    guard let first = try states.next() else { throw nothing("state", states.badCount) }
+    var table = StateTable(output)
+    try table.add(first)
+    while let entry = try states.next() { try table.add(entry) }
+    try table.finish()
+    report(states.badCount)
+  }
+
+  private func writeSentences(of recordings: RecordingFiles, to output: ExportOutput) throws {
+    let topic = "/receiver/\(try receiver(of: recordings))/raw"
+    var messages = try messages(recordings) { $0 == topic }
+    var bytes: [UInt8] = []
+    var isEmpty = true
+    while let message = try messages.next() {
+      isEmpty = false
+      bytes += message.data
+      guard bytes.count > 1 << 16 else { continue }
+      try bytes.withUnsafeBytes { try output.write($0) }
+      bytes.removeAll(keepingCapacity: true)
+    }
+    if isEmpty { throw nothing("sentence of a receiver", (0, messages.badChunkCount)) }
+    try bytes.withUnsafeBytes { try output.write($0) }
+    report((0, messages.badChunkCount))
+  }
+
+  /// The receiver whose sentences are meant.
+  private func receiver(of recordings: RecordingFiles) throws(CommandError) -> String {
+    let topics = recordings.files.reduce(into: Set<String>()) { $0.formUnion($1.topics) }
+    let ids = topics.filter { $0.hasPrefix("/receiver/") && $0.hasSuffix("/raw") }.map {
+      String($0.dropFirst("/receiver/".count).dropLast("/raw".count))
+    }.sorted()
+    guard let device else {
+      guard ids.count <= 1 else {
+        throw CommandError(
+          .data, "the recording has several receivers: \(ids.joined(separator: ", "))",
+          nextStep: "choose one, for instance --device \(ids[0])")
+      }
+      guard let id = ids.first else { throw nothing("sentence of a receiver", (0, 0)) }
+      return id
+    }
+    guard ids.contains(device) else {
+      throw CommandError(
+        .data, "the recording has nothing of a receiver '\(device)'",
+        nextStep: ids.isEmpty ? "sensorhub info says what there is" : "it has \(ids.joined(separator: ", "))")
+    }
+    return device
+  }
+
+  private func copy(_ recordings: RecordingFiles, to output: ExportOutput) throws {
+    if output.isTerminal { throw ValidationError("an MCAP file is nothing for a terminal: give --output") }
+    var messages = try messages(recordings) { _ in true }
+    guard let first = try messages.next() else { throw nothing("message", (0, messages.badChunkCount)) }
+    var copy = try MCAPCopy(ExportSink(output: output), library: "sensorhub \(SensorHub.version)")
+    var fileCount = 0
+    var badRecordCount = 0
+    var message: MCAPMessage? = first
+    while let current = message {
+      if let reader = messages.reader, messages.fileCount != fileCount {
+        fileCount = messages.fileCount
+        badRecordCount += try begin(reader, &copy)
+      }
+      try copy.append(current)
+      message = try messages.next()
+    }
+    try copy.finish()
+    report((badRecordCount, messages.badChunkCount))
+  }
+
+  /// Takes what a file has beside its messages; returns how much of that could not be read.
+  private func begin(
+    _ reader: MCAPReader<MCAPFileSource>, _ copy: inout MCAPCopy<ExportSink>
+  ) throws(MCAPError) -> Int {
+    var badCount = 0
+    copy.beginFile(reader.summary)
+    for index in reader.summary.metadata {
+      guard let metadata = try? reader.metadata(index) else {
+        badCount += 1
+        continue
+      }
+      try copy.add(metadata)
+    }
+    for index in reader.summary.attachments {
+      guard let attachment = try? reader.attachment(index) else {
+        badCount += 1
+        continue
+      }
+      try copy.add(attachment)
+    }
+    return badCount
+  }
+
+  // MARK: What is said
+
+  private func nothing(_ what: String, _ bad: (messages: Int, chunks: Int)) -> CommandError {
+    report(bad)
+    let place = from == nil && to == nil ? "" : " in this time"
+    return CommandError(
+      .data, "there is no \(what) in the recording\(place)", nextStep: "sensorhub info says what there is, and of when")
+  }
+
+  private func report(_ bad: (messages: Int, chunks: Int)) {
+    if bad.messages > 0 || bad.chunks > 0 {
+      Terminal.standardError("bad_messages=\(bad.messages) bad_chunks=\(bad.chunks)")
+    }
+  }
+}
+
+/// `2026-11-22T10:00:00Z`, or `10:00` or `10:00:00` of the recording's first day.
+struct TimeOption: ExpressibleByArgument {
+  var time: ExportTime
+
+  init?(argument: String) {
+    guard let time = ExportTime(argument) else { return nil }
+    self.time = time
+  }
+}

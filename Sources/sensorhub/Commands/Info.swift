@@ -1,0 +1,141 @@
+import ArgumentParser
+import MCAP
+import NMEA
+import Outputs
+import Recording
+
+/// Says what is in recordings.
+struct Info: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Say what is in recordings: when, how much of what, where something is missing.",
+    discussion: """
+      Reads all of each file. A pause is counted where nothing came for more than two seconds and for more than ten times
+      what is usual. Times are in UTC; where the board's clock was wrong they are corrected by the receiver's.
+
+      Example: sensorhub info --json /var/lib/sensorhub/recordings | jq '.files[] | select(.whole | not) | .path'
+      """)
+
+  @Argument(help: ArgumentHelp("Recordings, or folders of them.", valueName: "file"))
+  var files: [String]
+
+  @Flag(help: "Print one JSON object.")
+  var json = false
+
+  func validate() throws {
+    if files.isEmpty { throw ValidationError("name a recording, or a folder of them") }
+  }
+
+  func run() throws {
+    let recordings = try RecordingFiles(files)
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.key("files")
+    writer.beginArray()
+    var all = RecordingContents()
+    var progress = RecordingProgress(total: recordings.messageCount)
+    var before: (started: String?, correction: Int64) = (nil, 0)
+    for file in recordings.files {
+      let reader = try file.open()
+      let facts = RecordedMessages.facts(named: "sensorhub", of: reader)
+      let started = facts["started"]
+      let correction =
+        try RecordedMessages.correction(of: reader, path: file.path)
+        ?? (started != nil && started == before.started ? before.correction : 0)
+      before = (started, correction)
+      let (contents, badChunkCount) = try contents(of: reader, file.path, correction, &all, &progress)
+      progress.finish()
+      let description = Description(
+        file: file, version: facts["version"], started: started, board: BoardOfRecording.name(reader),
+        correction: correction, badChunkCount: badChunkCount, contents: contents)
+      if json { description.write(to: &writer) } else { description.print() }
+    }
+    writer.endArray()
+    for path in recordings.emptyPaths { Terminal.standardError("nothing in '\(path)' is whole yet") }
+    if json {
+      writer.key("all")
+      writer.beginObject()
+      all.write(to: &writer)
+      writer.endObject()
+      writer.endObject()
+      Terminal.standardOutput(String(decoding: writer.bytes, as: UTF8.self))
+    } else if recordings.files.count > 1 {
+      Terminal.standardOutput("in all: \(recordings.files.count) files")
+      for line in all.lines { Terminal.standardOutput(line) }
+    }
+  }
+
+  private func contents(
+    of reader: MCAPReader<MCAPFileSource>, _ path: String, _ correction: Int64,
+    _ all: inout RecordingContents, _ progress: inout RecordingProgress
+  ) throws(CommandError) -> (RecordingContents, badChunkCount: Int) {
+    var contents = RecordingContents()
+    contents.byteCount = reader.source.byteCount
+    all.byteCount += reader.source.byteCount
+    for channel in reader.summary.channels.values {
+      contents.add(channel)
+      all.add(channel)
+    }
+    var badChunkCount = 0
+    var messages = reader.messages()
+    while true {
+      do throws(MCAPError) {
+        guard let message = try messages.next() else { return (contents, badChunkCount) }
+        progress.advance()
+        let topic = reader.summary.channels[message.channelID]?.topic ?? ""
+        let logTime = message.logTimeNanoseconds
+        let time = UTCTime(nanosecondsSince1970: Int64(clamping: logTime).clampedSum(correction))
+        contents.add(topic: topic, logTimeNanoseconds: logTime, time: time)
+        all.add(topic: topic, logTimeNanoseconds: logTime, time: time)
+      } catch {
+        if case .system = error { throw CommandError(error, reading: path) }
+        badChunkCount += 1
+      }
+    }
+  }
+
+  /// One file.
+  private struct Description {
+    var file: RecordingFiles.File
+    var version: String?
+    var started: String?
+    var board: String?
+    var correction: Int64
+    var badChunkCount: Int
+    var contents: RecordingContents
+
+    func print() {
+      Terminal.standardOutput(file.path)
+      Terminal.standardOutput("  state     \(state)")
+      if let version {
+        let start = started.map { ", started \($0)" } ?? ""
+        Terminal.standardOutput("  program   sensorhub \(Text.printable(version + start))")
+      }
+      if let board { Terminal.standardOutput("  board     \(Text.printable(board))") }
+      if correction != 0 {
+        let off = Text.duration(seconds: Double(correction.magnitude) / 1e9)
+        Terminal.standardOutput(
+          "  clock     the board's was \(off) \(correction > 0 ? "slow" : "fast"); the times here are right")
+      }
+      for line in contents.lines { Terminal.standardOutput(line) }
+    }
+
+    func write(to json: inout JSONWriter) {
+      json.beginObject()
+      json.member("path", file.path)
+      json.member("whole", file.damage == nil && badChunkCount == 0)
+      if file.damage != nil || badChunkCount > 0 { json.member("damage", state) }
+      json.member("version", version)
+      json.member("started", started)
+      json.member("board", board)
+      json.member("clockCorrectionSeconds", Double(correction) / 1e9, decimals: 3)
+      contents.write(to: &json)
+      json.endObject()
+    }
+
+    private var state: String {
+      guard badChunkCount > 0 else { return RecordingState.text(of: file.damage) }
+      let chunks = "\(badChunkCount) chunks cannot be read"
+      return file.damage == nil ? "damaged: \(chunks)" : "\(RecordingState.text(of: file.damage)); \(chunks)"
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import Glibc
+import MCAP
+import SystemPackage
+
+/// Where an export goes: standard output, or a file that is there only once it is whole.
+final class ExportOutput {
+  /// `nil` for standard output.
+  private let path: String?
+  /// What becomes the file in the end; `nil` where it is written in place.
+  private let temporaryPath: String?
+  private let file: FileDescriptor
+  /// Whether what was written is to be taken away if the export does not come to its end.
+  private let isRemovedOnFailure: Bool
+  private var isFinished = false
+
+  /// - Parameter replaces: whether a file that is there already may go
+  init(path: String?, replaces: Bool) throws(CommandError) {
+    self.path = path
+    guard let path else {
+      file = .standardOutput
+      temporaryPath = nil
+      isRemovedOnFailure = false
+      return
+    }
+    var status = stat()
+    let isThere = stat(path, &status) == 0
+    let isFile = status.st_mode & S_IFMT == S_IFREG
+    // A pipe or a device is written to as it is.
+    let isReplaced = replaces && (!isThere || isFile)
+    temporaryPath = isReplaced ? "\(path).part-\(getpid())" : nil
+    isRemovedOnFailure = isReplaced || !replaces
+    let flags = replaces && !isReplaced ? O_WRONLY : O_WRONLY | O_CREAT | O_EXCL
+    let descriptor = open(temporaryPath ?? path, flags | O_CLOEXEC, 0o644)
+    let number = errno
+    guard descriptor >= 0 else {
+      // What is there stays.
+      isFinished = true
+      file = .standardOutput
+      if number == EEXIST, !replaces {
+        throw CommandError(
+          .noInput, "there is a file '\(path)' already", nextStep: "name another one, or replace it with --force")
+      }
+      throw CommandError(
+        number == EACCES ? .noPermission : .inputOutput, "cannot write '\(path)': \(String(cString: strerror(number)))")
+    }
+    file = FileDescriptor(rawValue: descriptor)
+  }
+
+  deinit {
+    guard path != nil, !isFinished else { return }
+    try? file.close()
+    if isRemovedOnFailure, let name = temporaryPath ?? path { unlink(name) }
+  }
+
+  var name: String { path.map { "'\($0)'" } ?? "standard output" }
+
+  /// Whether this would fill somebody's screen.
+  var isTerminal: Bool { isatty(file.rawValue) == 1 }
+
+  func write(_ bytes: UnsafeRawBufferPointer) throws(Errno) {
+    do {
+      _ = try file.writeAll(bytes)
+    } catch {
+      throw error as? Errno ?? .ioError
+    }
+  }
+
+  /// The file is whole.
+  func finish() throws(CommandError) {
+    guard let path, !isFinished else { return }
+    isFinished = true
+    do {
+      try file.close()
+    } catch {
+      throw CommandError(.inputOutput, "cannot write '\(path)': \(error)")
+    }
+    guard let temporaryPath, rename(temporaryPath, path) != 0 else { return }
+    let number = errno
+    unlink(temporaryPath)
+    throw CommandError(.inputOutput, "cannot write '\(path)': \(String(cString: strerror(number)))")
+  }
+}
+
+/// The same for an MCAP writer.
+struct ExportSink: MCAPSink {
+  let output: ExportOutput
+
+  mutating func append(_ bytes: UnsafeRawBufferPointer) throws(MCAPError) {
+    do throws(Errno) {
+      try output.write(bytes)
+    } catch {
+      throw .system("writing \(output.name)", errno: error.rawValue)
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import Outputs
+import Recording
+import SystemPackage
+
+/// A track as GPX 1.1 (<https://www.topografix.com/GPX/1/1/>).
+///
+/// What is carried on without satellites is no fix, and GPX knows no other word for it: `fix` says `none` there, and the
+/// extensions say `deadReckoning` and how sure it is.
+struct GPXWriter: TrackWriter, ~Copyable {
+  private let output: ExportOutput
+  private let name: String
+  private var text = JSONWriter(capacity: 1 << 17)
+  private var hasPoints = false
+
+  init(_ output: ExportOutput, name: String) {
+    self.output = output
+    self.name = name
+  }
+
+  mutating func add(_ point: TrackPoint, beginsSegment: Bool) throws(Errno) {
+    let time = UTCText.make(point.time)
+    if !hasPoints {
+      writeHead(time)
+    } else if beginsSegment {
+      text.fragment("</trkseg>\n")
+    }
+    if beginsSegment || !hasPoints { text.fragment("<trkseg>\n") }
+    hasPoints = true
+    text.fragment("<trkpt lat=\"")
+    text.fragment(point.latitudeDegrees, decimals: 9)
+    text.fragment("\" lon=\"")
+    // The schema has no 180 degrees east, which is as far west; what would be rounded to it neither.
+    text.fragment(point.longitudeDegrees > 179.999_999_999 ? -180 : point.longitudeDegrees, decimals: 9)
+    text.fragment("\">")
+    if let altitude = point.altitudeMSLMetres {
+      text.fragment("<ele>")
+      text.fragment(altitude, decimals: 3)
+      text.fragment("</ele>")
+    }
+    text.text("<time>\(time)</time>")
+    // In the order that the schema has.
+    if let fix = GPXWriter.fix(of: point) { text.text("<fix>\(fix)</fix>") }
+    if let satellites = point.satellitesUsed, satellites >= 0 { text.text("<sat>\(satellites)</sat>") }
+    if let hdop = point.hdop {
+      text.fragment("<hdop>")
+      text.fragment(hdop, decimals: 2)
+      text.fragment("</hdop>")
+    }
+    if point.isReckoned { writeExtensions(of: point) }
+    text.fragment("</trkpt>\n")
+    if text.count > 1 << 16 { try flush() }
+  }
+
+  mutating func finish() throws(Errno) {
+    text.fragment("</trkseg>\n</trk>\n</gpx>\n")
+    try flush()
+  }
+
+  private mutating func writeHead(_ time: String) {
+    text.text(
+      """
+      <?xml version="1.0" encoding="UTF-8"?>
+      <gpx version="1.1" creator="SensorHub \(SensorHub.version)" xmlns="http://www.topografix.com/GPX/1/1" \
+      xmlns:sensorhub="urn:sensorhub:gpx:1" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" \
+      xsi:schemaLocation="http://www.topografix.com/GPX/1/1 http://www.topografix.com/GPX/1/1/gpx.xsd">
+      <metadata><time>\(time)</time></metadata>
+      <trk><name>\(XMLText.escaped(name))</name>
+
+      """)
+  }
+
+  private mutating func writeExtensions(of point: TrackPoint) {
+    text.fragment("<extensions><sensorhub:mode>deadReckoning</sensorhub:mode>")
+    if let sigma = point.horizontalSigmaMetres {
+      text.fragment("<sensorhub:sigma>")
+      text.fragment(sigma, decimals: 3)
+      text.fragment("</sensorhub:sigma>")
+    }
+    text.fragment("</extensions>")
+  }
+
+  /// Of GPX's words; `pps` means a military receiver there.
+  private static func fix(of point: TrackPoint) -> String? {
+    if point.isReckoned { return "none" }
+    guard let mode = point.fixMode, mode >= 2 else { return nil }
+    return (2...4).contains(point.fixStatus ?? 1) ? "dgps" : mode == 2 ? "2d" : "3d"
+  }
+
+  private mutating func flush() throws(Errno) {
+    try output.write(UnsafeRawBufferPointer(text.bytes))
+    text.removeAll()
+  }
+}

@@ -1,0 +1,209 @@
+import Fusion
+import NMEA
+import Recording
+
+/// What an export needs of a state, read from what `StateReport.write` wrote. A number that is not known is NaN.
+///
+/// A scanner of its own: `StateReport.read` decodes all of the state, and a recording of a day has a million of them.
+struct RecordedState {
+  /// Numbers, in the units of the report.
+  enum Field: Int, CaseIterable {
+    case monotonic
+    case latitude, longitude, altitudeHAE, altitudeMSL, sigmaHorizontal, sigmaVertical, positionAge
+    case speed, track, climb
+    case roll, pitch, yaw, sigmaYaw
+    case pressure, temperature, humidity
+    case volts, amperes
+    case fixMode, fixStatus, satellites, hdop
+  }
+
+  private(set) var mode = FusedState.Mode.none
+  /// Of the state, by the receiver.
+  private(set) var time: UTCTime?
+  /// The receiver has shown that it knows the date.
+  private(set) var isTimeConfirmed = false
+  private var numbers = [Double](repeating: .nan, count: Field.allCases.count)
+
+  /// `nil` for what is no state.
+  init?(_ data: ArraySlice<UInt8>) {
+    let isRead = data.withUnsafeBufferPointer { bytes in
+      var cursor = JSONCursor(bytes)
+      return readObject(RecordedState.parts[0], &cursor) && cursor.isAtEnd
+    }
+    // Beyond these times there is no clock that has counted so far.
+    guard isRead, hasMode, (-1e9...1e9).contains(self[.monotonic]) else { return nil }
+    if hasPosition {
+      guard (-90...90).contains(self[.latitude]), (-180...180).contains(self[.longitude]),
+        (-1e9...1e9).contains(self[.positionAge])
+      else { return nil }
+    }
+  }
+
+  subscript(_ field: Field) -> Double { numbers[field.rawValue] }
+
+  /// `nil` where it is not known.
+  func known(_ field: Field) -> Double? { self[field].isNaN ? nil : self[field] }
+
+  func whole(_ field: Field) -> Int? { known(field).flatMap { Int(exactly: $0.rounded()) } }
+
+  var hasPosition: Bool { !self[.latitude].isNaN || !self[.longitude].isNaN }
+
+  /// Carried on without satellites: by the IMU where the receiver's last epoch has none, or by the receiver.
+  var isReckoned: Bool {
+    switch mode {
+    case .deadReckoning: true
+    case .fused: (whole(.fixMode) ?? 0) < 2
+    case .none, .attitude, .gnss, .asleep: whole(.fixStatus) == 5
+    }
+  }
+
+  private var hasMode = false
+
+  /// An object of the report, with the numbers in it that count.
+  private struct Part {
+    var name: StaticString
+    var fields: [(key: StaticString, field: Field)]
+  }
+
+  /// The state itself, and what lies in it.
+  private static let parts = [
+    Part(name: "", fields: [("monotonic", .monotonic)]),
+    Part(
+      name: "position",
+      fields: [
+        ("lat", .latitude), ("lon", .longitude), ("altHAE", .altitudeHAE), ("altMSL", .altitudeMSL),
+        ("sigmaHorizontal", .sigmaHorizontal), ("sigmaVertical", .sigmaVertical), ("age", .positionAge),
+      ]),
+    Part(name: "velocity", fields: [("speed", .speed), ("track", .track), ("climb", .climb)]),
+    Part(
+      name: "attitude", fields: [("roll", .roll), ("pitch", .pitch), ("yaw", .yaw), ("sigmaYaw", .sigmaYaw)]),
+    Part(
+      name: "air", fields: [("pressure", .pressure), ("temperature", .temperature), ("humidity", .humidity)]),
+    Part(name: "supply", fields: [("volts", .volts), ("amperes", .amperes)]),
+    Part(
+      name: "fix",
+      fields: [("mode", .fixMode), ("status", .fixStatus), ("satellites", .satellites), ("hdop", .hdop)]),
+  ]
+
+  /// Parts lie one level deep; what is deeper, and lists, nobody asks for.
+  private mutating func readObject(_ part: Part, _ cursor: inout JSONCursor) -> Bool {
+    guard cursor.take("{") else { return false }
+    if cursor.take("}") { return true }
+    repeat {
+      guard let key = cursor.string(), cursor.take(":"), readValue(part, key, &cursor) else { return false }
+    } while cursor.take(",")
+    return cursor.take("}")
+  }
+
+  private mutating func readValue(
+    _ part: Part, _ key: UnsafeBufferPointer<UInt8>, _ cursor: inout JSONCursor
+  ) -> Bool {
+    let isState = part.name.utf8CodeUnitCount == 0
+    switch cursor.next {
+    case UInt8(ascii: "{"), UInt8(ascii: "["):
+      guard isState, let inner = RecordedState.parts.first(where: { key.spells($0.name) }) else {
+        return cursor.skipNested()
+      }
+      return readObject(inner, &cursor)
+    case UInt8(ascii: "\""):
+      guard let text = cursor.string() else { return false }
+      if isState, key.spells("mode") {
+        guard let mode = FusedState.Mode(rawValue: String(decoding: text, as: UTF8.self)) else { return false }
+        self.mode = mode
+        hasMode = true
+      } else if isState, key.spells("time") {
+        time = UTCText.read(text)
+      }
+      return true
+    default:
+      guard let word = cursor.word() else { return false }
+      if isState, key.spells("timeConfirmed") { isTimeConfirmed = word.spells("true") }
+      guard let field = part.fields.first(where: { key.spells($0.key) })?.field else { return true }
+      guard let value = CSVReader.number(word), value.isFinite else { return false }
+      numbers[field.rawValue] = value
+      return true
+    }
+  }
+}
+
+/// Goes through JSON from left to right. What it gives are views: into the bytes that it was given.
+private struct JSONCursor {
+  private let bytes: UnsafeBufferPointer<UInt8>
+  private var position = 0
+
+  init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+  /// The next byte that is no blank; `nil` at the end.
+  var next: UInt8? {
+    mutating get {
+      while position < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position]) { position += 1 }
+      return position < bytes.count ? bytes[position] : nil
+    }
+  }
+
+  var isAtEnd: Bool { mutating get { next == nil } }
+
+  mutating func take(_ letter: Unicode.Scalar) -> Bool {
+    guard next == UInt8(ascii: letter) else { return false }
+    position += 1
+    return true
+  }
+
+  /// What stands between quotes, escapes as they are: none of the keys and values that count has any.
+  mutating func string() -> UnsafeBufferPointer<UInt8>? {
+    guard take("\"") else { return nil }
+    let start = position
+    while position < bytes.count {
+      let byte = bytes[position]
+      if byte == UInt8(ascii: "\"") {
+        position += 1
+        return UnsafeBufferPointer(rebasing: bytes[start..<position - 1])
+      }
+      position += byte == UInt8(ascii: "\\") ? 2 : 1
+    }
+    return nil
+  }
+
+  /// A number, or true, false or null.
+  mutating func word() -> UnsafeBufferPointer<UInt8>? {
+    guard next != nil else { return nil }
+    let start = position
+    while position < bytes.count, JSONCursor.isOfWord(bytes[position]) { position += 1 }
+    return position > start ? UnsafeBufferPointer(rebasing: bytes[start..<position]) : nil
+  }
+
+  /// Steps over a list or an object, however deep.
+  mutating func skipNested() -> Bool {
+    var depth = 0
+    while let byte = next {
+      switch byte {
+      case UInt8(ascii: "\""):
+        if string() == nil { return false }
+        continue
+      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+      default: break
+      }
+      position += 1
+      if depth == 0 { return true }
+    }
+    return false
+  }
+
+  private static func isOfWord(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "E"),
+      UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
+      true
+    default: false
+    }
+  }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+  fileprivate func spells(_ word: StaticString) -> Bool {
+    guard count == word.utf8CodeUnitCount else { return false }
+    for index in 0..<count where self[index] != word.utf8Start[index] { return false }
+    return true
+  }
+}

@@ -1,0 +1,102 @@
+import MCAP
+import NMEA
+import Outputs
+import Recording
+
+/// What is in one file of a recording, or in several.
+struct RecordingContents {
+  struct Channel {
+    var messageEncodings: Set<String> = []
+    var intervals = MessageIntervals()
+
+    /// What comes when something happens has no pauses.
+    func hasPauses(_ topic: String) -> Bool { topic != "/power" && topic != "/log" }
+  }
+
+  var byteCount: UInt64 = 0
+  var channels: [String: Channel] = [:]
+  private(set) var messageCount: UInt64 = 0
+  /// UTC: corrected by the receiver's time, where there was one.
+  private(set) var start: UTCTime?
+  private(set) var end: UTCTime?
+
+  mutating func add(_ channel: MCAPChannel) {
+    channels[channel.topic, default: Channel()].messageEncodings.insert(channel.messageEncoding)
+  }
+
+  mutating func add(topic: String, logTimeNanoseconds: UInt64, time: UTCTime) {
+    messageCount += 1
+    channels[topic, default: Channel()].intervals.add(logTimeNanoseconds: logTimeNanoseconds)
+    start = start.map { min($0, time) } ?? time
+    end = end.map { max($0, time) } ?? time
+  }
+
+  var durationSeconds: Double {
+    guard let start, let end else { return 0 }
+    // Not as whole numbers: what a damaged file says may be farther apart than those go.
+    return (Double(end.nanosecondsSince1970) - Double(start.nanosecondsSince1970)) / 1e9
+  }
+
+  // MARK: As text
+
+  var lines: [String] {
+    var lines = [
+      "  from      \(start.map(UTCText.make) ?? "")", "  to        \(end.map(UTCText.make) ?? "")",
+      "  duration  \(Text.duration(seconds: durationSeconds))", "  size      \(RecordingContents.size(byteCount))",
+      "  messages  \(messageCount)",
+    ]
+    let rows = [["topic", "messages", "rate", "longest pause", "pauses"]] + topics.map(columns)
+    let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+    for row in rows {
+      let padded = zip(row, widths).dropLast().map { Text.padded($0, $1) }
+      let line = "  " + (padded + row.suffix(1)).joined(separator: "  ")
+      lines.append(String(line.dropLast(line.reversed().prefix { $0 == " " }.count)))
+    }
+    return lines
+  }
+
+  private var topics: [String] { channels.keys.sorted() }
+
+  private func columns(_ topic: String) -> [String] {
+    guard let channel = channels[topic] else { return [] }
+    let intervals = channel.intervals
+    let rate = intervals.meanRateHz.map { "\(Text.fixed($0, $0 < 10 ? 2 : 1)) Hz" } ?? ""
+    let hasPauses = channel.hasPauses(topic) && intervals.count > 1
+    return [
+      Text.printable(topic), "\(intervals.count)", rate,
+      hasPauses ? Text.duration(seconds: intervals.longestPauseSeconds) : "",
+      hasPauses ? "\(intervals.pauseCount)" : "",
+    ]
+  }
+
+  private static func size(_ byteCount: UInt64) -> String {
+    byteCount < 100_000 ? "\(byteCount) bytes" : "\(Text.fixed(Double(byteCount) / 1e6, 1)) MB"
+  }
+
+  // MARK: As JSON
+
+  /// Members of an object that has begun.
+  func write(to json: inout JSONWriter) {
+    json.member("from", start.map(UTCText.make))
+    json.member("to", end.map(UTCText.make))
+    json.member("durationSeconds", durationSeconds, decimals: 3)
+    json.member("bytes", Int(clamping: byteCount))
+    json.member("messages", Int(clamping: messageCount))
+    json.key("channels")
+    json.beginArray()
+    for topic in topics {
+      guard let channel = channels[topic] else { continue }
+      json.beginObject()
+      json.member("topic", topic)
+      json.member("messageEncoding", channel.messageEncodings.sorted().joined(separator: " "))
+      json.member("messages", Int(clamping: channel.intervals.count))
+      json.member("rateHz", channel.intervals.meanRateHz, decimals: 3)
+      if channel.hasPauses(topic), channel.intervals.count > 1 {
+        json.member("longestPauseSeconds", channel.intervals.longestPauseSeconds, decimals: 3)
+        json.member("pauses", channel.intervals.pauseCount)
+      }
+      json.endObject()
+    }
+    json.endArray()
+  }
+}

@@ -1,0 +1,421 @@
+import FoundationEssentials
+import Fusion
+import Glibc
+import HardwareIO
+import MCAP
+import TestSupport
+import Testing
+
+/// `sensorhub info` and `sensorhub export` on recordings.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct ExportTests {
+  private struct Feature: Decodable {
+    struct Geometry: Decodable {
+      var type: String
+      var coordinates: [[[Double]]]
+    }
+    struct Properties: Decodable {
+      var name: String
+      var times: [[String]]
+      var sigmas: [[Double?]]
+    }
+    var type: String
+    var geometry: Geometry
+    var properties: Properties
+  }
+
+  private func export(_ arguments: [String], expecting code: Int32 = 0) -> Program {
+    let program = Program(["export"] + arguments)
+    #expect(program.wait() == code, "\(program.standardError)")
+    return program
+  }
+
+  private func feature(_ arguments: [String]) throws -> Feature {
+    let text = export(arguments + ["--format", "geojson"]).standardOutput
+    return try JSONDecoder().decode(Feature.self, from: Data(text.utf8))
+  }
+
+  /// A table's rows of cells, the heading among them.
+  private func rows(_ text: String) -> [[Substring]] {
+    text.split(whereSeparator: \.isNewline).map { $0.split(separator: ",", omittingEmptySubsequences: false) }
+  }
+
+  private func times(_ gpx: String) -> [Substring] {
+    gpx.split(separator: "<trkpt ").dropFirst().compactMap { point in
+      point.split(separator: "<time>").last?.split(separator: "</time>").first
+    }
+  }
+
+  // MARK: Tracks
+
+  @Test func `all formats have the same points in the same segments, and each position once`() throws {
+    let drive = RecordedDrive()
+    let path = try drive.write()
+    let gpx = export([path, "--format", "gpx"]).standardOutput
+    let segments = gpx.split(separator: "<trkseg>").dropFirst().map { $0.split(separator: "<trkpt ").count - 1 }
+    #expect(segments == [60, 60, 30])
+    let kml = export([path, "--format", "kml"]).standardOutput
+    let tracks = kml.split(separator: "<gx:Track>").dropFirst()
+    for element in ["<gx:coord>", "<when>"] {
+      #expect(tracks.map { $0.split(separator: element).count - 1 } == [60, 60, 30])
+    }
+    let feature = try feature([path])
+    #expect(feature.type == "Feature" && feature.geometry.type == "MultiLineString")
+    #expect(feature.geometry.coordinates.map(\.count) == [60, 60, 30])
+    #expect(feature.properties.times.map(\.count) == [60, 60, 30])
+    #expect(feature.properties.sigmas.map(\.count) == [60, 60, 30])
+    #expect(feature.properties.name == "Boat & <Co>")
+    // Longitude, latitude, height above the ellipsoid.
+    let first = try #require(feature.geometry.coordinates.first?.first)
+    #expect(first == [8, 47, 448])
+    let table = rows(export([path, "--format", "csv"]).standardOutput)
+    #expect(table.count == 301)
+    #expect(table.dropFirst().count { !$0[2].isEmpty } == 150)
+    #expect(times(gpx) == feature.properties.times.joined().map { Substring($0) })
+  }
+
+  @Test func `a table has what is known under its name, and nothing else`() throws {
+    let drive = RecordedDrive()
+    let text = export([try drive.write(), "--format", "csv"]).standardOutput
+    #expect(text.utf8.count { $0 == 13 } == 301 && text.utf8.count { $0 == 10 } == 301)
+    let table = rows(text)
+    #expect(
+      table[0].joined(separator: ",")
+        == "time,mode,lat,lon,alt_msl,sigma_h,sigma_v,speed,track,climb,roll,pitch,heading,heading_sigma,"
+        + "pressure,temperature,humidity,volts,amperes,position_age")
+    #expect(table.allSatisfy { $0.count == table[0].count })
+    #expect(
+      table[1].joined(separator: ",")
+        == "2026-11-22T10:00:00.000Z,fused,47.000000000,8.000000000,400.125,1.500,2.500,22.000,4.00,0.500,,,,,"
+        + "96500.00,21.50,,,,0.000")
+    // The second state has no other position.
+    #expect(table[2].joined(separator: ",").hasPrefix("2026-11-22T10:00:00.500Z,fused,,,,,,22.000,"))
+  }
+
+  @Test func `what is carried on without satellites is no fix in GPX, and is marked`() throws {
+    let drive = RecordedDrive()
+    let gpx = export([try drive.write(), "--format", "gpx"]).standardOutput
+    let points = gpx.split(separator: "<trkpt ").dropFirst()
+    #expect(points.count { $0.contains("<fix>3d</fix><sat>9</sat><hdop>0.80</hdop></trkpt>") } == 140)
+    let mark =
+      "<fix>none</fix><extensions><sensorhub:mode>deadReckoning</sensorhub:mode>"
+      + "<sensorhub:sigma>1.500</sensorhub:sigma></extensions></trkpt>"
+    #expect(points.count { $0.contains(mark) } == 10)
+    #expect(!gpx.contains("<fix>dr"))
+    #expect(gpx.contains("<name>Boat &amp; &lt;Co&gt;</name>"))
+    #expect(
+      points.first?.hasPrefix(
+        "lat=\"47.000000000\" lon=\"8.000000000\"><ele>400.125</ele><time>2026-11-22T10:00:00.000Z</time>") == true)
+  }
+
+  @Test(arguments: ["gpx", "kml"])
+  func `tags are closed in the order that they were opened`(_ format: String) throws {
+    let drive = RecordedDrive()
+    let text = export([try drive.write(), "--format", format]).standardOutput
+    var open: [Substring] = []
+    var count = 0
+    for piece in text.split(separator: "<") {
+      let tag = try #require(piece.split(separator: ">", omittingEmptySubsequences: false).first)
+      if tag.hasPrefix("?") { continue }
+      if tag.hasPrefix("/") {
+        #expect(open.popLast() == tag.dropFirst())
+      } else if !tag.hasSuffix("/") {
+        open.append(tag.prefix { !$0.isWhitespace })
+        count += 1
+      }
+    }
+    #expect(open.isEmpty && count > 500)
+    #expect(text.hasPrefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<\(format) "))
+  }
+
+  @Test(.enabled(if: access("/usr/bin/xmllint", X_OK) == 0, "needs xmllint"), arguments: ["gpx", "kml"])
+  func `xmllint reads it`(_ format: String) throws {
+    let drive = RecordedDrive()
+    let output = drive.path("track.\(format)")
+    _ = export([try drive.write(), "--format", format, "--output", output])
+    let xmllint = Program(["--noout", output], path: "/usr/bin/xmllint")
+    #expect(xmllint.wait() == 0, "\(xmllint.standardError)")
+  }
+
+  @Test(.enabled(if: access("/usr/bin/gpsbabel", X_OK) == 0, "needs gpsbabel"), arguments: ["gpx", "kml"])
+  func `gpsbabel finds all points`(_ format: String) throws {
+    let drive = RecordedDrive()
+    let output = drive.path("track.\(format)")
+    _ = export([try drive.write(), "--format", format, "--output", output])
+    let gpsbabel = Program(
+      ["-t", "-i", format, "-f", output, "-o", "unicsv", "-F", "-"], path: "/usr/bin/gpsbabel")
+    #expect(gpsbabel.wait() == 0, "\(gpsbabel.standardError)")
+    #expect(gpsbabel.lines.count == 151, "\(gpsbabel.lines.prefix(3))")
+  }
+
+  // MARK: What is taken
+
+  @Test(arguments: [
+    ["--from", "10:00:30", "--to", "10:00:40"],
+    ["--from", "2026-11-22T10:00:30Z", "--to", "2026-11-22T10:00:40Z"],
+  ])
+  func `a time takes what is in it, also where the clock of the board was wrong`(_ range: [String]) throws {
+    let drive = RecordedDrive()
+    for slow in [0, 7200] as [UInt64] {
+      let path = try drive.write(clockErrorSeconds: slow)
+      let taken = times(export([path, "--format", "gpx"] + range).standardOutput)
+      #expect(taken.count == 10)
+      #expect(taken.first == "2026-11-22T10:00:30.000Z" && taken.last == "2026-11-22T10:00:39.000Z")
+    }
+  }
+
+  @Test func `from one time on, or up to one`() throws {
+    let drive = RecordedDrive()
+    let path = try drive.write()
+    #expect(times(export([path, "--format", "gpx", "--from", "10:02"]).standardOutput).count == 50)
+    #expect(times(export([path, "--format", "gpx", "--to", "10:00:30"]).standardOutput).count == 30)
+  }
+
+  @Test func `every ten seconds is one in ten`() throws {
+    let drive = RecordedDrive()
+    let path = try drive.write(seconds: 0..<60)
+    let taken = times(export([path, "--format", "gpx", "--every", "10"]).standardOutput)
+    #expect(taken == (0..<6).map { "2026-11-22T10:00:\($0)0.000Z" })
+    // Rows are as many, and all have the position.
+    let table = rows(export([path, "--format", "csv", "--every", "10"]).standardOutput).dropFirst()
+    #expect(table.count == 6 && table.allSatisfy { !$0[2].isEmpty })
+  }
+
+  @Test(arguments: [1.0, 5, 20])
+  func `what simplification leaves out is near what it leaves`(_ tolerance: Double) throws {
+    let drive = RecordedDrive()
+    let path = try drive.write()
+    let whole = try feature([path]).geometry.coordinates
+    let simple = try feature([path, "--simplify", "\(tolerance)"]).geometry.coordinates
+    #expect(simple.map(\.first) == whole.map(\.first) && simple.map(\.last) == whole.map(\.last))
+    #expect(simple.joined().count < whole.joined().count / 2)
+    var worst = 0.0
+    for (points, line) in zip(whole, simple) {
+      for point in points {
+        let distances = zip(line, line.dropFirst()).map { distance(point, $0, $1) }
+        worst = max(worst, distances.min() ?? .infinity)
+      }
+    }
+    #expect(worst <= tolerance * 1.001, "\(worst)")
+    // It is made use of: nothing is kept for nothing.
+    #expect(worst > tolerance / 20, "\(worst)")
+  }
+
+  /// Metres from a place to the line between two others.
+  private func distance(_ point: [Double], _ first: [Double], _ last: [Double]) -> Double {
+    let origin = place(first)
+    let (to, end) = (place(point).offset(from: origin), place(last).offset(from: origin))
+    let length = end.x * end.x + end.y * end.y
+    let along = length > 0 ? max(0, min(1, (to.x * end.x + to.y * end.y) / length)) : 0
+    return hypot(to.x - along * end.x, to.y - along * end.y)
+  }
+
+  private func place(_ coordinates: [Double]) -> GeodeticPosition {
+    GeodeticPosition(latitudeDegrees: coordinates[1], longitudeDegrees: coordinates[0], altitude: 0)
+  }
+
+  @Test func `segments are taken in the order of their times, and do not interrupt the track`() throws {
+    let drive = RecordedDrive()
+    _ = try drive.write("b.mcap", seconds: 0..<30)
+    _ = try drive.write("a.mcap", seconds: 30..<60)
+    let gpx = export([drive.folder, "--format", "gpx"]).standardOutput
+    #expect(gpx.split(separator: "<trkseg>").count == 2)
+    let taken = times(gpx)
+    #expect(taken.count == 60 && taken == taken.sorted())
+  }
+
+  // MARK: Sentences, and a file of its own
+
+  @Test func `sentences come as the receiver sent them, and of several receivers one is chosen`() throws {
+    let drive = RecordedDrive()
+    let expected = RecordedDrive.seconds.flatMap { RecordedDrive.sentence("gps", $0) }
+    let one = try drive.write()
+    #expect(Array(export([one, "--format", "nmea"]).standardOutput.utf8) == expected)
+    let two = try drive.write("two.mcap", receivers: ["roof", "gps"])
+    #expect(export([two, "--format", "nmea"], expecting: 65).standardError.contains("several receivers: gps, roof"))
+    #expect(Array(export([two, "--format", "nmea", "--device", "gps"]).standardOutput.utf8) == expected)
+    let unknown = export([two, "--format", "nmea", "--device", "sonar"], expecting: 65)
+    #expect(unknown.standardError.contains("next: it has gps, roof"))
+  }
+
+  @Test func `a range of two files becomes one whole file, with the facts of both`() throws {
+    let drive = RecordedDrive()
+    let files = [try drive.write("a.mcap", seconds: 0..<40), try drive.write("b.mcap", seconds: 40..<60)]
+    let output = drive.path("part.mcap")
+    _ = export(files + ["--format", "mcap", "--from", "10:00:30", "--to", "10:00:50", "--output", output])
+    let reader = try MCAPReader(path: output)
+    try reader.check()
+    #expect(reader.damage == nil && reader.isIndexed)
+    // Two states and a piece of the receiver's a second.
+    #expect(reader.summary.statistics?.messageCount == 60)
+    #expect(reader.summary.channels.values.map(\.topic).sorted() == ["/receiver/gps/raw", "/state"])
+    #expect(reader.summary.schemas.values.map(\.name) == ["sensorhub.State"])
+    #expect(reader.summary.metadata.map(\.name).sorted() == ["board", "sensorhub"])
+    #expect(reader.summary.statistics?.startTimeNanoseconds == RecordedDrive.start + 30_000_000_000)
+    // What it has is what the two had.
+    let again = times(export([output, "--format", "gpx"]).standardOutput)
+    #expect(again.count == 20 && again.first == "2026-11-22T10:00:30.000Z")
+  }
+
+  // MARK: What is damaged or missing
+
+  @Test func `of a file that was cut the whole part is read, and that is said`() throws {
+    let drive = RecordedDrive()
+    let path = try drive.write()
+    let bytes = try Files.bytes(of: path)
+    HubProcess.write(Array(bytes.prefix(bytes.count * 6 / 10)), to: path)
+    let program = export([path, "--format", "gpx"])
+    let count = times(program.standardOutput).count
+    #expect((30..<130).contains(count), "\(count)")
+    #expect(program.standardError.contains("cut: sensorhub info reads what is whole"))
+    let info = Program(["info", path])
+    #expect(info.wait() == 0)
+    #expect(info.standardOutput.contains("cut: sensorhub info reads what is whole; recordings are repaired when"))
+  }
+
+  @Test func `messages that are no states are counted, and harm nothing`() throws {
+    let drive = RecordedDrive()
+    let program = export([try drive.write(badMessageCount: 3), "--format", "gpx"])
+    #expect(times(program.standardOutput).count == 150)
+    #expect(program.standardError == "bad_messages=3 bad_chunks=0\n")
+  }
+
+  @Test func `a damaged chunk is counted, and the others are read`() throws {
+    let drive = RecordedDrive()
+    let path = try drive.write()
+    var bytes = try Files.bytes(of: path)
+    let chunk = try #require(try MCAPReader(path: path).summary.chunks.dropFirst().first)
+    bytes[Int(chunk.offset + chunk.byteCount) - 10] ^= 0xFF
+    HubProcess.write(bytes, to: path)
+    let program = export([path, "--format", "gpx"])
+    #expect((60..<150).contains(times(program.standardOutput).count))
+    #expect(program.standardError == "bad_messages=0 bad_chunks=1\n")
+  }
+
+  @Test(arguments: [
+    (["/nowhere.mcap", "--format", "gpx"], 66, "give a recording's path"),
+    (["/etc/passwd", "--format", "gpx"], 65, "next: give a recording, such as sensorhub-"),
+    (["/proc/self", "--format", "gpx"], 66, "the names of recordings end in .mcap"),
+    (["/etc/passwd"], 64, "--format"),
+    (["--format", "gpx"], 64, "file"),
+    (["/etc/passwd", "--format", "gpx", "--from", "tomorrow"], 64, "--from"),
+    (["/etc/passwd", "--format", "gpx", "--from", "2026-02-30T10:00:00Z"], 64, "--from"),
+    (["/etc/passwd", "--format", "nmea", "--simplify", "5"], 64, "--simplify is for gpx"),
+    (["/etc/passwd", "--format", "csv", "--every", "0"], 64, "--every must be"),
+    (["/etc/passwd", "--format", "gpx", "--device", "gps"], 64, "--device is for nmea"),
+  ])
+  func `a mistake is named with what to do`(_ arguments: [String], _ code: Int32, _ text: String) {
+    let program = export(arguments, expecting: code)
+    #expect(program.standardError.contains(text), "\(program.standardError)")
+    #expect(program.standardOutput.isEmpty)
+  }
+
+  @Test func `where there is nothing to export no file is left`() throws {
+    let drive = RecordedDrive()
+    let path = try drive.write(receivers: [])
+    let output = drive.path("nothing")
+    let later = export([path, "--format", "gpx", "--from", "11:00", "--output", output], expecting: 65)
+    #expect(later.standardError.contains("no position in the recording in this time"))
+    let none = export([path, "--format", "nmea", "--output", output], expecting: 65)
+    #expect(none.standardError.contains("next: sensorhub info says what there is"))
+    let turned = export(
+      [path, "--format", "csv", "--from", "10:02", "--to", "10:01", "--output", output], expecting: 65)
+    #expect(turned.standardError.contains("the recording's first day, 2026-11-22"))
+    #expect(Files.names(in: drive.folder) == ["drive.mcap"])
+  }
+
+  @Test func `a file that is there stays, unless it is to be replaced`() throws {
+    let drive = RecordedDrive()
+    let path = try drive.write()
+    let output = drive.path("track.gpx")
+    HubProcess.write("mine", to: output)
+    let refused = export([path, "--format", "gpx", "--output", output], expecting: 66)
+    #expect(refused.standardError.contains("replace it with --force"))
+    #expect(try Files.bytes(of: output) == Array("mine".utf8))
+    // One that fails has replaced nothing.
+    _ = export([path, "--format", "gpx", "--from", "11:00", "--output", output, "--force"], expecting: 65)
+    #expect(try Files.bytes(of: output) == Array("mine".utf8))
+    _ = export([path, "--format", "gpx", "--output", output, "--force"])
+    let text = String(decoding: try Files.bytes(of: output), as: UTF8.self)
+    #expect(text == export([path, "--format", "gpx"]).standardOutput)
+    #expect(Files.names(in: drive.folder) == ["drive.mcap", "track.gpx"])
+    // The source itself may be what is replaced: it is read to its end before.
+    _ = export([path, "--format", "mcap", "--output", path, "--force"])
+    #expect(times(export([path, "--format", "gpx"]).standardOutput).count == 150)
+  }
+
+  // MARK: info
+
+  private struct Contents: Decodable {
+    struct Channel: Decodable {
+      var topic: String
+      var messages: Int
+      var rateHz: Double?
+      var longestPauseSeconds: Double?
+      var pauses: Int?
+    }
+    struct File: Decodable {
+      var path: String
+      var from, to: String
+      var durationSeconds: Double
+      var bytes, messages: Int
+      var whole: Bool
+      var version, board: String
+      var clockCorrectionSeconds: Double
+      var channels: [Channel]
+    }
+    struct All: Decodable {
+      var messages: Int
+      var from, to: String
+      var channels: [Channel]
+    }
+    var files: [File]
+    var all: All
+  }
+
+  @Test func `info counts, and finds the pauses`() throws {
+    let drive = RecordedDrive()
+    _ = try drive.write("1.mcap", seconds: 0..<100)
+    _ = try drive.write("2.mcap", seconds: 100..<200, clockErrorSeconds: 3600)
+    let program = Program(["info", drive.folder, "--json"])
+    #expect(program.wait() == 0, "\(program.standardError)")
+    let contents = try JSONDecoder().decode(Contents.self, from: Data(program.standardOutput.utf8))
+    #expect(contents.files.map(\.path) == [drive.path("2.mcap"), drive.path("1.mcap")])
+    let first = try #require(contents.files.last)
+    #expect(first.from == "2026-11-22T10:00:00.000Z" && first.to == "2026-11-22T10:01:39.500Z")
+    #expect(first.durationSeconds == 99.5 && first.messages == 240 && first.whole)
+    #expect(first.version == "0.1.0" && first.board == "Boat & <Co>" && first.clockCorrectionSeconds == 0)
+    #expect(first.bytes == (try Files.bytes(of: drive.path("1.mcap"))).count)
+    let states = try #require(first.channels.first { $0.topic == "/state" })
+    #expect(states.messages == 160 && states.pauses == 1 && states.longestPauseSeconds == 20.5)
+    #expect(abs((states.rateHz ?? 0) - 159 / 99.5) < 0.001)
+    // Nothing for five seconds is a pause where there are two states a second, and none where there is one sentence.
+    let second = try #require(contents.files.first)
+    #expect(second.clockCorrectionSeconds == 3600 && second.from == "2026-11-22T10:01:40.000Z")
+    #expect(second.channels.first { $0.topic == "/state" }?.pauses == 1)
+    #expect(second.channels.first { $0.topic == "/receiver/gps/raw" }?.pauses == 0)
+    // Power comes when it comes.
+    let power = try #require(second.channels.first { $0.topic == "/power" })
+    #expect(power.messages == 1 && power.pauses == nil)
+    #expect(contents.all.messages == 240 + 211)
+    #expect(contents.all.from == first.from && contents.all.to == second.to)
+  }
+
+  @Test func `info for people has a line for each channel`() throws {
+    let drive = RecordedDrive()
+    let program = Program(["info", try drive.write(clockErrorSeconds: 3600)])
+    #expect(program.wait() == 0)
+    #expect(program.lines.contains("  state     whole"))
+    #expect(program.lines.contains("  from      2026-11-22T10:00:00.000Z"))
+    #expect(program.lines.contains("  board     Boat & <Co>"))
+    #expect(program.lines.contains("  clock     the board's was 1 h 00 min slow; the times here are right"))
+    #expect(program.lines.contains { $0.hasPrefix("  /state ") && $0.contains(" 300 ") && $0.contains("1.71 Hz") })
+  }
+
+  @Test(arguments: [("/nowhere", 66, "there is no file"), ("/etc/passwd", 65, "is no MCAP file")])
+  func `info names what it cannot read`(_ path: String, _ code: Int32, _ text: String) {
+    let program = Program(["info", path])
+    #expect(program.wait() == code)
+    #expect(program.standardError.contains(text), "\(program.standardError)")
+  }
+}
