@@ -5,7 +5,7 @@ extension InertialChip {
     InertialChip(
       name: "icm-20948", title: "ICM-20948", addresses: [0x69, 0x68],
       identity: ChipIdentity(register: ICM20948Register.whoAmI, values: [ICM20948Register.identity]),
-      provenAgainst: "PX4",
+      provenAgainst: "PX4, ICM20948_WE",
       fifoSampleCount: ICM20948Driver.fifoSampleCount,
       // D.C. electrical characteristics: both sensors without the magnetometer, and asleep.
       milliamperes: 3, sleepMilliamperes: 0.008, ratesHz: 4.4...1125,
