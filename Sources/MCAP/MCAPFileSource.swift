@@ -10,7 +10,8 @@ public final class MCAPFileSource: MCAPSource, Sendable {
   public convenience init(path: String) throws(MCAPError) { try self.init(path: path, flags: O_RDONLY) }
 
   init(path: String, flags: Int32) throws(MCAPError) {
-    descriptor = open(path, flags | O_CLOEXEC)
+    // A pipe that nobody writes to would be waited for.
+    descriptor = open(path, flags | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw .system("opening \(path)", errno: errno) }
     self.path = path
     let end = lseek(descriptor, 0, SEEK_END)

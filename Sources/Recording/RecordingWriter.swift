@@ -12,7 +12,8 @@ struct RecordingWriter {
   }
 
   private static let firstBackoff = Duration.seconds(1)
-  private static let longestBackoff = Duration.seconds(60)
+  /// Not much more than the queue holds.
+  private static let longestBackoff = Duration.seconds(10)
 
   private let inbox: RecordInbox
   private let store: any SegmentStore
@@ -91,15 +92,17 @@ struct RecordingWriter {
   private mutating func begin() {
     guard !hasBegun else { return }
     hasBegun = true
-    guard let last = store.segments.last else { return }
-    do throws(MCAPError) {
-      let repair = try store.repair(last.name)
-      if repair.isNeeded {
-        inbox.tell(
-          .repaired(segment: last.name, messageCount: repair.messageCount, lostByteCount: repair.lostByteCount))
+    // All of them: a repair may have failed for want of room. Of those that are whole the end is looked at, and no more.
+    for segment in store.segments {
+      do throws(MCAPError) {
+        let repair = try store.repair(segment.name)
+        if repair.isNeeded {
+          inbox.tell(
+            .repaired(segment: segment.name, messageCount: repair.messageCount, lostByteCount: repair.lostByteCount))
+        }
+      } catch {
+        inbox.tell(.notRepaired(segment: segment.name, error))
       }
-    } catch {
-      inbox.tell(.notRepaired(segment: last.name, error))
     }
   }
 
@@ -127,7 +130,7 @@ struct RecordingWriter {
     var name: String
     repeat {
       segmentNumber += 1
-      name = SegmentName.make(nanosecondsSince1970: started, number: segmentNumber)
+      name = SegmentName.make(nanosecondsSince1970: started, number: segmentNumber, after: ring.newest)
     } while ring.has(name)
     do throws(MCAPError) {
       let file = try ring.create(name)
@@ -144,9 +147,10 @@ struct RecordingWriter {
       ring.end()
       throw error
     }
-    for name in unfinished { _ = try? store.repair(name) }
-    if !unfinished.isEmpty { ring.look() }
-    unfinished = []
+    if !unfinished.isEmpty {
+      unfinished = unfinished.filter { (try? store.repair($0)) == nil }
+      ring.look()
+    }
   }
 
   private mutating func addMetadata(to segment: Segment) throws(MCAPError) {
@@ -180,7 +184,7 @@ struct RecordingWriter {
 
   private mutating func fail(_ error: MCAPError, _ now: MonotonicInstant) {
     if failure == nil { inbox.tell(.failed(error)) }
-    if let segment, !RecordingWriter.mayPass(error) {
+    if let segment, segment.isInDoubt || !RecordingWriter.mayPass(error) {
       unfinished.append(segment.name)
       let lost = Int(segment.unwrittenMessageCount)
       self.segment = nil

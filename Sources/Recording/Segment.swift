@@ -26,6 +26,8 @@ final class Segment {
   /// What it takes up, without its end.
   var byteCount: UInt64 { writer.byteCount + UInt64(writer.bufferedByteCount) }
   var isThere: Bool { file.isThere }
+  /// Whether the disk has failed to take what it had said that it would: nobody knows what of it there is.
+  private(set) var isInDoubt = false
   /// What is gone if nothing more can be written.
   var unwrittenMessageCount: UInt64 { writer.messageCount - writtenMessageCount }
 
@@ -50,14 +52,24 @@ final class Segment {
   func synchronize() throws(MCAPError) {
     guard isThere else { throw .system("the segment \(name) was removed", errno: ENOENT) }
     try writer.flush()
-    try file.synchronize()
+    try toDisk()
     writtenMessageCount = writer.messageCount
+  }
+
+  private func toDisk() throws(MCAPError) {
+    do throws(MCAPError) {
+      try file.synchronize()
+    } catch {
+      isInDoubt = true
+      throw error
+    }
   }
 
   /// Ends the file, and returns once it is on the disk.
   func finish() throws(MCAPError) {
+    guard isThere else { throw .system("the segment \(name) was removed", errno: ENOENT) }
     try writer.finish()
-    try file.synchronize()
+    try toDisk()
     writtenMessageCount = writer.messageCount
   }
 

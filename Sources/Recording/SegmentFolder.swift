@@ -13,9 +13,11 @@ public struct SegmentFolder: SegmentStore {
     Files.names(in: path).filter(SegmentName.isOne).compactMap { name in
       var status = stat()
       guard lstat("\(path)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+      // Disks know times that nanoseconds do not.
+      let seconds = min(max(Int64(status.st_mtim.tv_sec), 0), 9_000_000_000)
       return StoredSegment(
         name: name, byteCount: UInt64(max(0, status.st_size)),
-        writtenNanosecondsSince1970: Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec))
+        writtenNanosecondsSince1970: seconds * 1_000_000_000 + Int64(status.st_mtim.tv_nsec))
     }
   }
 

@@ -6,6 +6,18 @@ enum SegmentName {
     "sensorhub-\(UTCStamp(nanosecondsSince1970: nanosecondsSince1970).basic)-\(UTCStamp.padded(number, to: 3)).mcap"
   }
 
+  /// The same, but behind another one in the order: a clock that is behind must not make the newest the oldest, which is the
+  /// first to go.
+  static func make(nanosecondsSince1970: Int64, number: Int, after newest: String?) -> String {
+    let name = make(nanosecondsSince1970: nanosecondsSince1970, number: number)
+    guard let newest, name <= newest, let end = newest.lastIndex(of: "-") else { return name }
+    let digits = newest[newest.index(after: end)...].prefix { $0.isNumber }
+    // Behind 999 comes 9990: the order is that of the letters.
+    let isFull = digits.allSatisfy { $0 == "9" }
+    let next = isFull ? digits + "0" : Substring(UTCStamp.padded((Int(digits) ?? 0) + 1, to: digits.count))
+    return "\(newest[...end])\(next).mcap"
+  }
+
   /// Whether a file is a segment of a hub's. Strict: such files are removed to make room, and no others.
   static func isOne(_ name: String) -> Bool {
     let parts = name.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)

@@ -52,6 +52,9 @@ final class SegmentRing {
 
   func has(_ name: String) -> Bool { others.contains { $0.name == name } }
 
+  /// The last of those that are there.
+  var newest: String? { others.last?.name }
+
   /// What was being written is one of the others now.
   func end() {
     current = nil

@@ -34,10 +34,12 @@ struct RecordingFiles {
         do throws(MCAPError) {
           files.append(try RecordingFiles.look(at: path))
         } catch {
-          if isFolder, case .cut = error {
-            emptyPaths.append(path)
-          } else {
-            throw CommandError(error, reading: path)
+          guard isFolder else { throw CommandError(error, reading: path) }
+          switch error {
+          case .cut: emptyPaths.append(path)
+          // The oldest go while somebody looks.
+          case .system(_, ENOENT): break
+          default: Terminal.standardError("left out: \(CommandError(error, reading: path))")
           }
         }
       }

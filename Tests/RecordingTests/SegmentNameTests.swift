@@ -1,0 +1,64 @@
+import Glibc
+import Hub
+import MCAP
+import TestSupport
+import Testing
+
+@testable import Recording
+
+/// What a clock that is not right does to a recording: nothing that counts.
+struct SegmentNameTests {
+  @Test(arguments: [
+    (nil, "sensorhub-20261122T211439Z-001.mcap"),
+    ("sensorhub-20261121T000000Z-007.mcap", "sensorhub-20261122T211439Z-001.mcap"),
+    // The clock is behind what is there.
+    ("sensorhub-20261128T000000Z-007.mcap", "sensorhub-20261128T000000Z-008.mcap"),
+    ("sensorhub-20261128T000000Z-999.mcap", "sensorhub-20261128T000000Z-9990.mcap"),
+    ("sensorhub-20261128T000000Z-9990.mcap", "sensorhub-20261128T000000Z-9991.mcap"),
+    ("sensorhub-20261122T211439Z-001.mcap", "sensorhub-20261122T211439Z-002.mcap"),
+  ] as [(String?, String)])
+  func `the newest segment is the last in the order of the names`(_ newest: String?, _ expected: String) {
+    let name = SegmentName.make(nanosecondsSince1970: 1_795_382_079_000_000_000, number: 1, after: newest)
+    #expect(name == expected && SegmentName.isOne(name))
+    #expect(newest.map { $0 < name } ?? true)
+  }
+
+  @Test func `a board whose clock is behind keeps what it records, and makes whole what it did not finish before`() throws {
+    let folder = TemporaryFolder()
+    // By a clock that was a week ahead: one that was cut, and a whole one behind it.
+    let first = Rig(folder.store)
+    first.append("cut")
+    _ = first.turnWhenDue()
+    let ahead = ["sensorhub-20300101T000000Z-001.mcap", "sensorhub-20300101T000000Z-002.mcap"]
+    let cut = try #require(folder.names.first)
+    #expect(rename("\(folder.path)/\(cut)", "\(folder.path)/\(ahead[0])") == 0)
+    let second = Rig(folder.store)
+    second.append("whole")
+    second.writer.finish()
+    #expect(folder.names == ahead)
+    #expect(try folder.texts("/raw") == ["cut", "whole"])
+    // An end as it is after a crash is mended wherever the file stands in the order.
+    #expect(truncate("\(folder.path)/\(ahead[0])", 300) == 0)
+    let third = Rig(folder.store)
+    third.append("third")
+    third.writer.finish()
+    #expect(folder.names.count == 3 && folder.names.last.map { $0 > ahead[1] } ?? false)
+    for name in folder.names { #expect(try MCAPReader(path: "\(folder.path)/\(name)").damage == nil, "\(name)") }
+    #expect(try folder.texts("/raw").suffix(2) == ["whole", "third"])
+  }
+
+  @Test func `a segment from beyond what nanoseconds reach is one like others`() throws {
+    let folder = TemporaryFolder()
+    let first = Rig(folder.store)
+    first.append("first")
+    first.writer.finish()
+    let name = try #require(folder.names.first)
+    for year in ["2400-01-01", "1900-01-01"] {
+      _ = Program(["-d", year, "\(folder.path)/\(name)"], path: "/usr/bin/touch").wait()
+      let next = Rig(folder.store, .init(path: "", maximumAge: .seconds(3600)))
+      next.append("next")
+      next.writer.finish()
+      #expect(folder.names.count >= 1)
+    }
+  }
+}
