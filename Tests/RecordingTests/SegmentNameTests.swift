@@ -8,22 +8,25 @@ import Testing
 
 /// What a clock that is not right does to a recording: nothing that counts.
 struct SegmentNameTests {
-  @Test(arguments: [
-    (nil, "sensorhub-20261122T211439Z-001.mcap"),
-    ("sensorhub-20261121T000000Z-007.mcap", "sensorhub-20261122T211439Z-001.mcap"),
-    // The clock is behind what is there.
-    ("sensorhub-20261128T000000Z-007.mcap", "sensorhub-20261128T000000Z-008.mcap"),
-    ("sensorhub-20261128T000000Z-999.mcap", "sensorhub-20261128T000000Z-9990.mcap"),
-    ("sensorhub-20261128T000000Z-9990.mcap", "sensorhub-20261128T000000Z-9991.mcap"),
-    ("sensorhub-20261122T211439Z-001.mcap", "sensorhub-20261122T211439Z-002.mcap"),
-  ] as [(String?, String)])
+  @Test(
+    arguments: [
+      (nil, "sensorhub-20261122T211439Z-001.mcap"),
+      ("sensorhub-20261121T000000Z-007.mcap", "sensorhub-20261122T211439Z-001.mcap"),
+      // The clock is behind what is there.
+      ("sensorhub-20261128T000000Z-007.mcap", "sensorhub-20261128T000000Z-008.mcap"),
+      ("sensorhub-20261128T000000Z-999.mcap", "sensorhub-20261128T000000Z-9990.mcap"),
+      ("sensorhub-20261128T000000Z-9990.mcap", "sensorhub-20261128T000000Z-9991.mcap"),
+      ("sensorhub-20261122T211439Z-001.mcap", "sensorhub-20261122T211439Z-002.mcap"),
+    ] as [(String?, String)])
   func `the newest segment is the last in the order of the names`(_ newest: String?, _ expected: String) {
     let name = SegmentName.make(nanosecondsSince1970: 1_795_382_079_000_000_000, number: 1, after: newest)
     #expect(name == expected && SegmentName.isOne(name))
     #expect(newest.map { $0 < name } ?? true)
   }
 
-  @Test func `a board whose clock is behind keeps what it records, and makes whole what it did not finish before`() throws {
+  @Test func `a board whose clock is behind keeps what it records, and makes whole what it did not finish before`()
+    throws
+  {
     let folder = TemporaryFolder()
     // By a clock that was a week ahead: one that was cut, and a whole one behind it.
     let first = Rig(folder.store)

@@ -11,6 +11,7 @@ final class ExportOutput {
   private let file: FileDescriptor
   /// Whether what was written is to be taken away if the export does not come to its end.
   private let isRemovedOnFailure: Bool
+  private let replaces: Bool
   private var isFinished = false
 
   /// - Parameter replaces: whether a file that is there already may go
@@ -20,18 +21,21 @@ final class ExportOutput {
       file = .standardOutput
       temporaryPath = nil
       isRemovedOnFailure = false
+      self.replaces = replaces
       return
     }
     var status = stat()
     let isThere = stat(path, &status) == 0
     let isFile = status.st_mode & S_IFMT == S_IFREG
-    // A pipe or a device is written to as it is.
-    let isReplaced = replaces && (!isThere || isFile)
-    temporaryPath = isReplaced ? "\(path).part-\(getpid())" : nil
-    isRemovedOnFailure = isReplaced || !replaces
-    let flags = replaces && !isReplaced ? O_WRONLY : O_WRONLY | O_CREAT | O_EXCL
-    let descriptor = open(temporaryPath ?? path, flags | O_CLOEXEC, 0o644)
-    let number = errno
+    // With --force a pipe or a device is written to as it is.
+    let isBeside = !isThere || isFile
+    temporaryPath = isBeside ? "\(path).part-\(getpid())" : nil
+    isRemovedOnFailure = isBeside
+    self.replaces = replaces
+    let flags = isBeside ? O_WRONLY | O_CREAT | O_EXCL : O_WRONLY
+    let isRefused = isThere && !replaces
+    let descriptor = isRefused ? -1 : open(temporaryPath ?? path, flags | O_CLOEXEC, 0o644)
+    let number = isRefused ? EEXIST : errno
     guard descriptor >= 0 else {
       // What is there stays.
       isFinished = true
@@ -74,9 +78,21 @@ final class ExportOutput {
     } catch {
       throw CommandError(.inputOutput, "cannot write '\(path)': \(error)")
     }
-    guard let temporaryPath, rename(temporaryPath, path) != 0 else { return }
-    let number = errno
-    unlink(temporaryPath)
+    guard let temporaryPath else { return }
+    // Somebody else's file may have come meanwhile.
+    if !replaces {
+      if link(temporaryPath, path) == 0 {
+        unlink(temporaryPath)
+        return
+      }
+      // Not every disk knows links: a stick does not.
+      guard errno == EPERM || errno == EOPNOTSUPP, access(path, F_OK) != 0 else { return try fail(errno, path) }
+    }
+    if rename(temporaryPath, path) != 0 { try fail(errno, path) }
+  }
+
+  private func fail(_ number: Int32, _ path: String) throws(CommandError) {
+    if let temporaryPath { unlink(temporaryPath) }
     throw CommandError(.inputOutput, "cannot write '\(path)': \(String(cString: strerror(number)))")
   }
 }

@@ -5,7 +5,7 @@ enum RecordingState {
   static func text(of damage: MCAPError?) -> String {
     guard let damage else { return "whole" }
     if case .cut = damage {
-      return "cut: sensorhub info reads what is whole; recordings are repaired when the hub starts"
+      return "without an end: a hub is at it, or it was cut; what is whole is read, and the hub mends it when it starts"
     }
     return "damaged: \(damage.summary); what is whole is read"
   }
