@@ -33,14 +33,7 @@ final class AK8963Driver: PolledDriver {
   }
 
   func read() throws(HardwareError) -> MagnetometerSample? {
-    do throws(HardwareError) {
-      let sample = try measurement()
-      bypass.answered()
-      return sample
-    } catch {
-      try bypass.bear(error)
-      return nil
-    }
+    try bypass.bear { () throws(HardwareError) in try measurement() }
   }
 
   private func measurement() throws(HardwareError) -> MagnetometerSample? {

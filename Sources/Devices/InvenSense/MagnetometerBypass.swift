@@ -15,11 +15,19 @@ enum MagnetometerBypass {
 
     init(rateHz: Double) { limit = max(2, Int(Patience.seconds * rateHz)) }
 
-    mutating func answered() { unanswered = 0 }
-
-    mutating func bear(_ error: HardwareError) throws(HardwareError) {
-      guard case .noAcknowledge = error, unanswered < limit else { throw error }
-      unanswered += 1
+    /// What `measure` finds; nothing where nobody answers.
+    mutating func bear(
+      _ measure: () throws(HardwareError) -> MagnetometerSample?
+    ) throws(HardwareError) -> MagnetometerSample? {
+      do throws(HardwareError) {
+        let sample = try measure()
+        unanswered = 0
+        return sample
+      } catch {
+        guard case .noAcknowledge = error, unanswered < limit else { throw error }
+        unanswered += 1
+        return nil
+      }
     }
   }
 
