@@ -93,7 +93,7 @@ struct RecordingWriter {
     guard !hasBegun else { return }
     hasBegun = true
     // All of them: a repair may have failed for want of room. Of those that are whole the end is looked at, and no more.
-    for segment in store.segments {
+    for segment in store.segments where !store.isHeld(segment.name) {
       do throws(MCAPError) {
         let repair = try store.repair(segment.name)
         if repair.isNeeded {

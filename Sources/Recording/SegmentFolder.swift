@@ -40,6 +40,13 @@ public struct SegmentFolder: SegmentStore {
     }
   }
 
+  public func isHeld(_ name: String) -> Bool {
+    let descriptor = open("\(path)/\(name)", O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
+  }
+
   public func repair(_ name: String) throws(MCAPError) -> MCAPRepair {
     try MCAPRepair.repair(path: "\(path)/\(name)", isRecycled: false)
   }
@@ -51,6 +58,8 @@ private final class FolderFile: SegmentFile {
   private let path: String
   /// Which file of which disk it is; `nil` where that could not be found out.
   private let identity: Identity?
+  /// Has it locked, so that another hub with the same folder does not take it for one that was cut; -1 where that cannot be.
+  private let lock: Int32
 
   private struct Identity: Equatable {
     var device: UInt64
@@ -68,7 +77,11 @@ private final class FolderFile: SegmentFile {
     sink = try MCAPFileSink(path: path)
     self.path = path
     identity = Identity(path)
+    lock = open(path, O_RDONLY | O_CLOEXEC)
+    if lock >= 0 { _ = flock(lock, LOCK_EX | LOCK_NB) }
   }
+
+  deinit { if lock >= 0 { close(lock) } }
 
   func append(_ bytes: UnsafeRawBufferPointer) throws(MCAPError) { try sink.append(bytes) }
 

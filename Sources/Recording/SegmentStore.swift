@@ -8,8 +8,15 @@ public protocol SegmentStore: Sendable {
   func create(_ name: String) throws(MCAPError) -> any SegmentFile
   /// Removes one; nothing where it is gone already.
   func remove(_ name: String) throws(MCAPError)
+  /// Whether somebody is writing to one just now.
+  func isHeld(_ name: String) -> Bool
   /// Makes one whole that was cut.
   func repair(_ name: String) throws(MCAPError) -> MCAPRepair
+}
+
+extension SegmentStore {
+  /// A place that nobody else knows.
+  public func isHeld(_ name: String) -> Bool { false }
 }
 
 /// A segment as it lies there.

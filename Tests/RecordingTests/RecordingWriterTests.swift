@@ -54,11 +54,13 @@ struct RecordingWriterTests {
   }
 
   @Test func `of a recording that was cut nothing is missing from before the last flush`() throws {
-    let rig = Rig(folder.store)
-    for index in 0..<100 { rig.append("\(index)") }
-    #expect(rig.turnWhenDue() == .rest)
-    rig.append("too late")
-    _ = rig.writer.turn()
+    do {
+      let rig = Rig(folder.store)
+      for index in 0..<100 { rig.append("\(index)") }
+      #expect(rig.turnWhenDue() == .rest)
+      rig.append("too late")
+      _ = rig.writer.turn()
+    }
     // The process is gone, and with it what it had in memory.
     let name = folder.names[0]
     #expect(try MCAPReader(path: folder.path + "/" + name).damage != nil)

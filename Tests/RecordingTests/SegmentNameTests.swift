@@ -29,9 +29,12 @@ struct SegmentNameTests {
   {
     let folder = TemporaryFolder()
     // By a clock that was a week ahead: one that was cut, and a whole one behind it.
-    let first = Rig(folder.store)
-    first.append("cut")
-    _ = first.turnWhenDue()
+    // A hub that was killed has let go of it.
+    do {
+      let first = Rig(folder.store)
+      first.append("cut")
+      _ = first.turnWhenDue()
+    }
     let ahead = ["sensorhub-20300101T000000Z-001.mcap", "sensorhub-20300101T000000Z-002.mcap"]
     let cut = try #require(folder.names.first)
     #expect(rename("\(folder.path)/\(cut)", "\(folder.path)/\(ahead[0])") == 0)
@@ -48,6 +51,21 @@ struct SegmentNameTests {
     #expect(folder.names.count == 3 && folder.names.last.map { $0 > ahead[1] } ?? false)
     for name in folder.names { #expect(try MCAPReader(path: "\(folder.path)/\(name)").damage == nil, "\(name)") }
     #expect(try folder.texts("/raw").suffix(2) == ["whole", "third"])
+  }
+
+  @Test func `who shares a folder leaves alone what another one is writing`() throws {
+    let folder = TemporaryFolder()
+    let first = Rig(folder.store)
+    first.append("one")
+    _ = first.turnWhenDue()
+    let second = Rig(folder.store)
+    second.append("two")
+    second.writer.finish()
+    #expect(!second.events.values.contains { if case .repaired = $0 { true } else { false } })
+    first.append("three")
+    first.writer.finish()
+    #expect(folder.names.count == 2)
+    #expect(try folder.texts("/raw").sorted() == ["one", "three", "two"])
   }
 
   @Test func `a segment from beyond what nanoseconds reach is one like others`() throws {
