@@ -306,9 +306,11 @@ function showDevices(list, holds) {
     while (history.length > 1 && history[1].at < now - timelineSeconds) history.shift();
     element.querySelector(".power").className = `power ${status.power}`;
     show(".power", `${status.power} · ${duration(status.forSeconds)}`);
-    show(
-      ".cost",
-      `${status.wakes} ${status.wakes === 1 ? "wake" : "wakes"} · ${energy(status.energyMilliwattHours)}${status.measuredMilliwattHours > 0 ? ` · now ${status.milliwatts.toFixed(0)} mW` : ""}`);
+    // Where it is measured, what it draws says more than how often it was on.
+    const cost = status.measuredMilliwattHours > 0
+      ? `${status.milliwatts.toFixed(0)} mW`
+      : `${status.wakes} ${status.wakes === 1 ? "wake" : "wakes"}`;
+    show(".cost", `${cost} · ${energy(status.energyMilliwattHours)}`);
     const names = status.holders.map((holder) => {
       const ends = holds.filter((hold) => hold.device === status.id && hold.holder === holder).map((hold) => hold.seconds);
       return ends.length ? `${holder} (${duration(Math.max(...ends))} left)` : holder;
