@@ -26,10 +26,8 @@ public struct MCAPCopy<Sink: MCAPSink & ~Copyable>: ~Copyable {
 
   public var messageCount: UInt64 { writer.messageCount }
 
-  /// - Parameter library: what writes the file, for people
-  public init(_ sink: consuming Sink, library: String) throws(MCAPError) {
-    writer = try MCAPWriter(sink, header: MCAPHeader(library: library))
-  }
+  /// - Parameter writer: of the new file, which has only been begun
+  public init(_ writer: consuming MCAPWriter<Sink>) { self.writer = writer }
 
   /// The messages that follow are of a file with this summary.
   public mutating func beginFile(_ summary: MCAPSummary) {

@@ -219,7 +219,8 @@ struct Export: ParsableCommand {
     if output.isTerminal { throw ValidationError("an MCAP file is nothing for a terminal: give --output") }
     var messages = try messages(recordings) { _ in true }
     guard let first = try messages.next() else { throw nothing("message", (0, messages.badChunkCount)) }
-    var copy = try MCAPCopy(ExportSink(output: output), library: "sensorhub \(SensorHub.version)")
+    var copy = try MCAPCopy(
+      MCAPWriter(ExportSink(output: output), header: MCAPHeader(library: "sensorhub \(SensorHub.version)")))
     var fileCount = 0
     var badRecordCount = 0
     var message: MCAPMessage? = first
