@@ -70,7 +70,9 @@ let package = Package(
       swiftSettings: fuzzed),
     .target(
       name: "Recording",
-      dependencies: ["CLinux", "Fusion", "Guarding", "HardwareIO", "Hub", "MCAP", "MonotonicTime", "NMEA"],
+      dependencies: [
+        "CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MCAP", "MonotonicTime", "NMEA", "Publishing",
+      ],
       swiftSettings: strict),
     .target(name: "CSystemd", linkerSettings: [.linkedLibrary("systemd")]),
     .target(

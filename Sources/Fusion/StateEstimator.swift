@@ -16,8 +16,11 @@ public struct StateEstimator: Sendable {
   private static var unknownHeightSigma: Double { 5000 }
   /// Magnetic fields ahead of the inertial samples; more than these wait nowhere.
   private static var longestQueue: Int { 8 }
+  /// Before anything that is measured.
+  private static var longAgo: MonotonicInstant { MonotonicInstant(nanoseconds: .min) }
 
-  private let start: MonotonicInstant
+  /// What seconds are counted from: the first measurement, so that the same measurements give the same numbers.
+  private var origin: MonotonicInstant?
   private var filter: NavigationFilter
   private var state: FusedState
   private var newestSample: MonotonicInstant?
@@ -30,13 +33,9 @@ public struct StateEstimator: Sendable {
   private var fields: [(field: SIMD3<Double>, at: MonotonicInstant)] = []
   private var height = BarometricHeight()
 
-  public init(
-    _ configuration: NavigationFilter.Configuration = .init(), devices: DeviceNames = .usual,
-    at start: MonotonicInstant
-  ) {
-    self.start = start
+  public init(_ configuration: NavigationFilter.Configuration = .init(), devices: DeviceNames = .usual) {
     filter = NavigationFilter(configuration)
-    state = FusedState(at: start, devices: devices)
+    state = FusedState(at: StateEstimator.longAgo, devices: devices)
     fields.reserveCapacity(StateEstimator.longestQueue)
   }
 
@@ -47,11 +46,15 @@ public struct StateEstimator: Sendable {
   }
 
   @inline(__always)
-  private func seconds(_ instant: MonotonicInstant) -> Double { instant.seconds(since: start) }
+  private mutating func seconds(_ instant: MonotonicInstant) -> Double {
+    if let origin { return instant.seconds(since: origin) }
+    origin = instant
+    return 0
+  }
 
   @inline(__always)
   private func instant(_ seconds: Double) -> MonotonicInstant {
-    MonotonicInstant(nanoseconds: start.nanoseconds + Int64(seconds * 1e9))
+    MonotonicInstant(nanoseconds: (origin?.nanoseconds ?? 0) + Int64(seconds * 1e9))
   }
 
   /// Takes an inertial measurement in body axes.
@@ -84,7 +87,7 @@ public struct StateEstimator: Sendable {
   public mutating func update(
     magneticField field: SIMD3<Double>, at: MonotonicInstant, from source: DeviceSet = .mag
   ) {
-    guard field.isFinite, at > fields.last?.at ?? state.magneticField?.at ?? start else { return }
+    guard field.isFinite, at > fields.last?.at ?? state.magneticField?.at ?? StateEstimator.longAgo else { return }
     state.magneticField = Dated(field, at: at, source: source)
     if fields.count == StateEstimator.longestQueue { fields.removeFirst() }
     fields.append((field, at))
@@ -92,14 +95,14 @@ public struct StateEstimator: Sendable {
 
   /// Takes what a barometer measured.
   public mutating func update(air: FusedState.Air, at: MonotonicInstant, from source: DeviceSet = .baro) {
-    guard air.pressurePascals.isFinite, at > state.air?.at ?? start else { return }
+    guard air.pressurePascals.isFinite, at > state.air?.at ?? StateEstimator.longAgo else { return }
     state.air = Dated(air, at: at, source: source)
     height.update(pressurePascals: air.pressurePascals, time: seconds(at))
   }
 
   /// Takes what a supply monitor measured, which is told and not fused.
   public mutating func update(supply: FusedState.Supply, at: MonotonicInstant, from source: DeviceSet = .meter) {
-    guard supply.watts.isFinite, at > state.supply?.at ?? start else { return }
+    guard supply.watts.isFinite, at > state.supply?.at ?? StateEstimator.longAgo else { return }
     state.supply = Dated(supply, at: at, source: source)
   }
 

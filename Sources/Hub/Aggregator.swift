@@ -29,7 +29,7 @@ final class Aggregator: Sendable {
     self.clock = clock
     self.run = run
     var estimator = StateEstimator(
-      NavigationFilter.Configuration(board), devices: DeviceNames(board.devices.map(\.id)), at: clock.now)
+      NavigationFilter.Configuration(board), devices: DeviceNames(board.devices.map(\.id)))
     estimator.magneticDeclination = lastKnown.map { Aggregator.declination(at: $0.value) }
     fusing = Guarded(
       Fusing(
@@ -44,6 +44,8 @@ final class Aggregator: Sendable {
     var imus: StandbyChoice
     /// The one that the estimator has been told of.
     var imu: Int?
+    /// As of when the last state was.
+    var at: MonotonicInstant?
   }
 
   /// Longer than any of the inertial sensors is silent between two bursts.
@@ -97,7 +99,7 @@ final class Aggregator: Sendable {
         as: "state",
         receiveValue: { [self] sample in
           let field = mount.apply(calibration.magnetometer(SIMD3<Double>(sample.field)))
-          publish { $0.estimator.update(magneticField: field, at: sample.at, from: source) }
+          publish(at: sample.at) { $0.estimator.update(magneticField: field, at: sample.at, from: source) }
         })
     case .barometer(_, let reader):
       return reader.readings.overheard.subscribe(
@@ -106,14 +108,14 @@ final class Aggregator: Sendable {
           let air = FusedState.Air(
             pressurePascals: sample.pressurePascals, temperatureCelsius: sample.temperatureCelsius,
             humidityPercent: sample.humidityPercent)
-          publish { $0.estimator.update(air: air, at: sample.at, from: source) }
+          publish(at: sample.at) { $0.estimator.update(air: air, at: sample.at, from: source) }
         })
     case .supplyMonitor(let monitor, let reader):
       return reader.readings.overheard.subscribe(
         as: "state",
         receiveValue: { [self] sample in
           let supply = FusedState.Supply(volts: sample.volts, amperes: monitor.amperes(sample))
-          publish { $0.estimator.update(supply: supply, at: sample.at, from: source) }
+          publish(at: sample.at) { $0.estimator.update(supply: supply, at: sample.at, from: source) }
         })
     }
   }
@@ -128,7 +130,7 @@ final class Aggregator: Sendable {
     _ batch: IMUBatch, _ calibration: InertialCalibration, _ mount: MountMatrix, interval: Double, rank: Int
   ) {
     guard batch.count > 0 else { return }
-    publish { fusing in
+    publish(at: batch.readAt) { fusing in
       guard fusing.imus.take(rank, at: batch[batch.count - 1].at) else { return }
       if fusing.imu != rank {
         fusing.imu = rank
@@ -147,7 +149,7 @@ final class Aggregator: Sendable {
   private func receive(_ observation: GNSSObservation, of receiver: ReceiverDescription, rank: Int) {
     let position = observation.position
     let declination = position.map(Aggregator.declination)
-    publish { fusing in
+    publish(at: observation.receivedAt) { fusing in
       guard receivers.take(observation, of: rank) else { return }
       if let declination { fusing.estimator.magneticDeclination = declination }
       fusing.estimator.update(
@@ -165,10 +167,16 @@ final class Aggregator: Sendable {
   }
 
   /// Changes the estimate and queues the state under the lock, so that states leave in the order in which they came about.
-  private func publish(_ change: (inout Fusing) -> Void) {
+  ///
+  /// - Parameter instant: when what changes it was there. The state is as of then, and not as of when a thread gets round to it:
+  ///   what was recorded gives the same states again.
+  private func publish(at instant: MonotonicInstant, _ change: (inout Fusing) -> Void) {
     let mustDeliver = fusing.withLock { fusing in
       change(&fusing)
-      let state = fusing.estimator.state(at: clock.now)
+      // Several devices are read at the same time.
+      let now = max(instant, fusing.at ?? instant)
+      fusing.at = now
+      let state = fusing.estimator.state(at: now)
       return (state: run.stage(state), last: lastState.stage(state))
     }
     if mustDeliver.last { lastState.deliver() }

@@ -75,7 +75,7 @@ public final class Hub: Sendable {
     }
     let lastClockOffset = MutableProperty<ClockOffset?>(nil)
     self.lastClockOffset = lastClockOffset.readOnly
-    clockOffsets = ClockComparison.publisher(of: receivers, clock: clock, last: lastClockOffset)
+    clockOffsets = ClockComparison.publisher(of: receivers, on: machine, last: lastClockOffset)
     // Where it was last seen is no less true for what else the board file says.
     let receiver = receivers.candidates.first?.reader
     let isSame = receiver != nil && receiver === predecessor?.receiver && imu === predecessor?.imu
@@ -303,7 +303,7 @@ public final class Hub: Sendable {
     receivers.candidates.first { $0.description.id == id }.map { receiver in
       Deferred { [clock] name in
         LazyPublisher(deriving: name, clock: clock) { (run) throws(Never) in
-          let sentences = receiver.reader.forwardSentences { run.send($0) }
+          let sentences = receiver.reader.forwardSentences { run.send($0.bytes) }
           let lease = receiver.reader.device.readings.subscribe(as: name, receiveValue: { _ in })
           return Subscription {
             lease.cancel()

@@ -6,8 +6,7 @@ import Publishing
 /// It is asked once for each device, and gives a function that is called on the device's own thread: no device is looked up
 /// for a sample.
 public protocol HubRecorder {
-  /// Sentences as they came, some whole ones at a time, line ends included.
-  func sentences(of id: String) -> @Sendable ([UInt8]) -> Void
+  func sentences(of id: String) -> @Sendable (ReceivedSentences) -> Void
   func batches(of id: String) -> @Sendable (IMUBatch) -> Void
   func magneticFields(of id: String) -> @Sendable (MagnetometerSample) -> Void
   func air(of id: String) -> @Sendable (BarometerSample) -> Void

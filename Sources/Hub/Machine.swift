@@ -1,13 +1,18 @@
+import CLinux
 import Guarding
 import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// What the devices are connected to: the hardware, its rails and the clock. It outlives the board files that are read one
+/// What the devices are connected to: the hardware, its rails and the clocks; or else a recording. It outlives the board files that are read one
 /// after the other.
 public final class Machine: Sendable {
   public let hardware: any Hardware
   public let clock: any MonotonicTimeSource
+  /// The system's clock, nanoseconds since 1970.
+  public let systemTime: @Sendable () -> Int64
+  /// Where measurements come from in place of devices; `nil` where there are devices.
+  public let replay: ReplayFeed?
   /// Activated with a device's ID when it was plugged in or should be tried again.
   public let retryHint = Trigger<String>()
   private let rails = Guarded<[Board.Power.Switch: PowerRail]>([:])
@@ -15,11 +20,26 @@ public final class Machine: Sendable {
   public init(hardware: any Hardware, clock: any MonotonicTimeSource = MonotonicClock()) {
     self.hardware = hardware
     self.clock = clock
+    systemTime = { clinux_realtime_ns() }
+    replay = nil
+  }
+
+  /// A machine whose devices say what they said when they were recorded. Nothing is powered for that.
+  ///
+  /// - Parameters:
+  ///   - clock: shows when that was, as `systemTime` does
+  public init(
+    replaying replay: ReplayFeed, clock: any MonotonicTimeSource, systemTime: @escaping @Sendable () -> Int64
+  ) {
+    hardware = NoHardware()
+    self.clock = clock
+    self.systemTime = systemTime
+    self.replay = replay
   }
 
   /// The rail of a switch, one for all who name it. What is always supplied has a rail of its own.
   func rail(of switch: Board.Power.Switch) -> PowerRail {
-    if `switch` == .none { return PowerRail(.none, hardware: hardware, clock: clock) }
+    if `switch` == .none || replay != nil { return PowerRail(.none, hardware: hardware, clock: clock) }
     return rails.withLock { rails in
       if let rail = rails[`switch`] { return rail }
       let rail = PowerRail(`switch`, hardware: hardware, clock: clock)

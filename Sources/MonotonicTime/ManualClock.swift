@@ -1,6 +1,6 @@
 import Guarding
 
-/// A clock that stands still until it is told to go on: for tests and for simulations in steps.
+/// A clock that stands still until it is told to go on: for tests, for simulations in steps and for what was recorded.
 public final class ManualClock: MonotonicTimeSource {
   private struct State {
     var now: MonotonicInstant
@@ -28,6 +28,27 @@ public final class ManualClock: MonotonicTimeSource {
       return due
     }
     for action in due { action.perform() }
+  }
+
+  /// Sets the clock forward to an instant as if it ran: what is to be done up to then is done with the clock at its deadline, in
+  /// the order of the deadlines and before this returns. An instant that is past changes nothing.
+  public func run(until end: MonotonicInstant) {
+    while let due = takeFirst(until: end) { due.perform() }
+  }
+
+  /// Sets the clock to the earliest deadline up to an instant and returns what is due then; `nil` where there is none, with
+  /// the clock at that instant.
+  private func takeFirst(until end: MonotonicInstant) -> ScheduledAction? {
+    state.withLock { state in
+      let first = state.waiting.indices.min { state.waiting[$0].deadline < state.waiting[$1].deadline }
+      guard let first, state.waiting[first].deadline <= end else {
+        state.now = max(state.now, end)
+        return nil
+      }
+      let due = state.waiting.remove(at: first)
+      state.now = max(state.now, due.deadline)
+      return due
+    }
   }
 
   /// Returns once at least `count` actions wait for their time.

@@ -3,7 +3,7 @@
 ///
 /// A sentence is complete at its checksum's second digit, without waiting for the line end: at 9600 baud that is
 /// two milliseconds sooner. Whole sentences are handed on in place; only one that a read cut in two is copied.
-public struct SentenceFramer: ~Copyable {
+public struct SentenceFramer: ~Copyable, Sendable {
   /// What the framer has seen so far.
   public struct Counters: Equatable, Sendable {
     /// Sentences handed on.

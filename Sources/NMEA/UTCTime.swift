@@ -41,7 +41,7 @@ public struct TimeOfDay: Equatable, Sendable {
   }
 
   /// Whether midnight lies between the other and this one, rather than that the clock was put back.
-  func isNextDay(after other: TimeOfDay) -> Bool { second < other.second - 43200 }
+  public func isNextDay(after other: TimeOfDay) -> Bool { second < other.second - 43200 }
 }
 
 /// A day of the proleptic Gregorian calendar.

@@ -75,10 +75,10 @@ public final class HubHost: Sendable {
   }
 
   /// A state with the time that its receiver last stated, where its last epoch has none.
-  func dated(_ state: FusedState) -> FusedState { lastTime.withLock { $0.complete(state) } }
+  public func dated(_ state: FusedState) -> FusedState { lastTime.withLock { $0.complete(state) } }
 
   /// Every fused state, as soon as there is one.
-  func states(parts: Set<StatePart>) -> Deferred<FusedState, Never> { following { $0.state(parts: parts) } }
+  public func states(parts: Set<StatePart>) -> Deferred<FusedState, Never> { following { $0.state(parts: parts) } }
 
   /// The fused state for its attitude; nothing on a board without an IMU.
   ///

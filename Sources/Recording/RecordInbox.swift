@@ -20,6 +20,14 @@ public final class RecordInbox: Sendable {
     /// Of the present loss, until it is over.
     var lostCount = 0
     var isEnding = false
+    var newest = MonotonicInstant(nanoseconds: .min)
+
+    /// When a message came that was there at an instant. Several devices are read at the same time, and what was first is not
+    /// always the first to come here; what is far too late would spoil the order of the file's chunks.
+    mutating func logTime(_ instant: MonotonicInstant) -> MonotonicInstant {
+      newest = max(newest, instant)
+      return max(instant, newest + .milliseconds(-10))
+    }
   }
 
   /// A stalled card is waited for as long as a megabyte lasts: at a hub's usual 10 kB/s more than a minute.
@@ -72,14 +80,16 @@ public final class RecordInbox: Sendable {
   /// - Parameters:
   ///   - channel: as it was registered
   ///   - stamp: when it came about
+  ///   - receivedAt: when it was there, to the instant; now unless that is known
   ///   - isWritten: whether this is a reason to write. What is none, such as a line of the log, waits for what is one.
   public func append(
-    _ bytes: UnsafeRawBufferPointer, to channel: Int, at stamp: MonotonicInstant, isWritten: Bool = true
+    _ bytes: UnsafeRawBufferPointer, to channel: Int, at stamp: MonotonicInstant,
+    receivedAt: MonotonicInstant? = nil, isWritten: Bool = true
   ) {
     let (mustWake, hasBegunToLose) = state.withLock { state in
-      // Read under the lock: in a channel, and in the file, no time is before another.
+      let logTime = state.logTime(receivedAt ?? time.clock.now)
       let lost = state.queue.append(
-        bytes, channel: channel, logTimeNanoseconds: time.nanosecondsSince1970(at: time.clock.now),
+        bytes, channel: channel, logTimeNanoseconds: time.nanosecondsSince1970(at: logTime),
         publishTimeNanoseconds: UInt64(clamping: stamp.nanoseconds))
       return (noteAppended(&state, isWritten: isWritten), note(lost: lost, &state))
     }

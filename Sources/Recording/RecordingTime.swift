@@ -26,6 +26,9 @@ public struct RecordingTime: Sendable {
     UInt64(clamping: beganNanosecondsSince1970 &+ (instant.nanoseconds &- beganAt.nanoseconds))
   }
 
+  /// By how much it is ahead of the monotonic clock.
+  public var offsetNanoseconds: Int64 { beganNanosecondsSince1970 &- beganAt.nanoseconds }
+
   /// What the system's clock says now.
   var systemNanosecondsSince1970: Int64 { system() }
 }

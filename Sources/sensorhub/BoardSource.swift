@@ -5,10 +5,12 @@ import Outputs
 struct BoardSource {
   let file: String?
 
-  /// The board, with the text of its file; `nil` for the one that is built in.
   struct Loaded {
     var board: Board
-    var text: [UInt8]?
+    /// Of its file.
+    var text: [UInt8]
+    /// The same; `nil` for the board that is built in.
+    var fileText: [UInt8]?
   }
 
   /// - Parameter warn: told what is wrong with the chip's calibration, which a hub can do without; `nil` where that is an
@@ -38,7 +40,7 @@ struct BoardSource {
         warn("\(device.id): going on without its calibration: \(error); \(nextStep)")
       }
     }
-    return Loaded(board: board, text: text)
+    return Loaded(board: board, text: text ?? PackageResources.simulated_json5, fileText: text)
   }
 }
 

@@ -17,8 +17,8 @@ struct HubService: Sendable {
   private let host: HubHost
   private let path: SocketPath
   private let inUse: BoardInUse
-  /// Of the board file, as it was read.
-  private let text: [UInt8]?
+  /// Of the board file, as it was read; `nil` for the board that is built in.
+  private let fileText: [UInt8]?
   private let budget = DescriptorBudget.raised()
   private let server: StreamServer
 
@@ -31,7 +31,7 @@ struct HubService: Sendable {
     hardware = SimulatedHardware(receiver: receiver)
     self.writesState = writesState
     let loaded = try source.loadWithText { [sink] in sink.write(.warning, $0) }
-    text = loaded.text
+    fileText = loaded.fileText
     host = HubHost(
       Hub(board: loaded.board, hardware: hardware), version: SensorHub.version, boardText: loaded.text)
     path = socket.map(SocketPath.init) ?? .standard
@@ -53,7 +53,7 @@ struct HubService: Sendable {
       onReload: { await reloader.reload() })
     // Only now: a signal that came between would end the process with its lines as they happen to be.
     for problem in inUse.makeSafe(hardware) + hub.makeSafe() { sink.write(.warning, problem) }
-    if let problem = inUse.record(text) { sink.write(.warning, problem) }
+    if let problem = inUse.record(fileText) { sink.write(.warning, problem) }
     for problem in hub.pulseProblems { sink.write(.warning, problem) }
     sink.write(.notice, "sensorhub \(SensorHub.version): board '\(hub.board.name)', state on \(path.state)")
     // The first is the last to be ended: the recorder hears how the others end.

@@ -16,7 +16,7 @@ struct Reloader: Sendable {
       let loaded = try source.loadWithText { sink.write(.warning, $0) }
       let board = loaded.board
       for problem in await host.serve(board, text: loaded.text) { sink.write(.warning, problem) }
-      if let problem = inUse.record(loaded.text) { sink.write(.warning, problem) }
+      if let problem = inUse.record(loaded.fileText) { sink.write(.warning, problem) }
       sink.write(.notice, "board '\(board.name)' read again")
     } catch {
       sink.write(.error, "the board file is wrong, the hub goes on with the old one: \(error)")

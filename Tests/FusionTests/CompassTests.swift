@@ -38,7 +38,7 @@ struct CompassTests {
   }
 
   @Test func `a compass that has gone leaves a heading that grows less sure`() throws {
-    var estimator = StateEstimator(configuration, at: start)
+    var estimator = StateEstimator(configuration)
     estimator.magneticDeclination = 0.0826
     let before = try #require(run(&estimator, 0..<20) { _ in true }.attitude?.value)
     let sigma = try #require(before.headingSigmaRadians)
@@ -51,7 +51,7 @@ struct CompassTests {
   }
 
   @Test func `a field that is not the earth's is not trusted`() throws {
-    var estimator = StateEstimator(configuration, at: start)
+    var estimator = StateEstimator(configuration)
     estimator.magneticDeclination = 0.0826
     let state = run(&estimator, 0..<20, hasField: { _ in true }, strength: 2)
     #expect(try #require(state.attitude?.value.headingSigmaRadians) > 0.2)
@@ -59,7 +59,7 @@ struct CompassTests {
 
   @Test func `the barometer's height is the board's, and not that of an antenna far above`() throws {
     for hasIMU in [true, false] {
-      var estimator = StateEstimator(configuration, at: start)
+      var estimator = StateEstimator(configuration)
       var world = self.world
       world.turntable = World.Turntable(rollRadians: 0, pitchRadians: 0, yawRadians: 2)
       for step in 1...3000 {

@@ -15,7 +15,7 @@ struct StateEstimatorTests {
 
   @Test func `follows a driving vehicle's roll, pitch and heading`() {
     let world = World(start: start)
-    var estimator = StateEstimator(configuration, at: start)
+    var estimator = StateEstimator(configuration)
     var worstTilt = 0.0
     var worstHeading = 0.0
     for step in 1...(60 * 200) {
@@ -36,7 +36,7 @@ struct StateEstimatorTests {
   }
 
   @Test func `without motion the heading is unknown`() {
-    var estimator = StateEstimator(configuration, at: start)
+    var estimator = StateEstimator(configuration)
     for step in 1...500 {
       estimator.update(
         gyroscope: .zero, accelerometer: SIMD3(0, 0, -9.81), at: start.advanced(by: .milliseconds(5 * step)))
@@ -48,7 +48,7 @@ struct StateEstimatorTests {
 
   @Test func `a stale fix is left out, and its age is told while it is not`() {
     let world = World(start: start)
-    var estimator = StateEstimator(configuration, at: start)
+    var estimator = StateEstimator(configuration)
     feedFix(world.truth(at: start), start, &estimator)
     let soon = estimator.state(at: start.advanced(by: .seconds(3)))
     #expect(soon.mode == .gnss)
@@ -57,7 +57,7 @@ struct StateEstimatorTests {
   }
 
   @Test func `senseless measurements change nothing`() {
-    var estimator = StateEstimator(configuration, at: start)
+    var estimator = StateEstimator(configuration)
     for (step, value) in [Double.nan, .infinity, 0, 1e300, -9.81].enumerated() {
       estimator.update(
         gyroscope: SIMD3(value, value, value), accelerometer: SIMD3(0, 0, value),

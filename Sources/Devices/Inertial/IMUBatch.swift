@@ -23,6 +23,8 @@ public struct IMUBatch: Sendable {
 
   private var storage: InlineArray<96, IMUSample>
   public private(set) var count = 0
+  /// When the burst had been read.
+  public var readAt = MonotonicInstant(nanoseconds: 0)
   /// Samples were lost between the batch before and this one: the FIFO had overflowed, or a read of it was torn.
   public var followsGap = false
   /// Of the chip's die, degrees Celsius.
@@ -55,6 +57,13 @@ public struct IMUBatch: Sendable {
     for index in 0..<count {
       storage[index].at = MonotonicInstant(nanoseconds: first + Int64(period * Double(index)))
     }
+  }
+
+  /// Moves all its times.
+  public mutating func shift(by duration: Duration) {
+    let nanoseconds = duration.inNanoseconds
+    for index in 0..<count { storage[index].at.nanoseconds += nanoseconds }
+    readAt.nanoseconds += nanoseconds
   }
 
   public mutating func removeAll() {

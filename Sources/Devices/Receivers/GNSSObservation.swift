@@ -5,6 +5,8 @@ import NMEA
 public struct GNSSObservation: Sendable {
   /// When the epoch's first byte was read.
   public var at: MonotonicInstant
+  /// When it was known to be whole: when the last of it was read, or the silence behind it had been long enough.
+  public var receivedAt: MonotonicInstant
   public var fix: GNSSFix
   /// Empty unless a complete list of satellites arrived with the epoch.
   public var sky: [Satellite]
@@ -12,8 +14,13 @@ public struct GNSSObservation: Sendable {
   /// The receiver has shown that it knows the date and the time, rather than remembers or guesses them.
   public var isTimeConfirmed = false
 
-  public init(at: MonotonicInstant, fix: GNSSFix, sky: [Satellite], errorStatistics: GNSSErrorStatistics? = nil) {
+  /// - Parameter receivedAt: when the first byte was read, unless it is known better
+  public init(
+    at: MonotonicInstant, receivedAt: MonotonicInstant? = nil, fix: GNSSFix, sky: [Satellite],
+    errorStatistics: GNSSErrorStatistics? = nil
+  ) {
     self.at = at
+    self.receivedAt = receivedAt ?? at
     self.fix = fix
     self.sky = sky
     self.errorStatistics = errorStatistics

@@ -4,27 +4,6 @@ import NMEA
 
 /// Any receiver that speaks NMEA 0183 on a serial line: finds its speed, then assembles epochs.
 public final class NMEAReceiver {
-  /// What has been read.
-  public struct Counters: Equatable, Sendable {
-    public var sentences = 0
-    public var badChecksum = 0
-    public var truncated = 0
-    public var unknown = 0
-    public var epochs = 0
-
-    public init() {}
-
-    public static func + (a: Counters, b: Counters) -> Counters {
-      var sum = a
-      sum.sentences += b.sentences
-      sum.badChecksum += b.badChecksum
-      sum.truncated += b.truncated
-      sum.unknown += b.unknown
-      sum.epochs += b.epochs
-      return sum
-    }
-  }
-
   /// The speeds to try, the commonest first. Receivers leave the factory with 9600 (most), 38400 (u-blox 9 and later)
   /// or 115200 (recent ones); 4800 is the standard's own.
   static let usualSpeeds: [BaudRate] = [
@@ -40,25 +19,20 @@ public final class NMEAReceiver {
   private let port: any SerialPort
   private let poller: Poller
   private let clock: any MonotonicTimeSource
-  private let report: (Counters) -> Void
-  private let forward: () -> ((UnsafeBufferPointer<UInt8>) -> Void)?
-  /// The sentences of the present read, a line each.
-  private var lines: [UInt8] = []
+  private let report: (NMEADecoder.Counters) -> Void
+  private let forward: () -> ((ReceivedSentences) -> Void)?
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
-  private var framer = SentenceFramer()
-  private var assembler = EpochAssembler(promptness: .learned)
+  private var decoder = NMEADecoder()
   /// As of the last read, or of the silence after it.
-  public private(set) var counters = Counters()
-  /// Of the last epoch that was reported.
-  private var lastEpochAt: MonotonicInstant?
+  public var counters: NMEADecoder.Counters { decoder.counters }
 
   /// - Parameters:
   ///   - report: told with each read, and with each epoch that silence ends, what has been read so far
   ///   - forward: asked with each read for who gets its sentences as they came, after the epochs that they end
   public init(
     port: any SerialPort, poller: Poller, clock: any MonotonicTimeSource = MonotonicClock(),
-    report: @escaping (Counters) -> Void = { _ in },
-    forward: @escaping () -> ((UnsafeBufferPointer<UInt8>) -> Void)? = { nil }
+    report: @escaping (NMEADecoder.Counters) -> Void = { _ in },
+    forward: @escaping () -> ((ReceivedSentences) -> Void)? = { nil }
   ) {
     self.report = report
     self.forward = forward
@@ -103,18 +77,18 @@ public final class NMEAReceiver {
     at speed: BaudRate, for time: Duration, _ receive: (borrowing GNSSObservation) -> Void
   ) throws(HardwareError) -> Hearing {
     try port.setSpeed(speed)
-    framer.reset()
-    let first = known + 1
+    decoder.reset()
+    let first = decoder.knownCount + 1
     var deadline = clock.now + time
     while clock.now < deadline {
       switch poller.wait(for: port.fileDescriptor, atMost: deadline - clock.now) {
       case .stopped: return .stopped
       case .timedOut: break
       case .readable:
-        let before = known
+        let before = decoder.knownCount
         try take(receive)
-        if framer.expectsChecksums || known > first { return .heard }
-        if known > before { deadline = max(deadline, clock.now + NMEAReceiver.secondSentenceLimit) }
+        if decoder.expectsChecksums || decoder.knownCount > first { return .heard }
+        if decoder.knownCount > before { deadline = max(deadline, clock.now + NMEAReceiver.secondSentenceLimit) }
       }
     }
     return .nothing
@@ -125,9 +99,6 @@ public final class NMEAReceiver {
       "nothing on \(port.name) speaks NMEA at \(speeds): is the receiver powered, and are TX and RX swapped?")
   }
 
-  /// Sentences whose kind is known, so far.
-  private var known: Int { framer.counters.sentences - counters.unknown }
-
   /// Reads epochs until told to stop.
   public func run(receive: (borrowing GNSSObservation) -> Void) throws(HardwareError) {
     var sentences = counters.sentences
@@ -136,14 +107,11 @@ public final class NMEAReceiver {
       let left = deadline - clock.now
       // Bytes alone are no sign of life: at a wrong speed, or in a receiver's own binary protocol, they come for ever.
       guard left > .zero else { throw .timedOut("the receiver on \(port.name)") }
-      switch poller.wait(
-        for: port.fileDescriptor, atMost: min(assembler.silenceThatEnds.map { .nanoseconds($0) } ?? left, left))
-      {
+      switch poller.wait(for: port.fileDescriptor, atMost: min(decoder.silenceThatEnds ?? left, left)) {
       case .stopped: return
       case .readable: try take(receive)
       case .timedOut:
-        assembler.finish { receive(observation(of: $0)) }
-        counters.epochs = assembler.epochCount
+        decoder.endEpoch(receive)
         report(counters)
       }
       if counters.sentences != sentences {
@@ -155,35 +123,9 @@ public final class NMEAReceiver {
 
   private func take(_ receive: (borrowing GNSSObservation) -> Void) throws(HardwareError) {
     let count = try port.read(into: buffer)
-    let readAt = clock.now
-    let bytes = UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[..<count])
-    var unknown = 0
-    let forward = forward()
-    framer.push(bytes, readAt: readAt.nanoseconds) { raw in
-      if forward != nil {
-        lines += raw.bytes
-        lines += [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
-      }
-      if case .unknown = assembler.consume(raw, receive: { receive(observation(of: $0)) }) { unknown += 1 }
-    }
-    if let forward, !lines.isEmpty {
-      lines.withUnsafeBufferPointer(forward)
-      lines.removeAll(keepingCapacity: true)
-    }
-    counters.sentences = framer.counters.sentences
-    counters.badChecksum = framer.counters.badChecksum
-    counters.truncated = framer.counters.truncated
-    counters.unknown += unknown
-    counters.epochs = assembler.epochCount
+    decoder.take(
+      UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[..<count]), readAt: clock.now,
+      forward: forward(), receive: receive)
     report(counters)
-  }
-
-  /// Each epoch has an instant of its own, also where several come in one read.
-  private func observation(of epoch: borrowing GNSSEpoch) -> GNSSObservation {
-    var at = MonotonicInstant(nanoseconds: epoch.beganAt)
-    if let lastEpochAt { at = max(at, lastEpochAt + .nanoseconds(1)) }
-    lastEpochAt = at
-    return GNSSObservation(
-      at: at, fix: epoch.fix, sky: epoch.sky.satellites, errorStatistics: epoch.errorStatistics)
   }
 }

@@ -30,9 +30,17 @@ public struct ChipCalibration: Equatable, Sendable {
     do throws(Files.Errno) {
       bytes = try Files.bytes(of: file, limit: 1 << 16)
     } catch {
-      if error.rawValue == ENOENT { return }
+      if error.rawValue == ENOENT {
+        self.init()
+        return
+      }
       throw .unreadable(file: file, reason: "\(error)")
     }
+    try self.init(json5: bytes, file: file)
+  }
+
+  /// - Parameter file: as errors name where this comes from
+  public init(json5 bytes: [UInt8], file: String) throws(BoardError) {
     var root = try BoardSection(json5: bytes, file: file)
     if var gyro = try root.section("gyro") {
       values.gyroscopeBias = try gyro.vector("bias") ?? .zero
@@ -69,7 +77,7 @@ public struct ChipCalibration: Equatable, Sendable {
     let new = "\(file).new"
     let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw .system("writing \(new)", errno: errno) }
-    let bytes = Array(text.utf8)
+    let bytes = Array(json5.utf8)
     let isWritten = Glibc.write(descriptor, bytes, bytes.count) == bytes.count && fsync(descriptor) == 0
     let error = errno
     close(descriptor)
@@ -80,7 +88,8 @@ public struct ChipCalibration: Equatable, Sendable {
     }
   }
 
-  private var text: String {
+  /// As its file has it.
+  public var json5: String {
     func vector(_ v: SIMD3<Double>) -> String { "[\(v.x), \(v.y), \(v.z)]" }
     func section(_ kind: CalibrationKind, _ members: [(String, String)]) -> String? {
       entries[kind].map { entry in

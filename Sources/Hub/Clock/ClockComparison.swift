@@ -1,4 +1,3 @@
-import CLinux
 import Devices
 import Guarding
 import HardwareIO
@@ -18,9 +17,9 @@ struct ClockComparison {
 
   /// The offsets as a lazy publisher: subscribing wakes the receivers, and the one that is taken tells the time.
   static func publisher(
-    of receivers: ReceiverSelection, clock: any MonotonicTimeSource, last: MutableProperty<ClockOffset?>
+    of receivers: ReceiverSelection, on machine: Machine, last: MutableProperty<ClockOffset?>
   ) -> LazyPublisher<ClockOffset, Never> {
-    LazyPublisher(deriving: "clock", clock: clock) { (run) throws(Never) in
+    LazyPublisher(deriving: "clock", clock: machine.clock) { (run) throws(Never) in
       let sources = receivers.candidates.map { receiver in
         (
           // A source that cannot be opened is reported when the board is put into service.
@@ -32,7 +31,7 @@ struct ClockComparison {
         guard let index = sources.firstIndex(where: { $0.receiver.rank == receiver.rank }) else { return }
         let pulse = sources[index].pulse?.lastNanosecondsSince1970
         let offset = comparisons.withLock {
-          $0[index].offset(of: epoch, pulse: pulse, system: systemTime(of: epoch.at, by: clock))
+          $0[index].offset(of: epoch, pulse: pulse, system: systemTime(of: epoch.at, on: machine))
         }
         guard let offset else { return }
         last.value = offset
@@ -62,7 +61,7 @@ struct ClockComparison {
     return ClockOffset(source: .pulse, receiverNanosecondsSince1970: time, systemNanosecondsSince1970: pulse)
   }
 
-  private static func systemTime(of instant: MonotonicInstant, by clock: any MonotonicTimeSource) -> Int64 {
-    clinux_realtime_ns() - (clock.now.nanoseconds - instant.nanoseconds)
+  private static func systemTime(of instant: MonotonicInstant, on machine: Machine) -> Int64 {
+    machine.systemTime() - (machine.clock.now.nanoseconds - instant.nanoseconds)
   }
 }

@@ -9,6 +9,10 @@ enum BoardDevice: Sendable {
   case supplyMonitor(SupplyMonitorDescription, SupplyMonitorReader)
 
   init(_ description: DeviceDescription, on machine: Machine) {
+    if let replay = machine.replay {
+      self.init(replaying: description, from: replay, on: machine)
+      return
+    }
     switch description {
     case .receiver(let receiver): self = .receiver(receiver, ReceiverReader(receiver, on: machine))
     case .imu(let imu): self = .imu(imu, IMUReader(imu, on: machine))
@@ -20,6 +24,26 @@ enum BoardDevice: Sendable {
     case .supplyMonitor(let monitor):
       self = .supplyMonitor(
         monitor, SupplyMonitorReader(monitor, .supplyMonitor, title: "supply monitor", on: machine))
+    }
+  }
+
+  private init(replaying description: DeviceDescription, from replay: ReplayFeed, on machine: Machine) {
+    let id = description.id
+    switch description {
+    case .receiver(let receiver): self = .receiver(receiver, ReceiverReader(receiver, on: machine))
+    case .imu(let imu):
+      self = .imu(imu, IMUReader(replaying: description, .imu, from: replay.imu(id), on: machine))
+    case .magnetometer(let magnetometer):
+      self = .magnetometer(
+        magnetometer,
+        MagnetometerReader(replaying: description, .magnetometer, from: replay.magnetometer(id), on: machine))
+    case .barometer(let barometer):
+      self = .barometer(
+        barometer, BarometerReader(replaying: description, .barometer, from: replay.barometer(id), on: machine))
+    case .supplyMonitor(let monitor):
+      self = .supplyMonitor(
+        monitor,
+        SupplyMonitorReader(replaying: description, .supplyMonitor, from: replay.supplyMonitor(id), on: machine))
     }
   }
 

@@ -22,17 +22,14 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   /// - Parameters:
   ///   - replaysLatest: whether who comes first gets the latest sample of the present run
   ///   - putToSleep: has a device sleep of which nothing is known, because a hub before this one may have left it awake
-  init(
+  convenience init(
     _ id: String, _ kind: DeviceStatus.Kind, title: String, power: Board.Power, replaysLatest: Bool = false,
     on machine: Machine, putToSleep: @escaping @Sendable () throws(HardwareError) -> Void = {},
     reading body: @escaping Body
   ) {
-    self.putToSleep = putToSleep
     let clock = machine.clock
     let rail = machine.rail(of: power.switch)
-    self.rail = rail
     let monitor = DeviceMonitor(id: id, kind: kind, title: title, power: power, rail: rail, clock: clock)
-    self.monitor = monitor
     let source = LazyPublisher<Sample, HardwareError>(
       id, timing: power.timing, replaysLatest: replaysLatest, clock: clock,
       lacking: { .system("starting to read", errno: $0) },
@@ -53,11 +50,23 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
         if unsettled > .zero, poller.wait(for: nil, atMost: unsettled) == .stopped { return }
         try body(DeviceScope(poller: poller, suppliedSince: suppliedSince, reading: reading, monitor: monitor))
       })
+    self.init(source, monitor, rail, replaysLatest: replaysLatest, on: machine, putToSleep: putToSleep)
+  }
+
+  /// - Parameter source: named as the device is
+  init(
+    _ source: LazyPublisher<Sample, HardwareError>, _ monitor: DeviceMonitor, _ rail: PowerRail, replaysLatest: Bool,
+    on machine: Machine, putToSleep: @escaping @Sendable () throws(HardwareError) -> Void = {}
+  ) {
     self.source = source
-    let hint = machine.retryHint.signal(for: id)
-    let name = "\(id) readings"
+    self.monitor = monitor
+    self.rail = rail
+    self.putToSleep = putToSleep
+    let clock = machine.clock
+    let hint = machine.retryHint.signal(for: source.name)
+    let name = "\(source.name) readings"
     readings = LazyPublisher(deriving: name, replaysLatest: replaysLatest, clock: clock) { (run) throws(Never) in
-      source.retrying({ Backoff.device($0, switched: power.switch != .none) }, hint: hint, clock: clock)
+      source.retrying({ Backoff.device($0, switched: rail.switch != .none) }, hint: hint, clock: clock)
         .subscribe(as: name, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
     }
     following = source.activity.subscribe(as: "monitor", receiveValue: { monitor.follow($0) })
@@ -98,7 +107,7 @@ struct DeviceScope<Sample: Sendable> {
   let poller: Poller
   let suppliedSince: MonotonicInstant
   fileprivate let reading: Reading<Sample, HardwareError>
-  fileprivate let monitor: DeviceMonitor
+  let monitor: DeviceMonitor
 
   fileprivate init(
     poller: Poller, suppliedSince: MonotonicInstant, reading: Reading<Sample, HardwareError>, monitor: DeviceMonitor
@@ -117,9 +126,6 @@ struct DeviceScope<Sample: Sendable> {
 
   /// It measures.
   func tracking() { monitor.tracking() }
-
-  /// Says something about the device itself that its owner should know.
-  func remark(_ text: String) { monitor.remark(text) }
 
   func send(_ sample: Sample) { reading.send(sample) }
 }

@@ -54,6 +54,7 @@ extension DeviceReader where Sample == IMUBatch {
           if scope.poller.wait(for: edges.fileDescriptor, atMost: edgeLimit) == .stopped { return }
         }
         try driver.read(into: &batch)
+        batch.readAt = clock.now
         counted.withLock { $0 = before + driver.counters }
         guard batch.count > 0 else {
           emptyBursts += 1

@@ -72,8 +72,9 @@ public final class ReceiverSelection: Sendable {
     // So that it is known which is taken, whoever else asks.
     epochs(as: "sentences", wakes: false) { _, _ in }.store(in: lifetime)
     for candidate in candidates {
-      candidate.reader.forwardSentences { [self] bytes in if taken?.rank == candidate.rank { receive(bytes) } }
-        .store(in: lifetime)
+      candidate.reader.forwardSentences { [self] sentences in
+        if taken?.rank == candidate.rank { receive(sentences.bytes) }
+      }.store(in: lifetime)
     }
     return Subscription { lifetime.end() }
   }

@@ -6,7 +6,7 @@
 ///
 /// Where receivers contradict themselves or leave things out, the rules are those of gpsd, whose judgement rests on
 /// two decades of receivers; they stand with each sentence in `SentenceRules.swift`.
-public struct EpochAssembler: ~Copyable {
+public struct EpochAssembler: ~Copyable, Sendable {
   /// When an epoch is reported.
   public enum Promptness: Sendable {
     /// As soon as the sentence has come that ended the epochs before. For live use, with sentences that say when they

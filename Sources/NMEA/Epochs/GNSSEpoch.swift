@@ -68,7 +68,7 @@ public struct NMEAAttitude: Equatable, Sendable {
 }
 
 /// One complete epoch, lent to whoever receives it.
-public struct GNSSEpoch: ~Copyable {
+public struct GNSSEpoch: ~Copyable, Sendable {
   public var fix: GNSSFix
   /// The satellites; empty unless a complete list arrived since the last epoch.
   public var sky: Sky

@@ -9,9 +9,13 @@ struct RecordedDevices: HubRecorder {
   let inbox: RecordInbox
   let clock: any MonotonicTimeSource
 
-  func sentences(of id: String) -> @Sendable ([UInt8]) -> Void {
+  func sentences(of id: String) -> @Sendable (ReceivedSentences) -> Void {
     let channel = inbox.register(RecordedChannel(topic: "/receiver/\(id)/raw", messageEncoding: "nmea0183"))
-    return { [inbox, clock] bytes in bytes.withUnsafeBytes { inbox.append($0, to: channel, at: clock.now) } }
+    return { [inbox] sentences in
+      sentences.bytes.withUnsafeBytes {
+        inbox.append($0, to: channel, at: sentences.beganAt, receivedAt: sentences.readAt)
+      }
+    }
   }
 
   func batches(of id: String) -> @Sendable (IMUBatch) -> Void {
@@ -20,7 +24,7 @@ struct RecordedDevices: HubRecorder {
     let buffer = BatchBuffer()
     return { [inbox] batch in
       guard batch.count > 0 else { return }
-      buffer.withBytes(of: batch) { inbox.append($0, to: channel, at: batch[0].at) }
+      buffer.withBytes(of: batch) { inbox.append($0, to: channel, at: batch[0].at, receivedAt: batch.readAt) }
     }
   }
 
@@ -29,9 +33,9 @@ struct RecordedDevices: HubRecorder {
     return { sample in
       channel.append(at: sample.at) { json in
         json.beginObject()
-        json.member("x", Double(sample.field.x), decimals: 5)
-        json.member("y", Double(sample.field.y), decimals: 5)
-        json.member("z", Double(sample.field.z), decimals: 5)
+        json.member("x", Double(sample.field.x), decimals: 9)
+        json.member("y", Double(sample.field.y), decimals: 9)
+        json.member("z", Double(sample.field.z), decimals: 9)
         json.monotonic(sample.at)
         json.endObject()
       }
@@ -43,9 +47,9 @@ struct RecordedDevices: HubRecorder {
     return { sample in
       channel.append(at: sample.at) { json in
         json.beginObject()
-        json.member("pressure", sample.pressurePascals, decimals: 4)
-        json.member("temperature", sample.temperatureCelsius, decimals: 4)
-        json.member("humidity", sample.humidityPercent, decimals: 4)
+        json.member("pressure", sample.pressurePascals, decimals: 9)
+        json.member("temperature", sample.temperatureCelsius, decimals: 9)
+        json.member("humidity", sample.humidityPercent, decimals: 9)
         json.monotonic(sample.at)
         json.endObject()
       }
@@ -57,8 +61,9 @@ struct RecordedDevices: HubRecorder {
     return { sample, amperes in
       channel.append(at: sample.at) { json in
         json.beginObject()
-        json.member("volts", sample.volts, decimals: 6)
-        json.member("amperes", amperes, decimals: 8)
+        json.member("volts", sample.volts, decimals: 9)
+        json.member("amperes", amperes, decimals: 9)
+        json.member("shuntVolts", sample.shuntVolts, decimals: 9)
         json.monotonic(sample.at)
         json.endObject()
       }
@@ -66,34 +71,16 @@ struct RecordedDevices: HubRecorder {
   }
 }
 
-/// Batches as `sensorhub.IMUBatch` has them, in memory that is used again.
+/// Memory for batches that is used again.
 private final class BatchBuffer: Sendable {
-  private static let headByteCount = 12
-  private static let sampleByteCount = 32
-
   private let bytes = Guarded<[UInt8]>([])
 
-  init() {
-    bytes.withLock {
-      $0.reserveCapacity(BatchBuffer.headByteCount + IMUBatch.capacity * BatchBuffer.sampleByteCount)
-    }
-  }
+  init() { bytes.withLock { $0.reserveCapacity(RecordedBatch.largestByteCount) } }
 
   func withBytes(of batch: IMUBatch, _ body: (UnsafeRawBufferPointer) -> Void) {
     bytes.withLock { bytes in
       bytes.removeAll(keepingCapacity: true)
-      func append(_ value: some FixedWidthInteger & BitwiseCopyable) {
-        withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
-      }
-      append(UInt32(batch.count))
-      append(UInt32(batch.followsGap ? 1 : 0))
-      append((batch.temperatureCelsius ?? .nan).bitPattern)
-      for index in 0..<batch.count {
-        let sample = batch[index]
-        append(sample.at.nanoseconds)
-        for axis in 0..<3 { append(sample.gyroscope[axis].bitPattern) }
-        for axis in 0..<3 { append(sample.accelerometer[axis].bitPattern) }
-      }
+      RecordedBatch.append(batch, to: &bytes)
       bytes.withUnsafeBytes(body)
     }
   }

@@ -12,6 +12,8 @@ enum RecordedMetadata {
         entries: [
           "version": version,
           "started": UTCStamp(nanosecondsSince1970: time.beganNanosecondsSince1970).extended,
+          // By so much log times are ahead of the monotonic clock, of which the stamps of what was measured are.
+          "logTimeOffsetNanoseconds": "\(time.offsetNanoseconds)",
         ])
     ]
     if let boardText {
@@ -19,7 +21,9 @@ enum RecordedMetadata {
     }
     var calibrations: [String: String] = [:]
     for device in board.devices {
-      if let text = device.calibration.flatMap(RecordedCalibration.text) { calibrations[device.id] = text }
+      if let calibration = device.calibration, !calibration.entries.isEmpty {
+        calibrations[device.id] = calibration.json5
+      }
     }
     if !calibrations.isEmpty { records.append(MCAPMetadata(name: "calibration", entries: calibrations)) }
     return records

@@ -19,7 +19,8 @@ extension RecordedChannel.Schema {
     "sensorhub.Barometer", "Pressure in Pa, temperature in degrees Celsius, humidity in percent.",
     ["pressure", "temperature", "humidity", "monotonic"])
   static let supply = numbers(
-    "sensorhub.Supply", "Volts, and amperes to the load; monotonic in seconds.", ["volts", "amperes", "monotonic"])
+    "sensorhub.Supply", "Volts, amperes to the load, and the volts across the shunt; monotonic in seconds.",
+    ["volts", "amperes", "shuntVolts", "monotonic"])
 
   static let state = RecordedChannel.Schema(
     name: "sensorhub.State", encoding: "jsonschema",

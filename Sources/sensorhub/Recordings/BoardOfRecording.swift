@@ -8,4 +8,26 @@ enum BoardOfRecording {
     guard let text = RecordedMessages.facts(named: "board", of: reader)["file"] else { return nil }
     return (try? Board(json5: Array(text.utf8), file: "board"))?.name
   }
+
+  /// Its board file, with what had been calibrated of its chips.
+  static func board(_ reader: MCAPReader<MCAPFileSource>) throws -> Board {
+    guard let text = RecordedMessages.facts(named: "board", of: reader)["file"] else {
+      throw CommandError(
+        .data, "the recording does not tell on which board it was made", nextStep: "name the board's file: --board FILE"
+      )
+    }
+    do throws(BoardError) {
+      var board = try Board(json5: Array(text.utf8), file: "the recording's board file")
+      let calibrations = RecordedMessages.facts(named: "calibration", of: reader)
+      for (index, device) in board.devices.enumerated() {
+        guard let text = calibrations[device.id] else { continue }
+        board.devices[index] = device.calibrated(
+          try ChipCalibration(json5: Array(text.utf8), file: "the recording's calibration of \(device.id)"))
+      }
+      return board
+    } catch {
+      throw CommandError(
+        .data, "\(error)", nextStep: "this version may know other keys than the one that recorded: --board FILE")
+    }
+  }
 }

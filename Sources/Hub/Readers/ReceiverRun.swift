@@ -1,0 +1,81 @@
+import Devices
+import Guarding
+import MonotonicTime
+import NMEA
+
+/// What a receiver's observations say of itself while it is supplied: whether it tracks, and whether it knows the time.
+struct ReceiverRun: Sendable {
+  /// A receiver that has found its position is tracking for so long without another.
+  private static let fixLifetime = Duration.seconds(10)
+
+  private let machine: Machine
+  private let monitor: DeviceMonitor
+  private var hasFix = false
+  private var lastFixAt: MonotonicInstant
+  private var confirmation: TimeConfirmation
+
+  init(suppliedAt: MonotonicInstant, on machine: Machine, _ monitor: DeviceMonitor) {
+    self.machine = machine
+    self.monitor = monitor
+    lastFixAt = suppliedAt
+    confirmation = TimeConfirmation(switchedOnAt: suppliedAt)
+  }
+
+  /// Returns an observation with what is known of its time.
+  mutating func take(_ observation: borrowing GNSSObservation) -> GNSSObservation {
+    let isFix = observation.fix.mode >= .twoDimensional
+    note(isFix: isFix)
+    var observation = copy observation
+    let system = machine.systemTime()
+    let eras = observation.carryWeeksForward(system: system)
+    if eras > 0, isFix {
+      monitor.remark("its count of weeks has run over: dates are carried \(1024 * eras) weeks forward")
+    }
+    observation.isTimeConfirmed = confirmation.take(
+      observation.fix.time, isFix: isFix, at: observation.at, system: system)
+    return observation
+  }
+
+  /// Something has been read: that need not be epochs any more.
+  mutating func look() {
+    if hasFix, machine.clock.now - lastFixAt > ReceiverRun.fixLifetime { note(isFix: false) }
+  }
+
+  private mutating func note(isFix: Bool) {
+    if isFix { lastFixAt = machine.clock.now }
+    if isFix == hasFix { return }
+    hasFix = isFix
+    if isFix { monitor.tracking() } else { monitor.acquiring() }
+  }
+}
+
+extension GNSSObservation {
+  /// Mends its times, if the receiver's weeks have run over; returns how many times they have.
+  fileprivate mutating func carryWeeksForward(system: Int64) -> Int64 {
+    guard let time = fix.time, case let eras = WeekRollover.eras(behind: time, system: system), eras > 0 else {
+      return 0
+    }
+    fix.time = WeekRollover.carry(time, by: eras)
+    if let time = errorStatistics?.time { errorStatistics?.time = WeekRollover.carry(time, by: eras) }
+    return eras
+  }
+}
+
+/// What a receiver has sent in all its runs.
+final class ReceiverCounters: Sendable {
+  private let counters = Guarded(NMEADecoder.Counters())
+
+  var present: NMEADecoder.Counters {
+    get { counters.withLock { $0 } }
+    set { counters.withLock { $0 = newValue } }
+  }
+}
+
+extension NMEADecoder.Counters {
+  var list: [DeviceStatus.Counter] {
+    [
+      .init("sentences", sentences), .init("badChecksum", badChecksum), .init("truncated", truncated),
+      .init("unknown", unknown), .init("epochs", epochs),
+    ]
+  }
+}

@@ -1,0 +1,106 @@
+import Devices
+import Guarding
+import HardwareIO
+import MonotonicTime
+import Publishing
+
+/// Where whoever plays a recording puts what it says, in place of a board's devices.
+///
+/// All of it comes from one thread, in the order of its times, and with the machine's clock set to each of them.
+public final class ReplayFeed: Sendable {
+  private struct Ports {
+    var receivers: [String: ReplayPort<ReceivedSentences>] = [:]
+    var imus: [String: ReplayPort<IMUBatch>] = [:]
+    var magnetometers: [String: ReplayPort<MagnetometerSample>] = [:]
+    var barometers: [String: ReplayPort<BarometerSample>] = [:]
+    var supplyMonitors: [String: ReplayPort<SupplySample>] = [:]
+  }
+
+  private let ports = Guarded(Ports())
+
+  public init() {}
+
+  // By the device's ID; the same port for who puts something in and for the device's reader.
+
+  public func receiver(_ id: String) -> ReplayPort<ReceivedSentences> { port(id, \.receivers) }
+  public func imu(_ id: String) -> ReplayPort<IMUBatch> { port(id, \.imus) }
+  public func magnetometer(_ id: String) -> ReplayPort<MagnetometerSample> { port(id, \.magnetometers) }
+  public func barometer(_ id: String) -> ReplayPort<BarometerSample> { port(id, \.barometers) }
+  public func supplyMonitor(_ id: String) -> ReplayPort<SupplySample> { port(id, \.supplyMonitors) }
+
+  /// Says whether a device was supplied from here on.
+  public func setSupplied(_ isSupplied: Bool, _ kind: DeviceStatus.Kind, _ id: String) {
+    func set<Message>(_ port: ReplayPort<Message>) { if isSupplied { port.begin() } else { port.end() } }
+    switch kind {
+    case .receiver: set(receiver(id))
+    case .imu: set(imu(id))
+    case .magnetometer: set(magnetometer(id))
+    case .barometer: set(barometer(id))
+    case .supplyMonitor: set(supplyMonitor(id))
+    }
+  }
+
+  private func port<Message: Sendable>(
+    _ id: String, _ ports: WritableKeyPath<Ports, [String: ReplayPort<Message>]>
+  ) -> ReplayPort<Message> {
+    self.ports.withLock { all in
+      if let port = all[keyPath: ports][id] { return port }
+      let port = ReplayPort<Message>()
+      all[keyPath: ports][id] = port
+      return port
+    }
+  }
+}
+
+/// What a recording says in place of one device.
+public final class ReplayPort<Message: Sendable>: Sendable {
+  enum Event: Sendable {
+    /// The device was supplied.
+    case began
+    case message(Message)
+    /// It was not any more.
+    case ended
+  }
+
+  let events = Subject<Event, Never>()
+  private let isOn = Guarded(false)
+
+  /// Whether the device was supplied at the time that is played.
+  var isSupplied: Bool { isOn.withLock { $0 } }
+
+  /// The device was supplied from here on.
+  func begin() {
+    let isChange = isOn.withLock { isOn in
+      defer { isOn = true }
+      return !isOn
+    }
+    if isChange { events.send(.began) }
+  }
+
+  /// It was not any more.
+  func end() {
+    let isChange = isOn.withLock { isOn in
+      defer { isOn = false }
+      return isOn
+    }
+    if isChange { events.send(.ended) }
+  }
+
+  /// What it said. That it was supplied follows from that.
+  public func send(_ message: Message) {
+    begin()
+    events.send(.message(message))
+  }
+}
+
+/// The hardware of a machine that has none.
+struct NoHardware: Hardware {
+  func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus { throw .notFound(name) }
+  func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort { throw .notFound(name) }
+  func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {
+    throw .notFound("\(name)")
+  }
+  func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput {
+    throw .notFound("\(name)")
+  }
+}

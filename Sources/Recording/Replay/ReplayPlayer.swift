@@ -1,0 +1,124 @@
+import Devices
+import Guarding
+import Hub
+import MonotonicTime
+import Publishing
+import Synchronization
+
+/// Plays recorded messages to a hub as if they came about now: sets its clocks to each message's time and hands it over.
+///
+/// All on the caller's thread, what the clock has due included: the same messages give the same states, byte for byte.
+public final class ReplayPlayer {
+  /// Of the hub's machine: it shows when the present message was there.
+  public let machine: Machine
+  private let clock: ManualClock
+  private let feed = ReplayFeed()
+  private let systemOffset: SystemOffset
+  /// What is to be added to a message's time. The hub's clock only goes forward, the times of recordings do not.
+  private var shiftNanoseconds: Int64 = 0
+  private struct Device {
+    var kind: DeviceStatus.Kind
+    var isHeld: Bool
+  }
+
+  /// By ID, those of which anything has been said.
+  private var devices: [String: Device] = [:]
+  private let demand = MutableProperty(false)
+
+  private final class SystemOffset: Sendable {
+    let nanoseconds = Atomic<Int64>(0)
+  }
+
+  /// - Parameter first: the message that will be played first
+  public init(first: ReplayedMessage) {
+    clock = ManualClock(now: first.at)
+    let offset = SystemOffset()
+    systemOffset = offset
+    machine = Machine(
+      replaying: feed, clock: clock,
+      systemTime: { [clock] in clock.now.nanoseconds &+ offset.nanoseconds.load(ordering: .relaxed) })
+  }
+
+  /// Whether somebody wanted a device at the time that is played: whoever plays for nobody in particular subscribes then, so
+  /// that the state begins anew where it did.
+  public var wasWanted: Property<Bool> { demand.readOnly }
+
+  /// How long it is until a message's time, by the hub's clock.
+  public func time(until message: ReplayedMessage) -> Duration { instant(of: message) - clock.now }
+
+  /// Lets time pass in which nothing comes, up to a message's time.
+  public func pass(_ duration: Duration, before message: ReplayedMessage) {
+    clock.run(until: min(clock.now + duration, instant(of: message)))
+  }
+
+  private func instant(of message: ReplayedMessage) -> MonotonicInstant {
+    // Between two recordings nobody knows how long it was.
+    message.beginsRecording ? clock.now : message.at + .nanoseconds(shiftNanoseconds)
+  }
+
+  /// Sets the clocks to a message's time and hands it over.
+  public func play(_ message: ReplayedMessage) {
+    if message.beginsRecording { begin(at: message) }
+    clock.run(until: instant(of: message))
+    systemOffset.nanoseconds.store(
+      message.systemNanosecondsSince1970 &- message.at.nanoseconds &- shiftNanoseconds, ordering: .relaxed)
+    if case .power(let kind, let isSupplied, let isHeld) = message.content {
+      note(Device(kind: kind, isHeld: isHeld), message.device, isSupplied: isSupplied)
+    } else {
+      // Of what was on before the recording began nothing is said until it changes.
+      if devices[message.device] == nil {
+        note(Device(kind: message.content.kind, isHeld: true), message.device, isSupplied: true)
+      }
+      hand(message.content, to: message.device)
+    }
+  }
+
+  private func note(_ device: Device, _ id: String, isSupplied: Bool) {
+    devices[id] = device
+    // Whoever subscribes then is there before the first measurement, and gone before the device is off.
+    let isWanted = devices.values.contains(where: \.isHeld)
+    if demand.value != isWanted { demand.value = isWanted }
+    feed.setSupplied(isSupplied, device.kind, id)
+  }
+
+  private func hand(_ content: ReplayedMessage.Content, to id: String) {
+    let shift = Duration.nanoseconds(shiftNanoseconds)
+    switch content {
+    case .sentences(var sentences):
+      sentences.beganAt = sentences.beganAt + shift
+      sentences.readAt = sentences.readAt + shift
+      feed.receiver(id).send(sentences)
+    case .batch(var batch):
+      if shiftNanoseconds != 0 { batch.shift(by: shift) }
+      feed.imu(id).send(batch)
+    case .magneticField(var sample):
+      sample.at = sample.at + shift
+      feed.magnetometer(id).send(sample)
+    case .air(var sample):
+      sample.at = sample.at + shift
+      feed.barometer(id).send(sample)
+    case .supply(var sample):
+      sample.at = sample.at + shift
+      feed.supplyMonitor(id).send(sample)
+    case .power: break
+    }
+  }
+
+  /// Nothing is said any more of what is on.
+  public func end() {
+    // Whoever gathers a value for the end of an interval still gets it.
+    clock.run(until: clock.now + .seconds(1))
+    switchOff()
+  }
+
+  private func begin(at message: ReplayedMessage) {
+    switchOff()
+    shiftNanoseconds = clock.now.nanoseconds &- message.at.nanoseconds
+  }
+
+  private func switchOff() {
+    if demand.value { demand.value = false }
+    for (id, device) in devices.sorted(by: { $0.key < $1.key }) { feed.setSupplied(false, device.kind, id) }
+    devices = [:]
+  }
+}

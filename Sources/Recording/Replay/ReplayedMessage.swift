@@ -1,0 +1,49 @@
+import Devices
+import Hub
+import MonotonicTime
+
+/// Something that was recorded of a board's devices.
+public struct ReplayedMessage: Sendable {
+  public enum Content: Sendable {
+    case sentences(ReceivedSentences)
+    case batch(IMUBatch)
+    case magneticField(MagnetometerSample)
+    case air(BarometerSample)
+    case supply(SupplySample)
+    /// - Parameters:
+    ///   - isSupplied: whether the device was at work
+    ///   - isHeld: whether somebody wanted it
+    case power(DeviceStatus.Kind, isSupplied: Bool, isHeld: Bool)
+
+    var kind: DeviceStatus.Kind {
+      switch self {
+      case .sentences: .receiver
+      case .batch: .imu
+      case .magneticField: .magnetometer
+      case .air: .barometer
+      case .supply: .supplyMonitor
+      case .power(let kind, _, _): kind
+      }
+    }
+  }
+
+  /// When it was there, on the monotonic clock of the recording.
+  public var at: MonotonicInstant
+  /// The same by the system's clock, nanoseconds since 1970.
+  public var systemNanosecondsSince1970: Int64
+  public var device: String
+  public var content: Content
+  /// It is of another recording than the one before, with a monotonic clock of its own and devices that are off.
+  public var beginsRecording: Bool
+
+  public init(
+    at: MonotonicInstant, systemNanosecondsSince1970: Int64, device: String, content: Content,
+    beginsRecording: Bool = false
+  ) {
+    self.at = at
+    self.systemNanosecondsSince1970 = systemNanosecondsSince1970
+    self.device = device
+    self.content = content
+    self.beginsRecording = beginsRecording
+  }
+}

@@ -1,0 +1,30 @@
+import NMEA
+
+/// Tells the time of a log of sentences by what they state.
+public struct SentenceLogClock {
+  private static let day: Int64 = 86_400_000_000_000
+
+  /// The midnight before the log, nanoseconds since 1970; 0 where no sentence tells the date.
+  public let midnightNanosecondsSince1970: Int64
+  private var days: Int64 = 0
+  private var last: TimeOfDay?
+  private var lastNanoseconds: Int64?
+
+  /// - Parameter date: the first that the log tells
+  public init(date: CalendarDate?) {
+    midnightNanosecondsSince1970 =
+      date.map { UTCTime(date: $0, time: TimeOfDay(second: 0)).nanosecondsSince1970 } ?? 0
+  }
+
+  /// When a sentence was said, nanoseconds since that midnight: by its own time, or with the one before. Never goes back;
+  /// `nil` before the first that states a time.
+  public mutating func time(of sentence: Sentence?) -> Int64? {
+    if let time = sentence?.statedTime?.time {
+      if let last, time.isNextDay(after: last) { days += 1 }
+      last = time
+      let nanoseconds = days * SentenceLogClock.day + Int64(time.second) * 1_000_000_000 + Int64(time.nanosecond)
+      lastNanoseconds = max(nanoseconds, lastNanoseconds ?? nanoseconds)
+    }
+    return lastNanoseconds
+  }
+}

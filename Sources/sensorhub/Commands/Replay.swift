@@ -1,0 +1,189 @@
+import ArgumentParser
+import Fusion
+import Guarding
+import Hub
+import MonotonicTime
+import Outputs
+import Publishing
+import Recording
+import SystemPackage
+
+/// Runs the hub on what was recorded.
+struct Replay: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Run the hub on a recording, or on a receiver's log.",
+    discussion: """
+      What the receivers said goes through the decoder again, and what the sensors measured through the filters: with the clock
+      of the recording, on the board that it was made on or on that of --board. Nothing is powered, and the system's clock is
+      left alone.
+
+      With --rate max the fused states go to standard output, a JSON object to a line as hub.sock sends them, as fast as they
+      can be computed. The same recording and the same version give the same bytes.
+
+      A TIME is in UTC: 2026-11-22T10:00:00Z, or 10:00 or 10:00:00 of the recording's first day.
+
+      Example: sensorhub replay /var/lib/sensorhub/recordings --from 10:00 --to 11:30 --rate max > states.jsonl
+      """)
+
+  @Argument(help: ArgumentHelp("Recordings, folders of them, or a log of NMEA 0183.", valueName: "file"))
+  var files: [String]
+
+  @Option(help: ArgumentHelp("How many times as fast as it was, or max.", valueName: "factor"))
+  var rate = ReplayRate.times(1)
+
+  @Option(help: ArgumentHelp("Leave out what was before.", valueName: "time"))
+  var from: TimeOption?
+
+  @Option(help: ArgumentHelp("Leave out this and what comes later.", valueName: "time"))
+  var to: TimeOption?
+
+  @Option(
+    help: ArgumentHelp("The board file, in place of the one that was recorded.", valueName: "file.json5"))
+  var board: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "States a second of the recording's time, or all; the board file's unless given.", valueName: "hz"))
+  var stateRate: StateRateOption?
+
+  func validate() throws {
+    if files.isEmpty { throw ValidationError("name a recording, a folder of them, or a log") }
+  }
+
+  func run() throws {
+    var input = try ReplayInput(files, from: from?.time, to: to?.time)
+    guard let first = try input.next() else {
+      throw CommandError(
+        .data, "there is nothing of a device in the recording",
+        nextStep: "sensorhub info says what there is, and of when")
+    }
+    let board = try self.board.map { try BoardSource(file: $0).load() } ?? input.board()
+    try print(first, &input, board.asReplayed)
+  }
+
+  /// Prints the states as fast as they come.
+  private func print(_ first: ReplayedMessage, _ input: inout ReplayInput, _ board: Board) throws {
+    let output = try ExportOutput(path: nil, replaces: false)
+    let player = ReplayPlayer(first: first)
+    let host = HubHost(Hub(board: board, on: player.machine), version: SensorHub.version)
+    let lines = StateLines()
+    let present = Guarded<Subscription?>(nil)
+    let wanted = player.wasWanted.subscribe(
+      as: "replay",
+      receiveValue: { [stateRate] isWanted in
+        guard isWanted else {
+          let subscription = present.withLock { present in
+            defer { present = nil }
+            return present
+          }
+          subscription?.cancel()
+          return
+        }
+        let states = stateRate?.states(of: host) ?? host.state(rateHz: nil)
+        let subscription = states.subscribe(as: "replay", receiveValue: { lines.append(host.dated($0)) })
+        present.withLock { $0 = subscription }
+      })
+    defer { wanted.cancel() }
+    do {
+      player.play(first)
+      while let message = try input.next() {
+        player.play(message)
+        try lines.flush(beyond: 1 << 16, to: output)
+      }
+      player.end()
+      try lines.flush(beyond: 0, to: output)
+    } catch Errno.brokenPipe {
+      // The reader has seen enough.
+      return
+    } catch let error as Errno {
+      throw CommandError(
+        .inputOutput, "\(output.name) cannot be written: \(error)", nextStep: "is there space where it goes?")
+    }
+    let bad = input.badCount
+    if bad.messages > 0 || bad.chunks > 0 {
+      Terminal.standardError("bad_messages=\(bad.messages) bad_chunks=\(bad.chunks)")
+    }
+  }
+}
+
+extension Board {
+  /// Without what would act on the machine: a recording that sets the clock, or is recorded again, is nobody's wish.
+  var asReplayed: Board {
+    var board = self
+    board.record = nil
+    board.chronySocket = nil
+    board.journalsState = false
+    board.nmea.removeAll { $0.target != nil }
+    for (index, device) in board.devices.enumerated() {
+      guard case .receiver(var receiver) = device else { continue }
+      receiver.pulse = nil
+      board.devices[index] = .receiver(receiver)
+    }
+    return board
+  }
+}
+
+/// States as lines of JSON, until they are written.
+private final class StateLines: Sendable {
+  private let json = Guarded(JSONWriter(capacity: 1 << 17))
+
+  func append(_ state: FusedState) {
+    // What is left once everybody has gone is no state of then.
+    if state.mode == .asleep { return }
+    json.withLock { StateReport.write(state, to: &$0) }
+  }
+
+  func flush(beyond byteCount: Int, to output: ExportOutput) throws(Errno) {
+    try json.withLock { (json) throws(Errno) in
+      guard json.bytes.count > byteCount else { return }
+      try output.write(UnsafeRawBufferPointer(json.bytes))
+      json.removeAll()
+    }
+  }
+}
+
+/// `10`, `0.5` or `max`.
+enum ReplayRate: ExpressibleByArgument {
+  case times(Double)
+  case max
+
+  init?(argument: String) {
+    if argument == "max" {
+      self = .max
+    } else if let factor = Double(argument), (0.01...1000).contains(factor) {
+      self = .times(factor)
+    } else {
+      return nil
+    }
+  }
+
+  var defaultValueDescription: String {
+    switch self {
+    case .times(let factor): factor == 1 ? "1" : "\(factor)"
+    case .max: "max"
+    }
+  }
+}
+
+/// `5` or `all`.
+enum StateRateOption: ExpressibleByArgument {
+  case hertz(Double)
+  case all
+
+  init?(argument: String) {
+    if argument == "all" {
+      self = .all
+    } else if let rate = Double(argument), (0.01...1000).contains(rate) {
+      self = .hertz(rate)
+    } else {
+      return nil
+    }
+  }
+
+  func states(of host: HubHost) -> Deferred<FusedState, Never> {
+    switch self {
+    case .hertz(let rate): host.state(rateHz: rate)
+    case .all: host.states(parts: .all)
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import ArgumentParser
+import Glibc
+import Hub
+import MCAP
+import Recording
+
+/// What is replayed: recordings of a hub's, or a log of a receiver's.
+enum ReplayInput {
+  case recording(RecordingReplay)
+  case log(SentenceLogReplay)
+
+  /// - Parameter from, to: of recordings
+  init(_ paths: [String], from: ExportTime?, to: ExportTime?) throws {
+    let logs = paths.filter(ReplayInput.isLog)
+    guard let log = logs.first else {
+      self = .recording(
+        RecordingReplay(
+          try RecordedMessages(try RecordingFiles(paths), from: from, to: to, isWanted: RecordingReplay.isWanted)))
+      return
+    }
+    guard paths.count == 1 else {
+      throw ValidationError(
+        "'\(log)' is a log of a receiver, which is replayed alone: give it alone, or recordings only")
+    }
+    guard from == nil, to == nil else {
+      throw ValidationError("--from and --to are for recordings: leave them out for '\(log)'")
+    }
+    self = .log(try SentenceLogReplay(path: log))
+  }
+
+  mutating func next() throws(CommandError) -> ReplayedMessage? {
+    switch self {
+    case .recording(var recording):
+      defer { self = .recording(recording) }
+      return try recording.next()
+    case .log(let log): return try log.next()
+    }
+  }
+
+  /// What could not be read.
+  var badCount: (messages: Int, chunks: Int) {
+    if case .recording(let recording) = self { (recording.badMessageCount, recording.badChunkCount) } else { (0, 0) }
+  }
+
+  /// The board that this was recorded on, as far as it says so.
+  func board() throws -> Board {
+    switch self {
+    case .log:
+      return try Board(
+        json5: Array(
+          #"{ name: "log", devices: { \#(SentenceLogReplay.device): { driver: "nmea", port: "log" } } }"#.utf8),
+        file: "the board of a log")
+    case .recording(let recording):
+      guard let reader = recording.reader else { return try BoardSource(file: nil).load() }
+      return try BoardOfRecording.board(reader)
+    }
+  }
+
+  /// Whether a file does not begin as an MCAP file does. What is not there, or is a folder, is for others to say.
+  private static func isLog(_ path: String) -> Bool {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR, status.st_size > 0 else { return false }
+    do throws(MCAPError) {
+      _ = try MCAPReader(path: path)
+      return false
+    } catch {
+      if case .notMCAP = error { return true }
+      return false
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import Devices
+import Glibc
+import MonotonicTime
+import NMEA
+import Recording
+import SystemPackage
+
+/// A log of NMEA 0183 as it is replayed: each sentence at the time that it states, those without a time with the one before.
+final class SentenceLogReplay {
+  /// The receiver's ID.
+  static let device = "gps"
+  /// So many sentences may come before the first that tells the date.
+  private static let mostUndated = 10_000
+
+  /// Sentences that state the same time.
+  private struct Group {
+    var nanoseconds: Int64
+    var bytes: [UInt8]
+  }
+
+  private let path: String
+  private let file: FileDescriptor
+  private let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
+  private var framer = SentenceFramer()
+  private var clock = SentenceLogClock(date: nil)
+  /// The next one first; the last one may not be whole yet.
+  private var groups: [Group] = []
+  private var isAtEnd = false
+
+  init(path: String) throws(CommandError) {
+    self.path = path
+    do {
+      file = try FileDescriptor.open(FilePath(path), .readOnly)
+    } catch Errno.noSuchFileOrDirectory {
+      throw CommandError(.noInput, "there is no file '\(path)'", nextStep: "give a recording, or a log of NMEA 0183")
+    } catch {
+      throw CommandError(.noInput, "cannot open '\(path)': \(error)")
+    }
+    clock = SentenceLogClock(date: try firstDate())
+    framer = SentenceFramer()
+  }
+
+  deinit {
+    try? file.close()
+    chunk.deallocate()
+  }
+
+  /// Of the first sentences that tell one.
+  private func firstDate() throws(CommandError) -> CalendarDate? {
+    var date: CalendarDate?
+    var hasTime = false
+    while date == nil, framer.counters.sentences < SentenceLogReplay.mostUndated {
+      let isMore = try read { sentence, _ in
+        guard let stated = sentence?.statedTime else { return }
+        hasTime = true
+        date = date ?? stated.date
+      }
+      if !isMore { break }
+    }
+    guard hasTime else {
+      throw CommandError(
+        .data, "nothing in '\(path)' states a time, by which it could be replayed",
+        nextStep: "is it a recording of a hub's (.mcap), or NMEA 0183 with lines such as $GPRMC,… or $GNGGA,…?")
+    }
+    do {
+      try file.seek(offset: 0, from: .start)
+    } catch {
+      throw CommandError(.inputOutput, "'\(path)' is read twice, which it does not allow: \(error)")
+    }
+    return date
+  }
+
+  /// Returns whether there was more.
+  private func read(_ receive: (Sentence?, UnsafeBufferPointer<UInt8>) -> Void) throws(CommandError) -> Bool {
+    let count: Int
+    do {
+      count = try file.read(into: chunk)
+    } catch {
+      throw CommandError(.inputOutput, "reading '\(path)' stopped: \(error)")
+    }
+    framer.push(UnsafeBufferPointer(rebasing: chunk.bindMemory(to: UInt8.self)[..<count])) { raw in
+      receive(Sentence(raw), raw.bytes)
+    }
+    return count > 0
+  }
+
+  func next() throws(CommandError) -> ReplayedMessage? {
+    // The last group may go on with what has not been read.
+    while groups.count < 2, !isAtEnd {
+      let isMore = try read { sentence, bytes in
+        guard let nanoseconds = clock.time(of: sentence) else { return }
+        if groups.last?.nanoseconds != nanoseconds { groups.append(Group(nanoseconds: nanoseconds, bytes: [])) }
+        groups[groups.count - 1].bytes += bytes
+        groups[groups.count - 1].bytes += [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
+      }
+      isAtEnd = !isMore
+    }
+    guard !groups.isEmpty else { return nil }
+    let group = groups.removeFirst()
+    let at = MonotonicInstant(nanoseconds: group.nanoseconds)
+    return ReplayedMessage(
+      at: at, systemNanosecondsSince1970: clock.midnightNanosecondsSince1970 + group.nanoseconds,
+      device: SentenceLogReplay.device,
+      content: .sentences(ReceivedSentences(bytes: group.bytes, beganAt: at, readAt: at)))
+  }
+}
