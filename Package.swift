@@ -170,7 +170,10 @@ let package = Package(
     .testTarget(name: "MCAPTests", dependencies: ["Guarding", "MCAP", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "NMEATests", dependencies: ["NMEA", "TestSupport"], swiftSettings: strict),
     .testTarget(
-      name: "OutputsTests", dependencies: ["Fusion", "Guarding", "Hub", "MonotonicTime", "Outputs", "TestSupport"],
+      name: "OutputsTests",
+      dependencies: [
+        "Fusion", "Guarding", "Hub", "MCAP", "MonotonicTime", "Outputs", "Publishing", "Recording", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "PublishingTests", dependencies: ["CLinux", "Guarding", "MonotonicTime", "Publishing", "TestSupport"],

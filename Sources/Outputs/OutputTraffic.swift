@@ -21,18 +21,21 @@ public final class OutputTraffic: Sendable {
     func clientCame() { connected.add(1, ordering: .relaxed) }
     func clientLeft() { connected.subtract(1, ordering: .relaxed) }
     func clientRefused() { refused.add(1, ordering: .relaxed) }
-    func valueDropped() { lost.add(1, ordering: .relaxed) }
+    func valueDropped() { valuesDropped(1) }
+    func valuesDropped(_ count: Int) { lost.add(count, ordering: .relaxed) }
   }
 
   public let devices = Kind("devices")
   public let state = Kind("state")
+  /// Recordings that somebody has asked for.
+  public let record = Kind("record")
   public let gpsd = Kind("gpsd")
   public let nmea = Kind("nmea")
   public let events = Kind("events")
   /// Connections to the web port, those with event streams among them.
   public let http = Kind("http")
 
-  public var kinds: [Kind] { [devices, state, gpsd, nmea, events, http] }
+  public var kinds: [Kind] { [devices, state, record, gpsd, nmea, events, http] }
 
   public init() {}
 }

@@ -54,8 +54,7 @@ struct RecordingWriter {
     begin()
     let now = time.clock.now
     if let failure, now < failure.retryAt { return .until(failure.retryAt) }
-    let isFresh = inbox.attend()
-    guard isFresh || segment != nil || pending != nil || failure != nil else { return pause(now) }
+    guard hasWork() else { return pause(now) }
     do throws(MCAPError) {
       try drain(now)
       // Whether the disk takes something again is found out by writing to it.
@@ -70,9 +69,7 @@ struct RecordingWriter {
   /// Writes all that is left, and ends the file.
   mutating func finish() {
     begin()
-    let isFresh = inbox.attend()
-    // For lines of the log alone no file is made.
-    guard isFresh || segment != nil || pending != nil || failure != nil else { return }
+    guard hasWork() else { return }
     let now = time.clock.now
     do throws(MCAPError) {
       try drain(now)
@@ -81,6 +78,11 @@ struct RecordingWriter {
     } catch {
       fail(error, now)
     }
+  }
+
+  /// Looks into the inbox. For lines of the log alone no file is made, unless somebody waits for one.
+  private func hasWork() -> Bool {
+    inbox.attend() || limits.isOneFile || segment != nil || pending != nil || failure != nil
   }
 
   private func pause(_ now: MonotonicInstant) -> Pause {
@@ -108,6 +110,7 @@ struct RecordingWriter {
 
   private mutating func drain(_ now: MonotonicInstant) throws(MCAPError) {
     if let segment { try addMetadata(to: segment) }
+    if segment == nil, limits.isOneFile { try open(now) }
     while true {
       if pending == nil { pending = inbox.take(into: &bytes) }
       guard let pending else { return }
@@ -120,7 +123,7 @@ struct RecordingWriter {
   }
 
   private func isFull(_ segment: Segment, _ now: MonotonicInstant) -> Bool {
-    segment.byteCount + UInt64(bytes.count) > limits.segmentByteLimit
+    limits.segmentByteLimit.map { segment.byteCount + UInt64(bytes.count) > $0 } ?? false
       || limits.segmentAgeLimit.map { now - segmentBeganAt > $0 } ?? false
   }
 

@@ -22,13 +22,22 @@ public final class SegmentRecorder: Sendable {
   /// - Parameters:
   ///   - library: who writes, for the files' headers
   ///   - report: as the inbox's
-  public init(
+  public convenience init(
     _ settings: RecordSettings, to store: any SegmentStore, time: RecordingTime, library: String,
+    counters: RecordingCounters, report: @escaping @Sendable (RecorderEvent) -> Void
+  ) {
+    self.init(
+      RecordingLimits(settings), to: store, time: time, library: library, counters: counters, report: report)
+  }
+
+  /// The same by limits that are in no board file.
+  public init(
+    _ limits: RecordingLimits, to store: any SegmentStore, time: RecordingTime, library: String,
     counters: RecordingCounters, report: @escaping @Sendable (RecorderEvent) -> Void
   ) {
     inbox = RecordInbox(time: time, counters: counters, report: report)
     self.store = store
-    limits = RecordingLimits(settings)
+    self.limits = limits
     self.time = time
     self.library = library
     self.counters = counters

@@ -7,14 +7,15 @@ import MonotonicTime
 final class SegmentRing {
   private let store: any SegmentStore
   private let counters: RecordingCounters
-  let byteLimit: UInt64
+  /// `nil` for none.
+  let byteLimit: UInt64?
   /// What a segment has to be younger than to stay.
   private let ageLimit: Duration?
   /// All but the one that is being written, the oldest first.
   private var others: [StoredSegment] = []
   private var current: (name: String, byteCount: UInt64)?
 
-  init(_ store: any SegmentStore, byteLimit: UInt64, ageLimit: Duration?, counters: RecordingCounters) {
+  init(_ store: any SegmentStore, byteLimit: UInt64?, ageLimit: Duration?, counters: RecordingCounters) {
     self.store = store
     self.counters = counters
     self.byteLimit = byteLimit
@@ -65,6 +66,7 @@ final class SegmentRing {
   ///
   /// - Throws: if there is none; then nothing must be written
   func makeRoom(for count: Int) throws(MCAPError) {
+    guard let byteLimit else { return }
     while byteCount + UInt64(count) > byteLimit {
       guard !others.isEmpty else {
         throw .tooLarge("the recording", byteCount: byteCount + UInt64(count), limit: byteLimit)

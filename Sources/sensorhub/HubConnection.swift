@@ -3,16 +3,17 @@ import Glibc
 import MonotonicTime
 import Outputs
 
-/// A client's end of one of the hub's sockets, read line by line.
+/// A client's end of one of the hub's sockets, read line by line, or as the bytes come.
 struct HubConnection: ~Copyable {
-  private let descriptor: Int32
+  /// To be waited for together with others.
+  let descriptor: Int32
   private var pending: [UInt8] = []
 
   private init(descriptor: Int32) { self.descriptor = descriptor }
 
   /// - Parameters:
   ///   - socket: the path that the user gave, or `nil` to look where hubs usually are
-  ///   - choose: which of the two sockets
+  ///   - choose: which of the sockets
   static func open(_ socket: String?, _ choose: (SocketPath) -> String) throws -> HubConnection {
     let paths = socket.map { [SocketPath($0)] } ?? SocketPath.candidates
     var first: SocketError?
@@ -31,6 +32,19 @@ struct HubConnection: ~Copyable {
   borrowing func send(_ line: String) {
     let bytes = Array((line + "\n").utf8)
     _ = clinux_send_now(descriptor, bytes, bytes.count)
+  }
+
+  /// Tells the hub that nothing more will be sent.
+  borrowing func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+  /// Takes what has come, as much of it as there is room for, and waits where nothing has; 0 when the hub has closed the
+  /// connection.
+  borrowing func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    while true {
+      let count = read(descriptor, buffer.baseAddress, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      return max(count, 0)
+    }
   }
 
   /// The next line without its end; `nil` when the hub has closed the connection.

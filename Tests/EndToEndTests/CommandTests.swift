@@ -17,6 +17,13 @@ struct CommandTests {
     (["run", "--socket", ""], 64, "--socket needs a path"),
     (["run", "--socket", "/dev/pts/hub.sock"], 77, "give a path of your own"),
     (["devices", "--socket", "/tmp/sensorhub-nobody/hub.sock"], 69, "start one: sensorhub run"),
+    (["record", "--socket", "/tmp/sensorhub-nobody/hub.sock"], 69, "start one: sensorhub run"),
+    (["record", "--for", "soon"], 64, "--for"),
+    (["record", "--for", "0s"], 64, "--for"),
+    (["record", "--for", "1e3"], 64, "--for"),
+    (["record", "--observe", "--parts", "attitude"], 64, "--observe wakes nothing"),
+    (["record", "--parts", "attitude,nonsense"], 64, "--parts must be some of"),
+    (["record", "--force"], 64, "--force needs --output"),
     (["probe", "--port", "/dev/ttyNone"], 69, "there is no serial port /dev/ttyNone"),
     (["nonsense"], 64, "Unexpected argument"),
   ])
@@ -26,7 +33,9 @@ struct CommandTests {
     #expect((program.standardError + program.standardOutput).contains(text), "\(program.standardError)")
   }
 
-  @Test(arguments: ["run", "watch", "devices", "probe", "check", "decode", "fuse", "calibrate", "info", "export"])
+  @Test(arguments: [
+    "run", "watch", "devices", "probe", "check", "decode", "fuse", "calibrate", "record", "info", "export",
+  ])
   func `every command explains itself with an example`(_ command: String) {
     let program = Program(["help", command])
     #expect(program.wait() == 0)

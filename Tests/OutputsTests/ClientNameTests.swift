@@ -22,4 +22,11 @@ struct ClientNameTests {
     #expect(ClientName.shown(name) == shown)
     #expect((ClientName.shown(name) ?? "").utf8.count <= 40)
   }
+
+  @Test func `the process stays, whatever it calls itself`() {
+    #expect(ClientName.shown("logger", of: "python3[812]") == "logger[812]")
+    #expect(ClientName.shown("a[12]", of: "python3[812]") == "\"a[12]\"[812]")
+    #expect(ClientName.shown("", of: "python3[812]") == nil)
+    #expect(ClientName.shown("logger", of: "socket client") == "logger")
+  }
 }

@@ -18,7 +18,13 @@ final class Rig {
   let raw: Int
   let log: Int
 
-  init(_ store: any SegmentStore, _ settings: RecordSettings = RecordSettings(path: ""), capacity: Int = 1 << 20) {
+  convenience init(
+    _ store: any SegmentStore, _ settings: RecordSettings = RecordSettings(path: ""), capacity: Int = 1 << 20
+  ) {
+    self.init(store, RecordingLimits(settings), capacity: capacity)
+  }
+
+  init(_ store: any SegmentStore, _ limits: RecordingLimits, capacity: Int = 1 << 20) {
     let (clock, events) = (clock, events)
     let beganAt = clock.now
     let time = RecordingTime(clock: clock) { Rig.start + (clock.now - beganAt).inNanoseconds }
@@ -29,7 +35,7 @@ final class Rig {
         topic: "/log", messageEncoding: "json",
         schema: RecordedChannel.Schema(name: "foxglove.Log", encoding: "jsonschema", text: "{}")))
     writer = RecordingWriter(
-      inbox, to: store, limits: RecordingLimits(settings), time: time, library: "sensorhub test", counters: counters)
+      inbox, to: store, limits: limits, time: time, library: "sensorhub test", counters: counters)
   }
 
   func append(_ text: String, isLog: Bool = false) { append(Array(text.utf8), isLog: isLog) }

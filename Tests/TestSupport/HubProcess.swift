@@ -55,7 +55,9 @@ public final class HubProcess {
 
   deinit {
     if program.isRunning { stop() }
-    for name in ["hub.sock", "devices.sock", "board.json5", "board-in-use.json5", "board-in-use.json5.left"] {
+    for name in [
+      "hub.sock", "devices.sock", "record.sock", "board.json5", "board-in-use.json5", "board-in-use.json5.left",
+    ] {
       unlink(folder + "/" + name)
     }
     rmdir(folder)

@@ -49,7 +49,7 @@ struct ClientsBenchmark {
       kill(pid, SIGTERM)
       var status: Int32 = 0
       waitpid(pid, &status, 0)
-      for name in ["board.json5", "hub.sock", "devices.sock"] { unlink(folder + "/" + name) }
+      for name in ["board.json5", "hub.sock", "devices.sock", "record.sock"] { unlink(folder + "/" + name) }
       rmdir(folder)
     }
     // One client comes and goes, so that what is made once has been made.

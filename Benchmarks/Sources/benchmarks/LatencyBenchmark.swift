@@ -93,7 +93,7 @@ private final class Contestant {
     waitpid(pid, &status, 0)
     close(client)
     close(terminal)
-    for name in ["board.json5", "hub.sock", "devices.sock"] { unlink(folder + "/" + name) }
+    for name in ["board.json5", "hub.sock", "devices.sock", "record.sock"] { unlink(folder + "/" + name) }
     rmdir(folder)
   }
 

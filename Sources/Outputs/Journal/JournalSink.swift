@@ -47,7 +47,7 @@ public struct JournalSink: Sendable {
     tap.send(entry)
   }
 
-  /// Has each line told to somebody as it is said, on the thread that says it; the last who asks for that gets them.
+  /// Has each line told to somebody as it is said, on the thread that says it.
   func observe(_ receive: @escaping @Sendable (LogEntry) -> Void) -> Subscription { tap.observe(receive) }
 
   /// Waits until all lines have been written, but no longer than `limit`: for a process that is about to end.

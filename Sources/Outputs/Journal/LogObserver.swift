@@ -8,15 +8,17 @@ final class LogObserver: Sendable {
   init(_ receive: @escaping @Sendable (LogEntry) -> Void) { self.receive = receive }
 }
 
-/// The observer of a log, if it has one.
+/// The observers of a log.
 final class LogTap: Sendable {
-  private let observer = Guarded<LogObserver?>(nil)
+  private let observers = Guarded<[LogObserver]>([])
 
   func observe(_ receive: @escaping @Sendable (LogEntry) -> Void) -> Subscription {
     let new = LogObserver(receive)
-    observer.withLock { $0 = new }
-    return Subscription { [self] in observer.withLock { if $0 === new { $0 = nil } } }
+    observers.withLock { $0.append(new) }
+    return Subscription { [self] in observers.withLock { $0.removeAll { $0 === new } } }
   }
 
-  func send(_ entry: LogEntry) { observer.withLock { $0 }?.receive(entry) }
+  func send(_ entry: LogEntry) {
+    for observer in observers.withLock({ $0 }) { observer.receive(entry) }
+  }
 }

@@ -1,4 +1,3 @@
-import Fusion
 import Guarding
 import Hub
 import MonotonicTime
@@ -69,10 +68,10 @@ public final class RecorderOutput: Service {
     } else {
       recorder = makeRecorder(settings)
     }
-    recorder.inbox.set(
-      RecordedMetadata.records(hub.board, boardText: host.boardText, version: host.version, time: time))
+    let feed = RecordingFeed(
+      host: host, sink: sink, time: time, name: "recorder", demand: settings.wakes ? .everything : .nothing)
     present.withLock {
-      $0 = Present(settings: settings, recorder: recorder, listening: listen(to: hub, settings, recorder.inbox))
+      $0 = Present(settings: settings, recorder: recorder, listening: feed.listen(to: hub, for: recorder.inbox))
     }
     guard let before else { return recorder.start() }
     // The old one may still be at the file that the new one would repair.
@@ -87,30 +86,6 @@ public final class RecorderOutput: Service {
         let line = event.line(settings.path)
         sink.write(line.priority, line.text, fields: [.init("SENSORHUB_EVENT", "recording")])
       })
-  }
-
-  private func listen(to hub: Hub, _ settings: RecordSettings, _ inbox: RecordInbox) -> Lifetime {
-    let lifetime = Lifetime()
-    func hold(_ other: Lifetime) { Subscription { other.end() }.store(in: lifetime) }
-    let log = RecordedLog(in: inbox, clock: time.clock)
-    sink.observe { log.append($0) }.store(in: lifetime)
-    hold(RecordedPower(in: inbox, clock: time.clock).follow(hub))
-    let states = RecordedStates(in: inbox, time: time)
-    let receive = { @Sendable [host] (state: FusedState) in
-      // What is left once everybody has gone is no state of now.
-      if state.mode != .asleep { states.append(host.dated(state)) }
-    }
-    let rateHz = hub.board.stateRateHz
-    if settings.wakes {
-      hub.state(rateHz: rateHz).subscribe(as: "recorder", receiveValue: receive).store(in: lifetime)
-    } else {
-      hub.lastState.throttled(to: .nanoseconds(Int64(1e9 / rateHz)), clock: time.clock)
-        .subscribe(as: "recorder", receiveValue: { if let state = $0 { receive(state) } }).store(in: lifetime)
-    }
-    hold(
-      hub.record(
-        to: RecordedDevices(inbox: inbox, clock: time.clock), as: "recorder", wakes: settings.wakes))
-    return lifetime
   }
 }
 

@@ -94,10 +94,8 @@ private final class StateSession: StreamSession {
         + #"\"parts\": some of [\#(parts)]}"}"# + "\n"
       return Array(answer.utf8).withUnsafeBufferPointer(connection.answer)
     }
-    // The process stays, whatever it calls itself.
-    let process = connection.peer.lastIndex(of: "[").map { connection.peer[$0...] } ?? ""
     let wish = state.withLock { state in
-      if let name = request.name.flatMap(ClientName.shown) { state.name = "\(name)\(process)" }
+      if let name = request.name.flatMap({ ClientName.shown($0, of: connection.peer) }) { state.name = name }
       if let rateHz = request.rateHz { state.rateHz = rateHz }
       if let parts = request.parts.flatMap({ Set<StatePart>(names: $0) }) { state.parts = parts }
       return (name: state.name ?? connection.peer, rateHz: state.rateHz, parts: state.parts)

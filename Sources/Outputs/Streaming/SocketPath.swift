@@ -2,8 +2,9 @@ import Glibc
 
 /// Where the hub's sockets are.
 ///
-/// Two of them, told apart by their names alone: connecting to `hub.sock` subscribes to the fused state and so powers the
-/// devices; connecting to `devices.sock` beside it tells what is known and wakes nothing.
+/// Three of them, told apart by their names alone: connecting to `hub.sock` subscribes to the fused state and so powers the
+/// devices; connecting to `devices.sock` beside it tells what is known and wakes nothing; who connects to `record.sock` and
+/// asks for it gets a recording.
 public struct SocketPath: Equatable, Sendable {
   /// Streams the fused state.
   public var state: String
@@ -11,10 +12,12 @@ public struct SocketPath: Equatable, Sendable {
   public init(_ state: String) { self.state = state }
 
   /// Tells the status of the devices.
-  public var devices: String {
-    let directory = state.lastIndex(of: "/").map { String(state[...$0]) } ?? ""
-    return directory + "devices.sock"
-  }
+  public var devices: String { directory + "devices.sock" }
+
+  /// Streams a recording.
+  public var record: String { directory + "record.sock" }
+
+  private var directory: String { state.lastIndex(of: "/").map { String(state[...$0]) } ?? "" }
 
   /// `/run/sensorhub/hub.sock` for the system's hub, otherwise in the user's own runtime directory.
   public static var standard: SocketPath {

@@ -109,6 +109,9 @@ final class StreamConnection: Sendable {
     }
   }
 
+  /// Has the other end see that this was all; the server's thread then takes the client down.
+  func hangUp() { state.withLock { if !$0.isClosed { shutdown(descriptor, Int32(SHUT_RDWR)) } } }
+
   /// Closes the socket. Nothing is sent from here on.
   func close() {
     state.withLock { state in

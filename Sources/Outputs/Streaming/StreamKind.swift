@@ -1,12 +1,13 @@
 /// What a stream socket serves.
 enum StreamKind: CaseIterable {
-  case devices, state, gpsd, nmea
+  case devices, state, record, gpsd, nmea
 
   /// As it stands in the log.
   var title: String {
     switch self {
     case .devices: "devices.sock"
     case .state: "hub.sock"
+    case .record: "record.sock"
     case .gpsd: "gpsd protocol"
     case .nmea: "NMEA 0183"
     }
@@ -16,13 +17,14 @@ enum StreamKind: CaseIterable {
     switch self {
     case .devices: traffic.devices
     case .state: traffic.state
+    case .record: traffic.record
     case .gpsd: traffic.gpsd
     case .nmea: traffic.nmea
     }
   }
 
   /// Connecting alone asks for something: who says nothing is a client all the same.
-  var servesWhoeverConnects: Bool { self != .gpsd }
+  var servesWhoeverConnects: Bool { self != .gpsd && self != .record }
 
   /// The index after what may be a request, or after all there is: no two of them are in one piece.
   func endOfRequest(in bytes: ArraySlice<UInt8>) -> Int {
@@ -37,7 +39,7 @@ enum StreamKind: CaseIterable {
           default: false
           }
         }
-      case .devices, .state, .nmea: bytes.firstIndex(of: UInt8(ascii: "\n"))
+      case .devices, .state, .record, .nmea: bytes.firstIndex(of: UInt8(ascii: "\n"))
       }
     return end.map { $0 + 1 } ?? bytes.endIndex
   }
@@ -48,7 +50,8 @@ enum StreamKind: CaseIterable {
     // `?WATCH={…}` sets, `?WATCH;` asks.
     case .gpsd: request.contains(UInt8(ascii: "="))
     case .state: request.contains(UInt8(ascii: "\n"))
-    case .devices, .nmea: false
+    // It asks once.
+    case .devices, .record, .nmea: false
     }
   }
 }

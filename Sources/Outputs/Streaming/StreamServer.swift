@@ -43,6 +43,7 @@ public final class StreamServer: Service {
   private let fixed: [Listener]
   private let firstPorts: Ports
   private let outputs: [StreamKind: any StreamOutput]
+  private let recordings: RecordOutput
   private let budget: DescriptorBudget
   private let refusals: [StreamKind: RepeatedLines]
   private let stop = StopSignal()
@@ -58,29 +59,39 @@ public final class StreamServer: Service {
     self.sink = sink
     self.budget = budget
     refusals = StreamServer.refusals(to: sink)
+    recordings = RecordOutput(host: host, sink: sink)
     outputs = [
-      .devices: DevicesOutput(host: host), .state: StateOutput(host: host), .gpsd: GPSDOutput(host: host),
+      .devices: DevicesOutput(host: host), .state: StateOutput(host: host), .record: recordings,
+      .gpsd: GPSDOutput(host: host),
     ]
     firstPorts = StreamServer.openPorts(of: host.hub.value, host, replacing: [])
+    do throws(SocketError) {
+      fixed = try StreamServer.listen(path)
+    } catch {
+      for listener in firstPorts.listeners { close(listener.descriptor) }
+      throw error
+    }
+  }
+
+  /// Opens the Unix sockets, or else none.
+  private static func listen(_ path: SocketPath) throws(SocketError) -> [Listener] {
+    var listeners: [Listener] = []
     // The state's last: who sees it finds everything.
-    let devices: Int32
+    let wanted: [(kind: StreamKind, path: String)] = [
+      (.devices, path.devices), (.record, path.record), (.state, path.state),
+    ]
     do throws(SocketError) {
-      devices = try UnixSocket.listen(path.devices)
+      for (kind, path) in wanted {
+        listeners.append(Listener(descriptor: try UnixSocket.listen(path), kind: kind))
+      }
     } catch {
-      for listener in firstPorts.listeners { close(listener.descriptor) }
+      for (listener, (_, path)) in zip(listeners, wanted) {
+        close(listener.descriptor)
+        unlink(path)
+      }
       throw error
     }
-    do throws(SocketError) {
-      fixed = [
-        Listener(descriptor: devices, kind: .devices),
-        Listener(descriptor: try UnixSocket.listen(path.state), kind: .state),
-      ]
-    } catch {
-      for listener in firstPorts.listeners { close(listener.descriptor) }
-      close(devices)
-      unlink(path.devices)
-      throw error
-    }
+    return listeners
   }
 
   public func run() async throws {
@@ -107,6 +118,8 @@ public final class StreamServer: Service {
       reserve.withLock { _ = close($0) }
       unlink(path.state)
       unlink(path.devices)
+      unlink(path.record)
+      recordings.waitForEnds()
     }
     while true {
       let hub = host.hub.value

@@ -69,7 +69,7 @@ struct RecordingContents {
     ]
   }
 
-  private static func size(_ byteCount: UInt64) -> String {
+  static func size(_ byteCount: UInt64) -> String {
     byteCount < 100_000 ? "\(byteCount) bytes" : "\(Text.fixed(Double(byteCount) / 1e6, 1)) MB"
   }
 

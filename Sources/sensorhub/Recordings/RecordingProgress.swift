@@ -1,6 +1,4 @@
-import Glibc
 import MonotonicTime
-import SystemPackage
 
 /// Says on standard error how far the reading of a recording has come, where somebody sits before it and has to wait.
 struct RecordingProgress {
@@ -8,11 +6,10 @@ struct RecordingProgress {
   private static let interval = Duration.milliseconds(500)
 
   private let total: UInt64
-  private let isShown = isatty(STDERR_FILENO) == 1
+  private var line = ProgressLine()
   private let clock = MonotonicClock()
   private var count: UInt64 = 0
   private var next: MonotonicInstant
-  private var hasShown = false
 
   /// - Parameter total: messages that there are
   init(total: UInt64) {
@@ -24,17 +21,11 @@ struct RecordingProgress {
   mutating func advance() {
     count += 1
     // Asking the clock costs more than a message does.
-    guard isShown, count & 1023 == 0, clock.now >= next else { return }
+    guard line.isShown, count & 1023 == 0, clock.now >= next else { return }
     next = clock.now + RecordingProgress.interval
-    hasShown = true
-    RecordingProgress.write("\r\(min(100, count * 100 / max(1, total))) % of \(total) messages")
+    line.show("\(min(100, count * 100 / max(1, total))) % of \(total) messages")
   }
 
   /// Takes the line away, before anything else is printed.
-  mutating func finish() {
-    if hasShown { RecordingProgress.write("\r\u{1b}[K") }
-    hasShown = false
-  }
-
-  private static func write(_ text: String) { _ = try? FileDescriptor.standardError.writeAll(text.utf8) }
+  mutating func finish() { line.finish() }
 }

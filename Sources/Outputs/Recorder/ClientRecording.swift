@@ -1,0 +1,118 @@
+import Glibc
+import Guarding
+import Hub
+import MCAP
+import Publishing
+import Recording
+
+/// A recording for one client, from its request on until the client has the end of the file, or is gone.
+final class ClientRecording: Sendable {
+  private struct State {
+    var recorder: SegmentRecorder?
+    /// The hubs that are in service one after the other.
+    var hubs: Subscription?
+    /// What the present one is heard by.
+    var listening: Lifetime?
+    var isEnding = false
+  }
+
+  private let host: HubHost
+  private let sink: JournalSink
+  /// `record[812]`.
+  private let name: String
+  private let descriptor: Int32
+  private let whenOver: @Sendable (ClientRecording) -> Void
+  private let state = Guarded(State())
+
+  /// - Parameters:
+  ///   - descriptor: of the connection; this recording's own, which it closes in the end
+  ///   - whenOver: called once, when that is so
+  init(
+    host: HubHost, sink: JournalSink, name: String, descriptor: Int32,
+    whenOver: @escaping @Sendable (ClientRecording) -> Void
+  ) {
+    self.host = host
+    self.sink = sink
+    self.name = name
+    self.descriptor = descriptor
+    self.whenOver = whenOver
+  }
+
+  func begin(_ request: RecordRequest) {
+    // By the system's clock of now: since the hub's start that may have been set.
+    let time = RecordingTime()
+    let feed = RecordingFeed(host: host, sink: sink, time: time, name: name, demand: request.demand)
+    let recorder = SegmentRecorder(
+      .oneFile(synchronizeInterval: request.syncInterval), to: ClientStore(descriptor), time: time,
+      library: "sensorhub \(host.version)", counters: RecordingCounters(),
+      report: { [weak self] in self?.hear($0) })
+    state.withLock { $0.recorder = recorder }
+    let hubs = host.hub.subscribe(
+      as: name, receiveValue: { [weak self] in self?.listen(to: $0, by: feed, for: recorder.inbox) })
+    state.withLock { $0.hubs = hubs }
+    recorder.start()
+  }
+
+  /// Called for one hub at a time.
+  private func listen(to hub: Hub, by feed: RecordingFeed, for inbox: RecordInbox) {
+    let before = state.withLock { state in
+      defer { state.listening = nil }
+      return state.listening
+    }
+    // First away from the old hub: what both had would be recorded twice.
+    before?.end()
+    let listening = feed.listen(to: hub, for: inbox)
+    let isTooLate = state.withLock { state in
+      if !state.isEnding { state.listening = listening }
+      return state.isEnding
+    }
+    if isTooLate { listening.end() }
+  }
+
+  /// Has the client sent what there is and the file's end, which takes as long as the client does. A second time does nothing.
+  func end() {
+    let last = state.withLock { state in
+      let last = state
+      state = State(isEnding: true)
+      return last
+    }
+    guard !last.isEnding else { return }
+    // What has been woken for this may sleep now, whatever the client does.
+    last.hubs?.cancel()
+    last.listening?.end()
+    guard let recorder = last.recorder else { return isOver() }
+    recorder.end { self.isOver() }
+  }
+
+  private func isOver() {
+    shutdown(descriptor, Int32(SHUT_RDWR))
+    close(descriptor)
+    whenOver(self)
+  }
+
+  private func hear(_ event: RecorderEvent) {
+    let isEnding = state.withLock { $0.isEnding }
+    switch event {
+    case .failed(let error):
+      if case .system(_, ETIMEDOUT) = error {
+        write(.warning, "it has read nothing for a minute, and gets no more")
+      }
+      end()
+    case .lacksThread(let errno):
+      write(.error, "no thread for it: \(String(cString: strerror(errno)))")
+      end()
+    // Of a client that has left there is nothing more to say.
+    case .losing where !isEnding: write(.warning, "records are lost: it does not read as fast as they come")
+    case .lost(let count):
+      host.traffic.record.valuesDropped(count)
+      if !isEnding {
+        write(.warning, "it reads again; \(count) \(count == 1 ? "record is" : "records are") missing")
+      }
+    case .losing, .began, .recovered, .repaired, .notRepaired: break
+    }
+  }
+
+  private func write(_ priority: JournalSink.Priority, _ text: String) {
+    sink.write(priority, "the recording for \(name): \(text)", fields: [.init("SENSORHUB_EVENT", "recording")])
+  }
+}

@@ -1,0 +1,84 @@
+import CLinux
+import Glibc
+import Guarding
+import MCAP
+import MonotonicTime
+import Recording
+
+/// A client's socket in the place of a folder: it takes one segment, which is the file that the client gets.
+final class ClientStore: SegmentStore {
+  /// How long a client may take nothing at all while something waits for it.
+  static let usualPatience = Duration.seconds(60)
+
+  private let descriptor: Int32
+  private let patience: Duration
+  private let hasBegun = Guarded(false)
+
+  /// - Parameter descriptor: the caller's, who closes it once the recorder has ended
+  init(_ descriptor: Int32, patience: Duration = ClientStore.usualPatience) {
+    self.descriptor = descriptor
+    self.patience = patience
+  }
+
+  var segments: [StoredSegment] { [] }
+
+  func create(_ name: String) throws(MCAPError) -> any SegmentFile {
+    let isFirst = hasBegun.withLock { hasBegun in
+      defer { hasBegun = true }
+      return !hasBegun
+    }
+    // What a client has in part is not begun anew.
+    guard isFirst else { throw ClientFile.failure(EPIPE) }
+    return ClientFile(descriptor, patience)
+  }
+
+  func remove(_ name: String) {}
+
+  func repair(_ name: String) throws(MCAPError) -> MCAPRepair { throw ClientFile.failure(EPIPE) }
+}
+
+/// What is sent over the socket. The recorder's own thread waits here for the client, and nobody else does.
+private final class ClientFile: SegmentFile {
+  /// A socket is only said to take something again when it is nearly empty; until then it is asked.
+  private static let pause = Duration.milliseconds(500)
+
+  private let descriptor: Int32
+  private let patience: Duration
+  /// The client may have some of what could not be sent whole: nothing can follow.
+  private(set) var isThere = true
+
+  init(_ descriptor: Int32, _ patience: Duration) {
+    self.descriptor = descriptor
+    self.patience = patience
+  }
+
+  static func failure(_ errno: Int32) -> MCAPError { .system("sending a recording", errno: errno) }
+
+  func append(_ bytes: UnsafeRawBufferPointer) throws(MCAPError) {
+    guard isThere else { throw ClientFile.failure(EPIPE) }
+    let clock = MonotonicClock()
+    var sent = 0
+    var deadline = clock.now + patience
+    while sent < bytes.count {
+      let rest = UnsafeRawBufferPointer(rebasing: bytes[sent...])
+      let count = clinux_send_now(descriptor, rest.baseAddress, rest.count)
+      let now = clock.now
+      if count > 0 {
+        sent += count
+        deadline = now + patience
+        continue
+      }
+      let number = count < 0 ? errno : EIO
+      if number == EINTR { continue }
+      guard number == EAGAIN, now < deadline else {
+        isThere = false
+        throw ClientFile.failure(number == EAGAIN ? ETIMEDOUT : number)
+      }
+      var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      _ = poll(&wait, 1, Int32(min(deadline - now, ClientFile.pause).inSeconds * 1000) + 1)
+    }
+  }
+
+  /// The disk is the client's affair.
+  func synchronize() {}
+}

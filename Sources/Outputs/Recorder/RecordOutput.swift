@@ -1,0 +1,131 @@
+import Glibc
+import Guarding
+import HardwareIO
+import MonotonicTime
+
+/// Recordings for those who ask for one: a line of JSON brings a whole MCAP file, which ends when the client says that it will
+/// send nothing more, or leaves.
+final class RecordOutput: StreamOutput {
+  /// So many at a time. Each has a thread, and a megabyte of what waits.
+  static let places = 4
+  /// A hub that ends waits so long for clients to take the ends of their files.
+  private static let lastChance = Duration.seconds(5)
+
+  /// Why there is no recording for somebody.
+  struct Refusal: Error {
+    var reason: String
+  }
+
+  private let host: HubHost
+  private let sink: JournalSink
+  private let recordings = Guarded<[ClientRecording]>([])
+  /// Raised when one of them is over.
+  private let change = WakeSignal()
+
+  init(host: HubHost, sink: JournalSink) {
+    self.host = host
+    self.sink = sink
+  }
+
+  func serve(_ connection: StreamConnection) -> (any StreamSession)? { RecordSession(connection, of: self) }
+
+  /// Begins to record for the client of a connection, which stays the server's: the recorder's thread, which may wait for the
+  /// client, has a descriptor of its own.
+  fileprivate func begin(_ request: RecordRequest, for connection: StreamConnection) throws(Refusal) -> ClientRecording
+  {
+    let descriptor = fcntl(connection.descriptor, F_DUPFD_CLOEXEC, 0)
+    guard descriptor >= 0 else {
+      host.traffic.record.clientRefused()
+      throw Refusal(reason: "the hub can open no more files")
+    }
+    let recording = ClientRecording(
+      host: host, sink: sink,
+      name: request.name.flatMap { ClientName.shown($0, of: connection.peer) } ?? connection.peer,
+      descriptor: descriptor, whenOver: { [weak self] in self?.forget($0) })
+    let hasPlace = recordings.withLock { recordings in
+      if recordings.count < RecordOutput.places { recordings.append(recording) }
+      return recordings.last === recording
+    }
+    guard hasPlace else {
+      close(descriptor)
+      host.traffic.record.clientRefused()
+      throw Refusal(reason: "\(RecordOutput.places) recordings are under way, which is all there is room for")
+    }
+    recording.begin(request)
+    return recording
+  }
+
+  private func forget(_ recording: ClientRecording) {
+    recordings.withLock { $0.removeAll { $0 === recording } }
+    change.raise()
+  }
+
+  /// Returns once all clients have their files, or have had time enough. All must have been ended.
+  func waitForEnds() {
+    let clock = MonotonicClock()
+    let deadline = clock.now + RecordOutput.lastChance
+    let poller = Poller(stop: -1)
+    while recordings.withLock({ !$0.isEmpty }), clock.now < deadline {
+      if poller.wait(for: change.fileDescriptor, atMost: deadline - clock.now) == .readable { change.clear() }
+    }
+  }
+}
+
+/// A client: it asks once, and what it sends after that is not heard.
+private final class RecordSession: StreamSession {
+  private struct State {
+    var pending: [UInt8] = []
+    var hasAsked = false
+    var recording: ClientRecording?
+  }
+
+  private let connection: StreamConnection
+  private let output: RecordOutput
+  private let state = Guarded(State())
+
+  init(_ connection: StreamConnection, of output: RecordOutput) {
+    self.connection = connection
+    self.output = output
+  }
+
+  func receive(_ bytes: UnsafeBufferPointer<UInt8>) {
+    guard let line = state.withLock({ RecordSession.take(bytes, &$0) }) else { return }
+    guard let request = RecordRequest.read(line) else { return refuse(RecordRequest.help) }
+    do throws(RecordOutput.Refusal) {
+      let recording = try output.begin(request, for: connection)
+      state.withLock { $0.recording = recording }
+    } catch {
+      refuse(error.reason)
+    }
+  }
+
+  /// Returns the request once all of it is there.
+  private static func take(_ bytes: UnsafeBufferPointer<UInt8>, _ state: inout State) -> [UInt8]? {
+    guard !state.hasAsked else { return nil }
+    state.pending += bytes
+    let end = state.pending.firstIndex(of: UInt8(ascii: "\n"))
+    guard end != nil || state.pending.count > RecordRequest.maximumLength else { return nil }
+    state.hasAsked = true
+    defer { state.pending = [] }
+    return Array(state.pending[..<(end ?? 0)])
+  }
+
+  private func refuse(_ reason: String) {
+    var json = JSONWriter(capacity: 512)
+    json.beginObject()
+    json.member("class", "ERROR")
+    json.member("message", reason)
+    json.endObject()
+    json.endLine()
+    connection.answer(json.bytes)
+    connection.hangUp()
+  }
+
+  func end() {
+    let recording = state.withLock { state in
+      defer { state.recording = nil }
+      return state.recording
+    }
+    recording?.end()
+  }
+}

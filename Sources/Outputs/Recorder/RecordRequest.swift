@@ -1,0 +1,35 @@
+import FoundationEssentials
+import Hub
+
+/// What a client of `record.sock` asks for, a JSON object in one line: `{"name": "record", "wakes": true, "syncSeconds": 1}`.
+struct RecordRequest: Decodable {
+  /// A request is short; what grows without an end is none.
+  static let maximumLength = 4096
+  /// As it is told whose request was none.
+  static let help =
+    #"send one line: {"name": "who you are", "wakes": false to observe only, "parts": some of [\#(Set<StatePart>.all.names)] "#
+    + #"to wake no more than they take, "syncSeconds": 0.1 to 60}"#
+
+  var name: String?
+  /// Whether the devices are to be powered for this.
+  var wakes: Bool?
+  var parts: [String]?
+  /// How long something may wait before it is sent.
+  var syncSeconds: Double?
+
+  /// `nil` where a line is no request.
+  static func read(_ line: some Collection<UInt8>) -> RecordRequest? {
+    guard let request = try? JSONDecoder().decode(RecordRequest.self, from: Data(line)),
+      request.syncSeconds.map({ (0.1...60).contains($0) }) ?? true,
+      request.parts.map({ Set<StatePart>(names: $0) != nil }) ?? true
+    else { return nil }
+    return request
+  }
+
+  var syncInterval: Duration { .nanoseconds(Int64((syncSeconds ?? 1) * 1e9)) }
+
+  var demand: RecordingFeed.Demand {
+    if wakes == false { return .nothing }
+    return parts.flatMap { Set<StatePart>(names: $0) }.map { .parts($0) } ?? .everything
+  }
+}

@@ -1,0 +1,60 @@
+import Fusion
+import Hub
+import MonotonicTime
+import Publishing
+import Recording
+
+/// What a recording has of a hub: where it comes from, the log, what each device's power does, the fused state, and what the
+/// devices measure, as it comes.
+struct RecordingFeed: Sendable {
+  /// Which devices a recording is a reason to power.
+  enum Demand: Equatable, Sendable {
+    /// What others have woken is written down.
+    case nothing
+    /// Those that measure these parts of the state; what else is awake comes along.
+    case parts(Set<StatePart>)
+    /// All that there are, whether they are fused or not.
+    case everything
+  }
+
+  let host: HubHost
+  let sink: JournalSink
+  let time: RecordingTime
+  /// As whom it holds devices.
+  let name: String
+  let demand: Demand
+
+  /// Has all of it put into an inbox for as long as the lifetime. It is one hub's: of two at once the inbox would get twice what
+  /// both have.
+  func listen(to hub: Hub, for inbox: RecordInbox) -> Lifetime {
+    inbox.set(RecordedMetadata.records(hub.board, boardText: host.boardText, version: host.version, time: time))
+    let lifetime = Lifetime()
+    func hold(_ other: Lifetime) { Subscription { other.end() }.store(in: lifetime) }
+    let log = RecordedLog(in: inbox, clock: time.clock)
+    sink.observe { log.append($0) }.store(in: lifetime)
+    hold(RecordedPower(in: inbox, clock: time.clock).follow(hub))
+    followState(of: hub, for: inbox).store(in: lifetime)
+    hold(
+      hub.record(
+        to: RecordedDevices(inbox: inbox, clock: time.clock), as: name, wakes: demand == .everything))
+    return lifetime
+  }
+
+  private func followState(of hub: Hub, for inbox: RecordInbox) -> Subscription {
+    let states = RecordedStates(in: inbox, time: time)
+    let receive = { @Sendable [host] (state: FusedState) in
+      // What is left once everybody has gone is no state of now.
+      if state.mode != .asleep { states.append(host.dated(state)) }
+    }
+    let rateHz = hub.board.stateRateHz
+    let parts: Set<StatePart>
+    switch demand {
+    case .nothing:
+      return hub.lastState.throttled(to: .nanoseconds(Int64(1e9 / rateHz)), clock: time.clock)
+        .subscribe(as: name, receiveValue: { if let state = $0 { receive(state) } })
+    case .parts(let chosen): parts = chosen
+    case .everything: parts = .all
+    }
+    return hub.state(rateHz: rateHz, parts: parts).subscribe(as: name, receiveValue: receive)
+  }
+}

@@ -1,0 +1,139 @@
+import CLinux
+import FoundationEssentials
+import Glibc
+import MonotonicTime
+import Outputs
+import SystemPackage
+
+/// Has what the hub records written, until that is over.
+struct RecordReceiver: ~Copyable {
+  /// How a recording has come to its end.
+  enum Ending {
+    /// As it was asked for: the time is over, or somebody has pressed Ctrl-C. The hub has ended the file.
+    case asked
+    /// The hub has closed the connection by itself.
+    case closed
+    /// The hub was asked for the end, and does not answer.
+    case silent
+    /// Somebody does not want to wait for the end.
+    case interrupted
+    /// What is written to does not take more.
+    case failed(Errno)
+  }
+
+  /// How long a hub that is asked for the end may say nothing.
+  private static let patience = Duration.seconds(30)
+  /// A second Ctrl-C that comes with the first is the same one: `timeout` signals twice.
+  private static let shortestReaction = Duration.milliseconds(300)
+
+  private let connection: HubConnection
+  private let target: RecordTarget
+  private let signals: EndSignals
+  private let clock = MonotonicClock()
+  private let start: MonotonicInstant
+  /// When the hub is to be asked for the end; `nil` for when somebody says so.
+  private let endsAt: MonotonicInstant?
+  private var askedAt: MonotonicInstant?
+  /// When the hub last said something, since it was asked.
+  private var heardAt: MonotonicInstant?
+  private var progress = ProgressLine()
+  private var progressAt: MonotonicInstant
+  private var buffer = [UInt8](repeating: 0, count: 1 << 16)
+  /// What the hub says in place of a recording.
+  private var refusal: [UInt8] = []
+
+  init(_ connection: consuming HubConnection, to target: RecordTarget, for duration: Duration?, signals: EndSignals) {
+    self.connection = connection
+    self.target = target
+    self.signals = signals
+    start = clock.now
+    endsAt = duration.map { [start] in start + $0 }
+    progressAt = start
+  }
+
+  /// Since the beginning, as long as has been recorded.
+  var seconds: Double { ((askedAt ?? clock.now) - start).inSeconds }
+
+  /// - Throws: if the hub records nothing for this one
+  mutating func run() throws(CommandError) -> Ending {
+    defer { progress.finish() }
+    while true {
+      let now = clock.now
+      if askedAt == nil, let endsAt, now >= endsAt { ask() }
+      if let heardAt, now >= heardAt + RecordReceiver.patience { return .silent }
+      show(now)
+      let (hasCome, isSignalled) = wait(from: now)
+      if isSignalled, let number = signals.next() {
+        if number == SIGINT, let askedAt, clock.now >= askedAt + RecordReceiver.shortestReaction { return .interrupted }
+        ask()
+      }
+      guard hasCome else { continue }
+      do throws(Errno) {
+        if try !receive() { break }
+      } catch {
+        return .failed(error)
+      }
+    }
+    if target.byteCount == 0 { throw refused() }
+    return askedAt == nil ? .closed : .asked
+  }
+
+  /// Asks for the end of the file, once.
+  private mutating func ask() {
+    guard askedAt == nil else { return }
+    connection.endSending()
+    askedAt = clock.now
+    heardAt = askedAt
+  }
+
+  private mutating func show(_ now: MonotonicInstant) {
+    guard progress.isShown, now >= progressAt || askedAt != nil else { return }
+    progressAt = now + .seconds(1)
+    let size = RecordingContents.size(target.byteCount)
+    progress.show(
+      askedAt == nil
+        ? "\(Text.duration(seconds: seconds)), \(size); Ctrl-C ends it"
+        : "\(size); waiting for the hub to end it; Ctrl-C leaves it as it is")
+  }
+
+  private func wait(from now: MonotonicInstant) -> (hasCome: Bool, isSignalled: Bool) {
+    let deadline = [
+      askedAt == nil ? endsAt : nil, heardAt.map { $0 + RecordReceiver.patience },
+      progress.isShown && askedAt == nil ? progressAt : nil,
+    ].compactMap { $0 }.min()
+    var descriptors = [connection.descriptor, signals.descriptor].map {
+      pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+    }
+    // A day at most, and no shorter than what is left.
+    let timeout = deadline.map { Int32(min(max(($0 - now).inSeconds, 0), 86_400) * 1000) + 1 } ?? -1
+    guard poll(&descriptors, 2, timeout) > 0 else { return (false, false) }
+    return (descriptors[0].revents != 0, descriptors[1].revents != 0)
+  }
+
+  /// Takes what has come; returns whether more may follow.
+  private mutating func receive() throws(Errno) -> Bool {
+    let count = buffer.withUnsafeMutableBytes { connection.receive(into: $0) }
+    guard count > 0 else { return false }
+    if heardAt != nil { heardAt = clock.now }
+    // No MCAP file begins so.
+    if target.byteCount == 0, !refusal.isEmpty || buffer[0] == UInt8(ascii: "{") {
+      refusal += buffer[..<count]
+      return refusal.count < 1 << 16
+    }
+    try buffer.withUnsafeBufferPointer { (bytes) throws(Errno) in
+      try target.write(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[..<count])))
+    }
+    return true
+  }
+
+  private struct Refusal: Decodable {
+    var message: String
+  }
+
+  private func refused() -> CommandError {
+    guard let refusal = try? JSONDecoder().decode(Refusal.self, from: Data(refusal)) else { return .hubClosed }
+    return CommandError(
+      .unavailable, "the hub does not record for this: \(Text.printable(refusal.message))",
+      nextStep: "sensorhub devices says who holds what")
+  }
+}

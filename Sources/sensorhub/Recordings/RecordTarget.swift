@@ -1,0 +1,104 @@
+import Glibc
+import MCAP
+import SystemPackage
+
+/// Where a recording goes that somebody has asked for: a file, which is written in place, so that what has come stays whatever
+/// happens; or a pipe or a device.
+final class RecordTarget {
+  /// `nil` for standard output.
+  let path: String?
+  private(set) var byteCount: UInt64 = 0
+  private let file: FileDescriptor
+  /// Whether it is a file, which can be repaired.
+  let isFile: Bool
+  private let isNew: Bool
+  /// The first bytes of all, and the last.
+  private var first: [UInt8] = []
+  private var last: [UInt8] = []
+
+  /// - Parameters:
+  ///   - path: `nil` for standard output
+  ///   - replaces: whether a file that is there already may go; it does with the first bytes
+  init(path: String?, replaces: Bool) throws(CommandError) {
+    self.path = path
+    guard let path else {
+      file = .standardOutput
+      isFile = false
+      isNew = false
+      return
+    }
+    isNew = !replaces || access(path, F_OK) != 0
+    let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (replaces ? 0 : O_EXCL), 0o644)
+    guard descriptor >= 0 else {
+      let number = errno
+      if number == EEXIST {
+        throw CommandError(
+          .noInput, "there is a file '\(path)' already", nextStep: "name another one, or replace it with --force")
+      }
+      throw CommandError(
+        number == EACCES ? .noPermission : .inputOutput, "cannot write '\(path)': \(String(cString: strerror(number)))",
+        nextStep: "name another place with --output")
+    }
+    file = FileDescriptor(rawValue: descriptor)
+    var status = stat()
+    isFile = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+
+  deinit { if path != nil { try? file.close() } }
+
+  var name: String { path.map { "'\($0)'" } ?? "standard output" }
+
+  /// Whether this would fill somebody's screen.
+  var isTerminal: Bool { isatty(file.rawValue) == 1 }
+
+  func write(_ bytes: UnsafeRawBufferPointer) throws(Errno) {
+    if byteCount == 0, isFile, !isNew, ftruncate(file.rawValue, 0) != 0 { throw Errno(rawValue: errno) }
+    byteCount += UInt64(bytes.count)
+    first += bytes.prefix(RecordTarget.magicByteCount - first.count)
+    last = Array((last + bytes.suffix(RecordTarget.magicByteCount)).suffix(RecordTarget.magicByteCount))
+    do {
+      _ = try file.writeAll(bytes)
+    } catch {
+      throw error as? Errno ?? .ioError
+    }
+  }
+
+  private static let magicByteCount = 8
+
+  /// Nothing has come: what was made for it goes.
+  func discard() {
+    if let path, isNew, byteCount == 0 { unlink(path) }
+  }
+
+  /// Whether the file's end has come: it is the same as its beginning.
+  var hasEnd: Bool { byteCount > 2 * RecordTarget.magicByteCount && first == last }
+
+  /// Returns once all is on the disk.
+  func synchronize() throws(Errno) {
+    if isFile, fsync(file.rawValue) != 0 { throw Errno(rawValue: errno) }
+  }
+
+  /// Makes the file whole where that is needed. On a disk that is full its last messages make room for its end.
+  ///
+  /// - Precondition: `isFile`
+  func repair() throws(MCAPError) -> MCAPRepair {
+    guard let path else { throw .notMCAP }
+    var room: UInt64 = 1 << 12
+    while true {
+      do throws(MCAPError) {
+        return try MCAPRepair.repair(path: path, isRecycled: false)
+      } catch {
+        var status = stat()
+        guard RecordTarget.isFull(error), fstat(file.rawValue, &status) == 0, UInt64(max(0, status.st_size)) > room,
+          ftruncate(file.rawValue, status.st_size - off_t(room)) == 0
+        else { throw error }
+        room *= 2
+      }
+    }
+  }
+
+  private static func isFull(_ error: MCAPError) -> Bool {
+    guard case .system(_, let number) = error else { return false }
+    return [ENOSPC, EDQUOT, EFBIG].contains(number)
+  }
+}

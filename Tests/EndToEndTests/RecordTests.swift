@@ -1,0 +1,242 @@
+import Glibc
+import HardwareIO
+import MCAP
+import TestSupport
+import Testing
+
+/// `sensorhub record`: a recording that somebody asks for.
+@Suite(.serialized, .timeLimit(.minutes(10))) final class RecordTests {
+  private let folder: String
+
+  init() {
+    var template = Array("/tmp/sensorhub-record-XXXXXX".utf8CString)
+    mkdtemp(&template)
+    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+  }
+
+  deinit { _ = Program(["-r", folder], path: "/bin/rm").wait() }
+
+  private var path: String { folder + "/drive.mcap" }
+  private var board: String { HubProcess.simulatedBoard("") }
+
+  private func record(_ hub: HubProcess, _ arguments: [String] = []) -> Program {
+    Program(["record", "--socket", hub.socket, "--output", path] + arguments)
+  }
+
+  /// As it is now, cut or not; `nil` where there is none that can be read yet.
+  private var recorded: Recorded? { try? Recorded(path) }
+
+  private func hasStates(_ count: Int) -> Bool { recorded.map { $0.count("/state") >= count } ?? false }
+
+  private func check() throws {
+    try MCAPReader(path: path).check()
+    #expect(try Recorded(path).isWhole)
+  }
+
+  private func socket(_ hub: HubProcess) -> String { hub.socket.replacing("hub.sock", with: "record.sock") }
+
+  @Test func `for as long as was asked for it keeps the devices awake, and all of it is in the file`() throws {
+    let hub = HubProcess(board: board)
+    let program = record(hub, ["--for", "0.1m"])
+    let name = "record[\(program.pid)]"
+    #expect(eventually { ["gps", "imu"].allSatisfy { hub.devicesNow[$0].holders == [name] } })
+    #expect(program.wait() == 0, "\(program.standardError)")
+    #expect(program.lines.first?.hasPrefix("recorded 6.") == true, "\(program.standardOutput)")
+    #expect(program.lines.last == "  next: sensorhub info \(path)")
+    // No terminal, no progress.
+    #expect(program.standardError.isEmpty, "\(program.standardError)")
+    #expect(eventually { hub.isOff })
+    try check()
+    let file = try Recorded(path)
+    for topic in ["/fix", "/imu/imu/batch", "/log", "/power", "/receiver/gps/raw", "/state"] {
+      #expect(file.count(topic) > 0, "\(topic)")
+    }
+    #expect(file.texts("/receiver/gps/raw").allSatisfy { $0.hasPrefix("$") && $0.hasSuffix("\r\n") })
+    #expect(file.texts("/power").contains { $0.contains("\"id\":\"gps\"") && $0.contains("\"\(name)\"") })
+    #expect(file.metadata.first { $0.name == "board" }?.entries["file"] == board)
+    #expect(file.metadata.first { $0.name == "sensorhub" }?.entries["version"] == "0.1.0")
+    // The hub has none of its own.
+    let info = Program(["info", path])
+    #expect(info.wait() == 0 && info.standardOutput.contains("state     whole"))
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `Ctrl-C ends the file, what is there stays, and goes with force`() throws {
+    let hub = HubProcess(board: board)
+    let program = record(hub)
+    #expect(eventually { self.hasStates(5) })
+    program.send(SIGINT)
+    #expect(program.wait() == 0, "\(program.standardError)")
+    try check()
+    let bytes = try Recorded(path).count("/state")
+    let refused = record(hub, ["--for", "1"])
+    #expect(refused.wait() == 66 && refused.standardError.contains("already"), "\(refused.standardError)")
+    #expect(try Recorded(path).count("/state") == bytes)
+    let forced = record(hub, ["--observe", "--for", "1", "--force"])
+    #expect(forced.wait() == 0, "\(forced.standardError)")
+    try check()
+    #expect(Files.names(in: folder) == ["drive.mcap"])
+  }
+
+  @Test func `a second Ctrl-C does not wait for a hub that does not answer`() {
+    let hub = HubProcess(board: board)
+    let program = record(hub)
+    #expect(eventually { self.hasStates(5) })
+    hub.program.send(SIGSTOP)
+    // Two at once are one: a person takes longer.
+    #expect(
+      eventually {
+        program.send(SIGINT)
+        return !program.isRunning
+      })
+    #expect(program.wait() == 130)
+    #expect(program.standardError.contains("without an end"), "\(program.standardError)")
+    #expect(recorded?.isWhole == false && hasStates(5))
+    hub.program.send(SIGCONT)
+    #expect(eventually { hub.isOff })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `who observes wakes nothing, and records what others have woken`() throws {
+    let hub = HubProcess(board: board)
+    let program = record(hub, ["--observe"])
+    // The file's beginning comes at once.
+    #expect(eventually { self.recorded != nil })
+    #expect(hub.isOff)
+    let client = SocketClient(path: hub.socket)
+    #expect(eventually { self.hasStates(5) })
+    #expect(hub.devicesNow["gps"].holders.allSatisfy { !$0.hasPrefix("record") })
+    client.leave()
+    #expect(eventually { hub.isOff })
+    #expect(hub.devicesNow["gps"].wakes == 1 && hub.devicesNow["imu"].wakes == 1)
+    program.send(SIGTERM)
+    #expect(program.wait() == 0, "\(program.standardError)")
+    try check()
+  }
+
+  @Test func `of a board without devices there is an empty recording, and it is whole`() throws {
+    let hub = HubProcess(board: "{ name: \"empty\" }")
+    let program = record(hub, ["--for", "1s"])
+    #expect(program.wait() == 0, "\(program.standardError)")
+    try check()
+    #expect(try Recorded(path).metadata.contains { $0.name == "board" })
+  }
+
+  @Test func `who names parts wakes what they take, and no more`() throws {
+    let hub = HubProcess(board: board)
+    let program = record(hub, ["--parts", "attitude"])
+    #expect(eventually { (self.recorded?.count("/imu/imu/batch") ?? 0) > 5 })
+    #expect(hub.devicesNow["imu"].holders == ["record[\(program.pid)] (attitude)"])
+    #expect(hub.devicesNow["gps"].wakes == 0)
+    program.send(SIGINT)
+    #expect(program.wait() == 0, "\(program.standardError)")
+    try check()
+    #expect(try Recorded(path).count("/receiver/gps/raw") == 0)
+  }
+
+  @Test func `there are four at a time, a fifth hears why, and has a place once one has left`() throws {
+    let hub = HubProcess(board: board)
+    let clients = (0..<4).map { _ in SocketClient(path: socket(hub)) }
+    for client in clients {
+      client.send("{\"wakes\": false}\n")
+      #expect(eventually { client.bytes.count > 8 })
+    }
+    let fifth = record(hub, ["--for", "1"])
+    #expect(fifth.wait() == 69)
+    #expect(fifth.standardError.contains("4 recordings are under way"), "\(fifth.standardError)")
+    #expect(Files.names(in: folder).isEmpty)
+    #expect(hub.isOff)
+    clients[0].leave()
+    #expect(eventually { self.record(hub, ["--for", "0.5", "--observe"]).wait() == 0 })
+    try check()
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `what is no request is answered, and the connection is over`() {
+    let hub = HubProcess(board: board)
+    let client = SocketClient(path: socket(hub))
+    client.send("{\"wakes\": \"perhaps\"}\n")
+    #expect(eventually { !client.isOpen })
+    #expect(client.text.hasPrefix("{\"class\":\"ERROR\",\"message\":\"send one line"), "\(client.text)")
+    #expect(client.lineCount == 1)
+  }
+
+  @Test func `a hub that is killed leaves a recording that is made whole`() throws {
+    let hub = HubProcess(board: board)
+    let program = record(hub)
+    #expect(eventually { self.hasStates(10) })
+    let before = recorded?.texts("/state") ?? []
+    #expect(hub.stop(SIGKILL) != 0)
+    #expect(program.wait() == 69)
+    #expect(program.standardError.contains("is whole again"), "\(program.standardError)")
+    try check()
+    #expect(recorded?.texts("/state").starts(with: before) == true)
+  }
+
+  @Test func `a hub that ends by itself ends the file before`() throws {
+    let hub = HubProcess(board: board)
+    let program = record(hub)
+    #expect(eventually { self.hasStates(5) })
+    #expect(hub.stop() == 0)
+    #expect(program.wait() == 69)
+    #expect(program.standardError.contains("the hub has ended the recording"), "\(program.standardError)")
+    #expect(program.standardError.contains("is whole: "), "\(program.standardError)")
+    try check()
+    #expect(access(socket(hub), F_OK) != 0)
+  }
+
+  @Test func `a reload goes on in the same file, which has both boards`() throws {
+    let hub = HubProcess(board: board)
+    let program = record(hub)
+    #expect(eventually { self.hasStates(5) })
+    let other = board.replacing("\"vehicle\"", with: "\"free\"")
+    HubProcess.write(other, to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { hub.program.standardError.contains("read again") })
+    let states = recorded?.count("/state") ?? 0
+    #expect(eventually { self.hasStates(states + 10) })
+    #expect(hub.devicesNow["imu"].holders == ["record[\(program.pid)]"])
+    program.send(SIGINT)
+    #expect(program.wait() == 0, "\(program.standardError)")
+    #expect(eventually { hub.isOff })
+    try check()
+    let boards = try Recorded(path).metadata.filter { $0.name == "board" }.map { $0.entries["file"] }
+    #expect(boards == [board, other])
+  }
+
+  @Test func `a disk that is full is said, and what is on it is made whole`() throws {
+    let hub = HubProcess(board: board)
+    let program = Program(
+      [
+        "-c", "trap '' XFSZ; ulimit -f 48; exec \"$@\"", "sh", Program.sensorhub, "record", "--socket", hub.socket,
+        "--output", path,
+      ], path: "/bin/bash")
+    #expect(program.wait() == 74)
+    #expect(program.standardError.contains("'\(path)' cannot be written"), "\(program.standardError)")
+    #expect(program.standardError.contains("is whole again"), "\(program.standardError)")
+    try check()
+    #expect(hasStates(1))
+    #expect(eventually { hub.isOff })
+  }
+
+  @Test func `standard output gets the file too, and nothing else`() throws {
+    let hub = HubProcess(board: board)
+    let program = Program(
+      [
+        "-c", "\(Program.sensorhub) record --socket \(hub.socket) --observe --for 1 --output - | cat > \(path)",
+      ], path: "/bin/bash")
+    #expect(program.wait() == 0)
+    #expect(program.standardError.hasPrefix("recorded 1."), "\(program.standardError)")
+    try check()
+  }
+
+  @Test func `a hub from before there were recordings is told apart from none`() {
+    let hub = HubProcess(board: board)
+    unlink(socket(hub))
+    let program = record(hub)
+    #expect(program.wait() == 69)
+    #expect(program.standardError.contains("older than this program"), "\(program.standardError)")
+    #expect(hub.isOff && hub.devicesNow["gps"].wakes == 0)
+    #expect(Files.names(in: folder).isEmpty)
+  }
+}

@@ -1,0 +1,85 @@
+import Glibc
+import Guarding
+import MCAP
+import Recording
+import TestSupport
+import Testing
+
+@testable import Outputs
+
+/// A client's socket in the place of a folder.
+@Suite(.timeLimit(.minutes(2))) struct ClientStoreTests {
+  /// The two ends of a socket.
+  private final class Ends {
+    let hub: Int32
+    private(set) var client: Int32
+
+    init() {
+      var ends: [Int32] = [0, 0]
+      precondition(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+      (hub, client) = (ends[0], ends[1])
+    }
+
+    deinit {
+      close(hub)
+      leave()
+    }
+
+    func leave() {
+      if client >= 0 { close(client) }
+      client = -1
+    }
+  }
+
+  private func append(_ bytes: [UInt8], to file: any SegmentFile) throws(MCAPError) {
+    try bytes.withUnsafeBufferPointer { (bytes) throws(MCAPError) in try file.append(UnsafeRawBufferPointer(bytes)) }
+  }
+
+  /// What fits into no socket's buffer.
+  private let large = (0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
+
+  @Test func `a client that reads gets all of it, in order`() throws {
+    let ends = Ends()
+    let store = ClientStore(ends.hub)
+    let received = Guarded<[UInt8]>([])
+    let count = large.count + 3
+    let client = ends.client
+    let error = DetachedThread.start("client") {
+      var chunk = [UInt8](repeating: 0, count: 4096)
+      var left = count
+      while left > 0, case let read = read(client, &chunk, chunk.count), read > 0 {
+        received.withLock { $0 += chunk[..<read] }
+        left -= read
+      }
+    }
+    #expect(error == 0)
+    let file = try store.create("x")
+    try append([1, 2, 3], to: file)
+    try append(large, to: file)
+    try file.synchronize()
+    #expect(eventually { received.withLock { $0.count } == count })
+    #expect(received.withLock { $0 } == [1, 2, 3] + large)
+    #expect(file.isThere && store.segments.isEmpty)
+  }
+
+  @Test func `a client that has left is an error, and gets nothing more`() throws {
+    let ends = Ends()
+    let store = ClientStore(ends.hub)
+    let file = try store.create("x")
+    ends.leave()
+    #expect(throws: MCAPError.system("sending a recording", errno: EPIPE)) { try append([1], to: file) }
+    #expect(!file.isThere)
+    #expect(throws: MCAPError.system("sending a recording", errno: EPIPE)) { try append([1], to: file) }
+    #expect(throws: MCAPError.system("sending a recording", errno: EPIPE)) { _ = try store.create("x") }
+  }
+
+  @Test func `a client that takes nothing is waited for, and then no more`() throws {
+    let ends = Ends()
+    let file = try ClientStore(ends.hub, patience: .milliseconds(20)).create("x")
+    #expect(throws: MCAPError.system("sending a recording", errno: ETIMEDOUT)) { try append(large, to: file) }
+    // It has some of it, and nothing can follow that.
+    var byte: UInt8 = 0
+    #expect(read(ends.client, &byte, 1) == 1)
+    #expect(throws: MCAPError.system("sending a recording", errno: EPIPE)) { try append([1], to: file) }
+  }
+}

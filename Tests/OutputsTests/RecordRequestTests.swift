@@ -1,0 +1,30 @@
+import Hub
+import Testing
+
+@testable import Outputs
+
+/// What a client of `record.sock` may ask for.
+struct RecordRequestTests {
+  private func read(_ line: String) -> RecordRequest? { RecordRequest.read(Array(line.utf8)) }
+
+  @Test func `nothing said means everything, within a second`() {
+    let request = read("{}")
+    #expect(request?.demand == .everything && request?.syncInterval == .seconds(1) && request?.name == nil)
+  }
+
+  @Test func `what is said is what is done`() {
+    let request = read(#"{"name": "logger", "wakes": true, "syncSeconds": 0.5, "parts": ["attitude", "rates"]}"#)
+    #expect(request?.name == "logger" && request?.syncInterval == .milliseconds(500))
+    #expect(request?.demand == .parts([.attitude, .rates]))
+    #expect(read(#"{"wakes": false}"#)?.demand == .nothing)
+    // Who wakes nothing wakes no part either.
+    #expect(read(#"{"wakes": false, "parts": ["attitude"]}"#)?.demand == .nothing)
+  }
+
+  @Test(
+    arguments: [
+      "", "record", "[]", #"{"wakes": 1}"#, #"{"syncSeconds": 0}"#, #"{"syncSeconds": 1e9}"#, #"{"parts": []}"#,
+      #"{"parts": ["attitude", "nonsense"]}"#,
+    ])
+  func `what makes no sense is no request`(_ line: String) { #expect(read(line) == nil) }
+}

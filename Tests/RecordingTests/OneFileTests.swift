@@ -1,0 +1,65 @@
+import Glibc
+import MCAP
+import MonotonicTime
+import TestSupport
+import Testing
+
+@testable import Recording
+
+/// One file for somebody who waits for it.
+struct OneFileTests {
+  private let folder = TemporaryFolder()
+
+  private func rig(_ store: any SegmentStore) -> Rig { Rig(store, .oneFile(synchronizeInterval: .seconds(1))) }
+
+  @Test func `it begins at once, and is whole even if nothing comes`() throws {
+    let rig = rig(folder.store)
+    rig.inbox.set([MCAPMetadata(name: "board", entries: ["file": "{}"])])
+    #expect(rig.writer.turn() == .rest)
+    #expect(folder.names.count == 1 && folder.byteCount > 0)
+    rig.writer.finish()
+    let reader = try MCAPReader(path: folder.path + "/" + folder.names[0])
+    try reader.check()
+    #expect(reader.isIndexed && reader.damage == nil)
+    #expect(try reader.summary.metadata.map { try reader.metadata($0).name } == ["board"])
+  }
+
+  @Test func `lines of the log alone are in it`() throws {
+    let rig = rig(folder.store)
+    _ = rig.writer.turn()
+    rig.append("line", isLog: true)
+    rig.writer.finish()
+    #expect(try folder.texts("/log") == ["line"])
+  }
+
+  @Test func `it stays one file, however large and old it grows, and is there to the second`() throws {
+    let limits = RecordingLimits.oneFile(synchronizeInterval: .seconds(1))
+    #expect(limits.segmentByteLimit == nil && limits.segmentAgeLimit == nil)
+    let rig = rig(folder.store)
+    _ = rig.writer.turn()
+    let padding = String(repeating: ".", count: 500_000)
+    for index in 0..<20 {
+      rig.append("\(index) \(padding)")
+      #expect(rig.writer.turn() == .until(rig.clock.now + .seconds(1)))
+      rig.clock.advance(by: .seconds(1))
+      #expect(rig.writer.turn() == .rest)
+      rig.clock.advance(by: .seconds(3600))
+    }
+    rig.writer.finish()
+    #expect(folder.names.count == 1)
+    try MCAPReader(path: folder.path + "/" + folder.names[0]).check()
+    #expect(try folder.texts("/raw").count == 20)
+    #expect(rig.counters.lostMessageCount == 0)
+  }
+
+  @Test func `what cannot be begun is said once`() {
+    let store = FaultyStore(folder.store)
+    store.set(errno: EPIPE)
+    let rig = rig(store)
+    _ = rig.writer.turn()
+    rig.append("x")
+    rig.writer.finish()
+    #expect(rig.events.values == [.failed(.system("writing", errno: EPIPE))])
+    #expect(folder.names.isEmpty)
+  }
+}
