@@ -2,6 +2,7 @@ import Devices
 import Fusion
 import Guarding
 import Hub
+import MonotonicTime
 import Publishing
 import Recording
 
@@ -11,6 +12,8 @@ public final class HubHost: Sendable {
   private enum Reload: Equatable { case board }
 
   private let current: MutableProperty<Hub>
+  /// What is replayed; `nil` where there are devices.
+  public let replay: ReplaySession?
   /// Of the program: `0.1.0`.
   public let version: String
   /// Who is being served.
@@ -22,7 +25,8 @@ public final class HubHost: Sendable {
   private let text: Guarded<[UInt8]?>
 
   /// - Parameter boardText: of the board file, where there is one
-  public init(_ hub: Hub, version: String, boardText: [UInt8]? = nil) {
+  public init(_ hub: Hub, version: String, boardText: [UInt8]? = nil, replay: ReplaySession? = nil) {
+    self.replay = replay
     current = MutableProperty(hub)
     self.version = version
     text = Guarded(boardText)
@@ -30,6 +34,9 @@ public final class HubHost: Sendable {
 
   /// Of the board file that is in service, as it was read.
   var boardText: [UInt8]? { text.withLock { $0 } }
+
+  /// By the clock that the hub's measurements are dated by.
+  var now: MonotonicInstant { hub.value.machine.clock.now }
 
   /// The hub in service, and the ones after it.
   public var hub: Property<Hub> { current.readOnly }

@@ -24,6 +24,8 @@ struct SensorHub: ParsableCommand {
         try await withTaskExecutorPreference(SingleThreadExecutor.shared) { try await service.run() }
       } else if let command = command as? Calibrate {
         try await withTaskExecutorPreference(SingleThreadExecutor.shared) { try await command.calibrate() }
+      } else if let command = command as? Replay, command.isServed {
+        try await withTaskExecutorPreference(SingleThreadExecutor.shared) { try await command.serve() }
       } else {
         try command.run()
       }

@@ -60,7 +60,7 @@ final class GPSDSession: StreamSession {
     case "VERSION": answerVersion()
     case "DEVICES": answer { writeDevices(to: &$0) }
     case "DEVICE": serveDevice(request.object)
-    case "POLL": answer { GPSDReport.writePoll(self.output.host, at: MonotonicClock().now, to: &$0) }
+    case "POLL": answer { GPSDReport.writePoll(self.output.host, at: self.output.host.now, to: &$0) }
     case "WATCH": serveWatch(request.object)
     case "": answerError("Not a request: send ?WATCH={\"enable\":true,\"json\":true}; or ?POLL;")
     default: answerError("Unrecognized request '\(request.name.prefix(20))'")

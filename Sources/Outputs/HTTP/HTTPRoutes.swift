@@ -38,7 +38,7 @@ struct HTTPRoutes {
       HTTPRoute(.get, "healthz") { request, _ in text("ok\n", to: request) },
       HTTPRoute(.get, "state") { request, _ in
         json(to: request) { json in
-          let now = MonotonicClock().now
+          let now = host.now
           var state = host.hub.value.lastState.value ?? .init(at: now)
           // Old as it may be by now: the ages say so.
           state.at = now
@@ -51,7 +51,7 @@ struct HTTPRoutes {
           parts: try HTTPQuery.parts(of: request))
       },
       HTTPRoute(.get, "devices") { request, _ in
-        json(to: request) { DevicesReport.write(host.hub.value.devices, at: MonotonicClock().now, to: &$0) }
+        json(to: request) { DevicesReport.write(host.hub.value.devices, at: host.now, to: &$0) }
       },
       HTTPRoute(.get, "metrics") { request, _ in
         text(MetricsReport.text(host), type: "text/plain; version=0.0.4; charset=utf-8", to: request)

@@ -17,7 +17,7 @@ enum MetricsReport {
 
   static func text(_ host: HubHost) -> String {
     let hub = host.hub.value
-    let now = MonotonicClock().now
+    let now = host.now
     let wall = MetricsReport.unixSeconds
     let devices = hub.devices
     var text = ""

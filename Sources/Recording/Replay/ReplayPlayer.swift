@@ -5,43 +5,59 @@ import MonotonicTime
 import Publishing
 import Synchronization
 
-/// Plays recorded messages to a hub as if they came about now: sets its clocks to each message's time and hands it over.
-///
-/// All on the caller's thread, what the clock has due included: the same messages give the same states, byte for byte.
-public final class ReplayPlayer {
-  /// Of the hub's machine: it shows when the present message was there.
+/// Where a hub is that recordings are played to: with their clocks, and without devices.
+public final class ReplayStage: Sendable {
+  /// For the hub: its clocks show when what is played was there.
   public let machine: Machine
-  private let clock: ManualClock
-  private let feed = ReplayFeed()
-  private let systemOffset: SystemOffset
-  /// What is to be added to a message's time. The hub's clock only goes forward, the times of recordings do not.
-  private var shiftNanoseconds: Int64 = 0
-  private struct Device {
-    var kind: DeviceStatus.Kind
-    var isHeld: Bool
-  }
+  fileprivate let clock: ManualClock
+  fileprivate let feed = ReplayFeed()
+  fileprivate let demand = MutableProperty(false)
+  private let system: SystemTime
 
-  /// By ID, those of which anything has been said.
-  private var devices: [String: Device] = [:]
-  private let demand = MutableProperty(false)
-
-  private final class SystemOffset: Sendable {
-    let nanoseconds = Atomic<Int64>(0)
+  private final class SystemTime: Sendable {
+    /// By how much it is ahead of the hub's clock.
+    let offsetNanoseconds = Atomic<Int64>(0)
   }
 
   /// - Parameter first: the message that will be played first
   public init(first: ReplayedMessage) {
-    clock = ManualClock(now: first.at)
-    let offset = SystemOffset()
-    systemOffset = offset
+    let clock = ManualClock(now: first.at)
+    let system = SystemTime()
+    self.clock = clock
+    self.system = system
     machine = Machine(
       replaying: feed, clock: clock,
-      systemTime: { [clock] in clock.now.nanoseconds &+ offset.nanoseconds.load(ordering: .relaxed) })
+      systemTime: { clock.now.nanoseconds &+ system.offsetNanoseconds.load(ordering: .relaxed) })
   }
 
   /// Whether somebody wanted a device at the time that is played: whoever plays for nobody in particular subscribes then, so
   /// that the state begins anew where it did.
   public var wasWanted: Property<Bool> { demand.readOnly }
+
+  fileprivate func setSystemTime(_ nanosecondsSince1970: Int64) {
+    system.offsetNanoseconds.store(nanosecondsSince1970 &- clock.now.nanoseconds, ordering: .relaxed)
+  }
+}
+
+/// Plays recorded messages to a hub as if they came about now: sets its clocks to each message's time and hands it over.
+///
+/// All on the caller's thread, what the clock has due included: the same messages give the same states, byte for byte.
+public struct ReplayPlayer {
+  private struct Device {
+    var kind: DeviceStatus.Kind
+    var isHeld: Bool
+  }
+
+  private let stage: ReplayStage
+  /// What is to be added to a message's time. The hub's clock only goes forward, the times of recordings do not.
+  private var shiftNanoseconds: Int64 = 0
+  /// By ID, those of which anything has been said.
+  private var devices: [String: Device] = [:]
+
+  public init(on stage: ReplayStage) { self.stage = stage }
+
+  private var clock: ManualClock { stage.clock }
+  private var feed: ReplayFeed { stage.feed }
 
   /// How long it is until a message's time, by the hub's clock.
   public func time(until message: ReplayedMessage) -> Duration { instant(of: message) - clock.now }
@@ -57,11 +73,10 @@ public final class ReplayPlayer {
   }
 
   /// Sets the clocks to a message's time and hands it over.
-  public func play(_ message: ReplayedMessage) {
+  public mutating func play(_ message: ReplayedMessage) {
     if message.beginsRecording { begin(at: message) }
     clock.run(until: instant(of: message))
-    systemOffset.nanoseconds.store(
-      message.systemNanosecondsSince1970 &- message.at.nanoseconds &- shiftNanoseconds, ordering: .relaxed)
+    stage.setSystemTime(message.systemNanosecondsSince1970)
     if case .power(let kind, let isSupplied, let isHeld) = message.content {
       note(Device(kind: kind, isHeld: isHeld), message.device, isSupplied: isSupplied)
     } else {
@@ -73,11 +88,11 @@ public final class ReplayPlayer {
     }
   }
 
-  private func note(_ device: Device, _ id: String, isSupplied: Bool) {
+  private mutating func note(_ device: Device, _ id: String, isSupplied: Bool) {
     devices[id] = device
     // Whoever subscribes then is there before the first measurement, and gone before the device is off.
     let isWanted = devices.values.contains(where: \.isHeld)
-    if demand.value != isWanted { demand.value = isWanted }
+    if stage.demand.value != isWanted { stage.demand.value = isWanted }
     feed.setSupplied(isSupplied, device.kind, id)
   }
 
@@ -105,19 +120,19 @@ public final class ReplayPlayer {
   }
 
   /// Nothing is said any more of what is on.
-  public func end() {
+  public mutating func end() {
     // Whoever gathers a value for the end of an interval still gets it.
     clock.run(until: clock.now + .seconds(1))
     switchOff()
   }
 
-  private func begin(at message: ReplayedMessage) {
+  private mutating func begin(at message: ReplayedMessage) {
     switchOff()
     shiftNanoseconds = clock.now.nanoseconds &- message.at.nanoseconds
   }
 
-  private func switchOff() {
-    if demand.value { demand.value = false }
+  private mutating func switchOff() {
+    if stage.demand.value { stage.demand.value = false }
     for (id, device) in devices.sorted(by: { $0.key < $1.key }) { feed.setSupplied(false, device.kind, id) }
     devices = [:]
   }

@@ -17,12 +17,16 @@ struct Replay: ParsableCommand {
       of the recording, on the board that it was made on or on that of --board. Nothing is powered, and the system's clock is
       left alone.
 
+      Whoever listens to a hub can listen to this: the sockets, and the ports that the board file opens (gpsd protocol, NMEA
+      0183, the dashboard, which halts, steps and seeks). What nothing was recorded of for long is left out.
+
       With --rate max the fused states go to standard output, a JSON object to a line as hub.sock sends them, as fast as they
       can be computed. The same recording and the same version give the same bytes.
 
       A TIME is in UTC: 2026-11-22T10:00:00Z, or 10:00 or 10:00:00 of the recording's first day.
 
-      Example: sensorhub replay /var/lib/sensorhub/recordings --from 10:00 --to 11:30 --rate max > states.jsonl
+      Example: sensorhub replay --rate 10 drive.mcap, and beside it: sensorhub watch
+      As fast as it can be computed: sensorhub replay /var/lib/sensorhub/recordings --from 10:00 --to 11:30 --rate max > states.jsonl
       """)
 
   @Argument(help: ArgumentHelp("Recordings, folders of them, or a log of NMEA 0183.", valueName: "file"))
@@ -46,11 +50,39 @@ struct Replay: ParsableCommand {
       "States a second of the recording's time, or all; the board file's unless given.", valueName: "hz"))
   var stateRate: StateRateOption?
 
+  @Flag(help: "At the end wait to be put to another time, until Ctrl-C.")
+  var stay = false
+
+  @Option(help: ArgumentHelp("The socket that streams the state; the others lie beside it.", valueName: "path"))
+  var socket: String?
+
   func validate() throws {
+    if !isServed, stay || socket != nil { throw ValidationError("--stay and --socket are for a replay at a pace") }
+    if isServed, stateRate != nil { throw ValidationError("--state-rate is for --rate max") }
+    if socket?.isEmpty == true { throw ValidationError("--socket needs a path, such as /tmp/sensorhub/hub.sock") }
     if files.isEmpty { throw ValidationError("name a recording, a folder of them, or a log") }
   }
 
   func run() throws {
+    var (input, first, board) = try opened()
+    try print(first, &input, board)
+  }
+
+  /// Whether it is played to clients.
+  var isServed: Bool { if case .max = rate { false } else { true } }
+
+  /// Plays to clients at the pace that was asked for.
+  func serve() async throws {
+    guard case .times(let factor) = rate else { return }
+    let (input, first, board) = try opened()
+    let (files, from, to) = (files, from?.time, to?.time)
+    let service = try ReplayService(
+      board, first: first, times: input.times(from: first), rate: factor, staysAtEnd: stay, socket: socket,
+      open: { _ in try ReplayInput(files, from: from, to: to) })
+    try await service.run()
+  }
+
+  private func opened() throws -> (ReplayInput, first: ReplayedMessage, Board) {
     var input = try ReplayInput(files, from: from?.time, to: to?.time)
     guard let first = try input.next() else {
       throw CommandError(
@@ -58,17 +90,18 @@ struct Replay: ParsableCommand {
         nextStep: "sensorhub info says what there is, and of when")
     }
     let board = try self.board.map { try BoardSource(file: $0).load() } ?? input.board()
-    try print(first, &input, board.asReplayed)
+    return (input, first, board.asReplayed)
   }
 
   /// Prints the states as fast as they come.
   private func print(_ first: ReplayedMessage, _ input: inout ReplayInput, _ board: Board) throws {
     let output = try ExportOutput(path: nil, replaces: false)
-    let player = ReplayPlayer(first: first)
-    let host = HubHost(Hub(board: board, on: player.machine), version: SensorHub.version)
+    let stage = ReplayStage(first: first)
+    var player = ReplayPlayer(on: stage)
+    let host = HubHost(Hub(board: board, on: stage.machine), version: SensorHub.version)
     let lines = StateLines()
     let present = Guarded<Subscription?>(nil)
-    let wanted = player.wasWanted.subscribe(
+    let wanted = stage.wasWanted.subscribe(
       as: "replay",
       receiveValue: { [stateRate] isWanted in
         guard isWanted else {

@@ -5,17 +5,18 @@ import MCAP
 import Recording
 
 /// What is replayed: recordings of a hub's, or a log of a receiver's.
-enum ReplayInput {
-  case recording(RecordingReplay)
+enum ReplayInput: ReplaySource {
+  case recording(RecordingReplay, until: Int64)
   case log(SentenceLogReplay)
 
   /// - Parameter from, to: of recordings
   init(_ paths: [String], from: ExportTime?, to: ExportTime?) throws {
     let logs = paths.filter(ReplayInput.isLog)
     guard let log = logs.first else {
+      let files = try RecordingFiles(paths)
       self = .recording(
-        RecordingReplay(
-          try RecordedMessages(try RecordingFiles(paths), from: from, to: to, isWanted: RecordingReplay.isWanted)))
+        RecordingReplay(try RecordedMessages(files, from: from, to: to, isWanted: RecordingReplay.isWanted)),
+        until: Int64(clamping: files.files.map(\.endNanoseconds).max() ?? 0))
       return
     }
     guard paths.count == 1 else {
@@ -30,8 +31,8 @@ enum ReplayInput {
 
   mutating func next() throws(CommandError) -> ReplayedMessage? {
     switch self {
-    case .recording(var recording):
-      defer { self = .recording(recording) }
+    case .recording(var recording, let until):
+      defer { self = .recording(recording, until: until) }
       return try recording.next()
     case .log(let log): return try log.next()
     }
@@ -39,7 +40,18 @@ enum ReplayInput {
 
   /// What could not be read.
   var badCount: (messages: Int, chunks: Int) {
-    if case .recording(let recording) = self { (recording.badMessageCount, recording.badChunkCount) } else { (0, 0) }
+    if case .recording(let recording, _) = self { (recording.badMessageCount, recording.badChunkCount) } else { (0, 0) }
+  }
+
+  /// From the first message to the last, nanoseconds since 1970.
+  func times(from first: ReplayedMessage) -> ClosedRange<Int64> {
+    let start = first.systemNanosecondsSince1970
+    let end: Int64 =
+      switch self {
+      case .recording(_, let until): until
+      case .log(let log): log.endNanosecondsSince1970
+      }
+    return start...max(start, end)
   }
 
   /// The board that this was recorded on, as far as it says so.
@@ -50,7 +62,7 @@ enum ReplayInput {
         json5: Array(
           #"{ name: "log", devices: { \#(SentenceLogReplay.device): { driver: "nmea", port: "log" } } }"#.utf8),
         file: "the board of a log")
-    case .recording(let recording):
+    case .recording(let recording, _):
       guard let reader = recording.reader else { return try BoardSource(file: nil).load() }
       return try BoardOfRecording.board(reader)
     }

@@ -23,8 +23,12 @@ final class SentenceLogReplay {
   private let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
   private var framer = SentenceFramer()
   private var clock = SentenceLogClock(date: nil)
+  /// Of the last sentence.
+  private(set) var endNanosecondsSince1970: Int64 = 0
   /// The next one first; the last one may not be whole yet.
   private var groups: [Group] = []
+  /// Sentences before the first that states a time: they go with it.
+  private var undated: [UInt8] = []
   private var isAtEnd = false
 
   init(path: String) throws(CommandError) {
@@ -36,8 +40,14 @@ final class SentenceLogReplay {
     } catch {
       throw CommandError(.noInput, "cannot open '\(path)': \(error)")
     }
-    clock = SentenceLogClock(date: try firstDate())
-    framer = SentenceFramer()
+    let date = try firstDate()
+    clock = SentenceLogClock(date: date)
+    // Once through, for the end.
+    var end: Int64?
+    while try read({ sentence, _ in end = clock.time(of: sentence) ?? end }) {}
+    endNanosecondsSince1970 = clock.midnightNanosecondsSince1970 + (end ?? 0)
+    try rewind()
+    clock = SentenceLogClock(date: date)
   }
 
   deinit {
@@ -62,12 +72,17 @@ final class SentenceLogReplay {
         .data, "nothing in '\(path)' states a time, by which it could be replayed",
         nextStep: "is it a recording of a hub's (.mcap), or NMEA 0183 with lines such as $GPRMC,… or $GNGGA,…?")
     }
+    try rewind()
+    return date
+  }
+
+  private func rewind() throws(CommandError) {
+    framer = SentenceFramer()
     do {
       try file.seek(offset: 0, from: .start)
     } catch {
-      throw CommandError(.inputOutput, "'\(path)' is read twice, which it does not allow: \(error)")
+      throw CommandError(.inputOutput, "'\(path)' is read more than once, which it does not allow: \(error)")
     }
-    return date
   }
 
   /// Returns whether there was more.
@@ -88,10 +103,16 @@ final class SentenceLogReplay {
     // The last group may go on with what has not been read.
     while groups.count < 2, !isAtEnd {
       let isMore = try read { sentence, bytes in
-        guard let nanoseconds = clock.time(of: sentence) else { return }
-        if groups.last?.nanoseconds != nanoseconds { groups.append(Group(nanoseconds: nanoseconds, bytes: [])) }
-        groups[groups.count - 1].bytes += bytes
-        groups[groups.count - 1].bytes += [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
+        let line = bytes + [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
+        guard let nanoseconds = clock.time(of: sentence) else {
+          undated += line
+          return
+        }
+        if groups.last?.nanoseconds != nanoseconds {
+          groups.append(Group(nanoseconds: nanoseconds, bytes: undated))
+          undated = []
+        }
+        groups[groups.count - 1].bytes += line
       }
       isAtEnd = !isMore
     }

@@ -1,0 +1,245 @@
+import CLinux
+import Guarding
+import MonotonicTime
+
+/// What is replayed: measurements in the order of their times.
+public protocol ReplaySource {
+  /// The next; `nil` at the end.
+  mutating func next() throws -> ReplayedMessage?
+}
+
+/// A replay at the pace of people: it can be halted, gone through step by step and be put to another time.
+///
+/// On a thread of its own, which plays to the hub and lets its clock run in between.
+public final class ReplaySession: Sendable {
+  public enum Event: Sendable {
+    /// Nothing was recorded for so long; nobody waits for that.
+    case skipped(Duration)
+    /// All has been played.
+    case over
+    /// Reading what was recorded has failed.
+    case failed(String)
+  }
+
+  public struct Status: Equatable, Sendable {
+    /// Of what was played last, by the recording's system clock, nanoseconds since 1970.
+    public var nanosecondsSince1970: Int64
+    /// The times that can be played.
+    public var times: ClosedRange<Int64>
+    public var rate: Double
+    public var isPaused: Bool
+    /// It has come to the end, and stands there.
+    public var isOver: Bool
+  }
+
+  private struct State {
+    var status: Status
+    /// Played on to this time although it is halted.
+    var stepsUntil: Int64?
+    var seeksTo: Int64?
+    var isEnding = false
+  }
+
+  private struct Opening: Sendable {
+    let open: @Sendable (_ from: Int64?) throws -> any ReplaySource
+  }
+
+  private struct Report: Sendable { let send: @Sendable (Event) -> Void }
+
+  /// Longer silences are not waited for, but for what is left of them.
+  private static let longestSilence = Duration.seconds(5)
+  private static let restOfSilence = Duration.seconds(1)
+  /// So often the hub's clock goes on while nothing comes.
+  private static let tick = Duration.milliseconds(50)
+
+  private let stage: ReplayStage
+  private let opening: Opening
+  private let staysAtEnd: Bool
+  private let report: Report
+  private let state: Guarded<State>
+  private let wake = WakeSignal()
+  private let clock = MonotonicClock()
+
+  /// - Parameters:
+  ///   - times: of what can be played, nanoseconds since 1970
+  ///   - staysAtEnd: whether it waits there for another time to be played
+  ///   - open: opens what is replayed, from a time on, or from its beginning
+  ///   - report: called on the thread that plays
+  public init(
+    on stage: ReplayStage, times: ClosedRange<Int64>, rate: Double, staysAtEnd: Bool,
+    open: @escaping @Sendable (_ from: Int64?) throws -> any ReplaySource, report: @escaping @Sendable (Event) -> Void
+  ) {
+    self.stage = stage
+    self.staysAtEnd = staysAtEnd
+    opening = Opening(open: open)
+    self.report = Report(send: report)
+    state = Guarded(
+      State(
+        status: Status(
+          nanosecondsSince1970: times.lowerBound, times: times, rate: rate, isPaused: false, isOver: false)))
+  }
+
+  public var status: Status { state.withLock { $0.status } }
+
+  /// Returns 0, or the error number where the system has no thread to give.
+  public func start() -> Int32 { DetachedThread.start("replay") { self.run() } }
+
+  // MARK: What people do
+
+  public func setPaused(_ isPaused: Bool) {
+    change { state in
+      state.status.isPaused = isPaused
+      state.stepsUntil = nil
+    }
+  }
+
+  /// Halts, and plays so much further.
+  public func step(_ duration: Duration) {
+    change { state in
+      state.status.isPaused = true
+      state.stepsUntil = (state.stepsUntil ?? state.status.nanosecondsSince1970) + duration.inNanoseconds
+    }
+  }
+
+  public func setRate(_ rate: Double) { change { $0.status.rate = rate } }
+
+  /// Goes on at another time, nanoseconds since 1970: the hub begins anew there.
+  public func seek(to time: Int64) {
+    change { state in
+      let times = state.status.times
+      let time = min(max(time, times.lowerBound), times.upperBound)
+      state.seeksTo = time
+      state.stepsUntil = nil
+      state.status.nanosecondsSince1970 = time
+      state.status.isOver = false
+    }
+  }
+
+  /// Stops for good.
+  public func end() { change { $0.isEnding = true } }
+
+  private func change(_ change: (inout State) -> Void) {
+    state.withLock { change(&$0) }
+    wake.raise()
+  }
+
+  // MARK: The thread
+
+  private enum Turn { case play, wait(Duration), seek(Int64), end }
+
+  private func run() {
+    var player = ReplayPlayer(on: stage)
+    var start: Int64?
+    while let next = play(from: start, &player) {
+      start = next
+    }
+    player.end()
+  }
+
+  /// Plays until it is put to another time, which it returns; `nil` once it is to end.
+  private func play(from start: Int64?, _ player: inout ReplayPlayer) -> Int64? {
+    do {
+      var source = try opening.open(start)
+      var isAnew = start != nil
+      var pace = ReplayPace(at: clock.now)
+      while var message = try source.next() {
+        if let start, message.systemNanosecondsSince1970 < start { continue }
+        if isAnew { message.beginsRecording = true }
+        isAnew = false
+        switch waitFor(message, player, &pace) {
+        case .end: return nil
+        case .seek(let time): return time
+        case .play, .wait: break
+        }
+        player.play(message)
+        state.withLock { state in
+          if state.seeksTo == nil { state.status.nanosecondsSince1970 = message.systemNanosecondsSince1970 }
+        }
+      }
+      state.withLock { $0.status.isOver = true }
+      report.send(.over)
+    } catch {
+      report.send(.failed("\(error)"))
+    }
+    return staysAtEnd ? waitForSeek() : nil
+  }
+
+  private func waitFor(_ message: ReplayedMessage, _ player: ReplayPlayer, _ pace: inout ReplayPace) -> Turn {
+    while true {
+      let isRunning = state.withLock { !$0.status.isPaused || $0.stepsUntil != nil }
+      pace.advance(to: clock.now, rate: isRunning ? state.withLock { $0.status.rate } : 0)
+      player.pass(pace.take(player.time(until: message)), before: message)
+      let left = player.time(until: message)
+      switch state.withLock({ (state) -> Turn in turn(&state, message, left) }) {
+      case .wait(let real): wait(atMost: real)
+      case .play:
+        guard left > ReplaySession.longestSilence else { return .play }
+        let skipped = left - ReplaySession.restOfSilence
+        player.pass(skipped, before: message)
+        report.send(.skipped(skipped))
+      case .seek(let time): return .seek(time)
+      case .end: return .end
+      }
+    }
+  }
+
+  private func turn(_ state: inout State, _ message: ReplayedMessage, _ left: Duration) -> Turn {
+    if state.isEnding { return .end }
+    if let time = state.seeksTo {
+      state.seeksTo = nil
+      return .seek(time)
+    }
+    if state.status.isPaused {
+      guard let until = state.stepsUntil else { return .wait(.seconds(3600)) }
+      guard message.systemNanosecondsSince1970 <= until else {
+        state.stepsUntil = nil
+        return .wait(.seconds(3600))
+      }
+    }
+    // To what is far off there is no wait.
+    if left <= .zero || left > ReplaySession.longestSilence { return .play }
+    return .wait(min(left / state.status.rate, ReplaySession.tick))
+  }
+
+  private func waitForSeek() -> Int64? {
+    while true {
+      let (isEnding, time) = state.withLock { state in
+        defer { state.seeksTo = nil }
+        return (state.isEnding, state.seeksTo)
+      }
+      if isEnding { return nil }
+      if let time { return time }
+      wake.wait()
+    }
+  }
+
+  private func wait(atMost duration: Duration) {
+    var wait = pollfd(fd: wake.fileDescriptor, events: Int16(POLLIN), revents: 0)
+    // Rounded up: a wait of nothing would be a busy one.
+    if poll(&wait, 1, Int32(clamping: Int64(duration.inSeconds * 1000) + 1)) > 0 { wake.clear() }
+  }
+}
+
+/// How much of the recording's time real time has given leave to play.
+private struct ReplayPace {
+  /// A machine that was stopped for a while does not make up for more.
+  private static let mostOwed = Duration.seconds(1)
+
+  private var last: MonotonicInstant
+  private var owed = Duration.zero
+
+  init(at now: MonotonicInstant) { last = now }
+
+  /// - Parameter rate: 0 while it is halted
+  mutating func advance(to now: MonotonicInstant, rate: Double) {
+    owed = rate > 0 ? min(owed + (now - last) * rate, ReplayPace.mostOwed * max(rate, 1)) : .zero
+    last = now
+  }
+
+  /// As much as may be played now, of so much that there is.
+  mutating func take(_ duration: Duration) -> Duration {
+    let taken = max(.zero, min(owed, duration))
+    owed -= taken
+    return taken
+  }
+}

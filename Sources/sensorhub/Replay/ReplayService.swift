@@ -1,0 +1,98 @@
+import Glibc
+import Guarding
+import Hub
+import Logging
+import MonotonicTime
+import Outputs
+import Publishing
+import Recording
+import ServiceLifecycle
+
+/// The hub on a recording as a long-running process: its clients see what was recorded as if it came about now.
+struct ReplayService: Sendable {
+  private let sink = JournalSink()
+  private let host: HubHost
+  private let session: ReplaySession
+  private let path: SocketPath
+  private let budget = DescriptorBudget.raised()
+  private let server: StreamServer
+  private let group: ReplayedGroup
+
+  /// Opens the sockets, so that what is wrong with them is known before anything is played.
+  ///
+  /// - Parameters:
+  ///   - first: what will be played first
+  ///   - open: as the session's
+  init(
+    _ board: Board, first: ReplayedMessage, times: ClosedRange<Int64>, rate: Double, staysAtEnd: Bool, socket: String?,
+    open: @escaping @Sendable (_ from: Int64?) throws -> any ReplaySource
+  ) throws {
+    let stage = ReplayStage(first: first)
+    let group = ReplayedGroup()
+    self.group = group
+    session = ReplaySession(
+      on: stage, times: times, rate: rate, staysAtEnd: staysAtEnd, open: open,
+      report: { [sink] event in
+        switch event {
+        case .skipped(let duration):
+          sink.write(.notice, "nothing was recorded for \(Text.duration(seconds: duration.inSeconds)): left out")
+        case .over:
+          sink.write(.notice, "the recording is over\(staysAtEnd ? "; seek, or end with Ctrl-C" : "")")
+          if !staysAtEnd { group.end() }
+        case .failed(let error):
+          sink.write(.error, "the recording cannot be read on: \(error)")
+          group.end()
+        }
+      })
+    host = HubHost(Hub(board: board, on: stage.machine), version: SensorHub.version, replay: session)
+    path = socket.map(SocketPath.init) ?? .standard
+    do throws(SocketError) {
+      server = try StreamServer(host: host, path: path, sink: sink, budget: budget)
+    } catch {
+      throw CommandError(error)
+    }
+  }
+
+  func run() async throws {
+    let signals = try SignalListener(onTerminate: { [group] in group.end() }, onReload: {})
+    let board = host.hub.value.board
+    sink.write(.notice, "sensorhub \(SensorHub.version): replaying board '\(board.name)', state on \(path.state)")
+    let services = ServiceGroup(
+      services: [signals, server, HTTPOutput(host: host, sink: sink, budget: budget)],
+      logger: Logger(label: "sensorhub") { _ in SwiftLogNoOpLogHandler() })
+    group.begin(services)
+    let error = session.start()
+    guard error == 0 else {
+      throw CommandError(.inputOutput, "no thread to play on: \(String(cString: strerror(error)))")
+    }
+    try await services.run()
+    session.end()
+    sink.flush(within: .seconds(1))
+  }
+}
+
+/// The services' group, for those who end it.
+private final class ReplayedGroup: Sendable {
+  private struct State {
+    var group: ServiceGroup?
+    var isEnding = false
+  }
+
+  private let state = Guarded(State())
+
+  func begin(_ group: ServiceGroup) {
+    let isTooLate = state.withLock { state in
+      state.group = group
+      return state.isEnding
+    }
+    if isTooLate { end() }
+  }
+
+  func end() {
+    let group = state.withLock { state in
+      state.isEnding = true
+      return state.group
+    }
+    if let group { Task { await group.triggerGracefulShutdown() } }
+  }
+}

@@ -1,0 +1,140 @@
+import Glibc
+import HardwareIO
+import MCAP
+import TestSupport
+import Testing
+
+/// `sensorhub replay`: the hub on what was recorded.
+@Suite(.serialized, .timeLimit(.minutes(10))) final class ReplayTests {
+  private let folder: String
+
+  init() {
+    var template = Array("/tmp/sensorhub-replay-XXXXXX".utf8CString)
+    mkdtemp(&template)
+    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+  }
+
+  deinit { _ = Program(["-r", folder], path: "/bin/rm").wait() }
+
+  private var recordings: String { folder + "/recordings" }
+
+  /// All kinds of devices, each with a rail of its own.
+  private func board(_ sections: String) -> String {
+    func power(_ line: String) -> String {
+      "power: { switch: \"gpio\", chip: \"simulated\", line: \"\(line)\", settleMilliseconds: 20, lingerSeconds: 0.2 }"
+    }
+    return """
+      { name: "test", motion: "vehicle",
+        devices: { gps: { driver: "nmea", port: "simulated/gps", \(power("gps-power")) },
+          imu: { driver: "mpu-6050", bus: "simulated/i2c", rateHz: 200, \(power("imu-power")) },
+          mag: { driver: "lis3mdl", bus: "simulated/i2c", \(power("mag-power")) },
+          baro: { driver: "bme280", bus: "simulated/i2c", \(power("baro-power")) },
+          meter: { driver: "ina226", bus: "simulated/i2c" } },
+        record: { path: "\(recordings)", syncSeconds: 0.5 }, \(sections) }
+      """
+  }
+
+  /// Two visits to a hub, with everything off in between. Returns the states as the recording has them.
+  private func recordTwoVisits(_ sections: String = "") throws -> [String] {
+    let hub = HubProcess(board: board(sections))
+    for _ in 0..<2 {
+      let watch = Program(["watch", "--socket", hub.socket, "--json"])
+      #expect(eventually { watch.lines.count > 40 && watch.lines.last?.contains("\"fused\"") == true })
+      watch.send(SIGINT)
+      watch.wait()
+      #expect(eventually { hub.isOff })
+    }
+    #expect(hub.stop() == 0)
+    return try Files.names(in: recordings).sorted().flatMap { try Recorded("\(recordings)/\($0)").texts("/state") }
+  }
+
+  private func replay(_ arguments: [String]) -> Program {
+    let program = Program(["replay"] + arguments)
+    #expect(program.wait() == 0, "\(program.standardError)")
+    #expect(program.standardError.isEmpty, "\(program.standardError)")
+    return program
+  }
+
+  @Test func `the states of a replay are those that were recorded, over several visits too`() throws {
+    let live = try recordTwoVisits()
+    #expect(live.count > 80)
+    let replayed = Set(replay([recordings, "--rate", "max", "--state-rate", "all"]).lines)
+    let different = live.filter { !replayed.contains($0) }
+    // Of two devices that are read within the same microseconds the other one may come first.
+    #expect(different.count <= live.count / 100, "\(different.count) of \(live.count): \(different.first ?? "")")
+  }
+
+  @Test func `a recording gives the same bytes again, and other ones on another board`() throws {
+    _ = try recordTwoVisits()
+    let first = replay([recordings, "--rate", "max"]).standardOutput
+    #expect(first == replay([recordings, "--rate", "max"]).standardOutput)
+    let turned = folder + "/turned.json5"
+    HubProcess.write(
+      board("").replacing("rateHz: 200", with: "rateHz: 200, mount: [[-1, 0, 0], [0, -1, 0], [0, 0, 1]]"), to: turned)
+    let other = replay([recordings, "--rate", "max", "--board", turned]).standardOutput
+    #expect(other != first && other.count > first.count / 2)
+    // A rate of the reader's own.
+    let slow = replay([recordings, "--rate", "max", "--state-rate", "1"]).lines.count
+    #expect((5...15).contains(slow), "\(slow)")
+  }
+
+  @Test func `clients of a replay see a hub at the pace that was asked for, and it ends with the recording`() throws {
+    _ = try recordTwoVisits()
+    let socket = folder + "/replay.sock"
+    let program = Program(["replay", recordings, "--rate", "2", "--socket", socket])
+    #expect(eventually { access(socket, F_OK) == 0 })
+    let watch = Program(["watch", "--socket", socket, "--json"])
+    #expect(eventually { watch.lines.contains { $0.contains("\"fused\"") } })
+    let devices = Program(["devices", "--socket", socket])
+    #expect(devices.wait() == 0 && devices.standardOutput.contains("imu: recorded imu"), "\(devices.standardOutput)")
+    #expect(devices.standardOutput.contains("watch[\(watch.pid)]"))
+    #expect(program.wait() == 0, "\(program.standardError)")
+    #expect(program.standardError.contains("the recording is over"))
+    watch.wait()
+  }
+
+  @Test func `a log is replayed by the times that it states`() throws {
+    let log = folder + "/log.nmea"
+    // Two seconds before midnight and two after, five reports a second.
+    let lines = (0..<20).map { index -> String in
+      let tenths = 863_980 + 2 * index
+      let second = tenths / 10 % 86400
+      let time = "\(padded(second / 3600))\(padded(second / 60 % 60))\(padded(second % 60)).\(tenths % 10)"
+      let date = tenths < 864_000 ? "281126" : "291126"
+      return sentence("GPRMC,\(time),A,5231.\(100 + index),N,01323.000,E,10.0,90.0,\(date),,,A")
+    }
+    HubProcess.write("noise\r\n" + lines.joined(separator: "\r\n") + "\r\n", to: log)
+    let states = replay([log, "--rate", "max", "--state-rate", "all"]).lines
+    #expect(states.count == 20)
+    for index in 0..<20 {
+      let expected = String("\(52 + (31.1 + Double(index) / 1000) / 60)".prefix(9))
+      #expect(states[index].contains("\"lat\":\(expected)"), "\(states[index])")
+      #expect(states[index].contains("\"time\":\"2026-11-2\(index < 10 ? 8 : 9)T"), "\(states[index])")
+    }
+  }
+
+  private func padded(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+
+  private func sentence(_ body: String) -> String {
+    let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
+    return "$\(body)*\(sum.count == 1 ? "0" : "")\(sum)"
+  }
+
+  @Test func `what cannot be replayed is said with the next step`() {
+    func refused(_ arguments: [String], _ code: Int32, _ text: String) {
+      let program = Program(["replay"] + arguments)
+      #expect(program.wait() == code, "\(arguments)")
+      #expect(program.standardError.contains(text), "\(program.standardError)")
+    }
+    refused(["/nowhere/x.mcap"], 66, "there is no file '/nowhere/x.mcap'")
+    refused([folder], 66, "there is no recording in the folder")
+    let text = folder + "/text"
+    HubProcess.write("nothing that a receiver says\n", to: text)
+    refused([text], 65, "nothing in '\(text)' states a time")
+    refused([text, text], 64, "replayed alone")
+    refused([text, "--from", "10:00"], 64, "--from and --to are for recordings")
+    refused([text, "--rate", "0"], 64, "--rate")
+    refused([text, "--rate", "max", "--stay"], 64, "--stay and --socket are for a replay at a pace")
+    refused([text, "--state-rate", "1"], 64, "--state-rate is for --rate max")
+  }
+}
