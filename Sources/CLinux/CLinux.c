@@ -21,6 +21,10 @@ int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
   return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
 
+int clinux_reserve(int fd, int64_t offset, int64_t count) {
+  return fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, count) == 0 ? 0 : -errno;
+}
+
 int clinux_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_CLOEXEC); }
 
 int clinux_bind_tcp(int fd, const uint8_t *address, size_t size, uint16_t port) {

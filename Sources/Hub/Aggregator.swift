@@ -11,6 +11,9 @@ import Publishing
 /// Measurements come out of order: IMU samples in bursts, fixes some time after they were valid. The filter takes each at
 /// its own time.
 final class Aggregator: Sendable {
+  /// As exact as stamps are given to clients.
+  private static let leastBetweenStates = Duration.microseconds(1)
+
   private let clock: any MonotonicTimeSource
   private let run: Activating<FusedState, Never>
   private let lastState: MutableProperty<FusedState?>
@@ -173,8 +176,8 @@ final class Aggregator: Sendable {
   private func publish(at instant: MonotonicInstant, _ change: (inout Fusing) -> Void) {
     let mustDeliver = fusing.withLock { fusing in
       change(&fusing)
-      // Several devices are read at the same time.
-      let now = max(instant, fusing.at ?? instant)
+      // Several devices are read at the same time; no two states are of the same.
+      let now = max(instant, fusing.at.map { $0 + Aggregator.leastBetweenStates } ?? instant)
       fusing.at = now
       let state = fusing.estimator.state(at: now)
       return (state: run.stage(state), last: lastState.stage(state))

@@ -23,6 +23,11 @@ struct ChunkBuilder {
   var records: ArraySlice<UInt8> { bytes[ChunkBuilder.recordsStart..<recordsEnd] }
   /// The chunk's record, without the message indexes.
   var chunkByteCount: Int { recordsEnd }
+  /// The chunk's record with its message indexes.
+  var finishedByteCount: Int {
+    recordsEnd + counts.channels.count * Layout.messageIndexByteCount
+      + Int(counts.total) * Layout.messageIndexEntryByteCount
+  }
 
   mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
@@ -33,6 +38,57 @@ struct ChunkBuilder {
 
   /// Takes back what `finish` did, so that the chunk can grow again.
   mutating func reopen() { bytes.removeLast(bytes.count - recordsEnd) }
+
+  /// Puts what belongs behind the chunk's message indexes there, once it is finished.
+  mutating func append(behind bytes: [UInt8]) { self.bytes += bytes }
+
+  /// The earliest log time of the messages behind the first `count` bytes of records; `nil` if there are none.
+  func earliestLogTimeNanoseconds(behind count: Int) -> UInt64? {
+    var earliest: UInt64?
+    forEachMessage(behind: count) { _, time in earliest = min(earliest ?? time, time) }
+    return earliest
+  }
+
+  /// Takes away the records behind the first `count` bytes of them.
+  mutating func split(at count: Int) -> [UInt8] {
+    let start = ChunkBuilder.recordsStart + count
+    let rest = Array(bytes[start..<recordsEnd])
+    bytes.removeLast(bytes.count - start)
+    recordsEnd = start
+    recount()
+    return rest
+  }
+
+  /// Puts back what `split` took away.
+  mutating func join(_ records: [UInt8]) {
+    bytes += records
+    recordsEnd = bytes.count
+    recount()
+  }
+
+  private mutating func recount() {
+    var counts = self.counts
+    counts.removeAll()
+    forEachMessage(behind: 0) { channelID, time in counts.add(channelID, logTimeNanoseconds: time) }
+    self.counts = counts
+  }
+
+  /// Its own records, so they are as they should be.
+  private func forEachMessage(behind count: Int, _ body: (_ channelID: UInt16, _ logTimeNanoseconds: UInt64) -> Void) {
+    bytes.withUnsafeBytes { bytes in
+      var position = ChunkBuilder.recordsStart + count
+      while position < recordsEnd {
+        let length = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position + 1, as: UInt64.self))
+        let content = position + Layout.prefixByteCount
+        if bytes[position] == Opcode.message {
+          body(
+            UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: content, as: UInt16.self)),
+            UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: content + 6, as: UInt64.self)))
+        }
+        position = content + Int(length)
+      }
+    }
+  }
 
   mutating func append(_ schema: MCAPSchema) {
     schema.append(to: &bytes)

@@ -14,6 +14,8 @@ public final class MCAPFileSource: MCAPSource, Sendable {
     descriptor = open(path, flags | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw .system("opening \(path)", errno: errno) }
     self.path = path
+    // Who writes a recording over an older one leaves alone what somebody reads.
+    _ = flock(descriptor, LOCK_SH | LOCK_NB)
     let end = lseek(descriptor, 0, SEEK_END)
     byteCount = UInt64(max(0, end))
     guard end >= 0 else {

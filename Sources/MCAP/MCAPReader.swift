@@ -42,7 +42,7 @@ public struct MCAPReader<Source: MCAPSource> {
       default: damage = error
       }
     }
-    let scan = try DataSectionScan(source, trust: .wholeRecords, limit: limit)
+    let scan = try DataSectionScan(SealedSource(source), trust: .wholeRecords, limit: limit)
     guard let header = scan.header else { throw scan.damage ?? .notMCAP }
     self.header = header
     var summary = scan.summary

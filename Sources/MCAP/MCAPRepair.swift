@@ -25,7 +25,8 @@ public struct MCAPRepair: Equatable, Sendable {
   ///     Then a chunk counts only if it has a checksum that is right and does not begin earlier than the one before, what is
   ///     behind the last one is given up, and a chunk that was cut is lost. Until its first chunk with messages is
   ///     on the disk, such a file is still the older recording. A file that was only ever appended to has no need of that, and
-  ///     loses less.
+  ///     loses less. Of a sealed file (`MCAPBlocks`) it does not matter: that has all that its last seal vouches for, and nothing
+  ///     else. What is behind that may be an older recording's, and is not counted as lost.
   ///   - memoryLimitByteCount: larger chunks are an error
   /// - Throws: if it is no MCAP file, cannot be read, or has compressed chunks
   public init(
@@ -40,9 +41,12 @@ public struct MCAPRepair: Equatable, Sendable {
       isNeeded = false
       return
     }
-    let zeros = try MCAPRepair.zerosOffset(of: source)
+    let own = try SealedSource(source)
+    let isRecycled = isRecycled && !own.isSealed
+    // What seals vouch for has no zeros but its own.
+    let zeros = own.isSealed ? own.byteCount : try MCAPRepair.zerosOffset(of: source)
     let scan = try DataSectionScan(
-      source, trust: isRecycled ? .chunksInOrder : .wholeRecordsBefore(zeros: zeros), limit: limit)
+      own, trust: isRecycled ? .chunksInOrder : .wholeRecordsBefore(zeros: zeros), limit: limit)
     // A header that was cut has nothing behind it: this is another kind of damage, and not to be mended by giving up the rest.
     if let damage = scan.damage, scan.header == nil, zeros > MCAPRepair.largestHeaderByteCount { throw damage }
 

@@ -22,15 +22,24 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
   /// Of the messages so far, by the channel's number.
   private var nextSequences: [UInt32] = [0]
   private var isFinished = false
+  private var blocks: MCAPBlocks?
+  /// How many bytes of the chunk's records fill blocks, those of the file before included; `nil` where they fill none.
+  private var wholeBlocksEnd: Int?
+  /// The most that the file's end takes up for what is in the file so far.
+  private var trailerByteCount = 261
 
   /// Writes the file's start.
   ///
-  /// - Parameter chunkByteCount: a chunk ends before it is larger; only one with a single message may be. More means less
-  ///   overhead, and more memory for who writes and who reads.
+  /// - Parameters:
+  ///   - chunkByteCount: a chunk ends before it is larger; only one with a single message may be. More means less
+  ///     overhead, and more memory for who writes and who reads.
+  ///   - blocks: of the disk that the file is on, and that each piece gets a seal; `nil` for neither
   public init(
-    _ sink: consuming Sink, header: MCAPHeader = MCAPHeader(library: "SensorHub MCAP"), chunkByteCount: Int = 1 << 20
+    _ sink: consuming Sink, header: MCAPHeader = MCAPHeader(library: "SensorHub MCAP"), chunkByteCount: Int = 1 << 20,
+    blocks: MCAPBlocks? = nil
   ) throws(MCAPError) {
     self.sink = sink
+    self.blocks = blocks
     self.chunkByteCount = max(1, min(chunkByteCount, 1 << 30))
     chunk = ChunkBuilder(reserving: self.chunkByteCount)
     summary.statistics = MCAPStatistics()
@@ -41,6 +50,7 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     try MCAPWriter.check("the header", header.profile.utf8.count, header.library.utf8.count)
     var bytes = Layout.magic
     header.append(to: &bytes)
+    bytes += seal(behind: bytes)
     try MCAPWriter.hand(bytes, to: &sink, &byteCount, &crc)
   }
 
@@ -48,7 +58,20 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
   public var bufferedByteCount: Int { chunk.recordsByteCount }
 
   /// Messages that were taken, those among them that have not reached the sink yet.
-  public var messageCount: UInt64 { (summary.statistics?.messageCount ?? 0) + chunk.counts.total }
+  public var messageCount: UInt64 { handedMessageCount + chunk.counts.total }
+
+  /// Messages that have reached the sink.
+  public var handedMessageCount: UInt64 { summary.statistics?.messageCount ?? 0 }
+
+  /// The earliest log time of those that have not; `nil` if there are none.
+  public var bufferedSinceNanoseconds: UInt64? { chunk.counts.total > 0 ? chunk.counts.earliest : nil }
+
+  /// The most that the file would have if it were finished now.
+  public var finishedByteCount: UInt64 {
+    let index = MCAPWriter.chunkIndexByteCount(chunk.counts.channels.count)
+    let seal = blocks.map { Seal.byteCount + $0.byteCount / 4 } ?? 0
+    return byteCount + UInt64(chunk.finishedByteCount + seal + index + trailerByteCount)
+  }
 
   /// Adds a schema, and returns its number.
   public mutating func addSchema(name: String, encoding: String, data: [UInt8]) throws(MCAPError) -> UInt16 {
@@ -58,7 +81,9 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     let schema = MCAPSchema(
       id: UInt16(summary.schemas.count + 1), name: name, encoding: encoding, data: data)
     summary.add(schema)
+    let before = chunk.recordsByteCount
     chunk.append(schema)
+    trailerByteCount += chunk.recordsByteCount - before
     return schema.id
   }
 
@@ -76,7 +101,10 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
       id: UInt16(summary.channels.count + 1), schemaID: schemaID, topic: topic, messageEncoding: messageEncoding,
       metadata: metadata)
     summary.add(channel)
+    let before = chunk.recordsByteCount
     chunk.append(channel)
+    // With its number of messages.
+    trailerByteCount += chunk.recordsByteCount - before + 10
     nextSequences.append(0)
     return channel.id
   }
@@ -95,6 +123,7 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     guard channelID > 0, Int(channelID) < nextSequences.count else { throw .unknown("channel", id: channelID) }
     let recordByteCount = Layout.prefixByteCount + Layout.messageHeaderByteCount + data.count
     if recordByteCount > chunkByteCount - chunk.recordsByteCount { try flush() }
+    noteWholeBlocks(before: recordByteCount, of: channelID)
     let sequence = sequence ?? nextSequences[Int(channelID)]
     nextSequences[Int(channelID)] = sequence &+ 1
     chunk.appendMessage(
@@ -127,6 +156,8 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     // Schemas and channels alone wait for a message: there are readers that want one in every chunk.
     guard !isFinished, chunk.counts.total > 0 else { return }
     let index = chunk.finish(at: byteCount)
+    let seal = seal(behind: chunk.bytes)
+    chunk.append(behind: seal)
     do {
       try MCAPWriter.hand(chunk.bytes, to: &sink, &byteCount, &crc)
     } catch {
@@ -135,8 +166,47 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     }
     summary.chunks.append(index)
     summary.statistics?.add(chunk.counts)
+    trailerByteCount += MCAPWriter.chunkIndexByteCount(index.channels.count)
     chunk.removeAll()
+    wholeBlocksEnd = nil
   }
+
+  /// As `flush`, but what would only begin another block is kept for the next time, if it is not too old for that.
+  ///
+  /// - Parameter leavingFrom: the earliest log time that may be kept
+  public mutating func flushWholeBlocks(leavingFrom logTimeNanoseconds: UInt64) throws(MCAPError) {
+    guard let end = wholeBlocksEnd,
+      let earliest = chunk.earliestLogTimeNanoseconds(behind: end), earliest >= logTimeNanoseconds
+    else { return try flush() }
+    let rest = chunk.split(at: end)
+    do {
+      try flush()
+    } catch {
+      chunk.join(rest)
+      throw error
+    }
+    chunk.join(rest)
+  }
+
+  /// A message follows; where it begins a block, those before it fill theirs.
+  private mutating func noteWholeBlocks(before recordByteCount: Int, of channelID: UInt16) {
+    guard let blocks, chunk.counts.total > 0 else { return }
+    let end = byteCount + UInt64(chunk.finishedByteCount + Seal.byteCount)
+    let index = chunk.counts[channelID] == 0 ? Layout.messageIndexByteCount : 0
+    let next = end + UInt64(recordByteCount + index + Layout.messageIndexEntryByteCount)
+    if blocks.isBoundary(between: end, and: next) { wholeBlocksEnd = chunk.recordsByteCount }
+  }
+
+  /// What belongs behind a piece.
+  private func seal(behind bytes: [UInt8]) -> [UInt8] {
+    guard let blocks else { return [] }
+    var crc = crc
+    bytes.withUnsafeBytes { crc.take($0) }
+    return blocks.seal(at: byteCount + UInt64(bytes.count), crc: crc.value)
+  }
+
+  /// The index in the summary of a chunk with messages of so many channels.
+  private static func chunkIndexByteCount(_ channelCount: Int) -> Int { 73 + 10 * channelCount }
 
   /// Ends the chunk and writes an attachment behind it.
   public mutating func add(_ attachment: MCAPAttachment) throws(MCAPError) {
@@ -146,8 +216,11 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     var bytes: [UInt8] = []
     attachment.append(to: &bytes)
     let offset = byteCount
+    let index = attachment.index(offset: offset, byteCount: UInt64(bytes.count))
+    bytes += seal(behind: bytes)
     try MCAPWriter.hand(bytes, to: &sink, &byteCount, &crc)
-    summary.attachments.append(attachment.index(offset: offset, byteCount: UInt64(bytes.count)))
+    summary.attachments.append(index)
+    trailerByteCount += 57 + attachment.name.utf8.count + attachment.mediaType.utf8.count
   }
 
   /// Ends the chunk and writes facts about the recording behind it.
@@ -157,10 +230,11 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     try flush()
     var bytes: [UInt8] = []
     metadata.append(to: &bytes)
-    let offset = byteCount
+    let index = MCAPMetadataIndex(offset: byteCount, byteCount: UInt64(bytes.count), name: metadata.name)
+    bytes += seal(behind: bytes)
     try MCAPWriter.hand(bytes, to: &sink, &byteCount, &crc)
-    summary.metadata.append(
-      MCAPMetadataIndex(offset: offset, byteCount: UInt64(bytes.count), name: metadata.name))
+    summary.metadata.append(index)
+    trailerByteCount += 29 + metadata.name.utf8.count
   }
 
   /// Ends the file. Nothing can be added from then on; a second time does nothing.

@@ -31,4 +31,6 @@ enum Layout {
   static let footerByteCount = 20
   /// A time and an offset.
   static let messageIndexEntryByteCount = 16
+  /// The rest of a message index: the record's prefix, its channel, the length of its entries.
+  static let messageIndexByteCount = 15
 }

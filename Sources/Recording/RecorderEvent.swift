@@ -11,6 +11,8 @@ public enum RecorderEvent: Equatable, Sendable {
   case failed(MCAPError)
   /// It can again.
   case recovered
+  /// The disk is full, and the oldest segment made room though the budget would have allowed it to stay.
+  case removedForRoom(segment: String)
   /// More comes than is written, and the oldest of what waits goes.
   case losing
   /// All is written again; so many messages are missing.

@@ -6,10 +6,18 @@ public struct RecordingLimits: Sendable {
   var byteLimit: UInt64?
   var ageLimit: Duration?
   var synchronizeInterval: Duration
+  /// A hub that wakes for a minute each hour makes many small ones.
+  var segmentCountLimit = 1000
+  /// After as long a time without anything to record a segment is ended, so that every program opens it.
+  var restLimit = Duration.seconds(600)
 
   var isOneFile: Bool { byteLimit == nil }
-  /// A small budget has small segments: with each that is removed not more than an eighth is forgotten.
-  var segmentByteLimit: UInt64? { byteLimit.map { min(64_000_000, $0 / 8) } }
+  /// A small budget has small segments: with each that is removed not more than an eighth is forgotten. In whole blocks, and two
+  /// less, for what the file system itself needs for a file.
+  var segmentByteLimit: UInt64? {
+    let block = UInt64(FolderFile.blockByteCount)
+    return byteLimit.map { (max(min(64_000_000, $0 / 8) / block, 6) - 2) * block }
+  }
   /// What is in one segment goes together, so it has to be of about the same age.
   var segmentAgeLimit: Duration? { ageLimit.map { $0 / 8 } }
   var chunkByteLimit: Int { min(256 << 10, segmentByteLimit.map { Int($0 / 4) } ?? .max) }

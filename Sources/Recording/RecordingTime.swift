@@ -29,6 +29,11 @@ public struct RecordingTime: Sendable {
   /// By how much it is ahead of the monotonic clock.
   public var offsetNanoseconds: Int64 { beganNanosecondsSince1970 &- beganAt.nanoseconds }
 
+  /// When something was appended that has this time.
+  func instant(ofNanosecondsSince1970 time: UInt64) -> MonotonicInstant {
+    MonotonicInstant(nanoseconds: beganAt.nanoseconds &+ (Int64(clamping: time) &- beganNanosecondsSince1970))
+  }
+
   /// What the system's clock says now.
   var systemNanosecondsSince1970: Int64 { system() }
 }

@@ -6,8 +6,8 @@ import MonotonicTime
 /// the disk, so that a test can take its place.
 struct RecordingWriter {
   enum Pause: Equatable {
-    /// All is written: until something comes, however long that takes.
-    case rest
+    /// All is written: until something comes, however long that takes; a segment that is to be ended by then sets a limit.
+    case rest(until: MonotonicInstant?)
     case until(MonotonicInstant)
   }
 
@@ -27,6 +27,8 @@ struct RecordingWriter {
   private var segment: Segment?
   private var segmentNumber = 0
   private var segmentBeganAt = MonotonicInstant(nanoseconds: 0)
+  /// When something last came that was to be written.
+  private var lastWantedAt = MonotonicInstant(nanoseconds: 0)
   private var writtenMetadataRevision = 0
   /// Taken from the inbox and not written yet; its bytes are in `bytes`.
   private var pending: (record: RecordQueue.Record, channel: RecordedChannel)?
@@ -46,7 +48,7 @@ struct RecordingWriter {
     self.limits = limits
     self.time = time
     self.library = library
-    ring = SegmentRing(store, byteLimit: limits.byteLimit, ageLimit: limits.ageLimit, counters: counters)
+    ring = SegmentRing(store, limits: limits, time: time, counters: counters) { inbox.tell($0) }
   }
 
   /// Does what is due.
@@ -54,14 +56,18 @@ struct RecordingWriter {
     begin()
     let now = time.clock.now
     if let failure, now < failure.retryAt { return .until(failure.retryAt) }
-    guard hasWork() else { return pause(now) }
+    guard hasWork(now) else { return pause(now) }
     do throws(MCAPError) {
       try drain(now)
+      if segment != nil, let restsAt, now >= restsAt {
+        try endSegment()
+        over()
+      }
       // Whether the disk takes something again is found out by writing to it.
-      if let synchronizeAt, now >= synchronizeAt || failure != nil { try synchronize() }
+      if let synchronizeAt, now >= synchronizeAt || failure != nil { try synchronize(now) }
     } catch {
       fail(error, now)
-      return inbox.rest() ? .rest : .until(failure?.retryAt ?? now)
+      return inbox.rest() ? .rest(until: nil) : .until(failure?.retryAt ?? now)
     }
     return pause(now)
   }
@@ -69,8 +75,8 @@ struct RecordingWriter {
   /// Writes all that is left, and ends the file.
   mutating func finish() {
     begin()
-    guard hasWork() else { return }
     let now = time.clock.now
+    guard hasWork(now) else { return }
     do throws(MCAPError) {
       try drain(now)
       try endSegment()
@@ -81,14 +87,20 @@ struct RecordingWriter {
   }
 
   /// Looks into the inbox. For lines of the log alone no file is made, unless somebody waits for one.
-  private func hasWork() -> Bool {
-    inbox.attend() || limits.isOneFile || segment != nil || pending != nil || failure != nil
+  private mutating func hasWork(_ now: MonotonicInstant) -> Bool {
+    let isFresh = inbox.attend()
+    if isFresh { lastWantedAt = now }
+    return isFresh || limits.isOneFile || segment != nil || pending != nil || failure != nil
   }
 
   private func pause(_ now: MonotonicInstant) -> Pause {
     if let synchronizeAt { return .until(synchronizeAt) }
-    return inbox.rest() ? .rest : .until(now)
+    guard inbox.rest() else { return .until(now) }
+    return .rest(until: segment == nil ? nil : restsAt)
   }
+
+  /// When the segment is ended if nothing comes; a file for somebody who waits for it is not.
+  private var restsAt: MonotonicInstant? { limits.isOneFile ? nil : lastWantedAt + limits.restLimit }
 
   /// Makes whole what a hub before this one left.
   private mutating func begin() {
@@ -123,21 +135,23 @@ struct RecordingWriter {
   }
 
   private func isFull(_ segment: Segment, _ now: MonotonicInstant) -> Bool {
-    limits.segmentByteLimit.map { segment.byteCount + UInt64(bytes.count) > $0 } ?? false
+    limits.segmentByteLimit.map { segment.finishedByteCount + UInt64(bytes.count) > $0 } ?? false
       || limits.segmentAgeLimit.map { now - segmentBeganAt > $0 } ?? false
   }
 
   private mutating func open(_ now: MonotonicInstant) throws(MCAPError) {
     let started = time.systemNanosecondsSince1970
-    try ring.removeOld(nanosecondsSince1970: started)
     var name: String
     repeat {
       segmentNumber += 1
       name = SegmentName.make(nanosecondsSince1970: started, number: segmentNumber, after: ring.newest)
     } while ring.has(name)
     do throws(MCAPError) {
-      let file = try ring.create(name)
-      let new = try Segment(name, file, in: ring, library: library, chunkByteCount: limits.chunkByteLimit)
+      let file = try begin(name)
+      // One that goes over a network has no blocks.
+      let new = try Segment(
+        name, file, in: ring, library: library, chunkByteCount: limits.chunkByteLimit,
+        blocks: limits.isOneFile ? nil : MCAPBlocks(byteCount: FolderFile.blockByteCount))
       segmentBeganAt = now
       writtenMetadataRevision = 0
       try addMetadata(to: new)
@@ -147,12 +161,23 @@ struct RecordingWriter {
     } catch {
       // What it is, if it is there at all, is no segment.
       try? store.remove(name)
+      // It may not have become that yet, and has lost its end.
+      if let recycled = ring.recycled, store.segments.contains(where: { $0.name == recycled }) {
+        unfinished.append(recycled)
+      }
       ring.end()
       throw error
     }
     if !unfinished.isEmpty {
-      unfinished = unfinished.filter { (try? store.repair($0)) == nil }
+      let there = Set(store.segments.map(\.name))
+      unfinished = unfinished.filter { there.contains($0) && (try? store.repair($0)) == nil }
       ring.look()
+    }
+  }
+
+  private func begin(_ name: String) throws(MCAPError) -> any SegmentFile {
+    while true {
+      do throws(MCAPError) { return try ring.begin(name) } catch { guard ring.giveUpOldest(error) else { throw error } }
     }
   }
 
@@ -163,10 +188,13 @@ struct RecordingWriter {
     writtenMetadataRevision = metadata.revision
   }
 
-  private mutating func synchronize() throws(MCAPError) {
-    try segment?.synchronize()
-    synchronizeAt = nil
-    try ring.removeOld(nanosecondsSince1970: time.systemNanosecondsSince1970)
+  private mutating func synchronize(_ now: MonotonicInstant) throws(MCAPError) {
+    // What fills no block may wait for the next time, but then it must have most of its own time left.
+    let interval = limits.synchronizeInterval
+    let isKept = time.nanosecondsSince1970(at: now.advanced(by: .zero - interval * 3 / 4))
+    try segment?.synchronize(leavingFrom: isKept)
+    synchronizeAt = segment?.bufferedSinceNanoseconds.map { time.instant(ofNanosecondsSince1970: $0) + interval }
+    try ring.removeOld()
     over()
   }
 

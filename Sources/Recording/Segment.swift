@@ -15,21 +15,25 @@ final class Segment {
   private var writtenMessageCount: UInt64 = 0
 
   init(
-    _ name: String, _ file: any SegmentFile, in ring: SegmentRing, library: String, chunkByteCount: Int
+    _ name: String, _ file: any SegmentFile, in ring: SegmentRing, library: String, chunkByteCount: Int,
+    blocks: MCAPBlocks?
   ) throws(MCAPError) {
     self.name = name
     self.file = file
     writer = try MCAPWriter(
-      SegmentSink(file: file, ring: ring), header: MCAPHeader(library: library), chunkByteCount: chunkByteCount)
+      SegmentSink(file: file, ring: ring), header: MCAPHeader(library: library), chunkByteCount: chunkByteCount,
+      blocks: blocks)
   }
 
-  /// What it takes up, without its end.
-  var byteCount: UInt64 { writer.byteCount + UInt64(writer.bufferedByteCount) }
+  /// What it has at most if it is ended now.
+  var finishedByteCount: UInt64 { writer.finishedByteCount }
   var isThere: Bool { file.isThere }
   /// Whether the disk has failed to take what it had said that it would: nobody knows what of it there is.
   private(set) var isInDoubt = false
   /// What is gone if nothing more can be written.
   var unwrittenMessageCount: UInt64 { writer.messageCount - writtenMessageCount }
+  /// The log time of the earliest message that was kept for the next block; `nil` if none was.
+  var bufferedSinceNanoseconds: UInt64? { writer.bufferedSinceNanoseconds }
 
   func add(_ metadata: [MCAPMetadata]) throws(MCAPError) {
     for metadata in metadata { try writer.add(metadata) }
@@ -45,32 +49,33 @@ final class Segment {
         channelID: id, sequence: record.sequence, logTimeNanoseconds: record.logTimeNanoseconds,
         publishTimeNanoseconds: record.publishTimeNanoseconds, data: bytes[...]))
     // A chunk that was full went before the message was taken.
-    if writer.byteCount != before { writtenMessageCount = writer.messageCount - 1 }
+    if writer.byteCount != before { writtenMessageCount = writer.handedMessageCount }
   }
 
-  /// Ends the chunk, and returns once all is on the disk.
-  func synchronize() throws(MCAPError) {
+  /// Ends the chunk where it fills its last block, and returns once all before that is on the disk.
+  ///
+  /// - Parameter leavingFrom: the earliest log time of what may be kept for the next block
+  func synchronize(leavingFrom logTimeNanoseconds: UInt64) throws(MCAPError) {
     guard isThere else { throw .system("the segment \(name) was removed", errno: ENOENT) }
-    try writer.flush()
-    try toDisk()
-    writtenMessageCount = writer.messageCount
+    try writer.flushWholeBlocks(leavingFrom: logTimeNanoseconds)
+    try toDisk { (file) throws(MCAPError) in try file.synchronize() }
   }
 
-  private func toDisk() throws(MCAPError) {
+  private func toDisk(_ write: (any SegmentFile) throws(MCAPError) -> Void) throws(MCAPError) {
     do throws(MCAPError) {
-      try file.synchronize()
+      try write(file)
     } catch {
       isInDoubt = true
       throw error
     }
+    writtenMessageCount = writer.handedMessageCount
   }
 
   /// Ends the file, and returns once it is on the disk.
   func finish() throws(MCAPError) {
     guard isThere else { throw .system("the segment \(name) was removed", errno: ENOENT) }
     try writer.finish()
-    try toDisk()
-    writtenMessageCount = writer.messageCount
+    try toDisk { (file) throws(MCAPError) in try file.finish() }
   }
 
   private func channelID(_ index: Int, _ channel: RecordedChannel) throws(MCAPError) -> UInt16 {
@@ -100,8 +105,14 @@ private struct SegmentSink: MCAPSink {
   let ring: SegmentRing
 
   mutating func append(_ bytes: UnsafeRawBufferPointer) throws(MCAPError) {
-    try ring.makeRoom(for: bytes.count)
-    try file.append(bytes)
-    ring.added(bytes.count)
+    try ring.makeRoom(for: file.growth(by: bytes.count))
+    while true {
+      do throws(MCAPError) {
+        try file.append(bytes)
+        return ring.wrote(bytes.count)
+      } catch {
+        guard ring.giveUpOldest(error) else { throw error }
+      }
+    }
   }
 }

@@ -5,10 +5,15 @@ import MonotonicTime
 /// Records what is put into its inbox, on a thread of its own, which sleeps while nothing comes.
 public final class SegmentRecorder: Sendable {
   private struct State {
-    enum Phase { case waiting, running, ended }
+    enum Phase {
+      case waiting
+      /// Starts once another one has ended.
+      case queued
+      case running, ended
+    }
 
     var phase = Phase.waiting
-    var whenEnded: Callback?
+    var whenEnded: [Callback] = []
   }
 
   public let inbox: RecordInbox
@@ -44,9 +49,21 @@ public final class SegmentRecorder: Sendable {
   }
 
   /// Starts to write; until then what comes waits.
-  public func start() {
-    let mustStart = state.withLock { state in
+  public func start() { start(from: .waiting) }
+
+  /// Ends another one, and starts to write once it has ended: it may still be at the file that this one would repair.
+  public func start(after other: SegmentRecorder) {
+    let mustWait = state.withLock { state in
       guard state.phase == .waiting else { return false }
+      state.phase = .queued
+      return true
+    }
+    if mustWait { other.end { self.start(from: .queued) } }
+  }
+
+  private func start(from phase: State.Phase) {
+    let mustStart = state.withLock { state in
+      guard state.phase == phase else { return false }
       state.phase = .running
       return true
     }
@@ -60,17 +77,20 @@ public final class SegmentRecorder: Sendable {
 
   /// Has everything written and the file finished.
   ///
-  /// - Parameter whenEnded: called once that is so, which takes as long as the disk does
+  /// - Parameter whenEnded: called once that is so, which takes as long as the disk does, and as the one that this waits for; at
+  ///   once for one that has not been started
   public func end(_ whenEnded: @escaping @Sendable () -> Void) {
-    let isRunning = state.withLock { state in
-      guard state.phase == .running else {
+    let mustWait = state.withLock { state in
+      switch state.phase {
+      case .waiting, .ended:
         state.phase = .ended
         return false
+      case .queued, .running:
+        state.whenEnded.append(Callback(whenEnded))
+        return true
       }
-      state.whenEnded = Callback(whenEnded)
-      return true
     }
-    if isRunning { inbox.end() } else { whenEnded() }
+    if mustWait { inbox.end() } else { whenEnded() }
   }
 
   private func run() {
@@ -78,8 +98,8 @@ public final class SegmentRecorder: Sendable {
       inbox, to: store, limits: limits, time: time, library: library, counters: counters)
     while !inbox.isEnding {
       switch writer.turn() {
-      case .rest: inbox.wake.wait()
-      case .until(let deadline):
+      case .rest(until: nil): inbox.wake.wait()
+      case .rest(until: let deadline?), .until(let deadline):
         let timer = time.clock.schedule(at: deadline) { [wake = inbox.wake] in wake.raise() }
         inbox.wake.wait()
         timer.cancel()
@@ -92,9 +112,9 @@ public final class SegmentRecorder: Sendable {
   private func ended() {
     let whenEnded = state.withLock { state in
       state.phase = .ended
-      defer { state.whenEnded = nil }
+      defer { state.whenEnded = [] }
       return state.whenEnded
     }
-    whenEnded?()
+    for callback in whenEnded { callback() }
   }
 }

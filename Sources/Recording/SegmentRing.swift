@@ -1,3 +1,4 @@
+import Glibc
 import MCAP
 import MonotonicTime
 
@@ -6,49 +7,91 @@ import MonotonicTime
 /// One thread's, as all that follows from here on.
 final class SegmentRing {
   private let store: any SegmentStore
+  private let limits: RecordingLimits
   private let counters: RecordingCounters
-  /// `nil` for none.
-  let byteLimit: UInt64?
-  /// What a segment has to be younger than to stay.
-  private let ageLimit: Duration?
+  private let tell: (RecorderEvent) -> Void
   /// All but the one that is being written, the oldest first.
   private var others: [StoredSegment] = []
-  private var current: (name: String, byteCount: UInt64)?
+  private var current: (name: String, file: any SegmentFile)?
+  private var ages: SegmentAges
+  /// The one that was last written over.
+  private(set) var recycled: String?
 
-  init(_ store: any SegmentStore, byteLimit: UInt64?, ageLimit: Duration?, counters: RecordingCounters) {
+  init(
+    _ store: any SegmentStore, limits: RecordingLimits, time: RecordingTime, counters: RecordingCounters,
+    tell: @escaping (RecorderEvent) -> Void
+  ) {
     self.store = store
+    self.limits = limits
     self.counters = counters
-    self.byteLimit = byteLimit
-    self.ageLimit = ageLimit
+    self.tell = tell
+    ages = SegmentAges(time)
     look()
   }
 
-  private var byteCount: UInt64 { others.reduce(current?.byteCount ?? 0) { $0 + $1.byteCount } }
+  private var byteCount: UInt64 { others.reduce(current?.file.takenByteCount ?? 0) { $0 + $1.byteCount } }
 
   /// Looks what is there: others may have removed something, or a write may have failed halfway.
   func look() {
-    others = store.segments.filter { $0.name != current?.name }
+    let segments = store.segments
+    ages.look(at: segments)
+    others = segments.filter { $0.name != current?.name }
     count()
   }
 
   private func count() { counters.set(segmentCount: others.count + (current == nil ? 0 : 1)) }
 
-  private func removeOldest() throws(MCAPError) {
-    guard let oldest = others.first else { return }
-    try store.remove(oldest.name)
-    others.removeFirst()
+  /// The oldest that may go: not one that another hub is writing.
+  private var oldest: StoredSegment? { others.first { !store.isHeld($0.name) } }
+
+  private func remove(_ segment: StoredSegment) throws(MCAPError) {
+    try store.remove(segment.name)
+    others.removeAll { $0.name == segment.name }
     count()
   }
 
-  /// Makes the next segment.
-  func create(_ name: String) throws(MCAPError) -> any SegmentFile {
+  /// Begins the next segment: over the oldest one where one has to go, because the bytes, the age or the number are used up, or
+  /// the disk.
+  func begin(_ name: String) throws(MCAPError) -> any SegmentFile {
     current = nil
+    recycled = nil
     look()
-    let file = try store.create(name)
-    current = (name, 0)
+    let file: any SegmentFile
+    if let old = try makeWay() {
+      recycled = old.name
+      if let recycled = try store.recycle(old.name, as: name, limit: limits.segmentByteLimit) {
+        file = recycled
+      } else {
+        try remove(old)
+        file = try store.create(name, limit: limits.segmentByteLimit)
+      }
+      others.removeAll { $0.name == old.name }
+    } else {
+      file = try store.create(name, limit: limits.segmentByteLimit)
+    }
+    current = (name, file)
     others.removeAll { $0.name == name }
     count()
     return file
+  }
+
+  /// Removes the oldest as long as one more has to go, and returns the last one of those.
+  private func makeWay() throws(MCAPError) -> StoredSegment? {
+    guard let byteLimit = limits.byteLimit, let next = limits.segmentByteLimit else { return nil }
+    while let oldest {
+      let free = others.count > 1 ? store.freeByteCount ?? .max : .max
+      if byteCount + next <= byteLimit, others.count < limits.segmentCountLimit, free >= next,
+        !isOld(oldest, within: limits.segmentAgeLimit.map { $0 / 8 } ?? .zero)
+      {
+        return nil
+      }
+      let isEnough =
+        byteCount - oldest.byteCount + next <= byteLimit && others.count <= limits.segmentCountLimit
+        && free >= next - min(next, oldest.byteCount)
+      if isEnough { return oldest }
+      try remove(oldest)
+    }
+    return nil
   }
 
   func has(_ name: String) -> Bool { others.contains { $0.name == name } }
@@ -58,37 +101,54 @@ final class SegmentRing {
 
   /// What was being written is one of the others now.
   func end() {
+    if let current { ages.wrote(current.name) }
     current = nil
     look()
   }
 
-  /// Has the oldest segments removed until there is room for so many bytes more.
+  /// Has the oldest segments removed until the present one may take up so many bytes more.
   ///
   /// - Throws: if there is none; then nothing must be written
-  func makeRoom(for count: Int) throws(MCAPError) {
-    guard let byteLimit else { return }
-    while byteCount + UInt64(count) > byteLimit {
-      guard !others.isEmpty else {
-        throw .tooLarge("the recording", byteCount: byteCount + UInt64(count), limit: byteLimit)
+  func makeRoom(for growth: UInt64) throws(MCAPError) {
+    guard let byteLimit = limits.byteLimit, growth > 0 else { return }
+    while byteCount + growth > byteLimit {
+      guard let oldest else {
+        throw .tooLarge("the recording", byteCount: byteCount + growth, limit: byteLimit)
       }
-      try removeOldest()
+      try remove(oldest)
     }
+  }
+
+  /// The disk is full: gives up the oldest segment, but never the last one before the present.
+  ///
+  /// - Returns: whether there was one
+  func giveUpOldest(_ error: MCAPError) -> Bool {
+    switch error {
+    case .system(_, ENOSPC), .system(_, EDQUOT): break
+    default: return false
+    }
+    guard others.count > 1, let oldest, (try? remove(oldest)) != nil else { return false }
+    tell(.removedForRoom(segment: oldest.name))
+    return true
   }
 
   /// Bytes have been added to the present segment.
-  func added(_ count: Int) {
-    current?.byteCount += UInt64(count)
-    counters.wrote(byteCount: count)
-  }
+  func wrote(_ count: Int) { counters.wrote(byteCount: count) }
 
   /// Removes the segments in which all is too old.
-  ///
-  /// - Parameter now: by the system clock. Where that has not been set yet, after the start of a board without a clock, nothing
-  ///   seems old, and nothing is removed.
-  func removeOld(nanosecondsSince1970 now: Int64) throws(MCAPError) {
-    guard let ageLimit = ageLimit?.inNanoseconds else { return }
-    while let oldest = others.first, now - oldest.writtenNanosecondsSince1970 > ageLimit {
-      try removeOldest()
+  func removeOld() throws(MCAPError) {
+    if ages.hasClockJumped() {
+      // Who looks at their times later, the next hub too, is not to be misled.
+      for other in others where !store.isHeld(other.name) {
+        guard let written = ages.writtenNanosecondsSince1970(other.name) else { continue }
+        store.setWritten(other.name, nanosecondsSince1970: written)
+      }
+      look()
     }
+    while let oldest, isOld(oldest) { try remove(oldest) }
+  }
+
+  private func isOld(_ segment: StoredSegment, within margin: Duration = .zero) -> Bool {
+    limits.ageLimit.map { ages.age(of: segment.name) > $0 - margin } ?? false
   }
 }

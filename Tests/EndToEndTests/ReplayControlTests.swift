@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import HardwareIO
 import TestSupport
@@ -48,9 +49,14 @@ import Testing
 
   /// What the hub says of the position, in thousandths of a minute behind 52°31'.
   private var latitude: Int? {
-    let state = HTTPAnswer(port, "GET", "/state").body
-    guard let start = state.range(of: "\"lat\":")?.upperBound else { return nil }
-    return Double(state[start...].prefix { $0 != "," }).map { Int((($0 - 52) * 60 - 31) * 1000 + 0.5) }
+    struct State: Decodable {
+      struct Position: Decodable { var lat: Double }
+      var position: Position?
+    }
+    let state = try? JSONDecoder().decode(State.self, from: Data(HTTPAnswer(port, "GET", "/state").body.utf8))
+    guard let degrees = state?.position?.lat else { return nil }
+    let minutes = (degrees - 52) * 60
+    return Int(((minutes - 31) * 1000).rounded())
   }
 
   @Test func `it is halted, stepped, put to another time, and stays at its end`() {

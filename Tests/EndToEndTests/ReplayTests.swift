@@ -60,6 +60,11 @@ import Testing
     #expect(live.count > 80)
     let replayed = Set(replay([recordings, "--rate", "max", "--state-rate", "all"]).lines)
     let different = live.filter { !replayed.contains($0) }
+    // No two are of the same instant.
+    let stamps = live.compactMap { state in
+      state.split(separator: ",").first { $0.hasPrefix("\"monotonic\"") }
+    }
+    #expect(Set(stamps).count == live.count)
     // Of two devices that are read within the same microseconds the other one may come first.
     #expect(different.count <= live.count / 100, "\(different.count) of \(live.count): \(different.first ?? "")")
   }

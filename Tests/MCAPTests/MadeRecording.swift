@@ -11,9 +11,9 @@ struct MadeRecording {
   /// - Parameter start: the first log time, in nanoseconds
   init(
     messageCount: Int = 24, chunkByteCount: Int = 300, start: UInt64 = 1_700_000_000_000_000_000,
-    isFinished: Bool = true
+    isFinished: Bool = true, blocks: MCAPBlocks? = nil
   ) throws {
-    var writer = try MCAPWriter(MCAPBytes(), chunkByteCount: chunkByteCount)
+    var writer = try MCAPWriter(MCAPBytes(), chunkByteCount: chunkByteCount, blocks: blocks)
     let fix = try writer.addSchema(name: "foxglove.LocationFix", encoding: "jsonschema", data: Array("{}".utf8))
     var channels = [try writer.addChannel(topic: "/fix", messageEncoding: "json", schemaID: fix)]
     try writer.add(MCAPMetadata(name: "board", entries: ["name": "pi", "empty": ""]))

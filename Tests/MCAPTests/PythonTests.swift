@@ -97,6 +97,13 @@ struct PythonTests {
     ])
   }
 
+  @Test func `the reference reads what is sealed here`() throws {
+    try compare([
+      MadeRecording(blocks: MCAPBlocks(byteCount: 64)).bytes,
+      MadeRecording(messageCount: 5000, chunkByteCount: 10_000, blocks: MCAPBlocks()).bytes,
+    ])
+  }
+
   @Test func `the reference reads what is repaired here`() throws {
     let recording = try MadeRecording(messageCount: 60)
     var files: [[UInt8]] = []

@@ -53,7 +53,7 @@ import Testing
       }
     }
     #expect(error == 0)
-    let file = try store.create("x")
+    let file = try store.create("x", limit: nil)
     try append([1, 2, 3], to: file)
     try append(large, to: file)
     try file.synchronize()
@@ -65,17 +65,17 @@ import Testing
   @Test func `a client that has left is an error, and gets nothing more`() throws {
     let ends = Ends()
     let store = ClientStore(ends.hub)
-    let file = try store.create("x")
+    let file = try store.create("x", limit: nil)
     ends.leave()
     #expect(throws: MCAPError.system("sending a recording", errno: EPIPE)) { try append([1], to: file) }
     #expect(!file.isThere)
     #expect(throws: MCAPError.system("sending a recording", errno: EPIPE)) { try append([1], to: file) }
-    #expect(throws: MCAPError.system("sending a recording", errno: EPIPE)) { _ = try store.create("x") }
+    #expect(throws: MCAPError.system("sending a recording", errno: EPIPE)) { _ = try store.create("x", limit: nil) }
   }
 
   @Test func `a client that takes nothing is waited for, and then no more`() throws {
     let ends = Ends()
-    let file = try ClientStore(ends.hub, patience: .milliseconds(20)).create("x")
+    let file = try ClientStore(ends.hub, patience: .milliseconds(20)).create("x", limit: nil)
     #expect(throws: MCAPError.system("sending a recording", errno: ETIMEDOUT)) { try append(large, to: file) }
     // It has some of it, and nothing can follow that.
     var byte: UInt8 = 0

@@ -15,15 +15,15 @@ struct RecordingWriterTests {
     throws
   {
     let rig = Rig(folder.store)
-    #expect(rig.writer.turn() == .rest)
+    #expect(rig.writer.turn() == .rest(until: nil))
     rig.append("line", isLog: true)
-    #expect(rig.writer.turn() == .rest)
+    #expect(rig.writer.turn() == .rest(until: nil))
     rig.writer.finish()
     #expect(folder.names.isEmpty && rig.events.values.isEmpty)
     rig.append("$GP")
     #expect(rig.writer.turn() == .until(rig.clock.now + .seconds(5)))
     #expect(folder.names == ["sensorhub-20261122T211439Z-001.mcap"])
-    #expect(rig.turnWhenDue() == .rest)
+    #expect(rig.turnWhenDue().isRest)
     rig.writer.finish()
     #expect(try folder.texts("/log") == ["line"])
     #expect(try folder.texts("/raw") == ["$GP"])
@@ -57,7 +57,7 @@ struct RecordingWriterTests {
     do {
       let rig = Rig(folder.store)
       for index in 0..<100 { rig.append("\(index)") }
-      #expect(rig.turnWhenDue() == .rest)
+      #expect(rig.turnWhenDue().isRest)
       rig.append("too late")
       _ = rig.writer.turn()
     }
@@ -65,7 +65,7 @@ struct RecordingWriterTests {
     let name = folder.names[0]
     #expect(try MCAPReader(path: folder.path + "/" + name).damage != nil)
     let next = Rig(folder.store)
-    #expect(next.writer.turn() == .rest)
+    #expect(next.writer.turn() == .rest(until: nil))
     guard case .repaired(name, 100, _) = next.events.values.first else {
       Issue.record("\(next.events.values)")
       return
@@ -112,13 +112,13 @@ struct RecordingWriterTests {
     }
     let rig = Rig(folder.store, settings)
     rig.append("x")
-    #expect(rig.turnWhenDue() == .rest)
+    #expect(rig.turnWhenDue().isRest)
     let left = ["notes.txt", "sensorhub-20261122T020000Z-001.mcap", "sensorhub-20261122T211439Z-001.mcap"]
     #expect(folder.names == left + ["sensorhub-old.mcap"])
     // A segment does not hold more than an eighth of the age.
     rig.clock.advance(by: .seconds(3601))
     rig.append("y")
-    #expect(rig.turnWhenDue() == .rest)
+    #expect(rig.turnWhenDue().isRest)
     #expect(folder.names.contains { $0.hasSuffix("-002.mcap") })
   }
 
@@ -129,7 +129,7 @@ struct RecordingWriterTests {
     let store = FaultyStore(folder.store)
     let rig = Rig(store)
     rig.append("before")
-    #expect(rig.turnWhenDue() == .rest)
+    #expect(rig.turnWhenDue().isRest)
     store.set(errno: ENOSPC)
     for index in 0..<60 {
       rig.append("\(index)")
@@ -152,7 +152,7 @@ struct RecordingWriterTests {
     let store = FaultyStore(folder.store)
     let rig = Rig(store)
     rig.append("before")
-    #expect(rig.turnWhenDue() == .rest)
+    #expect(rig.turnWhenDue().isRest)
     rig.append("in doubt")
     _ = rig.writer.turn()
     store.set(errno: EIO)
@@ -177,7 +177,7 @@ struct RecordingWriterTests {
     let rig = Rig(folder.store, capacity: 4096)
     for index in 0..<1000 { rig.append("message \(index)") }
     #expect(rig.events.values == [.losing])
-    #expect(rig.turnWhenDue() == .rest)
+    #expect(rig.turnWhenDue().isRest)
     let texts = try {
       rig.writer.finish()
       return try folder.texts("/raw")
@@ -191,7 +191,7 @@ struct RecordingWriterTests {
   @Test func `a folder that is removed is noticed, said once, and made again`() throws {
     let rig = Rig(folder.store)
     rig.append("before")
-    #expect(rig.turnWhenDue() == .rest)
+    #expect(rig.turnWhenDue().isRest)
     folder.remove(folder.path)
     rig.append("gone")
     rig.clock.advance(by: .seconds(5))
@@ -206,5 +206,69 @@ struct RecordingWriterTests {
     let failures = rig.events.values.count { if case .failed = $0 { true } else { false } }
     #expect(failures == 1)
     #expect(rig.events.values.contains(.recovered))
+  }
+
+  @Test func `where the disk is full before the budget is, the oldest go, but not the last two`() throws {
+    let store = FaultyStore(folder.store)
+    store.set(byteLimit: 2_200_000)
+    let rig = Rig(store, RecordSettings(path: "", maximumMegabytes: 8))
+    rig.record(0..<400)
+    rig.writer.finish()
+    let numbers = try folder.texts("/raw").compactMap { $0.split(separator: " ").first.flatMap { Int($0) } }
+    #expect(numbers == Array(400 - numbers.count..<400) && numbers.count > 40)
+    #expect(folder.byteCount <= 2_200_000)
+    #expect(rig.events.values.contains { if case .removedForRoom = $0 { true } else { false } })
+    #expect(!rig.events.values.contains { if case .failed = $0 { true } else { false } })
+    // Whoever has filled it takes all that there is: something stays.
+    store.set(byteLimit: 1000)
+    let next = Rig(store, RecordSettings(path: "", maximumMegabytes: 8))
+    next.record(400..<420)
+    #expect(next.events.values.contains { if case .failed = $0 { true } else { false } })
+    #expect(folder.names.count >= 1 && folder.byteCount > 0)
+  }
+
+  @Test func `a segment into which nothing comes is ended, and what comes then begins another`() throws {
+    let rig = Rig(folder.store)
+    rig.append("first")
+    guard case .rest(let limit?) = rig.turnWhenDue() else {
+      Issue.record("it would rest for ever")
+      return
+    }
+    let path = folder.path + "/" + folder.names[0]
+    #expect(try !MCAPReader(path: path).isIndexed)
+    // A line of the log is no reason to go on with it.
+    rig.clock.advance(by: .seconds(300))
+    rig.append("line", isLog: true)
+    rig.clock.advance(by: max(.zero, limit - rig.clock.now))
+    #expect(rig.writer.turn() == .rest(until: nil))
+    try MCAPReader(path: path).check()
+    #expect(try MCAPReader(path: path).isIndexed)
+    #expect(try folder.texts("/log") == ["line"])
+    rig.append("second")
+    #expect(rig.turnWhenDue().isRest)
+    rig.writer.finish()
+    #expect(folder.names.count == 2)
+    #expect(try folder.texts("/raw") == ["first", "second"])
+  }
+
+  @Test func `what is due is on the disk in time, though blocks are waited for`() throws {
+    let rig = Rig(folder.store)
+    var sent: [(text: String, at: MonotonicInstant)] = []
+    for index in 0..<600 {
+      let text = "\(index) " + String(repeating: ".", count: 50 + index % 7 * 40)
+      sent.append((text, rig.clock.now))
+      rig.append(text)
+      // As a thread would: at its time, and not before.
+      if index == 0 { _ = rig.writer.turn() }
+      let now = rig.clock.now
+      rig.clock.advance(by: .milliseconds(50))
+      var pause = rig.writer.turn()
+      while case .until(let instant) = pause, instant <= rig.clock.now { pause = rig.writer.turn() }
+      guard index % 20 == 19 else { continue }
+      let found = try folder.texts("/raw")
+      #expect(found == sent.prefix(found.count).map(\.text))
+      let oldest = sent.dropFirst(found.count).first
+      if let oldest { #expect(now - oldest.at <= .milliseconds(5050)) }
+    }
   }
 }

@@ -10,7 +10,17 @@ import TestSupport
 final class Rig {
   static let start: Int64 = 1_795_382_079_000_000_000
 
+  /// The system's clock, which can be set.
+  final class SystemClock: Sendable {
+    let aheadNanoseconds: Guarded<Int64>
+
+    init(aheadNanoseconds: Int64) { self.aheadNanoseconds = Guarded(aheadNanoseconds) }
+
+    func set(forward duration: Duration) { aheadNanoseconds.withLock { $0 += duration.inNanoseconds } }
+  }
+
   let clock = ManualClock()
+  let system: SystemClock
   let events = Recorder<RecorderEvent>()
   let counters = RecordingCounters()
   let inbox: RecordInbox
@@ -19,15 +29,25 @@ final class Rig {
   let log: Int
 
   convenience init(
-    _ store: any SegmentStore, _ settings: RecordSettings = RecordSettings(path: ""), capacity: Int = 1 << 20
+    _ store: any SegmentStore, _ settings: RecordSettings = RecordSettings(path: ""), capacity: Int = 1 << 20,
+    ahead: Duration = .zero, segmentCountLimit: Int = 1000
   ) {
-    self.init(store, RecordingLimits(settings), capacity: capacity)
+    var limits = RecordingLimits(settings)
+    limits.segmentCountLimit = segmentCountLimit
+    self.init(store, limits, capacity: capacity, ahead: ahead)
   }
 
-  init(_ store: any SegmentStore, _ limits: RecordingLimits, capacity: Int = 1 << 20) {
+  /// - Parameter ahead: by how much the system's clock is wrong
+  init(
+    _ store: any SegmentStore, _ limits: RecordingLimits, capacity: Int = 1 << 20, ahead: Duration = .zero
+  ) {
+    let system = SystemClock(aheadNanoseconds: ahead.inNanoseconds)
+    self.system = system
     let (clock, events) = (clock, events)
     let beganAt = clock.now
-    let time = RecordingTime(clock: clock) { Rig.start + (clock.now - beganAt).inNanoseconds }
+    let time = RecordingTime(clock: clock) {
+      Rig.start + (clock.now - beganAt).inNanoseconds + system.aheadNanoseconds.withLock { $0 }
+    }
     inbox = RecordInbox(capacity: capacity, time: time, counters: counters) { events.append($0) }
     raw = inbox.register(RecordedChannel(topic: "/raw", messageEncoding: "nmea0183"))
     log = inbox.register(
@@ -49,4 +69,18 @@ final class Rig {
     if case .until(let instant) = writer.turn() { clock.advance(by: max(.zero, instant - clock.now)) }
     return writer.turn()
   }
+
+  /// Records numbered messages of a size, one a second.
+  func record(_ numbers: Range<Int>, byteCount: Int = 20_000) {
+    let padding = String(repeating: ".", count: byteCount)
+    for number in numbers {
+      append("\(number) \(padding)")
+      clock.advance(by: .seconds(1))
+      _ = writer.turn()
+    }
+  }
+}
+
+extension RecordingWriter.Pause {
+  var isRest: Bool { if case .rest = self { true } else { false } }
 }

@@ -20,10 +20,10 @@ import Testing
     init(_ folder: SegmentFolder) { self.folder = folder }
 
     var segments: [StoredSegment] { folder.segments }
-    func create(_ name: String) throws(MCAPError) -> any SegmentFile {
+    func create(_ name: String, limit: UInt64?) throws(MCAPError) -> any SegmentFile {
       isWaiting.withLock { $0 = true }
       hold { isFree.withLock { $0 } }
-      return try folder.create(name)
+      return try folder.create(name, limit: limit)
     }
     func remove(_ name: String) throws(MCAPError) { try folder.remove(name) }
     func repair(_ name: String) throws(MCAPError) -> MCAPRepair { try folder.repair(name) }
@@ -71,5 +71,42 @@ import Testing
     #expect(hasEnded.withLock { $0 })
     recorder.start()
     #expect(folder.names.isEmpty)
+  }
+
+  @Test func `one that waits for another loses nothing when it is ended before it could begin`() throws {
+    let store = StalledStore(folder.store)
+    func make() -> (recorder: SegmentRecorder, channel: Int) {
+      let recorder = SegmentRecorder(
+        RecordSettings(path: folder.path), to: store, time: RecordingTime(), library: "test",
+        counters: RecordingCounters()
+      ) { _ in }
+      return (recorder, recorder.inbox.register(RecordedChannel(topic: "/raw", messageEncoding: "nmea0183")))
+    }
+    let (first, second, third) = (make(), make(), make())
+    first.recorder.start()
+    append("first", to: first.recorder, first.channel)
+    #expect(eventually { store.isWaiting.withLock { $0 } })
+    // Twice the board file is read again while the disk stalls.
+    second.recorder.start(after: first.recorder)
+    append("second", to: second.recorder, second.channel)
+    third.recorder.start(after: second.recorder)
+    append("third", to: third.recorder, third.channel)
+    let hasEnded = Guarded(false)
+    third.recorder.end { hasEnded.withLock { $0 = true } }
+    #expect(!hasEnded.withLock { $0 })
+    store.isFree.withLock { $0 = true }
+    #expect(eventually { hasEnded.withLock { $0 } })
+    #expect(try folder.texts("/raw") == ["first", "second", "third"])
+  }
+
+  @Test func `whoever asks for the end of one is told, however many they are`() {
+    let recorder = SegmentRecorder(
+      RecordSettings(path: folder.path), to: folder.store, time: RecordingTime(), library: "test",
+      counters: RecordingCounters()
+    ) { _ in }
+    recorder.start()
+    let count = Guarded(0)
+    for _ in 0..<3 { recorder.end { count.withLock { $0 += 1 } } }
+    #expect(eventually { count.withLock { $0 } == 3 })
   }
 }

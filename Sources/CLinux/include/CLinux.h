@@ -84,6 +84,9 @@ static inline ssize_t clinux_receive_now(int fd, void *bytes, size_t count) {
 /// Accepts a connection whose descriptor is not inherited.
 int clinux_accept(int listener);
 
+/// Has place on the disk found for a part of a file, without its size changing. Returns 0 or a negative errno.
+int clinux_reserve(int fd, int64_t offset, int64_t count);
+
 /// What is added to a signal's number: where the kernel itself has sent it, as it does when a terminal hangs up, and where the
 /// leader of the session has, that is the shell.
 enum { CLINUX_FROM_KERNEL = 0x80, CLINUX_FROM_SESSION_LEADER = 0x40 };

@@ -7,7 +7,7 @@ import Recording
 /// What is replayed, and how it is halted, stepped and put to another time.
 enum ReplayRoutes {
   static func routes(_ session: ReplaySession?) -> [HTTPRoute] {
-    func replayed() throws -> ReplaySession {
+    @Sendable func replayed() throws -> ReplaySession {
       guard let session else {
         throw HTTPError(.notFound, message: "this hub has devices and replays nothing: sensorhub replay FILE does")
       }

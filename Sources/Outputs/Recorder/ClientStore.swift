@@ -22,7 +22,7 @@ final class ClientStore: SegmentStore {
 
   var segments: [StoredSegment] { [] }
 
-  func create(_ name: String) throws(MCAPError) -> any SegmentFile {
+  func create(_ name: String, limit: UInt64?) throws(MCAPError) -> any SegmentFile {
     let isFirst = hasBegun.withLock { hasBegun in
       defer { hasBegun = true }
       return !hasBegun

@@ -22,6 +22,8 @@ extension RecorderEvent {
         "nothing is recorded: \(error); it is tried again, while what comes waits in memory\(RecorderEvent.next(error))"
       )
     case .recovered: return (.notice, "recording to \(folder) works again")
+    case .removedForRoom(let segment):
+      return (.warning, "the disk is full: \(folder)/\(segment) was removed to go on recording")
     case .losing: return (.warning, "records are lost: \(folder) does not take them as fast as they come")
     case .lost(let count):
       return (.warning, "all is recorded again; \(count) \(count == 1 ? "record is" : "records are") missing")

@@ -17,6 +17,19 @@ public final class RecorderOutput: Service {
     var listening: Lifetime
   }
 
+  /// One that writes what it still has.
+  private struct Leaving {
+    var path: String
+    var recorder: SegmentRecorder
+  }
+
+  private struct State {
+    var present: Present?
+    var leaving: [Leaving] = []
+    /// What begins from now on would never end.
+    var isOver = false
+  }
+
   /// A hub that ends waits so long for a disk; what it has not taken by then is lost.
   private static let lastChance = Duration.seconds(5)
 
@@ -24,7 +37,7 @@ public final class RecorderOutput: Service {
   private let sink: JournalSink
   /// The process's, so that the times of its recordings follow each other.
   private let time = RecordingTime()
-  private let present = Guarded<Present?>(nil)
+  private let state = Guarded(State())
 
   public init(host: HubHost, sink: JournalSink) {
     self.host = host
@@ -35,47 +48,63 @@ public final class RecorderOutput: Service {
     let hubs = host.hub.subscribe(as: "recorder", receiveValue: { [self] in serve($0) })
     try? await gracefulShutdown()
     hubs.cancel()
-    guard let last = takePresent() else { return }
-    last.listening.end()
-    let end = LastWait()
+    let last = state.withLock { state in
+      state.isOver = true
+      defer { state.present = nil }
+      return (present: state.present, leaving: state.leaving.map(\.recorder))
+    }
+    last.present?.listening.end()
+    let recorders = last.leaving + [last.present?.recorder].compactMap { $0 }
+    guard !recorders.isEmpty else { return }
+    let end = LastWait(count: recorders.count)
     await withUnsafeContinuation { continuation in
       end.start(continuation)
-      last.recorder.end { end.isOver() }
+      for recorder in recorders { recorder.end { end.hasEnded() } }
       let limit = time.clock.now + RecorderOutput.lastChance
       end.hold(time.clock.schedule(at: limit) { end.isOver() })
     }
   }
 
-  private func takePresent() -> Present? {
-    present.withLock { present in
-      defer { present = nil }
-      return present
-    }
-  }
-
   /// Called for one hub at a time.
   private func serve(_ hub: Hub) {
-    let before = takePresent()
+    let before = state.withLock { $0.present }
     // First away from the old hub: what both had would be recorded twice.
     before?.listening.end()
-    guard let settings = hub.board.record else {
-      before?.recorder.end {}
+    let next = hub.board.record.map { settings in
+      let recorder = before?.settings == settings ? before?.recorder ?? makeRecorder(settings) : makeRecorder(settings)
+      recorder.inbox.set(
+        RecordedMetadata.records(hub.board, boardText: host.boardText, version: host.version, time: time))
+      let feed = RecordingFeed(
+        host: host, sink: sink, time: time, name: "recorder", demand: settings.wakes ? .everything : .nothing)
+      return Present(settings: settings, recorder: recorder, listening: feed.listen(to: hub, for: recorder.inbox))
+    }
+    let isInTime = state.withLock { state in
+      // The end has taken what was there before, and would not come back for this.
+      guard !state.isOver else { return false }
+      state.present = next
+      if let before, before.recorder !== next?.recorder {
+        state.leaving.append(Leaving(path: before.settings.path, recorder: before.recorder))
+      }
+      return true
+    }
+    guard isInTime else {
+      next?.listening.end()
       return
     }
-    let recorder: SegmentRecorder
-    if let before, before.settings == settings {
-      recorder = before.recorder
-    } else {
-      recorder = makeRecorder(settings)
-    }
-    let feed = RecordingFeed(
-      host: host, sink: sink, time: time, name: "recorder", demand: settings.wakes ? .everything : .nothing)
-    present.withLock {
-      $0 = Present(settings: settings, recorder: recorder, listening: feed.listen(to: hub, for: recorder.inbox))
-    }
-    guard let before else { return recorder.start() }
-    // The old one may still be at the file that the new one would repair.
-    if before.recorder !== recorder { before.recorder.end { recorder.start() } }
+    guard before?.recorder !== next?.recorder else { return }
+    // It is waited for first, and then only told to end.
+    if let next { start(next) }
+    if let before { end(before.recorder) }
+  }
+
+  private func end(_ recorder: SegmentRecorder) {
+    recorder.end { [self] in state.withLock { $0.leaving.removeAll { $0.recorder === recorder } } }
+  }
+
+  /// At once, unless an older one is still at the same folder; what another disk does is no reason to wait.
+  private func start(_ next: Present) {
+    let before = state.withLock { $0.leaving.last { $0.path == next.settings.path }?.recorder }
+    if let before { next.recorder.start(after: before) } else { next.recorder.start() }
   }
 
   private func makeRecorder(_ settings: RecordSettings) -> SegmentRecorder {
@@ -89,14 +118,17 @@ public final class RecorderOutput: Service {
   }
 }
 
-/// Has a task wait for the first of two ends.
+/// Has a task wait until all have ended, or the time has.
 private final class LastWait: Sendable {
   private struct State {
+    var count: Int
     var continuation: UnsafeContinuation<Void, Never>?
     var limit: ScheduledAction?
   }
 
-  private let state = Guarded(State())
+  private let state: Guarded<State>
+
+  init(count: Int) { state = Guarded(State(count: count)) }
 
   func start(_ continuation: UnsafeContinuation<Void, Never>) { state.withLock { $0.continuation = continuation } }
 
@@ -108,9 +140,17 @@ private final class LastWait: Sendable {
     if isTooLate { limit.cancel() }
   }
 
+  func hasEnded() {
+    let isLast = state.withLock { state in
+      state.count -= 1
+      return state.count == 0
+    }
+    if isLast { isOver() }
+  }
+
   func isOver() {
     let (continuation, limit) = state.withLock { state in
-      defer { state = State() }
+      defer { state = State(count: state.count) }
       return (state.continuation, state.limit)
     }
     limit?.cancel()

@@ -1,0 +1,46 @@
+/// Vouches for all of a file that is before it: a record that `MCAPBlocks` has put there.
+struct Seal: Equatable {
+  /// One of those that the format leaves to applications.
+  static let opcode: UInt8 = 0x80
+  /// Of the record without what fills the block.
+  static let byteCount = Layout.prefixByteCount + contentByteCount
+  private static let contentByteCount = mark.count + 20
+  private static let mark = Array("SHSEAL00".utf8)
+
+  var identity: UInt64
+  /// Its own.
+  var offset: UInt64
+  /// Of all bytes before it.
+  var crc: UInt32
+
+  func bytes(padding: Int) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(Seal.byteCount + padding)
+    let start = bytes.beginRecord(Seal.opcode)
+    bytes += Seal.mark
+    bytes.append(littleEndian: identity)
+    bytes.append(littleEndian: offset)
+    bytes.append(littleEndian: crc)
+    bytes.append(contentsOf: repeatElement(0, count: padding))
+    bytes.endRecord(start)
+    return bytes
+  }
+
+  init(identity: UInt64, offset: UInt64, crc: UInt32) {
+    self.identity = identity
+    self.offset = offset
+    self.crc = crc
+  }
+
+  /// - Returns: `nil` for a record of another kind
+  init?(_ source: some MCAPSource, _ content: Range<UInt64>) throws(MCAPError) {
+    guard content.upperBound - content.lowerBound >= UInt64(Seal.contentByteCount) else { return nil }
+    let bytes = try source.bytes(at: content.lowerBound, count: Seal.contentByteCount)
+    guard bytes.starts(with: Seal.mark) else { return nil }
+    var fields = RecordReader(
+      bytes, Seal.mark.count..<bytes.count, name: "seal", offset: content.lowerBound - UInt64(Layout.prefixByteCount))
+    identity = try fields.integer()
+    offset = try fields.integer()
+    crc = try fields.integer()
+  }
+}

@@ -1,0 +1,157 @@
+import CLinux
+import Glibc
+import MCAP
+
+/// A segment in a folder, written in whole blocks of the disk: a new file, or an older segment that is written over.
+///
+/// What lies behind the end in the last block is zeros. What lies behind that, until the segment is ended, is nothing or the older
+/// recording. A file that grows has its place found for it in large pieces; one that is written over needs none, and nothing but the
+/// bytes themselves goes to the disk.
+final class FolderFile: SegmentFile {
+  /// Of nearly all file systems; smaller ones fit into it.
+  static let blockByteCount = 4096
+  private static let pieceByteCount: UInt64 = 1 << 20
+
+  private let path: String
+  private let descriptor: Int32
+  /// What the file is called as long as nothing in it is new.
+  private var oldPath: String?
+  /// Which file of which disk it is; `nil` where that could not be found out.
+  private var identity: Identity?
+  private var end: UInt64 = 0
+  /// What is in the last block, if that is not full.
+  private var blocks: [UInt8] = []
+  private(set) var takenByteCount: UInt64 = 0
+  /// What it is meant to take up in the end.
+  private let limit: UInt64
+  private var mayReserve = true
+
+  private struct Identity: Equatable {
+    var device: UInt64
+    var number: UInt64
+
+    init?(_ path: String) {
+      var status = stat()
+      guard lstat(path, &status) == 0 else { return nil }
+      device = UInt64(status.st_dev)
+      number = UInt64(status.st_ino)
+    }
+  }
+
+  /// A new file; what was there is gone.
+  init(path: String, limit: UInt64?) throws(MCAPError) {
+    descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw .system("creating \(path)", errno: errno) }
+    self.path = path
+    self.limit = limit ?? .max
+    identity = Identity(path)
+    // So that another hub with the same folder does not take it for one that was cut.
+    _ = flock(descriptor, LOCK_EX | LOCK_NB)
+  }
+
+  /// An older segment, to write over. It loses its end, by which it would still be read, and with its first new bytes gets its name.
+  ///
+  /// - Returns: `nil` if somebody reads it or has it under another name too, or if there is nothing to gain
+  init?(recycling oldPath: String, as path: String, limit: UInt64?) throws(MCAPError) {
+    descriptor = open(oldPath, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+    self.path = path
+    self.oldPath = oldPath
+    self.limit = limit ?? .max
+    guard descriptor >= 0 else { return nil }
+    var status = stat()
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK, fstat(descriptor, &status) == 0,
+      status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1, status.st_size > 0
+    else { return nil }
+    let block = UInt64(FolderFile.blockByteCount)
+    let kept = min((UInt64(status.st_size) - 1) / block, self.limit / block) * block
+    guard kept > 0 else { return nil }
+    // On the disk before anything new is: an old end behind a new start would be worse than either.
+    guard ftruncate(descriptor, off_t(kept)) == 0, fdatasync(descriptor) == 0 else {
+      throw .system("writing over \(oldPath)", errno: errno)
+    }
+    takenByteCount = kept
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
+
+  var isThere: Bool { identity != nil && Identity(oldPath ?? path) == identity }
+
+  func growth(by count: Int) -> UInt64 { taken(for: end + UInt64(count)) - takenByteCount }
+
+  /// What it takes up once it has so many bytes.
+  private func taken(for needed: UInt64) -> UInt64 {
+    guard needed > takenByteCount else { return takenByteCount }
+    let block = UInt64(FolderFile.blockByteCount)
+    let whole = (needed + block - 1) / block * block
+    return mayReserve ? max(whole, min(takenByteCount + FolderFile.pieceByteCount, limit / block * block)) : whole
+  }
+
+  func append(_ bytes: UnsafeRawBufferPointer) throws(MCAPError) {
+    reserve(end + UInt64(bytes.count))
+    let held = blocks.count
+    let start = end - UInt64(held)
+    blocks.append(contentsOf: bytes)
+    let count = blocks.count
+    let block = FolderFile.blockByteCount
+    blocks.append(contentsOf: repeatElement(0, count: (count + block - 1) / block * block - count))
+    do {
+      try write(at: start)
+      try takeName()
+    } catch {
+      // What was written is written over by the next attempt: the end has not moved.
+      blocks.removeLast(blocks.count - held)
+      throw error
+    }
+    end += UInt64(bytes.count)
+    takenByteCount = max(takenByteCount, start + UInt64(blocks.count))
+    blocks.removeLast(blocks.count - count)
+    blocks.removeFirst(count / block * block)
+  }
+
+  /// Has place found for it, without its size changing: readers would take that for a part of the recording.
+  private func reserve(_ needed: UInt64) {
+    let target = taken(for: needed)
+    guard mayReserve, target > takenByteCount else { return }
+    switch clinux_reserve(descriptor, Int64(takenByteCount), Int64(target - takenByteCount)) {
+    case 0: takenByteCount = target
+    // Writing finds out whether there is room for less.
+    case -EINTR, -ENOSPC, -EDQUOT: break
+    default: mayReserve = false
+    }
+  }
+
+  private func write(at start: UInt64) throws(MCAPError) {
+    let path = path
+    try blocks.withUnsafeBufferPointer { (blocks) throws(MCAPError) in
+      let bytes = UnsafeRawBufferPointer(blocks)
+      var done = 0
+      while done < bytes.count {
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+        let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(start) + off_t(done))
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { throw .system("writing \(path)", errno: count < 0 ? errno : EIO) }
+        done += count
+      }
+    }
+  }
+
+  /// The new start is on the disk before the new name is: under that there is never an older recording.
+  private func takeName() throws(MCAPError) {
+    guard let oldPath else { return }
+    try synchronize()
+    guard rename(oldPath, path) == 0 else { throw .system("renaming \(oldPath) to \(path)", errno: errno) }
+    self.oldPath = nil
+    identity = Identity(path)
+    SegmentFolder.synchronize(folderOf: path)
+  }
+
+  func synchronize() throws(MCAPError) {
+    guard fdatasync(descriptor) == 0 else { throw .system("writing \(path)", errno: errno) }
+  }
+
+  func finish() throws(MCAPError) {
+    guard ftruncate(descriptor, off_t(end)) == 0 else { throw .system("ending \(path)", errno: errno) }
+    takenByteCount = end
+    try synchronize()
+  }
+}

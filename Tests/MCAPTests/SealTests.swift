@@ -1,0 +1,158 @@
+import TestSupport
+import Testing
+
+@testable import MCAP
+
+/// Files in whole blocks, perhaps over older ones.
+struct SealTests {
+  private struct Recording {
+    var bytes: [UInt8] = []
+    /// Behind each piece: the file's size, and how many messages are in it.
+    var pieces: [(end: Int, messageCount: Int)] = []
+    var messages: [MCAPMessage] = []
+  }
+
+  /// Recordings whose chunks lie at the same places.
+  private func recording(
+    from start: UInt64, messageCount: Int, identity: UInt64, isFinished: Bool = true
+  ) throws -> Recording {
+    var recording = Recording()
+    var writer = try MCAPWriter(MCAPBytes(), blocks: MCAPBlocks(byteCount: 256, identity: identity))
+    recording.pieces.append((writer.sink.bytes.count, 0))
+    let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")
+    for index in 0..<messageCount {
+      let message = MCAPMessage(
+        channelID: channel, sequence: UInt32(index), logTimeNanoseconds: start + UInt64(index),
+        publishTimeNanoseconds: 0, data: [UInt8](repeating: UInt8(truncatingIfNeeded: identity), count: 20)[...])
+      try writer.append(message)
+      recording.messages.append(message)
+      guard index % 7 == 6 else { continue }
+      try writer.flush()
+      recording.pieces.append((writer.sink.bytes.count, index + 1))
+    }
+    if isFinished { try writer.finish() }
+    recording.bytes = writer.sink.bytes
+    return recording
+  }
+
+  /// Without the end by which the old one would be found whole.
+  private func overwritten(_ old: Recording) -> [UInt8] { Array(old.bytes[..<((old.bytes.count - 1) / 256 * 256)]) }
+
+  @Test(arguments: [true, false])
+  func `wherever a file ends that is written over another one, it has its own messages, whatever their times`(
+    _ isOldFromFuture: Bool
+  ) throws {
+    let old = try recording(from: isOldFromFuture ? 2_000_000 : 100, messageCount: 70, identity: 7)
+    let new = try recording(from: 1_000_000, messageCount: 49, identity: 9)
+    let left = overwritten(old)
+    for cut in new.pieces[0].end...new.bytes.count {
+      let bytes = Array(new.bytes[..<cut] + left[min(cut, left.count)...])
+      let count = new.pieces.last { $0.end <= cut }?.messageCount ?? 0
+      let reader = try MCAPReader(MCAPBytes(bytes))
+      #expect(try messages(of: reader, order: .file) == Array(new.messages[..<count]), "cut at \(cut)")
+      for isRecycled in [false, true] {
+        let repair = try MCAPRepair(of: MCAPBytes(bytes), isRecycled: isRecycled)
+        let repaired = try MCAPReader(MCAPBytes(repair.applied(to: bytes)))
+        try repaired.check()
+        #expect(repaired.isIndexed && repair.messageCount == UInt64(count), "cut at \(cut)")
+        #expect(try messages(of: repaired, order: .file) == Array(new.messages[..<count]), "cut at \(cut)")
+      }
+    }
+  }
+
+  @Test func `of a piece of which the disk has only some blocks nothing counts`() throws {
+    let old = try recording(from: 100, messageCount: 70, identity: 7)
+    let new = try recording(from: 1_000_000, messageCount: 49, identity: 9, isFinished: false)
+    var random = SeededRandom()
+    for (before, piece) in zip(new.pieces, new.pieces.dropFirst()) {
+      for _ in 0..<50 {
+        var bytes = overwritten(old)
+        bytes.replaceSubrange(..<before.end, with: new.bytes[..<before.end])
+        var isWhole = true
+        var start = before.end
+        while start < piece.end {
+          let end = min((start / 256 + 1) * 256, piece.end)
+          if Bool.random(using: &random) {
+            bytes.replaceSubrange(start..<end, with: new.bytes[start..<end])
+          } else if bytes[start..<end] != new.bytes[start..<end] {
+            isWhole = false
+          }
+          start = end
+        }
+        let count = isWhole ? piece.messageCount : before.messageCount
+        let repair = try MCAPRepair(of: MCAPBytes(bytes), isRecycled: false)
+        #expect(repair.messageCount == UInt64(count))
+      }
+    }
+  }
+
+  @Test func `a sealed file that is whole is read and checked like any other`() throws {
+    for messageCount in [0, 1, 50, 500] {
+      let recording = try recording(from: 1, messageCount: messageCount, identity: 3)
+      let reader = try MCAPReader(MCAPBytes(recording.bytes))
+      try reader.check()
+      #expect(reader.isIndexed && reader.damage == nil)
+      #expect(try messages(of: reader) == recording.messages)
+      #expect(try !MCAPRepair(of: MCAPBytes(recording.bytes), isRecycled: false).isNeeded)
+      // Zeros behind it, as before it is cut to its size.
+      let bytes = recording.bytes + [UInt8](repeating: 0, count: 1000)
+      let repair = try MCAPRepair(of: MCAPBytes(bytes), isRecycled: false)
+      #expect(repair.applied(to: bytes) == recording.bytes)
+    }
+  }
+
+  @Test func `what fills blocks goes, and what would begin another is kept, if it is young enough`() throws {
+    var writer = try MCAPWriter(MCAPBytes(), blocks: MCAPBlocks(byteCount: 4096))
+    let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")
+    var sent: [UInt64] = []
+    for time in 0..<2000 as Range<UInt64> {
+      let data = [UInt8](repeating: 1, count: 100 + Int(time % 5) * 30)
+      try writer.append(data, channelID: channel, logTimeNanoseconds: time)
+      sent.append(time)
+      guard time % 100 == 99 else { continue }
+      let before = writer.handedMessageCount
+      try writer.flushWholeBlocks(leavingFrom: time - 60)
+      #expect(writer.byteCount % 4096 == 0 && writer.handedMessageCount > before)
+      #expect(writer.bufferedSinceNanoseconds.map { $0 == writer.handedMessageCount } ?? true)
+      #expect(writer.finishedByteCount >= writer.byteCount)
+    }
+    try writer.flushWholeBlocks(leavingFrom: 5000)
+    #expect(writer.handedMessageCount == 2000 && writer.bufferedSinceNanoseconds == nil)
+    let bound = writer.finishedByteCount
+    try writer.finish()
+    #expect(writer.byteCount <= bound)
+    let reader = try MCAPReader(writer.sink)
+    try reader.check()
+    #expect(try messages(of: reader, order: .file).map(\.logTimeNanoseconds) == sent)
+  }
+
+  @Test func `where a piece cannot be handed on, nothing is lost and nothing comes twice`() throws {
+    struct Sink: MCAPSink {
+      var file = MCAPBytes()
+      var isFull = false
+
+      mutating func append(_ bytes: UnsafeRawBufferPointer) throws(MCAPError) {
+        if isFull { throw .system("writing", errno: 28) }
+        file.append(bytes)
+      }
+    }
+    var writer = try MCAPWriter(Sink(), blocks: MCAPBlocks(byteCount: 256))
+    let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")
+    for time in 0..<300 as Range<UInt64> {
+      try writer.append([1, 2, 3], channelID: channel, logTimeNanoseconds: time)
+      guard time % 10 == 9 else { continue }
+      writer.sink.isFull = time % 20 == 9
+      if writer.sink.isFull {
+        #expect(throws: MCAPError.system("writing", errno: 28)) { try writer.flushWholeBlocks(leavingFrom: 0) }
+      } else {
+        try writer.flushWholeBlocks(leavingFrom: 0)
+      }
+      #expect(writer.messageCount == time + 1)
+    }
+    writer.sink.isFull = false
+    try writer.finish()
+    let reader = try MCAPReader(writer.sink.file)
+    try reader.check()
+    #expect(try messages(of: reader, order: .file).map(\.logTimeNanoseconds) == Array(0..<300))
+  }
+}

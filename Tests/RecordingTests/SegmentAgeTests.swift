@@ -1,0 +1,82 @@
+import Glibc
+import HardwareIO
+import Hub
+import MCAP
+import MonotonicTime
+import TestSupport
+import Testing
+
+@testable import Recording
+
+/// How old a segment is, whatever is done to the clock.
+struct SegmentAgeTests {
+  private let folder = TemporaryFolder()
+  private let settings = RecordSettings(path: "", maximumAge: .seconds(8 * 3600))
+  private let year = Duration.seconds(365 * 86_400)
+
+  /// A test's files are written now; by the test's clock that has to be then.
+  private func date(_ name: String, _ nanoseconds: Int64) {
+    folder.store.setWritten(name, nanosecondsSince1970: nanoseconds)
+  }
+
+  /// Records one segment and ends it.
+  private func record(_ text: String, _ rig: Rig) throws -> String {
+    let before = Set(folder.names)
+    rig.append(text)
+    rig.writer.finish()
+    return try #require(folder.names.first { !before.contains($0) })
+  }
+
+  @Test func `a clock that is set right later makes nothing old, and one that is set back nothing young`() throws {
+    // The board has started in what it takes for last year.
+    let rig = Rig(folder.store, settings, ahead: .zero - year)
+    rig.append("first")
+    #expect(rig.turnWhenDue().isRest)
+    let first = try #require(folder.names.first)
+    rig.clock.advance(by: .seconds(3601))
+    rig.append("second")
+    #expect(rig.turnWhenDue().isRest)
+    #expect(folder.names.count == 2)
+    rig.system.set(forward: year)
+    rig.append("third")
+    #expect(rig.turnWhenDue().isRest)
+    #expect(folder.names.contains(first))
+    // Nor for the next hub: the file has the time that it was written by the clock as it is now.
+    let written = try #require(folder.store.segments.first { $0.name == first })
+    let age = Rig.start + 3611 * 1_000_000_000 - written.writtenNanosecondsSince1970
+    #expect((0...20 * 1_000_000_000).contains(age), "\(age)")
+    // Time that really goes by counts.
+    rig.system.set(forward: .zero - year - year)
+    for hour in 0..<9 {
+      rig.clock.advance(by: .seconds(3600))
+      rig.append("hour \(hour)")
+      #expect(rig.turnWhenDue().isRest)
+    }
+    #expect(!folder.names.contains(first))
+  }
+
+  @Test func `what lies in the future is dated once the clock is right`() throws {
+    let old = try record("old", Rig(folder.store))
+    date(old, Rig.start - 9 * 3600 * 1_000_000_000)
+    let rig = Rig(folder.store, settings, ahead: .zero - year)
+    rig.append("new")
+    #expect(rig.turnWhenDue().isRest)
+    #expect(folder.names.contains(old))
+    rig.system.set(forward: year)
+    rig.append("newer")
+    #expect(rig.turnWhenDue().isRest)
+    #expect(!folder.names.contains(old))
+  }
+
+  @Test func `no segment is older than the one before it`() throws {
+    let first = try record("first", Rig(folder.store))
+    let second = try record("second", Rig(folder.store))
+    date(first, Rig.start - 3600 * 1_000_000_000)
+    // Written before the clock was set.
+    date(second, 1_000_000_000)
+    let rig = Rig(folder.store, settings)
+    rig.append("third")
+    #expect(rig.turnWhenDue().isRest)
+    #expect(folder.names.count == 3)
+  }
+}
