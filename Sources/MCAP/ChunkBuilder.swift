@@ -21,9 +21,9 @@ struct ChunkBuilder {
   var recordsByteCount: Int { recordsEnd - ChunkBuilder.recordsStart }
   var isEmpty: Bool { recordsByteCount == 0 }
   var records: ArraySlice<UInt8> { bytes[ChunkBuilder.recordsStart..<recordsEnd] }
-  /// The chunk's record, without the message indexes.
-  var chunkByteCount: Int { recordsEnd }
-  /// The chunk's record with its message indexes.
+  /// What `finish` has put behind the records.
+  var messageIndexes: ArraySlice<UInt8> { bytes[recordsEnd...] }
+  /// The chunk's record with its message indexes, uncompressed.
   var finishedByteCount: Int {
     recordsEnd + counts.channels.count * Layout.messageIndexByteCount
       + Int(counts.total) * Layout.messageIndexEntryByteCount
@@ -126,33 +126,51 @@ struct ChunkBuilder {
   ///
   /// - Parameter offset: where in the file the chunk will begin
   mutating func finish(at offset: UInt64) -> MCAPChunkIndex {
-    writeHeader()
-    let channels = appendMessageIndexes(at: offset)
-    return MCAPChunkIndex(
-      startTimeNanoseconds: counts.earliest, endTimeNanoseconds: counts.latest, offset: offset,
-      byteCount: UInt64(recordsEnd), channels: channels, messageIndexByteCount: UInt64(bytes.count - recordsEnd),
-      compression: "", compressedByteCount: UInt64(recordsByteCount), uncompressedByteCount: UInt64(recordsByteCount))
+    let layout = ChunkLayout(compression: "", recordsByteCount: recordsByteCount)
+    writeHeader(layout, to: &bytes)
+    return addMessageIndexes(to: layout, at: offset)
   }
 
-  private mutating func writeHeader() {
+  /// Fills in a chunk's header, before records that may be these in another form.
+  func writeHeader(_ layout: ChunkLayout, to bytes: inout [UInt8]) {
     bytes[0] = Opcode.chunk
-    bytes.store(littleEndian: UInt64(recordsEnd - Layout.prefixByteCount), at: 1)
+    bytes.store(littleEndian: UInt64(layout.byteCount - Layout.prefixByteCount), at: 1)
     bytes.store(littleEndian: counts.earliest, at: 9)
     bytes.store(littleEndian: counts.latest, at: 17)
     bytes.store(littleEndian: UInt64(recordsByteCount), at: 25)
-    bytes.store(littleEndian: CRC32.of(bytes, ChunkBuilder.recordsStart..<recordsEnd), at: 33)
-    // The compression's name stays empty.
-    bytes.store(littleEndian: UInt32(0), at: 37)
-    bytes.store(littleEndian: UInt64(recordsByteCount), at: 41)
+    bytes.store(littleEndian: CRC32.of(self.bytes, ChunkBuilder.recordsStart..<recordsEnd), at: 33)
+    bytes.store(littleEndian: UInt32(layout.compression.utf8.count), at: 37)
+    var end = 41
+    for byte in layout.compression.utf8 {
+      bytes[end] = byte
+      end += 1
+    }
+    bytes.store(littleEndian: UInt64(layout.recordsByteCount), at: end)
   }
 
+  /// Puts the message indexes behind the records. What they say of a message's place is the same however the records lie in the
+  /// file.
+  ///
+  /// - Parameters:
+  ///   - layout: how the chunk lies in the file
+  ///   - offset: where it begins there
+  mutating func addMessageIndexes(to layout: ChunkLayout, at offset: UInt64) -> MCAPChunkIndex {
+    let channels = appendMessageIndexes(at: offset + UInt64(layout.byteCount))
+    return MCAPChunkIndex(
+      startTimeNanoseconds: counts.earliest, endTimeNanoseconds: counts.latest, offset: offset,
+      byteCount: UInt64(layout.byteCount), channels: channels, messageIndexByteCount: UInt64(messageIndexes.count),
+      compression: layout.compression, compressedByteCount: UInt64(layout.recordsByteCount),
+      uncompressedByteCount: UInt64(recordsByteCount))
+  }
+
+  /// - Parameter offset: where in the file the chunk's record ends
   private mutating func appendMessageIndexes(at offset: UInt64) -> [MCAPChunkIndex.ChannelOffset] {
     var channels: [MCAPChunkIndex.ChannelOffset] = []
     channels.reserveCapacity(counts.channels.count)
     for channelID in counts.channels.sorted() {
       let index = Int(channelID)
       if index >= cursors.count { cursors.append(contentsOf: repeatElement(0, count: index + 1 - cursors.count)) }
-      channels.append(MCAPChunkIndex.ChannelOffset(channelID: channelID, offset: offset + UInt64(bytes.count)))
+      channels.append(MCAPChunkIndex.ChannelOffset(channelID: channelID, offset: offset + UInt64(messageIndexes.count)))
       let entriesByteCount = Int(counts[channelID]) * Layout.messageIndexEntryByteCount
       let start = bytes.beginRecord(Opcode.messageIndex)
       bytes.append(littleEndian: channelID)
@@ -180,5 +198,17 @@ struct ChunkBuilder {
       }
     }
     return channels
+  }
+}
+
+/// How long a chunk's record is in the file.
+struct ChunkLayout {
+  var compression: String
+  /// As they lie there.
+  var recordsByteCount: Int
+
+  /// With opcode and length.
+  var byteCount: Int {
+    Layout.prefixByteCount + Layout.chunkHeaderByteCount + compression.utf8.count + recordsByteCount
   }
 }

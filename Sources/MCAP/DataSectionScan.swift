@@ -45,7 +45,7 @@ struct DataSectionScan<Source: MCAPSource> {
   private static var stretchByteCount: UInt64 { 1 << 20 }
 
   /// - Parameter limit: larger records, in bytes, are not read
-  /// - Throws: `notMCAP`, `system`, `compressed` where channels may be hidden in a chunk, `tooLarge` when it is for a repair
+  /// - Throws: `notMCAP`, `system`, `compressed` where a library is missing and channels may be hidden in a chunk, `tooLarge` when it is for a repair
   init(_ source: Source, trust: Trust, limit: Int) throws(MCAPError) {
     self.source = source
     self.trust = trust
@@ -238,8 +238,9 @@ struct DataSectionScan<Source: MCAPSource> {
     summary.statistics?.add(counts)
     let index = MCAPChunkIndex(
       startTimeNanoseconds: counts.earliest, endTimeNanoseconds: counts.latest, offset: recordOffset(content),
-      byteCount: content.upperBound - recordOffset(content), channels: [], messageIndexByteCount: 0, compression: "",
-      compressedByteCount: UInt64(chunk.records.count), uncompressedByteCount: UInt64(chunk.records.count))
+      byteCount: content.upperBound - recordOffset(content), channels: [], messageIndexByteCount: 0,
+      compression: header.compression, compressedByteCount: header.recordsByteCount,
+      uncompressedByteCount: UInt64(chunk.records.count))
     summary.chunks.append(index)
     var part = Part(index)
     part.channelIDs = counts.channels.sorted()
@@ -271,7 +272,7 @@ struct DataSectionScan<Source: MCAPSource> {
         throw fields.malformed
       }
       let start = chunk.records.lowerBound + position
-      var records = RecordSequence(chunk.bytes, start..<chunk.records.upperBound, offset: chunk.offset)
+      var records = chunk.sequence(from: start)
       guard let record = try records.next(), record.opcode == Opcode.message else { throw fields.malformed }
       var message = records.reader("message", record)
       let found = try MCAPMessage(&message, of: chunk.bytes)
@@ -322,15 +323,14 @@ struct DataSectionScan<Source: MCAPSource> {
 
   private mutating func take(attachment content: Range<UInt64>) throws(MCAPError) {
     let offset = recordOffset(content)
-    var index = try MCAPAttachmentIndex(headOf: content, in: source, recordOffset: offset, limit: limit)
-    let dataEnd = content.upperBound - 4
+    let (index, byteCount) = try MCAPAttachmentIndex.head(of: content, in: source, recordOffset: offset, limit: limit)
+    let dataEnd = content.lowerBound + byteCount
     let checksum = try source.bytes(at: dataEnd, count: 4)
     var fields = RecordReader(checksum, 0..<4, name: "attachment", offset: offset)
     let crc = try fields.integer(UInt32.self)
     if crc != 0, try source.crc(content.lowerBound..<dataEnd) != crc {
       throw .wrongChecksum("attachment", offset: offset)
     }
-    index.byteCount = content.upperBound - offset
     summary.attachments.append(index)
   }
 
@@ -345,22 +345,26 @@ struct DataSectionScan<Source: MCAPSource> {
 
 extension MCAPAttachmentIndex {
   /// Reads an attachment's fields, but not its data, which may be of any size.
-  init(
-    headOf content: Range<UInt64>, in source: some MCAPSource, recordOffset: UInt64, limit: Int
-  ) throws(MCAPError) {
+  ///
+  /// - Returns: what it is, and how many bytes lie before its checksum; behind that there may be bytes of a later version's
+  static func head(
+    of content: Range<UInt64>, in source: some MCAPSource, recordOffset: UInt64, limit: Int
+  ) throws(MCAPError) -> (index: MCAPAttachmentIndex, byteCount: UInt64) {
     let byteCount = content.upperBound - content.lowerBound
     // Names are short; a longer one is read with all of the attachment.
     let head = try source.bytes(at: content.lowerBound, count: Int(min(byteCount, UInt64(min(limit, 1 << 16)))))
     var fields = RecordReader(head, 0..<head.count, name: "attachment", offset: recordOffset)
-    offset = recordOffset
-    self.byteCount = 0
-    logTimeNanoseconds = try fields.integer()
-    createTimeNanoseconds = try fields.integer()
-    name = try fields.text()
-    mediaType = try fields.text()
-    dataByteCount = try fields.integer()
-    guard let end = UInt64(fields.position).adding(dataByteCount)?.adding(4), end == byteCount else {
+    let logTime = try fields.integer(UInt64.self)
+    let createTime = try fields.integer(UInt64.self)
+    let name = try fields.text()
+    let mediaType = try fields.text()
+    let dataByteCount = try fields.integer(UInt64.self)
+    guard let end = UInt64(fields.position).adding(dataByteCount), end.adding(4) ?? .max <= byteCount else {
       throw fields.malformed
     }
+    let index = MCAPAttachmentIndex(
+      offset: recordOffset, byteCount: byteCount + UInt64(Layout.prefixByteCount), logTimeNanoseconds: logTime,
+      createTimeNanoseconds: createTime, dataByteCount: dataByteCount, name: name, mediaType: mediaType)
+    return (index, end)
   }
 }

@@ -23,24 +23,39 @@ struct LoadedChunk {
   let bytes: [UInt8]
   /// Where in `bytes` the records lie.
   let records: Range<Int>
-  /// Where in the file the first of `bytes` lies.
+  /// Where in the file this begins: a chunk's content, or the first of `bytes`.
   let offset: UInt64
   let header: ChunkHeader?
+  private let place: RecordPlace
 
   /// A chunk.
   ///
-  /// - Parameter content: where in the file the content of its record lies
-  init(_ source: some MCAPSource, _ content: Range<UInt64>, limit: Int) throws(MCAPError) {
+  /// - Parameters:
+  ///   - content: where in the file the content of its record lies
+  ///   - limit: of the bytes in memory, while it is decompressed in both forms
+  init(
+    _ source: some MCAPSource, _ content: Range<UInt64>, limit: Int,
+    decompression: ChunkDecompression = .ofThisMachine
+  ) throws(MCAPError) {
     offset = content.lowerBound
     let recordOffset = content.lowerBound - UInt64(Layout.prefixByteCount)
-    bytes = try source.content(content, "chunk", limit: limit)
+    let bytes = try source.content(content, "chunk", limit: limit)
     var fields = RecordReader(bytes, 0..<bytes.count, name: "chunk", offset: recordOffset)
     let header = try ChunkHeader(&fields)
-    guard header.compression.isEmpty else { throw .compressed(header.compression, offset: recordOffset) }
-    guard let count = Int(exactly: header.recordsByteCount), header.uncompressedByteCount == header.recordsByteCount
-    else { throw fields.malformed }
-    records = try fields.take(count)
-    guard header.crc == 0 || header.crc == CRC32.of(bytes, records) else {
+    guard let count = Int(exactly: header.recordsByteCount) else { throw fields.malformed }
+    let records = try fields.take(count)
+    if header.compression.isEmpty {
+      guard header.uncompressedByteCount == header.recordsByteCount else { throw fields.malformed }
+      self.bytes = bytes
+      self.records = records
+      place = .bytesFrom(offset)
+    } else {
+      self.bytes = try decompression.records(
+        header, bytes[records], limit: limit - bytes.count, recordOffset: recordOffset)
+      self.records = 0..<self.bytes.count
+      place = .chunk(recordOffset)
+    }
+    guard header.crc == 0 || header.crc == CRC32.of(self.bytes, self.records) else {
       throw .wrongChecksum("chunk", offset: recordOffset)
     }
     self.header = header
@@ -52,9 +67,18 @@ struct LoadedChunk {
     bytes = try source.content(stretch, "records", limit: limit)
     records = 0..<bytes.count
     header = nil
+    place = .bytesFrom(offset)
   }
 
-  var sequence: RecordSequence { RecordSequence(bytes, records, offset: offset) }
+  var sequence: RecordSequence { sequence(from: records.lowerBound) }
+
+  /// The records from a place in `bytes` on.
+  func sequence(from start: Int) -> RecordSequence { RecordSequence(bytes, start..<records.upperBound, place) }
+
+  /// A record by where its content lies in `bytes`.
+  func reader(_ name: String, content: Range<Int>) -> RecordReader {
+    RecordReader(bytes, content, name: name, offset: place.offset(of: content.lowerBound))
+  }
 }
 
 /// What a reader loads at once: a chunk, or a stretch of records outside of chunks.
@@ -63,6 +87,8 @@ struct Part {
   var offset: UInt64
   /// Of all its records; of a chunk's own.
   var byteCount: UInt64
+  /// Of a chunk's records once they are decompressed, by its own account; 0 if they are not compressed.
+  var decompressedByteCount: UInt64 = 0
   var startTimeNanoseconds: UInt64
   var endTimeNanoseconds: UInt64
   /// Those that have messages in it; empty if that is not known.
@@ -72,6 +98,7 @@ struct Part {
     isChunk = true
     offset = chunk.offset
     byteCount = chunk.byteCount
+    decompressedByteCount = chunk.compression.isEmpty ? 0 : chunk.uncompressedByteCount
     startTimeNanoseconds = chunk.startTimeNanoseconds
     endTimeNanoseconds = chunk.endTimeNanoseconds
     channelIDs = chunk.channels.map(\.channelID)
@@ -86,6 +113,7 @@ struct Part {
     channelIDs = []
   }
 
+  /// - Parameter limit: of the bytes in memory meanwhile
   func load(_ source: some MCAPSource, limit: Int) throws(MCAPError) -> LoadedChunk {
     guard isChunk else { return try LoadedChunk(source, stretch: offset..<offset + byteCount, limit: limit) }
     let record = try source.recordPrefix(at: offset)

@@ -10,8 +10,10 @@ public enum MCAPError: Error, Equatable, Sendable {
   case malformed(String, offset: UInt64)
   /// A part of it is not what was written; the offset is that of the record.
   case wrongChecksum(String, offset: UInt64)
-  /// A chunk is compressed in a way that is not read here; the offset is that of the chunk.
+  /// A chunk is compressed in a way that is not read here, for want of a library perhaps; the offset is that of the chunk.
   case compressed(String, offset: UInt64)
+  /// What is to be written cannot be compressed in this way: the library is not on this machine.
+  case missingLibrary(String)
   /// A part of it, or what would have to be in memory at once, is larger than allowed.
   case tooLarge(String, byteCount: UInt64, limit: UInt64)
   /// There is no such schema or channel.
@@ -37,6 +39,7 @@ extension MCAPError: CustomStringConvertible {
     case .malformed(let what, let offset): "the \(what) at byte \(offset) is malformed"
     case .wrongChecksum(let what, let offset): "the checksum of the \(what) at byte \(offset) is wrong"
     case .compressed(let name, let offset): "the chunk at byte \(offset) is compressed with \(name)"
+    case .missingLibrary(let name): "the library that compresses with \(name) is not there"
     case .tooLarge(let what, let byteCount, let limit):
       "\(what): \(byteCount) bytes, and no more than \(limit) are allowed"
     case .unknown(let what, let id): "there is no \(what) \(id)"
@@ -50,7 +53,8 @@ extension MCAPError: CustomStringConvertible {
   public var nextStep: String? {
     switch self {
     case .cut: "repair it"
-    case .compressed: "write it again uncompressed: mcap decompress"
+    case .compressed(let name, _), .missingLibrary(let name):
+      MCAPCompression.package(for: name).map { "install \($0)" } ?? "write it again uncompressed: mcap decompress"
     case .notMCAP, .malformed, .wrongChecksum, .tooLarge, .unknown, .tooMany, .finished, .system: nil
     }
   }

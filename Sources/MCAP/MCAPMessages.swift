@@ -50,7 +50,7 @@ public struct MCAPMessages<Source: MCAPSource> {
 
   /// The next message; `nil` after the last one.
   ///
-  /// - Throws: if a chunk is damaged or compressed; the call after that goes on behind it.
+  /// - Throws: if a chunk is damaged, or compressed in a way that is not read here; the call after that goes on behind it.
   public mutating func next() throws(MCAPError) -> MCAPMessage? {
     while true {
       let first = indexOfFirst()
@@ -64,8 +64,7 @@ public struct MCAPMessages<Source: MCAPSource> {
       let chunk = loaded[first].chunk
       loaded[first].next += 1
       if loaded[first].next == loaded[first].places.count { loaded.remove(at: first) }
-      var fields = RecordReader(
-        chunk.bytes, place.content, name: "message", offset: chunk.offset + UInt64(place.content.lowerBound))
+      var fields = chunk.reader("message", content: place.content)
       return try MCAPMessage(&fields, of: chunk.bytes)
     }
   }
@@ -88,11 +87,12 @@ public struct MCAPMessages<Source: MCAPSource> {
 
   private mutating func load(_ part: Part) throws(MCAPError) {
     let held = loaded.reduce(0) { $0 + $1.chunk.bytes.count }
-    let byteCount = UInt64(held).adding(part.byteCount) ?? .max
+    let byteCount = UInt64(held).adding(part.byteCount)?.adding(part.decompressedByteCount) ?? .max
     guard byteCount <= UInt64(limit) else {
       throw .tooLarge("chunks that overlap in time", byteCount: byteCount, limit: UInt64(limit))
     }
-    let chunk = try part.load(source, limit: limit)
+    // What the index says of a chunk need not be so.
+    let chunk = try part.load(source, limit: limit - held)
     var messages = LoadedMessages(chunk: chunk)
     var isSorted = true
     var records = chunk.sequence

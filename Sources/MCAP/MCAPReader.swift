@@ -18,7 +18,8 @@ public struct MCAPReader<Source: MCAPSource> {
   let parts: [Part]
 
   /// - Parameter memoryLimitByteCount: of a record, or of the chunks that overlap; what needs more is an error
-  /// - Throws: if it is no MCAP file, cannot be read, or has chunks that would have to be decompressed to know its channels
+  /// - Throws: if it is no MCAP file, cannot be read, or has chunks that would have to be decompressed to know its
+  ///   channels, for which the library is missing
   public init(_ source: Source, memoryLimitByteCount: Int = 256 << 20) throws(MCAPError) {
     self.source = source
     limit = max(0, memoryLimitByteCount)
@@ -26,8 +27,7 @@ public struct MCAPReader<Source: MCAPSource> {
     do {
       let header = try MCAPReader.header(of: source, limit: limit)
       if let summary = try MCAPReader.summary(of: source, limit: limit) {
-        // Messages outside of chunks are in no index.
-        if !summary.chunks.isEmpty || summary.statistics?.messageCount == 0 {
+        if summary.isComplete {
           self.header = header
           self.summary = summary
           self.damage = nil
@@ -88,6 +88,13 @@ public struct MCAPReader<Source: MCAPSource> {
       throw .wrongChecksum("summary", offset: summaryStart)
     }
     return try MCAPSummary(checked, 0..<Int(summaryEnd - summaryStart), offset: summaryStart)
+  }
+
+  /// Why some chunks cannot be read on this machine, however whole they are: they are compressed in a way for which a library is
+  /// missing. `nil` if all can be.
+  public var missingDecompression: MCAPError? {
+    let chunk = summary.chunks.first { !MCAPCompression.isReadable($0.compression) }
+    return chunk.map { .compressed($0.compression, offset: $0.offset) }
   }
 
   /// The messages, one after the other. Chunks that can have none that match are not read.

@@ -2,9 +2,9 @@ import Glibc
 
 /// How a file that was cut, by a crash or by a power cut, becomes whole again: keep its first bytes, put others behind them.
 ///
-/// Whole chunks are kept, and of a chunk that the file's end has cut the messages before that. All that follows is made anew: the
-/// message indexes of the last chunk if some are missing, the data section's end, the summary, the footer. Zeros at the file's end,
-/// as in a file that got its size before its data, are no records.
+/// Whole chunks are kept, and of a chunk that the file's end has cut the messages before that, unless it is compressed. All that
+/// follows is made anew: the message indexes of the last chunk if some are missing, the data section's end, the summary, the
+/// footer. Zeros at the file's end, as in a file that got its size before its data, are no records.
 public struct MCAPRepair: Equatable, Sendable {
   /// The bytes from the file's start that stay as they are.
   public var keptByteCount: UInt64
@@ -28,7 +28,8 @@ public struct MCAPRepair: Equatable, Sendable {
   ///     loses less. Of a sealed file (`MCAPBlocks`) it does not matter: that has all that its last seal vouches for, and nothing
   ///     else. What is behind that may be an older recording's, and is not counted as lost.
   ///   - memoryLimitByteCount: larger chunks are an error
-  /// - Throws: if it is no MCAP file, cannot be read, or has compressed chunks
+  /// - Throws: if it is no MCAP file, cannot be read, or has chunks that are compressed in a way for which the library
+  ///   is missing
   public init(
     of source: some MCAPSource, isRecycled: Bool, memoryLimitByteCount: Int = 256 << 20
   ) throws(MCAPError) {
@@ -66,15 +67,18 @@ public struct MCAPRepair: Equatable, Sendable {
       let chunk = summary.chunks[last]
       kept = chunk.offset + chunk.byteCount
       var builder = try MCAPRepair.rebuilt(chunk, of: source, limit: limit)
-      let index = builder.finish(at: chunk.offset)
-      if builder.chunkByteCount == Int(chunk.byteCount) {
-        appended += builder.bytes[builder.chunkByteCount...]
+      let layout = ChunkLayout(compression: chunk.compression, recordsByteCount: Int(chunk.compressedByteCount))
+      let index = builder.addMessageIndexes(to: layout, at: chunk.offset)
+      if index.byteCount == chunk.byteCount {
+        appended += builder.messageIndexes
         summary.chunks[last] = index
       }
     }
     if !isRecycled, let offset = scan.cutChunkOffset {
       var builder = ChunkBuilder(reserving: 0)
       try MCAPRepair.recover(from: source, at: offset, zeros: zeros, limit: limit, into: &builder, &summary)
+      let recovered =
+        builder.isEmpty ? 0 : ChunkLayout(compression: "", recordsByteCount: builder.recordsByteCount).byteCount
       if builder.counts.total == 0 {
         // Channels without messages are put in no chunk, as the writer does.
         appended += builder.records
@@ -84,7 +88,7 @@ public struct MCAPRepair: Equatable, Sendable {
         summary.chunks.append(index)
         summary.statistics?.add(builder.counts)
       }
-      lost -= min(lost, UInt64(builder.chunkByteCount))
+      lost -= min(lost, UInt64(recovered))
     }
     // An index of the chunks would hide the messages outside of them.
     if scan.looseMessageCount > 0 { summary.chunks = [] }
@@ -162,54 +166,20 @@ public struct MCAPRepair: Equatable, Sendable {
     return builder
   }
 
-  /// Takes the whole records of a chunk that was cut. They have no checksum of their own, so all that is known of them must fit.
+  /// Takes the whole records of a chunk that was cut.
   private static func recover(
     from source: some MCAPSource, at offset: UInt64, zeros: UInt64, limit: Int, into builder: inout ChunkBuilder,
     _ summary: inout MCAPSummary
   ) throws(MCAPError) {
-    let headerByteCount = Layout.prefixByteCount + Layout.chunkHeaderByteCount
-    let start = offset + UInt64(headerByteCount)
-    guard start <= source.byteCount else { return }
-    let head = try source.bytes(at: offset, count: headerByteCount)
-    var fields = RecordReader(head, 0..<head.count, name: "chunk", offset: offset)
-    _ = try fields.take(1)
-    let recordByteCount = try fields.integer(UInt64.self)
-    // Nothing is to be had from one that is compressed, or noise.
-    guard let header = try? ChunkHeader(&fields), header.compression.isEmpty,
-      header.recordsByteCount.adding(UInt64(Layout.chunkHeaderByteCount)) == recordByteCount,
-      header.uncompressedByteCount == header.recordsByteCount
-    else { return }
-
-    let available = min(source.byteCount - start, header.recordsByteCount)
-    // If the file is long enough for all of the chunk, then zeros have cut it, wherever they begin.
-    let isCutByEnd = available < header.recordsByteCount
-    let bytes = try source.bytes(at: start, count: Int(min(available, UInt64(limit))))
-    let times = min(header.startTimeNanoseconds, header.endTimeNanoseconds)...header.endTimeNanoseconds
-    var records = RecordSequence(bytes, 0..<bytes.count, offset: start)
-    do {
-      while let record = try records.next() {
-        let end = start + UInt64(record.content.upperBound)
-        guard end <= zeros || isCutByEnd && end == source.byteCount else { return }
-        var message: MCAPMessage?
-        switch record.opcode {
-        case Opcode.schema:
-          var fields = records.reader("schema", record)
-          summary.add(try MCAPSchema(&fields, of: bytes))
-        case Opcode.channel:
-          var fields = records.reader("channel", record)
-          summary.add(try MCAPChannel(&fields))
-        case Opcode.message:
-          var fields = records.reader("message", record)
-          let found = try MCAPMessage(&fields, of: bytes)
-          guard summary.channels[found.channelID] != nil, times.contains(found.logTimeNanoseconds) else { return }
-          message = found
-        default: return
-        }
-        builder.append(record: bytes[record.start..<record.content.upperBound], message: message)
+    guard let chunk = try CutChunk(source, at: offset, limit: limit) else { return }
+    for record in chunk.wholeRecords(zeros: zeros, channelIDs: Set(summary.channels.keys)) {
+      var message: MCAPMessage?
+      switch record.content {
+      case .schema(let schema): summary.add(schema)
+      case .channel(let channel): summary.add(channel)
+      case .message(let found): message = found
       }
-    } catch {
-      // The one that was cut.
-      return
+      builder.append(record: chunk.bytes[record.range], message: message)
     }
   }
 

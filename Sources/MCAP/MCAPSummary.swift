@@ -44,6 +44,22 @@ extension MCAPSummary {
     }
   }
 
+  /// Whether it tells of all that is in the file, as far as can be known from it. A file may have a summary without the channels,
+  /// say, and messages outside of chunks are in no index.
+  var isComplete: Bool {
+    guard !chunks.isEmpty || statistics?.messageCount == 0 else { return false }
+    if let statistics {
+      guard statistics.channelCount == channels.count, statistics.schemaCount <= schemas.count,
+        statistics.chunkCount == chunks.count, statistics.attachmentCount == attachments.count,
+        statistics.metadataCount == metadata.count
+      else { return false }
+    }
+    // A chunk without channels has nothing in it.
+    if !chunks.isEmpty, channels.isEmpty { return false }
+    return chunks.allSatisfy { $0.channels.allSatisfy { channels[$0.channelID] != nil } }
+      && channels.values.allSatisfy { $0.schemaID == 0 || schemas[$0.schemaID] != nil }
+  }
+
   mutating func add(_ schema: MCAPSchema) {
     // A schema numbered 0 is to be ignored, says the specification.
     if schema.id != 0 { schemas[schema.id] = schema }

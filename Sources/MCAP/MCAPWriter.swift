@@ -17,6 +17,8 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
   public private(set) var chunkByteCount: Int
 
   private var chunk: ChunkBuilder
+  /// `nil` if chunks are not compressed.
+  private var compressor: ChunkCompressor?
   private var summary = MCAPSummary()
   private var crc = CRC32()
   /// Of the messages so far, by the channel's number.
@@ -31,18 +33,25 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
   /// Writes the file's start.
   ///
   /// - Parameters:
-  ///   - chunkByteCount: a chunk ends before it is larger; only one with a single message may be. More means less
+  ///   - compression: of the chunks that become smaller by it; the others are written as they are
+  ///   - chunkByteCount: a chunk ends before it is larger, uncompressed; only one with a single message may be. More means less
   ///     overhead, and more memory for who writes and who reads.
   ///   - blocks: of the disk that the file is on, and that each piece gets a seal; `nil` for neither
+  /// - Throws: `missingLibrary` where this machine cannot compress so; what the sink throws
   public init(
-    _ sink: consuming Sink, header: MCAPHeader = MCAPHeader(library: "SensorHub MCAP"), chunkByteCount: Int = 1 << 20,
-    blocks: MCAPBlocks? = nil
+    _ sink: consuming Sink, header: MCAPHeader = MCAPHeader(library: "SensorHub MCAP"),
+    compression: MCAPCompression = .none, chunkByteCount: Int = 1 << 20, blocks: MCAPBlocks? = nil
   ) throws(MCAPError) {
     self.sink = sink
     self.blocks = blocks
     self.chunkByteCount = max(1, min(chunkByteCount, 1 << 30))
     chunk = ChunkBuilder(reserving: self.chunkByteCount)
+    compressor = nil
     summary.statistics = MCAPStatistics()
+    if case .zstd(let level) = compression {
+      compressor = try ChunkCompressor(level: level, Zstandard.library)
+      compressor?.reserve(self.chunkByteCount)
+    }
     try begin(header)
   }
 
@@ -68,7 +77,9 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
 
   /// The most that the file would have if it were finished now.
   public var finishedByteCount: UInt64 {
-    let index = MCAPWriter.chunkIndexByteCount(chunk.counts.channels.count)
+    // What is compressed is smaller, but its index has the compression's name.
+    let name = compressor == nil ? 0 : ChunkCompressor.name.utf8.count
+    let index = MCAPWriter.chunkIndexByteCount(chunk.counts.channels.count) + name
     let seal = blocks.map { Seal.byteCount + $0.byteCount / 4 } ?? 0
     return byteCount + UInt64(chunk.finishedByteCount + seal + index + trailerByteCount)
   }
@@ -155,18 +166,26 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
   public mutating func flush() throws(MCAPError) {
     // Schemas and channels alone wait for a message: there are readers that want one in every chunk.
     guard !isFinished, chunk.counts.total > 0 else { return }
-    let index = chunk.finish(at: byteCount)
-    let seal = seal(behind: chunk.bytes)
-    chunk.append(behind: seal)
-    do {
-      try MCAPWriter.hand(chunk.bytes, to: &sink, &byteCount, &crc)
+    let index: MCAPChunkIndex
+    do throws(MCAPError) {
+      if let compressed = compressor?.finish(&chunk, at: byteCount) {
+        index = compressed
+        let seal = seal(behind: compressor?.bytes ?? [])
+        compressor?.append(behind: seal)
+        try MCAPWriter.hand(compressor?.bytes ?? [], to: &sink, &byteCount, &crc)
+      } else {
+        index = chunk.finish(at: byteCount)
+        let seal = seal(behind: chunk.bytes)
+        chunk.append(behind: seal)
+        try MCAPWriter.hand(chunk.bytes, to: &sink, &byteCount, &crc)
+      }
     } catch {
       chunk.reopen()
       throw error
     }
     summary.chunks.append(index)
     summary.statistics?.add(chunk.counts)
-    trailerByteCount += MCAPWriter.chunkIndexByteCount(index.channels.count)
+    trailerByteCount += MCAPWriter.chunkIndexByteCount(index.channels.count) + index.compression.utf8.count
     chunk.removeAll()
     wholeBlocksEnd = nil
   }
@@ -190,7 +209,8 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
 
   /// A message follows; where it begins a block, those before it fill theirs.
   private mutating func noteWholeBlocks(before recordByteCount: Int, of channelID: UInt16) {
-    guard let blocks, chunk.counts.total > 0 else { return }
+    // Where blocks end in a compressed chunk is known only once it is one.
+    guard let blocks, compressor == nil, chunk.counts.total > 0 else { return }
     let end = byteCount + UInt64(chunk.finishedByteCount + Seal.byteCount)
     let index = chunk.counts[channelID] == 0 ? Layout.messageIndexByteCount : 0
     let next = end + UInt64(recordByteCount + index + Layout.messageIndexEntryByteCount)

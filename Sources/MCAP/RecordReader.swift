@@ -69,6 +69,21 @@ struct RecordReader {
   }
 }
 
+/// Where in a file records are that are in memory.
+enum RecordPlace: Equatable {
+  /// They were read from an offset on.
+  case bytesFrom(UInt64)
+  /// They were decompressed; the offset is that of the chunk.
+  case chunk(UInt64)
+
+  func offset(of position: Int) -> UInt64 {
+    switch self {
+    case .bytesFrom(let offset): offset &+ UInt64(position)
+    case .chunk(let offset): offset
+    }
+  }
+}
+
 /// One record after the other in bytes that are in memory.
 struct RecordSequence {
   struct Record {
@@ -81,14 +96,19 @@ struct RecordSequence {
   private let bytes: [UInt8]
   private(set) var position: Int
   private let end: Int
-  private let offset: UInt64
+  private let place: RecordPlace
 
-  /// - Parameter offset: where in the file the first of the bytes lies, for errors
-  init(_ bytes: [UInt8], _ range: Range<Int>, offset: UInt64) {
+  /// - Parameter place: where in the file the bytes are, for errors
+  init(_ bytes: [UInt8], _ range: Range<Int>, _ place: RecordPlace) {
     self.bytes = bytes
     position = range.lowerBound
     end = range.upperBound
-    self.offset = offset
+    self.place = place
+  }
+
+  /// - Parameter offset: where in the file the first of the bytes lies, for errors
+  init(_ bytes: [UInt8], _ range: Range<Int>, offset: UInt64) {
+    self.init(bytes, range, .bytesFrom(offset))
   }
 
   /// - Throws: `malformed` if the next one is not whole
@@ -104,10 +124,10 @@ struct RecordSequence {
   }
 
   func reader(_ name: String, _ record: Record) -> RecordReader {
-    RecordReader(bytes, record.content, name: name, offset: offset &+ UInt64(record.start))
+    RecordReader(bytes, record.content, name: name, offset: place.offset(of: record.start))
   }
 
   private func reader(_ name: String, _ range: Range<Int>) -> RecordReader {
-    RecordReader(bytes, range, name: name, offset: offset &+ UInt64(range.lowerBound))
+    RecordReader(bytes, range, name: name, offset: place.offset(of: range.lowerBound))
   }
 }

@@ -7,6 +7,8 @@ public enum RecorderEvent: Equatable, Sendable {
   /// A segment that a hub before this one left was made whole.
   case repaired(segment: String, messageCount: UInt64, lostByteCount: UInt64)
   case notRepaired(segment: String, MCAPError)
+  /// What is recorded is not compressed, though that is wanted.
+  case notCompressed(MCAPError)
   /// Nothing can be written; it is tried again.
   case failed(MCAPError)
   /// It can again.

@@ -1,4 +1,5 @@
 import Hub
+import MCAP
 
 /// How much is recorded, in which pieces and how soon it is on the disk.
 public struct RecordingLimits: Sendable {
@@ -10,6 +11,9 @@ public struct RecordingLimits: Sendable {
   var segmentCountLimit = 1000
   /// After as long a time without anything to record a segment is ended, so that every program opens it.
   var restLimit = Duration.seconds(600)
+  var compression = MCAPCompression.none
+  /// Why nothing is compressed though that is wanted; `nil` where it is, or is not wanted.
+  var missingCompression: MCAPError?
 
   var isOneFile: Bool { byteLimit == nil }
   /// A small budget has small segments: with each that is removed not more than an eighth is forgotten. In whole blocks, and two
@@ -28,10 +32,21 @@ public struct RecordingLimits: Sendable {
     self.synchronizeInterval = synchronizeInterval
   }
 
-  init(_ settings: RecordSettings) {
+  /// - Parameter canCompress: whether this machine has the library for it
+  init(_ settings: RecordSettings, canCompress: (MCAPCompression) -> Bool = { $0.isAvailable }) {
     self.init(
       byteLimit: UInt64(settings.maximumMegabytes) * 1_000_000, ageLimit: settings.maximumAge,
       synchronizeInterval: settings.syncInterval)
+    let wanted: MCAPCompression =
+      switch settings.compression {
+      case .none: .none
+      case .zstd: .zstd()
+      }
+    if canCompress(wanted) {
+      compression = wanted
+    } else {
+      missingCompression = .missingLibrary(settings.compression.rawValue)
+    }
   }
 
   /// One file, however large it grows, for somebody who waits for it: it is there even if nothing comes.

@@ -106,6 +106,7 @@ struct RecordingWriter {
   private mutating func begin() {
     guard !hasBegun else { return }
     hasBegun = true
+    if let error = limits.missingCompression { inbox.tell(.notCompressed(error)) }
     // All of them: a repair may have failed for want of room. Of those that are whole the end is looked at, and no more.
     for segment in store.segments where !store.isHeld(segment.name) {
       do throws(MCAPError) {
@@ -150,7 +151,7 @@ struct RecordingWriter {
       let file = try begin(name)
       // One that goes over a network has no blocks.
       let new = try Segment(
-        name, file, in: ring, library: library, chunkByteCount: limits.chunkByteLimit,
+        name, file, in: ring, library: library, compression: limits.compression, chunkByteCount: limits.chunkByteLimit,
         blocks: limits.isOneFile ? nil : MCAPBlocks(byteCount: FolderFile.blockByteCount))
       segmentBeganAt = now
       writtenMetadataRevision = 0

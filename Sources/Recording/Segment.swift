@@ -15,14 +15,14 @@ final class Segment {
   private var writtenMessageCount: UInt64 = 0
 
   init(
-    _ name: String, _ file: any SegmentFile, in ring: SegmentRing, library: String, chunkByteCount: Int,
-    blocks: MCAPBlocks?
+    _ name: String, _ file: any SegmentFile, in ring: SegmentRing, library: String, compression: MCAPCompression,
+    chunkByteCount: Int, blocks: MCAPBlocks?
   ) throws(MCAPError) {
     self.name = name
     self.file = file
     writer = try MCAPWriter(
-      SegmentSink(file: file, ring: ring), header: MCAPHeader(library: library), chunkByteCount: chunkByteCount,
-      blocks: blocks)
+      SegmentSink(file: file, ring: ring), header: MCAPHeader(library: library), compression: compression,
+      chunkByteCount: chunkByteCount, blocks: blocks)
   }
 
   /// What it has at most if it is ended now.

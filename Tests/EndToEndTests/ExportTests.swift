@@ -259,6 +259,22 @@ struct ExportTests {
     #expect(again.count == 20 && again.first == "2026-11-22T10:00:30.000Z")
   }
 
+  @Test(.enabled(if: MCAPCompression.zstd().isAvailable, "libzstd is not there: install libzstd1"))
+  func `a compressed copy has all that the recording has, and is read in the same ways`() throws {
+    let drive = RecordedDrive()
+    let path = try drive.write()
+    let output = drive.path("small.mcap")
+    _ = export([path, "--format", "mcap", "--compress", "zstd", "--output", output])
+    let reader = try MCAPReader(path: output)
+    try reader.check()
+    #expect(Set(reader.summary.chunks.map(\.compression)) == ["zstd"])
+    #expect(try Files.bytes(of: output).count * 2 < Files.bytes(of: path).count)
+    for format in ["gpx", "csv", "nmea"] {
+      #expect(
+        export([output, "--format", format]).standardOutput == export([path, "--format", format]).standardOutput)
+    }
+  }
+
   // MARK: What is damaged or missing
 
   @Test func `of a file that was cut the whole part is read, and that is said`() throws {
@@ -305,6 +321,8 @@ struct ExportTests {
     (["/etc/passwd", "--format", "nmea", "--simplify", "5"], 64, "--simplify is for gpx"),
     (["/etc/passwd", "--format", "csv", "--every", "0"], 64, "--every must be"),
     (["/etc/passwd", "--format", "gpx", "--device", "gps"], 64, "--device is for nmea"),
+    (["/etc/passwd", "--format", "gpx", "--compress", "zstd"], 64, "--compress is for mcap"),
+    (["/etc/passwd", "--format", "mcap", "--compress", "gzip"], 64, "--compress"),
   ])
   func `a mistake is named with what to do`(_ arguments: [String], _ code: Int32, _ text: String) {
     let program = export(arguments, expecting: code)

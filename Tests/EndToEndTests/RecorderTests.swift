@@ -171,7 +171,12 @@ import Testing
       right.standardOutput.contains(
         "recording to \(folder), at most 50 MB of the last 12 h 00 min, on the disk within 5.0 s, "
           + "keeping the devices awake"), "\(right.standardOutput)\(right.standardError)")
+    let compressed = check("path: \"\(folder)\", compression: \"zstd\"")
+    #expect(compressed.wait() == 0)
+    #expect(compressed.standardOutput.contains("at most 1000 MB, compressed with zstd, on the disk"))
+    #expect(compressed.standardError.isEmpty == MCAPCompression.zstd().isAvailable, "\(compressed.standardError)")
     for (record, reason) in [
+      ("path: \"\(folder)\", compression: \"gzip\"", "'record.compression' must be \"none\" or \"zstd\""),
       ("path: \"recordings\"", "'record.path' must be an absolute path"),
       ("path: \"\(root)/board.json5\"", "'record.path' must be a folder"),
       ("path: \"\(folder)\", maximumMegabytes: 1", "a whole number from 4"), ("maximumMegabytes: 50", "missing"),

@@ -138,34 +138,6 @@ struct MCAPReaderTests {
     try reader.check()
   }
 
-  @Test(arguments: ["zstd", "lz4"]) func `compressed chunks are refused by name`(compression: String) throws {
-    var bytes = Layout.magic
-    MCAPHeader().append(to: &bytes)
-    let offset = UInt64(bytes.count)
-    let chunk = bytes.beginRecord(Opcode.chunk)
-    bytes.append(contentsOf: repeatElement(0, count: 28))
-    bytes.append(prefixed: compression)
-    bytes.append(littleEndian: UInt64(3))
-    bytes += [1, 2, 3]
-    bytes.endRecord(chunk)
-    let error = MCAPError.compressed(compression, offset: offset)
-    #expect(error.description.contains(compression))
-    #expect(throws: error) { try MCAPReader(MCAPBytes(bytes)) }
-    #expect(throws: error) { try MCAPRepair(of: MCAPBytes(bytes), isRecycled: false) }
-    // With a summary it is known what is in the file, though not what the messages are.
-    var summary = MCAPSummary()
-    summary.chunks = [
-      MCAPChunkIndex(
-        startTimeNanoseconds: 0, endTimeNanoseconds: 0, offset: offset, byteCount: UInt64(bytes.count) - offset,
-        channels: [], messageIndexByteCount: 0, compression: compression, compressedByteCount: 3,
-        uncompressedByteCount: 0)
-    ]
-    bytes += summary.trailer(at: UInt64(bytes.count), crc: 0)
-    var messages = try MCAPReader(MCAPBytes(bytes)).messages()
-    #expect(throws: error) { try messages.next() }
-    #expect(try messages.next() == nil)
-  }
-
   @Test func `a damaged chunk is an error, and reading goes on behind it`() throws {
     let recording = try MadeRecording(messageCount: 60)
     var bytes = recording.bytes

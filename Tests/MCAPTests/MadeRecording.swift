@@ -11,9 +11,10 @@ struct MadeRecording {
   /// - Parameter start: the first log time, in nanoseconds
   init(
     messageCount: Int = 24, chunkByteCount: Int = 300, start: UInt64 = 1_700_000_000_000_000_000,
-    isFinished: Bool = true, blocks: MCAPBlocks? = nil
+    compression: MCAPCompression = .none, isFinished: Bool = true, blocks: MCAPBlocks? = nil
   ) throws {
-    var writer = try MCAPWriter(MCAPBytes(), chunkByteCount: chunkByteCount, blocks: blocks)
+    var writer = try MCAPWriter(
+      MCAPBytes(), compression: compression, chunkByteCount: chunkByteCount, blocks: blocks)
     let fix = try writer.addSchema(name: "foxglove.LocationFix", encoding: "jsonschema", data: Array("{}".utf8))
     var channels = [try writer.addChannel(topic: "/fix", messageEncoding: "json", schemaID: fix)]
     try writer.add(MCAPMetadata(name: "board", entries: ["name": "pi", "empty": ""]))
@@ -77,4 +78,9 @@ func messages<Source: MCAPSource>(
 
 extension MCAPRepair {
   func applied(to bytes: [UInt8]) -> [UInt8] { bytes.prefix(Int(keptByteCount)) + appendedBytes }
+}
+
+extension MCAPCompression {
+  /// What this machine can write.
+  static let allHere: [MCAPCompression] = [.none, .zstd()].filter(\.isAvailable)
 }

@@ -16,6 +16,7 @@ extension RecorderEvent {
       )
     case .notRepaired(let segment, let error):
       return (.warning, "\(folder)/\(segment) cannot be made whole, and is left as it is: \(error)")
+    case .notCompressed(let error): return (.warning, "what is recorded is not compressed: \(error)")
     case .failed(let error):
       return (
         .warning,

@@ -2,6 +2,7 @@ import ArgumentParser
 import Devices
 import HardwareIO
 import Hub
+import MCAP
 import MonotonicTime
 import Outputs
 
@@ -67,7 +68,12 @@ struct Check: ParsableCommand {
       Terminal.standardOutput("  dashboard on \(http.address), open to \(http.audience)\(secret)")
     }
     if let socket = board.chronySocket { Terminal.standardOutput("  time for chronyd on \(socket)") }
-    if let record = board.record { Terminal.standardOutput("  \(describe(record))") }
+    if let record = board.record {
+      Terminal.standardOutput("  \(describe(record))")
+      if record.compression == .zstd, !MCAPCompression.zstd().isAvailable {
+        Terminal.standardError("here \(MCAPError.missingLibrary("zstd")); until then it is recorded uncompressed")
+      }
+    }
   }
 
   private func printConverted() throws {
@@ -99,8 +105,9 @@ struct Check: ParsableCommand {
 
   private func describe(_ record: RecordSettings) -> String {
     let age = record.maximumAge.map { " of the last \(Text.duration(seconds: $0.inSeconds))" } ?? ""
+    let compression = record.compression == .none ? "" : ", compressed with \(record.compression.rawValue)"
     let power = record.wakes ? "keeping the devices awake" : "while the devices are awake for others"
-    return "recording to \(record.path), at most \(record.maximumMegabytes) MB\(age), on the disk within "
+    return "recording to \(record.path), at most \(record.maximumMegabytes) MB\(age)\(compression), on the disk within "
       + "\(Text.duration(seconds: record.syncInterval.inSeconds)), \(power)"
   }
 

@@ -49,6 +49,15 @@ struct Export: ParsableCommand {
   @Option(help: ArgumentHelp("Of several receivers, the one whose NMEA is wanted.", valueName: "id"))
   var device: String?
 
+  enum Compression: String, ExpressibleByArgument, CaseIterable {
+    case none, zstd
+
+    var forWriter: MCAPCompression { self == .zstd ? .zstd() : .none }
+  }
+
+  @Option(help: "How an mcap file is compressed.")
+  var compress: Compression?
+
   @Option(help: ArgumentHelp("Write to this file rather than to standard output.", valueName: "file"))
   var output: String?
 
@@ -62,11 +71,17 @@ struct Export: ParsableCommand {
     if every != nil, !format.isOfStates { throw ValidationError("--every is for tracks and csv") }
     if simplify != nil, !format.isTrack { throw ValidationError("--simplify is for gpx, geojson and kml") }
     if device != nil, format != .nmea { throw ValidationError("--device is for nmea") }
+    if compress != nil, format != .mcap { throw ValidationError("--compress is for mcap") }
     if output == "" { throw ValidationError("--output needs a path") }
     if force, output == nil { throw ValidationError("--force needs --output") }
   }
 
   func run() throws {
+    // Before a file is begun.
+    if let compress, !compress.forWriter.isAvailable {
+      let error = MCAPError.missingLibrary(compress.rawValue)
+      throw CommandError(.unavailable, error.summary, nextStep: error.nextStep)
+    }
     let recordings = try RecordingFiles(files)
     let output = try ExportOutput(path: output, replaces: force)
     do {
@@ -220,7 +235,9 @@ struct Export: ParsableCommand {
     var messages = try messages(recordings) { _ in true }
     guard let first = try messages.next() else { throw nothing("message", (0, messages.badChunkCount)) }
     var copy = try MCAPCopy(
-      MCAPWriter(ExportSink(output: output), header: MCAPHeader(library: "sensorhub \(SensorHub.version)")))
+      MCAPWriter(
+        ExportSink(output: output), header: MCAPHeader(library: "sensorhub \(SensorHub.version)"),
+        compression: compress?.forWriter ?? .none))
     var fileCount = 0
     var badRecordCount = 0
     var message: MCAPMessage? = first

@@ -57,6 +57,7 @@ struct RecordingFiles {
 
   private static func look(at path: String) throws(MCAPError) -> File {
     let reader = try MCAPReader(path: path)
+    if let error = reader.missingDecompression { throw error }
     let statistics = reader.summary.statistics
     return File(
       path: path, byteCount: reader.source.byteCount, startNanoseconds: statistics?.startTimeNanoseconds ?? 0,

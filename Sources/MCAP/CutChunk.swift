@@ -1,0 +1,106 @@
+/// A chunk that the file's end or zeros have cut, as far as it is there. Its records have no checksum of their own, so all that is
+/// known of them must fit.
+struct CutChunk {
+  struct Record {
+    enum Content {
+      case schema(MCAPSchema)
+      case channel(MCAPChannel)
+      case message(MCAPMessage)
+    }
+
+    var content: Content
+    /// Where in the chunk's bytes it lies, from the opcode on.
+    var range: Range<Int>
+  }
+
+  /// The records' bytes.
+  let bytes: [UInt8]
+  private let header: ChunkHeader
+  /// Where in the file the first of `bytes` lies.
+  private let start: UInt64
+  /// Of the file.
+  private let end: UInt64
+
+  /// Nothing is to be had from one that is compressed, or noise.
+  init?(_ source: some MCAPSource, at offset: UInt64, limit: Int) throws(MCAPError) {
+    let headerByteCount = Layout.prefixByteCount + Layout.chunkHeaderByteCount
+    start = offset + UInt64(headerByteCount)
+    guard start <= source.byteCount else { return nil }
+    let head = try source.bytes(at: offset, count: headerByteCount)
+    var fields = RecordReader(head, 0..<head.count, name: "chunk", offset: offset)
+    _ = try fields.take(1)
+    let recordByteCount = try fields.integer(UInt64.self)
+    guard let header = try? ChunkHeader(&fields), header.compression.isEmpty,
+      header.recordsByteCount.adding(UInt64(Layout.chunkHeaderByteCount)) == recordByteCount,
+      header.uncompressedByteCount == header.recordsByteCount
+    else { return nil }
+    self.header = header
+    end = source.byteCount
+    let available = min(source.byteCount - start, header.recordsByteCount)
+    bytes = try source.bytes(at: start, count: Int(min(available, UInt64(limit))))
+  }
+
+  /// The records before the cut.
+  ///
+  /// - Parameters:
+  ///   - zeros: where in the file zeros begin that last to its end
+  ///   - channelIDs: of the channels that are known before this chunk
+  func wholeRecords(zeros: UInt64, channelIDs: Set<UInt16>) -> [Record] {
+    // If the file is long enough for all of the chunk, then zeros have cut it, wherever they begin.
+    let isCutByEnd = end - start < header.recordsByteCount
+    var channelIDs = channelIDs
+    var sequence = RecordSequence(bytes, 0..<bytes.count, offset: start)
+    var whole: [Record] = []
+    while true {
+      let found: RecordSequence.Record?
+      do {
+        found = try sequence.next()
+      } catch {
+        // The one that was cut. If it cannot be that, then what follows the cut is noise, and the one before is whole only by it.
+        let isBeforeZeros = start + UInt64(sequence.position) < zeros
+        if isBeforeZeros, !mayBeginRecord(at: sequence.position) { whole = whole.dropLast() }
+        return whole
+      }
+      guard let found else { return whole }
+      let recordEnd = start + UInt64(found.content.upperBound)
+      guard recordEnd <= zeros || isCutByEnd && recordEnd == end,
+        let record = try? record(found, of: sequence)
+      else { return whole }
+      switch record.content {
+      case .schema: break
+      case .channel(let channel): channelIDs.insert(channel.id)
+      case .message(let message):
+        let times = min(header.startTimeNanoseconds, header.endTimeNanoseconds)...header.endTimeNanoseconds
+        guard channelIDs.contains(message.channelID), times.contains(message.logTimeNanoseconds) else { return whole }
+      }
+      whole.append(record)
+    }
+  }
+
+  private func record(_ found: RecordSequence.Record, of sequence: RecordSequence) throws(MCAPError) -> Record? {
+    let content: Record.Content
+    switch found.opcode {
+    case Opcode.schema:
+      var fields = sequence.reader("schema", found)
+      content = .schema(try MCAPSchema(&fields, of: bytes))
+    case Opcode.channel:
+      var fields = sequence.reader("channel", found)
+      content = .channel(try MCAPChannel(&fields))
+    case Opcode.message:
+      var fields = sequence.reader("message", found)
+      content = .message(try MCAPMessage(&fields, of: bytes))
+    default: return nil
+    }
+    return Record(content: content, range: found.start..<found.content.upperBound)
+  }
+
+  /// Whether a record for which the chunk has room can begin with what is left.
+  private func mayBeginRecord(at position: Int) -> Bool {
+    var fields = RecordReader(bytes, position..<bytes.count, name: "record", offset: start)
+    guard let opcode = try? fields.integer(UInt8.self), let length = try? fields.integer(UInt64.self) else {
+      return [Opcode.schema, Opcode.channel, Opcode.message].contains(bytes[position])
+    }
+    let end = UInt64(fields.position).adding(length) ?? .max
+    return opcode != 0 && end <= header.recordsByteCount
+  }
+}

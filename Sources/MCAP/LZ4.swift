@@ -1,0 +1,59 @@
+/// liblz4's frames (lz4frame.h, version 1), to read what others have written. Loaded when the first such chunk is read.
+///
+/// Only addresses of C functions are in it, which never change: several threads may have it, and call them for different contexts.
+struct LZ4: Sendable {
+  typealias Create = @Sendable @convention(c) (UnsafeMutablePointer<OpaquePointer?>?, UInt32) -> Int
+  typealias Decompress =
+    @Sendable @convention(c) (
+      OpaquePointer?, UnsafeMutableRawPointer?, UnsafeMutablePointer<Int>?, UnsafeRawPointer?,
+      UnsafeMutablePointer<Int>?, UnsafeRawPointer?
+    ) -> Int
+
+  /// `nil` where it is not installed.
+  static let library = LZ4("liblz4.so.1")
+
+  /// LZ4F_VERSION.
+  private static let version: UInt32 = 100
+
+  private let createContext: Create
+  private let freeContext: @Sendable @convention(c) (OpaquePointer?) -> Int
+  private let decompress: Decompress
+  private let isError: @Sendable @convention(c) (Int) -> UInt32
+
+  init?(_ name: String) {
+    guard let library = SharedLibrary(name),
+      let createContext = library.function("LZ4F_createDecompressionContext", as: Create.self),
+      let freeContext = library.function(
+        "LZ4F_freeDecompressionContext", as: (@Sendable @convention(c) (OpaquePointer?) -> Int).self),
+      let decompress = library.function("LZ4F_decompress", as: Decompress.self),
+      let isError = library.function("LZ4F_isError", as: (@Sendable @convention(c) (Int) -> UInt32).self)
+    else { return nil }
+    self.createContext = createContext
+    self.freeContext = freeContext
+    self.decompress = decompress
+    self.isError = isError
+  }
+
+  /// Fills a buffer; returns `false` if the compressed bytes are damaged or are not as many.
+  func decompress(_ compressed: UnsafeRawBufferPointer, into buffer: UnsafeMutableRawBufferPointer) -> Bool {
+    var context: OpaquePointer?
+    guard isError(createContext(&context, LZ4.version)) == 0 else { return false }
+    defer { _ = freeContext(context) }
+    var taken = 0
+    var made = 0
+    while true {
+      var takes = compressed.count - taken
+      var makes = buffer.count - made
+      let rest = UnsafeRawBufferPointer(rebasing: compressed[taken...])
+      let room = UnsafeMutableRawBufferPointer(rebasing: buffer[made...])
+      let hint = decompress(context, room.baseAddress, &makes, rest.baseAddress, &takes, nil)
+      guard isError(hint) == 0 else { return false }
+      taken += takes
+      made += makes
+      // The frame's end.
+      if hint == 0 { return made == buffer.count && taken == compressed.count }
+      // It wants more bytes than there are, or more room.
+      guard takes > 0 || makes > 0 else { return false }
+    }
+  }
+}

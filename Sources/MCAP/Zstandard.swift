@@ -1,0 +1,60 @@
+/// libzstd, as far as chunks need it (zstd.h, version 1). It is loaded when a chunk is first compressed or decompressed.
+///
+/// Only addresses of C functions are in it, which never change: several threads may have it, and call them for different buffers
+/// and contexts.
+struct Zstandard: Sendable {
+  typealias Compress =
+    @Sendable @convention(c) (
+      OpaquePointer?, UnsafeMutableRawPointer?, Int, UnsafeRawPointer?, Int, Int32
+    ) -> Int
+
+  /// `nil` where it is not installed.
+  static let library = Zstandard("libzstd.so.1")
+
+  let createContext: @Sendable @convention(c) () -> OpaquePointer?
+  let freeContext: @Sendable @convention(c) (OpaquePointer?) -> Int
+  let compress: Compress
+  let decompress: @Sendable @convention(c) (UnsafeMutableRawPointer?, Int, UnsafeRawPointer?, Int) -> Int
+  let contentByteCount: @Sendable @convention(c) (UnsafeRawPointer?, Int) -> UInt64
+  let isError: @Sendable @convention(c) (Int) -> UInt32
+
+  init?(_ name: String) {
+    guard let library = SharedLibrary(name),
+      let createContext = library.function(
+        "ZSTD_createCCtx", as: (@Sendable @convention(c) () -> OpaquePointer?).self),
+      let freeContext = library.function(
+        "ZSTD_freeCCtx", as: (@Sendable @convention(c) (OpaquePointer?) -> Int).self),
+      let compress = library.function("ZSTD_compressCCtx", as: Compress.self),
+      let decompress = library.function(
+        "ZSTD_decompress",
+        as: (@Sendable @convention(c) (UnsafeMutableRawPointer?, Int, UnsafeRawPointer?, Int) -> Int).self),
+      let contentByteCount = library.function(
+        "ZSTD_getFrameContentSize", as: (@Sendable @convention(c) (UnsafeRawPointer?, Int) -> UInt64).self),
+      let isError = library.function("ZSTD_isError", as: (@Sendable @convention(c) (Int) -> UInt32).self)
+    else { return nil }
+    self.createContext = createContext
+    self.freeContext = freeContext
+    self.compress = compress
+    self.decompress = decompress
+    self.contentByteCount = contentByteCount
+    self.isError = isError
+  }
+
+  /// Whether compressed bytes may be so many: by what their frame says of itself, where it does.
+  func canBe(_ byteCount: Int, _ compressed: UnsafeRawBufferPointer) -> Bool {
+    switch contentByteCount(compressed.baseAddress, compressed.count) {
+    // ZSTD_CONTENTSIZE_ERROR: no frame.
+    case .max - 1: false
+    // ZSTD_CONTENTSIZE_UNKNOWN.
+    case .max: true
+    // More frames may follow.
+    case let known: known <= UInt64(byteCount)
+    }
+  }
+
+  /// Fills a buffer; returns `false` if the compressed bytes are damaged or are not as many.
+  func decompress(_ compressed: UnsafeRawBufferPointer, into buffer: UnsafeMutableRawBufferPointer) -> Bool {
+    let count = decompress(buffer.baseAddress, buffer.count, compressed.baseAddress, compressed.count)
+    return isError(count) == 0 && count == buffer.count
+  }
+}

@@ -1,0 +1,111 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import MCAP
+
+extension ConformanceVariant {
+  /// Expects that a file has what this one has, and that every way of reading it says so.
+  func expectRead(_ bytes: [UInt8]) throws {
+    let reader = try MCAPReader(MCAPBytes(bytes))
+    #expect(reader.damage == nil, "\(name)")
+    try reader.check()
+    #expect(reader.header == MCAPHeader(), "\(name)")
+    #expect(reader.summary.schemas.values.sorted { $0.id < $1.id } == content.schemas, "\(name)")
+    #expect(reader.summary.channels.values.sorted { $0.id < $1.id } == content.channels, "\(name)")
+    #expect(try messages(of: reader, order: .file) == content.messages, "\(name)")
+    let sorted = content.messages.enumerated().sorted {
+      ($0.element.logTimeNanoseconds, $0.offset) < ($1.element.logTimeNanoseconds, $1.offset)
+    }.map(\.element)
+    #expect(try messages(of: reader) == sorted, "\(name)")
+    #expect(try reader.summary.attachments.map { try reader.attachment($0) } == content.attachments, "\(name)")
+    #expect(try reader.summary.metadata.map { try reader.metadata($0) } == content.metadata, "\(name)")
+    if features.contains(.statistics) || !reader.isIndexed {
+      #expect(reader.summary.statistics == statistics, "\(name)")
+    }
+    #expect(try !MCAPRepair(of: MCAPBytes(bytes), isRecycled: false).isNeeded, "\(name)")
+  }
+}
+
+/// The cases by which the format's own libraries are judged.
+struct ConformanceTests {
+  @Test func `there are as many as the format's own generator makes`() {
+    let counts = Dictionary(grouping: ConformanceVariant.all, by: \.content.name).mapValues(\.count)
+    #expect(
+      counts == [
+        "NoData": 6, "OneAttachment": 14, "OneMessage": 154, "OneMetadata": 14, "OneSchemalessMessage": 74,
+        "TenMessages": 154,
+      ])
+    #expect(Set(ConformanceVariant.all.map(\.name)).count == 416)
+  }
+
+  @Test func `each is read, whatever a file leaves out or has more than is known`() throws {
+    for variant in ConformanceVariant.all { try variant.expectRead(variant.bytes()) }
+  }
+
+  @Test func `each is read when its end is missing`() throws {
+    for variant in ConformanceVariant.all {
+      let bytes = try variant.bytes()
+      // Without the footer; what stood in the data section is all there.
+      let cut = Array(bytes.dropLast(Layout.prefixByteCount + Layout.footerByteCount + Layout.magic.count))
+      let repaired = try MCAPRepair(of: MCAPBytes(cut), isRecycled: false).applied(to: cut)
+      try variant.expectRead(repaired)
+    }
+  }
+
+  /// What can be said with this writer comes out byte for byte as the format's own generator has it.
+  @Test(arguments: [
+    "NoData-st-sum", "OneMessage-ch-chx-mx-rch-rsh-st-sum", "OneSchemalessMessage-ch-chx-mx-rch-st-sum",
+    "TenMessages-ch-chx-mx-rch-rsh-st-sum", "OneAttachment-ax-st-sum", "OneMetadata-mdx-st-sum",
+  ])
+  func `the writer writes the same bytes`(name: String) throws {
+    let variant = try #require(ConformanceVariant.all.first { $0.name == name })
+    var writer = try MCAPWriter(MCAPBytes(), header: MCAPHeader())
+    for schema in variant.content.schemas {
+      _ = try writer.addSchema(name: schema.name, encoding: schema.encoding, data: schema.data)
+    }
+    for channel in variant.content.channels {
+      _ = try writer.addChannel(
+        topic: channel.topic, messageEncoding: channel.messageEncoding, schemaID: channel.schemaID,
+        metadata: channel.metadata)
+    }
+    for message in variant.content.messages { try writer.append(message) }
+    for attachment in variant.content.attachments { try writer.add(attachment) }
+    for metadata in variant.content.metadata { try writer.add(metadata) }
+    try writer.finish()
+    #expect(try writer.sink.bytes == variant.bytes())
+  }
+
+  // MARK: The format's own files
+
+  /// `tests/conformance/data` of a checkout of foxglove/mcap.
+  private static let folder = getenv("SENSORHUB_MCAP_CONFORMANCE").map { String(cString: $0) }
+
+  /// A file that Git LFS keeps elsewhere is told by its checksum: what is built here is the same, byte for byte.
+  private func isSame(_ bytes: [UInt8], _ path: String, in folder: TemporaryFolder) throws -> Bool {
+    let theirs = SharedData.read(path)
+    let text = String(decoding: theirs, as: UTF8.self)
+    guard text.hasPrefix("version https://git-lfs"), let start = text.firstRange(of: "sha256:")?.upperBound else {
+      return theirs == bytes
+    }
+    let sum = Program([try folder.write(bytes, "built.mcap")], path: "/usr/bin/sha256sum")
+    #expect(sum.wait() == 0)
+    return sum.standardOutput.prefix(64) == text[start...].prefix(64)
+  }
+
+  @Test(
+    .enabled(
+      if: folder != nil, "SENSORHUB_MCAP_CONFORMANCE does not name tests/conformance/data of github.com/foxglove/mcap"))
+  func `the format's own files are those that are built here, and are read as they should be`() throws {
+    let root = try #require(ConformanceTests.folder)
+    let folder = try TemporaryFolder()
+    for variant in ConformanceVariant.all {
+      let path = "\(root)/\(variant.content.name)/\(variant.name)"
+      let bytes = try variant.bytes()
+      #expect(try isSame(bytes, path + ".mcap", in: folder), "\(variant.name)")
+      let expected = try ConformanceExpectation(json: SharedData.read(path + ".json"))
+      let reader = try MCAPReader(MCAPBytes(bytes))
+      #expect(try ConformanceExpectation(reader, features: variant.features) == expected, "\(variant.name)")
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import Hub
+import MCAP
+import TestSupport
+import Testing
+
+@testable import Recording
+
+struct CompressedRecordingTests {
+  private let folder = TemporaryFolder()
+  private let settings = RecordSettings(path: "", compression: .zstd)
+  /// What every receiver says again and again.
+  private let sentence = "$GPGSV,3,1,11,03,03,111,00,04,15,270,00,06,01,010,00,13,06,292,00*74"
+
+  /// Of all chunks of each segment.
+  private func compressions() throws -> [Set<String>] {
+    try folder.names.map { name in
+      let reader = try MCAPReader(path: "\(folder.path)/\(name)")
+      try reader.check()
+      return Set(reader.summary.chunks.map(\.compression))
+    }
+  }
+
+  @Test(.enabled(if: MCAPCompression.zstd().isAvailable, "libzstd is not there: install libzstd1"))
+  func `with zstd every segment is compressed, and of one that was cut nothing is missing from before the last flush`()
+    throws
+  {
+    do {
+      let rig = Rig(folder.store, settings)
+      for _ in 0..<500 { rig.append(sentence) }
+      _ = rig.turnWhenDue()
+      #expect(rig.events.values == [.began(segment: folder.names[0])])
+      // Nobody ends it.
+    }
+    let byteCount = try MCAPReader(path: "\(folder.path)/\(folder.names[0])").source.byteCount
+    #expect(byteCount < 500 * 69 / 2)
+    let rig = Rig(folder.store, settings)
+    rig.append(sentence)
+    rig.writer.finish()
+    let wasRepaired = rig.events.values.contains { if case .repaired = $0 { true } else { false } }
+    #expect(wasRepaired)
+    #expect(try compressions().contains(["zstd"]))
+    #expect(try folder.texts("/raw") == [String](repeating: sentence, count: 501))
+  }
+
+  @Test func `without the library it is recorded uncompressed, which is said once`() throws {
+    let limits = RecordingLimits(settings, canCompress: { $0 == .none })
+    let rig = Rig(folder.store, limits)
+    for round in 0..<3 {
+      rig.append("\(round) \(sentence)")
+      _ = rig.turnWhenDue()
+    }
+    rig.writer.finish()
+    #expect(rig.events.values == [.notCompressed(.missingLibrary("zstd")), .began(segment: folder.names[0])])
+    #expect(try compressions() == [[""]])
+    #expect(try folder.texts("/raw").count == 3)
+  }
+
+  @Test func `nothing is compressed, and nothing said of it, unless it is wanted`() throws {
+    let rig = Rig(folder.store)
+    for _ in 0..<500 { rig.append(sentence) }
+    rig.writer.finish()
+    #expect(rig.events.values == [.began(segment: folder.names[0])])
+    #expect(try compressions() == [[""]])
+  }
+}
