@@ -172,7 +172,8 @@ let package = Package(
     .testTarget(
       name: "OutputsTests",
       dependencies: [
-        "Fusion", "Guarding", "Hub", "MCAP", "MonotonicTime", "Outputs", "Publishing", "Recording", "TestSupport",
+        "Fusion", "Guarding", "HardwareIO", "Hub", "MCAP", "MonotonicTime", "Outputs", "Publishing", "Recording",
+        "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -180,7 +181,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "RecordingTests",
-      dependencies: ["Guarding", "HardwareIO", "Hub", "MCAP", "MonotonicTime", "Recording", "TestSupport"],
+      dependencies: ["Guarding", "HardwareIO", "Hub", "MCAP", "MonotonicTime", "NMEA", "Recording", "TestSupport"],
       swiftSettings: strict),
   ]
 )

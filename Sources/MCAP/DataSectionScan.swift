@@ -52,6 +52,22 @@ struct DataSectionScan<Source: MCAPSource> {
     self.limit = limit
     summary.statistics = MCAPStatistics()
     try readStart()
+    try readRecords()
+  }
+
+  /// Goes on where an earlier scan of the same file, which has grown since, came to its end.
+  init(_ source: Source, after before: MCAPScan, limit: Int) throws(MCAPError) {
+    self.source = source
+    trust = .wholeRecords
+    self.limit = limit
+    header = before.header
+    summary = before.summary
+    parts = before.parts
+    end = before.end
+    try readRecords()
+  }
+
+  private mutating func readRecords() throws(MCAPError) {
     while damage == nil {
       do {
         guard try readRecord() else { break }

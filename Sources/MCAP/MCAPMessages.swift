@@ -12,6 +12,7 @@ public struct MCAPMessages<Source: MCAPSource> {
   /// What has not been loaded yet, the next one last.
   private var pending: [Part]
   private var loaded: [LoadedMessages] = []
+  private var skipped: (channelIDs: Set<UInt16>, before: UInt64) = ([], 0)
 
   /// The matching messages of one chunk.
   private struct LoadedMessages {
@@ -48,6 +49,17 @@ public struct MCAPMessages<Source: MCAPSource> {
     }
   }
 
+  /// Messages of these channels are of no use before a log time: chunks that have no others are not read from here on. Some may
+  /// come all the same, out of chunks that have.
+  public mutating func skip(_ channelIDs: Set<UInt16>, beforeNanoseconds logTime: UInt64) {
+    skipped = (channelIDs, logTime)
+  }
+
+  private func isSkipped(_ part: Part) -> Bool {
+    guard part.endTimeNanoseconds < skipped.before, !part.channelIDs.isEmpty else { return false }
+    return part.channelIDs.allSatisfy { skipped.channelIDs.contains($0) || wanted?.contains($0) == false }
+  }
+
   /// The next message; `nil` after the last one.
   ///
   /// - Throws: if a chunk is damaged, or compressed in a way that is not read here; the call after that goes on behind it.
@@ -56,6 +68,7 @@ public struct MCAPMessages<Source: MCAPSource> {
       let first = indexOfFirst()
       if let part = pending.last, first.map({ mustLoad(part, before: loaded[$0]) }) ?? true {
         pending.removeLast()
+        if isSkipped(part) { continue }
         try load(part)
         continue
       }

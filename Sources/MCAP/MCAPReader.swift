@@ -12,15 +12,21 @@ public struct MCAPReader<Source: MCAPSource> {
   public let damage: MCAPError?
   /// Whether the summary is the file's own.
   public let isIndexed: Bool
+  /// How far the file was gone through; `nil` where its summary made that unnecessary.
+  public let scan: MCAPScan?
 
   /// More than these bytes are never in memory at once.
   let limit: Int
   let parts: [Part]
 
-  /// - Parameter memoryLimitByteCount: of a record, or of the chunks that overlap; what needs more is an error
+  /// - Parameters:
+  ///   - memoryLimitByteCount: of a record, or of the chunks that overlap; what needs more is an error
+  ///   - before: of the same file when it was shorter: only what has been written since is gone through
   /// - Throws: if it is no MCAP file, cannot be read, or has chunks that would have to be decompressed to know its
   ///   channels, for which the library is missing
-  public init(_ source: Source, memoryLimitByteCount: Int = 256 << 20) throws(MCAPError) {
+  public init(
+    _ source: Source, memoryLimitByteCount: Int = 256 << 20, after before: MCAPScan? = nil
+  ) throws(MCAPError) {
     self.source = source
     limit = max(0, memoryLimitByteCount)
     var damage: MCAPError?
@@ -32,6 +38,7 @@ public struct MCAPReader<Source: MCAPSource> {
           self.summary = summary
           self.damage = nil
           isIndexed = true
+          scan = nil
           parts = summary.chunks.map(Part.init)
           return
         }
@@ -42,8 +49,18 @@ public struct MCAPReader<Source: MCAPSource> {
       default: damage = error
       }
     }
-    let scan = try DataSectionScan(SealedSource(source), trust: .wholeRecords, limit: limit)
+    let known = try MCAPReader.known(before, of: source)
+    let own = try SealedSource(source, after: known?.seals)
+    let scan: DataSectionScan<SealedSource<Source>>
+    if let known, known.end <= own.byteCount {
+      scan = try DataSectionScan(own, after: known, limit: limit)
+    } else {
+      scan = try DataSectionScan(own, trust: .wholeRecords, limit: limit)
+    }
     guard let header = scan.header else { throw scan.damage ?? .notMCAP }
+    self.scan = MCAPScan(
+      header: header, summary: scan.summary, parts: scan.parts, end: scan.end,
+      beginning: try MCAPScan.beginning(of: source, end: scan.end), seals: own.seals)
     self.header = header
     var summary = scan.summary
     summary.statistics = summary.counted
@@ -51,6 +68,14 @@ public struct MCAPReader<Source: MCAPSource> {
     self.damage = scan.damage ?? damage
     isIndexed = false
     parts = scan.parts
+  }
+
+  /// An earlier scan, where it was of this file: another one may have taken its place.
+  private static func known(_ before: MCAPScan?, of source: Source) throws(MCAPError) -> MCAPScan? {
+    guard let before, before.end <= source.byteCount,
+      try MCAPScan.beginning(of: source, end: before.end) == before.beginning
+    else { return nil }
+    return before
   }
 
   private static func header(of source: Source, limit: Int) throws(MCAPError) -> MCAPHeader {

@@ -5,13 +5,16 @@ struct SealedSource<Base: MCAPSource>: MCAPSource {
   let byteCount: UInt64
   /// Whether seals tell what is of the file.
   let isSealed: Bool
+  /// What a later look at the same file, which has grown since, need not go through again; `nil` for a file that is not sealed.
+  let seals: SealState?
   private let base: Base
 
-  init(_ base: Base) throws(MCAPError) {
+  /// - Parameter before: of an earlier look
+  init(_ base: Base, after before: SealState? = nil) throws(MCAPError) {
     self.base = base
-    let end = try SealedSource.sealedEnd(of: base)
-    isSealed = end != nil
-    byteCount = end ?? base.byteCount
+    seals = try SealedSource.seals(of: base, after: before)
+    isSealed = seals != nil
+    byteCount = seals?.sealedEnd ?? base.byteCount
   }
 
   func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(MCAPError) {
@@ -19,41 +22,58 @@ struct SealedSource<Base: MCAPSource>: MCAPSource {
     try base.read(at: offset, into: buffer)
   }
 
-  /// Behind the last seal that is right; `nil` where the file's first one is not behind its header.
-  private static func sealedEnd(of source: Base) throws(MCAPError) -> UInt64? {
-    var scan = SealScan(source)
+  /// Up to the last seal that is right; `nil` where the file's first one is not behind its header.
+  private static func seals(of source: Base, after before: SealState?) throws(MCAPError) -> SealState? {
+    var scan = SealScan(source, after: before)
     do {
       try scan.run()
     } catch {
       // What lies behind the last seal may be anything.
       if case .system = error { throw error }
     }
-    return scan.sealedEnd
+    return scan.sealed
   }
+}
+
+/// What is known at the last seal of a file that is right.
+struct SealState: Sendable {
+  fileprivate var identity: UInt64
+  /// Of all bytes before `end`.
+  fileprivate var crc: CRC32
+  /// Behind that seal.
+  fileprivate var end: UInt64
+  /// The same, or behind the end of the data section.
+  fileprivate(set) var sealedEnd: UInt64
 }
 
 /// Goes from record to record, and checks the seals among them.
 private struct SealScan<Source: MCAPSource> {
-  private(set) var sealedEnd: UInt64?
+  private(set) var sealed: SealState?
   private let source: Source
   private var identity: UInt64?
   /// Of all bytes before `end`.
   private var crc = CRC32()
   private var end: UInt64 = 0
 
-  init(_ source: Source) { self.source = source }
+  init(_ source: Source, after before: SealState?) {
+    self.source = source
+    guard let before, before.end <= source.byteCount else { return }
+    sealed = before
+    identity = before.identity
+    crc = before.crc
+    end = before.end
+  }
 
   mutating func run() throws(MCAPError) {
-    guard try source.bytes(at: 0, count: Layout.magic.count) == Layout.magic else { return }
-    let header = try source.recordPrefix(at: UInt64(Layout.magic.count))
-    guard header.opcode == Opcode.header else { return }
-    try advance(to: header.content.upperBound)
+    if identity == nil, try !begin() { return }
     while true {
       let record = try source.recordPrefix(at: end)
       switch record.opcode {
-      case Seal.opcode: guard try take(record.content) else { return }
+      case Seal.opcode:
+        guard try take(record.content) else { return }
+        continue
       case Opcode.dataEnd:
-        if identity != nil, try isRight(dataEnd: record.content) { sealedEnd = record.content.upperBound }
+        if identity != nil, try isRight(dataEnd: record.content) { sealed?.sealedEnd = record.content.upperBound }
         return
       case 0: return
       default: if identity == nil { return }
@@ -62,18 +82,31 @@ private struct SealScan<Source: MCAPSource> {
     }
   }
 
+  /// Returns whether it begins as a file does.
+  private mutating func begin() throws(MCAPError) -> Bool {
+    guard try source.bytes(at: 0, count: Layout.magic.count) == Layout.magic else { return false }
+    let header = try source.recordPrefix(at: UInt64(Layout.magic.count))
+    guard header.opcode == Opcode.header else { return false }
+    try advance(to: header.content.upperBound)
+    return true
+  }
+
   private mutating func advance(to next: UInt64) throws(MCAPError) {
     try source.take(end..<next, into: &crc)
     end = next
   }
 
-  /// Returns `false` for a seal that is not this file's.
+  /// Steps over a seal; returns `false` for one that is not this file's.
   private mutating func take(_ content: Range<UInt64>) throws(MCAPError) -> Bool {
     // One of another application's is none; without a first one there are no others.
-    guard let seal = try Seal(source, content) else { return identity != nil }
+    guard let seal = try Seal(source, content) else {
+      try advance(to: content.upperBound)
+      return identity != nil
+    }
     guard seal.offset == end, seal.crc == crc.value, identity == nil || seal.identity == identity else { return false }
     identity = seal.identity
-    sealedEnd = content.upperBound
+    try advance(to: content.upperBound)
+    sealed = SealState(identity: seal.identity, crc: crc, end: end, sealedEnd: end)
     return true
   }
 

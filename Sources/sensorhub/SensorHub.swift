@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import Recording
 
 @main
 struct SensorHub: ParsableCommand {
@@ -31,10 +32,16 @@ struct SensorHub: ParsableCommand {
       }
       try Terminal.requireWritten()
     } catch let error as CommandError {
-      Terminal.standardError("sensorhub: \(error)")
-      exit(withError: ExitCode(error.code.rawValue))
+      exit(with: error)
+    } catch let error as RecordingError {
+      exit(with: CommandError(error))
     } catch {
       exit(withError: error)
     }
+  }
+
+  private static func exit(with error: CommandError) -> Never {
+    Terminal.standardError("sensorhub: \(error)")
+    exit(withError: ExitCode(error.code.rawValue))
   }
 }

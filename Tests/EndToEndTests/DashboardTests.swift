@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import HardwareIO
 import TestSupport
 import Testing
 
@@ -170,6 +171,92 @@ import Testing
     let next = HubProcess(board: board)
     #expect(try isLive())
     #expect(next.stop() == 0)
+  }
+
+  /// A hub that records, and has recorded: a track of the last hours, seen half an hour ago, and when the receiver was on.
+  private func recordingHub(_ folder: RecordedDay, port: UInt16) throws -> HubProcess {
+    try folder.write()
+    let hub = HubProcess(
+      board: HubProcess.simulatedBoard(
+        "http: { port: \(port) }, record: { path: \"\(folder.path)\", syncSeconds: 0.2 }"))
+    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    try browser.open("http://localhost:\(port)/")
+    return hub
+  }
+
+  @Test func `what was recorded is on the map, in the timeline and in files to take along`() throws {
+    #expect(try browser.text("getComputedStyle(document.querySelector('.history')).display") == "none")
+    let day = RecordedDay()
+    let port = SocketClient.freePort()
+    let hub = try recordingHub(day, port: port)
+    let life = { (id: String) in
+      "[...document.querySelectorAll('.life')].find((row) => row.dataset.id === '\(id)')?.lastChild"
+    }
+    let words = "\(life("gps"))?.getAttribute('aria-label')"
+    #expect(try eventually { try browser.text(words).hasPrefix("gps: on for ") })
+    #expect(try browser.text(words).contains(" of the last 24 hours, "))
+    // The way of before, and where it is now.
+    #expect(try isLive())
+    #expect(try eventually { try colours(on: "map") > 3 })
+    let asked = try browser.log("performance").map(\.message)
+    #expect(asked.contains { $0.contains("/history/track.gpx?from=") && $0.contains("&every=30") })
+    // What is under the pointer is said: an hour ago it was on, and three hours ago it was not.
+    for (hours, power) in [(1.0, "tracking"), (3.0, "off")] {
+      try browser.run(
+        """
+        const canvas = \(life("gps")); const box = canvas.getBoundingClientRect();
+        canvas.dispatchEvent(new PointerEvent('pointermove',
+          { bubbles: true, clientX: box.left + box.width * (1 - \(hours) / 24), clientY: box.top + 2 }))
+        """)
+      #expect(try text(of: "history-at").hasPrefix("gps: \(power) "))
+    }
+    // Each segment is a link of its own, and the one of now says what it is.
+    let links = "[...document.querySelectorAll('#segments a')].map((a) => a.textContent).join('|')"
+    #expect(eventually { Files.names(in: day.path).count == 2 })
+    try browser.run("document.getElementById('recordings').open = true")
+    #expect(try eventually { try browser.text("document.querySelectorAll('#segments a').length") == "2" })
+    #expect(try eventually { try browser.text(links).contains(" · being written|") })
+    #expect(try text(of: "segments-count") == "Recordings (2)")
+    #expect(try browser.text("document.querySelector('#segments li:last-child a').download") == RecordedDay.segment)
+    let track = try browser.awaitedText(
+      "fetch(document.getElementById('history-gpx').href).then((answer) => answer.text())")
+    #expect(track.hasPrefix("<?xml") && track.split(separator: "<trkseg>").count > 1)
+    #expect(try browser.log("browser").isEmpty)
+    #expect(hub.stop() == 0)
+  }
+
+  @Test(arguments: ["light", "dark"])
+  func `with a history it needs no more room, and says what there is to a screen reader`(_ scheme: String) throws {
+    let port = SocketClient.freePort()
+    let hub = try recordingHub(RecordedDay(), port: port)
+    try browser.developerTool(
+      "Emulation.setEmulatedMedia", #"{"features": [{"name": "prefers-color-scheme", "value": "\#(scheme)"}]}"#)
+    #expect(try isLive())
+    #expect(try eventually { try browser.text("document.querySelectorAll('.life').length") == "2" })
+    for (width, height, isMobile) in [(1920, 1080, false), (1280, 1000, false), (390, 844, true)] {
+      try browser.developerTool(
+        "Emulation.setDeviceMetricsOverride",
+        #"{"width": \#(width), "height": \#(height), "deviceScaleFactor": 1, "mobile": \#(isMobile)}"#)
+      #expect(try eventually { try browser.text("innerWidth") == "\(width)" })
+      #expect(try browser.text("document.documentElement.scrollWidth") == "\(width)", "it has to be scrolled sideways")
+      #expect(
+        try isMobile || eventually { try browser.text("document.documentElement.scrollHeight") == "\(height)" },
+        "it has to be scrolled at \(width)")
+      save(as: "history-\(width)-\(scheme)")
+    }
+    // With the list open, too; a key closes it, and leaves the focus where it was opened.
+    try browser.run("document.getElementById('recordings').open = true")
+    let axe = try #require(TestTools.path("axe.min.js"), "run .ci/test-tools")
+    try browser.run(String(decoding: try Data(contentsOf: .init(filePath: axe)), as: UTF8.self))
+    #expect(
+      try browser.awaitedText("axe.run().then((r) => r.violations.map((v) => `${v.impact} ${v.id}`).join())") == "")
+    try browser.run(
+      """
+      document.querySelector('#segments a').dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }))
+      """)
+    #expect(try browser.text("document.getElementById('recordings').open") == "false")
+    #expect(try browser.text("document.activeElement.id") == "segments-count")
+    #expect(hub.stop() == 0)
   }
 
   /// Keeps a picture where the environment names a folder for them.

@@ -23,6 +23,7 @@ struct Dashboard {
     var page = String(decoding: PackageResources.dashboard_html, as: UTF8.self)
     for (mark, text) in [
       ("{{board}}", board.name), ("{{tiles}}", board.http?.tiles ?? ""), ("{{attribution}}", board.http?.credit ?? ""),
+      ("{{records}}", RecordedHistory.folder(of: host) == nil ? "" : "yes"),
     ] {
       page = page.replacing(mark, with: Dashboard.escaped(text))
     }

@@ -22,6 +22,7 @@ struct HTTPRoutes {
     let holds = DeviceHolds(host: host)
     let routes =
       Dashboard(host: host).routes + HTTPRoutes.reading(host, events) + HTTPRoutes.holding(holds, host)
+      + HistoryRoutes(history: RecordedHistory(host: host)).routes
       + ReplayRoutes.routes(host.replay)
     let router = Router(context: HTTPContext.self, options: .autoGenerateHeadEndpoints)
     router.add(middleware: HeaderMiddleware(tiles: port.tiles))

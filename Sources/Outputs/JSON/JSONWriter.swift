@@ -119,6 +119,16 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     for byte in text.utf8 { append(byte) }
   }
 
+  /// A value that is JSON already, as it stands.
+  public mutating func value(_ json: [UInt8]) {
+    separate()
+    reserve(json.count)
+    json.withUnsafeBufferPointer { bytes in
+      if let start = bytes.baseAddress { (base + count).update(from: start, count: bytes.count) }
+    }
+    count += json.count
+  }
+
   /// A number as it stands, with nothing before it.
   public mutating func fragment(_ value: Double, decimals: Int) { appendNumber(value, decimals: decimals) }
 

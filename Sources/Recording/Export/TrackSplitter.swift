@@ -8,10 +8,13 @@ public struct TrackSplitter: Sendable {
   /// So long after a receiver was switched off: of several, another one may have carried on.
   static let longestPauseAtRestNanoseconds: Int64 = 2_000_000_000
 
+  /// What lies between two points where nothing is missing.
+  private let intervalNanoseconds: Int64
   private var last: UTCTime?
   private var hasRested = false
 
-  public init() {}
+  /// - Parameter everySeconds: how far apart the points are meant to be, where some are left out
+  public init(everySeconds: Double = 0) { intervalNanoseconds = Int64(everySeconds * 1e9) }
 
   /// Since the last point a receiver has had no power, or the hub was asleep.
   public mutating func noteRest() { hasRested = true }
@@ -26,6 +29,7 @@ public struct TrackSplitter: Sendable {
     let (pause, overflows) = time.nanosecondsSince1970.subtractingReportingOverflow(last.nanosecondsSince1970)
     // Time that goes back is another recording's.
     guard !overflows, pause >= 0 else { return true }
-    return pause > (hasRested ? Self.longestPauseAtRestNanoseconds : Self.longestPauseNanoseconds)
+    let longest = hasRested ? Self.longestPauseAtRestNanoseconds : Self.longestPauseNanoseconds
+    return pause > longest + intervalNanoseconds
   }
 }

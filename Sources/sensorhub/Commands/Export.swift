@@ -2,6 +2,7 @@ import ArgumentParser
 import Glibc
 import MCAP
 import NMEA
+import Outputs
 import Recording
 import SystemPackage
 
@@ -110,22 +111,22 @@ struct Export: ParsableCommand {
   }
 
   private func messages(
-    _ recordings: RecordingFiles, _ isWanted: @escaping (String) -> Bool
-  ) throws(CommandError) -> RecordedMessages {
+    _ recordings: RecordingFiles, _ isWanted: @escaping @Sendable (String) -> Bool
+  ) throws(RecordingError) -> RecordedMessages {
     try RecordedMessages(recordings, from: from?.time, to: to?.time, isWanted: isWanted)
   }
 
   // MARK: Tracks
 
   private func writeTrack(of recordings: RecordingFiles, to output: ExportOutput) throws {
-    var states = RecordedStates(
-      try messages(recordings, RecordedStates.isWanted), everySeconds: every ?? 0)
+    var states = StatesOfRecording(
+      try messages(recordings, StatesOfRecording.isWanted), everySeconds: every ?? 0)
     // What comes first says whose track it is.
     guard let first = try nextPoint(&states) else { throw nothing("position", states.badCount) }
-    let name = states.boardName ?? "SensorHub"
+    let name = states.reader.flatMap(BoardOfRecording.name) ?? "SensorHub"
     switch format {
     case .gpx:
-      var writer = GPXWriter(output, name: name)
+      var writer = GPXWriter(output, name: name, version: SensorHub.version)
       try write(first, &states, to: &writer)
     case .geojson:
       var writer = GeoJSONWriter(output, name: name)
@@ -141,12 +142,12 @@ struct Export: ParsableCommand {
   }
 
   private func write(
-    _ first: RecordedStates.Entry, _ states: inout RecordedStates, to writer: inout some TrackWriter & ~Copyable
+    _ first: StatesOfRecording.Entry, _ states: inout StatesOfRecording, to writer: inout some TrackWriter & ~Copyable
   ) throws {
-    var splitter = TrackSplitter()
+    var splitter = TrackSplitter(everySeconds: every ?? 0)
     // With --simplify, the segment so far.
     var segment: [TrackPoint] = []
-    var entry: RecordedStates.Entry? = first
+    var entry: StatesOfRecording.Entry? = first
     while let current = entry {
       if let point = current.point {
         if current.hasRested { splitter.noteRest() }
@@ -170,7 +171,7 @@ struct Export: ParsableCommand {
     for (index, point) in points.enumerated() { try writer.add(point, beginsSegment: index == 0) }
   }
 
-  private func nextPoint(_ states: inout RecordedStates) throws(CommandError) -> RecordedStates.Entry? {
+  private func nextPoint(_ states: inout StatesOfRecording) throws(RecordingError) -> StatesOfRecording.Entry? {
     while let entry = try states.next() {
       if entry.point != nil { return entry }
     }
@@ -180,8 +181,8 @@ struct Export: ParsableCommand {
   // MARK: States, sentences, everything
 
   private func writeTable(of recordings: RecordingFiles, to output: ExportOutput) throws {
-    var states = RecordedStates(
-      try messages(recordings, RecordedStates.isWanted), everySeconds: every ?? 0)
+    var states = StatesOfRecording(
+      try messages(recordings, StatesOfRecording.isWanted), everySeconds: every ?? 0)
     guard let first = try states.next() else { throw nothing("state", states.badCount) }
     var table = StateTable(output)
     try table.add(first)

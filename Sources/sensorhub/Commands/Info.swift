@@ -32,17 +32,17 @@ struct Info: ParsableCommand {
     writer.key("files")
     writer.beginArray()
     var all = RecordingContents()
-    var progress = RecordingProgress(total: recordings.messageCount)
+    let progress = RecordingProgress(total: recordings.messageCount)
     var before: (started: String?, correction: Int64) = (nil, 0)
     for file in recordings.files {
       let reader = try file.open()
       let facts = RecordedMessages.facts(named: "sensorhub", of: reader)
       let started = facts["started"]
       let correction =
-        try RecordedMessages.correction(of: reader, path: file.path)
+        try ClockCorrection.nanoseconds(of: reader, path: file.path)
         ?? (started != nil && started == before.started ? before.correction : 0)
       before = (started, correction)
-      let (contents, badChunkCount) = try contents(of: reader, file.path, correction, &all, &progress)
+      let (contents, badChunkCount) = try contents(of: reader, file.path, correction, &all, progress)
       progress.finish()
       let description = Description(
         file: file, version: facts["version"], started: started, board: BoardOfRecording.name(reader),
@@ -66,8 +66,8 @@ struct Info: ParsableCommand {
 
   private func contents(
     of reader: MCAPReader<MCAPFileSource>, _ path: String, _ correction: Int64,
-    _ all: inout RecordingContents, _ progress: inout RecordingProgress
-  ) throws(CommandError) -> (RecordingContents, badChunkCount: Int) {
+    _ all: inout RecordingContents, _ progress: RecordingProgress
+  ) throws(RecordingError) -> (RecordingContents, badChunkCount: Int) {
     var contents = RecordingContents()
     contents.byteCount = reader.source.byteCount
     all.byteCount += reader.source.byteCount
@@ -87,7 +87,7 @@ struct Info: ParsableCommand {
         contents.add(topic: topic, logTimeNanoseconds: logTime, time: time)
         all.add(topic: topic, logTimeNanoseconds: logTime, time: time)
       } catch {
-        if case .system = error { throw CommandError(error, reading: path) }
+        if case .system = error { throw .unreadable(path: path, error) }
         badChunkCount += 1
       }
     }

@@ -1,5 +1,6 @@
 import Hub
 import MCAP
+import Recording
 
 /// The board that a recording was made on.
 enum BoardOfRecording {

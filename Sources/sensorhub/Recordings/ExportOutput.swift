@@ -1,9 +1,10 @@
 import Glibc
 import MCAP
+import Outputs
 import SystemPackage
 
 /// Where an export goes: standard output, or a file that is there only once it is whole.
-final class ExportOutput {
+final class ExportOutput: TrackOutput {
   /// `nil` for standard output.
   private let path: String?
   /// What becomes the file in the end; `nil` where it is written in place.

@@ -22,7 +22,7 @@ struct StateTable: ~Copyable {
     text.fragment("pressure,temperature,humidity,volts,amperes,position_age\r\n")
   }
 
-  mutating func add(_ entry: RecordedStates.Entry) throws(Errno) {
+  mutating func add(_ entry: StatesOfRecording.Entry) throws(Errno) {
     text.text(UTCText.make(entry.time))
     text.fragment(",")
     text.text(entry.state.mode.rawValue)

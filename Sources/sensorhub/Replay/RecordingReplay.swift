@@ -33,7 +33,7 @@ struct RecordingReplay {
   /// Of the file that the last message came from.
   var reader: MCAPReader<MCAPFileSource>? { messages.reader }
 
-  mutating func next() throws(CommandError) -> ReplayedMessage? {
+  mutating func next() throws(RecordingError) -> ReplayedMessage? {
     while let message = try messages.next() {
       noteFile(message)
       let topic = messages.topic(of: message)

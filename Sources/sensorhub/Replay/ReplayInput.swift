@@ -33,7 +33,7 @@ enum ReplayInput: ReplaySource {
     switch self {
     case .recording(var recording, let until):
       defer { self = .recording(recording, until: until) }
-      return try recording.next()
+      do throws(RecordingError) { return try recording.next() } catch { throw CommandError(error) }
     case .log(let log): return try log.next()
     }
   }

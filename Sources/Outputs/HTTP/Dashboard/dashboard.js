@@ -14,6 +14,11 @@ const holdSeconds = 60;
 // What it takes a screen reader to say the last description.
 const describeMilliseconds = 5000;
 const powers = ["off", "asleep", "settling", "acquiring", "tracking", "lingering", "failed"];
+// What was recorded: how far the map and the timeline look back, and how often they look.
+const pastSeconds = 6 * 3600;
+const pastEverySeconds = 30;
+const daySeconds = 86_400;
+const recallMilliseconds = 60_000;
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 let stream = null;
@@ -93,6 +98,7 @@ function present() {
   } else {
     observe();
     listen();
+    recall();
   }
 }
 
@@ -227,7 +233,7 @@ function showState() {
   const isPositionStale = setAge("position-age", position ? position.age + since : undefined, staleSeconds);
   setAge("attitude-age", attitude ? attitude.age + since : undefined, staleSeconds);
   const isSkyStale = setAge("sky-age", sky ? (now - skyAt) / 1000 : undefined, skyLimit());
-  $("map-empty").hidden = track.length > 0;
+  $("map-empty").hidden = track.length + past.length > 0;
   $("gpx").disabled = track.length === 0;
 
   if (now - describedAt < describeMilliseconds) return;
@@ -356,6 +362,149 @@ function gpx() {
   );
 }
 
+// MARK: What was recorded
+
+const isRecorded = document.body.dataset.records === "yes";
+// The way of the last hours, before this page was opened.
+let past = [];
+// Whether that has been asked for.
+let isPastKnown = false;
+// The changes of each device's power, the oldest first.
+const lives = new Map();
+let isRecalling = false;
+let recalledAt = -Infinity;
+// What the timeline was drawn for.
+let drawnHistory = "";
+
+// Whoever opens the list wants to see what there is now.
+$("recordings").addEventListener("toggle", () => {
+  if ($("recordings").open) recallSegments().catch(() => {});
+});
+$("recordings").addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  $("recordings").open = false;
+  $("segments-count").focus();
+});
+
+/** Looks at what was recorded, which wakes nothing. */
+async function recall() {
+  if (!isRecorded || isRecalling || document.hidden || performance.now() - recalledAt < recallMilliseconds) return;
+  isRecalling = true;
+  try {
+    await recallPower();
+    await recallSegments();
+    if (!isPastKnown) await recallTrack();
+    recalledAt = performance.now();
+  } catch {
+    // The badge says that the hub is away; it is tried again with the next look.
+  }
+  isRecalling = false;
+  $("history-gpx").href = `history/track.gpx?from=${Math.floor(Date.now() / 1000) - daySeconds}`;
+  redraw();
+}
+
+async function read(address) {
+  const answer = await fetch(address, { cache: "no-store" });
+  if (!answer.ok) throw new Error(`${address}: ${answer.status}`);
+  return answer;
+}
+
+async function recallPower() {
+  const known = Math.max(...[...lives.values()].map((changes) => changes.at(-1).at));
+  const from = Math.max(known, Date.now() - daySeconds * 1000) / 1000;
+  // The board's clock and this browser's need not be one.
+  let address = `history/power?from=${from.toFixed(3)}&to=${(Math.max(from, Date.now() / 1000) + 1).toFixed(3)}`;
+  while (address) {
+    const page = await (await read(address)).json();
+    for (const { id, power, time } of page.changes) {
+      const at = Date.parse(time);
+      if (!lives.has(id)) lives.set(id, []);
+      const changes = lives.get(id);
+      // How it stood before is told with each answer.
+      if (changes.length && (at <= changes.at(-1).at || power === changes.at(-1).power)) continue;
+      changes.push({ power, at });
+    }
+    address = page.next?.slice(1);
+  }
+  for (const changes of lives.values()) {
+    while (changes.length > 1 && changes[1].at < Date.now() - daySeconds * 1000) changes.shift();
+  }
+  drawnHistory = "";
+}
+
+async function recallTrack() {
+  const from = Math.floor(Date.now() / 1000) - pastSeconds;
+  const text = await (await read(`history/track.gpx?from=${from}&every=${pastEverySeconds}`)).text();
+  const file = new DOMParser().parseFromString(text, "application/xml");
+  past = [...file.querySelectorAll("trkseg")].flatMap((segment) =>
+    [...segment.querySelectorAll("trkpt")].map((element, index) => {
+      const [lat, lon] = [Number(element.getAttribute("lat")), Number(element.getAttribute("lon"))];
+      const isReckoned = element.querySelector("fix")?.textContent === "none";
+      return { ...mercator({ lat, lon }), lat, lon, isReckoned, isStart: index === 0 };
+    }));
+  isPastKnown = true;
+}
+
+async function recallSegments() {
+  const list = (await (await read("recordings")).json()).recordings.reverse();
+  const size = (bytes) => (bytes < 1e6 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
+  const items = list.map(({ name, from, to, bytes, writing }) => {
+    const time = from ? `${from.slice(0, 10)} ${from.slice(11, 16)}–${to.slice(11, 16)}` : "empty so far";
+    return { name, text: `${time} · ${size(bytes)}${writing ? " · being written" : ""}` };
+  });
+  set("segments-count", `Recordings (${items.length})`);
+  const links = items.map(({ name, text }) => {
+    // The same link as before, where there is one: it may have the focus.
+    const item = document.getElementById(`segment-${name}`) ?? document.createElement("li");
+    if (!item.id) {
+      item.id = `segment-${name}`;
+      item.append(document.createElement("a"));
+      item.firstChild.href = `recordings/${name}`;
+      item.firstChild.download = name;
+    }
+    if (item.firstChild.textContent !== text) item.firstChild.textContent = text;
+    return item;
+  });
+  for (const item of [...$("segments").children]) if (!links.includes(item)) item.remove();
+  links.forEach((item, index) => {
+    if ($("segments").children[index] !== item) $("segments").insertBefore(item, $("segments").children[index] ?? null);
+  });
+}
+
+/** What a device's power is in from one change to the next, in milliseconds since 1970, as far as the day goes. */
+function pieces(id, now) {
+  const changes = lives.get(id) ?? [];
+  return changes.map(({ power, at }, index) => ({
+    power, from: Math.max(at, now - daySeconds * 1000), to: changes[index + 1]?.at ?? now,
+  })).filter(({ from, to }) => to > from);
+}
+
+const isRest = (power) => ["off", "asleep", "failed", "unknown"].includes(power);
+
+/** A row of the timeline for each device, which says in words what its picture shows. */
+function lifeOf(id) {
+  const known = [...$("timeline").children].find((row) => row.dataset.id === id);
+  if (known) return known;
+  const row = document.createElement("div");
+  row.className = "life";
+  row.dataset.id = id;
+  row.append(document.createElement("span"), document.createElement("canvas"));
+  row.firstChild.textContent = row.firstChild.title = id;
+  row.lastChild.setAttribute("role", "img");
+  row.lastChild.addEventListener("pointermove", (event) => {
+    const now = Date.now();
+    const at = now - daySeconds * 1000 * (1 - event.offsetX / row.lastChild.clientWidth);
+    const piece = pieces(id, now).find(({ from, to }) => from <= at && at < to);
+    const minutes = (time) => new Date(time).toISOString().slice(11, 16);
+    set("history-at", piece
+      ? `${id}: ${piece.power} ${minutes(piece.from)}–${minutes(piece.to)} UTC`
+      : `${id}: nothing known of ${minutes(at)} UTC`);
+  });
+  row.lastChild.addEventListener("pointerleave", () => set("history-at", "last 24 hours, UTC"));
+  $("timeline").append(row);
+  return row;
+}
+
 // MARK: Drawing
 
 let isRedrawAsked = false;
@@ -377,6 +526,7 @@ function redraw(isUrgent = false) {
     drawHorizon(colour);
     drawSky(colour);
     for (const device of devices.values()) drawTimeline(device, colour);
+    if (isRecorded) drawHistory(colour);
   });
 }
 
@@ -472,14 +622,14 @@ function drawMap(colour) {
   const { pen, width, height, letters } = prepare($("map"));
   pen.fillStyle = colour("inset");
   pen.fillRect(0, 0, width, height);
-  const last = track.at(-1);
+  const last = track.at(-1) ?? past.at(-1);
   // A grid also before the first position: the place is there, what is in it is not known yet.
   const metre = metreAt(last?.lat ?? 0);
-  const box = track.reduce(
-    (box, { x, y }) => ({
-      left: Math.min(box.left, x), right: Math.max(box.right, x), top: Math.min(box.top, y), bottom: Math.max(box.bottom, y),
-    }),
-    { left: last?.x ?? 0.5, right: last?.x ?? 0.5, top: last?.y ?? 0.5, bottom: last?.y ?? 0.5 });
+  const include = (box, { x, y }) => ({
+    left: Math.min(box.left, x), right: Math.max(box.right, x), top: Math.min(box.top, y), bottom: Math.max(box.bottom, y),
+  });
+  const start = { left: last?.x ?? 0.5, right: last?.x ?? 0.5, top: last?.y ?? 0.5, bottom: last?.y ?? 0.5 };
+  const box = track.reduce(include, past.reduce(include, start));
   const span = (low, high) => Math.max(high - low, 80 * metre);
   const zoom = 0.78 * Math.min(width / span(box.left, box.right), height / span(box.top, box.bottom));
   const view = {
@@ -505,8 +655,14 @@ function drawMap(colour) {
   if (!last) return;
   drawTiles(pen, view, zoom);
   const place = (point) => [(point.x - view.left) * zoom, (point.y - view.top) * zoom];
-  drawWay(pen, place, colour);
-  drawVehicle(pen, place(last), metre * zoom, last, colour);
+  pen.globalAlpha = 0.4;
+  pen.lineWidth = 2;
+  drawLines(pen, place, past, colour);
+  pen.globalAlpha = 1;
+  pen.lineWidth = 3;
+  drawLines(pen, place, track, colour);
+  drawStarts(pen, place, colour);
+  if (track.length) drawVehicle(pen, place(last), metre * zoom, last, colour);
 
   const isBare = !document.body.dataset.tiles;
   const text = `${bar < 1000 ? `${bar} m` : `${bar / 1000} km`}, north up${isMapAway ? "; the map does not come" : ""}`;
@@ -522,22 +678,24 @@ function drawMap(colour) {
 }
 
 /** The way in its parts: whole where there were fixes, broken where the IMU carried on, and nothing where nobody looked. */
-function drawWay(pen, place, colour) {
-  pen.lineWidth = 3;
-  for (let index = 1; index < track.length; ) {
-    const { isReckoned } = track[index];
+function drawLines(pen, place, way, colour) {
+  for (let index = 1; index < way.length; ) {
+    const { isReckoned } = way[index];
     pen.strokeStyle = colour(isReckoned ? "warn" : "accent");
     pen.setLineDash(isReckoned ? [2, 7] : []);
     pen.beginPath();
-    pen.moveTo(...place(track[index - 1]));
-    for (; index < track.length && track[index].isReckoned === isReckoned; index++) {
-      if (track[index].isStart) pen.moveTo(...place(track[index]));
-      else pen.lineTo(...place(track[index]));
+    pen.moveTo(...place(way[index - 1]));
+    for (; index < way.length && way[index].isReckoned === isReckoned; index++) {
+      if (way[index].isStart) pen.moveTo(...place(way[index]));
+      else pen.lineTo(...place(way[index]));
     }
     pen.stroke();
   }
   pen.setLineDash([]);
-  // Each part begins with a ring.
+}
+
+/** Each part of the way begins with a ring. */
+function drawStarts(pen, place, colour) {
   pen.lineWidth = 2;
   pen.strokeStyle = colour("accent");
   pen.fillStyle = colour("inset");
@@ -765,6 +923,50 @@ function drawTimeline(device, colour) {
   for (let minute = 1; minute < timelineSeconds / 60; minute++) pen.fillRect(place(now - minute * 60), 0, 1, height);
 }
 
+/** The day, which a picture a minute is enough for. */
+function drawHistory(colour) {
+  const ids = [...new Set([...devices.keys(), ...lives.keys()])];
+  const now = Date.now();
+  const key = [ids, innerWidth, devicePixelRatio, colour("card"), Math.floor(now / recallMilliseconds)].join();
+  if (key === drawnHistory) return;
+  drawnHistory = key;
+  for (const row of [...$("timeline").children]) if (!ids.includes(row.dataset.id)) row.remove();
+  for (const id of ids) {
+    const canvas = lifeOf(id).lastChild;
+    const { pen, width, height } = prepare(canvas);
+    pen.fillStyle = colour("inset");
+    pen.fillRect(0, 0, width, height);
+    const place = (at) => width * (1 - (now - at) / daySeconds / 1000);
+    let [onMilliseconds, wakes, last] = [0, 0, null];
+    for (const { power, from, to } of pieces(id, now)) {
+      if (!isRest(power)) {
+        onMilliseconds += to - from;
+        if (last === null || isRest(last)) wakes += 1;
+      }
+      last = power;
+      if (power === "unknown") continue;
+      pen.fillStyle = colour(powers.includes(power) ? power : "off");
+      const share = isRest(power) ? 0.2 : 1;
+      pen.fillRect(place(from), height * (1 - share), Math.max(place(to) - place(from), 1), height * share);
+    }
+    const times = wakes === 1 ? "once" : `${wakes} times`;
+    canvas.setAttribute("aria-label", last === null
+      ? `${id}: nothing recorded in the last 24 hours`
+      : `${id}: on for ${duration(onMilliseconds / 1000)} of the last 24 hours, ${times}; ${last} last`);
+  }
+  const { pen, width, letters } = prepare($("hours"));
+  pen.fillStyle = colour("muted");
+  pen.textAlign = "center";
+  const hour = 3_600_000;
+  const step = width < 500 ? 6 : width < 900 ? 3 : 2;
+  for (let at = Math.ceil((now - 24 * hour) / hour) * hour; at < now; at += hour) {
+    const name = new Date(at).getUTCHours();
+    const x = width * (1 - (now - at) / daySeconds / 1000);
+    if (name % step || x < letters * 1.5 || x > width - letters * 1.5) continue;
+    pen.fillText(`${String(name).padStart(2, "0")}:00`, x, letters);
+  }
+}
+
 const credit = $("credit");
 if (credit.textContent === "© OpenStreetMap contributors") {
   credit.innerHTML = `© <a href="https://www.openstreetmap.org/copyright" rel="noopener">OpenStreetMap</a> contributors`;
@@ -772,3 +974,4 @@ if (credit.textContent === "© OpenStreetMap contributors") {
 present();
 // Ages grow by themselves.
 setInterval(redraw, 500);
+if (isRecorded) setInterval(recall, 5000);

@@ -1,26 +1,30 @@
-import Outputs
 import Recording
-import SystemPackage
 
 /// A track as GPX 1.1 (<https://www.topografix.com/GPX/1/1/>).
 ///
 /// What is carried on without satellites is no fix, and GPX knows no other word for it: `fix` says `none` there, and the
 /// extensions say `deadReckoning` and how sure it is.
-struct GPXWriter: TrackWriter, ~Copyable {
-  private let output: ExportOutput
+public struct GPXWriter<Output: TrackOutput>: TrackWriter, ~Copyable {
+  private let output: Output
   private let name: String
+  private let version: String
   private var text = JSONWriter(capacity: 1 << 17)
   private var hasPoints = false
 
-  init(_ output: ExportOutput, name: String) {
+  /// - Parameters:
+  ///   - name: the track's
+  ///   - version: of the program, which is the file's creator
+  public init(_ output: Output, name: String, version: String) {
     self.output = output
     self.name = name
+    self.version = version
   }
 
-  mutating func add(_ point: TrackPoint, beginsSegment: Bool) throws(Errno) {
+  public mutating func add(_ point: TrackPoint, beginsSegment: Bool) throws(Output.Failure) {
     let time = UTCText.make(point.time)
     if !hasPoints {
-      writeHead(time)
+      writeHead()
+      text.text("<metadata><time>\(time)</time></metadata>\n<trk><name>\(XMLText.escaped(name))</name>\n")
     } else if beginsSegment {
       text.fragment("</trkseg>\n")
     }
@@ -39,7 +43,7 @@ struct GPXWriter: TrackWriter, ~Copyable {
     }
     text.text("<time>\(time)</time>")
     // In the order that the schema has.
-    if let fix = GPXWriter.fix(of: point) { text.text("<fix>\(fix)</fix>") }
+    if let fix = Self.fix(of: point) { text.text("<fix>\(fix)</fix>") }
     if let satellites = point.satellitesUsed, satellites >= 0 { text.text("<sat>\(satellites)</sat>") }
     if let hdop = point.hdop {
       text.fragment("<hdop>")
@@ -51,20 +55,24 @@ struct GPXWriter: TrackWriter, ~Copyable {
     if text.count > 1 << 16 { try flush() }
   }
 
-  mutating func finish() throws(Errno) {
-    text.fragment("</trkseg>\n</trk>\n</gpx>\n")
+  public mutating func finish() throws(Output.Failure) {
+    // Without a point there is no track either.
+    if hasPoints {
+      text.fragment("</trkseg>\n</trk>\n")
+    } else {
+      writeHead()
+    }
+    text.fragment("</gpx>\n")
     try flush()
   }
 
-  private mutating func writeHead(_ time: String) {
+  private mutating func writeHead() {
     text.text(
       """
       <?xml version="1.0" encoding="UTF-8"?>
-      <gpx version="1.1" creator="SensorHub \(SensorHub.version)" xmlns="http://www.topografix.com/GPX/1/1" \
+      <gpx version="1.1" creator="SensorHub \(version)" xmlns="http://www.topografix.com/GPX/1/1" \
       xmlns:sensorhub="urn:sensorhub:gpx:1" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" \
       xsi:schemaLocation="http://www.topografix.com/GPX/1/1 http://www.topografix.com/GPX/1/1/gpx.xsd">
-      <metadata><time>\(time)</time></metadata>
-      <trk><name>\(XMLText.escaped(name))</name>
 
       """)
   }
@@ -86,7 +94,8 @@ struct GPXWriter: TrackWriter, ~Copyable {
     return (2...4).contains(point.fixStatus ?? 1) ? "dgps" : mode == 2 ? "2d" : "3d"
   }
 
-  private mutating func flush() throws(Errno) {
+  /// Hands over what has been written so far: it is gathered into pieces otherwise.
+  public mutating func flush() throws(Output.Failure) {
     try output.write(UnsafeRawBufferPointer(text.bytes))
     text.removeAll()
   }

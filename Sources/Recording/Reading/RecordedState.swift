@@ -1,13 +1,12 @@
 import Fusion
 import NMEA
-import Recording
 
-/// What an export needs of a state, read from what `StateReport.write` wrote. A number that is not known is NaN.
+/// What an export and the history need of a state, read from what the state's report wrote. A number that is not known is NaN.
 ///
-/// A scanner of its own: `StateReport.read` decodes all of the state, and a recording of a day has a million of them.
-struct RecordedState {
+/// A scanner of its own: a `JSONDecoder` decodes all of the state, and a recording of a day has a million of them.
+public struct RecordedState: Sendable {
   /// Numbers, in the units of the report.
-  enum Field: Int, CaseIterable {
+  public enum Field: Int, CaseIterable, Sendable {
     case monotonic
     case latitude, longitude, altitudeHAE, altitudeMSL, sigmaHorizontal, sigmaVertical, positionAge
     case speed, track, climb
@@ -17,15 +16,17 @@ struct RecordedState {
     case fixMode, fixStatus, satellites, hdop
   }
 
-  private(set) var mode = FusedState.Mode.none
+  public private(set) var mode = FusedState.Mode.none
   /// Of the state, by the receiver.
-  private(set) var time: UTCTime?
+  public private(set) var time: UTCTime?
   /// The receiver has shown that it knows the date.
-  private(set) var isTimeConfirmed = false
+  public private(set) var isTimeConfirmed = false
+  /// Where in the text its time stands, counted from the text's first byte.
+  private(set) var timeRange: Range<Int>?
   private var numbers = [Double](repeating: .nan, count: Field.allCases.count)
 
   /// `nil` for what is no state.
-  init?(_ data: ArraySlice<UInt8>) {
+  public init?(_ data: ArraySlice<UInt8>) {
     let isRead = data.withUnsafeBufferPointer { bytes in
       var cursor = JSONCursor(bytes)
       return readObject(RecordedState.parts[0], &cursor) && cursor.isAtEnd
@@ -39,17 +40,17 @@ struct RecordedState {
     }
   }
 
-  subscript(_ field: Field) -> Double { numbers[field.rawValue] }
+  public subscript(_ field: Field) -> Double { numbers[field.rawValue] }
 
   /// `nil` where it is not known.
-  func known(_ field: Field) -> Double? { self[field].isNaN ? nil : self[field] }
+  public func known(_ field: Field) -> Double? { self[field].isNaN ? nil : self[field] }
 
-  func whole(_ field: Field) -> Int? { known(field).flatMap { Int(exactly: $0.rounded()) } }
+  public func whole(_ field: Field) -> Int? { known(field).flatMap { Int(exactly: $0.rounded()) } }
 
-  var hasPosition: Bool { !self[.latitude].isNaN || !self[.longitude].isNaN }
+  public var hasPosition: Bool { !self[.latitude].isNaN || !self[.longitude].isNaN }
 
   /// Carried on without satellites: by the IMU where the receiver's last epoch has none, or by the receiver.
-  var isReckoned: Bool {
+  public var isReckoned: Bool {
     switch mode {
     case .deadReckoning: true
     case .fused: (whole(.fixMode) ?? 0) < 2
@@ -113,13 +114,14 @@ struct RecordedState {
         hasMode = true
       } else if isState, key.spells("time") {
         time = UTCText.read(text)
+        timeRange = cursor.position - 1 - text.count..<cursor.position - 1
       }
       return true
     default:
       guard let word = cursor.word() else { return false }
       if isState, key.spells("timeConfirmed") { isTimeConfirmed = word.spells("true") }
       guard let field = part.fields.first(where: { key.spells($0.key) })?.field else { return true }
-      guard let value = CSVReader.number(word), value.isFinite else { return false }
+      guard let value = DecimalNumber.read(word), value.isFinite else { return false }
       numbers[field.rawValue] = value
       return true
     }
@@ -129,7 +131,7 @@ struct RecordedState {
 /// Goes through JSON from left to right. What it gives are views: into the bytes that it was given.
 private struct JSONCursor {
   private let bytes: UnsafeBufferPointer<UInt8>
-  private var position = 0
+  private(set) var position = 0
 
   init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 

@@ -1,0 +1,81 @@
+import CLinux
+import Hub
+import Hummingbird
+import NMEA
+import Recording
+
+/// Which time a request asks for, and how much of it.
+struct HistoryQuery {
+  private static let hour: Int64 = 3_600_000_000_000
+
+  var times: Range<UTCTime>
+  /// No more than one state in this time; 0 for all.
+  var everySeconds: Double
+  var limit: Int
+  /// Where the page before ended.
+  var after: RecordingPlace?
+  /// `everySeconds` as it was given.
+  private var every: Substring
+
+  /// - Parameters:
+  ///   - now: nanoseconds since 1970
+  ///   - everySeconds: where the request does not say
+  ///   - limit: as much as there may be on a page
+  init(_ request: Request, now: Int64, everySeconds: Substring, limit most: Int) throws {
+    let to = try HTTPQuery.instant("to", of: request) ?? UTCTime(nanosecondsSince1970: now)
+    let from =
+      try HTTPQuery.instant("from", of: request)
+      ?? UTCTime(nanosecondsSince1970: max(0, to.nanosecondsSince1970 - HistoryQuery.hour))
+    guard from < to else { throw HTTPError(.badRequest, message: "'from' must be before 'to'") }
+    times = from..<to
+    every = try HTTPQuery.text("every", of: request) ?? everySeconds
+    self.everySeconds = try HTTPQuery.number("every", of: request, in: 0...86_400) ?? Double(everySeconds) ?? 0
+    let limit = try HTTPQuery.number("limit", of: request, in: 1...Double(most)) ?? Double(most)
+    self.limit = Int(limit)
+    after = try HTTPQuery.text("after", of: request).map { text in
+      guard let place = RecordingPlace(text) else {
+        throw HTTPError(.badRequest, message: "'after' is for the pages that 'next' leads to")
+      }
+      return place
+    }
+  }
+
+  /// What asks for the page that begins there.
+  func query(after place: RecordingPlace) -> String {
+    "from=\(HistoryQuery.text(times.lowerBound))&to=\(HistoryQuery.text(times.upperBound))&every=\(every)"
+      + "&limit=\(limit)&after=\(place.text)"
+  }
+
+  func query(from time: UTCTime) -> String {
+    "from=\(HistoryQuery.text(time))&to=\(HistoryQuery.text(times.upperBound))&limit=\(limit)"
+  }
+
+  /// Seconds since 1970, to the last nanosecond: the next page is of exactly the same time.
+  private static func text(_ time: UTCTime) -> String {
+    let nanoseconds = String(time.nanosecondsSince1970 % 1_000_000_000)
+    let padding = String(repeating: "0", count: 9 - nanoseconds.utf8.count)
+    return "\(time.nanosecondsSince1970 / 1_000_000_000).\(padding)\(nanoseconds)"
+  }
+}
+
+extension HTTPQuery {
+  /// `2026-11-22T10:00:00Z`, or seconds since 1970.
+  static func instant(_ name: Substring, of request: Request) throws -> UTCTime? {
+    guard let text = try text(name, of: request) else { return nil }
+    var copy = String(text)
+    if let time = copy.withUTF8({ UTCText.read($0) }), time.nanosecondsSince1970 >= 0 { return time }
+    if decimal(text) != nil, let time = seconds(text) { return time }
+    throw HTTPError(
+      .badRequest, message: "'\(name)' must be a time in UTC, such as 2026-11-22T10:00:00Z, or seconds since 1970")
+  }
+
+  /// Exactly what stands there, as far as nanoseconds can have it: a `Double` would be off by some hundred.
+  private static func seconds(_ text: Substring) -> UTCTime? {
+    let parts = text.split(separator: ".")
+    // Up to the year 2255.
+    guard let whole = Int64(parts[0]), whole <= 9_000_000_000 else { return nil }
+    let digits = parts.count > 1 ? parts[1].prefix(9) : ""
+    guard let fraction = Int64(digits + String(repeating: "0", count: 9 - digits.count)) else { return nil }
+    return UTCTime(nanosecondsSince1970: whole * 1_000_000_000 + fraction)
+  }
+}

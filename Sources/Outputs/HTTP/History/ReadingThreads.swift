@@ -1,0 +1,73 @@
+import DequeModule
+import Guarding
+import HTTPTypes
+import Hummingbird
+
+/// Does what waits for a disk, so that the event loop need not. The threads are few and there only while there is something to
+/// read; who asks for more than they get done waits, or is sent away.
+final class ReadingThreads: Sendable {
+  /// How many files are read at once: a card is not faster for more.
+  static let limit = 2
+  /// How much may wait for that.
+  private static let waitingLimit = 32
+  private static let retrySeconds = "2"
+
+  private struct Job: Sendable {
+    var run: @Sendable () -> Void
+    var refuse: @Sendable () -> Void
+  }
+
+  private struct State {
+    var jobs = Deque<Job>()
+    var threadCount = 0
+  }
+
+  private let state = Guarded(State())
+
+  /// What a body that may wait for the disk returns.
+  ///
+  /// - Throws: 503 where too much is asked for at once
+  func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async throws(HTTPError) -> Result {
+    let result = await withUnsafeContinuation { (continuation: UnsafeContinuation<Result?, Never>) in
+      submit(Job(run: { continuation.resume(returning: body()) }, refuse: { continuation.resume(returning: nil) }))
+    }
+    guard let result else {
+      throw HTTPError(
+        .serviceUnavailable, headers: [.retryAfter: ReadingThreads.retrySeconds],
+        message: "too much of what was recorded is asked for at once")
+    }
+    return result
+  }
+
+  private func submit(_ job: Job) {
+    let (isTaken, mustStart) = state.withLock { state -> (Bool, Bool) in
+      guard state.jobs.count < ReadingThreads.waitingLimit else { return (false, false) }
+      state.jobs.append(job)
+      guard state.threadCount < ReadingThreads.limit else { return (true, false) }
+      state.threadCount += 1
+      return (true, true)
+    }
+    if !isTaken { job.refuse() }
+    guard mustStart, DetachedThread.start("history", { self.work() }) != 0 else { return }
+    // No thread to be had: what waits is for another one, if there is one.
+    let abandoned = state.withLock { state -> Deque<Job> in
+      state.threadCount -= 1
+      guard state.threadCount == 0 else { return [] }
+      defer { state.jobs = [] }
+      return state.jobs
+    }
+    for job in abandoned { job.refuse() }
+  }
+
+  private func work() {
+    while let job = next() { job.run() }
+  }
+
+  private func next() -> Job? {
+    state.withLock { state in
+      let job = state.jobs.popFirst()
+      if job == nil { state.threadCount -= 1 }
+      return job
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import Guarding
+import HTTPTypes
+import Hub
+import Hummingbird
+import MonotonicTime
+import NIOCore
+import Publishing
+import Recording
+import Synchronization
+
+/// What the board in service has recorded, for those who ask over HTTP. To look wakes nothing.
+final class RecordedHistory: Sendable {
+  /// How many files may be on their way at once: each is open for as long.
+  static let downloadLimit = 8
+  /// A page that is not full by then goes as it is: nobody waits for a slow card, nor behind somebody who does.
+  private static let patience = Duration.seconds(1)
+  private static let retrySeconds = "10"
+
+  let host: HubHost
+  let threads = ReadingThreads()
+  private let present = Guarded<SegmentCatalogue?>(nil)
+  private let downloads = Atomic(0)
+
+  init(host: HubHost) { self.host = host }
+
+  /// Where the board in service records; `nil` where it does not. In a replay nothing is, whatever its board file says.
+  static func folder(of host: HubHost) -> String? {
+    host.replay == nil ? host.hub.value.board.record?.path : nil
+  }
+
+  /// - Throws: 404 where the board records nothing
+  func catalogue() throws(HTTPError) -> SegmentCatalogue {
+    guard let path = RecordedHistory.folder(of: host) else {
+      throw HTTPError(.notFound, message: "this board records nothing; 'record' in its board file has it do so")
+    }
+    return present.withLock { present in
+      if let present, present.path == path { return present }
+      let catalogue = SegmentCatalogue(path: path)
+      present = catalogue
+      return catalogue
+    }
+  }
+
+  /// Whether what is read for a connection had better end: it has taken long, or the client has gone.
+  func stop(for channel: any Channel, after patience: Duration = RecordedHistory.patience) -> @Sendable () -> Bool {
+    let clock = MonotonicClock()
+    let end = clock.now + patience
+    return { clock.now >= end || !channel.isActive }
+  }
+
+  /// A place for as long as somebody keeps it.
+  ///
+  /// - Throws: 503 where there are too many
+  func takePlace() throws(HTTPError) -> DownloadPlace {
+    guard downloads.add(1, ordering: .relaxed).newValue <= RecordedHistory.downloadLimit else {
+      giveBack()
+      throw HTTPError(
+        .serviceUnavailable, headers: [.retryAfter: RecordedHistory.retrySeconds],
+        message: "\(RecordedHistory.downloadLimit) downloads are under way, as many as there may be")
+    }
+    return DownloadPlace(self)
+  }
+
+  fileprivate func giveBack() { downloads.subtract(1, ordering: .relaxed) }
+}
+
+/// One download's place.
+final class DownloadPlace: Sendable {
+  private let history: RecordedHistory
+
+  fileprivate init(_ history: RecordedHistory) { self.history = history }
+
+  // However the download ends, before its first byte or after its last: whoever served it lets go of the place.
+  deinit { history.giveBack() }
+}

@@ -1,0 +1,118 @@
+import MCAP
+import NMEA
+
+/// A change of a device's power, as it was recorded.
+public struct PowerChange: Equatable, Sendable {
+  public var id: String
+  /// As the status of devices has it; `unknown` from where a recording ends on, if the device was on.
+  public var power: String
+  public var time: UTCTime
+  public var reason: String?
+  public var holders: [String]
+}
+
+/// What devices' power did in some time.
+public struct PowerPage: Equatable, Sendable {
+  /// The first ones may be older: how it stood when that time began, as of when it was last told.
+  public var changes: [PowerChange] = []
+  /// From when on there is more; `nil` where there is none.
+  public var next: UTCTime?
+}
+
+extension SegmentCatalogue {
+  /// So many chunks are looked at for how it stood before.
+  private static let chunkCountBefore = 32
+
+  /// The changes of a time.
+  ///
+  /// - Parameters:
+  ///   - ids: the devices whose state before that time is looked for
+  ///   - isStopped: asked again and again; once it says so the page ends
+  public func power(
+    of ids: Set<String>, in times: Range<UTCTime>, limit: Int, isStopped: () -> Bool = { false }
+  ) -> PowerPage {
+    let segments = segments.filter { $0.times != nil }
+    var page = PowerPage()
+    var present: [String: String] = [:]
+    for change in standing(of: ids, at: times.lowerBound, segments) {
+      present[change.id] = change.power
+      page.changes.append(change)
+    }
+    var last: Segment?
+    var lastTime = times.lowerBound
+    for segment in segments {
+      guard let file = segment.file, let recorded = segment.times, recorded.lowerBound < times.upperBound
+      else { continue }
+      if let last, last.started != segment.started { note(endOf: last, in: times, &present, &page) }
+      last = segment
+      guard recorded.upperBound >= times.lowerBound else { continue }
+      var messages = RecordedMessages([file], in: times) { $0 == "/power" }
+      while let message = try? messages.next() {
+        guard let change = RecordedPowerState(message.data)?.change(at: messages.time(of: message)) else { continue }
+        if present[change.id] == change.power { continue }
+        // What came about at one instant stays together: the next page begins with an instant.
+        if change.time > lastTime, page.changes.count >= limit || isStopped() {
+          page.next = change.time
+          return page
+        }
+        lastTime = change.time
+        present[change.id] = change.power
+        page.changes.append(change)
+      }
+    }
+    if let last, !last.isBeingWritten { note(endOf: last, in: times, &present, &page) }
+    return page
+  }
+
+  /// A recording has ended, and nobody has seen since what became of the devices that were on.
+  private func note(
+    endOf segment: Segment, in times: Range<UTCTime>, _ present: inout [String: String], _ page: inout PowerPage
+  ) {
+    guard let end = segment.times?.upperBound, times.contains(end) else { return }
+    for (id, power) in present.sorted(by: { $0.key < $1.key }) where !RecordedPowerState.rests.contains(power) {
+      page.changes.append(PowerChange(id: id, power: "unknown", time: end, reason: nil, holders: []))
+      present[id] = "unknown"
+    }
+  }
+
+  /// How it stood at an instant, as far as the recording that was under way then tells.
+  private func standing(of ids: Set<String>, at instant: UTCTime, _ segments: [Segment]) -> [PowerChange] {
+    let earlier = segments.filter { ($0.times?.lowerBound).map { $0 < instant } ?? false }
+    guard let started = earlier.last?.started else { return [] }
+    let lasts = segments.last { $0.started == started }?.times?.upperBound
+    guard let lasts, lasts >= instant else { return [] }
+    var found: [String: PowerChange] = [:]
+    var chunkCount = 0
+    for segment in earlier.reversed() where segment.started == started {
+      guard let file = segment.file, let correction = file.correctionNanoseconds, let reader = try? file.open()
+      else { continue }
+      let channels = reader.summary.channelIDs(ofTopics: ["/power"])
+      let end = UInt64(clamping: instant.nanosecondsSince1970.clampedSum(-correction))
+      for chunk in reader.summary.chunks.reversed()
+      where chunk.startTimeNanoseconds < end && chunk.mayHave(channels) {
+        if chunkCount == SegmentCatalogue.chunkCountBefore || ids.isSubset(of: found.keys) { break }
+        chunkCount += 1
+        // What a damaged file says need not be a time.
+        guard chunk.startTimeNanoseconds <= chunk.endTimeNanoseconds, chunk.endTimeNanoseconds < .max else { continue }
+        let times = chunk.startTimeNanoseconds..<min(end, chunk.endTimeNanoseconds + 1)
+        var inChunk: [String: PowerChange] = [:]
+        var messages = reader.messages(in: times, channelIDs: channels)
+        while let message = try? messages.next() {
+          let time = Int64(clamping: message.logTimeNanoseconds).clampedSum(correction)
+          guard let change = RecordedPowerState(message.data)?.change(at: UTCTime(nanosecondsSince1970: time))
+          else { continue }
+          inChunk[change.id] = change
+        }
+        found.merge(inChunk) { later, _ in later }
+      }
+    }
+    return found.values.sorted { ($0.time, $0.id) < ($1.time, $1.id) }
+  }
+}
+
+extension MCAPChunkIndex {
+  /// Whether messages of these channels may be in it.
+  fileprivate func mayHave(_ ids: Set<UInt16>) -> Bool {
+    channels.isEmpty || channels.contains { ids.contains($0.channelID) }
+  }
+}

@@ -1,0 +1,161 @@
+import MCAP
+import NMEA
+
+/// The messages of some topics in some time, one file after the other, by times that are corrected (`ClockCorrection`).
+public struct RecordedMessages: Sendable {
+  private let files: [RecordingFiles.File]
+  private let isWanted: @Sendable (String) -> Bool
+  private let times: Range<UTCTime>?
+  /// What has been read already.
+  private let place: RecordingPlace?
+  /// Whether a file that cannot be read, or not any more, is no reason to give up the others.
+  private let isLenient: Bool
+  private let progress: (any ReadingProgress)?
+  private var nextFile = 0
+  private var messages: MCAPMessages<MCAPFileSource>?
+
+  /// Of the file that the last message came from.
+  public private(set) var reader: MCAPReader<MCAPFileSource>?
+  /// Its name, without the folder.
+  private(set) var fileName = ""
+  /// What is to be added to a log time of that file, to have UTC.
+  public private(set) var correctionNanoseconds: Int64 = 0
+  /// When that file's recording began, by its own account: files of one recording are corrected alike.
+  private var started: String?
+  /// Counts the files.
+  public private(set) var fileCount = 0
+  /// Chunks that could not be read.
+  public private(set) var badChunkCount = 0
+
+  /// - Parameters:
+  ///   - from, to: the end does not belong to it
+  ///   - progress: told how far it has come
+  ///   - isWanted: whether messages of a topic are
+  public init(
+    _ recordings: RecordingFiles, from: ExportTime?, to: ExportTime?, progress: (any ReadingProgress)?,
+    isWanted: @escaping @Sendable (String) -> Bool
+  ) throws(RecordingError) {
+    files = recordings.files
+    self.isWanted = isWanted
+    self.progress = progress
+    place = nil
+    isLenient = false
+    guard from != nil || to != nil, let first = files.first(where: { $0.messageCount > 0 }) else {
+      times = nil
+      return
+    }
+    let correction = try ClockCorrection.nanoseconds(of: first.open(), path: first.path)
+    let start = UTCTime(
+      nanosecondsSince1970: Int64(clamping: first.startNanoseconds).clampedSum(correction ?? 0))
+    let lower = from?.instant(inRecordingFrom: start) ?? UTCTime(nanosecondsSince1970: .min)
+    let upper = to?.instant(inRecordingFrom: start) ?? UTCTime(nanosecondsSince1970: .max)
+    guard lower < upper else { throw .nothingBetween(from: lower, to: upper, recordedFrom: start) }
+    times = lower..<upper
+  }
+
+  /// Those of a ring of segments, from which some may go while they are read.
+  ///
+  /// - Parameter place: in the first of the files, what has been read already
+  init(
+    _ files: [RecordingFiles.File], in times: Range<UTCTime>, after place: RecordingPlace? = nil,
+    isWanted: @escaping @Sendable (String) -> Bool
+  ) {
+    self.files = files
+    self.times = times
+    self.place = place
+    self.isWanted = isWanted
+    isLenient = true
+    progress = nil
+  }
+
+  /// The next message; `nil` after the last one. Chunks that are damaged are counted and left out.
+  public mutating func next() throws(RecordingError) -> MCAPMessage? {
+    while true {
+      if messages == nil, try !openNext() {
+        progress?.finish()
+        return nil
+      }
+      do throws(MCAPError) {
+        if let message = try messages?.next() {
+          progress?.advance()
+          if let place, place.file == fileName, place.covers(message) { continue }
+          return message
+        }
+        messages = nil
+      } catch {
+        badChunkCount += 1
+        // A disk that fails does so again.
+        guard case .system = error else { continue }
+        if !isLenient { throw .unreadable(path: files[nextFile - 1].path, error) }
+        messages = nil
+      }
+    }
+  }
+
+  /// States before a log time are of no use: chunks of the present file that have nothing else are not read. Some may come all the
+  /// same.
+  mutating func skipStates(beforeNanoseconds logTime: UInt64) {
+    guard let reader else { return }
+    messages?.skip(reader.summary.channelIDs(ofTopics: ["/state"]), beforeNanoseconds: logTime)
+  }
+
+  /// The corrected log time.
+  public func time(of message: MCAPMessage) -> UTCTime {
+    UTCTime(nanosecondsSince1970: Int64(clamping: message.logTimeNanoseconds).clampedSum(correctionNanoseconds))
+  }
+
+  public func topic(of message: MCAPMessage) -> String { reader?.summary.channels[message.channelID]?.topic ?? "" }
+
+  /// Returns whether there was another file.
+  private mutating func openNext() throws(RecordingError) -> Bool {
+    guard nextFile < files.count else { return false }
+    let file = files[nextFile]
+    nextFile += 1
+    fileName = file.path.split(separator: "/").last.map(String.init) ?? ""
+    let reader: MCAPReader<MCAPFileSource>
+    do throws(RecordingError) {
+      reader = try file.open()
+    } catch {
+      if isLenient { return true }
+      throw error
+    }
+    fileCount += 1
+    let before = started
+    started = RecordedMessages.facts(named: "sensorhub", of: reader)["started"]
+    if let correction = try correction(file, reader) {
+      correctionNanoseconds = correction
+    } else if started == nil || started != before {
+      correctionNanoseconds = 0
+    }
+    self.reader = reader
+    let channels = Set(reader.summary.channels.values.filter { isWanted($0.topic) }.map(\.id))
+    guard !channels.isEmpty else { return true }
+    messages = reader.messages(in: times.map(logTimes), channelIDs: channels)
+    return true
+  }
+
+  private func correction(
+    _ file: RecordingFiles.File, _ reader: MCAPReader<MCAPFileSource>
+  ) throws(RecordingError) -> Int64? {
+    if let known = file.correctionNanoseconds { return known }
+    return try ClockCorrection.nanoseconds(of: reader, path: file.path)
+  }
+
+  /// The entries of the last metadata record of a name; none where there is none that can be read.
+  public static func facts(named name: String, of reader: MCAPReader<MCAPFileSource>) -> [String: String] {
+    guard let index = reader.summary.metadata.last(where: { $0.name == name }) else { return [:] }
+    return (try? reader.metadata(index))?.entries ?? [:]
+  }
+
+  private func logTimes(_ times: Range<UTCTime>) -> Range<UInt64> {
+    func logTime(_ time: UTCTime) -> UInt64 {
+      // The ends of time are no instants to be corrected.
+      if time.nanosecondsSince1970 == .max { return .max }
+      return UInt64(clamping: time.nanosecondsSince1970.clampedSum(-correctionNanoseconds))
+    }
+    let upper = logTime(times.upperBound)
+    var lower = logTime(times.lowerBound)
+    if let place, place.file == fileName { lower = max(lower, place.logTimeNanoseconds) }
+    return min(lower, upper)..<upper
+  }
+}

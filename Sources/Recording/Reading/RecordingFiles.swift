@@ -1,0 +1,86 @@
+import Glibc
+import HardwareIO
+import MCAP
+
+/// The files of recordings, in the order of their times. None stays open: there may be thousands.
+public struct RecordingFiles: Sendable {
+  public struct File: Sendable {
+    public var path: String
+    public var byteCount: UInt64
+    /// Log times; both 0 if there are no messages.
+    public var startNanoseconds: UInt64
+    public var endNanoseconds: UInt64
+    public var messageCount: UInt64
+    public var topics: Set<String>
+    /// `nil` for a file in order.
+    public var damage: MCAPError?
+    /// What is to be added to its log times to have UTC; `nil` where nobody has found out yet.
+    var correctionNanoseconds: Int64?
+    /// As far as a file without an end has been gone through.
+    var scan: MCAPScan?
+
+    public func open() throws(RecordingError) -> MCAPReader<MCAPFileSource> {
+      do throws(MCAPError) {
+        return try MCAPReader(MCAPFileSource(path: path), after: scan)
+      } catch {
+        throw .unreadable(path: path, error)
+      }
+    }
+  }
+
+  public private(set) var files: [File] = []
+  /// Of a folder, those in which nothing is whole yet: one that is being recorded just now, say.
+  public private(set) var emptyPaths: [String] = []
+
+  /// - Parameters:
+  ///   - paths: of files, and of folders whose `.mcap` files are meant
+  ///   - leftOut: told of each of a folder's files that cannot be read
+  public init(_ paths: [String], leftOut: (RecordingError) -> Void) throws(RecordingError) {
+    var known: Set<String> = []
+    for given in paths {
+      let isFolder = RecordingFiles.isFolder(given)
+      for path in isFolder ? try RecordingFiles.recordings(in: given) : [given] {
+        guard known.insert(Files.resolved(path) ?? path).inserted else { continue }
+        do throws(MCAPError) {
+          files.append(try File(path: path, MCAPReader(path: path)))
+        } catch {
+          guard isFolder else { throw .unreadable(path: path, error) }
+          switch error {
+          case .cut: emptyPaths.append(path)
+          // The oldest go while somebody looks.
+          case .system(_, ENOENT): break
+          default: leftOut(.unreadable(path: path, error))
+          }
+        }
+      }
+    }
+    guard !files.isEmpty else { throw .nothingWhole(paths: emptyPaths) }
+    // Segments have their time in their names, which decides where there are no messages.
+    files.sort { ($0.startNanoseconds, $0.path) < ($1.startNanoseconds, $1.path) }
+  }
+
+  public var messageCount: UInt64 { files.reduce(0) { $0 + $1.messageCount } }
+
+  private static func isFolder(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+
+  private static func recordings(in folder: String) throws(RecordingError) -> [String] {
+    let names = Files.names(in: folder).filter { $0.hasSuffix(".mcap") }
+    guard !names.isEmpty else { throw .noRecordings(folder: folder) }
+    return names.map { folder.hasSuffix("/") ? folder + $0 : "\(folder)/\($0)" }
+  }
+}
+
+extension RecordingFiles.File {
+  /// - Throws: if its chunks are compressed, and the library for that is missing
+  init(path: String, _ reader: MCAPReader<MCAPFileSource>) throws(MCAPError) {
+    if let error = reader.missingDecompression { throw error }
+    let statistics = reader.summary.statistics
+    self.init(
+      path: path, byteCount: reader.source.byteCount, startNanoseconds: statistics?.startTimeNanoseconds ?? 0,
+      endNanoseconds: statistics?.endTimeNanoseconds ?? 0, messageCount: statistics?.messageCount ?? 0,
+      topics: Set(reader.summary.channels.values.map(\.topic)), damage: reader.damage, scan: reader.scan)
+  }
+}

@@ -1,0 +1,135 @@
+import Glibc
+import Guarding
+import HardwareIO
+import MCAP
+import NMEA
+
+/// What there is in a folder of segments, for those who ask again and again: of a segment that has not changed nothing is read,
+/// and of the one that is being written no more than what has come since.
+///
+/// To look waits for the disk: not on an event loop. Nothing stays open.
+public final class SegmentCatalogue: Sendable {
+  /// A segment as it lies there.
+  public struct Segment: Sendable {
+    public var name: String
+    public var byteCount: UInt64
+    /// A hub is at it just now.
+    public var isBeingWritten: Bool
+    /// The first and the last message's time; `nil` where nothing is whole in it.
+    public var times: ClosedRange<UTCTime>?
+    /// `nil` where nothing is whole in it.
+    var file: RecordingFiles.File?
+    /// When its recording began, by its own account.
+    var started: String?
+  }
+
+  /// Which file it is, and which content it has.
+  private struct Identity: Equatable {
+    var device: UInt64
+    var number: UInt64
+    var byteCount: UInt64
+    var seconds: Int64
+    var nanoseconds: Int64
+
+    init?(_ path: String) {
+      var status = stat()
+      guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+      device = UInt64(status.st_dev)
+      number = UInt64(status.st_ino)
+      byteCount = UInt64(max(0, status.st_size))
+      seconds = Int64(status.st_mtim.tv_sec)
+      nanoseconds = Int64(status.st_mtim.tv_nsec)
+    }
+  }
+
+  private struct Known {
+    var identity: Identity
+    var file: RecordingFiles.File?
+    var started: String?
+    /// By its own states; `nil` where no receiver has told the time in it.
+    var correction: Int64?
+  }
+
+  private let folder: SegmentFolder
+  private let known = Guarded<[String: Known]>([:])
+
+  /// - Parameter path: of the folder
+  public init(path: String) { folder = SegmentFolder(path: path) }
+
+  public var path: String { folder.path }
+
+  /// Those that are there, in the order of their names.
+  public var segments: [Segment] {
+    var before: Segment?
+    var present: Set<String> = []
+    let segments = Files.names(in: path).filter(SegmentName.isOne).compactMap { name -> Segment? in
+      guard let known = look(at: name) else { return nil }
+      present.insert(name)
+      let segment = describe(name, known, after: before)
+      if segment.file != nil { before = segment }
+      return segment
+    }
+    known.withLock { known in known = known.filter { present.contains($0.key) } }
+    return segments
+  }
+
+  /// Of a path that somebody asks for: `nil` for anything that is no segment, or none of this folder's.
+  public func content(of name: String) throws(MCAPError) -> SegmentContent? {
+    guard SegmentName.isOne(name), Identity("\(path)/\(name)") != nil else { return nil }
+    do throws(MCAPError) {
+      return try SegmentContent(path: "\(path)/\(name)")
+    } catch {
+      if case .system(_, ENOENT) = error { return nil }
+      throw error
+    }
+  }
+
+  /// Those in which something of a time may be, ready to be read.
+  func files(in times: Range<UTCTime>, after place: RecordingPlace? = nil) -> [RecordingFiles.File] {
+    segments.compactMap { segment in
+      guard let file = segment.file, file.messageCount > 0, let recorded = segment.times,
+        recorded.lowerBound < times.upperBound, recorded.upperBound >= times.lowerBound
+      else { return nil }
+      if let place, segment.name < place.file { return nil }
+      return file
+    }
+  }
+
+  private func look(at name: String) -> Known? {
+    let path = "\(path)/\(name)"
+    guard let identity = Identity(path) else { return nil }
+    let old = known.withLock { $0[name] }
+    if let old, old.identity == identity { return old }
+    var new = Known(identity: identity)
+    // What cannot be read is listed all the same.
+    if let reader = try? MCAPReader(MCAPFileSource(path: path), after: old?.file?.scan),
+      let file = try? RecordingFiles.File(path: path, reader)
+    {
+      new.file = file
+      new.started = RecordedMessages.facts(named: "sensorhub", of: reader)["started"]
+      let isSame = new.started != nil && new.started == old?.started
+      new.correction = (isSame ? old?.correction : nil) ?? ClockCorrection.glimpsed(in: reader)
+    }
+    known.withLock { [new] in $0[name] = new }
+    return new
+  }
+
+  private func describe(_ name: String, _ known: Known, after before: Segment?) -> Segment {
+    var segment = Segment(
+      name: name, byteCount: known.identity.byteCount, isBeingWritten: false, file: known.file, started: known.started)
+    // An empty one is left alone: the hub that makes it may not have locked it yet.
+    if known.file?.damage != nil || known.file == nil, known.identity.byteCount > 0 {
+      segment.isBeingWritten = folder.isHeld(name)
+    }
+    guard let file = known.file else { return segment }
+    let isSame = known.started != nil && known.started == before?.started
+    let correction = known.correction ?? (isSame ? before?.file?.correctionNanoseconds : nil) ?? 0
+    segment.file?.correctionNanoseconds = correction
+    if file.messageCount > 0 {
+      let start = Int64(clamping: file.startNanoseconds).clampedSum(correction)
+      let end = Int64(clamping: file.endNanoseconds).clampedSum(correction)
+      segment.times = UTCTime(nanosecondsSince1970: start)...UTCTime(nanosecondsSince1970: max(start, end))
+    }
+    return segment
+  }
+}

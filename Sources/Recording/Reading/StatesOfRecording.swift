@@ -1,0 +1,175 @@
+import FoundationEssentials
+import Fusion
+import MCAP
+import NMEA
+
+/// The states of a recording, and what of them makes a track.
+public struct StatesOfRecording: Sendable {
+  public struct Entry: Sendable {
+    public var state: RecordedState
+    /// Of the state.
+    public var time: UTCTime
+    /// Where the position is one that no entry before has had.
+    public var point: TrackPoint?
+    /// Since the entry before a receiver was off, or the hub asleep.
+    public var hasRested: Bool
+    /// The state's report, as it was recorded.
+    var data: ArraySlice<UInt8>
+  }
+
+  private struct Power: Decodable {
+    var kind: String
+    var power: String
+  }
+
+  /// Stamps of the same position differ by what rounding takes.
+  private static let leastBetweenStampsSeconds = 1e-5
+
+  private var messages: RecordedMessages
+  private let everyNanoseconds: UInt64
+  private var dueNanoseconds: UInt64 = 0
+  private var lastLogTimeNanoseconds: UInt64 = 0
+  private var lastStampSeconds: Double?
+  private var hasRested = false
+  private var badMessageCount = 0
+  /// Of the last state that was looked at; none before the first one.
+  private var lastFileName = ""
+  private var lastSequence: UInt32 = 0
+  /// Whether the last `next` ended before the recording did.
+  private(set) var isPaused = false
+
+  /// - Parameters:
+  ///   - everySeconds: no more than one state in this time; 0 for all
+  ///   - place: behind which it goes on
+  public init(_ messages: RecordedMessages, everySeconds: Double, after place: RecordingPlace? = nil) {
+    self.messages = messages
+    everyNanoseconds = UInt64(everySeconds * 1e9)
+    guard let place else { return }
+    dueNanoseconds = place.dueNanoseconds
+    lastLogTimeNanoseconds = place.logTimeNanoseconds
+  }
+
+  /// Behind the last state that was looked at; `nil` before the first one.
+  var place: RecordingPlace? {
+    guard !lastFileName.isEmpty else { return nil }
+    return RecordingPlace(
+      file: lastFileName, logTimeNanoseconds: lastLogTimeNanoseconds, sequence: lastSequence,
+      dueNanoseconds: dueNanoseconds)
+  }
+
+  /// Topics that these are made of.
+  public static func isWanted(_ topic: String) -> Bool { topic == "/state" || topic == "/power" }
+
+  /// Messages that could not be read, and chunks of them.
+  public var badCount: (messages: Int, chunks: Int) { (badMessageCount, messages.badChunkCount) }
+
+  /// Of the file that the last state came from.
+  public var reader: MCAPReader<MCAPFileSource>? { messages.reader }
+
+  /// The next state; `nil` after the last one, or when it is to stop.
+  ///
+  /// - Parameter isStopped: asked between states that are left out, so that looking for the next one does not take for ever
+  public mutating func next(isStopped: () -> Bool = { false }) throws(RecordingError) -> Entry? {
+    isPaused = false
+    while let message = try messages.next() {
+      if messages.topic(of: message) == "/power" {
+        notePower(message.data)
+      } else if let entry = take(message) {
+        return entry
+      }
+      if isStopped() {
+        isPaused = true
+        return nil
+      }
+    }
+    return nil
+  }
+
+  private mutating func take(_ message: MCAPMessage) -> Entry? {
+    let logTime = message.logTimeNanoseconds
+    // Another recording, by a clock that was wrong.
+    if logTime < lastLogTimeNanoseconds { dueNanoseconds = 0 }
+    lastLogTimeNanoseconds = logTime
+    lastFileName = messages.fileName
+    lastSequence = message.sequence
+    guard logTime >= dueNanoseconds else { return nil }
+    guard let state = RecordedState(message.data) else {
+      badMessageCount += 1
+      return nil
+    }
+    advanceDue(behind: logTime)
+    return entry(state, message)
+  }
+
+  /// On a grid of times, so that states that come a little early or late stay as many.
+  private mutating func advanceDue(behind logTime: UInt64) {
+    guard everyNanoseconds > 0 else { return }
+    if dueNanoseconds == 0 { dueNanoseconds = logTime }
+    let steps = (logTime - dueNanoseconds) / everyNanoseconds + 1
+    let (advance, overflows) = steps.multipliedReportingOverflow(by: everyNanoseconds)
+    dueNanoseconds = overflows ? .max : dueNanoseconds.addingReportingOverflow(advance).partialValue
+    messages.skipStates(beforeNanoseconds: dueNanoseconds)
+  }
+
+  private mutating func entry(_ state: RecordedState, _ message: MCAPMessage) -> Entry {
+    let logTime = messages.time(of: message)
+    var entry = Entry(
+      state: state, time: state.isTimeConfirmed ? state.time ?? logTime : logTime, hasRested: false,
+      data: message.data)
+    if state.mode == .asleep {
+      // Its position is the last one known, and nobody has looked since.
+      hasRested = true
+    } else if state.hasPosition {
+      let age = state.known(.positionAge) ?? 0
+      let stamp = state[.monotonic] - age
+      let isNew = lastStampSeconds.map { abs(stamp - $0) > StatesOfRecording.leastBetweenStampsSeconds } ?? true
+      if isNew {
+        lastStampSeconds = stamp
+        entry.point = point(of: state, at: entry.time, age: age)
+        entry.hasRested = hasRested
+        hasRested = false
+      }
+    }
+    return entry
+  }
+
+  private func point(of state: RecordedState, at time: UTCTime, age: Double) -> TrackPoint {
+    let measured = UTCTime(nanosecondsSince1970: time.nanosecondsSince1970.clampedSum(-Int64(age * 1e9)))
+    var point = TrackPoint(
+      time: measured, latitudeDegrees: state[.latitude], longitudeDegrees: state[.longitude])
+    point.altitudeMSLMetres = state.known(.altitudeMSL)
+    point.altitudeHAEMetres = state.known(.altitudeHAE)
+    point.horizontalSigmaMetres = state.known(.sigmaHorizontal)
+    point.isReckoned = state.isReckoned
+    if !state.isReckoned {
+      point.fixMode = state.whole(.fixMode)
+      point.fixStatus = state.whole(.fixStatus)
+      point.satellitesUsed = state.whole(.satellites)
+      point.hdop = state.known(.hdop)
+    }
+    return point
+  }
+
+  private mutating func notePower(_ data: ArraySlice<UInt8>) {
+    guard let power = try? JSONDecoder().decode(Power.self, from: Data(data)) else {
+      badMessageCount += 1
+      return
+    }
+    if power.kind == "receiver", ["off", "asleep", "failed"].contains(power.power) { hasRested = true }
+  }
+}
+
+extension StatesOfRecording.Entry {
+  /// The state's report as JSON, with its time: where the receiver had not confirmed one that of the recording.
+  var report: [UInt8] {
+    if state.isTimeConfirmed, state.time != nil { return Array(data) }
+    let text = UTCText.make(time).utf8
+    if let range = state.timeRange {
+      let start = data.startIndex + range.lowerBound
+      return Array(data[..<start]) + text + data[(data.startIndex + range.upperBound)...]
+    }
+    let rest = data.drop { $0 != UInt8(ascii: "{") }.dropFirst()
+    let isEmpty = rest.first { $0 > 0x20 } == UInt8(ascii: "}")
+    return Array("{\"time\":\"".utf8) + text + Array(isEmpty ? "\"".utf8 : "\",".utf8) + rest
+  }
+}

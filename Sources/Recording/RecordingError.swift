@@ -1,0 +1,55 @@
+import Glibc
+import MCAP
+import NMEA
+
+/// Why recordings cannot be read, in the terms of whoever wants to.
+public enum RecordingError: Error, Equatable, Sendable {
+  /// A file is not what it should be, or cannot be read.
+  case unreadable(path: String, MCAPError)
+  /// There is no recording in a folder.
+  case noRecordings(folder: String)
+  /// Of all these files none has anything whole in it.
+  case nothingWhole(paths: [String])
+  /// A time that ends before it begins, most likely because it is meant to be another day's.
+  case nothingBetween(from: UTCTime, to: UTCTime, recordedFrom: UTCTime)
+}
+
+extension RecordingError: CustomStringConvertible {
+  public var description: String {
+    guard let nextStep else { return summary }
+    return "\(summary); \(nextStep)"
+  }
+
+  public var summary: String {
+    switch self {
+    case .unreadable(let path, .notMCAP): "'\(path)' is no MCAP file"
+    case .unreadable(let path, .cut(let offset)):
+      "nothing in '\(path)' is whole: \(MCAPError.cut(offset: offset).summary)"
+    case .unreadable(let path, .system(_, ENOENT)): "there is no file '\(path)'"
+    case .unreadable(let path, .system(_, EACCES)): "no permission to read '\(path)'"
+    case .unreadable(_, .system(let what, let errno)): MCAPError.system(what, errno: errno).summary
+    case .unreadable(let path, let error): "'\(path)' cannot be read: \(error.summary)"
+    case .noRecordings(let folder): "there is no recording in the folder '\(folder)'"
+    case .nothingWhole(let paths): "none of the recordings has anything in it yet: \(paths.joined(separator: ", "))"
+    case .nothingBetween(let from, let to, _): "there is nothing from \(UTCText.make(from)) to \(UTCText.make(to))"
+    }
+  }
+
+  /// What to do about it, where that is known.
+  public var nextStep: String? {
+    switch self {
+    case .unreadable(_, .notMCAP):
+      "give a recording, such as sensorhub-20261122T100000Z-000.mcap, or a folder of them; "
+        + "what a receiver said is read by sensorhub decode"
+    case .unreadable(_, .cut), .nothingWhole: "while the hub records, the first chunk comes within seconds"
+    case .unreadable(_, .system(_, ENOENT)): "give a recording's path, or a folder of recordings"
+    case .unreadable(let path, .system(_, EACCES)): "ls -l '\(path)'"
+    case .unreadable(_, .system): nil
+    case .unreadable(_, let error): error.nextStep
+    case .noRecordings: "the names of recordings end in .mcap"
+    case .nothingBetween(_, _, let start):
+      "a time of day is one of the recording's first day, \(UTCText.make(start).prefix(10)); "
+        + "give another day's with its date, in UTC"
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import Glibc
+import MCAP
+import Recording
+
+extension CommandError {
+  /// Why recordings cannot be read, with the exit code of its kind.
+  init(_ error: RecordingError) {
+    let code: Code =
+      switch error {
+      case .unreadable(_, .system(_, ENOENT)), .noRecordings: .noInput
+      case .unreadable(_, .system(_, EACCES)): .noPermission
+      case .unreadable(_, .system): .inputOutput
+      case .unreadable, .nothingWhole, .nothingBetween: .data
+      }
+    self.init(code, error.summary, nextStep: error.nextStep)
+  }
+}
+
+extension RecordingFiles {
+  /// Those that a command was given; what is left out is said.
+  init(_ paths: [String]) throws(RecordingError) {
+    try self.init(paths) { Terminal.standardError("left out: \(CommandError($0))") }
+  }
+}
+
+extension RecordedMessages {
+  /// Those that a command was asked for; who waits for them sees how far it has come.
+  init(
+    _ recordings: RecordingFiles, from: ExportTime?, to: ExportTime?, isWanted: @escaping @Sendable (String) -> Bool
+  ) throws(RecordingError) {
+    try self.init(
+      recordings, from: from, to: to, progress: RecordingProgress(total: recordings.messageCount), isWanted: isWanted)
+  }
+}

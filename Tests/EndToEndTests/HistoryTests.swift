@@ -1,0 +1,302 @@
+import FoundationEssentials
+import Glibc
+import HardwareIO
+import MCAP
+import TestSupport
+import Testing
+
+/// What was recorded, as programs find it on the web port.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct HistoryTests {
+  private static let first = "sensorhub-20261122T100000Z-001.mcap"
+  private static let second = "sensorhub-20261122T100200Z-002.mcap"
+  /// All of the recorded drive, as a query.
+  private static let drive = "from=2026-11-22T10:00:00Z&to=2026-11-22T10:05:00Z"
+
+  private struct Page: Decodable {
+    struct State: Decodable {
+      var time: String
+      var monotonic: Double
+    }
+    var states: [State]
+    var next: String?
+  }
+
+  private struct Recordings: Decodable {
+    struct Recording: Decodable, Equatable {
+      var name: String
+      var from, to: String?
+      var bytes: Int
+      var writing: Bool
+    }
+    var recordings: [Recording]
+  }
+
+  private struct PowerPage: Decodable {
+    struct Change: Decodable {
+      var id, power, time: String
+      var holders: [String]?
+    }
+    var changes: [Change]
+  }
+
+  private let port = SocketClient.freePort()
+  /// What was recorded before the hub began.
+  private let recorded = RecordedDrive()
+
+  private func hub(_ more: String? = nil) -> HubProcess {
+    let record = "record: { path: \"\(recorded.folder)\", syncSeconds: 0.2 }"
+    let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }, \(more ?? record)"))
+    #expect(eventually { hub.program.standardError.contains("dashboard on") }, "\(hub.program.standardError)")
+    return hub
+  }
+
+  private func writeTwoSegments() throws {
+    _ = try recorded.write(HistoryTests.first, seconds: 0..<100)
+    _ = try recorded.write(HistoryTests.second, seconds: 100..<200)
+  }
+
+  private func get(_ path: String) -> HTTPAnswer { HTTPAnswer(port, "GET", path) }
+
+  private func decoded<Value: Decodable>(_ path: String, as type: Value.Type = Value.self) throws -> Value {
+    let answer = get(path)
+    #expect(answer.status == 200, "\(answer.body.prefix(300))")
+    return try JSONDecoder().decode(type, from: Data(answer.body.utf8))
+  }
+
+  private func page(_ query: String) throws -> Page { try decoded("/history?\(query)") }
+
+  /// The times of a query's states, from page to page.
+  private func times(_ query: String) throws -> (times: [String], pageCount: Int) {
+    var times: [String] = []
+    var count = 0
+    var path: String? = "/history?\(query)"
+    while let present = path, count < 1000 {
+      let page: Page = try decoded(present)
+      times += page.states.map(\.time)
+      count += 1
+      path = page.next
+    }
+    return (times, count)
+  }
+
+  /// A file as it comes: `HTTPAnswer` takes all for text.
+  private func download(_ name: String) -> (head: String, bytes: [UInt8]) {
+    let client = SocketClient(port: port)
+    client.send("GET /recordings/\(name) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    #expect(eventually { !client.isOpen })
+    let bytes = client.bytes
+    let end = bytes.indices.first { bytes[$0...].starts(with: Array("\r\n\r\n".utf8)) } ?? bytes.endIndex
+    return (String(decoding: bytes[..<end], as: UTF8.self), Array(bytes.dropFirst(end + 4)))
+  }
+
+  private func contentLength(_ head: String) -> Int? {
+    head.lowercased().split(separator: "content-length: ").last.flatMap { Int($0.prefix { $0.isNumber }) }
+  }
+
+  // MARK: States
+
+  @Test func `pages meet exactly, with every state on one of them`() throws {
+    try writeTwoSegments()
+    let hub = hub()
+    let whole = try times("\(HistoryTests.drive)&every=0")
+    #expect(whole.times.count == 300 && whole.pageCount == 1)
+    #expect(whole.times == whole.times.sorted() && Set(whole.times).count == 300)
+    #expect(whole.times.first == "2026-11-22T10:00:00.000Z")
+    let paged = try times("\(HistoryTests.drive)&every=0&limit=7")
+    #expect(paged.times == whole.times && paged.pageCount == 43)
+    // Ten seconds unless another distance is asked for, kept from page to page.
+    let seldom = try times(HistoryTests.drive)
+    #expect(seldom.times.count == 16, "\(seldom.times)")
+    #expect(try times("\(HistoryTests.drive)&limit=3").times == seldom.times)
+    #expect(try times("\(HistoryTests.drive)&every=10").times == seldom.times)
+    // The same instants as seconds since 1970.
+    #expect(try times("from=1795341600&to=1795341900.000").times == seldom.times)
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a time without anything is an empty list, in each form`() throws {
+    try writeTwoSegments()
+    let hub = hub()
+    for query in ["from=2026-11-22T11:00:00Z&to=2026-11-22T12:00:00Z", "from=0&to=1"] {
+      let page = try page(query)
+      #expect(page.states.isEmpty && page.next == nil)
+      #expect(try decoded("/history/power?\(query)", as: PowerPage.self).changes.isEmpty)
+      let gpx = get("/history/track.gpx?\(query)")
+      #expect(gpx.status == 200 && gpx.body.contains("<gpx version") && !gpx.body.contains("<trk>"))
+    }
+    #expect(hub.stop() == 0)
+  }
+
+  @Test(arguments: [
+    ("/history?from=yesterday", 400, "'from' must be a time in UTC, such as 2026-11-22T10:00:00Z, or seconds"),
+    ("/history?from=2026-02-30T10:00:00Z", 400, "'from' must be"), ("/history?from=-5", 400, "'from' must be"),
+    ("/history?to=1e9", 400, "'to' must be"), ("/history?from=10&to=10", 400, "'from' must be before 'to'"),
+    ("/history?every=-1", 400, "'every' must be a number from 0 to 86400"),
+    ("/history?limit=1001", 400, "'limit' must be a number from 1 to 1000"),
+    ("/history?after=x", 400, "'after' is for the pages that 'next' leads to"),
+    ("/history?from=1&from=2", 400, "'from' is given 2 times"),
+    ("/history/power?from=x", 400, "'from' must be"), ("/history/track.gpx?to=x", 400, "'to' must be"),
+    ("/recordings/..", 404, ""), ("/recordings/../board.json5", 404, ""),
+    ("/recordings/..%2Fboard.json5", 404, "/recordings tells"),
+    ("/recordings/%2e%2e%2fetc%2fpasswd", 404, ""), ("/recordings//etc/passwd", 404, ""),
+    ("/recordings/%2Fetc%2Fpasswd", 404, "/recordings tells"), ("/recordings/drive.mcap", 404, "/recordings tells"),
+    ("/recordings/sensorhub-20261122T100000Z-001.mcap%00", 404, "/recordings tells"),
+    ("/recordings/sensorhub-20261122T100000Z-999.mcap", 404, "/recordings tells"),
+  ])
+  func `what makes no sense is refused with a reason`(_ path: String, _ status: Int, _ message: String) throws {
+    try writeTwoSegments()
+    _ = try recorded.write("drive.mcap")
+    let hub = hub()
+    let answer = get(path)
+    #expect(answer.status == status)
+    #expect(answer.body.contains(message), "\(answer.body)")
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a board that records nothing says so`() {
+    let hub = hub("")
+    for path in [
+      "/history", "/history/power", "/history/track.gpx", "/recordings", "/recordings/\(HistoryTests.first)",
+    ] {
+      let answer = get(path)
+      #expect(answer.status == 404)
+      #expect(answer.body.contains(#"{"error":{"message":"this board records nothing"#), "\(answer.body)")
+    }
+    #expect(!get("/").body.contains(#"data-records="yes""#))
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `two hubs' segments of one time are read one after the other`() throws {
+    _ = try recorded.write(HistoryTests.first, seconds: 0..<60)
+    _ = try recorded.write("sensorhub-20261122T100030Z-001.mcap", seconds: 30..<60)
+    let hub = hub()
+    let whole = try times("\(HistoryTests.drive)&every=0").times
+    #expect(whole.count == 180 && Set(whole).count == 120)
+    #expect(try times("\(HistoryTests.drive)&every=0&limit=11").times == whole)
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a segment that goes while it is read leaves what is in the others`() throws {
+    try writeTwoSegments()
+    let hub = hub()
+    let page = try page("\(HistoryTests.drive)&every=0&limit=50")
+    unlink(recorded.path(HistoryTests.first))
+    let rest: Page = try decoded(try #require(page.next))
+    // Its second segment begins a hundred seconds later.
+    #expect(rest.states.first?.time == "2026-11-22T10:01:40.000Z")
+    #expect(get("/recordings/\(HistoryTests.first)").status == 404)
+    #expect(try decoded("/recordings", as: Recordings.self).recordings.map(\.name) == [HistoryTests.second])
+    unlink(recorded.path(HistoryTests.second))
+    #expect(try self.page("\(HistoryTests.drive)&every=0").states.isEmpty)
+    #expect(hub.stop() == 0)
+  }
+
+  // MARK: Files and tracks
+
+  @Test func `recordings are listed, and taken along as they are`() throws {
+    try writeTwoSegments()
+    let hub = hub()
+    let list = try decoded("/recordings", as: Recordings.self).recordings
+    let size = try Files.bytes(of: recorded.path(HistoryTests.first)).count
+    #expect(
+      list.first
+        == Recordings.Recording(
+          name: HistoryTests.first, from: "2026-11-22T10:00:00.000Z", to: "2026-11-22T10:01:39.500Z", bytes: size,
+          writing: false))
+    #expect(list.map(\.name) == [HistoryTests.first, HistoryTests.second])
+    let (head, bytes) = download(HistoryTests.first)
+    #expect(try bytes == Files.bytes(of: recorded.path(HistoryTests.first)))
+    #expect(contentLength(head) == size)
+    #expect(head.contains("Content-Disposition: attachment; filename=\"\(HistoryTests.first)\""))
+    #expect(HTTPAnswer(port, "HEAD", "/recordings/\(HistoryTests.first)").body.isEmpty)
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `what is being recorded can be read and taken along meanwhile`() throws {
+    let hub = hub()
+    let client = SocketClient(path: hub.socket)
+    let all = "from=0&to=9000000000&every=0"
+    #expect(try eventually { try page(all).states.count > 20 })
+    let present = try #require(try decoded("/recordings", as: Recordings.self).recordings.first)
+    #expect(present.writing && present.from != nil)
+    let (head, bytes) = download(present.name)
+    #expect(contentLength(head) == bytes.count)
+    let reader = try MCAPReader(MCAPBytes(bytes))
+    try reader.check()
+    #expect(reader.isIndexed && reader.damage == nil)
+    // The last hour is what is meant unless something else is said.
+    #expect(try page("every=0").states.count > 20)
+    client.leave()
+    #expect(eventually { hub.isOff })
+    let changes = { try decoded("/history/power", as: PowerPage.self).changes.filter { $0.id == "gps" } }
+    #expect(try eventually { try changes().last?.power == "off" })
+    let powers = try changes().map(\.power)
+    #expect(powers.contains("tracking") && zip(powers, powers.dropFirst()).allSatisfy { $0 != $1 })
+    let tracking = try changes().first { $0.power == "tracking" }
+    #expect(tracking?.holders?.isEmpty == false)
+    #expect(hub.devicesNow["gps"].wakes == 1)
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a track comes as GPX, with its interruptions`() throws {
+    try writeTwoSegments()
+    let hub = hub()
+    func segments(_ query: String) -> [Int] {
+      let answer = get("/history/track.gpx?\(query)")
+      #expect(answer.status == 200 && answer.head.contains("Content-Type: application/gpx+xml"))
+      let body = answer.body
+      #expect(body.contains("</gpx>"))
+      return body.split(separator: "<trkseg>").dropFirst().map { $0.split(separator: "<trkpt ").count - 1 }
+    }
+    #expect(segments("\(HistoryTests.drive)&every=0") == [60, 60, 30])
+    #expect(segments(HistoryTests.drive) == [60, 60, 30])
+    // Points are left out, which is no interruption.
+    let coarse = segments("\(HistoryTests.drive)&every=30")
+    #expect(coarse.count <= 3 && coarse.reduce(0, +) >= 5, "\(coarse)")
+    #expect(hub.stop() == 0)
+  }
+
+  @Test(.enabled(if: access("/usr/bin/xmllint", X_OK) == 0, "needs xmllint"))
+  func `xmllint reads a track`() throws {
+    try writeTwoSegments()
+    let hub = hub()
+    let file = recorded.path("track.gpx")
+    let body = get("/history/track.gpx?\(HistoryTests.drive)").body
+    // As it was sent, in pieces that have lines of their own.
+    HubProcess.write(unchunked(body), to: file)
+    let checker = Program(["--noout", file], path: "/usr/bin/xmllint")
+    #expect(checker.wait() == 0, "\(checker.standardError)")
+    #expect(hub.stop() == 0)
+  }
+
+  /// A body in the pieces of HTTP/1.1 (RFC 9112, section 7.1) as one.
+  private func unchunked(_ body: String) -> [UInt8] {
+    var rest = Array(body.utf8)[...]
+    var bytes: [UInt8] = []
+    while let end = rest.firstIndex(of: 13) {
+      guard let count = Int(String(decoding: rest[..<end], as: UTF8.self), radix: 16), count > 0 else { break }
+      bytes += rest.dropFirst(end + 2 - rest.startIndex).prefix(count)
+      rest = rest.dropFirst(end + 2 - rest.startIndex + count + 2)
+    }
+    return bytes
+  }
+
+  @Test func `clients that ask for everything at once and leave do no harm`() throws {
+    try writeTwoSegments()
+    let hub = hub()
+    let before = hub.resources
+    for _ in 0..<100 {
+      let client = SocketClient(port: port)
+      client.send("GET /history?\(HistoryTests.drive)&every=0 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      client.leave()
+      let other = SocketClient(port: port)
+      other.send("GET /recordings/\(HistoryTests.first) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      other.leave()
+    }
+    #expect(eventually { get("/history?\(HistoryTests.drive)").status == 200 })
+    #expect(eventually { zip(hub.resources, before).allSatisfy { $0 <= $1 + 2 } }, "\(hub.resources) \(before)")
+    #expect(hub.stop() == 0)
+  }
+}

@@ -1,0 +1,43 @@
+import CLinux
+import Glibc
+import MCAP
+import TestSupport
+
+/// A segment of the hours before now, in a folder that goes with this: from two hours ago until half an hour ago the receiver
+/// was on, with a position each five seconds; before that it was off.
+final class RecordedDay {
+  static let segment = "sensorhub-20200101T000000Z-001.mcap"
+
+  let path: String
+
+  init() {
+    var template = Array("/tmp/sensorhub-day-XXXXXX".utf8CString)
+    precondition(mkdtemp(&template) != nil, "no folder to be had: \(String(cString: strerror(errno)))")
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  deinit { _ = Program(["-r", path], path: "/bin/rm").wait() }
+
+  func write() throws {
+    let now = UInt64(clamping: clinux_realtime_ns())
+    func ago(_ seconds: Int) -> UInt64 { now - UInt64(seconds) * 1_000_000_000 }
+    var writer = try MCAPWriter(MCAPFileSink(path: "\(path)/\(RecordedDay.segment)"), chunkByteCount: 20_000)
+    try writer.add(MCAPMetadata(name: "sensorhub", entries: ["version": "0.1.0", "started": "before"]))
+    let states = try writer.addChannel(topic: "/state", messageEncoding: "json")
+    let power = try writer.addChannel(topic: "/power", messageEncoding: "json")
+    func note(_ word: String, _ seconds: Int) throws {
+      let text = #"{"id":"gps","kind":"receiver","power":"\#(word)","reason":"test","holders":[]}"#
+      try writer.append(Array(text.utf8), channelID: power, logTimeNanoseconds: ago(seconds))
+    }
+    try note("off", 4 * 3600)
+    try note("tracking", 2 * 3600)
+    for seconds in stride(from: 7200, to: 1800, by: -5) {
+      let text =
+        #"{"class":"STATE","mode":"gnss","monotonic":\#(10_000 - seconds),"position":{"lat":52.51,"#
+        + #""lon":\#(13.377 - Double(seconds) * 2e-6),"age":0.0,"source":"gps"},"fix":{"mode":3,"status":1}}"#
+      try writer.append(Array(text.utf8), channelID: states, logTimeNanoseconds: ago(seconds))
+    }
+    try note("off", 1800)
+    try writer.finish()
+  }
+}

@@ -1,0 +1,102 @@
+import Glibc
+import Guarding
+import HardwareIO
+import TestSupport
+import Testing
+
+@testable import Outputs
+
+/// What waits for a disk, on threads of its own.
+@Suite(.timeLimit(.minutes(1))) struct ReadingThreadsTests {
+  private let threads = ReadingThreads()
+
+  /// Jobs that end when they are told to.
+  private final class Jobs: Sendable {
+    let begun = Recorder<Int>()
+    private let mayEnd = Guarded(false)
+
+    func run(_ number: Int) -> Int {
+      begun.append(number)
+      hold { mayEnd.withLock { $0 } }
+      return number
+    }
+
+    func end() { mayEnd.withLock { $0 = true } }
+  }
+
+  @Test func `two read at once, the others wait for their turn`() async throws {
+    let jobs = Jobs()
+    let results = try await withThrowingTaskGroup(of: Int.self) { group in
+      for number in 0..<10 { group.addTask { [threads] in try await threads.run { jobs.run(number) } } }
+      await jobs.begun.first(2)
+      #expect(jobs.begun.values.count == 2)
+      jobs.end()
+      return try await group.reduce(into: Set<Int>()) { $0.insert($1) }
+    }
+    #expect(results == Set(0..<10))
+  }
+
+  @Test func `who asks for more than can be read is sent away, and may come again`() async throws {
+    let jobs = Jobs()
+    let refusals = Recorder<Int>()
+    await withTaskGroup(of: Void.self) { group in
+      for number in 0..<100 {
+        group.addTask { [threads] in
+          do {
+            _ = try await threads.run { jobs.run(number) }
+          } catch {
+            refusals.append(number)
+          }
+        }
+      }
+      // Two are at it, and 32 wait.
+      await refusals.first(66)
+      #expect(jobs.begun.values.count <= 2)
+      jobs.end()
+    }
+    #expect(refusals.values.count == 66 && jobs.begun.values.count == 34)
+    #expect(try await threads.run { 7 } == 7)
+  }
+
+  @Test func `once there is nothing to read there is no thread`() async throws {
+    for number in 0..<50 { #expect(try await threads.run { number } == number) }
+    let names = { () -> [String] in
+      Files.names(in: "/proc/self/task").compactMap { task in
+        (try? Files.bytes(of: "/proc/self/task/\(task)/comm")).map { String(decoding: $0.dropLast(), as: UTF8.self) }
+      }
+    }
+    // Other tests may have some of that name, for a moment.
+    #expect(eventually { !names().contains("history") })
+  }
+}
+
+/// What is read page by page.
+@Suite(.timeLimit(.minutes(1))) struct PagedReadingTests {
+  private enum Fault: Error { case broken }
+
+  private let threads = ReadingThreads()
+
+  @Test func `a page is read when it is asked for, and not before`() async throws {
+    let fetched = Recorder<Int>()
+    let pages = PagedReading(on: threads, from: 0) { (page: Int) throws(Never) in
+      fetched.append(page)
+      return (page * 10, page < 3 ? page + 1 : nil)
+    }
+    #expect(fetched.values.isEmpty)
+    for page in 0..<4 {
+      #expect(try await pages.next() == page * 10)
+      #expect(fetched.values == Array(0...page))
+    }
+    #expect(try await pages.next() == nil)
+    #expect(fetched.values == [0, 1, 2, 3])
+  }
+
+  @Test func `what cannot be read is an error, once the pages before it have come`() async throws {
+    let pages = PagedReading(on: threads, from: 0) { (page: Int) throws(Fault) in
+      if page == 1 { throw .broken }
+      return (page, page + 1)
+    }
+    #expect(try await pages.next() == 0)
+    await #expect(throws: Fault.broken) { try await pages.next() }
+  }
+}
