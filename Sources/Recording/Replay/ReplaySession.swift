@@ -22,7 +22,7 @@ public final class ReplaySession: Sendable {
   }
 
   public struct Status: Equatable, Sendable {
-    /// Of what was played last, by the recording's system clock, nanoseconds since 1970.
+    /// UTC of what was played last, nanoseconds since 1970.
     public var nanosecondsSince1970: Int64
     /// The times that can be played.
     public var times: ClosedRange<Int64>
@@ -143,7 +143,7 @@ public final class ReplaySession: Sendable {
       var isAnew = start != nil
       var pace = ReplayPace(at: clock.now)
       while var message = try source.next() {
-        if let start, message.systemNanosecondsSince1970 < start { continue }
+        if let start, message.utcNanosecondsSince1970 < start { continue }
         if isAnew { message.beginsRecording = true }
         isAnew = false
         switch waitFor(message, player, &pace) {
@@ -153,7 +153,7 @@ public final class ReplaySession: Sendable {
         }
         player.play(message)
         state.withLock { state in
-          if state.seeksTo == nil { state.status.nanosecondsSince1970 = message.systemNanosecondsSince1970 }
+          if state.seeksTo == nil { state.status.nanosecondsSince1970 = message.utcNanosecondsSince1970 }
         }
       }
       state.withLock { $0.status.isOver = true }
@@ -191,7 +191,7 @@ public final class ReplaySession: Sendable {
     }
     if state.status.isPaused {
       guard let until = state.stepsUntil else { return .wait(.seconds(3600)) }
-      guard message.systemNanosecondsSince1970 <= until else {
+      guard message.utcNanosecondsSince1970 <= until else {
         state.stepsUntil = nil
         return .wait(.seconds(3600))
       }

@@ -6,7 +6,8 @@ import MonotonicTime
 public struct ReplayedMessage: Sendable {
   public enum Content: Sendable {
     case sentences(ReceivedSentences)
-    case batch(IMUBatch)
+    /// Not in place: a batch has four kilobytes.
+    indirect case batch(IMUBatch)
     case magneticField(MagnetometerSample)
     case air(BarometerSample)
     case supply(SupplySample)
@@ -31,15 +32,19 @@ public struct ReplayedMessage: Sendable {
   public var at: MonotonicInstant
   /// The same by the system's clock, nanoseconds since 1970.
   public var systemNanosecondsSince1970: Int64
+  /// The true time, as far as a receiver has told it.
+  public var utcNanosecondsSince1970: Int64
   public var device: String
   public var content: Content
   /// It is of another recording than the one before, with a monotonic clock of its own and devices that are off.
   public var beginsRecording: Bool
 
+  /// - Parameter clockCorrectionNanoseconds: by which the system's clock was slow
   public init(
-    at: MonotonicInstant, systemNanosecondsSince1970: Int64, device: String, content: Content,
-    beginsRecording: Bool = false
+    at: MonotonicInstant, systemNanosecondsSince1970: Int64, clockCorrectionNanoseconds: Int64 = 0, device: String,
+    content: Content, beginsRecording: Bool = false
   ) {
+    utcNanosecondsSince1970 = systemNanosecondsSince1970.clampedSum(clockCorrectionNanoseconds)
     self.at = at
     self.systemNanosecondsSince1970 = systemNanosecondsSince1970
     self.device = device

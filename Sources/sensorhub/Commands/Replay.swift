@@ -3,6 +3,7 @@ import Fusion
 import Guarding
 import Hub
 import MonotonicTime
+import NMEA
 import Outputs
 import Publishing
 import Recording
@@ -64,8 +65,8 @@ struct Replay: ParsableCommand {
   }
 
   func run() throws {
-    var (input, first, board) = try opened()
-    try print(first, &input, board)
+    let (input, first, board) = try opened()
+    try print(first, input, board)
   }
 
   /// Whether it is played to clients.
@@ -76,14 +77,19 @@ struct Replay: ParsableCommand {
     guard case .times(let factor) = rate else { return }
     let (input, first, board) = try opened()
     let (files, from, to) = (files, from?.time, to?.time)
+    let isOfHub = if case .recording = input { true } else { false }
     let service = try ReplayService(
       board, first: first, times: input.times(from: first), rate: factor, staysAtEnd: stay, socket: socket,
-      open: { _ in try ReplayInput(files, from: from, to: to) })
+      open: { start in
+        // A log is gone through to there.
+        let from = isOfHub ? start.map { ExportTime.instant(UTCTime(nanosecondsSince1970: $0)) } ?? from : nil
+        return try ReplayInput(files, from: from, to: to)
+      })
     try await service.run()
   }
 
   private func opened() throws -> (ReplayInput, first: ReplayedMessage, Board) {
-    var input = try ReplayInput(files, from: from?.time, to: to?.time)
+    let input = try ReplayInput(files, from: from?.time, to: to?.time)
     guard let first = try input.next() else {
       throw CommandError(
         .data, "there is nothing of a device in the recording",
@@ -94,7 +100,7 @@ struct Replay: ParsableCommand {
   }
 
   /// Prints the states as fast as they come.
-  private func print(_ first: ReplayedMessage, _ input: inout ReplayInput, _ board: Board) throws {
+  private func print(_ first: ReplayedMessage, _ input: ReplayInput, _ board: Board) throws {
     let output = try ExportOutput(path: nil, replaces: false)
     let stage = ReplayStage(first: first)
     var player = ReplayPlayer(on: stage)

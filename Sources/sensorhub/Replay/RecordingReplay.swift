@@ -5,8 +5,8 @@ import MCAP
 import MonotonicTime
 import Recording
 
-/// What recordings have of the devices, as it is replayed.
-struct RecordingReplay {
+/// What recordings have of the devices, as it is replayed. A class: what it reads with would be costly to copy.
+final class RecordingReplay {
   private var messages: RecordedMessages
   /// Of the file that is being read.
   private var fileCount = 0
@@ -29,11 +29,13 @@ struct RecordingReplay {
       || ["/receiver/", "/imu/", "/magnetometer/", "/barometer/", "/supply/"].contains(where: topic.hasPrefix)
   }
 
+  /// By how much the present file's clock was slow.
+  var correctionNanoseconds: Int64 { messages.correctionNanoseconds }
   var badChunkCount: Int { messages.badChunkCount }
   /// Of the file that the last message came from.
   var reader: MCAPReader<MCAPFileSource>? { messages.reader }
 
-  mutating func next() throws(RecordingError) -> ReplayedMessage? {
+  func next() throws(RecordingError) -> ReplayedMessage? {
     while let message = try messages.next() {
       noteFile(message)
       let topic = messages.topic(of: message)
@@ -46,13 +48,14 @@ struct RecordingReplay {
       defer { beginsRecording = false }
       let at = MonotonicInstant(nanoseconds: logTime &- offset)
       return ReplayedMessage(
-        at: at, systemNanosecondsSince1970: logTime, device: device, content: content.read(at: at),
+        at: at, systemNanosecondsSince1970: logTime,
+        clockCorrectionNanoseconds: messages.correctionNanoseconds, device: device, content: content.read(at: at),
         beginsRecording: beginsRecording)
     }
     return nil
   }
 
-  private mutating func noteFile(_ message: MCAPMessage) {
+  private func noteFile(_ message: MCAPMessage) {
     guard messages.fileCount != fileCount, let reader = messages.reader else { return }
     let isFirst = fileCount == 0
     fileCount = messages.fileCount

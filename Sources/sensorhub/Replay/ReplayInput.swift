@@ -10,7 +10,8 @@ enum ReplayInput: ReplaySource {
   case recording(RecordingReplay, until: Int64)
   case log(SentenceLogReplay)
 
-  /// - Parameter from, to: of recordings
+  /// - Parameters:
+  ///   - from, to: of recordings
   init(_ paths: [String], from: ExportTime?, to: ExportTime?) throws {
     let logs = paths.filter(ReplayInput.isLog)
     guard let log = logs.first else {
@@ -30,10 +31,9 @@ enum ReplayInput: ReplaySource {
     self = .log(try SentenceLogReplay(path: log))
   }
 
-  mutating func next() throws(CommandError) -> ReplayedMessage? {
+  func next() throws(CommandError) -> ReplayedMessage? {
     switch self {
-    case .recording(var recording, let until):
-      defer { self = .recording(recording, until: until) }
+    case .recording(let recording, _):
       do throws(RecordingError) { return try recording.next() } catch { throw CommandError(error) }
     case .log(let log): return try log.next()
     }
@@ -46,10 +46,10 @@ enum ReplayInput: ReplaySource {
 
   /// From the first message to the last, nanoseconds since 1970.
   func times(from first: ReplayedMessage) -> ClosedRange<Int64> {
-    let start = first.systemNanosecondsSince1970
+    let start = first.utcNanosecondsSince1970
     let end: Int64 =
       switch self {
-      case .recording(_, let until): until
+      case .recording(let recording, let until): until.clampedSum(recording.correctionNanoseconds)
       case .log(let log): log.endNanosecondsSince1970
       }
     return start...max(start, end)
