@@ -105,10 +105,26 @@ public struct MCAPRepair: Equatable, Sendable {
     lostByteCount = isNeeded && scan.damage != nil ? lost : 0
   }
 
+  private static func isEnded(_ source: some MCAPSource) throws(MCAPError) -> Bool {
+    let count = Layout.magic.count
+    guard source.byteCount >= UInt64(2 * count) else { return false }
+    return try source.bytes(at: source.byteCount - UInt64(count), count: count) == Layout.magic
+  }
+
+  private init(leaving source: some MCAPSource) {
+    keptByteCount = source.byteCount
+    appendedBytes = []
+    messageCount = 0
+    lostByteCount = 0
+    isNeeded = false
+  }
+
   /// Repairs a file in place, and returns once that is on the disk. A power cut meanwhile leaves a file that can be repaired as
   /// before. Nobody else may write to it.
   public static func repair(path: String, isRecycled: Bool) throws(MCAPError) -> MCAPRepair {
     let file = try MCAPFileSource(path: path, flags: O_RDWR)
+    // One that was ended has not been cut: what is wrong in it is read as far as it goes, and nothing of it is given up.
+    if !isRecycled, try MCAPRepair.isEnded(file) { return MCAPRepair(leaving: file) }
     let repair = try MCAPRepair(of: file, isRecycled: isRecycled)
     guard repair.isNeeded else { return repair }
     try repair.appendedBytes.withUnsafeBufferPointer { (bytes) throws(MCAPError) in

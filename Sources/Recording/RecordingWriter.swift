@@ -127,7 +127,12 @@ struct RecordingWriter {
     while true {
       if pending == nil { pending = inbox.take(into: &bytes) }
       guard let pending else { return }
-      if let segment, isFull(segment, now) { try endSegment() }
+      if let segment, isFull(segment, now) {
+        // What is left has waited as long as what went.
+        let due = synchronizeAt
+        try endSegment()
+        synchronizeAt = due
+      }
       if segment == nil { try open(now) }
       try segment?.append(pending.record, bytes, of: pending.channel)
       self.pending = nil

@@ -1,5 +1,3 @@
-import FoundationEssentials
-import Glibc
 import HardwareIO
 import TestSupport
 import Testing
@@ -54,27 +52,12 @@ import Testing
 
   @Test(arguments: ["light", "dark"])
   func `it can be read in either scheme, on a desk and on a phone, and by a screen reader`(_ scheme: String) throws {
-    try browser.developerTool(
-      "Emulation.setEmulatedMedia", #"{"features": [{"name": "prefers-color-scheme", "value": "\#(scheme)"}]}"#)
+    try browser.prefer(scheme: scheme)
     #expect(try isLive())
     let brightness = try browser.text("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0]")
     #expect((Int(brightness)! > 128) == (scheme == "light"))
-    for (width, height, isMobile) in [(1920, 1080, false), (1280, 1000, false), (390, 844, true)] {
-      try browser.developerTool(
-        "Emulation.setDeviceMetricsOverride",
-        #"{"width": \#(width), "height": \#(height), "deviceScaleFactor": 1, "mobile": \#(isMobile)}"#)
-      #expect(try eventually { try browser.text("innerWidth") == "\(width)" })
-      #expect(try browser.text("document.documentElement.scrollWidth") == "\(width)", "it has to be scrolled sideways")
-      // On a wall there is nobody to scroll.
-      #expect(
-        try isMobile || eventually { try browser.text("document.documentElement.scrollHeight") == "\(height)" },
-        "it has to be scrolled at \(width)")
-      save(as: "\(width)-\(scheme)")
-    }
-    let axe = try #require(TestTools.path("axe.min.js"), "run .ci/test-tools")
-    try browser.run(String(decoding: try Data(contentsOf: .init(filePath: axe)), as: UTF8.self))
-    #expect(
-      try browser.awaitedText("axe.run().then((r) => r.violations.map((v) => `${v.impact} ${v.id}`).join())") == "")
+    try browser.expectNoScrolling(savingAs: "WIDTH-\(scheme)")
+    try browser.expectAccessible()
   }
 
   @Test func `hiding the page lets the devices sleep, and so does pausing it`() throws {
@@ -229,27 +212,13 @@ import Testing
   func `with a history it needs no more room, and says what there is to a screen reader`(_ scheme: String) throws {
     let port = SocketClient.freePort()
     let hub = try recordingHub(RecordedDay(), port: port)
-    try browser.developerTool(
-      "Emulation.setEmulatedMedia", #"{"features": [{"name": "prefers-color-scheme", "value": "\#(scheme)"}]}"#)
+    try browser.prefer(scheme: scheme)
     #expect(try isLive())
     #expect(try eventually { try browser.text("document.querySelectorAll('.life').length") == "2" })
-    for (width, height, isMobile) in [(1920, 1080, false), (1280, 1000, false), (390, 844, true)] {
-      try browser.developerTool(
-        "Emulation.setDeviceMetricsOverride",
-        #"{"width": \#(width), "height": \#(height), "deviceScaleFactor": 1, "mobile": \#(isMobile)}"#)
-      #expect(try eventually { try browser.text("innerWidth") == "\(width)" })
-      #expect(try browser.text("document.documentElement.scrollWidth") == "\(width)", "it has to be scrolled sideways")
-      #expect(
-        try isMobile || eventually { try browser.text("document.documentElement.scrollHeight") == "\(height)" },
-        "it has to be scrolled at \(width)")
-      save(as: "history-\(width)-\(scheme)")
-    }
+    try browser.expectNoScrolling(savingAs: "history-WIDTH-\(scheme)")
     // With the list open, too; a key closes it, and leaves the focus where it was opened.
     try browser.run("document.getElementById('recordings').open = true")
-    let axe = try #require(TestTools.path("axe.min.js"), "run .ci/test-tools")
-    try browser.run(String(decoding: try Data(contentsOf: .init(filePath: axe)), as: UTF8.self))
-    #expect(
-      try browser.awaitedText("axe.run().then((r) => r.violations.map((v) => `${v.impact} ${v.id}`).join())") == "")
+    try browser.expectAccessible()
     try browser.run(
       """
       document.querySelector('#segments a').dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }))
@@ -257,12 +226,5 @@ import Testing
     #expect(try browser.text("document.getElementById('recordings').open") == "false")
     #expect(try browser.text("document.activeElement.id") == "segments-count")
     #expect(hub.stop() == 0)
-  }
-
-  /// Keeps a picture where the environment names a folder for them.
-  private func save(as name: String) {
-    guard let folder = getenv("SENSORHUB_SCREENSHOTS").map({ String(cString: $0) }) else { return }
-    mkdir(folder, 0o755)
-    try? Data(try browser.screenshot()).write(to: .init(filePath: "\(folder)/\(name).png"))
   }
 }

@@ -93,6 +93,8 @@ import Testing
     let devices = Program(["devices", "--socket", socket])
     #expect(devices.wait() == 0 && devices.standardOutput.contains("imu: recorded imu"), "\(devices.standardOutput)")
     #expect(devices.standardOutput.contains("watch[\(watch.pid)]"))
+    let record = Program(["record", "--socket", socket, "--for", "1", "--output", folder + "/again.mcap"])
+    #expect(record.wait() != 0 && record.standardError.contains("a replay is not recorded"), "\(record.standardError)")
     #expect(program.wait() == 0, "\(program.standardError)")
     #expect(program.standardError.contains("the recording is over"))
     watch.wait()

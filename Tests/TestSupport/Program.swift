@@ -68,7 +68,12 @@ public final class Program: Sendable {
     close(standardInput.write)
   }
 
-  deinit { if status.withLock({ $0 }) == nil { kill(pid, SIGKILL); _ = wait() } }
+  deinit {
+    guard status.withLock({ $0 }) == nil else { return }
+    kill(pid, SIGKILL)
+    // Nobody collects its output any more.
+    _ = eventually { !isRunning }
+  }
 
   public var standardOutput: String { output.withLock { String(decoding: $0.out, as: UTF8.self) } }
   public var standardError: String { output.withLock { String(decoding: $0.err, as: UTF8.self) } }

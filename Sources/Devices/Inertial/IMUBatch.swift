@@ -62,8 +62,8 @@ public struct IMUBatch: Sendable {
   /// Moves all its times.
   public mutating func shift(by duration: Duration) {
     let nanoseconds = duration.inNanoseconds
-    for index in 0..<count { storage[index].at.nanoseconds += nanoseconds }
-    readAt.nanoseconds += nanoseconds
+    for index in 0..<count { storage[index].at.nanoseconds &+= nanoseconds }
+    readAt.nanoseconds &+= nanoseconds
   }
 
   public mutating func removeAll() {

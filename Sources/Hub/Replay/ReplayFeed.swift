@@ -28,9 +28,12 @@ public final class ReplayFeed: Sendable {
   public func barometer(_ id: String) -> ReplayPort<BarometerSample> { port(id, \.barometers) }
   public func supplyMonitor(_ id: String) -> ReplayPort<SupplySample> { port(id, \.supplyMonitors) }
 
-  /// Says whether a device was supplied from here on.
-  public func setSupplied(_ isSupplied: Bool, _ kind: DeviceStatus.Kind, _ id: String) {
-    func set<Message>(_ port: ReplayPort<Message>) { if isSupplied { port.begin() } else { port.end() } }
+  /// Says whether a device was supplied from here on, and whether somebody listened to it.
+  public func set(isSupplied: Bool, isHeld: Bool, _ kind: DeviceStatus.Kind, _ id: String) {
+    func set<Message>(_ port: ReplayPort<Message>) {
+      port.setHeld(isHeld)
+      if isSupplied { port.begin() } else { port.end() }
+    }
     switch kind {
     case .receiver: set(receiver(id))
     case .imu: set(imu(id))
@@ -64,9 +67,15 @@ public final class ReplayPort<Message: Sendable>: Sendable {
 
   let events = Subject<Event, Never>()
   private let isOn = Guarded(false)
+  private let held = Guarded(true)
 
   /// Whether the device was supplied at the time that is played.
   var isSupplied: Bool { isOn.withLock { $0 } }
+
+  /// Whether somebody listened to the device. One that lingers goes on measuring for nobody.
+  var isHeld: Bool { held.withLock { $0 } }
+
+  func setHeld(_ isHeld: Bool) { held.withLock { $0 = isHeld } }
 
   /// The device was supplied from here on.
   func begin() {

@@ -15,6 +15,9 @@ extension DeviceReader {
     begin: @escaping @Sendable (DeviceMonitor, Activating<Sample, HardwareError>) -> any ReplayRun<Message>
   ) {
     let rail = machine.rail(of: .none)
+    // At rest nothing is known of what it drew.
+    var power = power
+    power.standbyMilliamperes = 0
     let monitor = DeviceMonitor(id: id, kind: kind, title: title, power: power, rail: rail, clock: machine.clock)
     let source = LazyPublisher<Sample, HardwareError>(
       deriving: id, replaysLatest: replaysLatest, clock: machine.clock
@@ -88,21 +91,23 @@ final class ReplayedSamples<Sample: Sendable>: ReplayRun {
   private let monitor: DeviceMonitor
   private let run: Activating<Sample, HardwareError>
   private let count: @Sendable (Sample) -> Void
+  private let port: ReplayPort<Sample>
 
   /// - Parameter count: told of each sample
   init(
-    _ monitor: DeviceMonitor, _ run: Activating<Sample, HardwareError>,
+    _ monitor: DeviceMonitor, _ run: Activating<Sample, HardwareError>, from port: ReplayPort<Sample>,
     counting count: @escaping @Sendable (Sample) -> Void
   ) {
     self.monitor = monitor
     self.run = run
     self.count = count
+    self.port = port
   }
 
   func take(_ sample: Sample) {
     count(sample)
     monitor.tracking()
-    run.send(sample)
+    if port.isHeld { run.send(sample) }
   }
 
   func end() {}
@@ -119,7 +124,7 @@ extension DeviceReader {
       replaying: description.id, kind, title: "recorded \(kind.rawValue)", power: description.power, from: port,
       on: machine
     ) { monitor, run in
-      ReplayedSamples(monitor, run) { sample in count.withLock { $0 += (sample as? IMUBatch)?.count ?? 1 } }
+      ReplayedSamples(monitor, run, from: port) { sample in count.withLock { $0 += (sample as? IMUBatch)?.count ?? 1 } }
     }
     monitor.count { [.init("samples", count.withLock { $0 })] }
   }
@@ -135,7 +140,7 @@ extension DeviceReader where Sample == GNSSObservation {
       replaying: description.id, .receiver, title: "recorded GPS", power: description.power, replaysLatest: true,
       from: port, on: machine
     ) { monitor, run in
-      ReplayedReceiver(monitor, run, counted: counted, tap: tap, on: machine)
+      ReplayedReceiver(monitor, run, from: port, counted: counted, tap: tap, on: machine)
     }
   }
 }
@@ -149,6 +154,7 @@ private final class ReplayedReceiver: ReplayRun {
   }
 
   private let output: Activating<GNSSObservation, HardwareError>
+  private let port: ReplayPort<ReceivedSentences>
   private let machine: Machine
   private let counted: ReceiverCounters
   private let before: NMEADecoder.Counters
@@ -158,9 +164,10 @@ private final class ReplayedReceiver: ReplayRun {
 
   init(
     _ monitor: DeviceMonitor, _ output: Activating<GNSSObservation, HardwareError>,
-    counted: ReceiverCounters, tap: SentenceTap, on machine: Machine
+    from port: ReplayPort<ReceivedSentences>, counted: ReceiverCounters, tap: SentenceTap, on machine: Machine
   ) {
     self.output = output
+    self.port = port
     self.machine = machine
     self.counted = counted
     before = counted.present
@@ -182,6 +189,7 @@ private final class ReplayedReceiver: ReplayRun {
       finish(&state)
       return observations.map { state.run.take($0) }
     }
+    guard port.isHeld else { return }
     for observation in observations { output.send(observation) }
     tap.forward()?(sentences)
   }
@@ -193,6 +201,7 @@ private final class ReplayedReceiver: ReplayRun {
       finish(&state)
       return observations.map { state.run.take($0) }
     }
+    guard port.isHeld else { return }
     for observation in observations { output.send(observation) }
   }
 

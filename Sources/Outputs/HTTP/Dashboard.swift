@@ -24,6 +24,7 @@ struct Dashboard {
     for (mark, text) in [
       ("{{board}}", board.name), ("{{tiles}}", board.http?.tiles ?? ""), ("{{attribution}}", board.http?.credit ?? ""),
       ("{{records}}", RecordedHistory.folder(of: host) == nil ? "" : "yes"),
+      ("{{replay}}", host.replay == nil ? "" : "yes"),
     ] {
       page = page.replacing(mark, with: Dashboard.escaped(text))
     }

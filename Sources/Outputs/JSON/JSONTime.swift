@@ -12,7 +12,7 @@ public struct JSONTime: Sendable {
 
   public init(_ time: UTCTime) {
     // Receivers that send two decimals mean them; rounding keeps .25 from becoming .249.
-    let rounded = UTCTime(nanosecondsSince1970: time.nanosecondsSince1970 + 500_000)
+    let rounded = UTCTime(nanosecondsSince1970: time.nanosecondsSince1970 &+ 500_000)
     let parts = rounded.components
     year = Int(parts.date.year)
     month = Int(parts.date.month)

@@ -33,6 +33,10 @@ final class RecordOutput: StreamOutput {
   /// client, has a descriptor of its own.
   fileprivate func begin(_ request: RecordRequest, for connection: StreamConnection) throws(Refusal) -> ClientRecording
   {
+    if host.replay != nil {
+      // Of what was recorded the clocks are of then.
+      throw Refusal(reason: "a replay is not recorded: sensorhub export --format mcap takes a piece of a recording")
+    }
     let descriptor = fcntl(connection.descriptor, F_DUPFD_CLOEXEC, 0)
     guard descriptor >= 0 else {
       host.traffic.record.clientRefused()

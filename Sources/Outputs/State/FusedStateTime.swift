@@ -10,7 +10,7 @@ extension FusedState {
   /// that of the newest sample, up to a second younger than the fix that it rests on.
   func utc(at instant: MonotonicInstant) -> UTCTime? {
     guard let fix, let utc = fix.value.utcNanoseconds else { return nil }
-    return UTCTime(nanosecondsSince1970: utc + (instant.nanoseconds - fix.at.nanoseconds))
+    return UTCTime(nanosecondsSince1970: utc &+ (instant.nanoseconds &- fix.at.nanoseconds))
   }
 
   /// The position is carried on without satellites: by the IMU where the receiver's last epoch has none, or by the receiver.

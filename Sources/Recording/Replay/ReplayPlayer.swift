@@ -91,9 +91,10 @@ public struct ReplayPlayer {
   private mutating func note(_ device: Device, _ id: String, isSupplied: Bool) {
     devices[id] = device
     // Whoever subscribes then is there before the first measurement, and gone before the device is off.
-    let isWanted = devices.values.contains(where: \.isHeld)
+    // What a supply monitor is held for may be the energy of others, which nobody has fused.
+    let isWanted = devices.values.contains { $0.isHeld && $0.kind != .supplyMonitor }
     if stage.demand.value != isWanted { stage.demand.value = isWanted }
-    feed.setSupplied(isSupplied, device.kind, id)
+    feed.set(isSupplied: isSupplied, isHeld: device.isHeld, device.kind, id)
   }
 
   private func hand(_ content: ReplayedMessage.Content, to id: String) {
@@ -133,7 +134,9 @@ public struct ReplayPlayer {
 
   private mutating func switchOff() {
     if stage.demand.value { stage.demand.value = false }
-    for (id, device) in devices.sorted(by: { $0.key < $1.key }) { feed.setSupplied(false, device.kind, id) }
+    for (id, device) in devices.sorted(by: { $0.key < $1.key }) {
+      feed.set(isSupplied: false, isHeld: true, device.kind, id)
+    }
     devices = [:]
   }
 }

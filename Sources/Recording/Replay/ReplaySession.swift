@@ -97,7 +97,7 @@ public final class ReplaySession: Sendable {
   public func step(_ duration: Duration) {
     change { state in
       state.status.isPaused = true
-      state.stepsUntil = (state.stepsUntil ?? state.status.nanosecondsSince1970) + duration.inNanoseconds
+      state.stepsUntil = (state.stepsUntil ?? state.status.nanosecondsSince1970).clampedSum(duration.inNanoseconds)
     }
   }
 
@@ -143,7 +143,10 @@ public final class ReplaySession: Sendable {
       var isAnew = start != nil
       var pace = ReplayPace(at: clock.now)
       while var message = try source.next() {
-        if let start, message.utcNanosecondsSince1970 < start { continue }
+        if let start, message.utcNanosecondsSince1970 < start {
+          if let turn = interruption() { return turn }
+          continue
+        }
         if isAnew { message.beginsRecording = true }
         isAnew = false
         switch waitFor(message, player, &pace) {
@@ -162,6 +165,16 @@ public final class ReplaySession: Sendable {
       report.send(.failed("\(error)"))
     }
     return staysAtEnd ? waitForSeek() : nil
+  }
+
+  /// Reading up to a time may take long; a value in it where something else is wanted meanwhile.
+  private func interruption() -> Int64?? {
+    state.withLock { state in
+      if state.isEnding { return .some(nil) }
+      guard let time = state.seeksTo else { return nil }
+      state.seeksTo = nil
+      return .some(time)
+    }
   }
 
   private func waitFor(_ message: ReplayedMessage, _ player: ReplayPlayer, _ pace: inout ReplayPace) -> Turn {
@@ -192,6 +205,8 @@ public final class ReplaySession: Sendable {
     if state.status.isPaused {
       guard let until = state.stepsUntil else { return .wait(.seconds(3600)) }
       guard message.utcNanosecondsSince1970 <= until else {
+        // The next step goes on from there, however long nothing comes.
+        state.status.nanosecondsSince1970 = max(state.status.nanosecondsSince1970, until)
         state.stepsUntil = nil
         return .wait(.seconds(3600))
       }

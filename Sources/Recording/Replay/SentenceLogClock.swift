@@ -3,6 +3,7 @@ import NMEA
 /// Tells the time of a log of sentences by what they state.
 public struct SentenceLogClock {
   private static let day: Int64 = 86_400_000_000_000
+  private static let longestDisorder: Int64 = 10_000_000_000
 
   /// The midnight before the log, nanoseconds since 1970; 0 where no sentence tells the date.
   public let midnightNanosecondsSince1970: Int64
@@ -16,14 +17,20 @@ public struct SentenceLogClock {
       date.map { UTCTime(date: $0, time: TimeOfDay(second: 0)).nanosecondsSince1970 } ?? 0
   }
 
-  /// When a sentence was said, nanoseconds since that midnight: by its own time, or with the one before. Never goes back;
-  /// `nil` before the first that states a time.
+  /// When a sentence was said, nanoseconds since that midnight: by its own time, or with the one before. Goes back only where
+  /// another drive follows; `nil` before the first that states a time.
   public mutating func time(of sentence: Sentence?) -> Int64? {
-    if let time = sentence?.statedTime?.time {
+    if let (time, date) = sentence?.statedTime {
       if let last, time.isNextDay(after: last) { days += 1 }
+      if let date, midnightNanosecondsSince1970 != 0 {
+        let midnight = UTCTime(date: date, time: TimeOfDay(second: 0)).nanosecondsSince1970
+        days = (midnight - midnightNanosecondsSince1970) / SentenceLogClock.day
+      }
       last = time
       let nanoseconds = days * SentenceLogClock.day + Int64(time.second) * 1_000_000_000 + Int64(time.nanosecond)
-      lastNanoseconds = max(nanoseconds, lastNanoseconds ?? nanoseconds)
+      let before = lastNanoseconds ?? nanoseconds
+      // Sentences of an epoch that come in another order are no other drive.
+      lastNanoseconds = before - nanoseconds > SentenceLogClock.longestDisorder ? nanoseconds : max(nanoseconds, before)
     }
     return lastNanoseconds
   }

@@ -84,7 +84,7 @@ struct Export: ParsableCommand {
       throw CommandError(.unavailable, error.summary, nextStep: error.nextStep)
     }
     let recordings = try RecordingFiles(files)
-    let output = try ExportOutput(path: output, replaces: force)
+    let output = try ExportOutput(path: output == "-" ? nil : output, replaces: force)
     do {
       switch format {
       case .gpx, .geojson, .kml: try writeTrack(of: recordings, to: output)

@@ -95,8 +95,15 @@ struct Replay: ParsableCommand {
         .data, "there is nothing of a device in the recording",
         nextStep: "sensorhub info says what there is, and of when")
     }
-    let board = try self.board.map { try BoardSource(file: $0).load() } ?? input.board()
+    let board = try input.board(self.board)
+    Replay.report(input.devices.subtracting(board.devices.map(\.id)))
     return (input, first, board.asReplayed)
+  }
+
+  private static func report(_ unknown: Set<String>) {
+    guard !unknown.isEmpty else { return }
+    Terminal.standardError(
+      "left out: \(unknown.sorted().joined(separator: ", ")), which the board does not have; another one: --board FILE")
   }
 
   /// Prints the states as fast as they come.

@@ -10,25 +10,38 @@ enum BoardOfRecording {
     return (try? Board(json5: Array(text.utf8), file: "board"))?.name
   }
 
-  /// Its board file, with what had been calibrated of its chips.
-  static func board(_ reader: MCAPReader<MCAPFileSource>) throws -> Board {
+  /// Its board file, or another one, with what had been calibrated of its chips.
+  static func board(_ reader: MCAPReader<MCAPFileSource>, file: String?) throws -> Board {
+    if let file {
+      do throws(BoardError) {
+        return try calibrated(try Board(file: file), by: reader)
+      } catch {
+        throw CommandError(error)
+      }
+    }
     guard let text = RecordedMessages.facts(named: "board", of: reader)["file"] else {
       throw CommandError(
         .data, "the recording does not tell on which board it was made", nextStep: "name the board's file: --board FILE"
       )
     }
     do throws(BoardError) {
-      var board = try Board(json5: Array(text.utf8), file: "the recording's board file")
-      let calibrations = RecordedMessages.facts(named: "calibration", of: reader)
-      for (index, device) in board.devices.enumerated() {
-        guard let text = calibrations[device.id] else { continue }
-        board.devices[index] = device.calibrated(
-          try ChipCalibration(json5: Array(text.utf8), file: "the recording's calibration of \(device.id)"))
-      }
-      return board
+      return try calibrated(Board(json5: Array(text.utf8), file: "the recording's board file"), by: reader)
     } catch {
       throw CommandError(
         .data, "\(error)", nextStep: "this version may know other keys than the one that recorded: --board FILE")
     }
+  }
+
+  private static func calibrated(
+    _ board: Board, by reader: MCAPReader<MCAPFileSource>
+  ) throws(BoardError) -> Board {
+    var board = board
+    let calibrations = RecordedMessages.facts(named: "calibration", of: reader)
+    for (index, device) in board.devices.enumerated() {
+      guard let text = calibrations[device.id] else { continue }
+      board.devices[index] = device.calibrated(
+        try ChipCalibration(json5: Array(text.utf8), file: "the recording's calibration of \(device.id)"))
+    }
+    return board
   }
 }

@@ -22,12 +22,22 @@ final class RecordingReplay {
     var offsetNanoseconds: Int64?
   }
 
-  init(_ messages: RecordedMessages) { self.messages = messages }
+  /// - Parameter topics: of all that is recorded
+  init(_ messages: RecordedMessages, topics: Set<String>) {
+    self.messages = messages
+    devices = Set(
+      topics.filter { $0 != "/power" && RecordingReplay.isWanted($0) }.compactMap { topic in
+        topic.split(separator: "/").dropFirst().first.map(String.init)
+      })
+  }
 
   static func isWanted(_ topic: String) -> Bool {
     topic == "/power"
       || ["/receiver/", "/imu/", "/magnetometer/", "/barometer/", "/supply/"].contains(where: topic.hasPrefix)
   }
+
+  /// The IDs of the devices of which there is something.
+  let devices: Set<String>
 
   /// By how much the present file's clock was slow.
   var correctionNanoseconds: Int64 { messages.correctionNanoseconds }

@@ -17,7 +17,9 @@ enum ReplayInput: ReplaySource {
     guard let log = logs.first else {
       let files = try RecordingFiles(paths)
       self = .recording(
-        RecordingReplay(try RecordedMessages(files, from: from, to: to, isWanted: RecordingReplay.isWanted)),
+        RecordingReplay(
+          try RecordedMessages(files, from: from, to: to, isWanted: RecordingReplay.isWanted),
+          topics: files.files.reduce(into: []) { $0.formUnion($1.topics) }),
         until: Int64(clamping: files.files.map(\.endNanoseconds).max() ?? 0))
       return
     }
@@ -55,17 +57,26 @@ enum ReplayInput: ReplaySource {
     return start...max(start, end)
   }
 
-  /// The board that this was recorded on, as far as it says so.
-  func board() throws -> Board {
+  /// The IDs of the devices of which there is something.
+  var devices: Set<String> {
+    switch self {
+    case .log: [SentenceLogReplay.device]
+    case .recording(let recording, _): recording.devices
+    }
+  }
+
+  /// The board to replay on.
+  ///
+  /// - Parameter file: of the board, in place of the one that was recorded. What had been calibrated then stays.
+  func board(_ file: String?) throws -> Board {
     switch self {
     case .log:
-      return try Board(
-        json5: Array(
-          #"{ name: "log", devices: { \#(SentenceLogReplay.device): { driver: "nmea", port: "log" } } }"#.utf8),
-        file: "the board of a log")
+      if let file { return try BoardSource(file: file).load() }
+      let text = #"{ name: "log", devices: { \#(SentenceLogReplay.device): { driver: "nmea", port: "log" } } }"#
+      return try Board(json5: Array(text.utf8), file: "the board of a log")
     case .recording(let recording, _):
-      guard let reader = recording.reader else { return try BoardSource(file: nil).load() }
-      return try BoardOfRecording.board(reader)
+      guard let reader = recording.reader else { return try BoardSource(file: file).load() }
+      return try BoardOfRecording.board(reader, file: file)
     }
   }
 

@@ -40,8 +40,7 @@ struct ReplayService: Sendable {
           sink.write(.notice, "the recording is over\(staysAtEnd ? "; seek, or end with Ctrl-C" : "")")
           if !staysAtEnd { group.end() }
         case .failed(let error):
-          sink.write(.error, "the recording cannot be read on: \(error)")
-          group.end()
+          group.fail("the recording cannot be read on: \(error)")
         }
       })
     host = HubHost(Hub(board: board, on: stage.machine), version: SensorHub.version, replay: session)
@@ -68,6 +67,7 @@ struct ReplayService: Sendable {
     try await services.run()
     session.end()
     sink.flush(within: .seconds(1))
+    if let failure = group.failure { throw CommandError(.inputOutput, failure) }
   }
 }
 
@@ -76,6 +76,7 @@ private final class ReplayedGroup: Sendable {
   private struct State {
     var group: ServiceGroup?
     var isEnding = false
+    var failure: String?
   }
 
   private let state = Guarded(State())
@@ -86,6 +87,14 @@ private final class ReplayedGroup: Sendable {
       return state.isEnding
     }
     if isTooLate { end() }
+  }
+
+  /// Why it has ended before its time.
+  var failure: String? { state.withLock { $0.failure } }
+
+  func fail(_ failure: String) {
+    state.withLock { $0.failure = failure }
+    end()
   }
 
   func end() {

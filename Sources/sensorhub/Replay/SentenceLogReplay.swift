@@ -12,6 +12,9 @@ final class SentenceLogReplay {
   /// So many sentences may come before the first that tells the date.
   private static let mostUndated = 10_000
 
+  /// Of a message.
+  private static let mostBytes = 1 << 16
+
   /// Sentences that state the same time.
   private struct Group {
     var nanoseconds: Int64
@@ -29,6 +32,7 @@ final class SentenceLogReplay {
   private var groups: [Group] = []
   /// Sentences before the first that states a time: they go with it.
   private var undated: [UInt8] = []
+  private var lastNanoseconds: Int64?
   private var isAtEnd = false
 
   init(path: String) throws(CommandError) {
@@ -108,7 +112,8 @@ final class SentenceLogReplay {
           undated += line
           return
         }
-        if groups.last?.nanoseconds != nanoseconds {
+        // A receiver without a fix may say the same time for hours.
+        if groups.last.map({ $0.nanoseconds != nanoseconds || $0.bytes.count > SentenceLogReplay.mostBytes }) ?? true {
           groups.append(Group(nanoseconds: nanoseconds, bytes: undated))
           undated = []
         }
@@ -118,10 +123,12 @@ final class SentenceLogReplay {
     }
     guard !groups.isEmpty else { return nil }
     let group = groups.removeFirst()
+    defer { lastNanoseconds = group.nanoseconds }
     let at = MonotonicInstant(nanoseconds: group.nanoseconds)
     return ReplayedMessage(
       at: at, systemNanosecondsSince1970: clock.midnightNanosecondsSince1970 + group.nanoseconds,
       device: SentenceLogReplay.device,
-      content: .sentences(ReceivedSentences(bytes: group.bytes, beganAt: at, readAt: at)))
+      content: .sentences(ReceivedSentences(bytes: group.bytes, beganAt: at, readAt: at)),
+      beginsRecording: lastNanoseconds.map { group.nanoseconds < $0 } ?? false)
   }
 }

@@ -14,6 +14,9 @@ const holdSeconds = 60;
 // What it takes a screen reader to say the last description.
 const describeMilliseconds = 5000;
 const powers = ["off", "asleep", "settling", "acquiring", "tracking", "lingering", "failed"];
+// A replay's state whose time has gone on by so much more or less than the hub's clock belongs to another part of it.
+const jumpSeconds = 0.5;
+const replayEveryMilliseconds = 500;
 // What was recorded: how far the map and the timeline look back, and how often they look.
 const pastSeconds = 6 * 3600;
 const pastEverySeconds = 30;
@@ -31,24 +34,26 @@ let sky = null;
 let skyAt = 0;
 // Points of the way; one that begins after a gap says so.
 let track = [];
-let followedAt = -Infinity;
+let followed = null;
 const devices = new Map();
 
 // MARK: Subscribing
 
 function listen() {
+  attend();
   if (stream || paused || document.hidden) return;
   stream = new EventSource(`events?rate=${rateHz}`);
   stream.onopen = () => (isRefused = false);
   stream.onmessage = (event) => {
     state = JSON.parse(event.data);
-    stateAt = performance.now();
+    stateAt = elapsed();
+    isSought = false;
     if (state.position && isLive(state.mode)) follow(state);
     redraw();
   };
   stream.addEventListener("sky", (event) => {
     sky = JSON.parse(event.data);
-    skyAt = performance.now();
+    skyAt = elapsed();
     redraw();
   });
   stream.onerror = () => {
@@ -61,10 +66,11 @@ function listen() {
 }
 
 function stopListening() {
+  stopAttending();
   stream?.close();
   stream = null;
   // What comes after this is another part of the way.
-  followedAt = -Infinity;
+  followed = null;
   redraw();
 }
 
@@ -123,7 +129,8 @@ const point = (value) =>
   value === undefined ? "–" : ["north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west"][Math.round(value / 45) % 8];
 const hemisphere = (value, names) =>
   value === undefined ? "–" : `${Math.abs(value).toFixed(6)}° ${value < 0 ? names[1] : names[0]}`;
-const clock = (milliseconds) => new Date(milliseconds).toISOString().slice(11, 19);
+const clock = (milliseconds) =>
+  Number.isNaN(milliseconds) ? "––:––:––" : new Date(milliseconds).toISOString().slice(11, 19);
 
 function duration(seconds) {
   if (seconds < 60) return `${Math.floor(seconds)} s`;
@@ -157,6 +164,11 @@ function condition(since) {
   if (stream?.readyState !== EventSource.OPEN) {
     return { word: state ? "reconnecting" : "connecting", look: state ? "bad" : "", note: state ? "The hub does not answer." : "" };
   }
+  if (replay?.over) return { word: "over", look: "", note: "The replay is over: start it again, or choose another time." };
+  if (replay?.paused) {
+    const note = isSought ? "Nothing has been played from here yet: go on, or step." : "The replay is halted.";
+    return { word: "halted", look: "", note };
+  }
   if (!state) return { word: "waking", look: "", note: "The devices start; a first fix may take half a minute." };
   if (since > staleSeconds) return { word: "no new state", look: "bad", note: "The hub is there, its devices are silent." };
   switch (state.mode) {
@@ -185,7 +197,7 @@ let describedAt = -Infinity;
 
 function showState() {
   const now = performance.now();
-  const since = (now - stateAt) / 1000;
+  const since = (elapsed() - stateAt) / 1000;
   const { position, velocity, attitude, air, supply, fix } = state ?? {};
   const { word, time = "", look, note } = condition(since);
   // A screen reader says the word when it changes; the seconds behind it are for the eye.
@@ -194,7 +206,7 @@ function showState() {
   set("note", note);
   $("badge").className = `badge ${look}`;
   const main = document.querySelector("main");
-  main.classList.toggle("resting", !stream || look === "bad" || !isLive(state?.mode ?? "none"));
+  main.classList.toggle("resting", !stream || look === "bad" || isSought || !isLive(state?.mode ?? "none"));
   main.classList.toggle("reckoning", state?.mode === "deadReckoning" && look === "warn");
 
   set("lat", hemisphere(position?.lat, "NS"));
@@ -211,7 +223,8 @@ function showState() {
   const stateMilliseconds = Date.parse(state?.time ?? "");
   const isTold = !Number.isNaN(stateMilliseconds);
   set("fix-time", isTold && fix ? `${clock(stateMilliseconds - fix.age * 1000)} UTC` : "–");
-  set("utc", clock(isTold && stream && since < staleSeconds ? stateMilliseconds + since * 1000 : Date.now()));
+  const isNow = isTold && stream && since < staleSeconds && !isSought;
+  set("utc", clock(isNow ? stateMilliseconds + (pace && since * 1000) : isReplayed ? Date.parse(replay?.time) : Date.now()));
   set("roll", signed(attitude?.roll));
   set("pitch", signed(attitude?.pitch));
   set("yaw", bearing(attitude?.yaw));
@@ -232,7 +245,7 @@ function showState() {
   set("strongest", strongest > 0 ? `${strongest.toFixed(0)} dB` : "–");
   const isPositionStale = setAge("position-age", position ? position.age + since : undefined, staleSeconds);
   setAge("attitude-age", attitude ? attitude.age + since : undefined, staleSeconds);
-  const isSkyStale = setAge("sky-age", sky ? (now - skyAt) / 1000 : undefined, skyLimit());
+  const isSkyStale = setAge("sky-age", sky ? (elapsed() - skyAt) / 1000 : undefined, skyLimit());
   $("map-empty").hidden = track.length + past.length > 0;
   $("gpx").disabled = track.length === 0;
 
@@ -505,6 +518,154 @@ function lifeOf(id) {
   return row;
 }
 
+// MARK: What is replayed
+
+const isReplayed = document.body.dataset.replay === "yes";
+let replay = null;
+let attending = null;
+// How many looks there have been, and how many before the hub was last told something.
+let looks = 0;
+let outdatedLooks = 0;
+let told = Promise.resolve();
+let commands = 0;
+// The time that is sought, in milliseconds since 1970, while an earlier one still is.
+let sought = null;
+let isSeeking = false;
+// What is shown is of before the time that was sought.
+let isSought = false;
+// A thumb that somebody moves stays where it is put.
+let isChoosing = false;
+let placeSaidAt = -Infinity;
+
+/** Looks at the replay as long as it is listened to. */
+function attend() {
+  if (!isReplayed || attending || paused || document.hidden) return;
+  attending = setInterval(lookAtReplay, replayEveryMilliseconds);
+  lookAtReplay();
+}
+
+function stopAttending() {
+  clearInterval(attending);
+  attending = null;
+}
+
+async function lookAtReplay() {
+  if (commands) return;
+  const look = ++looks;
+  try {
+    const status = await (await read("replay")).json();
+    // What was asked for before the hub was told something says how it was then.
+    if (look > outdatedLooks && !commands) showReplay(status);
+  } catch {
+    set("replay-end", "no answer");
+  }
+}
+
+/** Tells the hub what to do with the replay, one thing after the other. */
+function command(query) {
+  commands += 1;
+  told = told.then(async () => {
+    const answer = await fetch(`replay?${query}`, { method: "POST" }).catch(() => null);
+    const status = answer?.ok ? await answer.json().catch(() => null) : null;
+    commands -= 1;
+    outdatedLooks = looks;
+    placeSaidAt = -Infinity;
+    if (status) showReplay(status);
+    else set("replay-end", "no answer");
+  });
+  return told;
+}
+
+function showReplay(status) {
+  const isOtherRate = status.rate !== replay?.rate;
+  replay = status;
+  const [from, to] = [Date.parse(status.from), Date.parse(status.to)];
+  // At another rate it is the moments between two answers that pass, not more of the devices' time.
+  setPace(status.paused || status.over ? 0 : Math.min(status.rate, 1));
+  set("replay-play", status.over ? "Start again" : status.paused ? "Go on" : "Halt replay");
+  set("replay-end", status.over ? "over" : status.paused ? "halted" : `to ${clock(to)} UTC`);
+  const place = $("replay-place");
+  // A key goes on by a second, in long recordings by more.
+  place.step = Math.max(1, Math.ceil((to - from) / 600_000));
+  place.max = Math.max(1, Math.ceil((to - from) / 1000 / place.step)) * place.step;
+  const rate = $("replay-rate");
+  if (![...rate.options].some((option) => Number(option.value) === status.rate)) {
+    rate.add(new Option(`${status.rate} ×`, status.rate));
+  }
+  // What somebody is about to choose is left alone.
+  if (isOtherRate) rate.value = String(status.rate);
+  if (!isChoosing && sought === null) {
+    place.value = (Date.parse(status.time) - from) / 1000;
+    showPlace(Date.parse(status.time));
+  }
+  redraw();
+}
+
+/** A time of the replay, in milliseconds since 1970, beside the slider. */
+function showPlace(milliseconds) {
+  const text = new Date(milliseconds).toISOString();
+  set("replay-time", `${text.slice(0, 10)} ${text.slice(11, 19)}`);
+  // Said each time it changes, it would be said all the time.
+  if (!isChoosing && !replay.paused && !replay.over && performance.now() - placeSaidAt < describeMilliseconds) return;
+  placeSaidAt = performance.now();
+  $("replay-place").setAttribute("aria-valuetext", `${text.slice(11, 19)} UTC`);
+}
+
+const chosen = () => Date.parse(replay.from) + Number($("replay-place").value) * 1000;
+
+async function seek() {
+  if (isSeeking) return;
+  isSeeking = true;
+  while (sought !== null) {
+    const to = new Date(Math.min(sought, Date.parse(replay.to))).toISOString();
+    sought = null;
+    isSought = true;
+    await command(`to=${to}`);
+  }
+  isSeeking = false;
+}
+
+if (isReplayed) {
+  $("replay-play").addEventListener("click", () => {
+    if (!replay) return;
+    if (replay.over) command(`to=${replay.from}&paused=false`);
+    else command(`paused=${!replay.paused}`);
+  });
+  $("replay-step").addEventListener("click", () => command("step=1"));
+  $("replay-rate").addEventListener("change", () => command(`rate=${$("replay-rate").value}`));
+  const place = $("replay-place");
+  place.addEventListener("input", () => {
+    if (!replay) return;
+    isChoosing = true;
+    showPlace(chosen());
+  });
+  place.addEventListener("change", () => {
+    isChoosing = false;
+    if (!replay) return;
+    sought = chosen();
+    seek();
+  });
+  // Moved, and put back to where it was: that changes nothing.
+  for (const event of ["pointerup", "pointercancel", "blur"]) place.addEventListener(event, () => (isChoosing = false));
+}
+
+// Milliseconds that go by as the replay's time does: ages stand still where it is halted. Elsewhere they go by as ever.
+let elapsedMilliseconds = 0;
+let pace = 1;
+let pacedAt = performance.now();
+
+function elapsed() {
+  const now = performance.now();
+  elapsedMilliseconds += (now - pacedAt) * pace;
+  pacedAt = now;
+  return elapsedMilliseconds;
+}
+
+function setPace(newPace) {
+  elapsed();
+  pace = newPace;
+}
+
 // MARK: Drawing
 
 let isRedrawAsked = false;
@@ -556,10 +717,20 @@ function mercator({ lat, lon }) {
 
 const metreAt = (lat) => 1 / (40_075_017 * Math.cos((lat * Math.PI) / 180));
 
-function follow({ position, mode, time }) {
-  const now = performance.now();
-  const isStart = now - followedAt > gapSeconds * 1000;
-  followedAt = now;
+/** Whether nothing is known of the way from one moment to another. */
+function isGap(before, after) {
+  if (!before || after.at - before.at > gapSeconds * 1000) return true;
+  if (!isReplayed) return false;
+  // At another rate the page's own clock tells little.
+  const passed = after.monotonic - before.monotonic;
+  const leapt = (Date.parse(after.time) - Date.parse(before.time)) / 1000 - passed;
+  return passed > gapSeconds || Math.abs(leapt) > jumpSeconds;
+}
+
+function follow({ position, mode, time, monotonic }) {
+  const moment = { at: elapsed(), time, monotonic };
+  const isStart = isGap(followed, moment);
+  followed = moment;
   const isReckoned = mode === "deadReckoning";
   const { lat, lon } = position;
   const point = { ...mercator(position), lat, lon, height: position.altMSL ?? position.altHAE, time, isReckoned, isStart };
@@ -848,7 +1019,7 @@ function drawSky(colour) {
   const { pen, width, height, letters } = prepare($("sky"));
   const radius = Math.min(width, height) / 2 - letters * 1.4;
   if (radius < 10) return;
-  const isStale = sky && performance.now() - skyAt > skyLimit() * 1000;
+  const isStale = sky && elapsed() - skyAt > skyLimit() * 1000;
   pen.translate(width / 2, height / 2);
   pen.textAlign = "center";
   pen.textBaseline = "middle";

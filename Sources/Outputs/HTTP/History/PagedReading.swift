@@ -31,7 +31,9 @@ final class PagedReading<Page: Sendable, Failure: Error>: Sendable {
 
   /// The next page; `nil` after the last one.
   func next() async throws -> Page? {
-    try await threads.run { [self] in turn() }
+    // Who has been given the first page gets the others, however many ask meanwhile.
+    let isUnderWay = state.withLock { $0.subscription != nil }
+    try await threads.run(isUnderWay: isUnderWay) { [self] in turn() }
     let (page, failure) = state.withLock { state in
       defer { state.page = nil }
       return (state.page, state.failure)

@@ -26,10 +26,15 @@ final class ReadingThreads: Sendable {
 
   /// What a body that may wait for the disk returns.
   ///
+  /// - Parameter isUnderWay: it goes on with what has been let in before
   /// - Throws: 503 where too much is asked for at once
-  func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async throws(HTTPError) -> Result {
+  func run<Result: Sendable>(
+    isUnderWay: Bool = false, _ body: @escaping @Sendable () -> Result
+  ) async throws(HTTPError) -> Result {
     let result = await withUnsafeContinuation { (continuation: UnsafeContinuation<Result?, Never>) in
-      submit(Job(run: { continuation.resume(returning: body()) }, refuse: { continuation.resume(returning: nil) }))
+      submit(
+        Job(run: { continuation.resume(returning: body()) }, refuse: { continuation.resume(returning: nil) }),
+        isUnderWay)
     }
     guard let result else {
       throw HTTPError(
@@ -39,9 +44,9 @@ final class ReadingThreads: Sendable {
     return result
   }
 
-  private func submit(_ job: Job) {
+  private func submit(_ job: Job, _ isUnderWay: Bool) {
     let (isTaken, mustStart) = state.withLock { state -> (Bool, Bool) in
-      guard state.jobs.count < ReadingThreads.waitingLimit else { return (false, false) }
+      guard isUnderWay || state.jobs.count < ReadingThreads.waitingLimit else { return (false, false) }
       state.jobs.append(job)
       guard state.threadCount < ReadingThreads.limit else { return (true, false) }
       state.threadCount += 1

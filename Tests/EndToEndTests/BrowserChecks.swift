@@ -1,0 +1,43 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+/// What holds for the dashboard whatever it shows.
+extension Browser {
+  func prefer(scheme: String) throws {
+    try developerTool(
+      "Emulation.setEmulatedMedia", #"{"features": [{"name": "prefers-color-scheme", "value": "\#(scheme)"}]}"#)
+  }
+
+  /// On a wall there is nobody to scroll, and nobody scrolls a phone sideways.
+  ///
+  /// - Parameter name: of the pictures that are kept, with `WIDTH` for the width
+  func expectNoScrolling(savingAs name: String) throws {
+    for (width, height, isMobile) in [(1920, 1080, false), (1280, 1000, false), (390, 844, true)] {
+      try developerTool(
+        "Emulation.setDeviceMetricsOverride",
+        #"{"width": \#(width), "height": \#(height), "deviceScaleFactor": 1, "mobile": \#(isMobile)}"#)
+      #expect(try eventually { try text("innerWidth") == "\(width)" })
+      #expect(try text("document.documentElement.scrollWidth") == "\(width)", "it has to be scrolled sideways")
+      #expect(
+        try isMobile || eventually { try text("document.documentElement.scrollHeight") == "\(height)" },
+        "it has to be scrolled at \(width)")
+      save(as: name.replacing("WIDTH", with: "\(width)"))
+    }
+  }
+
+  /// Nothing is in the way of those who do not see the page.
+  func expectAccessible() throws {
+    let axe = try #require(TestTools.path("axe.min.js"), "run .ci/test-tools")
+    try run(String(decoding: try Data(contentsOf: .init(filePath: axe)), as: UTF8.self))
+    #expect(try awaitedText("axe.run().then((r) => r.violations.map((v) => `${v.impact} ${v.id}`).join())") == "")
+  }
+
+  /// Keeps a picture where the environment names a folder for them.
+  func save(as name: String) {
+    guard let folder = getenv("SENSORHUB_SCREENSHOTS").map({ String(cString: $0) }) else { return }
+    mkdir(folder, 0o755)
+    try? Data(try screenshot()).write(to: .init(filePath: "\(folder)/\(name).png"))
+  }
+}

@@ -1,0 +1,191 @@
+import HardwareIO
+import TestSupport
+import Testing
+
+/// A replay on the dashboard, in a browser.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ReplayDashboardTests {
+  private let browser: Browser
+  private let log = ReplayedLog()
+  private let replay: Program
+
+  init() throws {
+    browser = try Browser()
+    replay = log.replay(["--stay", "--rate", "0.5"])
+    try browser.open("http://localhost:\(log.port)/")
+  }
+
+  private func text(of id: String) throws -> String { try browser.text("document.getElementById('\(id)').textContent") }
+
+  private func click(_ id: String) throws { try browser.run("document.getElementById('\(id)').click()") }
+
+  private func shows(_ text: String, in id: String) throws -> Bool { try eventually { try self.text(of: id) == text } }
+
+  private func isRunning() throws -> Bool { try shows("GNSS", in: "mode") }
+
+  /// The time beside the slider, in seconds behind 10:00:00 of the day that was recorded.
+  private func second() throws -> Int {
+    let time = try text(of: "replay-time")
+    return time.hasPrefix("2026-11-28 10:00:") ? Int(time.suffix(2)) ?? -1 : -1
+  }
+
+  /// Takes the slider, as a finger does, and lets it go.
+  private func slide(_ event: String, to second: Int) throws {
+    try browser.run(
+      """
+      const place = document.getElementById('replay-place'); place.value = \(second);
+      place.dispatchEvent(new Event('\(event)', { bubbles: true }))
+      """)
+  }
+
+  private func press(_ key: String, code: Int) throws {
+    try browser.run("document.getElementById('replay-place').focus()")
+    for type in ["keyDown", "keyUp"] {
+      try browser.developerTool(
+        "Input.dispatchKeyEvent",
+        #"{"type": "\#(type)", "key": "\#(key)", "code": "\#(key)", "windowsVirtualKeyCode": \#(code)}"#)
+    }
+  }
+
+  private func select(rate: String) throws {
+    try browser.run(
+      """
+      const choice = document.getElementById('replay-rate'); choice.value = '\(rate)';
+      choice.dispatchEvent(new Event('change'))
+      """)
+  }
+
+  /// How often the page has asked for something since this was last called, or anything was.
+  private func requests(port: UInt16) throws -> (replay: Int, devices: Int) {
+    let asked = try browser.log("performance").map(\.message).filter { $0.contains("Network.requestWillBeSent\"") }
+    let count = { (path: String) in
+      asked.filter { $0.contains("\"url\":\"http://localhost:\(port)/\(path)\"") }.count
+    }
+    return (count("replay"), count("devices"))
+  }
+
+  /// Waits until the page has looked at the devices some more times; returns how often it looked at the replay meanwhile.
+  private func looksAtReplay(port: UInt16) throws -> Int {
+    _ = try requests(port: port)
+    var sum = (replay: 0, devices: 0)
+    #expect(
+      try eventually {
+        let more = try requests(port: port)
+        sum = (sum.replay + more.replay, sum.devices + more.devices)
+        return sum.devices >= 3
+      })
+    return sum.replay
+  }
+
+  @Test func `it is halted, and goes on by a second or as before`() throws {
+    #expect(try isRunning())
+    #expect(try text(of: "replay-play") == "Halt replay")
+    #expect(try eventually { try text(of: "utc").hasPrefix("10:00:") })
+    #expect(try eventually { try second() > 0 })
+    try click("replay-play")
+    #expect(try shows("Go on", in: "replay-play"))
+    // A button says what it does by its words alone.
+    #expect(try browser.text("document.getElementById('replay-play').ariaPressed") == "null")
+    #expect(log.status().contains("\"paused\":true"))
+    #expect(try text(of: "replay-end") == "halted" && shows("halted", in: "mode"))
+    #expect(try looksAtReplay(port: log.port) >= 2)
+    let (halted, utc, latitude) = (try second(), try text(of: "utc"), try text(of: "lat"))
+    #expect(try looksAtReplay(port: log.port) >= 2)
+    #expect(try second() == halted)
+    // Nor does what is shown grow old.
+    #expect(try text(of: "utc") == utc && text(of: "lat") == latitude && text(of: "position-age") == "live")
+    try click("replay-step")
+    #expect(try eventually { try second() == halted + 1 })
+    #expect(try eventually { try text(of: "lat") != latitude })
+    #expect(try text(of: "replay-play") == "Go on")
+    try click("replay-play")
+    #expect(try shows("Halt replay", in: "replay-play"))
+    #expect(try isRunning())
+    #expect(try eventually { try second() > halted + 1 })
+    #expect(try browser.log("browser").isEmpty)
+  }
+
+  @Test func `the slider seeks once it is let go, with keys too, and the way has a gap there`() throws {
+    #expect(try isRunning())
+    #expect(try eventually { try browser.text("document.getElementById('gpx').disabled") == "false" })
+    try click("replay-play")
+    #expect(try shows("halted", in: "mode"))
+    let before = log.status()
+    try slide("input", to: 40)
+    #expect(try shows("2026-11-28 10:00:40", in: "replay-time"))
+    #expect(try looksAtReplay(port: log.port) >= 2)
+    #expect(try log.status() == before && second() == 40)
+    try slide("change", to: 40)
+    #expect(eventually { log.status().contains("\"time\":\"2026-11-28T10:00:40.000Z\"") })
+    for (key, code, time) in [
+      ("ArrowRight", 39, "10:00:41"), ("Home", 36, "10:00:00"), ("ArrowRight", 39, "10:00:01"),
+    ] {
+      try press(key, code: code)
+      #expect(eventually { log.status().contains("\"time\":\"2026-11-28T\(time).000Z\"") }, "\(key): \(log.status())")
+      #expect(try browser.text("document.getElementById('replay-place').ariaValueText") == "\(time) UTC")
+      #expect(try shows(time, in: "utc"))
+    }
+    try slide("change", to: 45)
+    #expect(eventually { log.status().contains("\"time\":\"2026-11-28T10:00:45.000Z\"") })
+    try click("replay-play")
+    #expect(try isRunning())
+    #expect(try eventually { try second() > 45 })
+    try browser.run("URL.createObjectURL = (blob) => { window.file = blob; return 'about:blank' }")
+    try browser.run("HTMLAnchorElement.prototype.click = () => {}")
+    try click("gpx")
+    let segments = try browser.awaitedText("window.file.text()").split(separator: "<trkseg>").dropFirst()
+    #expect(segments.count == 2, "\(segments)")
+    let times = segments.map { $0.split(separator: "<time>").dropFirst().map { String($0.prefix(19)) } }
+    #expect(try #require(times.first?.last) < "2026-11-28T10:00:40")
+    #expect(try #require(times.last?.first) >= "2026-11-28T10:00:45")
+  }
+
+  @Test func `its rate is chosen, and it says when it is over`() throws {
+    #expect(try isRunning())
+    #expect(try eventually { try browser.text("document.getElementById('replay-rate').value") == "0.5" })
+    try select(rate: "60")
+    #expect(eventually { log.status().contains("\"rate\":60.00") })
+    #expect(try shows("over", in: "mode"))
+    #expect(try text(of: "replay-end") == "over" && text(of: "replay-time") == "2026-11-28 10:00:59")
+    #expect(try shows("10:00:59", in: "utc"))
+    try select(rate: "2")
+    #expect(eventually { log.status().contains("\"rate\":2.00") })
+    #expect(try text(of: "replay-play") == "Start again")
+    try click("replay-play")
+    #expect(try isRunning())
+    #expect(try text(of: "replay-play") == "Halt replay" && second() < 30)
+    // Somebody else's rate is shown as well.
+    log.status("POST", "?rate=3")
+    #expect(try eventually { try browser.text("document.getElementById('replay-rate').value") == "3" })
+  }
+
+  @Test(arguments: ["light", "dark"])
+  func `it needs no more room, and can be used without seeing it`(_ scheme: String) throws {
+    try browser.prefer(scheme: scheme)
+    #expect(try isRunning())
+    try browser.expectNoScrolling(savingAs: "replay-WIDTH-\(scheme)")
+    try browser.expectAccessible()
+    try click("replay-play")
+    #expect(try shows("halted", in: "mode"))
+    try browser.expectAccessible()
+  }
+
+  @Test func `a page that is paused or hidden does not ask, and where nothing is replayed it never does`() throws {
+    #expect(try isRunning())
+    #expect(try looksAtReplay(port: log.port) >= 2)
+    try click("pause")
+    #expect(try shows("paused", in: "mode"))
+    #expect(try looksAtReplay(port: log.port) == 0)
+    // What was paused can still be told what to do.
+    try click("replay-play")
+    #expect(try shows("Go on", in: "replay-play"))
+    try click("pause")
+    #expect(try looksAtReplay(port: log.port) >= 2)
+    let port = SocketClient.freePort()
+    let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
+    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    try browser.open("http://localhost:\(port)/")
+    #expect(try looksAtReplay(port: port) == 0)
+    #expect(try browser.text("getComputedStyle(document.querySelector('.replay')).display") == "none")
+    #expect(hub.stop() == 0)
+  }
+}
