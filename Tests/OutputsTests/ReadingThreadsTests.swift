@@ -49,12 +49,13 @@ import Testing
           }
         }
       }
-      // Two are at it, and 32 wait.
+      // Two are at it, and 32 wait; or fewer, where none had been taken up yet when the others came.
       await refusals.first(66)
       #expect(jobs.begun.values.count <= 2)
       jobs.end()
     }
-    #expect(refusals.values.count == 66 && jobs.begun.values.count == 34)
+    #expect((32...34).contains(jobs.begun.values.count))
+    #expect(Set(refusals.values + jobs.begun.values) == Set(0..<100))
     #expect(try await threads.run { 7 } == 7)
   }
 
