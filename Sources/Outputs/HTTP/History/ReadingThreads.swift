@@ -31,11 +31,13 @@ final class ReadingThreads: Sendable {
   func run<Result: Sendable>(
     isUnderWay: Bool = false, _ body: @escaping @Sendable () -> Result
   ) async throws(HTTPError) -> Result {
-    let result = await withUnsafeContinuation { (continuation: UnsafeContinuation<Result?, Never>) in
+    let answer = Answer<Result>()
+    await withUnsafeContinuation { continuation in
       submit(
-        Job(run: { continuation.resume(returning: body()) }, refuse: { continuation.resume(returning: nil) }),
+        Job(run: { answer.give(body(), to: continuation) }, refuse: { answer.give(nil, to: continuation) }),
         isUnderWay)
     }
+    let result = answer.given
     guard let result else {
       throw HTTPError(
         .serviceUnavailable, headers: [.retryAfter: ReadingThreads.retrySeconds],
@@ -75,4 +77,20 @@ final class ReadingThreads: Sendable {
       return job
     }
   }
+}
+
+/// What a job returns, to the task that waits for it.
+private final class Answer<Result: Sendable>: Sendable {
+  private let result = Guarded<Result?>(nil)
+
+  /// The task goes on once this is over: under a lock that it takes as well, so that whatever was done here comes before what it
+  /// does next.
+  func give(_ result: Result?, to continuation: UnsafeContinuation<Void, Never>) {
+    self.result.withLock { present in
+      present = result
+      continuation.resume()
+    }
+  }
+
+  var given: Result? { result.withLock { $0 } }
 }
