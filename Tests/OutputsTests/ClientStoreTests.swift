@@ -8,7 +8,7 @@ import Testing
 @testable import Outputs
 
 /// A client's socket in the place of a folder.
-@Suite(.timeLimit(.minutes(2))) struct ClientStoreTests {
+@Suite(.timeLimit(.minutes(10))) struct ClientStoreTests {
   /// The two ends of a socket.
   private final class Ends {
     let hub: Int32

@@ -7,7 +7,7 @@ import Testing
 @testable import Outputs
 
 /// What waits for a disk, on threads of its own.
-@Suite(.timeLimit(.minutes(1))) struct ReadingThreadsTests {
+@Suite(.timeLimit(.minutes(10))) struct ReadingThreadsTests {
   private let threads = ReadingThreads()
 
   /// Jobs that end when they are told to.
@@ -72,7 +72,7 @@ import Testing
 }
 
 /// What is read page by page.
-@Suite(.timeLimit(.minutes(1))) struct PagedReadingTests {
+@Suite(.timeLimit(.minutes(10))) struct PagedReadingTests {
   private enum Fault: Error { case broken }
 
   private let threads = ReadingThreads()

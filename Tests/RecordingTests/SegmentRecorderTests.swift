@@ -8,7 +8,7 @@ import Testing
 @testable import Recording
 
 /// The recorder with its thread.
-@Suite(.timeLimit(.minutes(2))) struct SegmentRecorderTests {
+@Suite(.timeLimit(.minutes(10))) struct SegmentRecorderTests {
   private let folder = TemporaryFolder()
 
   /// A disk that takes nothing until it is told to.
