@@ -1,3 +1,4 @@
+import Devices
 import Publishing
 
 /// A device of a board with its reader, typed by what it measures.
@@ -32,7 +33,8 @@ enum BoardDevice: Sendable {
     switch description {
     case .receiver(let receiver): self = .receiver(receiver, ReceiverReader(receiver, on: machine))
     case .imu(let imu):
-      self = .imu(imu, IMUReader(replaying: description, .imu, from: replay.imu(id), on: machine))
+      self = .imu(
+        imu, IMUReader(replaying: description, .imu, from: replay.imu(id), on: machine, counting: { $0.count }))
     case .magnetometer(let magnetometer):
       self = .magnetometer(
         magnetometer,

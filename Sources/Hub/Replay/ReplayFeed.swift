@@ -1,8 +1,5 @@
 import Devices
 import Guarding
-import HardwareIO
-import MonotonicTime
-import Publishing
 
 /// Where whoever plays a recording puts what it says, in place of a board's devices.
 ///
@@ -52,64 +49,5 @@ public final class ReplayFeed: Sendable {
       all[keyPath: ports][id] = port
       return port
     }
-  }
-}
-
-/// What a recording says in place of one device.
-public final class ReplayPort<Message: Sendable>: Sendable {
-  enum Event: Sendable {
-    /// The device was supplied.
-    case began
-    case message(Message)
-    /// It was not any more.
-    case ended
-  }
-
-  let events = Subject<Event, Never>()
-  private let isOn = Guarded(false)
-  private let held = Guarded(true)
-
-  /// Whether the device was supplied at the time that is played.
-  var isSupplied: Bool { isOn.withLock { $0 } }
-
-  /// Whether somebody listened to the device. One that lingers goes on measuring for nobody.
-  var isHeld: Bool { held.withLock { $0 } }
-
-  func setHeld(_ isHeld: Bool) { held.withLock { $0 = isHeld } }
-
-  /// The device was supplied from here on.
-  func begin() {
-    let isChange = isOn.withLock { isOn in
-      defer { isOn = true }
-      return !isOn
-    }
-    if isChange { events.send(.began) }
-  }
-
-  /// It was not any more.
-  func end() {
-    let isChange = isOn.withLock { isOn in
-      defer { isOn = false }
-      return isOn
-    }
-    if isChange { events.send(.ended) }
-  }
-
-  /// What it said. That it was supplied follows from that.
-  public func send(_ message: Message) {
-    begin()
-    events.send(.message(message))
-  }
-}
-
-/// The hardware of a machine that has none.
-struct NoHardware: Hardware {
-  func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus { throw .notFound(name) }
-  func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort { throw .notFound(name) }
-  func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {
-    throw .notFound("\(name)")
-  }
-  func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput {
-    throw .notFound("\(name)")
   }
 }

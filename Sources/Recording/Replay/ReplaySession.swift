@@ -2,12 +2,6 @@ import CLinux
 import Guarding
 import MonotonicTime
 
-/// What is replayed: measurements in the order of their times.
-public protocol ReplaySource {
-  /// The next; `nil` at the end.
-  mutating func next() throws -> ReplayedMessage?
-}
-
 /// A replay at the pace of people: it can be halted, gone through step by step and be put to another time.
 ///
 /// On a thread of its own, which plays to the hub and lets its clock run in between.
@@ -232,29 +226,5 @@ public final class ReplaySession: Sendable {
     var wait = pollfd(fd: wake.fileDescriptor, events: Int16(POLLIN), revents: 0)
     // Rounded up: a wait of nothing would be a busy one.
     if poll(&wait, 1, Int32(clamping: Int64(duration.inSeconds * 1000) + 1)) > 0 { wake.clear() }
-  }
-}
-
-/// How much of the recording's time real time has given leave to play.
-private struct ReplayPace {
-  /// A machine that was stopped for a while does not make up for more.
-  private static let mostOwed = Duration.seconds(1)
-
-  private var last: MonotonicInstant
-  private var owed = Duration.zero
-
-  init(at now: MonotonicInstant) { last = now }
-
-  /// - Parameter rate: 0 while it is halted
-  mutating func advance(to now: MonotonicInstant, rate: Double) {
-    owed = rate > 0 ? min(owed + (now - last) * rate, ReplayPace.mostOwed * max(rate, 1)) : .zero
-    last = now
-  }
-
-  /// As much as may be played now, of so much that there is.
-  mutating func take(_ duration: Duration) -> Duration {
-    let taken = max(.zero, min(owed, duration))
-    owed -= taken
-    return taken
   }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Fusion
 import Guarding
 import Hub
 import MonotonicTime
@@ -148,88 +147,6 @@ struct Replay: ParsableCommand {
     let bad = input.badCount
     if bad.messages > 0 || bad.chunks > 0 {
       Terminal.standardError("bad_messages=\(bad.messages) bad_chunks=\(bad.chunks)")
-    }
-  }
-}
-
-extension Board {
-  /// Without what would act on the machine: a recording that sets the clock, or is recorded again, is nobody's wish.
-  var asReplayed: Board {
-    var board = self
-    board.record = nil
-    board.chronySocket = nil
-    board.journalsState = false
-    board.nmea.removeAll { $0.target != nil }
-    for (index, device) in board.devices.enumerated() {
-      guard case .receiver(var receiver) = device else { continue }
-      receiver.pulse = nil
-      board.devices[index] = .receiver(receiver)
-    }
-    return board
-  }
-}
-
-/// States as lines of JSON, until they are written.
-private final class StateLines: Sendable {
-  private let json = Guarded(JSONWriter(capacity: 1 << 17))
-
-  func append(_ state: FusedState) {
-    // What is left once everybody has gone is no state of then.
-    if state.mode == .asleep { return }
-    json.withLock { StateReport.write(state, to: &$0) }
-  }
-
-  func flush(beyond byteCount: Int, to output: ExportOutput) throws(Errno) {
-    try json.withLock { (json) throws(Errno) in
-      guard json.bytes.count > byteCount else { return }
-      try output.write(UnsafeRawBufferPointer(json.bytes))
-      json.removeAll()
-    }
-  }
-}
-
-/// `10`, `0.5` or `max`.
-enum ReplayRate: ExpressibleByArgument {
-  case times(Double)
-  case max
-
-  init?(argument: String) {
-    if argument == "max" {
-      self = .max
-    } else if let factor = Double(argument), (0.01...1000).contains(factor) {
-      self = .times(factor)
-    } else {
-      return nil
-    }
-  }
-
-  var defaultValueDescription: String {
-    switch self {
-    case .times(let factor): factor == 1 ? "1" : "\(factor)"
-    case .max: "max"
-    }
-  }
-}
-
-/// `5` or `all`.
-enum StateRateOption: ExpressibleByArgument {
-  case hertz(Double)
-  case all
-
-  init?(argument: String) {
-    if argument == "all" {
-      self = .all
-    } else if let rate = Double(argument), (0.01...1000).contains(rate) {
-      self = .hertz(rate)
-    } else {
-      return nil
-    }
-  }
-
-  func states(of host: HubHost) -> Deferred<FusedState, Never> {
-    switch self {
-    case .hertz(let rate): host.state(rateHz: rate)
-    case .all: host.states(parts: .all)
     }
   }
 }

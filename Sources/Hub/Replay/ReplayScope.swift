@@ -1,0 +1,45 @@
+import Guarding
+
+/// What takes the messages of a recorded device for as long as that was supplied.
+protocol ReplayRun<Message>: AnyObject, Sendable {
+  associatedtype Message
+  func take(_ message: Message)
+  func end()
+}
+
+/// The time for which a recorded device was supplied, over and over.
+final class ReplayScope<Message>: Sendable {
+  private struct Beginning: Sendable { let run: @Sendable () -> any ReplayRun<Message> }
+
+  private let monitor: DeviceMonitor
+  private let beginning: Beginning
+  private let present = Guarded<(any ReplayRun<Message>)?>(nil)
+
+  init(_ monitor: DeviceMonitor, _ begin: @escaping @Sendable () -> any ReplayRun<Message>) {
+    self.monitor = monitor
+    beginning = Beginning(run: begin)
+  }
+
+  func begin() {
+    guard present.withLock({ $0 == nil }) else { return }
+    monitor.required()
+    monitor.acquiring()
+    let run = beginning.run()
+    present.withLock { $0 = run }
+  }
+
+  func take(_ message: Message) {
+    begin()
+    present.withLock { $0 }?.take(message)
+  }
+
+  func end() {
+    let run = present.withLock { present in
+      defer { present = nil }
+      return present
+    }
+    guard let run else { return }
+    run.end()
+    monitor.released()
+  }
+}

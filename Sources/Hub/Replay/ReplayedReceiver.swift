@@ -1,0 +1,76 @@
+import Devices
+import Guarding
+import HardwareIO
+import MonotonicTime
+import Publishing
+
+/// Decodes what a receiver was recorded to send.
+final class ReplayedReceiver: ReplayRun {
+  private struct State: ~Copyable, Sendable {
+    var decoder = NMEADecoder()
+    var run: ReceiverRun
+    var silence: ScheduledAction?
+  }
+
+  private let output: Activating<GNSSObservation, HardwareError>
+  private let port: ReplayPort<ReceivedSentences>
+  private let machine: Machine
+  private let counted: ReceiverCounters
+  private let before: NMEADecoder.Counters
+  private let tap: SentenceTap
+  /// Only ever waited for by the one thread that plays.
+  private let state: Guarded<State>
+
+  init(
+    _ monitor: DeviceMonitor, _ output: Activating<GNSSObservation, HardwareError>,
+    from port: ReplayPort<ReceivedSentences>, counted: ReceiverCounters, tap: SentenceTap, on machine: Machine
+  ) {
+    self.output = output
+    self.port = port
+    self.machine = machine
+    self.counted = counted
+    before = counted.present
+    self.tap = tap
+    state = Guarded(State(run: ReceiverRun(suppliedAt: machine.clock.now, on: machine, monitor)))
+  }
+
+  func take(_ sentences: ReceivedSentences) {
+    let observations = state.withLock { state in
+      state.silence?.cancel()
+      var observations: [GNSSObservation] = []
+      sentences.bytes.withUnsafeBufferPointer { bytes in
+        // As it was read: the beginning of the first some time before the rest.
+        let first = UnsafeBufferPointer(rebasing: bytes.prefix(1))
+        state.decoder.take(first, readAt: sentences.beganAt) { observations.append(copy $0) }
+        let rest = UnsafeBufferPointer(rebasing: bytes.dropFirst())
+        state.decoder.take(rest, readAt: sentences.readAt) { observations.append(copy $0) }
+      }
+      finish(&state)
+      return observations.map { state.run.take($0) }
+    }
+    guard port.isHeld else { return }
+    for observation in observations { output.send(observation) }
+    tap.forward()?(sentences)
+  }
+
+  private func endEpoch() {
+    let observations = state.withLock { state in
+      var observations: [GNSSObservation] = []
+      state.decoder.endEpoch { observations.append(copy $0) }
+      finish(&state)
+      return observations.map { state.run.take($0) }
+    }
+    guard port.isHeld else { return }
+    for observation in observations { output.send(observation) }
+  }
+
+  private func finish(_ state: inout State) {
+    counted.present = before + state.decoder.counters
+    state.run.look()
+    state.silence = state.decoder.silenceThatEnds.map { silence in
+      machine.clock.schedule(at: machine.clock.now + silence) { [weak self] in self?.endEpoch() }
+    }
+  }
+
+  func end() { state.withLock { $0.silence?.cancel() } }
+}

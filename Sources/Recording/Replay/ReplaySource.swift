@@ -1,0 +1,5 @@
+/// What is replayed: measurements in the order of their times.
+public protocol ReplaySource {
+  /// The next; `nil` at the end.
+  mutating func next() throws -> ReplayedMessage?
+}

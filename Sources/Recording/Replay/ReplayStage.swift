@@ -1,0 +1,38 @@
+import Hub
+import MonotonicTime
+import Publishing
+import Synchronization
+
+/// Where a hub is that recordings are played to: with their clocks, and without devices.
+public final class ReplayStage: Sendable {
+  /// For the hub: its clocks show when what is played was there.
+  public let machine: Machine
+  let clock: ManualClock
+  let feed = ReplayFeed()
+  let demand = MutableProperty(false)
+  private let system: SystemTime
+
+  private final class SystemTime: Sendable {
+    /// By how much it is ahead of the hub's clock.
+    let offsetNanoseconds = Atomic<Int64>(0)
+  }
+
+  /// - Parameter first: the message that will be played first
+  public init(first: ReplayedMessage) {
+    let clock = ManualClock(now: first.at)
+    let system = SystemTime()
+    self.clock = clock
+    self.system = system
+    machine = Machine(
+      replaying: feed, clock: clock,
+      systemTime: { clock.now.nanoseconds &+ system.offsetNanoseconds.load(ordering: .relaxed) })
+  }
+
+  /// Whether somebody wanted a device at the time that is played: whoever plays for nobody in particular subscribes then, so
+  /// that the state begins anew where it did.
+  public var wasWanted: Property<Bool> { demand.readOnly }
+
+  func setSystemTime(_ nanosecondsSince1970: Int64) {
+    system.offsetNanoseconds.store(nanosecondsSince1970 &- clock.now.nanoseconds, ordering: .relaxed)
+  }
+}

@@ -1,0 +1,82 @@
+import Devices
+import FoundationEssentials
+import Hub
+import MCAP
+import MonotonicTime
+import Recording
+
+/// Reads what a message says of a device.
+enum RecordedContent {
+  private struct MagneticField: Decodable {
+    var x: Float
+    var y: Float
+    var z: Float
+  }
+
+  private struct Air: Decodable {
+    var pressure: Double
+    var temperature: Double
+    var humidity: Double?
+  }
+
+  private struct Supply: Decodable {
+    var volts: Double
+    var shuntVolts: Double?
+  }
+
+  private struct Power: Decodable {
+    var id: String
+    var kind: String
+    var power: String
+    var holders: [String]
+  }
+
+  /// The device's ID and what it said; `nil` for what cannot be read.
+  static func read(_ message: MCAPMessage, topic: String) -> (String, ReplayedMessage.Content)? {
+    // Of the sample, or of the first byte.
+    let at = MonotonicInstant(nanoseconds: Int64(clamping: message.publishTimeNanoseconds))
+    let parts = topic.split(separator: "/")
+    switch (parts.first, parts.count) {
+    case ("power", 1): return power(message.data)
+    case ("receiver", 3) where parts[2] == "raw":
+      return (
+        String(parts[1]), .sentences(ReceivedSentences(bytes: Array(message.data), beganAt: at, readAt: at))
+      )
+    case ("imu", 3): return RecordedBatch.read(message.data).map { (String(parts[1]), .batch($0)) }
+    case ("magnetometer", 2):
+      return decode(MagneticField.self, message.data).map { field in
+        (String(parts[1]), .magneticField(MagnetometerSample(at: at, field: SIMD3(field.x, field.y, field.z))))
+      }
+    case ("barometer", 2):
+      return decode(Air.self, message.data).map { air in
+        (
+          String(parts[1]),
+          .air(
+            BarometerSample(
+              at: at, pressurePascals: air.pressure, temperatureCelsius: air.temperature,
+              humidityPercent: air.humidity))
+        )
+      }
+    case ("supply", 2):
+      return decode(Supply.self, message.data).map { supply in
+        (
+          String(parts[1]), .supply(SupplySample(at: at, volts: supply.volts, shuntVolts: supply.shuntVolts ?? 0))
+        )
+      }
+    default: return nil
+    }
+  }
+
+  private static func power(_ data: ArraySlice<UInt8>) -> (String, ReplayedMessage.Content)? {
+    guard let message = decode(Power.self, data), let kind = DeviceStatus.Kind(rawValue: message.kind),
+      let power = DeviceStatus.Power(rawValue: message.power)
+    else { return nil }
+    let isWorking = !power.isRest && power != .failed
+    // Who leaves one that has failed is not told of.
+    return (message.id, .power(kind, isSupplied: isWorking, isHeld: isWorking && !message.holders.isEmpty))
+  }
+
+  private static func decode<Value: Decodable>(_ type: Value.Type, _ data: ArraySlice<UInt8>) -> Value? {
+    try? JSONDecoder().decode(type, from: Data(data))
+  }
+}

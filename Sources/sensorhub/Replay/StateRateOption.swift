@@ -1,0 +1,28 @@
+import ArgumentParser
+import Fusion
+import Hub
+import Outputs
+import Publishing
+
+/// `5` or `all`.
+enum StateRateOption: ExpressibleByArgument {
+  case hertz(Double)
+  case all
+
+  init?(argument: String) {
+    if argument == "all" {
+      self = .all
+    } else if let rate = Double(argument), (0.01...1000).contains(rate) {
+      self = .hertz(rate)
+    } else {
+      return nil
+    }
+  }
+
+  func states(of host: HubHost) -> Deferred<FusedState, Never> {
+    switch self {
+    case .hertz(let rate): host.state(rateHz: rate)
+    case .all: host.states(parts: .all)
+    }
+  }
+}
