@@ -38,7 +38,9 @@ final class Aggregator: Sendable {
       Fusing(
         estimator: estimator,
         imus: StandbyChoice(count: board.devices.count, silence: Aggregator.silence(of: board)),
-        imu: board.devices.firstIndex { $0.id == board.imu?.id }))
+        imu: board.devices.firstIndex { $0.id == board.imu?.id },
+        // What is known of a device from before comes first, and is not to be before what was sent.
+        at: lastState.value?.at))
   }
 
   /// What is fused, and of what; ranks are places in the board's list.

@@ -1,4 +1,3 @@
-import CLinux
 import Devices
 import Fusion
 import Hub
@@ -19,7 +18,7 @@ extension GPSDReport {
     let epoch = hub.receivers.taken?.reader.device.source.latest.flatMap { now - $0.at <= lifetime ? $0 : nil }
     json.beginObject()
     json.member("class", literal: "POLL")
-    let time = state?.utc(at: now) ?? UTCTime(nanosecondsSince1970: clinux_realtime_ns())
+    let time = state?.utc(at: now) ?? UTCTime(nanosecondsSince1970: hub.machine.systemTime())
     json.member("time", time: JSONTime(time))
     // Only what has said something: clients take the last of the lists for granted.
     json.member("active", state == nil && epoch == nil ? 0 : 1)
