@@ -17,6 +17,8 @@ final class Aggregator: Sendable {
   private let clock: any MonotonicTimeSource
   private let run: Activating<FusedState, Never>
   private let lastState: MutableProperty<FusedState?>
+  private let fusionRun: MutableProperty<FusionRun>
+  private let lastTime: LastTime
   private let fusing: Guarded<Fusing>
   private let receivers: ReceiverSelection
   /// From before the last sleep.
@@ -24,23 +26,27 @@ final class Aggregator: Sendable {
 
   private init(
     board: Board, receivers: ReceiverSelection, clock: any MonotonicTimeSource, run: Activating<FusedState, Never>,
-    lastState: MutableProperty<FusedState?>
+    lastState: MutableProperty<FusedState?>, fusionRun: MutableProperty<FusionRun>, lastTime: LastTime
   ) {
     self.receivers = receivers
     self.lastState = lastState
+    self.fusionRun = fusionRun
+    self.lastTime = lastTime
     lastKnown = lastState.value?.position
     self.clock = clock
     self.run = run
     var estimator = StateEstimator(
       NavigationFilter.Configuration(board), devices: DeviceNames(board.devices.map(\.id)))
     estimator.magneticDeclination = lastKnown.map { Aggregator.declination(at: $0.value) }
+    // What is known of a device from before comes first, and is not to be before what was sent.
+    let start = lastState.value.map { max($0.at, clock.now) } ?? clock.now
     fusing = Guarded(
       Fusing(
         estimator: estimator,
         imus: StandbyChoice(count: board.devices.count, silence: Aggregator.silence(of: board)),
         imu: board.devices.firstIndex { $0.id == board.imu?.id },
-        // What is known of a device from before comes first, and is not to be before what was sent.
-        at: lastState.value?.at))
+        at: start))
+    fusionRun.value = FusionRun(isUnderWay: true, since: start)
   }
 
   /// What is fused, and of what; ranks are places in the board's list.
@@ -50,7 +56,7 @@ final class Aggregator: Sendable {
     /// The one that the estimator has been told of.
     var imu: Int?
     /// As of when the last state was.
-    var at: MonotonicInstant?
+    var at: MonotonicInstant
   }
 
   /// Longer than any of the inertial sensors is silent between two bursts.
@@ -65,15 +71,18 @@ final class Aggregator: Sendable {
   ///   - devices: whose measurements are fused
   ///   - receivers: which of them is taken
   ///   - lastState: is set to each state too
+  ///   - fusionRun: is set when somebody comes, and when everybody has gone
+  ///   - lastTime: from run to run
   static func publisher(
     board: Board, fusing devices: [BoardDevice], receivers: ReceiverSelection, clock: any MonotonicTimeSource,
-    lastState: MutableProperty<FusedState?>
+    lastState: MutableProperty<FusedState?>, fusionRun: MutableProperty<FusionRun>, lastTime: LastTime
   ) -> LazyPublisher<FusedState, Never> {
     LazyPublisher(
       deriving: "state", clock: clock,
       activating: { (run) throws(Never) in
         let aggregator = Aggregator(
-          board: board, receivers: receivers, clock: clock, run: run, lastState: lastState)
+          board: board, receivers: receivers, clock: clock, run: run, lastState: lastState,
+          fusionRun: fusionRun, lastTime: lastTime)
         let lifetime = Lifetime()
         for device in devices {
           let index = board.devices.firstIndex { $0.id == device.description.id } ?? 0
@@ -92,19 +101,25 @@ final class Aggregator: Sendable {
     switch device {
     case .receiver(let receiver, let reader):
       return reader.device.readings.overheard.subscribe(
-        as: "state", receiveValue: { [self] in receive($0, of: receiver, rank: rank) })
+        as: "state",
+        receiveValue: { [self] in receive($0, of: receiver, rank: rank, noting: reader.device.fusedInstant) })
     case .imu(let imu, let reader):
       let (calibration, mount) = (imu.calibration.values, imu.calibration.mount ?? imu.mount)
       let interval = 1 / imu.rateHz
       return reader.readings.overheard.subscribe(
-        as: "state", receiveValue: { [self] in receive($0, calibration, mount, interval: interval, rank: rank) })
+        as: "state",
+        receiveValue: { [self] in
+          receive($0, calibration, mount, interval: interval, rank: rank, noting: reader.fusedInstant)
+        })
     case .magnetometer(let magnetometer, let reader):
       let (calibration, mount) = (magnetometer.calibration.values, magnetometer.placement)
       return reader.readings.overheard.subscribe(
         as: "state",
         receiveValue: { [self] sample in
           let field = mount.apply(calibration.magnetometer(SIMD3<Double>(sample.field)))
-          publish(at: sample.at) { $0.estimator.update(magneticField: field, at: sample.at, from: source) }
+          publish(at: sample.at, noting: reader.fusedInstant) {
+            $0.estimator.update(magneticField: field, at: sample.at, from: source)
+          }
         })
     case .barometer(_, let reader):
       return reader.readings.overheard.subscribe(
@@ -113,29 +128,43 @@ final class Aggregator: Sendable {
           let air = FusedState.Air(
             pressurePascals: sample.pressurePascals, temperatureCelsius: sample.temperatureCelsius,
             humidityPercent: sample.humidityPercent)
-          publish(at: sample.at) { $0.estimator.update(air: air, at: sample.at, from: source) }
+          publish(at: sample.at, noting: reader.fusedInstant) {
+            $0.estimator.update(air: air, at: sample.at, from: source)
+          }
         })
     case .supplyMonitor(let monitor, let reader):
       return reader.readings.overheard.subscribe(
         as: "state",
         receiveValue: { [self] sample in
           let supply = FusedState.Supply(volts: sample.volts, amperes: monitor.amperes(sample))
-          publish(at: sample.at) { $0.estimator.update(supply: supply, at: sample.at, from: source) }
+          publish(at: sample.at, noting: reader.fusedInstant) {
+            $0.estimator.update(supply: supply, at: sample.at, from: source)
+          }
         })
     }
   }
 
   /// The last state is no present one any more: what it says of now is taken back.
   private func fallAsleep() {
-    let now = clock.now
-    lastState.value = fusing.withLock { $0.estimator.state(at: now) }.asleep(since: now, lastKnown: lastKnown)
+    let state = fusing.withLock { fusing in
+      let now = max(clock.now, fusing.at + Aggregator.leastBetweenStates)
+      return self.state(of: &fusing, at: now)
+    }
+    lastState.value = state.asleep(since: state.at, lastKnown: lastKnown)
+    fusionRun.value = FusionRun(isUnderWay: false, since: state.at)
+  }
+
+  /// As it is at an instant, with the time that a receiver last stated where its last epoch has none.
+  private func state(of fusing: inout Fusing, at now: MonotonicInstant) -> FusedState {
+    lastTime.complete(fusing.estimator.state(at: now))
   }
 
   private func receive(
-    _ batch: IMUBatch, _ calibration: InertialCalibration, _ mount: MountMatrix, interval: Double, rank: Int
+    _ batch: IMUBatch, _ calibration: InertialCalibration, _ mount: MountMatrix, interval: Double, rank: Int,
+    noting fusedInstant: FusedInstant
   ) {
     guard batch.count > 0 else { return }
-    publish(at: batch.readAt) { fusing in
+    publish(at: batch.readAt, noting: fusedInstant) { fusing in
       guard fusing.imus.take(rank, at: batch[batch.count - 1].at) else { return }
       if fusing.imu != rank {
         fusing.imu = rank
@@ -151,10 +180,12 @@ final class Aggregator: Sendable {
     }
   }
 
-  private func receive(_ observation: GNSSObservation, of receiver: ReceiverDescription, rank: Int) {
+  private func receive(
+    _ observation: GNSSObservation, of receiver: ReceiverDescription, rank: Int, noting fusedInstant: FusedInstant
+  ) {
     let position = observation.position
     let declination = position.map(Aggregator.declination)
-    publish(at: observation.receivedAt) { fusing in
+    publish(at: observation.receivedAt, noting: fusedInstant) { fusing in
       guard receivers.take(observation, of: rank) else { return }
       if let declination { fusing.estimator.magneticDeclination = declination }
       fusing.estimator.update(
@@ -175,13 +206,16 @@ final class Aggregator: Sendable {
   ///
   /// - Parameter instant: when what changes it was there. The state is as of then, and not as of when a thread gets round to it:
   ///   what was recorded gives the same states again.
-  private func publish(at instant: MonotonicInstant, _ change: (inout Fusing) -> Void) {
+  private func publish(
+    at instant: MonotonicInstant, noting fusedInstant: FusedInstant, _ change: (inout Fusing) -> Void
+  ) {
     let mustDeliver = fusing.withLock { fusing in
       change(&fusing)
       // Several devices are read at the same time; no two states are of the same.
-      let now = max(instant, fusing.at.map { $0 + Aggregator.leastBetweenStates } ?? instant)
+      let now = max(instant, fusing.at + Aggregator.leastBetweenStates)
       fusing.at = now
-      let state = fusing.estimator.state(at: now)
+      fusedInstant.set(now, ofSampleReadAt: instant)
+      let state = self.state(of: &fusing, at: now)
       return (state: run.stage(state), last: lastState.stage(state))
     }
     if mustDeliver.last { lastState.deliver() }

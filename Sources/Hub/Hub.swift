@@ -32,6 +32,11 @@ public final class Hub: Sendable {
   /// The last fused state, however long ago that was. Subscribing to this wakes nothing.
   public var lastState: Property<FusedState?> { latestState.readOnly }
   private let latestState: MutableProperty<FusedState?>
+  /// Whether somebody has the state fused, and since when.
+  public var fusionRun: Property<FusionRun> { latestFusionRun.readOnly }
+  private let latestFusionRun: MutableProperty<FusionRun>
+  /// What its receivers last stated, and those of the hubs before it.
+  private let lastTime: LastTime
   private let meters = Guarded<[EnergyMeter]>([])
   /// The epochs of the receiver that is taken, however often it fails on the way; nothing on a board without one.
   public let epochs: LazyPublisher<GNSSObservation, Never>
@@ -81,8 +86,12 @@ public final class Hub: Sendable {
     let isSame = receiver != nil && receiver === predecessor?.receiver && imu === predecessor?.imu
     let lastState = isSame ? predecessor?.latestState ?? MutableProperty(nil) : MutableProperty(nil)
     latestState = lastState
+    let fusionRun = MutableProperty(FusionRun(isUnderWay: false, since: clock.now))
+    latestFusionRun = fusionRun
+    lastTime = predecessor?.lastTime ?? LastTime()
     fused = Aggregator.publisher(
-      board: board, fusing: Hub.fused(entries, on: board), receivers: receivers, clock: clock, lastState: lastState)
+      board: board, fusing: Hub.fused(entries, on: board), receivers: receivers, clock: clock, lastState: lastState,
+      fusionRun: fusionRun, lastTime: lastTime)
     if predecessor == nil { enterService() }
   }
 

@@ -1,17 +1,22 @@
 import Devices
+import MonotonicTime
 import Publishing
 
 /// Takes what the devices measure as it comes, before calibration and mount.
 ///
 /// It is asked once for each device, and gives a function that is called on the device's own thread: no device is looked up
 /// for a sample.
+///
+/// With each comes the instant as of which it was fused, or when it was read where it is not. No two that are fused have the same,
+/// and they were fused in that order.
 public protocol HubRecorder {
-  func sentences(of id: String) -> @Sendable (ReceivedSentences) -> Void
-  func batches(of id: String) -> @Sendable (IMUBatch) -> Void
-  func magneticFields(of id: String) -> @Sendable (MagnetometerSample) -> Void
-  func air(of id: String) -> @Sendable (BarometerSample) -> Void
+  /// Those that tell of a silence come too.
+  func sentences(of id: String) -> @Sendable (ReceivedSentences, MonotonicInstant) -> Void
+  func batches(of id: String) -> @Sendable (IMUBatch, MonotonicInstant) -> Void
+  func magneticFields(of id: String) -> @Sendable (MagnetometerSample, MonotonicInstant) -> Void
+  func air(of id: String) -> @Sendable (BarometerSample, MonotonicInstant) -> Void
   /// The current is what the sample means with the board's shunt.
-  func supply(of id: String) -> @Sendable (SupplySample, _ amperes: Double) -> Void
+  func supply(of id: String) -> @Sendable (SupplySample, _ amperes: Double, MonotonicInstant) -> Void
 }
 
 extension Hub {
@@ -20,26 +25,38 @@ extension Hub {
   /// - Parameter wakes: has all of them awake, and not only listened to while they are awake for others
   public func record(to recorder: some HubRecorder, as name: String, wakes: Bool) -> Lifetime {
     let lifetime = Lifetime()
-    func hear<Sample>(_ reader: DeviceReader<Sample>, _ receive: @escaping @Sendable (Sample) -> Void) {
-      let subscription =
-        wakes
-        ? reader.readings.subscribe(as: name, receiveValue: receive)
-        : reader.readings.overheard.subscribe(as: name, receiveValue: receive)
-      subscription.store(in: lifetime)
+    func wake<Sample>(_ reader: DeviceReader<Sample>) {
+      if wakes { reader.readings.subscribe(as: name, receiveValue: { _ in }).store(in: lifetime) }
+    }
+    func hear<Sample>(
+      _ reader: DeviceReader<Sample>, readAt: @escaping @Sendable (Sample) -> MonotonicInstant,
+      _ receive: @escaping @Sendable (Sample, MonotonicInstant) -> Void
+    ) {
+      // After it has been fused, which says as of when.
+      reader.readings.overheardLast.subscribe(
+        as: name,
+        receiveValue: { [fusedInstant = reader.fusedInstant] sample in
+          receive(sample, fusedInstant.of(sampleReadAt: readAt(sample)))
+        }
+      ).store(in: lifetime)
+      wake(reader)
     }
     for entry in entries {
       let id = entry.description.id
       switch entry {
       case .receiver(_, let reader):
-        reader.forwardSentences(to: recorder.sentences(of: id)).store(in: lifetime)
+        let receive = recorder.sentences(of: id)
+        reader.forwardSentencesAndSilence { [fusedInstant = reader.device.fusedInstant] sentences in
+          receive(sentences, fusedInstant.of(sampleReadAt: sentences.readAt))
+        }.store(in: lifetime)
         // Its epochs follow from that.
-        if wakes { hear(reader.device) { _ in } }
-      case .imu(_, let reader): hear(reader, recorder.batches(of: id))
-      case .magnetometer(_, let reader): hear(reader, recorder.magneticFields(of: id))
-      case .barometer(_, let reader): hear(reader, recorder.air(of: id))
+        wake(reader.device)
+      case .imu(_, let reader): hear(reader, readAt: { $0.readAt }, recorder.batches(of: id))
+      case .magnetometer(_, let reader): hear(reader, readAt: { $0.at }, recorder.magneticFields(of: id))
+      case .barometer(_, let reader): hear(reader, readAt: { $0.at }, recorder.air(of: id))
       case .supplyMonitor(let monitor, let reader):
         let receive = recorder.supply(of: id)
-        hear(reader) { receive($0, monitor.amperes($0)) }
+        hear(reader, readAt: { $0.at }) { receive($0, monitor.amperes($0), $1) }
       }
     }
     return lifetime

@@ -21,7 +21,6 @@ public final class HubHost: Sendable {
   /// What has been recorded.
   public let recording = RecordingCounters()
   private let reload = Trigger<Reload>()
-  private let lastTime = Guarded(LastTime())
   private let text: Guarded<[UInt8]?>
 
   /// - Parameter boardText: of the board file, where there is one
@@ -80,9 +79,6 @@ public final class HubHost: Sendable {
   public func state(rateHz: Double?, parts: Set<StatePart> = .all) -> Deferred<FusedState, Never> {
     following { $0.state(rateHz: rateHz ?? $0.board.stateRateHz, parts: parts) }
   }
-
-  /// A state with the time that its receiver last stated, where its last epoch has none.
-  public func dated(_ state: FusedState) -> FusedState { lastTime.withLock { $0.complete(state) } }
 
   /// Every fused state, as soon as there is one.
   public func states(parts: Set<StatePart>) -> Deferred<FusedState, Never> { following { $0.state(parts: parts) } }

@@ -108,7 +108,9 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
   /// Adds a receiver. With a replay it gets the latest value first.
   func stage(adding receiver: Receiver<Output, Failure>) -> Bool {
     state.withLock { state in
-      state.receivers.append(receiver)
+      let end = state.receivers.endIndex
+      state.receivers.insert(
+        receiver, at: receiver.comesLast ? end : state.receivers.firstIndex(where: \.comesLast) ?? end)
       guard replaysLatest, let latest = state.latest else { return false }
       return enqueue(.value(latest, [receiver]), &state)
     }

@@ -118,6 +118,11 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     Deferred(attaching: { [broadcast] in broadcast.attach($0) })
   }
 
+  /// The same, each value after all others have had it.
+  public var overheardLast: Deferred<Output, Failure> {
+    Deferred(attaching: { [broadcast] in broadcast.attach($0, last: true) })
+  }
+
   /// Stops the source for good, whoever listens, without lingering: the process is about to end. Subscribers are
   /// finished once the source has left its scope, later ones at once.
   public func shutDown() {

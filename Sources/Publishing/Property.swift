@@ -42,8 +42,10 @@ public final class MutableProperty<Value: Sendable>: Publisher {
 
 extension Broadcast {
   /// Adds a subscriber to a broadcast that has no source to start.
-  func attach(_ subscriber: Subscriber<Output, Failure>) -> Subscription {
-    let receiver = Receiver(subscriber)
+  ///
+  /// - Parameter last: whether it gets each value after all who are not added so, whenever they come
+  func attach(_ subscriber: Subscriber<Output, Failure>, last: Bool = false) -> Subscription {
+    let receiver = Receiver(subscriber, comesLast: last)
     let subscription = Subscription { [weak self] in
       if receiver.cancel() { _ = self?.remove(receiver) }
     }

@@ -3,12 +3,15 @@ import Synchronization
 /// One subscriber's place in a broadcast.
 final class Receiver<Output: Sendable, Failure: Error>: Sendable {
   let name: String
+  /// Whether it gets each value after those who do not come last.
+  let comesLast: Bool
   private let receiveValue: @Sendable (Output) -> Void
   private let receiveCompletion: @Sendable (Completion<Failure>) -> Void
   private let isOver = Atomic(false)
 
-  init(_ subscriber: Subscriber<Output, Failure>) {
+  init(_ subscriber: Subscriber<Output, Failure>, comesLast: Bool = false) {
     name = subscriber.name
+    self.comesLast = comesLast
     receiveValue = subscriber.receiveValue
     receiveCompletion = subscriber.receiveCompletion
   }

@@ -23,10 +23,10 @@ public final class RecordInbox: Sendable {
     var newest = MonotonicInstant(nanoseconds: .min)
 
     /// When a message came that was there at an instant. Several devices are read at the same time, and what was first is not
-    /// always the first to come here; what is far too late would spoil the order of the file's chunks.
+    /// always the first to come here; of what is far too late more chunks would overlap than a reader holds.
     mutating func logTime(_ instant: MonotonicInstant) -> MonotonicInstant {
       newest = max(newest, instant)
-      return max(instant, newest + .milliseconds(-10))
+      return max(instant, newest + .seconds(-1))
     }
   }
 

@@ -79,7 +79,10 @@ import Testing
     try MCAPReader(path: path).check()
     let file = try Recorded(path)
     #expect(file.isWhole)
-    #expect(file.topics == ["/fix", "/imu/imu/batch", "/log", "/power", "/receiver/gps/raw", "/state"])
+    #expect(
+      file.topics == [
+        "/fix", "/fusion", "/imu/imu/batch", "/log", "/power", "/receiver/gps/raw", "/receiver/gps/silence", "/state",
+      ])
 
     let sent = byStamp(client.text.split(separator: "\n").map(String.init))
     let states = byStamp(file.texts("/state"))

@@ -71,10 +71,12 @@ public struct NMEADecoder: ~Copyable, Sendable {
     counters.epochs = assembler.epochCount
   }
 
-  /// Nothing has come for as long as ends an epoch.
-  public mutating func endEpoch(_ receive: (borrowing GNSSObservation) -> Void) {
-    let receivedAt = lastReadAt + (silenceThatEnds ?? .zero)
-    assembler.finish { receive(dates.date($0, receivedAt: receivedAt)) }
+  /// When the present epoch is over unless something comes; `nil` where none has begun.
+  public var silenceEndsAt: MonotonicInstant? { silenceThatEnds.map { lastReadAt + $0 } }
+
+  /// Nothing has come until an instant, for as long as ends an epoch.
+  public mutating func endEpoch(at instant: MonotonicInstant, _ receive: (borrowing GNSSObservation) -> Void) {
+    assembler.finish { receive(dates.date($0, receivedAt: instant)) }
     counters.epochs = assembler.epochCount
   }
 }

@@ -28,7 +28,8 @@ public final class NMEAReceiver {
 
   /// - Parameters:
   ///   - report: told with each read, and with each epoch that silence ends, what has been read so far
-  ///   - forward: asked with each read for who gets its sentences as they came, after the epochs that they end
+  ///   - forward: asked with each read for who gets its sentences as they came, after the epochs that they end; and with each
+  ///     silence that ends one
   public init(
     port: any SerialPort, poller: Poller, clock: any MonotonicTimeSource = MonotonicClock(),
     report: @escaping (NMEADecoder.Counters) -> Void = { _ in },
@@ -111,7 +112,10 @@ public final class NMEAReceiver {
       case .stopped: return
       case .readable: try take(receive)
       case .timedOut:
-        decoder.endEpoch(receive)
+        if let end = decoder.silenceEndsAt {
+          decoder.endEpoch(at: end, receive)
+          forward()?(.silence(until: end))
+        }
         report(counters)
       }
       if counters.sentences != sentences {

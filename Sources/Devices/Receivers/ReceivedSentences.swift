@@ -13,4 +13,12 @@ public struct ReceivedSentences: Sendable {
     self.beganAt = beganAt
     self.readAt = readAt
   }
+
+  /// None: for so long that an epoch is over.
+  public static func silence(until instant: MonotonicInstant) -> ReceivedSentences {
+    ReceivedSentences(bytes: [], beganAt: instant, readAt: instant)
+  }
+
+  /// Whether it tells that nothing came until `beganAt`, which ended an epoch.
+  public var isSilence: Bool { bytes.isEmpty }
 }

@@ -16,6 +16,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   /// What the device measures, however often it fails on the way: one series of tries for all who subscribe.
   public let readings: LazyPublisher<Sample, Never>
   let rail: PowerRail
+  let fusedInstant = FusedInstant()
   private let putToSleep: @Sendable () throws(HardwareError) -> Void
   private let following: Subscription
 

@@ -55,7 +55,7 @@ extension DeviceReader {
       replaying: description.id, kind, title: "recorded \(kind.rawValue)", power: description.power, from: port,
       on: machine
     ) { monitor, run in
-      ReplayedSamples(monitor, run, from: port) { sample in count.withLock { $0 += samples(sample) } }
+      ReplayedSamples(monitor, run) { sample in count.withLock { $0 += samples(sample) } }
     }
     monitor.count { [.init("samples", count.withLock { $0 })] }
   }

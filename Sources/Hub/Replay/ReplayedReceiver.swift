@@ -6,6 +6,9 @@ import Publishing
 
 /// Decodes what a receiver was recorded to send.
 final class ReplayedReceiver: ReplayRun {
+  /// Recordings say when a silence ended an epoch, to the instant at which the hub noticed; a log does not.
+  private static let patience = Duration.milliseconds(300)
+
   private struct State: ~Copyable, Sendable {
     var decoder = NMEADecoder()
     var run: ReceiverRun
@@ -35,6 +38,11 @@ final class ReplayedReceiver: ReplayRun {
   }
 
   func take(_ sentences: ReceivedSentences) {
+    if sentences.isSilence {
+      endEpoch(at: sentences.beganAt)
+      if port.isHeld { tap.forward()?(sentences) }
+      return
+    }
     let observations = state.withLock { state in
       state.silence?.cancel()
       var observations: [GNSSObservation] = []
@@ -53,10 +61,12 @@ final class ReplayedReceiver: ReplayRun {
     tap.forward()?(sentences)
   }
 
-  private func endEpoch() {
+  private func endEpoch(at end: MonotonicInstant? = nil) {
     let observations = state.withLock { state in
       var observations: [GNSSObservation] = []
-      state.decoder.endEpoch { observations.append(copy $0) }
+      guard let end = end ?? state.decoder.silenceEndsAt else { return observations }
+      state.silence?.cancel()
+      state.decoder.endEpoch(at: end) { observations.append(copy $0) }
       finish(&state)
       return observations.map { state.run.take($0) }
     }
@@ -68,7 +78,9 @@ final class ReplayedReceiver: ReplayRun {
     counted.present = before + state.decoder.counters
     state.run.look()
     state.silence = state.decoder.silenceThatEnds.map { silence in
-      machine.clock.schedule(at: machine.clock.now + silence) { [weak self] in self?.endEpoch() }
+      machine.clock.schedule(at: machine.clock.now + silence + ReplayedReceiver.patience) { [weak self] in
+        self?.endEpoch()
+      }
     }
   }
 

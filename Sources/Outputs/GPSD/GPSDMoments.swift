@@ -65,7 +65,7 @@ final class GPSDMoments: Sendable {
   /// Lends the lines of a state to `body`; none where there is nothing new to say.
   func withBytes(of fused: FusedState, _ body: (UnsafeBufferPointer<UInt8>) -> Void) {
     encoding.withBytes(
-      at: fused.at, encode: { json in state.withLock { write(host.dated(fused), &$0, to: &json) } }, body)
+      at: fused.at, encode: { json in state.withLock { write(fused, &$0, to: &json) } }, body)
   }
 
   private func write(_ fused: FusedState, _ state: inout State, to json: inout JSONWriter) {

@@ -14,7 +14,7 @@ extension GPSDReport {
   static func writePoll(_ host: HubHost, at now: MonotonicInstant, to json: inout JSONWriter) {
     let hub = host.hub.value
     let device = hub.mainDevice
-    let state = hub.presentState(at: now, within: lifetime).map(host.dated)
+    let state = hub.presentState(at: now, within: lifetime)
     let epoch = hub.receivers.taken?.reader.device.source.latest.flatMap { now - $0.at <= lifetime ? $0 : nil }
     json.beginObject()
     json.member("class", literal: "POLL")

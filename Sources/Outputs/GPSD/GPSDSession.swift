@@ -306,10 +306,9 @@ final class GPSDSession: StreamSession {
     connection.send(json.bytes)
   }
 
-  private func sendAttitude(_ state: FusedState) {
-    let fused = output.host.dated(state)
+  private func sendAttitude(_ fused: FusedState) {
     guard let attitude = fused.attitude, let path = output.board.imu?.place.bus,
-      self.state.withLock({ $0.attitudeTime.take(fused.utc(at: attitude.at)) })
+      state.withLock({ $0.attitudeTime.take(fused.utc(at: attitude.at)) })
     else { return }
     output.attitude.withBytes(
       at: fused.at, encode: { GPSDReport.writeAttitude(fused, device: path, to: &$0) }, connection.send)

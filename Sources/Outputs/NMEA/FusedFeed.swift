@@ -59,7 +59,7 @@ final class FusedFeed: Sendable {
     state.lastPosition = fused.position?.at
     state.statesPosition = !isOld
     return FusedSentences.make(
-      of: host.dated(fused), only: choice, listing: takeSky(fused.at, &state), repeatsPosition: isOld)
+      of: fused, only: choice, listing: takeSky(fused.at, &state), repeatsPosition: isOld)
   }
 
   private func isDue(_ fused: FusedState, _ state: inout State) -> Bool {

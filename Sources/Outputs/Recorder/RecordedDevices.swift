@@ -9,29 +9,38 @@ struct RecordedDevices: HubRecorder {
   let inbox: RecordInbox
   let clock: any MonotonicTimeSource
 
-  func sentences(of id: String) -> @Sendable (ReceivedSentences) -> Void {
+  func sentences(of id: String) -> @Sendable (ReceivedSentences, MonotonicInstant) -> Void {
     let channel = inbox.register(RecordedChannel(topic: "/receiver/\(id)/raw", messageEncoding: "nmea0183"))
-    return { [inbox] sentences in
+    let silences = RecordedJSON("/receiver/\(id)/silence", .silence, in: inbox)
+    return { [inbox] sentences, instant in
+      if sentences.isSilence {
+        silences.append(at: sentences.beganAt, receivedAt: instant) { json in
+          json.beginObject()
+          json.monotonic(sentences.beganAt)
+          json.endObject()
+        }
+        return
+      }
       sentences.bytes.withUnsafeBytes {
-        inbox.append($0, to: channel, at: sentences.beganAt, receivedAt: sentences.readAt)
+        inbox.append($0, to: channel, at: sentences.beganAt, receivedAt: instant)
       }
     }
   }
 
-  func batches(of id: String) -> @Sendable (IMUBatch) -> Void {
+  func batches(of id: String) -> @Sendable (IMUBatch, MonotonicInstant) -> Void {
     let channel = inbox.register(
       RecordedChannel(topic: "/imu/\(id)/batch", messageEncoding: "sensorhub-imu", schema: .imuBatch))
     let buffer = BatchBuffer()
-    return { [inbox] batch in
+    return { [inbox] batch, instant in
       guard batch.count > 0 else { return }
-      buffer.withBytes(of: batch) { inbox.append($0, to: channel, at: batch[0].at, receivedAt: batch.readAt) }
+      buffer.withBytes(of: batch) { inbox.append($0, to: channel, at: batch[0].at, receivedAt: instant) }
     }
   }
 
-  func magneticFields(of id: String) -> @Sendable (MagnetometerSample) -> Void {
+  func magneticFields(of id: String) -> @Sendable (MagnetometerSample, MonotonicInstant) -> Void {
     let channel = RecordedJSON("/magnetometer/\(id)", .magnetometer, in: inbox)
-    return { sample in
-      channel.append(at: sample.at) { json in
+    return { sample, instant in
+      channel.append(at: sample.at, receivedAt: instant) { json in
         json.beginObject()
         json.member("x", Double(sample.field.x), decimals: 9)
         json.member("y", Double(sample.field.y), decimals: 9)
@@ -42,10 +51,10 @@ struct RecordedDevices: HubRecorder {
     }
   }
 
-  func air(of id: String) -> @Sendable (BarometerSample) -> Void {
+  func air(of id: String) -> @Sendable (BarometerSample, MonotonicInstant) -> Void {
     let channel = RecordedJSON("/barometer/\(id)", .barometer, in: inbox)
-    return { sample in
-      channel.append(at: sample.at) { json in
+    return { sample, instant in
+      channel.append(at: sample.at, receivedAt: instant) { json in
         json.beginObject()
         json.member("pressure", sample.pressurePascals, decimals: 9)
         json.member("temperature", sample.temperatureCelsius, decimals: 9)
@@ -56,10 +65,10 @@ struct RecordedDevices: HubRecorder {
     }
   }
 
-  func supply(of id: String) -> @Sendable (SupplySample, _ amperes: Double) -> Void {
+  func supply(of id: String) -> @Sendable (SupplySample, _ amperes: Double, MonotonicInstant) -> Void {
     let channel = RecordedJSON("/supply/\(id)", .supply, in: inbox)
-    return { sample, amperes in
-      channel.append(at: sample.at) { json in
+    return { sample, amperes, instant in
+      channel.append(at: sample.at, receivedAt: instant) { json in
         json.beginObject()
         json.member("volts", sample.volts, decimals: 9)
         json.member("amperes", amperes, decimals: 9)

@@ -20,12 +20,17 @@ final class RecordedJSON: Sendable {
     channel = inbox.register(RecordedChannel(topic: topic, messageEncoding: "json", schema: schema))
   }
 
-  /// - Parameter isWritten: as the inbox's
-  func append(at stamp: MonotonicInstant, isWritten: Bool = true, _ encode: (inout JSONWriter) -> Void) {
+  /// - Parameters:
+  ///   - receivedAt, isWritten: as the inbox's
+  func append(
+    at stamp: MonotonicInstant, receivedAt: MonotonicInstant? = nil, isWritten: Bool = true,
+    _ encode: (inout JSONWriter) -> Void
+  ) {
     json.withLock { json in
       json.removeAll()
       encode(&json)
-      inbox.append(UnsafeRawBufferPointer(json.bytes), to: channel, at: stamp, isWritten: isWritten)
+      inbox.append(
+        UnsafeRawBufferPointer(json.bytes), to: channel, at: stamp, receivedAt: receivedAt, isWritten: isWritten)
     }
   }
 }

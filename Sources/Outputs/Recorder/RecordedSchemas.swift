@@ -22,6 +22,9 @@ extension RecordedChannel.Schema {
     "sensorhub.Supply", "Volts, amperes to the load, and the volts across the shunt; monotonic in seconds.",
     ["volts", "amperes", "shuntVolts", "monotonic"])
 
+  static let silence = numbers(
+    "sensorhub.Silence", "Until then nothing came for as long as ends an epoch; monotonic in seconds.", ["monotonic"])
+
   static let state = RecordedChannel.Schema(
     name: "sensorhub.State", encoding: "jsonschema",
     text: #"{"title":"sensorhub.State","type":"object","description":"The fused state as its socket sends it.","#
@@ -45,6 +48,12 @@ extension RecordedChannel.Schema {
       + #""holders":{"type":"array","items":{"type":"string"}},"wakes":{"type":"integer"},"#
       + ["onSeconds", "energyMilliwattHours", "measuredMilliwattHours"].map { #""\#($0)":{"type":"number"}"# }
       .joined(separator: ",") + "}}")
+
+  static let fusion = RecordedChannel.Schema(
+    name: "sensorhub.Fusion", encoding: "jsonschema",
+    text: #"{"title":"sensorhub.Fusion","type":"object","description":"Whether somebody has the state fused; each run "#
+      + #"begins with an estimate of its own; monotonic in seconds.","#
+      + #""properties":{"underWay":{"type":"boolean"},"monotonic":{"type":"number"}}}"#)
 
   static let log = RecordedChannel.Schema(
     name: "foxglove.Log", encoding: "jsonschema",

@@ -33,6 +33,7 @@ struct RecordingFeed: Sendable {
     let log = RecordedLog(in: inbox, clock: time.clock)
     sink.observe { log.append($0) }.store(in: lifetime)
     hold(RecordedPower(in: inbox, clock: time.clock).follow(hub))
+    RecordedFusion(in: inbox, clock: time.clock).follow(hub).store(in: lifetime)
     followState(of: hub, for: inbox).store(in: lifetime)
     hold(
       hub.record(
@@ -42,9 +43,9 @@ struct RecordingFeed: Sendable {
 
   private func followState(of hub: Hub, for inbox: RecordInbox) -> Subscription {
     let states = RecordedStates(in: inbox, time: time)
-    let receive = { @Sendable [host] (state: FusedState) in
+    let receive = { @Sendable (state: FusedState) in
       // What is left once everybody has gone is no state of now.
-      if state.mode != .asleep { states.append(host.dated(state)) }
+      if state.mode != .asleep { states.append(state) }
     }
     let rateHz = hub.board.stateRateHz
     let parts: Set<StatePart>

@@ -63,9 +63,9 @@ private final class StateSession: StreamSession {
   private func subscribe(as name: String, rateHz: Double?, parts: Set<StatePart>, isRequested: Bool) {
     let new = host.state(rateHz: rateHz, parts: parts).subscribe(
       as: name,
-      receiveValue: { [connection, encoding, host] state in
+      receiveValue: { [connection, encoding] state in
         encoding.withBytes(
-          at: state.at, encode: { StateReport.write(host.dated(state), to: &$0) }, connection.send)
+          at: state.at, encode: { StateReport.write(state, to: &$0) }, connection.send)
       })
     let old = state.withLock { state in
       if state.isOver || state.hasRequested && !isRequested { return Optional(new) }

@@ -17,6 +17,9 @@ public struct ReplayPlayer {
   private var shiftNanoseconds: Int64 = 0
   /// By ID, those of which anything has been said.
   private var devices: [String: Device] = [:]
+  private var runCount = 0
+  /// Whether the present run is one that was recorded.
+  private var isRecordedRun = false
 
   public init(on stage: ReplayStage) { self.stage = stage }
 
@@ -41,24 +44,48 @@ public struct ReplayPlayer {
     if message.beginsRecording { begin(at: message) }
     clock.run(until: instant(of: message))
     stage.setSystemTime(message.systemNanosecondsSince1970)
-    if case .power(let kind, let isSupplied, let isHeld) = message.content {
+    switch message.content {
+    case .power(let kind, let isSupplied, let isHeld):
       note(Device(kind: kind, isHeld: isHeld), message.device, isSupplied: isSupplied)
-    } else {
+    case .fusion(let isUnderWay):
+      isRecordedRun = isUnderWay
+      setRun(begins: isUnderWay)
+    default:
       // Of what was on before the recording began nothing is said until it changes.
-      if devices[message.device] == nil {
-        note(Device(kind: message.content.kind, isHeld: true), message.device, isSupplied: true)
+      if devices[message.device] == nil, let kind = message.content.kind {
+        note(Device(kind: kind, isHeld: true), message.device, isSupplied: true)
       }
       hand(message.content, to: message.device)
     }
   }
 
   private mutating func note(_ device: Device, _ id: String, isSupplied: Bool) {
-    devices[id] = device
     // Whoever subscribes then is there before the first measurement, and gone before the device is off.
-    // What a supply monitor is held for may be the energy of others, which nobody has fused.
-    let isWanted = devices.values.contains { $0.isHeld && $0.kind != .supplyMonitor }
-    if stage.demand.value != isWanted { stage.demand.value = isWanted }
+    let wasHeld = devices[id]?.isHeld ?? false
+    devices[id] = device
+    let held = devices.filter { $0.value.isHeld }
+    let ids = Set(held.keys)
+    if stage.demand.value.devices != ids { stage.demand.value.devices = ids }
+    // What nobody had fused although it was measured is fused in a replay. What a supply monitor is held for may be the energy of
+    // others.
+    if !isRecordedRun {
+      let isWanted = held.values.contains { $0.kind != .supplyMonitor }
+      if !isWanted {
+        setRun(begins: false)
+      } else if stage.demand.value.run == nil, device.isHeld, !wasHeld, device.kind != .supplyMonitor {
+        setRun(begins: true)
+      }
+    }
     feed.set(isSupplied: isSupplied, isHeld: device.isHeld, device.kind, id)
+  }
+
+  private mutating func setRun(begins: Bool) {
+    if begins {
+      runCount += 1
+      stage.demand.value.run = runCount
+    } else if stage.demand.value.run != nil {
+      stage.demand.value.run = nil
+    }
   }
 
   private func hand(_ content: ReplayedMessage.Content, to id: String) {
@@ -80,7 +107,7 @@ public struct ReplayPlayer {
     case .supply(var sample):
       sample.at = sample.at + shift
       feed.supplyMonitor(id).send(sample)
-    case .power: break
+    case .power, .fusion: break
     }
   }
 
@@ -97,7 +124,8 @@ public struct ReplayPlayer {
   }
 
   private mutating func switchOff() {
-    if stage.demand.value { stage.demand.value = false }
+    stage.demand.value = ReplayDemand()
+    isRecordedRun = false
     for (id, device) in devices.sorted(by: { $0.key < $1.key }) {
       feed.set(isSupplied: false, isHeld: true, device.kind, id)
     }

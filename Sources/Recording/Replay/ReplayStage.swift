@@ -9,7 +9,7 @@ public final class ReplayStage: Sendable {
   public let machine: Machine
   let clock: ManualClock
   let feed = ReplayFeed()
-  let demand = MutableProperty(false)
+  let demand = MutableProperty(ReplayDemand())
   private let system: SystemTime
 
   private final class SystemTime: Sendable {
@@ -28,9 +28,8 @@ public final class ReplayStage: Sendable {
       systemTime: { clock.now.nanoseconds &+ system.offsetNanoseconds.load(ordering: .relaxed) })
   }
 
-  /// Whether somebody wanted a device at the time that is played: whoever plays for nobody in particular subscribes then, so
-  /// that the state begins anew where it did.
-  public var wasWanted: Property<Bool> { demand.readOnly }
+  /// What somebody wanted at the time that is played: whoever plays for nobody in particular wants the same.
+  public var wanted: Property<ReplayDemand> { demand.readOnly }
 
   func setSystemTime(_ nanosecondsSince1970: Int64) {
     system.offsetNanoseconds.store(nanosecondsSince1970 &- clock.now.nanoseconds, ordering: .relaxed)

@@ -15,8 +15,10 @@ public struct ReplayedMessage: Sendable {
     ///   - isSupplied: whether the device was at work
     ///   - isHeld: whether somebody wanted it
     case power(DeviceStatus.Kind, isSupplied: Bool, isHeld: Bool)
+    /// Of no device: whether somebody had the state fused from here on.
+    case fusion(isUnderWay: Bool)
 
-    var kind: DeviceStatus.Kind {
+    var kind: DeviceStatus.Kind? {
       switch self {
       case .sentences: .receiver
       case .batch: .imu
@@ -24,6 +26,7 @@ public struct ReplayedMessage: Sendable {
       case .air: .barometer
       case .supply: .supplyMonitor
       case .power(let kind, _, _): kind
+      case .fusion: nil
       }
     }
   }

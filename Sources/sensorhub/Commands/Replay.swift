@@ -112,22 +112,10 @@ struct Replay: ParsableCommand {
     var player = ReplayPlayer(on: stage)
     let host = HubHost(Hub(board: board, on: stage.machine), version: SensorHub.version)
     let lines = StateLines()
-    let present = Guarded<Subscription?>(nil)
-    let wanted = stage.wasWanted.subscribe(
-      as: "replay",
-      receiveValue: { [stateRate] isWanted in
-        guard isWanted else {
-          let subscription = present.withLock { present in
-            defer { present = nil }
-            return present
-          }
-          subscription?.cancel()
-          return
-        }
-        let states = stateRate?.states(of: host) ?? host.state(rateHz: nil)
-        let subscription = states.subscribe(as: "replay", receiveValue: { lines.append(host.dated($0)) })
-        present.withLock { $0 = subscription }
-      })
+    let audience = ReplayAudience(
+      host.hub.value, states: stateRate?.states(of: host) ?? host.state(rateHz: nil),
+      receive: { lines.append($0) })
+    let wanted = stage.wanted.subscribe(as: "replay", receiveValue: { audience.want($0) })
     defer { wanted.cancel() }
     do {
       player.play(first)

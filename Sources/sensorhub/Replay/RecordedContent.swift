@@ -31,6 +31,10 @@ enum RecordedContent {
     var holders: [String]
   }
 
+  private struct Fusion: Decodable {
+    var underWay: Bool
+  }
+
   /// The device's ID and what it said; `nil` for what cannot be read.
   static func read(_ message: MCAPMessage, topic: String) -> (String, ReplayedMessage.Content)? {
     // Of the sample, or of the first byte.
@@ -38,10 +42,12 @@ enum RecordedContent {
     let parts = topic.split(separator: "/")
     switch (parts.first, parts.count) {
     case ("power", 1): return power(message.data)
+    case ("fusion", 1): return decode(Fusion.self, message.data).map { ("", .fusion(isUnderWay: $0.underWay)) }
     case ("receiver", 3) where parts[2] == "raw":
       return (
         String(parts[1]), .sentences(ReceivedSentences(bytes: Array(message.data), beganAt: at, readAt: at))
       )
+    case ("receiver", 3) where parts[2] == "silence": return (String(parts[1]), .sentences(.silence(until: at)))
     case ("imu", 3): return RecordedBatch.read(message.data).map { (String(parts[1]), .batch($0)) }
     case ("magnetometer", 2):
       return decode(MagneticField.self, message.data).map { field in

@@ -26,13 +26,16 @@ final class RecordingReplay {
   init(_ messages: RecordedMessages, topics: Set<String>) {
     self.messages = messages
     devices = Set(
-      topics.filter { $0 != "/power" && RecordingReplay.isWanted($0) }.compactMap { topic in
+      topics.filter { !RecordingReplay.common.contains($0) && RecordingReplay.isWanted($0) }.compactMap { topic in
         topic.split(separator: "/").dropFirst().first.map(String.init)
       })
   }
 
+  /// Topics that are not of one device.
+  private static let common: Set<String> = ["/power", "/fusion"]
+
   static func isWanted(_ topic: String) -> Bool {
-    topic == "/power"
+    common.contains(topic)
       || ["/receiver/", "/imu/", "/magnetometer/", "/barometer/", "/supply/"].contains(where: topic.hasPrefix)
   }
 
@@ -94,7 +97,7 @@ extension ReplayedMessage.Content {
     case .batch(var batch):
       batch.readAt = instant
       return .batch(batch)
-    case .magneticField, .air, .supply, .power: return self
+    case .magneticField, .air, .supply, .power, .fusion: return self
     }
   }
 }

@@ -1,0 +1,28 @@
+import Fusion
+import Guarding
+import MonotonicTime
+
+/// The last time that the receivers stated. Without satellites many state none, and the monotonic clock goes on from there.
+final class LastTime: Sendable {
+  private struct Stated {
+    var utcNanoseconds: Int64
+    var at: MonotonicInstant
+  }
+
+  private let last = Guarded<Stated?>(nil)
+
+  /// Takes the next state; returns it with a time where its last epoch has none.
+  func complete(_ state: FusedState) -> FusedState {
+    guard let fix = state.fix else { return state }
+    return last.withLock { last in
+      if let utc = fix.value.utcNanoseconds {
+        if last.map({ $0.at < fix.at }) ?? true { last = Stated(utcNanoseconds: utc, at: fix.at) }
+        return state
+      }
+      guard let last else { return state }
+      var state = state
+      state.fix?.value.utcNanoseconds = last.utcNanoseconds + (fix.at.nanoseconds - last.at.nanoseconds)
+      return state
+    }
+  }
+}
