@@ -21,6 +21,7 @@ let package = Package(
     .executable(name: "sensorhub", targets: ["sensorhub"]),
     .library(name: "Publishing", targets: ["Publishing", "Guarding", "MonotonicTime"]),
     .library(name: "NMEA", targets: ["NMEA"]),
+    .library(name: "UBX", targets: ["UBX"]),
     .library(name: "MCAP", targets: ["MCAP"]),
     .library(name: "Fusion", targets: ["Fusion"]),
     .library(name: "HardwareIO", targets: ["HardwareIO"]),
@@ -55,10 +56,11 @@ let package = Package(
     .target(
       name: "HardwareIO", dependencies: ["CGPIOD", "CI2C", "CLinux", "Guarding", "MonotonicTime"], swiftSettings: strict
     ),
-    .target(name: "NMEA", swiftSettings: fuzzed),
+    .target(name: "UBX", swiftSettings: fuzzed),
+    .target(name: "NMEA", dependencies: ["UBX"], swiftSettings: fuzzed),
     .target(name: "MCAP", swiftSettings: fuzzed),
     .target(
-      name: "Devices", dependencies: ["HardwareIO", "MonotonicTime", "NMEA"], swiftSettings: strict),
+      name: "Devices", dependencies: ["HardwareIO", "MonotonicTime", "NMEA", "UBX"], swiftSettings: strict),
     .target(name: "Fusion", dependencies: ["MonotonicTime"], swiftSettings: strict),
     .target(
       name: "Simulation",
@@ -79,6 +81,7 @@ let package = Package(
       name: "Outputs",
       dependencies: [
         "CLinux", "CSystemd", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MCAP", "MonotonicTime", "NMEA",
+        "UBX",
         "Publishing", "Recording",
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "Hummingbird", package: "hummingbird"),
@@ -103,7 +106,7 @@ let package = Package(
       name: "sensorhub",
       dependencies: [
         "CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MCAP", "MonotonicTime", "NMEA", "Outputs",
-        "Publishing", "Recording", "Simulation",
+        "Publishing", "Recording", "Simulation", "UBX",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -123,7 +126,7 @@ let package = Package(
     .testTarget(
       name: "FuzzingTests",
       dependencies: [
-        "HardwareIO", "Hub", "NMEA", "Outputs", "TestSupport",
+        "HardwareIO", "Hub", "NMEA", "Outputs", "TestSupport", "UBX",
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -169,6 +172,7 @@ let package = Package(
       dependencies: ["Guarding", "HardwareIO", "MonotonicTime", "Publishing", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "MCAPTests", dependencies: ["Guarding", "MCAP", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "NMEATests", dependencies: ["NMEA", "TestSupport"], swiftSettings: strict),
+    .testTarget(name: "UBXTests", dependencies: ["TestSupport", "UBX"], swiftSettings: strict),
     .testTarget(
       name: "OutputsTests",
       dependencies: [

@@ -46,7 +46,7 @@ extension Hub {
       switch entry {
       case .receiver(_, let reader):
         let receive = recorder.sentences(of: id)
-        reader.forwardSentencesAndSilence { [fusedInstant = reader.device.fusedInstant] sentences in
+        reader.forwardEverything { [fusedInstant = reader.device.fusedInstant] sentences in
           receive(sentences, fusedInstant.of(sampleReadAt: sentences.readAt))
         }.store(in: lifetime)
         // Its epochs follow from that.

@@ -49,14 +49,15 @@ public struct SentenceFramer: ~Copyable, Sendable {
   ///
   /// - Parameters:
   ///   - readAt: when they were read, in nanoseconds of whatever clock the caller has; sentences carry it on
+  ///   - silence: how long nothing had been read before, where the caller knows it better
   ///   - receive: called for each sentence, in order, before this method returns. The sentence points into `bytes` or
   ///     into the framer and must not be kept.
   @inline(__always)
   public mutating func push(
-    _ bytes: UnsafeBufferPointer<UInt8>, readAt: Int64 = 0, receive: (RawSentence) -> Void
+    _ bytes: UnsafeBufferPointer<UInt8>, readAt: Int64 = 0, silence: Int64? = nil, receive: (RawSentence) -> Void
   ) {
     guard let base = bytes.baseAddress else { return }
-    silenceBeforeRead = lastReadAt.map { readAt - $0 } ?? 0
+    silenceBeforeRead = silence ?? lastReadAt.map { readAt - $0 } ?? 0
     lastReadAt = readAt
     let count = bytes.count
     var index = 0

@@ -34,6 +34,11 @@ public struct TimeOfDay: Equatable, Sendable {
     self != other && abs(nanoseconds(since: other)) >= TimeOfDay.leastBetweenEpochs
   }
 
+  /// Whether it lies less than two seconds, and another epoch, before the other.
+  func isShortlyBefore(_ other: TimeOfDay) -> Bool {
+    (TimeOfDay.leastBetweenEpochs..<2_000_000_000).contains(other.nanoseconds(since: self))
+  }
+
   /// On one day.
   @inline(__always)
   func nanoseconds(since other: TimeOfDay) -> Int64 {

@@ -65,8 +65,19 @@ struct LiveDecodingTests {
 
   @Test(.enabled(if: SharedData.folder != nil, "needs ../shared/data"), arguments: SharedData.logs)
   func `every log gives a gpsd client and the socket the positions that decode finds`(_ log: String) throws {
-    let bytes =
-      SharedData.read(try #require(SharedData.folder) + "/nmea/\(log).log") + Array(LiveDecodingTests.end.utf8)
+    try compare(log, try #require(SharedData.folder) + "/nmea/\(log).log")
+  }
+
+  /// Of one maker's four generations, with a clean end of an epoch, with sentences beside it, and with neither.
+  @Test(
+    .enabled(if: SharedData.folder != nil, "needs ../shared/data"),
+    arguments: ["navisys-gr701w", "quectel-l76k-binary", "ublox-neo-m8n", "ublox-zed-f9p-rtk", "ublox-zed-f9r"])
+  func `so does that of a receiver with a binary protocol`(_ log: String) throws {
+    try compare(log, try #require(SharedData.folder) + "/ubx/\(log).log")
+  }
+
+  private func compare(_ log: String, _ path: String) throws {
+    let bytes = SharedData.read(path) + Array(LiveDecodingTests.end.utf8)
     let recording = "/tmp/sensorhub-test-\(getpid())-\(log).nmea"
     HubProcess.write(bytes, to: recording)
     defer { unlink(recording) }

@@ -20,7 +20,7 @@ let package = Package(
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "Hub", package: "SensorHub"), .product(name: "NMEA", package: "SensorHub"),
-        .product(name: "Outputs", package: "SensorHub"),
+        .product(name: "Outputs", package: "SensorHub"), .product(name: "UBX", package: "SensorHub"),
       ],
       path: "Targets"),
     .executableTarget(

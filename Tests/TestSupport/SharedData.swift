@@ -10,9 +10,14 @@ public enum SharedData {
   }()
 
   /// The receiver logs by name, without their ending.
-  public static var logs: [String] {
+  public static var logs: [String] { logs(of: "nmea") }
+
+  /// The logs of receivers that speak binary protocols, by name.
+  public static var binaryLogs: [String] { logs(of: "ubx") }
+
+  private static func logs(of kind: String) -> [String] {
     guard let folder else { return [] }
-    return Files.names(in: folder + "/nmea").filter { $0.hasSuffix(".log") }.map { String($0.dropLast(4)) }
+    return Files.names(in: "\(folder)/\(kind)").filter { $0.hasSuffix(".log") }.map { String($0.dropLast(4)) }
   }
 
   public static func read(_ path: String) -> [UInt8] {

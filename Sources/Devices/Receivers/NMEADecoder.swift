@@ -1,5 +1,6 @@
 import MonotonicTime
 import NMEA
+import UBX
 
 /// Turns what a receiver sends into observations: frames the sentences, assembles the epochs and dates both. Knows no port and
 /// no clock, so that what was recorded goes the same way as what is read.
@@ -7,6 +8,8 @@ public struct NMEADecoder: ~Copyable, Sendable {
   /// What has been read.
   public struct Counters: Equatable, Sendable {
     public var sentences = 0
+    /// Of binary protocols.
+    public var messages = 0
     public var badChecksum = 0
     public var truncated = 0
     public var unknown = 0
@@ -17,6 +20,7 @@ public struct NMEADecoder: ~Copyable, Sendable {
     public static func + (a: Counters, b: Counters) -> Counters {
       var sum = a
       sum.sentences += b.sentences
+      sum.messages += b.messages
       sum.badChecksum += b.badChecksum
       sum.truncated += b.truncated
       sum.unknown += b.unknown
@@ -25,7 +29,7 @@ public struct NMEADecoder: ~Copyable, Sendable {
     }
   }
 
-  private var framer = SentenceFramer()
+  private var framer = ReceiverFramer()
   private var assembler = EpochAssembler(promptness: .learned)
   private var lines = SentenceLines()
   private var dates = EpochDates()
@@ -41,8 +45,8 @@ public struct NMEADecoder: ~Copyable, Sendable {
   /// Whether all sentences of this receiver have a checksum.
   var expectsChecksums: Bool { framer.expectsChecksums }
 
-  /// Sentences whose kind is known, so far.
-  var knownCount: Int { framer.counters.sentences - counters.unknown }
+  /// Sentences and messages whose kind is known, so far.
+  var knownCount: Int { framer.sentences.sentences + framer.messages.messages - counters.unknown }
 
   /// Forgets a sentence that has begun, because the line was closed or its speed changed.
   mutating func reset() { framer.reset() }
@@ -57,16 +61,21 @@ public struct NMEADecoder: ~Copyable, Sendable {
   ) {
     lastReadAt = readAt
     var unknown = 0
-    framer.push(bytes, readAt: readAt.nanoseconds) { raw in
-      if case .unknown = assembler.consume(raw, receive: { receive(dates.date($0, receivedAt: readAt)) }) {
-        unknown += 1
-      }
-      if let forward { lines.append(raw, readAt, forward) }
+    framer.push(bytes, readAt: readAt.nanoseconds) { frame in
+      let outcome =
+        switch frame {
+        case .sentence(let raw): assembler.consume(raw, receive: { receive(dates.date($0, receivedAt: readAt)) })
+        case .message(let message):
+          assembler.consume(message, receive: { receive(dates.date($0, receivedAt: readAt)) })
+        }
+      if case .unknown = outcome { unknown += 1 }
+      if let forward { lines.append(frame, readAt, forward) }
     }
     if let forward { lines.flush(readAt, forward) }
-    counters.sentences = framer.counters.sentences
-    counters.badChecksum = framer.counters.badChecksum
-    counters.truncated = framer.counters.truncated
+    counters.sentences = framer.sentences.sentences
+    counters.messages = framer.messages.messages
+    counters.badChecksum = framer.sentences.badChecksum + framer.messages.badChecksum
+    counters.truncated = framer.sentences.truncated
     counters.unknown += unknown
     counters.epochs = assembler.epochCount
   }
@@ -81,21 +90,39 @@ public struct NMEADecoder: ~Copyable, Sendable {
   }
 }
 
-/// Sentences of one read that began at the same instant.
+/// Sentences, or messages, of one read that began at the same instant.
 private struct SentenceLines {
   private var bytes: [UInt8] = []
+  private var isBinary = false
   private var beganAt: Int64 = 0
 
-  mutating func append(_ raw: RawSentence, _ readAt: MonotonicInstant, _ forward: (ReceivedSentences) -> Void) {
-    if raw.beganAt != beganAt { flush(readAt, forward) }
-    beganAt = raw.beganAt
-    bytes += raw.bytes
-    bytes += [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
+  mutating func append(
+    _ frame: ReceiverFramer.Frame, _ readAt: MonotonicInstant, _ forward: (ReceivedSentences) -> Void
+  ) {
+    switch frame {
+    case .sentence(let raw):
+      begin(raw.beganAt, isBinary: false, readAt, forward)
+      bytes += raw.bytes
+      bytes += [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
+    case .message(let message):
+      begin(message.beganAt, isBinary: true, readAt, forward)
+      bytes += message.bytes
+    }
+  }
+
+  private mutating func begin(
+    _ beganAt: Int64, isBinary: Bool, _ readAt: MonotonicInstant, _ forward: (ReceivedSentences) -> Void
+  ) {
+    if beganAt != self.beganAt || isBinary != self.isBinary { flush(readAt, forward) }
+    self.beganAt = beganAt
+    self.isBinary = isBinary
   }
 
   mutating func flush(_ readAt: MonotonicInstant, _ forward: (ReceivedSentences) -> Void) {
     guard !bytes.isEmpty else { return }
-    forward(ReceivedSentences(bytes: bytes, beganAt: MonotonicInstant(nanoseconds: beganAt), readAt: readAt))
+    forward(
+      ReceivedSentences(
+        bytes: bytes, isBinary: isBinary, beganAt: MonotonicInstant(nanoseconds: beganAt), readAt: readAt))
     bytes.removeAll(keepingCapacity: true)
   }
 }

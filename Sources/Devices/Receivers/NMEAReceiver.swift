@@ -102,7 +102,7 @@ public final class NMEAReceiver {
 
   /// Reads epochs until told to stop.
   public func run(receive: (borrowing GNSSObservation) -> Void) throws(HardwareError) {
-    var sentences = counters.sentences
+    var frames = counters.sentences + counters.messages
     var deadline = clock.now + NMEAReceiver.silenceLimit
     while true {
       let left = deadline - clock.now
@@ -118,8 +118,8 @@ public final class NMEAReceiver {
         }
         report(counters)
       }
-      if counters.sentences != sentences {
-        sentences = counters.sentences
+      if counters.sentences + counters.messages != frames {
+        frames = counters.sentences + counters.messages
         deadline = clock.now + NMEAReceiver.silenceLimit
       }
     }

@@ -16,11 +16,11 @@ public final class ReceiverReader: Sendable {
 
   /// Has the sentences handed on as they come, while the receiver is read. Powers nothing.
   func forwardSentences(to receive: @escaping @Sendable (ReceivedSentences) -> Void) -> Subscription {
-    tap.add { if !$0.isSilence { receive($0) } }
+    tap.add { if !$0.isSilence && !$0.isBinary { receive($0) } }
   }
 
-  /// The same with the silences that end an epoch, for who is to decode them again.
-  func forwardSentencesAndSilence(to receive: @escaping @Sendable (ReceivedSentences) -> Void) -> Subscription {
+  /// The same with messages of binary protocols, and with the silences that end an epoch: for who is to decode them again.
+  func forwardEverything(to receive: @escaping @Sendable (ReceivedSentences) -> Void) -> Subscription {
     tap.add(receive)
   }
 

@@ -74,7 +74,8 @@ final class ReceiverCounters: Sendable {
 extension NMEADecoder.Counters {
   var list: [DeviceStatus.Counter] {
     [
-      .init("sentences", sentences), .init("badChecksum", badChecksum), .init("truncated", truncated),
+      .init("sentences", sentences), .init("messages", messages), .init("badChecksum", badChecksum),
+      .init("truncated", truncated),
       .init("unknown", unknown), .init("epochs", epochs),
     ]
   }

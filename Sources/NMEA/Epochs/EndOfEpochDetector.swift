@@ -7,9 +7,8 @@
 struct EndOfEpochDetector: Sendable {
   /// One sentence's place in an epoch.
   struct Place: Equatable, Sendable {
-    var talker: Talker
-    var kind: Sentence.Kind
-    /// How often this talker had sent this kind in the epoch, this time included.
+    var code: MessageCode
+    /// How often it had come in the epoch, this time included.
     var occurrence: Int
   }
 
@@ -32,34 +31,34 @@ struct EndOfEpochDetector: Sendable {
   private var predicted: Place?
   private var epochsWithStragglers = 0
 
-  /// Notes a sentence of the current epoch.
-  mutating func note(_ talker: Talker, _ kind: Sentence.Kind) {
+  /// Notes a sentence or message of the current epoch.
+  mutating func note(_ code: MessageCode) {
     var occurrence = 1
     for index in 0..<16 {
       guard var place = seen[index] else {
-        seen[index] = Place(talker: talker, kind: kind, occurrence: 1)
+        seen[index] = Place(code: code, occurrence: 1)
         break
       }
-      if place.talker == talker && place.kind == kind {
+      if place.code == code {
         place.occurrence += 1
         occurrence = place.occurrence
         seen[index] = place
         break
       }
     }
-    last = Place(talker: talker, kind: kind, occurrence: occurrence)
+    last = Place(code: code, occurrence: occurrence)
   }
 
   /// Whether the sentence has been seen in the current epoch.
-  func hasSeen(_ talker: Talker, _ kind: Sentence.Kind) -> Bool {
-    EndOfEpochDetector.count(of: talker, kind, in: seen) > 0
+  func hasSeen(_ code: MessageCode) -> Bool {
+    EndOfEpochDetector.count(of: code, in: seen) > 0
   }
 
   /// Whether everything has come that came in both of the last two epochs.
   var hasSeenTheUsual: Bool {
     for index in 0..<16 {
       guard let place = usual[index] else { return true }
-      if EndOfEpochDetector.count(of: place.talker, place.kind, in: seen) < place.occurrence { return false }
+      if EndOfEpochDetector.count(of: place.code, in: seen) < place.occurrence { return false }
     }
     return true
   }
@@ -106,19 +105,17 @@ struct EndOfEpochDetector: Sendable {
     for index in 0..<16 {
       guard var place = seen[index] else { return }
       place.occurrence = min(
-        place.occurrence, EndOfEpochDetector.count(of: place.talker, place.kind, in: seenBefore))
+        place.occurrence, EndOfEpochDetector.count(of: place.code, in: seenBefore))
       guard place.occurrence > 0 else { continue }
       usual[count] = place
       count += 1
     }
   }
 
-  private static func count(
-    of talker: Talker, _ kind: Sentence.Kind, in places: borrowing InlineArray<16, Place?>
-  ) -> Int {
+  private static func count(of code: MessageCode, in places: borrowing InlineArray<16, Place?>) -> Int {
     for index in 0..<16 {
       guard let place = places[index] else { return 0 }
-      if place.talker == talker && place.kind == kind { return place.occurrence }
+      if place.code == code { return place.occurrence }
     }
     return 0
   }

@@ -32,6 +32,14 @@ public struct EpochAssembler: ~Copyable, Sendable {
   var used = UsedSatellites()
   var satellites = SatelliteList()
   var skyIsComplete = false
+  /// The list of satellites says itself which are used.
+  var skyStatesUse = false
+  /// By how much GPS time is ahead of UTC: what it has been since 2017, until a receiver says otherwise.
+  var leapSeconds: Int64 = 18
+  /// The receiver says where its epochs end.
+  private var statesEnds = false
+  /// By which messages of CASIC tell their solutions apart.
+  var runTime: UInt32?
   /// What compasses and attitude receivers said in the current epoch; not a part of it.
   public internal(set) var attitude = NMEAAttitude()
   var lastGGA: (talker: Talker, time: TimeOfDay?)?
@@ -43,9 +51,9 @@ public struct EpochAssembler: ~Copyable, Sendable {
   private var awaitsStamp = false
   /// Between the last two epochs, by the receiver's clock.
   private var periodNanoseconds: Int64?
-  private var beganAt: Int64 = 0
+  var beganAt: Int64 = 0
   /// The sentence came after a silence that is longer than any within an epoch.
-  private var followsSilence = false
+  var followsSilence = false
   /// Came after the epoch that it belonged to had been reported.
   private var lateDilution: GSA?
 
@@ -153,7 +161,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
   /// Takes note of satellites in view: they say nothing about the fix, but they may end the epoch.
   private mutating func take(_ gsv: GSV, _ talker: Talker, _ receive: (borrowing GNSSEpoch) -> Void) {
     used.endList()
-    if gsv.isLast { noteEnd(talker, .gsv, receive) }
+    if gsv.isLast { noteEnd(MessageCode(talker, .gsv), receive) }
   }
 
   /// Takes over what a sentence says, opening and closing epochs around it.
@@ -176,14 +184,42 @@ public struct EpochAssembler: ~Copyable, Sendable {
       merge(&update)
       hasSomethingToReport = true
     }
-    noteEnd(talker, kind, receive)
+    noteEnd(MessageCode(talker, kind), receive)
+  }
+
+  /// Takes over what a binary message says, opening and closing epochs around it.
+  mutating func take(_ code: MessageCode, _ update: inout FixUpdate, _ receive: (borrowing GNSSEpoch) -> Void) {
+    // A receiver that gives positions in between by its inertial sensors is late with those by satellites. Live these are of no
+    // use any more; in a recording they are epochs, once it is clear where the receiver's end.
+    if let stamp = update.stamp, let epochStamp, stamp.isShortlyBefore(epochStamp),
+      promptness == .learned || !statesEnds || !update.isSubstantial
+    {
+      update.keepDilutions()
+    }
+    let isAnother = update.stamp.map { stamp in epochStamp.map { stamp.isAnotherEpoch(than: $0) } ?? true } ?? false
+    if update.beginsEpoch || isAnother { beginEpoch(receive) }
+    awaitsStamp = false
+    if let stamp = update.stamp { setStamp(stamp) }
+    if update.concernsFix {
+      if isReported, update.isSubstantial { cameTooLate(update) }
+      merge(&update)
+      hasSomethingToReport = true
+    }
+    noteEnd(code, receive)
+  }
+
+  /// The receiver says that the epoch is over; what it sends in another protocol may still come.
+  mutating func noteStatedEnd(_ receive: (borrowing GNSSEpoch) -> Void) {
+    statesEnds = true
+    if promptness == .learned, isPending, detector.hasSeenTheUsual {
+      detector.wasTakenAtItsWord()
+      report(receive)
+    }
   }
 
   /// A sentence, or a list of them, is complete: it may be the epoch's last.
-  private mutating func noteEnd(
-    _ talker: Talker, _ kind: Sentence.Kind, _ receive: (borrowing GNSSEpoch) -> Void
-  ) {
-    detector.note(talker, kind)
+  private mutating func noteEnd(_ code: MessageCode, _ receive: (borrowing GNSSEpoch) -> Void) {
+    detector.note(code)
     if promptness == .learned, isPending, detector.expectsEnd {
       detector.wasTakenAtItsWord()
       report(receive)
@@ -200,7 +236,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
       // A receiver without a fix may have no time either; then its epochs repeat their first sentence.
       guard kind.statesPosition else { return false }
       awaitsStamp = false
-      return detector.hasSeen(talker, kind)
+      return detector.hasSeen(MessageCode(talker, kind))
     }
     let isAnother = epochStamp.map { stamp.isAnotherEpoch(than: $0) } ?? true
     guard awaitsStamp else { return isAnother }
@@ -274,7 +310,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     }
     if fix.satellitesUsed == nil, used.count > 0 { fix.satellitesUsed = UInt8(clamping: used.count) }
     if skyIsComplete {
-      satellites.mark(used)
+      if !skyStatesUse { satellites.mark(used) }
       epoch.sky = satellites.sky
     } else {
       // A list that has only begun belongs to the next epoch.

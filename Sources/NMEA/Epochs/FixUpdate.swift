@@ -13,6 +13,17 @@ struct FixUpdate {
   /// The sentence says something about the fix, rather than about the sky or nothing at all.
   var concernsFix = false
 
+  /// Leaves only what is true of other instants too.
+  mutating func keepDilutions() {
+    var kept = GNSSFix()
+    (kept.pdop, kept.hdop, kept.vdop) = (values.pdop, values.hdop, values.vdop)
+    kept.satellitesUsed = values.satellitesUsed
+    values = kept
+    mode = nil
+    status = nil
+    stamp = nil
+  }
+
   /// It says where the receiver is or how it moves, or that it does not know.
   var isSubstantial: Bool {
     mode != nil || values.position != nil || values.speedMetresPerSecond != nil || values.velocity != nil
@@ -30,7 +41,13 @@ extension GNSSFix {
     if let value = update.values.position { position = value }
     if let value = update.values.altitudeHAEMetres { altitudeHAEMetres = value }
     if let value = update.values.altitudeMSLMetres { altitudeMSLMetres = value }
-    if let value = update.values.geoidSeparationMetres { geoidSeparationMetres = value }
+    if let value = update.values.geoidSeparationMetres {
+      geoidSeparationMetres = value
+      // Two altitudes of one message belong together, and not one of them and another message's.
+      if let msl = update.values.altitudeMSLMetres, update.values.altitudeHAEMetres == nil {
+        altitudeHAEMetres = msl + value
+      }
+    }
     if let value = update.values.speedMetresPerSecond { speedMetresPerSecond = value }
     if let value = update.values.trackDegrees { trackDegrees = value }
     if let value = update.values.magneticTrackDegrees { magneticTrackDegrees = value }

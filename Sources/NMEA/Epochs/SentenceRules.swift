@@ -220,6 +220,7 @@ extension EpochAssembler {
     if gsv.sentenceIndex == 1, !lastWasGSV {
       satellites.removeAll()
       skyIsComplete = false
+      skyStatesUse = false
     }
     lastWasGSV = true
     let system = SatelliteSystem(talker: talker) ?? gsv.systemID.flatMap { SatelliteSystem(nmeaSystemID: Int($0)) }

@@ -1,6 +1,14 @@
+import UBX
+
+/// A time of day that something states, and the date if it has one. For logs, which are in the order of these.
+public struct StatedTime: Sendable {
+  public var time: TimeOfDay
+  public var date: CalendarDate?
+}
+
 extension Sentence {
-  /// The time that it states, and the date if it has one; `nil` for a sentence without. For logs, which are in the order of these.
-  public var statedTime: (time: TimeOfDay, date: CalendarDate?)? {
+  /// `nil` for a sentence without.
+  public var statedTime: StatedTime? {
     let (time, date): (TimeOfDay?, CalendarDate?) =
       switch content {
       case .rmc(let rmc): (rmc.time, rmc.date)
@@ -13,6 +21,60 @@ extension Sentence {
       case .grs(let grs): (grs.time, nil)
       default: (nil, nil)
       }
-    return time.map { ($0, date) }
+    return time.map { StatedTime(time: $0, date: date) }
+  }
+}
+
+extension BinaryFrame {
+  /// `nil` for a message without; those of u-blox's up to protocol 13 have the time of week, which alone is none.
+  public var statedTime: StatedTime? {
+    let stated: NavigationDate? =
+      switch format {
+      case .ubx: NavigationPVT(self)?.date ?? NavigationUTC(self)?.date ?? NavigationTime(self)?.date
+      case .casic: CASICTime(self)?.date
+      case .rtcm3: nil
+      }
+    return stated.flatMap { stated in
+      guard let time = UTCTime(stated) else { return nil }
+      let components = time.components
+      return StatedTime(
+        time: TimeOfDay(
+          second: components.hour * 3600 + components.minute * 60 + components.second,
+          nanosecond: components.nanosecond),
+        date: components.date)
+    }
+  }
+}
+
+extension UTCTime {
+  /// `nil` where there is no such day.
+  init?(_ stated: NavigationDate) {
+    guard let day = CalendarDate(year: stated.year, month: stated.month, day: stated.day) else { return nil }
+    self.init(date: day, time: TimeOfDay(second: stated.hour * 3600 + stated.minute * 60 + stated.second))
+    nanosecondsSince1970 += Int64(stated.nanosecond)
+  }
+
+  /// - Parameters:
+  ///   - week: since 1980-01-06
+  ///   - leapSeconds: by which GPS time is ahead
+  init(gpsWeek week: Int16, timeOfWeekMilliseconds: UInt32, fractionNanoseconds: Int32, leapSeconds: Int64) {
+    let seconds = 315_964_800 + Int64(week) * 604_800 - leapSeconds
+    self.init(
+      nanosecondsSince1970: seconds * 1_000_000_000 + Int64(timeOfWeekMilliseconds) * 1_000_000
+        + Int64(fractionNanoseconds))
+  }
+}
+
+extension NavigationTime {
+  /// UTC, once week and leap seconds are known.
+  fileprivate var date: NavigationDate? {
+    guard let week, week > 0, let leapSeconds else { return nil }
+    let components = UTCTime(
+      gpsWeek: week, timeOfWeekMilliseconds: timeOfWeekMilliseconds, fractionNanoseconds: fractionNanoseconds,
+      leapSeconds: Int64(leapSeconds)
+    ).components
+    return NavigationDate(
+      year: Int(components.date.year), month: Int(components.date.month), day: Int(components.date.day),
+      hour: components.hour, minute: components.minute, second: components.second, nanosecond: components.nanosecond)
   }
 }

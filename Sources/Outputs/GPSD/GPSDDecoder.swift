@@ -1,8 +1,9 @@
 import NMEA
+import UBX
 
 /// Turns a receiver's bytes into objects of the gpsd protocol, a line each.
 public struct GPSDDecoder: ~Copyable {
-  private var framer = SentenceFramer()
+  private var framer = ReceiverFramer()
   private var assembler = EpochAssembler(promptness: .certain)
   private var output = JSONWriter(capacity: 1 << 16)
   private var unknownCount = 0
@@ -12,8 +13,13 @@ public struct GPSDDecoder: ~Copyable {
 
   /// Takes the next bytes, cut anywhere.
   public mutating func decode(_ bytes: UnsafeBufferPointer<UInt8>) {
-    framer.push(bytes) { raw in
-      switch assembler.consume(raw, receive: { GPSDReport.write($0, to: &output) }) {
+    framer.push(bytes) { frame in
+      let outcome =
+        switch frame {
+        case .sentence(let raw): assembler.consume(raw, receive: { GPSDReport.write($0, to: &output) })
+        case .message(let message): assembler.consume(message, receive: { GPSDReport.write($0, to: &output) })
+        }
+      switch outcome {
       case .unknown: unknownCount += 1
       case .taken: break
       case .changedAttitude:
@@ -39,10 +45,11 @@ public struct GPSDDecoder: ~Copyable {
   /// Whether nothing that has been read so far gave an object.
   public var isEmpty: Bool { assembler.epochCount == 0 && attitudeCount == 0 }
 
-  /// What was read: `sentences=… bad_checksum=… unknown=… epochs=…`.
+  /// What was read: `sentences=… messages=… bad_checksum=… unknown=… epochs=…`, the messages where there are any.
   public var summary: String {
-    let counters = framer.counters
-    return "sentences=\(counters.sentences) bad_checksum=\(counters.badChecksum) unknown=\(unknownCount) "
+    let (sentences, messages) = (framer.sentences, framer.messages)
+    return "sentences=\(sentences.sentences) " + (messages.messages > 0 ? "messages=\(messages.messages) " : "")
+      + "bad_checksum=\(sentences.badChecksum + messages.badChecksum) unknown=\(unknownCount) "
       + "epochs=\(assembler.epochCount)"
   }
 }

@@ -1,6 +1,6 @@
 import NMEA
 
-/// Tells the time of a log of sentences by what they state.
+/// Tells the time of a log of sentences and messages by what they state.
 public struct SentenceLogClock {
   private static let day: Int64 = 86_400_000_000_000
   private static let longestDisorder: Int64 = 10_000_000_000
@@ -17,10 +17,11 @@ public struct SentenceLogClock {
       date.map { UTCTime(date: $0, time: TimeOfDay(second: 0)).nanosecondsSince1970 } ?? 0
   }
 
-  /// When a sentence was said, nanoseconds since that midnight: by its own time, or with the one before. Goes back only where
+  /// When a sentence or message was said, nanoseconds since that midnight: by its own time, or with the one before. Goes back only where
   /// another drive follows; `nil` before the first that states a time.
-  public mutating func time(of sentence: Sentence?) -> Int64? {
-    if let (time, date) = sentence?.statedTime {
+  public mutating func time(ofWhatStates stated: StatedTime?) -> Int64? {
+    if let stated {
+      let (time, date) = (stated.time, stated.date)
       if let last, time.isNextDay(after: last) { days += 1 }
       if let date, midnightNanosecondsSince1970 != 0 {
         let midnight = UTCTime(date: date, time: TimeOfDay(second: 0)).nanosecondsSince1970

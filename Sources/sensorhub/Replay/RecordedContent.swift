@@ -45,7 +45,11 @@ enum RecordedContent {
     case ("fusion", 1): return decode(Fusion.self, message.data).map { ("", .fusion(isUnderWay: $0.underWay)) }
     case ("receiver", 3) where parts[2] == "raw":
       return (
-        String(parts[1]), .sentences(ReceivedSentences(bytes: Array(message.data), beganAt: at, readAt: at))
+        String(parts[1]),
+        .sentences(
+          ReceivedSentences(
+            bytes: Array(message.data), isBinary: message.data.first.map { $0 >= 0x80 } ?? false, beganAt: at,
+            readAt: at))
       )
     case ("receiver", 3) where parts[2] == "silence": return (String(parts[1]), .sentences(.silence(until: at)))
     case ("imu", 3): return RecordedBatch.read(message.data).map { (String(parts[1]), .batch($0)) }

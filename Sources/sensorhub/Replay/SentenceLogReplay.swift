@@ -4,8 +4,10 @@ import MonotonicTime
 import NMEA
 import Recording
 import SystemPackage
+import UBX
 
-/// A log of NMEA 0183 as it is replayed: each sentence at the time that it states, those without a time with the one before.
+/// A receiver's log as it is replayed: each sentence or message at the time that it states, those without a time with the one
+/// before.
 final class SentenceLogReplay {
   /// The receiver's ID.
   static let device = "gps"
@@ -15,16 +17,19 @@ final class SentenceLogReplay {
   /// Of a message.
   private static let mostBytes = 1 << 16
 
-  /// Sentences that state the same time.
+  /// Sentences and messages that state the same time.
   private struct Group {
     var nanoseconds: Int64
     var bytes: [UInt8]
+
+    /// Whether somebody who expects sentences would not know what to do with it.
+    var isBinary: Bool { bytes.contains { $0 >= 0x80 } }
   }
 
   private let path: String
   private let file: FileDescriptor
   private let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
-  private var framer = SentenceFramer()
+  private var framer = ReceiverFramer()
   private var clock = SentenceLogClock(date: nil)
   /// Of the last sentence.
   private(set) var endNanosecondsSince1970: Int64 = 0
@@ -48,7 +53,7 @@ final class SentenceLogReplay {
     clock = SentenceLogClock(date: date)
     // Once through, for the end.
     var end: Int64?
-    while try read({ sentence, _ in end = clock.time(of: sentence) ?? end }) {}
+    while try read({ stated, _ in end = clock.time(ofWhatStates: stated) ?? end }) {}
     endNanosecondsSince1970 = clock.midnightNanosecondsSince1970 + (end ?? 0)
     try rewind()
     clock = SentenceLogClock(date: date)
@@ -63,9 +68,9 @@ final class SentenceLogReplay {
   private func firstDate() throws(CommandError) -> CalendarDate? {
     var date: CalendarDate?
     var hasTime = false
-    while date == nil, framer.counters.sentences < SentenceLogReplay.mostUndated {
-      let isMore = try read { sentence, _ in
-        guard let stated = sentence?.statedTime else { return }
+    while date == nil, framer.sentences.sentences + framer.messages.messages < SentenceLogReplay.mostUndated {
+      let isMore = try read { stated, _ in
+        guard let stated else { return }
         hasTime = true
         date = date ?? stated.date
       }
@@ -74,14 +79,14 @@ final class SentenceLogReplay {
     guard hasTime else {
       throw CommandError(
         .data, "nothing in '\(path)' states a time, by which it could be replayed",
-        nextStep: "is it a recording of a hub's (.mcap), or NMEA 0183 with lines such as $GPRMC,… or $GNGGA,…?")
+        nextStep: "is it a recording of a hub's (.mcap), NMEA 0183 with lines such as $GPRMC,… or $GNGGA,…, or UBX?")
     }
     try rewind()
     return date
   }
 
   private func rewind() throws(CommandError) {
-    framer = SentenceFramer()
+    framer = ReceiverFramer()
     do {
       try file.seek(offset: 0, from: .start)
     } catch {
@@ -90,15 +95,19 @@ final class SentenceLogReplay {
   }
 
   /// Returns whether there was more.
-  private func read(_ receive: (Sentence?, UnsafeBufferPointer<UInt8>) -> Void) throws(CommandError) -> Bool {
+  private func read(_ receive: (StatedTime?, [UInt8]) -> Void) throws(CommandError) -> Bool {
     let count: Int
     do {
       count = try file.read(into: chunk)
     } catch {
       throw CommandError(.inputOutput, "reading '\(path)' stopped: \(error)")
     }
-    framer.push(UnsafeBufferPointer(rebasing: chunk.bindMemory(to: UInt8.self)[..<count])) { raw in
-      receive(Sentence(raw), raw.bytes)
+    framer.push(UnsafeBufferPointer(rebasing: chunk.bindMemory(to: UInt8.self)[..<count])) { frame in
+      switch frame {
+      case .sentence(let raw):
+        receive(Sentence(raw)?.statedTime, raw.bytes + [UInt8(ascii: "\r"), UInt8(ascii: "\n")])
+      case .message(let message): receive(message.statedTime, Array(message.bytes))
+      }
     }
     return count > 0
   }
@@ -106,10 +115,9 @@ final class SentenceLogReplay {
   func next() throws(CommandError) -> ReplayedMessage? {
     // The last group may go on with what has not been read.
     while groups.count < 2, !isAtEnd {
-      let isMore = try read { sentence, bytes in
-        let line = bytes + [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
-        guard let nanoseconds = clock.time(of: sentence) else {
-          undated += line
+      let isMore = try read { stated, bytes in
+        guard let nanoseconds = clock.time(ofWhatStates: stated) else {
+          undated += bytes
           return
         }
         // A receiver without a fix may say the same time for hours.
@@ -117,7 +125,7 @@ final class SentenceLogReplay {
           groups.append(Group(nanoseconds: nanoseconds, bytes: undated))
           undated = []
         }
-        groups[groups.count - 1].bytes += line
+        groups[groups.count - 1].bytes += bytes
       }
       isAtEnd = !isMore
     }
@@ -128,7 +136,7 @@ final class SentenceLogReplay {
     return ReplayedMessage(
       at: at, systemNanosecondsSince1970: clock.midnightNanosecondsSince1970 + group.nanoseconds,
       device: SentenceLogReplay.device,
-      content: .sentences(ReceivedSentences(bytes: group.bytes, beganAt: at, readAt: at)),
+      content: .sentences(ReceivedSentences(bytes: group.bytes, isBinary: group.isBinary, beganAt: at, readAt: at)),
       beginsRecording: lastNanoseconds.map { group.nanoseconds < $0 } ?? false)
   }
 }

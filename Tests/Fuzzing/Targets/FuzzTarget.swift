@@ -1,10 +1,11 @@
 /// What reads other people's bytes, and can be given any: each ends the process where something that must always hold does not.
 public enum FuzzTarget: String, CaseIterable, Sendable {
-  case framing, sentences, gpsd, boards, addresses, http, clients, states
+  case framing, messages, sentences, gpsd, boards, addresses, http, clients, states
 
   public func run(_ input: UnsafeBufferPointer<UInt8>) {
     switch self {
     case .framing: FramingTarget.run(input)
+    case .messages: MessageTarget.run(input)
     case .sentences: SentenceTarget.run(input)
     case .gpsd: GPSDTarget.run(input)
     case .boards: BoardTarget.run(input)

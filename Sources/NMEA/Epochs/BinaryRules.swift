@@ -1,0 +1,286 @@
+import UBX
+
+/// What each message of the binary protocols says about the fix.
+extension EpochAssembler {
+  /// Takes a message of a binary protocol.
+  ///
+  /// All messages of one solution state the same time of week, so nothing has to be guessed of where an epoch begins; NAV-EOE
+  /// says where it ends.
+  ///
+  /// - Parameter receive: called with the epoch that the message completes, before this method returns
+  @discardableResult
+  public mutating func consume(_ message: borrowing BinaryFrame, receive: (borrowing GNSSEpoch) -> Void) -> Outcome {
+    beganAt = message.beganAt
+    // It states its epoch, and need not be guessed by silences.
+    followsSilence = false
+    var update = FixUpdate()
+    let isKnown =
+      switch message.format {
+      case .ubx: apply(ubx: message, &update)
+      case .casic: apply(casic: message, &update)
+      case .rtcm3: false
+      }
+    used.endList()
+    lastWasGSV = false
+    guard isKnown else { return .unknown }
+    take(MessageCode(message), &update, receive)
+    if let satellites = NavigationSatellites(message), message.format == .ubx { takeSatellites(satellites) }
+    if message.format == .ubx, message.kind == UBXKind.navEOE { noteStatedEnd(receive) }
+    return .taken
+  }
+
+  // MARK: u-blox
+
+  private mutating func apply(ubx message: borrowing BinaryFrame, _ update: inout FixUpdate) -> Bool {
+    switch message.kind {
+    case UBXKind.navPVT, UBXKind.hnrPVT:
+      guard let solution = NavigationPVT(message) else { return false }
+      stamp(solution.timeOfWeekMilliseconds, solution.date, &update)
+      apply(solution, &update)
+    case UBXKind.navSOL:
+      guard let solution = NavigationSolution(message) else { return false }
+      stamp(solution.timeOfWeekMilliseconds, solution.fractionNanoseconds, week: solution.week, &update)
+      apply(solution, &update)
+    case UBXKind.navPOSLLH, UBXKind.navHPPOSLLH:
+      guard let position = NavigationPosition(message) else { return false }
+      stamp(position.timeOfWeekMilliseconds, &update)
+      apply(position, &update)
+    case UBXKind.navVELNED:
+      guard let velocity = NavigationVelocity(message) else { return false }
+      stamp(velocity.timeOfWeekMilliseconds, &update)
+      update.values.velocity = Velocity(northEastDown: velocity.velocityMetresPerSecond)
+      update.values.speedMetresPerSecond = velocity.groundSpeedMetresPerSecond
+      update.values.trackDegrees = Angle.onCircle(velocity.trackDegrees)
+      update.values.speedErrorMetresPerSecond = velocity.speedAccuracyMetresPerSecond
+      update.values.trackErrorDegrees = velocity.trackAccuracyDegrees
+    case UBXKind.navTIMEGPS:
+      guard let time = NavigationTime(message) else { return false }
+      if let leapSeconds = time.leapSeconds { self.leapSeconds = Int64(leapSeconds) }
+      stamp(time.timeOfWeekMilliseconds, time.fractionNanoseconds, week: time.week, &update)
+    case UBXKind.navTIMEUTC:
+      guard let time = NavigationUTC(message) else { return false }
+      stamp(time.timeOfWeekMilliseconds, time.date, &update)
+    case UBXKind.navDOP:
+      guard let dilution = NavigationDilution(message) else { return false }
+      stamp(dilution.timeOfWeekMilliseconds, &update)
+      update.values.pdop = DilutionOfPrecision.valid(dilution.pdop)
+      update.values.hdop = DilutionOfPrecision.valid(dilution.hdop)
+      update.values.vdop = DilutionOfPrecision.valid(dilution.vdop)
+    case UBXKind.navCOV:
+      guard let covariance = NavigationCovariance(message) else { return false }
+      stamp(covariance.timeOfWeekMilliseconds, &update)
+      if let variances = covariance.positionVariances {
+        update.values.latitudeErrorMetres = variances.x.squareRoot()
+        update.values.longitudeErrorMetres = variances.y.squareRoot()
+      }
+    case UBXKind.navSAT, UBXKind.navSVINFO:
+      guard let satellites = NavigationSatellites(message) else { return false }
+      stamp(satellites.timeOfWeekMilliseconds, &update)
+    case UBXKind.navEOE: return message.payload.count >= 4
+    default: return false
+    }
+    return true
+  }
+
+  /// Tells epochs apart by the time of week, as UTC, so that sentences of the same epoch belong to it.
+  private mutating func stamp(_ timeOfWeekMilliseconds: UInt32, _ update: inout FixUpdate) {
+    let utc = Int64(timeOfWeekMilliseconds) - leapSeconds * 1000
+    let ofDay = (utc % 86_400_000 + 86_400_000) % 86_400_000
+    update.stamp = TimeOfDay(second: Int(ofDay / 1000), nanosecond: Int(ofDay % 1000) * 1_000_000)
+    update.concernsFix = true
+  }
+
+  private mutating func stamp(_ timeOfWeek: UInt32, _ date: NavigationDate?, _ update: inout FixUpdate) {
+    stamp(timeOfWeek, &update)
+    if let date { setTime(date, &update) }
+  }
+
+  private mutating func stamp(
+    _ timeOfWeek: UInt32, _ fractionNanoseconds: Int32, week: Int16?, _ update: inout FixUpdate
+  ) {
+    stamp(timeOfWeek, &update)
+    guard let week, week > 0 else { return }
+    setTime(
+      UTCTime(
+        gpsWeek: week, timeOfWeekMilliseconds: timeOfWeek, fractionNanoseconds: fractionNanoseconds,
+        leapSeconds: leapSeconds),
+      &update)
+  }
+
+  private mutating func setTime(_ stated: NavigationDate, _ update: inout FixUpdate) {
+    if let time = UTCTime(stated) { setTime(time, &update) }
+  }
+
+  private mutating func setTime(_ time: UTCTime, _ update: inout FixUpdate) {
+    update.values.time = time
+    // For sentences that have no date.
+    let components = time.components
+    date = components.date
+    timeOfDay = TimeOfDay(
+      second: components.hour * 3600 + components.minute * 60 + components.second, nanosecond: components.nanosecond)
+  }
+
+  private func apply(_ solution: borrowing NavigationPVT, _ update: inout FixUpdate) {
+    update.mode = FixMode(solution.fixType)
+    update.status = FixStatus(solution.fixType, isDifferential: solution.isDifferential, solution.carrier)
+    update.values.satellitesUsed = solution.satellitesUsed
+    if let pdop = solution.pdop { update.values.pdop = DilutionOfPrecision.valid(pdop) }
+    guard update.mode != .noFix else { return }
+    update.values.position = Coordinate(
+      latitudeDegrees: solution.latitudeDegrees, longitudeDegrees: solution.longitudeDegrees)
+    update.values.altitudeHAEMetres = solution.altitudeHAEMetres
+    update.values.altitudeMSLMetres = solution.altitudeMSLMetres
+    update.values.horizontalErrorMetres = solution.horizontalAccuracyMetres
+    update.values.verticalErrorMetres = solution.verticalAccuracyMetres
+    if let velocity = solution.velocityMetresPerSecond {
+      update.values.velocity = Velocity(northEastDown: velocity)
+      update.values.climbMetresPerSecond = -velocity.z
+    }
+    update.values.speedMetresPerSecond = solution.groundSpeedMetresPerSecond
+    update.values.trackDegrees = Angle.onCircle(solution.trackDegrees)
+    update.values.speedErrorMetresPerSecond = solution.speedAccuracyMetresPerSecond
+    update.values.trackErrorDegrees = solution.trackAccuracyDegrees
+  }
+
+  private func apply(_ solution: borrowing NavigationSolution, _ update: inout FixUpdate) {
+    update.mode = FixMode(solution.fixType)
+    update.status = FixStatus(solution.fixType, isDifferential: solution.isDifferential, .none)
+    update.values.satellitesUsed = solution.satellitesUsed
+    update.values.pdop = DilutionOfPrecision.valid(solution.pdop)
+    guard update.mode != .noFix, let point = EarthCentredPoint(solution.positionMetres) else { return }
+    update.values.position = point.coordinate
+    update.values.altitudeHAEMetres = point.altitudeHAEMetres
+    let velocity = point.northEastDown(solution.velocityMetresPerSecond)
+    update.values.velocity = Velocity(northEastDown: velocity)
+    update.values.climbMetresPerSecond = -velocity.z
+    update.values.speedErrorMetresPerSecond = solution.speedAccuracyMetresPerSecond
+    update.values.sphericalErrorMetres = solution.positionAccuracyMetres
+  }
+
+  private func apply(_ position: borrowing NavigationPosition, _ update: inout FixUpdate) {
+    // Whether there is a fix at all is another message's to say.
+    guard fix.mode >= .twoDimensional else { return }
+    update.values.position = Coordinate(
+      latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees)
+    update.values.altitudeHAEMetres = position.altitudeHAEMetres
+    update.values.altitudeMSLMetres = position.altitudeMSLMetres
+    update.values.horizontalErrorMetres = position.horizontalAccuracyMetres
+    update.values.verticalErrorMetres = position.verticalAccuracyMetres
+  }
+
+  private mutating func takeSatellites(_ stated: borrowing NavigationSatellites) {
+    satellites.removeAll()
+    for index in 0..<stated.count {
+      let entry = stated[index]
+      guard let number = SatelliteNumber(ublox: entry.number, system: entry.system) else { continue }
+      satellites.append(
+        Satellite(
+          number: number, signal: 0, elevationDegrees: entry.elevationDegrees ?? 0,
+          azimuthDegrees: UInt16(clamping: entry.azimuthDegrees), signalStrength: entry.signalStrength,
+          isUsed: entry.isUsed))
+    }
+    skyIsComplete = satellites.count > 0
+    skyStatesUse = true
+  }
+
+  // MARK: CASIC
+
+  private mutating func apply(casic message: borrowing BinaryFrame, _ update: inout FixUpdate) -> Bool {
+    if let solution = CASICNavigation(message) {
+      begin(solution.runTimeMilliseconds, &update)
+      apply(solution, &update)
+    } else if let time = CASICTime(message) {
+      begin(time.runTimeMilliseconds, &update)
+      if let date = time.date {
+        setTime(date, &update)
+        epochStamp = timeOfDay
+      }
+    } else {
+      return false
+    }
+    return true
+  }
+
+  /// Its messages share the time for which the receiver has run; UTC comes last.
+  private mutating func begin(_ runTimeMilliseconds: UInt32, _ update: inout FixUpdate) {
+    update.beginsEpoch = runTime != runTimeMilliseconds
+    update.concernsFix = true
+    runTime = runTimeMilliseconds
+  }
+
+  private func apply(_ solution: borrowing CASICNavigation, _ update: inout FixUpdate) {
+    switch solution.position {
+    case .threeDimensional, .combined: update.mode = .threeDimensional
+    case .twoDimensional, .deadReckoning, .quick: update.mode = .twoDimensional
+    case .none, .external, .roughEstimate, .held: update.mode = .noFix
+    }
+    update.values.satellitesUsed = solution.satellitesUsed
+    update.values.pdop = DilutionOfPrecision.valid(solution.pdop)
+    guard update.mode != .noFix, abs(solution.latitudeDegrees) <= 90, abs(solution.longitudeDegrees) <= 180 else {
+      return
+    }
+    update.status = solution.position == .deadReckoning ? .deadReckoning : .gnss
+    update.values.position = Coordinate(
+      latitudeDegrees: solution.latitudeDegrees, longitudeDegrees: solution.longitudeDegrees)
+    update.values.altitudeHAEMetres = solution.altitudeHAEMetres
+    update.values.geoidSeparationMetres = solution.geoidSeparationMetres
+    update.values.horizontalErrorMetres = solution.horizontalVarianceSquareMetres.squareRoot()
+    update.values.verticalErrorMetres = solution.verticalVarianceSquareMetres.squareRoot()
+    guard solution.velocity != .none else { return }
+    let velocity = solution.velocityMetresPerSecond
+    update.values.velocity = Velocity(northEastDown: SIMD3(velocity.x, velocity.y, -velocity.z))
+    update.values.climbMetresPerSecond = velocity.z
+    update.values.speedMetresPerSecond = solution.groundSpeedMetresPerSecond
+    update.values.trackDegrees = Angle.onCircle(solution.trackDegrees)
+  }
+}
+
+extension FixMode {
+  fileprivate init(_ fixType: NavigationFixType) {
+    switch fixType {
+    case .none: self = .noFix
+    case .deadReckoning, .twoDimensional: self = .twoDimensional
+    case .threeDimensional, .combined, .timeOnly: self = .threeDimensional
+    }
+  }
+}
+
+extension FixStatus {
+  fileprivate init(_ fixType: NavigationFixType, isDifferential: Bool, _ carrier: NavigationPVT.Carrier) {
+    switch (fixType, carrier) {
+    case (.none, _): self = .unknown
+    case (.deadReckoning, _): self = .deadReckoning
+    case (.timeOnly, _): self = .surveyed
+    case (_, .fixed): self = .rtkFixed
+    case (_, .float): self = .rtkFloat
+    default: self = isDifferential ? .differential : .gnss
+    }
+  }
+}
+
+extension Velocity {
+  fileprivate init(northEastDown velocity: SIMD3<Double>) {
+    self.init(
+      northMetresPerSecond: velocity.x, eastMetresPerSecond: velocity.y, downMetresPerSecond: velocity.z)
+  }
+}
+
+extension SatelliteNumber {
+  /// - Parameter system: as u-blox numbers them; `nil` for numbers that say it themselves
+  fileprivate init?(ublox number: UInt8, system: UInt8?) {
+    // A satellite of GLONASS whose number is not known yet.
+    if number == 255 { return nil }
+    guard let system else {
+      // Two ranges are u-blox's own.
+      switch Int(number) {
+      case 211...246: self.init(Int(number) - 210, system: .galileo)
+      case 159...163: self.init(Int(number) - 158, system: .beidou)
+      case 33...64: self.init(Int(number) - 27, system: .beidou)
+      default: self.init(Int(number), system: nil)
+      }
+      return
+    }
+    guard let system = SatelliteSystem(rawValue: system) else { return nil }
+    self.init(Int(number), system: system)
+  }
+}

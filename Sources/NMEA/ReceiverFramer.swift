@@ -1,0 +1,48 @@
+import UBX
+
+/// Finds sentences and binary messages in what a receiver sends: NMEA 0183, UBX, CASIC and RTCM 3 in one stream, in any order,
+/// with noise between them.
+public struct ReceiverFramer: ~Copyable, Sendable {
+  /// Something whole.
+  public enum Frame {
+    case sentence(RawSentence)
+    case message(BinaryFrame)
+  }
+
+  private var binary = BinaryFramer()
+  private var text = SentenceFramer()
+  private var lastReadAt: Int64?
+
+  public init() {}
+
+  public var sentences: SentenceFramer.Counters { text.counters }
+  public var messages: BinaryFramer.Counters { binary.counters }
+  /// Whether all sentences of this receiver have a checksum.
+  public var expectsChecksums: Bool { text.expectsChecksums }
+
+  /// Takes the next bytes of the stream.
+  ///
+  /// - Parameters:
+  ///   - readAt: when they were read, in nanoseconds of whatever clock the caller has; frames carry it on
+  ///   - receive: called for each frame, in order, before this method returns. What it points to must not be kept.
+  @inline(__always)
+  public mutating func push(
+    _ bytes: UnsafeBufferPointer<UInt8>, readAt: Int64 = 0, receive: (Frame) -> Void
+  ) {
+    var silence = lastReadAt.map { readAt - $0 } ?? 0
+    lastReadAt = readAt
+    binary.push(bytes, readAt: readAt) { piece in
+      switch piece {
+      case .message(let message): receive(.message(message))
+      case .other(let bytes): text.push(bytes, readAt: readAt, silence: silence) { receive(.sentence($0)) }
+      }
+      silence = 0
+    }
+  }
+
+  /// Forgets what has begun, because the line was closed or its speed changed.
+  public mutating func reset() {
+    binary.reset()
+    text.reset()
+  }
+}

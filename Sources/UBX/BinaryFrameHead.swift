@@ -1,0 +1,119 @@
+/// What the first bytes of a message say of it.
+struct BinaryFrameHead {
+  enum Reading {
+    /// It is no message.
+    case none
+    /// More has to be read to tell.
+    case incomplete
+    case head(BinaryFrameHead)
+  }
+
+  /// The longest that a receiver sends is its raw measurements: 16 and 32 bytes for each of 255 signals.
+  private static let longestPayload = 16 + 32 * 255
+  static let longestFrame = longestPayload + 10
+
+  // What begins as a message does and says that it is long holds up what follows until that has come: noise that goes so far
+  // should be rare.
+
+  /// NAV, RXM, INF, ACK, CFG, UPD, MON, AID, TIM, ESF, MGA, LOG, SEC, HNR, NAV2.
+  private static let ubxClasses: Set<UInt8> = [
+    0x01, 0x02, 0x04, 0x05, 0x06, 0x09, 0x0A, 0x0B, 0x0D, 0x10, 0x13, 0x21, 0x27, 0x28, 0x29,
+  ]
+  /// NAV, TIM, RXM, ACK, CFG, MSG, MON, AID.
+  private static let casicClasses: Set<UInt8> = [0x01, 0x02, 0x03, 0x05, 0x06, 0x08, 0x0A, 0x0B]
+
+  let format: BinaryFrame.Format
+  let payload: Range<Int>
+  /// Of the whole message.
+  let byteCount: Int
+
+  /// Where the next byte lies with which a message may begin; the end where there is none.
+  @inline(__always)
+  static func firstCandidate(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+    guard let base = bytes.baseAddress else { return 0 }
+    let count = bytes.count
+    var index = start
+    // Sentences are ASCII: a word of them has no high bit.
+    while index &+ 8 <= count {
+      let word = UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
+      if word & 0x8080_8080_8080_8080 != 0 { break }
+      index &+= 8
+    }
+    while index < count {
+      let byte = base[index]
+      if byte == 0xB5 || byte == 0xBA || byte == 0xD3 { return index }
+      index &+= 1
+      if byte & 0x80 != 0 { continue }
+      while index &+ 8 <= count {
+        let word = UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
+        if word & 0x8080_8080_8080_8080 != 0 { break }
+        index &+= 8
+      }
+    }
+    return count
+  }
+
+  static func read(_ bytes: UnsafeBufferPointer<UInt8>) -> Reading {
+    switch bytes[0] {
+    case 0xB5: ubx(bytes)
+    case 0xBA: casic(bytes)
+    case 0xD3: rtcm3(bytes)
+    default: .none
+    }
+  }
+
+  private static func ubx(_ bytes: UnsafeBufferPointer<UInt8>) -> Reading {
+    if bytes.count > 1, bytes[1] != 0x62 { return .none }
+    guard bytes.count >= 6 else { return .incomplete }
+    guard ubxClasses.contains(bytes[2]) else { return .none }
+    return head(.ubx, length: Int(bytes[4]) | Int(bytes[5]) << 8, before: 6, behind: 2)
+  }
+
+  private static func casic(_ bytes: UnsafeBufferPointer<UInt8>) -> Reading {
+    if bytes.count > 1, bytes[1] != 0xCE { return .none }
+    guard bytes.count >= 6 else { return .incomplete }
+    guard casicClasses.contains(bytes[4]) else { return .none }
+    let length = Int(bytes[2]) | Int(bytes[3]) << 8
+    // It is summed up in words.
+    return length % 4 == 0 ? head(.casic, length: length, before: 6, behind: 4) : .none
+  }
+
+  private static func rtcm3(_ bytes: UnsafeBufferPointer<UInt8>) -> Reading {
+    if bytes.count > 1, bytes[1] & 0xFC != 0 { return .none }
+    guard bytes.count >= 5 else { return .incomplete }
+    let length = Int(bytes[1]) << 8 | Int(bytes[2])
+    let number = UInt16(bytes[3]) << 4 | UInt16(bytes[4]) >> 4
+    guard length >= 2, (1001...1304).contains(number) || number >= 4001 else { return .none }
+    return head(.rtcm3, length: length, before: 3, behind: 3)
+  }
+
+  private static func head(_ format: BinaryFrame.Format, length: Int, before: Int, behind: Int) -> Reading {
+    guard length <= longestPayload else { return .none }
+    return .head(
+      BinaryFrameHead(format: format, payload: before..<before + length, byteCount: before + length + behind))
+  }
+
+  func kind(of frame: UnsafeBufferPointer<UInt8>) -> UInt16 {
+    switch format {
+    case .ubx: UInt16(frame[2]) << 8 | UInt16(frame[3])
+    case .casic: UInt16(frame[4]) << 8 | UInt16(frame[5])
+    case .rtcm3: UInt16(frame[3]) << 4 | UInt16(frame[4]) >> 4
+    }
+  }
+
+  /// Whether the checksum of a whole message is right.
+  func isWhole(_ frame: UnsafeBufferPointer<UInt8>) -> Bool {
+    switch format {
+    case .ubx:
+      let sum = BinaryChecksum.fletcher(frame[2..<payload.upperBound])
+      return sum.0 == frame[byteCount - 2] && sum.1 == frame[byteCount - 1]
+    case .casic:
+      let bytes = LittleEndianBytes(frame)
+      return BinaryChecksum.words(bytes, payload) == bytes.uint32(byteCount - 4)
+    case .rtcm3:
+      let crc = BinaryChecksum.crc24q(frame[..<payload.upperBound])
+      return UInt8(crc >> 16) == frame[byteCount - 3] && UInt8(crc >> 8 & 0xFF) == frame[byteCount - 2]
+        && UInt8(crc & 0xFF) == frame[byteCount - 1]
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/// NAV-DOP: dilutions of precision; 18 bytes.
+public struct NavigationDilution {
+  public let timeOfWeekMilliseconds: UInt32
+  public let pdop: Double
+  public let hdop: Double
+  public let vdop: Double
+
+  public init?(_ message: borrowing BinaryFrame) {
+    let payload = message.payload
+    guard message.kind == UBXKind.navDOP, payload.count >= 18 else { return nil }
+    timeOfWeekMilliseconds = payload.uint32(0)
+    pdop = Double(payload.uint16(6)) / 100
+    vdop = Double(payload.uint16(10)) / 100
+    hdop = Double(payload.uint16(12)) / 100
+  }
+}
+
+/// NAV-COV: how the errors of position and velocity go together; 64 bytes.
+public struct NavigationCovariance {
+  public let timeOfWeekMilliseconds: UInt32
+  /// North, east, down, in square metres; `nil` where it is not known.
+  public let positionVariances: SIMD3<Double>?
+
+  public init?(_ message: borrowing BinaryFrame) {
+    let payload = message.payload
+    guard message.kind == UBXKind.navCOV, payload.count >= 64 else { return nil }
+    timeOfWeekMilliseconds = payload.uint32(0)
+    positionVariances =
+      payload.uint8(5) == 1
+      ? SIMD3(Double(payload.float(16)), Double(payload.float(28)), Double(payload.float(36))) : nil
+  }
+}

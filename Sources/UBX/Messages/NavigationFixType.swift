@@ -1,0 +1,13 @@
+/// What a solution rests on, numbered as u-blox does.
+public enum NavigationFixType: UInt8, Equatable, Sendable {
+  case none = 0
+  case deadReckoning = 1
+  case twoDimensional = 2
+  case threeDimensional = 3
+  case combined = 4
+  /// The position is a surveyed one, given to the receiver.
+  case timeOnly = 5
+
+  /// What is not known is no fix.
+  init(_ value: UInt8) { self = NavigationFixType(rawValue: value) ?? .none }
+}

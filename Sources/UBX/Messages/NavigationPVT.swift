@@ -1,0 +1,90 @@
+/// NAV-PVT: position, velocity and time of one solution, 84 bytes at protocol 14 and 92 from 15 on. HNR-PVT, the same between two
+/// solutions by inertial sensors, has most of it in other places.
+public struct NavigationPVT {
+  public enum Carrier: UInt8, Sendable {
+    case none = 0
+    case float = 1
+    case fixed = 2
+  }
+
+  public let timeOfWeekMilliseconds: UInt32
+  /// `nil` where the receiver does not vouch for it.
+  public let date: NavigationDate?
+  public let fixType: NavigationFixType
+  /// Within the limits for accuracy that are configured.
+  public let isFixOK: Bool
+  public let isDifferential: Bool
+  public let carrier: Carrier
+  /// `nil` where the message has none.
+  public let satellitesUsed: UInt8?
+  public let longitudeDegrees: Double
+  public let latitudeDegrees: Double
+  public let altitudeHAEMetres: Double
+  public let altitudeMSLMetres: Double
+  public let horizontalAccuracyMetres: Double
+  public let verticalAccuracyMetres: Double
+  /// North, east, down; `nil` in HNR-PVT.
+  public let velocityMetresPerSecond: SIMD3<Double>?
+  public let groundSpeedMetresPerSecond: Double
+  /// Of the motion, not of the vehicle.
+  public let trackDegrees: Double
+  public let speedAccuracyMetresPerSecond: Double
+  public let trackAccuracyDegrees: Double
+  public let pdop: Double?
+
+  public init?(_ message: borrowing BinaryFrame) {
+    let payload = message.payload
+    switch message.kind {
+    case UBXKind.navPVT where payload.count >= 84: self.init(navPVT: payload)
+    case UBXKind.hnrPVT where payload.count >= 72: self.init(hnrPVT: payload)
+    default: return nil
+    }
+  }
+
+  private init(navPVT payload: LittleEndianBytes) {
+    timeOfWeekMilliseconds = payload.uint32(0)
+    date = NavigationDate(payload, year: 4, validity: payload.uint8(11), nanoseconds: 16)
+    fixType = NavigationFixType(payload.uint8(20))
+    let flags = payload.uint8(21)
+    isFixOK = flags & 1 != 0
+    isDifferential = flags & 2 != 0
+    carrier = Carrier(rawValue: flags >> 6) ?? .none
+    satellitesUsed = payload.uint8(23)
+    longitudeDegrees = Double(payload.int32(24)) * 1e-7
+    latitudeDegrees = Double(payload.int32(28)) * 1e-7
+    altitudeHAEMetres = Double(payload.int32(32)) / 1000
+    altitudeMSLMetres = Double(payload.int32(36)) / 1000
+    horizontalAccuracyMetres = Double(payload.uint32(40)) / 1000
+    verticalAccuracyMetres = Double(payload.uint32(44)) / 1000
+    velocityMetresPerSecond =
+      SIMD3(Double(payload.int32(48)), Double(payload.int32(52)), Double(payload.int32(56))) / 1000
+    groundSpeedMetresPerSecond = Double(payload.int32(60)) / 1000
+    trackDegrees = Double(payload.int32(64)) * 1e-5
+    speedAccuracyMetresPerSecond = Double(payload.uint32(68)) / 1000
+    trackAccuracyDegrees = Double(payload.uint32(72)) * 1e-5
+    pdop = Double(payload.uint16(76)) / 100
+  }
+
+  private init(hnrPVT payload: LittleEndianBytes) {
+    timeOfWeekMilliseconds = payload.uint32(0)
+    date = NavigationDate(payload, year: 4, validity: payload.uint8(11), nanoseconds: 12)
+    fixType = NavigationFixType(payload.uint8(16))
+    let flags = payload.uint8(17)
+    isFixOK = flags & 1 != 0
+    isDifferential = flags & 2 != 0
+    carrier = .none
+    satellitesUsed = nil
+    longitudeDegrees = Double(payload.int32(20)) * 1e-7
+    latitudeDegrees = Double(payload.int32(24)) * 1e-7
+    altitudeHAEMetres = Double(payload.int32(28)) / 1000
+    altitudeMSLMetres = Double(payload.int32(32)) / 1000
+    horizontalAccuracyMetres = Double(payload.uint32(52)) / 1000
+    verticalAccuracyMetres = Double(payload.uint32(56)) / 1000
+    velocityMetresPerSecond = nil
+    groundSpeedMetresPerSecond = Double(payload.int32(36)) / 1000
+    trackDegrees = Double(payload.int32(44)) * 1e-5
+    speedAccuracyMetresPerSecond = Double(payload.uint32(60)) / 1000
+    trackAccuracyDegrees = Double(payload.uint32(64)) * 1e-5
+    pdop = nil
+  }
+}

@@ -1,0 +1,52 @@
+/// NAV-SAT and, of receivers up to protocol 13, NAV-SVINFO: the satellites in view.
+public struct NavigationSatellites {
+  public struct Entry {
+    /// As u-blox numbers systems; `nil` in NAV-SVINFO, whose numbers say it.
+    public let system: UInt8?
+    public let number: UInt8
+    public let signalStrength: UInt8
+    /// `nil` outside -90 to 90.
+    public let elevationDegrees: Int8?
+    public let azimuthDegrees: Int16
+    public let isUsed: Bool
+  }
+
+  public let timeOfWeekMilliseconds: UInt32
+  public let count: Int
+  private let payload: LittleEndianBytes
+  private let hasSystems: Bool
+
+  public init?(_ message: borrowing BinaryFrame) {
+    payload = message.payload
+    guard payload.count >= 8 else { return nil }
+    timeOfWeekMilliseconds = payload.uint32(0)
+    let room = (payload.count - 8) / 12
+    switch message.kind {
+    case UBXKind.navSAT:
+      hasSystems = true
+      count = min(Int(payload.uint8(5)), room)
+    case UBXKind.navSVINFO:
+      hasSystems = false
+      count = min(Int(payload.uint8(4)), room)
+    default: return nil
+    }
+  }
+
+  /// - Precondition: `index` is below `count`.
+  public subscript(index: Int) -> Entry {
+    let start = 8 + 12 * index
+    let elevation: Int8
+    if hasSystems {
+      elevation = payload.int8(start + 3)
+      return Entry(
+        system: payload.uint8(start), number: payload.uint8(start + 1), signalStrength: payload.uint8(start + 2),
+        elevationDegrees: abs(Int(elevation)) <= 90 ? elevation : nil, azimuthDegrees: payload.int16(start + 4),
+        isUsed: payload.uint32(start + 8) & 8 != 0)
+    }
+    elevation = payload.int8(start + 5)
+    return Entry(
+      system: nil, number: payload.uint8(start + 1), signalStrength: payload.uint8(start + 4),
+      elevationDegrees: abs(Int(elevation)) <= 90 ? elevation : nil, azimuthDegrees: payload.int16(start + 6),
+      isUsed: payload.uint8(start + 2) & 1 != 0)
+  }
+}

@@ -1,0 +1,27 @@
+/// Messages of u-blox's protocol, class and identifier.
+public enum UBXKind {
+  public static let navPOSLLH: UInt16 = 0x0102
+  public static let navSTATUS: UInt16 = 0x0103
+  public static let navDOP: UInt16 = 0x0104
+  public static let navSOL: UInt16 = 0x0106
+  public static let navPVT: UInt16 = 0x0107
+  public static let navVELNED: UInt16 = 0x0112
+  public static let navHPPOSLLH: UInt16 = 0x0114
+  public static let navTIMEGPS: UInt16 = 0x0120
+  public static let navTIMEUTC: UInt16 = 0x0121
+  public static let navSVINFO: UInt16 = 0x0130
+  public static let navSAT: UInt16 = 0x0135
+  public static let navCOV: UInt16 = 0x0136
+  public static let navEOE: UInt16 = 0x0161
+  public static let hnrPVT: UInt16 = 0x2800
+}
+
+/// Messages of the CASIC protocol, class and identifier.
+public enum CASICKind {
+  public static let navDOP: UInt16 = 0x0101
+  public static let navPV: UInt16 = 0x0103
+  public static let navTIMEUTC: UInt16 = 0x0110
+  public static let navGPSINFO: UInt16 = 0x0120
+  public static let navBDSINFO: UInt16 = 0x0121
+  public static let navGLNINFO: UInt16 = 0x0122
+}
