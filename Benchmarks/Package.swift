@@ -15,7 +15,8 @@ let package = Package(
         .product(name: "Fusion", package: "SensorHub"), .product(name: "NMEA", package: "SensorHub"),
         .product(name: "Publishing", package: "SensorHub"),
         .product(name: "Hub", package: "SensorHub"), .product(name: "HardwareIO", package: "SensorHub"),
-        .product(name: "Simulation", package: "SensorHub"), .product(name: "Soak", package: "SensorHub"),
+        .product(name: "Simulation", package: "SensorHub"), .product(name: "UBX", package: "SensorHub"),
+        .product(name: "Soak", package: "SensorHub"),
       ]),
   ]
 )

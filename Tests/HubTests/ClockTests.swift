@@ -93,6 +93,10 @@ struct ClockTests {
     let recorded: Int64 = 1_554_508_800 * ClockTests.second
     #expect(eras(recorded, system: ClockTests.noon) == 0)
     #expect(eras(ClockTests.noon - era, system: 0) == 1)
+    // A log that is replayed by its own times.
+    let old = UTCTime(nanosecondsSince1970: recorded)
+    #expect(WeekRollover.eras(behind: old, system: recorded, isReplayed: true) == 0)
+    #expect(WeekRollover.eras(behind: old, system: recorded) > 0)
     let carried = WeekRollover.carry(UTCTime(nanosecondsSince1970: ClockTests.noon - era), by: 1)
     #expect(carried.nanosecondsSince1970 == ClockTests.noon)
   }

@@ -1,18 +1,18 @@
 import CAllocations
 import Glibc
 
-/// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | hub | latency | events | gpsd | soak [--scale PART] [PHASE...]]
+/// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | parsing | hub | latency | events | gpsd | soak [--scale PART] [PHASE...]]
 @main
 struct Main {
   /// Beside the project, wherever this is started from.
-  private static let sharedLogs =
-    #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" } + "/../shared/data/nmea"
+  private static let sharedData =
+    #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" } + "/../shared/data"
 
   static func main() {
     let arguments = CommandLine.arguments
     guard arguments.count >= 2 else {
       print(
-        "usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | hub | latency | events | gpsd | soak [--scale PART] [PHASE...]]"
+        "usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | parsing | hub | latency | events | gpsd | soak [--scale PART] [PHASE...]]"
       )
       exit(64)
     }
@@ -22,15 +22,16 @@ struct Main {
     if arguments.count > 2, arguments[2] == "soak" {
       SoakBenchmark(executable: arguments[1], arguments: Array(arguments[3...])).run()
     }
+    if arguments.last == "parsing" { return parsing(Recording(folder: sharedData + "/nmea")).run() }
     if arguments.last == "hub" { return HubBenchmark().run() }
     if arguments.last == "latency" { return LatencyBenchmark(executable: arguments[1]).run() }
     if let output = arguments.last.flatMap(ClientsBenchmark.Output.init) {
       return ClientsBenchmark(executable: arguments[1], output: output).run()
     }
-    let folder = arguments.count > 2 ? arguments[2] : Main.sharedLogs
+    let folder = arguments.count > 2 ? arguments[2] : sharedData + "/nmea"
     let recording = Recording(folder: folder)
     DecodingBenchmark(executable: arguments[1], recording: recording).run()
-    ParsingBenchmark(recording: recording).run()
+    parsing(recording).run()
     OrientationBenchmark().run()
     NavigationBenchmark().run()
     PublishingBenchmark().run()
@@ -39,5 +40,9 @@ struct Main {
     ClientsBenchmark(executable: arguments[1], output: .events).run()
     ClientsBenchmark(executable: arguments[1], output: .gpsd).run()
     IdleBenchmark(executable: arguments[1]).run()
+  }
+
+  private static func parsing(_ recording: Recording) -> ParsingBenchmark {
+    ParsingBenchmark(recording: recording, messages: Recording.messages(folder: sharedData + "/ubx"))
   }
 }

@@ -1,9 +1,12 @@
 import CAllocations
 import NMEA
+import UBX
 
 /// The library alone: framing and typed sentences, then epochs as well; speed and allocations.
 struct ParsingBenchmark {
   let recording: Recording
+  /// Of binary protocols, with sentences between them.
+  let messages: [UInt8]
 
   func run() {
     measure("typed sentences") { bytes in
@@ -27,10 +30,29 @@ struct ParsingBenchmark {
       }
       return count
     }
+    guard !messages.isEmpty else { return }
+    measure("binary messages", messages) { bytes in
+      var framer = BinaryFramer()
+      framer.push(bytes, readAt: 0) { _ in }
+      return framer.counters.messages
+    }
+    measure("messages and sentences to epochs", messages) { bytes in
+      var framer = ReceiverFramer()
+      var assembler = EpochAssembler(promptness: .learned)
+      var count = 0
+      framer.push(bytes) { frame in
+        count += 1
+        switch frame {
+        case .sentence(let raw): assembler.consume(raw) { _ in }
+        case .message(let message): assembler.consume(message) { _ in }
+        }
+      }
+      return count
+    }
   }
 
-  private func measure(_ name: String, _ body: (UnsafeBufferPointer<UInt8>) -> Int) {
-    recording.bytes.withUnsafeBufferPointer { bytes in
+  private func measure(_ name: String, _ bytes: [UInt8]? = nil, _ body: (UnsafeBufferPointer<UInt8>) -> Int) {
+    (bytes ?? recording.bytes).withUnsafeBufferPointer { bytes in
       var rate = 0.0
       var allocations = 0.0
       for _ in 0..<5 {

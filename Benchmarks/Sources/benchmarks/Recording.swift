@@ -23,6 +23,15 @@ struct Recording {
     close(file)
   }
 
+  /// Logs of receivers with binary protocols strung together to 16 MB; none where there are none.
+  static func messages(folder: String) -> [UInt8] {
+    let once = Files.names(in: folder).filter { $0.hasSuffix(".log") }
+      .flatMap { (try? Files.bytes(of: "\(folder)/\($0)")) ?? [] }
+    var bytes: [UInt8] = []
+    while !once.isEmpty, bytes.count < 16_000_000 { bytes += once }
+    return bytes
+  }
+
   private static let example = """
     $GPRMC,120000.00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A*6D
     $GPGGA,120000.00,5231.0000,N,01322.0000,E,1,08,0.9,40.0,M,40.0,M,,*59

@@ -9,12 +9,16 @@ enum WeekRollover {
   static let release: Int64 = 1_767_225_600_000_000_000
   private static let era: Int64 = 1024 * 7 * 86400 * 1_000_000_000
   private static let plausible: Int64 = 183 * 86400 * 1_000_000_000
+  private static let day: Int64 = 86400 * 1_000_000_000
 
   /// How many times 1024 weeks a receiver is behind that states this time.
   ///
-  /// - Parameter system: what the system clock says, nanoseconds since 1970
-  static func eras(behind time: UTCTime, system: Int64) -> Int64 {
+  /// - Parameters:
+  ///   - system: what the system clock says, nanoseconds since 1970
+  ///   - isReplayed: whether that may be a clock of then: a log of old is from when it says
+  static func eras(behind time: UTCTime, system: Int64, isReplayed: Bool = false) -> Int64 {
     guard time.nanosecondsSince1970 < release else { return 0 }
+    if isReplayed, abs(time.nanosecondsSince1970 - system) < day { return 0 }
     let eras = (release - time.nanosecondsSince1970 + era - 1) / era
     let isPlausible = system < release || abs(time.nanosecondsSince1970 + eras * era - system) < plausible
     return isPlausible ? eras : 0

@@ -27,7 +27,7 @@ struct ReceiverRun: Sendable {
     note(isFix: isFix)
     var observation = copy observation
     let system = machine.systemTime()
-    let eras = observation.carryWeeksForward(system: system)
+    let eras = observation.carryWeeksForward(system: system, isReplayed: machine.replay != nil)
     if eras > 0, isFix {
       monitor.remark("its count of weeks has run over: dates are carried \(1024 * eras) weeks forward")
     }
@@ -51,8 +51,10 @@ struct ReceiverRun: Sendable {
 
 extension GNSSObservation {
   /// Mends its times, if the receiver's weeks have run over; returns how many times they have.
-  fileprivate mutating func carryWeeksForward(system: Int64) -> Int64 {
-    guard let time = fix.time, case let eras = WeekRollover.eras(behind: time, system: system), eras > 0 else {
+  fileprivate mutating func carryWeeksForward(system: Int64, isReplayed: Bool) -> Int64 {
+    guard let time = fix.time, case let eras = WeekRollover.eras(behind: time, system: system, isReplayed: isReplayed),
+      eras > 0
+    else {
       return 0
     }
     fix.time = WeekRollover.carry(time, by: eras)
