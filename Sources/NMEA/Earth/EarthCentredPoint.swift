@@ -4,44 +4,75 @@
   import Musl
 #endif
 
-/// A point in earth-centred, earth-fixed coordinates, and where that is on the WGS 84 ellipsoid.
-struct EarthCentredPoint {
+/// A point in earth-centred, earth-fixed axes, x to the prime meridian on the equator and z to the north pole (WGS 84), and the
+/// local frame there.
+public struct EarthCentredPoint: Sendable {
   private static let semiMajorAxis = 6_378_137.0
-  private static let flattening = 1 / 298.257_223_563
+  private static let eccentricitySquared = 6.694_379_990_141_3e-3
 
-  let coordinate: Coordinate
-  let altitudeHAEMetres: Double
+  public let metres: SIMD3<Double>
+  public let coordinate: Coordinate
+  public let altitudeHAEMetres: Double
   private let north: SIMD3<Double>
   private let east: SIMD3<Double>
   private let down: SIMD3<Double>
 
+  public init(_ coordinate: Coordinate, altitudeHAEMetres: Double) {
+    let latitude = coordinate.latitudeDegrees * .pi / 180
+    let longitude = coordinate.longitudeDegrees * .pi / 180
+    let transverse = EarthCentredPoint.transverseRadius(sin(latitude))
+    let fromAxis = (transverse + altitudeHAEMetres) * cos(latitude)
+    self.init(
+      coordinate, altitudeHAEMetres,
+      SIMD3(
+        fromAxis * cos(longitude), fromAxis * sin(longitude),
+        (transverse * (1 - EarthCentredPoint.eccentricitySquared) + altitudeHAEMetres) * sin(latitude)))
+  }
+
   /// `nil` for what is nowhere near the earth's surface.
-  init?(_ metres: SIMD3<Double>) {
+  public init?(_ metres: SIMD3<Double>) {
     let radius = (metres * metres).sum().squareRoot()
     guard (6_000_000...60_000_000).contains(radius) else { return nil }
-    let eccentricity = EarthCentredPoint.flattening * (2 - EarthCentredPoint.flattening)
     let distance = (metres.x * metres.x + metres.y * metres.y).squareRoot()
-    let longitude = atan2(metres.y, metres.x)
     // Converges by a factor of 300 with each round.
-    var latitude = atan2(metres.z, distance * (1 - eccentricity))
-    var normal = EarthCentredPoint.semiMajorAxis
+    var latitude = atan2(metres.z, distance * (1 - EarthCentredPoint.eccentricitySquared))
     for _ in 0..<5 {
       let sine = sin(latitude)
-      normal = EarthCentredPoint.semiMajorAxis / (1 - eccentricity * sine * sine).squareRoot()
-      latitude = atan2(metres.z + eccentricity * normal * sine, distance)
+      latitude = atan2(
+        metres.z + EarthCentredPoint.eccentricitySquared * EarthCentredPoint.transverseRadius(sine) * sine, distance)
     }
-    let (sine, cosine) = (sin(latitude), cos(latitude))
+    let sine = sin(latitude)
     // Well behaved at the poles too.
-    altitudeHAEMetres =
-      distance * cosine + metres.z * sine - EarthCentredPoint.semiMajorAxis * EarthCentredPoint.semiMajorAxis / normal
-    coordinate = Coordinate(latitudeDegrees: latitude * 180 / .pi, longitudeDegrees: longitude * 180 / .pi)
-    north = SIMD3(-sine * cos(longitude), -sine * sin(longitude), cosine)
+    let height =
+      distance * cos(latitude) + metres.z * sine - EarthCentredPoint.semiMajorAxis
+      * (1 - EarthCentredPoint.eccentricitySquared * sine * sine).squareRoot()
+    self.init(
+      Coordinate(
+        latitudeDegrees: latitude * 180 / .pi, longitudeDegrees: atan2(metres.y, metres.x) * 180 / .pi), height, metres)
+  }
+
+  private init(_ coordinate: Coordinate, _ altitudeHAEMetres: Double, _ metres: SIMD3<Double>) {
+    self.metres = metres
+    self.coordinate = coordinate
+    self.altitudeHAEMetres = altitudeHAEMetres
+    let latitude = coordinate.latitudeDegrees * .pi / 180
+    let longitude = coordinate.longitudeDegrees * .pi / 180
+    north = SIMD3(-sin(latitude) * cos(longitude), -sin(latitude) * sin(longitude), cos(latitude))
     east = SIMD3(-sin(longitude), cos(longitude), 0)
-    down = SIMD3(-cosine * cos(longitude), -cosine * sin(longitude), -sine)
+    down = SIMD3(-cos(latitude) * cos(longitude), -cos(latitude) * sin(longitude), -sin(latitude))
+  }
+
+  private static func transverseRadius(_ sine: Double) -> Double {
+    semiMajorAxis / (1 - eccentricitySquared * sine * sine).squareRoot()
   }
 
   /// A vector here in the local frame.
-  func northEastDown(_ vector: SIMD3<Double>) -> SIMD3<Double> {
-    SIMD3((vector * north).sum(), (vector * east).sum(), (vector * down).sum())
+  public func northEastDown(_ earthCentred: SIMD3<Double>) -> SIMD3<Double> {
+    SIMD3((earthCentred * north).sum(), (earthCentred * east).sum(), (earthCentred * down).sum())
+  }
+
+  /// The other way round.
+  public func earthCentred(northEastDown vector: SIMD3<Double>) -> SIMD3<Double> {
+    vector.x * north + vector.y * east + vector.z * down
   }
 }

@@ -59,8 +59,8 @@ extension GPSDReport {
     }
     if let hae = position.altitudeHAEMetres {
       json.member("geoidSep", position.altitudeMSLMetres.map { hae - $0 }, decimals: 3)
-      let centred = EarthCentred.position(
-        latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees, altitudeHAEMetres: hae)
+      let place = Coordinate(latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees)
+      let centred = EarthCentredPoint(place, altitudeHAEMetres: hae).metres
       json.member("ecefx", centred.x, decimals: 4)
       json.member("ecefy", centred.y, decimals: 4)
       json.member("ecefz", centred.z, decimals: 4)
@@ -84,8 +84,7 @@ extension GPSDReport {
         json.member("velE", velocity.y, decimals: 3)
         if motion.climbMetresPerSecond != nil {
           json.member("velD", velocity.z, decimals: 3)
-          let centred = EarthCentred.velocity(
-            velocity, latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees)
+          let centred = EarthCentredPoint(place, altitudeHAEMetres: 0).earthCentred(northEastDown: velocity)
           json.member("ecefvx", centred.x, decimals: 2)
           json.member("ecefvy", centred.y, decimals: 2)
           json.member("ecefvz", centred.z, decimals: 2)

@@ -3,10 +3,10 @@ import NMEA
 import Outputs
 import SystemPackage
 
-/// Turns NMEA into the objects that gpsd would send.
+/// Turns what a receiver said into the objects that gpsd would send.
 struct Decode: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Decode NMEA 0183 into JSON objects as gpsd prints them.",
+    abstract: "Decode a receiver's NMEA 0183, UBX or CASIC into JSON objects as gpsd prints them.",
     discussion: """
       Prints one TPV an epoch, a SKY and a GST where the receiver sent them, and ATT as it comes. The last line, on
       standard error, counts what was read. A file in which there is nothing of that is an error.
@@ -41,7 +41,7 @@ struct Decode: ParsableCommand {
     guard !decoder.isEmpty else {
       throw CommandError(
         .data, "nothing in '\(file)' gives a position or an attitude: \(decoder.summary)",
-        nextStep: "is it NMEA 0183, with lines such as $GPRMC,… or $GNGGA,…?")
+        nextStep: "is it NMEA 0183, with lines such as $GPRMC,… or $GNGGA,…, UBX or CASIC?")
     }
     Terminal.standardError(decoder.summary)
   }

@@ -11,6 +11,7 @@ import Glibc
   private static func function(_ target: FuzzTarget) -> Target {
     switch target {
     case .framing: { fuzz($0, $1, .framing) }
+    case .messages: { fuzz($0, $1, .messages) }
     case .sentences: { fuzz($0, $1, .sentences) }
     case .gpsd: { fuzz($0, $1, .gpsd) }
     case .boards: { fuzz($0, $1, .boards) }
