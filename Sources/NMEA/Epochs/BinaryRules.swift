@@ -99,7 +99,7 @@ extension EpochAssembler {
     _ timeOfWeek: UInt32, _ fractionNanoseconds: Int32, week: Int16?, _ update: inout FixUpdate
   ) {
     stamp(timeOfWeek, &update)
-    guard let week, week > 0 else { return }
+    guard let week else { return }
     setTime(
       UTCTime(
         gpsWeek: week, timeOfWeekMilliseconds: timeOfWeek, fractionNanoseconds: fractionNanoseconds,
@@ -125,9 +125,10 @@ extension EpochAssembler {
     update.status = FixStatus(solution.fixType, isDifferential: solution.isDifferential, solution.carrier)
     update.values.satellitesUsed = solution.satellitesUsed
     if let pdop = solution.pdop { update.values.pdop = DilutionOfPrecision.valid(pdop) }
-    guard update.mode != .noFix else { return }
-    update.values.position = Coordinate(
-      latitudeDegrees: solution.latitudeDegrees, longitudeDegrees: solution.longitudeDegrees)
+    guard update.mode != .noFix,
+      let place = Coordinate(stated: solution.latitudeDegrees, solution.longitudeDegrees)
+    else { return }
+    update.values.position = place
     update.values.altitudeHAEMetres = solution.altitudeHAEMetres
     update.values.altitudeMSLMetres = solution.altitudeMSLMetres
     update.values.horizontalErrorMetres = solution.horizontalAccuracyMetres
@@ -159,9 +160,10 @@ extension EpochAssembler {
 
   private func apply(_ position: borrowing NavigationPosition, _ update: inout FixUpdate) {
     // Whether there is a fix at all is another message's to say.
-    guard fix.mode >= .twoDimensional else { return }
-    update.values.position = Coordinate(
-      latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees)
+    guard fix.mode >= .twoDimensional,
+      let place = Coordinate(stated: position.latitudeDegrees, position.longitudeDegrees)
+    else { return }
+    update.values.position = place
     update.values.altitudeHAEMetres = position.altitudeHAEMetres
     update.values.altitudeMSLMetres = position.altitudeMSLMetres
     update.values.horizontalErrorMetres = position.horizontalAccuracyMetres
@@ -216,12 +218,11 @@ extension EpochAssembler {
     }
     update.values.satellitesUsed = solution.satellitesUsed
     update.values.pdop = DilutionOfPrecision.valid(solution.pdop)
-    guard update.mode != .noFix, abs(solution.latitudeDegrees) <= 90, abs(solution.longitudeDegrees) <= 180 else {
-      return
-    }
+    guard update.mode != .noFix,
+      let place = Coordinate(stated: solution.latitudeDegrees, solution.longitudeDegrees)
+    else { return }
     update.status = solution.position == .deadReckoning ? .deadReckoning : .gnss
-    update.values.position = Coordinate(
-      latitudeDegrees: solution.latitudeDegrees, longitudeDegrees: solution.longitudeDegrees)
+    update.values.position = place
     update.values.altitudeHAEMetres = solution.altitudeHAEMetres
     update.values.geoidSeparationMetres = solution.geoidSeparationMetres
     update.values.horizontalErrorMetres = solution.horizontalVarianceSquareMetres.squareRoot()
@@ -255,6 +256,14 @@ extension FixStatus {
     case (_, .float): self = .rtkFloat
     default: self = isDifferential ? .differential : .gnss
     }
+  }
+}
+
+extension Coordinate {
+  /// `nil` for what is nowhere.
+  fileprivate init?(stated latitudeDegrees: Double, _ longitudeDegrees: Double) {
+    guard abs(latitudeDegrees) <= 90, abs(longitudeDegrees) <= 180 else { return nil }
+    self.init(latitudeDegrees: latitudeDegrees, longitudeDegrees: longitudeDegrees)
   }
 }
 

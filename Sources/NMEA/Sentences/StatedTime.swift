@@ -68,7 +68,7 @@ extension UTCTime {
 extension NavigationTime {
   /// UTC, once week and leap seconds are known.
   fileprivate var date: NavigationDate? {
-    guard let week, week > 0, let leapSeconds else { return nil }
+    guard let week, let leapSeconds else { return nil }
     let components = UTCTime(
       gpsWeek: week, timeOfWeekMilliseconds: timeOfWeekMilliseconds, fractionNanoseconds: fractionNanoseconds,
       leapSeconds: Int64(leapSeconds)

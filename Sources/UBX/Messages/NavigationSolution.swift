@@ -22,7 +22,11 @@ public struct NavigationSolution {
     timeOfWeekMilliseconds = payload.uint32(0)
     fractionNanoseconds = payload.int32(4)
     let flags = payload.uint8(11)
-    week = flags & 0b1100 == 0b1100 ? payload.int16(8) : nil
+    week =
+      flags & 0b1100 == 0b1100
+      ? GPSWeek.plausible(
+        payload.int16(8), timeOfWeekMilliseconds: timeOfWeekMilliseconds, fractionNanoseconds: fractionNanoseconds)
+      : nil
     fixType = NavigationFixType(payload.uint8(10))
     isFixOK = flags & 1 != 0
     isDifferential = flags & 2 != 0

@@ -14,7 +14,11 @@ public struct NavigationTime {
     timeOfWeekMilliseconds = payload.uint32(0)
     fractionNanoseconds = payload.int32(4)
     let validity = payload.uint8(11)
-    week = validity & 3 == 3 ? payload.int16(8) : nil
+    week =
+      validity & 3 == 3
+      ? GPSWeek.plausible(
+        payload.int16(8), timeOfWeekMilliseconds: timeOfWeekMilliseconds, fractionNanoseconds: fractionNanoseconds)
+      : nil
     leapSeconds = validity & 4 != 0 ? payload.int8(10) : nil
   }
 }
