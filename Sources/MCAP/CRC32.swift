@@ -5,6 +5,11 @@
 struct CRC32: Sendable {
   private var state = UInt32.max
 
+  init() {}
+
+  /// Goes on behind bytes that have this checksum.
+  init(goingOnFrom value: UInt32) { state = ~value }
+
   /// The checksum of all that was taken.
   var value: UInt32 { ~state }
 

@@ -66,6 +66,16 @@ struct ChunkBuilder {
     recount()
   }
 
+  /// The schemas and channels behind the first `count` bytes of records.
+  func definitions(behind count: Int) -> [UInt8] {
+    var definitions: [UInt8] = []
+    forEachRecord(behind: count) { record in
+      let opcode = bytes[record.lowerBound]
+      if opcode == Opcode.schema || opcode == Opcode.channel { definitions += bytes[record] }
+    }
+    return definitions
+  }
+
   private mutating func recount() {
     var counts = self.counts
     counts.removeAll()
@@ -73,20 +83,28 @@ struct ChunkBuilder {
     self.counts = counts
   }
 
-  /// Its own records, so they are as they should be.
   private func forEachMessage(behind count: Int, _ body: (_ channelID: UInt16, _ logTimeNanoseconds: UInt64) -> Void) {
     bytes.withUnsafeBytes { bytes in
-      var position = ChunkBuilder.recordsStart + count
-      while position < recordsEnd {
-        let length = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position + 1, as: UInt64.self))
-        let content = position + Layout.prefixByteCount
-        if bytes[position] == Opcode.message {
-          body(
-            UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: content, as: UInt16.self)),
-            UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: content + 6, as: UInt64.self)))
-        }
-        position = content + Int(length)
+      forEachRecord(behind: count) { record in
+        guard bytes[record.lowerBound] == Opcode.message else { return }
+        let content = record.lowerBound + Layout.prefixByteCount
+        body(
+          UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: content, as: UInt16.self)),
+          UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: content + 6, as: UInt64.self)))
       }
+    }
+  }
+
+  /// Its own records, so they are as they should be.
+  private func forEachRecord(behind count: Int, _ body: (Range<Int>) -> Void) {
+    var position = ChunkBuilder.recordsStart + count
+    while position < recordsEnd {
+      let length = bytes.withUnsafeBytes {
+        UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: position + 1, as: UInt64.self))
+      }
+      let end = position + Layout.prefixByteCount + Int(length)
+      body(position..<end)
+      position = end
     }
   }
 

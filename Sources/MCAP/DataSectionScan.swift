@@ -1,4 +1,5 @@
-/// What is in the data section of a file, found by reading it from its start, and where it stops making sense.
+/// What is in the data section of a file, found by reading it from its start, and where it stops making sense. What is damaged
+/// with more behind it is left out.
 struct DataSectionScan<Source: MCAPSource> {
   /// What to trust.
   enum Trust {
@@ -29,6 +30,9 @@ struct DataSectionScan<Source: MCAPSource> {
   /// Whether the last record is a chunk whose message indexes are not all behind it.
   private(set) var lacksMessageIndexes = false
   private(set) var looseMessageCount: UInt64 = 0
+  /// What is damaged although more of the recording follows, and why the first of that is.
+  private(set) var leftOut: [Range<UInt64>] = []
+  private(set) var leftOutBecause: MCAPError?
 
   private let source: Source
   private let trust: Trust
@@ -40,26 +44,39 @@ struct DataSectionScan<Source: MCAPSource> {
   /// Whether the last chunk's message indexes are all there, and where they end.
   private var isLastChunkIndexed = true
   private var messageIndexesEnd: UInt64 = 0
+  /// Parts that are known to be damaged.
+  private let damaged: [Range<UInt64>]
+  /// As this was before the first of the records that are left out, as long as nothing tells that what is behind them is of the
+  /// recording.
+  private var doubtful: [DataSectionScan] = []
 
   /// A stretch of messages outside of chunks is read in pieces of this size.
   private static var stretchByteCount: UInt64 { 1 << 20 }
 
-  /// - Parameter limit: larger records, in bytes, are not read
+  /// - Parameters:
+  ///   - limit: larger records, in bytes, are not read
+  ///   - damaged: parts to be left out, each from a record's start to another's
   /// - Throws: `notMCAP`, `system`, `compressed` where a library is missing and channels may be hidden in a chunk, `tooLarge` when it is for a repair
-  init(_ source: Source, trust: Trust, limit: Int) throws(MCAPError) {
+  init(_ source: Source, trust: Trust, limit: Int, leavingOut damaged: [Range<UInt64>] = []) throws(MCAPError) {
     self.source = source
     self.trust = trust
     self.limit = limit
+    self.damaged = damaged
     summary.statistics = MCAPStatistics()
     try readStart()
     try readRecords()
   }
 
   /// Goes on where an earlier scan of the same file, which has grown since, came to its end.
-  init(_ source: Source, after before: MCAPScan, limit: Int) throws(MCAPError) {
+  init(
+    _ source: Source, after before: MCAPScan, limit: Int, leavingOut damaged: [Range<UInt64>] = []
+  ) throws(MCAPError) {
     self.source = source
     trust = .wholeRecords
     self.limit = limit
+    self.damaged = damaged
+    leftOut = before.leftOut
+    leftOutBecause = before.leftOutBecause
     header = before.header
     summary = before.summary
     parts = before.parts
@@ -82,6 +99,8 @@ struct DataSectionScan<Source: MCAPSource> {
       }
     }
     closeMessageIndexes()
+    // What followed may be noise as well.
+    if let before = doubtful.first { self = before }
     guard damage != nil else { return }
     if !trust.isOfOneRecording { withdrawBehindLastChunk() }
     lacksMessageIndexes = !isLastChunkIndexed && end == messageIndexesEnd
@@ -111,6 +130,10 @@ struct DataSectionScan<Source: MCAPSource> {
   /// Takes the record at `end`; returns `false` at the data section's end.
   private mutating func readRecord() throws(MCAPError) -> Bool {
     let offset = end
+    if let piece = damaged.first(where: { $0.lowerBound == offset }) {
+      leaveOut(piece, because: .wrongChecksum("piece", offset: offset))
+      return true
+    }
     guard source.byteCount - offset >= UInt64(Layout.prefixByteCount) else { throw .cut(offset: offset) }
     let opcode = try source.bytes(at: offset, count: 1)[0]
     // No record's, but what a file has that got its size before its data.
@@ -128,12 +151,29 @@ struct DataSectionScan<Source: MCAPSource> {
       throw .cut(offset: offset)
     }
     if opcode != Opcode.messageIndex { closeMessageIndexes() }
+    do {
+      guard try take(opcode, content) else { return false }
+    } catch {
+      try passBy(offset..<content.upperBound, error)
+    }
+    end = content.upperBound
+    return true
+  }
+
+  /// Returns `false` for the data section's end.
+  private mutating func take(_ opcode: UInt8, _ content: Range<UInt64>) throws(MCAPError) -> Bool {
     switch opcode {
     case Opcode.header: try take(header: content)
     case Opcode.schema, Opcode.channel: try take(opcode, try source.content(content, "record", limit: limit), content)
     case Opcode.message: try take(message: content)
     case Opcode.chunk: try take(chunk: content)
-    case Opcode.messageIndex: try noteMessageIndex(content)
+    case Opcode.messageIndex:
+      if let last = leftOut.last, last.upperBound == recordOffset(content) {
+        // Of a chunk that is left out.
+        leftOut[leftOut.count - 1] = last.lowerBound..<content.upperBound
+      } else {
+        try noteMessageIndex(content)
+      }
     case Opcode.attachment: try take(attachment: content)
     case Opcode.metadata: try take(metadata: content)
     case Opcode.dataEnd:
@@ -143,8 +183,29 @@ struct DataSectionScan<Source: MCAPSource> {
     case Opcode.footer where trust.isOfOneRecording: return false
     default: break
     }
-    end = content.upperBound
     return true
+  }
+
+  /// Goes on behind a record that is not as it was written, for as long as nothing tells that the way there is wrong.
+  private mutating func passBy(_ record: Range<UInt64>, _ error: MCAPError) throws(MCAPError) {
+    switch error {
+    case .wrongChecksum, .malformed, .unknown: break
+    default: throw error
+    }
+    guard header != nil, trust.isOfOneRecording else { throw error }
+    if doubtful.isEmpty {
+      var before = self
+      before.damage = error
+      doubtful = [before]
+    }
+    cutChunkOffset = nil
+    leaveOut(record, because: error)
+  }
+
+  private mutating func leaveOut(_ part: Range<UInt64>, because error: MCAPError) {
+    leftOut.append(part)
+    leftOutBecause = leftOutBecause ?? error
+    end = part.upperBound
   }
 
   private func fields(_ content: Range<UInt64>, _ name: String) throws(MCAPError) -> RecordReader {
@@ -262,6 +323,8 @@ struct DataSectionScan<Source: MCAPSource> {
     part.channelIDs = counts.channels.sorted()
     parts.append(part)
     indexedChunk = chunk
+    // What has a right checksum is where it should be, and so is the way to it.
+    if header.crc != 0 { doubtful = [] }
   }
 
   /// Notes where a message index of the last chunk is. A wrong one is as good as none: the chunk counts, and it has a checksum.
@@ -356,31 +419,5 @@ struct DataSectionScan<Source: MCAPSource> {
     let metadata = try MCAPMetadata(&fields)
     summary.metadata.append(
       MCAPMetadataIndex(offset: offset, byteCount: content.upperBound - offset, name: metadata.name))
-  }
-}
-
-extension MCAPAttachmentIndex {
-  /// Reads an attachment's fields, but not its data, which may be of any size.
-  ///
-  /// - Returns: what it is, and how many bytes lie before its checksum; behind that there may be bytes of a later version's
-  static func head(
-    of content: Range<UInt64>, in source: some MCAPSource, recordOffset: UInt64, limit: Int
-  ) throws(MCAPError) -> (index: MCAPAttachmentIndex, byteCount: UInt64) {
-    let byteCount = content.upperBound - content.lowerBound
-    // Names are short; a longer one is read with all of the attachment.
-    let head = try source.bytes(at: content.lowerBound, count: Int(min(byteCount, UInt64(min(limit, 1 << 16)))))
-    var fields = RecordReader(head, 0..<head.count, name: "attachment", offset: recordOffset)
-    let logTime = try fields.integer(UInt64.self)
-    let createTime = try fields.integer(UInt64.self)
-    let name = try fields.text()
-    let mediaType = try fields.text()
-    let dataByteCount = try fields.integer(UInt64.self)
-    guard let end = UInt64(fields.position).adding(dataByteCount), end.adding(4) ?? .max <= byteCount else {
-      throw fields.malformed
-    }
-    let index = MCAPAttachmentIndex(
-      offset: recordOffset, byteCount: byteCount + UInt64(Layout.prefixByteCount), logTimeNanoseconds: logTime,
-      createTimeNanoseconds: createTime, dataByteCount: dataByteCount, name: name, mediaType: mediaType)
-    return (index, end)
   }
 }

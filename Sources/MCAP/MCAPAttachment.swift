@@ -84,3 +84,29 @@ extension MCAPAttachmentIndex {
     bytes.endRecord(start)
   }
 }
+
+extension MCAPAttachmentIndex {
+  /// Reads an attachment's fields, but not its data, which may be of any size.
+  ///
+  /// - Returns: what it is, and how many bytes lie before its checksum; behind that there may be bytes of a later version's
+  static func head(
+    of content: Range<UInt64>, in source: some MCAPSource, recordOffset: UInt64, limit: Int
+  ) throws(MCAPError) -> (index: MCAPAttachmentIndex, byteCount: UInt64) {
+    let byteCount = content.upperBound - content.lowerBound
+    // Names are short; a longer one is read with all of the attachment.
+    let head = try source.bytes(at: content.lowerBound, count: Int(min(byteCount, UInt64(min(limit, 1 << 16)))))
+    var fields = RecordReader(head, 0..<head.count, name: "attachment", offset: recordOffset)
+    let logTime = try fields.integer(UInt64.self)
+    let createTime = try fields.integer(UInt64.self)
+    let name = try fields.text()
+    let mediaType = try fields.text()
+    let dataByteCount = try fields.integer(UInt64.self)
+    guard let end = UInt64(fields.position).adding(dataByteCount), end.adding(4) ?? .max <= byteCount else {
+      throw fields.malformed
+    }
+    let index = MCAPAttachmentIndex(
+      offset: recordOffset, byteCount: byteCount + UInt64(Layout.prefixByteCount), logTimeNanoseconds: logTime,
+      createTimeNanoseconds: createTime, dataByteCount: dataByteCount, name: name, mediaType: mediaType)
+    return (index, end)
+  }
+}

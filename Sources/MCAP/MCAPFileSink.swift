@@ -28,7 +28,7 @@ public struct MCAPFileSink: MCAPSink, ~Copyable {
 }
 
 /// Writes bytes to a place in a file.
-func writeAll(
+package func writeAll(
   _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: UInt64, _ path: String
 ) throws(MCAPError) {
   var done = 0

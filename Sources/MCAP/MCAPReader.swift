@@ -12,6 +12,8 @@ public struct MCAPReader<Source: MCAPSource> {
   public let damage: MCAPError?
   /// Whether the summary is the file's own.
   public let isIndexed: Bool
+  /// What is damaged in it though more follows, where it was gone through: what is read is what lies before and behind.
+  public let leftOutByteCount: UInt64
   /// How far the file was gone through; `nil` where its summary made that unnecessary.
   public let scan: MCAPScan?
 
@@ -38,6 +40,7 @@ public struct MCAPReader<Source: MCAPSource> {
           self.summary = summary
           self.damage = nil
           isIndexed = true
+          leftOutByteCount = 0
           scan = nil
           parts = summary.chunks.map(Part.init)
           return
@@ -53,19 +56,21 @@ public struct MCAPReader<Source: MCAPSource> {
     let own = try SealedSource(source, after: known?.seals)
     let scan: DataSectionScan<SealedSource<Source>>
     if let known, known.end <= own.byteCount {
-      scan = try DataSectionScan(own, after: known, limit: limit)
+      scan = try DataSectionScan(own, after: known, limit: limit, leavingOut: own.damaged)
     } else {
-      scan = try DataSectionScan(own, trust: .wholeRecords, limit: limit)
+      scan = try DataSectionScan(own, trust: .wholeRecords, limit: limit, leavingOut: own.damaged)
     }
     guard let header = scan.header else { throw scan.damage ?? .notMCAP }
     self.scan = MCAPScan(
       header: header, summary: scan.summary, parts: scan.parts, end: scan.end,
-      beginning: try MCAPScan.beginning(of: source, end: scan.end), seals: own.seals)
+      beginning: try MCAPScan.beginning(of: source, end: scan.end), seals: own.seals, leftOut: scan.leftOut,
+      leftOutBecause: scan.leftOutBecause)
     self.header = header
     var summary = scan.summary
     summary.statistics = summary.counted
     self.summary = summary
-    self.damage = scan.damage ?? damage
+    leftOutByteCount = scan.leftOut.byteCount
+    self.damage = scan.damage ?? scan.leftOutBecause ?? damage
     isIndexed = false
     parts = scan.parts
   }
@@ -157,7 +162,7 @@ public struct MCAPReader<Source: MCAPSource> {
   public func check() throws(MCAPError) {
     if let damage { throw damage }
     let scan = try DataSectionScan(source, trust: .wholeRecords, limit: limit)
-    if let damage = scan.damage { throw damage }
+    if let damage = scan.leftOutBecause ?? scan.damage { throw damage }
     guard let end = scan.dataEnd, end.crc != 0 else { return }
     guard try source.crc(0..<end.offset) == end.crc else { throw .wrongChecksum("data section", offset: end.offset) }
   }

@@ -1,19 +1,23 @@
 import Glibc
 
-/// How a file that was cut, by a crash or by a power cut, becomes whole again: keep its first bytes, put others behind them.
+/// How a file that was cut, by a crash or by a power cut, becomes whole again: keep its first bytes, put others behind them, and
+/// have readers step over what is damaged in between.
 ///
 /// Whole chunks are kept, and of a chunk that the file's end has cut the messages before that, unless it is compressed. All that
 /// follows is made anew: the message indexes of the last chunk if some are missing, the data section's end, the summary, the
-/// footer. Zeros at the file's end, as in a file that got its size before its data, are no records.
+/// footer. A piece or a chunk that is damaged costs none of those behind it. Zeros at the file's end, as in a file that got its
+/// size before its data, are no records.
 public struct MCAPRepair: Equatable, Sendable {
-  /// The bytes from the file's start that stay as they are.
+  /// The bytes from the file's start that stay, but for the damaged parts among them as they are.
   public var keptByteCount: UInt64
+  /// Damaged parts: each gets the start of a record that no reader knows, and that ends where the part does.
+  public var leftOut: [Range<UInt64>]
   /// What belongs behind them; the file ends there.
   public var appendedBytes: [UInt8]
   /// Messages in the repaired file.
   public var messageCount: UInt64
-  /// What was in the file and is not in the repaired one, zeros at its end not counted. Much more than a chunk means that not only
-  /// the end is damaged: better keep a copy.
+  /// What was in the file and cannot be read in the repaired one, zeros at its end not counted. Much more than a chunk means that
+  /// not only the end is damaged: better keep a copy.
   public var lostByteCount: UInt64
   /// Whether anything is to be done.
   public var isNeeded: Bool
@@ -36,6 +40,7 @@ public struct MCAPRepair: Equatable, Sendable {
     let limit = max(0, memoryLimitByteCount)
     if !isRecycled, let messageCount = try MCAPRepair.messageCount(ofWhole: source, limit: limit) {
       keptByteCount = source.byteCount
+      leftOut = []
       appendedBytes = []
       self.messageCount = messageCount
       lostByteCount = 0
@@ -47,7 +52,8 @@ public struct MCAPRepair: Equatable, Sendable {
     // What seals vouch for has no zeros but its own.
     let zeros = own.isSealed ? own.byteCount : try MCAPRepair.zerosOffset(of: source)
     let scan = try DataSectionScan(
-      own, trust: isRecycled ? .chunksInOrder : .wholeRecordsBefore(zeros: zeros), limit: limit)
+      own, trust: isRecycled ? .chunksInOrder : .wholeRecordsBefore(zeros: zeros), limit: limit,
+      leavingOut: own.damaged)
     // A header that was cut has nothing behind it: this is another kind of damage, and not to be mended by giving up the rest.
     if let damage = scan.damage, scan.header == nil, zeros > MCAPRepair.largestHeaderByteCount { throw damage }
 
@@ -93,16 +99,17 @@ public struct MCAPRepair: Equatable, Sendable {
     // An index of the chunks would hide the messages outside of them.
     if scan.looseMessageCount > 0 { summary.chunks = [] }
 
-    var crc = CRC32()
-    try source.take(0..<kept, into: &crc)
-    appended.withUnsafeBytes { crc.take($0) }
-    appended += summary.trailer(at: kept + UInt64(appended.count), crc: crc.value)
+    let data = RepairedSource(source, keeping: kept, leavingOut: scan.leftOut, appending: appended)
+    appended += summary.trailer(at: data.byteCount, crc: try data.crc(0..<data.byteCount))
 
     keptByteCount = kept
+    leftOut = scan.leftOut
     appendedBytes = appended
     messageCount = summary.statistics?.messageCount ?? 0
-    isNeeded = try !MCAPRepair.ends(source, at: kept, with: appended)
-    lostByteCount = isNeeded && scan.damage != nil ? lost : 0
+    let hasEnd = try MCAPRepair.ends(source, at: kept, with: appended)
+    let stepsOver = try MCAPRepair.stepsOver(leftOut, source)
+    isNeeded = !hasEnd || !stepsOver
+    lostByteCount = isNeeded ? leftOut.byteCount + (scan.damage != nil ? lost : 0) : 0
   }
 
   private static func isEnded(_ source: some MCAPSource) throws(MCAPError) -> Bool {
@@ -113,6 +120,7 @@ public struct MCAPRepair: Equatable, Sendable {
 
   private init(leaving source: some MCAPSource) {
     keptByteCount = source.byteCount
+    leftOut = []
     appendedBytes = []
     messageCount = 0
     lostByteCount = 0
@@ -127,14 +135,35 @@ public struct MCAPRepair: Equatable, Sendable {
     if !isRecycled, try MCAPRepair.isEnded(file) { return MCAPRepair(leaving: file) }
     let repair = try MCAPRepair(of: file, isRecycled: isRecycled)
     guard repair.isNeeded else { return repair }
-    try repair.appendedBytes.withUnsafeBufferPointer { (bytes) throws(MCAPError) in
-      try writeAll(UnsafeRawBufferPointer(bytes), to: file.descriptor, at: repair.keptByteCount, path)
-    }
+    for part in repair.leftOut { try write(stepOver(part), to: file, at: part.lowerBound) }
+    try write(repair.appendedBytes, to: file, at: repair.keptByteCount)
     let end = repair.keptByteCount + UInt64(repair.appendedBytes.count)
     guard ftruncate(file.descriptor, off_t(end)) == 0, fsync(file.descriptor) == 0 else {
       throw .system("repairing \(path)", errno: errno)
     }
     return repair
+  }
+
+  private static func write(_ bytes: [UInt8], to file: MCAPFileSource, at offset: UInt64) throws(MCAPError) {
+    try bytes.withUnsafeBufferPointer { (bytes) throws(MCAPError) in
+      try writeAll(UnsafeRawBufferPointer(bytes), to: file.descriptor, at: offset, file.path)
+    }
+  }
+
+  /// What a damaged part begins with in the repaired file: a record of a kind that the format leaves to applications, as long as the
+  /// part.
+  static func stepOver(_ part: Range<UInt64>) -> [UInt8] {
+    var bytes = [Opcode.damaged]
+    bytes.append(littleEndian: part.byteCount - UInt64(Layout.prefixByteCount))
+    return bytes
+  }
+
+  private static func stepsOver(_ parts: [Range<UInt64>], _ source: some MCAPSource) throws(MCAPError) -> Bool {
+    for part in parts {
+      let bytes = stepOver(part)
+      guard try source.bytes(at: part.lowerBound, count: bytes.count) == bytes else { return false }
+    }
+    return true
   }
 
   /// Files with a longer one are nobody's.

@@ -12,6 +12,9 @@ public struct MCAPScan: Sendable {
   /// The checksum of the file's beginning.
   let beginning: UInt32
   let seals: SealState?
+  /// As the scan of the data section has it.
+  let leftOut: [Range<UInt64>]
+  let leftOutBecause: MCAPError?
 
   /// - Parameter end: what is behind it does not count
   static func beginning(of source: some MCAPSource, end: UInt64) throws(MCAPError) -> UInt32 {

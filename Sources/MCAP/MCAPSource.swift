@@ -1,3 +1,5 @@
+import Glibc
+
 /// What a reader reads: a file, or bytes in memory.
 public protocol MCAPSource {
   var byteCount: UInt64 { get }
@@ -35,6 +37,18 @@ extension MCAPSource {
     }
   }
 
+  /// Where some bytes lie first, from an offset on.
+  func offset(of pattern: [UInt8], from start: UInt64) throws(MCAPError) -> UInt64? {
+    var offset = start
+    while offset < byteCount, byteCount - offset >= UInt64(pattern.count) {
+      let bytes = try bytes(at: offset, count: Int(min(1 << 16, byteCount - offset)))
+      if let index = bytes.withUnsafeBytes({ $0.firstIndex(of: pattern) }) { return offset + UInt64(index) }
+      // The pattern may begin at the end of these.
+      offset += UInt64(bytes.count - pattern.count + 1)
+    }
+    return nil
+  }
+
   /// The opcode of the record at an offset, and where its content lies: not behind the file's end.
   func recordPrefix(at offset: UInt64) throws(MCAPError) -> (opcode: UInt8, content: Range<UInt64>) {
     let prefix = try bytes(at: offset, count: Layout.prefixByteCount)
@@ -64,6 +78,29 @@ extension MCAPSource {
     }
     return try bytes(at: range.lowerBound, count: count)
   }
+}
+
+extension UnsafeRawBufferPointer {
+  fileprivate func firstIndex(of pattern: [UInt8]) -> Int? {
+    guard let base = baseAddress, let first = pattern.first else { return nil }
+    var index = 0
+    while count - index >= pattern.count,
+      let found = memchr(base + index, Int32(first), count - index - pattern.count + 1)
+    {
+      if memcmp(found, pattern, pattern.count) == 0 { return UnsafeRawPointer(found) - base }
+      index = UnsafeRawPointer(found) - base + 1
+    }
+    return nil
+  }
+}
+
+extension Range<UInt64> {
+  var byteCount: UInt64 { upperBound - lowerBound }
+}
+
+extension [Range<UInt64>] {
+  /// Of all of them.
+  var byteCount: UInt64 { reduce(0) { $0 + $1.byteCount } }
 }
 
 extension UInt64 {

@@ -27,6 +27,9 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
   private var blocks: MCAPBlocks?
   /// How many bytes of the chunk's records fill blocks, those of the file before included; `nil` where they fill none.
   private var wholeBlocksEnd: Int?
+  /// Of a sealed file the schemas and channels that the chunk before had first are at the beginning of this one as well, in so many
+  /// bytes: whatever becomes of one of the two, what follows can be read.
+  private var repeatedByteCount = 0
   /// The most that the file's end takes up for what is in the file so far.
   private var trailerByteCount = 261
 
@@ -186,7 +189,10 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     summary.chunks.append(index)
     summary.statistics?.add(chunk.counts)
     trailerByteCount += MCAPWriter.chunkIndexByteCount(index.channels.count) + index.compression.utf8.count
+    let definitions = blocks == nil ? [] : chunk.definitions(behind: repeatedByteCount)
     chunk.removeAll()
+    chunk.join(definitions)
+    repeatedByteCount = definitions.count
     wholeBlocksEnd = nil
   }
 
@@ -264,7 +270,7 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
   public mutating func finish() throws(MCAPError) {
     guard !isFinished else { return }
     try flush()
-    if !chunk.isEmpty {
+    if chunk.recordsByteCount > repeatedByteCount {
       // Channels without messages: the summary repeats what must have been before.
       try MCAPWriter.hand(Array(chunk.records), to: &sink, &byteCount, &crc)
       chunk.removeAll()

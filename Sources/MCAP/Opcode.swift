@@ -15,6 +15,8 @@ enum Opcode {
   static let metadataIndex: UInt8 = 0x0D
   static let summaryOffset: UInt8 = 0x0E
   static let dataEnd: UInt8 = 0x0F
+  /// One of those that are left to applications, as the seal's is: what was here is damaged.
+  static let damaged: UInt8 = 0x81
 }
 
 /// Sizes and bytes that the format fixes.

@@ -1,16 +1,16 @@
-/// Vouches for all of a file that is before it: a record that `MCAPBlocks` has put there.
+/// Vouches for what is between it and the seal before: a record that `MCAPBlocks` has put there.
 struct Seal: Equatable {
   /// One of those that the format leaves to applications.
   static let opcode: UInt8 = 0x80
   /// Of the record without what fills the block.
   static let byteCount = Layout.prefixByteCount + contentByteCount
   private static let contentByteCount = mark.count + 20
-  private static let mark = Array("SHSEAL00".utf8)
+  static let mark = Array("SHSEAL00".utf8)
 
   var identity: UInt64
   /// Its own.
   var offset: UInt64
-  /// Of all bytes before it.
+  /// Of all bytes before it: from what the seal before says of those before that, each piece can be checked alone.
   var crc: UInt32
 
   func bytes(padding: Int) -> [UInt8] {

@@ -115,6 +115,25 @@ struct MCAPRepairTests {
     }
   }
 
+  @Test func `a damaged chunk costs no other, if one follows that is right`() throws {
+    let whole = try segment(from: 100, messageCount: 40)
+    let chunks = try MCAPReader(MCAPBytes(whole)).summary.chunks
+    let last = try #require(chunks.last)
+    // Of those behind the first one, which has the channel.
+    for chunk in chunks.dropFirst().dropLast() {
+      for place in [33, 60, Int(chunk.byteCount) - 1] {
+        var bytes = Array(whole[..<Int(last.offset + last.byteCount + last.messageIndexByteCount)])
+        bytes[Int(chunk.offset) + place] ^= 16
+        let times = chunk.startTimeNanoseconds...chunk.endTimeNanoseconds
+        let left = try messages(of: MCAPReader(MCAPBytes(whole))).filter { !times.contains($0.logTimeNanoseconds) }
+        #expect(try messages(of: MCAPReader(MCAPBytes(bytes))) == left)
+        let repair = try MCAPRepair(of: MCAPBytes(bytes), isRecycled: false)
+        #expect(try messages(of: reader(of: repair.applied(to: bytes))) == left)
+        #expect(repair.lostByteCount == chunk.byteCount + chunk.messageIndexByteCount)
+      }
+    }
+  }
+
   @Test func `a file that is whole stays as it is`() throws {
     let recording = try MadeRecording()
     for isRecycled in [false, true] {

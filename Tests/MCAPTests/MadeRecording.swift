@@ -77,7 +77,14 @@ func messages<Source: MCAPSource>(
 }
 
 extension MCAPRepair {
-  func applied(to bytes: [UInt8]) -> [UInt8] { bytes.prefix(Int(keptByteCount)) + appendedBytes }
+  func applied(to bytes: [UInt8]) -> [UInt8] {
+    var repaired = bytes.prefix(Int(keptByteCount)) + appendedBytes
+    for part in leftOut {
+      let start = MCAPRepair.stepOver(part)
+      repaired.replaceSubrange(Int(part.lowerBound)..<Int(part.lowerBound) + start.count, with: start)
+    }
+    return Array(repaired)
+  }
 }
 
 extension MCAPCompression {

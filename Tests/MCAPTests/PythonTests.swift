@@ -129,6 +129,14 @@ struct PythonTests {
         files.append(try MCAPRepair(of: MCAPBytes(Array(bytes)), isRecycled: false).applied(to: Array(bytes)))
       }
     }
+    // With a piece in the middle that is damaged.
+    var bytes = try MadeRecording(
+      messageCount: 60, compression: compression, isFinished: false, blocks: MCAPBlocks(byteCount: 256)
+    ).bytes
+    bytes[bytes.count / 2] ^= 1
+    let repair = try MCAPRepair(of: MCAPBytes(bytes), isRecycled: false)
+    #expect(!repair.leftOut.isEmpty)
+    files.append(repair.applied(to: bytes))
     try compare(files)
   }
 

@@ -87,6 +87,59 @@ struct SealTests {
     }
   }
 
+  @Test func `a bit error costs the piece in which it is, and is told, also where the channels are defined`() throws {
+    let old = try recording(from: 100, messageCount: 140, identity: 7)
+    let new = try recording(from: 1_000_000, messageCount: 84, identity: 9, isFinished: false)
+    let left = overwritten(old)
+    var random = SeededRandom()
+    for index in 1..<new.pieces.count - 1 {
+      let piece = new.pieces[index - 1].end..<new.pieces[index].end
+      let next = new.pieces[index + 1].end
+      for _ in 0..<20 {
+        var bytes = new.bytes + left[new.bytes.count...]
+        // The channels are in the first two pieces, which one seal parts.
+        let place = Int.random(in: piece.dropLast(index == 1 ? 256 / 4 + Seal.byteCount : 0), using: &random)
+        bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+        let reader = try MCAPReader(MCAPBytes(bytes))
+        let found = try messages(of: reader, order: .file)
+        // A seal is needed for the next piece as well.
+        let counts = [index - 1, index, index + 1].map { new.pieces[$0].messageCount }
+        let lost = [counts[0]..<counts[1], counts[1]..<counts[2], counts[0]..<counts[2]]
+        let left = lost.map { lost in new.messages.indices.filter { !lost.contains($0) }.map { new.messages[$0] } }
+        #expect(left.contains(found), "byte \(place) of \(piece)")
+        #expect(reader.leftOutByteCount > 0 && reader.damage != nil)
+        for isRecycled in [false, true] {
+          let repair = try MCAPRepair(of: MCAPBytes(bytes), isRecycled: isRecycled)
+          #expect(repair.lostByteCount > 0 && repair.lostByteCount < UInt64(next - piece.lowerBound))
+          let repaired = try MCAPReader(MCAPBytes(repair.applied(to: bytes)))
+          try repaired.check()
+          #expect(try repaired.isIndexed && messages(of: repaired, order: .file) == found)
+          #expect(try !MCAPRepair(of: repaired.source, isRecycled: isRecycled).isNeeded)
+          // A power cut during the repair.
+          var torn = bytes
+          for part in repair.leftOut {
+            torn.replaceSubrange(Int(part.lowerBound)..<Int(part.lowerBound) + 4, with: MCAPRepair.stepOver(part)[..<4])
+          }
+          #expect(try MCAPRepair(of: MCAPBytes(torn), isRecycled: isRecycled).messageCount == UInt64(found.count))
+        }
+      }
+    }
+  }
+
+  @Test func `what was looked at before a bit error was is gone on with behind it`() throws {
+    let file = try recording(from: 1, messageCount: 140, identity: 9, isFinished: false)
+    let before = try MCAPReader(MCAPBytes(Array(file.bytes[..<file.pieces[5].end])))
+    var bytes = file.bytes
+    bytes[file.pieces[7].end + 60] ^= 4
+    let after = try MCAPReader(MCAPBytes(bytes), after: before.scan)
+    let last = try MCAPReader(MCAPBytes(bytes), after: after.scan)
+    let left = file.messages.filter { !(50...56).contains($0.logTimeNanoseconds) }
+    for reader in [after, last] {
+      #expect(try messages(of: reader, order: .file) == left)
+      #expect(reader.leftOutByteCount > 0)
+    }
+  }
+
   @Test func `a sealed file that is whole is read and checked like any other`() throws {
     for messageCount in [0, 1, 50, 500] {
       let recording = try recording(from: 1, messageCount: messageCount, identity: 3)
