@@ -121,17 +121,8 @@ final class FolderFile: SegmentFile {
   }
 
   private func write(at start: UInt64) throws(MCAPError) {
-    let path = path
     try blocks.withUnsafeBufferPointer { (blocks) throws(MCAPError) in
-      let bytes = UnsafeRawBufferPointer(blocks)
-      var done = 0
-      while done < bytes.count {
-        let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
-        let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(start) + off_t(done))
-        if count < 0, errno == EINTR { continue }
-        guard count > 0 else { throw .system("writing \(path)", errno: count < 0 ? errno : EIO) }
-        done += count
-      }
+      try writeAll(UnsafeRawBufferPointer(blocks), to: descriptor, at: start, path)
     }
   }
 

@@ -19,6 +19,8 @@ public final class RecordInbox: Sendable {
     var isCrowded = false
     /// Of the present loss, until it is over.
     var lostCount = 0
+    /// Nothing can be written just now.
+    var isFailing = false
     var isEnding = false
     var newest = MonotonicInstant(nanoseconds: .min)
 
@@ -86,16 +88,19 @@ public final class RecordInbox: Sendable {
     _ bytes: UnsafeRawBufferPointer, to channel: Int, at stamp: MonotonicInstant,
     receivedAt: MonotonicInstant? = nil, isWritten: Bool = true
   ) {
-    let (mustWake, hasBegunToLose) = state.withLock { state in
+    let (mustWake, hasBegunToLose, loss) = state.withLock { state in
       let logTime = state.logTime(receivedAt ?? time.clock.now)
       let lost = state.queue.append(
         bytes, channel: channel, logTimeNanoseconds: time.nanosecondsSince1970(at: logTime),
         publishTimeNanoseconds: UInt64(clamping: stamp.nanoseconds))
-      return (noteAppended(&state, isWritten: isWritten), note(lost: lost, &state))
+      return (
+        noteAppended(&state, isWritten: isWritten), note(lost: lost, &state),
+        state.isFailing ? RecorderEvent.Loss.failing : .slow
+      )
     }
     if mustWake { wake.raise() }
     // Not from here: the writer may be the one who waits, and whoever appends may hold what a line of the log needs.
-    if hasBegunToLose { _ = time.clock.schedule(at: time.clock.now) { [report] in report(.losing) } }
+    if hasBegunToLose { _ = time.clock.schedule(at: time.clock.now) { [report] in report(.losing(loss)) } }
   }
 
   /// Returns whether the writer is to look.
@@ -161,9 +166,20 @@ public final class RecordInbox: Sendable {
     state.withLock { ($0.metadataRevision, $0.metadata) }
   }
 
-  /// Messages that were taken are lost.
+  /// Says whether anything can be written.
+  func set(isFailing: Bool) { state.withLock { $0.isFailing = isFailing } }
+
+  /// Messages that were taken are lost: what they were written to has failed.
   func lose(_ count: Int) {
-    if state.withLock({ note(lost: count, &$0) }) { report(.losing) }
+    if state.withLock({ note(lost: count, &$0) }) { report(.losing(.failing)) }
+  }
+
+  /// The end has come, and nothing more is written: says what is lost by that.
+  ///
+  /// - Parameter count: of the messages that were taken
+  func giveUp(besides count: Int = 0) {
+    state.withLock { state in _ = note(lost: count + state.queue.messageCount, &state) }
+    if let lost = takeLost() { report(.ended(lostMessageCount: lost)) }
   }
 
   /// All is written: how many messages were lost until then, `nil` for none.

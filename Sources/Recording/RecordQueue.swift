@@ -18,6 +18,7 @@ struct RecordQueue: ~Copyable {
   private var start = 0
   /// Of all that wait, with what is known of them.
   private(set) var byteCount = 0
+  private(set) var messageCount = 0
   /// The number of each channel's next message.
   private var nextSequences: [UInt32] = []
 
@@ -50,6 +51,7 @@ struct RecordQueue: ~Copyable {
       publishTimeNanoseconds: publishTimeNanoseconds, channel: UInt16(channel))
     withUnsafeBytes(of: record) { put($0) }
     put(bytes)
+    messageCount += 1
     return lost
   }
 
@@ -64,6 +66,7 @@ struct RecordQueue: ~Copyable {
     bytes += storage[start..<start + first]
     bytes += storage[..<(count - first)]
     skip(count)
+    messageCount -= 1
     return record
   }
 
@@ -82,7 +85,10 @@ struct RecordQueue: ~Copyable {
     }
   }
 
-  private mutating func drop() { skip(RecordQueue.recordByteCount + Int(oldest.byteCount)) }
+  private mutating func drop() {
+    skip(RecordQueue.recordByteCount + Int(oldest.byteCount))
+    messageCount -= 1
+  }
 
   private mutating func skip(_ count: Int) {
     start += count

@@ -83,6 +83,8 @@ struct RecordingWriter {
       over()
     } catch {
       fail(error, now)
+      // A file that could be gone on with has these still in memory.
+      inbox.giveUp(besides: (pending == nil ? 0 : 1) + Int(segment?.unwrittenMessageCount ?? 0))
     }
   }
 
@@ -214,13 +216,19 @@ struct RecordingWriter {
 
   /// All that was taken is on the disk.
   private mutating func over() {
-    if failure != nil { inbox.tell(.recovered) }
+    if failure != nil {
+      inbox.set(isFailing: false)
+      inbox.tell(.recovered)
+    }
     failure = nil
     if let lost = inbox.takeLost() { inbox.tell(.lost(messageCount: lost)) }
   }
 
   private mutating func fail(_ error: MCAPError, _ now: MonotonicInstant) {
-    if failure == nil { inbox.tell(.failed(error)) }
+    if failure == nil {
+      inbox.set(isFailing: true)
+      inbox.tell(.failed(error))
+    }
     if let segment, segment.isInDoubt || !RecordingWriter.mayPass(error) {
       unfinished.append(segment.name)
       let lost = Int(segment.unwrittenMessageCount)

@@ -93,6 +93,12 @@ public final class SegmentRecorder: Sendable {
     if mustWait { inbox.end() } else { whenEnded() }
   }
 
+  /// Nobody waits for the disk any longer: says what of that which waits is lost.
+  public func giveUp() {
+    let isUnderWay = state.withLock { $0.phase == .queued || $0.phase == .running }
+    if isUnderWay { inbox.giveUp() }
+  }
+
   private func run() {
     var writer = RecordingWriter(
       inbox, to: store, limits: limits, time: time, library: library, counters: counters)

@@ -317,6 +317,7 @@ struct ExportTests {
     (["/etc/passwd"], 64, "--format"),
     (["--format", "gpx"], 64, "file"),
     (["/etc/passwd", "--format", "gpx", "--from", "tomorrow"], 64, "--from"),
+    (["/etc/passwd", "--format", "gpx", "--to", "tomorrow"], 64, "2026-11-22T11:00:00+01:00, 2026-11-22 for a day"),
     (["/etc/passwd", "--format", "gpx", "--from", "2026-02-30T10:00:00Z"], 64, "--from"),
     (["/etc/passwd", "--format", "nmea", "--simplify", "5"], 64, "--simplify is for gpx"),
     (["/etc/passwd", "--format", "csv", "--every", "0"], 64, "--every must be"),
@@ -419,6 +420,34 @@ struct ExportTests {
     #expect(power.messages == 1 && power.pauses == nil)
     #expect(contents.all.messages == 240 + 211)
     #expect(contents.all.from == first.from && contents.all.to == second.to)
+  }
+
+  @Test func `info has rates of the time that the files cover, and none of events`() throws {
+    let drive = RecordedDrive()
+    for name in ["1.mcap", "2.mcap"] {
+      var writer = try MCAPWriter(MCAPFileSink(path: drive.path(name)))
+      try writer.add(MCAPMetadata(name: "board", entries: ["file": #"{ name: "Boat", devices: {} }"#]))
+      try writer.add(MCAPMetadata(name: "sensorhub", entries: ["version": "0.1.0"]))
+      let state = try writer.addChannel(topic: "/state", messageEncoding: "json")
+      let events = try ["/power", "/log", "/fusion", "/receiver/gps/silence"].map {
+        try writer.addChannel(topic: $0, messageEncoding: "json")
+      }
+      for index in 0..<100 as Range<UInt64> {
+        let time = RecordedDrive.start + index * 100_000_000
+        try writer.append([], channelID: state, logTimeNanoseconds: time)
+        if index < 10 { for event in events { try writer.append([], channelID: event, logTimeNanoseconds: time) } }
+      }
+      try writer.finish()
+    }
+    let program = Program(["info", drive.folder, "--json"])
+    #expect(program.wait() == 0, "\(program.standardError)")
+    let contents = try JSONDecoder().decode(Contents.self, from: Data(program.standardOutput.utf8))
+    for channels in contents.files.map(\.channels) + [contents.all.channels] {
+      for channel in channels {
+        #expect(channel.rateHz == (channel.topic == "/state" ? 10 : nil), "\(channel.topic)")
+        #expect((channel.pauses == nil) == (channel.topic != "/state"), "\(channel.topic)")
+      }
+    }
   }
 
   @Test func `info for people has a line for each channel`() throws {

@@ -240,6 +240,28 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
+  @Test func `downloads from which nobody takes anything make room for others`() throws {
+    try writeTwoSegments()
+    // More than the buffers between the two take.
+    var writer = try MCAPWriter(MCAPFileSink(path: recorded.path(HistoryTests.second)))
+    let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")
+    for index in 0..<32 {
+      try writer.append(
+        [UInt8](repeating: 1, count: 1 << 20), channelID: channel,
+        logTimeNanoseconds: RecordedDrive.start + UInt64(index))
+    }
+    try writer.finish()
+    let hub = hub()
+    let request = Array("GET /recordings/\(HistoryTests.second) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+    let clients = (0..<8).map { _ in SocketClient.connect(port: port) }
+    defer { for client in clients { close(client) } }
+    for client in clients { #expect(write(client, request, request.count) == request.count) }
+    let path = "/recordings/\(HistoryTests.first)"
+    #expect(eventually { get(path).status == 503 })
+    #expect(eventually(within: .seconds(90)) { get(path).status == 200 })
+    #expect(hub.stop() == 0)
+  }
+
   @Test func `a track comes as GPX, with its interruptions`() throws {
     try writeTwoSegments()
     let hub = hub()

@@ -230,6 +230,24 @@ import Testing
     try check()
   }
 
+  @Test func `a pipe that nobody reads any more does not keep it from ending, and what is missing is said`() {
+    let hub = HubProcess(board: board)
+    let pipe = folder + "/pipe"
+    #expect(mkfifo(pipe, 0o600) == 0)
+    let descriptor = open(pipe, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+    defer { close(descriptor) }
+    // F_SETPIPE_SZ: no more than a page.
+    #expect(fcntl(descriptor, 1031, 4096) == 4096)
+    let program = Program(
+      ["-c", "exec \(Program.sensorhub) record --socket \(hub.socket) --output - > \(pipe)"], path: "/bin/bash")
+    var waiting: Int32 = 0
+    #expect(eventually { ioctl(descriptor, UInt(FIONREAD), &waiting) == 0 && waiting > 0 })
+    program.send(SIGTERM)
+    #expect(program.wait(within: .seconds(20)) == 74)
+    #expect(program.standardError.contains("could not be written"), "\(program.standardError)")
+    #expect(eventually { hub.isOff })
+  }
+
   @Test func `a hub from before there were recordings is told apart from none`() {
     let hub = HubProcess(board: board)
     unlink(socket(hub))

@@ -169,14 +169,14 @@ struct RecordingWriterTests {
     #expect(rig.counters.lostMessageCount == 1)
     #expect(
       rig.events.values.dropFirst() == [
-        .failed(.system("writing", errno: EIO)), .losing, .recovered, .lost(messageCount: 1),
+        .failed(.system("writing", errno: EIO)), .losing(.failing), .recovered, .lost(messageCount: 1),
       ])
   }
 
   @Test func `what does not wait for a stalled disk is counted, and said when it begins and when it is over`() throws {
     let rig = Rig(folder.store, capacity: 4096)
     for index in 0..<1000 { rig.append("message \(index)") }
-    #expect(rig.events.values == [.losing])
+    #expect(rig.events.values == [.losing(.slow)])
     #expect(rig.turnWhenDue().isRest)
     let texts = try {
       rig.writer.finish()
@@ -185,7 +185,34 @@ struct RecordingWriterTests {
     #expect(texts.last == "message 999" && texts.count > 50)
     #expect(rig.counters.lostMessageCount == 1000 - texts.count)
     #expect(rig.events.values.last == .lost(messageCount: 1000 - texts.count))
-    #expect(rig.events.values.count { $0 == .losing } == 1)
+    #expect(rig.events.values.count { $0 == .losing(.slow) } == 1)
+  }
+
+  @Test(arguments: [ENOSPC, EIO])
+  func `what cannot be written when the end comes is counted and said`(_ errno: Int32) throws {
+    let store = FaultyStore(folder.store)
+    let rig = Rig(store)
+    rig.append("before")
+    #expect(rig.turnWhenDue().isRest)
+    store.set(errno: errno)
+    for index in 0..<10 { rig.append("\(index)") }
+    rig.clock.advance(by: .seconds(5))
+    _ = rig.writer.turn()
+    for index in 10..<15 { rig.append("\(index)") }
+    rig.writer.finish()
+    #expect(rig.events.values.last == .ended(lostMessageCount: 15))
+    #expect(rig.counters.lostMessageCount == 15)
+    #expect(!rig.events.values.contains { if case .lost = $0 { true } else { false } })
+  }
+
+  @Test func `what is too much to wait for a disk that has failed is not said to be slow`() {
+    let store = FaultyStore(folder.store)
+    store.set(errno: ENOSPC)
+    let rig = Rig(store, capacity: 4096)
+    rig.append("first")
+    _ = rig.writer.turn()
+    for index in 0..<1000 { rig.append("message \(index)") }
+    #expect(rig.events.values == [.failed(.system("writing", errno: ENOSPC)), .losing(.failing)])
   }
 
   @Test func `a folder that is removed is noticed, said once, and made again`() throws {

@@ -49,7 +49,7 @@ import Testing
     // Many times what waits at most. An append that waited would never come back.
     let padding = String(repeating: ".", count: 1000)
     for index in 0..<5000 { append("\(index) \(padding)", to: recorder, channel) }
-    #expect(eventually { events.values.contains(.losing) })
+    #expect(eventually { events.values.contains(.losing(.slow)) })
     let hasEnded = Guarded(false)
     recorder.end { hasEnded.withLock { $0 = true } }
     #expect(!hasEnded.withLock { $0 })
@@ -59,6 +59,24 @@ import Testing
     #expect(texts.last == "4999 \(padding)")
     #expect(texts.count + counters.lostMessageCount == 5001)
     #expect(events.values.last == .lost(messageCount: counters.lostMessageCount))
+  }
+
+  @Test func `what a stalled disk has not taken when nobody waits any longer is said`() {
+    let store = StalledStore(folder.store)
+    defer { store.isFree.withLock { $0 = true } }
+    let events = Recorder<RecorderEvent>()
+    let recorder = SegmentRecorder(
+      RecordSettings(path: folder.path), to: store, time: RecordingTime(), library: "test",
+      counters: RecordingCounters()
+    ) { events.append($0) }
+    let channel = recorder.inbox.register(RecordedChannel(topic: "/raw", messageEncoding: "nmea0183"))
+    recorder.start()
+    append("first", to: recorder, channel)
+    #expect(eventually { store.isWaiting.withLock { $0 } })
+    for _ in 0..<7 { append("more", to: recorder, channel) }
+    recorder.end {}
+    recorder.giveUp()
+    #expect(events.values == [.ended(lostMessageCount: 7)])
   }
 
   @Test func `one that is ended before it was started writes nothing and keeps nobody waiting`() {

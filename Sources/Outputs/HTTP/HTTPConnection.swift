@@ -62,3 +62,12 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
     context.fireChannelRead(data)
   }
 }
+
+extension TCPSocket {
+  /// Says for how long a client may take nothing while something waits for it.
+  static func set(_ patience: Duration, of channel: any Channel) {
+    let (level, name, value) = TCPSocket.patience(patience)
+    let option = ChannelOptions.Types.SocketOption(level: .init(rawValue: level), name: .init(rawValue: name))
+    channel.setOption(option, value: SocketOptionValue(value)).whenComplete { _ in }
+  }
+}

@@ -108,7 +108,7 @@ final class ClientRecording: Sendable {
       if !isEnding {
         write(.warning, "it reads again; \(count) \(count == 1 ? "record is" : "records are") missing")
       }
-    case .losing, .began, .recovered, .repaired, .notRepaired, .notCompressed, .removedForRoom: break
+    case .losing, .ended, .began, .recovered, .repaired, .notRepaired, .notCompressed, .removedForRoom: break
     }
   }
 

@@ -25,7 +25,14 @@ extension RecorderEvent {
     case .recovered: return (.notice, "recording to \(folder) works again")
     case .removedForRoom(let segment):
       return (.warning, "the disk is full: \(folder)/\(segment) was removed to go on recording")
-    case .losing: return (.warning, "records are lost: \(folder) does not take them as fast as they come")
+    case .losing(.slow): return (.warning, "records are lost: \(folder) does not take them as fast as they come")
+    case .losing(.failing): return (.warning, "records are lost: nothing can be written to \(folder)")
+    case .ended(let count):
+      return (
+        .warning,
+        "recording to \(folder) has ended; \(count) \(count == 1 ? "record" : "records") could not be written and "
+          + "\(count == 1 ? "is" : "are") lost"
+      )
     case .lost(let count):
       return (.warning, "all is recorded again; \(count) \(count == 1 ? "record is" : "records are") missing")
     case .lacksThread(let errno):

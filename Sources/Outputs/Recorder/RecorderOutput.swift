@@ -63,6 +63,7 @@ public final class RecorderOutput: Service {
       let limit = time.clock.now + RecorderOutput.lastChance
       end.hold(time.clock.schedule(at: limit) { end.isOver() })
     }
+    for recorder in recorders { recorder.giveUp() }
   }
 
   /// Called for one hub at a time.

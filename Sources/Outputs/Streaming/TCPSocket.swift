@@ -30,9 +30,13 @@ enum TCPSocket {
     (SOL_SOCKET, SO_SNDBUF, 32 * 1024), (SOL_SOCKET, SO_KEEPALIVE, 1), (Int32(IPPROTO_TCP), TCP_KEEPIDLE, 30),
     (Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10),
     (Int32(IPPROTO_TCP), TCP_KEEPCNT, 3),
-    // The probes wait while there is something under way to the client; this does not, and ends a client that reads nothing.
-    (Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(StreamConnection.patience.inSeconds * 1000)),
+    patience(StreamConnection.patience),
   ]
+
+  /// The option that ends a client that takes nothing for so long: the probes wait while there is something under way to it.
+  static func patience(_ duration: Duration) -> (level: Int32, name: Int32, value: Int32) {
+    (Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(duration.inSeconds * 1000))
+  }
 
   /// Readies an accepted connection; returns who is at its other end.
   static func prepare(_ descriptor: Int32) -> TCPAddress? {

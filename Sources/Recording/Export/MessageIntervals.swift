@@ -1,4 +1,4 @@
-/// How regularly a channel's messages came.
+/// How regularly a channel's messages came, in one file or in several.
 public struct MessageIntervals: Sendable {
   /// Shorter ones are no pauses, however often messages come otherwise.
   public static let shortestPauseNanoseconds: UInt64 = 2_000_000_000
@@ -9,6 +9,10 @@ public struct MessageIntervals: Sendable {
   public private(set) var firstNanoseconds: UInt64?
   public private(set) var lastNanoseconds: UInt64?
   private var longestNanoseconds: UInt64 = 0
+  /// From the first to the last message of each of the files before, and how many intervals there are in that.
+  private var before = (nanoseconds: UInt64(0), intervalCount: UInt64(0))
+  /// Of the present file.
+  private var present: (first: UInt64, last: UInt64, count: UInt64)?
   /// Those that may be pauses; there are no more than seconds in the recording.
   private var long: [UInt64] = []
   /// Intervals by their size, eight steps to each power of two: enough to tell the usual one.
@@ -16,9 +20,17 @@ public struct MessageIntervals: Sendable {
 
   public init() {}
 
+  /// The messages that follow are of another file, which may be of the same time, or of another.
+  public mutating func beginFile() {
+    before = covered
+    present = nil
+  }
+
   /// Takes the log time of the next message.
   public mutating func add(logTimeNanoseconds time: UInt64) {
     count += 1
+    let file = present ?? (time, time, 0)
+    present = (min(file.first, time), max(file.last, time), file.count + 1)
     defer { lastNanoseconds = max(time, lastNanoseconds ?? time) }
     firstNanoseconds = min(time, firstNanoseconds ?? time)
     guard let lastNanoseconds, time > lastNanoseconds else { return }
@@ -28,10 +40,19 @@ public struct MessageIntervals: Sendable {
     histogram[Self.step(interval)] &+= 1
   }
 
-  /// Messages a second from the first to the last one; `nil` where there is no time between them.
+  /// Fewer intervals have no rate worth telling.
+  private static let leastIntervalCount = 4
+
+  /// Messages a second in the time that the files cover; `nil` where that are too few to say.
   public var meanRateHz: Double? {
-    guard let firstNanoseconds, let lastNanoseconds, lastNanoseconds > firstNanoseconds else { return nil }
-    return Double(count - 1) / (Double(lastNanoseconds - firstNanoseconds) / 1e9)
+    let covered = covered
+    guard covered.nanoseconds > 0, covered.intervalCount >= Self.leastIntervalCount else { return nil }
+    return Double(covered.intervalCount) / (Double(covered.nanoseconds) / 1e9)
+  }
+
+  private var covered: (nanoseconds: UInt64, intervalCount: UInt64) {
+    guard let present else { return before }
+    return (before.nanoseconds &+ (present.last - present.first), before.intervalCount + present.count - 1)
   }
 
   public var longestPauseSeconds: Double { Double(longestNanoseconds) / 1e9 }

@@ -1,6 +1,6 @@
 import NMEA
 
-/// Instants as ISO 8601 writes them: `2026-11-22T10:00:00.000Z`, always in UTC.
+/// Instants as ISO 8601 writes them: `2026-11-22T10:00:00.000Z`. What is written is always in UTC.
 public enum UTCText {
   /// To the millisecond.
   public static func make(_ time: UTCTime) -> String {
@@ -11,16 +11,22 @@ public enum UTCText {
     return "\(date)T\(clock).\(padded(parts.nanosecond / 1_000_000, 3))Z"
   }
 
-  /// Reads `2026-11-22T10:00Z`, `2026-11-22T10:00:00Z`, and that with a fraction of a second; `nil` for anything else.
+  /// Reads `2026-11-22T10:00Z`, `2026-11-22T10:00:00Z`, and that with a fraction of a second or with an offset such as `+01:00` in
+  /// place of the Z; `nil` for anything else.
   public static func read(_ text: UnsafeBufferPointer<UInt8>) -> UTCTime? {
     var fields = Fields(text)
-    guard let year = fields.digits(4), fields.take("-"), let month = fields.digits(2), fields.take("-"),
-      let day = fields.digits(2), fields.take("T"), let time = fields.timeOfDay(), fields.take("Z"), fields.isAtEnd,
-      let date = CalendarDate(year: year, month: month, day: day)
+    guard let date = fields.date(), fields.take("T"), let time = fields.timeOfDay(),
+      let offset = fields.offsetSeconds(), fields.isAtEnd
     else { return nil }
-    let instant = UTCTime(date: date, time: time)
-    // The 31st of a month that has none would be a day of the next one.
-    return instant.components.date == date || time.second == 86400 ? instant : nil
+    let instant = UTCTime(date: date, time: time).nanosecondsSince1970
+    return UTCTime(nanosecondsSince1970: instant.clampedSum(offset * -1_000_000_000))
+  }
+
+  /// Reads `2026-11-22`.
+  static func readDate(_ text: UnsafeBufferPointer<UInt8>) -> CalendarDate? {
+    var fields = Fields(text)
+    guard let date = fields.date(), fields.isAtEnd else { return nil }
+    return date
   }
 
   /// Reads `10:00`, `10:00:00`, and that with a fraction of a second.
@@ -63,6 +69,23 @@ public enum UTCText {
       }
       position += count
       return value
+    }
+
+    mutating func date() -> CalendarDate? {
+      guard let year = digits(4), take("-"), let month = digits(2), take("-"), let day = digits(2),
+        let date = CalendarDate(year: year, month: month, day: day)
+      else { return nil }
+      // The 31st of a month that has none would be a day of the next one.
+      return UTCTime(date: date, time: TimeOfDay(second: 0, nanosecond: 0)).components.date == date ? date : nil
+    }
+
+    /// By which it is ahead of UTC.
+    mutating func offsetSeconds() -> Int64? {
+      if take("Z") { return 0 }
+      let isAhead = take("+")
+      guard isAhead || take("-"), let hours = digits(2), take(":"), let minutes = digits(2), hours < 24, minutes < 60
+      else { return nil }
+      return Int64(hours * 3600 + minutes * 60) * (isAhead ? 1 : -1)
     }
 
     mutating func timeOfDay() -> TimeOfDay? {

@@ -3,5 +3,7 @@ public protocol ReadingProgress: AnyObject, Sendable {
   /// One more message has been read.
   func advance()
   /// There are no more.
-  func finish()
+  ///
+  /// - Parameter vanishedFileCount: files of a folder that somebody has removed before it was their turn
+  func finish(vanishedFileCount: Int)
 }

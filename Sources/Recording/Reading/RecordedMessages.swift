@@ -26,6 +26,7 @@ public struct RecordedMessages: Sendable {
   public private(set) var fileCount = 0
   /// Chunks that could not be read.
   public private(set) var badChunkCount = 0
+  private var vanishedFileCount = 0
 
   /// - Parameters:
   ///   - from, to: the end does not belong to it
@@ -40,17 +41,24 @@ public struct RecordedMessages: Sendable {
     self.progress = progress
     place = nil
     isLenient = false
-    guard from != nil || to != nil, let first = files.first(where: { $0.messageCount > 0 }) else {
+    guard from != nil || to != nil, let start = try RecordedMessages.start(of: files) else {
       times = nil
       return
     }
-    let correction = try ClockCorrection.nanoseconds(of: first.open(), path: first.path)
-    let start = UTCTime(
-      nanosecondsSince1970: Int64(clamping: first.startNanoseconds).clampedSum(correction ?? 0))
-    let lower = from?.instant(inRecordingFrom: start) ?? UTCTime(nanosecondsSince1970: .min)
-    let upper = to?.instant(inRecordingFrom: start) ?? UTCTime(nanosecondsSince1970: .max)
+    let lower = from?.start(inRecordingFrom: start) ?? UTCTime(nanosecondsSince1970: .min)
+    let upper = to?.end(inRecordingFrom: start) ?? UTCTime(nanosecondsSince1970: .max)
     guard lower < upper else { throw .nothingBetween(from: lower, to: upper, recordedFrom: start) }
     times = lower..<upper
+  }
+
+  /// The first message's time.
+  private static func start(of files: [RecordingFiles.File]) throws(RecordingError) -> UTCTime? {
+    for file in files where file.messageCount > 0 {
+      guard let reader = try file.openIfThere() else { continue }
+      let correction = try ClockCorrection.nanoseconds(of: reader, path: file.path)
+      return UTCTime(nanosecondsSince1970: Int64(clamping: file.startNanoseconds).clampedSum(correction ?? 0))
+    }
+    return nil
   }
 
   /// Those of a ring of segments, from which some may go while they are read.
@@ -72,7 +80,9 @@ public struct RecordedMessages: Sendable {
   public mutating func next() throws(RecordingError) -> MCAPMessage? {
     while true {
       if messages == nil, try !openNext() {
-        progress?.finish()
+        progress?.finish(vanishedFileCount: vanishedFileCount)
+        // That is said once.
+        vanishedFileCount = 0
         return nil
       }
       do throws(MCAPError) {
@@ -112,12 +122,16 @@ public struct RecordedMessages: Sendable {
     let file = files[nextFile]
     nextFile += 1
     fileName = file.path.split(separator: "/").last.map(String.init) ?? ""
-    let reader: MCAPReader<MCAPFileSource>
+    let opened: MCAPReader<MCAPFileSource>?
     do throws(RecordingError) {
-      reader = try file.open()
+      opened = try file.openIfThere()
     } catch {
       if isLenient { return true }
       throw error
+    }
+    guard let reader = opened else {
+      vanishedFileCount += 1
+      return true
     }
     fileCount += 1
     let before = started

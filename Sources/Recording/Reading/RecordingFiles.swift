@@ -19,6 +19,10 @@ public struct RecordingFiles: Sendable {
     var correctionNanoseconds: Int64?
     /// As far as a file without an end has been gone through.
     var scan: MCAPScan?
+    /// What is damaged in it though more follows, in bytes; of a file with an end that is only known once all of it is read.
+    public var leftOutByteCount: UInt64 = 0
+    /// Found in a folder: from a ring the oldest go at any time.
+    var isListed = false
 
     public func open() throws(RecordingError) -> MCAPReader<MCAPFileSource> {
       do throws(MCAPError) {
@@ -43,7 +47,9 @@ public struct RecordingFiles: Sendable {
       for path in isFolder ? try RecordingFiles.recordings(in: given) : [given] {
         guard known.insert(Files.resolved(path) ?? path).inserted else { continue }
         do throws(MCAPError) {
-          files.append(try File(path: path, MCAPReader(path: path)))
+          var file = try File(path: path, MCAPReader(path: path))
+          file.isListed = isFolder
+          files.append(file)
         } catch {
           guard isFolder else { throw .unreadable(path: path, error) }
           switch error {
@@ -82,6 +88,17 @@ extension RecordingFiles.File {
     self.init(
       path: path, byteCount: reader.source.byteCount, startNanoseconds: statistics?.startTimeNanoseconds ?? 0,
       endNanoseconds: statistics?.endTimeNanoseconds ?? 0, messageCount: statistics?.messageCount ?? 0,
-      topics: Set(reader.summary.channels.values.map(\.topic)), damage: reader.damage, scan: reader.scan)
+      topics: Set(reader.summary.channels.values.map(\.topic)), damage: reader.damage, scan: reader.scan,
+      leftOutByteCount: reader.leftOutByteCount)
+  }
+
+  /// Opens it; `nil` where it has gone since it was found in its folder.
+  public func openIfThere() throws(RecordingError) -> MCAPReader<MCAPFileSource>? {
+    do throws(RecordingError) {
+      return try open()
+    } catch {
+      if isListed, case .unreadable(_, .system(_, ENOENT)) = error { return nil }
+      throw error
+    }
   }
 }

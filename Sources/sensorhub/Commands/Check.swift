@@ -5,6 +5,7 @@ import Hub
 import MCAP
 import MonotonicTime
 import Outputs
+import Recording
 
 /// Says whether a board file is right.
 struct Check: ParsableCommand {
@@ -12,7 +13,8 @@ struct Check: ParsableCommand {
     abstract: "Say whether a board file is right, without starting anything.",
     discussion: """
       Finds what a hub would refuse too: ports, lines and sockets that cannot be, and a web port beyond this machine whose
-      token is missing. Devices are not looked for, so that a file can be checked where it is written.
+      token is missing. Devices are not looked for, so that a file can be checked where it is written. What would keep this
+      machine from recording is said, and is no mistake of the file.
 
       With --device-policy it prints what the board needs instead, as a drop-in for the systemd unit: the kinds of devices
       that the service may open, and no others.
@@ -73,6 +75,7 @@ struct Check: ParsableCommand {
       if record.compression == .zstd, !MCAPCompression.zstd().isAvailable {
         Terminal.standardError("here \(MCAPError.missingLibrary("zstd")); until then it is recorded uncompressed")
       }
+      if let obstacle = RecordingObstacle.find(for: record) { Terminal.standardError("here \(obstacle)") }
     }
   }
 

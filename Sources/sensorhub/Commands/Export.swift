@@ -15,7 +15,7 @@ struct Export: ParsableCommand {
       seconds, and where the receiver was off. GPX, KML and CSV have heights above mean sea level, GeoJSON above the
       ellipsoid. CSV has a row for each state, NMEA what the receiver sent, MCAP everything.
 
-      A TIME is in UTC: 2026-11-22T10:00:00Z, or 10:00 or 10:00:00 of the recording's first day.
+      \(TimeOption.help)
 
       Example: sensorhub export /var/lib/sensorhub/recordings --format gpx --from 10:00 --to 11:30 > tour.gpx
       """)
@@ -33,11 +33,11 @@ struct Export: ParsableCommand {
   @Option(help: "What to write.")
   var format: Format
 
-  @Option(help: ArgumentHelp("Leave out what was before.", valueName: "time"))
-  var from: TimeOption?
+  @Option(help: ArgumentHelp("Leave out what was before.", valueName: "time"), transform: TimeOption.read)
+  var from: ExportTime?
 
-  @Option(help: ArgumentHelp("Leave out this and what comes later.", valueName: "time"))
-  var to: TimeOption?
+  @Option(help: ArgumentHelp("Leave out this and what comes later.", valueName: "time"), transform: TimeOption.read)
+  var to: ExportTime?
 
   @Option(help: ArgumentHelp("No more than one state in this time.", valueName: "seconds"))
   var every: Double?
@@ -105,15 +105,15 @@ struct Export: ParsableCommand {
       throw CommandError(.inputOutput, error.summary, nextStep: error.nextStep ?? "is there space where it goes?")
     }
     for file in recordings.files {
-      guard let damage = file.damage else { continue }
-      Terminal.standardError("'\(file.path)' \(RecordingState.text(of: damage))")
+      guard file.damage != nil else { continue }
+      Terminal.standardError("'\(file.path)' \(RecordingState.text(of: file))")
     }
   }
 
   private func messages(
     _ recordings: RecordingFiles, _ isWanted: @escaping @Sendable (String) -> Bool
   ) throws(RecordingError) -> RecordedMessages {
-    try RecordedMessages(recordings, from: from?.time, to: to?.time, isWanted: isWanted)
+    try RecordedMessages(recordings, from: from, to: to, isWanted: isWanted)
   }
 
   // MARK: Tracks
@@ -290,15 +290,5 @@ struct Export: ParsableCommand {
     if bad.messages > 0 || bad.chunks > 0 {
       Terminal.standardError("bad_messages=\(bad.messages) bad_chunks=\(bad.chunks)")
     }
-  }
-}
-
-/// `2026-11-22T10:00:00Z`, or `10:00` or `10:00:00` of the recording's first day.
-struct TimeOption: ExpressibleByArgument {
-  var time: ExportTime
-
-  init?(argument: String) {
-    guard let time = ExportTime(argument) else { return nil }
-    self.time = time
   }
 }

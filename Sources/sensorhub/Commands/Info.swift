@@ -9,8 +9,8 @@ struct Info: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Say what is in recordings: when, how much of what, where something is missing.",
     discussion: """
-      Reads all of each file. A pause is counted where nothing came for more than two seconds and for more than ten times
-      what is usual. Times are in UTC; where the board's clock was wrong they are corrected by the receiver's.
+      Reads all of each file. Rates are of the time that the files cover; what comes when something happens has none. A pause is
+      counted where nothing came for more than two seconds and for more than ten times what is usual. Times are in UTC; where the board's clock was wrong they are corrected by the receiver's.
 
       Example: sensorhub info --json /var/lib/sensorhub/recordings | jq '.files[] | select(.whole | not) | .path'
       """)
@@ -34,8 +34,12 @@ struct Info: ParsableCommand {
     var all = RecordingContents()
     let progress = RecordingProgress(total: recordings.messageCount)
     var before: (started: String?, correction: Int64) = (nil, 0)
+    var vanishedFileCount = 0
     for file in recordings.files {
-      let reader = try file.open()
+      guard let reader = try file.openIfThere() else {
+        vanishedFileCount += 1
+        continue
+      }
       let facts = RecordedMessages.facts(named: "sensorhub", of: reader)
       let started = facts["started"]
       let correction =
@@ -50,6 +54,7 @@ struct Info: ParsableCommand {
       if json { description.write(to: &writer) } else { description.print() }
     }
     writer.endArray()
+    progress.finish(vanishedFileCount: vanishedFileCount)
     for path in recordings.emptyPaths { Terminal.standardError("nothing in '\(path)' is whole yet") }
     if json {
       writer.key("all")
@@ -71,6 +76,7 @@ struct Info: ParsableCommand {
     var contents = RecordingContents()
     contents.byteCount = reader.source.byteCount
     all.byteCount += reader.source.byteCount
+    all.beginFile()
     for channel in reader.summary.channels.values {
       contents.add(channel)
       all.add(channel)
@@ -133,9 +139,9 @@ struct Info: ParsableCommand {
     }
 
     private var state: String {
-      guard badChunkCount > 0 else { return RecordingState.text(of: file.damage) }
+      guard badChunkCount > 0 else { return RecordingState.text(of: file) }
       let chunks = "\(badChunkCount) chunks cannot be read"
-      return file.damage == nil ? "damaged: \(chunks)" : "\(RecordingState.text(of: file.damage)); \(chunks)"
+      return file.damage == nil ? "damaged: \(chunks)" : "\(RecordingState.text(of: file)); \(chunks)"
     }
   }
 }

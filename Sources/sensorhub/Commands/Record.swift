@@ -16,7 +16,8 @@ struct Record: ParsableCommand {
       It ends after the time that --for names, with Ctrl-C or with SIGTERM, and is whole then; a second Ctrl-C does not wait for
       that. What has come is in the file within a second.
 
-      With --output - it goes to standard output, if that is no terminal.
+      With --output - it goes to standard output, if that is no terminal. If nobody reads that any more, Ctrl-C and SIGTERM
+      do not wait for it.
 
       Example: sensorhub record --for 10m --output drive.mcap
       What others have woken, and nothing else: sensorhub record --observe
@@ -116,6 +117,12 @@ struct Record: ParsableCommand {
     case .silent:
       throw CommandError(
         .unavailable, "the hub does not answer any more; \(state)", nextStep: "see the hub's log, and start it again")
+    case .stalled(let count):
+      throw CommandError(
+        .inputOutput,
+        "\(target.name) takes nothing any more: \(RecordingContents.size(UInt64(count))) that had come, and what followed, "
+          + "could not be written; \(state)",
+        nextStep: "see whether whoever reads it still does, or name a file with --output")
     case .failed(let error):
       throw CommandError(
         .inputOutput, "\(target.name) cannot be written: \(error); \(state)",

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import Guarding
 import Hub
 import MonotonicTime
@@ -23,7 +24,7 @@ struct Replay: ParsableCommand {
       With --rate max the fused states go to standard output, a JSON object to a line as hub.sock sends them, as fast as they
       can be computed. The same recording and the same version give the same bytes.
 
-      A TIME is in UTC: 2026-11-22T10:00:00Z, or 10:00 or 10:00:00 of the recording's first day.
+      \(TimeOption.help)
 
       Example: sensorhub replay --rate 10 drive.mcap, and beside it: sensorhub watch
       As fast as it can be computed: sensorhub replay /var/lib/sensorhub/recordings --from 10:00 --to 11:30 --rate max > states.jsonl
@@ -35,11 +36,11 @@ struct Replay: ParsableCommand {
   @Option(help: ArgumentHelp("How many times as fast as it was, or max.", valueName: "factor"))
   var rate = ReplayRate.times(1)
 
-  @Option(help: ArgumentHelp("Leave out what was before.", valueName: "time"))
-  var from: TimeOption?
+  @Option(help: ArgumentHelp("Leave out what was before.", valueName: "time"), transform: TimeOption.read)
+  var from: ExportTime?
 
-  @Option(help: ArgumentHelp("Leave out this and what comes later.", valueName: "time"))
-  var to: TimeOption?
+  @Option(help: ArgumentHelp("Leave out this and what comes later.", valueName: "time"), transform: TimeOption.read)
+  var to: ExportTime?
 
   @Option(
     help: ArgumentHelp("The board file, in place of the one that was recorded.", valueName: "file.json5"))
@@ -75,7 +76,7 @@ struct Replay: ParsableCommand {
   func serve() async throws {
     guard case .times(let factor) = rate else { return }
     let (input, first, board) = try opened()
-    let (files, from, to) = (files, from?.time, to?.time)
+    let (files, from, to) = (files, from, to)
     let isOfHub = if case .recording = input { true } else { false }
     let service = try ReplayService(
       board, first: first, times: input.times(from: first), rate: factor, staysAtEnd: stay, socket: socket,
@@ -88,7 +89,8 @@ struct Replay: ParsableCommand {
   }
 
   private func opened() throws -> (ReplayInput, first: ReplayedMessage, Board) {
-    let input = try ReplayInput(files, from: from?.time, to: to?.time)
+    // On a terminal the states show themselves how far it is.
+    let input = try ReplayInput(files, from: from, to: to, showsProgress: !isServed && isatty(STDOUT_FILENO) == 0)
     guard let first = try input.next() else {
       throw CommandError(
         .data, "there is nothing of a device in the recording",

@@ -17,12 +17,16 @@ struct RecordReceiver: ~Copyable {
     case silent
     /// Somebody does not want to wait for the end.
     case interrupted
+    /// Who reads what is written has stopped to, and somebody wants the end: so many bytes that had come are lost.
+    case stalled(byteCount: Int)
     /// What is written to does not take more.
     case failed(Errno)
   }
 
   /// How long a hub that is asked for the end may say nothing.
   private static let patience = Duration.seconds(30)
+  /// How long a reader may take nothing once somebody wants the end.
+  private static let readerPatience = Duration.seconds(1)
   /// A second Ctrl-C that comes with the first is the same one: `timeout` signals twice.
   private static let shortestReaction = Duration.milliseconds(300)
 
@@ -34,6 +38,8 @@ struct RecordReceiver: ~Copyable {
   /// When the hub is to be asked for the end; `nil` for when somebody says so.
   private let endsAt: MonotonicInstant?
   private var askedAt: MonotonicInstant?
+  /// When somebody first wanted the end.
+  private var signalledAt: MonotonicInstant?
   /// When the hub last said something, since it was asked.
   private var heardAt: MonotonicInstant?
   private var progress = ProgressLine()
@@ -63,19 +69,27 @@ struct RecordReceiver: ~Copyable {
       if let heardAt, now >= heardAt + RecordReceiver.patience { return .silent }
       show(now)
       let (hasCome, isSignalled) = wait(from: now)
-      if isSignalled, let number = signals.next() {
-        if number == SIGINT, let askedAt, clock.now >= askedAt + RecordReceiver.shortestReaction { return .interrupted }
-        ask()
-      }
+      if isSignalled, hear() { return .interrupted }
       guard hasCome else { continue }
       do throws(Errno) {
-        if try !receive() { break }
+        let count = receive()
+        guard count > 0 else { break }
+        if let ending = try passOn(count) { return ending }
       } catch {
         return .failed(error)
       }
     }
     if target.byteCount == 0 { throw refused() }
     return askedAt == nil ? .closed : .asked
+  }
+
+  /// Takes the signal that has come; returns whether somebody does not want to wait for the end.
+  private mutating func hear() -> Bool {
+    guard let number = signals.next() else { return false }
+    if number == SIGINT, let askedAt, clock.now >= askedAt + RecordReceiver.shortestReaction { return true }
+    signalledAt = signalledAt ?? clock.now
+    ask()
+    return false
   }
 
   /// Asks for the end of the file, once.
@@ -104,26 +118,61 @@ struct RecordReceiver: ~Copyable {
     var descriptors = [connection.descriptor, signals.descriptor].map {
       pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
     }
-    // A day at most, and no shorter than what is left.
-    let timeout = deadline.map { Int32(min(max(($0 - now).inSeconds, 0), 86_400) * 1000) + 1 } ?? -1
-    guard poll(&descriptors, 2, timeout) > 0 else { return (false, false) }
+    guard poll(&descriptors, 2, RecordReceiver.milliseconds(from: now, to: deadline)) > 0 else { return (false, false) }
     return (descriptors[0].revents != 0, descriptors[1].revents != 0)
   }
 
-  /// Takes what has come; returns whether more may follow.
-  private mutating func receive() throws(Errno) -> Bool {
+  /// A day at most, and no shorter than what is left.
+  private static func milliseconds(from now: MonotonicInstant, to deadline: MonotonicInstant?) -> Int32 {
+    deadline.map { Int32(min(max(($0 - now).inSeconds, 0), 86_400) * 1000) + 1 } ?? -1
+  }
+
+  /// Takes what has come; returns how much that was, 0 where nothing follows.
+  private mutating func receive() -> Int {
     let count = buffer.withUnsafeMutableBytes { connection.receive(into: $0) }
-    guard count > 0 else { return false }
-    if heardAt != nil { heardAt = clock.now }
+    if count > 0, heardAt != nil { heardAt = clock.now }
     // No MCAP file begins so.
-    if target.byteCount == 0, !refusal.isEmpty || buffer[0] == UInt8(ascii: "{") {
-      refusal += buffer[..<count]
-      return refusal.count < 1 << 16
+    guard count > 0, target.byteCount == 0, !refusal.isEmpty || buffer[0] == UInt8(ascii: "{") else { return count }
+    refusal += buffer[..<count]
+    return refusal.count < 1 << 16 ? count : 0
+  }
+
+  /// Writes what has come; returns how this has ended, if it has.
+  private mutating func passOn(_ count: Int) throws(Errno) -> Ending? {
+    if !refusal.isEmpty { return nil }
+    if target.isFile {
+      try write(0..<count) { (bytes) throws(Errno) in try target.write(bytes) }
+      return nil
     }
+    var written = 0
+    var takenAt = clock.now
+    while written < count {
+      let now = clock.now
+      if askedAt == nil, let endsAt, now >= endsAt { ask() }
+      let limit = signalledAt.map { max($0, takenAt) + RecordReceiver.readerPatience }
+      if let limit, now >= limit { return .stalled(byteCount: count - written) }
+      var descriptors = [
+        pollfd(fd: target.descriptor, events: Int16(POLLOUT), revents: 0),
+        pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
+      ]
+      let deadline = [limit, askedAt == nil ? endsAt : nil].compactMap { $0 }.min()
+      guard poll(&descriptors, 2, RecordReceiver.milliseconds(from: now, to: deadline)) > 0 else { continue }
+      if descriptors[1].revents != 0, hear() { return .interrupted }
+      guard descriptors[0].revents != 0 else { continue }
+      written += try write(written..<count) { (bytes) throws(Errno) in try target.writeSome(bytes) }
+      takenAt = clock.now
+    }
+    // The hub has not been listened to meanwhile.
+    if heardAt != nil { heardAt = takenAt }
+    return nil
+  }
+
+  private func write<Result>(
+    _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(Errno) -> Result
+  ) throws(Errno) -> Result {
     try buffer.withUnsafeBufferPointer { (bytes) throws(Errno) in
-      try target.write(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[..<count])))
+      try body(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[range])))
     }
-    return true
   }
 
   private struct Refusal: Decodable {

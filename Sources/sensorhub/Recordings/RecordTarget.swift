@@ -52,16 +52,35 @@ final class RecordTarget {
   /// Whether this would fill somebody's screen.
   var isTerminal: Bool { isatty(file.rawValue) == 1 }
 
+  /// To be waited for where it is no file; `writeSome` then waits for nobody.
+  var descriptor: Int32 { file.rawValue }
+
   func write(_ bytes: UnsafeRawBufferPointer) throws(Errno) {
     if byteCount == 0, isFile, !isNew, ftruncate(file.rawValue, 0) != 0 { throw Errno(rawValue: errno) }
-    byteCount += UInt64(bytes.count)
-    first += bytes.prefix(RecordTarget.magicByteCount - first.count)
-    last = Array((last + bytes.suffix(RecordTarget.magicByteCount)).suffix(RecordTarget.magicByteCount))
+    note(bytes)
     do {
       _ = try file.writeAll(bytes)
     } catch {
       throw error as? Errno ?? .ioError
     }
+  }
+
+  /// Writes as much as a pipe takes at once that has any room; returns how much that was.
+  func writeSome(_ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int {
+    let piece = UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(PIPE_BUF)))
+    do {
+      let count = try file.write(piece)
+      note(UnsafeRawBufferPointer(rebasing: piece[..<count]))
+      return count
+    } catch {
+      throw error as? Errno ?? .ioError
+    }
+  }
+
+  private func note(_ bytes: UnsafeRawBufferPointer) {
+    byteCount += UInt64(bytes.count)
+    first += bytes.prefix(RecordTarget.magicByteCount - first.count)
+    last = Array((last + bytes.suffix(RecordTarget.magicByteCount)).suffix(RecordTarget.magicByteCount))
   }
 
   private static let magicByteCount = 8

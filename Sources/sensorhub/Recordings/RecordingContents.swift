@@ -9,8 +9,11 @@ struct RecordingContents {
     var messageEncodings: Set<String> = []
     var intervals = MessageIntervals()
 
-    /// What comes when something happens has no pauses.
-    func hasPauses(_ topic: String) -> Bool { topic != "/power" && topic != "/log" }
+  }
+
+  /// What comes when something happens has no rate and no pauses.
+  private static func isOfEvents(_ topic: String) -> Bool {
+    ["/power", "/log", "/fusion"].contains(topic) || topic.hasPrefix("/receiver/") && topic.hasSuffix("/silence")
   }
 
   var byteCount: UInt64 = 0
@@ -19,6 +22,11 @@ struct RecordingContents {
   /// UTC: corrected by the receiver's time, where there was one.
   private(set) var start: UTCTime?
   private(set) var end: UTCTime?
+
+  /// What follows is another file's.
+  mutating func beginFile() {
+    for topic in channels.keys { channels[topic]?.intervals.beginFile() }
+  }
 
   mutating func add(_ channel: MCAPChannel) {
     channels[channel.topic, default: Channel()].messageEncodings.insert(channel.messageEncoding)
@@ -60,10 +68,11 @@ struct RecordingContents {
   private func columns(_ topic: String) -> [String] {
     guard let channel = channels[topic] else { return [] }
     let intervals = channel.intervals
-    let rate = intervals.meanRateHz.map { "\(Text.fixed($0, $0 < 10 ? 2 : 1)) Hz" } ?? ""
-    let hasPauses = channel.hasPauses(topic) && intervals.count > 1
+    let isOfEvents = RecordingContents.isOfEvents(topic)
+    let rate = isOfEvents ? nil : intervals.meanRateHz.map { "\(Text.fixed($0, $0 < 10 ? 2 : 1)) Hz" }
+    let hasPauses = !isOfEvents && intervals.count > 1
     return [
-      Text.printable(topic), "\(intervals.count)", rate,
+      Text.printable(topic), "\(intervals.count)", rate ?? "",
       hasPauses ? Text.duration(seconds: intervals.longestPauseSeconds) : "",
       hasPauses ? "\(intervals.pauseCount)" : "",
     ]
@@ -90,10 +99,12 @@ struct RecordingContents {
       json.member("topic", topic)
       json.member("messageEncoding", channel.messageEncodings.sorted().joined(separator: " "))
       json.member("messages", Int(clamping: channel.intervals.count))
-      json.member("rateHz", channel.intervals.meanRateHz, decimals: 3)
-      if channel.hasPauses(topic), channel.intervals.count > 1 {
-        json.member("longestPauseSeconds", channel.intervals.longestPauseSeconds, decimals: 3)
-        json.member("pauses", channel.intervals.pauseCount)
+      if !RecordingContents.isOfEvents(topic) {
+        json.member("rateHz", channel.intervals.meanRateHz, decimals: 3)
+        if channel.intervals.count > 1 {
+          json.member("longestPauseSeconds", channel.intervals.longestPauseSeconds, decimals: 3)
+          json.member("pauses", channel.intervals.pauseCount)
+        }
       }
       json.endObject()
     }

@@ -14,12 +14,16 @@ final class RecordingProgress: ReadingProgress {
   }
 
   private let total: UInt64
+  private let isShown: Bool
   private let clock = MonotonicClock()
   private let state: Guarded<State>
 
-  /// - Parameter total: messages that there are
-  init(total: UInt64) {
+  /// - Parameters:
+  ///   - total: messages that there are
+  ///   - isShown: `false` where what is read is shown itself
+  init(total: UInt64, isShown: Bool = true) {
     self.total = total
+    self.isShown = isShown
     state = Guarded(State(next: clock.now + RecordingProgress.firstAfter))
   }
 
@@ -27,7 +31,7 @@ final class RecordingProgress: ReadingProgress {
     state.withLock { state in
       state.count += 1
       // Asking the clock costs more than a message does.
-      guard state.line.isShown, state.count & 1023 == 0, clock.now >= state.next else { return }
+      guard isShown, state.line.isShown, state.count & 1023 == 0, clock.now >= state.next else { return }
       state.next = clock.now + RecordingProgress.interval
       state.line.show("\(min(100, state.count * 100 / max(1, total))) % of \(total) messages")
     }
@@ -35,4 +39,11 @@ final class RecordingProgress: ReadingProgress {
 
   /// Takes the line away, before anything else is printed.
   func finish() { state.withLock { $0.line.finish() } }
+
+  func finish(vanishedFileCount: Int) {
+    finish()
+    guard vanishedFileCount > 0 else { return }
+    let files = vanishedFileCount == 1 ? "1 recording that was" : "\(vanishedFileCount) recordings that were"
+    Terminal.standardError("left out: \(files) removed before being read, as the oldest of a ring are")
+  }
 }

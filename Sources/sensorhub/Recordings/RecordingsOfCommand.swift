@@ -26,9 +26,11 @@ extension RecordingFiles {
 extension RecordedMessages {
   /// Those that a command was asked for; who waits for them sees how far it has come.
   init(
-    _ recordings: RecordingFiles, from: ExportTime?, to: ExportTime?, isWanted: @escaping @Sendable (String) -> Bool
+    _ recordings: RecordingFiles, from: ExportTime?, to: ExportTime?, showsProgress: Bool = true,
+    isWanted: @escaping @Sendable (String) -> Bool
   ) throws(RecordingError) {
     try self.init(
-      recordings, from: from, to: to, progress: RecordingProgress(total: recordings.messageCount), isWanted: isWanted)
+      recordings, from: from, to: to,
+      progress: RecordingProgress(total: recordings.messageCount, isShown: showsProgress), isWanted: isWanted)
   }
 }

@@ -12,13 +12,15 @@ enum ReplayInput: ReplaySource {
 
   /// - Parameters:
   ///   - from, to: of recordings
-  init(_ paths: [String], from: ExportTime?, to: ExportTime?) throws {
+  ///   - showsProgress: where somebody waits for all of it
+  init(_ paths: [String], from: ExportTime?, to: ExportTime?, showsProgress: Bool = false) throws {
     let logs = paths.filter(ReplayInput.isLog)
     guard let log = logs.first else {
       let files = try RecordingFiles(paths)
       self = .recording(
         RecordingReplay(
-          try RecordedMessages(files, from: from, to: to, isWanted: RecordingReplay.isWanted),
+          try RecordedMessages(
+            files, from: from, to: to, showsProgress: showsProgress, isWanted: RecordingReplay.isWanted),
           topics: files.files.reduce(into: []) { $0.formUnion($1.topics) }),
         until: Int64(clamping: files.files.map(\.endNanoseconds).max() ?? 0))
       return

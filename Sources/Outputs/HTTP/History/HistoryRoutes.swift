@@ -21,7 +21,7 @@ struct HistoryRoutes {
       },
       HTTPRoute(.get, "recordings/:name") { _, context in
         try await SegmentDownload(history: history).response(
-          name: PathEncoding.decoded(try context.parameters.require("name")))
+          context, name: PathEncoding.decoded(try context.parameters.require("name")))
       },
       HTTPRoute(.get, "history") { request, context in
         let catalogue = try history.catalogue()

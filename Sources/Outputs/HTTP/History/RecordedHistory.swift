@@ -48,17 +48,18 @@ final class RecordedHistory: Sendable {
     return { clock.now >= end || !channel.isActive }
   }
 
-  /// A place for as long as somebody keeps it.
+  /// A place for as long as somebody keeps it. Meanwhile a client that takes nothing loses its connection soon: it would keep
+  /// others out, and a segment's bytes on the disk that has been removed.
   ///
   /// - Throws: 503 where there are too many
-  func takePlace() throws(HTTPError) -> DownloadPlace {
+  func takePlace(for channel: any Channel) throws(HTTPError) -> DownloadPlace {
     guard downloads.add(1, ordering: .relaxed).newValue <= RecordedHistory.downloadLimit else {
       giveBack()
       throw HTTPError(
         .serviceUnavailable, headers: [.retryAfter: RecordedHistory.retrySeconds],
         message: "\(RecordedHistory.downloadLimit) downloads are under way, as many as there may be")
     }
-    return DownloadPlace(self)
+    return DownloadPlace(self, channel)
   }
 
   fileprivate func giveBack() { downloads.subtract(1, ordering: .relaxed) }
@@ -66,10 +67,21 @@ final class RecordedHistory: Sendable {
 
 /// One download's place.
 final class DownloadPlace: Sendable {
-  private let history: RecordedHistory
+  /// How long a client may take nothing at all.
+  private static let patience = Duration.seconds(30)
 
-  fileprivate init(_ history: RecordedHistory) { self.history = history }
+  private let history: RecordedHistory
+  private let channel: any Channel
+
+  fileprivate init(_ history: RecordedHistory, _ channel: any Channel) {
+    self.history = history
+    self.channel = channel
+    TCPSocket.set(DownloadPlace.patience, of: channel)
+  }
 
   // However the download ends, before its first byte or after its last: whoever served it lets go of the place.
-  deinit { history.giveBack() }
+  deinit {
+    history.giveBack()
+    TCPSocket.set(StreamConnection.patience, of: channel)
+  }
 }

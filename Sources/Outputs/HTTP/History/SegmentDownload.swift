@@ -10,9 +10,9 @@ struct SegmentDownload {
 
   let history: RecordedHistory
 
-  func response(name: String) async throws -> Response {
+  func response(_ context: HTTPContext, name: String) async throws -> Response {
     let catalogue = try history.catalogue()
-    let place = try history.takePlace()
+    let place = try history.takePlace(for: context.channel)
     let opened = try await history.threads.run { () -> Result<SegmentContent?, MCAPError> in
       Result { () throws(MCAPError) in try catalogue.content(of: name) }
     }

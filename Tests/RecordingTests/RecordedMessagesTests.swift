@@ -1,0 +1,61 @@
+import Glibc
+import Guarding
+import MCAP
+import Testing
+
+@testable import Recording
+
+/// Recordings that are read one after the other while somebody removes some of them.
+struct RecordedMessagesTests {
+  private final class Progress: ReadingProgress {
+    let vanished = Guarded<[Int]>([])
+
+    func advance() {}
+    func finish(vanishedFileCount: Int) { vanished.withLock { $0.append(vanishedFileCount) } }
+  }
+
+  private let segments = MadeSegments()
+  private let progress = Progress()
+
+  private func read(
+    _ paths: [String], from: ExportTime? = nil, removing names: [String]
+  ) throws -> (seconds: Set<Int>, vanished: [Int]) {
+    let files = try RecordingFiles(paths) { Issue.record("left out: \($0)") }
+    let remove = { for name in names { unlink("\(segments.folder.path)/\(name)") } }
+    // Some go before anything is read, the others meanwhile.
+    if from != nil { remove() }
+    var messages = try RecordedMessages(files, from: from, to: nil, progress: progress) { $0 == "/state" }
+    var seconds: Set<Int> = []
+    while let message = try messages.next() {
+      if seconds.isEmpty { remove() }
+      seconds.insert(Int((Int64(message.logTimeNanoseconds) - MadeSegments.start) / 1_000_000_000))
+    }
+    #expect(try messages.next() == nil)
+    return (seconds, progress.vanished.withLock { $0 })
+  }
+
+  @Test func `what goes from a folder before its turn is left out, and counted once`() throws {
+    _ = try segments.write("100000Z-001", seconds: 0..<10)
+    let second = try segments.write("100010Z-002", seconds: 10..<20)
+    _ = try segments.write("100020Z-003", seconds: 20..<30)
+    let (seconds, vanished) = try read([segments.folder.path], removing: [second])
+    #expect(seconds == Set(0..<10).union(20..<30))
+    #expect(vanished == [1, 0])
+  }
+
+  @Test func `of those that are left the first has the day of a time without a date`() throws {
+    let first = try segments.write("100000Z-001", seconds: 0..<10)
+    _ = try segments.write("100010Z-002", seconds: 10..<20)
+    let (seconds, vanished) = try read([segments.folder.path], from: ExportTime("10:00:15"), removing: [first])
+    #expect(seconds == Set(15..<20))
+    #expect(vanished == [1, 0])
+  }
+
+  @Test func `what was named has to be there`() throws {
+    let first = try segments.write("100000Z-001", seconds: 0..<10)
+    let second = try segments.write("100010Z-002", seconds: 10..<20)
+    let paths = [first, second].map { "\(segments.folder.path)/\($0)" }
+    let missing = MCAPError.system("opening \(paths[1])", errno: ENOENT)
+    #expect(throws: RecordingError.unreadable(path: paths[1], missing)) { try read(paths, removing: [second]) }
+  }
+}

@@ -1,0 +1,50 @@
+import Glibc
+import Hub
+import TestSupport
+import Testing
+
+@testable import Recording
+
+/// What keeps a machine from recording.
+struct RecordingObstacleTests {
+  private let folder = TemporaryFolder()
+
+  private func obstacle(_ path: String, megabytes: Int = 4) -> RecordingObstacle? {
+    RecordingObstacle.find(for: RecordSettings(path: path, maximumMegabytes: megabytes))
+  }
+
+  @Test func `a folder that is there or can be made is none, and is not made`() {
+    #expect(obstacle(folder.path) == nil)
+    #expect(access(folder.path, F_OK) != 0)
+    mkdir(folder.path, 0o755)
+    #expect(obstacle(folder.path) == nil)
+  }
+
+  @Test func `folders above have to be there`() {
+    #expect(obstacle("\(folder.path)/recordings") == .missing(folder: "\(folder.path)/"))
+    #expect(obstacle("\(folder.path)/recordings")?.description.hasSuffix("mkdir -p \(folder.path)/") == true)
+  }
+
+  @Test(.enabled(if: geteuid() != 0, "root may write anywhere"))
+  func `what this user cannot write to is one`() {
+    mkdir(folder.path, 0o555)
+    #expect(obstacle(folder.path) == .notWritable(folder: folder.path, errno: EACCES))
+  }
+
+  @Test func `a budget beyond the disk is one, with what the disk has`() throws {
+    mkdir(folder.path, 0o755)
+    var status = statvfs()
+    try #require(statvfs(folder.path, &status) == 0)
+    let all = UInt64(status.f_blocks) * UInt64(status.f_frsize)
+    let wanted = all / 1_000_000 + 1
+    #expect(
+      obstacle(folder.path, megabytes: Int(wanted))
+        == .diskTooSmall(path: folder.path, byteCount: all, wanted: wanted * 1_000_000))
+    // What others have on it is not free, however much there is in all.
+    if case .tooLittleFree(folder.path, let free, let most)? = obstacle(folder.path, megabytes: Int(wanted) - 1) {
+      #expect(free < most)
+    } else {
+      Issue.record("nobody has anything on this disk")
+    }
+  }
+}
