@@ -21,7 +21,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := 8
 # A month's events in a minute: a twentieth of them, and fewer under a sanitizer.
 SOAK = swift test --disable-xctest --filter SoakTests
 
-.PHONY: run check test test-programs test-release test-bench test-threads test-addresses test-cross setup release lint format benchmark virtual-devices bench hil sdk test-arm64 clean help
+.PHONY: run check test test-programs test-release test-package test-bench test-threads test-addresses test-cross setup release deb dist lint format benchmark virtual-devices bench hil sdk test-arm64 clean help
 
 help: ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -40,6 +40,7 @@ test: setup ## Run everything that continuous integration runs
 	  'check|2|formatting, the build, the tests that start no program' \
 	  'test-programs|5|the tests that start programs, those of others and a browser among them' \
 	  'test-release|8|the release executable: its size, that it runs, and how it takes a month' \
+	  'test-package|2|the Debian package: what is in it, lintian, manual pages, completions' \
 	  'test-bench|4|power, buses and faults, on a kernel of its own' \
 	  'test-threads|3|the fast tests under the thread sanitizer' \
 	  'test-addresses|4|the fast tests under the address sanitizer' \
@@ -56,6 +57,9 @@ test-release: release
 	@.ci/check-release .build/release/sensorhub
 	swift build --build-tests
 	SENSORHUB_PROGRAM=$(CURDIR)/.build/release/sensorhub SENSORHUB_SOAK=0.05 $(SOAK) --skip-build
+
+test-package: release
+	.ci/check-deb "$$(.ci/deb)"
 
 test-bench: setup
 	$(BENCH)/hil --small || [ $$? -eq 69 ]
@@ -76,9 +80,15 @@ setup:
 release: setup ## Build the static release executable
 	$(RELEASE)
 
+deb: release ## Build the Debian package; for another Debian than this one: make deb FOR='trixie arm64'
+	@.ci/deb $(FOR)
+
+dist: release ## Pack a release folder, to be unpacked and run
+	@.ci/dist
+
 lint: setup
 	@.ci/packages shellcheck
-	shellcheck deploy.sh systemd/activate Tests/Fuzzing/fuzz .ci/* $(filter-out %.config %/i2c-relay,$(wildcard $(BENCH)/*))
+	shellcheck deploy.sh systemd/activate systemd/sensorhub-generator packaging/debian/sensorhub.p* Tests/Fuzzing/fuzz .ci/* $(filter-out %.config %/i2c-relay,$(wildcard $(BENCH)/*))
 	.ci/check-closures
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
 

@@ -58,8 +58,9 @@ echo "looking at $target"
 facts=$(remote 'id -u; dpkg --print-architecture 2>/dev/null || uname -m
   . /etc/os-release; echo "${VERSION_CODENAME:-unknown}"
   [ ! -r /proc/device-tree/model ] || tr -d "\0" </proc/device-tree/model; echo
+  echo "$(dpkg-query -W -f "\${db:Status-Status} \${Version}" sensorhub 2>/dev/null | sed -n "s/^installed //p")"
   readlink /opt/sensorhub/current 2>/dev/null || true') || fail "cannot reach $target over ssh" 69
-{ read -r uid; read -r architecture; read -r release; read -r model; read -r current; } <<<"$facts"$'\n\n' || true
+{ read -r uid; read -r architecture; read -r release; read -r model; read -r package; read -r current; } <<<"$facts"$'\n\n' || true
 as_root() {
   if [ "$uid" = 0 ]; then
     remote "$1"
@@ -68,6 +69,10 @@ as_root() {
   fi
 }
 echo "  Debian $release on $architecture${model:+, $model}${current:+, with ${current##*/} in service}"
+
+# Two units and two commands of one name would hide each other. Removing it keeps the board file.
+[ -z "$package" ] || { [ "$action" != install ] && [ -n "$current" ]; } ||
+  fail "the Debian package sensorhub $package is installed on $target. First: ssh -t $target sudo apt remove sensorhub" 69
 
 if [ "$action" != install ]; then
   [ -n "$current" ] || fail "SensorHub is not installed on $target" 1
