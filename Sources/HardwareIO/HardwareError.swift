@@ -57,8 +57,9 @@ extension HardwareError: CustomStringConvertible {
       "add the user to the group \(group): sudo usermod -aG \(group) $USER, then log in again"
     case .inUse(_, let holder): holder == nil ? nil : "stop it first"
     case .terminal(let path):
-      "end that for good: raspi-config (serial port: login shell off, hardware on), or sudo systemctl mask --now "
-        + "serial-getty@\(path.split(separator: "/").last ?? "").service; then restart the board"
+      "end that for good: sudo raspi-config nonint do_serial_cons 1 && sudo raspi-config nonint do_serial_hw 0, or "
+        + "elsewhere sudo systemctl mask --now serial-getty@\(path.split(separator: "/").last ?? "").service; then restart "
+        + "the board"
     case .disconnected: "check the cable; the hub tries again by itself"
     case .noAcknowledge(let bus, _):
       "check wiring, power and address: i2cdetect -y \(bus.split(separator: "-").last ?? "")"

@@ -7,13 +7,13 @@ import Testing
   private static let gps =
     "{ driver: \"nmea\", port: \"simulated/gps\", power: { switch: \"gpio\", chip: \"simulated\", line: \"gps-power\" } }"
 
-  private func check(_ board: String, environment: [String] = []) -> Program {
+  private func check(_ board: String, options: [String] = [], environment: [String] = []) -> Program {
     var template = Array("/tmp/sensorhub-check-XXXXXX".utf8CString)
     close(mkstemp(&template))
     let file = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     HubProcess.write(board, to: file)
     defer { unlink(file) }
-    let program = Program(["check", file], environment: environment)
+    let program = Program(["check", file] + options, environment: environment)
     program.wait()
     return program
   }
@@ -81,6 +81,48 @@ import Testing
     let program = check("{ name: \"test\", \(entry) }")
     #expect(program.wait() == 0, "\(program.standardError)")
     #expect(program.standardOutput.contains("right; this is 'test'"))
+  }
+
+  @Test func `a rate that its bus cannot carry is a warning, wherever the file is checked`() {
+    let program = check(
+      "{ name: \"test\", devices: { imu: { driver: \"mpu-6050\", bus: \"/dev/i2c-97\", rateHz: 1000 } } }")
+    #expect(program.wait() == 0)
+    #expect(program.standardOutput.contains("right; this is 'test'"))
+    #expect(program.standardError.hasPrefix("warning: /dev/i2c-97 at 100 kHz, the usual speed, would be busy for 1"))
+    #expect(program.standardError.contains("i2c_arm_baudrate=400000"), "\(program.standardError)")
+  }
+
+  @Test func `this machine is looked at only when told to`() {
+    let board =
+      "{ name: \"test\", devices: { gps: { driver: \"nmea\", port: \"/dev/ttyUSB97\", pps: \"/dev/pps97\" } } }"
+    #expect(check(board).standardError.isEmpty)
+    let looked = check(board, options: ["--device"])
+    #expect(looked.wait() == 0)
+    #expect(looked.standardError.contains("warning: gps: there is no /dev/ttyUSB97; plug the receiver in"))
+    #expect(looked.standardError.contains("warning: gps: there is no /dev/pps97"), "\(looked.standardError)")
+  }
+
+  @Test(arguments: [
+    ("/dev/ttyAMA7", ["ttyAMA"]), ("/dev/serial0", ["ttyAMA", "ttyS"]),
+    ("/dev/serial/by-path/nothing", ["ttyACM", "ttyUSB"]),
+    // Today the header's, tomorrow what is plugged in.
+    ("/dev/sensorhub/gps", ["ttyACM", "ttyAMA", "ttyS", "ttyUSB"]),
+  ])
+  func `the sandbox is told of each kind of port that a name may stand for`(_ port: String, _ kinds: [String]) {
+    let policy = check(
+      "{ name: \"test\", devices: { gps: { driver: \"nmea\", port: \"\(port)\" } } }", options: ["--device-policy"])
+    #expect(policy.wait() == 0)
+    #expect(policy.lines.filter { $0.hasPrefix("Device") } == kinds.map { "DeviceAllow=char-\($0) rw" })
+  }
+
+  @Test(.enabled(if: access("/dev/ttyS0", F_OK) == 0, "takes a machine with a serial port"))
+  func `the login of a port that is the board's makes way`() {
+    let board = { (port: String) in
+      "{ name: \"test\", devices: { gps: { driver: \"nmea\", port: \"\(port)\" } } }"
+    }
+    let policy = check(board("/dev/ttyS0"), options: ["--device-policy"])
+    #expect(policy.standardOutput.contains("[Unit]\nConflicts=serial-getty@ttyS0.service\n[Service]\n"))
+    #expect(!check(board("simulated/gps"), options: ["--device-policy"]).standardOutput.contains("Conflicts"))
   }
 
   @Test func `systemd's credential is a token`() {

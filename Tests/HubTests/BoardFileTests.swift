@@ -7,13 +7,21 @@ import Testing
 @testable import Hub
 
 struct BoardFileTests {
-  @Test(arguments: ["raspberry-pi-5", "raspberry-pi-4", "raspberry-pi-zero-2-w", "simulated"])
+  @Test(arguments: [
+    "raspberry-pi-5", "raspberry-pi-4", "raspberry-pi-3", "raspberry-pi-zero-2-w", "raspberry-pi-compute-module",
+    "pc-usb",
+    "simulated",
+  ])
   func `the boards that come with the hub are right`(_ name: String) throws {
     let board = try Board(file: SharedData.packageFolder + "/boards/\(name).json5")
     #expect(board.receiver != nil)
-    #expect(board.imu != nil)
+    #expect((board.imu != nil) == (name != "pc-usb"))
+    guard name != "simulated" else { return }
     // What is wired to a line nobody knows but its owner.
-    if name != "simulated" { #expect(board.receiver?.power.switch == Board.Power.Switch.none) }
+    #expect(board.lines.isEmpty)
+    // Which tty the header's UART is depends on what else was configured.
+    #expect(board.receiver?.port == "/dev/sensorhub/gps")
+    #expect(BoardWarnings.rates(of: board, on: MachineFiles(root: "/nowhere")).isEmpty)
   }
 
   @Test func `everything that a board file says is understood`() throws {

@@ -7,7 +7,7 @@ extension InertialChip {
       identity: ChipIdentity(register: BMI160Register.chipID, values: [BMI160Register.identity]),
       provenAgainst: "Linux (bmi160)",
       // 1 KB.
-      fifoSampleCount: 78,
+      fifoSampleCount: 78, readout: BusReadout(bytesPerSample: 13),
       // Table 2: both sensors in normal mode, and suspended.
       milliamperes: 0.925, sleepMilliamperes: 0.003, ratesHz: 25...1600,
       actualRate: { BMI160Rate(nearest: $0).hertz },

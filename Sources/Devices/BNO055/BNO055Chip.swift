@@ -8,6 +8,7 @@ extension InertialChip {
       provenAgainst: "Linux (bno055)",
       // None; it has to be looked at for each sample.
       fifoSampleCount: 0, leastFIFOSampleCount: 1,
+      readout: BusReadout(bytesPerSample: 0, bytesPerBurst: 12),
       // Table 0-2: all sensors at 100 Hz, and suspended.
       milliamperes: 12.3, sleepMilliamperes: 0.04, ratesHz: 25...100,
       actualRate: { BNO055Rate(nearest: $0).hertz },

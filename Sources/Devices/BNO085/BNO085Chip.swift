@@ -11,8 +11,11 @@ extension InertialChip {
       },
       provenAgainst: "SparkFun, Adafruit",
       fifoSampleCount: BNO085Driver.fifoSampleCount,
+      dataReadyFalls: true,
+      // A report of each sensor, in packets of which each is announced, and the command to send them.
+      readout: BusReadout(bytesPerSample: 26, bytesPerBurst: 60, readsPerBurst: 6),
       // Figure 6-17: the fusion of both sensors at 200 Hz, and idle.
-      dataReadyFalls: true, milliamperes: 12.8, sleepMilliamperes: 0.13, ratesHz: 50...400,
+      milliamperes: 12.8, sleepMilliamperes: 0.13, ratesHz: 50...400,
       actualRate: { BNO085Rate(nearest: $0).hertz },
       makeDriver: { BNO085Driver($0, $1) },
       putToSleep: { (registers) throws(HardwareError) in

@@ -21,6 +21,8 @@ public struct Chip<Driver, Configuration>: Sendable {
   public let looksPerSample: Int
   /// Whether its interrupt line falls when a sample is ready, instead of rising.
   public let dataReadyFalls: Bool
+  /// What its driver moves over the bus to read it.
+  let readout: BusReadout
   /// What it draws while it measures.
   public let milliamperes: Double
   /// What it draws while it sleeps.
@@ -38,7 +40,7 @@ public struct Chip<Driver, Configuration>: Sendable {
     name: String, title: String, addresses: [UInt8], identity: ChipIdentity, relatives: [UInt8] = [],
     provenAgainst: String,
     fifoSampleCount: Int = 0, leastFIFOSampleCount: Int? = nil, looksPerSample: Int = 1, dataReadyFalls: Bool = false,
-    milliamperes: Double,
+    readout: BusReadout = .polled, milliamperes: Double,
     sleepMilliamperes: Double,
     ratesHz: ClosedRange<Double>, actualRate: @escaping @Sendable (_ wishHz: Double) -> Double,
     makeDriver: @escaping @Sendable (ChipConnection, Configuration) -> Driver,
@@ -54,6 +56,7 @@ public struct Chip<Driver, Configuration>: Sendable {
     self.leastFIFOSampleCount = leastFIFOSampleCount ?? fifoSampleCount
     self.looksPerSample = looksPerSample
     self.dataReadyFalls = dataReadyFalls
+    self.readout = readout
     self.milliamperes = milliamperes
     self.sleepMilliamperes = sleepMilliamperes
     self.ratesHz = ratesHz
@@ -64,6 +67,15 @@ public struct Chip<Driver, Configuration>: Sendable {
 
   /// The rate that the chip makes of a wish.
   public func rate(nearest wishHz: Double) -> Double { actualRate(wishHz) }
+
+  /// How many clocks a second its bus is busy with reading it.
+  ///
+  /// - Parameters:
+  ///   - rateHz: samples a second
+  ///   - burstRateHz: how often its FIFO is emptied, where it has one
+  public func busClocksPerSecond(rateHz: Double, burstRateHz: Double = 0) -> Double {
+    readout.clocks(rateHz: rateHz * Double(looksPerSample), burstRateHz: burstRateHz)
+  }
 
   public func driver(_ connection: ChipConnection, _ configuration: Configuration) -> Driver {
     makeDriver(connection, configuration)

@@ -19,7 +19,7 @@ extension InertialChip {
       relatives: ICM42688Driver.identities,
       provenAgainst: "Linux (inv_icm42600)",
       // 2 KB.
-      fifoSampleCount: 128,
+      fifoSampleCount: 128, readout: BusReadout(bytesPerSample: 16, bytesPerBurst: 3),
       // D.C. electrical characteristics: both sensors in low noise, and asleep.
       milliamperes: milliamperes, sleepMilliamperes: 0.0075, ratesHz: 12.5...1000,
       actualRate: { ICM42688Rate(nearest: $0).hertz },

@@ -38,6 +38,7 @@ extension InertialChip {
       relatives: MPUModel.allCases.map(\.rawValue),
       provenAgainst: "Linux (inv_mpu6050)", fifoSampleCount: models.map(\.fifoSampleCount).min() ?? 0,
       leastFIFOSampleCount: MPUModel.allCases.map(\.fifoSampleCount).min(),
+      readout: BusReadout(bytesPerSample: models.map(\.frameLength).max() ?? 0),
       // Product specification 6.2: both sensors, and asleep.
       milliamperes: milliamperes, sleepMilliamperes: 0.005, ratesHz: 4...1000,
       actualRate: { MPUSettings(InertialConfiguration(rateHz: $0)).rateHz },

@@ -23,6 +23,7 @@ extension InertialChip {
       identity: ChipIdentity(register: LSM6DS3Register.whoAmI, values: [identity]),
       relatives: LSM6DS3Driver.identities,
       provenAgainst: "Linux (st_lsm6dsx)", fifoSampleCount: fifoSampleCount, leastFIFOSampleCount: 341,
+      readout: BusReadout(bytesPerSample: 12, bytesPerBurst: 4),
       // Electrical characteristics: both sensors in high performance, and powered down.
       milliamperes: milliamperes, sleepMilliamperes: 0.006, ratesHz: 12.5...1666,
       actualRate: { LSM6Rate(nearest: $0).hertz },

@@ -20,7 +20,7 @@ extension InertialChip {
       relatives: LSM6DSOXDriver.identities,
       provenAgainst: "Linux (st_lsm6dsx)",
       // 3 KB, two words a sample.
-      fifoSampleCount: 219,
+      fifoSampleCount: 219, readout: BusReadout(bytesPerSample: 14),
       // Table 3: both sensors in high performance, and powered down.
       milliamperes: milliamperes, sleepMilliamperes: sleepMilliamperes, ratesHz: 12.5...1666,
       actualRate: { LSM6Rate(nearest: $0).hertz },

@@ -7,6 +7,8 @@ extension InertialChip {
       name: "lsm9ds1", title: "LSM9DS1", addresses: [0x6B, 0x6A],
       identity: ChipIdentity(register: LSM9DS1Register.whoAmI, values: [LSM9DS1Register.identity]),
       provenAgainst: "Linux (st_lsm6dsx)", fifoSampleCount: LSM9DS1Driver.fifoSampleCount,
+      // Each sensor's numbers by a read of their own.
+      readout: BusReadout(bytesPerSample: 12, readsPerSample: 2, bytesPerBurst: 1, readsPerBurst: 1),
       // Electrical characteristics: both sensors, and powered down.
       milliamperes: 4, sleepMilliamperes: 0.006, ratesHz: 14.9...952,
       actualRate: { LSM9DS1Rate(nearest: $0).hertz },

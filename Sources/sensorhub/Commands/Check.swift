@@ -13,8 +13,12 @@ struct Check: ParsableCommand {
     abstract: "Say whether a board file is right, without starting anything.",
     discussion: """
       Finds what a hub would refuse too: ports, lines and sockets that cannot be, and a web port beyond this machine whose
-      token is missing. Devices are not looked for, so that a file can be checked where it is written. What would keep this
+      token is missing. Devices are not looked for, so that a file can be checked where it is written; what is read of them is
+      held against the speed of their bus, where this machine tells it, and else against the usual 100 kHz. What would keep this
       machine from recording is said, and is no mistake of the file.
+
+      With --device it looks at this machine as well: for ports, buses and pulses that are missing, and for ports on which the
+      kernel prints or somebody may log in. Nothing is opened. Each warning ends with what to do.
 
       With --device-policy it prints what the board needs instead, as a drop-in for the systemd unit: the kinds of devices
       that the service may open, and no others.
@@ -29,6 +33,9 @@ struct Check: ParsableCommand {
 
   @Flag(help: "Print the file in its present form: what was 'gps' and 'imu' stands in 'devices' now.")
   var convert = false
+
+  @Flag(help: "Look at this machine too: whether the devices' ports, buses and pulses are there, and free.")
+  var device = false
 
   @Flag(help: "Print a drop-in for the systemd unit that lists the devices the board needs.")
   var devicePolicy = false
@@ -46,6 +53,10 @@ struct Check: ParsableCommand {
         .data, problems.map { "\(self.board): \($0)" }.joined(separator: "\n"),
         nextStep: "mend the file; a hub would start and leave that out")
     }
+    let machine = MachineFiles()
+    let warnings =
+      BoardWarnings.rates(of: board, on: machine) + (device ? BoardWarnings.devices(of: board, on: machine) : [])
+    for warning in warnings { Terminal.standardError("warning: \(warning)") }
     Terminal.standardOutput("\(self.board): right; this is '\(board.name)'")
     for device in board.devices {
       Terminal.standardOutput("  \(device.id)  \(describe(device)), \(describe(device.power))")

@@ -14,6 +14,8 @@ struct Probe: ParsableCommand {
       Listens on each serial port at the usual speeds, up to fifteen seconds a port, and asks every address of the I2C buses
       who is there. Devices have to be powered. Nothing is written except the register numbers that are asked for.
 
+      Of a port on which the kernel prints, or somebody may log in, it says how to end that.
+
       With --write it makes a board file of what it has found, and says in it what to wire or enable for the rest.
 
       Example: sensorhub probe --write my-board.json5
@@ -38,10 +40,13 @@ struct Probe: ParsableCommand {
     let ports = everything ? DeviceFiles.serialPorts : port
     let buses = everything ? DeviceFiles.i2cBuses : bus
     if ports.isEmpty, everything {
-      Terminal.standardOutput("no serial ports: is the UART enabled, or the receiver plugged in?")
+      Terminal.standardOutput(
+        "no serial ports: plug the receiver in, or enable the UART (sudo raspi-config nonint do_serial_hw 0)"
+      )
     }
     if buses.isEmpty, everything {
-      Terminal.standardOutput("no I2C buses: enable I2C (raspi-config, or dtparam=i2c_arm=on)")
+      Terminal.standardOutput(
+        "no I2C buses: enable I2C (sudo raspi-config nonint do_i2c 0, or dtparam=i2c_arm=on in config.txt)")
     }
     var board = ProbedBoard()
     for path in ports {
@@ -81,13 +86,18 @@ struct Probe: ParsableCommand {
 
   private func probe(port path: String) -> ProbedBoard.Receiver? {
     Terminal.standardError("listening on \(path) …")
+    let machine = MachineFiles()
+    // What the kernel prints and what a login echoes garbles what the receiver says, and the other way round.
+    if let console = SerialConsole(port: path, on: machine) {
+      Terminal.standardOutput("\(path): \(console); next: \(console.nextStep)")
+    }
     let stop = StopSignal()
     do throws(HardwareError) {
       let port = try LinuxSerialPort(path, speed: .b9600)
       let receiver = NMEAReceiver(port: port, poller: Poller(stop: stop.fileDescriptor))
       guard let speed = try receiver.findSpeed(nil, rounds: 1, receive: { _ in }) else { return nil }
       Terminal.standardOutput("\(path): an NMEA receiver at \(speed.rawValue) baud")
-      return ProbedBoard.Receiver(port: path, speed: speed)
+      return ProbedBoard.Receiver(port: SerialPortName.lasting(for: path, on: machine), speed: speed)
     } catch {
       Terminal.standardOutput("\(path): \(error)")
       return nil

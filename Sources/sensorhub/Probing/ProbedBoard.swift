@@ -5,6 +5,7 @@ import HardwareIO
 /// The board file that comes of what `probe` has found.
 struct ProbedBoard {
   struct Receiver {
+    /// By the name that lasts.
     var port: String
     var speed: BaudRate
   }
@@ -50,7 +51,7 @@ struct ProbedBoard {
       lines += [
         "    // No receiver was found. Wire one to the header's UART and enable that (raspi-config: the serial port's hardware",
         "    // on, its login shell off), or plug one into a USB port; then:",
-        "    // gps: { driver: \"nmea\", port: \"/dev/ttyAMA0\" },",
+        "    // gps: { driver: \"nmea\", port: \"/dev/serial0\" },",
       ]
     }
     if !chips.contains(where: { $0.kind == .imu }) {

@@ -1,0 +1,13 @@
+extension MachineFiles {
+  /// The clock of an I2C bus by the device tree; `nil` where that does not tell.
+  ///
+  /// - Parameter bus: `/dev/i2c-1`, or a link to it
+  public func hertz(ofI2CBus bus: String) -> Double? {
+    guard let name = (resolved(bus) ?? bus).split(separator: "/").last, name.hasPrefix("i2c-"),
+      // A cell of the device tree: four bytes, the high one first.
+      let cell = bytes(of: "/sys/bus/i2c/devices/\(name)/of_node/clock-frequency"), cell.count == 4
+    else { return nil }
+    let hertz = cell.reduce(0) { $0 << 8 | Int($1) }
+    return hertz > 0 ? Double(hertz) : nil
+  }
+}

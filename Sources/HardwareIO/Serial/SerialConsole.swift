@@ -1,0 +1,67 @@
+/// A serial port that is not a receiver's alone, because the kernel prints its messages on it or somebody may log in there.
+public struct SerialConsole: Equatable, Sendable {
+  /// `ttyS0`
+  public let tty: String
+  /// Whether the kernel prints on it, now or by what it was started with.
+  public let hasMessages: Bool
+  /// The unit that waits there for a login.
+  public let login: String?
+  /// Whether that is there for the kernel's sake alone, and comes back with it.
+  private let isLoginOfKernel: Bool
+  private let hasRaspiConfig: Bool
+
+  /// `nil` where the port is free for a receiver, or is not there.
+  ///
+  /// - Parameter port: `/dev/ttyS0`, or a link to it
+  public init?(port: String, on machine: MachineFiles) {
+    guard let tty = SerialConsole.tty(port, on: machine) else { return nil }
+    self.tty = tty
+    hasMessages = SerialConsole.printed(on: machine).contains(tty)
+    let unit = "serial-getty@\(tty).service"
+    let enabled = ["/etc/systemd/system", "/run/systemd/generator"].filter { folder in
+      machine.names(in: "\(folder)/getty.target.wants").contains(unit)
+    }
+    let isMasked = ["/etc", "/run"].contains { machine.link("\($0)/systemd/system/\(unit)") == "/dev/null" }
+    login = enabled.isEmpty || isMasked ? nil : unit
+    isLoginOfKernel = enabled.allSatisfy { $0.hasPrefix("/run") }
+    hasRaspiConfig = machine.hasRaspiConfig
+    if !hasMessages, login == nil { return nil }
+  }
+
+  private static func tty(_ port: String, on machine: MachineFiles) -> String? {
+    guard let path = machine.resolved(port), path.hasPrefix("/dev/tty") else { return nil }
+    return path.split(separator: "/").last.map(String.init)
+  }
+
+  /// The kernel's consoles: those that it has, and those that it was told to have.
+  private static func printed(on machine: MachineFiles) -> [String] {
+    let lines = (machine.bytes(of: "/proc/consoles") ?? []).split(separator: UInt8(ascii: "\n"))
+    let present = lines.map { String(decoding: $0.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self) }
+    let wanted = machine.words(of: "/proc/cmdline").filter { $0.hasPrefix("console=") }.map {
+      String($0.dropFirst("console=".count).prefix { $0 != "," })
+    }
+    return present + wanted.map { tty("/dev/\($0)", on: machine) ?? $0 }
+  }
+
+  /// The commands that leave the port to the receiver.
+  public var nextStep: String {
+    if hasRaspiConfig {
+      return "sudo raspi-config nonint do_serial_cons 1 && sudo raspi-config nonint do_serial_hw 0 && sudo reboot"
+    }
+    // One that a generator has made comes back with each start, unless it is masked.
+    let end = login.map { "sudo systemctl \(isLoginOfKernel ? "mask" : "disable") --now \($0)" }
+    let quiet = "take console=\(tty) out of the kernel's command line and restart"
+    return [end, hasMessages ? quiet : nil].compactMap { $0 }.joined(separator: "; then ")
+  }
+}
+
+extension SerialConsole: CustomStringConvertible {
+  /// `the kernel prints its messages on /dev/ttyS0, and serial-getty@ttyS0.service waits there for a login`
+  public var description: String {
+    switch (hasMessages, login) {
+    case (true, let login?): "the kernel prints its messages on /dev/\(tty), and \(login) waits there for a login"
+    case (false, let login?): "\(login) waits on /dev/\(tty) for a login"
+    case (_, nil): "the kernel prints its messages on /dev/\(tty)"
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import HardwareIO
+
+/// What is right in a board file, and on a machine will not do, or only badly. Each says what to do about it.
+public enum BoardWarnings {
+  /// Rates that are too much for a bus. Wherever the file is checked: a machine that does not tell a bus's speed has the usual.
+  public static func rates(of board: Board, on machine: MachineFiles) -> [String] {
+    var buses: [String] = []
+    for device in board.devices where device.busClocksPerSecond != nil {
+      let bus = BoardWarnings.bus(of: device, on: machine)
+      if !buses.contains(bus) { buses.append(bus) }
+    }
+    return buses.compactMap { bus in
+      let devices = board.devices.filter {
+        $0.busClocksPerSecond != nil && BoardWarnings.bus(of: $0, on: machine) == bus
+      }
+      return BusLoad(devices, on: bus, of: machine).warning
+    }
+  }
+
+  private static func bus(of device: DeviceDescription, on machine: MachineFiles) -> String {
+    machine.resolved(device.path) ?? device.path
+  }
+
+  /// Ports, buses and pulses that a machine lacks, and ports that it uses itself.
+  public static func devices(of board: Board, on machine: MachineFiles) -> [String] {
+    board.devices.flatMap { device in
+      var found: [String] = []
+      if case .receiver(let receiver) = device {
+        found = [port(receiver.port, on: machine), pulse(receiver.pulse, on: machine)].compactMap { $0 }
+      } else if device.path.hasPrefix("/dev/"), !machine.has(device.path) {
+        found = [missingBus(device.path, on: machine)]
+      }
+      return found.map { "\(device.id): \($0)" }
+    }
+  }
+
+  private static func port(_ port: String, on machine: MachineFiles) -> String? {
+    guard port.hasPrefix("/dev/") else { return nil }
+    if let console = SerialConsole(port: port, on: machine) { return "\(console); next: \(console.nextStep)" }
+    return machine.has(port) ? nil : missingPort(port, on: machine)
+  }
+
+  private static func missingPort(_ port: String, on machine: MachineFiles) -> String {
+    let missing = "there is no \(port)"
+    let name = port.dropFirst("/dev/".count)
+    let isHeader = ["ttyAMA", "ttyS", "serial"].contains { name.hasPrefix($0) } && !name.hasPrefix("serial/")
+    let rules = ["/etc/udev/rules.d", "/usr/lib/udev/rules.d"].map { "\($0)/60-sensorhub.rules" }
+    let isNamedByRules = name.hasPrefix("sensorhub/")
+    if isHeader || isNamedByRules, let uart = machine.resolved("/dev/serial0") {
+      if isNamedByRules, rules.contains(where: machine.has) {
+        return "\(missing), as nothing that is known for a receiver is connected; the header's UART is \(uart): "
+          + "port: \"/dev/serial0\""
+      }
+      return "\(missing); the header's UART is \(uart) here: port: \"/dev/serial0\""
+    }
+    if isHeader || isNamedByRules, machine.hasRaspiConfig {
+      return "\(missing); plug the receiver in, or for one on the header's pins: "
+        + "sudo raspi-config nonint do_serial_cons 1 && sudo raspi-config nonint do_serial_hw 0 && sudo reboot"
+    }
+    if isNamedByRules {
+      return "\(missing); plug the receiver in, or name its port: sensorhub probe finds it"
+    }
+    return "\(missing); plug the receiver in, and see that the file names its port: sensorhub probe finds it"
+  }
+
+  private static func missingBus(_ bus: String, on machine: MachineFiles) -> String {
+    let missing = "there is no \(bus)"
+    // The kernel has the bus, and nobody has loaded what lets programs use it.
+    if let name = bus.split(separator: "/").last, machine.has("/sys/bus/i2c/devices/\(name)") {
+      return "\(missing), although the bus is there: echo i2c-dev | sudo tee /etc/modules-load.d/i2c-dev.conf "
+        + "&& sudo modprobe i2c-dev"
+    }
+    if machine.hasRaspiConfig { return "\(missing): sudo raspi-config nonint do_i2c 0" }
+    return machine.isRaspberryPi
+      ? "\(missing): add dtparam=i2c_arm=on to /boot/firmware/config.txt and restart" : "\(missing): enable the bus"
+  }
+
+  private static func pulse(_ pulse: String?, on machine: MachineFiles) -> String? {
+    guard let pulse, pulse.hasPrefix("/dev/"), !machine.has(pulse) else { return nil }
+    let missing = "there is no \(pulse), so the time is as good as the serial line is"
+    return machine.isRaspberryPi
+      ? "\(missing): add dtoverlay=pps-gpio,gpiopin=18, with the GPIO that the pulse is wired to, to "
+        + "/boot/firmware/config.txt and restart" : "\(missing): the kernel needs pps-gpio for the line of the pulse"
+  }
+}

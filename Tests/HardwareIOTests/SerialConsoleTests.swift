@@ -1,0 +1,101 @@
+import HardwareIO
+import TestSupport
+import Testing
+
+/// Ports that the kernel or a login has, as stock systems have them.
+struct SerialConsoleTests {
+  private let tree = MachineTree()
+
+  /// A Raspberry Pi 4 whose UART was enabled in config.txt alone: the firmware makes the small one the header's.
+  private func makeRaspberryPi() {
+    tree.add("/proc/device-tree/model", "Raspberry Pi 4 Model B Rev 1.4\0")
+    tree.add("/usr/bin/raspi-config")
+    tree.add("/dev/ttyS0")
+    tree.add("/dev/ttyAMA0")
+    tree.link("/dev/serial0", to: "ttyS0")
+    tree.link("/dev/sensorhub/gps", to: "../ttyS0")
+    tree.add("/proc/cmdline", "coherent_pool=1M console=ttyS0,115200 console=tty1 root=PARTUUID=1234-02 rootwait\n")
+    tree.add("/proc/consoles", "tty1                 -WU (EC    )    4:1\nttyS0                -W- (Ec   p)    4:64\n")
+    tree.link(
+      "/run/systemd/generator/getty.target.wants/serial-getty@ttyS0.service",
+      to: "/usr/lib/systemd/system/serial-getty@.service")
+  }
+
+  @Test(arguments: ["/dev/ttyS0", "/dev/serial0", "/dev/sensorhub/gps"])
+  func `the header's UART of a stock Raspberry Pi is the kernel's, by whichever name`(_ port: String) throws {
+    makeRaspberryPi()
+    let console = try #require(SerialConsole(port: port, on: tree.files))
+    #expect(console.tty == "ttyS0" && console.hasMessages)
+    #expect(
+      "\(console)"
+        == "the kernel prints its messages on /dev/ttyS0, and serial-getty@ttyS0.service waits there for a login")
+    #expect(
+      console.nextStep
+        == "sudo raspi-config nonint do_serial_cons 1 && sudo raspi-config nonint do_serial_hw 0 && sudo reboot")
+  }
+
+  @Test(arguments: ["/dev/ttyAMA0", "/dev/ttyUSB7", "/dev/null", ""])
+  func `another port is a receiver's`(_ port: String) {
+    makeRaspberryPi()
+    #expect(SerialConsole(port: port, on: tree.files) == nil)
+  }
+
+  @Test func `a login that was enabled is disabled, one that comes with the console is masked`() throws {
+    tree.add("/dev/ttyS1")
+    let unit = "serial-getty@ttyS1.service"
+    tree.link("/run/systemd/generator/getty.target.wants/\(unit)", to: "/nowhere")
+    var console = try #require(SerialConsole(port: "/dev/ttyS1", on: tree.files))
+    #expect("\(console)" == "\(unit) waits on /dev/ttyS1 for a login" && !console.hasMessages)
+    #expect(console.nextStep == "sudo systemctl mask --now \(unit)")
+    tree.link("/etc/systemd/system/getty.target.wants/\(unit)", to: "/nowhere")
+    console = try #require(SerialConsole(port: "/dev/ttyS1", on: tree.files))
+    #expect(console.nextStep == "sudo systemctl disable --now \(unit)")
+    tree.link("/etc/systemd/system/\(unit)", to: "/dev/null")
+    #expect(SerialConsole(port: "/dev/ttyS1", on: tree.files) == nil)
+  }
+
+  @Test func `what the kernel was told by the header's name is the header's port`() throws {
+    tree.add("/dev/ttyAMA0")
+    tree.link("/dev/serial0", to: "ttyAMA0")
+    tree.add("/proc/cmdline", "console=serial0,115200 quiet")
+    let console = try #require(SerialConsole(port: "/dev/ttyAMA0", on: tree.files))
+    #expect("\(console)" == "the kernel prints its messages on /dev/ttyAMA0")
+    #expect(console.nextStep == "take console=ttyAMA0 out of the kernel's command line and restart")
+  }
+}
+
+/// Names for board files.
+struct SerialPortNameTests {
+  private let tree = MachineTree()
+
+  @Test func `a port goes by the name that lasts`() {
+    for port in ["ttyS0", "ttyUSB0", "ttyACM0", "ttyAMA1"] { tree.add("/dev/\(port)") }
+    tree.link("/dev/serial0", to: "ttyS0")
+    tree.link("/dev/sensorhub/gps", to: "../ttyACM0")
+    tree.link("/dev/serial/by-path/platform-xhci-usbv2-0:1:1.0-port0", to: "../../ttyUSB0")
+    tree.link("/dev/serial/by-path/platform-xhci-usb-0:1:1.0-port0", to: "../../ttyUSB0")
+    func name(_ port: String) -> String { SerialPortName.lasting(for: port, on: tree.files) }
+    #expect(name("/dev/ttyS0") == "/dev/serial0")
+    #expect(name("/dev/ttyACM0") == "/dev/sensorhub/gps")
+    #expect(name("/dev/ttyUSB0") == "/dev/serial/by-path/platform-xhci-usb-0:1:1.0-port0")
+    #expect(name("/dev/ttyAMA1") == "/dev/ttyAMA1")
+  }
+}
+
+/// What the device tree says of a bus.
+struct I2CBusClockTests {
+  private let tree = MachineTree()
+
+  @Test func `the clock of a bus is in the device tree, four bytes, the high one first`() {
+    tree.add("/dev/i2c-1")
+    tree.link("/dev/sensorhub/imu", to: "../i2c-1")
+    let clock = "/sys/bus/i2c/devices/i2c-1/of_node/clock-frequency"
+    #expect(tree.files.hertz(ofI2CBus: "/dev/i2c-1") == nil)
+    tree.add(clock, [0x00, 0x06, 0x1A, 0x80])
+    #expect(tree.files.hertz(ofI2CBus: "/dev/i2c-1") == 400_000)
+    #expect(tree.files.hertz(ofI2CBus: "/dev/sensorhub/imu") == 400_000)
+    #expect(tree.files.hertz(ofI2CBus: "/dev/i2c-2") == nil)
+    tree.add(clock, [0x06, 0x1A, 0x80])
+    #expect(tree.files.hertz(ofI2CBus: "/dev/i2c-1") == nil)
+  }
+}

@@ -1,0 +1,44 @@
+import Glibc
+import HardwareIO
+
+/// What a machine says of itself, made of plain files and links in a folder of its own.
+public final class MachineTree {
+  public let root: String
+
+  public init() {
+    var template = Array("/tmp/sensorhub-machine-XXXXXX".utf8CString)
+    mkdtemp(&template)
+    root = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+  }
+
+  deinit { MachineTree.remove(root) }
+
+  public var files: MachineFiles { MachineFiles(root: root) }
+
+  /// Writes a file.
+  public func add(_ path: String, _ text: String = "") { add(path, Array(text.utf8)) }
+
+  public func add(_ path: String, _ bytes: [UInt8]) {
+    makeFolder(of: path)
+    HubProcess.write(bytes, to: root + path)
+  }
+
+  public func link(_ path: String, to target: String) {
+    makeFolder(of: path)
+    symlink(target, root + path)
+  }
+
+  private func makeFolder(of path: String) {
+    var folder = root
+    for part in path.split(separator: "/").dropLast() {
+      folder += "/\(part)"
+      mkdir(folder, 0o755)
+    }
+  }
+
+  private static func remove(_ path: String) {
+    if unlink(path) == 0 { return }
+    for name in Files.names(in: path) { remove("\(path)/\(name)") }
+    rmdir(path)
+  }
+}
