@@ -10,7 +10,9 @@ TOOLCHAIN := $(shell swift -print-target-info 2>/dev/null | sed -n 's|.*"runtime
 LLD := $(wildcard $(TOOLCHAIN)/bin/ld.lld)
 LINK := $(if $(LLD),-Xswiftc -Xclang-linker -Xswiftc -fuse-ld=lld -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --no-export-dynamic)
 # Across modules: what is generic is made for its types, and a fix is at its clients a quarter sooner.
-BUILD_RELEASE := swift build -c release --static-swift-stdlib -Xswiftc -cross-module-optimization $(LINK) --product
+# What --version of a release names.
+COMMIT := $(shell git describe --always --dirty --abbrev=12 2>/dev/null)
+BUILD_RELEASE := SENSORHUB_COMMIT=$(COMMIT) swift build -c release --static-swift-stdlib -Xswiftc -cross-module-optimization $(LINK) --product
 RELEASE := $(BUILD_RELEASE) sensorhub
 # XCTest's own runner, which would find no tests, leaks; sanitizers slow timers down, so the tests that start programs are left out of their runs.
 SANITIZE = swift test --disable-xctest --sanitize=$(1) --scratch-path .build-$(1) $(SWIFT_FAST_TESTS)

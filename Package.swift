@@ -15,6 +15,11 @@ let isFuzzed = Context.environment["SENSORHUB_FUZZING"] != nil
 let fuzzed =
   strict + (isFuzzed ? [.unsafeFlags(["-sanitize=fuzzer", "-enable-testing", "-assert-config", "Debug"])] : [])
 
+/// Whoever builds a release says what from (`make release`); a letter more than a commit's name has would be none.
+let commit = Context.environment["SENSORHUB_COMMIT"].map { name in
+  name.filter { $0.isLetter || $0.isNumber || "-.".contains($0) }
+}
+
 let package = Package(
   name: "SensorHub",
   products: [
@@ -51,6 +56,9 @@ let package = Package(
         "CLinux", "Guarding", "MonotonicTime", .product(name: "DequeModule", package: "swift-collections"),
       ],
       swiftSettings: strict),
+    // Alone, as it is compiled anew for each commit.
+    .target(
+      name: "CBuild", cSettings: commit.map { [.define("SENSORHUB_COMMIT", to: "\"\($0)\"")] } ?? []),
     .target(name: "CI2C", linkerSettings: [.linkedLibrary("i2c")]),
     .target(name: "CGPIOD", linkerSettings: [.linkedLibrary("gpiod")]),
     .target(
@@ -105,6 +113,7 @@ let package = Package(
     .executableTarget(
       name: "sensorhub",
       dependencies: [
+        "CBuild",
         "CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MCAP", "MonotonicTime", "NMEA", "Outputs",
         "Publishing", "Recording", "Simulation", "UBX",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

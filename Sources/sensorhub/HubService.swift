@@ -55,7 +55,7 @@ struct HubService: Sendable {
     for problem in inUse.makeSafe(hardware) + hub.makeSafe() { sink.write(.warning, problem) }
     if let problem = inUse.record(fileText) { sink.write(.warning, problem) }
     for problem in hub.pulseProblems { sink.write(.warning, problem) }
-    sink.write(.notice, "sensorhub \(SensorHub.version): board '\(hub.board.name)', state on \(path.state)")
+    sink.write(.notice, "sensorhub \(SensorHub.versionWithCommit): board '\(hub.board.name)', state on \(path.state)")
     // The first is the last to be ended: the recorder hears how the others end.
     var services: [any Service] = [
       RecorderOutput(host: host, sink: sink), signals, server,

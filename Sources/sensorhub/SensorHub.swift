@@ -1,4 +1,5 @@
 import ArgumentParser
+import CBuild
 import Glibc
 import Recording
 
@@ -7,13 +8,19 @@ struct SensorHub: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sensorhub",
     abstract: "GPS and IMU of a Linux board as one stream, powered only while somebody listens.",
-    version: version,
+    version: versionWithCommit,
     subcommands: [
       Run.self, Watch.self, Devices.self, Probe.self, Check.self, Decode.self, Fuse.self,
       Calibrate.self, Safe.self, Chips.self, Record.self, Info.self, Export.self, Replay.self,
     ])
 
   static let version = "0.1.0"
+
+  /// `0.1.0 (d3abdb8e0f12)`, where whoever built it has said what from.
+  static var versionWithCommit: String {
+    let commit = String(cString: cbuild_commit())
+    return commit.isEmpty ? version : "\(version) (\(commit))"
+  }
 
   @MainActor static func main() async {
     // A reader that goes away shows as an error where it is written to, not as a signal.

@@ -42,6 +42,16 @@ struct CommandTests {
     #expect(program.standardOutput.contains("Example: sensorhub \(command)"))
   }
 
+  @Test func `the version is said, and what it was built from where that is known`() {
+    let program = Program(["--version"])
+    #expect(program.wait() == 0)
+    let words = program.lines.first?.split(separator: " ") ?? []
+    #expect(words.first == "0.1.0" && program.lines.count == 1, "\(program.standardOutput)")
+    let commit = words.dropFirst().first ?? "(0)"
+    #expect(commit.hasPrefix("(") && commit.hasSuffix(")") && words.count <= 2)
+    #expect(commit.dropFirst().prefix { $0.isHexDigit }.count >= 1, "\(program.standardOutput)")
+  }
+
   @Test func `decode reads standard input and counts on standard error`() {
     let line = "$GPRMC,120000.00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A*6D\r\nnoise"
     let program = Program(["decode", "-"], input: Array(line.utf8))
@@ -114,7 +124,7 @@ struct CommandTests {
     #expect(program.wait() == 69)
     let isNamed = program.standardOutput.contains("serial port \(terminal.path) is the terminal of a login")
     #expect(isNamed == (group == "tty"), "\(program.standardOutput) \(program.standardError)")
-    let nextStep = group == "tty" ? "raspi-config (serial port: login shell off" : "add the user to the group dialout"
+    let nextStep = group == "tty" ? "sudo raspi-config nonint do_serial_cons 1" : "add the user to the group dialout"
     #expect(program.standardOutput.contains(nextStep), "\(program.standardOutput)")
   }
 

@@ -1,0 +1,7 @@
+#include "CBuild.h"
+
+#ifndef SENSORHUB_COMMIT
+#define SENSORHUB_COMMIT ""
+#endif
+
+const char *cbuild_commit(void) { return SENSORHUB_COMMIT; }
