@@ -2,7 +2,7 @@
 # Builds the hub for a board and puts it into service there, over ssh.
 #
 #   ./deploy.sh user@host [--board FILE]    build, copy, switch, and see that it works
-#     --build-on-target   build on the board itself, where this machine cannot build for it
+#     --executable FILE   take this one instead of building it: one that was built for the board's system elsewhere
 #     --dry-run           say what would happen, and change nothing
 #     --follow            show the journal afterwards, until Ctrl-C
 #     --rollback          back to the release before
@@ -10,24 +10,27 @@
 #     -F FILE             an ssh configuration, as for ssh itself
 #
 # Jump hosts, keys and agents are ssh's business (ssh_config); a sudo that asks, asks here. A release that does not get ready,
-# or gives no state, is taken back by itself. Running it twice changes nothing.
+# or does not say what its devices do, is taken back by itself; devices that do not work are named, and no reason for that.
+# Running it twice changes nothing.
 #
 #   Example: ./deploy.sh pi@raspberrypi.local --board boards/raspberry-pi-5.json5
 set -euo pipefail
 
-usage() { sed -n '2,16s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,17s/^# \{0,1\}//p' "$0"; }
 fail() {
   echo "deploy.sh: $1" >&2
   exit "$2"
 }
 
-target='' board='' action=install build_on_target='' dry_run='' follow=''
+target='' board='' action=install given='' dry_run='' follow=''
 ssh_options=()
 while [ $# -gt 0 ]; do
   case $1 in
     --board) [ $# -ge 2 ] || fail "--board needs a file" 64; board=$(realpath "$2"); shift ;;
     -F) [ $# -ge 2 ] || fail "-F needs a file" 64; ssh_options+=(-F "$(realpath "$2")"); shift ;;
-    --build-on-target) build_on_target=1 ;;
+    --executable) [ $# -ge 2 ] || fail "--executable needs a file" 64; given=$(realpath "$2"); shift ;;
+    --build-on-target) fail "boards do not build: most have too little memory for it. Without that option it is built here, for the board; \
+where this machine cannot, build on another one with the board's Debian (make release), and give what comes of it with --executable" 64 ;;
     --dry-run) dry_run=1 ;;
     --follow) follow=1 ;;
     --rollback) action=rollback ;;
@@ -40,6 +43,7 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$target" ] || { usage >&2; exit 64; }
 cd "$(dirname "$0")"
+[ -z "$given" ] || [ -f "$given" ] || fail "there is no executable '$given'" 66
 [ -z "$board" ] || [ -r "$board" ] || fail "there is no board file '$board'; boards/ holds examples" 66
 
 # One connection for everything: whoever types a password types it once.
@@ -55,12 +59,15 @@ remote() { ssh "${ssh_options[@]}" "$target" "$@"; }
 
 echo "looking at $target"
 # shellcheck disable=SC2016 # meant for the other side
-facts=$(remote 'id -u; dpkg --print-architecture 2>/dev/null || uname -m
+facts=$(remote 'id -u; dpkg --print-architecture 2>/dev/null || uname -m; uname -m
   . /etc/os-release; echo "${VERSION_CODENAME:-unknown}"
   [ ! -r /proc/device-tree/model ] || tr -d "\0" </proc/device-tree/model; echo
+  awk "\$2 == \"/\" { root = \$3 \" \" \$4 } END { print root }" /proc/mounts
   echo "$(dpkg-query -W -f "\${db:Status-Status} \${Version}" sensorhub 2>/dev/null | sed -n "s/^installed //p")"
   readlink /opt/sensorhub/current 2>/dev/null || true') || fail "cannot reach $target over ssh" 69
-{ read -r uid; read -r architecture; read -r release; read -r model; read -r package; read -r current; } <<<"$facts"$'\n\n' || true
+{ read -r uid; read -r architecture; read -r kernel; read -r release; read -r model; read -r root; read -r package; read -r current; } <<<"$facts"$'
+
+' || true
 as_root() {
   if [ "$uid" = 0 ]; then
     remote "$1"
@@ -82,10 +89,33 @@ if [ "$action" != install ]; then
   exit
 fi
 
+case $architecture in
+  aarch64) architecture=arm64 ;;
+  x86_64) architecture=amd64 ;;
+  armhf | armel | armv*l | i?86)
+    what="$target runs a 32-bit system ($architecture), and SensorHub needs a 64-bit one"
+    case $kernel in
+      aarch64 | armv[78]l) fail "$what: write 'Raspberry Pi OS (64-bit)' to its card, as the Raspberry Pi Imager offers it for a Raspberry Pi 3, \
+4, 5, Zero 2 W and their Compute Modules" 69 ;;
+      x86_64) fail "$what: its processor can do that; install Debian for amd64" 69 ;;
+      *) fail "$what, which its processor ($kernel) cannot do: take a Raspberry Pi 3, 4, 5 or Zero 2 W" 69 ;;
+    esac
+    ;;
+esac
+case $root in
+  overlay*)
+    echo "  warning: the board's file system is an overlay in memory: the next start forgets what is deployed. To keep it, on the board:"
+    echo "    sudo raspi-config nonint do_overlayfs 1 && sudo reboot; then deploy again, and do_overlayfs 0 after that"
+    ;;
+  *' ro' | *' ro,'*) fail "the board's file system is mounted read-only; on the board: sudo mount -o remount,rw /" 73 ;;
+esac
+
 if [ -z "$board" ]; then
   case $model in
-    'Raspberry Pi 5'* | 'Raspberry Pi Compute Module 5'*) board=boards/raspberry-pi-5.json5 ;;
-    'Raspberry Pi 4'* | 'Raspberry Pi Compute Module 4'*) board=boards/raspberry-pi-4.json5 ;;
+    'Raspberry Pi 5'*) board=boards/raspberry-pi-5.json5 ;;
+    'Raspberry Pi 4'*) board=boards/raspberry-pi-4.json5 ;;
+    'Raspberry Pi 3'*) board=boards/raspberry-pi-3.json5 ;;
+    'Raspberry Pi Compute Module '[345]*) board=boards/raspberry-pi-compute-module.json5 ;;
     'Raspberry Pi Zero 2'*) board=boards/raspberry-pi-zero-2-w.json5 ;;
     *) [ -n "$current" ] || fail "no board file is known for '${model:-this machine}': give one with --board" 64 ;;
   esac
@@ -93,31 +123,40 @@ fi
 
 # shellcheck source=/dev/null
 here="$(. /etc/os-release && echo "${VERSION_CODENAME:-unknown}") $(dpkg --print-architecture 2>/dev/null || uname -m)"
-if [ -n "$build_on_target" ]; then
-  how="on the board itself"
+if [ -n "$given" ]; then
+  how="nothing"
 elif [ "$here" = "$release $architecture" ]; then
   how="here, natively"
 else
   how="here, for Debian $release on $architecture"
   case "$release $architecture" in
     'trixie arm64' | 'trixie amd64' | 'bookworm amd64') ;;
-    *) fail "this machine cannot build for Debian $release on $architecture: try --build-on-target" 69 ;;
+    'bookworm arm64') fail "this machine cannot build for Debian bookworm on arm64: Debian's Swift for that needs trixie's C library. \
+Upgrade the board (Raspberry Pi OS has been trixie since October 2025), or build on another arm64 machine with bookworm (make release), \
+and give what comes of it with --executable" 69 ;;
+    *) fail "this machine cannot build for Debian $release on $architecture: build on one that has that too (make release), and give what \
+comes of it with --executable" 69 ;;
   esac
 fi
 if [ -n "$dry_run" ]; then
-  echo "would build $how, with ${board:-the board file that is there}; copy one folder to /opt/sensorhub/releases, switch to it,"
-  echo "restart the service, wait for a first state, and switch back if none comes. Nothing has been changed."
+  [ -n "$given" ] && what="take $given" || what="build $how"
+  echo "would $what, with ${board:-the board file that is there}; copy one folder to /opt/sensorhub/releases, switch to it,"
+  echo "restart the service, wake its devices, and switch back if it does not run. Nothing has been changed."
   exit 0
 fi
 
-echo "building $how"
 executable=$work/sensorhub
+[ -n "$given" ] || echo "building $how"
+SENSORHUB_COMMIT=$(git describe --always --dirty --abbrev=12 2>/dev/null || true)
+export SENSORHUB_COMMIT
 case $how in
-  'on the board itself')
-    # shellcheck disable=SC2016 # meant for the other side
-    git ls-files -z | tar -cz --null -T - |
-      remote 'mkdir -p ~/.cache/sensorhub/source && cd ~/.cache/sensorhub/source && tar -xz && make release >&2'
-    remote 'strip -o /dev/stdout ~/.cache/sensorhub/source/.build/release/sensorhub' >"$executable"
+  nothing)
+    # The processor, as the header of an executable has it: on the wrong one the kernel says no more than "Exec format error".
+    case "$architecture $(od -An -j18 -N2 -tx1 "$given" | tr -d ' ')" in
+      'arm64 b700' | 'amd64 3e00') ;;
+      *) fail "'$given' is no executable for $architecture" 65 ;;
+    esac
+    cp "$given" "$executable"
     ;;
   'here, natively')
     make --no-print-directory release
@@ -132,8 +171,8 @@ esac
 folder=$work/release
 mkdir "$folder"
 chmod 755 "$executable"
-mv "$executable" "$folder/"
-cp systemd/sensorhub.{service,sysusers,tmpfiles} systemd/activate udev/60-sensorhub.rules "$folder/"
+mv "$executable" "$folder/sensorhub"
+cp systemd/sensorhub{.service,.sysusers,.tmpfiles,-policy.service} systemd/activate udev/60-sensorhub.rules "$folder/"
 [ -z "$board" ] || cp "$board" "$folder/board.json5"
 # What is in it names it: the same release has the same name.
 id=$(cd "$folder" && sha256sum -- * | sha256sum | cut -c 1-12)

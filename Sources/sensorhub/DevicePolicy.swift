@@ -2,7 +2,8 @@ import Glibc
 import HardwareIO
 import Hub
 
-/// The kinds of devices that a board needs, as systemd's `DeviceAllow=` names them, and the networks, as `IPAddressAllow=`.
+/// The kinds of devices that a board needs, as systemd's `DeviceAllow=` names them, the networks, as `IPAddressAllow=`, and the
+/// logins that would have its ports.
 ///
 /// Kinds and not paths: a receiver that is plugged in later has a device number that nobody knows yet.
 struct DevicePolicy {
@@ -12,8 +13,10 @@ struct DevicePolicy {
   let networks: [String]
   /// Folders that the hub writes to.
   let writtenPaths: [String]
+  /// Units that wait for a login on a port of the board's: a port is a receiver's or a login's.
+  let logins: [String]
 
-  init(_ board: Board) {
+  init(_ board: Board, on machine: MachineFiles = MachineFiles()) {
     var kinds: Set<String> = []
     for device in board.devices {
       if case .receiver(let receiver) = device {
@@ -35,25 +38,41 @@ struct DevicePolicy {
     }
     self.networks = networks
     writtenPaths = [board.record?.path].compactMap { $0 }
+    let ports = board.devices.compactMap { if case .receiver(let receiver) = $0 { receiver.port } else { nil } }
+    let terminals = ports.compactMap(machine.resolved).filter { $0.hasPrefix("/dev/tty") }
+    logins = Set(terminals.map { "serial-getty@\($0.dropFirst("/dev/".count)).service" }).sorted()
   }
 
   var dropIn: String {
-    (["# What the board needs; written by sensorhub check --device-policy.", "[Service]"]
-      + kinds.map { "DeviceAllow=\($0) rw" }
-      // Rates, triggers and buffers are set in /sys.
-      + (kinds.contains("char-iio") ? ["ProtectKernelTunables=no"] : []) + networks.map { "IPAddressAllow=\($0)" }
-      // One that is not there yet does not keep the hub from starting.
-      + writtenPaths.map { "ReadWritePaths=-\($0)" })
-      .joined(separator: "\n")
+    var lines = ["# What the board needs; written by sensorhub check --device-policy."]
+    if !logins.isEmpty { lines += ["[Unit]"] + logins.map { "Conflicts=\($0)" } }
+    lines.append("[Service]")
+    lines += kinds.map { "DeviceAllow=\($0) rw" }
+    // Rates, triggers and buffers are set in /sys.
+    if kinds.contains("char-iio") { lines.append("ProtectKernelTunables=no") }
+    lines += networks.map { "IPAddressAllow=\($0)" }
+    // One that is not there yet does not keep the hub from starting.
+    lines += writtenPaths.map { "ReadWritePaths=-\($0)" }
+    return lines.joined(separator: "\n")
   }
 
-  /// By the driver, which the name tells; a name that udev gives may stand for any of them.
+  /// By the driver, which the name tells. A name that udev gives may stand for another one tomorrow: what is plugged in goes
+  /// before the header's.
   private static func kinds(ofPort path: String) -> [String] {
     guard path.hasPrefix("/dev/") else { return [] }
-    let name = Files.resolved(path) ?? path
-    if name.hasPrefix("/dev/pts/") { return ["char-pts"] }
-    let drivers = ["ttyAMA", "ttyS", "ttyUSB", "ttyACM"]
-    let named = drivers.filter { name.hasPrefix("/dev/\($0)") }
-    return (named.isEmpty ? drivers : named).map { "char-\($0)" }
+    if (Files.resolved(path) ?? path).hasPrefix("/dev/pts/") { return ["char-pts"] }
+    let (header, plugged) = (["ttyAMA", "ttyS"], ["ttyUSB", "ttyACM"])
+    let known = (header + plugged).filter { path.hasPrefix("/dev/\($0)") }
+    let named =
+      if !known.isEmpty {
+        known
+      } else if path.hasPrefix("/dev/serial/") {
+        plugged
+      } else if path.hasPrefix("/dev/serial") {
+        header
+      } else {
+        header + plugged
+      }
+    return named.map { "char-\($0)" }
   }
 }

@@ -1,0 +1,125 @@
+import Glibc
+import HardwareIO
+import TestSupport
+import Testing
+
+/// What `deploy.sh` makes of a board before it touches it, with an ssh that says what boards say.
+@Suite(.timeLimit(.minutes(10)))
+final class DeployTests {
+  private let folder: String
+
+  init() {
+    var template = Array("/tmp/sensorhub-deploy-XXXXXX".utf8CString)
+    mkdtemp(&template)
+    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    // The first question is what the board is; nothing may follow it here.
+    HubProcess.write(
+      """
+      #!/bin/sh
+      for last; do :; done
+      case $last in
+        'id -u;'*) cat \(folder)/facts ;;
+        *@board.invalid) ;;
+        *) echo "$last" >>\(folder)/touched ;;
+      esac
+      """, to: folder + "/ssh")
+    chmod(folder + "/ssh", 0o755)
+  }
+
+  deinit {
+    for name in Files.names(in: folder) { unlink(folder + "/" + name) }
+    rmdir(folder)
+  }
+
+  /// - Parameter model: `nil` for a machine without a device tree
+  private func deploy(
+    _ arguments: [String], architecture: String = "arm64", kernel: String = "aarch64", release: String = "trixie",
+    model: String = "Raspberry Pi 4 Model B Rev 1.4", root: String = "ext4 rw,noatime"
+  ) -> Program {
+    let facts = ["1000", architecture, kernel, release, model, root]
+    HubProcess.write(facts.joined(separator: "\n") + "\n", to: folder + "/facts")
+    let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
+    // A name that nobody has, should another ssh be asked after all. Of two variables of a name bash takes the last.
+    let program = Program(
+      ["PATH=\(folder):\(path)", "bash", SharedData.packageFolder + "/deploy.sh", "pi@board.invalid"] + arguments,
+      path: "/usr/bin/env")
+    program.wait()
+    #expect(access(folder + "/touched", F_OK) != 0, "the board was touched")
+    return program
+  }
+
+  @Test(arguments: [
+    ("armhf", "aarch64", "Raspberry Pi 4 Model B Rev 1.4", "write 'Raspberry Pi OS (64-bit)' to its card"),
+    ("armhf", "armv7l", "Raspberry Pi 3 Model B Rev 1.2", "write 'Raspberry Pi OS (64-bit)' to its card"),
+    ("armhf", "armv6l", "Raspberry Pi Zero W Rev 1.1", "which its processor (armv6l) cannot do: take a Raspberry Pi 3"),
+    ("i386", "x86_64", "", "install Debian for amd64"),
+  ])
+  func `a 32-bit system is told that it takes a 64-bit one`(
+    _ architecture: String, _ kernel: String, _ model: String, _ nextStep: String
+  ) {
+    let program = deploy([], architecture: architecture, kernel: kernel, model: model)
+    #expect(program.wait() == 69)
+    #expect(
+      program.standardError.contains("runs a 32-bit system (\(architecture)), and SensorHub needs a 64-bit one"),
+      "\(program.standardError)")
+    #expect(program.standardError.contains(nextStep), "\(program.standardError)")
+  }
+
+  @Test(arguments: [
+    ("Raspberry Pi 5 Model B Rev 1.0", "raspberry-pi-5"), ("Raspberry Pi 4 Model B Rev 1.4", "raspberry-pi-4"),
+    ("Raspberry Pi 3 Model B Plus Rev 1.3", "raspberry-pi-3"),
+    ("Raspberry Pi Zero 2 W Rev 1.0", "raspberry-pi-zero-2-w"),
+    ("Raspberry Pi Compute Module 4 Rev 1.1", "raspberry-pi-compute-module"),
+    ("Raspberry Pi Compute Module 5 Rev 1.0", "raspberry-pi-compute-module"),
+  ])
+  func `a Raspberry Pi gets its own board file`(_ model: String, _ file: String) {
+    let program = deploy(["--dry-run"], model: model)
+    #expect(program.wait() == 0, "\(program.standardError)")
+    #expect(program.standardOutput.contains("with boards/\(file).json5"), "\(program.standardOutput)")
+  }
+
+  @Test func `another machine has to be told its board file`() {
+    let program = deploy(["--dry-run"], architecture: "amd64", kernel: "x86_64", model: "")
+    #expect(program.wait() == 64)
+    #expect(program.standardError.contains("no board file is known for 'this machine'"), "\(program.standardError)")
+  }
+
+  @Test func `a root that cannot be written to, or forgets, is said`() {
+    for options in ["ext4 ro,noatime", "ext4 ro"] {
+      let program = deploy(["--dry-run"], root: options)
+      #expect(program.wait() == 73)
+      #expect(program.standardError.contains("sudo mount -o remount,rw /"), "\(program.standardError)")
+    }
+    let program = deploy(["--dry-run"], root: "overlay rw,lowerdir=/lower")
+    #expect(program.wait() == 0)
+    #expect(program.standardOutput.contains("sudo raspi-config nonint do_overlayfs 1"), "\(program.standardOutput)")
+    #expect(!deploy(["--dry-run"], root: "ext4 rw,errors=remount-ro").standardOutput.contains("warning"))
+  }
+
+  @Test func `a board does not build, and what to do instead is said`() {
+    let program = deploy(["--build-on-target"])
+    #expect(program.wait() == 64)
+    #expect(program.standardError.contains("give what comes of it with --executable"), "\(program.standardError)")
+    #if !arch(arm64)
+      let bookworm = deploy(["--dry-run"], release: "bookworm")
+      #expect(bookworm.wait() == 69)
+      #expect(bookworm.standardError.contains("Upgrade the board"), "\(bookworm.standardError)")
+    #endif
+  }
+
+  @Test func `an executable for another processor is refused before anything is copied`() {
+    // As those of a Raspberry Pi begin, and those of a PC.
+    for (machine, architecture, other) in [(0xB7, "arm64", "amd64"), (0x3E, "amd64", "arm64")]
+      as [(UInt8, String, String)]
+    {
+      let head: [UInt8] = [0x7F, 0x45, 0x4C, 0x46, 2, 1, 1] + [UInt8](repeating: 0, count: 9) + [3, 0, machine, 0]
+      HubProcess.write(head, to: folder + "/program")
+      let arguments = ["--executable", folder + "/program"]
+      let right = deploy(arguments + ["--dry-run"], architecture: architecture)
+      #expect(right.wait() == 0 && right.standardOutput.contains("would take \(folder)/program"))
+      let wrong = deploy(arguments, architecture: other)
+      #expect(wrong.wait() == 65)
+      #expect(wrong.standardError.contains("is no executable for \(other)"), "\(wrong.standardError)")
+    }
+  }
+}
