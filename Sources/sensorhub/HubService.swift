@@ -56,9 +56,11 @@ struct HubService: Sendable {
     if let problem = inUse.record(fileText) { sink.write(.warning, problem) }
     for problem in hub.pulseProblems { sink.write(.warning, problem) }
     sink.write(.notice, "sensorhub \(SensorHub.versionWithCommit): board '\(hub.board.name)', state on \(path.state)")
+    let recorder = RecorderOutput(host: host, sink: sink)
+    recorder.begin()
     // The first is the last to be ended: the recorder hears how the others end.
     var services: [any Service] = [
-      RecorderOutput(host: host, sink: sink), signals, server,
+      recorder, signals, server,
       JournalOutput(host: host, sink: sink, writesState: writesState),
       HTTPOutput(host: host, sink: sink, budget: budget), ChronyOutput(host: host, sink: sink),
       NMEADatagramOutput(host: host, sink: sink),

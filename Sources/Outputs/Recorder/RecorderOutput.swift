@@ -24,6 +24,7 @@ public final class RecorderOutput: Service {
   }
 
   private struct State {
+    var hubs: Subscription?
     var present: Present?
     var leaving: [Leaving] = []
     /// What begins from now on would never end.
@@ -44,10 +45,16 @@ public final class RecorderOutput: Service {
     self.sink = sink
   }
 
-  public func run() async throws {
+  /// Listens from now on. Called before others begin that wake devices: of what was fused before, a replay would know nothing.
+  public func begin() {
     let hubs = host.hub.subscribe(as: "recorder", receiveValue: { [self] in serve($0) })
+    state.withLock { $0.hubs = hubs }
+  }
+
+  public func run() async throws {
     try? await gracefulShutdown()
-    hubs.cancel()
+    let hubs = state.withLock { $0.hubs }
+    hubs?.cancel()
     let last = state.withLock { state in
       state.isOver = true
       defer { state.present = nil }
