@@ -51,6 +51,13 @@ struct BinaryEpochTests {
     #expect(fix.speedErrorMetresPerSecond == 0.12 && fix.pdop == 1.5 && fix.satellitesUsed == 11)
   }
 
+  @Test func `a solution that the receiver does not vouch for is no fix`() throws {
+    var payload = Array(solution(5).dropFirst(6).dropLast(2))
+    payload[21] = 0
+    let fix = try #require(epochs([MadeMessage.ubx(0x0107, payload)]).first)
+    #expect(fix.mode == .noFix && fix.position == nil)
+  }
+
   @Test func `the receiver's own end of an epoch reports it, the first one too`() {
     var framer = ReceiverFramer()
     var assembler = EpochAssembler(promptness: .learned)
@@ -69,9 +76,11 @@ struct BinaryEpochTests {
 
   @Test func `sentences of the same instant belong to the same epoch`() {
     let sentences = Array(
-      "$GNZDA,120001.00,23,11,2026,00,00*7B\r\n$GPTXT,01,01,02,x*11\r\n".utf8)
+      ("$GNZDA,120001.00,23,11,2026,00,00*7D\r\n"
+        + "$GNGSA,A,3,01,02,03,04,05,,,,,,,,1.60,0.77,1.40*1F\r\n").utf8)
     let fixes = epochs([solution(0), end(0), solution(1), sentences, end(1), solution(2), end(2)])
     #expect(fixes.count == 3)
+    #expect(fixes.map(\.hdop) == [nil, 0.77, nil])
     #expect(
       fixes.map { $0.time?.nanosecondsSince1970 } == (0..<3).map { 1_795_435_200_000_000_000 + $0 * 1_000_000_000 })
   }

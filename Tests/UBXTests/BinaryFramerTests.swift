@@ -31,7 +31,7 @@ struct BinaryFramerTests {
     return (found, framer.counters)
   }
 
-  private let sentence = Array("$GPGLL,5231.0,N,01322.0,E,120000,A*2D\r\n".utf8)
+  private let sentence = Array("$GPGLL,5231.0,N,01322.0,E,120000,A*2E\r\n".utf8)
   private let messages = [
     MadeMessage.ubx(0x0161, [1, 2, 3, 4]), MadeMessage.casic(0x0110, [UInt8](0..<24)),
     MadeMessage.rtcm3([0x43, 0x50] + [UInt8](repeating: 0xB5, count: 30)),

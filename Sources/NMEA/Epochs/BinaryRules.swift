@@ -121,7 +121,7 @@ extension EpochAssembler {
   }
 
   private func apply(_ solution: borrowing NavigationPVT, _ update: inout FixUpdate) {
-    update.mode = FixMode(solution.fixType)
+    update.mode = solution.isFixOK ? FixMode(solution.fixType) : .noFix
     update.status = FixStatus(solution.fixType, isDifferential: solution.isDifferential, solution.carrier)
     update.values.satellitesUsed = solution.satellitesUsed
     if let pdop = solution.pdop { update.values.pdop = DilutionOfPrecision.valid(pdop) }
@@ -144,6 +144,7 @@ extension EpochAssembler {
   }
 
   private func apply(_ solution: borrowing NavigationSolution, _ update: inout FixUpdate) {
+    // Receivers of that age doubt most of their fixes by a limit of their own; gpsd takes them, with their error, too.
     update.mode = FixMode(solution.fixType)
     update.status = FixStatus(solution.fixType, isDifferential: solution.isDifferential, .none)
     update.values.satellitesUsed = solution.satellitesUsed

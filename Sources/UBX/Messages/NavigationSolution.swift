@@ -6,7 +6,6 @@ public struct NavigationSolution {
   /// GPS weeks since 1980; `nil` unless week and time of week are known.
   public let week: Int16?
   public let fixType: NavigationFixType
-  public let isFixOK: Bool
   public let isDifferential: Bool
   public let positionMetres: SIMD3<Double>
   /// Of the position in space.
@@ -28,7 +27,6 @@ public struct NavigationSolution {
         payload.int16(8), timeOfWeekMilliseconds: timeOfWeekMilliseconds, fractionNanoseconds: fractionNanoseconds)
       : nil
     fixType = NavigationFixType(payload.uint8(10))
-    isFixOK = flags & 1 != 0
     isDifferential = flags & 2 != 0
     positionMetres = SIMD3(Double(payload.int32(12)), Double(payload.int32(16)), Double(payload.int32(20))) / 100
     positionAccuracyMetres = Double(payload.uint32(24)) / 100

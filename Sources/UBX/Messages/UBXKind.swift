@@ -21,7 +21,4 @@ public enum CASICKind {
   public static let navDOP: UInt16 = 0x0101
   public static let navPV: UInt16 = 0x0103
   public static let navTIMEUTC: UInt16 = 0x0110
-  public static let navGPSINFO: UInt16 = 0x0120
-  public static let navBDSINFO: UInt16 = 0x0121
-  public static let navGLNINFO: UInt16 = 0x0122
 }
