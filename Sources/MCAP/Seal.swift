@@ -6,6 +6,8 @@ struct Seal: Equatable {
   static let byteCount = Layout.prefixByteCount + contentByteCount
   private static let contentByteCount = mark.count + 20
   static let mark = Array("SHSEAL00".utf8)
+  /// A quarter of the largest block of any file system.
+  private static let mostPadding = 1 << 16
 
   var identity: UInt64
   /// Its own.
@@ -32,11 +34,15 @@ struct Seal: Equatable {
     self.crc = crc
   }
 
-  /// - Returns: `nil` for a record of another kind
+  /// - Returns: `nil` for a record of another kind, or one whose length cannot be right
   init?(_ source: some MCAPSource, _ content: Range<UInt64>) throws(MCAPError) {
-    guard content.upperBound - content.lowerBound >= UInt64(Seal.contentByteCount) else { return nil }
-    let bytes = try source.bytes(at: content.lowerBound, count: Seal.contentByteCount)
-    guard bytes.starts(with: Seal.mark) else { return nil }
+    let byteCount = content.upperBound - content.lowerBound
+    let lengths = UInt64(Seal.contentByteCount)...UInt64(Seal.contentByteCount + Seal.mostPadding)
+    guard lengths.contains(byteCount) else { return nil }
+    let bytes = try source.bytes(at: content.lowerBound, count: Int(byteCount))
+    // A length with a wrong bit would take what follows for padding, and with it perhaps all the file's other seals.
+    guard bytes.starts(with: Seal.mark), bytes.dropFirst(Seal.contentByteCount).allSatisfy({ $0 == 0 })
+    else { return nil }
     var fields = RecordReader(
       bytes, Seal.mark.count..<bytes.count, name: "seal", offset: content.lowerBound - UInt64(Layout.prefixByteCount))
     identity = try fields.integer()

@@ -87,6 +87,24 @@ struct SealTests {
     }
   }
 
+  @Test func `a wrong bit in a seal, its length included, costs no more than the pieces beside it, and is told`() throws
+  {
+    let old = try recording(from: 100, messageCount: 140, identity: 7)
+    let new = try recording(from: 1_000_000, messageCount: 84, identity: 9, isFinished: false)
+    let left = overwritten(old)
+    for place in new.pieces[8].end - Seal.byteCount..<new.pieces[8].end {
+      for bit in 0..<8 {
+        var bytes = new.bytes + left[new.bytes.count...]
+        bytes[place] ^= 1 << UInt8(bit)
+        let reader = try MCAPReader(MCAPBytes(bytes))
+        let sequences = try Set(messages(of: reader, order: .file).map(\.sequence))
+        let (before, behind) = (UInt32(new.pieces[7].messageCount), UInt32(new.pieces[9].messageCount))
+        #expect(sequences.isSuperset(of: Set(0..<before).union(behind..<84)), "byte \(place), bit \(bit)")
+        #expect(reader.leftOutByteCount > 0 && reader.damage != nil, "byte \(place), bit \(bit)")
+      }
+    }
+  }
+
   @Test func `a bit error costs the piece in which it is, and is told, also where the channels are defined`() throws {
     let old = try recording(from: 100, messageCount: 140, identity: 7)
     let new = try recording(from: 1_000_000, messageCount: 84, identity: 9, isFinished: false)
@@ -106,7 +124,8 @@ struct SealTests {
         let counts = [index - 1, index, index + 1].map { new.pieces[$0].messageCount }
         let lost = [counts[0]..<counts[1], counts[1]..<counts[2], counts[0]..<counts[2]]
         let left = lost.map { lost in new.messages.indices.filter { !lost.contains($0) }.map { new.messages[$0] } }
-        #expect(left.contains(found), "byte \(place) of \(piece)")
+        let isOneOfThese = left.contains(found)
+        #expect(isOneOfThese, "byte \(place) of \(piece): \(found.map(\.sequence))")
         #expect(reader.leftOutByteCount > 0 && reader.damage != nil)
         for isRecycled in [false, true] {
           let repair = try MCAPRepair(of: MCAPBytes(bytes), isRecycled: isRecycled)
