@@ -11,7 +11,7 @@ import Publishing
 /// and they were fused in that order.
 public protocol HubRecorder {
   /// Those that tell of a silence come too.
-  func sentences(of id: String) -> @Sendable (ReceivedSentences, MonotonicInstant) -> Void
+  func sentences(of id: String) -> @Sendable (ReceivedBytes, MonotonicInstant) -> Void
   func batches(of id: String) -> @Sendable (IMUBatch, MonotonicInstant) -> Void
   func magneticFields(of id: String) -> @Sendable (MagnetometerSample, MonotonicInstant) -> Void
   func air(of id: String) -> @Sendable (BarometerSample, MonotonicInstant) -> Void

@@ -15,12 +15,12 @@ public final class ReceiverReader: Sendable {
   public var monitor: DeviceMonitor { device.monitor }
 
   /// Has the sentences handed on as they come, while the receiver is read. Powers nothing.
-  func forwardSentences(to receive: @escaping @Sendable (ReceivedSentences) -> Void) -> Subscription {
+  func forwardSentences(to receive: @escaping @Sendable (ReceivedBytes) -> Void) -> Subscription {
     tap.add { if !$0.isSilence && !$0.isBinary { receive($0) } }
   }
 
   /// The same with messages of binary protocols, and with the silences that end an epoch: for who is to decode them again.
-  func forwardEverything(to receive: @escaping @Sendable (ReceivedSentences) -> Void) -> Subscription {
+  func forwardEverything(to receive: @escaping @Sendable (ReceivedBytes) -> Void) -> Subscription {
     tap.add(receive)
   }
 
@@ -48,7 +48,7 @@ public final class ReceiverReader: Sendable {
       scope.acquiring()
       let before = counted.present
       var run = ReceiverRun(suppliedAt: scope.suppliedSince, on: machine, scope.monitor)
-      let receiver = NMEAReceiver(
+      let receiver = SerialReceiver(
         port: port, poller: scope.poller, clock: clock,
         report: { counters in
           counted.present = before + counters

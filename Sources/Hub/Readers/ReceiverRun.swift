@@ -65,15 +65,15 @@ extension GNSSObservation {
 
 /// What a receiver has sent in all its runs.
 final class ReceiverCounters: Sendable {
-  private let counters = Guarded(NMEADecoder.Counters())
+  private let counters = Guarded(ReceiverDecoder.Counters())
 
-  var present: NMEADecoder.Counters {
+  var present: ReceiverDecoder.Counters {
     get { counters.withLock { $0 } }
     set { counters.withLock { $0 = newValue } }
   }
 }
 
-extension NMEADecoder.Counters {
+extension ReceiverDecoder.Counters {
   var list: [DeviceStatus.Counter] {
     [
       .init("sentences", sentences), .init("messages", messages), .init("badChecksum", badChecksum),

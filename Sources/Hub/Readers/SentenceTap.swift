@@ -5,15 +5,15 @@ import Publishing
 /// Who gets a receiver's sentences, while somebody does.
 final class SentenceTap: Sendable {
   private final class Listener: Sendable {
-    let receive: @Sendable (ReceivedSentences) -> Void
+    let receive: @Sendable (ReceivedBytes) -> Void
 
-    init(_ receive: @escaping @Sendable (ReceivedSentences) -> Void) { self.receive = receive }
+    init(_ receive: @escaping @Sendable (ReceivedBytes) -> Void) { self.receive = receive }
   }
 
   private let listeners = Guarded<[Listener]>([])
 
   /// Hands sentences to those who listen now; `nil` where there are none.
-  func forward() -> ((ReceivedSentences) -> Void)? {
+  func forward() -> ((ReceivedBytes) -> Void)? {
     let present = listeners.withLock { $0 }
     if present.isEmpty { return nil }
     return { sentences in
@@ -21,7 +21,7 @@ final class SentenceTap: Sendable {
     }
   }
 
-  func add(_ receive: @escaping @Sendable (ReceivedSentences) -> Void) -> Subscription {
+  func add(_ receive: @escaping @Sendable (ReceivedBytes) -> Void) -> Subscription {
     let listener = Listener(receive)
     listeners.withLock { $0.append(listener) }
     return Subscription { [self] in listeners.withLock { $0.removeAll { $0 === listener } } }

@@ -6,7 +6,7 @@ import Guarding
 /// All of it comes from one thread, in the order of its times, and with the machine's clock set to each of them.
 public final class ReplayFeed: Sendable {
   private struct Ports {
-    var receivers: [String: ReplayPort<ReceivedSentences>] = [:]
+    var receivers: [String: ReplayPort<ReceivedBytes>] = [:]
     var imus: [String: ReplayPort<IMUBatch>] = [:]
     var magnetometers: [String: ReplayPort<MagnetometerSample>] = [:]
     var barometers: [String: ReplayPort<BarometerSample>] = [:]
@@ -19,7 +19,7 @@ public final class ReplayFeed: Sendable {
 
   // By the device's ID; the same port for who puts something in and for the device's reader.
 
-  public func receiver(_ id: String) -> ReplayPort<ReceivedSentences> { port(id, \.receivers) }
+  public func receiver(_ id: String) -> ReplayPort<ReceivedBytes> { port(id, \.receivers) }
   public func imu(_ id: String) -> ReplayPort<IMUBatch> { port(id, \.imus) }
   public func magnetometer(_ id: String) -> ReplayPort<MagnetometerSample> { port(id, \.magnetometers) }
   public func barometer(_ id: String) -> ReplayPort<BarometerSample> { port(id, \.barometers) }

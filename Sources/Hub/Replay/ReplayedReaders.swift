@@ -64,7 +64,7 @@ extension DeviceReader {
 extension DeviceReader where Sample == GNSSObservation {
   /// A reader of recorded sentences, which go the way that those of a receiver go.
   convenience init(
-    replaying description: ReceiverDescription, _ port: ReplayPort<ReceivedSentences>,
+    replaying description: ReceiverDescription, _ port: ReplayPort<ReceivedBytes>,
     counted: ReceiverCounters, tap: SentenceTap, on machine: Machine
   ) {
     self.init(

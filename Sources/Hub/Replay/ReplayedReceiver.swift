@@ -10,23 +10,23 @@ final class ReplayedReceiver: ReplayRun {
   private static let patience = Duration.milliseconds(300)
 
   private struct State: ~Copyable, Sendable {
-    var decoder = NMEADecoder()
+    var decoder = ReceiverDecoder()
     var run: ReceiverRun
     var silence: ScheduledAction?
   }
 
   private let output: Activating<GNSSObservation, HardwareError>
-  private let port: ReplayPort<ReceivedSentences>
+  private let port: ReplayPort<ReceivedBytes>
   private let machine: Machine
   private let counted: ReceiverCounters
-  private let before: NMEADecoder.Counters
+  private let before: ReceiverDecoder.Counters
   private let tap: SentenceTap
   /// Only ever waited for by the one thread that plays.
   private let state: Guarded<State>
 
   init(
     _ monitor: DeviceMonitor, _ output: Activating<GNSSObservation, HardwareError>,
-    from port: ReplayPort<ReceivedSentences>, counted: ReceiverCounters, tap: SentenceTap, on machine: Machine
+    from port: ReplayPort<ReceivedBytes>, counted: ReceiverCounters, tap: SentenceTap, on machine: Machine
   ) {
     self.output = output
     self.port = port
@@ -37,7 +37,7 @@ final class ReplayedReceiver: ReplayRun {
     state = Guarded(State(run: ReceiverRun(suppliedAt: machine.clock.now, on: machine, monitor)))
   }
 
-  func take(_ sentences: ReceivedSentences) {
+  func take(_ sentences: ReceivedBytes) {
     if sentences.isSilence {
       endEpoch(at: sentences.beganAt)
       if port.isHeld { tap.forward()?(sentences) }

@@ -9,7 +9,7 @@ struct RecordedDevices: HubRecorder {
   let inbox: RecordInbox
   let clock: any MonotonicTimeSource
 
-  func sentences(of id: String) -> @Sendable (ReceivedSentences, MonotonicInstant) -> Void {
+  func sentences(of id: String) -> @Sendable (ReceivedBytes, MonotonicInstant) -> Void {
     let channel = inbox.register(RecordedChannel(topic: "/receiver/\(id)/raw", messageEncoding: "nmea0183"))
     let silences = RecordedJSON("/receiver/\(id)/silence", .silence, in: inbox)
     return { [inbox] sentences, instant in

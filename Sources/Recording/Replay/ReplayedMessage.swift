@@ -5,7 +5,7 @@ import MonotonicTime
 /// Something that was recorded of a board's devices.
 public struct ReplayedMessage: Sendable {
   public enum Content: Sendable {
-    case sentences(ReceivedSentences)
+    case sentences(ReceivedBytes)
     /// Not in place: a batch has four kilobytes.
     indirect case batch(IMUBatch)
     case magneticField(MagnetometerSample)

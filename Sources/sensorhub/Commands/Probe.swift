@@ -94,7 +94,7 @@ struct Probe: ParsableCommand {
     let stop = StopSignal()
     do throws(HardwareError) {
       let port = try LinuxSerialPort(path, speed: .b9600)
-      let receiver = NMEAReceiver(port: port, poller: Poller(stop: stop.fileDescriptor))
+      let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor))
       guard let speed = try receiver.findSpeed(nil, rounds: 1, receive: { _ in }) else { return nil }
       Terminal.standardOutput("\(path): an NMEA receiver at \(speed.rawValue) baud")
       return ProbedBoard.Receiver(port: SerialPortName.lasting(for: path, on: machine), speed: speed)

@@ -47,7 +47,7 @@ enum RecordedContent {
       return (
         String(parts[1]),
         .sentences(
-          ReceivedSentences(
+          ReceivedBytes(
             bytes: Array(message.data), isBinary: message.data.first.map { $0 >= 0x80 } ?? false, beganAt: at,
             readAt: at))
       )

@@ -8,7 +8,7 @@ import Recording
 /// What is replayed: recordings of a hub's, or a log of a receiver's.
 enum ReplayInput: ReplaySource {
   case recording(RecordingReplay, until: Int64)
-  case log(SentenceLogReplay)
+  case log(ReceiverLogReplay)
 
   /// - Parameters:
   ///   - from, to: of recordings
@@ -32,7 +32,7 @@ enum ReplayInput: ReplaySource {
     guard from == nil, to == nil else {
       throw ValidationError("--from and --to are for recordings: leave them out for '\(log)'")
     }
-    self = .log(try SentenceLogReplay(path: log))
+    self = .log(try ReceiverLogReplay(path: log))
   }
 
   func next() throws(CommandError) -> ReplayedMessage? {
@@ -62,7 +62,7 @@ enum ReplayInput: ReplaySource {
   /// The IDs of the devices of which there is something.
   var devices: Set<String> {
     switch self {
-    case .log: [SentenceLogReplay.device]
+    case .log: [ReceiverLogReplay.device]
     case .recording(let recording, _): recording.devices
     }
   }
@@ -74,7 +74,7 @@ enum ReplayInput: ReplaySource {
     switch self {
     case .log:
       if let file { return try BoardSource(file: file).load() }
-      let text = #"{ name: "log", devices: { \#(SentenceLogReplay.device): { driver: "nmea", port: "log" } } }"#
+      let text = #"{ name: "log", devices: { \#(ReceiverLogReplay.device): { driver: "nmea", port: "log" } } }"#
       return try Board(json5: Array(text.utf8), file: "the board of a log")
     case .recording(let recording, _):
       guard let reader = recording.reader else { return try BoardSource(file: file).load() }

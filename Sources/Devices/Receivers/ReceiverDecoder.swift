@@ -4,7 +4,7 @@ import UBX
 
 /// Turns what a receiver sends into observations: frames the sentences, assembles the epochs and dates both. Knows no port and
 /// no clock, so that what was recorded goes the same way as what is read.
-public struct NMEADecoder: ~Copyable, Sendable {
+public struct ReceiverDecoder: ~Copyable, Sendable {
   /// What has been read.
   public struct Counters: Equatable, Sendable {
     public var sentences = 0
@@ -56,7 +56,7 @@ public struct NMEADecoder: ~Copyable, Sendable {
   /// - Parameters:
   ///   - forward: gets the whole sentences as they came, after the epochs that they end
   public mutating func take(
-    _ bytes: UnsafeBufferPointer<UInt8>, readAt: MonotonicInstant, forward: ((ReceivedSentences) -> Void)? = nil,
+    _ bytes: UnsafeBufferPointer<UInt8>, readAt: MonotonicInstant, forward: ((ReceivedBytes) -> Void)? = nil,
     receive: (borrowing GNSSObservation) -> Void
   ) {
     lastReadAt = readAt
@@ -97,7 +97,7 @@ private struct SentenceLines {
   private var beganAt: Int64 = 0
 
   mutating func append(
-    _ frame: ReceiverFramer.Frame, _ readAt: MonotonicInstant, _ forward: (ReceivedSentences) -> Void
+    _ frame: ReceiverFramer.Frame, _ readAt: MonotonicInstant, _ forward: (ReceivedBytes) -> Void
   ) {
     switch frame {
     case .sentence(let raw):
@@ -111,17 +111,17 @@ private struct SentenceLines {
   }
 
   private mutating func begin(
-    _ beganAt: Int64, isBinary: Bool, _ readAt: MonotonicInstant, _ forward: (ReceivedSentences) -> Void
+    _ beganAt: Int64, isBinary: Bool, _ readAt: MonotonicInstant, _ forward: (ReceivedBytes) -> Void
   ) {
     if beganAt != self.beganAt || isBinary != self.isBinary { flush(readAt, forward) }
     self.beganAt = beganAt
     self.isBinary = isBinary
   }
 
-  mutating func flush(_ readAt: MonotonicInstant, _ forward: (ReceivedSentences) -> Void) {
+  mutating func flush(_ readAt: MonotonicInstant, _ forward: (ReceivedBytes) -> Void) {
     guard !bytes.isEmpty else { return }
     forward(
-      ReceivedSentences(
+      ReceivedBytes(
         bytes: bytes, isBinary: isBinary, beganAt: MonotonicInstant(nanoseconds: beganAt), readAt: readAt))
     bytes.removeAll(keepingCapacity: true)
   }

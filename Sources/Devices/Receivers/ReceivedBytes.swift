@@ -1,7 +1,7 @@
 import MonotonicTime
 
 /// Whole sentences of a receiver as they came, a line each, with their line ends; or whole messages of a binary protocol.
-public struct ReceivedSentences: Sendable {
+public struct ReceivedBytes: Sendable {
   public var bytes: [UInt8]
   /// Messages, which are no text.
   public var isBinary: Bool
@@ -18,8 +18,8 @@ public struct ReceivedSentences: Sendable {
   }
 
   /// None: for so long that an epoch is over.
-  public static func silence(until instant: MonotonicInstant) -> ReceivedSentences {
-    ReceivedSentences(bytes: [], beganAt: instant, readAt: instant)
+  public static func silence(until instant: MonotonicInstant) -> ReceivedBytes {
+    ReceivedBytes(bytes: [], beganAt: instant, readAt: instant)
   }
 
   /// Whether it tells that nothing came until `beganAt`, which ended an epoch.

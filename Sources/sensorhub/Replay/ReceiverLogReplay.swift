@@ -8,7 +8,7 @@ import UBX
 
 /// A receiver's log as it is replayed: each sentence or message at the time that it states, those without a time with the one
 /// before.
-final class SentenceLogReplay {
+final class ReceiverLogReplay {
   /// The receiver's ID.
   static let device = "gps"
   /// So many sentences may come before the first that tells the date.
@@ -68,7 +68,7 @@ final class SentenceLogReplay {
   private func firstDate() throws(CommandError) -> CalendarDate? {
     var date: CalendarDate?
     var hasTime = false
-    while date == nil, framer.sentences.sentences + framer.messages.messages < SentenceLogReplay.mostUndated {
+    while date == nil, framer.sentences.sentences + framer.messages.messages < ReceiverLogReplay.mostUndated {
       let isMore = try read { stated, _ in
         guard let stated else { return }
         hasTime = true
@@ -121,7 +121,7 @@ final class SentenceLogReplay {
           return
         }
         // A receiver without a fix may say the same time for hours.
-        if groups.last.map({ $0.nanoseconds != nanoseconds || $0.bytes.count > SentenceLogReplay.mostBytes }) ?? true {
+        if groups.last.map({ $0.nanoseconds != nanoseconds || $0.bytes.count > ReceiverLogReplay.mostBytes }) ?? true {
           groups.append(Group(nanoseconds: nanoseconds, bytes: undated))
           undated = []
         }
@@ -135,8 +135,8 @@ final class SentenceLogReplay {
     let at = MonotonicInstant(nanoseconds: group.nanoseconds)
     return ReplayedMessage(
       at: at, systemNanosecondsSince1970: clock.midnightNanosecondsSince1970 + group.nanoseconds,
-      device: SentenceLogReplay.device,
-      content: .sentences(ReceivedSentences(bytes: group.bytes, isBinary: group.isBinary, beganAt: at, readAt: at)),
+      device: ReceiverLogReplay.device,
+      content: .sentences(ReceivedBytes(bytes: group.bytes, isBinary: group.isBinary, beganAt: at, readAt: at)),
       beginsRecording: lastNanoseconds.map { group.nanoseconds < $0 } ?? false)
   }
 }

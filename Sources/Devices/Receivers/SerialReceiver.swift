@@ -3,7 +3,7 @@ import MonotonicTime
 import NMEA
 
 /// Any receiver that speaks NMEA 0183 on a serial line: finds its speed, then assembles epochs.
-public final class NMEAReceiver {
+public final class SerialReceiver {
   /// The speeds to try, the commonest first. Receivers leave the factory with 9600 (most), 38400 (u-blox 9 and later)
   /// or 115200 (recent ones); 4800 is the standard's own.
   static let usualSpeeds: [BaudRate] = [
@@ -19,12 +19,12 @@ public final class NMEAReceiver {
   private let port: any SerialPort
   private let poller: Poller
   private let clock: any MonotonicTimeSource
-  private let report: (NMEADecoder.Counters) -> Void
-  private let forward: () -> ((ReceivedSentences) -> Void)?
+  private let report: (ReceiverDecoder.Counters) -> Void
+  private let forward: () -> ((ReceivedBytes) -> Void)?
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
-  private var decoder = NMEADecoder()
+  private var decoder = ReceiverDecoder()
   /// As of the last read, or of the silence after it.
-  public var counters: NMEADecoder.Counters { decoder.counters }
+  public var counters: ReceiverDecoder.Counters { decoder.counters }
 
   /// - Parameters:
   ///   - report: told with each read, and with each epoch that silence ends, what has been read so far
@@ -32,8 +32,8 @@ public final class NMEAReceiver {
   ///     silence that ends one
   public init(
     port: any SerialPort, poller: Poller, clock: any MonotonicTimeSource = MonotonicClock(),
-    report: @escaping (NMEADecoder.Counters) -> Void = { _ in },
-    forward: @escaping () -> ((ReceivedSentences) -> Void)? = { nil }
+    report: @escaping (ReceiverDecoder.Counters) -> Void = { _ in },
+    forward: @escaping () -> ((ReceivedBytes) -> Void)? = { nil }
   ) {
     self.report = report
     self.forward = forward
@@ -54,15 +54,15 @@ public final class NMEAReceiver {
     _ speed: BaudRate?, rounds: Int = 3, receive: (borrowing GNSSObservation) -> Void
   ) throws(HardwareError) -> BaudRate? {
     if let speed {
-      switch try listen(at: speed, for: NMEAReceiver.silenceLimit, receive) {
+      switch try listen(at: speed, for: SerialReceiver.silenceLimit, receive) {
       case .heard: return speed
       case .stopped: return nil
       case .nothing: throw unheard(at: "\(speed.rawValue) baud")
       }
     }
     for _ in 0..<rounds {
-      for candidate in NMEAReceiver.usualSpeeds {
-        switch try listen(at: candidate, for: NMEAReceiver.listeningTime, receive) {
+      for candidate in SerialReceiver.usualSpeeds {
+        switch try listen(at: candidate, for: SerialReceiver.listeningTime, receive) {
         case .heard: return candidate
         case .stopped: return nil
         case .nothing: break
@@ -89,7 +89,7 @@ public final class NMEAReceiver {
         let before = decoder.knownCount
         try take(receive)
         if decoder.expectsChecksums || decoder.knownCount > first { return .heard }
-        if decoder.knownCount > before { deadline = max(deadline, clock.now + NMEAReceiver.secondSentenceLimit) }
+        if decoder.knownCount > before { deadline = max(deadline, clock.now + SerialReceiver.secondSentenceLimit) }
       }
     }
     return .nothing
@@ -103,7 +103,7 @@ public final class NMEAReceiver {
   /// Reads epochs until told to stop.
   public func run(receive: (borrowing GNSSObservation) -> Void) throws(HardwareError) {
     var frames = counters.sentences + counters.messages
-    var deadline = clock.now + NMEAReceiver.silenceLimit
+    var deadline = clock.now + SerialReceiver.silenceLimit
     while true {
       let left = deadline - clock.now
       // Bytes alone are no sign of life: at a wrong speed, or in a receiver's own binary protocol, they come for ever.
@@ -120,7 +120,7 @@ public final class NMEAReceiver {
       }
       if counters.sentences + counters.messages != frames {
         frames = counters.sentences + counters.messages
-        deadline = clock.now + NMEAReceiver.silenceLimit
+        deadline = clock.now + SerialReceiver.silenceLimit
       }
     }
   }

@@ -7,7 +7,7 @@ import NMEA
 import TestSupport
 import Testing
 
-struct NMEAReceiverTests {
+struct SerialReceiverTests {
   /// A receiver read over a pseudo-terminal, on a thread of its own.
   private final class Line: Sendable {
     let observations = Recorder<GNSSObservation>()
@@ -18,7 +18,7 @@ struct NMEAReceiverTests {
       let (stop, observations) = (stop, observations)
       let error = DetachedThread.start("receiver") {
         defer { port.close() }
-        let receiver = NMEAReceiver(port: port, poller: Poller(stop: stop.fileDescriptor))
+        let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor))
         func receive(_ observation: borrowing GNSSObservation) { observations.append(copy observation) }
         guard (try? receiver.findSpeed(.b9600, receive: receive)) != nil else { return }
         try? receiver.run(receive: receive)
@@ -65,7 +65,7 @@ struct NMEAReceiverTests {
     defer { port.close() }
     let stop = StopSignal()
     let clock = HurryingClock()
-    let receiver = NMEAReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
+    let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
     terminal.write(text)
     if isReceiver {
       #expect(try receiver.findSpeed(nil, receive: { _ in }) == .b9600)
@@ -94,7 +94,7 @@ struct NMEAReceiverTests {
     let port = NoisyPort()
     let stop = StopSignal()
     let clock = HurryingClock()
-    let receiver = NMEAReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
+    let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
     #expect(throws: HardwareError.timedOut("the receiver on noise")) {
       try receiver.run(receive: { _ in })
     }
@@ -133,7 +133,7 @@ struct NMEAReceiverTests {
     let stop = StopSignal()
     let clock = HurryingClock()
     let port = SlowStarter(clock, silentFor: .seconds(seconds))
-    let receiver = NMEAReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
+    let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
     #expect(try receiver.findSpeed(nil, receive: { _ in }) == .b9600)
   }
 
