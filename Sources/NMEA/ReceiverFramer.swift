@@ -11,7 +11,6 @@ public struct ReceiverFramer: ~Copyable, Sendable {
 
   private var binary = BinaryFramer()
   private var text = SentenceFramer()
-  private var lastReadAt: Int64?
 
   public init() {}
 
@@ -29,14 +28,12 @@ public struct ReceiverFramer: ~Copyable, Sendable {
   public mutating func push(
     _ bytes: UnsafeBufferPointer<UInt8>, readAt: Int64 = 0, receive: (Frame) -> Void
   ) {
-    var silence = lastReadAt.map { readAt - $0 } ?? 0
-    lastReadAt = readAt
     binary.push(bytes, readAt: readAt) { piece in
       switch piece {
       case .message(let message): receive(.message(message))
-      case .other(let bytes): text.push(bytes, readAt: readAt, silence: silence) { receive(.sentence($0)) }
+      case .other(let bytes, let readAt, let silence):
+        text.push(bytes, readAt: readAt, silence: silence) { receive(.sentence($0)) }
       }
-      silence = 0
     }
   }
 

@@ -19,6 +19,10 @@ struct BinaryFrameHead {
   private static let ubxClasses: Set<UInt8> = [
     0x01, 0x02, 0x04, 0x05, 0x06, 0x09, 0x0A, 0x0B, 0x0D, 0x10, 0x13, 0x21, 0x27, 0x28, 0x29,
   ]
+  /// INF, UPD, MGA, LOG: texts of others, files of messages.
+  private static let carryingClasses: Set<UInt8> = [0x04, 0x09, 0x13, 0x21]
+  /// MGA-FLASH-DATA has half a kilobyte of them.
+  private static let longestCarrier = 6 + 512
   /// NAV, TIM, RXM, ACK, CFG, MSG, MON, AID.
   private static let casicClasses: Set<UInt8> = [0x01, 0x02, 0x03, 0x05, 0x06, 0x08, 0x0A, 0x0B]
 
@@ -26,6 +30,10 @@ struct BinaryFrameHead {
   let payload: Range<Int>
   /// Of the whole message.
   let byteCount: Int
+  /// So long that a bit error in its length would hold up much, and of a kind that has no other message inside: something whole
+  /// inside says that it is none. That holds whether or not its own checksum would be right, so that it makes no difference how
+  /// reads cut it. All others are waited for, and what is inside is theirs.
+  let isDoubtful: Bool
 
   /// Where the next byte lies with which a message may begin; the end where there is none.
   @inline(__always)
@@ -66,7 +74,9 @@ struct BinaryFrameHead {
     if bytes.count > 1, bytes[1] != 0x62 { return .none }
     guard bytes.count >= 6 else { return .incomplete }
     guard ubxClasses.contains(bytes[2]) else { return .none }
-    return head(.ubx, length: Int(bytes[4]) | Int(bytes[5]) << 8, before: 6, behind: 2)
+    let length = Int(bytes[4]) | Int(bytes[5]) << 8
+    guard MessageLength.isPossible(ubx: UInt16(bytes[2]) << 8 | UInt16(bytes[3]), length) else { return .none }
+    return head(.ubx, length: length, before: 6, behind: 2, carriesMessages: carryingClasses.contains(bytes[2]))
   }
 
   private static func casic(_ bytes: UnsafeBufferPointer<UInt8>) -> Reading {
@@ -75,7 +85,10 @@ struct BinaryFrameHead {
     guard casicClasses.contains(bytes[4]) else { return .none }
     let length = Int(bytes[2]) | Int(bytes[3]) << 8
     // It is summed up in words.
-    return length % 4 == 0 ? head(.casic, length: length, before: 6, behind: 4) : .none
+    guard length % 4 == 0, MessageLength.isPossible(casic: UInt16(bytes[4]) << 8 | UInt16(bytes[5]), length) else {
+      return .none
+    }
+    return head(.casic, length: length, before: 6, behind: 4)
   }
 
   private static func rtcm3(_ bytes: UnsafeBufferPointer<UInt8>) -> Reading {
@@ -87,10 +100,15 @@ struct BinaryFrameHead {
     return head(.rtcm3, length: length, before: 3, behind: 3)
   }
 
-  private static func head(_ format: BinaryFrame.Format, length: Int, before: Int, behind: Int) -> Reading {
-    guard length <= longestPayload else { return .none }
+  private static func head(
+    _ format: BinaryFrame.Format, length: Int, before: Int, behind: Int, carriesMessages: Bool = false
+  ) -> Reading {
+    guard length <= (carriesMessages ? longestCarrier : longestPayload) else { return .none }
+    let byteCount = before + length + behind
     return .head(
-      BinaryFrameHead(format: format, payload: before..<before + length, byteCount: before + length + behind))
+      BinaryFrameHead(
+        format: format, payload: before..<before + length, byteCount: byteCount,
+        isDoubtful: byteCount > FrameWitness.longest && !carriesMessages))
   }
 
   func kind(of frame: UnsafeBufferPointer<UInt8>) -> UInt16 {

@@ -1,8 +1,9 @@
 /// Finds the messages of binary protocols in what a receiver sends, and hands on what lies between them.
 ///
 /// A message counts once its checksum is right. Until then its first byte may be noise: where the checksum is wrong the search
-/// goes on behind that byte, and nothing that follows is lost. Whole messages are handed on in place; only one that a read cut in
-/// two is copied.
+/// goes on behind that byte, and nothing that follows is lost. Nor is it held up for long: a bit error in a length may ask for
+/// kilobytes, but lengths are known by kind (`MessageLength`), and of what is long something whole inside says that it is none
+/// (`FrameWitness`). Whole messages are handed on in place; only one that a read cut in two is copied.
 public struct BinaryFramer: ~Copyable, Sendable {
   /// What the framer has seen so far.
   public struct Counters: Equatable, Sendable {
@@ -15,15 +16,19 @@ public struct BinaryFramer: ~Copyable, Sendable {
   /// What a stream is made of.
   public enum Piece {
     case message(BinaryFrame)
-    /// Sentences, or noise.
-    case other(UnsafeBufferPointer<UInt8>)
+    /// Sentences, or noise, of one read; how long nothing had been read before, nanoseconds.
+    case other(UnsafeBufferPointer<UInt8>, readAt: Int64, silence: Int64)
   }
 
   public private(set) var counters = Counters()
 
   /// The beginning of a message whose rest has not been read yet.
   private var carried: [UInt8] = []
-  private var carriedBeganAt: Int64 = 0
+  /// Of the message that has begun; 0 while it is not known.
+  private var wantedCount = 0
+  private var isDoubtful = false
+  private var times = ReadTimes()
+  private var witness = FrameWitness()
   /// Memory that is used again.
   private var spare: [UInt8] = []
 
@@ -43,42 +48,57 @@ public struct BinaryFramer: ~Copyable, Sendable {
   @inline(__always)
   public mutating func push(_ bytes: UnsafeBufferPointer<UInt8>, readAt: Int64, receive: (Piece) -> Void) {
     if carried.isEmpty, BinaryFrameHead.firstCandidate(in: bytes, from: 0) == bytes.count {
-      if !bytes.isEmpty { receive(.other(bytes)) }
+      if !bytes.isEmpty { receive(.other(bytes, readAt: readAt, silence: times.silence(beforeRead: readAt))) }
       return
     }
     split(bytes, readAt, receive)
   }
 
   /// Forgets a message that has begun, because the line was closed or its speed changed.
-  public mutating func reset() { carried.removeAll(keepingCapacity: true) }
+  public mutating func reset() {
+    times.removeFirst(carried.count)
+    witness.removeFirst(carried.count)
+    carried.removeAll(keepingCapacity: true)
+  }
 
   @inline(never)
   private mutating func split(_ bytes: UnsafeBufferPointer<UInt8>, _ readAt: Int64, _ receive: (Piece) -> Void) {
+    times.append(bytes.count, readAt: readAt)
     guard !carried.isEmpty else {
-      scan(bytes, readAt, readAt, receive)
+      let count = scan(bytes, receive)
+      times.removeFirst(count)
+      witness.removeFirst(count)
       return
     }
+    carried.append(contentsOf: bytes)
+    if carried.count < wantedCount, !isContradicted { return }
     // Once more from where it began, now with what has come.
     var whole: [UInt8] = []
     swap(&whole, &carried)
     swap(&carried, &spare)
-    let oldCount = whole.count
-    let beganAt = carriedBeganAt
-    whole.append(contentsOf: bytes)
-    whole.withUnsafeBufferPointer { scan($0, beganAt, readAt, receive, oldCount: oldCount) }
+    let count = whole.withUnsafeBufferPointer { scan($0, receive) }
+    times.removeFirst(count)
+    witness.removeFirst(count)
     whole.removeAll(keepingCapacity: true)
     swap(&whole, &spare)
   }
 
-  /// - Parameters:
-  ///   - beganAt: when the first `oldCount` bytes were read, the others being read at `readAt`
-  private mutating func scan(
-    _ bytes: UnsafeBufferPointer<UInt8>, _ beganAt: Int64, _ readAt: Int64, _ receive: (Piece) -> Void,
-    oldCount: Int = 0
-  ) {
+  /// Whether what has come of a long message says that it is none.
+  private var isContradicted: Bool {
+    mutating get {
+      guard isDoubtful else { return false }
+      return carried.withUnsafeBufferPointer { witness.isFound(in: $0, behind: 0, before: $0.count) }
+    }
+  }
+
+  /// Hands on what is whole, and carries the rest.
+  ///
+  /// - Returns: how much has been handed on
+  private mutating func scan(_ bytes: UnsafeBufferPointer<UInt8>, _ receive: (Piece) -> Void) -> Int {
     // What has not been handed on yet, and where the next message is looked for.
     var start = 0
     var index = 0
+    var cursor = 0
     while true {
       index = BinaryFrameHead.firstCandidate(in: bytes, from: index)
       guard index < bytes.count else { break }
@@ -86,40 +106,57 @@ public struct BinaryFramer: ~Copyable, Sendable {
       switch BinaryFrameHead.read(rest) {
       case .none: index += 1
       case .incomplete:
-        handOn(bytes, start, index, receive)
-        carried.append(contentsOf: rest)
-        carriedBeganAt = index < oldCount ? beganAt : readAt
-        return
+        handOn(bytes, start, index, &cursor, receive)
+        carry(rest, nil)
+        return index
       case .head(let head):
-        guard rest.count >= head.byteCount else {
-          handOn(bytes, start, index, receive)
-          carried.append(contentsOf: rest)
-          carriedBeganAt = index < oldCount ? beganAt : readAt
-          return
-        }
-        let frame = UnsafeBufferPointer(rebasing: rest[..<head.byteCount])
-        guard head.isWhole(frame) else {
+        let isComplete = rest.count >= head.byteCount
+        let frame = UnsafeBufferPointer(rebasing: rest[..<min(head.byteCount, rest.count)])
+        guard !isComplete || head.isWhole(frame),
+          !head.isDoubtful || !witness.isFound(in: bytes, behind: index, before: index + head.byteCount)
+        else {
           counters.badChecksum += 1
           index += 1
           continue
         }
-        handOn(bytes, start, index, receive)
+        guard isComplete else {
+          handOn(bytes, start, index, &cursor, receive)
+          carry(rest, head)
+          return index
+        }
+        handOn(bytes, start, index, &cursor, receive)
         counters.messages += 1
         receive(
           .message(
             BinaryFrame(
               head.format, kind: head.kind(of: frame), payload: head.payload, of: frame,
-              beganAt: index < oldCount ? beganAt : readAt)))
+              beganAt: times.stretch(at: index, &cursor).readAt)))
         index += head.byteCount
         start = index
       }
     }
-    handOn(bytes, start, bytes.count, receive)
+    handOn(bytes, start, bytes.count, &cursor, receive)
+    return bytes.count
   }
 
+  private mutating func carry(_ rest: UnsafeBufferPointer<UInt8>, _ head: BinaryFrameHead?) {
+    carried.append(contentsOf: rest)
+    wantedCount = head?.byteCount ?? 0
+    isDoubtful = head?.isDoubtful ?? false
+  }
+
+  /// What lies between messages, read by read: what was held back is as old as it is.
   private func handOn(
-    _ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, _ end: Int, _ receive: (Piece) -> Void
+    _ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, _ end: Int, _ cursor: inout Int, _ receive: (Piece) -> Void
   ) {
-    if start < end { receive(.other(UnsafeBufferPointer(rebasing: bytes[start..<end]))) }
+    var start = start
+    while start < end {
+      let stretch = times.stretch(at: start, &cursor)
+      let next = max(start + 1, min(stretch.end, end))
+      receive(
+        .other(
+          UnsafeBufferPointer(rebasing: bytes[start..<next]), readAt: stretch.readAt, silence: stretch.silence))
+      start = next
+    }
   }
 }

@@ -23,7 +23,7 @@ struct BinaryFramerTests {
             found.messages.append(Array(message.bytes))
             found.kinds.append(message.kind)
             found.beganAt.append(message.beganAt)
-          case .other(let bytes): found.other += bytes
+          case .other(let bytes, _, _): found.other += bytes
           }
         }
       }

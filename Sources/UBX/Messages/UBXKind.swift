@@ -12,13 +12,30 @@ public enum UBXKind {
   public static let navSVINFO: UInt16 = 0x0130
   public static let navSAT: UInt16 = 0x0135
   public static let navCOV: UInt16 = 0x0136
+  public static let navSIG: UInt16 = 0x0143
   public static let navEOE: UInt16 = 0x0161
+  public static let rxmSFRBX: UInt16 = 0x0213
+  public static let rxmRAWX: UInt16 = 0x0215
+  public static let monVER: UInt16 = 0x0A04
+  public static let monHW: UInt16 = 0x0A09
+  public static let monRF: UInt16 = 0x0A38
+  public static let timTP: UInt16 = 0x0D01
+  public static let esfMEAS: UInt16 = 0x1002
+  public static let esfSTATUS: UInt16 = 0x1010
+  public static let esfINS: UInt16 = 0x1015
+  public static let secUNIQID: UInt16 = 0x2703
+  public static let secSIG: UInt16 = 0x2709
   public static let hnrPVT: UInt16 = 0x2800
 }
 
 /// Messages of the CASIC protocol, class and identifier.
 public enum CASICKind {
+  public static let navSTATUS: UInt16 = 0x0100
   public static let navDOP: UInt16 = 0x0101
   public static let navPV: UInt16 = 0x0103
   public static let navTIMEUTC: UInt16 = 0x0110
+  public static let navGPSINFO: UInt16 = 0x0120
+  public static let navBDSINFO: UInt16 = 0x0121
+  public static let navGLNINFO: UInt16 = 0x0122
+  public static let timTP: UInt16 = 0x0200
 }

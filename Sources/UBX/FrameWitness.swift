@@ -1,0 +1,98 @@
+/// Looks for something whole inside what claims to be a long message: a message or a sentence with a right checksum says that
+/// the claim is a bit error or noise.
+///
+/// Finds what is short, and each byte is looked at once, or once more for each read in which something short is incomplete.
+struct FrameWitness: Sendable {
+  /// What is not longer is waited for, and is a witness: three tenths of a second at 9600 baud.
+  static let longest = 272
+
+  /// Nothing that begins before is whole.
+  private var resolved = 0
+
+  mutating func removeFirst(_ count: Int) { resolved = max(0, resolved - count) }
+
+  /// Whether something whole begins behind a byte and ends before another.
+  mutating func isFound(in bytes: UnsafeBufferPointer<UInt8>, behind lower: Int, before upper: Int) -> Bool {
+    var index = max(resolved, lower + 1)
+    let end = min(bytes.count, upper)
+    var firstOpen: Int?
+    while index < end {
+      switch FrameWitness.end(of: bytes, at: index) {
+      case .none: break
+      case .open: firstOpen = firstOpen ?? index
+      case .whole(let end):
+        firstOpen = firstOpen ?? index
+        if end <= upper {
+          resolved = firstOpen ?? index
+          return true
+        }
+      }
+      index += 1
+    }
+    resolved = firstOpen ?? max(resolved, index)
+    return false
+  }
+
+  private enum Reading {
+    case none
+    /// More has to come to tell.
+    case open
+    case whole(end: Int)
+  }
+
+  @inline(__always)
+  private static func end(of bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Reading {
+    switch bytes[index] {
+    case 0xB5, 0xBA, 0xD3: message(bytes, index)
+    case UInt8(ascii: "$"), UInt8(ascii: "!"): sentence(bytes, index)
+    default: .none
+    }
+  }
+
+  private static func message(_ bytes: UnsafeBufferPointer<UInt8>, _ index: Int) -> Reading {
+    let rest = UnsafeBufferPointer(rebasing: bytes[index...])
+    switch BinaryFrameHead.read(rest) {
+    case .none: return .none
+    case .incomplete: return .open
+    case .head(let head):
+      guard head.byteCount <= longest else { return .none }
+      guard rest.count >= head.byteCount else { return .open }
+      return head.isWhole(UnsafeBufferPointer(rebasing: rest[..<head.byteCount]))
+        ? .whole(end: index + head.byteCount) : .none
+    }
+  }
+
+  /// An address of letters and digits, fields, and a checksum that is right: eight bits of sum alone would turn up by chance.
+  private static func sentence(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int) -> Reading {
+    var sum: UInt8 = 0
+    var addressLength: Int?
+    let end = min(bytes.count, start + longest - 2)
+    var index = start + 1
+    while index < end {
+      let byte = bytes[index]
+      switch byte {
+      case UInt8(ascii: "*"):
+        guard addressLength.map({ $0 >= 4 }) ?? false else { return .none }
+        guard index + 2 < bytes.count else { return .open }
+        guard let high = digit(bytes[index + 1]), let low = digit(bytes[index + 2]) else { return .none }
+        return high << 4 | low == sum ? .whole(end: index + 3) : .none
+      case UInt8(ascii: ","): addressLength = addressLength ?? index - start - 1
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): break
+      case 0x20...0x7E where addressLength != nil && byte != UInt8(ascii: "$") && byte != UInt8(ascii: "!"): break
+      default: return .none
+      }
+      sum ^= byte
+      index += 1
+    }
+    return end == bytes.count ? .open : .none
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    default: nil
+    }
+  }
+}

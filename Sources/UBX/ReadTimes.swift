@@ -1,0 +1,69 @@
+/// When the bytes of a buffer were read, stretch by stretch: what was held back is handed on with its own times.
+struct ReadTimes: Sendable {
+  private struct Stretch: Sendable {
+    /// Behind its last byte.
+    var end: Int
+    var readAt: Int64
+  }
+
+  /// A line that is read byte by byte shall not make this grow: beyond so many the oldest are joined, two by two.
+  private static let mostStretches = 1024
+
+  private var stretches: [Stretch] = []
+  /// Of the byte before the buffer.
+  private var before: Int64?
+
+  init() { stretches.reserveCapacity(ReadTimes.mostStretches) }
+
+  /// How long nothing had been read before a read that has nothing before it in the buffer; this one is the last from now on.
+  @inline(__always)
+  mutating func silence(beforeRead readAt: Int64) -> Int64 {
+    let silence = before.map { readAt - $0 } ?? 0
+    before = readAt
+    return silence
+  }
+
+  mutating func append(_ count: Int, readAt: Int64) {
+    guard count > 0 else { return }
+    if stretches.count == ReadTimes.mostStretches { join() }
+    stretches.append(Stretch(end: (stretches.last?.end ?? 0) + count, readAt: readAt))
+  }
+
+  private mutating func join() {
+    var kept = 0
+    for index in stride(from: 0, to: stretches.count, by: 2) {
+      // Dated by its first byte, as everything is.
+      stretches[kept] = Stretch(
+        end: stretches[min(index + 1, stretches.count - 1)].end, readAt: stretches[index].readAt)
+      kept += 1
+    }
+    stretches.removeLast(stretches.count - kept)
+  }
+
+  mutating func removeFirst(_ count: Int) {
+    guard count > 0 else { return }
+    var gone = 0
+    while gone < stretches.count, stretches[gone].end <= count {
+      before = stretches[gone].readAt
+      gone += 1
+    }
+    // Of a stretch that is cut the first part is gone as well.
+    let begins = gone > 0 ? stretches[gone - 1].end : 0
+    if gone < stretches.count, begins < count { before = stretches[gone].readAt }
+    stretches.removeFirst(gone)
+    for index in stretches.indices { stretches[index].end -= count }
+  }
+
+  /// When a byte was read, where the bytes end that were read with it, and how long nothing had been read before it.
+  ///
+  /// - Parameter cursor: from the search before, for an index that was not greater; 0 to begin with
+  @inline(__always)
+  func stretch(at index: Int, _ cursor: inout Int) -> (readAt: Int64, end: Int, silence: Int64) {
+    while cursor < stretches.count - 1, stretches[cursor].end <= index { cursor += 1 }
+    guard cursor < stretches.count else { return (before ?? 0, index, 0) }
+    let stretch = stretches[cursor]
+    let begins = cursor > 0 ? stretches[cursor - 1].end : 0
+    let previous = index > begins ? stretch.readAt : cursor > 0 ? stretches[cursor - 1].readAt : before
+    return (stretch.readAt, stretch.end, stretch.readAt - (previous ?? stretch.readAt))
+  }
+}
