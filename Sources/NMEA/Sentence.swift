@@ -4,6 +4,7 @@ public struct Sentence: Equatable, Sendable {
   public var content: Content
 
   public enum Content: Equatable, Sendable {
+    case airohaJamming(AirohaJamming)
     case bwc(BWC)
     case depth(Depth)
     case dtm(DTM)
@@ -130,6 +131,10 @@ extension Sentence.Content {
       self = .garminVelocity(value)
     } else if address.spells("PMTK001"), let value = MediaTekAcknowledgement(&fields) {
       self = .mediaTekAcknowledgement(value)
+    } else if address.spells("PAIRSPF"), let value = AirohaJamming(&fields, isOtherBand: false) {
+      self = .airohaJamming(value)
+    } else if address.spells("PAIRSPF5"), let value = AirohaJamming(&fields, isOtherBand: true) {
+      self = .airohaJamming(value)
     } else if address.spells("PASHR"), let value = PASHR(&fields) {
       self = .pashr(value)
     } else if address.spells("PSTI"), let value = PSTI(&fields) {

@@ -2,12 +2,13 @@ extension Sentence {
   /// Which type a sentence is, without its content.
   enum Kind: UInt8, Sendable {
     case bwc, depth, dtm, gbs, gga, gll, gns, grs, gsa, gst, gsv, heading, mtw, rmc, rot, sti, txt, vtg, wind, xdr, zda
-    case garminAltitude, garminErrorEstimate, garminFix, garminVelocity, mediaTekAcknowledgement
+    case airohaJamming, garminAltitude, garminErrorEstimate, garminFix, garminVelocity, mediaTekAcknowledgement
     case pashr, pstiFix, pstiBaseline, pstiAttitude, pstiStatistics, pubx, sirfErrorEstimate
   }
 
   var kind: Kind {
     switch content {
+    case .airohaJamming: .airohaJamming
     case .bwc: .bwc
     case .depth: .depth
     case .dtm: .dtm

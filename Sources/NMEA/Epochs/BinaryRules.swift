@@ -13,6 +13,11 @@ extension EpochAssembler {
     beganAt = message.beganAt
     // It states its epoch, and need not be guessed by silences.
     followsSilence = false
+    if takeAside(message) {
+      used.endList()
+      lastWasGSV = false
+      return .taken
+    }
     var update = FixUpdate()
     let isKnown =
       switch message.format {
@@ -25,8 +30,49 @@ extension EpochAssembler {
     guard isKnown else { return .unknown }
     take(MessageCode(message), &update, receive)
     if let satellites = NavigationSatellites(message), message.format == .ubx { takeSatellites(satellites) }
+    if let satellites = CASICSatellites(message) { takeSatellites(satellites) }
     if message.format == .ubx, message.kind == UBXKind.navEOE { noteStatedEnd(receive) }
     return .taken
+  }
+
+  /// Takes what says something of the receiver and nothing of an epoch, so that it opens and closes none.
+  private mutating func takeAside(_ message: borrowing BinaryFrame) -> Bool {
+    let now = message.beganAt
+    switch (message.format, message.kind) {
+    case (.ubx, UBXKind.navSTATUS):
+      guard let status = NavigationStatus(message) else { return false }
+      interference.note(status.spoofing, at: now)
+    case (.ubx, UBXKind.monRF):
+      guard let radio = RadioStatus(message), radio.count > 0 else { return false }
+      var (jamming, indicator) = (JammingReport.unknown, UInt8(0))
+      for index in 0..<radio.count {
+        let band = radio[index]
+        if band.jamming.rawValue > jamming.rawValue { jamming = band.jamming }
+        indicator = max(indicator, band.jammingIndicator)
+      }
+      interference.note(jamming, at: now)
+      interference.note(indicator: indicator, at: now)
+    case (.ubx, UBXKind.monHW):
+      guard let hardware = HardwareStatus(message) else { return false }
+      interference.note(hardware.band.jamming, at: now)
+      interference.note(indicator: hardware.band.jammingIndicator, at: now)
+    case (.ubx, UBXKind.secSIG):
+      guard let status = SecurityStatus(message) else { return false }
+      interference.note(status, at: now)
+    case (.ubx, UBXKind.timTP):
+      guard let pulse = TimePulse(message) else { return false }
+      pulseErrorSeconds = pulse.quantisationErrorSeconds
+    case (.casic, CASICKind.timTP):
+      guard let pulse = CASICTimePulse(message) else { return false }
+      pulseErrorSeconds = pulse.quantisationErrorSeconds
+    // For who asks for them, or records them.
+    case (.ubx, UBXKind.navSIG), (.ubx, UBXKind.rxmRAWX), (.ubx, UBXKind.rxmSFRBX), (.ubx, UBXKind.monVER),
+      (.ubx, UBXKind.secUNIQID), (.ubx, UBXKind.esfMEAS), (.ubx, UBXKind.esfSTATUS), (.ubx, UBXKind.esfINS),
+      (.casic, CASICKind.navSTATUS):
+      break
+    default: return false
+    }
+    return true
   }
 
   // MARK: u-blox
@@ -56,9 +102,11 @@ extension EpochAssembler {
     case UBXKind.navTIMEGPS:
       guard let time = NavigationTime(message) else { return false }
       if let leapSeconds = time.leapSeconds { self.leapSeconds = Int64(leapSeconds) }
+      if time.week != nil { update.values.timeErrorSeconds = seconds(time.timeAccuracyNanoseconds) }
       stamp(time.timeOfWeekMilliseconds, time.fractionNanoseconds, week: time.week, &update)
     case UBXKind.navTIMEUTC:
       guard let time = NavigationUTC(message) else { return false }
+      if time.date != nil { update.values.timeErrorSeconds = seconds(time.timeAccuracyNanoseconds) }
       stamp(time.timeOfWeekMilliseconds, time.date, &update)
     case UBXKind.navDOP:
       guard let dilution = NavigationDilution(message) else { return false }
@@ -72,6 +120,10 @@ extension EpochAssembler {
       if let variances = covariance.positionVariances {
         update.values.latitudeErrorMetres = variances.x.squareRoot()
         update.values.longitudeErrorMetres = variances.y.squareRoot()
+        update.values.positionSigmas = SIMD3<Float>(variances.squareRoot())
+      }
+      if let variances = covariance.velocityVariances {
+        update.values.velocitySigmas = SIMD3<Float>(variances.squareRoot())
       }
     case UBXKind.navSAT, UBXKind.navSVINFO:
       guard let satellites = NavigationSatellites(message) else { return false }
@@ -80,6 +132,11 @@ extension EpochAssembler {
     default: return false
     }
     return true
+  }
+
+  /// `nil` for what is as good as not known.
+  private func seconds(_ accuracyNanoseconds: UInt32) -> Double? {
+    accuracyNanoseconds > 0 && accuracyNanoseconds < 1_000_000_000 ? Double(accuracyNanoseconds) * 1e-9 : nil
   }
 
   /// Tells epochs apart by the time of week, as UTC, so that sentences of the same epoch belong to it.
@@ -125,6 +182,7 @@ extension EpochAssembler {
     update.status = FixStatus(solution.fixType, isDifferential: solution.isDifferential, solution.carrier)
     update.values.satellitesUsed = solution.satellitesUsed
     if let pdop = solution.pdop { update.values.pdop = DilutionOfPrecision.valid(pdop) }
+    if solution.date != nil { update.values.timeErrorSeconds = seconds(solution.timeAccuracyNanoseconds) }
     guard update.mode != .noFix,
       let place = Coordinate(stated: solution.latitudeDegrees, solution.longitudeDegrees)
     else { return }
@@ -198,6 +256,13 @@ extension EpochAssembler {
         setTime(date, &update)
         epochStamp = timeOfDay
       }
+    } else if let dilution = CASICDilution(message) {
+      begin(dilution.runTimeMilliseconds, &update)
+      update.values.pdop = DilutionOfPrecision.valid(dilution.pdop)
+      update.values.hdop = DilutionOfPrecision.valid(dilution.hdop)
+      update.values.vdop = DilutionOfPrecision.valid(dilution.vdop)
+    } else if let satellites = CASICSatellites(message) {
+      begin(satellites.runTimeMilliseconds, &update)
     } else {
       return false
     }
@@ -234,6 +299,32 @@ extension EpochAssembler {
     update.values.climbMetresPerSecond = velocity.z
     update.values.speedMetresPerSecond = solution.groundSpeedMetresPerSecond
     update.values.trackDegrees = Angle.onCircle(solution.trackDegrees)
+    let variance = solution.groundSpeedVariance
+    // A receiver that does not know says a million.
+    if variance > 0, variance < 1e4 { update.values.speedErrorMetresPerSecond = variance.squareRoot() }
+  }
+
+  private mutating func takeSatellites(_ stated: borrowing CASICSatellites) {
+    let system: SatelliteSystem =
+      switch stated.system {
+      case .gps: .gps
+      case .beidou: .beidou
+      case .glonass: .glonass
+      }
+    // Each system has a message of its own: the first of a solution begins the list.
+    if listedRunTime != stated.runTimeMilliseconds { satellites.removeAll() }
+    listedRunTime = stated.runTimeMilliseconds
+    for index in 0..<stated.count {
+      let entry = stated[index]
+      guard let number = SatelliteNumber(Int(entry.number), system: system) else { continue }
+      satellites.append(
+        Satellite(
+          number: number, signal: 0, elevationDegrees: entry.elevationDegrees ?? 0,
+          azimuthDegrees: UInt16(clamping: entry.azimuthDegrees), signalStrength: entry.signalStrength,
+          isUsed: entry.isUsed))
+    }
+    skyIsComplete = satellites.count > 0
+    skyStatesUse = true
   }
 }
 

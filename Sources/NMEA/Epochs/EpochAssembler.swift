@@ -40,8 +40,13 @@ public struct EpochAssembler: ~Copyable, Sendable {
   private var statesEnds = false
   /// By which messages of CASIC tell their solutions apart.
   var runTime: UInt32?
+  /// Of the solution whose satellites are listed.
+  var listedRunTime: UInt32?
   /// What compasses and attitude receivers said in the current epoch; not a part of it.
   public internal(set) var attitude = NMEAAttitude()
+  var interference = InterferenceMemory()
+  /// Of the next pulse, as the receiver has foretold it.
+  var pulseErrorSeconds: Double?
   var lastGGA: (talker: Talker, time: TimeOfDay?)?
   var isClockStuck = false
   var lastWasGSV = false
@@ -304,6 +309,9 @@ public struct EpochAssembler: ~Copyable, Sendable {
   private mutating func report(_ receive: (borrowing GNSSEpoch) -> Void) {
     isReported = true
     epochCount += 1
+    fix.interference = interference.present(at: epoch.beganAt)
+    fix.pulseErrorSeconds = pulseErrorSeconds
+    pulseErrorSeconds = nil
     if let lateDilution {
       fix.takeDilution(lateDilution)
       self.lateDilution = nil

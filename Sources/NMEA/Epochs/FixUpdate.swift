@@ -69,6 +69,9 @@ extension GNSSFix {
     if let value = update.values.depthMetres { depthMetres = value }
     if let value = update.values.waterTemperatureCelsius { waterTemperatureCelsius = value }
     if let value = update.values.satellitesUsed { satellitesUsed = value }
+    if let value = update.values.positionSigmas { positionSigmas = value }
+    if let value = update.values.velocitySigmas { velocitySigmas = value }
+    if let value = update.values.timeErrorSeconds { timeErrorSeconds = value }
   }
 
   /// Fills in what follows from what is known: geoid, variation, the other altitude, speed and course from the

@@ -40,6 +40,15 @@ public struct GNSSFix: Equatable, Sendable {
   public var depthMetres: Double?
   public var waterTemperatureCelsius: Double?
   public var satellitesUsed: UInt8?
+  /// One standard deviation north, east, down, where the receiver states the covariance: metres, and m/s.
+  public var positionSigmas: SIMD3<Float>?
+  public var velocitySigmas: SIMD3<Float>?
+  /// Of its time, seconds.
+  public var timeErrorSeconds: Double?
+  /// As of the epoch: of the receiver rather than of its solution.
+  public var interference = Interference()
+  /// By how much the pulse was off that was foretold before the epoch, seconds: against the second that it stands for.
+  public var pulseErrorSeconds: Double?
 
   public init() {}
 }

@@ -17,6 +17,12 @@ extension EpochAssembler {
       let time = gst.time.flatMap { time in date(at: time).map { UTCTime(date: $0, time: time) } }
       errorStatistics = GNSSErrorStatistics(time: time, statistics: gst)
     case .gbs(let gbs): apply(gbs, &update)
+    case .airohaJamming(let report):
+      if report.isOtherBand {
+        interference.note(otherBand: report.state, at: beganAt)
+      } else {
+        interference.note(report.state, at: beganAt)
+      }
     case .bwc(let bwc):
       guard let time = bwc.time else { break }
       setTime(time, &update)

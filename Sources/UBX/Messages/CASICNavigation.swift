@@ -29,6 +29,7 @@ public struct CASICNavigation {
   public let velocityMetresPerSecond: SIMD3<Double>
   public let groundSpeedMetresPerSecond: Double
   public let trackDegrees: Double
+  public let groundSpeedVariance: Double
 
   public init?(_ message: borrowing BinaryFrame) {
     let payload = message.payload
@@ -48,6 +49,7 @@ public struct CASICNavigation {
       Double(payload.float(48)), Double(payload.float(52)), Double(payload.float(56)))
     groundSpeedMetresPerSecond = Double(payload.float(64))
     trackDegrees = Double(payload.float(68))
+    groundSpeedVariance = Double(payload.float(72))
   }
 }
 
@@ -67,5 +69,68 @@ public struct CASICTime {
       hour: Int(payload.uint8(18)), minute: Int(payload.uint8(19)), second: Int(payload.uint8(20)),
       nanosecond: Int(payload.uint16(12)) * 1_000_000)
     self.date = isValid && date.isPossible ? date : nil
+  }
+}
+
+/// CASIC's NAV-DOP; 28 bytes.
+public struct CASICDilution {
+  public let runTimeMilliseconds: UInt32
+  public let pdop: Double
+  public let hdop: Double
+  public let vdop: Double
+
+  public init?(_ message: borrowing BinaryFrame) {
+    let payload = message.payload
+    guard message.format == .casic, message.kind == CASICKind.navDOP, payload.count >= 28 else { return nil }
+    runTimeMilliseconds = payload.uint32(0)
+    pdop = Double(payload.float(4))
+    hdop = Double(payload.float(8))
+    vdop = Double(payload.float(12))
+  }
+}
+
+/// CASIC's NAV-GPSINFO, NAV-BDSINFO and NAV-GLNINFO: the satellites of one system; 8 bytes, and 12 for each.
+public struct CASICSatellites {
+  public enum System: UInt8, Sendable {
+    case gps = 0
+    case beidou = 1
+    case glonass = 2
+  }
+
+  public struct Entry: Equatable, Sendable {
+    public let number: UInt8
+    public let signalStrength: UInt8
+    /// `nil` outside -90 to 90.
+    public let elevationDegrees: Int8?
+    public let azimuthDegrees: Int16
+    public let isUsed: Bool
+  }
+
+  public let runTimeMilliseconds: UInt32
+  public let system: System
+  public let count: Int
+  private let payload: LittleEndianBytes
+
+  public init?(_ message: borrowing BinaryFrame) {
+    payload = message.payload
+    guard message.format == .casic, payload.count >= 8 else { return nil }
+    switch message.kind {
+    case CASICKind.navGPSINFO: system = .gps
+    case CASICKind.navBDSINFO: system = .beidou
+    case CASICKind.navGLNINFO: system = .glonass
+    default: return nil
+    }
+    runTimeMilliseconds = payload.uint32(0)
+    count = min(Int(payload.uint8(4)), (payload.count - 8) / 12)
+  }
+
+  /// - Precondition: `index` is below `count`.
+  public subscript(index: Int) -> Entry {
+    let start = 8 + 12 * index
+    let elevation = payload.int8(start + 5)
+    return Entry(
+      number: payload.uint8(start + 1), signalStrength: payload.uint8(start + 4),
+      elevationDegrees: abs(Int(elevation)) <= 90 ? elevation : nil, azimuthDegrees: payload.int16(start + 6),
+      isUsed: payload.uint8(start + 2) & 1 != 0)
   }
 }

@@ -20,13 +20,21 @@ public struct NavigationCovariance {
   public let timeOfWeekMilliseconds: UInt32
   /// North, east, down, in square metres; `nil` where it is not known.
   public let positionVariances: SIMD3<Double>?
+  /// The same in m²/s².
+  public let velocityVariances: SIMD3<Double>?
 
   public init?(_ message: borrowing BinaryFrame) {
     let payload = message.payload
     guard message.kind == UBXKind.navCOV, payload.count >= 64 else { return nil }
     timeOfWeekMilliseconds = payload.uint32(0)
-    positionVariances =
-      payload.uint8(5) == 1
-      ? SIMD3(Double(payload.float(16)), Double(payload.float(28)), Double(payload.float(36))) : nil
+    positionVariances = payload.uint8(5) == 1 ? NavigationCovariance.diagonal(payload, at: 16) : nil
+    velocityVariances = payload.uint8(6) == 1 ? NavigationCovariance.diagonal(payload, at: 40) : nil
+  }
+
+  /// Of six numbers, row by row; `nil` for what is no variance.
+  private static func diagonal(_ payload: LittleEndianBytes, at start: Int) -> SIMD3<Double>? {
+    let values = SIMD3(
+      Double(payload.float(start)), Double(payload.float(start + 12)), Double(payload.float(start + 20)))
+    return values.min() >= 0 && values.max() < 1e12 ? values : nil
   }
 }

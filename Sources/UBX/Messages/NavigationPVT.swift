@@ -10,6 +10,7 @@ public struct NavigationPVT {
   public let timeOfWeekMilliseconds: UInt32
   /// `nil` where the receiver does not vouch for it.
   public let date: NavigationDate?
+  public let timeAccuracyNanoseconds: UInt32
   public let fixType: NavigationFixType
   /// Within the limits for accuracy that are configured.
   public let isFixOK: Bool
@@ -44,6 +45,7 @@ public struct NavigationPVT {
   private init(navPVT payload: LittleEndianBytes) {
     timeOfWeekMilliseconds = payload.uint32(0)
     date = NavigationDate(payload, year: 4, validity: payload.uint8(11), nanoseconds: 16)
+    timeAccuracyNanoseconds = payload.uint32(12)
     fixType = NavigationFixType(payload.uint8(20))
     let flags = payload.uint8(21)
     isFixOK = flags & 1 != 0
@@ -68,6 +70,7 @@ public struct NavigationPVT {
   private init(hnrPVT payload: LittleEndianBytes) {
     timeOfWeekMilliseconds = payload.uint32(0)
     date = NavigationDate(payload, year: 4, validity: payload.uint8(11), nanoseconds: 12)
+    timeAccuracyNanoseconds = .max
     fixType = NavigationFixType(payload.uint8(16))
     let flags = payload.uint8(17)
     isFixOK = flags & 1 != 0

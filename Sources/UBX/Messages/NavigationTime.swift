@@ -7,6 +7,7 @@ public struct NavigationTime {
   public let week: Int16?
   /// `nil` until the satellites have told.
   public let leapSeconds: Int8?
+  public let timeAccuracyNanoseconds: UInt32
 
   public init?(_ message: borrowing BinaryFrame) {
     let payload = message.payload
@@ -20,6 +21,7 @@ public struct NavigationTime {
         payload.int16(8), timeOfWeekMilliseconds: timeOfWeekMilliseconds, fractionNanoseconds: fractionNanoseconds)
       : nil
     leapSeconds = validity & 4 != 0 ? payload.int8(10) : nil
+    timeAccuracyNanoseconds = payload.uint32(12)
   }
 }
 
@@ -28,11 +30,13 @@ public struct NavigationUTC {
   public let timeOfWeekMilliseconds: UInt32
   /// `nil` where the receiver does not vouch for it.
   public let date: NavigationDate?
+  public let timeAccuracyNanoseconds: UInt32
 
   public init?(_ message: borrowing BinaryFrame) {
     let payload = message.payload
     guard message.kind == UBXKind.navTIMEUTC, payload.count >= 20 else { return nil }
     timeOfWeekMilliseconds = payload.uint32(0)
+    timeAccuracyNanoseconds = payload.uint32(4)
     // The validity of time of week, week and UTC, in other bits than elsewhere.
     date = NavigationDate(payload, year: 12, validity: payload.uint8(19) & 7 == 7 ? 3 : 0, nanoseconds: 8)
   }

@@ -12,6 +12,14 @@ enum MessageTarget {
     UBXKind.navEOE, UBXKind.hnrPVT,
   ]
   private static let casicKinds: [UInt16] = [CASICKind.navPV, CASICKind.navTIMEUTC, CASICKind.navDOP]
+  /// Of the receiver's state, from 20 on.
+  private static let stateKinds: [UInt16] = [
+    UBXKind.navSIG, UBXKind.monRF, UBXKind.monHW, UBXKind.secSIG, UBXKind.timTP, UBXKind.monVER, UBXKind.secUNIQID,
+    UBXKind.esfSTATUS, UBXKind.rxmRAWX,
+  ]
+  private static let casicStateKinds: [UInt16] = [
+    CASICKind.navGPSINFO, CASICKind.navBDSINFO, CASICKind.navGLNINFO, CASICKind.timTP,
+  ]
 
   static func run(_ input: UnsafeBufferPointer<UInt8>) {
     var stream: [UInt8] = []
@@ -21,10 +29,14 @@ enum MessageTarget {
       let payload = Array(rest.prefix(count))
       rest = rest.dropFirst(count)
       let padded = payload + [UInt8](repeating: 0, count: count - payload.count)
-      switch Int(choice) % 20 {
+      switch Int(choice) % 40 {
       case let index where index < kinds.count: stream += ubx(kinds[index], padded)
       case let index where index < kinds.count + casicKinds.count:
         stream += casic(casicKinds[index - kinds.count], padded)
+      case let index where (20..<20 + stateKinds.count).contains(index):
+        stream += ubx(stateKinds[index - 20], padded)
+      case let index where (30..<30 + casicStateKinds.count).contains(index):
+        stream += casic(casicStateKinds[index - 30], padded)
       default: stream += payload
       }
     }

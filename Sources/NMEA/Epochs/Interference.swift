@@ -1,0 +1,60 @@
+import UBX
+
+/// What a receiver says of who disturbs its reception.
+public struct Interference: Equatable, Sendable {
+  public var jamming = JammingReport.unknown
+  public var spoofing = SpoofingReport.unknown
+  /// Continuous waves: 0 none to 255 strong; gpsd's `jam`.
+  public var jammingIndicator: UInt8?
+
+  public init() {}
+
+  /// Nothing that it receives is to be taken at its word.
+  public var isSpoofed: Bool { spoofing == .indicated || spoofing == .multiple }
+}
+
+/// What has been said of interference, message by message, for as long as it is true.
+struct InterferenceMemory: Sendable {
+  /// Receivers say it with every epoch, or every few seconds.
+  private static let lifetime: Int64 = 30_000_000_000
+
+  private struct Stated<Value: Sendable>: Sendable {
+    var value: Value
+    var at: Int64
+
+    func known(at now: Int64) -> Value? { now - at <= InterferenceMemory.lifetime ? value : nil }
+  }
+
+  private var jamming: Stated<JammingReport>?
+  private var otherBand: Stated<JammingReport>?
+  private var indicator: Stated<UInt8>?
+  private var spoofing: Stated<SpoofingReport>?
+  /// By firmware that does not keep up the others' state where it says this.
+  private var security: Stated<(jamming: JammingReport, spoofing: SpoofingReport)>?
+
+  mutating func note(_ jamming: JammingReport, at now: Int64) { self.jamming = Stated(value: jamming, at: now) }
+  mutating func note(otherBand: JammingReport, at now: Int64) { self.otherBand = Stated(value: otherBand, at: now) }
+  mutating func note(_ spoofing: SpoofingReport, at now: Int64) { self.spoofing = Stated(value: spoofing, at: now) }
+  mutating func note(indicator: UInt8, at now: Int64) { self.indicator = Stated(value: indicator, at: now) }
+
+  mutating func note(_ status: SecurityStatus, at now: Int64) {
+    security = Stated(value: (status.jamming, status.spoofing), at: now)
+  }
+
+  func present(at now: Int64) -> Interference {
+    var present = Interference()
+    let security = security?.known(at: now)
+    present.jamming =
+      security.flatMap { $0.jamming == .unknown ? nil : $0.jamming }
+      ?? worse(jamming?.known(at: now), otherBand?.known(at: now))
+    present.spoofing =
+      security.flatMap { $0.spoofing == .unknown ? nil : $0.spoofing } ?? spoofing?.known(at: now) ?? .unknown
+    present.jammingIndicator = indicator?.known(at: now)
+    return present
+  }
+
+  private func worse(_ a: JammingReport?, _ b: JammingReport?) -> JammingReport {
+    let (a, b) = (a ?? .unknown, b ?? .unknown)
+    return a.rawValue >= b.rawValue ? a : b
+  }
+}

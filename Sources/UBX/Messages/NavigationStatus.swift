@@ -1,0 +1,21 @@
+/// NAV-STATUS: what a solution rests on, and whether somebody feigns it; 16 bytes.
+public struct NavigationStatus {
+  public let timeOfWeekMilliseconds: UInt32
+  public let fixType: NavigationFixType
+  public let isFixOK: Bool
+  public let spoofing: SpoofingReport
+  /// From the start to the first fix; 0 before that.
+  public let timeToFirstFixMilliseconds: UInt32
+  public let runTimeMilliseconds: UInt32
+
+  public init?(_ message: borrowing BinaryFrame) {
+    let payload = message.payload
+    guard message.format == .ubx, message.kind == UBXKind.navSTATUS, payload.count >= 16 else { return nil }
+    timeOfWeekMilliseconds = payload.uint32(0)
+    fixType = NavigationFixType(payload.uint8(4))
+    isFixOK = payload.uint8(5) & 1 != 0
+    spoofing = SpoofingReport(rawValue: payload.uint8(7) >> 3 & 3) ?? .unknown
+    timeToFirstFixMilliseconds = payload.uint32(8)
+    runTimeMilliseconds = payload.uint32(12)
+  }
+}

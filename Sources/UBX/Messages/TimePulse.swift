@@ -1,0 +1,34 @@
+/// TIM-TP: when the next pulse comes, and by how much it is off because it is made of a clock's whole cycles; 16 bytes.
+public struct TimePulse: Equatable, Sendable {
+  /// By the base below.
+  public let timeOfWeekMilliseconds: UInt32
+  /// Of that pulse against the time that it stands for, seconds; `nil` where the receiver does not know.
+  public let quantisationErrorSeconds: Double?
+  public let week: UInt16
+  /// The time is UTC, and otherwise that of a satellite system.
+  public let isUTC: Bool
+
+  public init?(_ message: borrowing BinaryFrame) {
+    let payload = message.payload
+    guard message.format == .ubx, message.kind == UBXKind.timTP, payload.count >= 16 else { return nil }
+    timeOfWeekMilliseconds = payload.uint32(0)
+    let flags = payload.uint8(14)
+    quantisationErrorSeconds = flags & 0x10 == 0 ? Double(payload.int32(8)) * 1e-12 : nil
+    week = payload.uint16(12)
+    isUTC = flags & 1 != 0
+  }
+}
+
+/// CASIC's TIM-TP; 24 bytes.
+public struct CASICTimePulse: Equatable, Sendable {
+  public let runTimeMilliseconds: UInt32
+  public let quantisationErrorSeconds: Double
+
+  public init?(_ message: borrowing BinaryFrame) {
+    let payload = message.payload
+    guard message.format == .casic, message.kind == CASICKind.timTP, payload.count >= 24 else { return nil }
+    runTimeMilliseconds = payload.uint32(0)
+    quantisationErrorSeconds = Double(payload.float(4))
+    guard abs(quantisationErrorSeconds) < 1 else { return nil }
+  }
+}

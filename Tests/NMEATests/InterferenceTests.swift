@@ -1,0 +1,142 @@
+import NMEA
+import TestSupport
+import Testing
+import UBX
+
+/// What receivers say of their errors and of who disturbs them stands in the epochs that follow.
+struct InterferenceTests {
+  /// Of reads a second apart.
+  private func epochs(_ reads: [[UInt8]]) -> (fixes: [GNSSFix], satellites: [[Satellite]], unknown: Int) {
+    var framer = ReceiverFramer()
+    var assembler = EpochAssembler(promptness: .certain)
+    var found: (fixes: [GNSSFix], satellites: [[Satellite]], unknown: Int) = ([], [], 0)
+    for (second, read) in reads.enumerated() {
+      read.withUnsafeBufferPointer { bytes in
+        framer.push(bytes, readAt: Int64(second) * 1_000_000_000) { frame in
+          let outcome =
+            switch frame {
+            case .sentence(let raw):
+              assembler.consume(raw) {
+                found.fixes.append($0.fix)
+                found.satellites.append($0.sky.satellites)
+              }
+            case .message(let message):
+              assembler.consume(message) {
+                found.fixes.append($0.fix)
+                found.satellites.append($0.sky.satellites)
+              }
+            }
+          if case .unknown = outcome { found.unknown += 1 }
+        }
+      }
+    }
+    assembler.finish {
+      found.fixes.append($0.fix)
+      found.satellites.append($0.sky.satellites)
+    }
+    return found
+  }
+
+  private static let timeOfWeek: UInt32 = (86_400 + 43_200 + 18) * 1000
+
+  private func solution(_ second: UInt8) -> [UInt8] {
+    MadeMessage.navPVT(
+      timeOfWeekMilliseconds: InterferenceTests.timeOfWeek + UInt32(second) * 1000, latitudeDegrees: 52,
+      longitudeDegrees: 13, second: second)
+  }
+
+  private func radio(_ states: [UInt8], indicator: UInt8) -> [UInt8] {
+    var payload: [UInt8] = [0, UInt8(states.count), 0, 0]
+    for (band, state) in states.enumerated() {
+      var block = [UInt8](repeating: 0, count: 24)
+      (block[0], block[1], block[16]) = (UInt8(band), state, band == 0 ? indicator : 0)
+      payload += block
+    }
+    return MadeMessage.ubx(UBXKind.monRF, payload)
+  }
+
+  private func status(spoofing: UInt8) -> [UInt8] {
+    var payload = [UInt8](repeating: 0, count: 16)
+    payload.replaceSubrange(0..<4, with: MadeMessage.littleEndian(InterferenceTests.timeOfWeek))
+    payload[7] = spoofing << 3
+    return MadeMessage.ubx(UBXKind.navSTATUS, payload)
+  }
+
+  @Test func `the worst band counts, and what nobody says any more is not known`() {
+    let quiet = [[UInt8]](repeating: [], count: 31)
+    let found = epochs(
+      [solution(0), radio([1, 3], indicator: 77) + solution(1), status(spoofing: 2) + solution(2)] + quiet
+        + [solution(34), solution(35)])
+    #expect(found.unknown == 0)
+    #expect(found.fixes.map(\.interference.jamming) == [.critical, .critical, .critical, .unknown, .unknown])
+    #expect(found.fixes[1].interference.jammingIndicator == 77)
+    #expect(found.fixes[2].interference.spoofing == .indicated && found.fixes[2].interference.isSpoofed)
+    #expect(found.fixes[4].interference == Interference())
+  }
+
+  @Test func `older receivers say it with their pins, and newer firmware instead of the radio`() {
+    var hardware = [UInt8](repeating: 0, count: 60)
+    (hardware[22], hardware[45]) = (2 << 2 | 1, 12)
+    let old = epochs([solution(0), MadeMessage.ubx(UBXKind.monHW, hardware) + solution(1)]).fixes
+    #expect(old.last?.interference.jamming == .warning && old.last?.interference.jammingIndicator == 12)
+
+    let first = MadeMessage.ubx(UBXKind.secSIG, [1, 0, 0, 0, 1 | 3 << 1, 0, 0, 0, 1 | 3 << 1, 0, 0, 0])
+    let second = MadeMessage.ubx(UBXKind.secSIG, [2, 1 | 2 << 1 | 1 << 3 | 1 << 4, 0, 0])
+    let new = epochs([first + radio([1], indicator: 0) + solution(0), second + solution(1), solution(2)]).fixes
+    #expect(new.map(\.interference.jamming) == [.warning, .warning, .warning])
+    #expect(new.map(\.interference.spoofing) == [.none, .none, .none])
+    let alone = epochs([first + radio([1], indicator: 0) + solution(0)]).fixes
+    #expect(alone.last?.interference.jamming == .critical && alone.last?.interference.spoofing == .multiple)
+  }
+
+  @Test func `an Airoha receiver says it in a sentence for each band`() {
+    let sentences = Array("$PAIRSPF,1*52\r\n$PAIRSPF5,2*64\r\n".utf8)
+    let found = epochs([sentences + solution(0)])
+    #expect(found.fixes.last?.interference.jamming == .warning && found.unknown == 0)
+  }
+
+  @Test func `covariances and the time's accuracy are those of their epoch`() throws {
+    var covariance =
+      MadeMessage.littleEndian(InterferenceTests.timeOfWeek) + [0, 1, 1] + [UInt8](repeating: 0, count: 9)
+    for value: Float in [4, 0, 0, 9, 0, 16, 0.01, 0, 0, 0.04, 0, 0.25] {
+      covariance += MadeMessage.littleEndian(value.bitPattern)
+    }
+    let pulse = MadeMessage.ubx(
+      UBXKind.timTP,
+      MadeMessage.littleEndian(InterferenceTests.timeOfWeek) + [0, 0, 0, 0] + MadeMessage.littleEndian(Int32(-4200))
+        + [0, 0, 0, 0])
+    var payload = Array(solution(0).dropFirst(6).dropLast(2))
+    payload.replaceSubrange(12..<16, with: MadeMessage.littleEndian(UInt32(25)))
+    let found = epochs([
+      pulse + MadeMessage.ubx(UBXKind.navPVT, payload) + MadeMessage.ubx(UBXKind.navCOV, covariance), solution(1),
+    ]).fixes
+    let fix = try #require(found.first)
+    #expect(fix.positionSigmas == SIMD3(2, 3, 4))
+    let velocity = try #require(fix.velocitySigmas)
+    #expect(abs(velocity.x - 0.1) < 1e-6 && abs(velocity.y - 0.2) < 1e-6 && abs(velocity.z - 0.5) < 1e-6)
+    #expect(abs((fix.timeErrorSeconds ?? 0) - 25e-9) < 1e-15)
+    #expect(abs((fix.pulseErrorSeconds ?? 0) + 4.2e-9) < 1e-15)
+    #expect(found.last?.positionSigmas == nil && found.last?.pulseErrorSeconds == nil)
+  }
+
+  @Test func `CASIC's satellites come system by system`() throws {
+    let run: UInt32 = 285_432_840
+    func list(_ kind: UInt16, _ system: UInt8, _ run: UInt32, _ satellites: [(number: UInt8, used: Bool)]) -> [UInt8] {
+      var payload = MadeMessage.littleEndian(run) + [UInt8(satellites.count), 0, system, 0]
+      for satellite in satellites {
+        payload += [1, satellite.number, satellite.used ? 193 : 64, 97, 30, 41, 172, 0, 0, 0, 0, 0]
+      }
+      return MadeMessage.casic(kind, payload)
+    }
+    func lists(_ run: UInt32) -> [UInt8] {
+      list(CASICKind.navGPSINFO, 0, run, [(1, true), (12, false)]) + list(CASICKind.navBDSINFO, 1, run, [(13, true)])
+        + list(CASICKind.navGLNINFO, 2, run, [(2, false)])
+    }
+    let found = epochs([lists(run), lists(run + 1000)])
+    #expect(found.satellites.map(\.count) == [4, 4] && found.unknown == 0)
+    let satellites = try #require(found.satellites.first)
+    #expect(satellites.map(\.number.system) == [.gps, .gps, .beidou, .glonass])
+    #expect(satellites.map(\.isUsed) == [true, false, true, false])
+    #expect(satellites[0].signalStrength == 30 && satellites[0].elevationDegrees == 41)
+  }
+}
