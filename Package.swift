@@ -76,7 +76,9 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "Hub",
-      dependencies: ["CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "MonotonicTime", "NMEA", "Publishing"],
+      dependencies: [
+        "CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "MonotonicTime", "NMEA", "Publishing", "UBX",
+      ],
       swiftSettings: fuzzed),
     .target(
       name: "Recording",
@@ -186,7 +188,7 @@ let package = Package(
       name: "OutputsTests",
       dependencies: [
         "Fusion", "Guarding", "HardwareIO", "Hub", "MCAP", "MonotonicTime", "Outputs", "Publishing", "Recording",
-        "TestSupport",
+        "Simulation", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(

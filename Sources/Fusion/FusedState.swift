@@ -114,6 +114,9 @@ public struct FusedState: Sendable {
     public var utcNanoseconds: Int64?
     /// The receiver has shown that it knows the date, rather than remembers or guesses it.
     public var isTimeConfirmed = false
+    /// One standard deviation of the time, by the receiver, seconds.
+    public var timeSigmaSeconds: Double?
+    public var reception = Reception()
 
     public init(mode: Int, status: Int, satellitesUsed: Int?, hdop: Double?, utcNanoseconds: Int64?) {
       self.mode = mode
@@ -121,6 +124,18 @@ public struct FusedState: Sendable {
       self.satellitesUsed = satellitesUsed
       self.hdop = hdop
       self.utcNanoseconds = utcNanoseconds
+    }
+  }
+
+  /// Fixes that are not believed, as the inertial sensors contradict them.
+  public struct Refusal: Equatable, Sendable {
+    public var since: MonotonicInstant
+    /// How far off they are.
+    public var metres: Double
+
+    public init(since: MonotonicInstant, metres: Double) {
+      self.since = since
+      self.metres = metres
     }
   }
 
@@ -161,6 +176,8 @@ public struct FusedState: Sendable {
   public var mode = Mode.none
   /// When the last fix came that was taken; `nil` unless dead reckoning.
   public var deadReckoningSince: MonotonicInstant?
+  /// `nil` while the receiver's fixes are believed.
+  public var refusal: Refusal?
   /// When the last subscriber left; `nil` unless asleep.
   public var asleepSince: MonotonicInstant?
   public var position: Dated<Position>?

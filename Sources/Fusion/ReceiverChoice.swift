@@ -50,7 +50,10 @@ public struct ReceiverChoice: Sendable {
       // Who was silent meanwhile has not been better meanwhile.
       let silence = receivers[rank].fixAt.map { at - $0 }
       if silence.map({ $0 > receivers[rank].lifetime }) ?? true { receivers[rank].betterSince = nil }
-      receivers[rank].interval = silence.map { min($0, (receivers[rank].interval ?? $0) * 1.5) }
+      // Times that do not grow tell nothing of it.
+      if let silence, silence > .zero {
+        receivers[rank].interval = min(silence, (receivers[rank].interval ?? silence) * 1.5)
+      }
       receivers[rank].sigma = sigma
       receivers[rank].fixAt = at
     }

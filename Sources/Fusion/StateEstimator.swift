@@ -8,12 +8,14 @@ public struct StateEstimator: Sendable {
   private static var attitudeLifetimeSeconds: Double { 1 }
   /// Of what may come once in two seconds.
   private static var slowLifetimeSeconds: Double { 5 }
-  /// What a receiver's speed over ground and climb are good for, m/s.
+  /// What a receiver's speed over ground and climb are good for that says nothing of it, m/s.
   private static var speedSigma: Double { 0.3 }
   private static var climbSigma: Double { 1 }
   /// Where the receiver says nothing of its errors, metres.
   private static var unknownSigma: Double { 10 }
   private static var unknownHeightSigma: Double { 5000 }
+  /// gpsd's number of it.
+  private static var rtkFixed: Int { 3 }
   /// Magnetic fields ahead of the inertial samples; more than these wait nowhere.
   private static var longestQueue: Int { 8 }
   /// Before anything that is measured.
@@ -130,17 +132,21 @@ public struct StateEstimator: Sendable {
       let arm = filter.attitude.rotate(leverArm ?? filter.configuration.leverArm)
       height.update(altitude: altitude + arm.z, sigma: vertical, time: seconds(at))
     }
-    filter.update(
-      GNSSMeasurement(
-        time: seconds(at),
-        position: GeodeticPosition(
-          latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees,
-          altitude: position.altitudeHAEMetres ?? filter.position?.altitude ?? 0),
-        positionSigma: SIMD3(horizontal, horizontal, vertical), velocity: motion?.velocity,
-        velocitySigma: SIMD3(
-          StateEstimator.speedSigma, StateEstimator.speedSigma,
-          motion?.climbMetresPerSecond == nil ? 3 * StateEstimator.climbSigma : StateEstimator.climbSigma),
-        leverArm: leverArm))
+    var speedSigma =
+      motion?.horizontalSigmaMetresPerSecond ?? fix.reception.doubted(velocitySigma: StateEstimator.speedSigma)
+    if !speedSigma.isFinite { speedSigma = StateEstimator.speedSigma }
+    let climbSigma =
+      motion?.climbMetresPerSecond == nil
+      ? 3 * StateEstimator.climbSigma : motion?.verticalSigmaMetresPerSecond ?? StateEstimator.climbSigma
+    var measurement = GNSSMeasurement(
+      time: seconds(at),
+      position: GeodeticPosition(
+        latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees,
+        altitude: position.altitudeHAEMetres ?? filter.position?.altitude ?? 0),
+      positionSigma: SIMD3(horizontal, horizontal, vertical), velocity: motion?.velocity,
+      velocitySigma: SIMD3(speedSigma, speedSigma, climbSigma), leverArm: leverArm)
+    measurement.trust = fix.reception.isSpoofed ? .doubted : fix.status == StateEstimator.rtkFixed ? .vouched : .stated
+    filter.update(measurement)
   }
 
   /// The state as of now: what is too old to be true is left out.
@@ -148,6 +154,7 @@ public struct StateEstimator: Sendable {
     state.at = now
     state.mode = mode(at: now)
     state.deadReckoningSince = filter.deadReckoningSince.map { instant($0) }
+    state.refusal = filter.contradiction.map { FusedState.Refusal(since: instant($0.since), metres: $0.metres) }
     reportPosition(at: now)
     reportHeight(at: now)
     reportAttitude(at: now)

@@ -5,6 +5,7 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 import Publishing
+import UBX
 
 /// Fuses into one state what the readers send while they are awake; who wants it has them woken.
 ///
@@ -251,7 +252,15 @@ extension GNSSObservation {
       mode: Int(fix.mode.rawValue), status: Int(fix.status.rawValue), satellitesUsed: fix.satellitesUsed.map(Int.init),
       hdop: fix.hdop, utcNanoseconds: fix.time?.nanosecondsSince1970)
     quality.isTimeConfirmed = isTimeConfirmed
+    quality.timeSigmaSeconds = fix.timeErrorSeconds
+    quality.reception = reception
     return quality
+  }
+
+  var reception: Reception {
+    Reception(
+      jamming: Reception.Jamming(fix.interference.jamming), spoofing: Reception.Spoofing(fix.interference.spoofing),
+      jammingIndicator: fix.interference.jammingIndicator)
   }
 
   var position: FusedState.Position? {
@@ -264,12 +273,30 @@ extension GNSSObservation {
 
   var motion: FusedState.Motion? {
     guard fix.mode >= .twoDimensional, let speed = fix.speedMetresPerSecond else { return nil }
+    let reception = reception
+    let stated = fix.speedErrorMetresPerSecond.flatMap { $0 > 0 ? $0 : nil }
+    let horizontal = fix.velocitySigmas.map { (Double($0.x * $0.x + $0.y * $0.y) / 2).squareRoot() } ?? stated
+    // Of a climb that follows from two heights the receiver says nothing.
+    let vertical = fix.velocitySigmas.map { Double($0.z) } ?? (fix.velocity == nil ? nil : stated)
     return FusedState.Motion(
-      speedMetresPerSecond: speed, trackDegrees: fix.trackDegrees, climbMetresPerSecond: fix.climbMetresPerSecond)
+      speedMetresPerSecond: speed, trackDegrees: fix.trackDegrees, climbMetresPerSecond: fix.climbMetresPerSecond,
+      horizontalSigmaMetresPerSecond: horizontal.map { reception.doubted(velocitySigma: $0) },
+      verticalSigmaMetresPerSecond: vertical.map { reception.doubted(velocitySigma: $0) })
   }
 
-  /// The receiver's own, or the dilution of precision times what satellite ranges are usually off by.
+  /// As far as it is to be believed; one that says nothing of it and is disturbed gets one all the same.
   private var horizontalSigma: Double? {
+    let reception = reception
+    let stated = statedHorizontalSigma
+    if stated == nil, reception.doubted(positionSigma: 1) == 1 { return nil }
+    return reception.doubted(positionSigma: stated ?? 2 * GNSSObservation.rangeSigmaMetres)
+  }
+
+  private var verticalSigma: Double? { statedVerticalSigma.map { reception.doubted(positionSigma: $0) } }
+
+  /// The receiver's own, or the dilution of precision times what satellite ranges are usually off by.
+  private var statedHorizontalSigma: Double? {
+    if let sigmas = fix.positionSigmas { return (Double(sigmas.x * sigmas.x + sigmas.y * sigmas.y) / 2).squareRoot() }
     if let latitude = errorStatistics?.statistics.latitudeSigmaMetres,
       let longitude = errorStatistics?.statistics.longitudeSigmaMetres
     {
@@ -278,10 +305,33 @@ extension GNSSObservation {
     return fix.horizontalErrorMetres ?? fix.hdop.map { $0 * GNSSObservation.rangeSigmaMetres }
   }
 
-  private var verticalSigma: Double? {
-    errorStatistics?.statistics.altitudeSigmaMetres ?? fix.verticalErrorMetres
+  private var statedVerticalSigma: Double? {
+    fix.positionSigmas.map { Double($0.z) } ?? errorStatistics?.statistics.altitudeSigmaMetres ?? fix
+      .verticalErrorMetres
       ?? fix.vdop.map { $0 * GNSSObservation.rangeSigmaMetres }
   }
 
   private static let rangeSigmaMetres = 5.0
+}
+
+extension Reception.Jamming {
+  fileprivate init(_ report: JammingReport) {
+    switch report {
+    case .unknown: self = .unknown
+    case .none: self = .none
+    case .warning: self = .warning
+    case .critical: self = .critical
+    }
+  }
+}
+
+extension Reception.Spoofing {
+  fileprivate init(_ report: SpoofingReport) {
+    switch report {
+    case .unknown: self = .unknown
+    case .none: self = .none
+    case .indicated: self = .indicated
+    case .multiple: self = .multiple
+    }
+  }
 }

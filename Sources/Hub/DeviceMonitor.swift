@@ -11,6 +11,19 @@ public final class DeviceMonitor: Sendable {
     let read: @Sendable () -> [DeviceStatus.Counter]
   }
 
+  /// One does not replace another.
+  private struct Remarks {
+    var hangUp: String?
+    var reception: String?
+    var finding: String?
+    var orders: String?
+
+    var text: String? {
+      let texts = [hangUp, reception, finding, orders].compactMap { $0 }
+      return texts.isEmpty ? nil : texts.joined(separator: "; ")
+    }
+  }
+
   private struct State {
     /// Its on-time and energy are as of `accountedAt`.
     var status: DeviceStatus
@@ -24,7 +37,7 @@ public final class DeviceMonitor: Sendable {
     /// How far the reader has got in this run.
     var progress: DeviceStatus.Power?
     var hasTracked = false
-    var remark: String?
+    var remarks = Remarks()
     var switchProblem: String?
     /// What it draws, while a supply monitor says so.
     var measuredMilliwatts: Double?
@@ -123,7 +136,14 @@ public final class DeviceMonitor: Sendable {
   }
 
   /// Says something about the device itself that its owner should know.
-  func remark(_ text: String) { change { $0.remark = text } }
+  func remark(_ text: String) { change { $0.remarks.finding = text } }
+
+  /// Says that it has hung up, or who disturbs its reception; `nil` that it is over.
+  func remark(onHangUp text: String?) { change { $0.remarks.hangUp = text } }
+  func remark(onReception text: String?) { change { $0.remarks.reception = text } }
+
+  /// Says what did not go as its owner has ordered; `nil` where all did.
+  func remark(onOrders text: String?) { change { $0.remarks.orders = text } }
 
   /// Why its supply is still on, if that could not be switched off.
   public var switchProblem: String? { state.withLock { $0.switchProblem } }
@@ -153,7 +173,7 @@ public final class DeviceMonitor: Sendable {
       (state.status.power, state.status.reason) = present(state)
       if state.status.power != before.power { state.status.since = clock.now }
       state.status.holders = state.activity?.holders ?? []
-      state.status.remark = state.switchProblem ?? state.remark
+      state.status.remark = state.switchProblem ?? state.remarks.text
       // Energy alone is no change.
       var unchanged = before
       (unchanged.measuredMilliwattHours, unchanged.energyMilliwattHours) = (

@@ -46,6 +46,9 @@ public final class Hub: Sendable {
   public let clockOffsets: LazyPublisher<ClockOffset, Never>
   /// The last of them, however long ago.
   public let lastClockOffset: Property<ClockOffset?>
+  /// Whether the pulse of the receiver that tells the time is to be relied upon, as it was last seen; `nil` where the board names
+  /// none, and before anybody has asked for the time.
+  public let lastPulse: Property<PulseStatus?>
   private var clock: any MonotonicTimeSource { machine.clock }
 
   public convenience init(board: Board, hardware: any Hardware, clock: any MonotonicTimeSource = MonotonicClock()) {
@@ -80,7 +83,10 @@ public final class Hub: Sendable {
     }
     let lastClockOffset = MutableProperty<ClockOffset?>(nil)
     self.lastClockOffset = lastClockOffset.readOnly
-    clockOffsets = ClockComparison.publisher(of: receivers, on: machine, last: lastClockOffset)
+    let lastPulse = MutableProperty<PulseStatus?>(nil)
+    self.lastPulse = lastPulse.readOnly
+    clockOffsets = ClockComparison.publisher(
+      of: receivers, on: machine, last: lastClockOffset, lastPulse: lastPulse)
     // Where it was last seen is no less true for what else the board file says.
     let receiver = receivers.candidates.first?.reader
     let isSame = receiver != nil && receiver === predecessor?.receiver && imu === predecessor?.imu

@@ -24,6 +24,20 @@ struct ChoiceTests {
     #expect(used.first == 0 && used.last == 0 && used.contains(2) && !used.contains(1))
   }
 
+  @Test func `times that go back again and again leave the choice as it is`() {
+    var choice = ReceiverChoice(count: 2)
+    for second in 0..<400 {
+      let isTaken = [2.0, 2.0].enumerated().map { rank, sigma in
+        choice.take(rank, sigma: sigma, at: at(Double(1000 - second) + 0.3 * Double(rank)))
+      }
+      #expect(isTaken == [true, false])
+    }
+    // Once the first falls silent the other one is taken as soon as ever.
+    for second in 2000..<2020 { _ = choice.take(0, sigma: 2, at: at(Double(second))) }
+    let others = (2020..<2026).map { choice.take(1, sigma: 2, at: at(Double($0))) }
+    #expect(others.first == false && others.last == true, "\(others)")
+  }
+
   @Test func `the surer receiver is taken after a while, and one good fix changes nothing`() {
     var choice = ReceiverChoice(count: 2)
     var used: [(second: Int, rank: Int)] = []

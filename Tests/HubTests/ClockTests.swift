@@ -136,4 +136,28 @@ struct ClockTests {
     #expect(comparison.offset(of: epoch(6), pulse: pulse + 2, system: pulse + 1_400_000_000) == nil)
     #expect(comparison.offset(of: epoch(20), pulse: pulse, system: pulse + 15 * ClockTests.second)?.source == .epoch)
   }
+
+  @Test func `a pulse is reliable that comes each second at the same instant`() {
+    var comparison = ClockComparison(fixLatency: .zero)
+    var judge = PulseJudge()
+    func status(_ seconds: Double, pulse: Int64?, quantisation: Double? = nil) -> PulseStatus {
+      var epoch = epoch(seconds)
+      epoch.fix.pulseErrorSeconds = quantisation
+      let system = ClockTests.noon + Int64(seconds * 1e9) + 400_000_000
+      let offset = comparison.offset(of: epoch, pulse: pulse, system: system)
+      return judge.take(epoch, offset: offset, pulse: pulse, system: system)
+    }
+    func pulse(_ second: Int64, lateBy nanoseconds: Int64) -> Int64 {
+      ClockTests.noon + second * ClockTests.second + nanoseconds
+    }
+    #expect(status(1, pulse: nil).state == .missing)
+    let first = status(2, pulse: pulse(2, lateBy: 0))
+    #expect(first.state == .present && first.jitterSeconds == nil)
+    let second = status(3, pulse: pulse(3, lateBy: 2000), quantisation: -4.2e-9)
+    #expect(second.state == .present && second.quantisationErrorSeconds == -4.2e-9)
+    #expect(second.jitterSeconds.map { abs($0 - 2e-6) < 1e-9 } == true)
+    #expect(status(4, pulse: pulse(4, lateBy: 30_000_000)).state == .unsteady)
+    #expect(status(9, pulse: pulse(4, lateBy: 30_000_000)).state == .missing)
+    #expect(status(10, pulse: pulse(10, lateBy: 0)).state == .present)
+  }
 }

@@ -13,6 +13,8 @@ public struct GNSSObservation: Sendable {
   public var errorStatistics: GNSSErrorStatistics?
   /// The receiver has shown that it knows the date and the time, rather than remembers or guesses them.
   public var isTimeConfirmed = false
+  /// The receiver has hung up and repeats itself: its fix has been taken away.
+  public var isFrozen = false
 
   /// - Parameter receivedAt: when the first byte was read, unless it is known better
   public init(

@@ -33,6 +33,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   private var assembler = EpochAssembler(promptness: .learned)
   private var lines = SentenceLines()
   private var dates = EpochDates()
+  private var frozen = FrozenReceiver()
   private var lastReadAt = MonotonicInstant(nanoseconds: 0)
   /// As of the last bytes, or of the silence after them.
   public private(set) var counters = Counters()
@@ -48,6 +49,9 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   /// Sentences and messages whose kind is known, so far.
   var knownCount: Int { framer.sentences.sentences + framer.messages.messages - counters.unknown }
 
+  /// What says that it has hung up.
+  var fault: FrozenReceiver.Fault? { frozen.fault }
+
   /// Forgets a sentence that has begun, because the line was closed or its speed changed.
   mutating func reset() { framer.reset() }
 
@@ -61,12 +65,14 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   ) {
     lastReadAt = readAt
     var unknown = 0
+    let frames = counters.sentences + counters.messages
     framer.push(bytes, readAt: readAt.nanoseconds) { frame in
       let outcome =
         switch frame {
-        case .sentence(let raw): assembler.consume(raw, receive: { receive(dates.date($0, receivedAt: readAt)) })
+        case .sentence(let raw):
+          assembler.consume(raw, receive: { receive(dates.date($0, receivedAt: readAt, &frozen, frames)) })
         case .message(let message):
-          assembler.consume(message, receive: { receive(dates.date($0, receivedAt: readAt)) })
+          assembler.consume(message, receive: { receive(dates.date($0, receivedAt: readAt, &frozen, frames)) })
         }
       if case .unknown = outcome { unknown += 1 }
       if let forward { lines.append(frame, readAt, forward) }
@@ -78,6 +84,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
     counters.truncated = framer.sentences.truncated
     counters.unknown += unknown
     counters.epochs = assembler.epochCount
+    frozen.look(at: readAt, frames: counters.sentences + counters.messages)
   }
 
   /// When the present epoch is over unless something comes; `nil` where none has begun.
@@ -85,7 +92,8 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
 
   /// Nothing has come until an instant, for as long as ends an epoch.
   public mutating func endEpoch(at instant: MonotonicInstant, _ receive: (borrowing GNSSObservation) -> Void) {
-    assembler.finish { receive(dates.date($0, receivedAt: instant)) }
+    let frames = counters.sentences + counters.messages
+    assembler.finish { receive(dates.date($0, receivedAt: instant, &frozen, frames)) }
     counters.epochs = assembler.epochCount
   }
 }
@@ -131,12 +139,22 @@ private struct SentenceLines {
 private struct EpochDates {
   private var last: MonotonicInstant?
 
-  mutating func date(_ epoch: borrowing GNSSEpoch, receivedAt: MonotonicInstant) -> GNSSObservation {
+  mutating func date(
+    _ epoch: borrowing GNSSEpoch, receivedAt: MonotonicInstant, _ frozen: inout FrozenReceiver, _ frames: Int
+  ) -> GNSSObservation {
     var at = MonotonicInstant(nanoseconds: epoch.beganAt)
     if let last { at = max(at, last + .nanoseconds(1)) }
     last = at
-    return GNSSObservation(
+    var observation = GNSSObservation(
       at: at, receivedAt: receivedAt, fix: epoch.fix, sky: epoch.sky.satellites,
       errorStatistics: epoch.errorStatistics)
+    if !frozen.take(observation, frames: frames) {
+      observation.isFrozen = true
+      observation.fix = GNSSFix()
+      observation.fix.mode = .noFix
+      observation.fix.interference = epoch.fix.interference
+      observation.errorStatistics = nil
+    }
+    return observation
   }
 }

@@ -118,6 +118,8 @@ public final class SerialReceiver {
         }
         report(counters)
       }
+      // The next run starts it again.
+      if let fault = decoder.fault { throw .unexpectedDevice("the receiver on \(port.name) \(fault.text)") }
       if counters.sentences + counters.messages != frames {
         frames = counters.sentences + counters.messages
         deadline = clock.now + SerialReceiver.silenceLimit

@@ -1,5 +1,14 @@
 /// What a receiver measured, with the sigmas that it claims.
 public struct GNSSMeasurement: Equatable, Sendable {
+  public enum Trust: Equatable, Sendable {
+    /// As its sigmas say.
+    case stated
+    /// The receiver reports that it is being deceived.
+    case doubted
+    /// Its phases are fixed against a base.
+    case vouched
+  }
+
   /// When it was valid, seconds on the clock of the inertial samples.
   public var time: Double
   /// Of the antenna.
@@ -12,6 +21,7 @@ public struct GNSSMeasurement: Equatable, Sendable {
   public var velocitySigma: SIMD3<Double>
   /// The antenna as seen from the IMU: forward, right, down, metres; `nil` for the configuration's.
   public var leverArm: SIMD3<Double>?
+  public var trust = Trust.stated
 
   public init(
     time: Double, position: GeodeticPosition, positionSigma: SIMD3<Double>, velocity: SIMD3<Double>? = nil,

@@ -4,8 +4,8 @@ import Glibc
 /// corrected by an error-state Kalman filter (`NavigationSolution`).
 ///
 /// It levels itself, finds its heading (by course in a vehicle, by magnetometer, or by `HeadingHypotheses`), takes each
-/// fix at the fix's own time although it comes late, stands still when the sensor does, refuses what cannot be true, and
-/// starts afresh when it has refused everything for a while. Until it knows its heading it says so, and reports the
+/// fix at the fix's own time although it comes late, stands still when the sensor does, refuses what cannot be true (see
+/// `JumpRule` for who is believed then), and starts afresh when it has refused everything for a while. Until it knows its heading it says so, and reports the
 /// receiver's position and an attitude without heading.
 ///
 /// Frames: sensor's axes are the body's (x forward, y right, z down); the earth's are north, east, down. Times in seconds
@@ -15,7 +15,9 @@ public struct NavigationFilter: Sendable {
   private static let gate = 16.27
   private static let refusal = 100.0
   /// Fixes that are refused for so long are right after all.
-  private static let patience = 7.0
+  private static let patience = JumpRule.patience
+  /// No receiver is less sure than this in the open, metres.
+  private static let soberSigma = 5.0
   /// A fix older than this no longer aids.
   private static let aidedSeconds = 2.5
   private static let longestPause = 1.0
@@ -71,8 +73,14 @@ public struct NavigationFilter: Sendable {
     set { compass.declination = newValue }
   }
   private var alignedAt = 0.0
+  private var jumps = JumpRule()
   /// Since when samples have come without a pause.
   private var startedAt = 0.0
+
+  /// Since when fixes have been refused because the inertial sensors contradict them, and how far off they are, metres.
+  public var contradiction: (since: Double, metres: Double)? {
+    @inline(__always) get { jumps.contradiction.map { ($0.since, $0.metres) } }
+  }
 
   /// How the latest fix's position differed from what was expected, and the variance expected of that.
   private(set) var latestInnovation: (value: SIMD3<Double>, variance: SIMD3<Double>)?
@@ -288,6 +296,7 @@ public struct NavigationFilter: Sendable {
 
   private mutating func abandon() {
     if solution != nil { solution = nil }
+    jumps.reset()
     hypotheses.reset()
     history.removeAll(keepingCapacity: true)
     newest = -1
@@ -507,7 +516,10 @@ public struct NavigationFilter: Sendable {
       solution?.propagate(
         gyroscope: next.gyroscope, accelerometer: next.accelerometer, to: time, configuration.noise)
     }
-    if part != .position { correctVelocity(fix, gyroscope: next?.gyroscope ?? history[index(back)].gyroscope) }
+    // Of a fix that is where it cannot be the velocity is no truer.
+    if part != .position, jumps.contradiction == nil {
+      correctVelocity(fix, gyroscope: next?.gyroscope ?? history[index(back)].gyroscope)
+    }
     if part != .velocity { correctPosition(fix, sinceLast: sinceLast) }
     // A restart may have given up altogether.
     guard let corrected = solution else { return }
@@ -531,13 +543,41 @@ public struct NavigationFilter: Sendable {
     let single = configuration.positionObservation(fix, now)
     latestInnovation = (single.innovation, now.covariance.pp.diagonal + single.variance)
     let taken = configuration.positionObservation(fix, now, repetition: repetition)
-    if let observation = credible(taken, surprise: now.surprise(single)) {
+    let surprise = now.surprise(single)
+    let agreement = now.time - max(alignedAt, lastRestart)
+    if jumps.refusesRepetition(fix, offset: single.innovation, speed: now.sureSpeed, agreement: agreement) {
+      refusedCount += 1
+      return
+    }
+    // Who has been caught, or says himself that he is deceived, is not believed by halves.
+    let isSuspect = jumps.contradiction != nil || fix.trust == .doubted
+    if !isSuspect || now.surprise(sober(fix, now)) < NavigationFilter.gate,
+      let observation = credible(taken, surprise: surprise)
+    {
+      if jumps.contradiction != nil, JumpRule.horizontal(single.innovation) > JumpRule.leastJump {
+        // Only because nothing is sure any more: what so large a correction would say of velocity and attitude is not true.
+        return restart(fix)
+      }
+      jumps.agreed(single.innovation)
       solution?.correct(observation)
       lastAccepted = fix.time
-    } else {
-      refusedCount += 1
-      if fix.time - lastAccepted > NavigationFilter.patience { restart(fix) }
+      return
     }
+    refusedCount += 1
+    switch jumps.judge(fix, offset: single.innovation, pause: sinceLast, agreement: agreement) {
+    case .refuse: break
+    case .none: if fix.trust != .doubted, fix.time - lastAccepted > NavigationFilter.patience { restart(fix) }
+    case .take: restart(fix)
+    }
+  }
+
+  /// The same fix without doubts of it: that it may be anywhere makes a jump no more credible.
+  private func sober(_ fix: GNSSMeasurement, _ now: NavigationSolution) -> NavigationSolution.Observation {
+    var fix = fix
+    let most = NavigationFilter.soberSigma
+    fix.positionSigma = SIMD3(
+      min(fix.positionSigma.x, most), min(fix.positionSigma.y, most), fix.positionSigma.z)
+    return configuration.positionObservation(fix, now)
   }
 
   private mutating func correctVelocity(_ fix: GNSSMeasurement, gyroscope: SIMD3<Double>) {
@@ -580,6 +620,7 @@ public struct NavigationFilter: Sendable {
     }
     lastRestart = now.time
     lastAccepted = fix.time
+    jumps.reset()
     let arm = now.attitude.rotate(fix.leverArm ?? configuration.leverArm)
     solution?.position = fix.position.moved(by: -arm)
     let positionSigma = fix.positionSigma + SIMD3(repeating: 0.05)

@@ -181,6 +181,13 @@ struct NavigationSolution: Sendable {
     covariance.resetAttitude(by: error.t)
   }
 
+  /// Over ground, m/s, less three standard deviations.
+  var sureSpeed: Double {
+    let variance = covariance.vv.diagonal
+    let speed = (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot()
+    return max(0, speed - 3 * max(variance.x, variance.y).squareRoot())
+  }
+
   /// Whether every number still is one.
   var isFinite: Bool {
     position.isValid && velocity.isFinite && attitude.w.isFinite && attitude.x.isFinite && attitude.y.isFinite

@@ -17,7 +17,8 @@ struct ClockComparison {
 
   /// The offsets as a lazy publisher: subscribing wakes the receivers, and the one that is taken tells the time.
   static func publisher(
-    of receivers: ReceiverSelection, on machine: Machine, last: MutableProperty<ClockOffset?>
+    of receivers: ReceiverSelection, on machine: Machine, last: MutableProperty<ClockOffset?>,
+    lastPulse: MutableProperty<PulseStatus?>
   ) -> LazyPublisher<ClockOffset, Never> {
     LazyPublisher(deriving: "clock", clock: machine.clock) { (run) throws(Never) in
       let sources = receivers.candidates.map { receiver in
@@ -27,11 +28,16 @@ struct ClockComparison {
         )
       }
       let comparisons = Guarded(sources.map { ClockComparison(fixLatency: $0.receiver.description.fixLatency) })
+      let judges = Guarded(sources.map { _ in PulseJudge() })
       return receivers.epochs(as: "clock", wakes: true) { epoch, receiver in
         guard let index = sources.firstIndex(where: { $0.receiver.rank == receiver.rank }) else { return }
         let pulse = sources[index].pulse?.lastNanosecondsSince1970
-        let offset = comparisons.withLock {
-          $0[index].offset(of: epoch, pulse: pulse, system: systemTime(of: epoch.at, on: machine))
+        let system = systemTime(of: epoch.at, on: machine)
+        let offset = comparisons.withLock { $0[index].offset(of: epoch, pulse: pulse, system: system) }
+        if sources[index].receiver.description.pulse != nil {
+          lastPulse.value = judges.withLock {
+            $0[index].take(epoch, offset: offset, pulse: pulse, system: system)
+          }
         }
         guard let offset else { return }
         last.value = offset

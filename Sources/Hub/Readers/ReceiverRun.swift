@@ -2,6 +2,7 @@ import Devices
 import Guarding
 import MonotonicTime
 import NMEA
+import UBX
 
 /// What a receiver's observations say of itself while it is supplied: whether it tracks, and whether it knows the time.
 struct ReceiverRun: Sendable {
@@ -13,18 +14,28 @@ struct ReceiverRun: Sendable {
   private var hasFix = false
   private var lastFixAt: MonotonicInstant
   private var confirmation: TimeConfirmation
+  private var interference = Interference()
+  private var isFrozen = false
 
   init(suppliedAt: MonotonicInstant, on machine: Machine, _ monitor: DeviceMonitor) {
     self.machine = machine
     self.monitor = monitor
     lastFixAt = suppliedAt
     confirmation = TimeConfirmation(switchedOnAt: suppliedAt)
+    // What was said of the run before is to be seen anew.
+    monitor.remark(onHangUp: nil)
+    monitor.remark(onReception: nil)
   }
 
   /// Returns an observation with what is known of its time.
   mutating func take(_ observation: borrowing GNSSObservation) -> GNSSObservation {
     let isFix = observation.fix.mode >= .twoDimensional
     note(isFix: isFix)
+    note(observation.fix.interference)
+    if observation.isFrozen != isFrozen {
+      isFrozen = observation.isFrozen
+      monitor.remark(onHangUp: isFrozen ? "it repeats one position although it moves: its fixes are not used" : nil)
+    }
     var observation = copy observation
     let system = machine.systemTime()
     let eras = observation.carryWeeksForward(system: system, isReplayed: machine.replay != nil)
@@ -39,6 +50,21 @@ struct ReceiverRun: Sendable {
   /// Something has been read: that need not be epochs any more.
   mutating func look() {
     if hasFix, machine.clock.now - lastFixAt > ReceiverRun.fixLifetime { note(isFix: false) }
+  }
+
+  /// Told once for each change.
+  private mutating func note(_ present: Interference) {
+    let isChanged = present.jamming != interference.jamming || present.spoofing != interference.spoofing
+    interference = present
+    guard isChanged else { return }
+    var words: [String] = []
+    switch present.jamming {
+    case .unknown, .none: break
+    case .warning: words.append("it reports jamming, and still has a fix")
+    case .critical: words.append("it reports jamming, and has no fix for it")
+    }
+    if present.isSpoofed { words.append("it reports that its signals are feigned") }
+    monitor.remark(onReception: words.isEmpty ? nil : words.joined(separator: ", "))
   }
 
   private mutating func note(isFix: Bool) {

@@ -37,6 +37,7 @@ extension GPSDReport {
       writePlace(position, to: &json)
       writeMotion(state, at: position, reception?.fix, to: &json)
     }
+    json.member("jam", state.fix?.value.reception.jammingIndicator.map(Int.init))
     json.endObject()
   }
 

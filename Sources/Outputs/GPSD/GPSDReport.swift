@@ -53,6 +53,7 @@ public enum GPSDReport {
       json.member("depth", fix.depthMetres, decimals: 3)
       json.member("wtemp", fix.waterTemperatureCelsius, decimals: 3)
     }
+    json.member("jam", fix.interference.jammingIndicator.map(Int.init))
     json.endObject()
   }
 

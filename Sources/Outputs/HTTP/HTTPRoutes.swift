@@ -44,7 +44,18 @@ struct HTTPRoutes {
           var state = host.hub.value.lastState.value ?? .init(at: now)
           // Old as it may be by now: the ages say so.
           state.at = now
-          StateReport.write(state, to: &json)
+          let pulse = host.hub.value.lastPulse.value
+          StateReport.write(state, to: &json) { json in
+            guard let pulse else { return }
+            json.key("pulse")
+            json.beginObject()
+            json.key("state")
+            json.string(pulse.state.rawValue)
+            json.member("age", (now - pulse.at).inSeconds, decimals: 1)
+            json.member("jitter", pulse.jitterSeconds, decimals: 9)
+            json.member("quantisationError", pulse.quantisationErrorSeconds, decimals: 12)
+            json.endObject()
+          }
         }
       },
       HTTPRoute(.get, "events") { request, context in

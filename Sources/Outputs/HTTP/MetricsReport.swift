@@ -129,6 +129,27 @@ enum MetricsReport {
       fix.flatMap { $0.mode > 0 ? Double($0.mode) : nil }, decimals: 0)
     gauge(
       "satellites_used", "How many satellites the fix is made of.", fix?.satellitesUsed.map(Double.init), decimals: 0)
+    gauge(
+      "fix_time_sigma_seconds", "The standard deviation of the receiver's time, by the receiver.",
+      fix?.timeSigmaSeconds, decimals: 9)
+    let receiver = state?.fix.map { state?.devices.text($0.source) ?? "" } ?? ""
+    family(
+      "receiver_jamming_state", "gauge", "1 for what the receiver says of jamming, 0 for the others.",
+      fix.map { fix in
+        Reception.Jamming.allCases.map { state in
+          ("{device=\"\(escaped(receiver))\",state=\"\(state.rawValue)\"}", fix.reception.jamming == state ? "1" : "0")
+        }
+      } ?? [])
+    family(
+      "receiver_spoofing_state", "gauge", "1 for what the receiver says of spoofing, 0 for the others.",
+      fix.map { fix in
+        Reception.Spoofing.allCases.map { state in
+          ("{device=\"\(escaped(receiver))\",state=\"\(state.rawValue)\"}", fix.reception.spoofing == state ? "1" : "0")
+        }
+      } ?? [])
+    gauge(
+      "refused_fix_distance_meters", "How far off fixes are that the inertial sensors contradict; 0 where they agree.",
+      fix.map { _ in state?.refusal?.metres ?? 0 }, decimals: 1)
     let offset = hub.lastClockOffset.value
     family(
       "clock_offset_timestamp_seconds", "gauge", "When the system clock was last compared with the receiver's time.",
@@ -140,6 +161,18 @@ enum MetricsReport {
         guard abs(age) <= MetricsReport.validity.inSeconds else { return nil }
         return [("{source=\"\(offset.source.rawValue)\"}", Text.fixed(offset.offsetSeconds, 9))]
       } ?? [])
+    let pulse = hub.lastPulse.value.flatMap { now - $0.at <= MetricsReport.validity ? $0 : nil }
+    family(
+      "pulse_state", "gauge", "1 for how the receiver's pulse is, 0 for the others.",
+      pulse.map { pulse in
+        PulseStatus.State.allCases.map { ("{state=\"\($0.rawValue)\"}", pulse.state == $0 ? "1" : "0") }
+      } ?? [])
+    gauge(
+      "pulse_jitter_seconds", "By how much the last two pulses differ in what they say of the system clock.",
+      pulse?.jitterSeconds, decimals: 9)
+    gauge(
+      "pulse_quantization_error_seconds", "By how much the last pulse was off, as the receiver says.",
+      pulse?.quantisationErrorSeconds, decimals: 12)
 
     let traffic = host.traffic.kinds
     family(

@@ -64,6 +64,7 @@ final class DeviceLog: Sendable {
     let previous = state.previous
     state.previous = status
     if let remark = status.remark, remark != previous?.remark { return (.warning, "\(status.id): \(remark)") }
+    if status.remark == nil, let over = previous?.remark { return (.notice, "\(status.id): over: \(over)") }
     guard let previous, previous.power != status.power else { return nil }
     // Its supply is switched for others, which have lines of their own.
     if previous.power.isRest, status.power.isRest { return nil }

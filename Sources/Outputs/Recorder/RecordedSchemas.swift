@@ -30,7 +30,9 @@ extension RecordedChannel.Schema {
     text: #"{"title":"sensorhub.State","type":"object","description":"The fused state as its socket sends it.","#
       + #""properties":{"class":{"type":"string"},"mode":{"type":"string"},"time":{"type":"string"},"#
       + #""timeConfirmed":{"type":"boolean"},"monotonic":{"type":"number"},"deadReckoningSeconds":{"type":"number"},"#
-      + ["position", "velocity", "attitude", "rates", "acceleration", "magneticField", "air", "supply", "fix"]
+      + [
+        "position", "velocity", "attitude", "rates", "acceleration", "magneticField", "air", "supply", "fix", "refusal",
+      ]
       .map { #""\#($0)":{"type":"object"}"# }.joined(separator: ",") + "}}")
 
   static let locationFix = RecordedChannel.Schema(

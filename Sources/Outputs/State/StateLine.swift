@@ -33,6 +33,11 @@ public enum StateLine {
       parts.append("\(Text.fixed(supply.volts, 2)) V \(Text.fixed(supply.amperes, 3)) A")
     }
     if let satellites = state.fix?.value.satellitesUsed { parts.append("\(satellites) satellites") }
+    if let reception = state.fix?.value.reception {
+      if reception.jamming == .warning || reception.jamming == .critical { parts.append("jammed") }
+      if reception.isSpoofed { parts.append("spoofed") }
+    }
+    if let refusal = state.refusal { parts.append("fixes refused, \(Text.fixed(refusal.metres, 0)) m off") }
     return parts.joined(separator: "  ")
   }
 

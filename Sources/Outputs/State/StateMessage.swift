@@ -52,8 +52,14 @@ private struct StateMessage: Decodable {
     var mode, status: Int
     var satellites: Int?
     var hdop: Double?
+    var timeSigma: Double?
+    var jamming, spoofing: String?
+    var jammingIndicator: Int?
     var age: Double
     var source: String
+  }
+  struct Refusal: Decodable {
+    var seconds, metres: Double
   }
 
   var mode: String
@@ -68,6 +74,7 @@ private struct StateMessage: Decodable {
   var air: Air?
   var supply: Supply?
   var fix: Fix?
+  var refusal: Refusal?
 
   /// Beyond these times there is no telling one from another, nor a clock that has counted so far.
   private static let seconds = -1e9...1e9
@@ -75,7 +82,7 @@ private struct StateMessage: Decodable {
   var isPlausible: Bool {
     let ages = [
       deadReckoningSeconds, position?.age, velocity?.age, attitude?.age, rates?.age, acceleration?.age,
-      magneticField?.age, air?.age, supply?.age, fix?.age,
+      magneticField?.age, air?.age, supply?.age, fix?.age, refusal?.seconds,
     ]
     return StateMessage.seconds.contains(monotonic) && ages.allSatisfy { StateMessage.seconds.contains($0 ?? 0) }
   }
@@ -137,8 +144,14 @@ private struct StateMessage: Decodable {
       var quality = FusedState.FixQuality(
         mode: $0.mode, status: $0.status, satellitesUsed: $0.satellites, hdop: $0.hdop, utcNanoseconds: utcNanoseconds)
       quality.isTimeConfirmed = timeConfirmed == true
+      quality.timeSigmaSeconds = $0.timeSigma
+      quality.reception = Reception(
+        jamming: $0.jamming.flatMap(Reception.Jamming.init) ?? .unknown,
+        spoofing: $0.spoofing.flatMap(Reception.Spoofing.init) ?? .unknown,
+        jammingIndicator: $0.jammingIndicator.flatMap(UInt8.init(exactly:)))
       return Dated(quality, at: at, source: devices($0.source))
     }
+    state.refusal = refusal.map { FusedState.Refusal(since: before($0.seconds), metres: $0.metres) }
     state.devices = DeviceNames(names)
     return state
   }

@@ -9,7 +9,11 @@ import NMEA
 /// is one standard deviation along one axis, `sigmaVertical` along the vertical: 95 of 100 positions lie within 2.45 times
 /// the one in the plane, and 1.96 times the other in height.
 public enum StateReport {
-  public static func write(_ state: FusedState, to json: inout JSONWriter) {
+  ///
+  /// - Parameter extra: writes members beside those of the state
+  public static func write(
+    _ state: FusedState, to json: inout JSONWriter, extra: (inout JSONWriter) -> Void = { _ in }
+  ) {
     json.beginObject()
     json.member("class", literal: "STATE")
     json.key("mode")
@@ -50,11 +54,34 @@ public enum StateReport {
       json.member("status", fix.value.status)
       json.member("satellites", fix.value.satellitesUsed)
       json.member("hdop", fix.value.hdop, decimals: 2)
+      json.member("timeSigma", fix.value.timeSigmaSeconds, decimals: 9)
+      writeReception(fix.value.reception, to: &json)
       writeOrigin(fix, state, to: &json)
       json.endObject()
     }
+    if let refusal = state.refusal {
+      json.key("refusal")
+      json.beginObject()
+      json.member("seconds", (state.at - refusal.since).inSeconds, decimals: 3)
+      json.member("metres", refusal.metres, decimals: 1)
+      json.endObject()
+    }
+    extra(&json)
     json.endObject()
     json.endLine()
+  }
+
+  /// What a receiver does not say is left out.
+  private static func writeReception(_ reception: Reception, to json: inout JSONWriter) {
+    if reception.jamming != .unknown {
+      json.key("jamming")
+      json.string(reception.jamming.rawValue)
+    }
+    if reception.spoofing != .unknown {
+      json.key("spoofing")
+      json.string(reception.spoofing.rawValue)
+    }
+    json.member("jammingIndicator", reception.jammingIndicator.map(Int.init))
   }
 
   private static func writePosition(_ state: FusedState, to json: inout JSONWriter) {

@@ -219,6 +219,12 @@ function showState() {
   set("track-point", point(velocity?.track));
   const kinds = ["unknown", "none", "2D", "3D"];
   set("fix", fix ? kinds[fix.mode] ?? "–" : "–");
+  const doubts = [];
+  if (fix?.jamming === "warning" || fix?.jamming === "critical") doubts.push(`jamming: ${fix.jamming}`);
+  if (fix?.spoofing === "indicated" || fix?.spoofing === "multiple") doubts.push("spoofing");
+  if (state?.refusal) doubts.push(`fixes refused, ${state.refusal.metres.toFixed(0)} m off`);
+  $("trust").hidden = doubts.length === 0;
+  set("trust-badge", doubts.join(", ") || "–");
   // The state's own time; this browser's clock is all there is while nothing comes.
   const stateMilliseconds = Date.parse(state?.time ?? "");
   const isTold = !Number.isNaN(stateMilliseconds);

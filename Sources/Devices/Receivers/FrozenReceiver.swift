@@ -1,0 +1,87 @@
+import MonotonicTime
+import NMEA
+
+/// Finds a receiver that has hung up and goes on talking: it repeats one position, or one time, although it says itself that it
+/// moves, or goes on sending.
+///
+/// One that stands, and holds its position while it does, reports no speed and goes on with the time: that is right so.
+struct FrozenReceiver: Sendable {
+  enum Fault: Equatable, Sendable {
+    case position
+    case time
+  }
+
+  /// Speeds below it are noise, m/s.
+  private static let leastSpeed = 2.0
+  /// So far it has to have come by its own speed, metres: the coarsest sentences tell 18 m apart.
+  private static let distance = 50.0
+  private static let leastRepetitions = 5
+  /// Speeds are believed for so long.
+  private static let longestStep = 5.0
+  /// Nobody sends on for so long without a new time, beside three of its usual intervals.
+  private static let longestEpoch = Duration.seconds(10)
+  /// Of sentences and messages within one.
+  private static let mostFrames = 100
+
+  private(set) var fault: Fault?
+  private var position: Coordinate?
+  private var heightMetres: Double?
+  private var repetitions = 0
+  private var travelled = 0.0
+  private var last: MonotonicInstant?
+  private var interval = Duration.zero
+  private var framesAtEpoch = 0
+
+  /// Takes the next epoch; returns whether it is to be believed.
+  mutating func take(_ observation: borrowing GNSSObservation, frames: Int) -> Bool {
+    let step = last.map { observation.at.seconds(since: $0) } ?? 0
+    // One long pause says nothing of what is usual.
+    if last != nil { interval = min(.seconds(step), interval == .zero ? .seconds(step) : interval * 2) }
+    last = observation.at
+    framesAtEpoch = frames
+    let fix = observation.fix
+    guard fix.mode >= .twoDimensional, let place = fix.position else {
+      // It has lost its fix, as one does that is alive.
+      reset()
+      return true
+    }
+    guard place == position, fix.altitudeHAEMetres == heightMetres else {
+      reset()
+      (position, heightMetres) = (place, fix.altitudeHAEMetres)
+      return true
+    }
+    guard let speed = fix.speedMetresPerSecond, speed > FrozenReceiver.leastSpeed else {
+      (repetitions, travelled) = (0, 0)
+      fault = nil
+      return true
+    }
+    repetitions += 1
+    travelled += speed * min(step, FrozenReceiver.longestStep)
+    if repetitions >= FrozenReceiver.leastRepetitions, travelled > FrozenReceiver.distance { fault = .position }
+    return fault == nil
+  }
+
+  /// Something has been read that completes no epoch.
+  mutating func look(at now: MonotonicInstant, frames: Int) {
+    guard fault == nil, let last, frames - framesAtEpoch > FrozenReceiver.mostFrames,
+      now - last > FrozenReceiver.longestEpoch + interval * 3
+    else { return }
+    fault = .time
+  }
+
+  private mutating func reset() {
+    fault = nil
+    position = nil
+    heightMetres = nil
+    (repetitions, travelled) = (0, 0)
+  }
+}
+
+extension FrozenReceiver.Fault {
+  var text: String {
+    switch self {
+    case .position: "repeats one position although it moves by its own speed"
+    case .time: "goes on sending, and its time stands still"
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import Glibc
+import Testing
+
+@testable import Fusion
+
+/// A receiver that is suddenly elsewhere, and inertial sensors that felt nothing of it.
+struct JumpTests {
+  private struct Drive {
+    /// Of each fix's instant, just behind it; index is the second.
+    var errors: [Double] = [.infinity]
+    var refusals: [Double?] = [nil]
+    var modes: [FusedState.Mode] = [.none]
+  }
+
+  /// Drives with a fix each second that `change` alters; one that it returns `nil` for is left out.
+  private func drive(
+    _ scenario: SimulatedJourney.Scenario = .highway, seed: UInt64, seconds: Int,
+    change: (GNSSMeasurement, Int) -> GNSSMeasurement?
+  ) -> Drive {
+    var journey = SimulatedJourney(scenario, seed: seed, noise: ConsistencyTests.configuration.noise)
+    var filter = NavigationFilter(ConsistencyTests.configuration)
+    filter.begin(journey.disturbedStart())
+    var drive = Drive()
+    for second in 1...seconds {
+      for _ in 0..<50 {
+        journey.step()
+        filter.update(
+          gyroscope: journey.gyroscope, accelerometer: journey.accelerometer, time: journey.truth.time)
+      }
+      if let fix = change(journey.fix(), second) { filter.update(fix) }
+      drive.errors.append(filter.position.map { journey.truth.position.offset(from: $0).length } ?? .infinity)
+      drive.refusals.append(filter.contradiction?.metres)
+      drive.modes.append(filter.mode)
+    }
+    return drive
+  }
+
+  private func displaced(_ fix: GNSSMeasurement) -> GNSSMeasurement {
+    var fix = fix
+    fix.position = fix.position.moved(by: SIMD3(400, 300, 0))
+    return fix
+  }
+
+  @Test(arguments: 1...5 as ClosedRange<UInt64>)
+  func `a jump is refused and said, and the state stays where the inertial sensors know it`(seed: UInt64) {
+    let inertial = drive(seed: seed, seconds: 120) { fix, second in (60..<100).contains(second) ? nil : fix }
+    let spoofed = drive(seed: seed, seconds: 120) { fix, second in
+      (60..<100).contains(second) ? displaced(fix) : fix
+    }
+    let reported = drive(seed: seed, seconds: 120) { fix, second in
+      guard (60..<100).contains(second) else { return fix }
+      var fix = displaced(fix)
+      fix.trust = .doubted
+      fix.positionSigma = SIMD3(repeating: 100)
+      fix.velocitySigma = SIMD3(repeating: 5)
+      return fix
+    }
+    for drive in [spoofed, reported] {
+      for second in 60..<100 {
+        #expect(drive.errors[second] < 2 * inertial.errors[second] + 10, "second \(second)")
+        #expect(drive.refusals[second] != nil, "second \(second)")
+      }
+      #expect(drive.modes[99] == .deadReckoning)
+      // The first fix that is true again is taken.
+      #expect(drive.refusals[100] == nil && drive.modes[100] == .fused)
+      #expect(drive.errors[110] < 10 && drive.errors[120] < 10)
+    }
+  }
+
+  @Test(arguments: 1...5 as ClosedRange<UInt64>)
+  func `behind a tunnel the first fix is taken at once`(seed: UInt64) {
+    for scenario in [SimulatedJourney.Scenario.highway, .walking] {
+      let tunnel = drive(scenario, seed: seed, seconds: 130) { fix, second in
+        (60..<120).contains(second) ? nil : fix
+      }
+      #expect(tunnel.modes[119] == .deadReckoning)
+      #expect(tunnel.refusals[120] == nil && tunnel.modes[120] == .fused)
+      #expect(tunnel.errors[120] < 10 && tunnel.errors[130] < 10)
+    }
+  }
+
+  @Test func `a receiver that stays at it is taken at its word after a minute, one that is fixed to a base soon`() {
+    let insisting = drive(seed: 3, seconds: 140) { fix, second in second < 60 ? fix : displaced(fix) }
+    #expect(insisting.errors[110] < 200 && insisting.refusals[110] != nil)
+    #expect(abs(insisting.errors[125] - 500) < 20 && insisting.refusals[125] == nil)
+
+    let fixed = drive(seed: 3, seconds: 80) { fix, second in
+      var fix = second < 60 ? fix : displaced(fix)
+      fix.trust = .vouched
+      return fix
+    }
+    #expect(fixed.refusals[66] != nil && fixed.refusals[70] == nil)
+    #expect(abs(fixed.errors[75] - 500) < 20)
+  }
+
+  @Test func `a receiver that repeats one position to the last bit while the vehicle goes on has hung up`() {
+    var held: GeodeticPosition?
+    let frozen = drive(seed: 3, seconds: 100) { fix, second in
+      guard second >= 60 else { return fix }
+      var fix = fix
+      held = held ?? fix.position
+      fix.position = held ?? fix.position
+      fix.velocity = .zero
+      return fix
+    }
+    for second in 66...100 {
+      #expect(frozen.refusals[second] != nil && frozen.errors[second] < 150, "second \(second)")
+    }
+    held = nil
+    let parked = drive(.parked, seed: 3, seconds: 200) { fix, _ in
+      var fix = fix
+      held = held ?? fix.position
+      fix.position = held ?? fix.position
+      fix.velocity = .zero
+      return fix
+    }
+    #expect(parked.refusals.allSatisfy { $0 == nil })
+  }
+
+  @Test func `a receiver that reports spoofing is not taken at its word`() {
+    let spoofed = drive(seed: 4, seconds: 140) { fix, second in
+      guard second >= 60 else { return fix }
+      var fix = displaced(fix)
+      fix.trust = .doubted
+      return fix
+    }
+    #expect(spoofed.refusals[120] != nil && spoofed.modes[120] == .deadReckoning)
+  }
+
+  @Test func `the worst fixes are a receiver's first, and contradict nobody`() {
+    let started = drive(seed: 5, seconds: 40) { fix, second in second < 5 ? displaced(fix) : fix }
+    #expect(started.refusals.allSatisfy { $0 == nil })
+    #expect(started.errors[20] < 10)
+  }
+}
