@@ -68,6 +68,16 @@ struct SerialPortTests {
     _ = try LinuxSerialPort(terminal.path, speed: .b9600)
   }
 
+  @Test func `a pseudo-terminal is locked, and not closed to those who come after a kill`() throws {
+    let terminal = PseudoTerminal()
+    let port = try LinuxSerialPort(terminal.path, speed: .b9600)
+    // Who runs this as root would be let in either way.
+    #expect(!clinux_tty_is_exclusive(port.fileDescriptor))
+    let other = open(terminal.path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+    defer { close(other) }
+    #expect(flock(other, LOCK_EX | LOCK_NB) == -1 && errno == EWOULDBLOCK)
+  }
+
   @Test func `a port that does not exist, and a file that is no port, say so`() {
     #expect(throws: HardwareError.notFound("serial port /dev/ttyNone")) {
       try LinuxSerialPort("/dev/ttyNone", speed: .b9600)

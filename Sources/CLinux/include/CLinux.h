@@ -17,7 +17,9 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
 #include <termios.h>
@@ -60,6 +62,18 @@ static inline int64_t clinux_monotonic_ns(void) {
 
 /// Takes the terminal for this process alone: later opens fail with EBUSY, except by root.
 static inline int clinux_tty_exclusive(int fd) { return ioctl(fd, TIOCEXCL); }
+
+/// Whether the terminal is taken so.
+static inline bool clinux_tty_is_exclusive(int fd) {
+  int exclusive = 0;
+  return ioctl(fd, TIOCGEXCL, &exclusive) == 0 && exclusive;
+}
+
+/// Whether the terminal is a pseudo-terminal, whatever its name: majors 136 to 143 (Linux, admin-guide/devices.txt).
+static inline bool clinux_tty_is_pseudo(int fd) {
+  struct stat status;
+  return fstat(fd, &status) == 0 && major(status.st_rdev) >= 136 && major(status.st_rdev) <= 143;
+}
 
 /// Gives the terminal free again.
 static inline int clinux_tty_shared(int fd) { return ioctl(fd, TIOCNXCL); }

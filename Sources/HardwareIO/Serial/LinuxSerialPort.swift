@@ -24,7 +24,8 @@ public final class LinuxSerialPort: SerialPort {
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
         throw .inUse("serial port \(path)", holder: FileHolder.find(path))
       }
-      _ = clinux_tty_exclusive(descriptor)
+      // A pseudo-terminal outlives who has opened it: whoever is killed would leave it closed to all.
+      if !clinux_tty_is_pseudo(descriptor) { _ = clinux_tty_exclusive(descriptor) }
       try setSpeed(speed)
       tcflush(descriptor, TCIFLUSH)
     } catch {
