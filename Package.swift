@@ -165,6 +165,10 @@ let package = Package(
       name: "DevicesTests",
       dependencies: ["Devices", "Guarding", "HardwareIO", "MonotonicTime", "NMEA", "Simulation", "TestSupport"],
       swiftSettings: strict),
+    .testTarget(
+      name: "SimulationTests",
+      dependencies: ["HardwareIO", "MonotonicTime", "Simulation", "TestSupport"], exclude: ["dialogue.py"],
+      swiftSettings: strict),
     .testTarget(name: "FusionTests", dependencies: ["Fusion", "MonotonicTime", "Simulation"], swiftSettings: strict),
     .testTarget(
       name: "HubTests",

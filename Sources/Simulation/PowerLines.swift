@@ -19,6 +19,9 @@ public final class PowerLines: Sendable {
 
   public func level(_ line: String) -> Bool { state.withLock { $0.levels[line] ?? false } }
 
+  /// Whether somebody has ever had it as an output. One that nobody drives switches nothing.
+  func isDriven(_ line: String) -> Bool { state.withLock { $0.levels[line] != nil } }
+
   /// Calls `onChange` whenever the line changes its level.
   func observe(_ line: String, _ onChange: @escaping @Sendable (Bool) -> Void) {
     state.withLock { $0.observers.append(Observer(line: line, onChange: onChange)) }
@@ -26,7 +29,7 @@ public final class PowerLines: Sendable {
 
   func set(_ line: String, _ level: Bool) {
     let interested = state.withLock { state -> [Observer] in
-      guard (state.levels[line] ?? false) != level else { return [] }
+      guard state.levels[line] != level else { return [] }
       state.levels[line] = level
       return state.observers.filter { $0.line == line }
     }

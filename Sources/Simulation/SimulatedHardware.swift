@@ -1,3 +1,4 @@
+import Guarding
 import HardwareIO
 import MonotonicTime
 
@@ -7,6 +8,8 @@ import MonotonicTime
 /// line of its own: an MPU-6050 at 0x68 (`imu-power`), a BMI160 at 0x69 (`bmi160-power`), an LSM6DSOX at 0x6A
 /// (`lsm6dsox-power`), a magnetometer LIS3MDL at 0x1C (`mag-power`), and a barometer BME280 at 0x76 (`baro-power`). All lines are
 /// on the chip `simulated`. Always supplied is an INA226 at 0x40: it measures what the first receiver draws.
+///
+/// Besides, each `ReceiverPersonality` is a receiver that understands commands: `simulated/ublox-8`, powered by `ublox-8-power`.
 public final class SimulatedHardware: Hardware {
   public static let serialPort = "simulated/gps"
   public static let secondSerialPort = "simulated/gps2"
@@ -30,8 +33,11 @@ public final class SimulatedHardware: Hardware {
   public let imu: SimulatedMPU6050
   public let receiver: SimulatedReceiver
   public let secondReceiver: SimulatedReceiver
+  private let clock: any MonotonicTimeSource
   private let bus: SimulatedI2CBus
   private let real: any Hardware
+  /// Made on first use.
+  private let commanded = Guarded<[ReceiverPersonality: CommandedReceiver]>([:])
 
   public init(
     clock: any MonotonicTimeSource = MonotonicClock(), receiver: SimulatedReceiver.Configuration = .init(),
@@ -61,6 +67,7 @@ public final class SimulatedHardware: Hardware {
     let monitor = SimulatedINA226(name: SimulatedHardware.i2cBus, supply: supply, world: world, clock: clock) { true }
     let gps = SimulatedReceiver(world: world, clock: clock, configuration: receiver)
     self.world = world
+    self.clock = clock
     self.imu = imu
     bus = SimulatedI2CBus(
       name: SimulatedHardware.i2cBus, chips: [imu, lsm6dsox, bmi160, magnetometer, barometer, monitor])
@@ -79,6 +86,23 @@ public final class SimulatedHardware: Hardware {
   /// Injects a fault into what is said to a chip of the simulated bus, until it is taken back with `nil`.
   public func inject(_ fault: I2CFault?, at address: UInt8) { bus.inject(fault, at: address) }
 
+  /// The receiver of a kind; the first call makes it, and only then is it configured.
+  public func receiver(
+    _ personality: ReceiverPersonality, configuration: CommandedReceiver.Configuration = .init()
+  ) -> CommandedReceiver {
+    let (receiver, isNew) = commanded.withLock { receivers in
+      if let receiver = receivers[personality] { return (receiver, false) }
+      let receiver = CommandedReceiver(personality, world: world, clock: clock, configuration: configuration)
+      receivers[personality] = receiver
+      return (receiver, true)
+    }
+    if isNew {
+      powerLines.observe(personality.powerLine) { [weak receiver] isOn in receiver?.setPower(isOn) }
+      receiver.setPower(powerLines.level(personality.powerLine))
+    }
+    return receiver
+  }
+
   public func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus {
     guard isSimulated(name) else { return try real.i2cBus(name) }
     guard name == SimulatedHardware.i2cBus else { throw .notFound("simulated I2C bus '\(name)'") }
@@ -88,11 +112,24 @@ public final class SimulatedHardware: Hardware {
   public func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort {
     guard isSimulated(name) else { return try real.serialPort(name, speed: speed) }
     switch name {
-    case SimulatedHardware.serialPort: return try receiver.open(speed: speed)
-    case SimulatedHardware.secondSerialPort: return try secondReceiver.open(speed: speed)
-    default: throw .notFound("simulated serial port '\(name)'")
+    case SimulatedHardware.serialPort:
+      if isWired(SimulatedHardware.gpsPowerLine) { receiver.setPower(true) }
+      return try receiver.open(speed: speed)
+    case SimulatedHardware.secondSerialPort:
+      if isWired(SimulatedHardware.secondGPSPowerLine) { secondReceiver.setPower(true) }
+      return try secondReceiver.open(speed: speed)
+    default:
+      guard let personality = ReceiverPersonality.allCases.first(where: { $0.port == name }) else {
+        throw .notFound("simulated serial port '\(name)'")
+      }
+      let commanded = receiver(personality)
+      if isWired(personality.powerLine) { commanded.setPower(true) }
+      return try commanded.open(speed: speed)
     }
   }
+
+  /// Whether no switch works a line: then the receiver behind it is always supplied.
+  private func isWired(_ line: String) -> Bool { !powerLines.isDriven(line) }
 
   public func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {
     guard isSimulated(name.chip) else { return try real.gpioOutput(name, activeLow: activeLow) }

@@ -75,7 +75,8 @@ public final class SimulatedReceiver: Sendable {
   public func plugIn() throws(HardwareError) -> String {
     try state.withLock { (state) throws(HardwareError) -> String in
       if let terminal = state.terminal { return terminal.path }
-      let terminal = try SimulatedReceiver.makeTerminal()
+      let (controller, path) = try PseudoTerminalController.open()
+      let terminal = Terminal(controller: controller, path: path)
       state.terminal = terminal
       startIfNeeded(&state)
       return terminal.path
@@ -107,18 +108,6 @@ public final class SimulatedReceiver: Sendable {
       if let terminal = state.terminal { close(terminal.controller) }
       state.terminal = nil
     }
-  }
-
-  private static func makeTerminal() throws(HardwareError) -> Terminal {
-    var path = InlineArray<64, CChar>(repeating: 0)
-    let controller = withUnsafeMutablePointer(to: &path) {
-      $0.withMemoryRebound(to: CChar.self, capacity: 64) { clinux_open_pseudo_terminal($0, 64) }
-    }
-    guard controller >= 0 else { throw .system("creating a pseudo-terminal", errno: -controller) }
-    let name = withUnsafePointer(to: &path) {
-      $0.withMemoryRebound(to: CChar.self, capacity: 64) { String(cString: $0) }
-    }
-    return Terminal(controller: controller, path: name)
   }
 
   private func startIfNeeded(_ state: inout State) {

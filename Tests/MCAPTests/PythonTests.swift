@@ -4,19 +4,8 @@ import Testing
 
 @testable import MCAP
 
-private enum Python {
-  /// Where the tests' tools have its packages.
-  private static let packages = TestTools.path("python")
-
-  static let hasPackage = packages != nil && program(["-c", "import mcap.reader"]).wait() == 0
-
-  static func program(_ arguments: [String]) -> Program {
-    Program(["python3"] + arguments, path: "/usr/bin/env", environment: ["PYTHONPATH=\(packages ?? "")"])
-  }
-}
-
 /// What other programs read: the reference implementation in Python, with all the checks that it has.
-@Suite(.enabled(if: Python.hasPackage, "Python's mcap is not there: .ci/test-tools fetches it"))
+@Suite(.enabled(if: Python.has("mcap.reader"), "Python's mcap is not there: .ci/test-tools fetches it"))
 struct PythonTests {
   /// Reads each file with both readers and with all checksums, and says what it found, a line for each file and reader: a checksum
   /// over all fields of all messages, then how many there are of what.

@@ -1,0 +1,90 @@
+/// A command as it came over the line.
+struct ReceivedCommand: Sendable {
+  enum Form: Sendable {
+    case ubx
+    case casic
+    case sentence
+  }
+
+  let form: Form
+  let name: CommandName
+  let payload: [UInt8]
+  /// Of a sentence, without the first.
+  let fields: [String]
+}
+
+/// Finds the commands in what a host sends: UBX, CASIC and sentences, in any mixture. What has a wrong checksum is none.
+struct CommandScanner: Sendable {
+  private static let longestSentence = 256
+  private static let longestPayload = 2048
+
+  private var bytes: [UInt8] = []
+
+  mutating func clear() { bytes = [] }
+
+  mutating func scan(_ more: [UInt8]) -> [ReceivedCommand] {
+    bytes += more
+    var found: [ReceivedCommand] = []
+    var start = 0
+    scanning: while start < bytes.count {
+      switch read(bytes[start...]) {
+      case .command(let command, let count):
+        found.append(command)
+        start += count
+      case .noise: start += 1
+      case .incomplete: break scanning
+      }
+    }
+    bytes.removeFirst(start)
+    return found
+  }
+
+  private enum Reading {
+    case command(ReceivedCommand, Int)
+    case noise
+    case incomplete
+  }
+
+  private func read(_ rest: ArraySlice<UInt8>) -> Reading {
+    switch rest.first {
+    case 0xB5: binary(Array(rest), second: 0x62)
+    case 0xBA: binary(Array(rest), second: 0xCE)
+    case UInt8(ascii: "$"): sentence(rest)
+    default: .noise
+    }
+  }
+
+  private func binary(_ rest: [UInt8], second: UInt8) -> Reading {
+    if rest.count >= 2, rest[1] != second { return .noise }
+    guard rest.count >= 6 else { return .incomplete }
+    let isUBX = second == 0x62
+    let length = isUBX ? Int(rest[4]) | Int(rest[5]) << 8 : Int(rest[2]) | Int(rest[3]) << 8
+    guard length <= CommandScanner.longestPayload else { return .noise }
+    let count = 6 + length + (isUBX ? 2 : 4)
+    guard rest.count >= count else { return .incomplete }
+    let payload = Array(rest[6..<(6 + length)])
+    let (group, id) = isUBX ? (rest[2], rest[3]) : (rest[4], rest[5])
+    let message = BinaryMessage(payload)
+    let expected = isUBX ? message.ubx(group, id) : message.casic(group, id)
+    guard Array(rest[..<count]) == expected else { return .noise }
+    let command = ReceivedCommand(
+      form: isUBX ? .ubx : .casic, name: .binary(group, id), payload: payload, fields: [])
+    return .command(command, count)
+  }
+
+  private func sentence(_ rest: ArraySlice<UInt8>) -> Reading {
+    guard let end = rest.firstIndex(of: UInt8(ascii: "\n")) else {
+      return rest.count > CommandScanner.longestSentence ? .noise : .incomplete
+    }
+    let line = rest[rest.startIndex..<end].dropFirst().filter { $0 != UInt8(ascii: "\r") }
+    let parts = line.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false)
+    guard parts.count == 2, UInt8(String(decoding: parts[1], as: UTF8.self), radix: 16) == parts[0].reduce(0, ^)
+    else { return .noise }
+    let fields = parts[0].split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map {
+      String(decoding: $0, as: UTF8.self)
+    }
+    let command = ReceivedCommand(
+      form: .sentence, name: .text(fields[0]), payload: [], fields: Array(fields.dropFirst()))
+    return .command(command, end - rest.startIndex + 1)
+  }
+}

@@ -1,0 +1,199 @@
+import CLinux
+import Glibc
+import Guarding
+import HardwareIO
+import MonotonicTime
+
+/// A receiver that understands what it is told, on a real pseudo-terminal.
+///
+/// It speaks and hears as the modules of its make do: byte by byte, at its own speed, whatever is written at another being noise to
+/// it. The terminal stays when the port is closed, as a tty does: the receiver goes on, and what it says then is lost.
+public final class CommandedReceiver: Sendable {
+  public struct Configuration: Sendable {
+    /// Whether V_BCKP is held while its supply is off.
+    public var hasBackupSupply = true
+    /// Its first start is hot rather than cold: it has been used here before.
+    public var wasUsedBefore = false
+    /// One standard deviation of the horizontal position, metres.
+    public var positionSigmaMetres = 0.8
+    /// In place of the published times to first fix, for who cannot wait.
+    public var timeToFirstFixScale = 1.0
+    /// Of the times to first fix and the errors of its position.
+    public var seed: UInt64 = 1
+    /// Where it loses the sky, again and again.
+    public var tunnel: SimulatedReceiver.Tunnel?
+
+    public init() {}
+  }
+
+  /// A search for satellites.
+  public struct Start: Equatable, Sendable {
+    public let kind: ReceiverStart
+    public let at: MonotonicInstant
+    public let timeToFirstFix: Duration
+  }
+
+  private struct Terminal {
+    var controller: Int32
+    /// Kept open, so that the line does not hang up when others close it.
+    var device: Int32
+    var path: String
+    var stop: StopSignal
+  }
+
+  private struct State {
+    var machine: ReceiverMachine
+    var terminal: Terminal?
+    var scheduled: ScheduledAction?
+    /// Of the last look: what was scheduled before it is out of date.
+    var look = 0
+  }
+
+  public let personality: ReceiverPersonality
+  private let clock: any MonotonicTimeSource
+  private let state: Guarded<State>
+
+  public init(
+    _ personality: ReceiverPersonality, world: World, clock: any MonotonicTimeSource = MonotonicClock(),
+    configuration: Configuration = Configuration()
+  ) {
+    self.personality = personality
+    self.clock = clock
+    let now = clock.now
+    var body = ReceiverBody(
+      personality.character, configuration, world: world, now: now, utcNanoseconds: clinux_realtime_ns())
+    if configuration.wasUsedBefore { body.navigation.gotFix(at: now) }
+    let machine = ReceiverMachine(body, personality.makeLanguage())
+    state = Guarded(State(machine: machine))
+  }
+
+  deinit { hangUp() }
+
+  // MARK: Port
+
+  /// Opens the receiver's port.
+  public func open(speed: BaudRate) throws(HardwareError) -> any SerialPort {
+    try LinuxSerialPort(try plugIn(), speed: speed)
+  }
+
+  /// Makes the receiver's tty appear, unless it is there; returns its path.
+  public func plugIn() throws(HardwareError) -> String {
+    try state.withLock { (state) throws(HardwareError) -> String in
+      if let terminal = state.terminal { return terminal.path }
+      let terminal = try makeTerminal()
+      state.terminal = terminal
+      return terminal.path
+    }
+  }
+
+  /// The cable is pulled: its reader sees a hang-up.
+  public func hangUp() {
+    let (terminal, scheduled) = state.withLock { state in
+      defer { (state.terminal, state.scheduled) = (nil, nil) }
+      return (state.terminal, state.scheduled)
+    }
+    scheduled?.cancel()
+    guard let terminal else { return }
+    terminal.stop.set()
+    close(terminal.device)
+    close(terminal.controller)
+  }
+
+  private func makeTerminal() throws(HardwareError) -> Terminal {
+    let (controller, path) = try PseudoTerminalController.open()
+    let device = Glibc.open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+    let stop = StopSignal()
+    // Its own descriptor: the thread may still be reading when the terminal is closed.
+    let input = fcntl(controller, F_DUPFD_CLOEXEC, 0)
+    guard device >= 0, stop.fileDescriptor >= 0, input >= 0 else {
+      for descriptor in [controller, device, input] where descriptor >= 0 { close(descriptor) }
+      throw .system("opening a pseudo-terminal", errno: EMFILE)
+    }
+    // Nothing is echoed into what it hears, and who does not read holds nobody up.
+    var settings = termios()
+    tcgetattr(device, &settings)
+    cfmakeraw(&settings)
+    tcsetattr(device, TCSANOW, &settings)
+    _ = fcntl(controller, F_SETFL, O_RDWR | O_NONBLOCK)
+    let listener = ReceiverListener(input: input, stop: stop) { [weak self] bytes in self?.hear(bytes) }
+    guard listener.start() else { throw .system("starting a thread", errno: EAGAIN) }
+    return Terminal(controller: controller, device: device, path: path, stop: stop)
+  }
+
+  // MARK: Supply and faults
+
+  public func setPower(_ isOn: Bool) {
+    look { state, now in state.machine.setSupply(isOn, at: now) }
+  }
+
+  /// Has things go wrong from now on, or right again.
+  public func setFaults(_ change: @Sendable (inout ReceiverFaults) -> Void) {
+    look { state, _ in state.machine.change(change) }
+  }
+
+  /// Somebody has left it at another speed, bits a second, for good.
+  public func leave(at speed: Int) {
+    look { state, _ in state.machine.leave(at: speed) }
+  }
+
+  // MARK: What it does
+
+  public var phase: ReceiverPhase { glance { $0.body.phase } }
+  /// Of its UART, bits a second.
+  public var speed: Int { glance { $0.body.speed } }
+  public var amperes: Double { glance { $0.body.amperes } }
+  public var charge: ReceiverCharge { glance { $0.body.charge } }
+  public var starts: [Start] { glance { $0.body.starts } }
+  /// Between epochs.
+  public var interval: Duration { glance { $0.body.interval } }
+  public var frameErrors: Int { glance { $0.frameErrors } }
+  /// Whether it has stopped listening for frame errors.
+  public var isDeaf: Bool { glance { $0.isDeaf } }
+  /// The commands that it has understood, the last thousand, in their order.
+  public var commands: [CommandName] { glance { $0.commands } }
+
+  private func glance<Value>(_ value: (ReceiverMachine) -> Value) -> Value {
+    look { state, _ in value(state.machine) }
+  }
+
+  private func hear(_ bytes: [UInt8]) {
+    look { state, now in
+      let speed = state.terminal.flatMap { PseudoTerminalController.speed(of: $0.controller) }
+      state.machine.hear(bytes, at: speed, now: now)
+    }
+  }
+
+  /// Lets happen what has happened by now, and something more; writes what it says, and comes back when the next thing is due.
+  private func look<Value>(_ body: (inout State, MonotonicInstant) -> Value) -> Value {
+    let (value, next, number, old) = state.withLock { state in
+      let now = clock.now
+      state.machine.run(until: now)
+      let value = body(&state, now)
+      CommandedReceiver.write(&state)
+      state.look += 1
+      defer { state.scheduled = nil }
+      return (value, state.machine.nextEvent, state.look, state.scheduled)
+    }
+    old?.cancel()
+    guard let next else { return value }
+    // Outside of the lock: what is due at once is done before this returns.
+    let scheduled = clock.schedule(at: next) { [weak self] in self?.look { _, _ in } }
+    let isLatest = state.withLock { state in
+      if state.look == number { state.scheduled = scheduled }
+      return state.look == number
+    }
+    if !isLatest { scheduled.cancel() }
+    return value
+  }
+
+  private static func write(_ state: inout State) {
+    let speed = state.terminal.flatMap { PseudoTerminalController.speed(of: $0.controller) }
+    let pieces = state.machine.takePieces(speed: speed)
+    guard let terminal = state.terminal else { return }
+    for bytes in pieces {
+      // Who does not read loses bytes, as with a UART, and finds none of them when opening the port again.
+      guard PseudoTerminalController.hasRoom(for: bytes.count, at: terminal.device) else { continue }
+      _ = bytes.withUnsafeBytes { Glibc.write(terminal.controller, $0.baseAddress, $0.count) }
+    }
+  }
+}

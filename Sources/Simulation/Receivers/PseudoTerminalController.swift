@@ -1,0 +1,42 @@
+import CLinux
+import Glibc
+import HardwareIO
+
+/// The end of a pseudo-terminal that plays the device.
+enum PseudoTerminalController {
+  /// A new one, and the path of its other end.
+  static func open() throws(HardwareError) -> (descriptor: Int32, path: String) {
+    var path = InlineArray<64, CChar>(repeating: 0)
+    let controller = withUnsafeMutablePointer(to: &path) {
+      $0.withMemoryRebound(to: CChar.self, capacity: 64) { clinux_open_pseudo_terminal($0, 64) }
+    }
+    guard controller >= 0 else { throw .system("creating a pseudo-terminal", errno: -controller) }
+    let name = withUnsafePointer(to: &path) {
+      $0.withMemoryRebound(to: CChar.self, capacity: 64) { String(cString: $0) }
+    }
+    return (controller, name)
+  }
+
+  /// The speed that the other end has been set to, bits a second; a pseudo-terminal carries bytes at any.
+  static func speed(of controller: Int32) -> Int? {
+    var settings = termios()
+    guard tcgetattr(controller, &settings) == 0 else { return nil }
+    let speed = cfgetospeed(&settings)
+    return speeds.first { candidate in speed_t(candidate.constant) == speed }?.bits
+  }
+
+  /// Whether bytes go where opening the port anew would throw them away: what is more waits elsewhere, and comes late.
+  static func hasRoom(for count: Int, at device: Int32) -> Bool {
+    var waiting: Int32 = 0
+    guard ioctl(device, UInt(FIONREAD), &waiting) == 0 else { return false }
+    return Int(waiting) + count < lineBuffer
+  }
+
+  /// Of the kernel's terminals, bytes.
+  private static let lineBuffer = 4096
+
+  private static let speeds: [(constant: Int32, bits: Int)] = [
+    (B4800, 4800), (B9600, 9600), (B19200, 19200), (B38400, 38400), (B57600, 57600), (B115200, 115_200),
+    (B230400, 230_400), (B460800, 460_800), (B921600, 921_600),
+  ]
+}

@@ -1,0 +1,148 @@
+import MonotonicTime
+
+/// A receiver without its line: what happens to it when, told by whoever has a clock.
+struct ReceiverMachine: Sendable {
+  private static let mostCommands = 1000
+
+  private(set) var body: ReceiverBody
+  private var language: any ReceiverLanguage
+  private var scanner = CommandScanner()
+  private var garbling = Noise(seed: 7)
+  private(set) var isSupplied = false
+  private var supplyReturns: MonotonicInstant?
+  /// Since it last began.
+  private(set) var frameErrors = 0
+  private(set) var isDeaf = false
+  /// The last that it has understood.
+  private(set) var commands: [CommandName] = []
+
+  init(_ body: ReceiverBody, _ language: any ReceiverLanguage) {
+    self.body = body
+    self.language = language
+  }
+
+  /// When something happens by itself.
+  var nextEvent: MonotonicInstant? {
+    ([supplyReturns, body.phaseEnds, body.nextEpoch] + body.outgoing.map(\.due)).compactMap { $0 }.min()
+  }
+
+  mutating func change(_ faults: (inout ReceiverFaults) -> Void) { faults(&body.faults) }
+
+  mutating func leave(at speed: Int) { language.leave(at: speed, &body) }
+
+  // MARK: Supply
+
+  mutating func setSupply(_ isOn: Bool, at now: MonotonicInstant) {
+    run(until: now)
+    guard isOn != isSupplied else { return }
+    isSupplied = isOn
+    supplyReturns = nil
+    if isOn { boot() } else { losePower() }
+  }
+
+  private mutating func losePower() {
+    body.turnOff()
+    language.lostPower(isBackedUp: body.configuration.hasBackupSupply)
+    scanner.clear()
+  }
+
+  private mutating func boot() {
+    (frameErrors, isDeaf) = (0, false)
+    scanner.clear()
+    body.boot()
+  }
+
+  // MARK: Time
+
+  /// Has happen what happens by itself up to an instant, in its order.
+  mutating func run(until now: MonotonicInstant) {
+    while true {
+      let own = [supplyReturns, body.phaseEnds, body.nextEpoch].compactMap { $0 }.min()
+      guard let own, own <= now else { break }
+      body.pass(until: own)
+      happen()
+    }
+    body.pass(until: now)
+  }
+
+  private mutating func happen() {
+    if let supplyReturns, supplyReturns <= body.now {
+      self.supplyReturns = nil
+      return boot()
+    }
+    if let end = body.phaseEnds, end <= body.now { return endPhase() }
+    let solution = body.solve()
+    language.report(solution, &body)
+  }
+
+  private mutating func endPhase() {
+    switch body.phase {
+    case .booting:
+      // Whatever it listens for now, it has just begun.
+      (frameErrors, isDeaf) = (0, false)
+      language.begin(&body)
+      if body.phase == .booting { body.search() }
+    case .searching: body.gotFix()
+    case .standby: language.wake(&body)
+    case .backup: boot()
+    case .off, .tracking, .stopped: break
+    }
+  }
+
+  // MARK: Line
+
+  /// Bytes that somebody has written at a speed of the line; `nil` for one that no receiver has.
+  mutating func hear(_ bytes: [UInt8], at speed: Int?, now: MonotonicInstant) {
+    run(until: now)
+    switch body.phase {
+    case .off, .booting: return
+    case .standby: if body.wakesByBytes { language.wake(&body) }
+    case .backup: if body.wakesByBytes { boot() }
+    case .searching, .tracking, .stopped: listen(bytes, speed)
+    }
+  }
+
+  private mutating func listen(_ bytes: [UInt8], _ speed: Int?) {
+    guard !isDeaf else { return }
+    guard speed == body.speed else {
+      scanner.clear()
+      frameErrors += bytes.count
+      if language.isDeafened(by: frameErrors) {
+        isDeaf = true
+        body.say(language.deafNote())
+      }
+      return
+    }
+    for command in scanner.scan(bytes) where body.phase.isAwake { take(command) }
+  }
+
+  private mutating func take(_ command: ReceivedCommand) {
+    commands.append(command.name)
+    if commands.count > ReceiverMachine.mostCommands { commands.removeFirst() }
+    if let count = body.faults.commandsUntilPowerLoss {
+      guard count > 0 else {
+        body.faults.commandsUntilPowerLoss = nil
+        losePower()
+        supplyReturns = body.now + body.faults.powerLoss
+        return
+      }
+      body.faults.commandsUntilPowerLoss = count - 1
+    }
+    if body.faults.ignored.contains(command.name) { return }
+    if let bytes = body.faults.substituted[command.name] { return body.answer(bytes) }
+    if body.faults.refused.contains(command.name) { return language.refuse(command, &body) }
+    language.take(command, &body)
+    if body.phase == .booting { boot() }
+  }
+
+  /// What it sends now, as it arrives where the line has a speed: noise unless that is its own.
+  mutating func takePieces(speed: Int?) -> [[UInt8]] {
+    body.takeOutgoing().map { $0.speed == speed ? $0.bytes : garbled($0, speed ?? $0.speed) }
+  }
+
+  private mutating func garbled(_ piece: ReceiverBody.Outgoing, _ speed: Int) -> [UInt8] {
+    // Several bits are taken for one, or one for several.
+    let count = max(1, min(4 * piece.bytes.count, piece.bytes.count * speed / piece.speed))
+    return (0..<count).map { _ in UInt8(garbling.uniform() * 255) | 0x80 }
+  }
+}

@@ -1,0 +1,57 @@
+/// A kind of receiver that `simulated/NAME` is, powered by the line `NAME-power`.
+public enum ReceiverPersonality: String, CaseIterable, Sendable {
+  case ublox6 = "ublox-6"
+  case ublox7 = "ublox-7"
+  case ublox8 = "ublox-8"
+  case ublox9 = "ublox-9"
+  case ublox10 = "ublox-10"
+  case mediatek
+  case airoha
+  case casic
+
+  /// As board files name it.
+  public var port: String { "simulated/\(rawValue)" }
+  public var powerLine: String { "\(rawValue)-power" }
+
+  /// Of its UART as it comes from the factory, bits a second.
+  public var factorySpeed: Int { character.speed }
+
+  /// What its data sheet says that it draws, amperes; off, into its backup pin.
+  public func amperes(_ phase: ReceiverPhase) -> Double {
+    let currents = character.currents
+    return switch phase {
+    case .off: currents.memory
+    case .backup: currents.backup
+    case .booting, .searching: currents.searching
+    case .tracking: currents.tracking
+    case .stopped: currents.stopped
+    case .standby: currents.standby
+    }
+  }
+
+  var character: ReceiverCharacter {
+    switch self {
+    case .ublox6: .neo6M
+    case .ublox7: .neo7M
+    case .ublox8: .neoM8N
+    case .ublox9: .neoM9N
+    case .ublox10: .maxM10S
+    case .mediatek: .l86
+    case .airoha: .lc86G
+    case .casic: .atgm336H
+    }
+  }
+
+  func makeLanguage() -> any ReceiverLanguage {
+    switch self {
+    case .ublox6: UBXLanguage(.six, character)
+    case .ublox7: UBXLanguage(.seven, character)
+    case .ublox8: UBXLanguage(.eight, character)
+    case .ublox9: UBXLanguage(.nine, character)
+    case .ublox10: UBXLanguage(.ten, character)
+    case .mediatek: MediaTekLanguage(character)
+    case .airoha: AirohaLanguage(character)
+    case .casic: CASICLanguage(character)
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import MonotonicTime
+import NMEA
+
+/// What became of a backup in flash at the last start: as UPD-SOS has it.
+enum UBXRestoration: UInt8, Sendable {
+  case restored = 2
+  case noBackup = 3
+}
+
+/// Ephemerides, place and time, kept by the receiver's flash or by its host.
+extension UBXLanguage {
+  // MARK: Save on shutdown
+
+  mutating func saveOnShutdown(_ payload: [UInt8], _ body: inout ReceiverBody) {
+    guard let command = payload.first else {
+      return send(BinaryMessage([3, 0, 0, 0, restoration.rawValue, 0, 0, 0]), 0x09, 0x14, &body)
+    }
+    guard payload.count == 4 else { return }
+    if command == 1 { savedNavigation = nil }
+    guard command == 0 else { return }
+    savedNavigation = body.navigation
+    send(BinaryMessage([2, 0, 0, 0, 1, 0, 0, 0]), 0x09, 0x14, &body)
+  }
+
+  /// At the start; the time is not among what was saved.
+  mutating func restore(_ body: inout ReceiverBody) {
+    guard var saved = savedNavigation else { return restoration = .noBackup }
+    // What the backup RAM has kept is newer.
+    guard !body.navigation.hasPosition else { return restoration = .noBackup }
+    saved.hasTime = false
+    saved.isAided = true
+    body.navigation = saved
+    restoration = .restored
+  }
+
+  // MARK: Multiple GNSS assistance
+
+  /// Class 13.
+  mutating func assist(_ id: UInt8, _ payload: [UInt8], _ body: inout ReceiverBody) {
+    switch (id, payload.first) {
+    case (0x80, nil): sendDatabase(&body)
+    case (0x80, _): acknowledge(id, payload, isUsed: takeDatabase(payload, &body), &body)
+    case (0x40, 0x00), (0x40, 0x01):
+      guard payload.count == 20 else { return acknowledge(id, payload, isUsed: false, &body) }
+      if !body.navigation.hasPosition { body.navigation.isAided = true }
+      body.navigation.hasPosition = true
+      acknowledge(id, payload, isUsed: true, &body)
+      body.wasHelped()
+    case (0x40, 0x10), (0x40, 0x11):
+      guard payload.count == 24 else { return acknowledge(id, payload, isUsed: false, &body) }
+      if !body.navigation.hasTime { body.navigation.isAided = true }
+      body.navigation.hasTime = true
+      acknowledge(id, payload, isUsed: true, &body)
+      body.wasHelped()
+    default: acknowledge(id, payload, isUsed: false, &body)
+    }
+  }
+
+  /// MGA-ACK, where it has been asked for.
+  private func acknowledge(_ id: UInt8, _ payload: [UInt8], isUsed: Bool, _ body: inout ReceiverBody) {
+    guard settings.isOn(UBXKey.acknowledgesAiding) else { return }
+    var message = BinaryMessage([isUsed ? 1 : 0, 0, isUsed ? 0 : 4, id])
+    let start = payload.prefix(4)
+    for byte in start { message.u1(byte) }
+    message.zeros(4 - start.count)
+    send(message, 0x13, 0x60, &body)
+  }
+
+  private static let databaseMark: UInt32 = 0x5344_4231
+
+  /// MGA-DBD: the maker's own form, so this simulation's own: a mark, the satellite, and when its ephemeris came, as Unix time.
+  private func sendDatabase(_ body: inout ReceiverBody) {
+    let navigation = body.navigation
+    let count: Int
+    if let received = navigation.ephemeridesAt {
+      let age = (body.now - received).inNanoseconds
+      let seconds = (body.utc.nanosecondsSince1970 - age) / 1_000_000_000
+      for satellite in body.satellites {
+        var message = BinaryMessage()
+        message.zeros(12)
+        message.u4(UBXLanguage.databaseMark)
+        message.u1(satellite.system.rawValue, satellite.number, 0, 0)
+        message.u4(UInt32(clamping: seconds))
+        message.zeros(64)
+        send(message, 0x13, 0x80, &body)
+      }
+      count = body.satellites.count
+    } else {
+      count = 0
+    }
+    // How many they were ends the list.
+    var number = BinaryMessage()
+    number.u4(UInt32(count))
+    acknowledge(0x80, number.payload, isUsed: true, &body)
+  }
+
+  private func takeDatabase(_ payload: [UInt8], _ body: inout ReceiverBody) -> Bool {
+    guard payload.count == 88, BinaryMessage.u4(payload, 12) == UBXLanguage.databaseMark else { return false }
+    let seconds = Int64(BinaryMessage.u4(payload, 20))
+    let age = Duration.nanoseconds(body.utc.nanosecondsSince1970 - seconds * 1_000_000_000)
+    guard age < NavigationMemory.ephemerisLife else { return false }
+    body.navigation.ephemeridesAt = body.now + (.zero - age)
+    body.navigation.hasAlmanac = true
+    body.wasHelped()
+    return true
+  }
+}

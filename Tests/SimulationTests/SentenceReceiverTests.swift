@@ -1,0 +1,146 @@
+import HardwareIO
+import MonotonicTime
+import Simulation
+import TestSupport
+import Testing
+
+/// Receivers that are commanded by sentences.
+@Suite(.timeLimit(.minutes(10)))
+struct SentenceReceiverTests {
+  // MARK: MediaTek
+
+  @Test func `MediaTek's acknowledges with a flag for each outcome`() throws {
+    let bench = try ReceiverBench(.mediatek)
+    try bench.tell("PMTK220,200")
+    #expect(bench.hears("PMTK001,220,3"))
+    #expect(bench.receiver.interval == .milliseconds(200))
+    try bench.tell("PMTK220,7")
+    #expect(bench.hears("PMTK001,220,2"))
+    try bench.tell("PMTK220,x")
+    #expect(bench.hears("PMTK001,220,0"))
+    try bench.tell("PMTK999")
+    #expect(bench.hears("PMTK001,999,1"))
+    try bench.tell("PMTK605")
+    #expect(bench.hears(Array("$PMTK705,MT3333_AXN5".utf8)))
+    #expect(bench.receiver.interval == .milliseconds(200))
+  }
+
+  @Test func `MediaTek's stands by until any byte, and backs up until its supply comes anew`() throws {
+    let bench = try ReceiverBench(.mediatek)
+    bench.runUntilFix()
+    try bench.tell("PMTK161,0")
+    #expect(bench.hears("PMTK001,161,3"))
+    #expect(bench.receiver.phase == .standby)
+    bench.run(.seconds(60))
+    #expect(bench.receiver.phase == .standby)
+    try bench.tell([0x0D])
+    #expect(eventually { bench.receiver.phase == .searching })
+    #expect(bench.receiver.starts.last?.kind == .hot)
+    bench.runUntilFix()
+    try bench.tell("PMTK225,4")
+    #expect(bench.hears("PMTK001,225,3"))
+    try bench.tell([0x0D])
+    bench.run(.seconds(5))
+    #expect(bench.receiver.phase == .backup)
+    bench.setPower(false)
+    bench.setPower(true)
+    #expect(bench.receiver.phase == .searching)
+    #expect(bench.receiver.starts.last?.kind == .hot)
+  }
+
+  @Test(arguments: [("PMTK101", ReceiverStart.hot), ("PMTK102", .warm), ("PMTK103", .cold), ("PMTK104", .cold)])
+  func `MediaTek's starts as it is told`(_ command: String, _ kind: ReceiverStart) throws {
+    let bench = try ReceiverBench(.mediatek)
+    bench.runUntilFix()
+    bench.forget()
+    try bench.tell(command)
+    #expect(eventually { bench.receiver.phase == .booting })
+    bench.run(.milliseconds(400))
+    #expect(bench.hears("PMTK010,001"))
+    #expect(bench.receiver.starts.last?.kind == kind)
+  }
+
+  // MARK: Airoha
+
+  @Test func `Airoha's saves a fast rate only with its radio off and its sleep locked`() throws {
+    let bench = try ReceiverBench(.airoha)
+    try bench.tell("PAIR050,200")
+    #expect(bench.hears("PAIR001,050,0"))
+    try bench.tell("PAIR513")
+    #expect(bench.hears("PAIR001,513,2"))
+    for command in ["PAIR382,1", "PAIR003", "PAIR513", "PAIR002"] {
+      try bench.tell(command)
+      #expect(bench.hears("PAIR001,\(command.dropFirst(4).prefix(3)),0"))
+    }
+    bench.setPower(false)
+    bench.setPower(true)
+    #expect(bench.receiver.interval == .milliseconds(200))
+  }
+
+  @Test func `Airoha's says what it does not know, and what is wrong`() throws {
+    let bench = try ReceiverBench(.airoha)
+    try bench.tell("PAIR999")
+    #expect(bench.hears("PAIR001,999,3"))
+    try bench.tell("PAIR050,5")
+    #expect(bench.hears("PAIR001,050,4"))
+    bench.receiver.setFaults { $0.refused = [.text("PAIR062")] }
+    try bench.tell("PAIR062,0,0")
+    #expect(bench.hears("PAIR001,062,2"))
+  }
+
+  @Test func `Airoha's reports jamming where it is asked to`() throws {
+    let bench = try ReceiverBench(.airoha)
+    bench.receiver.setFaults { $0.jamming = ReceiverFaults.Jamming(state: 2, indicator: 90) }
+    try bench.tell("PAIR391,1")
+    #expect(bench.hears("PAIR001,391,0"))
+    bench.run(.seconds(1))
+    #expect(bench.hears("PAIRSPF,2"))
+  }
+
+  @Test func `Airoha's sleeps for a time that its clock keeps`() throws {
+    let bench = try ReceiverBench(.airoha)
+    try bench.tell("PAIR650,60")
+    #expect(bench.hears("PAIR001,650,0"))
+    bench.run(.seconds(59))
+    #expect(bench.receiver.phase == .backup)
+    bench.run(.seconds(2))
+    #expect(bench.receiver.phase == .searching)
+  }
+
+  // MARK: CASIC
+
+  private func casic(_ group: UInt8, _ id: UInt8, _ payload: [UInt8] = []) -> [UInt8] {
+    let words = stride(from: 0, to: payload.count, by: 4).map { UInt32(bitPattern: word(payload, $0)) }
+    let sum = words.reduce(UInt32(id) << 24 | UInt32(group) << 16 | UInt32(payload.count), &+)
+    return [0xBA, 0xCE, UInt8(payload.count), 0, group, id] + payload
+      + (0..<4).map { UInt8(truncatingIfNeeded: sum >> (8 * $0)) }
+  }
+
+  @Test func `CASIC's is set by text, and by messages that it acknowledges`() throws {
+    let bench = try ReceiverBench(.casic)
+    try bench.tell("PCAS02,500")
+    #expect(eventually { bench.receiver.interval == .milliseconds(500) })
+    try bench.tell(casic(6, 4, [200, 0, 0, 0]))
+    #expect(bench.hears(casic(5, 1, [6, 4, 0, 0])))
+    #expect(bench.receiver.interval == .milliseconds(200))
+    try bench.tell(casic(6, 4, [3, 0, 0, 0]))
+    #expect(bench.hears(casic(5, 0, [6, 4, 0, 0])))
+    try bench.tell(casic(6, 5, [0xFF, 0xFF, 1, 0]))
+    #expect(bench.hears(casic(5, 1, [6, 5, 0, 0])))
+    bench.setPower(false)
+    bench.setPower(true)
+    #expect(bench.receiver.interval == .milliseconds(200))
+  }
+
+  @Test func `CASIC's stands by for as long as it is told to`() throws {
+    let bench = try ReceiverBench(.casic)
+    bench.runUntilFix()
+    try bench.tell("PCAS12,30")
+    #expect(eventually { bench.receiver.phase == .standby })
+    bench.run(.seconds(29))
+    #expect(bench.receiver.phase == .standby)
+    bench.run(.seconds(2))
+    #expect(bench.receiver.phase == .searching || bench.receiver.phase == .tracking)
+    #expect(bench.receiver.starts.last?.kind == .hot)
+  }
+}
