@@ -22,6 +22,9 @@ public struct Poller: Sendable {
     self.clock = clock
   }
 
+  /// One that cannot be told to stop: for what has to be ended in order.
+  public var unstoppable: Poller { Poller(stop: -1, clock: clock) }
+
   /// Waits for a descriptor to become readable, or for its line to hang up.
   ///
   /// - Parameters:

@@ -59,9 +59,10 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   ///
   /// - Parameters:
   ///   - forward: gets the whole sentences as they came, after the epochs that they end
+  ///   - inspect: sees each sentence and message, for who awaits an answer. What it points to must not be kept.
   public mutating func take(
     _ bytes: UnsafeBufferPointer<UInt8>, readAt: MonotonicInstant, forward: ((ReceivedBytes) -> Void)? = nil,
-    receive: (borrowing GNSSObservation) -> Void
+    inspect: ((ReceiverFramer.Frame) -> Void)? = nil, receive: (borrowing GNSSObservation) -> Void
   ) {
     lastReadAt = readAt
     var unknown = 0
@@ -76,6 +77,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
         }
       if case .unknown = outcome { unknown += 1 }
       if let forward { lines.append(frame, readAt, forward) }
+      inspect?(frame)
     }
     if let forward { lines.flush(readAt, forward) }
     counters.sentences = framer.sentences.sentences

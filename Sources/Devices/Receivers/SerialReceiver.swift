@@ -2,7 +2,7 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// Any receiver that speaks NMEA 0183 on a serial line: finds its speed, then assembles epochs.
+/// A receiver on a serial line, whether it sends sentences or messages: finds its speed, then assembles epochs.
 public final class SerialReceiver {
   /// The speeds to try, the commonest first. Receivers leave the factory with 9600 (most), 38400 (u-blox 9 and later)
   /// or 115200 (recent ones); 4800 is the standard's own.
@@ -10,15 +10,16 @@ public final class SerialReceiver {
     .b9600, .b38400, .b115200, .b4800, .b57600, .b19200, .b230400, .b460800, .b921600,
   ]
   /// Receivers report at least once a second.
-  private static let listeningTime = Duration.milliseconds(1500)
+  static let listeningTime = Duration.milliseconds(1500)
   /// For a line on which nothing comes, and for one on which nothing comes that makes sense.
   private static let silenceLimit = Duration.seconds(10)
   /// Some send no checksums; then two sentences tell from noise that looks like one, and they may be a second apart.
   private static let secondSentenceLimit = Duration.seconds(3)
 
-  private let port: any SerialPort
-  private let poller: Poller
-  private let clock: any MonotonicTimeSource
+  let port: any SerialPort
+  /// Exchanged for one that cannot be told to stop where something has to be ended in order.
+  var poller: Poller
+  let clock: any MonotonicTimeSource
   private let report: (ReceiverDecoder.Counters) -> Void
   private let forward: () -> ((ReceivedBytes) -> Void)?
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
@@ -72,13 +73,17 @@ public final class SerialReceiver {
     throw unheard(at: "any of the usual speeds")
   }
 
-  private enum Hearing { case heard, nothing, stopped }
+  enum Hearing { case heard, nothing, stopped }
 
-  private func listen(
-    at speed: BaudRate, for time: Duration, _ receive: (borrowing GNSSObservation) -> Void
+  /// Listens at one speed until something comes in whole.
+  ///
+  /// - Parameter bytes: are said first, to who may be asleep
+  func listen(
+    at speed: BaudRate, for time: Duration, saying bytes: [UInt8] = [],
+    _ receive: (borrowing GNSSObservation) -> Void
   ) throws(HardwareError) -> Hearing {
-    try port.setSpeed(speed)
-    decoder.reset()
+    try setSpeed(speed)
+    if !bytes.isEmpty { try port.write(bytes) }
     let first = decoder.knownCount + 1
     var deadline = clock.now + time
     while clock.now < deadline {
@@ -95,43 +100,81 @@ public final class SerialReceiver {
     return .nothing
   }
 
-  private func unheard(at speeds: String) -> HardwareError {
+  func setSpeed(_ speed: BaudRate) throws(HardwareError) {
+    try port.setSpeed(speed)
+    decoder.reset()
+  }
+
+  func unheard(at speeds: String) -> HardwareError {
     .unexpectedDevice(
-      "nothing on \(port.name) speaks NMEA at \(speeds): is the receiver powered, and are TX and RX swapped?")
+      "nothing on \(port.name) sends NMEA, UBX or CASIC at \(speeds): is the receiver powered, and are TX and RX swapped?"
+    )
   }
 
   /// Reads epochs until told to stop.
   public func run(receive: (borrowing GNSSObservation) -> Void) throws(HardwareError) {
-    var frames = counters.sentences + counters.messages
+    var frames = frameCount
     var deadline = clock.now + SerialReceiver.silenceLimit
     while true {
       let left = deadline - clock.now
       // Bytes alone are no sign of life: at a wrong speed, or in a receiver's own binary protocol, they come for ever.
       guard left > .zero else { throw .timedOut("the receiver on \(port.name)") }
-      switch poller.wait(for: port.fileDescriptor, atMost: min(decoder.silenceThatEnds ?? left, left)) {
-      case .stopped: return
-      case .readable: try take(receive)
-      case .timedOut:
-        if let end = decoder.silenceEndsAt {
-          decoder.endEpoch(at: end, receive)
-          forward()?(.silence(until: end))
-        }
-        report(counters)
-      }
+      if try read(atMost: left, receive) == .stopped { return }
       // The next run starts it again.
       if let fault = decoder.fault { throw .unexpectedDevice("the receiver on \(port.name) \(fault.text)") }
-      if counters.sentences + counters.messages != frames {
-        frames = counters.sentences + counters.messages
+      if frameCount != frames {
+        frames = frameCount
         deadline = clock.now + SerialReceiver.silenceLimit
       }
     }
   }
 
-  private func take(_ receive: (borrowing GNSSObservation) -> Void) throws(HardwareError) {
+  /// Sentences and messages so far.
+  var frameCount: Int { counters.sentences + counters.messages }
+
+  /// Reads epochs until an instant, or until what is looked for has come.
+  ///
+  /// - Parameter isFound: asked after each read
+  /// - Returns: `nothing` where the instant came first
+  func read(
+    until deadline: MonotonicInstant, _ receive: (borrowing GNSSObservation) -> Void,
+    inspect: ((ReceiverFramer.Frame) -> Void)? = nil, isFound: () -> Bool = { false }
+  ) throws(HardwareError) -> Hearing {
+    while case let left = deadline - clock.now, left > .zero {
+      if try read(atMost: left, receive, inspect) == .stopped { return .stopped }
+      if isFound() { return .heard }
+    }
+    return .nothing
+  }
+
+  /// One read, or the silence that ends an epoch, or the end of the time.
+  private func read(
+    atMost limit: Duration, _ receive: (borrowing GNSSObservation) -> Void,
+    _ inspect: ((ReceiverFramer.Frame) -> Void)? = nil
+  ) throws(HardwareError) -> Poller.Event {
+    let silence = decoder.silenceThatEnds ?? limit
+    let event = poller.wait(for: port.fileDescriptor, atMost: min(silence, limit))
+    switch event {
+    case .stopped: break
+    case .readable: try take(receive, inspect)
+    case .timedOut:
+      // An epoch is not over because nobody waits any longer.
+      if silence <= limit, let end = decoder.silenceEndsAt {
+        decoder.endEpoch(at: end, receive)
+        forward()?(.silence(until: end))
+      }
+      report(counters)
+    }
+    return event
+  }
+
+  private func take(
+    _ receive: (borrowing GNSSObservation) -> Void, _ inspect: ((ReceiverFramer.Frame) -> Void)? = nil
+  ) throws(HardwareError) {
     let count = try port.read(into: buffer)
     decoder.take(
       UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[..<count]), readAt: clock.now,
-      forward: forward(), receive: receive)
+      forward: forward(), inspect: inspect, receive: receive)
     report(counters)
   }
 }

@@ -1,0 +1,105 @@
+import HardwareIO
+import NMEA
+
+/// A receiver with an Airoha chip (AG3335, AG3352; Quectel's LC76G, LC86G, LC29H): PAIR sentences, each acknowledged by a PAIR001.
+struct AirohaReceiver: CommandedReceiver {
+  let firmware: String
+
+  var driver: ReceiverDriver { .airoha }
+  var name: String { "Airoha \(firmware)" }
+
+  private static let version = SentenceRequest.question("PAIR021", answeredBy: "PAIR021")
+
+  /// Asks; `nil` where nobody answers as such a receiver does.
+  static func identify(_ dialogue: ReceiverDialogue, tries: Int) throws(HardwareError) -> AirohaReceiver? {
+    guard case .answered(let text) = try dialogue.ask(version, tries: tries) else { return nil }
+    return AirohaReceiver(firmware: String(decoding: text.prefix { $0 != UInt8(ascii: ",") }, as: UTF8.self))
+  }
+
+  /// A command and its result, of which 0 is good. Some say first, with 1, that they are at it.
+  static func command(_ number: String, _ parameters: String = "") -> SentenceRequest {
+    SentenceRequest("PAIR\(number)" + (parameters.isEmpty ? "" : ",\(parameters)")) { fields in
+      guard fields.first == "PAIR001", fields.count > 2 else { return .nothing }
+      guard fields[1] == number else { return .soFar(.otherwise("what became of command \(fields[1])")) }
+      return switch fields[2] {
+      case "0": .answer(.accepted)
+      case "1": .soFar(.refused)
+      default: .answer(.refused)
+      }
+    }
+  }
+
+  mutating func configure(
+    _ settings: ReceiverSettings, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+  ) throws(HardwareError) {
+    // After standby its receiving part is off; a receiver at work takes this as well.
+    _ = try dialogue.ask(AirohaReceiver.command("002"))
+    if let speed = settings.speed, speed != dialogue.speed {
+      let command = SentenceWriter.make("PAIR864,0,0,\(speed.rawValue)")
+      report.note(
+        "setSpeed", try dialogue.changeSpeed(to: speed, saying: Array(command.utf8), asking: AirohaReceiver.version))
+    }
+    if let constellations = settings.constellations, !report.isHopeless {
+      let order: [ReceiverSettings.Constellation] = [.gps, .glonass, .galileo, .beidou, .qzss]
+      let flags = order.map { constellations.contains($0) ? "1" : "0" }.joined(separator: ",")
+      var answer = try dialogue.ask(AirohaReceiver.command("066", "\(flags),0"))
+      if answer.isGood, constellations.contains(.sbas) {
+        answer = try dialogue.ask(AirohaReceiver.command("410", "1"))
+      }
+      report.note("constellations", answer)
+    }
+    if let model = settings.dynamicModel, !report.isHopeless {
+      report.note(
+        "dynamicModel",
+        try model.airohaNumber.map { (number) throws(HardwareError) in
+          try dialogue.ask(AirohaReceiver.command("080", "\(number)"))
+        } ?? .refused)
+    }
+    if let milliseconds = settings.milliseconds, !report.isHopeless {
+      report.note("rateHz", try dialogue.ask(AirohaReceiver.command("050", "\(milliseconds)")))
+    }
+    if settings.saves, !report.isHopeless { report.note("saves", try save(dialogue)) }
+  }
+
+  /// Above 1 Hz it saves only while it receives nothing.
+  private func save(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
+    var answer = try dialogue.ask(AirohaReceiver.command("382", "1"))
+    if answer.isGood { answer = try dialogue.ask(AirohaReceiver.command("003")) }
+    guard answer.isGood else { return answer }
+    answer = try dialogue.ask(AirohaReceiver.command("513"))
+    let started = try dialogue.ask(AirohaReceiver.command("002"))
+    _ = try dialogue.ask(AirohaReceiver.command("382", "0"))
+    return started.isGood ? answer : started
+  }
+
+  mutating func restore(_ dialogue: ReceiverDialogue) {}
+
+  func sleep(_ sleep: ReceiverSleep, _ dialogue: ReceiverDialogue) throws(HardwareError) {
+    // Silence is the answer that counts.
+    if sleep == .standby {
+      _ = try dialogue.ask(AirohaReceiver.command("003"))
+    } else {
+      try dialogue.say(Array(SentenceWriter.make("PAIR650,0").utf8))
+    }
+  }
+
+  /// On with the receiving part, which after backup is on anyway.
+  static let wakingBytes = Array(SentenceWriter.make("PAIR002").utf8)
+
+  func wakingBytes(from sleep: ReceiverSleep) -> [UInt8] { AirohaReceiver.wakingBytes }
+
+  func forgetsSettings(in sleep: ReceiverSleep) -> Bool { sleep != .standby }
+}
+
+extension ReceiverSettings.DynamicModel {
+  /// As PAIR080 numbers it.
+  fileprivate var airohaNumber: Int? {
+    switch self {
+    case .portable, .automotive: 0
+    case .pedestrian: 1
+    case .stationary: 4
+    case .airborne1g, .airborne2g, .airborne4g: 5
+    case .sea, .wrist, .bike: nil
+    }
+  }
+}

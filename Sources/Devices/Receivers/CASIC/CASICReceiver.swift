@@ -1,0 +1,104 @@
+import HardwareIO
+import NMEA
+import UBX
+
+/// A receiver that speaks CASIC (AT6558: ATGM336H, L76K): messages that are acknowledged, and PCAS sentences, which are not.
+struct CASICReceiver: CommandedReceiver {
+  /// `URANUS5,V5.1.0.0`
+  let firmware: String
+
+  var driver: ReceiverDriver { .casic }
+  var name: String { "CASIC \(firmware)" }
+
+  /// Answered in a text: `$GPTXT,01,01,02,SW=URANUS5,V5.1.0.0*1F`.
+  private static let version = SentenceRequest("PCAS06,0") { fields in
+    guard let first = fields.first, first.hasSuffix("TXT"), fields.count > 4, fields[4].hasPrefix("SW=") else {
+      return .nothing
+    }
+    return .answer(.answered(Array(fields[4...].joined(separator: ",").dropFirst(3).utf8)))
+  }
+
+  /// Asks; `nil` where nobody answers as such a receiver does.
+  static func identify(_ dialogue: ReceiverDialogue, tries: Int) throws(HardwareError) -> CASICReceiver? {
+    guard case .answered(let text) = try dialogue.ask(version, tries: tries) else { return nil }
+    return CASICReceiver(firmware: String(decoding: text, as: UTF8.self))
+  }
+
+  mutating func configure(
+    _ settings: ReceiverSettings, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+  ) throws(HardwareError) {
+    if let speed = settings.speed, speed != dialogue.speed {
+      let numbers: [BaudRate] = [.b4800, .b9600, .b19200, .b38400, .b57600, .b115200]
+      let answer = try numbers.firstIndex(of: speed).map { (number) throws(HardwareError) in
+        let command = SentenceWriter.make("PCAS01,\(number)")
+        return try dialogue.changeSpeed(to: speed, saying: Array(command.utf8), asking: CASICReceiver.version)
+      }
+      report.note("setSpeed", answer ?? .refused)
+    }
+    if let constellations = settings.constellations, !report.isHopeless {
+      let order: [ReceiverSettings.Constellation] = [.gps, .beidou, .glonass]
+      var systems: UInt8 = 0
+      for (bit, system) in order.enumerated() where constellations.contains(system) { systems |= 1 << UInt8(bit) }
+      let isKnown = constellations.allSatisfy(order.contains)
+      report.note("constellations", isKnown ? try dialogue.ask(CASICRequest(.systems(systems))) : .refused)
+    }
+    if let model = settings.dynamicModel, !report.isHopeless {
+      report.note(
+        "dynamicModel",
+        try model.casicNumber.map { (number) throws(HardwareError) in
+          try dialogue.ask(CASICRequest(.dynamicModel(number)))
+        } ?? .refused)
+    }
+    if let milliseconds = settings.milliseconds, !report.isHopeless {
+      report.note("rateHz", try dialogue.ask(CASICRequest(.rate(milliseconds: milliseconds))))
+    }
+    if settings.saves, !report.isHopeless { report.note("saves", try dialogue.ask(CASICRequest(.save))) }
+  }
+
+  mutating func restore(_ dialogue: ReceiverDialogue) {}
+
+  /// The longest that it takes, 18 hours: then it wakes by itself.
+  func sleep(_ sleep: ReceiverSleep, _ dialogue: ReceiverDialogue) throws(HardwareError) {
+    try dialogue.say(Array(SentenceWriter.make("PCAS12,65535").utf8))
+  }
+
+  func wakingBytes(from sleep: ReceiverSleep) -> [UInt8] { MediaTekReceiver.wakingBytes }
+
+  func forgetsSettings(in sleep: ReceiverSleep) -> Bool { true }
+}
+
+/// A message that is acknowledged.
+private struct CASICRequest: ReceiverRequest {
+  let bytes: [UInt8]
+  private let kind: UInt16
+  private(set) var answerSoFar = ReceiverAnswer.unanswered
+
+  init(_ message: CASICMessage) {
+    bytes = message.bytes
+    kind = message.kind
+  }
+
+  mutating func take(_ frame: ReceiverFramer.Frame) -> ReceiverAnswer? {
+    guard case .message(let message) = frame, let acknowledgement = CASICAcknowledgement(message) else { return nil }
+    if acknowledgement.kind == kind { return acknowledgement.isAccepted ? .accepted : .refused }
+    answerSoFar = .otherwise("what became of something else")
+    return nil
+  }
+}
+
+extension ReceiverSettings.DynamicModel {
+  /// As CFG-NAVX numbers it.
+  fileprivate var casicNumber: UInt8? {
+    switch self {
+    case .portable: 0
+    case .stationary: 1
+    case .pedestrian: 2
+    case .automotive: 3
+    case .sea: 4
+    case .airborne1g: 5
+    case .airborne2g: 6
+    case .airborne4g: 7
+    case .wrist, .bike: nil
+    }
+  }
+}

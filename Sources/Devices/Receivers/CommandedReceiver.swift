@@ -1,0 +1,21 @@
+import HardwareIO
+
+/// A receiver that has said who it is, and is spoken to in its own language.
+protocol CommandedReceiver: Sendable {
+  /// In whose language it is spoken to.
+  var driver: ReceiverDriver { get }
+  /// Maker, model and version.
+  var name: String { get }
+  /// Sets it, and notes what could not be set; ends early where the reader is told to stop.
+  mutating func configure(
+    _ settings: ReceiverSettings, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+  ) throws(HardwareError)
+  /// Puts back what `configure` has found, where the settings ask for that.
+  mutating func restore(_ dialogue: ReceiverDialogue) throws(HardwareError)
+  /// Tells it to rest. Whether it does is seen by its silence.
+  func sleep(_ sleep: ReceiverSleep, _ dialogue: ReceiverDialogue) throws(HardwareError)
+  /// What wakes it.
+  func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]
+  /// Whether it has to be set again after it has rested.
+  func forgetsSettings(in sleep: ReceiverSleep) -> Bool
+}

@@ -1,0 +1,87 @@
+import HardwareIO
+import NMEA
+
+/// A receiver with a MediaTek chip (MT3329, 3333, 3339): PMTK sentences, each acknowledged by a PMTK001.
+///
+/// Its settings are in RAM, and it has no memory for them.
+struct MediaTekReceiver: CommandedReceiver {
+  /// `AXN_5.1.6_3333_19010218`
+  let firmware: String
+
+  var driver: ReceiverDriver { .mediatek }
+  var name: String { "MediaTek \(firmware)" }
+
+  private static let version = SentenceRequest.question("PMTK605", answeredBy: "PMTK705")
+
+  /// Asks; `nil` where nobody answers as such a receiver does.
+  static func identify(_ dialogue: ReceiverDialogue, tries: Int) throws(HardwareError) -> MediaTekReceiver? {
+    guard case .answered(let text) = try dialogue.ask(version, tries: tries) else { return nil }
+    return MediaTekReceiver(firmware: String(decoding: text.prefix { $0 != UInt8(ascii: ",") }, as: UTF8.self))
+  }
+
+  /// A command whose flag tells: 0 invalid, 1 unsupported, 2 failed, 3 done.
+  static func command(_ number: String, _ parameters: String) -> SentenceRequest {
+    SentenceRequest("PMTK\(number),\(parameters)") { fields in
+      guard fields.first == "PMTK001", fields.count > 2 else { return .nothing }
+      guard fields[1] == number else { return .soFar(.otherwise("what became of command \(fields[1])")) }
+      return .answer(fields[2] == "3" ? .accepted : .refused)
+    }
+  }
+
+  mutating func configure(
+    _ settings: ReceiverSettings, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+  ) throws(HardwareError) {
+    if let speed = settings.speed, speed != dialogue.speed {
+      let command = SentenceWriter.make("PMTK251,\(speed.rawValue)")
+      report.note(
+        "setSpeed",
+        try dialogue.changeSpeed(to: speed, saying: Array(command.utf8), asking: MediaTekReceiver.version))
+    }
+    // It starts anew with other constellations, so these come before what it might forget.
+    if let constellations = settings.constellations, !report.isHopeless {
+      report.note("constellations", try set(constellations, dialogue))
+    }
+    if let mode = settings.powerMode, !report.isHopeless {
+      switch mode {
+      case .full: report.note("powerMode", try dialogue.ask(MediaTekReceiver.command("225", "0")))
+      case .balanced: report.note("powerMode", .refused)
+      case .saving: report.note("powerMode", try dialogue.ask(MediaTekReceiver.command("225", "8")))
+      }
+    }
+    if let milliseconds = settings.milliseconds, !report.isHopeless {
+      report.note("rateHz", try dialogue.ask(MediaTekReceiver.command("220", "\(milliseconds)")))
+    }
+  }
+
+  private func set(
+    _ constellations: [ReceiverSettings.Constellation], _ dialogue: ReceiverDialogue
+  ) throws(HardwareError) -> ReceiverAnswer {
+    // The fourth is Galileo's full mode, which receivers lack.
+    let order: [ReceiverSettings.Constellation?] = [.gps, .glonass, .galileo, nil, .beidou]
+    let flags = order.map { $0.map(constellations.contains) == true ? "1" : "0" }.joined(separator: ",")
+    var answer = try dialogue.ask(MediaTekReceiver.command("353", flags))
+    // It starts anew.
+    try dialogue.listen(for: .seconds(1))
+    if answer.isGood, constellations.contains(.sbas) {
+      answer = try dialogue.ask(MediaTekReceiver.command("313", "1"))
+    }
+    // 0 is on.
+    if answer.isGood, constellations.contains(.qzss) {
+      answer = try dialogue.ask(MediaTekReceiver.command("352", "0"))
+    }
+    return answer
+  }
+
+  mutating func restore(_ dialogue: ReceiverDialogue) {}
+
+  func sleep(_ sleep: ReceiverSleep, _ dialogue: ReceiverDialogue) throws(HardwareError) {
+    try dialogue.say(Array(SentenceWriter.make(sleep == .standby ? "PMTK161,0" : "PMTK225,4").utf8))
+  }
+
+  /// Any byte. From backup its pin FORCE_ON wakes it, or its supply.
+  static let wakingBytes: [UInt8] = [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
+
+  func wakingBytes(from sleep: ReceiverSleep) -> [UInt8] { MediaTekReceiver.wakingBytes }
+
+  func forgetsSettings(in sleep: ReceiverSleep) -> Bool { true }
+}

@@ -1,0 +1,141 @@
+import HardwareIO
+import MonotonicTime
+import NMEA
+
+/// Speaks with a receiver while it is read: what comes between a request and its answer becomes epochs as ever.
+public final class ReceiverDialogue {
+  /// A receiver at 9600 baud may have a second's sentences to send before it gets to its answer.
+  private static let patience = Duration.milliseconds(1500)
+
+  let receiver: SerialReceiver
+  private let receive: (borrowing GNSSObservation) -> Void
+  /// At which the line runs.
+  private(set) var speed: BaudRate
+  /// Of what is to be ended in order: who waits for the end of a run does not wait for a receiver that has gone deaf.
+  private var deadline: MonotonicInstant?
+  private static let endingTime = Duration.seconds(3)
+  /// It was told to stop: nothing that follows is answered.
+  private(set) var isStopped = false
+
+  init(_ receiver: SerialReceiver, speed: BaudRate, receive: @escaping (borrowing GNSSObservation) -> Void) {
+    self.receiver = receiver
+    self.speed = speed
+    self.receive = receive
+  }
+
+  private var clock: any MonotonicTimeSource { receiver.clock }
+
+  /// As people know it.
+  var portName: String { receiver.port.name }
+
+  /// Says something and waits for the answer.
+  ///
+  /// - Parameters:
+  ///   - tries: how often it is said before the receiver counts as one that does not answer
+  func ask(
+    _ request: some ReceiverRequest, within patience: Duration = ReceiverDialogue.patience, tries: Int = 2
+  ) throws(HardwareError) -> ReceiverAnswer {
+    var last = ReceiverAnswer.unanswered
+    for _ in 0..<tries where !isOverdue {
+      var open = request
+      var answer: ReceiverAnswer?
+      try receiver.port.write(request.bytes)
+      try read(for: patience, inspect: { if answer == nil { answer = open.take($0) } }, isFound: { answer != nil })
+      if let answer { return answer }
+      if isStopped { return .stopped }
+      last = open.answerSoFar
+      if last.isGood { return last }
+    }
+    return last
+  }
+
+  /// Whether the time to end in order is over.
+  var isOverdue: Bool { deadline.map { clock.now >= $0 } ?? false }
+
+  /// Says something that is not answered.
+  func say(_ bytes: [UInt8]) throws(HardwareError) { try receiver.port.write(bytes) }
+
+  /// Goes on reading.
+  ///
+  /// - Returns: whether it was told to stop
+  @discardableResult
+  func listen(for time: Duration) throws(HardwareError) -> Bool {
+    try read(for: time)
+    return isStopped
+  }
+
+  @discardableResult
+  private func read(
+    for time: Duration, inspect: ((ReceiverFramer.Frame) -> Void)? = nil, isFound: () -> Bool = { false }
+  ) throws(HardwareError) -> SerialReceiver.Hearing {
+    let end = clock.now + time
+    let heard = try receiver.read(
+      until: deadline.map { min($0, end) } ?? end, receive, inspect: inspect, isFound: isFound)
+    if heard == .stopped { isStopped = true }
+    return heard
+  }
+
+  /// Has the receiver go over to another speed, goes there too and asks whether it came along. Where it did not, all is as before.
+  ///
+  /// - Parameters:
+  ///   - bytes: tell it to
+  ///   - request: is answered by who hears it
+  func changeSpeed(
+    to new: BaudRate, saying bytes: [UInt8], asking request: some ReceiverRequest
+  ) throws(HardwareError) -> ReceiverAnswer {
+    let old = speed
+    // Half-way it could be lost: who is told to stop ends this first.
+    let poller = receiver.poller
+    receiver.poller = poller.unstoppable
+    defer { receiver.poller = poller }
+    try say(bytes)
+    // What is still to be sent goes at the old speed, and some receivers take a while.
+    let sending = Duration.nanoseconds(Int64(10 * bytes.count) * 1_000_000_000 / Int64(old.rawValue))
+    try listen(for: sending + .milliseconds(150))
+    try go(to: new)
+    switch try ask(request, within: .milliseconds(800)) {
+    case .accepted, .answered, .refused: return .accepted
+    case .otherwise, .unanswered, .stopped: break
+    }
+    try go(to: old)
+    let answer = try ask(request)
+    return answer.isGood ? .refused : answer
+  }
+
+  func go(to speed: BaudRate) throws(HardwareError) {
+    try receiver.setSpeed(speed)
+    self.speed = speed
+  }
+
+  /// Waits until the receiver says nothing for a while.
+  ///
+  /// - Returns: whether it fell silent before the limit; of a slow one that is taken for true where no more time is left
+  func awaitSilence(of silence: Duration, within limit: Duration) throws(HardwareError) -> Bool {
+    let end = clock.now + limit
+    let first = receiver.frameCount
+    while clock.now < end, !isOverdue {
+      let count = receiver.frameCount
+      let heard = try read(for: silence, isFound: { receiver.frameCount != count })
+      // Where the time to end is over before the silence was long enough, it counts if it is the first thing that was heard.
+      if heard == .nothing { return !isOverdue || receiver.frameCount == first }
+      if heard == .stopped { return false }
+    }
+    return false
+  }
+
+  /// Listens for what only receivers of one maker say.
+  func languageHeard(within time: Duration) throws(HardwareError) -> ReceiverDriver? {
+    var speaker: ReceiverDriver?
+    try read(
+      for: time, inspect: { if speaker == nil { speaker = ReceiverDriver.speaker(of: $0) } },
+      isFound: { speaker != nil })
+    return speaker
+  }
+
+  /// From now on it cannot be told to stop: what has been begun is to be ended in order.
+  func endInOrder() {
+    receiver.poller = receiver.poller.unstoppable
+    isStopped = false
+    deadline = clock.now + ReceiverDialogue.endingTime
+  }
+}

@@ -1,0 +1,26 @@
+import Guarding
+import HardwareIO
+import MonotonicTime
+
+/// What is known of a receiver from one run to the next.
+public final class ReceiverMemory: Sendable {
+  struct Contents: Sendable {
+    var receiver: (any CommandedReceiver)?
+    /// At which it talks when it has forgotten its settings.
+    var firstSpeed: BaudRate?
+    /// At which it talked last.
+    var lastSpeed: BaudRate?
+    /// How it rests at present, if it does.
+    var asleep: ReceiverSleep?
+    var asleepSince: MonotonicInstant?
+  }
+
+  private let contents = Guarded(Contents())
+
+  public init() {}
+
+  var present: Contents {
+    get { contents.withLock { $0 } }
+    set { contents.withLock { $0 = newValue } }
+  }
+}

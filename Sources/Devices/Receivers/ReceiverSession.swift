@@ -1,0 +1,222 @@
+import HardwareIO
+import MonotonicTime
+import NMEA
+
+/// One run of a receiver: woken, found, asked who it is and set; read; and at the end put to sleep.
+///
+/// For one thread. Nothing that the receiver refuses ends it.
+public final class ReceiverSession {
+  /// From its waking until it listens (u-blox M8 receiver description, 9.3).
+  private static let wakingTime = Duration.milliseconds(500)
+
+  private let orders: ReceiverOrders
+  private let memory: ReceiverMemory
+  private let receiver: SerialReceiver
+  private let receive: (borrowing GNSSObservation) -> Void
+  private let remark: (String?) -> Void
+  private var dialogue: ReceiverDialogue?
+
+  /// - Parameters:
+  ///   - suppliedSince: what it knew before it does not know any more
+  ///   - remark: gets what its owner should know of the receiver, or that there is nothing
+  public init(
+    _ orders: ReceiverOrders, _ memory: ReceiverMemory, _ receiver: SerialReceiver, suppliedSince: MonotonicInstant,
+    remark: @escaping (String?) -> Void,
+    receive: @escaping (borrowing GNSSObservation) -> Void
+  ) {
+    self.orders = orders
+    self.memory = memory
+    self.receiver = receiver
+    self.remark = remark
+    self.receive = receive
+    if let since = memory.present.asleepSince, suppliedSince > since { memory.present.asleep = nil }
+  }
+
+  /// Finds the receiver and sets it.
+  ///
+  /// - Returns: the speed of its line, or `nil` when told to stop
+  public func start() throws(HardwareError) -> BaudRate? {
+    guard orders.driver.speaks else { return try receiver.findSpeed(orders.speed, receive: receive) }
+    let wokenFrom = memory.present.asleep
+    let startedAt = receiver.clock.now
+    guard let found = try find(wokenFrom) else { return nil }
+    memory.present.asleep = nil
+    memory.present.lastSpeed = found
+    let dialogue = ReceiverDialogue(receiver, speed: found, receive: receive)
+    self.dialogue = dialogue
+    if wokenFrom != nil, case let rest = ReceiverSession.wakingTime - (receiver.clock.now - startedAt), rest > .zero,
+      try dialogue.listen(for: rest)
+    {
+      return nil
+    }
+    try set(dialogue, wokenFrom, found)
+    memory.present.lastSpeed = dialogue.speed
+    return dialogue.speed
+  }
+
+  /// Reads epochs until told to stop.
+  public func run() throws(HardwareError) { try receiver.run(receive: receive) }
+
+  /// Puts back what was found and has the receiver rest, as ordered; not told to stop any more.
+  ///
+  /// - Returns: whether it sleeps, so that its supply may stay on
+  public func end() throws(HardwareError) -> Bool {
+    guard orders.driver.speaks else { return false }
+    guard let dialogue = dialogue ?? interruptedWaking, var known = memory.present.receiver else {
+      if orders.rest != nil { remark("it could not be put to sleep: it has not said yet who it is") }
+      return false
+    }
+    dialogue.endInOrder()
+    if self.dialogue == nil { try dialogue.listen(for: ReceiverSession.wakingTime) }
+    if orders.settings.restores, orders.outlastsRuns {
+      try known.restore(dialogue)
+      if dialogue.isOverdue { remark("\(known.name): it did not answer, so that its settings could not be put back") }
+      memory.present.receiver = known
+      memory.present.lastSpeed = dialogue.speed
+    }
+    guard let rest = orders.rest else { return false }
+    guard known.driver.sleeps(isSwitched: orders.isSwitched).contains(rest) else {
+      remark("\(known.name): it has no sleep '\(rest.rawValue)' that it comes back from: choose another")
+      return false
+    }
+    guard try known.fallAsleep(rest, dialogue, orders.settings) else {
+      remark("\(known.name): it was told to sleep ('\(rest.rawValue)'), and goes on talking")
+      return false
+    }
+    memory.present.asleep = rest
+    memory.present.asleepSince = receiver.clock.now
+    return true
+  }
+
+  /// It has been told to wake, and the reader to stop before it was heard.
+  private var interruptedWaking: ReceiverDialogue? {
+    guard memory.present.asleep != nil, let speed = memory.present.firstSpeed else { return nil }
+    return ReceiverDialogue(receiver, speed: speed, receive: receive)
+  }
+
+  // MARK: Finding it
+
+  private func find(_ asleep: ReceiverSleep?) throws(HardwareError) -> BaudRate? {
+    let known = memory.present
+    // Asleep it may have forgotten its speed.
+    let keepsSpeed = asleep.map { known.receiver?.forgetsSettings(in: $0) == false } ?? false
+    let speeds = keepsSpeed ? [known.lastSpeed, known.firstSpeed] : [known.firstSpeed, known.lastSpeed]
+    let likely = unique(speeds.compactMap { $0 } + orders.likelySpeeds)
+    var found = Found.nowhere
+    if let asleep {
+      let waking = known.receiver?.wakingBytes(from: asleep) ?? orders.driver.wakingBytes(from: asleep)
+      for _ in 0..<2 where found == .nowhere { found = try listen(at: likely, saying: waking) }
+      if found == .nowhere, orders.isSwitched {
+        memory.present.asleep = nil
+        throw .unexpectedDevice(
+          "the receiver on \(receiver.port.name) does not wake ('\(asleep.rawValue)'); its supply is switched off and on"
+        )
+      }
+    } else if let rest = orders.rest, !orders.isSwitched {
+      // A hub before this one may have left it asleep. At a wrong speed its input takes this for noise, of which it bears little.
+      let speeds = likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(3)) : likely
+      found = try listen(at: speeds, saying: orders.driver.wakingBytes(from: rest))
+    }
+    if found == .nowhere { found = try listen(at: likely) }
+    switch found {
+    case .at(let speed): return speed
+    case .stopped: return nil
+    case .nowhere: return try receiver.findSpeed(nil, receive: receive)
+    }
+  }
+
+  private func unique(_ speeds: [BaudRate]) -> [BaudRate] {
+    speeds.reduce(into: []) { unique, speed in if !unique.contains(speed) { unique.append(speed) } }
+  }
+
+  private enum Found: Equatable { case at(BaudRate), nowhere, stopped }
+
+  private func listen(at speeds: [BaudRate], saying bytes: [UInt8] = []) throws(HardwareError) -> Found {
+    for speed in speeds {
+      switch try receiver.listen(at: speed, for: SerialReceiver.listeningTime, saying: bytes, receive) {
+      case .heard: return .at(speed)
+      case .stopped: return .stopped
+      case .nothing: break
+      }
+    }
+    return .nowhere
+  }
+
+  // MARK: Setting it
+
+  private static func unanswered(as driver: ReceiverDriver) -> String {
+    let language = driver == .auto ? "in no language that is known here" : "not as '\(driver.rawValue)' does"
+    return "it answers \(language), and works as it was set up: is this board's TX connected to the receiver's RX? "
+      + "Where it hears nothing after noise on its line, switching it off and on helps"
+  }
+
+  private func set(
+    _ dialogue: ReceiverDialogue, _ wokenFrom: ReceiverSleep?, _ found: BaudRate
+  ) throws(HardwareError) {
+    var known = wokenFrom == nil ? nil : memory.present.receiver
+    if known == nil {
+      known = try orders.driver.identify(dialogue)
+      // Of one that has kept its supply what had been found before the first setting is known, and not what is there now.
+      if !orders.isSwitched, let before = memory.present.receiver, before.name == known?.name { known = before }
+    }
+    guard var known else {
+      memory.present.receiver = nil
+      // Of whom nothing is asked nothing is missed.
+      let isMissed = orders.driver != .auto || !orders.settings.keys.isEmpty || orders.rest != nil
+      if isMissed, !dialogue.isStopped { remark(ReceiverSession.unanswered(as: orders.driver)) }
+      return
+    }
+    var report = SettingReport()
+    if let wokenFrom, !known.forgetsSettings(in: wokenFrom), !orders.settings.restores { return }
+    memory.present.firstSpeed = found
+    if let stated = orders.speed, stated != found, orders.settings.speed == nil {
+      report.lacks(
+        "speed",
+        "the receiver was left at \(found.rawValue): state that, or have it set: setSpeed: \(stated.rawValue)")
+    }
+    for key in orders.settings.keys where known.driver.lackingKeys.contains(key) {
+      report.lacks(key.rawValue, "it cannot be set of such a receiver: leave it out")
+    }
+    try known.configure(orders.settings, dialogue, &report)
+    memory.present.receiver = known
+    guard !dialogue.isStopped else { return }
+    remark(report.problems.isEmpty ? nil : "\(known.name): " + report.problems.joined(separator: "; "))
+  }
+}
+
+extension ReceiverSession {
+  /// Puts a receiver to sleep of which nothing is known but its driver. Nothing is done where nobody is heard: it sleeps, or is not
+  /// there.
+  public static func putToSleep(
+    _ orders: ReceiverOrders, _ port: any SerialPort, clock: any MonotonicTimeSource
+  ) throws(HardwareError) {
+    guard let rest = orders.rest else { return }
+    let receiver = SerialReceiver(port: port, poller: Poller(stop: -1), clock: clock)
+    let likely = orders.likelySpeeds
+    for speed in likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(3)) : likely {
+      guard try receiver.listen(at: speed, for: SerialReceiver.listeningTime, { _ in }) == .heard else { continue }
+      let dialogue = ReceiverDialogue(receiver, speed: speed, receive: { _ in })
+      guard let known = try orders.driver.identify(dialogue),
+        known.driver.sleeps(isSwitched: orders.isSwitched).contains(rest)
+      else {
+        throw .unexpectedDevice("the receiver on \(port.name) does not answer, so it cannot be put to sleep")
+      }
+      guard try known.fallAsleep(rest, dialogue, orders.settings) else {
+        throw .unexpectedDevice("the receiver on \(port.name) was told to sleep, and goes on talking")
+      }
+      return
+    }
+  }
+}
+
+extension CommandedReceiver {
+  /// Tells it to rest, and listens whether it does.
+  func fallAsleep(
+    _ rest: ReceiverSleep, _ dialogue: ReceiverDialogue, _ settings: ReceiverSettings
+  ) throws(HardwareError) -> Bool {
+    try sleep(rest, dialogue)
+    let period = settings.rateHz.map { Duration.nanoseconds(Int64(1e9 / $0)) } ?? .seconds(1)
+    return try dialogue.awaitSilence(
+      of: max(period + period / 4, .milliseconds(400)), within: period * 3 + .seconds(1))
+  }
+}

@@ -1,0 +1,47 @@
+import NMEA
+
+/// A command in a sentence, and how its answer is told by its fields.
+struct SentenceRequest: ReceiverRequest {
+  /// What a sentence says of a command.
+  enum Reading {
+    case nothing
+    case answer(ReceiverAnswer)
+    /// It is the answer unless another comes.
+    case soFar(ReceiverAnswer)
+  }
+
+  let bytes: [UInt8]
+  private let read: @Sendable ([Substring]) -> Reading
+  private(set) var answerSoFar = ReceiverAnswer.unanswered
+
+  /// - Parameters:
+  ///   - body: without dollar sign and checksum
+  ///   - read: gets the fields of each sentence, its address first
+  init(_ body: String, read: @escaping @Sendable ([Substring]) -> Reading) {
+    bytes = Array(SentenceWriter.make(body).utf8)
+    self.read = read
+  }
+
+  mutating func take(_ frame: ReceiverFramer.Frame) -> ReceiverAnswer? {
+    guard case .sentence(let raw) = frame else { return nil }
+    let text = String(decoding: raw.bytes, as: UTF8.self)
+    let body = text.dropFirst().prefix { $0 != "*" && $0 != "\r" }
+    switch read(body.split(separator: ",", omittingEmptySubsequences: false)) {
+    case .nothing: return nil
+    case .answer(let answer): return answer
+    case .soFar(let answer):
+      answerSoFar = answer
+      return nil
+    }
+  }
+}
+
+extension SentenceRequest {
+  /// A question that is answered by a sentence which begins in a way.
+  static func question(_ body: String, answeredBy address: String) -> SentenceRequest {
+    SentenceRequest(body) { fields in
+      guard let first = fields.first, first == address, fields.count > 1 else { return .nothing }
+      return .answer(.answered(Array(fields.dropFirst().joined(separator: ",").utf8)))
+    }
+  }
+}

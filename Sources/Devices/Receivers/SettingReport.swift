@@ -1,0 +1,38 @@
+/// What could not be set of a receiver, in words that say what to do about it.
+struct SettingReport {
+  private(set) var problems: [String] = []
+  /// So many settings in a row have not been answered: there is no point in going on.
+  private var unansweredInARow = 0
+  private var isStopped = false
+
+  /// Notes what became of a setting.
+  ///
+  /// - Parameter setting: its key in the board file
+  mutating func note(_ setting: String, _ answer: ReceiverAnswer) {
+    if answer == .stopped { isStopped = true }
+    unansweredInARow = answer == .unanswered ? unansweredInARow + 1 : 0
+    switch answer {
+    case .accepted, .answered, .stopped: break
+    case .refused: problems.append("\(setting) is refused: \(SettingReport.nextStep(setting))")
+    case .otherwise(let what):
+      problems.append("\(setting) is answered with \(what); it is tried again at the next start")
+    case .unanswered: problems.append("\(setting) is not answered: is this board's TX connected to the receiver's RX?")
+    }
+  }
+
+  /// Of what the receiver cannot do, as far as is known of it.
+  mutating func lacks(_ setting: String, _ problem: String) { problems.append("\(setting): \(problem)") }
+
+  /// Whether it is of no use to go on.
+  var isHopeless: Bool { isStopped || unansweredInARow >= 2 }
+
+  private static func nextStep(_ setting: String) -> String {
+    switch setting {
+    case "rateHz": "ask for less, or for fewer constellations"
+    case "constellations": "ask for fewer; many receivers have three at once at most"
+    case "setSpeed": "leave it out, or ask for a usual speed"
+    case "saves": "the receiver has no memory for settings; leave it out, as they are set at each start"
+    default: "leave it out, as this receiver has no such choice"
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import NMEA
+import UBX
+
+/// A message to a u-blox receiver that is acknowledged, or answered with a message of its own kind.
+struct UBXRequest: ReceiverRequest {
+  let bytes: [UInt8]
+  private let kind: UInt16
+  private let wantsMessage: Bool
+  /// What the answer begins with, where there are several of a kind.
+  private let prefix: [UInt8]
+  private var payload: [UInt8]?
+  private var strange: String?
+
+  /// A setting.
+  init(setting message: UBXMessage) { self.init(message, wantsMessage: false) }
+
+  /// A question.
+  ///
+  /// - Parameter prefix: what its answer begins with, where there are several of a kind
+  init(asking message: UBXMessage, prefix: [UInt8] = []) { self.init(message, wantsMessage: true, prefix: prefix) }
+
+  private init(_ message: UBXMessage, wantsMessage: Bool, prefix: [UInt8] = []) {
+    bytes = message.bytes
+    kind = message.kind
+    self.wantsMessage = wantsMessage
+    self.prefix = prefix
+  }
+
+  mutating func take(_ frame: ReceiverFramer.Frame) -> ReceiverAnswer? {
+    guard case .message(let message) = frame, message.format == .ubx else { return nil }
+    if let acknowledgement = UBXAcknowledgement(message) { return take(acknowledgement) }
+    guard wantsMessage, message.kind == kind else { return nil }
+    let answer = message.payloadCopy
+    // An echo of the question is no answer to it.
+    guard !answer.isEmpty, answer.starts(with: prefix) else { return nil }
+    payload = answer
+    // The answers about settings are acknowledged behind that, which must not be taken for what comes of a setting.
+    return kind >> 8 == 0x06 ? nil : .answered(answer)
+  }
+
+  private mutating func take(_ acknowledgement: UBXAcknowledgement) -> ReceiverAnswer? {
+    guard acknowledgement.kind == kind else {
+      strange = "what became of something else"
+      return nil
+    }
+    guard acknowledgement.isAccepted else { return .refused }
+    guard wantsMessage else { return .accepted }
+    if let payload { return .answered(payload) }
+    strange = "an acknowledgement alone"
+    return nil
+  }
+
+  var answerSoFar: ReceiverAnswer {
+    if let payload { return .answered(payload) }
+    return strange.map { .otherwise($0) } ?? .unanswered
+  }
+}

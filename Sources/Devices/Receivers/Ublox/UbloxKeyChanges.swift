@@ -1,0 +1,171 @@
+import HardwareIO
+import UBX
+
+/// Settings from protocol 27 on: keys with values.
+struct UbloxKeyChanges: UbloxChanges {
+  var keepsFound = false
+  private let port: UBXPort
+  private var found: [UBXSetting] = []
+  /// What has been set, for who wants it kept.
+  private var made: [UBXSetting] = []
+  private var foundSpeed: BaudRate?
+
+  init(_ port: UBXPort) { self.port = port }
+
+  private func ask(_ message: UBXMessage, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
+    try dialogue.ask(UBXRequest(setting: message))
+  }
+
+  /// All or none of some settings.
+  private mutating func set(
+    _ settings: [UBXSetting], _ dialogue: ReceiverDialogue
+  ) throws(HardwareError) -> ReceiverAnswer {
+    if keepsFound, case .answered(let payload) = try dialogue.ask(UBXRequest(asking: .get(settings.map(\.key)))),
+      let old = [UBXSetting](valuesOf: payload)
+    {
+      // The first that was found is what had been there.
+      for setting in old where !found.contains(where: { $0.key == setting.key }) { found.append(setting) }
+    }
+    let answer = try ask(.set(settings, in: .ram), dialogue)
+    if answer.isGood { made += settings }
+    return answer
+  }
+
+  /// Some settings, and where the receiver does not know one of them each for itself.
+  ///
+  /// - Parameter essential: so many of the first must be accepted
+  private mutating func setEach(
+    _ settings: [UBXSetting], essential: Int, _ dialogue: ReceiverDialogue
+  ) throws(HardwareError) -> ReceiverAnswer {
+    let whole = try set(settings, dialogue)
+    guard whole == .refused else { return whole }
+    for (index, setting) in settings.enumerated() {
+      let answer = try set([setting], dialogue)
+      if !answer.isGood, index < essential || answer == .stopped { return answer }
+    }
+    return .accepted
+  }
+
+  mutating func setSpeed(
+    _ speed: BaudRate, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+  ) throws(HardwareError) -> ReceiverAnswer {
+    guard port == .uart1 else {
+      report.lacks("setSpeed", "a receiver on USB has none: leave it out")
+      return .accepted
+    }
+    if dialogue.speed == speed { return .accepted }
+    let old = dialogue.speed
+    let setting = UBXSetting(.uart1BaudRate, speed.rawValue)
+    let answer = try change(speed, setting, dialogue)
+    if answer.isGood {
+      made.append(setting)
+      if keepsFound, foundSpeed == nil { foundSpeed = old }
+    }
+    return answer
+  }
+
+  private func change(
+    _ speed: BaudRate, _ setting: UBXSetting, _ dialogue: ReceiverDialogue
+  ) throws(HardwareError) -> ReceiverAnswer {
+    try dialogue.changeSpeed(
+      to: speed, saying: UBXMessage.set([setting], in: .ram).bytes, asking: UBXRequest(asking: UBXVersion.request))
+  }
+
+  mutating func setMessages(
+    _ messages: ReceiverSettings.Messages, _ version: Int, _ dialogue: ReceiverDialogue
+  ) throws(HardwareError) -> ReceiverAnswer {
+    let solution = UBXOutput.solution(version: version).compactMap { port.rate(of: $0) }
+    let sentences = UBXOutput.sentences.compactMap { port.rate(of: $0) }
+    switch messages {
+    case .ubx:
+      let answer = try setEach(
+        [UBXSetting(port.sendsUBX, true)] + solution.map { UBXSetting($0, 1) }, essential: 2, dialogue)
+      guard answer.isGood else { return answer }
+      return try set([UBXSetting(port.sendsNMEA, false)], dialogue)
+    case .nmea:
+      let answer = try setEach(
+        [UBXSetting(port.sendsNMEA, true)] + sentences.map { UBXSetting($0, 1) }, essential: 2, dialogue)
+      guard answer.isGood else { return answer }
+      return try setEach(solution.map { UBXSetting($0, 0) }, essential: 0, dialogue)
+    }
+  }
+
+  mutating func setConstellations(
+    _ constellations: [ReceiverSettings.Constellation], _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+  ) throws(HardwareError) -> ReceiverAnswer {
+    let others = ReceiverSettings.Constellation.allCases.filter { !constellations.contains($0) }
+    let wanted = constellations.map { UBXSetting($0.ubloxKey, true) }
+    let whole = try set(wanted + others.map { UBXSetting($0.ubloxKey, false) }, dialogue)
+    guard whole == .refused else { return whole }
+    // One that it has not cannot be switched off either, and it has no room for another until one is off.
+    var result = try set(wanted, dialogue)
+    for other in others where result != .stopped {
+      if try set([UBXSetting(other.ubloxKey, false)], dialogue) == .stopped { result = .stopped }
+    }
+    return result == .refused ? try set(wanted, dialogue) : result
+  }
+
+  mutating func setDynamicModel(
+    _ model: ReceiverSettings.DynamicModel, _ dialogue: ReceiverDialogue
+  ) throws(HardwareError) -> ReceiverAnswer {
+    try set([UBXSetting(.dynamicModel, model.ubloxNumber)], dialogue)
+  }
+
+  mutating func setPowerMode(
+    _ mode: ReceiverSettings.PowerMode, _ dialogue: ReceiverDialogue
+  ) throws(HardwareError) -> ReceiverAnswer {
+    switch mode {
+    case .full: try set([UBXSetting(.operateMode, 0)], dialogue)
+    case .balanced: .refused
+    // Cyclic tracking: it goes on reporting.
+    case .saving: try set([UBXSetting(.operateMode, 2)], dialogue)
+    }
+  }
+
+  mutating func setRate(milliseconds: UInt16, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
+    try set([UBXSetting(.measurementMilliseconds, milliseconds)], dialogue)
+  }
+
+  /// In whatever it has; a receiver without flash has a battery at best.
+  func save(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
+    let battery = try save(in: .battery, dialogue)
+    if battery == .stopped || battery == .unanswered { return battery }
+    let flash = try save(in: .flash, dialogue)
+    return battery.isGood ? battery : flash
+  }
+
+  private func save(in layer: UBXLayers, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
+    var answer = ReceiverAnswer.accepted
+    var rest = made[...]
+    while !rest.isEmpty, answer.isGood {
+      answer = try ask(.set(Array(rest.prefix(64)), in: layer), dialogue)
+      rest = rest.dropFirst(64)
+    }
+    return answer
+  }
+
+  mutating func restore(_ dialogue: ReceiverDialogue) throws(HardwareError) {
+    var rest = found[...]
+    while !rest.isEmpty {
+      _ = try ask(.set(Array(rest.prefix(64)), in: .ram), dialogue)
+      rest = rest.dropFirst(64)
+    }
+    found = []
+    guard let speed = foundSpeed else { return }
+    foundSpeed = nil
+    _ = try change(speed, UBXSetting(.uart1BaudRate, speed.rawValue), dialogue)
+  }
+}
+
+extension ReceiverSettings.Constellation {
+  fileprivate var ubloxKey: UBXKey {
+    switch self {
+    case .gps: .gps
+    case .galileo: .galileo
+    case .glonass: .glonass
+    case .beidou: .beidou
+    case .qzss: .qzss
+    case .sbas: .sbas
+    }
+  }
+}

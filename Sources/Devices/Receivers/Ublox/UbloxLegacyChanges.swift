@@ -1,0 +1,166 @@
+import HardwareIO
+import UBX
+
+/// Settings up to protocol 23: a message for each subject.
+struct UbloxLegacyChanges: UbloxChanges {
+  var keepsFound = false
+  /// In hundredths.
+  private let version: Int
+  /// What puts back what was found, the latest first; the port's comes last.
+  private var found: [UBXMessage] = []
+  private var foundPort: UBXPortConfiguration?
+
+  init(_ version: Int) { self.version = version }
+
+  private func set(_ message: UBXMessage, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
+    try dialogue.ask(UBXRequest(setting: message))
+  }
+
+  private func get(_ message: UBXMessage, _ dialogue: ReceiverDialogue) throws(HardwareError) -> [UInt8]? {
+    guard case .answered(let payload) = try dialogue.ask(UBXRequest(asking: message, prefix: message.payload)) else {
+      return nil
+    }
+    return payload
+  }
+
+  private mutating func keep(_ message: @autoclosure () -> UBXMessage?) {
+    guard keepsFound, let message = message() else { return }
+    found.insert(message, at: 0)
+  }
+
+  mutating func setSpeed(
+    _ speed: BaudRate, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+  ) throws(HardwareError) -> ReceiverAnswer {
+    guard var port = try port(dialogue) else { return .unanswered }
+    guard port.isUART else {
+      report.lacks("setSpeed", "this port of the receiver has none: leave it out")
+      return .accepted
+    }
+    if port.baudRate == speed.rawValue { return .accepted }
+    port.baudRate = speed.rawValue
+    return try dialogue.changeSpeed(
+      to: speed, saying: port.message.bytes, asking: UBXRequest(asking: UBXPortConfiguration.request))
+  }
+
+  /// The port as it is now; as it was found it is kept.
+  private mutating func port(_ dialogue: ReceiverDialogue) throws(HardwareError) -> UBXPortConfiguration? {
+    guard let payload = try get(UBXPortConfiguration.request, dialogue),
+      let port = UBXPortConfiguration(payload: payload)
+    else { return nil }
+    if keepsFound, foundPort == nil { foundPort = port }
+    return port
+  }
+
+  mutating func setMessages(
+    _ messages: ReceiverSettings.Messages, _ version: Int, _ dialogue: ReceiverDialogue
+  ) throws(HardwareError) -> ReceiverAnswer {
+    guard var port = try port(dialogue) else { return .unanswered }
+    let solution = UBXOutput.solution(version: version)
+    let (wanted, others) = messages == .ubx ? (solution, []) : (UBXOutput.sentences, solution)
+    for (index, output) in wanted.enumerated() {
+      try keepRate(of: output, port, dialogue)
+      let answer = try set(.rate(of: output, 1), dialogue)
+      // Without the first there is no position; the others are welcome.
+      if !answer.isGood, index == 0 || answer == .stopped { return answer }
+    }
+    // Acknowledgements are UBX too.
+    port.sendsUBX = true
+    port.sendsNMEA = messages == .nmea
+    let answer = try set(port.message, dialogue)
+    guard answer.isGood else { return answer }
+    for output in others {
+      try keepRate(of: output, port, dialogue)
+      if try set(.rate(of: output, 0), dialogue) == .stopped { return .stopped }
+    }
+    return answer
+  }
+
+  private mutating func keepRate(
+    of output: UBXOutput, _ port: UBXPortConfiguration, _ dialogue: ReceiverDialogue
+  ) throws(HardwareError) {
+    guard keepsFound else { return }
+    let question = UBXMessage(UBXCommandKind.cfgMSG, [UInt8(output.kind >> 8), UInt8(output.kind & 0xFF)])
+    // One rate for each port, behind class and identifier; some answer with the present port's alone.
+    guard let rates = try get(question, dialogue), rates.count >= 3 else { return }
+    let own = 2 + Int(port.number)
+    keep(.rate(of: output, rates.count > own ? rates[own] : rates[2]))
+  }
+
+  mutating func setConstellations(
+    _ constellations: [ReceiverSettings.Constellation], _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+  ) throws(HardwareError) -> ReceiverAnswer {
+    guard let payload = try get(UBXConstellations.request, dialogue), var systems = UBXConstellations(payload: payload)
+    else { return .refused }
+    let lacking = constellations.filter { !systems.known.contains($0.ubloxSystem) }
+    guard lacking.isEmpty else {
+      report.lacks(
+        "constellations", "the receiver has no \(lacking.map(\.rawValue).joined(separator: ", ")): leave that out")
+      return .accepted
+    }
+    let wanted = constellations.map(\.ubloxSystem)
+    if Set(wanted) == Set(systems.enabled) { return .accepted }
+    keep(systems.message)
+    systems.enabled = wanted
+    return try set(systems.message, dialogue)
+  }
+
+  mutating func setDynamicModel(
+    _ model: ReceiverSettings.DynamicModel, _ dialogue: ReceiverDialogue
+  ) throws(HardwareError) -> ReceiverAnswer {
+    if keepsFound, let old = try get(UBXMessage(UBXCommandKind.cfgNAV5), dialogue), old.count > 2 {
+      keep(.dynamicModel(old[2]))
+    }
+    return try set(.dynamicModel(model.ubloxNumber), dialogue)
+  }
+
+  mutating func setPowerMode(
+    _ mode: ReceiverSettings.PowerMode, _ dialogue: ReceiverDialogue
+  ) throws(HardwareError) -> ReceiverAnswer {
+    let hasSetups = version >= 1800
+    if keepsFound {
+      let kind = hasSetups ? UBXCommandKind.cfgPMS : UBXCommandKind.cfgRXM
+      if let old = try get(UBXMessage(kind), dialogue) { keep(UBXMessage(kind, old)) }
+    }
+    switch mode {
+    case .full: return try set(hasSetups ? .powerSetup(0) : .lowPowerMode(0), dialogue)
+    case .balanced: return hasSetups ? try set(.powerSetup(1), dialogue) : .refused
+    case .saving: return try set(hasSetups ? .powerSetup(3) : .lowPowerMode(1), dialogue)
+    }
+  }
+
+  mutating func setRate(milliseconds: UInt16, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
+    // To what the measurements are aligned stays as it is.
+    let old = try get(UBXMessage(UBXCommandKind.cfgRATE), dialogue)
+    keep(old.map { UBXMessage(UBXCommandKind.cfgRATE, $0) })
+    let reference = old.flatMap { $0.count == 6 ? UInt16($0[4]) | UInt16($0[5]) << 8 : nil }
+    return try set(.rate(milliseconds: milliseconds, timeReference: reference ?? 1), dialogue)
+  }
+
+  func save(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer { try set(.save, dialogue) }
+
+  mutating func restore(_ dialogue: ReceiverDialogue) throws(HardwareError) {
+    for message in found { _ = try set(message, dialogue) }
+    found = []
+    guard let port = foundPort else { return }
+    foundPort = nil
+    guard port.isUART, port.baudRate != dialogue.speed.rawValue, let speed = BaudRate(rawValue: port.baudRate) else {
+      _ = try set(port.message, dialogue)
+      return
+    }
+    _ = try dialogue.changeSpeed(
+      to: speed, saying: port.message.bytes, asking: UBXRequest(asking: UBXPortConfiguration.request))
+  }
+}
+
+extension ReceiverSettings.Constellation {
+  var ubloxSystem: UBXConstellations.System {
+    switch self {
+    case .gps: .gps
+    case .galileo: .galileo
+    case .glonass: .glonass
+    case .beidou: .beidou
+    case .qzss: .qzss
+    case .sbas: .sbas
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import HardwareIO
+import UBX
+
+/// A u-blox receiver of any generation from the sixth on.
+///
+/// Up to protocol 23 there is a message for each subject, from 27 on there are keys with values (u-blox M8 protocol description and
+/// u-blox F9 interface description).
+struct UbloxReceiver: CommandedReceiver {
+  let version: UBXVersion
+  private let legacy: Bool
+  private var changes: any UbloxChanges
+
+  init(_ version: UBXVersion, on port: UBXPort) {
+    self.version = version
+    legacy = version.protocolVersion < 2700
+    changes = legacy ? UbloxLegacyChanges(version.protocolVersion) : UbloxKeyChanges(port)
+  }
+
+  /// Asks; `nil` where nobody answers as a u-blox receiver does.
+  static func identify(_ dialogue: ReceiverDialogue, tries: Int) throws(HardwareError) -> UbloxReceiver? {
+    guard case .answered(let payload) = try dialogue.ask(UBXRequest(asking: UBXVersion.request), tries: tries),
+      let version = UBXVersion(payload: payload)
+    else { return nil }
+    // A USB receiver is a modem to the kernel.
+    let device = Files.resolved(dialogue.portName) ?? dialogue.portName
+    return UbloxReceiver(version, on: device.hasPrefix("/dev/ttyACM") ? .usb : .uart1)
+  }
+
+  var driver: ReceiverDriver { .ublox }
+  var name: String {
+    let hundredths = version.protocolVersion % 100
+    return "u-blox \(version.model ?? version.hardware), protocol \(version.protocolVersion / 100)."
+      + (hundredths < 10 ? "0" : "") + "\(hundredths)"
+  }
+
+  mutating func configure(
+    _ settings: ReceiverSettings, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+  ) throws(HardwareError) {
+    changes.keepsFound = settings.restores
+    // The speed first, so that the line carries what is asked for next; the rate last.
+    if let speed = settings.speed {
+      report.note("setSpeed", try changes.setSpeed(speed, dialogue, &report))
+    }
+    if let messages = settings.messages, !report.isHopeless {
+      report.note("messages", try changes.setMessages(messages, version.protocolVersion, dialogue))
+    }
+    if let constellations = settings.constellations, !report.isHopeless {
+      report.note("constellations", try changes.setConstellations(constellations, dialogue, &report))
+    }
+    if let model = settings.dynamicModel, !report.isHopeless {
+      report.note("dynamicModel", try changes.setDynamicModel(model, dialogue))
+    }
+    if let mode = settings.powerMode, !report.isHopeless {
+      report.note("powerMode", try changes.setPowerMode(mode, dialogue))
+    }
+    if let milliseconds = settings.milliseconds, !report.isHopeless {
+      report.note("rateHz", try changes.setRate(milliseconds: milliseconds, dialogue))
+    }
+    if settings.saves, !report.isHopeless { report.note("saves", try changes.save(dialogue)) }
+  }
+
+  mutating func restore(_ dialogue: ReceiverDialogue) throws(HardwareError) { try changes.restore(dialogue) }
+
+  /// In case that nothing else wakes it. The longest that receivers take.
+  private static let longestSleepMilliseconds: UInt32 = 12 * 86_400_000
+
+  func sleep(_ sleep: ReceiverSleep, _ dialogue: ReceiverDialogue) throws(HardwareError) {
+    let limit = UbloxReceiver.longestSleepMilliseconds
+    let backup: UBXMessage = legacy ? .backup(milliseconds: limit) : .forcedBackup(milliseconds: limit)
+    try dialogue.say((sleep == .stop ? UBXMessage.reset(.stop) : backup).bytes)
+  }
+
+  func wakingBytes(from sleep: ReceiverSleep) -> [UInt8] {
+    sleep == .stop ? UBXMessage.reset(.start).bytes : UBXMessage.wakingBytes
+  }
+
+  func forgetsSettings(in sleep: ReceiverSleep) -> Bool { sleep != .stop }
+}
+
+/// How the settings of a board file are said to a generation of receivers.
+protocol UbloxChanges: Sendable {
+  /// Whether what is found is put back later.
+  var keepsFound: Bool { get set }
+
+  mutating func setSpeed(
+    _ speed: BaudRate, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+  ) throws(HardwareError) -> ReceiverAnswer
+  mutating func setMessages(
+    _ messages: ReceiverSettings.Messages, _ version: Int, _ dialogue: ReceiverDialogue
+  ) throws(HardwareError) -> ReceiverAnswer
+  mutating func setConstellations(
+    _ constellations: [ReceiverSettings.Constellation], _ dialogue: ReceiverDialogue, _ report: inout SettingReport
+  ) throws(HardwareError) -> ReceiverAnswer
+  mutating func setDynamicModel(
+    _ model: ReceiverSettings.DynamicModel, _ dialogue: ReceiverDialogue
+  ) throws(HardwareError) -> ReceiverAnswer
+  mutating func setPowerMode(
+    _ mode: ReceiverSettings.PowerMode, _ dialogue: ReceiverDialogue
+  ) throws(HardwareError) -> ReceiverAnswer
+  mutating func setRate(milliseconds: UInt16, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer
+  func save(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer
+  mutating func restore(_ dialogue: ReceiverDialogue) throws(HardwareError)
+}
+
+extension ReceiverSettings.DynamicModel {
+  /// As CFG-NAV5 and CFG-NAVSPG-DYNMODEL number it.
+  var ubloxNumber: UInt8 {
+    switch self {
+    case .portable: 0
+    case .stationary: 2
+    case .pedestrian: 3
+    case .automotive: 4
+    case .sea: 5
+    case .airborne1g: 6
+    case .airborne2g: 7
+    case .airborne4g: 8
+    case .wrist: 9
+    case .bike: 10
+    }
+  }
+}

@@ -1,0 +1,20 @@
+/// ACK-ACK or ACK-NAK: what became of a setting (u-blox M8 protocol description, 32.8).
+public struct UBXAcknowledgement: Equatable, Sendable {
+  public let isAccepted: Bool
+  /// Of the message that is answered.
+  public let kind: UInt16
+
+  /// `nil` for other messages.
+  public init?(_ frame: BinaryFrame) {
+    guard frame.format == .ubx, frame.payload.count >= 2,
+      frame.kind == UBXCommandKind.ackACK || frame.kind == UBXCommandKind.ackNAK
+    else { return nil }
+    isAccepted = frame.kind == UBXCommandKind.ackACK
+    kind = UInt16(frame.payload.uint8(0)) << 8 | UInt16(frame.payload.uint8(1))
+  }
+}
+
+extension BinaryFrame {
+  /// A copy of what it carries, for what is kept. Allocates: not for what comes with every epoch.
+  public var payloadCopy: [UInt8] { (0..<payload.count).map { payload.uint8($0) } }
+}

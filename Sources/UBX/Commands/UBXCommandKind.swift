@@ -1,0 +1,17 @@
+/// Messages by which a receiver is asked and set, class and identifier.
+public enum UBXCommandKind {
+  public static let rxmPMREQ: UInt16 = 0x0241
+  public static let ackNAK: UInt16 = 0x0500
+  public static let ackACK: UInt16 = 0x0501
+  public static let cfgPRT: UInt16 = 0x0600
+  public static let cfgMSG: UInt16 = 0x0601
+  public static let cfgRST: UInt16 = 0x0604
+  public static let cfgRATE: UInt16 = 0x0608
+  public static let cfgCFG: UInt16 = 0x0609
+  public static let cfgRXM: UInt16 = 0x0611
+  public static let cfgNAV5: UInt16 = 0x0624
+  public static let cfgGNSS: UInt16 = 0x063E
+  public static let cfgPMS: UInt16 = 0x0686
+  public static let cfgVALSET: UInt16 = 0x068A
+  public static let cfgVALGET: UInt16 = 0x068B
+}

@@ -1,0 +1,88 @@
+/// A key of the configuration database that receivers have from protocol 27 on (u-blox F9 interface description, 5).
+public struct UBXKey: Hashable, Sendable, RawRepresentable {
+  public let rawValue: UInt32
+
+  public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+  /// Of the value, as the key itself says; `nil` for what is no key.
+  public var byteCount: Int? {
+    switch rawValue >> 28 & 0x7 {
+    // A bit takes a byte.
+    case 1, 2: 1
+    case 3: 2
+    case 4: 4
+    case 5: 8
+    default: nil
+    }
+  }
+
+  public static let measurementMilliseconds = UBXKey(rawValue: 0x3021_0001)
+  public static let dynamicModel = UBXKey(rawValue: 0x2011_0021)
+  public static let operateMode = UBXKey(rawValue: 0x20D0_0001)
+  public static let uart1BaudRate = UBXKey(rawValue: 0x4052_0001)
+
+  public static let gps = UBXKey(rawValue: 0x1031_001F)
+  public static let sbas = UBXKey(rawValue: 0x1031_0020)
+  public static let galileo = UBXKey(rawValue: 0x1031_0021)
+  public static let beidou = UBXKey(rawValue: 0x1031_0022)
+  public static let qzss = UBXKey(rawValue: 0x1031_0024)
+  public static let glonass = UBXKey(rawValue: 0x1031_0025)
+}
+
+/// The ports of a receiver over which a host may speak to it.
+public enum UBXPort: Sendable {
+  case uart1
+  case usb
+
+  /// Whether UBX goes out of it.
+  public var sendsUBX: UBXKey { UBXKey(rawValue: self == .uart1 ? 0x1074_0001 : 0x1078_0001) }
+  public var sendsNMEA: UBXKey { UBXKey(rawValue: self == .uart1 ? 0x1074_0002 : 0x1078_0002) }
+
+  /// How often a message goes out of it, in epochs; 0 for never.
+  public func rate(of output: UBXOutput) -> UBXKey? {
+    // The keys of one message follow each other: I2C, UART1, UART2, USB, SPI.
+    output.uart1Rate.map { UBXKey(rawValue: $0 + (self == .uart1 ? 0 : 2)) }
+  }
+}
+
+/// What a receiver sends by itself, when it has been told to.
+public struct UBXOutput: Equatable, Sendable {
+  public let kind: UInt16
+  /// Its key, where it has one.
+  let uart1Rate: UInt32?
+
+  public static let navPOSLLH = UBXOutput(kind: UBXKind.navPOSLLH, uart1Rate: nil)
+  public static let navSTATUS = UBXOutput(kind: UBXKind.navSTATUS, uart1Rate: 0x2091_001B)
+  public static let navDOP = UBXOutput(kind: UBXKind.navDOP, uart1Rate: 0x2091_0039)
+  public static let navSOL = UBXOutput(kind: UBXKind.navSOL, uart1Rate: nil)
+  public static let navPVT = UBXOutput(kind: UBXKind.navPVT, uart1Rate: 0x2091_0007)
+  public static let navVELNED = UBXOutput(kind: UBXKind.navVELNED, uart1Rate: nil)
+  public static let navTIMEUTC = UBXOutput(kind: UBXKind.navTIMEUTC, uart1Rate: nil)
+  public static let navSVINFO = UBXOutput(kind: UBXKind.navSVINFO, uart1Rate: nil)
+  public static let navSAT = UBXOutput(kind: UBXKind.navSAT, uart1Rate: 0x2091_0016)
+  public static let navCOV = UBXOutput(kind: UBXKind.navCOV, uart1Rate: 0x2091_0084)
+  public static let navEOE = UBXOutput(kind: UBXKind.navEOE, uart1Rate: 0x2091_0160)
+  public static let monRF = UBXOutput(kind: 0x0A38, uart1Rate: 0x2091_035A)
+
+  public static let gga = UBXOutput(kind: 0xF000, uart1Rate: 0x2091_00BB)
+  public static let gsa = UBXOutput(kind: 0xF002, uart1Rate: 0x2091_00C0)
+  public static let gsv = UBXOutput(kind: 0xF003, uart1Rate: 0x2091_00C5)
+  public static let rmc = UBXOutput(kind: 0xF004, uart1Rate: 0x2091_00AC)
+  public static let gst = UBXOutput(kind: 0xF007, uart1Rate: 0x2091_00D4)
+
+  /// The solution, its errors and its satellites in messages, as a version of the protocol has them.
+  ///
+  /// - Parameter version: in hundredths
+  public static func solution(version: Int) -> [UBXOutput] {
+    switch version {
+    case ..<1400: [.navSOL, .navPOSLLH, .navVELNED, .navTIMEUTC, .navDOP, .navSVINFO]
+    case ..<1500: [.navPVT, .navDOP, .navSVINFO]
+    case ..<1800: [.navPVT, .navSTATUS, .navDOP, .navSAT]
+    case ..<2700: [.navPVT, .navSTATUS, .navDOP, .navSAT, .navEOE]
+    default: [.navPVT, .navSTATUS, .navDOP, .navCOV, .navSAT, .monRF, .navEOE]
+    }
+  }
+
+  /// The same in sentences.
+  public static let sentences: [UBXOutput] = [.gga, .gsa, .gsv, .rmc, .gst]
+}

@@ -1,0 +1,35 @@
+/// How a receiver is put to sleep and started (u-blox M8 protocol description, 32.10.24 and 32.18.3).
+extension UBXMessage {
+  /// RXM-PMREQ in its first form, up to the eighth generation: backup until something comes in on its UART, or at the latest
+  /// for so long.
+  public static func backup(milliseconds: UInt32) -> UBXMessage {
+    var payload: [UInt8] = []
+    payload.append(littleEndian: milliseconds)
+    payload.append(littleEndian: UInt32(1 << 1))
+    return UBXMessage(UBXCommandKind.rxmPMREQ, payload)
+  }
+
+  /// RXM-PMREQ in its second form, with what wakes the receiver: its UART. Some ignore it where it is not forced.
+  public static func forcedBackup(milliseconds: UInt32) -> UBXMessage {
+    var payload: [UInt8] = [0, 0, 0, 0]
+    payload.append(littleEndian: milliseconds)
+    payload.append(littleEndian: UInt32(1 << 1 | 1 << 2))
+    payload.append(littleEndian: UInt32(1 << 3))
+    return UBXMessage(UBXCommandKind.rxmPMREQ, payload)
+  }
+
+  /// What CFG-RST does. It is not acknowledged.
+  public enum Reset: UInt8, Sendable {
+    /// The receiver stays powered and configured, and receives nothing.
+    case stop = 8
+    case start = 9
+  }
+
+  /// CFG-RST which forgets nothing.
+  public static func reset(_ reset: Reset) -> UBXMessage {
+    UBXMessage(UBXCommandKind.cfgRST, [0, 0, reset.rawValue, 0])
+  }
+
+  /// What wakes a sleeping UART: bytes that are no message.
+  public static let wakingBytes = [UInt8](repeating: 0xFF, count: 8)
+}

@@ -1,0 +1,55 @@
+/// MON-VER: who a u-blox receiver is (30 characters of software, 10 of hardware, then extensions of 30 each).
+public struct UBXVersion: Equatable, Sendable {
+  public let software: String
+  /// `00080000`
+  public let hardware: String
+  public let extensions: [String]
+
+  public static let request = UBXMessage(UBXKind.monVER)
+
+  /// `nil` for what is too short.
+  public init?(payload: [UInt8]) {
+    guard payload.count >= 40 else { return nil }
+    software = UBXVersion.text(payload[..<30])
+    hardware = UBXVersion.text(payload[30..<40])
+    extensions = stride(from: 40, to: payload.count, by: 30).map {
+      UBXVersion.text(payload[$0..<min($0 + 30, payload.count)])
+    }
+  }
+
+  private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+    String(
+      decoding: bytes.prefix { $0 != 0 }.map { (0x20..<0x7F).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+  }
+
+  /// `NEO-M8N`, of receivers that say so.
+  public var model: String? { value("MOD") }
+
+  /// The protocol's version in hundredths, 1800 for 18.00: as it is stated, and else the least that goes with the hardware.
+  public var protocolVersion: Int {
+    if let stated = value("PROTVER") {
+      let parts = stated.split(separator: ".")
+      if let whole = parts.first.flatMap({ Int($0) }), (1...99).contains(whole) {
+        let rest = parts.count > 1 ? Int((parts[1] + "00").prefix(2)) ?? 0 : 0
+        return 100 * whole + rest
+      }
+    }
+    return switch hardware {
+    case "00070000": 1400
+    case "00080000": 1500
+    case "00190000": 2700
+    case "000A0000": 3400
+    // Of the sixth generation and before.
+    default: 1300
+    }
+  }
+
+  /// `PROTVER=18.00` of the newer ones, `PROTVER 14.00` of the older.
+  private func value(_ name: String) -> String? {
+    for text in extensions where text.hasPrefix(name) {
+      let rest = text.dropFirst(name.count)
+      if let separator = rest.first, separator == "=" || separator == " " { return String(rest.dropFirst()) }
+    }
+    return nil
+  }
+}

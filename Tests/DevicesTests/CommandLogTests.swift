@@ -1,0 +1,66 @@
+import NMEA
+import TestSupport
+import Testing
+
+@testable import Devices
+
+/// The answers of real receivers in the logs of pynmeagps are told for what they are.
+@Suite(.enabled(if: SharedData.folder != nil))
+struct CommandLogTests {
+  private func sentences(_ log: String) -> [String] {
+    let bytes = SharedData.read("\(SharedData.folder ?? "")/ubx/messages/\(log)")
+    return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
+  }
+
+  /// What a request makes of a log.
+  private func answer(to request: SentenceRequest, in log: [String]) -> ReceiverAnswer {
+    var framer = ReceiverFramer()
+    var request = request
+    var answer: ReceiverAnswer?
+    for sentence in log {
+      Array((sentence + "\r\n").utf8).withUnsafeBufferPointer { bytes in
+        framer.push(bytes) { frame in if answer == nil { answer = request.take(frame) } }
+      }
+    }
+    return answer ?? request.answerSoFar
+  }
+
+  @Test func `each PAIR command that was accepted is`() {
+    let answers = sentences("pygpsdata_quectel_pair_get.log")
+    let accepted = Set(
+      answers.filter { $0.hasPrefix("$PAIR001,") && $0.contains(",0*") }.map { String($0.dropFirst(9).prefix(3)) })
+    #expect(accepted.count > 30)
+    for number in accepted {
+      #expect(answer(to: AirohaReceiver.command(number), in: answers) == .accepted, "PAIR\(number)")
+    }
+    #expect(answer(to: AirohaReceiver.command("999"), in: answers).isGood == false)
+  }
+
+  @Test func `a command that is being worked at is not refused yet`() {
+    let answers = ["$PAIR001,003,1*39", "$PAIR001,003,0*38"]
+    #expect(answer(to: AirohaReceiver.command("003"), in: answers) == .accepted)
+    #expect(answer(to: AirohaReceiver.command("003"), in: [answers[0]]) == .refused)
+  }
+
+  @Test func `what is said to Airoha receivers stands in the log of what was said to one`() {
+    let said = Set(sentences("pygpsdata_quectel_pair_set.log"))
+    for request in [
+      AirohaReceiver.command("002"), .init("PAIR003") { _ in .nothing }, AirohaReceiver.command("050", "1000"),
+      AirohaReceiver.command("066", "1,0,1,1,0,0"), AirohaReceiver.command("382", "1"),
+      AirohaReceiver.command("410", "1"),
+      AirohaReceiver.command("513"), .init("PAIR650,0") { _ in .nothing },
+      .init("PAIR864,0,0,115200") { _ in .nothing },
+    ] {
+      #expect(said.contains(String(decoding: request.bytes.dropLast(2), as: UTF8.self)))
+    }
+  }
+
+  @Test func `the PMTK answers of a Locosys or Quectel are told by command and flag`() {
+    let answers = ["$PMTK001,353,3,1,1,0,0,0*29", "$PMTK001,314,2*37"]
+    #expect(answer(to: MediaTekReceiver.command("353", "1,1,0,0,0"), in: answers).isGood)
+    #expect(answer(to: MediaTekReceiver.command("314", "0"), in: answers) == .refused)
+    #expect(
+      answer(to: MediaTekReceiver.command("220", "200"), in: answers)
+        == .otherwise("what became of command 314"))
+  }
+}

@@ -1,0 +1,189 @@
+import Devices
+import Guarding
+import HardwareIO
+import NMEA
+import TestSupport
+import Testing
+
+/// Receivers that are commanded in sentences, and the driver that finds out which they are.
+@Suite(.timeLimit(.minutes(10)))
+struct SentenceFamilyTests {
+  private static func text(_ request: [UInt8]) -> String {
+    String(decoding: request.prefix { $0 != UInt8(ascii: "*") }, as: UTF8.self)
+  }
+
+  private static func says(_ body: String) -> ScriptedReceiver.Reaction { .says(Array(nmeaLine(body).utf8)) }
+
+  private static func mediaTek(_ request: [UInt8]) -> ScriptedReceiver.Reaction {
+    let text = text(request)
+    if text == "$PMTK605" { return says("PMTK705,AXN_5.1.6_3333_19010218,0007,Quectel-L76L,1.0") }
+    if text.hasPrefix("$PMTK161") { return .fallsAsleep }
+    guard text.hasPrefix("$PMTK") else { return .silence }
+    return says("PMTK001,\(text.dropFirst(5).prefix(3)),3")
+  }
+
+  private static func airoha(_ request: [UInt8]) -> ScriptedReceiver.Reaction {
+    let text = text(request)
+    if text == "$PAIR021" { return says("PAIR021,AG3335M_V2.5.0.AG3335_20220408,S,N") }
+    guard text.hasPrefix("$PAIR") else { return .silence }
+    let number = text.dropFirst(5).prefix(3)
+    // First that it is at it, then that it is done, as a real one does.
+    let working = nmeaLine("PAIR001,\(number),1")
+    return .says(Array((working + nmeaLine("PAIR001,\(number),0")).utf8))
+  }
+
+  private static func casic(_ request: [UInt8]) -> ScriptedReceiver.Reaction {
+    let text = text(request)
+    if text == "$PCAS06,0" { return says("GPTXT,01,01,02,SW=URANUS5,V5.1.0.0") }
+    if text.hasPrefix("$PCAS12") { return .fallsAsleep }
+    guard request.first == 0xBA else { return .silence }
+    return .says(MadeMessage.casic(0x0501, [request[4], request[5], 0, 0]))
+  }
+
+  private func settings(_ change: (inout ReceiverSettings) -> Void) -> ReceiverSettings {
+    var settings = ReceiverSettings()
+    change(&settings)
+    return settings
+  }
+
+  @Test func `a MediaTek receiver is set, each command acknowledged`() async throws {
+    let receiver = ScriptedReceiver(reacting: Self.mediaTek)
+    let orders = ReceiverOrders(
+      driver: .mediatek, speed: .b9600,
+      settings: settings {
+        $0.constellations = [.gps, .glonass, .sbas]
+        $0.rateHz = 5
+      })
+    let rig = SessionRig(orders, receiver)
+    try rig.start()
+    await rig.started.first(1)
+    #expect(rig.remarks.values == [nil])
+    // As the logs of pynmeagps and running code have them.
+    #expect(
+      receiver.requests.values.map { String(decoding: $0, as: UTF8.self) } == [
+        "$PMTK605*31\r\n", "$PMTK353,1,1,0,0,0*2B\r\n", "$PMTK313,1*2E\r\n", "$PMTK220,200*2C\r\n",
+      ])
+    await rig.finish()
+    receiver.end()
+  }
+
+  @Test(arguments: [0, 1, 2]) func `a flag below three is a refusal`(_ flag: Int) async throws {
+    let receiver = ScriptedReceiver { request in
+      Self.text(request) == "$PMTK220,100" ? Self.says("PMTK001,220,\(flag)") : Self.mediaTek(request)
+    }
+    let rig = SessionRig(
+      ReceiverOrders(driver: .mediatek, speed: .b9600, settings: settings { $0.rateHz = 10 }), receiver)
+    try rig.start()
+    await rig.started.first(1)
+    #expect(rig.remarks.values.first??.contains("MediaTek AXN_5.1.6_3333_19010218: rateHz is refused") == true)
+    await rig.finish()
+    receiver.end()
+  }
+
+  @Test func `a MediaTek receiver in standby is woken by a byte and set again`() async throws {
+    let receiver = ScriptedReceiver(reacting: Self.mediaTek)
+    let rig = SessionRig(
+      ReceiverOrders(driver: .mediatek, speed: .b9600, settings: settings { $0.rateHz = 2 }, sleep: .standby), receiver)
+    try rig.start()
+    await rig.started.first(1)
+    await rig.finish()
+    #expect(rig.ended.values == ["asleep"] && receiver.isAsleep)
+    try rig.start()
+    await rig.started.first(2)
+    #expect(receiver.requests.values.last.map(Self.text) == "$PMTK220,500")
+    await rig.finish()
+    receiver.end()
+  }
+
+  @Test func `an Airoha receiver that is at it has not refused`() async throws {
+    let receiver = ScriptedReceiver(reacting: Self.airoha)
+    let rig = SessionRig(
+      ReceiverOrders(
+        driver: .airoha, speed: .b9600,
+        settings: settings {
+          $0.constellations = [.gps, .galileo, .beidou]
+          $0.dynamicModel = .automotive
+          $0.rateHz = 1
+        }), receiver)
+    try rig.start()
+    await rig.started.first(1)
+    #expect(rig.remarks.values == [nil])
+    #expect(
+      receiver.requests.values.map { String(decoding: $0, as: UTF8.self) } == [
+        "$PAIR021*39\r\n", "$PAIR002*38\r\n", "$PAIR066,1,0,1,1,0,0*3B\r\n", "$PAIR080,0*2E\r\n",
+        "$PAIR050,1000*12\r\n",
+      ])
+    await rig.finish()
+    receiver.end()
+  }
+
+  @Test func `a CASIC receiver is set by messages and put to standby by a sentence`() async throws {
+    let receiver = ScriptedReceiver(reacting: Self.casic)
+    let rig = SessionRig(
+      ReceiverOrders(
+        driver: .casic, speed: .b9600,
+        settings: settings {
+          $0.constellations = [.gps, .beidou]
+          $0.dynamicModel = .sea
+          $0.rateHz = 5
+        }, sleep: .standby, isSwitched: true), receiver)
+    try rig.start()
+    await rig.started.first(1)
+    #expect(rig.remarks.values == [nil])
+    var systems = [UInt8](repeating: 0, count: 44)
+    (systems[1], systems[13]) = (1, 3)
+    var model = [UInt8](repeating: 0, count: 44)
+    (model[0], model[4]) = (1, 4)
+    #expect(
+      Array(receiver.requests.values.dropFirst()) == [
+        MadeMessage.casic(0x0607, systems), MadeMessage.casic(0x0607, model),
+        MadeMessage.casic(0x0604, [200, 0, 0, 0]),
+      ])
+    await rig.finish()
+    #expect(rig.ended.values == ["asleep"])
+    #expect(receiver.requests.values.last.map(Self.text) == "$PCAS12,65535")
+    receiver.end()
+  }
+
+  @Test func `whoever it is, auto finds out, and asks first in the language that it heard`() async throws {
+    let heard = Array(nmeaLine("PMTK011,MTKGPS").utf8)
+    let receiver = ScriptedReceiver(saying: heard, reacting: Self.mediaTek)
+    let rig = SessionRig(
+      ReceiverOrders(driver: .auto, speed: .b9600, settings: settings { $0.rateHz = 5 }), receiver)
+    try rig.start()
+    await rig.started.first(1)
+    #expect(rig.remarks.values == [nil])
+    #expect(receiver.requests.values.map(Self.text) == ["$PMTK605", "$PMTK220,200"])
+    await rig.finish()
+    receiver.end()
+  }
+
+  @Test func `where nothing tells, auto asks one after the other`() async throws {
+    let receiver = ScriptedReceiver(reacting: Self.airoha)
+    let rig = SessionRig(
+      ReceiverOrders(
+        driver: .auto, speed: .b9600,
+        settings: settings {
+          $0.rateHz = 5
+          $0.restores = true
+        }), receiver)
+    try rig.start()
+    await rig.started.first(1)
+    #expect(
+      receiver.requests.values.map(Self.text) == ["$PCAS06,0", "$PAIR021", "$PAIR002", "$PAIR050,200"])
+    // What it is found to lack is named.
+    #expect(rig.remarks.values.first??.contains("restores: it cannot be set of such a receiver") == true)
+    await rig.finish()
+    receiver.end()
+  }
+
+  @Test func `a receiver that answers nothing is read all the same, and nothing is missed of it`() async throws {
+    let receiver = ScriptedReceiver { _ in .silence }
+    let rig = SessionRig(ReceiverOrders(driver: .auto, speed: .b9600), receiver)
+    try rig.start()
+    #expect(await rig.started.first(1) == [.b9600])
+    #expect(rig.remarks.values.isEmpty)
+    await rig.finish()
+    receiver.end()
+  }
+}

@@ -1,0 +1,59 @@
+import Devices
+import Guarding
+import HardwareIO
+import MonotonicTime
+import NMEA
+import TestSupport
+
+/// Runs of a receiver's session over a pseudo-terminal, each on a thread of its own.
+final class SessionRig: Sendable {
+  let receiver: ScriptedReceiver
+  let observations = Recorder<GNSSObservation>()
+  let remarks = Recorder<String?>()
+  /// The speed that each run has found; `nil` where it was told to stop before.
+  let started = Recorder<BaudRate?>()
+  /// How each run has ended: "asleep", "awake" or the error.
+  let ended = Recorder<String>()
+  private let orders: ReceiverOrders
+  private let memory = ReceiverMemory()
+  private let suppliedSince = MonotonicClock().now
+  private let stop = Guarded(StopSignal())
+
+  init(_ orders: ReceiverOrders, _ receiver: ScriptedReceiver) {
+    self.orders = orders
+    self.receiver = receiver
+  }
+
+  /// Begins a run.
+  func start() throws {
+    let stop = StopSignal()
+    self.stop.withLock { $0 = stop }
+    let port = try LinuxSerialPort(receiver.path, speed: .b9600)
+    let error = DetachedThread.start("session") { [self] in
+      let serial = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor))
+      let session = ReceiverSession(
+        orders, memory, serial, suppliedSince: suppliedSince, remark: { [remarks] in remarks.append($0) },
+        receive: { [observations] in observations.append(copy $0) })
+      let end: String
+      do throws(HardwareError) {
+        let speed = try session.start()
+        started.append(speed)
+        if speed != nil { try session.run() }
+        end = try session.end() ? "asleep" : "awake"
+      } catch {
+        end = error.summary
+      }
+      // The next run opens it again.
+      port.close()
+      ended.append(end)
+    }
+    precondition(error == 0)
+  }
+
+  /// Tells the run to stop, and waits until it has.
+  func finish() async {
+    let count = ended.values.count
+    stop.withLock { $0.set() }
+    await ended.first(count + 1)
+  }
+}

@@ -1,0 +1,291 @@
+import Devices
+import Guarding
+import HardwareIO
+import TestSupport
+import Testing
+
+/// u-blox receivers that do as they are told, and those that do not.
+@Suite(.timeLimit(.minutes(10)))
+struct UbloxSessionTests {
+  private static func text(_ text: String, _ count: Int) -> [UInt8] {
+    Array(text.utf8) + [UInt8](repeating: 0, count: count - text.utf8.count)
+  }
+
+  private static func version(_ hardware: String, _ extensions: [String]) -> [UInt8] {
+    MadeMessage.ubx(
+      0x0A04, text("ROM CORE 3.01", 30) + text(hardware, 10) + extensions.flatMap { text($0, 30) })
+  }
+
+  private static let m8 = version("00080000", ["FWVER=SPG 3.01", "PROTVER=18.00", "MOD=NEO-M8N-0"])
+  private static let f9 = version("00190000", ["FWVER=HPG 1.32", "PROTVER=27.31", "MOD=ZED-F9P"])
+  private static let port9600: [UInt8] = [1, 0, 0, 0, 0xD0, 8, 0, 0, 0x80, 0x25, 0, 0, 7, 0, 3, 0, 0, 0, 0, 0]
+  private static let systems: [UInt8] =
+    [0, 32, 32, 3] + [0, 8, 16, 0, 1, 0, 1, 1] + [2, 4, 8, 0, 0, 0, 1, 1] + [6, 8, 14, 0, 1, 0, 1, 1]
+
+  private static func kind(_ request: [UInt8]) -> UInt16 {
+    request.count > 3 && request[0] == 0xB5 ? UInt16(request[2]) << 8 | UInt16(request[3]) : 0
+  }
+
+  private static func acknowledge(_ request: [UInt8]) -> [UInt8] {
+    MadeMessage.ubx(0x0501, [request[2], request[3]])
+  }
+
+  private static func refuse(_ request: [UInt8]) -> [UInt8] { MadeMessage.ubx(0x0500, [request[2], request[3]]) }
+
+  /// As an M8 answers that grants everything.
+  private static func answer(_ request: [UInt8]) -> ScriptedReceiver.Reaction {
+    let isQuestion = request.count == 8
+    switch kind(request) {
+    case 0: return .silence
+    case 0x0A04: return .says(m8)
+    case 0x0600 where isQuestion: return .says(MadeMessage.ubx(0x0600, port9600) + acknowledge(request))
+    case 0x0608 where isQuestion:
+      return .says(MadeMessage.ubx(0x0608, [0xE8, 3, 1, 0, 0, 0]) + acknowledge(request))
+    case 0x063E where isQuestion: return .says(MadeMessage.ubx(0x063E, systems) + acknowledge(request))
+    case 0x0624 where isQuestion:
+      return .says(MadeMessage.ubx(0x0624, [0xFF, 0xFF, 0] + [UInt8](repeating: 0, count: 33)) + acknowledge(request))
+    case 0x0241: return .fallsAsleep
+    default: return .says(acknowledge(request))
+    }
+  }
+
+  private func orders(_ change: (inout ReceiverOrders) -> Void) -> ReceiverOrders {
+    var orders = ReceiverOrders(driver: .ublox, speed: .b9600)
+    change(&orders)
+    return orders
+  }
+
+  @Test func `what is asked for is said, acknowledged and not remarked upon`() async throws {
+    let receiver = ScriptedReceiver(reacting: Self.answer)
+    let rig = SessionRig(
+      orders {
+        $0.settings.rateHz = 5
+        $0.settings.dynamicModel = .automotive
+        $0.settings.constellations = [.gps, .galileo]
+      }, receiver)
+    try rig.start()
+    #expect(await rig.started.first(1) == [.b9600])
+    #expect(rig.remarks.values == [nil])
+    let kinds = receiver.requests.values.map(Self.kind)
+    #expect(kinds == [0x0A04, 0x063E, 0x063E, 0x0624, 0x0608, 0x0608])
+    // The alignment to UTC is as it was found.
+    #expect(receiver.requests.values.last == MadeMessage.ubx(0x0608, [200, 0, 1, 0, 0, 0]))
+    #expect(
+      receiver.requests.values[2][6...].prefix(28).map { $0 }
+        == {
+          var wanted = Self.systems
+          wanted[4 + 8 + 4] = 1
+          wanted[4 + 16 + 4] = 0
+          return wanted
+        }())
+    // What came between request and answer is not lost.
+    await rig.observations.first(3)
+    await rig.finish()
+    #expect(rig.ended.values == ["awake"])
+    receiver.end()
+  }
+
+  @Test func `what is refused is named with the next step, and the rest is set`() async throws {
+    let receiver = ScriptedReceiver { request in
+      Self.kind(request) == 0x0624 ? .says(Self.refuse(request)) : Self.answer(request)
+    }
+    let rig = SessionRig(
+      orders {
+        $0.settings.dynamicModel = .bike
+        $0.settings.rateHz = 2
+      }, receiver)
+    try rig.start()
+    #expect(await rig.started.first(1) == [.b9600])
+    let remark = try #require(rig.remarks.values.first ?? nil)
+    #expect(remark.hasPrefix("u-blox NEO-M8N-0, protocol 18.00: dynamicModel is refused: "))
+    #expect(!remark.contains("rateHz"))
+    #expect(receiver.requests.values.map(Self.kind).last == 0x0608)
+    let count = rig.observations.values.count
+    await rig.observations.first(count + 2)
+    await rig.finish()
+    receiver.end()
+  }
+
+  @Test func `a late answer counts, as it is asked for again`() async throws {
+    let asked = Guarded(0)
+    let receiver = ScriptedReceiver { request in
+      guard Self.kind(request) == 0x0A04 else { return Self.answer(request) }
+      let count = asked.withLock { asked in
+        asked += 1
+        return asked
+      }
+      return count == 1 ? .saysLate(Self.m8, milliseconds: 1800) : .silence
+    }
+    let rig = SessionRig(orders { $0.settings.dynamicModel = .sea }, receiver)
+    try rig.start()
+    await rig.started.first(1)
+    #expect(rig.remarks.values == [nil])
+    await rig.finish()
+    receiver.end()
+  }
+
+  @Test(arguments: ["silence", "something else"])
+  func `who does not answer is read as it is, and named`(_ answer: String) async throws {
+    let receiver = ScriptedReceiver { request in
+      answer == "silence" ? .silence : .says(MadeMessage.ubx(0x0501, [0x06, 0x01]))
+    }
+    let rig = SessionRig(orders { $0.settings.rateHz = 5 }, receiver)
+    try rig.start()
+    #expect(await rig.started.first(1) == [.b9600])
+    #expect(rig.remarks.values.first??.contains("answers not as 'ublox' does") == true)
+    #expect(receiver.requests.values.allSatisfy { Self.kind($0) == 0x0A04 })
+    let count = rig.observations.values.count
+    await rig.observations.first(count + 2)
+    await rig.finish()
+    receiver.end()
+  }
+
+  @Test func `a setting that is answered with something else is named`() async throws {
+    let receiver = ScriptedReceiver { request in
+      Self.kind(request) == 0x0624 ? .says(MadeMessage.ubx(0x0501, [0x06, 0x01])) : Self.answer(request)
+    }
+    let rig = SessionRig(orders { $0.settings.dynamicModel = .sea }, receiver)
+    try rig.start()
+    await rig.started.first(1)
+    #expect(rig.remarks.values.first??.contains("dynamicModel is answered with what became of something else") == true)
+    await rig.finish()
+    receiver.end()
+  }
+
+  @Test func `who hangs up in the middle ends the run with what has happened`() async throws {
+    let receiver = ScriptedReceiver { request in
+      Self.kind(request) == 0x0608 ? .hangsUp : Self.answer(request)
+    }
+    let rig = SessionRig(orders { $0.settings.rateHz = 5 }, receiver)
+    try rig.start()
+    #expect(await rig.ended.first(1) == ["serial port \(receiver.path) has gone away"])
+  }
+
+  @Test func `the speed is changed, and asked back`() async throws {
+    let receiver = ScriptedReceiver(speed: 9600) { request in
+      if Self.kind(request) == 0x0600, request.count == 28 { return .goesTo(115_200, saying: []) }
+      return Self.answer(request)
+    }
+    let rig = SessionRig(orders { $0.settings.speed = .b115200 }, receiver)
+    try rig.start()
+    #expect(await rig.started.first(1) == [.b115200])
+    #expect(rig.remarks.values == [nil])
+    #expect(receiver.requests.values.last.map(Self.kind) == 0x0600)
+    await rig.finish()
+    receiver.end()
+  }
+
+  @Test func `a speed that is not taken leaves the line as it was`() async throws {
+    let receiver = ScriptedReceiver(speed: 9600) { request in
+      if Self.kind(request) == 0x0600, request.count == 28 { return .says(Self.refuse(request)) }
+      return Self.answer(request)
+    }
+    let rig = SessionRig(orders { $0.settings.speed = .b230400 }, receiver)
+    try rig.start()
+    #expect(await rig.started.first(1) == [.b9600])
+    #expect(rig.remarks.values.first??.contains("setSpeed is refused") == true)
+    await rig.finish()
+    receiver.end()
+  }
+
+  @Test func `a receiver that was left at another speed is found and named`() async throws {
+    let receiver = ScriptedReceiver(speed: 38400, reacting: Self.answer)
+    let rig = SessionRig(orders { $0.settings.dynamicModel = .sea }, receiver)
+    try rig.start()
+    #expect(await rig.started.first(1) == [.b38400])
+    #expect(rig.remarks.values.first??.contains("the receiver was left at 38400") == true)
+    await rig.finish()
+    receiver.end()
+  }
+
+  @Test func `what was found is put back where that is wanted`() async throws {
+    let receiver = ScriptedReceiver(reacting: Self.answer)
+    let rig = SessionRig(
+      orders {
+        $0.settings.rateHz = 5
+        $0.settings.dynamicModel = .automotive
+        $0.settings.restores = true
+      }, receiver)
+    try rig.start()
+    await rig.started.first(1)
+    await rig.finish()
+    #expect(
+      receiver.requests.values.suffix(2) == [
+        MadeMessage.ubx(0x0608, [0xE8, 3, 1, 0, 0, 0]),
+        MadeMessage.ubx(0x0624, [1, 0, 0] + [UInt8](repeating: 0, count: 33)),
+      ])
+    receiver.end()
+  }
+
+  @Test func `keys are tried one by one where the receiver does not know all of them`() async throws {
+    let receiver = ScriptedReceiver { request in
+      switch Self.kind(request) {
+      case 0x0A04: return .says(Self.f9)
+      // Any message of keys that has MON-RF's in it.
+      case 0x068A:
+        let hasJamming = request.indices.dropLast(3).contains { Array(request[$0..<$0 + 4]) == [0x5A, 3, 0x91, 0x20] }
+        return .says(hasJamming ? Self.refuse(request) : Self.acknowledge(request))
+      default: return .silence
+      }
+    }
+    let rig = SessionRig(orders { $0.settings.messages = .ubx }, receiver)
+    try rig.start()
+    await rig.started.first(1)
+    #expect(rig.remarks.values == [nil])
+    // All at once, eight each for itself, and the sentences off.
+    #expect(receiver.requests.values.count { Self.kind($0) == 0x068A } == 10)
+    await rig.finish()
+    receiver.end()
+  }
+
+  @Test func `put to backup it is silent, and it is woken and set again within a second or so`() async throws {
+    let receiver = ScriptedReceiver(reacting: Self.answer)
+    let rig = SessionRig(
+      orders {
+        $0.sleep = .backup
+        $0.settings.rateHz = 5
+      }, receiver)
+    try rig.start()
+    await rig.started.first(1)
+    await rig.finish()
+    #expect(rig.ended.values == ["asleep"] && receiver.isAsleep)
+    // The first form, for twelve days, into backup.
+    #expect(receiver.requests.values.last == MadeMessage.ubx(0x0241, [0, 0x50, 0xCC, 0x3D, 2, 0, 0, 0]))
+    try rig.start()
+    #expect(await rig.started.first(2) == [.b9600, .b9600])
+    #expect(!receiver.isAsleep)
+    #expect(receiver.requests.values.map(Self.kind).suffix(2) == [0x0608, 0x0608])
+    let count = rig.observations.values.count
+    await rig.observations.first(count + 2)
+    await rig.finish()
+    receiver.end()
+  }
+
+  @Test func `one that goes on talking is said to`() async throws {
+    let receiver = ScriptedReceiver { request in
+      Self.kind(request) == 0x0241 ? .silence : Self.answer(request)
+    }
+    let rig = SessionRig(orders { $0.sleep = .backup }, receiver)
+    try rig.start()
+    await rig.started.first(1)
+    await rig.finish()
+    #expect(rig.ended.values == ["awake"])
+    #expect((rig.remarks.values.last ?? nil)?.contains("goes on talking") == true)
+    receiver.end()
+  }
+
+  @Test func `one that does not wake ends the run, so that its supply is switched off and on`() async throws {
+    let receiver = ScriptedReceiver(wakes: false, reacting: Self.answer)
+    let rig = SessionRig(
+      orders {
+        $0.sleep = .backup
+        $0.isSwitched = true
+      }, receiver)
+    try rig.start()
+    await rig.started.first(1)
+    await rig.finish()
+    try rig.start()
+    #expect(await rig.ended.first(2).last?.contains("does not wake") == true)
+    receiver.end()
+  }
+}

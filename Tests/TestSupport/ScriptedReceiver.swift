@@ -1,0 +1,159 @@
+import CLinux
+import Glibc
+import Guarding
+
+/// The far end of a serial line, which a test tells what to say: a sentence now and then, and something to each request.
+public final class ScriptedReceiver: Sendable {
+  /// What becomes of a request.
+  public enum Reaction: Sendable {
+    case says([UInt8])
+    /// Says something so much later.
+    case saysLate([UInt8], milliseconds: Int32)
+    case silence
+    case fallsAsleep
+    case hangsUp
+    /// Says something, and is at another speed from then on.
+    case goesTo(Int, saying: [UInt8])
+  }
+
+  private struct State {
+    var controller: Int32
+    var isAsleep: Bool
+    var epochs = 0
+    /// At another it is heard, and hears, nothing.
+    var speed: Int?
+  }
+
+  public let path: String
+  /// Whole messages of UBX and CASIC and whole sentences, as they came, in order.
+  public let requests = Recorder<[UInt8]>()
+  private let state: Guarded<State>
+  private let stop = StopSignal()
+  private let more: [UInt8]
+  private let wakes: Bool
+  private let react: @Sendable ([UInt8]) -> Reaction
+
+  /// - Parameters:
+  ///   - more: is sent with each of its epochs, ten of which come in a second while it is awake
+  ///   - speed: the only one at which it talks; `nil` for any
+  ///   - wakes: whether anything that comes wakes it
+  public init(
+    saying more: [UInt8] = [], speed: Int? = nil, isAsleep: Bool = false, wakes: Bool = true,
+    reacting react: @escaping @Sendable ([UInt8]) -> Reaction
+  ) {
+    var name = [CChar](repeating: 0, count: 128)
+    let controller = clinux_open_pseudo_terminal(&name, 128)
+    precondition(controller >= 0, "no pseudo-terminal to be had")
+    path = name.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    var settings = termios()
+    tcgetattr(controller, &settings)
+    cfmakeraw(&settings)
+    tcsetattr(controller, TCSANOW, &settings)
+    state = Guarded(State(controller: controller, isAsleep: isAsleep, speed: speed))
+    self.more = more
+    self.wakes = wakes
+    self.react = react
+    let error = DetachedThread.start("scripted receiver") { [weak self, stop] in
+      while !stop.isSet, let receiver = self { receiver.work() }
+      close(controller)
+    }
+    precondition(error == 0, "no thread to be had")
+  }
+
+  deinit { stop.set() }
+
+  public func end() { stop.set() }
+
+  public var isAsleep: Bool { state.withLock { $0.isAsleep } }
+
+  /// Its supply has come on: whatever it did before, it is awake.
+  public func switchOn() { state.withLock { $0.isAsleep = false } }
+
+  /// Of the line, as the hub has set it.
+  private func isAtItsSpeed(_ controller: Int32) -> Bool {
+    guard let speed = state.withLock({ $0.speed }) else { return true }
+    var settings = termios()
+    tcgetattr(controller, &settings)
+    let constants = [
+      4800: B4800, 9600: B9600, 19200: B19200, 38400: B38400, 57600: B57600, 115_200: B115200, 230_400: B230400,
+    ]
+    return constants[speed].map { cfgetospeed(&settings) == speed_t($0) } ?? false
+  }
+
+  /// A tenth of a second later than the one before: one whose time stood still would have hung up.
+  private func nextEpoch() -> [UInt8] {
+    let tenths = state.withLock { state in
+      state.epochs += 1
+      return state.epochs
+    }
+    func digits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    let time = "12\(digits(tenths / 600 % 60))\(digits(tenths / 10 % 60)).\(tenths % 10)0"
+    return Array(nmeaLine("GPGLL,5231.0000,N,01322.0000,E,\(time),A,A").utf8)
+  }
+
+  /// A tenth of a second of its life.
+  private func work() {
+    let controller = state.withLock { $0.controller }
+    if !isAsleep, isAtItsSpeed(controller) { write(nextEpoch() + more, controller) }
+    var descriptor = pollfd(fd: controller, events: Int16(POLLIN), revents: 0)
+    guard poll(&descriptor, 1, 100) > 0 else { return }
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = read(controller, &bytes, bytes.count)
+    // Nobody has the line open.
+    guard count > 0 else {
+      _ = poll(nil, 0, 20)
+      return
+    }
+    guard isAtItsSpeed(controller) else { return }
+    if isAsleep {
+      if wakes { state.withLock { $0.isAsleep = false } }
+      return
+    }
+    for request in ScriptedReceiver.requests(in: Array(bytes[..<count])) {
+      requests.append(request)
+      perform(react(request), controller)
+    }
+  }
+
+  private func perform(_ reaction: Reaction, _ controller: Int32) {
+    switch reaction {
+    case .says(let bytes): write(bytes, controller)
+    case .saysLate(let bytes, let milliseconds):
+      _ = poll(nil, 0, milliseconds)
+      write(bytes, controller)
+    case .silence: break
+    case .fallsAsleep: state.withLock { $0.isAsleep = true }
+    case .hangsUp: stop.set()
+    case .goesTo(let speed, let bytes):
+      write(bytes, controller)
+      state.withLock { $0.speed = speed }
+    }
+  }
+
+  private func write(_ bytes: [UInt8], _ controller: Int32) {
+    // While nobody reads it fills up, which is nobody's loss.
+    guard !bytes.isEmpty else { return }
+    var descriptor = pollfd(fd: controller, events: Int16(POLLOUT), revents: 0)
+    guard poll(&descriptor, 1, 0) > 0, descriptor.revents & Int16(POLLOUT) != 0 else { return }
+    _ = bytes.withUnsafeBytes { Glibc.write(controller, $0.baseAddress, $0.count) }
+  }
+
+  /// What stands in one read; a request is written at once.
+  static func requests(in bytes: [UInt8]) -> [[UInt8]] {
+    var found: [[UInt8]] = []
+    var index = 0
+    while index < bytes.count {
+      var length = 1
+      if bytes[index] == 0xB5, index + 6 <= bytes.count {
+        length = 8 + Int(bytes[index + 4]) + Int(bytes[index + 5]) << 8
+      } else if bytes[index] == 0xBA, index + 6 <= bytes.count {
+        length = 10 + Int(bytes[index + 2]) + Int(bytes[index + 3]) << 8
+      } else if bytes[index] == UInt8(ascii: "$") {
+        length = (bytes[index...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count - 1) - index + 1
+      }
+      if length > 1 { found.append(Array(bytes[index..<min(index + length, bytes.count)])) }
+      index += length
+    }
+    return found
+  }
+}

@@ -1,0 +1,179 @@
+import TestSupport
+import Testing
+import UBX
+
+/// What is said to u-blox receivers, byte for byte as pyubx2 1.4.0 makes it, and what they have really answered.
+struct UBXCommandTests {
+  /// A message of ours, pyubx2's in hexadecimal, and the call that made that.
+  struct Made: Sendable, CustomTestStringConvertible {
+    let message: UBXMessage
+    let hex: String
+    let call: String
+
+    var testDescription: String { call }
+  }
+
+  private static let solution: [UBXSetting] = UBXOutput.solution(version: 2700).compactMap { output in
+    UBXPort.uart1.rate(of: output).map { UBXSetting($0, 1) }
+  }
+  private static let sentences: [UBXSetting] = UBXOutput.sentences.compactMap { output in
+    UBXPort.usb.rate(of: output).map { UBXSetting($0, 1) }
+  }
+
+  static let made: [Made] = [
+    Made(message: UBXVersion.request, hex: "b5620a0400000e34", call: #"UBXMessage("MON", "MON-VER", POLL)"#),
+    Made(
+      message: .rate(milliseconds: 200, timeReference: 1), hex: "b56206080600c80001000100de6a",
+      call: #"UBXMessage("CFG", "CFG-RATE", SET, measRate=200, navRate=1, timeRef=1)"#),
+    Made(
+      message: .rate(of: .navPVT, 1), hex: "b562060103000107011351",
+      call: #"UBXMessage("CFG", "CFG-MSG", SET, payload=bytes([1, 7, 1]))"#),
+    Made(
+      message: .dynamicModel(4),
+      hex: "b562062424000100040000000000000000000000000000000000000000000000000000000000000000005370",
+      call: #"UBXMessage("CFG", "CFG-NAV5", SET, dyn=1, dynModel=4)"#),
+    Made(
+      message: .lowPowerMode(1), hex: "b5620611020000011a82", call: #"UBXMessage("CFG", "CFG-RXM", SET, lpMode=1)"#),
+    Made(
+      message: .powerSetup(3), hex: "b562068608000003000000000000976f",
+      call: #"UBXMessage("CFG", "CFG-PMS", SET, version=0, powerSetupValue=3)"#),
+    Made(
+      message: .save, hex: "b56206090d00000000001f1f0000000000000761cf",
+      call: ##"UBXMessage("CFG", "CFG-CFG", SET, saveMask=b"\x1f\x1f\x00\x00", devBBR=1, devFlash=1, devEEPROM=1)"##),
+    Made(
+      message: .reset(.stop), hex: "b56206040400000008001674",
+      call: #"UBXMessage("CFG", "CFG-RST", SET, resetMode=8)"#),
+    Made(
+      message: .reset(.start), hex: "b56206040400000009001776",
+      call: #"UBXMessage("CFG", "CFG-RST", SET, resetMode=9)"#),
+    Made(
+      message: .backup(milliseconds: 1_036_800_000), hex: "b562024108000050cc3d02000000a664",
+      call: #"UBXMessage("RXM", "RXM-PMREQ", SET, payload=(1036800000).to_bytes(4, "little") + bytes([2, 0, 0, 0]))"#),
+    Made(
+      message: .forcedBackup(milliseconds: 1_036_800_000), hex: "b56202411000000000000050cc3d0600000008000000baf8",
+      call: #"UBXMessage("RXM", "RXM-PMREQ", SET, duration=1036800000, backup=1, version=0, force=1, uartrx=1)"#),
+    Made(
+      message: .set(
+        [UBXSetting(.measurementMilliseconds, 200), UBXSetting(.dynamicModel, 4), UBXSetting(.uart1BaudRate, 115_200)],
+        in: .ram),
+      hex: "b562068a17000001000001002130c80021001120040100524000c201006e3f",
+      call: #"config_set(1, 0, [("CFG_RATE_MEAS", 200), ("CFG_NAVSPG_DYNMODEL", 4), ("CFG_UART1_BAUDRATE", 115200)])"#),
+    Made(
+      message: .set(
+        [
+          UBXSetting(.gps, true), UBXSetting(.galileo, true), UBXSetting(.glonass, false), UBXSetting(.beidou, false),
+          UBXSetting(.qzss, false), UBXSetting(.sbas, false),
+        ], in: .ram),
+      hex: "b562068a2200000100001f003110012100311001250031100022003110002400311000200031100006f0",
+      call: #"config_set(1, 0, [("CFG_SIGNAL_GPS_ENA", 1), GAL 1, GLO 0, BDS 0, QZSS 0, SBAS 0])"#),
+    Made(
+      message: .set([UBXSetting(UBXPort.uart1.sendsUBX, true)] + solution, in: .ram),
+      hex: "b562068a2c0000010000010074100107009120011b009120013900912001840091200116009120015a039120016001912001d4d8",
+      call: #"config_set(1, 0, UART1OUTPROT_UBX and the MSGOUTs of UART1: PVT, STATUS, DOP, COV, SAT, RF, EOE)"#),
+    Made(
+      message: .set([UBXSetting(UBXPort.usb.sendsNMEA, true)] + sentences, in: .ram),
+      hex: "b562068a2200000100000200781001bd00912001c200912001c700912001ae00912001d60091200182ad",
+      call: #"config_set(1, 0, USBOUTPROT_NMEA and the MSGOUTs of USB: GGA, GSA, GSV, RMC, GST)"#),
+    Made(
+      message: .get([.operateMode, .measurementMilliseconds]), hex: "b562068b0c00000000000100d02001002130e02b",
+      call: #"config_poll(0, 0, ["CFG_PM_OPERATEMODE", "CFG_RATE_MEAS"])"#),
+  ]
+
+  @Test(arguments: made) func `what is said is what pyubx2 says`(_ made: Made) {
+    #expect(made.message.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() == made.hex)
+  }
+
+  @Test func `a port is set as it was found, but for what is changed`() throws {
+    let found: [UInt8] = [1, 0, 0, 0, 0xC0, 8, 0, 0, 0x80, 0x25, 0, 0, 0x23, 0, 3, 0, 0, 0, 0, 0]
+    var port = try #require(UBXPortConfiguration(payload: found))
+    #expect(port.isUART && port.baudRate == 9600 && port.sendsNMEA)
+    port.baudRate = 115_200
+    port.sendsNMEA = false
+    // UBXMessage("CFG", "CFG-PRT", SET, portID=1, charLen=3, parity=4, baudRate=115200, inUBX=1, inNMEA=1, inRTCM3=1, outUBX=1)
+    #expect(
+      port.message.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        == "b5620600140001000000c008000000c201002300010000000000ca52")
+  }
+
+  /// What stands in a log, in both directions.
+  private struct Dialogue {
+    var accepted = 0
+    var refused = 0
+    var versions: [UBXVersion] = []
+    var values: [[UBXSetting]] = []
+    /// Answers to CFG-VALGET that were not understood.
+    var strange = 0
+    var questions = 0
+    var systems: [UBXConstellations] = []
+    var ports = 0
+  }
+
+  private func read(_ log: String) -> Dialogue {
+    var framer = BinaryFramer()
+    var dialogue = Dialogue()
+    let bytes = SharedData.read("\(SharedData.folder ?? "")/ubx/messages/\(log)")
+    bytes.withUnsafeBufferPointer { bytes in
+      framer.push(bytes, readAt: 0) { piece in
+        guard case .message(let message) = piece else { return }
+        let payload = message.payloadCopy
+        if let acknowledgement = UBXAcknowledgement(message) {
+          if acknowledgement.isAccepted { dialogue.accepted += 1 } else { dialogue.refused += 1 }
+        } else if message.kind == UBXKind.monVER, let version = UBXVersion(payload: payload) {
+          dialogue.versions.append(version)
+        } else if message.kind == UBXCommandKind.cfgVALGET {
+          if let values = [UBXSetting](valuesOf: payload) {
+            dialogue.values.append(values)
+          } else if payload.first == 0 {
+            dialogue.questions += 1
+          } else {
+            dialogue.strange += 1
+          }
+        } else if message.kind == UBXCommandKind.cfgGNSS, let systems = UBXConstellations(payload: payload) {
+          dialogue.systems.append(systems)
+        } else if message.kind == UBXCommandKind.cfgPRT, UBXPortConfiguration(payload: payload) != nil {
+          dialogue.ports += 1
+        }
+      }
+    }
+    return dialogue
+  }
+
+  @Test(.enabled(if: SharedData.folder != nil)) func `the dialogue of a ZED-F9P is understood`() throws {
+    let dialogue = read("ucenter-ZEDF9P-configdebug.log")
+    #expect((dialogue.accepted, dialogue.refused) == (44, 14))
+    #expect(dialogue.values.count == 24 && dialogue.questions == 24 && dialogue.strange == 0)
+    let version = try #require(dialogue.versions.first)
+    #expect(version.model == "ZED-F9P" && version.protocolVersion == 2731 && version.hardware == "00190000")
+    #expect(dialogue.versions.count == 4)
+    // A key that each receiver has, with the value that pyubx2 reads.
+    #expect(dialogue.values.joined().contains(UBXSetting(.measurementMilliseconds, 1000)))
+  }
+
+  @Test(.enabled(if: SharedData.folder != nil)) func `what a receiver of the eighth generation answers is understood`()
+    throws
+  {
+    let dialogue = read("pygpsdata-CFG.log")
+    let systems = try #require(dialogue.systems.first)
+    #expect(systems.known == [.gps, .sbas, .galileo, .beidou, .qzss, .glonass])
+    #expect(systems.enabled == systems.known)
+    #expect(dialogue.ports == 1)
+  }
+
+  @Test(
+    arguments: [
+      ("00040007", [], 1300), ("00070000", ["PROTVER 14.00"], 1400),
+      ("00080000", ["FWVER=SPG 3.01", "PROTVER=18.00"], 1800),
+      ("00080000", [], 1500), ("000A0000", ["FWVER=SPG 5.10", "PROTVER=34.10"], 3410),
+      ("00190000", ["PROTVER=x"], 2700),
+    ] as [(String, [String], Int)])
+  func `each generation says its protocol in its own way`(_ hardware: String, _ extensions: [String], _ version: Int)
+    throws
+  {
+    func text(_ text: String, _ count: Int) -> [UInt8] {
+      Array(text.utf8) + [UInt8](repeating: 0, count: count - text.utf8.count)
+    }
+    let payload = text("ROM", 30) + text(hardware, 10) + extensions.flatMap { text($0, 30) }
+    #expect(try #require(UBXVersion(payload: payload)).protocolVersion == version)
+    #expect(UBXVersion(payload: Array(payload.prefix(39))) == nil)
+  }
+}
