@@ -42,6 +42,8 @@ public final class DeviceMonitor: Sendable {
     /// What it draws, while a supply monitor says so.
     var measuredMilliwatts: Double?
     var activity: Activity?
+    /// The supply is on for its sleep.
+    var sleepsByItself = false
 
     var isRequired: Bool { requiredSince != nil }
   }
@@ -75,9 +77,10 @@ public final class DeviceMonitor: Sendable {
       as: "monitor",
       receiveValue: { [weak self] supply in
         self?.change { state in
-          state.others = supply.users.filter { $0 != id }
+          state.others = (supply.users + supply.sleepers).filter { $0 != id }
+          state.sleepsByItself = supply.sleepers.contains(id)
           // Its own use is told by its reader.
-          state.isSupplied = supply.isOn && (isAlways || !state.others.isEmpty)
+          state.isSupplied = supply.isOn && (isAlways || !state.others.isEmpty || state.sleepsByItself)
         }
       }
     ).store(in: following)
@@ -190,7 +193,7 @@ public final class DeviceMonitor: Sendable {
     switch activity.phase {
     case .failed: return (.failed, activity.reason)
     case .lingering where state.progress != nil: return (.lingering, activity.reason)
-    case .idle where state.isSupplied && !state.others.isEmpty:
+    case .idle where state.isSupplied && !state.others.isEmpty && !state.sleepsByItself:
       return (.asleep, "supplied for \(state.others.joined(separator: " and "))")
     case .idle: return (unused(state), activity.reason)
     // On its way out a device does what it did before.

@@ -4,8 +4,8 @@ import MonotonicTime
 public struct DeviceStatus: Equatable, Sendable {
   public enum Power: String, CaseIterable, Equatable, Sendable {
     case off
-    /// Supplied although nobody wants it, because its supply cannot be switched or is on for others; it sleeps as well as it
-    /// can.
+    /// Supplied although nobody wants it, because its supply cannot be switched, or is on for others or for its sleep; it sleeps as
+    /// well as it can.
     case asleep
     /// Powered, and not ready to be talked to yet.
     case settling

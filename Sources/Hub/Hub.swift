@@ -174,14 +174,17 @@ public final class Hub: Sendable {
   }
 
   /// Drives every power line to its safe level, and has what has none sleep, whatever a hub before this one left behind.
-  /// Returns what went wrong.
-  public func makeSafe() -> [String] {
-    readers.compactMap { reader in
+  ///
+  /// - Parameter isStarting: leaves receivers alone that would have to be listened to for seconds: they sleep after the next visit
+  /// - Returns: what went wrong
+  public func makeSafe(isStarting: Bool = false) -> [String] {
+    entries.compactMap { entry in
+      if isStarting, case .receiver = entry, entry.description.power.switch == .none { return nil }
       do throws(HardwareError) {
-        try reader.makeSafe()
+        try entry.reader.makeSafe()
         return nil
       } catch {
-        return "\(reader.monitor.id): it cannot be switched off: \(error)"
+        return "\(entry.description.id): it cannot be switched off: \(error)"
       }
     }
   }

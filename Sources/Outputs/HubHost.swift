@@ -64,7 +64,7 @@ public final class HubHost: Sendable {
     // Two hubs must never drive one line: the new one appears when the old one has let go of everything else.
     await old.isOff(for: new)
     new.enterService()
-    let problems = old.switchProblems + new.makeSafe() + new.pulseProblems
+    let problems = old.switchProblems + new.makeSafe(isStarting: true) + new.pulseProblems
     self.text.withLock { $0 = text }
     current.value = new
     reload.activate(.board)

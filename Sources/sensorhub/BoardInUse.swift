@@ -51,19 +51,19 @@ struct BoardInUse {
 
   /// Has everything off that a hub before this one had on, and forgets it. Returns what went wrong; that is kept in mind for
   /// the next time.
-  func makeSafe(_ hardware: any Hardware) -> [String] {
+  func makeSafe(_ hardware: any Hardware, isStarting: Bool = false) -> [String] {
     var problems: [String] = []
     for copy in [leftover, path] where BoardInUse.exists(copy) {
-      let found = makeSafe(copy, hardware)
+      let found = makeSafe(copy, hardware, isStarting: isStarting)
       if found.isEmpty { unlink(copy) } else { rename(copy, leftover) }
       problems += found
     }
     return problems
   }
 
-  private func makeSafe(_ copy: String, _ hardware: any Hardware) -> [String] {
+  private func makeSafe(_ copy: String, _ hardware: any Hardware, isStarting: Bool) -> [String] {
     do throws(BoardError) {
-      return Hub(board: try Board(file: copy), hardware: hardware).makeSafe()
+      return Hub(board: try Board(file: copy), hardware: hardware).makeSafe(isStarting: isStarting)
     } catch {
       return ["what a hub before this one had on is not known: \(error); look after it, and remove \(leftover)"]
     }

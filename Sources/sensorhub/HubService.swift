@@ -52,7 +52,9 @@ struct HubService: Sendable {
       onTerminate: { if let group = group.withLock({ $0 }) { Task { await group.triggerGracefulShutdown() } } },
       onReload: { await reloader.reload() })
     // Only now: a signal that came between would end the process with its lines as they happen to be.
-    for problem in inUse.makeSafe(hardware) + hub.makeSafe() { sink.write(.warning, problem) }
+    for problem in inUse.makeSafe(hardware, isStarting: true) + hub.makeSafe(isStarting: true) {
+      sink.write(.warning, problem)
+    }
     if let problem = inUse.record(fileText) { sink.write(.warning, problem) }
     for problem in hub.pulseProblems { sink.write(.warning, problem) }
     sink.write(.notice, "sensorhub \(SensorHub.versionWithCommit): board '\(hub.board.name)', state on \(path.state)")

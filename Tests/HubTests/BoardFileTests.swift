@@ -133,11 +133,11 @@ struct BoardFileTests {
     ("{ name: 'x', state: { rateHz: 0 } }", "board:1: 'state.rateHz' must be a number from 0.01 to 1000"),
     (
       "{ name: 'x', devices: { imu: { driver: 'mpu', bus: 'b' } } }",
-      "board:1: 'devices.imu.driver' must be 'nmea' for a receiver, 'iio' for what a kernel driver has, or a chip that 'sensorhub chips' lists"
+      "board:1: 'devices.imu.driver' must be 'nmea', 'auto', 'ublox', 'mediatek', 'airoha', 'casic' for a receiver, 'iio' for what a kernel driver has, or a chip that 'sensorhub chips' lists"
     ),
     (
       "{ name: 'x', devices: { imu: { driver: 'lsm6dsx', bus: 'b' } } }",
-      "board:1: 'devices.imu.driver' must be 'nmea' for a receiver, 'iio' for what a kernel driver has, or a chip that 'sensorhub chips' lists; "
+      "board:1: 'devices.imu.driver' must be 'nmea', 'auto', 'ublox', 'mediatek', 'airoha', 'casic' for a receiver, 'iio' for what a kernel driver has, or a chip that 'sensorhub chips' lists; "
         + "did you mean 'lsm6dsox'?"
     ),
     (

@@ -196,9 +196,12 @@ extension Board.Power {
     case gpio
   }
 
-  /// - Parameter standby: of a device that sleeps by itself when it is not wanted; `nil` for one that does not
+  /// - Parameters:
+  ///   - standby: of a device that sleeps by itself when it is not wanted; `nil` for one that does not
+  ///   - receiver: how it is spoken to; `nil` for what is no receiver
   init(
-    _ optional: BoardSection?, typicalMilliamperes typical: Double, standbyMilliamperes standby: Double?
+    _ optional: BoardSection?, typicalMilliamperes typical: Double, standbyMilliamperes standby: Double?,
+    receiver: ReceiverDriver? = nil
   ) throws(BoardError) {
     self.init(
       switch: .none, settleTime: .zero, currentMilliamperes: typical, standbyMilliamperes: standby ?? typical,
@@ -209,16 +212,47 @@ extension Board.Power {
       let line = GPIOLineName(chip: try section.required("chip"), line: try section.required("line"))
       `switch` = .gpio(line, activeLow: activeLow)
     }
+    if let receiver { sleep = try section.sleep(of: receiver, isSwitched: `switch` != .none) }
     settleTime = try section.milliseconds("settleMilliseconds") ?? settleTime
     currentMilliamperes = try section.number("currentMilliamperes", in: 0...10_000) ?? currentMilliamperes
     standbyMilliamperes =
-      try section.number("standbyMilliamperes", in: 0...10_000) ?? standby ?? currentMilliamperes
+      try section.number("standbyMilliamperes", in: 0...10_000) ?? standby ?? sleep?.typicalMilliamperes
+      ?? currentMilliamperes
     supplyVolts = try section.number("supplyVolts", in: 0...24) ?? supplyVolts
     monitor = try section.string("monitor")
     timing.linger = try section.seconds("lingerSeconds") ?? timing.linger
     timing.minimumOn = try section.seconds("minimumOnSeconds") ?? timing.minimumOn
     timing.minimumOff = try section.seconds("minimumOffSeconds") ?? timing.minimumOff
     try section.finish()
+  }
+}
+
+extension BoardSection {
+  fileprivate mutating func sleep(of driver: ReceiverDriver, isSwitched: Bool) throws(BoardError) -> ReceiverSleep? {
+    guard let sleep = try choice("sleep", of: ReceiverSleep.self) else { return nil }
+    let known = driver.sleeps(isSwitched: isSwitched)
+    guard sleep == .off ? isSwitched : known.contains(sleep) else {
+      let choices = (isSwitched ? [.off] : []) + known
+      throw wrong(
+        "sleep",
+        expected: choices.isEmpty
+          ? "left out: with this driver a receiver comes back from no sleep without a switch"
+          : choices.map { "'\($0.rawValue)'" }.joined(separator: " or ")
+            + (isSwitched ? "" : " with this driver; 'off' takes a switch"))
+    }
+    return sleep
+  }
+}
+
+extension ReceiverSleep {
+  /// As receivers' data sheets have it; `nil` where nothing is drawn, or as much as ever.
+  fileprivate var typicalMilliamperes: Double? {
+    switch self {
+    case .off: nil
+    case .backup: 0.03
+    case .standby: 1
+    case .stop: 10
+    }
   }
 }
 

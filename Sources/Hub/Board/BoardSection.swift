@@ -6,7 +6,7 @@ struct BoardSection {
   let line: Int
   private let values: [String: JSONValue]
   /// In the order of the file.
-  private let keys: [String]
+  let keys: [String]
   private var known: Set<String> = []
 
   init(file: String, path: String, line: Int, members: [JSONValue.Member]) {

@@ -105,8 +105,8 @@ extension DeviceDescription {
       throw section.wrong(expected: "named with at most 24 letters, digits, '-' or '_', a letter first")
     }
     let driver = try section.required("driver")
-    if driver == "nmea" {
-      self = .receiver(try ReceiverDescription(id, section))
+    if let driver = ReceiverDriver(rawValue: driver) {
+      self = .receiver(try ReceiverDescription(id, driver, section))
     } else if driver == "iio" {
       self = try DeviceDescription(iio: id, section)
     } else if let chip = InertialChip.all.first(where: { $0.name == driver }) {
@@ -125,13 +125,15 @@ extension DeviceDescription {
           .init(shuntOhms: try section.number("shuntOhms", in: 0.0001...1000) ?? 0.1)
         })
     } else {
-      let known = ["nmea"] + CatalogueEntry.all.compactMap(\.driver?.name)
+      let receivers = ReceiverDriver.allCases.map(\.rawValue)
+      let known = receivers + CatalogueEntry.all.compactMap(\.driver?.name)
       let nearest = known.min { editDistance($0, driver) < editDistance($1, driver) } ?? "nmea"
       let guess = editDistance(nearest, driver) <= 1 + driver.count / 2 ? "; did you mean '\(nearest)'?" : ""
       throw section.wrong(
         "driver",
         expected:
-          "'nmea' for a receiver, 'iio' for what a kernel driver has, or a chip that 'sensorhub chips' lists\(guess)")
+          "\(receivers.map { "'\($0)'" }.joined(separator: ", ")) for a receiver, 'iio' for what a kernel driver has, or a chip that 'sensorhub chips' lists\(guess)"
+      )
     }
   }
 

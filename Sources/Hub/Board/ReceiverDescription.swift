@@ -1,9 +1,14 @@
+import Devices
 import HardwareIO
 
-/// A receiver of satellites' signals that sends NMEA 0183.
+/// A receiver of satellites' signals.
 public struct ReceiverDescription: Equatable, Sendable {
   /// The name that the board file gives it.
   public var id: String
+  /// In which language it is spoken to, if in any.
+  public var driver: ReceiverDriver
+  /// What it is set to.
+  public var settings = ReceiverSettings()
   /// The tty.
   public var port: String
   /// `nil` to find out.
@@ -19,27 +24,30 @@ public struct ReceiverDescription: Equatable, Sendable {
   /// Whether it is read in the same way, wherever it sits.
   func isRead(like other: ReceiverDescription) -> Bool {
     (id, port, speed, power.ofReader) == (other.id, other.port, other.speed, other.power.ofReader)
+      && (driver, settings) == (other.driver, other.settings)
+  }
+
+  var orders: ReceiverOrders {
+    ReceiverOrders(
+      driver: driver, speed: speed, settings: settings, sleep: power.sleep, isSwitched: power.switch != .none)
   }
 }
 
 extension ReceiverDescription {
-  init(_ id: String, _ section: BoardSection) throws(BoardError) {
+  init(_ id: String, _ driver: ReceiverDriver, _ section: BoardSection) throws(BoardError) {
     var section = section
     self.id = id
+    self.driver = driver
     port = try section.required("port")
-    if let number = try section.integer("speed", in: 4800...921_600) {
-      guard let speed = BaudRate(rawValue: number) else {
-        throw section.wrong(
-          "speed", expected: "one of " + BaudRate.allCases.map { "\($0.rawValue)" }.joined(separator: ", "))
-      }
-      self.speed = speed
-    }
+    speed = try section.baudRate("speed")
+    settings = try ReceiverSettings(of: driver, &section)
     pulse = try section.string("pps")
     leverArmMetres = try section.vector("leverArmMetres") ?? .zero
     fixLatency =
       try section.number("fixLatencyMilliseconds", in: 0...400).map { .nanoseconds(Int64($0 * 1e6)) } ?? .zero
     // A receiver that is not told to sleep works on.
-    power = try Board.Power(section.section("power"), typicalMilliamperes: 40, standbyMilliamperes: nil)
+    power = try Board.Power(
+      section.section("power"), typicalMilliamperes: 40, standbyMilliamperes: nil, receiver: driver)
     try section.finish()
   }
 }

@@ -3,7 +3,8 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// One switch of a supply, and the devices that hang on it: on with the first that is wanted, off after the last.
+/// One switch of a supply, and the devices that hang on it: on with the first that is wanted, off after the last, unless one of
+/// them sleeps and keeps what it knows by it.
 ///
 /// A rail knows nothing of board files and outlives them: whoever reads one again finds the rails as they are.
 public final class PowerRail: Sendable {
@@ -11,6 +12,8 @@ public final class PowerRail: Sendable {
     public var isOn: Bool
     /// The IDs of the devices that want it on, in the order in which they came.
     public var users: [String]
+    /// The IDs of those that nobody wants and that need it for their sleep.
+    public var sleepers: [String] = []
     /// Since when it is on, or off; `nil` where it has been off since before the hub began.
     public var since: MonotonicInstant?
   }
@@ -75,22 +78,47 @@ public final class PowerRail: Sendable {
       state.supply.since = now
     }
     state.supply.users.append(user)
+    state.supply.sleepers.removeAll { $0 == user }
     return (state.supply.since ?? now, .zero)
   }
 
-  /// Ends what `require` began; the last user's end drives the line low. Does nothing for who is no user.
+  /// Ends what `require` began; the last user's end drives the line low, unless somebody sleeps by it. Does nothing for who is no
+  /// user.
   ///
   /// - Throws: where the line could not be driven; it is let go of all the same
   func release(for user: String) throws(HardwareError) {
     try change { (state) throws(HardwareError) in
       guard let index = state.supply.users.firstIndex(of: user) else { return }
       state.supply.users.remove(at: index)
-      guard state.supply.users.isEmpty, let output = state.output else { return }
-      state.output = nil
-      state.supply.isOn = false
-      state.supply.since = clock.now
-      try output.close()
+      try switchOffIfUnused(&state)
     }
+  }
+
+  /// Has a device that fell asleep need the supply for that, and not be its user any more.
+  func rest(_ user: String) {
+    // Nothing is switched.
+    try? change { (state) throws(HardwareError) in
+      guard let index = state.supply.users.firstIndex(of: user) else { return }
+      state.supply.users.remove(at: index)
+      state.supply.sleepers.append(user)
+    }
+  }
+
+  /// Ends what `rest` began, where the device is not to be woken any more. Does nothing for who does not sleep.
+  func endRest(of sleeper: String) throws(HardwareError) {
+    try change { (state) throws(HardwareError) in
+      guard state.supply.sleepers.contains(sleeper) else { return }
+      state.supply.sleepers.removeAll { $0 == sleeper }
+      try switchOffIfUnused(&state)
+    }
+  }
+
+  private func switchOffIfUnused(_ state: inout State) throws(HardwareError) {
+    guard state.supply.users.isEmpty, state.supply.sleepers.isEmpty, let output = state.output else { return }
+    state.output = nil
+    state.supply.isOn = false
+    state.supply.since = clock.now
+    try output.close()
   }
 
   /// Drives the safe level once, whatever a hub before this one left behind; nothing where the supply is in use.

@@ -22,13 +22,4 @@ extension DeviceReader: Device {
   public var readingsActivity: (name: String, activity: Property<Activity>) { (readings.name, readings.activity) }
 
   public var wakefulness: any Publisher<Void, Never> { readings.map { _ in } }
-
-  public func shutDown() {
-    readings.shutDown()
-    source.shutDown()
-  }
-
-  public func isOff() async {
-    for await now in source.activity.values(as: "shutdown") where now.phase == .idle || now.phase == .failed { break }
-  }
 }

@@ -5,7 +5,8 @@ import Publishing
 
 /// A device behind a lazy publisher: supplied, started and read only while somebody subscribes.
 ///
-/// The scope is the same for all devices: supply on, settle, start, read, stop, supply off. What differs is the body.
+/// The scope is the same for all devices: supply on, settle, start, read, stop, supply off; or asleep, with the supply on. What
+/// differs is the body.
 public final class DeviceReader<Sample: Sendable>: Sendable {
   /// Reads until told to stop; what it starts it stops on every way out.
   typealias Body = @Sendable (borrowing DeviceScope<Sample>) throws(HardwareError) -> Void
@@ -17,6 +18,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   public let readings: LazyPublisher<Sample, Never>
   let rail: PowerRail
   let fusedInstant = FusedInstant()
+  private let isShutDown = Guarded(false)
   private let putToSleep: @Sendable () throws(HardwareError) -> Void
   private let following: Subscription
 
@@ -49,7 +51,8 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
         monitor.required()
         let unsettled = power.settleTime - (clock.now - suppliedSince)
         if unsettled > .zero, poller.wait(for: nil, atMost: unsettled) == .stopped { return }
-        try body(DeviceScope(poller: poller, suppliedSince: suppliedSince, reading: reading, monitor: monitor))
+        try body(
+          DeviceScope(poller: poller, suppliedSince: suppliedSince, reading: reading, monitor: monitor, rail: rail))
       })
     self.init(source, monitor, rail, replaysLatest: replaysLatest, on: machine, putToSleep: putToSleep)
   }
@@ -93,6 +96,26 @@ extension DeviceReader {
   }
 }
 
+extension DeviceReader {
+  /// Ends its runs for good, whoever subscribes.
+  public func shutDown() {
+    isShutDown.withLock { $0 = true }
+    readings.shutDown()
+    source.shutDown()
+  }
+
+  /// Returns once it is not inside its scope any more; after it was shut down it does not sleep by its supply either.
+  public func isOff() async {
+    for await now in source.activity.values(as: "shutdown") where now.phase == .idle || now.phase == .failed { break }
+    guard isShutDown.withLock({ $0 }) else { return }
+    do throws(HardwareError) {
+      try rail.endRest(of: monitor.id)
+    } catch {
+      monitor.released(error)
+    }
+  }
+}
+
 extension Backoff {
   /// A device that comes back should be seen within a second or two; trying more often only fills the journal. Where there is
   /// no port each try works the switch for nothing, and what is plugged in is heard of at once.
@@ -109,10 +132,13 @@ struct DeviceScope<Sample: Sendable> {
   let suppliedSince: MonotonicInstant
   fileprivate let reading: Reading<Sample, HardwareError>
   let monitor: DeviceMonitor
+  private let rail: PowerRail
 
   fileprivate init(
-    poller: Poller, suppliedSince: MonotonicInstant, reading: Reading<Sample, HardwareError>, monitor: DeviceMonitor
+    poller: Poller, suppliedSince: MonotonicInstant, reading: Reading<Sample, HardwareError>, monitor: DeviceMonitor,
+    rail: PowerRail
   ) {
+    self.rail = rail
     self.poller = poller
     self.suppliedSince = suppliedSince
     self.reading = reading
@@ -124,6 +150,9 @@ struct DeviceScope<Sample: Sendable> {
     monitor.acquiring()
     reading.started()
   }
+
+  /// It has been told to sleep, and does: its supply may stay on. The last that is said of it in a run.
+  func fellAsleep() { rail.rest(monitor.id) }
 
   /// It measures.
   func tracking() { monitor.tracking() }

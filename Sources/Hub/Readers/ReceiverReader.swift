@@ -38,9 +38,17 @@ public final class ReceiverReader: Sendable {
     let foundSpeed = MutableProperty(description.speed)
     speed = foundSpeed.readOnly
     let (hardware, clock) = (machine.hardware, machine.clock)
+    let orders = description.orders
+    let memory = ReceiverMemory()
     device = DeviceReader(
       description.id, .receiver, title: "GPS on \(description.port)", power: description.power, replaysLatest: true,
-      on: machine
+      on: machine,
+      putToSleep: { () throws(HardwareError) in
+        guard orders.sleepsSupplied else { return }
+        let port = try hardware.serialPort(description.port, speed: description.speed ?? .b9600)
+        defer { port.close() }
+        try ReceiverSession.putToSleep(orders, port, clock: clock)
+      }
     ) { (scope) throws(HardwareError) in
       let port = try hardware.serialPort(description.port, speed: description.speed ?? .b9600)
       // Closed before the supply goes: a receiver without supply must not be fed through its data lines.
@@ -55,10 +63,15 @@ public final class ReceiverReader: Sendable {
           run.look()
         },
         forward: { tap.forward() })
-      func receive(_ observation: borrowing GNSSObservation) { scope.send(run.take(observation)) }
-      guard let speed = try receiver.findSpeed(description.speed, receive: receive) else { return }
-      if foundSpeed.value != speed { foundSpeed.value = speed }
-      try receiver.run(receive: receive)
+      let session = ReceiverSession(
+        orders, memory, receiver, suppliedSince: scope.suppliedSince,
+        remark: { [monitor = scope.monitor] in monitor.remark(onOrders: $0) },
+        receive: { [scope = copy scope] observation in scope.send(run.take(observation)) })
+      if let speed = try session.start() {
+        if foundSpeed.value != speed { foundSpeed.value = speed }
+        try session.run()
+      }
+      if try session.end() { scope.fellAsleep() }
     }
     device.monitor.count { counted.present.list }
   }

@@ -1,0 +1,82 @@
+import Devices
+import HardwareIO
+import Hub
+import NMEA
+import Publishing
+import Simulation
+import TestSupport
+import Testing
+
+/// Drivers and simulated receivers, which know each other by what the makers' documents say of the bytes between them.
+@Suite(.timeLimit(.minutes(10)))
+struct CommandedReceiverTests {
+  private struct Case: CustomTestStringConvertible, Sendable {
+    var driver: String
+    var personality: ReceiverPersonality
+    var settings: String
+    var sleep: String?
+
+    var testDescription: String { "\(driver) and \(personality.rawValue), \(sleep ?? "off")" }
+  }
+
+  private static let cases = [
+    Case(driver: "ublox", personality: .ublox6, settings: #"messages: "ubx","#, sleep: "backup"),
+    Case(driver: "ublox", personality: .ublox7, settings: #"messages: "ubx", rateHz: 2,"#, sleep: "stop"),
+    Case(
+      driver: "ublox", personality: .ublox8,
+      settings: #"messages: "ubx", rateHz: 5, dynamicModel: "automotive", setSpeed: 38400,"#, sleep: "backup"),
+    Case(
+      driver: "ublox", personality: .ublox9, settings: #"constellations: ["gps", "galileo"], rateHz: 5,"#, sleep: "stop"
+    ),
+    Case(
+      driver: "ublox", personality: .ublox10, settings: #"messages: "ubx", powerMode: "saving", rateHz: 2,"#,
+      sleep: "backup"),
+    Case(
+      driver: "mediatek", personality: .mediatek, settings: #"constellations: ["gps", "glonass"],"#, sleep: "standby"),
+    Case(driver: "airoha", personality: .airoha, settings: "rateHz: 5,", sleep: "standby"),
+    Case(driver: "casic", personality: .casic, settings: "rateHz: 2,", sleep: nil),
+    Case(driver: "auto", personality: .ublox9, settings: "rateHz: 2,", sleep: nil),
+  ]
+
+  @Test(arguments: cases)
+  private func `a receiver is set, rests and comes back, with nothing left to remark, and its line ends low`(
+    _ its: Case
+  ) async throws {
+    let line = its.personality.powerLine
+    let sleep = its.sleep.map { #", sleep: "\#($0)""# } ?? ""
+    let board = try Board(
+      json5: Array(
+        """
+        { name: "test", devices: { gps: { driver: "\(its.driver)", port: "\(its.personality.port)", \(its.settings)
+          power: { switch: "gpio", chip: "simulated", line: "\(line)", lingerSeconds: 0\(sleep) } } } }
+        """.utf8), file: "test")
+    let hardware = SimulatedHardware()
+    var configuration = CommandedReceiver.Configuration()
+    configuration.timeToFirstFixScale = 0.05
+    let receiver = hardware.receiver(its.personality, configuration: configuration)
+    let hub = Hub(board: board, hardware: hardware)
+    func gps() -> DeviceStatus { hub.devices[0] }
+    let epochs = try #require(hub.epochs(of: "gps"))
+
+    for visit in 1...2 {
+      let fixes = Recorder<GNSSObservation>()
+      let subscription = epochs.subscribe(
+        as: "test", receiveValue: { if $0.fix.mode >= .twoDimensional { fixes.append($0) } })
+      #expect(eventually { !fixes.values.isEmpty }, "visit \(visit): \(gps())")
+      let status = gps()
+      #expect(status.remark == nil && status.power == .tracking, "visit \(visit): \(status.remark ?? "")")
+      #expect(receiver.speed == (its.settings.contains("38400") ? 38400 : its.personality.factorySpeed))
+      subscription.cancel()
+      #expect(eventually { gps().power == (its.sleep == nil ? .off : .asleep) }, "visit \(visit)")
+      #expect(hardware.powerLines.level(line) == (its.sleep != nil))
+      #expect(
+        eventually { receiver.amperes < its.personality.amperes(.tracking) / 2 },
+        "\(receiver.phase), \(receiver.amperes) A")
+      #expect(gps().remark == nil)
+    }
+    #expect(receiver.starts.count > 1 && receiver.starts.last?.kind == .hot, "\(receiver.starts)")
+    hub.shutDown()
+    await hub.isOff()
+    #expect(!hardware.powerLines.level(line))
+  }
+}

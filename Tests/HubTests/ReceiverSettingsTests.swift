@@ -1,0 +1,86 @@
+import Devices
+import HardwareIO
+import Testing
+
+@testable import Hub
+
+/// What board files say of receivers that are spoken to.
+struct ReceiverSettingsTests {
+  private func read(_ receiver: String) throws -> Board {
+    try Board(json5: Array("{ name: 'x',\n devices: { gps: { port: 'p',\n \(receiver) } } }".utf8), file: "board")
+  }
+
+  @Test func `all that can be set is understood`() throws {
+    let board = try read(
+      """
+      driver: "ublox", rateHz: 5, constellations: ["gps", "galileo"], dynamicModel: "automotive", powerMode: "full",
+      messages: "ubx", setSpeed: 115200, restores: true,
+      power: { switch: "gpio", chip: "c", line: "l", sleep: "backup" }
+      """)
+    let receiver = try #require(board.receiver)
+    #expect(receiver.driver == .ublox)
+    #expect(receiver.settings.rateHz == 5 && receiver.settings.constellations == [.gps, .galileo])
+    #expect(receiver.settings.dynamicModel == .automotive && receiver.settings.powerMode == .full)
+    #expect(receiver.settings.messages == .ubx && receiver.settings.speed == .b115200)
+    #expect(receiver.settings.restores && !receiver.settings.saves)
+    #expect(receiver.power.sleep == .backup && receiver.power.standbyMilliamperes < 1)
+  }
+
+  @Test func `a receiver that is set otherwise is read anew`() throws {
+    let one = try #require(try read(#"driver: "ublox", rateHz: 5"#).receiver)
+    let other = try #require(try read(#"driver: "ublox", rateHz: 2"#).receiver)
+    #expect(one.isRead(like: one) && !one.isRead(like: other))
+  }
+
+  @Test(
+    arguments: [
+      (
+        "driver: 'nmea', rateHz: 5",
+        "board:3: 'devices.gps.rateHz' must be left out: driver 'nmea' cannot set that; of others it can be set: "
+          + "'auto', 'ublox', 'mediatek', 'airoha', 'casic'"
+      ),
+      (
+        "driver: 'casic', messages: 'ubx'",
+        "board:3: 'devices.gps.messages' must be left out: driver 'casic' cannot set that; of others it can be set: "
+          + "'auto', 'ublox'"
+      ),
+      (
+        "driver: 'ublox',\n constellations: ['gps', 'galileio']",
+        "board:4: 'devices.gps.constellations' must be a list of some of 'gps', 'galileo', 'glonass', 'beidou', 'qzss', "
+          + "'sbas'; did you mean 'galileo'?"
+      ),
+      ("driver: 'ublox', rateHz: 50", "board:3: 'devices.gps.rateHz' must be a number from 0.2 to 25"),
+      ("driver: 'ublox', rateHZ: 5", "board:3: unknown key 'devices.gps.rateHZ'; did you mean 'devices.gps.rateHz'?"),
+      (
+        "driver: 'ublox', saves: true, restores: true",
+        "board:3: 'devices.gps.restores' must be left out where there is 'saves': what is kept is not put back"
+      ),
+      (
+        "driver: 'ublox', power: { sleep: 'standby' }",
+        "board:3: 'devices.gps.power.sleep' must be 'backup' or 'stop' with this driver; 'off' takes a switch"
+      ),
+      (
+        "driver: 'mediatek', power: { sleep: 'backup' }",
+        "board:3: 'devices.gps.power.sleep' must be 'standby' with this driver; 'off' takes a switch"
+      ),
+      (
+        "driver: 'casic', power: { sleep: 'standby' }",
+        "board:3: 'devices.gps.power.sleep' must be left out: with this driver a receiver comes back from no sleep without a "
+          + "switch"
+      ),
+      (
+        "driver: 'nmea', power: { sleep: 'backup' }",
+        "board:3: 'devices.gps.power.sleep' must be left out: with this driver a receiver comes back from no sleep without a "
+          + "switch"
+      ),
+      (
+        "driver: 'ublox', dynamicModel: 'car'",
+        "board:3: 'devices.gps.dynamicModel' must be one of 'portable', 'stationary', 'pedestrian', 'automotive', 'sea', "
+          + "'airborne1g', 'airborne2g', 'airborne4g', 'wrist', 'bike'"
+      ),
+    ])
+  func `what cannot be set is refused with what can`(_ receiver: String, _ message: String) {
+    let error = #expect(throws: BoardError.self) { try read(receiver) }
+    #expect(error?.description == message)
+  }
+}

@@ -1,0 +1,174 @@
+import Devices
+import HardwareIO
+import Hub
+import MonotonicTime
+import Publishing
+import TestSupport
+import Testing
+
+/// A receiver that is told to sleep keeps its supply; nothing else does.
+@Suite(.timeLimit(.minutes(10)))
+struct ReceiverSleepTests {
+  /// A receiver on a pseudo-terminal whose supply is a line.
+  private final class WiredHardware: Hardware {
+    let levels = Recorder<Bool>()
+    let ports = Recorder<String>()
+    private let receiver: ScriptedReceiver
+
+    init(_ receiver: ScriptedReceiver) { self.receiver = receiver }
+
+    func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus { throw .notFound(name) }
+
+    func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort {
+      ports.append("open")
+      return WatchedPort(port: try LinuxSerialPort(receiver.path, speed: speed), ports: ports)
+    }
+
+    func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {
+      Line(levels: levels, receiver: receiver)
+    }
+
+    func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput {
+      throw .notFound("\(name)")
+    }
+  }
+
+  private struct Line: GPIOOutput {
+    let levels: Recorder<Bool>
+    let receiver: ScriptedReceiver
+
+    func set(_ level: Bool) {
+      levels.append(level)
+      if level { receiver.switchOn() }
+    }
+
+    func close() { levels.append(false) }
+  }
+
+  private struct WatchedPort: SerialPort {
+    let port: LinuxSerialPort
+    let ports: Recorder<String>
+
+    var name: String { port.name }
+    var fileDescriptor: Int32 { port.fileDescriptor }
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(HardwareError) -> Int { try port.read(into: buffer) }
+    func write(_ bytes: [UInt8]) throws(HardwareError) { try port.write(bytes) }
+    func setSpeed(_ speed: BaudRate) throws(HardwareError) { try port.setSpeed(speed) }
+    func close() {
+      port.close()
+      ports.append("closed")
+    }
+  }
+
+  private static func kind(_ request: [UInt8]) -> UInt16 {
+    request.count > 3 && request[0] == 0xB5 ? UInt16(request[2]) << 8 | UInt16(request[3]) : 0
+  }
+
+  /// As an M8 answers.
+  private static func answer(_ request: [UInt8]) -> ScriptedReceiver.Reaction {
+    func text(_ text: String, _ count: Int) -> [UInt8] {
+      Array(text.utf8) + [UInt8](repeating: 0, count: count - text.utf8.count)
+    }
+    switch kind(request) {
+    case 0x0A04:
+      return .says(
+        MadeMessage.ubx(0x0A04, text("ROM CORE 3.01", 30) + text("00080000", 10) + text("PROTVER=18.00", 30)))
+    case 0x0241: return .fallsAsleep
+    case 0x0608 where request.count == 8:
+      return .says(MadeMessage.ubx(0x0608, [0xE8, 3, 1, 0, 1, 0]) + MadeMessage.ubx(0x0501, [0x06, 0x08]))
+    case 0: return .silence
+    default: return .says(MadeMessage.ubx(0x0501, [request[2], request[3]]))
+    }
+  }
+
+  private static func receiver(
+    wakes: Bool = true, _ react: @escaping @Sendable ([UInt8]) -> ScriptedReceiver.Reaction = answer
+  ) -> ScriptedReceiver {
+    ScriptedReceiver(wakes: wakes, reacting: react)
+  }
+
+  private func hub(_ hardware: WiredHardware, power: String) throws -> Hub {
+    let text = """
+      { name: "test", devices: { gps: { driver: "ublox", port: "/dev/gps", speed: 9600, rateHz: 5, dynamicModel: "sea",
+        power: { \(power) lingerSeconds: 0 } } } }
+      """
+    return Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware)
+  }
+
+  private let line = #"switch: "gpio", chip: "c", line: "l","#
+
+  /// Has the receiver awake until it has been told its rate for the `count`th time.
+  private func wake(_ hub: Hub, _ receiver: ScriptedReceiver, settings count: Int) async throws {
+    let lease = try #require(hub.readings(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    await receiver.requests.values { $0.count { Self.kind($0) == 0x0608 && $0.count == 14 } >= count }
+    lease.cancel()
+    await hub.isOff()
+  }
+
+  @Test func `asleep it keeps its supply and lets go of the tty, until the hub ends`() async throws {
+    let receiver = Self.receiver()
+    let hardware = WiredHardware(receiver)
+    let hub = try hub(hardware, power: line + #"sleep: "backup","#)
+    try await wake(hub, receiver, settings: 1)
+    #expect(hardware.levels.values == [true] && receiver.isAsleep)
+    #expect(hardware.ports.values == ["open", "closed"])
+    #expect(eventually { hub.devices.first?.power == .asleep })
+    let status = try #require(hub.devices.first)
+    // What it draws asleep, by its usual current.
+    #expect(status.remark == nil && status.milliwatts < 1)
+    try await wake(hub, receiver, settings: 2)
+    #expect(hardware.levels.values == [true] && receiver.isAsleep)
+    hub.shutDown()
+    await hub.isOff()
+    #expect(hardware.levels.values == [true, false])
+    #expect(eventually { hub.devices.first?.power == .off })
+    receiver.end()
+  }
+
+  @Test func `one that does not fall asleep loses its supply, and that is said`() async throws {
+    let receiver = Self.receiver { Self.kind($0) == 0x0241 ? .silence : Self.answer($0) }
+    let hardware = WiredHardware(receiver)
+    let hub = try hub(hardware, power: line + #"sleep: "backup","#)
+    try await wake(hub, receiver, settings: 1)
+    #expect(hardware.levels.values == [true, false])
+    #expect(eventually { hub.devices.first?.power == .off })
+    #expect(hub.devices.first?.remark?.contains("goes on talking") == true)
+    receiver.end()
+  }
+
+  @Test func `one that does not wake is switched off and on`() async throws {
+    let receiver = Self.receiver(wakes: false)
+    let hardware = WiredHardware(receiver)
+    let hub = try hub(hardware, power: line + #"sleep: "backup","#)
+    try await wake(hub, receiver, settings: 1)
+    #expect(hardware.levels.values == [true])
+    try await wake(hub, receiver, settings: 2)
+    #expect(hardware.levels.values == [true, false, true])
+    hub.shutDown()
+    await hub.isOff()
+    #expect(hardware.levels.values == [true, false, true, false])
+    receiver.end()
+  }
+
+  @Test func `without sleep the supply goes as ever`() async throws {
+    let receiver = Self.receiver()
+    let hardware = WiredHardware(receiver)
+    let hub = try hub(hardware, power: line)
+    try await wake(hub, receiver, settings: 1)
+    #expect(hardware.levels.values == [true, false])
+    #expect(!receiver.requests.values.contains { Self.kind($0) == 0x0241 })
+    receiver.end()
+  }
+
+  @Test func `a receiver without a switch is made safe by its sleep`() async throws {
+    let receiver = Self.receiver()
+    let hardware = WiredHardware(receiver)
+    let hub = try hub(hardware, power: #"sleep: "backup","#)
+    #expect(hub.makeSafe().isEmpty)
+    #expect(receiver.isAsleep)
+    #expect(hardware.ports.values == ["open", "closed"])
+    // Asleep it says nothing, and is left alone.
+    #expect(hub.makeSafe().isEmpty)
+    receiver.end()
+  }
+}
