@@ -35,12 +35,38 @@ public enum Files {
     }
   }
 
+  /// Writes a file anew beside the old one and puts it in its place: whatever happens, one of the two is there, whole.
+  public static func replace(_ path: String, with bytes: [UInt8]) throws(Errno) {
+    // Its own: two processes may write the same file at the same time.
+    let new = "\(path).\(getpid()).new"
+    unlink(new)
+    let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
+    guard file >= 0 else { throw Errno(errno) }
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+      if count <= 0 { break }
+      rest = rest.dropFirst(count)
+    }
+    let isWritten = rest.isEmpty && fsync(file) == 0
+    let error = errno
+    close(file)
+    guard isWritten, rename(new, path) == 0 else {
+      let reason = isWritten ? errno : error
+      unlink(new)
+      throw Errno(reason)
+    }
+  }
+
   /// Where a path leads, all links followed; `nil` where nothing is.
   public static func resolved(_ path: String) -> String? {
     guard let resolved = realpath(path, nil) else { return nil }
     defer { free(resolved) }
     return String(cString: resolved)
   }
+
+  /// Gives a file another name. Returns whether it has it.
+  public static func move(_ path: String, to other: String) -> Bool { rename(path, other) == 0 }
 
   /// The name of a running program; `nil` where there is none, or /proc does not tell.
   public static func commandName(ofProcess pid: Int32) -> String? {
@@ -50,6 +76,8 @@ public enum Files {
 
   /// An error number of the system's.
   public struct Errno: Error, CustomStringConvertible {
+    public static let noSuchFile = ENOENT
+
     public let rawValue: Int32
 
     init(_ rawValue: Int32) { self.rawValue = rawValue }

@@ -42,6 +42,14 @@ public final class DeviceMonitor: Sendable {
     /// What it draws, while a supply monitor says so.
     var measuredMilliwatts: Double?
     var activity: Activity?
+    /// Those for whom it is held in the end, as the hub knows them.
+    var payers: EnergyBills.Payers?
+    var firstPayer: EnergyBills.Payers?
+    /// Of the same time as the energy in the status.
+    var bills = EnergyBills()
+    var lessons = PowerLessons()
+    var book: PowerBook
+
     /// The supply is on for its sleep.
     var sleepsByItself = false
 
@@ -51,6 +59,7 @@ public final class DeviceMonitor: Sendable {
   public let id: String
   private let clock: any MonotonicTimeSource
   private let power: Board.Power
+  private let isReceiver: Bool
   private let state: Guarded<State>
   private let property: MutableProperty<DeviceStatus>
   /// Asks the reader for what it has counted.
@@ -64,6 +73,7 @@ public final class DeviceMonitor: Sendable {
     self.id = id
     self.clock = clock
     self.power = power
+    isReceiver = kind == .receiver
     let isAlways = rail.switch == .none
     let isSupplied = rail.supply.value.isOn
     let now = clock.now
@@ -71,7 +81,9 @@ public final class DeviceMonitor: Sendable {
       id: id, kind: kind, title: title, power: isSupplied ? .asleep : .off, since: now,
       reason: "nobody has subscribed yet",
       holders: [], onTime: .zero, wakes: 0, energyMilliwattHours: 0, timeToFirstFix: nil, counters: [])
-    state = Guarded(State(status: status, accountedAt: now, isSupplied: isSupplied))
+    // Until the hub has one.
+    let book = PowerBook(of: id, systemTime: { 0 })
+    state = Guarded(State(status: status, accountedAt: now, isSupplied: isSupplied, book: book))
     property = MutableProperty(status)
     rail.supply.subscribe(
       as: "monitor",
@@ -97,8 +109,39 @@ public final class DeviceMonitor: Sendable {
       var status = state.status
       status.counters = counters
       status.milliwatts = state.measuredMilliwatts ?? stated(state)
+      status.bills = state.bills.bills
+      status.billsOfDay = state.book.bills(ofLast: 24).bills
+      status.billsOfWeek = state.book.bills(ofLast: 7 * 24).bills
+      status.linger = linger(state)
       return status
     }
+  }
+
+  /// Keeps the device's lessons and its hours in this book from here on.
+  func keep(_ book: PowerBook) { state.withLock { $0.book = book } }
+
+  /// What is known of its power beyond this run.
+  public var book: PowerBook { state.withLock { $0.book } }
+
+  /// The names of its leases, in the order in which they came.
+  var holders: [String] { state.withLock { $0.activity?.holders ?? [] } }
+
+  /// Those who pay at present, in the order in which they came.
+  var payers: [String] { state.withLock { $0.payers?.payers.map(\.name) ?? [] } }
+
+  /// From here on those pay for whom it is held in the end.
+  func charge(_ payers: EnergyBills.Payers) {
+    state.withLock { state in
+      if state.payers == payers { return }
+      account(&state)
+      state.payers = payers
+      state.firstPayer = payers.first
+    }
+  }
+
+  private func linger(_ state: borrowing State) -> LingerReport {
+    LingerReport(
+      isLearned: power.lingersAsLearned, usual: power.timing.linger, learned: state.book.learned, costs: costs(state))
   }
 
   func count(with counters: @escaping @Sendable () -> [DeviceStatus.Counter]) {
@@ -108,7 +151,9 @@ public final class DeviceMonitor: Sendable {
   /// The supply is on for the device, which has to settle.
   func required() {
     change { state in
-      state.requiredSince = clock.now
+      let now = clock.now
+      state.requiredSince = now
+      state.lessons.required(at: now, state.status.energyMilliwattHours)
       state.status.wakes += 1
       state.hasTracked = false
       state.progress = .settling
@@ -120,6 +165,8 @@ public final class DeviceMonitor: Sendable {
   /// - Parameter problem: why that is still on
   func released(_ problem: HardwareError? = nil) {
     change { state in
+      state.lessons.released(
+        at: clock.now, state.status.energyMilliwattHours, restWatts: restMilliwatts(state) / 1000, state.book)
       state.requiredSince = nil
       state.progress = nil
       state.switchProblem = problem.map { "its supply could not be switched off: \($0)" }
@@ -132,7 +179,12 @@ public final class DeviceMonitor: Sendable {
   func tracking() {
     change { state in
       guard state.progress != .tracking else { return }
-      if !state.hasTracked, let since = state.requiredSince { state.status.timeToFirstFix = clock.now - since }
+      if !state.hasTracked, let since = state.requiredSince {
+        let now = clock.now
+        state.status.timeToFirstFix = now - since
+        state.lessons.tracking(
+          at: now, state.status.energyMilliwattHours, restWatts: restMilliwatts(state) / 1000, state.book)
+      }
       state.hasTracked = true
       state.progress = .tracking
     }
@@ -176,6 +228,7 @@ public final class DeviceMonitor: Sendable {
       (state.status.power, state.status.reason) = present(state)
       if state.status.power != before.power { state.status.since = clock.now }
       state.status.holders = state.activity?.holders ?? []
+      state.status.lingersUntil = state.status.power == .lingering ? state.activity?.until : nil
       state.status.remark = state.switchProblem ?? state.remarks.text
       // Energy alone is no change.
       var unchanged = before
@@ -214,11 +267,54 @@ public final class DeviceMonitor: Sendable {
     state.accountedAt = now
     if state.isRequired { state.status.onTime += elapsed }
     let hours = elapsed.inSeconds / 3600
-    state.status.energyMilliwattHours += (state.measuredMilliwatts ?? stated(state)) * hours
+    let milliwattHours = (state.measuredMilliwatts ?? stated(state)) * hours
+    state.status.energyMilliwattHours += milliwattHours
     if let measured = state.measuredMilliwatts { state.status.measuredMilliwattHours += measured * hours }
+    guard milliwattHours > 0 else { return }
+    let payers = payers(state)
+    state.bills.charge(milliwattHours, to: payers)
+    state.book.charge(milliwattHours, to: payers, over: elapsed.inSeconds)
+  }
+
+  private func payers(_ state: borrowing State) -> EnergyBills.Payers {
+    if !state.isRequired { return .standby }
+    guard let payers = state.payers, !payers.isEmpty else { return .linger }
+    return state.hasTracked ? payers : state.firstPayer ?? payers
   }
 
   private func stated(_ state: borrowing State) -> Double {
-    state.isRequired ? power.milliwatts : state.isSupplied ? power.standbyMilliwatts : 0
+    state.isRequired ? power.milliwatts : restMilliwatts(state)
+  }
+
+  /// What it draws while nobody wants it.
+  private func restMilliwatts(_ state: borrowing State) -> Double { state.isSupplied ? power.standbyMilliwatts : 0 }
+
+  private func costs(_ state: borrowing State) -> LearnedLinger.Costs {
+    let working = state.isRequired ? state.measuredMilliwatts ?? power.milliwatts : power.milliwatts
+    let watts = max(0, working - restMilliwatts(state)) / 1000
+    // A receiver that has lost everything takes half a minute; a chip answers as soon as it has settled.
+    let seconds = isReceiver ? 30 : 0.1
+    return LearnedLinger.Costs(watts: watts, assumedJoules: watts * (seconds + power.settleTime.inSeconds))
+  }
+}
+
+extension DeviceMonitor: LingerPolicy {
+  public func firstCame(at now: MonotonicInstant) {
+    state.withLock { state in
+      let costs = costs(state)
+      state.lessons.came(at: now, costs, state.book)
+    }
+  }
+
+  public func lastLeft(at now: MonotonicInstant) -> Linger {
+    state.withLock { state in
+      let decision = power.lingersAsLearned ? state.book.learned.decide(costs(state)) : nil
+      guard let decision, decision.ground != .nothingToSave else {
+        state.lessons.left(at: now, lingering: nil)
+        return Linger(power.timing.linger)
+      }
+      state.lessons.left(at: now, lingering: decision.seconds)
+      return Linger(.nanoseconds(Int64(decision.seconds * 1e9)), reason: decision.reason)
+    }
   }
 }

@@ -40,6 +40,8 @@ public struct DeviceStatus: Equatable, Sendable {
   /// When this power state began.
   public var since: MonotonicInstant
   public var reason: String
+  /// When it stops lingering, unless somebody comes.
+  public var lingersUntil: MonotonicInstant?
   /// What its owner should know of it.
   public var remark: String?
   /// Who holds a lease.
@@ -52,6 +54,13 @@ public struct DeviceStatus: Equatable, Sendable {
   public var energyMilliwattHours: Double
   /// How much of that was measured.
   public var measuredMilliwattHours = 0.0
+  /// Who has caused it; none in what is told of a change.
+  public var bills: [EnergyBills.Bill] = []
+  /// The same for the last 24 hours and the last seven days, over restarts of the hub.
+  public var billsOfDay: [EnergyBills.Bill] = []
+  public var billsOfWeek: [EnergyBills.Bill] = []
+  /// How long it lingers, and why; `nil` in what is told of a change.
+  public var linger: LingerReport?
   /// What it draws at present, measured or stated; 0 in what is told of a change.
   public var milliwatts = 0.0
   /// Of the last run that got so far.

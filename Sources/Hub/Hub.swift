@@ -38,6 +38,7 @@ public final class Hub: Sendable {
   /// What its receivers last stated, and those of the hubs before it.
   private let lastTime: LastTime
   private let meters = Guarded<[EnergyMeter]>([])
+  private let billing = Billing()
   /// The epochs of the receiver that is taken, however often it fails on the way; nothing on a board without one.
   public let epochs: LazyPublisher<GNSSObservation, Never>
   /// The sentences of the receiver that is taken as they came, some whole ones at a time.
@@ -65,6 +66,9 @@ public final class Hub: Sendable {
         ?? BoardDevice(description, on: machine)
     }
     self.entries = entries
+    for entry in entries {
+      entry.reader.monitor.keep(machine.books.book(of: entry.description.id, entry.description.identity))
+    }
     let receivers = ReceiverSelection(entries, on: board)
     self.receivers = receivers
     let imu = board.imu.flatMap { Hub.imu($0.id, of: entries) }
@@ -101,8 +105,26 @@ public final class Hub: Sendable {
     if predecessor == nil { enterService() }
   }
 
-  /// Begins to measure what devices draw that are awake already. Called once the hub before this one has let go of what it had.
-  public func enterService() { meters.withLock { $0 = Hub.meters(of: entries) } }
+  /// Begins to measure what devices draw that are awake already, and to note for whom. Called once the hub before this one has
+  /// let go of what it had.
+  public func enterService() {
+    meters.withLock { $0 = Hub.meters(of: entries) }
+    for reader in readers {
+      billing.follow(reader.monitor.changes, of: self)
+      billing.follow(reader.readingsActivity.activity, of: self)
+    }
+    for activity in [epochs.activity, sentences.activity, clockOffsets.activity] { billing.follow(activity, of: self) }
+    for waker in wakers.withLock({ Array($0.values) }) { billing.follow(waker.activity, of: self) }
+  }
+
+  /// Tells the books of each device for whom it is held.
+  func bill() {
+    let derived = derivedActivities
+    for reader in readers {
+      let monitor = reader.monitor
+      monitor.charge(EnergyBills.Payers(holders: Hub.consumers(of: monitor.holders, derived)))
+    }
+  }
 
   /// One for each supply monitor that sits in a device's wire.
   private static func meters(of entries: [BoardDevice]) -> [EnergyMeter] {
@@ -158,19 +180,28 @@ public final class Hub: Sendable {
     if status.power == .failed, let reader = readers.first(where: { $0.monitor.id == status.id }) {
       status.holders = reader.readingsActivity.activity.value.holders
     }
+    status.holders = Hub.consumers(of: status.holders, derivedActivities)
+    return status
+  }
+
+  /// What is derived from devices, by the names under which it holds them.
+  private var derivedActivities: [String: Property<Activity>] {
     var derived = [
       epochs.name: epochs.activity, sentences.name: sentences.activity, clockOffsets.name: clockOffsets.activity,
     ]
     for waker in wakers.withLock({ Array($0.values) }) { derived[waker.name] = waker.activity }
     for reader in readers { derived[reader.readingsActivity.name] = reader.readingsActivity.activity }
+    return derived
+  }
+
+  /// Those who hold what is derived from a device, in place of that.
+  private static func consumers(of holders: [String], _ derived: [String: Property<Activity>]) -> [String] {
     func consumers(_ holder: String) -> [String] {
       derived[holder].map { $0.value.holders.flatMap(consumers) } ?? [holder]
     }
     // One client may hold the device in several ways.
-    status.holders = status.holders.flatMap(consumers).reduce(into: []) { unique, holder in
-      if !unique.contains(holder) { unique.append(holder) }
-    }
-    return status
+    var known: Set<String> = []
+    return holders.flatMap(consumers).filter { known.insert($0).inserted }
   }
 
   /// Drives every power line to its safe level, and has what has none sleep, whatever a hub before this one left behind.
@@ -207,6 +238,7 @@ public final class Hub: Sendable {
   /// - Parameter successor: the hub that comes in this one's place; what it has taken over goes on
   public func shutDown(for successor: Hub? = nil) {
     for meter in meters.withLock({ $0 }) { meter.end() }
+    billing.end()
     fused.shutDown()
     for waker in wakers.withLock({ Array($0.values) }) { waker.shutDown() }
     sentences.shutDown()
@@ -264,8 +296,8 @@ public final class Hub: Sendable {
   }
 
   private func waker(_ kinds: Set<DeviceStatus.Kind>) -> LazyPublisher<Void, Never> {
-    wakers.withLock { wakers in
-      if let waker = wakers[kinds] { return waker }
+    let (waker, isNew) = wakers.withLock { wakers in
+      if let waker = wakers[kinds] { return (waker, false) }
       let name =
         "state of \(DeviceStatus.Kind.allCases.filter(kinds.contains).map(\.rawValue).joined(separator: " and "))"
       let devices = Hub.fused(entries, on: board).filter { kinds.contains($0.description.kind) }
@@ -281,8 +313,10 @@ public final class Hub: Sendable {
         return Subscription { lifetime.end() }
       }
       wakers[kinds] = waker
-      return waker
+      return (waker, true)
     }
+    if isNew { billing.follow(waker.activity, of: self) }
+    return waker
   }
 
   private func shared(_ states: Deferred<FusedState, Never>, _ interval: Duration) -> LazyPublisher<FusedState, Never> {

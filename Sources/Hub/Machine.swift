@@ -15,12 +15,15 @@ public final class Machine: Sendable {
   public let replay: ReplayFeed?
   /// Activated with a device's ID when it was plugged in or should be tried again.
   public let retryHint = Trigger<String>()
+  /// What is known of the power of its devices beyond this run.
+  public let books: PowerBooks
   private let rails = Guarded<[Board.Power.Switch: PowerRail]>([:])
 
   public init(hardware: any Hardware, clock: any MonotonicTimeSource = MonotonicClock()) {
     self.hardware = hardware
     self.clock = clock
     systemTime = { clinux_realtime_ns() }
+    books = PowerBooks(systemTime: systemTime)
     replay = nil
   }
 
@@ -34,6 +37,7 @@ public final class Machine: Sendable {
     hardware = NoHardware()
     self.clock = clock
     self.systemTime = systemTime
+    books = PowerBooks(systemTime: systemTime)
     self.replay = replay
   }
 

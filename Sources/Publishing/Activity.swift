@@ -21,11 +21,16 @@ public struct Activity: Equatable, Sendable {
   public var reason: String
   /// The names of the subscribers, in the order in which they came.
   public var holders: [String]
+  /// When it stops lingering, if it does and nobody comes.
+  public var until: MonotonicInstant?
 
-  public init(phase: Phase, since: MonotonicInstant, reason: String, holders: [String]) {
+  public init(
+    phase: Phase, since: MonotonicInstant, reason: String, holders: [String], until: MonotonicInstant? = nil
+  ) {
     self.phase = phase
     self.since = since
     self.reason = reason
     self.holders = holders
+    self.until = until
   }
 }

@@ -36,6 +36,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   public let name: String
   private let source: Source
   private let clock: any MonotonicTimeSource
+  private let lingerPolicy: (any LingerPolicy)?
   private let broadcast: Broadcast<Output, Failure>
   private let state: Guarded<State>
   private let mutableActivity: MutableProperty<Activity>
@@ -45,16 +46,18 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   /// - Parameters:
   ///   - name: names the thread and stands in messages
   ///   - replaysLatest: whether a new subscriber first gets the latest value of the current run
+  ///   - lingerPolicy: decides for how long to linger in place of the timing
   ///   - lacking: the failure to report where the system has no thread or descriptor to give; by default the
   ///     subscribers are finished, and nobody will try again
   ///   - body: powers the device, reads until told to stop, and powers down on every way out
   public convenience init(
     _ name: String, timing: LifecycleTiming = LifecycleTiming(), replaysLatest: Bool = false,
-    clock: any MonotonicTimeSource = MonotonicClock(), lacking: (@Sendable (_ errno: Int32) -> Failure)? = nil,
+    clock: any MonotonicTimeSource = MonotonicClock(), lingerPolicy: (any LingerPolicy)? = nil,
+    lacking: (@Sendable (_ errno: Int32) -> Failure)? = nil,
     reading body: @escaping Body
   ) {
     self.init(
-      name, timing, replaysLatest, clock,
+      name, timing, replaysLatest, clock, lingerPolicy,
       .body(body) { errno in lacking.map { .failed($0(errno)) } ?? .finished })
   }
 
@@ -69,15 +72,17 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     deriving name: String, timing: LifecycleTiming = LifecycleTiming(), replaysLatest: Bool = false,
     clock: any MonotonicTimeSource = MonotonicClock(), activating activation: @escaping Activation
   ) {
-    self.init(name, timing, replaysLatest, clock, .activation(activation))
+    self.init(name, timing, replaysLatest, clock, nil, .activation(activation))
   }
 
   private init(
-    _ name: String, _ timing: LifecycleTiming, _ replaysLatest: Bool, _ clock: any MonotonicTimeSource, _ source: Source
+    _ name: String, _ timing: LifecycleTiming, _ replaysLatest: Bool, _ clock: any MonotonicTimeSource,
+    _ lingerPolicy: (any LingerPolicy)?, _ source: Source
   ) {
     self.name = name
     self.source = source
     self.clock = clock
+    self.lingerPolicy = lingerPolicy
     broadcast = Broadcast(replaysLatest: replaysLatest)
     state = Guarded(State(machine: LifecycleMachine(timing: timing)))
     mutableActivity = MutableProperty(
@@ -104,7 +109,9 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       }
       state.receivers.append(receiver)
       if broadcast.stage(adding: receiver) { pending.broadcast = true }
-      let effect = state.machine.subscribed(clock.now)
+      let now = clock.now
+      if state.receivers.count == 1 { lingerPolicy?.firstCame(at: now) }
+      let effect = state.machine.subscribed(now)
       stageActivity(&state, &pending, "\(receiver.name) subscribed")
       return effect
     }
@@ -146,8 +153,14 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     transition { state, pending in
       guard broadcast.remove(receiver) else { return .nothing }
       state.receivers.removeAll { $0 === receiver }
-      let effect = state.machine.unsubscribed(clock.now)
-      stageActivity(&state, &pending, "\(receiver.name) left")
+      let now = clock.now
+      var reason = "\(receiver.name) left"
+      let effect = state.machine.unsubscribed(now) { usual in
+        guard let linger = lingerPolicy?.lastLeft(at: now) else { return usual }
+        if let why = linger.reason { reason = why }
+        return linger.duration
+      }
+      stageActivity(&state, &pending, reason)
       return effect
     }
   }
@@ -282,7 +295,13 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   }
 
   func switchedOn(_ run: SourceRun) {
-    transition { state, _ in state.run === run ? state.machine.switchedOn(clock.now) : .nothing }
+    transition { state, pending in
+      guard state.run === run else { return .nothing }
+      let effect = state.machine.switchedOn(clock.now)
+      // It lingers longer than was said.
+      if effect != .nothing { stageActivity(&state, &pending, "") }
+      return effect
+    }
   }
 
   func showedLife(_ run: SourceRun) {
@@ -326,7 +345,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     let activity = Activity(
       phase: phase, since: before.phase == phase ? before.since : clock.now,
       reason: before.phase == phase && phase != .failed ? before.reason : reason,
-      holders: state.receivers.map(\.name))
+      holders: state.receivers.map(\.name), until: phase == .lingering ? state.machine.lingersUntil : nil)
     if activity != before, mutableActivity.stage(activity) { pending.activity = true }
   }
 

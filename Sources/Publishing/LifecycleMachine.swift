@@ -2,7 +2,7 @@ import MonotonicTime
 
 /// When a lazy publisher's source starts and stops.
 public struct LifecycleTiming: Equatable, Sendable {
-  /// How long the source runs on after the last subscriber has left.
+  /// How long the source runs on after the last subscriber has left, where no `LingerPolicy` decides.
   public var linger: Duration
   /// The least time a source runs, from `Reading.switchedOn()` where it says so, else from the start.
   public var minimumOn: Duration
@@ -50,7 +50,7 @@ struct LifecycleMachine: Sendable {
   private(set) var isShutDown = false
   private var startedAt = MonotonicInstant(nanoseconds: 0)
   private var endedAt: MonotonicInstant?
-  private var lingersUntil: MonotonicInstant?
+  private(set) var lingersUntil: MonotonicInstant?
   /// Identifies the timer that counts; others have been overtaken.
   private var timer = 0
 
@@ -68,7 +68,8 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  mutating func unsubscribed(_ now: MonotonicInstant) -> Effect {
+  /// - Parameter linger: asked for how long to linger, if it comes to that, and given for how long as a rule
+  mutating func unsubscribed(_ now: MonotonicInstant, linger: (_ usual: Duration) -> Duration) -> Effect {
     subscriberCount -= 1
     guard subscriberCount == 0 else { return .nothing }
     switch state {
@@ -77,12 +78,12 @@ struct LifecycleMachine: Sendable {
       timer += 1
       return .cancelWait
     case .starting, .running:
-      let stopAt = max(now + timing.linger, startedAt + timing.minimumOn)
+      let stopAt = max(now + (linger(timing.linger)), startedAt + timing.minimumOn)
       if stopAt <= now {
         state = .stopping
         return .stop
       }
-      return linger(until: stopAt)
+      return wait(until: stopAt)
     case .idle, .lingering, .stopping: return .nothing
     }
   }
@@ -120,10 +121,10 @@ struct LifecycleMachine: Sendable {
   mutating func switchedOn(_ now: MonotonicInstant) -> Effect {
     startedAt = now
     guard state == .lingering, let lingersUntil, lingersUntil < now + timing.minimumOn else { return .nothing }
-    return linger(until: now + timing.minimumOn)
+    return wait(until: now + timing.minimumOn)
   }
 
-  private mutating func linger(until deadline: MonotonicInstant) -> Effect {
+  private mutating func wait(until deadline: MonotonicInstant) -> Effect {
     state = .lingering
     lingersUntil = deadline
     timer += 1

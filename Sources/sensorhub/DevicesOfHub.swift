@@ -15,6 +15,25 @@ enum DevicesOfHub {
     var wakes: Int
     var energyMilliwattHours: Double
     var measuredMilliwattHours: Double
+    var lingersForSeconds: Double?
+    /// What its owner should know.
+    var remark: String?
+    var bills: Bills
+    var linger: Linger
+  }
+
+  struct Bill: Decodable {
+    var payer: String
+    var milliwattHours: Double
+  }
+
+  struct Bills: Decodable {
+    /// Since the hub started, and of the last day and week.
+    var run, day, week: [Bill]
+  }
+
+  struct Linger: Decodable {
+    var explanation: [String]
   }
 
   private struct Report: Decodable {

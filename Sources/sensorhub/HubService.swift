@@ -17,6 +17,8 @@ struct HubService: Sendable {
   private let host: HubHost
   private let path: SocketPath
   private let inUse: BoardInUse
+  /// Of real boards: what a demonstration costs teaches nothing.
+  private let books: PowerBooksKeeper?
   /// Of the board file, as it was read; `nil` for the board that is built in.
   private let fileText: [UInt8]?
   private let budget = DescriptorBudget.raised()
@@ -34,6 +36,7 @@ struct HubService: Sendable {
     fileText = loaded.fileText
     host = HubHost(
       Hub(board: loaded.board, hardware: hardware), version: SensorHub.version, boardText: loaded.text)
+    books = fileText.map { [host, sink] _ in PowerBooksKeeper(host: host, sink: sink) }
     path = socket.map(SocketPath.init) ?? .standard
     inUse = BoardInUse(beside: path)
     do throws(SocketError) {
@@ -58,6 +61,7 @@ struct HubService: Sendable {
     if let problem = inUse.record(fileText) { sink.write(.warning, problem) }
     for problem in hub.pulseProblems { sink.write(.warning, problem) }
     sink.write(.notice, "sensorhub \(SensorHub.versionWithCommit): board '\(hub.board.name)', state on \(path.state)")
+    books?.begin()
     let recorder = RecorderOutput(host: host, sink: sink)
     recorder.begin()
     // The first is the last to be ended: the recorder hears how the others end.
@@ -94,6 +98,7 @@ struct HubService: Sendable {
   private func powerOff(_ host: HubHost) async -> Bool {
     host.hub.value.shutDown()
     await host.hub.value.isOff()
+    books?.end()
     let problems = host.hub.value.switchProblems
     for problem in problems { sink.write(.warning, problem) }
     // Else whoever comes next finds in it what is still on.

@@ -105,6 +105,10 @@ struct BoardFileTests {
       "{ name: 'x', devices: { gps: { driver: 'nmea', port: '/dev/x',\n\n power: { lingerSecond: 1 } } } }",
       "board:3: unknown key 'devices.gps.power.lingerSecond'; did you mean 'devices.gps.power.lingerSeconds'?"
     ),
+    (
+      "{ name: 'x', devices: { gps: { driver: 'nmea', port: 'p', power: { linger: 'learned', lingerSeconds: 1 } } } }",
+      "board:1: 'devices.gps.power.lingerSeconds' must be left out: 'linger' says that it is learnt"
+    ),
     ("{ name: 'x', bananas: 1 }", "board:1: unknown key 'bananas'"),
     (
       "{ name: 'x', devices: { gps: { driver: 'nmea', port: '/dev/x', speed: 9601 } } }",

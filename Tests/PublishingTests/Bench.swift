@@ -17,9 +17,12 @@ final class Bench: Sendable {
   var isOn: Bool { power.values.last ?? false }
 
   func publisher(
-    _ timing: LifecycleTiming = LifecycleTiming(), replaysLatest: Bool = false
+    _ timing: LifecycleTiming = LifecycleTiming(), replaysLatest: Bool = false,
+    lingerPolicy: (any LingerPolicy)? = nil
   ) -> LazyPublisher<Int, Fault> {
-    LazyPublisher("bench", timing: timing, replaysLatest: replaysLatest, clock: clock) { (run) throws(Fault) in
+    LazyPublisher(
+      "bench", timing: timing, replaysLatest: replaysLatest, clock: clock, lingerPolicy: lingerPolicy
+    ) { (run) throws(Fault) in
       self.power.append(true)
       defer { self.power.append(false) }
       run.started()

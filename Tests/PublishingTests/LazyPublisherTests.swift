@@ -41,6 +41,39 @@ struct LazyPublisherTests {
     #expect(await bench.power.first(2) == [true, false])
   }
 
+  /// Lingers one second longer each time.
+  private final class Growing: LingerPolicy {
+    let visits = Recorder<String>()
+
+    func firstCame(at now: MonotonicInstant) { visits.append("came") }
+
+    func lastLeft(at now: MonotonicInstant) -> Linger {
+      visits.append("left")
+      return Linger(.seconds(visits.values.count { $0 == "left" }), reason: "growing")
+    }
+  }
+
+  @Test func `a policy is asked whenever the last subscriber leaves, and the activity says why and until when`() async {
+    let policy = Growing()
+    let publisher = bench.publisher(LifecycleTiming(linger: .seconds(60)), lingerPolicy: policy)
+    for seconds in [1, 2] {
+      let (first, second) = (Listener().subscribe(to: publisher), Listener().subscribe(to: publisher))
+      #expect(eventually { bench.isOn })
+      first.cancel()
+      second.cancel()
+      let activity = publisher.activity.value
+      #expect(activity.phase == .lingering && activity.reason == "growing")
+      #expect(activity.until == bench.clock.now + .seconds(seconds))
+      await bench.clock.sleepers(1)
+      bench.clock.advance(by: .seconds(seconds))
+      await bench.power.first(2 * seconds)
+      #expect(!bench.isOn)
+      #expect(eventually { publisher.activity.value.phase == .idle })
+      #expect(publisher.activity.value.until == nil)
+    }
+    #expect(policy.visits.values == ["came", "left", "came", "left"])
+  }
+
   @Test func `a subscriber who arrives while the source lingers cancels the stop without a power cycle`() async {
     let publisher = bench.publisher(LifecycleTiming(linger: .seconds(5)))
     Listener().subscribe(to: publisher).cancel()

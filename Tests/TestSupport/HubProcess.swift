@@ -57,9 +57,11 @@ public final class HubProcess {
     if program.isRunning { stop() }
     for name in [
       "hub.sock", "devices.sock", "record.sock", "board.json5", "board-in-use.json5", "board-in-use.json5.left",
+      "state/power.json",
     ] {
       unlink(folder + "/" + name)
     }
+    rmdir(folder + "/state")
     rmdir(folder)
   }
 

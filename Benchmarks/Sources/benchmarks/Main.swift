@@ -1,7 +1,7 @@
 import CAllocations
 import Glibc
 
-/// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | parsing | hub | latency | events | gpsd | soak [--scale PART] [PHASE...]]
+/// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | parsing | hub | latency | events | gpsd | power [--plot FILE] | soak [--scale PART] [PHASE...]]
 @main
 struct Main {
   /// Beside the project, wherever this is started from.
@@ -12,7 +12,7 @@ struct Main {
     let arguments = CommandLine.arguments
     guard arguments.count >= 2 else {
       print(
-        "usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | parsing | hub | latency | events | gpsd | soak [--scale PART] [PHASE...]]"
+        "usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | parsing | hub | latency | events | gpsd | power [--plot FILE] | soak [--scale PART] [PHASE...]]"
       )
       exit(64)
     }
@@ -21,6 +21,9 @@ struct Main {
     }
     if arguments.count > 2, arguments[2] == "soak" {
       SoakBenchmark(executable: arguments[1], arguments: Array(arguments[3...])).run()
+    }
+    if arguments.count > 2, arguments[2] == "power" {
+      return PowerBenchmark(plot: arguments.count == 5 && arguments[3] == "--plot" ? arguments[4] : nil).run()
     }
     if arguments.last == "parsing" { return parsing(Recording(folder: sharedData + "/nmea")).run() }
     if arguments.last == "hub" { return HubBenchmark().run() }
@@ -39,6 +42,7 @@ struct Main {
     LatencyBenchmark(executable: arguments[1]).run()
     ClientsBenchmark(executable: arguments[1], output: .events).run()
     ClientsBenchmark(executable: arguments[1], output: .gpsd).run()
+    PowerBenchmark(plot: nil).run()
     IdleBenchmark(executable: arguments[1]).run()
   }
 

@@ -124,6 +124,8 @@ public struct Board: Equatable, Sendable {
     public var monitor: String?
     /// How long the device runs on after its last subscriber, and its least times on and off.
     public var timing: LifecycleTiming
+    /// It lingers as its visits and starts have taught, in place of always as long.
+    public var lingersAsLearned = false
 
     /// What a reader has to know of it: who measures what it costs may change while it works.
     var ofReader: Power {

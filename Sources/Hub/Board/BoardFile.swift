@@ -196,6 +196,8 @@ extension Board.Power {
     case gpio
   }
 
+  private enum Lingering: String, CaseIterable { case learned }
+
   /// - Parameters:
   ///   - standby: of a device that sleeps by itself when it is not wanted; `nil` for one that does not
   ///   - receiver: how it is spoken to; `nil` for what is no receiver
@@ -220,6 +222,10 @@ extension Board.Power {
       ?? currentMilliamperes
     supplyVolts = try section.number("supplyVolts", in: 0...24) ?? supplyVolts
     monitor = try section.string("monitor")
+    lingersAsLearned = try section.choice("linger", of: Lingering.self) == .learned
+    if lingersAsLearned, section.has("lingerSeconds") {
+      throw section.wrong("lingerSeconds", expected: "left out: 'linger' says that it is learnt")
+    }
     timing.linger = try section.seconds("lingerSeconds") ?? timing.linger
     timing.minimumOn = try section.seconds("minimumOnSeconds") ?? timing.minimumOn
     timing.minimumOff = try section.seconds("minimumOffSeconds") ?? timing.minimumOff

@@ -54,6 +54,17 @@ public enum DeviceDescription: Equatable, Sendable {
     }
   }
 
+  /// The driver and where the device is connected: `nmea /dev/ttyAMA0`, `mpu-6050 0x68 on /dev/i2c-1`.
+  var identity: String {
+    switch self {
+    case .receiver(let receiver): "\(receiver.driver.rawValue) \(receiver.port)"
+    case .imu(let imu): "\(imu.chip.name) \(imu.place)"
+    case .magnetometer(let magnetometer): "\(magnetometer.chip.name) \(magnetometer.place)"
+    case .barometer(let barometer): "\(barometer.chip.name) \(barometer.place)"
+    case .supplyMonitor(let monitor): "\(monitor.chip.name) \(monitor.place)"
+    }
+  }
+
   /// The same device, powered in another way.
   func powered(by power: Board.Power) -> DeviceDescription {
     switch self {

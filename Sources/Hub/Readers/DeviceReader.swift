@@ -35,7 +35,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     let monitor = DeviceMonitor(id: id, kind: kind, title: title, power: power, rail: rail, clock: clock)
     let source = LazyPublisher<Sample, HardwareError>(
       id, timing: power.timing, replaysLatest: replaysLatest, clock: clock,
-      lacking: { .system("starting to read", errno: $0) },
+      lingerPolicy: monitor, lacking: { .system("starting to read", errno: $0) },
       reading: { (reading) throws(HardwareError) in
         let poller = Poller(stop: reading.stop.fileDescriptor)
         guard let suppliedSince = try rail.require(for: id, after: power.timing.minimumOff, poller) else { return }

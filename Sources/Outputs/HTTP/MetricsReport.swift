@@ -57,6 +57,19 @@ enum MetricsReport {
       "What that has cost, as measured or else by the current that the board file states.",
       perDevice { Text.fixed($0.energyMilliwattHours * 3.6, 6) })
     family(
+      "device_billed_energy_joules_total", "counter",
+      "The same by who caused it: who holds the device, or a policy, in brackets.",
+      devices.flatMap { device in
+        device.bills.map { bill in
+          (
+            "{device=\"\(device.id)\",payer=\"\(escaped(bill.payer))\"}", Text.fixed(bill.milliwattHours * 3.6, 6)
+          )
+        }
+      })
+    family(
+      "device_linger_seconds", "gauge", "For how long the device would run on if its last subscriber left now.",
+      perDevice { $0.linger.map { Text.fixed($0.seconds, 3) } })
+    family(
       "device_measured_energy_joules_total", "counter", "How much of that a supply monitor has measured.",
       perDevice { Text.fixed($0.measuredMilliwattHours * 3.6, 6) })
     family(

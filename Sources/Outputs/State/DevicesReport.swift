@@ -19,6 +19,7 @@ public enum DevicesReport {
       json.string(device.power.rawValue)
       json.member("forSeconds", (now - device.since).inSeconds, decimals: 1)
       json.member("reason", Text.printable(device.reason))
+      json.member("lingersForSeconds", device.lingersUntil.map { ($0 - now).inSeconds }, decimals: 1)
       json.member("remark", device.remark)
       json.key("holders")
       json.beginArray()
@@ -28,6 +29,23 @@ public enum DevicesReport {
       json.member("wakes", device.wakes)
       json.member("energyMilliwattHours", device.energyMilliwattHours, decimals: 4)
       json.member("measuredMilliwattHours", device.measuredMilliwattHours, decimals: 4)
+      json.key("bills")
+      json.beginObject()
+      for (span, bills) in [
+        ("run", device.bills), ("day", device.billsOfDay), ("week", device.billsOfWeek),
+      ] as [(StaticString, [EnergyBills.Bill])] {
+        json.key(span)
+        json.beginArray()
+        for bill in bills {
+          json.beginObject()
+          json.member("payer", bill.payer)
+          json.member("milliwattHours", bill.milliwattHours, decimals: 4)
+          json.endObject()
+        }
+        json.endArray()
+      }
+      json.endObject()
+      if let linger = device.linger { DevicesReport.write(linger, to: &json) }
       json.member("milliwatts", device.milliwatts, decimals: 2)
       json.member("timeToFirstFixSeconds", device.timeToFirstFix?.inSeconds, decimals: 3)
       if !device.calibrations.isEmpty {
@@ -55,5 +73,31 @@ public enum DevicesReport {
     json.endArray()
     json.endObject()
     json.endLine()
+  }
+
+  private static func write(_ linger: LingerReport, to json: inout JSONWriter) {
+    json.key("linger")
+    json.beginObject()
+    json.member("isLearned", linger.isLearned)
+    json.member("seconds", linger.seconds, decimals: 3)
+    json.member("breakEvenSeconds", linger.decision.breakEvenSeconds, decimals: 3)
+    json.member("gaps", linger.learned.gapCount)
+    json.key("restarts")
+    json.beginObject()
+    for kind in RestartCosts.Kind.allCases {
+      guard let restart = linger.learned.restarts[kind] else { continue }
+      json.key(dynamic: kind.rawValue)
+      json.beginObject()
+      json.member("seconds", restart.seconds, decimals: 3)
+      json.member("joules", restart.joules, decimals: 4)
+      json.member("count", restart.count)
+      json.endObject()
+    }
+    json.endObject()
+    json.key("explanation")
+    json.beginArray()
+    for line in linger.explanation { json.string(line) }
+    json.endArray()
+    json.endObject()
   }
 }

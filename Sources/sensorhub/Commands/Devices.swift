@@ -5,10 +5,33 @@ import Outputs
 struct Devices: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show what each device is doing, for whom, and what it has cost. Wakes nothing.",
-    discussion: "Example: sensorhub devices --json | jq '.devices[] | {id, power, energyMilliwattHours}'")
+    discussion: """
+      A bill says who caused what a device drew: who held it while it measured, in equal shares; who came first, what it took to
+      get there; (linger), what ran on after the last; (standby), what a supply costs that nobody asked for.
+
+      Example: sensorhub devices --json | jq '.devices[] | {id, power, energyMilliwattHours}'
+      """)
+
+  /// From when on.
+  enum Span: String, CaseIterable, ExpressibleByArgument {
+    case day
+    case week
+  }
 
   @Flag(help: "Print the status as JSON.")
   var json = false
+
+  @Flag(help: "Say who caused what each device has drawn since the hub started.")
+  var bills = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Say who caused what each device has drawn in the last 24 hours or seven days, over restarts of the hub.",
+      valueName: "day|week"))
+  var since: Span?
+
+  @Flag(help: "Say what has been learnt of each device's starts and visits, and how long it lingers by that.")
+  var explain = false
 
   @Option(help: ArgumentHelp("The hub's state socket; devices.sock lies beside it.", valueName: "path"))
   var socket: String?
@@ -22,14 +45,40 @@ struct Devices: ParsableCommand {
     for device in devices {
       Terminal.standardOutput("\(device.id): \(device.title)")
       Terminal.standardOutput(
-        "  power    \(device.power) for \(Text.duration(seconds: device.forSeconds)): \(device.reason)")
+        "  power    \(device.power) for \(Text.duration(seconds: device.forSeconds))\(rest(device)): \(device.reason)")
       Terminal.standardOutput(
         "  held by  \(device.holders.isEmpty ? "nobody" : device.holders.joined(separator: ", "))")
       Terminal.standardOutput(
         "  so far   on for \(Text.duration(seconds: device.onSeconds)) in \(device.wakes) \(device.wakes == 1 ? "wake" : "wakes"), "
           + "\(Text.fixed(device.energyMilliwattHours, 3)) mWh\(measured(device))")
+      if let remark = device.remark { Terminal.standardOutput("  remark   \(remark)") }
+      if bills { write(device.bills.run, as: "bills") }
+      switch since {
+      case .day: write(device.bills.day, as: "day")
+      case .week: write(device.bills.week, as: "week")
+      case nil: break
+      }
+      if explain {
+        for (index, line) in device.linger.explanation.enumerated() {
+          Terminal.standardOutput("  \(index == 0 ? "learnt  " : "        ") \(line)")
+        }
+      }
     }
     if devices.isEmpty { Terminal.standardOutput("the board file names no devices") }
+  }
+
+  /// How much longer it lingers.
+  private func rest(_ device: DevicesOfHub.Device) -> String {
+    device.lingersForSeconds.map { ", \(Text.duration(seconds: max(0, $0))) more" } ?? ""
+  }
+
+  /// The highest first.
+  private func write(_ bills: [DevicesOfHub.Bill], as title: String) {
+    let sum = bills.reduce(0) { $0 + $1.milliwattHours }
+    let parts = bills.sorted { $0.milliwattHours > $1.milliwattHours }
+      .map { "\($0.payer) \(Text.fixed($0.milliwattHours, 3))" }
+    Terminal.standardOutput(
+      "  \(Text.padded(title, 9))\(Text.fixed(sum, 3)) mWh\(parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))")
   }
 
   /// How much of the energy a supply monitor measured; the rest is by the currents that the board file states.

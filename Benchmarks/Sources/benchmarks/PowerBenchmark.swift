@@ -1,0 +1,103 @@
+import Glibc
+import Hub
+
+/// What lingering by what was learnt costs, against who knows the next visit beforehand: a week of each demand, gap for gap, with the
+/// type that the hub uses. What visits themselves take is the same for all, and left out.
+struct PowerBenchmark {
+  /// Where the plot goes, if anywhere.
+  let plot: String?
+
+  /// A receiver at 3.3 V and 35 mA; its starts take more or less than this, by chance.
+  private struct Receiver {
+    let name: String
+    let seconds: [RestartCosts.Kind: Double]
+
+    static let watts = 0.1155
+    static let all = [
+      Receiver(name: "", seconds: [.hot: 28, .warm: 28, .cold: 28]),
+      Receiver(name: ", backup supply", seconds: [.hot: 1.5, .warm: 27, .cold: 30]),
+    ]
+  }
+
+  private enum Policy: CaseIterable {
+    case learned
+    /// Ten seconds, as the board files had it.
+    case fixed
+    /// As long as a restart costs in the mean.
+    case classical
+  }
+
+  struct Line {
+    var name: String
+    var isPatterned: Bool
+    /// Joules of the optimum, and how many times that each policy takes.
+    var optimum: Double
+    var ratios: [Double]
+  }
+
+  func run() {
+    var lines: [Line] = []
+    for receiver in Receiver.all {
+      // The same week for both.
+      var chance = SplitMix(seed: 14)
+      for demand in PowerDemand.all(&chance) {
+        let results = Policy.allCases.map { simulate($0, demand, receiver) }
+        let line = Line(
+          name: demand.name + receiver.name, isPatterned: demand.isPatterned, optimum: results[0].optimum,
+          ratios: results.map { $0.joules / $0.optimum })
+        lines.append(line)
+        print(
+          "\(line.name): learned \(fixed(line.ratios[0], 3)), fixed 10 s \(fixed(line.ratios[1], 3)), "
+            + "classical \(fixed(line.ratios[2], 3)), optimum 1 (\(fixed(line.optimum, 0)) J)")
+      }
+    }
+    if let plot, !PowerPlot(lines: lines).write(to: plot) { print("\(plot) cannot be written") }
+    let patterned = lines.filter(\.isPatterned)
+    func mean(_ policy: Int) -> Double { patterned.reduce(0) { $0 + $1.ratios[policy] } / Double(patterned.count) }
+    print(
+      "power: learned \(fixed(mean(0), 3)) of the optimum in the mean, worst \(fixed(lines.map { $0.ratios[0] }.max() ?? 0, 3)); "
+        + "fixed \(fixed(mean(1), 3))")
+  }
+
+  private func simulate(
+    _ policy: Policy, _ demand: PowerDemand, _ receiver: Receiver
+  ) -> (joules: Double, optimum: Double) {
+    let costs = LearnedLinger.Costs(watts: Receiver.watts, assumedJoules: Receiver.watts * 30)
+    let classical = receiver.seconds[.hot] ?? 0
+    // How long starts take is the same for all policies, too.
+    var chance = SplitMix(seed: 41)
+    var learned = LearnedLinger()
+    var (joules, optimum) = (0.0, 0.0)
+    let gaps: [Double?] =
+      switch demand.gaps {
+      case .given(let gaps): gaps
+      case .adversarial(let count): Array(repeating: nil, count: count)
+      }
+    for given in gaps {
+      let linger =
+        switch policy {
+        case .learned: learned.decide(costs).seconds
+        case .fixed: 10.0
+        case .classical: classical
+        }
+      let gap = given ?? linger + 0.01
+      // An adversary has no luck with them: nobody who does not know it beforehand could stay below twice the optimum.
+      let luck = given == nil ? 1 : exp(0.25 * PowerDemand.normal(&chance))
+      // What each kind of start would take in this gap.
+      var restarts = RestartCosts()
+      for (kind, seconds) in receiver.seconds {
+        let off = kind == .hot ? 0 : kind == .warm ? RestartCosts.Kind.hotSeconds + 1 : .infinity
+        restarts.started(after: off, joules: Receiver.watts * seconds * luck, seconds: seconds * luck)
+      }
+      joules += LearnedLinger.loss(gap, linger, costs, restarts)
+      optimum += LearnedLinger.optimum(gap, costs, restarts)
+      guard policy == .learned else { continue }
+      learned.visited(after: gap, lingered: linger, costs)
+      if gap > linger {
+        let took = LearnedLinger.loss(gap - linger, 0, costs, restarts)
+        learned.restarts.started(after: gap - linger, joules: took, seconds: took / Receiver.watts)
+      }
+    }
+    return (joules, optimum)
+  }
+}

@@ -1,0 +1,112 @@
+/// Energy by who caused it. What is charged is charged to somebody, so that the sum is what was drawn.
+///
+/// - A subscriber pays an equal share of what the device draws while it measures.
+/// - Settling and acquiring is paid by who came first, who would have paid it alone.
+/// - `linger` is what runs on after the last, `standby` what a supply costs that nobody asked for.
+public struct EnergyBills: Equatable, Sendable {
+  public struct Bill: Equatable, Sendable {
+    /// Who pays. Policies stand in brackets, which no subscriber's name begins with.
+    public var payer: String
+    public var milliwattHours: Double
+  }
+
+  /// Who shares something, and how many shares each has.
+  struct Payers: Equatable, Sendable {
+    struct Payer: Equatable, Sendable {
+      var name: String
+      /// Of one.
+      var part: Double
+    }
+
+    /// In the order in which they came.
+    fileprivate(set) var payers: [Payer]
+
+    static let linger = Payers([EnergyBills.linger])
+    static let standby = Payers([EnergyBills.standby])
+
+    fileprivate init(_ names: [String]) {
+      payers = names.map { Payer(name: $0, part: 1 / Double(names.count)) }
+    }
+
+    /// - Parameter holders: as the hub names them, one for each lease
+    init(holders: [String]) {
+      var shares: [String: Int] = [:]
+      var names: [String] = []
+      for holder in holders {
+        var name = EnergyBills.payer(holder)
+        if shares[name] == nil {
+          if names.count >= EnergyBills.limit { name = EnergyBills.others }
+          if shares[name] == nil { names.append(name) }
+        }
+        shares[name, default: 0] += 1
+      }
+      payers = names.map { Payer(name: $0, part: Double(shares[$0] ?? 0) / Double(holders.count)) }
+    }
+
+    var isEmpty: Bool { payers.isEmpty }
+
+    /// Who came first, alone.
+    var first: Payers { Payers(payers.prefix(1).map(\.name)) }
+  }
+
+  public static let linger = "(linger)"
+  public static let standby = "(standby)"
+  /// Those who came when the list was full.
+  public static let others = "(others)"
+  /// So many names are kept, policies and others besides.
+  static let limit = 12
+
+  /// In the order in which they came.
+  public private(set) var bills: [Bill] = []
+
+  public init() {}
+
+  public var milliwattHours: Double { bills.reduce(0) { $0 + $1.milliwattHours } }
+
+  /// Allocates for a new payer only.
+  mutating func charge(_ milliwattHours: Double, to payers: Payers) {
+    for payer in payers.payers { charge(milliwattHours * payer.part, to: payer.name) }
+  }
+
+  mutating func charge(_ milliwattHours: Double, to payer: String) {
+    if let index = bills.firstIndex(where: { $0.payer == payer }) {
+      bills[index].milliwattHours += milliwattHours
+    } else if payer.utf8.first == 0x28 || bills.count(where: { $0.payer.utf8.first != 0x28 }) < EnergyBills.limit {
+      bills.append(Bill(payer: payer, milliwattHours: milliwattHours))
+    } else {
+      charge(milliwattHours, to: EnergyBills.others)
+    }
+  }
+
+  mutating func add(_ other: EnergyBills) {
+    for bill in other.bills { charge(bill.milliwattHours, to: bill.payer) }
+  }
+
+  /// Who pays for a holder: itself without what changes from visit to visit, the process, the port and the parts.
+  /// `watch[812] (attitude)` is `watch`, `gpsd 127.0.0.1:40022` is `gpsd 127.0.0.1`. Viewers at a broker are one payer: they name
+  /// themselves, anew with each visit.
+  static func payer(_ holder: String) -> String {
+    if holder.hasPrefix("mqtt ") { return "mqtt" }
+    var name = holder[...]
+    if name.last == ")", let parts = name.lastIndex(of: "("), name[..<parts].last == " " {
+      name = name[..<parts].dropLast()
+    }
+    func cut(_ mark: Character, ending: Character?) {
+      var digits = name
+      if let ending {
+        guard digits.last == ending else { return }
+        digits = digits.dropLast()
+      }
+      guard let at = digits.lastIndex(of: mark), case let number = digits[digits.index(after: at)...], !number.isEmpty,
+        number.utf8.allSatisfy({ (0x30...0x39).contains($0) }), at > name.startIndex
+      else { return }
+      name = name[..<at]
+    }
+    cut("[", ending: "]")
+    // A port, and not the last part of an IPv6 address, which stands in square brackets where there is one.
+    if name.count(where: { $0 == ":" }) == 1 || name.contains("]:") { cut(":", ending: nil) }
+    let payer = String(name)
+    // Nobody passes for a policy.
+    return payer.isEmpty || payer.utf8.first == 0x28 ? others : payer
+  }
+}

@@ -1,0 +1,62 @@
+/// What a device has drawn, hour by hour for a week of hours, by who caused it.
+public struct EnergyLedger: Equatable, Sendable {
+  public struct Hour: Equatable, Sendable {
+    /// Since 1970.
+    public var number: Int
+    public var bills: EnergyBills
+  }
+
+  /// A week, and the hour that is under way.
+  public static let hourCount = 7 * 24 + 1
+
+  /// In their order; hours in which nothing was drawn are left out.
+  public internal(set) var hours: [Hour] = []
+
+  public init() {}
+
+  /// Charges what was drawn evenly over some time, to the hours in which that was.
+  ///
+  /// - Parameters:
+  ///   - seconds: for how long
+  ///   - end: seconds since 1970; a clock that was set meanwhile moves what was drawn, and loses nothing of it
+  mutating func charge(_ milliwattHours: Double, to payers: EnergyBills.Payers, over seconds: Double, until end: Double)
+  {
+    guard milliwattHours > 0, end.isFinite, seconds.isFinite else { return }
+    let now = Int((end / 3600).rounded(.down))
+    var from = end - max(0, min(seconds, Double(EnergyLedger.hourCount) * 3600))
+    let all = end - from
+    while true {
+      let hour = Int((from / 3600).rounded(.down))
+      let to = min(end, Double(hour + 1) * 3600)
+      let part = all > 0 ? milliwattHours * (to - from) / all : milliwattHours
+      charge(part, to: payers, in: hour)
+      guard hour < now, to < end else { break }
+      from = to
+    }
+    // A board without a clock of its own may be years back or ahead for a while: what is farther off goes first.
+    while hours.count > EnergyLedger.hourCount, let first = hours.first, let last = hours.last {
+      if now - first.number >= last.number - now { hours.removeFirst() } else { hours.removeLast() }
+    }
+  }
+
+  private mutating func charge(_ milliwattHours: Double, to payers: EnergyBills.Payers, in hour: Int) {
+    // As a rule it is the last.
+    var index = hours.endIndex
+    while index > 0, hours[index - 1].number > hour { index -= 1 }
+    if index == 0 || hours[index - 1].number < hour {
+      hours.insert(Hour(number: hour, bills: EnergyBills()), at: index)
+      index += 1
+    }
+    hours[index - 1].bills.charge(milliwattHours, to: payers)
+  }
+
+  /// The sum of the last hours, the one that is under way included.
+  ///
+  /// - Parameter now: seconds since 1970
+  public func bills(ofLast count: Int, now: Double) -> EnergyBills {
+    let present = Int((now / 3600).rounded(.down))
+    var sum = EnergyBills()
+    for hour in hours where hour.number > present - count && hour.number <= present { sum.add(hour.bills) }
+    return sum
+  }
+}

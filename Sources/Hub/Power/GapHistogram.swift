@@ -1,0 +1,36 @@
+import Glibc
+
+/// How long the gaps between visits are, in bins a quarter of an octave wide; what is long ago counts ever less.
+public struct GapHistogram: Equatable, Sendable {
+  static let binsPerOctave = 4.0
+  /// The upper edge of the first bin.
+  static let shortestSeconds = 0.25
+  /// From a quarter of a second to twelve days.
+  public static let binCount = 88
+  /// So many gaps make up what is remembered.
+  static let memory = 64.0
+
+  /// The weights of the bins.
+  public internal(set) var weights = [Double](repeating: 0, count: GapHistogram.binCount)
+
+  public init() {}
+
+  /// The gaps that still count.
+  public var weight: Double { weights.reduce(0, +) }
+
+  static func bin(of seconds: Double) -> Int {
+    guard seconds > shortestSeconds else { return 0 }
+    return Int(min(Double(binCount - 1), (log2(seconds / shortestSeconds) * binsPerOctave).rounded(.up)))
+  }
+
+  /// The longest gap of a bin, seconds.
+  public static func upperEdge(_ bin: Int) -> Double { shortestSeconds * exp2(Double(bin) / binsPerOctave) }
+
+  /// A usual one.
+  static func middle(_ bin: Int) -> Double { shortestSeconds * exp2((Double(bin) - 0.5) / binsPerOctave) }
+
+  public mutating func add(_ seconds: Double) {
+    for bin in weights.indices { weights[bin] *= 1 - 1 / GapHistogram.memory }
+    weights[GapHistogram.bin(of: seconds)] += 1
+  }
+}

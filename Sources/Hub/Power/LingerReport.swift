@@ -1,0 +1,103 @@
+import MonotonicTime
+
+/// How long a device lingers after its last visitor, and what that is based on, in figures and in words.
+public struct LingerReport: Equatable, Sendable {
+  /// Or else always `usual`.
+  public var isLearned: Bool
+  public var usual: Duration
+  public var learned: LearnedLinger
+  public var costs: LearnedLinger.Costs
+
+  /// What was learnt, applied or not.
+  public var decision: LearnedLinger.Decision { learned.decide(costs) }
+
+  /// For how long it would linger now.
+  public var seconds: Double {
+    let decision = decision
+    return isLearned && decision.ground != .nothingToSave ? decision.seconds : usual.inSeconds
+  }
+
+  /// Sentences without a full stop.
+  public var explanation: [String] {
+    var lines: [String] = []
+    let decision = decision
+    if isLearned {
+      lines.append(
+        decision.ground == .nothingToSave
+          ? "lingers for \(usual.inSeconds.short) s: \(decision.reason)" : decision.reason)
+    } else {
+      lines.append(
+        "lingers for \(usual.inSeconds.short) s, as the board file says; linger: 'learned' would have it learn")
+      if decision.ground != .nothingToSave { lines.append("learnt it would be: \(decision.reason)") }
+    }
+    lines.append("staying on takes \((1000 * costs.watts).short) mW more than resting")
+    var hasStarts = false
+    for kind in RestartCosts.Kind.allCases {
+      guard let estimate = learned.restarts[kind] else { continue }
+      hasStarts = true
+      let starts = estimate.count == 1 ? "1 start" : "\(estimate.count) starts"
+      lines.append(
+        "a \(kind.rawValue) start takes \(estimate.seconds.short) s and \(estimate.joules.short) J, by \(starts)")
+    }
+    if !hasStarts {
+      lines.append("no start has been seen yet; one is assumed to take \(costs.assumedJoules.short) J")
+    }
+    if decision.ground != .nothingToSave {
+      lines.append(
+        "a start costs as much as staying on for \(decision.breakEvenSeconds.short) s: never longer than that")
+    }
+    if learned.gapCount > 0 {
+      lines.append("gaps between visits, \(learned.gapCount) so far; of those that count:")
+      lines += gapLines
+    }
+    if learned.changeCount > 0 {
+      lines.append("the pattern has changed \(learned.changeCount) times, and was learnt anew")
+    }
+    return lines
+  }
+
+  /// The gaps in classes that a person can tell apart.
+  private var gapLines: [String] {
+    let limits: [(name: String, seconds: Double)] = [
+      ("up to 2 s", 2), ("up to 10 s", 10), ("up to 30 s", 30), ("up to 2 min", 120), ("up to 15 min", 900),
+      ("up to 2 h", 7200), ("longer", .infinity),
+    ]
+    let all = learned.gaps.weight
+    guard all > 0 else { return [] }
+    var from = 0.0
+    return limits.compactMap { name, to in
+      defer { from = to }
+      let part = learned.gaps.weights.indices.reduce(0.0) { sum, bin in
+        let middle = GapHistogram.middle(bin)
+        return middle > from && middle <= to ? sum + learned.gaps.weights[bin] : sum
+      }
+      return part / all < 0.005 ? nil : "  \(name): \(Int((100 * part / all).rounded())) %"
+    }
+  }
+}
+
+extension LearnedLinger.Decision {
+  /// Why it is so long, as it stands behind a device's state.
+  public var reason: String {
+    switch ground {
+    case .nothingToSave: "sleeping would save nothing"
+    case .noHistory: "too few visits yet: for \(seconds.short) s, as long as a restart costs"
+    case .learnt where seconds == 0: "as learnt: waiting for the next visitor costs more than a restart"
+    case .learnt:
+      "as learnt: \(Int((100 * expectedReturns).rounded())) % of visitors are back within \(seconds.short) s, and a restart "
+        + "costs as much as \(breakEvenSeconds.short) s"
+    case .guarded:
+      "visits are not as learnt: for \(seconds.short) s, nearer to the \(breakEvenSeconds.short) s that a restart costs"
+    }
+  }
+}
+
+extension Double {
+  /// With three digits or so: `0.15`, `28`, `115.5`.
+  fileprivate var short: String {
+    let scale = abs(self) < 1 ? 1000.0 : abs(self) < 100 ? 10.0 : 1.0
+    let rounded = (self * scale).rounded() / scale
+    guard let whole = Int(exactly: rounded) else { return "\(rounded)" }
+    return "\(whole)"
+  }
+}

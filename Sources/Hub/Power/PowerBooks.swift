@@ -1,0 +1,58 @@
+import Guarding
+
+/// The books of all devices, by their IDs. They outlive the board files that are read one after the other, and what stands in them
+/// lies in a file between two runs of the hub.
+public final class PowerBooks: Sendable {
+  struct Entry: Sendable {
+    var id: String
+    var book: PowerBook
+  }
+
+  /// Devices that the board does not name any more may come back; so many are remembered in all.
+  static let limit = 64
+
+  private let systemTime: @Sendable () -> Int64
+  /// The one that was opened last at the end.
+  private let entries = Guarded<[Entry]>([])
+
+  /// - Parameter systemTime: nanoseconds since 1970
+  public init(systemTime: @escaping @Sendable () -> Int64) { self.systemTime = systemTime }
+
+  /// The book of a device; a new one where another device had the name.
+  func book(of id: String, _ identity: String) -> PowerBook {
+    entries.withLock { entries in
+      var entry = Entry(id: id, book: PowerBook(of: identity, systemTime: systemTime))
+      if let index = entries.firstIndex(where: { $0.id == id }) {
+        let known = entries.remove(at: index)
+        if known.book.identity == identity { entry = known }
+      }
+      entries.append(entry)
+      if entries.count > PowerBooks.limit { entries.removeFirst(entries.count - PowerBooks.limit) }
+      return entry.book
+    }
+  }
+
+  var snapshot: [Entry] { entries.withLock { $0 } }
+
+  /// Takes over what a hub before this one knew.
+  ///
+  /// - Parameter file: what the file has in it
+  /// - Throws: where there is something in it that nobody wrote; then nothing is taken over
+  public func restore(_ text: [UInt8], file: String) throws(BoardError) {
+    for (id, identity, content) in try PowerBooksFile.read(text, file: file) {
+      let book = entries.withLock { entries -> PowerBook? in
+        if let known = entries.first(where: { $0.id == id }) { return known.book }
+        guard entries.count < PowerBooks.limit else { return nil }
+        let book = PowerBook(of: identity, systemTime: systemTime)
+        entries.insert(Entry(id: id, book: book), at: 0)
+        return book
+      }
+      if let book, book.identity == identity { book.restore(content) }
+    }
+  }
+
+  /// As the file has them.
+  public var text: [UInt8] {
+    Array(PowerBooksFile.text(snapshot.map { ($0.id, $0.book.identity, $0.book.snapshot) }).utf8)
+  }
+}

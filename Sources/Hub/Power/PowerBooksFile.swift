@@ -1,0 +1,145 @@
+import Glibc
+
+/// The file of the power books: JSON, for people to read and for the next run of the hub.
+enum PowerBooksFile {
+  typealias Device = (id: String, identity: String, content: PowerBook.Content)
+
+  /// A file of another version is started over, and that is said.
+  private static let version = 1
+
+  // MARK: Writing
+
+  static func text(_ devices: [Device]) -> String {
+    let sections = devices.map { device in
+      "    \(quoted(device.id)): {\n" + members(device).map { "      \($0)" }.joined(separator: ",\n") + "\n    }"
+    }
+    let note =
+      "what starts take (joules, seconds), weights of gaps by their seconds, milliwatt-hours by hours since 1970"
+    return "{\n  \"version\": \(version),\n  \"note\": \(quoted(note)),\n  \"devices\": {\n"
+      + sections.joined(separator: ",\n") + "\n  }\n}\n"
+  }
+
+  private static func members(_ device: Device) -> [String] {
+    let learned = device.content.learned
+    let restarts = RestartCosts.Kind.allCases.compactMap { kind in
+      learned.restarts[kind].map { estimate in
+        (
+          kind.rawValue,
+          object([
+            ("joules", number(estimate.joules)), ("seconds", number(estimate.seconds)), ("count", "\(estimate.count)"),
+          ])
+        )
+      }
+    }
+    let gaps = learned.gaps.weights.indices.compactMap { bin in
+      learned.gaps.weights[bin] < 0.001
+        ? nil : (number(GapHistogram.upperEdge(bin)), number(learned.gaps.weights[bin]))
+    }
+    let hours = device.content.ledger.hours.map { hour in
+      "        \(quoted("\(hour.number)")): "
+        + object(hour.bills.bills.map { ($0.payer, number($0.milliwattHours)) })
+    }
+    return [
+      "\"device\": \(quoted(device.identity))", "\"restarts\": \(object(restarts))",
+      "\"gapCount\": \(learned.gapCount)",
+      "\"changeCount\": \(learned.changeCount)",
+      "\"savedJoules\": \(learned.savedJoules.map(number) ?? "null")", "\"gaps\": \(object(gaps))",
+      hours.isEmpty ? "\"hours\": {}" : "\"hours\": {\n" + hours.joined(separator: ",\n") + "\n      }",
+    ]
+  }
+
+  private static func object(_ members: [(String, String)]) -> String {
+    "{" + members.map { "\(quoted($0.0)): \($0.1)" }.joined(separator: ", ") + "}"
+  }
+
+  /// Six digits.
+  private static func number(_ value: Double) -> String {
+    guard value.isFinite, value != 0 else { return "0" }
+    let scale = pow(10, 5 - log10(abs(value)).rounded(.down))
+    let rounded = (value * scale).rounded() / scale
+    return rounded.isFinite ? "\(rounded)" : "\(value)"
+  }
+
+  private static func quoted(_ text: String) -> String {
+    let escaped = text.unicodeScalars.reduce(into: "") { escaped, scalar in
+      switch scalar {
+      case "\"", "\\": escaped += "\\\(scalar)"
+      case _ where scalar.value < 0x20:
+        let hex = String(scalar.value, radix: 16)
+        escaped += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+      default: escaped.unicodeScalars.append(scalar)
+      }
+    }
+    return "\"\(escaped)\""
+  }
+
+  // MARK: Reading
+
+  static func read(_ text: [UInt8], file: String) throws(BoardError) -> [Device] {
+    var root = try BoardSection(json5: text, file: file)
+    let version = try root.integer("version", in: 0...Int(Int32.max))
+    guard version == PowerBooksFile.version else {
+      throw root.wrong("version", expected: "\(PowerBooksFile.version)")
+    }
+    _ = try root.string("note")
+    var devices: [Device] = []
+    for (id, section) in try root.namedSections("devices").prefix(PowerBooks.limit) {
+      devices.append(try device(id, section))
+    }
+    try root.finish()
+    return devices
+  }
+
+  private static func device(_ id: String, _ section: BoardSection) throws(BoardError) -> Device {
+    var section = section
+    var content = PowerBook.Content()
+    let identity = try section.required("device")
+    for (name, restart) in try section.namedSections("restarts") {
+      var restart = restart
+      guard let kind = RestartCosts.Kind(rawValue: name) else {
+        throw restart.wrong(expected: "'hot', 'warm' or 'cold'")
+      }
+      content.learned.restarts[kind] = RestartCosts.Estimate(
+        joules: try restart.number("joules", in: 0...1e9) ?? 0,
+        seconds: try restart.number("seconds", in: 0...1e9) ?? 0,
+        count: try restart.integer("count", in: 1...Int(Int32.max)) ?? 1)
+      try restart.finish()
+    }
+    content.learned.gapCount = try section.integer("gapCount", in: 0...Int(Int32.max)) ?? 0
+    content.learned.changeCount = try section.integer("changeCount", in: 0...Int(Int32.max)) ?? 0
+    content.learned.savedJoules = try section.number("savedJoules", in: 0...1e9)
+    if var gaps = try section.section("gaps") {
+      for (name, weight) in try gaps.numbers(in: 0...1e6) {
+        guard let seconds = Double(name), seconds > 0, seconds.isFinite else {
+          throw gaps.wrong(name, expected: "named in seconds")
+        }
+        // An edge that was rounded stays in its bin.
+        content.learned.gaps.weights[GapHistogram.bin(of: seconds * 0.99)] += weight
+      }
+    }
+    for (name, bills) in try section.namedSections("hours").suffix(EnergyLedger.hourCount) {
+      var bills = bills
+      guard let hour = Int(name), (0...10_000_000).contains(hour), hour > content.ledger.hours.last?.number ?? -1
+      else {
+        throw bills.wrong(expected: "named by an hour since 1970, in their order")
+      }
+      var charged = EnergyBills()
+      for (payer, milliwattHours) in try bills.numbers(in: 0...1e9) { charged.charge(milliwattHours, to: payer) }
+      content.ledger.hours.append(EnergyLedger.Hour(number: hour, bills: charged))
+    }
+    try section.finish()
+    return (id, identity, content)
+  }
+}
+
+extension BoardSection {
+  /// The members of an object whose keys are its writer's own, each a number, in the order of the file.
+  fileprivate mutating func numbers(in range: ClosedRange<Double>) throws(BoardError) -> [(name: String, value: Double)]
+  {
+    var numbers: [(name: String, value: Double)] = []
+    for key in keys {
+      if let number = try number(key, in: range) { numbers.append((key, number)) }
+    }
+    return numbers
+  }
+}

@@ -1,0 +1,120 @@
+/// What it takes to have a device measure again, by how long it was off: learnt from each start.
+///
+/// A receiver knows where the satellites are for some two hours (hot), where they may be for some days (warm), and then
+/// nothing (cold); without a backup supply it knows nothing from the first second on, which the figures then show.
+public struct RestartCosts: Equatable, Sendable {
+  public enum Kind: String, CaseIterable, Sendable {
+    case hot
+    case warm
+    case cold
+
+    /// Ephemerides are good for two hours beside their own time, the almanac for some days.
+    public static let hotSeconds = 2.0 * 3600
+    static let warmSeconds = 7.0 * 86_400
+
+    /// - Parameter off: for how many seconds the device was
+    public init(after off: Double) {
+      self = off <= Kind.hotSeconds ? .hot : off <= Kind.warmSeconds ? .warm : .cold
+    }
+  }
+
+  /// Of one kind of start.
+  public struct Estimate: Equatable, Sendable {
+    public var joules: Double
+    public var seconds: Double
+    /// How many starts it is made of.
+    public var count: Int
+    /// The last starts that were far off to the same side: joules and seconds.
+    var deviating = SIMD2(0.0, 0.0)
+    /// How many; negative where they were cheaper.
+    var deviatingCount = 0
+
+    init(joules: Double, seconds: Double, count: Int = 1) {
+      self.joules = joules
+      self.seconds = seconds
+      self.count = count
+    }
+
+    /// So many starts, one after the other, that cost less than half or more than twice as much are no chance: another receiver, or
+    /// another place for its antenna.
+    private static let change = 3
+
+    fileprivate mutating func take(joules: Double, seconds: Double) {
+      let side = joules > 2 * self.joules ? 1 : 2 * joules < self.joules ? -1 : 0
+      if side == 0 || side != deviatingCount.signum() { (deviating, deviatingCount) = (.zero, 0) }
+      if side != 0 {
+        deviating += SIMD2(joules, seconds)
+        deviatingCount += side
+        if abs(deviatingCount) == Estimate.change {
+          let mean = deviating / Double(Estimate.change)
+          self = Estimate(joules: mean[0], seconds: mean[1], count: Estimate.change)
+          return
+        }
+      }
+      count += 1
+      let share = 1 / Double(min(count, 8))
+      self.joules += (joules - self.joules) * share
+      self.seconds += (seconds - self.seconds) * share
+    }
+  }
+
+  /// A start that was given up teaches at most so many times what is known.
+  private static let mostOfIncomplete = 2.0
+
+  private var hot: Estimate?
+  private var warm: Estimate?
+  private var cold: Estimate?
+
+  public init() {}
+
+  /// What the starts of a kind have taken; `nil` before the first.
+  public internal(set) subscript(kind: Kind) -> Estimate? {
+    get {
+      switch kind {
+      case .hot: hot
+      case .warm: warm
+      case .cold: cold
+      }
+    }
+    set {
+      switch kind {
+      case .hot: hot = newValue
+      case .warm: warm = newValue
+      case .cold: cold = newValue
+      }
+    }
+  }
+
+  /// The device measures, or was given up without.
+  ///
+  /// - Parameters:
+  ///   - off: for how many seconds it had been off
+  ///   - isComplete: `false` where nobody waited for the end: it would have cost more
+  public mutating func started(after off: Double, joules: Double, seconds: Double, isComplete: Bool = true) {
+    guard joules >= 0, seconds >= 0 else { return }
+    let kind = Kind(after: off)
+    guard let known = self[kind]?.joules else {
+      if isComplete { self[kind] = Estimate(joules: joules, seconds: seconds) }
+      return
+    }
+    if isComplete {
+      self[kind]?.take(joules: joules, seconds: seconds)
+    } else if joules > known {
+      // Indoors it might have gone on for hours, which says nothing of what lingering would have spared.
+      let most = min(1, RestartCosts.mostOfIncomplete * known / joules)
+      self[kind]?.take(joules: joules * most, seconds: seconds * most)
+    }
+  }
+
+  /// - Parameters:
+  ///   - off: for how many seconds it will have been
+  ///   - assumed: what a start is taken to cost as long as none has been seen
+  func joules(after off: Double, assuming assumed: Double) -> Double {
+    // The longer it is off, the more it takes.
+    switch Kind(after: off) {
+    case .hot: hot?.joules ?? assumed
+    case .warm: warm?.joules ?? max(assumed, hot?.joules ?? 0)
+    case .cold: cold?.joules ?? max(assumed, warm?.joules ?? hot?.joules ?? 0)
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import MonotonicTime
+
+/// Decides how long a source runs on after its last subscriber, where that is not always the same.
+///
+/// It is asked under the publisher's lock: it decides at once, and calls nothing of the publisher's.
+public protocol LingerPolicy: Sendable {
+  /// Somebody subscribes while nobody else does.
+  func firstCame(at now: MonotonicInstant)
+
+  /// The last subscriber leaves a source that runs.
+  func lastLeft(at now: MonotonicInstant) -> Linger
+}
+
+/// For how long a source runs on, and why.
+public struct Linger: Equatable, Sendable {
+  public var duration: Duration
+  /// Stands in the activity; `nil` where there is nothing to say but who left.
+  public var reason: String?
+
+  public init(_ duration: Duration, reason: String? = nil) {
+    self.duration = duration
+    self.reason = reason
+  }
+}

@@ -1,0 +1,72 @@
+import Glibc
+import HardwareIO
+import TestSupport
+import Testing
+
+/// What devices cost, from one run of the hub to the next.
+@Suite(.timeLimit(.minutes(10)))
+final class PowerBooksTests {
+  private let folder: String
+
+  init() {
+    var template = Array("/tmp/sensorhub-books-XXXXXX".utf8CString)
+    mkdtemp(&template)
+    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+  }
+
+  deinit {
+    for name in Files.names(in: folder) { unlink("\(folder)/\(name)") }
+    rmdir(folder)
+  }
+
+  private func hub() -> HubProcess {
+    HubProcess(board: HubProcess.simulatedBoard(""), environment: ["STATE_DIRECTORY=\(folder)"])
+  }
+
+  private func devices(_ arguments: [String], of hub: HubProcess) -> String {
+    let program = Program(["devices", "--socket", hub.socket] + arguments)
+    program.wait()
+    return program.standardOutput
+  }
+
+  @Test func `who caused what was drawn is known after a restart, and what starts took`() throws {
+    let first = hub()
+    for _ in 0..<2 {
+      let watch = Program(["watch", "--socket", first.socket, "--json"])
+      #expect(eventually { first.devicesNow["gps"].power == "tracking" })
+      watch.send(SIGTERM)
+      watch.wait()
+      #expect(eventually { first.isOff })
+    }
+    #expect(devices(["--bills"], of: first).contains("watch "))
+    first.stop()
+    #expect(Files.names(in: folder) == ["power.json"])
+    let second = hub()
+    #expect(second.devicesNow["gps"].wakes == 0)
+    let text = devices(["--since", "day", "--explain"], of: second)
+    let gps = text.components(ofDevice: "gps")
+    #expect(gps.contains { $0.hasPrefix("  day ") && $0.contains("watch ") && $0.contains("(linger) ") }, "\(text)")
+    #expect(gps.contains { $0.contains("a hot start takes ") && $0.hasSuffix("by 1 start") }, "\(text)")
+    #expect(gps.contains { $0.contains("gaps between visits, 1 so far") }, "\(text)")
+    second.stop()
+  }
+
+  @Test func `a damaged file is named and kept, and the hub begins anew`() {
+    HubProcess.write("{ \"version\": 1, \"devices\": { \"gps\": {", to: "\(folder)/power.json")
+    let hub = hub()
+    #expect(
+      eventually {
+        hub.program.standardError.contains("\(folder)/power.json:1") && hub.program.standardError.contains(".damaged")
+      })
+    hub.stop()
+    #expect(Files.names(in: folder) == ["power.json", "power.json.damaged"])
+  }
+}
+
+extension String {
+  /// The lines of one device.
+  fileprivate func components(ofDevice id: String) -> [Substring] {
+    let lines = split(separator: "\n").drop { !$0.hasPrefix("\(id): ") }
+    return [lines.first].compactMap { $0 } + lines.dropFirst().prefix { $0.hasPrefix(" ") }
+  }
+}

@@ -1,0 +1,174 @@
+import HardwareIO
+import MonotonicTime
+import Publishing
+import TestSupport
+import Testing
+
+@testable import Hub
+
+/// Who pays for what a device draws.
+@Suite(.timeLimit(.minutes(10)))
+struct EnergyBillsTests {
+  /// A receiver that draws 360 mW at work and 36 mW else, on a pseudo-terminal, by a clock that the test moves.
+  private final class Visited {
+    let clock = ManualClock()
+    let hub: Hub
+    private let terminal = PseudoTerminal()
+    private var leases: [(name: String, lease: Subscription)] = []
+    private var second = 0
+    private(set) var expected: [String: Double] = [:]
+
+    init(_ power: String = "lingerSeconds: 20") throws {
+      let board =
+        "{ name: 'x', devices: { gps: { driver: 'nmea', port: '\(terminal.path)', speed: 9600, power: { "
+        + "currentMilliamperes: 100, standbyMilliamperes: 10, supplyVolts: 3.6, \(power) } } } }"
+      hub = Hub(board: try Board(json5: Array(board.utf8), file: "x"), hardware: LinuxHardware(), clock: clock)
+    }
+
+    var status: DeviceStatus { hub.devices[0] }
+
+    func isHolding(_ name: String) -> Bool { leases.contains { $0.name == name } }
+
+    func come(_ name: String) throws {
+      let isFirst = leases.isEmpty
+      let readings = try #require(hub.readings(of: "gps"))
+      leases.append((name, readings.subscribe(as: name, receiveValue: { _ in })))
+      if isFirst { #expect(eventually { [.acquiring, .tracking].contains(status.power) }) }
+      settle()
+    }
+
+    func leave(_ name: String) {
+      leases.removeAll { lease in
+        if lease.name == name { lease.lease.cancel() }
+        return lease.name == name
+      }
+      if leases.isEmpty { #expect(eventually { [.lingering, .asleep].contains(status.power) }) }
+      settle()
+    }
+
+    /// The books know what the test knows.
+    private func settle() {
+      let payers = leases.map { EnergyBills.payer($0.name) }
+      #expect(
+        eventually { hub.monitors[0].payers == payers.reduce(into: []) { if !$0.contains($1) { $0.append($1) } } })
+    }
+
+    func findFix() {
+      guard status.power == .acquiring else { return }
+      // The second epoch ends the first.
+      for _ in 0..<2 {
+        second += 1
+        let time = String(120_000 + second / 60 * 100 + second % 60)
+        terminal.write(nmeaLine("GPRMC,\(time).00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A"))
+      }
+      // Both, the last of which silence ends.
+      #expect(eventually { status.power == .tracking && epochs == second })
+    }
+
+    private var epochs: Int { status.counters.first { $0.name == "epochs" }?.value ?? 0 }
+
+    func pass(_ seconds: Double) {
+      if seconds <= 0 { return }
+      let status = status
+      switch status.power {
+      case .lingering:
+        let rest = (status.lingersUntil ?? clock.now).seconds(since: clock.now)
+        let part = min(seconds, rest)
+        charge([EnergyBills.linger], 360, part)
+        clock.advance(by: .nanoseconds(Int64(part * 1e9)))
+        guard part == rest else { return }
+        #expect(eventually { self.status.power == .asleep })
+        pass(seconds - part)
+      case .asleep:
+        charge([EnergyBills.standby], 36, seconds)
+        clock.advance(by: .nanoseconds(Int64(seconds * 1e9)))
+      default:
+        let payers = leases.map { EnergyBills.payer($0.name) }
+        charge(status.power == .tracking ? payers : Array(payers.prefix(1)), 360, seconds)
+        clock.advance(by: .nanoseconds(Int64(seconds * 1e9)))
+      }
+    }
+
+    private func charge(_ payers: [String], _ milliwatts: Double, _ seconds: Double) {
+      for payer in payers { expected[payer, default: 0] += milliwatts * seconds / 3600 / Double(payers.count) }
+    }
+
+    func end() async {
+      leases = []
+      hub.shutDown()
+      await hub.isOff()
+    }
+  }
+
+  @Test func `the bills add up, whoever holds the device when`() async throws {
+    var chance = SeededRandom()
+    let visited = try Visited()
+    let names = ["watch[812]", "logger[900] (position)", "gpsd 127.0.0.1:40022"]
+    for _ in 0..<60 {
+      let name = names[Int.random(in: 0..<3, using: &chance)]
+      switch Int.random(in: 0..<5, using: &chance) {
+      case 0, 1: if visited.isHolding(name) { visited.leave(name) } else { try visited.come(name) }
+      case 2: visited.findFix()
+      default: visited.pass(Double(Int.random(in: 1...30, using: &chance)))
+      }
+    }
+    let status = visited.status
+    let bills = Dictionary(uniqueKeysWithValues: status.bills.map { ($0.payer, $0.milliwattHours) })
+    for (payer, energy) in visited.expected {
+      #expect(abs((bills[payer] ?? 0) - energy) <= 0.01 * energy, "\(payer): \(bills[payer] ?? 0) of \(energy)")
+    }
+    #expect(Set(bills.keys) == Set(visited.expected.keys))
+    let sum = bills.values.reduce(0, +)
+    #expect(sum > 0 && abs(sum / status.energyMilliwattHours - 1) < 1e-6)
+    // The hours have the same, as far as the hub has had the device in its books.
+    #expect(abs(status.billsOfDay.reduce(0) { $0 + $1.milliwattHours } / sum - 1) < 0.01)
+    await visited.end()
+  }
+
+  @Test func `a device that learns says for how long it lingers and why`() async throws {
+    let visited = try Visited("linger: 'learned'")
+    // A start takes four seconds, and the next visitor comes a second and a half after the last has left.
+    func visit() throws {
+      try visited.come("watch[1]")
+      visited.pass(4)
+      visited.findFix()
+      visited.leave("watch[1]")
+    }
+    try visit()
+    let first = visited.status
+    #expect(first.power == .lingering && first.reason.contains("too few visits"), "\(first.reason)")
+    // Half a minute is what a receiver's start is assumed to take.
+    visited.pass(60)
+    for _ in 0..<6 {
+      try visit()
+      visited.pass(1.5)
+    }
+    let learnt = visited.status
+    #expect(learnt.power == .lingering && learnt.reason.contains("as learnt: "), "\(learnt.reason)")
+    let linger = try #require(learnt.linger)
+    #expect((1.5...2).contains(linger.seconds), "\(linger.seconds)")
+    #expect(linger.explanation.contains { $0.hasPrefix("a hot start takes 4 s") }, "\(linger.explanation)")
+    #expect(learnt.wakes == 2)
+    await visited.end()
+  }
+
+  @Test(arguments: [
+    ("mqtt alice 5 Hz", "mqtt"), ("watch[812]", "watch"), ("watch[812] (attitude, heading)", "watch"),
+    ("gpsd 127.0.0.1:40022", "gpsd 127.0.0.1"),
+    ("gpsd [::1]:40022", "gpsd [::1]"), ("held for fe80::1", "held for fe80::1"), ("\"my log\"[7]", "\"my log\""),
+    ("journal", "journal"), ("(linger)", "(others)"),
+  ])
+  func `a visitor pays under the same name each time`(_ holder: String, _ payer: String) {
+    #expect(EnergyBills.payer(holder) == payer)
+  }
+
+  @Test func `names are bounded, and nothing is lost`() {
+    var bills = EnergyBills()
+    for index in 0..<1000 { bills.charge(1, to: "client \(index)") }
+    bills.charge(1, to: EnergyBills.linger)
+    #expect(bills.bills.count < 20 && bills.milliwattHours == 1001)
+    let payers = EnergyBills.Payers(holders: (0..<1000).map { "client \($0)" })
+    bills.charge(1, to: payers)
+    #expect(bills.bills.count < 20 && abs(bills.milliwattHours - 1002) < 1e-6)
+  }
+}

@@ -1,0 +1,127 @@
+import Guarding
+import TestSupport
+import Testing
+
+@testable import Hub
+
+/// What the hub knows of its devices' power, from one run to the next.
+struct PowerBooksTests {
+  private static let hour = Int64(3600) * 1_000_000_000
+
+  /// The system's clock, in the test's hand.
+  private final class Wall: Sendable {
+    private let hours = Guarded(500_000.0)
+    var books: PowerBooks { PowerBooks { [self] in Int64(hours.withLock { $0 } * Double(hour)) } }
+    func pass(_ count: Double) { hours.withLock { $0 += count } }
+  }
+
+  private let costs = LearnedLinger.Costs(watts: 0.1, assumedJoules: 3)
+  private let someone = EnergyBills.Payers(holders: ["watch[1]", "\"it's \\ mine\"[2]"])
+
+  private func fill(_ book: PowerBook) {
+    book.learn { learned in
+      for _ in 0..<12 { learned.visited(after: 9.7, lingered: nil, costs) }
+      learned.restarts.started(after: 60, joules: 2.75, seconds: 27.5)
+    }
+    book.charge(3, to: someone, over: 7200)
+  }
+
+  @Test func `what was learnt and what was drawn survive`() throws {
+    let wall = Wall()
+    let (before, after) = (wall.books, wall.books)
+    let book = before.book(of: "gps", "nmea /dev/ttyAMA0")
+    fill(book)
+    // Opened before or after the file has been read.
+    let restored = after.book(of: "gps", "nmea /dev/ttyAMA0")
+    try after.restore(before.text, file: "power.json")
+    let (old, new) = (book.learned.decide(costs), restored.learned.decide(costs))
+    #expect(
+      new.ground == .learnt && abs(new.seconds - old.seconds) < 1e-3 && new.expectedReturns == old.expectedReturns)
+    #expect(abs(new.breakEvenSeconds - 27.5) < 1e-3)
+    let bills = restored.bills(ofLast: 24)
+    #expect(bills.bills.map(\.payer) == ["watch", "\"it's \\ mine\""] && abs(bills.milliwattHours - 3) < 1e-4)
+    // A day later it is of the week, and after that of nothing.
+    wall.pass(30)
+    #expect(
+      restored.bills(ofLast: 24).milliwattHours == 0 && abs(restored.bills(ofLast: 168).milliwattHours - 3) < 1e-4)
+    wall.pass(168)
+    #expect(restored.bills(ofLast: 168).milliwattHours == 0)
+    // Written again it is the same.
+    #expect(after.text == before.text)
+  }
+
+  @Test func `another device under the same name starts afresh, and one that comes back does not`() throws {
+    let wall = Wall()
+    let books = wall.books
+    fill(books.book(of: "gps", "nmea /dev/ttyAMA0"))
+    #expect(books.book(of: "gps", "nmea /dev/ttyAMA0").learned.gapCount == 12)
+    let next = wall.books
+    try next.restore(books.text, file: "power.json")
+    // A board that does not name it for a while.
+    _ = next.book(of: "imu", "mpu-6050 0x68 on /dev/i2c-1")
+    let last = wall.books
+    try last.restore(next.text, file: "power.json")
+    #expect(last.book(of: "gps", "nmea /dev/ttyAMA0").learned.gapCount == 12)
+    #expect(last.book(of: "gps", "nmea /dev/ttyUSB0").learned.gapCount == 0)
+  }
+
+  @Test(arguments: [
+    ("{ \"version\": 1, \"devices\": {", "power.json:1"), ("", "power.json:1"),
+    ("{ \"version\": 2, \"devices\": {} }", "version"),
+    (
+      "{ \"version\": 1,\n \"devices\": { \"gps\": { \"device\": \"x\",\n \"gaps\": { \"soon\": 1 } } } }",
+      "power.json:3: 'devices.gps.gaps.soon'"
+    ),
+    ("{ \"version\": 1, \"devices\": { \"gps\": { \"device\": \"x\", \"savedJoules\": -1 } } }", "savedJoules"),
+    (
+      "{ \"version\": 1, \"devices\": { \"gps\": { \"device\": \"x\", \"hours\": { \"-9223372036854775807\": { \"a\": 1 } } } } }",
+      "hours.-9223372036854775807"
+    ),
+  ])
+  func `a damaged file is named, with the place, and changes nothing`(_ text: String, _ named: String) throws {
+    let books = Wall().books
+    fill(books.book(of: "gps", "x"))
+    let before = books.text
+    do throws(BoardError) {
+      try books.restore(Array(text.utf8), file: "power.json")
+      Issue.record("it was taken")
+    } catch {
+      #expect("\(error)".contains(named) && "\(error)".contains("power.json"), "\(error)")
+    }
+    #expect(books.text == before)
+  }
+
+  @Test func `the file is bounded, whatever comes`() {
+    let wall = Wall()
+    let books = wall.books
+    let book = books.book(of: "gps", "nmea /dev/ttyAMA0")
+    for visit in 0..<1000 {
+      book.charge(1, to: EnergyBills.Payers(holders: ["client \(visit)", "b \(visit)"]), over: 1000)
+      book.learn { $0.visited(after: Double(visit), lingered: 30, costs) }
+      wall.pass(0.7)
+    }
+    #expect(book.snapshot.ledger.hours.count <= EnergyLedger.hourCount)
+    let first = books.text.count
+    for visit in 0..<1000 {
+      book.charge(1, to: EnergyBills.Payers(holders: ["client \(visit)", "b \(visit)"]), over: 1000)
+      wall.pass(0.7)
+    }
+    #expect(abs(Double(books.text.count) / Double(first) - 1) < 0.05 && first < 100_000, "\(first)")
+    for index in 0..<200 { _ = books.book(of: "d\(index)", "x") }
+    #expect(books.snapshot.count <= PowerBooks.limit)
+  }
+
+  @Test func `what was drawn over hours stands in these hours, and none of it is lost when the clock is set`() {
+    var ledger = EnergyLedger()
+    let payers = EnergyBills.Payers(holders: ["watch"])
+    // From half past to a quarter past, three hours on.
+    ledger.charge(11, to: payers, over: 2.75 * 3600, until: 1003.25 * 3600)
+    #expect(ledger.hours.map(\.number) == [1000, 1001, 1002, 1003])
+    for (hour, part) in zip(ledger.hours, [2.0, 4, 4, 1]) { #expect(abs(hour.bills.milliwattHours - part) < 1e-9) }
+    // Back to 1970, ahead again: the hours that are known stay.
+    ledger.charge(5, to: payers, over: 60, until: 120)
+    ledger.charge(7, to: payers, over: 60, until: 1003.5 * 3600)
+    #expect(abs(ledger.hours.reduce(0) { $0 + $1.bills.milliwattHours } - 23) < 1e-9)
+    #expect(abs(ledger.bills(ofLast: 24, now: 1003.6 * 3600).milliwattHours - 18) < 1e-9)
+  }
+}
