@@ -14,6 +14,10 @@ public final class HubHost: Sendable {
   private let current: MutableProperty<Hub>
   /// What is replayed; `nil` where there are devices.
   public let replay: ReplaySession?
+  /// Where calibrations are kept; `nil` where there are no devices.
+  let calibrations: (any CalibrationStore)?
+  /// Only one calibration at a time.
+  let isCalibrating = Guarded(false)
   /// Of the program: `0.1.0`.
   public let version: String
   /// Who is being served.
@@ -24,8 +28,12 @@ public final class HubHost: Sendable {
   private let text: Guarded<[UInt8]?>
 
   /// - Parameter boardText: of the board file, where there is one
-  public init(_ hub: Hub, version: String, boardText: [UInt8]? = nil, replay: ReplaySession? = nil) {
+  public init(
+    _ hub: Hub, version: String, boardText: [UInt8]? = nil, replay: ReplaySession? = nil,
+    calibrations: (any CalibrationStore)? = nil
+  ) {
     self.replay = replay
+    self.calibrations = calibrations
     current = MutableProperty(hub)
     self.version = version
     text = Guarded(boardText)

@@ -2,33 +2,90 @@ import Glibc
 import Hub
 
 /// Where calibrations are stored: a file for each chip.
-enum CalibrationFolder {
-  /// `/var/lib/sensorhub/calibration` for the system's hub, otherwise in the user's own folder for such things.
+struct CalibrationFolder: CalibrationStore {
+  /// The service's, made where that is installed.
+  static let ofService = "/var/lib/sensorhub/calibration"
+
+  /// The service's where there is one, as a chip has one calibration whoever reads it; otherwise in the user's own folder for such
+  /// things.
   static var path: String {
-    if let folder = environment("STATE_DIRECTORY") { return "\(folder)/calibration" }
-    if getuid() == 0 { return "/var/lib/sensorhub/calibration" }
-    if let folder = environment("XDG_STATE_HOME") { return "\(folder)/sensorhub/calibration" }
-    return "\(environment("HOME") ?? "/tmp")/.local/state/sensorhub/calibration"
+    let own = "\(StateFolder.path)/calibration"
+    return getenv("STATE_DIRECTORY") == nil && access(ofService, F_OK) == 0 ? ofService : own
   }
 
   static func file(for place: I2CPlace) -> String { "\(path)/\(place.identifier).json5" }
 
-  /// Makes the folder, and everything above it.
-  static func make() throws(CommandError) {
-    var folder = ""
-    for part in path.split(separator: "/") {
-      folder += "/\(part)"
-      guard mkdir(folder, 0o755) == 0 || errno == EEXIST else {
-        throw CommandError(
-          errno == EACCES ? .noPermission : .inputOutput,
-          "cannot make '\(folder)': \(String(cString: strerror(errno)))",
-          nextStep: "run as the user that the hub runs as, or set XDG_STATE_HOME")
+  func store(_ session: CalibrationSession, of chip: DeviceDescription) throws(CalibrationRefusal) -> StoredCalibration
+  {
+    let lock = try CalibrationFolder.lock(waits: true)
+    defer { close(lock) }
+    return try CalibrationFolder.add(session, of: chip)
+  }
+
+  /// For whoever has the lock: adds a result to the chip's file as that is now.
+  static func add(_ session: CalibrationSession, of chip: DeviceDescription) throws(CalibrationRefusal)
+    -> StoredCalibration
+  {
+    guard let place = chip.place else {
+      throw CalibrationRefusal("'\(chip.id)' is no chip", nextStep: "sensorhub chips lists what can be calibrated")
+    }
+    let file = CalibrationFolder.file(for: place)
+    var known: ChipCalibration
+    do throws(BoardError) {
+      known = try ChipCalibration(file: file)
+    } catch {
+      throw CalibrationRefusal("\(error)", nextStep: "mend the file, or remove it")
+    }
+    guard session.store(in: &known, at: Int64(time(nil))), let entry = known.entries[session.kind] else {
+      if session.progress >= 1 {
+        throw CalibrationRefusal(
+          "what was measured makes no sense for \(session.kind.rawValue)",
+          nextStep: "try again, slowly, away from iron and engines")
       }
+      throw CalibrationRefusal(
+        "no result: \(Int(session.progress * 100)) % of what \(session.kind.rawValue) needs",
+        nextStep: session.instruction)
+    }
+    do {
+      try known.write(to: file)
+    } catch {
+      throw CalibrationRefusal("\(error)", nextStep: "see how much room there is: df \(path)")
+    }
+    return StoredCalibration(file: file, quality: entry.quality)
+  }
+
+  /// Only one calibration at a time, of this process or another.
+  ///
+  /// - Parameter waits: for another one to end, rather than to refuse
+  /// - Returns: what is to be closed
+  static func lock(waits: Bool) throws(CalibrationRefusal) -> Int32 {
+    try make()
+    let lock = open("\(path)/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+    guard lock >= 0 else { throw cannotWrite(path) }
+    guard flock(lock, waits ? LOCK_EX : LOCK_EX | LOCK_NB) == 0 else {
+      close(lock)
+      throw CalibrationRefusal("another calibration is under way", reason: .busy, nextStep: "let it end, or stop it")
+    }
+    return lock
+  }
+
+  private static func make() throws(CalibrationRefusal) {
+    do throws(StateFolder.Obstacle) {
+      try StateFolder.make(path)
+    } catch {
+      throw refusal("\(error)")
     }
   }
 
-  private static func environment(_ name: String) -> String? {
-    guard let value = getenv(name), value.pointee != 0 else { return nil }
-    return String(cString: value)
+  private static func cannotWrite(_ folder: String) -> CalibrationRefusal {
+    refusal("cannot write in \(folder): \(String(cString: strerror(errno)))")
+  }
+
+  private static func refusal(_ message: String) -> CalibrationRefusal {
+    CalibrationRefusal(
+      message, reason: .noPermission,
+      nextStep: path == ofService
+        ? "sudo systemctl start sensorhub and try again, so that the hub does it; or sudo -u sensorhub sensorhub calibrate …"
+        : "set XDG_STATE_HOME to a folder of your own")
   }
 }

@@ -35,7 +35,8 @@ struct HubService: Sendable {
     let loaded = try source.loadWithText { [sink] in sink.write(.warning, $0) }
     fileText = loaded.fileText
     host = HubHost(
-      Hub(board: loaded.board, hardware: hardware), version: SensorHub.version, boardText: loaded.text)
+      Hub(board: loaded.board, hardware: hardware), version: SensorHub.version, boardText: loaded.text,
+      calibrations: CalibrationFolder())
     books = fileText.map { [host, sink] _ in PowerBooksKeeper(host: host, sink: sink) }
     path = socket.map(SocketPath.init) ?? .standard
     inUse = BoardInUse(beside: path)

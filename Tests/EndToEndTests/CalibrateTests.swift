@@ -29,7 +29,7 @@ struct CalibrateTests {
       unlink(recording)
       unlink(file)
     }
-    let calibrate = Program(["calibrate", "gyro", "--imu", recording], environment: state)
+    let calibrate = Program(["calibrate", "gyro", "--imu", recording, "--device", "imu"], environment: state)
     #expect(calibrate.wait() == 0, "\(calibrate.standardError)")
     #expect(calibrate.standardOutput.contains("gyro calibrated: ±"))
     #expect(String(decoding: SharedData.read(file), as: UTF8.self).contains("bias: [0.01"))
@@ -37,11 +37,29 @@ struct CalibrateTests {
     let devices = Program(["devices", "--json", "--socket", hub.socket])
     devices.wait()
     #expect(devices.standardOutput.contains(#""calibrations":{"gyro":{"ageSeconds":"#))
-    // While the hub runs it has the IMU.
-    let second = Program(["calibrate", "gyro", "--socket", hub.socket], environment: state)
-    #expect(second.wait() == 69)
-    #expect(second.standardError.contains("a hub is running"))
+    // While the hub runs it has the IMU, and does it. Its vehicle does not stand still for long enough.
+    let second = Program(["calibrate", "gyro", "--timeout", "2", "--socket", hub.socket], environment: state)
+    #expect(second.wait() == 65)
+    #expect(
+      second.standardError.contains("0 %: leave the sensor lying still; Ctrl-C gives up"), "\(second.standardError)")
+    #expect(second.standardError.contains("% of what gyro needs"), "\(second.standardError)")
+    let wrong = Program(["calibrate", "gyro", "--device", "nobody", "--socket", hub.socket], environment: state)
+    #expect(wrong.wait() == 65 && wrong.standardError.contains("has no device 'nobody'"), "\(wrong.standardError)")
+    let third = Program(["calibrate", "mount", "--socket", hub.socket], environment: state)
+    #expect(eventually { third.standardError.contains("Ctrl-C gives up") })
+    third.send(SIGINT)
+    #expect(third.wait() == 69 && third.standardError.contains("nothing was changed"), "\(third.standardError)")
+    #expect(eventually { hub.isOff })
     #expect(hub.stop() == 0)
+  }
+
+  @Test func `a recording does not say of which chip it is`() {
+    let recording = restRecording()
+    defer { unlink(recording) }
+    let calibrate = Program(["calibrate", "gyro", "--imu", recording], environment: state)
+    #expect(calibrate.wait() == 64)
+    #expect(calibrate.standardError.contains("name the board's with --device"), "\(calibrate.standardError)")
+    #expect(access(file, F_OK) != 0)
   }
 
   @Test func `one calibration at a time, and Ctrl-C changes nothing`() {

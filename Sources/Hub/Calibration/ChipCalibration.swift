@@ -74,17 +74,10 @@ public struct ChipCalibration: Equatable, Sendable {
 
   /// Writes the file anew beside the old one and puts it in its place: whatever happens, one of the two is there, whole.
   public func write(to file: String) throws(HardwareError) {
-    let new = "\(file).new"
-    let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw .system("writing \(new)", errno: errno) }
-    let bytes = Array(json5.utf8)
-    let isWritten = Glibc.write(descriptor, bytes, bytes.count) == bytes.count && fsync(descriptor) == 0
-    let error = errno
-    close(descriptor)
-    guard isWritten, rename(new, file) == 0 else {
-      let reason = isWritten ? errno : error
-      unlink(new)
-      throw .system("writing \(file)", errno: reason)
+    do throws(Files.Errno) {
+      try Files.replace(file, with: Array(json5.utf8))
+    } catch {
+      throw .system("writing \(file)", errno: error.rawValue)
     }
   }
 

@@ -33,6 +33,8 @@ private final class StateSession: StreamSession {
     var name: String?
     var rateHz: Double?
     var parts = Set<StatePart>.all
+    /// Of whoever came for that instead of states.
+    var calibration: HubCalibration?
   }
 
   private let connection: StreamConnection
@@ -94,6 +96,7 @@ private final class StateSession: StreamSession {
         + #"\"parts\": some of [\#(parts)]}"}"# + "\n"
       return Array(answer.utf8).withUnsafeBufferPointer(connection.answer)
     }
+    if let kind = request.calibrate.flatMap(CalibrationKind.init) { return calibrate(kind, request) }
     let wish = state.withLock { state in
       if let name = request.name.flatMap({ ClientName.shown($0, of: connection.peer) }) { state.name = name }
       if let rateHz = request.rateHz { state.rateHz = rateHz }
@@ -103,13 +106,34 @@ private final class StateSession: StreamSession {
     subscribe(as: wish.name, rateHz: wish.rateHz, parts: wish.parts, isRequested: true)
   }
 
-  func end() {
-    let (subscription, timer) = state.withLock { state in
-      state.isOver = true
+  private func calibrate(_ kind: CalibrationKind, _ request: StateRequests.Request) {
+    // One at a time, and no states beside it.
+    let (isFirst, subscription) = state.withLock { state in
       defer { state.subscription = nil }
-      return (state.subscription, state.timer)
+      return (state.calibration == nil, state.subscription)
+    }
+    subscription?.cancel()
+    guard isFirst else { return }
+    let name = request.name.flatMap { ClientName.shown($0, of: connection.peer) } ?? connection.peer
+    let calibration = HubCalibration.begin(kind, of: request.device, as: name, for: connection, by: host)
+    let isTooLate = state.withLock { state in
+      state.calibration = calibration
+      return state.isOver
+    }
+    if isTooLate { calibration?.end() }
+  }
+
+  func end() {
+    let (subscription, timer, calibration) = state.withLock { state in
+      state.isOver = true
+      defer {
+        state.subscription = nil
+        state.calibration = nil
+      }
+      return (state.subscription, state.timer, state.calibration)
     }
     timer?.cancel()
     subscription?.cancel()
+    calibration?.end()
   }
 }

@@ -8,6 +8,9 @@ struct StateRequests {
     var rateHz: Double?
     var name: String?
     var parts: [String]?
+    /// What to calibrate instead of sending states, and of which device.
+    var calibrate: String?
+    var device: String?
   }
 
   /// A request is short; what grows without an end is none.
@@ -27,7 +30,8 @@ struct StateRequests {
   private static func request(_ line: ArraySlice<UInt8>) -> Request? {
     guard let request = try? JSONDecoder().decode(Request.self, from: Data(line)),
       request.rateHz.map({ (0.01...1000).contains($0) }) ?? true,
-      request.parts.map({ Set<StatePart>(names: $0) != nil }) ?? true
+      request.parts.map({ Set<StatePart>(names: $0) != nil }) ?? true,
+      request.calibrate.map({ CalibrationKind(rawValue: $0) != nil }) ?? true
     else { return nil }
     return request
   }

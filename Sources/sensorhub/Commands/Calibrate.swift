@@ -19,8 +19,9 @@ struct Calibrate: ParsableCommand {
       mag     iron near the magnetometer: turn it through all directions
       mount   how it sits in the vehicle: stand still, then speed up and brake on a straight road
 
-      The result is stored for this chip and used by "fuse --board", and by the hub from its next start on. The hub must not be
-      running meanwhile.
+      A running hub does it, with its own board: it has the sensor. Otherwise this program does, with the board of --board. The
+      result is stored for this chip and used by "fuse --board", and by the hub from its next start or reload on. A recording
+      does not say of which chip it is: --device has to.
 
       Example: sensorhub calibrate gyro --board my-board.json5
       Another than the preferred one: sensorhub calibrate gyro --board my-board.json5 --device spare
@@ -29,7 +30,9 @@ struct Calibrate: ParsableCommand {
   @Argument(help: "gyro, accel, mag or mount.")
   var kind: CalibrationKind
 
-  @Option(help: ArgumentHelp("The board whose sensor it is. Left out: the simulated one.", valueName: "file.json5"))
+  @Option(
+    help: ArgumentHelp(
+      "The board whose sensor it is, where no hub runs. Left out: the simulated one.", valueName: "file.json5"))
   var board: String?
 
   @Option(help: ArgumentHelp("Which of its devices. Left out: the one that is preferred.", valueName: "id"))
@@ -49,53 +52,50 @@ struct Calibrate: ParsableCommand {
 
   func validate() throws {
     if gnss != nil, imu == nil { throw ValidationError("--gnss goes with --imu") }
+    if imu != nil, device == nil {
+      throw ValidationError("a recording does not say of which chip it is: name the board's with --device")
+    }
     if kind == .mount, imu != nil, gnss == nil { throw ValidationError("mount needs the speeds of --gnss") }
     if !(1...86_400).contains(timeout) { throw ValidationError("--timeout must be from 1 to 86400") }
   }
 
   /// What `run` would be, if it did not have to wait for the power to end.
   func calibrate() async throws {
-    let board = try BoardSource(file: board).load()
-    let needed = kind == .mag && imu == nil ? DeviceStatus.Kind.magnetometer : .imu
-    if let device, !board.devices.contains(where: { $0.id == device }) {
-      throw CommandError(
-        .data, "the board '\(board.name)' has no device '\(device)'",
-        nextStep: "it has " + board.devices.map(\.id).joined(separator: ", "))
-    }
-    // What a recording tells of a magnetometer is that of the board's own, or else of the one in its IMU.
-    let usual = kind == .mag ? [board.magnetometer?.id, board.imu?.id] : [board.imu?.id]
-    let id = device ?? usual.lazy.compactMap { $0 }.first
-    let chip = board.devices.first { $0.id == id }
-    let isOfIMU = kind == .mag && imu != nil && chip?.kind == .magnetometer
-    guard let chip, let place = chip.place, chip.kind == needed || isOfIMU else {
-      let what = needed == .imu ? "IMU" : "magnetometer"
-      throw CommandError(
-        .data, device.map { "'\($0)' is no \(what)" } ?? "the board '\(board.name)' has no \(what)",
-        nextStep: "name one in its file, in 'devices'; sensorhub chips lists what can be read")
-    }
-    try CalibrationFolder.make()
-    let lock = try takeLock()
-    defer { close(lock) }
-    let session = if let imu { try replay(imu) } else { try await measure(board, chip.id) }
-    var known = chip.calibration ?? ChipCalibration()
-    guard session.store(in: &known, at: Int64(time(nil))) else {
-      if session.progress >= 1 {
-        throw CommandError(
-          .data, "what was measured makes no sense for \(kind.rawValue)",
-          nextStep: "try again, slowly, away from iron and engines")
+    do {
+      let signals = imu == nil ? clinux_hear_signals() : 0
+      guard signals >= 0 else {
+        throw CommandError(.inputOutput, "cannot hear signals: \(String(cString: strerror(-signals)))")
       }
-      throw CommandError(
-        .data, "no result: \(Int(session.progress * 100)) % of what \(kind.rawValue) needs",
-        nextStep: session.instruction)
+      if imu == nil, let stored = try calibrateByHub(signals) {
+        return report(stored, used: "a hub that runs uses it after a reload: sudo systemctl reload sensorhub")
+      }
+      let board = try BoardSource(file: board).load()
+      let chip = try board.device(for: kind, named: device, isRecorded: imu != nil)
+      let lock = try CalibrationFolder.lock(waits: false)
+      defer { close(lock) }
+      let session = if let imu { try replay(imu) } else { try await measure(board, chip.id, signals) }
+      report(try CalibrationFolder.add(session, of: chip))
+    } catch let refusal as CalibrationRefusal {
+      throw CommandError(refusal)
     }
-    let file = CalibrationFolder.file(for: place)
-    do throws(HardwareError) {
-      try known.write(to: file)
+  }
+
+  /// `nil` where no hub runs.
+  private func calibrateByHub(_ signals: Int32) throws -> StoredCalibration? {
+    let connection: HubConnection
+    do {
+      connection = try HubConnection.open(socket) { $0.state }
     } catch {
-      throw CommandError(.inputOutput, "\(error)")
+      return nil
     }
-    let quality = known.entries[kind].map { ": \(describe($0.quality))" } ?? ""
-    Terminal.standardOutput("\(kind.rawValue) calibrated\(quality); stored in \(file)")
+    if board != nil { Terminal.standardError("a hub is running and has the sensor: its own board counts") }
+    return try CalibrationByHub(kind: kind, device: device)
+      .run(on: connection, within: .milliseconds(Int64(timeout * 1000)), signals: signals)
+  }
+
+  private func report(_ stored: StoredCalibration, used: String? = nil) {
+    Terminal.standardOutput("\(kind.rawValue) calibrated: \(describe(stored.quality)); stored in \(stored.file)")
+    if let used { Terminal.standardError(used) }
   }
 
   private func describe(_ quality: Double) -> String {
@@ -105,21 +105,6 @@ struct Calibrate: ParsableCommand {
     case .mag: "±\(Text.fixed(quality * 100, 1)) % of the field are left"
     case .mount: "\(Text.fixed(quality * 100, 0)) % of each push was forward"
     }
-  }
-
-  /// Only one calibration at a time, of this process or another.
-  private func takeLock() throws -> Int32 {
-    let lock = open("\(CalibrationFolder.path)/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
-    guard lock >= 0 else {
-      throw CommandError(
-        .noPermission, "cannot write in \(CalibrationFolder.path): \(String(cString: strerror(errno)))",
-        nextStep: "run as the user that the hub runs as")
-    }
-    guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-      close(lock)
-      throw CommandError(.unavailable, "another calibration is under way", nextStep: "let it end, or stop it")
-    }
-    return lock
   }
 
   private func replay(_ path: String) throws -> CalibrationSession {
@@ -144,23 +129,8 @@ struct Calibrate: ParsableCommand {
     return session
   }
 
-  private func measure(_ board: Board, _ id: String) async throws -> CalibrationSession {
-    for path in socket.map({ [SocketPath($0)] }) ?? SocketPath.candidates {
-      if let running = try? UnixSocket.connect(path.devices) {
-        close(running)
-        throw CommandError(.unavailable, "a hub is running and has the sensor", nextStep: "stop it first")
-      }
-    }
-    let signals = clinux_hear_signals()
-    if kind == .mount, board.receiver == nil {
-      throw CommandError(
-        .data, "mount needs a receiver, and the board has none",
-        nextStep: "name one in its file, in 'devices': gps: { driver: \"nmea\", port: … }")
-    }
+  private func measure(_ board: Board, _ id: String, _ signals: Int32) async throws -> CalibrationSession {
     let hub = Hub(board: board, hardware: SimulatedHardware())
-    guard signals >= 0 else {
-      throw CommandError(.inputOutput, "cannot hear signals: \(String(cString: strerror(-signals)))")
-    }
     let latest = Guarded(CalibrationSession(kind))
     let failure = Guarded<String?>(nil)
     let end = StopSignal()
@@ -195,3 +165,15 @@ struct Calibrate: ParsableCommand {
 }
 
 extension CalibrationKind: ExpressibleByArgument {}
+
+extension CommandError {
+  init(_ refusal: CalibrationRefusal) {
+    let code: Code =
+      switch refusal.reason {
+      case .input: .data
+      case .busy: .unavailable
+      case .noPermission: .noPermission
+      }
+    self.init(code, refusal.message, nextStep: refusal.nextStep)
+  }
+}

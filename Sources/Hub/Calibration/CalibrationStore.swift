@@ -1,0 +1,17 @@
+/// Where a hub keeps what has been calibrated of its chips.
+public protocol CalibrationStore: Sendable {
+  /// Adds the result of a calibration to what is known of a chip. Waits for the disk.
+  func store(_ session: CalibrationSession, of chip: DeviceDescription) throws(CalibrationRefusal) -> StoredCalibration
+}
+
+/// What has become of a calibration.
+public struct StoredCalibration: Equatable, Sendable {
+  public var file: String
+  /// As `ChipCalibration.Entry` has it.
+  public var quality: Double
+
+  public init(file: String, quality: Double) {
+    self.file = file
+    self.quality = quality
+  }
+}

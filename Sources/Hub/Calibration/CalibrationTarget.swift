@@ -1,0 +1,54 @@
+/// Why something cannot be calibrated, and what to do then.
+public struct CalibrationRefusal: Error, Equatable, CustomStringConvertible {
+  public enum Reason: String, Equatable, Sendable {
+    /// What was asked for, or measured, makes no result.
+    case input
+    case busy
+    case noPermission
+  }
+
+  public var reason: Reason
+  public var message: String
+  public var nextStep: String
+
+  public init(_ message: String, reason: Reason = .input, nextStep: String) {
+    self.reason = reason
+    self.message = message
+    self.nextStep = nextStep
+  }
+
+  public var description: String { message }
+}
+
+extension Board {
+  /// The chip that a calibration is of.
+  ///
+  /// - Parameters:
+  ///   - id: of a device; `nil` for the one that is preferred
+  ///   - isRecorded: what an IMU's recording tells of a magnetometer is that of the board's own, or else of the one in its IMU
+  public func device(
+    for kind: CalibrationKind, named id: String?, isRecorded: Bool = false
+  ) throws(CalibrationRefusal) -> DeviceDescription {
+    if let id, !devices.contains(where: { $0.id == id }) {
+      throw CalibrationRefusal(
+        "the board '\(name)' has no device '\(id)'", nextStep: "it has " + devices.map(\.id).joined(separator: ", "))
+    }
+    let needed = kind == .mag && !isRecorded ? DeviceStatus.Kind.magnetometer : .imu
+    let usual = kind == .mag ? [magnetometer?.id, imu?.id] : [imu?.id]
+    let wanted = id ?? usual.lazy.compactMap { $0 }.first
+    let chip = devices.first { $0.id == wanted }
+    let isMagnetometer = kind == .mag && chip?.kind == .magnetometer
+    guard let chip, chip.place != nil, chip.kind == needed || isMagnetometer else {
+      let what = needed == .imu ? "IMU" : "magnetometer"
+      throw CalibrationRefusal(
+        id.map { "'\($0)' is no \(what)" } ?? "the board '\(name)' has no \(what)",
+        nextStep: "name one in its file, in 'devices'; sensorhub chips lists what can be read")
+    }
+    if kind == .mount, !isRecorded, receiver == nil {
+      throw CalibrationRefusal(
+        "mount needs a receiver, and the board has none",
+        nextStep: "name one in its file, in 'devices': gps: { driver: \"nmea\", port: … }")
+    }
+    return chip
+  }
+}

@@ -1,0 +1,169 @@
+import Guarding
+import Hub
+import Publishing
+
+/// A calibration that a client of `hub.sock` has the hub do: it holds the lease, and ends with the client's connection.
+///
+/// Lines of JSON tell how far it is, and the last one what has been stored, or why nothing was.
+final class HubCalibration: Sendable {
+  private struct State {
+    var subscription: Subscription?
+    var session: CalibrationSession
+    var percent = 0
+    /// The result is being stored, or the client is gone.
+    var isOver = false
+  }
+
+  private let connection: StreamConnection
+  private let host: HubHost
+  private let store: any CalibrationStore
+  private let chip: DeviceDescription
+  private let kind: CalibrationKind
+  private let state: Guarded<State>
+
+  /// Begins one; returns `nil` where there is none to be had, which the client has been told.
+  static func begin(
+    _ kind: CalibrationKind, of id: String?, as name: String, for connection: StreamConnection, by host: HubHost
+  ) -> HubCalibration? {
+    do throws(CalibrationRefusal) {
+      guard host.replay == nil, let store = host.calibrations else {
+        throw CalibrationRefusal(
+          "a replay has no chips", nextStep: "end it, and start a hub on the board: sensorhub run --board …")
+      }
+      let hub = host.hub.value
+      let chip = try hub.board.device(for: kind, named: id)
+      guard
+        host.isCalibrating.withLock({ isCalibrating in
+          defer { isCalibrating = true }
+          return !isCalibrating
+        })
+      else {
+        throw CalibrationRefusal("another calibration is under way", reason: .busy, nextStep: "let it end, or stop it")
+      }
+      let calibration = HubCalibration(connection, host, store, chip, kind)
+      calibration.start(hub, as: name)
+      return calibration
+    } catch {
+      refuse(error, on: connection)
+      return nil
+    }
+  }
+
+  private init(
+    _ connection: StreamConnection, _ host: HubHost, _ store: any CalibrationStore, _ chip: DeviceDescription,
+    _ kind: CalibrationKind
+  ) {
+    self.connection = connection
+    self.host = host
+    self.store = store
+    self.chip = chip
+    self.kind = kind
+    state = Guarded(State(session: CalibrationSession(kind)))
+  }
+
+  private func start(_ hub: Hub, as name: String) {
+    tell(CalibrationSession(kind))
+    let subscription = hub.calibration(of: chip.id).apply(kind).subscribe(
+      as: name, receiveValue: { [weak self] in self?.receive($0) },
+      receiveCompletion: { [weak self] completion in
+        if case .failed(let error) = completion {
+          self?.fail(CalibrationRefusal("\(error)", nextStep: "sensorhub devices says how the device is"))
+        } else {
+          self?.complete()
+        }
+      })
+    let isTooLate = state.withLock { state in
+      if !state.isOver { state.subscription = subscription }
+      return state.isOver
+    }
+    if isTooLate { subscription.cancel() }
+  }
+
+  private func receive(_ session: CalibrationSession) {
+    let isNews = state.withLock { state in
+      state.session = session
+      let percent = Int(session.progress * 100)
+      defer { state.percent = percent }
+      return percent != state.percent
+    }
+    if isNews { tell(session) }
+  }
+
+  /// On the thread of a reader, which does not wait for a disk.
+  private func complete() {
+    guard let session = finish() else { return }
+    let error = DetachedThread.start("calibration") { [self] in
+      do throws(CalibrationRefusal) {
+        let stored = try store.store(session, of: chip)
+        answer { json in
+          json.member("progress", 1, decimals: 0)
+          json.member("quality", stored.quality, decimals: 9)
+          json.member("file", stored.file)
+        }
+        connection.hangUp()
+      } catch {
+        HubCalibration.refuse(error, on: connection)
+      }
+      host.isCalibrating.withLock { $0 = false }
+    }
+    guard error != 0 else { return }
+    HubCalibration.refuse(
+      CalibrationRefusal("the hub has no thread to store the result", nextStep: "try again"), on: connection)
+    host.isCalibrating.withLock { $0 = false }
+  }
+
+  private func fail(_ refusal: CalibrationRefusal) {
+    guard finish() != nil else { return }
+    HubCalibration.refuse(refusal, on: connection)
+    host.isCalibrating.withLock { $0 = false }
+  }
+
+  /// The client is gone.
+  func end() {
+    if finish() != nil { host.isCalibrating.withLock { $0 = false } }
+  }
+
+  /// Ends the lease; returns what has been measured, the first time.
+  private func finish() -> CalibrationSession? {
+    let (session, subscription) = state.withLock { state -> (CalibrationSession?, Subscription?) in
+      guard !state.isOver else { return (nil, nil) }
+      state.isOver = true
+      defer { state.subscription = nil }
+      return (state.session, state.subscription)
+    }
+    subscription?.cancel()
+    return session
+  }
+
+  private func tell(_ session: CalibrationSession) {
+    answer { json in
+      json.member("progress", session.progress, decimals: 3)
+      json.member("instruction", session.instruction)
+    }
+  }
+
+  private func answer(_ write: (inout JSONWriter) -> Void) {
+    var json = JSONWriter(capacity: 512)
+    json.beginObject()
+    json.member("class", "CALIBRATION")
+    json.member("kind", kind.rawValue)
+    json.member("device", chip.id)
+    write(&json)
+    json.endObject()
+    json.endLine()
+    connection.answer(json.bytes)
+  }
+
+  private static func refuse(_ refusal: CalibrationRefusal, on connection: StreamConnection) {
+    var json = JSONWriter(capacity: 512)
+    json.beginObject()
+    json.member("class", "ERROR")
+    json.member("reason", refusal.reason.rawValue)
+    json.member("message", refusal.message)
+    json.member("nextStep", refusal.nextStep)
+    json.endObject()
+    json.endLine()
+    connection.answer(json.bytes)
+    connection.hangUp()
+  }
+}

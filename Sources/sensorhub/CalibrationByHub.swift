@@ -1,0 +1,70 @@
+import FoundationEssentials
+import HardwareIO
+import Hub
+import MonotonicTime
+
+/// A calibration that a running hub does: it has the sensor, and knows where to store the result.
+struct CalibrationByHub {
+  private struct Answer: Decodable {
+    var reason: String?
+    var message: String?
+    var nextStep: String?
+    var progress: Double?
+    var instruction: String?
+    var quality: Double?
+    var file: String?
+  }
+
+  let kind: CalibrationKind
+  let device: String?
+
+  /// - Parameters:
+  ///   - limit: when to give up
+  ///   - signals: readable when the user does
+  func run(on connection: consuming HubConnection, within limit: Duration, signals: Int32) throws -> StoredCalibration {
+    let named = device.map { name in
+      // As JSON has it: whatever was typed is one string.
+      (try? JSONEncoder().encode(name)).map { ", \"device\": \(String(decoding: $0, as: UTF8.self))" } ?? ""
+    }
+    connection.send("{\"calibrate\": \"\(kind.rawValue)\", \"name\": \"calibrate\"\(named ?? "")}")
+    let clock = MonotonicClock()
+    let end = clock.now + limit
+    let poller = Poller(stop: signals)
+    var last = Answer()
+    while true {
+      switch connection.nextLine(by: clock.now + .milliseconds(20)) {
+      case .text(let line):
+        guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(line)) else { continue }
+        if let stored = try take(answer) { return stored }
+        if answer.progress != nil { last = answer }
+        continue
+      case .closed: throw CommandError.hubClosed
+      case .late: break
+      }
+      switch poller.wait(for: connection.descriptor, atMost: max(end - clock.now, .zero)) {
+      case .readable: break
+      case .stopped: throw CommandError(.unavailable, "given up; nothing was changed")
+      case .timedOut:
+        throw CommandError(
+          .data, "no result: \(Int((last.progress ?? 0) * 100)) % of what \(kind.rawValue) needs",
+          nextStep: last.instruction)
+      }
+    }
+  }
+
+  /// Returns what has been stored, in the end.
+  private func take(_ answer: Answer) throws -> StoredCalibration? {
+    if let message = answer.message {
+      // A hub of a release that does not know of this has no next step.
+      throw CalibrationRefusal(
+        message, reason: answer.reason.flatMap(CalibrationRefusal.Reason.init) ?? .input,
+        nextStep: answer.nextStep ?? "restart the hub: it is older than this program")
+    }
+    if let file = answer.file, let quality = answer.quality { return StoredCalibration(file: file, quality: quality) }
+    if let progress = answer.progress, let instruction = answer.instruction {
+      Terminal.standardError(
+        progress > 0 ? "\(Int(progress * 100)) %: \(instruction)" : "0 %: \(instruction); Ctrl-C gives up")
+    }
+    return nil
+  }
+}

@@ -1,0 +1,118 @@
+import Glibc
+import Guarding
+import Hub
+import MonotonicTime
+import Outputs
+import Simulation
+import TestSupport
+import Testing
+
+/// Calibrations by a running hub, over its socket. The simulated board lies on a table instead of driving.
+@Suite(.timeLimit(.minutes(10)))
+final class HubCalibrationTests {
+  /// In place of a folder.
+  private final class Notebook: CalibrationStore {
+    let entries = Guarded<[String]>([])
+
+    func store(_ session: CalibrationSession, of chip: DeviceDescription) throws(CalibrationRefusal)
+      -> StoredCalibration
+    {
+      var known = ChipCalibration()
+      guard session.store(in: &known, at: 0), let entry = known.entries[session.kind] else {
+        throw CalibrationRefusal("no result", nextStep: session.instruction)
+      }
+      entries.withLock { $0.append("\(chip.id) \(session.kind)") }
+      return StoredCalibration(file: "notebook", quality: entry.quality)
+    }
+  }
+
+  private let folder: String
+  private let path: SocketPath
+  private let notebook = Notebook()
+  private let hub: Hub
+  private let service: Task<Void, any Error>
+
+  init() throws {
+    var template = Array("/tmp/sensorhub-calibration-XXXXXX".utf8CString)
+    mkdtemp(&template)
+    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    path = SocketPath(folder + "/hub.sock")
+    var world = World(start: MonotonicClock().now)
+    world.turntable = World.Turntable(rollRadians: 0.1, pitchRadians: 0, yawRadians: 1)
+    let board = try Board(json5: Array(HubProcess.simulatedBoard("").utf8), file: "test")
+    hub = Hub(board: board, hardware: SimulatedHardware(world: world))
+    let host = HubHost(hub, version: "test", calibrations: notebook)
+    let server = try StreamServer(host: host, path: path, sink: JournalSink(), budget: DescriptorBudget.raised())
+    service = Task { try await server.run() }
+  }
+
+  deinit {
+    for name in ["hub.sock", "devices.sock", "record.sock"] { unlink(folder + "/" + name) }
+    rmdir(folder)
+  }
+
+  private func ask(_ request: String) -> SocketClient {
+    let client = SocketClient(path: path.state)
+    client.send(request + "\n")
+    return client
+  }
+
+  /// The hub's server is a task, for which a test has to leave a thread free while it waits.
+  private func soon(within limit: Duration = .seconds(90), _ condition: () -> Bool) async -> Bool {
+    let deadline = MonotonicClock().now + limit
+    while !condition(), MonotonicClock().now < deadline { try? await Task.sleep(for: .milliseconds(5)) }
+    return condition()
+  }
+
+  private func stop() async {
+    service.cancel()
+    _ = try? await service.value
+    hub.shutDown()
+    await hub.isOff()
+  }
+
+  private func isOff(_ id: String) -> Bool { hub.devices.first { $0.id == id }.map { $0.holders.isEmpty } ?? false }
+
+  @Test func `the hub wakes what the calibration takes, tells how far it is, and stores the result`() async {
+    let client = ask(#"{"calibrate": "gyro", "name": "test"}"#)
+    #expect(await soon { client.text.contains(#""device":"imu","progress":0"#) }, "\(client.text)")
+    #expect(await soon { !isOff("imu") })
+    let second = ask(#"{"calibrate": "gyro", "device": "imu"}"#)
+    #expect(await soon { !second.isOpen })
+    #expect(second.text.contains(#""reason":"busy","message":"another calibration is under way""#), "\(second.text)")
+    // Ten seconds of lying still.
+    #expect(await soon(within: .seconds(120)) { !client.isOpen }, "\(client.text)")
+    #expect(client.text.contains(#""progress":1"#) && client.text.contains(#""file":"notebook""#), "\(client.text)")
+    #expect(notebook.entries.withLock { $0 } == ["imu gyro"])
+    #expect(await soon { isOff("imu") })
+    #expect(hub.devices.first { $0.id == "gps" }?.wakes == 0)
+    await stop()
+  }
+
+  @Test func `who leaves ends the calibration, and the next one is free`() async {
+    for _ in 0..<2 {
+      let client = ask(#"{"calibrate": "gyro"}"#)
+      #expect(await soon { client.text.contains(#""progress":0"#) }, "\(client.text)")
+      #expect(await soon { !isOff("imu") })
+      client.leave()
+      #expect(await soon { isOff("imu") })
+    }
+    #expect(notebook.entries.withLock { $0 }.isEmpty)
+    await stop()
+  }
+
+  @Test(arguments: [
+    (#"{"calibrate": "gyro", "device": "nobody"}"#, "has no device 'nobody'"),
+    (#"{"calibrate": "accel", "device": "gps"}"#, "'gps' is no IMU"),
+    (#"{"calibrate": "mag"}"#, "has no magnetometer"),
+  ])
+  func `what cannot be calibrated is refused with what to do, and wakes nothing`(_ request: String, _ reason: String)
+    async
+  {
+    let client = ask(request)
+    #expect(await soon { !client.isOpen }, "\(client.text)")
+    #expect(client.text.contains(reason) && client.text.contains(#""nextStep":""#), "\(client.text)")
+    #expect(hub.devices.allSatisfy { $0.wakes == 0 })
+    await stop()
+  }
+}
