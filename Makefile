@@ -51,7 +51,7 @@ test: setup ## Run everything that continuous integration runs
 test-programs: setup
 	swift build --build-tests
 	@.ci/packages gpsd gpsd-clients python3-gps tmux chromium chromium-driver nginx-light \
-	  gpsbabel libxml2-utils
+	  gpsbabel libxml2-utils mosquitto mosquitto-clients libmosquitto1 openssl
 	@.ci/test-tools
 	swift test --disable-xctest --skip-build $(SWIFT_SLOW_TESTS)
 

@@ -86,13 +86,15 @@ let package = Package(
         "CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MCAP", "MonotonicTime", "NMEA", "Publishing",
       ],
       swiftSettings: strict),
+    // Loads its library when it is first asked for.
+    .target(name: "CMosquitto"),
     .target(name: "CSystemd", linkerSettings: [.linkedLibrary("systemd")]),
     .target(
       name: "Outputs",
       dependencies: [
-        "CLinux", "CSystemd", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MCAP", "MonotonicTime", "NMEA",
-        "UBX",
-        "Publishing", "Recording",
+        "CLinux", "CMosquitto", "CSystemd", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MCAP",
+        "MonotonicTime",
+        "NMEA", "UBX", "Publishing", "Recording",
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),

@@ -9,6 +9,7 @@ public enum BoardProblems {
   /// In plain words, each with the key of the board file.
   public static func find(in board: Board) -> [String] {
     ports(board) + http(board) + connections(board) + lines(board) + chrony(board) + record(board) + parts(board)
+      + fleet(board)
   }
 
   /// Two outputs on one port: one of them would find it in use.
@@ -110,6 +111,11 @@ public enum BoardProblems {
     var status = stat()
     guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return [] }
     return ["'record.path' must be a folder, and \(path) is none"]
+  }
+
+  private static func fleet(_ board: Board) -> [String] {
+    guard let fleet = board.fleet, let obstacle = FleetObstacle.find(for: fleet, isElsewhere: true) else { return [] }
+    return ["\(fleet.broker) would not be joined: \(obstacle)"]
   }
 
   private static func chrony(_ board: Board) -> [String] {

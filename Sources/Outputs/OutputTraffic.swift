@@ -34,8 +34,10 @@ public final class OutputTraffic: Sendable {
   public let events = Kind("events")
   /// Connections to the web port, those with event streams among them.
   public let http = Kind("http")
+  /// What viewers ask for by way of the broker.
+  public let mqtt = Kind("mqtt")
 
-  public var kinds: [Kind] { [devices, state, record, gpsd, nmea, events, http] }
+  public var kinds: [Kind] { [devices, state, record, gpsd, nmea, events, http, mqtt] }
 
   public init() {}
 }

@@ -36,6 +36,8 @@ struct DevicePolicy {
     if let http = board.http?.endpoint, !http.isLoopback {
       networks += http.allow.isEmpty ? ["any"] : http.allow.map(\.description)
     }
+    // What a name stands for changes, and takes a server of names to find out.
+    if let broker = board.fleet?.broker, !broker.isLoopback { networks.append(broker.address?.description ?? "any") }
     self.networks = networks
     writtenPaths = [board.record?.path].compactMap { $0 }
     let ports = board.devices.compactMap { if case .receiver(let receiver) = $0 { receiver.port } else { nil } }

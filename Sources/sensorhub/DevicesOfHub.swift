@@ -41,8 +41,12 @@ enum DevicesOfHub {
   }
 
   static func read(_ socket: String?) throws -> [Device] {
-    let line = try line(socket)
-    guard let report = try? JSONDecoder().decode(Report.self, from: Data(line)) else {
+    try read(try line(socket))
+  }
+
+  /// - Parameter report: as the hub says it
+  static func read(_ report: [UInt8]) throws -> [Device] {
+    guard let report = try? JSONDecoder().decode(Report.self, from: Data(report)) else {
       throw CommandError(.inputOutput, "the hub's answer makes no sense", nextStep: "are both of the same version?")
     }
     return report.devices

@@ -70,7 +70,7 @@ struct HubService: Sendable {
       recorder, signals, server,
       JournalOutput(host: host, sink: sink, writesState: writesState),
       HTTPOutput(host: host, sink: sink, budget: budget), ChronyOutput(host: host, sink: sink),
-      NMEADatagramOutput(host: host, sink: sink),
+      NMEADatagramOutput(host: host, sink: sink), FleetOutput(host: host, sink: sink),
       HotPlugService(host: host, sink: sink),
     ]
     if let interval = ServiceManager.watchdogInterval { services.append(Watchdog(interval: interval)) }

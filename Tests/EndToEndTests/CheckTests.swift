@@ -25,6 +25,14 @@ import Testing
     ("http: { tokenFile: \"/dev/null\" }", "fewer than 16 characters"),
     ("http: { hosts: [\"https://hub.example\"] }", "'http.hosts' has 'https://hub.example': a name alone"),
     ("http: { hosts: [\"hub.example:8080\"] }", "a name alone is meant"),
+    (
+      "mqtt: { broker: \"mqtts://broker\", caFile: \"/nowhere/ca\" }",
+      "mqtts://broker:8883 would not be joined: 'mqtt.caFile' cannot be read from /nowhere/ca"
+    ),
+    (
+      "mqtt: { broker: \"mqtts://broker\", username: \"a\", passwordFile: \"/nowhere/p\" }",
+      "'mqtt.passwordFile' cannot be read from /nowhere/p"
+    ),
     ("gpsd: { port: 4000 }, nmea: { port: 4000 }", "'nmea.port' is 4000, which 'gpsd' has already"),
     ("gpsd: { port: 4000, address: \"0.0.0.0\", allow: [\"10.0.0.0/8\"] }, http: { port: 4000 }", "'http.port' is"),
     ("nmea: { port: 4000, address: \"::\", allow: [\"10.0.0.0/8\"] }, http: { port: 4000 }", "'http.port' is"),

@@ -27,6 +27,8 @@ public struct Board: Equatable, Sendable {
   public var chronySocket: String?
   /// What is recorded, and where.
   public var record: RecordSettings?
+  /// The broker that is joined.
+  public var fleet: FleetSettings?
 
   /// Whose sentences, which of them and how often.
   public struct NMEAFeed: Equatable, Sendable {

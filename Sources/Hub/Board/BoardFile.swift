@@ -126,6 +126,7 @@ extension Board {
       try chrony.finish()
     }
     record = try root.section("record").map { (section) throws(BoardError) in try RecordSettings(section) }
+    fleet = try root.section("mqtt").map { (section) throws(BoardError) in try FleetSettings(section) }
     try root.finish()
   }
 }

@@ -1,6 +1,4 @@
 import FoundationEssentials
-import Glibc
-import HardwareIO
 import HTTPTypes
 import Hub
 
@@ -36,18 +34,15 @@ struct AccessToken: Equatable {
 
   /// Reads the token from the file, or from systemd's credential where there is none; `nil` without either.
   static func load(from file: String?) throws(Failure) -> AccessToken? {
-    let credentials = getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) + "/http-token" }
-    guard let path = file ?? credentials.flatMap({ access($0, F_OK) == 0 ? $0 : nil }) else { return nil }
-    let content: [UInt8]
-    do throws(Files.Errno) {
-      content = try Files.bytes(of: path, limit: 4096)
+    let found: (file: String, secret: [UInt8])?
+    do throws(SecretFile.Failure) {
+      found = try SecretFile.read(file, orCredential: "http-token")
     } catch {
-      throw .unreadable(file: path, reason: "\(error)")
+      throw .unreadable(file: error.file, reason: error.reason)
     }
-    let blanks = " \t\r\n".utf8
-    let trimmed = content.drop { blanks.contains($0) }.reversed().drop { blanks.contains($0) }.reversed()
-    guard trimmed.count >= leastLength else { throw .tooShort(file: path) }
-    return AccessToken(Array(trimmed))
+    guard let found else { return nil }
+    guard found.secret.count >= leastLength else { throw .tooShort(file: found.file) }
+    return AccessToken(found.secret)
   }
 
   /// Whether a request brings the token, as a bearer or as the password of any user: browsers ask people for that, and

@@ -81,6 +81,10 @@ struct Check: ParsableCommand {
       Terminal.standardOutput("  dashboard on \(http.address), open to \(http.audience)\(secret)")
     }
     if let socket = board.chronySocket { Terminal.standardOutput("  time for chronyd on \(socket)") }
+    if let fleet = board.fleet {
+      Terminal.standardOutput("  \(describe(fleet))")
+      if MQTTError.isLibraryMissing { Terminal.standardError("here \(MQTTError.missingLibrary)") }
+    }
     if let record = board.record {
       Terminal.standardOutput("  \(describe(record))")
       if record.compression == .zstd, !MCAPCompression.zstd().isAvailable {
@@ -115,6 +119,13 @@ struct Check: ParsableCommand {
       "\(monitor.chip.name) at \(monitor.place), \(Text.fixed(monitor.rateHz, 1)) Hz, shunt of "
         + "\(monitor.placement.shuntOhms) ohms"
     }
+  }
+
+  private func describe(_ fleet: FleetSettings) -> String {
+    let name = (fleet.hub ?? HubIdentity.ofMachine).map { " as '\($0)'" } ?? ""
+    let isOpen = !fleet.broker.isEncrypted && !fleet.broker.isLoopback
+    return "at the broker \(fleet.broker)\(name)\(isOpen ? ", not encrypted" : "")"
+      + (fleet.homeAssistant ? ", for Home Assistant too" : "")
   }
 
   private func describe(_ record: RecordSettings) -> String {

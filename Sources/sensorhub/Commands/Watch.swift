@@ -17,7 +17,16 @@ struct Watch: ParsableCommand {
 
       Example: sensorhub watch --json | jq .position
       Without waking the receiver: sensorhub watch --parts attitude
+      A hub elsewhere: sensorhub watch mqtts://broker.example/boat-7
       """)
+
+  @Argument(
+    help: ArgumentHelp(
+      "A hub at an MQTT broker, mqtt[s]://[user@]host[:port]/hub; without it the one on this machine.", valueName: "hub"
+    ))
+  var place: BrokerPlace?
+
+  @OptionGroup(title: "For a hub at a broker") var broker: BrokerOptions
 
   @Option(help: ArgumentHelp("States a second at most.", valueName: "hz"))
   var rate: Double?
@@ -48,25 +57,27 @@ struct Watch: ParsableCommand {
     if let parts, Watch.parts(parts) == nil {
       throw ValidationError("--parts must be some of \(Set<StatePart>.all.names), with commas between")
     }
+    if let place, place.hub == nil { throw ValidationError("name the hub too: \(place.broker)/boat-7") }
+    if place != nil, socket != nil { throw ValidationError("--socket is for a hub on this machine") }
+    if place != nil, let rate, rate > 100 { throw ValidationError("--rate must be at most 100 for a hub at a broker") }
     if !(0...86_400).contains(within) { throw ValidationError("--within must be from 0 to 86400") }
   }
 
   func run() throws {
-    var connection = try HubConnection.open(socket) { $0.state }
     // Who wants one state wants it at once.
     let wanted = (once ? nil : rate).map { "\"rateHz\": \($0), " } ?? ""
     let names = parts.flatMap(Watch.parts)?.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
     let chosen = names.map { "\"parts\": [\($0)], " } ?? ""
-    if let parts = parts.flatMap(Watch.parts), Watch.awaited(parts, of: try DevicesOfHub.read(socket)).isEmpty {
+    let hub = try watchedHub("{\(wanted)\(chosen)\"name\": \"watch\"}")
+    if let parts = parts.flatMap(Watch.parts), Watch.awaited(parts, of: try hub.devices()).isEmpty {
       throw CommandError(
         .unavailable, "the hub has no device that measures \(parts.names)",
         nextStep: "sensorhub devices says what it has")
     }
-    connection.send("{\(wanted)\(chosen)\"name\": \"watch\"}")
-    if once { return try printOne(from: &connection) }
+    if once { return try printOne(from: hub) }
     var view = StateView()
     let isTerminal = isatty(STDOUT_FILENO) == 1
-    while let line = connection.nextLine() {
+    while case .text(let line) = try hub.nextLine(by: nil) {
       if isTerminal, !json, let state = StateReport.read(line) {
         guard Terminal.standardOutput(view.frame(state)) else { return }
       } else {
@@ -76,6 +87,12 @@ struct Watch: ParsableCommand {
     throw CommandError.hubClosed
   }
 
+  /// - Parameter request: what is wanted
+  private func watchedHub(_ request: String) throws -> any WatchedHub {
+    guard let place, let name = place.hub else { return try LocalHub(socket, request: request) }
+    return try RemoteHub(place, hub: name, broker, interest: request)
+  }
+
   private static func parts(_ text: String) -> Set<StatePart>? {
     Set(names: text.split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } })
   }
@@ -83,15 +100,15 @@ struct Watch: ParsableCommand {
   /// How long nothing is said of what is being waited for.
   private static let silence = Duration.seconds(5)
 
-  private func printOne(from connection: inout HubConnection) throws {
+  private func printOne(from hub: any WatchedHub) throws {
     let start = MonotonicClock().now
     let deadline = within > 0 ? start + .nanoseconds(Int64(within * 1e9)) : nil
-    let missing = within > 0 ? try Watch.awaited(parts.flatMap(Watch.parts), of: DevicesOfHub.read(socket)) : []
+    let missing = within > 0 ? try Watch.awaited(parts.flatMap(Watch.parts), of: hub.devices()) : []
     let what = missing.isEmpty ? "state" : missing.map(\.rawValue).joined(separator: ", ")
     var hint: MonotonicInstant? = start + Watch.silence
     var last: [UInt8]?
     while true {
-      switch connection.nextLine(by: [deadline, hint].compactMap { $0 }.min()) {
+      switch try hub.nextLine(by: [deadline, hint].compactMap { $0 }.min()) {
       case .text(let line):
         let state = StateReport.read(line)
         if missing.isEmpty || state.map({ state in missing.allSatisfy { $0.isIn(state) } }) ?? false {
@@ -106,7 +123,7 @@ struct Watch: ParsableCommand {
       if let deadline, now >= deadline { break }
       if let due = hint, now >= due {
         hint = nil
-        let devices = try DevicesOfHub.read(socket).map { "\($0.id) is \($0.power), \($0.reason)" }
+        let devices = try hub.devices().map { "\($0.id) is \($0.power), \($0.reason)" }
         Terminal.standardError("waiting for a \(what): \(devices.joined(separator: "; "))")
       }
     }

@@ -1,0 +1,223 @@
+#define _GNU_SOURCE
+#include "CMosquitto.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Of mosquitto.h and mqtt_protocol.h.
+struct mosquitto;
+typedef struct mqtt5__property properties;
+struct message {
+  int identifier;
+  char *topic;
+  void *payload;
+  int count, qos;
+  bool is_retained;
+};
+enum { SUCCESS = 0, OUT_OF_MEMORY = 1, INVALID = 3, TLS = 8, ERRNO = 14, LOOKUP = 15 };
+enum { PROTOCOL_VERSION = 1, NO_DELAY = 11 };
+enum { MQTT_5 = 5 };
+enum { MESSAGE_EXPIRY = 2, SESSION_EXPIRY = 17, MAXIMUM_PACKET_SIZE = 39 };
+enum { DISCONNECT_WITH_WILL = 4 };
+
+// Name, what it returns, what it takes.
+#define FUNCTIONS(F)                                                                                                    \
+  F(lib_init, int, (void))                                                                                              \
+  F(new, struct mosquitto *, (const char *, bool, void *))                                                              \
+  F(destroy, void, (struct mosquitto *))                                                                                \
+  F(int_option, int, (struct mosquitto *, int, int))                                                                    \
+  F(username_pw_set, int, (struct mosquitto *, const char *, const char *))                                             \
+  F(tls_set, int,                                                                                                       \
+    (struct mosquitto *, const char *, const char *, const char *, const char *, int (*)(char *, int, int, void *)))    \
+  F(will_set_v5, int, (struct mosquitto *, const char *, int, const void *, int, bool, properties *))                   \
+  F(connect_bind_v5, int, (struct mosquitto *, const char *, int, int, const char *, const properties *))               \
+  F(disconnect_v5, int, (struct mosquitto *, int, const properties *))                                                  \
+  F(socket, int, (struct mosquitto *))                                                                                  \
+  F(want_write, bool, (struct mosquitto *))                                                                             \
+  F(loop_read, int, (struct mosquitto *, int))                                                                          \
+  F(loop_write, int, (struct mosquitto *, int))                                                                         \
+  F(loop_misc, int, (struct mosquitto *))                                                                               \
+  F(subscribe_v5, int, (struct mosquitto *, int *, const char *, int, int, const properties *))                         \
+  F(publish_v5, int, (struct mosquitto *, int *, const char *, int, const void *, int, bool, const properties *))       \
+  F(property_add_int32, int, (properties **, int, uint32_t))                                                            \
+  F(property_read_int32, const properties *, (const properties *, int, uint32_t *, bool))                               \
+  F(property_free_all, void, (properties **))                                                                           \
+  F(strerror, const char *, (int))                                                                                      \
+  F(reason_string, const char *, (int))                                                                                 \
+  F(connect_v5_callback_set, void,                                                                                      \
+    (struct mosquitto *, void (*)(struct mosquitto *, void *, int, int, const properties *)))                           \
+  F(disconnect_v5_callback_set, void,                                                                                   \
+    (struct mosquitto *, void (*)(struct mosquitto *, void *, int, const properties *)))                                \
+  F(publish_v5_callback_set, void,                                                                                      \
+    (struct mosquitto *, void (*)(struct mosquitto *, void *, int, int, const properties *)))                           \
+  F(subscribe_v5_callback_set, void,                                                                                    \
+    (struct mosquitto *, void (*)(struct mosquitto *, void *, int, int, const int *, const properties *)))              \
+  F(message_v5_callback_set, void,                                                                                      \
+    (struct mosquitto *, void (*)(struct mosquitto *, void *, const struct message *, const properties *)))
+
+static struct {
+#define MEMBER(name, result, arguments) result(*name) arguments;
+  FUNCTIONS(MEMBER)
+} library;
+
+static bool is_loaded;
+
+static void load(void) {
+  // What was opened stays: its functions may be called as long as the program runs.
+  void *handle = dlopen("libmosquitto.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!handle) return;
+#define LOAD(name, result, arguments)                                                                                   \
+  if (!(library.name = (result(*) arguments)dlsym(handle, "mosquitto_" #name))) return;
+  FUNCTIONS(LOAD)
+  is_loaded = library.lib_init() == SUCCESS;
+}
+
+bool cmosquitto_is_available(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, load);
+  return is_loaded;
+}
+
+struct cmosquitto {
+  struct mosquitto *client;
+  struct cmosquitto_events events;
+  uint32_t session_expiry_seconds, maximum_packet_bytes;
+};
+
+static void answered(struct mosquitto *client, void *object, int reason, int flags, const properties *all) {
+  (void)client, (void)flags, (void)all;
+  struct cmosquitto *self = object;
+  self->events.answered(self->events.context, reason);
+}
+
+static void closed(struct mosquitto *client, void *object, int reason, const properties *all) {
+  (void)client, (void)all;
+  struct cmosquitto *self = object;
+  self->events.closed(self->events.context, reason);
+}
+
+static void acknowledged(struct mosquitto *client, void *object, int identifier, int reason, const properties *all) {
+  (void)client, (void)all;
+  struct cmosquitto *self = object;
+  self->events.acknowledged(self->events.context, identifier, reason);
+}
+
+static void subscribed(struct mosquitto *client, void *object, int identifier, int count, const int *granted,
+                       const properties *all) {
+  (void)client, (void)identifier, (void)all;
+  struct cmosquitto *self = object;
+  self->events.subscribed(self->events.context, count > 0 ? granted[0] : 128);
+}
+
+static void received(struct mosquitto *client, void *object, const struct message *message, const properties *all) {
+  (void)client;
+  struct cmosquitto *self = object;
+  uint32_t expiry = 0;
+  bool expires = library.property_read_int32(all, MESSAGE_EXPIRY, &expiry, false) != NULL;
+  self->events.received(self->events.context, message->topic, message->payload, message->count,
+                        expires ? (int64_t)expiry : -1);
+}
+
+/// OpenSSL would ask at the terminal.
+static int no_passphrase(char *buffer, int size, int is_for_writing, void *context) {
+  (void)buffer, (void)size, (void)is_for_writing, (void)context;
+  return 0;
+}
+
+static int set_up(struct mosquitto *client, const struct cmosquitto_settings *settings) {
+  int error = library.int_option(client, PROTOCOL_VERSION, MQTT_5);
+  if (error == SUCCESS) error = library.int_option(client, NO_DELAY, 1);
+  if (error == SUCCESS && settings->username) {
+    error = library.username_pw_set(client, settings->username, settings->password);
+  }
+  if (error == SUCCESS && settings->is_encrypted) {
+    error = library.tls_set(client, settings->ca_file, settings->ca_file ? NULL : "/etc/ssl/certs",
+                            settings->certificate_file, settings->key_file, no_passphrase);
+  }
+  if (error == SUCCESS && settings->will_topic) {
+    error = library.will_set_v5(client, settings->will_topic, (int)strlen(settings->will), settings->will, 1, true, NULL);
+  }
+  return error;
+}
+
+struct cmosquitto *cmosquitto_new(const struct cmosquitto_settings *settings, const struct cmosquitto_events *events,
+                                  int *error) {
+  *error = OUT_OF_MEMORY;
+  struct cmosquitto *self = malloc(sizeof *self);
+  if (!self) return NULL;
+  self->events = *events;
+  self->session_expiry_seconds = settings->session_expiry_seconds;
+  self->maximum_packet_bytes = settings->maximum_packet_bytes;
+  self->client = library.new(settings->identifier, settings->session_expiry_seconds == 0, self);
+  if (self->client) *error = set_up(self->client, settings);
+  if (*error != SUCCESS) {
+    cmosquitto_free(self);
+    return NULL;
+  }
+  library.connect_v5_callback_set(self->client, answered);
+  library.disconnect_v5_callback_set(self->client, closed);
+  library.publish_v5_callback_set(self->client, acknowledged);
+  library.subscribe_v5_callback_set(self->client, subscribed);
+  library.message_v5_callback_set(self->client, received);
+  return self;
+}
+
+void cmosquitto_free(struct cmosquitto *self) {
+  if (self->client) library.destroy(self->client);
+  free(self);
+}
+
+int cmosquitto_connect(struct cmosquitto *self, const char *host, uint16_t port, int keep_alive_seconds) {
+  properties *all = NULL;
+  int error = library.property_add_int32(&all, MAXIMUM_PACKET_SIZE, self->maximum_packet_bytes);
+  if (error == SUCCESS && self->session_expiry_seconds > 0) {
+    error = library.property_add_int32(&all, SESSION_EXPIRY, self->session_expiry_seconds);
+  }
+  if (error == SUCCESS) error = library.connect_bind_v5(self->client, host, port, keep_alive_seconds, NULL, all);
+  int number = errno;
+  library.property_free_all(&all);
+  errno = number;
+  return error;
+}
+
+int cmosquitto_disconnect(struct cmosquitto *self) {
+  return library.disconnect_v5(self->client, DISCONNECT_WITH_WILL, NULL);
+}
+
+int cmosquitto_socket(struct cmosquitto *self) { return library.socket(self->client); }
+bool cmosquitto_wants_write(struct cmosquitto *self) { return library.want_write(self->client); }
+int cmosquitto_read(struct cmosquitto *self) { return library.loop_read(self->client, 1); }
+int cmosquitto_write(struct cmosquitto *self) { return library.loop_write(self->client, 1); }
+int cmosquitto_tick(struct cmosquitto *self) { return library.loop_misc(self->client); }
+
+int cmosquitto_subscribe(struct cmosquitto *self, const char *filter) {
+  return library.subscribe_v5(self->client, NULL, filter, 1, 0, NULL);
+}
+
+int cmosquitto_publish(struct cmosquitto *self, int *identifier, const char *topic, const void *payload, int count,
+                       bool is_retained, uint32_t expiry_seconds) {
+  properties *all = NULL;
+  int error = SUCCESS;
+  if (expiry_seconds > 0) error = library.property_add_int32(&all, MESSAGE_EXPIRY, expiry_seconds);
+  if (error == SUCCESS) {
+    error = library.publish_v5(self->client, identifier, topic, count, payload, 1, is_retained, all);
+  }
+  library.property_free_all(&all);
+  return error;
+}
+
+const char *cmosquitto_error(int error) {
+  switch (error) {
+  case INVALID: return "a certificate or key file cannot be read";
+  case TLS: return "no TLS: who vouches for the broker's certificate, and is it of that name?";
+  case ERRNO: return strerror(errno);
+  case LOOKUP: return gai_strerror(errno);
+  default: return library.strerror(error);
+  }
+}
+
+const char *cmosquitto_reason(int reason) { return library.reason_string(reason); }

@@ -1,0 +1,63 @@
+import Glibc
+import HardwareIO
+import Hub
+
+/// What keeps a hub from its broker before anybody has asked for that.
+public enum FleetObstacle: Error, Equatable, CustomStringConvertible {
+  case noName
+  case noPassword
+  case unreadable(key: String, file: String, reason: String)
+
+  public var description: String {
+    switch self {
+    case .noName: "this machine has no /etc/machine-id to make a name of: name the hub as mqtt.hub"
+    case .noPassword:
+      "'mqtt.username' has no password: name its file as mqtt.passwordFile, or give systemd's credential 'mqtt-password'"
+    case .unreadable(let key, let file, let reason): "'mqtt.\(key)' cannot be read from \(file): \(reason)"
+    }
+  }
+
+  /// - Parameter isElsewhere: the file is checked, and not run: credentials are only there for the service
+  public static func find(for settings: FleetSettings, isElsewhere: Bool = false) -> FleetObstacle? {
+    let files = [
+      ("caFile", settings.caFile), ("certificateFile", settings.certificateFile), ("keyFile", settings.keyFile),
+    ]
+    for (key, file) in files {
+      guard let file, access(file, R_OK) != 0 else { continue }
+      return .unreadable(key: key, file: file, reason: String(cString: strerror(errno)))
+    }
+    if isElsewhere, settings.passwordFile == nil { return nil }
+    do throws(FleetObstacle) {
+      _ = try password(for: settings)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// - Returns: `nil` where none is needed
+  static func password(for settings: FleetSettings) throws(FleetObstacle) -> String? {
+    guard settings.username != nil else { return nil }
+    let found: (file: String, secret: [UInt8])?
+    do throws(SecretFile.Failure) {
+      found = try SecretFile.read(settings.passwordFile, orCredential: "mqtt-password")
+    } catch {
+      throw .unreadable(key: "passwordFile", file: error.file, reason: error.reason)
+    }
+    guard let found else { throw .noPassword }
+    return String(decoding: found.secret, as: UTF8.self)
+  }
+}
+
+extension MQTTOptions {
+  /// How somebody comes to a broker as it is settled.
+  public init(_ settings: FleetSettings, identifier: String, subscriptions: [String]) throws(FleetObstacle) {
+    if let obstacle = FleetObstacle.find(for: settings) { throw obstacle }
+    self.init(broker: settings.broker, identifier: identifier, subscriptions: subscriptions)
+    username = settings.username
+    password = try FleetObstacle.password(for: settings)
+    caFile = settings.caFile
+    certificateFile = settings.certificateFile
+    keyFile = settings.keyFile
+  }
+}

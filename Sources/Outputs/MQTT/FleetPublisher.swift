@@ -1,0 +1,173 @@
+import CLinux
+import Fusion
+import Guarding
+import Hub
+import MonotonicTime
+import NMEA
+import Publishing
+
+/// Tells the broker how the hub is: what is retained, which wakes nothing, and the states that somebody has asked for.
+final class FleetPublisher: Sendable {
+  /// How often the last state is said while others have the devices awake.
+  private static let interval = Duration.seconds(60)
+
+  private struct Encoding: ~Copyable {
+    var json = JSONWriter(capacity: 2048)
+    /// How many values each stream has had.
+    var counts: [Interest.Stream: Int] = [:]
+  }
+
+  private struct Last {
+    var at: MonotonicInstant?
+    var mode: FusedState.Mode?
+    var hasPosition = false
+  }
+
+  private let host: HubHost
+  private let connection: MQTTConnection
+  private let topics: HubTopics
+  /// How often the fastest viewer wants a state; 0 without any.
+  private let rateHz = Guarded(0.0)
+  private let viewers = MutableProperty<[String]>([])
+  private let encoding = Guarded(Encoding())
+  private let last = Guarded(Last())
+  private let present = Guarded<Lifetime?>(nil)
+  private let clock: any MonotonicTimeSource
+  /// Where a value's identifier begins: another for each run of the program.
+  private let run = String(UInt32.random(in: .min ... .max), radix: 36)
+
+  init(
+    host: HubHost, connection: MQTTConnection, topics: HubTopics,
+    clock: any MonotonicTimeSource = MonotonicClock()
+  ) {
+    self.host = host
+    self.connection = connection
+    self.topics = topics
+    self.clock = clock
+  }
+
+  /// Tells of a hub, and of no other from now on.
+  func follow(_ hub: Hub) {
+    let lifetime = Lifetime()
+    // Changes come in company: a device settles as soon as it is powered.
+    let devices = Coalesced(.milliseconds(300), clock: clock) { [weak self] in self?.tellDevices(of: hub) }
+    Subscription { devices.end() }.store(in: lifetime)
+    for monitor in hub.monitors {
+      monitor.changes.subscribe(as: "mqtt", receiveValue: { _ in devices.request() }).store(in: lifetime)
+    }
+    hub.lastState.subscribe(as: "mqtt", receiveValue: { [weak self] in if let state = $0 { self?.tellLast(state) } })
+      .store(in: lifetime)
+    let health = Coalesced(.milliseconds(100), clock: clock) { [weak self] in self?.tellHealth() }
+    Subscription { health.end() }.store(in: lifetime)
+    viewers.subscribe(as: "mqtt", receiveValue: { _ in health.request() }).store(in: lifetime)
+    replace(with: lifetime)
+    tellHealth()
+  }
+
+  func end() { replace(with: nil) }
+
+  private func replace(with new: Lifetime?) {
+    present.withLock { present in
+      defer { present = new }
+      return present
+    }?.end()
+  }
+
+  /// - Parameters:
+  ///   - viewers: who looks, sorted
+  ///   - rateHz: how often the fastest of them wants a state
+  func watched(by viewers: [String], rateHz: Double) {
+    self.rateHz.withLock { $0 = rateHz }
+    self.viewers.value = viewers
+  }
+
+  /// Publishes a state that somebody has asked for.
+  func send(_ state: FusedState, _ stream: Interest.Stream) {
+    let payload = encoding.withLock { encoding in
+      let count = encoding.counts[stream, default: 0] + 1
+      encoding.counts[stream] = count
+      encoding.json.removeAll()
+      StateReport.write(state.of(stream), to: &encoding.json)
+      return FleetPublisher.object(encoding.json.bytes, beginningWith: "\"id\":\"\(run)-\(count)\"")
+    }
+    connection.publish(topics.state(stream), payload)
+  }
+
+  private func tellLast(_ state: FusedState) {
+    let rateHz = rateHz.withLock { $0 }
+    let interval =
+      rateHz > 0 ? Duration.nanoseconds(Int64(1e9 * max(1, 1 / rateHz))) : FleetPublisher.interval
+    let isDue = last.withLock { last in
+      let isDue = last.at.map { state.at - $0 >= interval } ?? true
+      // Where it is, as soon as that is known, and once everybody has gone that is all there is to say.
+      let isFirst = state.position != nil && !last.hasPosition
+      guard isDue || isFirst || state.mode == .asleep && last.mode != .asleep else { return false }
+      last = Last(at: state.at, mode: state.mode, hasPosition: state.position != nil)
+      return true
+    }
+    guard isDue else { return }
+    let payload = encoding.withLock { encoding in
+      encoding.json.removeAll()
+      StateReport.write(state, to: &encoding.json)
+      return FleetPublisher.object(encoding.json.bytes, beginningWith: FleetPublisher.said())
+    }
+    connection.retain(topics.last, payload)
+  }
+
+  private func tellDevices(of hub: Hub) {
+    var json = JSONWriter()
+    DevicesReport.write(hub.devices, at: host.now, to: &json)
+    connection.retain(topics.devices, FleetPublisher.object(json.bytes, beginningWith: FleetPublisher.said()))
+  }
+
+  func tellHealth() {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("class", literal: "HEALTH")
+    json.member("version", host.version)
+    json.member("board", Text.printable(host.hub.value.board.name))
+    json.key("viewers")
+    json.beginArray()
+    for viewer in viewers.value { json.string(viewer) }
+    json.endArray()
+    json.member("lostValues", connection.lostCount)
+    json.endObject()
+    json.endLine()
+    connection.retain(topics.health, FleetPublisher.object(json.bytes, beginningWith: FleetPublisher.said()))
+  }
+
+  /// When it is said, by the system's clock: what is retained grows old without a word.
+  private static func said() -> String {
+    var json = JSONWriter(capacity: 64)
+    json.member("said", time: JSONTime(UTCTime(nanosecondsSince1970: clinux_realtime_ns())))
+    return String(decoding: json.bytes, as: UTF8.self)
+  }
+
+  /// A JSON object with one member more, and no line's end.
+  private static func object(_ json: UnsafeBufferPointer<UInt8>, beginningWith member: String) -> [UInt8] {
+    var bytes = [UInt8(ascii: "{")]
+    bytes.reserveCapacity(json.count + member.utf8.count + 1)
+    bytes += member.utf8
+    bytes.append(UInt8(ascii: ","))
+    bytes += json.dropFirst()
+    if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+    return bytes
+  }
+}
+
+extension FusedState {
+  /// What a stream has of a state. Its fix is always there: it dates the others.
+  fileprivate func of(_ stream: Interest.Stream) -> FusedState {
+    guard case .part(let part) = stream else { return self }
+    var state = self
+    if part != .position, part != .altitude { state.position = nil }
+    if part != .motion { state.motion = nil }
+    if part != .attitude, part != .heading { state.attitude = nil }
+    if part != .rates { state.rates = nil }
+    if part != .acceleration { state.acceleration = nil }
+    if part != .magneticField { state.magneticField = nil }
+    if part != .pressure { state.air = nil }
+    if part != .supply { state.supply = nil }
+    return state
+  }
+}

@@ -1,0 +1,100 @@
+import CMosquitto
+import Glibc
+import Guarding
+import MonotonicTime
+
+/// A client of an MQTT 5 broker that is always there, whether the broker is or not: it connects again whenever the connection is
+/// lost, and keeps meanwhile what it is given.
+///
+/// It has a thread of its own, where all that the library does happens, looking up names and waiting for networks included:
+/// nobody else ever waits for a broker. The thread wakes for what it is given while it is connected, for what the broker says,
+/// when it is time to ask for the other end, and to try again.
+public final class MQTTConnection: Sendable {
+  public enum Event: Sendable {
+    case connected
+    /// There is no connection, or no more. Told for each try.
+    case disconnected(reason: String)
+    /// The broker does not let the client have what it has subscribed to.
+    case refused(reason: String)
+    case received(topic: String, payload: [UInt8], expirySeconds: UInt32?)
+    /// After the last of the other events.
+    case ended
+  }
+
+  private struct State {
+    var outbox: Outbox
+    var isConnected = false
+    var isEnding = false
+  }
+
+  let options: MQTTOptions
+  let wake = WakeSignal()
+  private let state: Guarded<State>
+
+  /// - Parameter byteLimit: what messages that are not retained may take up while they wait
+  public init(_ options: MQTTOptions, byteLimit: Int = 4 << 20) {
+    self.options = options
+    state = Guarded(State(outbox: Outbox(byteLimit: byteLimit)))
+  }
+
+  /// To be called once.
+  ///
+  /// - Parameter receive: called on the connection's thread, which waits for it
+  public func start(_ receive: @escaping @Sendable (Event) -> Void) throws(MQTTError) {
+    guard !MQTTError.isLibraryMissing else { throw .missingLibrary }
+    let error = DetachedThread.start("mqtt") { [self] in
+      MQTTLoop(self, receive).run()
+      receive(.ended)
+    }
+    if error != 0 { throw .noThread(reason: String(cString: strerror(error))) }
+  }
+
+  /// Takes the leave of the broker, where it is connected, and ends its thread. Does not wait for that.
+  public func end() {
+    state.withLock { $0.isEnding = true }
+    wake.raise()
+  }
+
+  /// Publishes a message once it can be. Does not wait.
+  public func publish(_ topic: String, _ payload: [UInt8]) {
+    add(Outbox.Message(topic: topic, payload: payload))
+  }
+
+  /// Has the broker keep this as the latest of a topic, from when it can be had on, and whenever it has lost it; an empty one
+  /// clears the topic. Does not wait.
+  ///
+  /// - Parameter expirySeconds: after which time the broker is to forget it; 0 for never
+  public func retain(_ topic: String, _ payload: [UInt8], expirySeconds: UInt32 = 0) {
+    add(Outbox.Message(topic: topic, payload: payload, isRetained: true, expirySeconds: expirySeconds))
+  }
+
+  /// How many messages were lost because the broker did not take them in time.
+  public var lostCount: Int { state.withLock { $0.outbox.lostCount } }
+
+  public var isConnected: Bool { state.withLock { $0.isConnected } }
+
+  /// Whether all that was given to it has been sent. It may still be on its way.
+  public var hasSentAll: Bool { state.withLock { $0.outbox.isEmpty && $0.isConnected } }
+
+  private func add(_ message: Outbox.Message) {
+    let isConnected = state.withLock { state in
+      state.outbox.add(message)
+      return state.isConnected
+    }
+    // Else the thread would wake for nothing.
+    if isConnected { wake.raise() }
+  }
+
+  // MARK: For the connection's thread
+
+  var isEnding: Bool { state.withLock { $0.isEnding } }
+
+  func nextMessage() -> Outbox.Message? { state.withLock { $0.outbox.next() } }
+
+  func connected(_ isConnected: Bool) {
+    state.withLock { state in
+      state.isConnected = isConnected
+      if isConnected { state.outbox.restart() }
+    }
+  }
+}

@@ -1,0 +1,17 @@
+import CMosquitto
+
+/// Why there is no client of a broker.
+public enum MQTTError: Error, Equatable, CustomStringConvertible {
+  case missingLibrary
+  case noThread(reason: String)
+
+  /// Whether libmosquitto is installed.
+  public static var isLibraryMissing: Bool { !cmosquitto_is_available() }
+
+  public var description: String {
+    switch self {
+    case .missingLibrary: "libmosquitto is not installed, which speaks MQTT: sudo apt-get install libmosquitto1"
+    case .noThread(let reason): "there is no thread for it: \(reason)"
+    }
+  }
+}

@@ -1,0 +1,233 @@
+import CLinux
+import CMosquitto
+import Glibc
+import Guarding
+import Hub
+import MonotonicTime
+
+/// What a connection's thread does: connect, say and hear, wait and connect again. Lives on that thread alone.
+final class MQTTLoop {
+  /// How long an answer is waited for.
+  private static let patience = Duration.seconds(20)
+  /// From so long a connection on the broker is taken to be in order.
+  private static let soundness = Duration.seconds(30)
+  /// What a broker has for the client's leave.
+  private static let farewell = Duration.milliseconds(250)
+  /// How many messages may be on their way.
+  private static let window = 16
+
+  private let connection: MQTTConnection
+  private let receive: @Sendable (MQTTConnection.Event) -> Void
+  private let clock = MonotonicClock()
+  private var random = SystemRandomNumberGenerator()
+  /// Stays the same over connections: it says again what was on its way when one was lost.
+  private var client: OpaquePointer?
+  private var isConnected = false
+  /// Why the broker lets the client not in, or go.
+  private var refusal: String?
+  /// Identifiers of messages that are on their way.
+  private var underway: Set<Int32> = []
+  private var isAsking = false
+  private var lastHeard: MonotonicInstant
+  private var lastSaid: MonotonicInstant
+  /// When that was said which has no answer yet.
+  private var askedAt: MonotonicInstant
+
+  init(_ connection: MQTTConnection, _ receive: @escaping @Sendable (MQTTConnection.Event) -> Void) {
+    self.connection = connection
+    self.receive = receive
+    lastHeard = clock.now
+    lastSaid = clock.now
+    askedAt = clock.now
+  }
+
+  deinit { if let client { cmosquitto_free(client) } }
+
+  func run() {
+    var pace = ReconnectPace()
+    while !connection.isEnding {
+      let start = clock.now
+      let reason = attend()
+      let wasSound = isConnected && clock.now - start >= MQTTLoop.soundness
+      isConnected = false
+      connection.connected(false)
+      guard !connection.isEnding else { return }
+      receive(.disconnected(reason: reason))
+      if wasSound { pace.reset() }
+      let deadline = clock.now + pace.next(using: &random)
+      while !connection.isEnding, clock.now < deadline { wait(for: -1, [], until: deadline) }
+    }
+  }
+
+  /// Connects, and is there for the connection until it is lost or to end; returns why it is.
+  private func attend() -> String {
+    if client == nil, let problem = makeClient() { return problem }
+    guard let client else { return "no memory" }
+    refusal = nil
+    isAsking = false
+    let options = connection.options
+    let seconds = Int32(options.keepAlive.components.seconds)
+    let error = cmosquitto_connect(client, options.broker.host, options.broker.port, seconds)
+    guard error == 0 else { return words(of: error) }
+    lastSaid = clock.now
+    askedAt = clock.now
+    while true {
+      if connection.isEnding { return leave(client) }
+      if cmosquitto_wants_write(client) {
+        lastSaid = clock.now
+        let error = cmosquitto_write(client)
+        guard error == 0 else { return words(of: error) }
+      }
+      if isConnected, let problem = say(client) { return problem }
+      // While TLS is being agreed on there is always something to write, that only what the other end says lets out.
+      let writes = isConnected && cmosquitto_wants_write(client)
+      let deadline = deadline
+      let ready = wait(for: cmosquitto_socket(client), writes ? [POLLIN, POLLOUT] : [POLLIN], until: deadline)
+      if ready {
+        lastHeard = clock.now
+        isAsking = false
+        let error = cmosquitto_read(client)
+        guard error == 0 else { return words(of: error) }
+        if let refusal { return refusal }
+      } else if clock.now >= deadline {
+        if isAwaiting { return "no answer within \(Text.duration(seconds: MQTTLoop.patience.inSeconds))" }
+        lastSaid = clock.now
+        askedAt = clock.now
+        isAsking = true
+        let error = cmosquitto_tick(client)
+        guard error == 0 else { return words(of: error) }
+      }
+    }
+  }
+
+  /// Something has been said to which there is an answer.
+  private var isAwaiting: Bool { !isConnected || isAsking || !underway.isEmpty }
+
+  /// Until when something has to be heard, or said.
+  private var deadline: MonotonicInstant {
+    // The library counts whole seconds.
+    isAwaiting
+      ? max(lastHeard, askedAt) + MQTTLoop.patience : lastSaid + connection.options.keepAlive + .seconds(1)
+  }
+
+  /// Publishes what waits, as much as may be on its way.
+  private func say(_ client: OpaquePointer) -> String? {
+    while underway.count < MQTTLoop.window, let message = connection.nextMessage() {
+      var identifier: Int32 = 0
+      lastSaid = clock.now
+      if underway.isEmpty { askedAt = clock.now }
+      let error = message.payload.withUnsafeBytes { payload in
+        cmosquitto_publish(
+          client, &identifier, message.topic, payload.baseAddress, Int32(payload.count), message.isRetained,
+          message.expirySeconds)
+      }
+      guard error == 0 else { return words(of: error) }
+      underway.insert(identifier)
+    }
+    return nil
+  }
+
+  /// Has the will said, and goes.
+  private func leave(_ client: OpaquePointer) -> String {
+    guard isConnected else { return "" }
+    _ = cmosquitto_disconnect(client)
+    let deadline = clock.now + MQTTLoop.farewell
+    while cmosquitto_socket(client) >= 0, cmosquitto_wants_write(client), clock.now < deadline {
+      wait(for: cmosquitto_socket(client), [POLLOUT], until: deadline)
+      if cmosquitto_write(client) != 0 { break }
+    }
+    return ""
+  }
+
+  /// Sleeps until the socket is ready, somebody wakes the connection, or it is time. Returns whether the socket has something
+  /// to read.
+  @discardableResult
+  private func wait(for socket: Int32, _ events: [Int32], until deadline: MonotonicInstant) -> Bool {
+    var descriptors = [
+      pollfd(fd: connection.wake.fileDescriptor, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: socket, events: Int16(events.reduce(0, |)), revents: 0),
+    ]
+    let left = max(0, (deadline - clock.now).inSeconds)
+    poll(&descriptors, 2, Int32(min(left, 86400) * 1000) + 1)
+    if descriptors[0].revents != 0 { connection.wake.clear() }
+    return descriptors[1].revents & Int16(POLLIN | POLLHUP | POLLERR) != 0
+  }
+
+  private func words(of error: Int32) -> String { refusal ?? String(cString: cmosquitto_error(error)) }
+}
+
+extension MQTTLoop {
+  /// Returns why there is none.
+  private func makeClient() -> String? {
+    let options = connection.options
+    // They are wanted for as long as this call takes; the library copies them.
+    var copies: [UnsafeMutablePointer<CChar>?] = []
+    defer { for copy in copies { free(copy) } }
+    func text(_ text: String?) -> UnsafePointer<CChar>? {
+      guard let text else { return nil }
+      let copy = strdup(text)
+      copies.append(copy)
+      return copy.map { UnsafePointer($0) }
+    }
+    var settings = cmosquitto_settings()
+    settings.identifier = text(options.identifier)
+    settings.username = text(options.username)
+    settings.password = text(options.password)
+    settings.is_encrypted = options.broker.isEncrypted
+    settings.ca_file = text(options.caFile)
+    settings.certificate_file = text(options.certificateFile)
+    settings.key_file = text(options.keyFile)
+    settings.will_topic = text(options.will?.topic)
+    settings.will = text(options.will?.text)
+    settings.session_expiry_seconds = UInt32(clamping: options.sessionExpiry.components.seconds)
+    settings.maximum_packet_bytes = UInt32(clamping: options.maximumPacketByteCount)
+    var events = cmosquitto_events()
+    // The client is freed with this loop, and calls back from within calls of this loop's only.
+    events.context = Unmanaged.passUnretained(self).toOpaque()
+    events.answered = { context, reason in MQTTLoop.of(context)?.answered(reason) }
+    events.subscribed = { context, reason in MQTTLoop.of(context)?.subscribed(reason) }
+    events.received = { context, topic, payload, count, expiry in
+      guard let topic else { return }
+      MQTTLoop.of(context)?.received(
+        String(cString: topic), Array(UnsafeRawBufferPointer(start: payload, count: payload == nil ? 0 : Int(count))),
+        expiry)
+    }
+    events.acknowledged = { context, identifier, reason in MQTTLoop.of(context)?.acknowledged(identifier, reason) }
+    events.closed = { context, reason in MQTTLoop.of(context)?.closed(reason) }
+    var error: Int32 = 0
+    client = cmosquitto_new(&settings, &events, &error)
+    return client == nil ? words(of: error) : nil
+  }
+
+  private static func of(_ context: UnsafeMutableRawPointer?) -> MQTTLoop? {
+    context.map { Unmanaged<MQTTLoop>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  private func answered(_ reason: Int32) {
+    guard reason == 0, let client else {
+      refusal = "the broker lets it not in: \(String(cString: cmosquitto_reason(reason)))"
+      return
+    }
+    isConnected = true
+    for filter in connection.options.subscriptions { _ = cmosquitto_subscribe(client, filter) }
+    connection.connected(true)
+    receive(.connected)
+  }
+
+  private func subscribed(_ reason: Int32) {
+    if reason >= 128 { receive(.refused(reason: String(cString: cmosquitto_reason(reason)))) }
+  }
+
+  private func received(_ topic: String, _ payload: [UInt8], _ expiry: Int64) {
+    // The library acknowledges it.
+    lastSaid = clock.now
+    receive(.received(topic: topic, payload: payload, expirySeconds: UInt32(exactly: expiry)))
+  }
+
+  private func acknowledged(_ identifier: Int32, _ reason: Int32) { underway.remove(identifier) }
+
+  /// With a reason of the broker's, which are above those of the library.
+  private func closed(_ reason: Int32) {
+    if reason >= 128 { refusal = "the broker ends it: \(String(cString: cmosquitto_reason(reason)))" }
+  }
+}

@@ -1,0 +1,40 @@
+import Hub
+
+/// Which broker, who comes to it, and how it knows who that is.
+public struct MQTTOptions: Equatable, Sendable {
+  /// A retained message that the broker publishes once the client is gone.
+  public struct Will: Equatable, Sendable {
+    public var topic: String
+    public var text: String
+
+    public init(topic: String, text: String) {
+      self.topic = topic
+      self.text = text
+    }
+  }
+
+  public var broker: BrokerAddress
+  /// Two clients with one identifier end each other's connections.
+  public var identifier: String
+  public var username: String?
+  public var password: String?
+  /// The authorities that may vouch for the broker; `nil` for those that the system trusts.
+  public var caFile: String?
+  public var certificateFile: String?
+  public var keyFile: String?
+  public var will: Will?
+  /// What is subscribed to with each connection.
+  public var subscriptions: [String]
+  /// How long the broker keeps what it has for the client while that is not connected; zero for not at all.
+  public var sessionExpiry: Duration = .zero
+  /// How long nothing is said before one of the two ends asks for the other.
+  public var keepAlive: Duration = .seconds(60)
+  /// The broker keeps longer messages to itself.
+  public var maximumPacketByteCount = 256 << 10
+
+  public init(broker: BrokerAddress, identifier: String, subscriptions: [String] = []) {
+    self.broker = broker
+    self.identifier = identifier
+    self.subscriptions = subscriptions
+  }
+}

@@ -1,0 +1,58 @@
+import DequeModule
+
+/// What is to be published. Of each retained topic the latest message, and the others in their order, as many as there is room
+/// for: the oldest are lost first, and counted.
+struct Outbox {
+  struct Message: Equatable, Sendable {
+    var topic: String
+    var payload: [UInt8]
+    var isRetained = false
+    var expirySeconds: UInt32 = 0
+
+    /// What it takes up, about.
+    var byteCount: Int { payload.count + topic.utf8.count + 64 }
+  }
+
+  let byteLimit: Int
+  private(set) var lostCount = 0
+  /// What the broker is to have, whatever it has lost.
+  private var retained: [String: Message] = [:]
+  /// Topics of which it has not the latest yet, in the order in which they changed.
+  private var changed: Deque<String> = []
+  private var values: Deque<Message> = []
+  private var byteCount = 0
+
+  /// - Parameter byteLimit: what messages that are not retained may take up together
+  init(byteLimit: Int = 4 << 20) { self.byteLimit = byteLimit }
+
+  var isEmpty: Bool { changed.isEmpty && values.isEmpty }
+
+  mutating func add(_ message: Message) {
+    guard !message.isRetained else { return keep(message) }
+    values.append(message)
+    byteCount += message.byteCount
+    while byteCount > byteLimit, let oldest = values.popFirst() {
+      byteCount -= oldest.byteCount
+      lostCount += 1
+    }
+  }
+
+  private mutating func keep(_ message: Message) {
+    retained[message.topic] = message
+    if !changed.contains(message.topic) { changed.append(message.topic) }
+  }
+
+  /// The next to be published.
+  mutating func next() -> Message? {
+    if let topic = changed.popFirst() {
+      // Taking a message back is not to be said again and again.
+      return retained[topic]?.payload.isEmpty ?? true ? retained.removeValue(forKey: topic) : retained[topic]
+    }
+    guard let value = values.popFirst() else { return nil }
+    byteCount -= value.byteCount
+    return value
+  }
+
+  /// With a new connection, to a broker that may have begun anew: all that is retained is said again.
+  mutating func restart() { changed = Deque(retained.keys.sorted()) }
+}

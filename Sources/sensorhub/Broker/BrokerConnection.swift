@@ -1,0 +1,115 @@
+import Guarding
+import Hub
+import MonotonicTime
+import Outputs
+import Glibc
+
+/// A command's end of a connection to a broker, where messages are taken one by one.
+final class BrokerConnection {
+  struct Message: Sendable {
+    var topic: String
+    var payload: [UInt8]
+  }
+
+  enum Event: Sendable {
+    case connected
+    case message(Message)
+    /// None came in time.
+    case late
+  }
+
+  /// What is called the same for nobody else.
+  static func newName() -> String { "watch-" + String(UInt32.random(in: .min ... .max), radix: 36) }
+
+  private struct State: Sendable {
+    var events: [MQTTConnection.Event] = []
+
+  }
+
+  private final class Inbox: Sendable {
+    let state = Guarded(State())
+    let wake = WakeSignal()
+
+    func add(_ event: MQTTConnection.Event) {
+      state.withLock { $0.events.append(event) }
+      wake.raise()
+    }
+  }
+
+  let broker: BrokerAddress
+  private let connection: MQTTConnection
+  private let inbox = Inbox()
+  private var hasConnected = false
+
+  init(_ options: MQTTOptions) throws {
+    broker = options.broker
+    connection = MQTTConnection(options)
+    do throws(MQTTError) {
+      try connection.start { [inbox] in inbox.add($0) }
+    } catch {
+      throw CommandError(.unavailable, error.description)
+    }
+  }
+
+  func retain(_ topic: String, _ text: String, expirySeconds: UInt32) {
+    connection.retain(topic, Array(text.utf8), expirySeconds: expirySeconds)
+  }
+
+  /// What happens next. A broker that is not there at first is an error; one that is lost is said, and waited for.
+  ///
+  /// - Parameter deadline: until when to wait; `nil` for as long as it takes
+  func next(by deadline: MonotonicInstant?) throws -> Event {
+    while true {
+      let event = inbox.state.withLock { state in state.events.isEmpty ? nil : state.events.removeFirst() }
+      guard let event else {
+        guard wait(until: deadline) else { return .late }
+        continue
+      }
+      switch event {
+      case .connected:
+        hasConnected = true
+        return .connected
+      case .received(let topic, let payload, _): return .message(Message(topic: topic, payload: payload))
+      case .disconnected(let reason):
+        guard hasConnected else {
+          throw CommandError(
+            .unavailable, "\(broker) is not reached: \(reason)", nextStep: "is a broker there, and does it let you in?")
+        }
+        Terminal.standardError("\(broker) is gone, and tried again: \(reason)")
+      case .refused(let reason):
+        throw CommandError(
+          .noPermission, "\(broker) does not let you have that: \(reason)", nextStep: "see its list of who may do what")
+      case .ended: throw CommandError(.unavailable, "the connection is closed")
+      }
+    }
+  }
+
+  /// Returns `false` where nothing came in time.
+  private func wait(until deadline: MonotonicInstant?) -> Bool {
+    guard let deadline else {
+      inbox.wake.wait()
+      return true
+    }
+    let left = (deadline - MonotonicClock().now).inSeconds
+    guard left > 0 else { return false }
+    var descriptor = pollfd(fd: inbox.wake.fileDescriptor, events: Int16(POLLIN), revents: 0)
+    if poll(&descriptor, 1, Int32(min(left, 86400) * 1000) + 1) > 0 { inbox.wake.clear() }
+    return true
+  }
+
+  /// Leaves the broker once that has what it was given, or in a while.
+  func end() {
+    let clock = MonotonicClock()
+    let deadline = clock.now + .seconds(2)
+    func pause() { _ = poll(nil, 0, 10) }
+    while !connection.hasSentAll, clock.now < deadline { pause() }
+    connection.end()
+    while clock.now < deadline {
+      let hasEnded = inbox.state.withLock { state in
+        state.events.contains { if case .ended = $0 { true } else { false } }
+      }
+      if hasEnded { return }
+      pause()
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import ArgumentParser
+import Hub
+import Outputs
+
+/// How a command comes into a broker.
+struct BrokerOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("What the topics of all hubs begin with.", valueName: "topic"))
+  var topic = "sensorhub"
+
+  @Option(help: ArgumentHelp("The file with the password of the user in the broker's address.", valueName: "file"))
+  var passwordFile: String?
+
+  @Option(
+    help: ArgumentHelp("The authorities that may vouch for the broker, for those of the system.", valueName: "file"))
+  var caFile: String?
+
+  @Option(help: ArgumentHelp("The certificate by which the broker knows who asks.", valueName: "file"))
+  var certificateFile: String?
+
+  @Option(help: ArgumentHelp("Its key.", valueName: "file"))
+  var keyFile: String?
+
+  func validate() throws {
+    if !FleetSettings.isTopic(topic) { throw ValidationError("--topic must be names with slashes between") }
+    if (certificateFile == nil) != (keyFile == nil) {
+      throw ValidationError("--certificate-file and --key-file go together")
+    }
+  }
+
+  /// - Parameter identifier: another for each run
+  func options(_ place: BrokerPlace, identifier: String, subscriptions: [String]) throws -> MQTTOptions {
+    var settings = FleetSettings(broker: place.broker, topic: topic)
+    settings.username = place.username
+    settings.passwordFile = passwordFile
+    settings.caFile = caFile
+    settings.certificateFile = certificateFile
+    settings.keyFile = keyFile
+    do throws(FleetObstacle) {
+      var options = try MQTTOptions(settings, identifier: identifier, subscriptions: subscriptions)
+      // Who looks and is gone is to be missed soon.
+      options.keepAlive = .seconds(10)
+      return options
+    } catch {
+      switch error {
+      case .noPassword:
+        throw CommandError(.noInput, "the user needs a password", nextStep: "--password-file names its file")
+      case .unreadable(_, let file, let reason): throw CommandError(.noInput, "\(file) cannot be read: \(reason)")
+      case .noName: throw CommandError(.noInput, error.description)
+      }
+    }
+  }
+}

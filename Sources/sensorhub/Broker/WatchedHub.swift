@@ -1,0 +1,106 @@
+import MonotonicTime
+import Outputs
+
+/// A hub whose states are shown, here or elsewhere.
+protocol WatchedHub: AnyObject {
+  /// The next state, as JSON.
+  func nextLine(by deadline: MonotonicInstant?) throws -> HubConnection.Line
+  /// What its devices do.
+  func devices() throws -> [DevicesOfHub.Device]
+}
+
+/// One on this machine.
+final class LocalHub: WatchedHub {
+  private let socket: String?
+  private var connection: HubConnection
+
+  /// - Parameter request: what is wanted, as the socket takes it
+  init(_ socket: String?, request: String) throws {
+    self.socket = socket
+    connection = try HubConnection.open(socket) { $0.state }
+    connection.send(request)
+  }
+
+  func nextLine(by deadline: MonotonicInstant?) throws -> HubConnection.Line { connection.nextLine(by: deadline) }
+  func devices() throws -> [DevicesOfHub.Device] { try DevicesOfHub.read(socket) }
+}
+
+/// One at a broker. The broker takes the interest back when this program is gone, however it ends.
+final class RemoteHub: WatchedHub {
+  /// How long the broker keeps the interest without another word.
+  private static let expiry = 120
+  /// How long it may take to hear what the hub has left at the broker.
+  private static let patience = Duration.seconds(5)
+
+  private let hub: String
+  private let topics: HubTopics
+  private let interest: String
+  private let broker: BrokerConnection
+  private let clock = MonotonicClock()
+  private var interestTopic: String
+  private var renewal: MonotonicInstant
+  private var lastDevices: [UInt8]?
+  private var isOffline = false
+
+  /// - Parameter interest: what is wanted, as the hub takes it; empty for nothing that takes a device
+  init(_ place: BrokerPlace, hub: String, _ options: BrokerOptions, interest: String) throws {
+    self.hub = hub
+    self.interest = interest
+    topics = HubTopics(topic: options.topic, hub: hub)
+    let name = BrokerConnection.newName()
+    interestTopic = topics.interest(of: name)
+    var settings = try options.options(
+      place, identifier: "sensorhub-\(name)", subscriptions: [topics.status, topics.states, topics.devices])
+    settings.will = MQTTOptions.Will(topic: interestTopic, text: "")
+    broker = try BrokerConnection(settings)
+    renewal = clock.now
+    lookAgain()
+  }
+
+  deinit { broker.end() }
+
+  private func lookAgain() {
+    broker.retain(interestTopic, interest, expirySeconds: UInt32(RemoteHub.expiry))
+    renewal = clock.now + .seconds(Int64(RemoteHub.expiry / 2))
+  }
+
+  func nextLine(by deadline: MonotonicInstant?) throws -> HubConnection.Line {
+    while true {
+      let now = clock.now
+      if now >= renewal { lookAgain() }
+      switch try broker.next(by: min(renewal, deadline ?? renewal)) {
+      case .connected: break
+      case .late: if let deadline, clock.now >= deadline { return .late }
+      case .message(let message):
+        guard message.topic == topics.states else {
+          take(message)
+          continue
+        }
+        // Others may publish there: what is shown on a terminal is to be a state.
+        if StateReport.read(message.payload) != nil { return .text(message.payload) }
+      }
+    }
+  }
+
+  private func take(_ message: BrokerConnection.Message) {
+    if message.topic == topics.devices { lastDevices = message.payload }
+    guard message.topic == topics.status else { return }
+    let isOffline = message.payload != Array("online".utf8)
+    if isOffline, !self.isOffline { Terminal.standardError("\(hub) is offline; its states come once it is back") }
+    self.isOffline = isOffline
+  }
+
+  func devices() throws -> [DevicesOfHub.Device] {
+    let deadline = clock.now + RemoteHub.patience
+    while true {
+      if let lastDevices { return try DevicesOfHub.read(lastDevices) }
+      switch try broker.next(by: deadline) {
+      case .connected: break
+      case .message(let message): take(message)
+      case .late:
+        throw CommandError(
+          .unavailable, "there is no '\(hub)' at \(broker.broker)", nextStep: "sensorhub fleet lists who is there")
+      }
+    }
+  }
+}

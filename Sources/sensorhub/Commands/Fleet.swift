@@ -1,0 +1,137 @@
+import ArgumentParser
+import Fusion
+import Hub
+import MonotonicTime
+import Outputs
+
+/// The hubs at a broker.
+struct Fleet: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show the hubs at an MQTT broker, or keep one of them awake.",
+    discussion: """
+      Listing them wakes none: it shows what they have left at the broker.
+
+      Example: sensorhub fleet mqtts://broker.example
+      Example: sensorhub fleet hold mqtts://broker.example/boat-7 --for 60
+      """,
+    subcommands: [FleetList.self, FleetHold.self], defaultSubcommand: FleetList.self)
+}
+
+/// Who is there, awake, for whom, and how stale what is known of them is.
+struct FleetList: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "Show who is there, awake, for whom, and what it has cost. Wakes nothing.")
+
+  @Argument(help: ArgumentHelp("The broker: mqtt[s]://[user@]host[:port].", valueName: "broker"))
+  var place: BrokerPlace
+
+  @OptionGroup var broker: BrokerOptions
+
+  @Flag(help: "Print a JSON object for each hub.")
+  var json = false
+
+  /// What a broker has retained comes in one go; after such a pause that is all.
+  private static let pause = Duration.milliseconds(500)
+  /// Where hubs are watched messages come without a pause: by then the retained ones have come.
+  private static let patience = Duration.seconds(5)
+
+  func run() throws {
+    var fleet = FleetReport(topic: broker.topic)
+    let connection = try BrokerConnection(
+      try broker.options(
+        place, identifier: "sensorhub-\(BrokerConnection.newName())",
+        subscriptions: fleet.subscriptions(hub: place.hub)))
+    let clock = MonotonicClock()
+    // A broker that cannot be reached says so.
+    while case .message(let message) = try connection.next(by: nil) { fleet.take(message) }
+    let end = clock.now + FleetList.patience
+    listening: while clock.now < end {
+      switch try connection.next(by: min(clock.now + FleetList.pause, end)) {
+      case .message(let message): fleet.take(message)
+      case .connected: break
+      case .late: break listening
+      }
+    }
+    connection.end()
+    if fleet.hubs.isEmpty { Terminal.standardError("no hub has joined \(place.broker) under '\(broker.topic)'") }
+    for (name, hub) in fleet.hubs.sorted(by: { $0.key < $1.key }) {
+      Terminal.standardOutput(json ? hub.json(name) : hub.text(name))
+    }
+  }
+}
+
+/// Keeps a hub's devices awake for some time.
+struct FleetHold: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "hold",
+    abstract: "Keep a hub's devices awake for some time, whether anybody looks or not.",
+    discussion: """
+      The broker keeps it for a hub that is offline, for as long as it would last.
+
+      Example: sensorhub fleet hold mqtts://broker.example/boat-7 --for 60 --parts position
+      """)
+
+  @Argument(help: ArgumentHelp("The hub: mqtt[s]://[user@]host[:port]/hub.", valueName: "hub"))
+  var place: BrokerPlace
+
+  @OptionGroup var broker: BrokerOptions
+
+  @Option(
+    name: .customLong("for"), help: ArgumentHelp("How long: 90, 10m, 1.5h; without it a minute.", valueName: "time"))
+  var time: DurationOption?
+
+  @Option(
+    help: ArgumentHelp(
+      "Wake only what measures these parts of the state: some of \(Set<StatePart>.all.names), with commas between.",
+      valueName: "names"))
+  var parts: String?
+
+  @Option(help: ArgumentHelp("States a second.", valueName: "hz"))
+  var rate = 1.0
+
+  private var chosen: Set<StatePart>? {
+    Set(names: (parts ?? "").split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } })
+  }
+
+  func validate() throws {
+    if place.hub == nil { throw ValidationError("name the hub too: \(place.broker)/boat-7") }
+    if parts != nil, chosen == nil {
+      throw ValidationError("--parts must be some of \(Set<StatePart>.all.names), with commas between")
+    }
+    if !(0.001...100).contains(rate) { throw ValidationError("--rate must be from 0.001 to 100") }
+    if seconds < 1 { throw ValidationError("--for must be at least a second") }
+  }
+
+  private var seconds: Int { Int((time?.duration.inSeconds ?? 60).rounded()) }
+
+  /// How long a hub may take to take notice.
+  private static let patience = Duration.seconds(5)
+
+  func run() throws {
+    guard let hub = place.hub else { return }
+    let topics = HubTopics(topic: broker.topic, hub: hub)
+    let name = BrokerConnection.newName().replacing("watch", with: "hold")
+    let connection = try BrokerConnection(
+      try broker.options(place, identifier: "sensorhub-\(name)", subscriptions: [topics.health, topics.status]))
+    let named = chosen.map { ",\"parts\":[\($0.map { "\"\($0.rawValue)\"" }.sorted().joined(separator: ","))]" } ?? ""
+    connection.retain(
+      topics.interest(of: name), "{\"rateHz\":\(rate),\"for\":\(seconds)\(named)}", expirySeconds: UInt32(seconds))
+    let clock = MonotonicClock()
+    var deadline: MonotonicInstant?
+    while true {
+      switch try connection.next(by: deadline) {
+      case .connected: deadline = deadline ?? clock.now + FleetHold.patience
+      case .message(let message):
+        guard message.topic == topics.health, FleetReport.viewers(of: message.payload).contains(name) else { continue }
+        connection.end()
+        Terminal.standardOutput("\(hub) is held for \(Text.duration(seconds: Double(seconds)))")
+        return
+      case .late:
+        connection.end()
+        throw CommandError(
+          .unavailable, "\(hub) has not taken notice within \(Text.duration(seconds: FleetHold.patience.inSeconds))",
+          nextStep: "sensorhub fleet says whether it is there; the broker keeps the wish for as long as it would last")
+      }
+    }
+  }
+}

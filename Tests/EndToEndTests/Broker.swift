@@ -1,0 +1,82 @@
+import Glibc
+import HardwareIO
+import TestSupport
+
+/// Debian's mosquitto on a port of its own, and its clients. What it knows outlives a restart.
+final class Broker {
+  let port = SocketClient.freePort()
+  let folder: String
+  /// What its clients need to be let in.
+  private let access: [String]
+  private var program: Program?
+
+  /// - Parameters:
+  ///   - settings: lines for its configuration in place of letting everybody in, given the folder that it has for files
+  ///   - access: options for its clients, given the same
+  init(
+    _ settings: (_ folder: String) -> String = { _ in "allow_anonymous true" },
+    access: (String) -> [String] = { _ in [] }
+  ) {
+    var template = Array("/tmp/sensorhub-broker-XXXXXX".utf8CString)
+    mkdtemp(&template)
+    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    let user = getpwuid(getuid()).map { String(cString: $0.pointee.pw_name) } ?? "root"
+    HubProcess.write(
+      """
+      listener \(port) 127.0.0.1
+      \(settings(folder))
+      user \(user)
+      persistence true
+      persistence_location \(folder)/
+      max_queued_messages 0
+
+      """, to: folder + "/mosquitto.conf")
+    self.access = access(folder)
+    start()
+  }
+
+  deinit {
+    stop()
+    for name in Files.names(in: folder) { unlink("\(folder)/\(name)") }
+    rmdir(folder)
+  }
+
+  func start() {
+    let program = Program(["-c", folder + "/mosquitto.conf"], path: "/usr/sbin/mosquitto")
+    self.program = program
+    _ = eventually { program.standardError.contains("running") || !program.isRunning }
+  }
+
+  func stop() {
+    program?.send(SIGTERM)
+    program?.wait()
+    program = nil
+  }
+
+  var address: String { "mqtt://127.0.0.1:\(port)" }
+
+  /// Publishes a message as somebody who has nothing else to do there.
+  func publish(_ topic: String, _ text: String, retained: Bool = true, _ options: [String] = []) {
+    let message = text.isEmpty ? ["-n"] : ["-m", text]
+    let client = Program(
+      ["-V", "5", "-h", "127.0.0.1", "-p", "\(port)", "-q", "1", "-t", topic] + message + (retained ? ["-r"] : [])
+        + access + options,
+      path: "/usr/bin/mosquitto_pub")
+    client.wait()
+  }
+
+  /// Somebody who listens; each message is a line, the topic and a blank before it.
+  func listen(_ topics: [String], _ options: [String] = []) -> Program {
+    Program(
+      ["-V", "5", "-h", "127.0.0.1", "-p", "\(port)", "-q", "1", "-v"] + topics.flatMap { ["-t", $0] } + access
+        + options,
+      path: "/usr/bin/mosquitto_sub")
+  }
+
+  /// What is retained under a topic; `nil` for nothing.
+  func retained(_ topic: String) -> String? {
+    let listener = listen([topic], ["-C", "1", "-W", "2"])
+    listener.wait()
+    return listener.lines.first.map { String($0.drop { $0 != " " }.dropFirst()) }
+  }
+}

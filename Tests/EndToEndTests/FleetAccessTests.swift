@@ -1,0 +1,107 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Who may do what at a broker that asks for that, and how it is known.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct FleetAccessTests {
+  private static func run(_ path: String, _ arguments: [String]) {
+    let program = Program(arguments, path: path)
+    #expect(program.wait() == 0, "\(program.standardError)")
+  }
+
+  @Test func `the list that comes along lets hubs and viewers do what they do, and no more`() {
+    let list = SharedData.packageFolder + "/packaging/mosquitto/sensorhub.acl"
+    let broker = Broker(
+      { folder in
+        for (index, user) in ["boat", "ship", "viewer"].enumerated() {
+          let file = folder + "/passwords"
+          FleetAccessTests.run(
+            "/usr/bin/mosquitto_passwd", (index == 0 ? ["-c"] : []) + ["-b", file, user, "of \(user)"])
+        }
+        HubProcess.write("of boat\n", to: folder + "/boat")
+        HubProcess.write("of viewer\n", to: folder + "/viewer")
+        return "allow_anonymous false\npassword_file \(folder)/passwords\nacl_file \(list)"
+      }, access: { _ in ["-u", "viewer", "-P", "of viewer"] })
+    let hub = HubProcess(
+      board: HubProcess.simulatedBoard(
+        """
+        mqtt: { broker: "\(broker.address)", hub: "boat", username: "boat", passwordFile: "\(broker.folder)/boat",
+          homeAssistant: true }
+        """))
+    #expect(eventually { hub.program.standardError.contains("joined \(broker.address) as 'boat'") })
+    let address = "mqtt://viewer@127.0.0.1:\(broker.port)"
+    let watch = Program(
+      [
+        "watch", "--once", "--json", "--parts", "attitude", "\(address)/boat", "--password-file",
+        "\(broker.folder)/viewer",
+      ])
+    #expect(watch.wait() == 0, "\(watch.standardError)")
+    #expect(eventually { hub.isOff })
+    #expect(hub.devicesNow["imu"].wakes == 1)
+    // A viewer says nothing in a hub's name, and one hub nothing in another's.
+    broker.publish("sensorhub/boat/status", "forged")
+    broker.publish("sensorhub/boat/last", "forged", ["-u", "ship", "-P", "of ship"])
+    #expect(broker.retained("sensorhub/boat/status") == "online")
+    #expect(broker.retained("sensorhub/boat/last")?.contains("\"class\":\"STATE\"") == true)
+    // One that has forgotten its password is told so, and asks for nothing any more.
+    HubProcess.write("forgotten\n", to: broker.folder + "/viewer")
+    let stranger = Program(["fleet", address, "--password-file", "\(broker.folder)/viewer"])
+    #expect(stranger.wait() == 69)
+    #expect(stranger.standardError.contains("lets it not in"), "\(stranger.standardError)")
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a hub and its broker know each other by their certificates`() {
+    func certificates(_ folder: String) {
+      let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+      for authority in ["ours", "theirs"] {
+        FleetAccessTests.run(
+          "/usr/bin/openssl",
+          ["req", "-x509"] + key + ["-keyout", "\(folder)/\(authority).key", "-out", "\(folder)/\(authority).crt"]
+            + ["-subj", "/CN=\(authority)", "-days", "2"])
+      }
+      for (name, at) in [("broker", "IP:127.0.0.1"), ("boat", "DNS:boat")] {
+        FleetAccessTests.run(
+          "/usr/bin/openssl",
+          ["req", "-x509", "-CA", "\(folder)/ours.crt", "-CAkey", "\(folder)/ours.key"] + key
+            + ["-keyout", "\(folder)/\(name).key", "-out", "\(folder)/\(name).crt", "-subj", "/CN=\(name)"]
+            + ["-addext", "subjectAltName=\(at)", "-addext", "basicConstraints=critical,CA:FALSE", "-days", "2"])
+      }
+    }
+    let broker = Broker(
+      { folder in
+        certificates(folder)
+        return """
+          cafile \(folder)/ours.crt
+          certfile \(folder)/broker.crt
+          keyfile \(folder)/broker.key
+          require_certificate true
+          use_identity_as_username true
+          """
+      },
+      access: { folder in
+        ["--cafile", "\(folder)/ours.crt", "--cert", "\(folder)/boat.crt", "--key", "\(folder)/boat.key"]
+      })
+    let address = "mqtts://127.0.0.1:\(broker.port)"
+    func board(_ authority: String) -> String {
+      HubProcess.simulatedBoard(
+        """
+        mqtt: { broker: "\(address)", hub: "boat", caFile: "\(broker.folder)/\(authority).crt",
+          certificateFile: "\(broker.folder)/boat.crt", keyFile: "\(broker.folder)/boat.key" }
+        """)
+    }
+    let hub = HubProcess(board: board("theirs"))
+    #expect(
+      eventually { hub.program.standardError.contains("who vouches for the broker's certificate") },
+      "\(hub.program.standardError)")
+    HubProcess.write(board("ours"), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(
+      eventually { hub.program.standardError.contains("joined \(address) as 'boat'") }, "\(hub.program.standardError)")
+    #expect(broker.retained("sensorhub/boat/status") == "online")
+    broker.publish("sensorhub/boat/interest/phone/attitude", "{}")
+    #expect(eventually { hub.devicesNow["imu"].holders == ["mqtt phone 1 Hz (attitude)"] })
+    #expect(hub.stop() == 0)
+    #expect(broker.retained("sensorhub/boat/status") == "offline")
+  }
+}

@@ -1,0 +1,303 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+/// A hub at a broker: whoever looks there has the devices awake here, for as long as they look. The broker and the clients that are
+/// not the hub's are Debian's.
+@Suite(.serialized, .timeLimit(.minutes(15))) struct FleetTests {
+  private static let interest = "sensorhub/boat/interest"
+  private let broker = Broker()
+
+  private func hub(_ more: String = "", outputs: String = "", environment: [String] = []) -> HubProcess {
+    HubProcess(board: board(more, outputs: outputs), environment: environment)
+  }
+
+  private func board(_ more: String = "", outputs: String = "") -> String {
+    HubProcess.simulatedBoard("mqtt: { broker: \"\(broker.address)\", hub: \"boat\"\(more) }\(outputs)")
+  }
+
+  private func hasJoined(_ hub: HubProcess) -> Bool {
+    eventually { hub.program.standardError.contains("joined \(broker.address) as 'boat'") }
+  }
+
+  /// A viewer whose interest goes with it.
+  private func viewer(_ name: String, _ stream: String, _ interest: String, of topic: String) -> Program {
+    let topics = "\(FleetTests.interest)/\(name)/\(stream)"
+    let listener = broker.listen([topic], ["--will-topic", topics, "--will-retain", "--will-qos", "1"])
+    broker.publish(topics, interest)
+    return listener
+  }
+
+  private struct Value: Decodable {
+    struct Position: Decodable { var lat: Double }
+    struct Attitude: Decodable { var roll: Double }
+    var id: String?
+    var position: Position?
+    var attitude: Attitude?
+  }
+
+  private func values(_ program: Program) -> [Value] {
+    program.lines.compactMap { line in
+      try? JSONDecoder().decode(Value.self, from: Data(line.drop { $0 != "{" }.utf8))
+    }
+  }
+
+  @Test func `a viewer elsewhere wakes what it asks for, and lets it sleep when it is killed`() {
+    let hub = hub()
+    #expect(hasJoined(hub), "\(hub.program.standardError)")
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+    let phone = viewer("phone", "position", #"{"rateHz": 2}"#, of: "sensorhub/boat/state/position")
+    #expect(eventually { values(phone).contains { $0.position != nil } })
+    #expect(hub.devicesNow["gps"].holders == ["mqtt phone 2 Hz (position)"])
+    #expect(hub.devicesNow["imu"].wakes == 0)
+    // Another one, of another part.
+    let level = viewer("level", "state", #"{"rateHz": 20, "parts": ["attitude"]}"#, of: "sensorhub/boat/state")
+    #expect(eventually { values(level).contains { $0.attitude != nil } })
+    #expect(values(phone).allSatisfy { $0.attitude == nil })
+    #expect(hub.devicesNow["imu"].holders == ["mqtt level 20 Hz (attitude)"])
+    phone.send(SIGKILL)
+    #expect(eventually { hub.devicesNow["gps"].power == "off" })
+    #expect(hub.devicesNow["imu"].power == "tracking")
+    level.send(SIGKILL)
+    #expect(eventually { hub.isOff })
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 1 })
+    #expect(broker.retained("sensorhub/boat/status") == "online")
+    #expect(hub.stop() == 0)
+    #expect(broker.retained("sensorhub/boat/status") == "offline")
+  }
+
+  @Test func `a command shows the states of a hub elsewhere, and nobody looks once it is gone`() {
+    let hub = hub()
+    #expect(hasJoined(hub))
+    let once = Program(["watch", "--once", "--json", "\(broker.address)/boat"])
+    #expect(once.wait() == 0, "\(once.standardError)")
+    #expect(HubProcess.states(once).first?.position != nil, "\(once.standardOutput)")
+    #expect(eventually { hub.isOff })
+    let watch = Program(["watch", "--json", "--rate", "5", "--parts", "attitude", "\(broker.address)/boat"])
+    #expect(eventually { HubProcess.states(watch).contains { $0.attitude != nil } }, "\(watch.standardError)")
+    #expect(hub.devicesNow["imu"].holders.contains { $0.hasPrefix("mqtt watch-") && $0.hasSuffix("5 Hz (attitude)") })
+    watch.send(SIGKILL)
+    #expect(eventually { hub.isOff })
+    let nobody = Program(["watch", "--once", "\(broker.address)/nobody"])
+    #expect(nobody.wait() == 69)
+    #expect(nobody.standardError.contains("there is no 'nobody' at \(broker.address)"), "\(nobody.standardError)")
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a broker that is restarted costs no power cycle and no value`() {
+    let logger = broker.listen(["sensorhub/boat/state/attitude"], ["-c", "-i", "logger"])
+    let hub = hub()
+    #expect(hasJoined(hub))
+    broker.publish("\(FleetTests.interest)/logger/attitude", #"{"rateHz": 10, "for": 3600}"#)
+    func numbers() -> [Int] { values(logger).compactMap { $0.id?.split(separator: "-").last.flatMap { Int($0) } } }
+    #expect(eventually { numbers().count > 5 })
+    func losses() -> Int { hub.program.standardError.ranges(of: "is not reached").count }
+    for _ in 1...2 {
+      let known = losses()
+      broker.stop()
+      #expect(eventually { losses() > known })
+      broker.start()
+      let before = Set(numbers()).count
+      #expect(eventually { Set(numbers()).count > before + 20 }, "\(hub.program.standardError)")
+    }
+    // Each at least once, whatever came between; in order where it is counted once.
+    let all = numbers()
+    let last = all.max() ?? 0
+    #expect(eventually { Set(numbers()).isSuperset(of: 1...last) }, "\(Set(1...last).subtracting(numbers()).sorted())")
+    #expect(hub.devicesNow["imu"].wakes == 1)
+    // It goes on until it is taken back.
+    broker.publish("\(FleetTests.interest)/logger/attitude", "")
+    #expect(eventually { hub.isOff })
+    #expect(hub.stop() == 0)
+    logger.send(SIGKILL)
+  }
+
+  @Test func `without its broker nobody is taken to look for long`() {
+    let hub = hub()
+    #expect(hasJoined(hub))
+    broker.publish("\(FleetTests.interest)/phone/attitude", "{}")
+    #expect(eventually { hub.devicesNow["imu"].power == "tracking" })
+    broker.stop()
+    #expect(eventually { hub.isOff })
+    // It has it from the broker again, which has kept it.
+    broker.start()
+    #expect(eventually { hub.devicesNow["imu"].power == "tracking" })
+    // And what is taken back meanwhile is over.
+    let holders = hub.devicesNow["imu"].holders
+    #expect(holders == ["mqtt phone 1 Hz (attitude)"])
+    broker.publish("\(FleetTests.interest)/phone/attitude", #"{"rateHz": 0}"#)
+    #expect(eventually { hub.isOff })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `interest ends with its time, and nobody finds it later`() {
+    let hub = hub()
+    #expect(hasJoined(hub))
+    broker.publish("\(FleetTests.interest)/a/attitude", #"{"for": 1}"#)
+    #expect(eventually { hub.devicesNow["imu"].wakes == 1 })
+    #expect(eventually { hub.isOff })
+    #expect(eventually { broker.retained("\(FleetTests.interest)/a/attitude") == nil })
+    broker.publish("\(FleetTests.interest)/b/attitude", "{}", ["-D", "PUBLISH", "message-expiry-interval", "1"])
+    #expect(eventually { hub.devicesNow["imu"].wakes == 2 })
+    #expect(eventually { hub.isOff })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a hub without its broker is a hub, and ends at once`() {
+    // One where nobody is, and one that takes the connection and says nothing.
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(listener) }
+    #expect(listen(listener, 8) == 0)
+    var name = sockaddr_in()
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    withUnsafeMutablePointer(to: &name) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(listener, $0, &size) }
+    }
+    for port in [SocketClient.freePort(), UInt16(bigEndian: name.sin_port)] {
+      let hub = HubProcess(
+        board: HubProcess.simulatedBoard("mqtt: { broker: \"mqtt://127.0.0.1:\(port)\", hub: \"boat\" }"))
+      let watch = hub.watch(["--once", "--parts", "attitude"])
+      #expect(watch.wait() == 0, "\(watch.standardError)")
+      #expect(eventually { hub.isOff })
+      hub.program.send(SIGTERM)
+      // Less than a broker is given to answer, by far.
+      #expect(hub.program.wait(within: .seconds(15)) == 0)
+      #expect(hub.program.standardError.contains("all power lines are off"))
+    }
+  }
+
+  @Test func `a hub without the library says what to install`() {
+    var template = Array("/tmp/sensorhub-library-XXXXXX".utf8CString)
+    mkdtemp(&template)
+    let folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    // The loader finds this one first, and it is none.
+    HubProcess.write("none", to: folder + "/libmosquitto.so.1")
+    let paths = [folder] + [getenv("LD_LIBRARY_PATH").map { String(cString: $0) }].compactMap { $0 }
+    let environment = ["LD_LIBRARY_PATH=\(paths.joined(separator: ":"))"]
+    let hub = hub(environment: environment)
+    #expect(
+      eventually { hub.program.standardError.contains("apt-get install libmosquitto1") }, "\(hub.program.standardError)"
+    )
+    #expect(hub.watch(["--once", "--parts", "attitude"]).wait() == 0)
+    let check = Program(["check", hub.boardFile], environment: environment)
+    #expect(check.wait() == 0)
+    #expect(check.standardOutput.contains("at the broker \(broker.address) as 'boat'"), "\(check.standardOutput)")
+    #expect(check.standardError.contains("apt-get install libmosquitto1"))
+    #expect(hub.stop() == 0)
+    unlink(folder + "/libmosquitto.so.1")
+    rmdir(folder)
+  }
+
+  @Test func `what makes no sense changes nothing but a counter`() {
+    let port = SocketClient.freePort()
+    let hub = hub(outputs: ", http: { port: \(port) }")
+    #expect(hasJoined(hub))
+    func refused() -> Int? {
+      let client = SocketClient(port: port)
+      client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+      guard eventually({ !client.isOpen }) else { return nil }
+      let line = client.text.split(separator: "\n").first {
+        $0.hasPrefix("sensorhub_output_refused_clients_total{output=\"mqtt\"}")
+      }
+      return line?.split(separator: " ").last.flatMap { Int($0.filter(\.isNumber)) }
+    }
+    #expect(refused() == 0)
+    let hostile = [
+      ("x/state", "on"), ("x/state", #"{"rateHz": 1e9}"#), ("x/position", #"{"parts": ["attitude"]}"#),
+      ("x/longitude", "{}"),
+      ("a b/state", "{}"), ("x/state", String(repeating: "[", count: 1000)),
+      ("x/state", "{\"name\": \"\(String(repeating: "x", count: 4000))\"}"),
+    ]
+    for (topic, text) in hostile { broker.publish("\(FleetTests.interest)/\(topic)", text, retained: false) }
+    #expect(eventually { refused() == hostile.count }, "\(refused() ?? -1) of \(hostile.count)")
+    // What is longer than anything that a hub is asked stays with the broker.
+    broker.publish("\(FleetTests.interest)/x/state", String(repeating: "x", count: 100_000), retained: false)
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+    // More viewers than a hub has room for.
+    let many =
+      "for i in $(seq 300); do mosquitto_pub -V 5 -h 127.0.0.1 -p \(broker.port) -q 1 -t \(FleetTests.interest)/v$i/attitude -m {}; done"
+    let crowd = Program(["-c", many], path: "/bin/sh")
+    #expect(crowd.wait() == 0)
+    #expect(eventually { refused() == hostile.count + 44 }, "\(refused() ?? -1)")
+    #expect(hub.devicesNow["imu"].holders.count == 256)
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `the fleet is listed, asleep or awake or gone, and held`() {
+    let hub = hub()
+    #expect(hasJoined(hub))
+    func list(_ options: [String] = []) -> String {
+      let list = Program(["fleet"] + options + [broker.address])
+      list.wait()
+      return list.standardOutput + list.standardError
+    }
+    #expect(eventually { list().contains("boat: online, board 'test', version") }, "\(list())")
+    #expect(eventually { list().contains("  awake    nothing") }, "\(list())")
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+    let hold = Program(["fleet", "hold", "\(broker.address)/boat", "--for", "1h", "--parts", "position"])
+    #expect(hold.wait() == 0, "\(hold.standardError)")
+    #expect(hold.standardOutput == "boat is held for 1 h 00 min\n")
+    #expect(hub.devicesNow["gps"].holders.contains { $0.hasPrefix("mqtt hold-") })
+    #expect(eventually { list().contains("  awake    gps, tracking: for mqtt hold-") }, "\(list())")
+    #expect(eventually { list().contains("  last     gnss") }, "\(list())")
+    struct Entry: Decodable {
+      struct Health: Decodable { var viewers: [String] }
+      var hub, status: String
+      var health: Health
+      var devices: HubProcess.Devices
+      var last: HubProcess.State
+    }
+    let entry = try? JSONDecoder().decode(Entry.self, from: Data(list(["--json"]).utf8))
+    #expect(entry?.hub == "boat" && entry?.health.viewers.count == 1, "\(list(["--json"]))")
+    #expect(hub.stop() == 0)
+    #expect(list().contains("boat: offline"), "\(list())")
+  }
+
+  @Test func `Home Assistant is told of a tracker, and its switch wakes the receiver`() throws {
+    struct Discovery: Decodable {
+      struct Component: Decodable {
+        var platform, unique_id, default_entity_id: String
+        var state_topic, command_topic, payload_on, payload_off, json_attributes_topic: String?
+      }
+      var availability_topic: String
+      var state_topic: String?
+      var components: [String: Component]
+    }
+    let hub = hub(", homeAssistant: true")
+    #expect(hasJoined(hub))
+    #expect(eventually { broker.retained("homeassistant/device/sensorhub-boat/config") != nil })
+    let text = try #require(broker.retained("homeassistant/device/sensorhub-boat/config"))
+    let discovery = try JSONDecoder().decode(Discovery.self, from: Data(text.utf8))
+    #expect(discovery.availability_topic == "sensorhub/boat/status")
+    // The tracker would take it for its own.
+    #expect(discovery.state_topic == nil)
+    let tracker = try #require(discovery.components["position"])
+    #expect(tracker.platform == "device_tracker" && tracker.state_topic == nil)
+    #expect(tracker.default_entity_id == "device_tracker.boat_position")
+    let live = try #require(discovery.components["live"])
+    broker.publish(try #require(live.command_topic), try #require(live.payload_on))
+    #expect(eventually { hub.devicesNow["gps"].holders == ["mqtt homeassistant 1 Hz (position)"] })
+    #expect(eventually { broker.retained(tracker.json_attributes_topic ?? "")?.contains("\"position\":{") == true })
+    #expect(eventually { broker.retained(live.state_topic ?? "")?.contains("\"viewers\":[\"homeassistant\"]") == true })
+    broker.publish(try #require(live.command_topic), try #require(live.payload_off))
+    #expect(eventually { hub.isOff })
+    #expect(eventually { broker.retained(live.state_topic ?? "")?.contains("\"viewers\":[]") == true })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a reload joins another broker, or none`() {
+    let hub = hub()
+    #expect(hasJoined(hub))
+    let other = Broker()
+    HubProcess.write(
+      HubProcess.simulatedBoard("mqtt: { broker: \"\(other.address)\", hub: \"ship\" }"), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { other.retained("sensorhub/ship/status") == "online" }, "\(hub.program.standardError)")
+    #expect(eventually { broker.retained("sensorhub/boat/status") == "offline" })
+    HubProcess.write(HubProcess.simulatedBoard(""), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { other.retained("sensorhub/ship/status") == "offline" })
+    #expect(hub.stop() == 0)
+  }
+}

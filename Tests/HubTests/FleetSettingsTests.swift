@@ -1,0 +1,49 @@
+import Hub
+import Testing
+
+/// What a board file says of its broker.
+struct FleetSettingsTests {
+  private func fleet(_ text: String) throws(BoardError) -> FleetSettings? {
+    try Board(json5: Array("{ name: 'x', mqtt: { \(text) } }".utf8), file: "board").fleet
+  }
+
+  @Test(arguments: [
+    ("mqtt://broker.example", "mqtt://broker.example:1883"), ("mqtts://broker.example", "mqtts://broker.example:8883"),
+    ("mqtt://192.168.1.5:2000", "mqtt://192.168.1.5:2000"), ("mqtts://[2001:db8::1]", "mqtts://[2001:db8::1]:8883"),
+    ("mqtt://[::1]:2000", "mqtt://[::1]:2000"),
+  ])
+  func `a broker has a host, and a port of its own or the usual one`(_ text: String, _ address: String) throws {
+    #expect(try fleet("broker: '\(text)'")?.broker.description == address)
+  }
+
+  @Test func `what is not said is as usual`() throws {
+    let settings = try #require(try fleet("broker: 'mqtt://localhost'"))
+    #expect(settings == FleetSettings(broker: BrokerAddress(host: "localhost", isEncrypted: false)))
+    #expect(settings.topic == "sensorhub" && settings.hub == nil && !settings.homeAssistant)
+    #expect(try Board(json5: Array("{ name: 'x' }".utf8), file: "board").fleet == nil)
+  }
+
+  @Test(arguments: [
+    ("", "'mqtt.broker' is missing"),
+    ("broker: 'broker.example'", "'mqtt.broker' must be an address"),
+    ("broker: 'http://broker.example'", "'mqtt.broker' must be an address"),
+    ("broker: 'mqtt://'", "'mqtt.broker' must be an address"),
+    ("broker: 'mqtt://broker:0'", "'mqtt.broker' must be an address"),
+    ("broker: 'mqtt://broker:70000'", "'mqtt.broker' must be an address"),
+    ("broker: 'mqtt://[10.0.0.1]'", "'mqtt.broker' must be an address"),
+    ("broker: 'mqtt://broker/boat'", "'mqtt.broker' must be an address"),
+    ("broker: 'mqtt://b', hub: 'boat/7'", "'mqtt.hub' must be at most 64 letters"),
+    ("broker: 'mqtt://b', hub: '+'", "'mqtt.hub' must be at most 64 letters"),
+    ("broker: 'mqtt://b', hub: ''", "'mqtt.hub' must be at most 64 letters"),
+    ("broker: 'mqtt://b', topic: 'a/#'", "'mqtt.topic' must be names"),
+    ("broker: 'mqtt://b', topic: '/a'", "'mqtt.topic' must be names"),
+    ("broker: 'mqtts://b', passwordFile: '/p'", "'mqtt.username' is missing"),
+    ("broker: 'mqtts://b', certificateFile: '/c'", "'mqtt.keyFile' is missing"),
+    ("broker: 'mqtts://b', keyFile: '/k'", "'mqtt.certificateFile' is missing"),
+    ("broker: 'mqtt://b', caFile: '/ca'", "'mqtt.caFile' must be left out"),
+    ("broker: 'mqtt://b', homeassistant: true", "did you mean 'mqtt.homeAssistant'?"),
+  ])
+  func `what makes no sense is refused`(_ text: String, _ reason: String) {
+    #expect { try fleet(text) } throws: { "\($0)".contains(reason) }
+  }
+}

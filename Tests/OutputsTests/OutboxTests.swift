@@ -1,0 +1,55 @@
+import Testing
+
+@testable import Outputs
+
+/// What waits for a broker that is away.
+struct OutboxTests {
+  private func value(_ number: Int, of topic: String = "state") -> Outbox.Message {
+    Outbox.Message(topic: topic, payload: Array("\(number)".utf8))
+  }
+
+  private func retained(_ topic: String, _ text: String) -> Outbox.Message {
+    Outbox.Message(topic: topic, payload: Array(text.utf8), isRetained: true)
+  }
+
+  private func all(_ outbox: inout Outbox) -> [String] {
+    var texts: [String] = []
+    while let message = outbox.next() {
+      texts.append("\(message.topic) \(String(decoding: message.payload, as: UTF8.self))")
+    }
+    return texts
+  }
+
+  @Test func `values come in their order, after what is retained`() {
+    var outbox = Outbox()
+    for number in 1...3 { outbox.add(value(number)) }
+    outbox.add(retained("status", "online"))
+    #expect(all(&outbox) == ["status online", "state 1", "state 2", "state 3"])
+    #expect(outbox.isEmpty && outbox.lostCount == 0)
+  }
+
+  @Test func `the oldest are lost first, and counted`() {
+    let size = value(100).byteCount
+    var outbox = Outbox(byteLimit: 10 * size)
+    for number in 100..<130 { outbox.add(value(number)) }
+    outbox.add(retained("status", "online"))
+    #expect(outbox.lostCount == 20)
+    #expect(all(&outbox) == ["status online"] + (120..<130).map { "state \($0)" })
+    // What has been sent has made room again.
+    for number in 200..<210 { outbox.add(value(number)) }
+    #expect(outbox.lostCount == 20)
+  }
+
+  @Test func `of what is retained the latest counts, and a broker that has lost it gets it again`() {
+    var outbox = Outbox()
+    for text in ["a", "b", "c"] { outbox.add(retained("last", text)) }
+    outbox.add(retained("status", "online"))
+    #expect(all(&outbox) == ["last c", "status online"])
+    outbox.restart()
+    #expect(all(&outbox) == ["last c", "status online"])
+    outbox.add(retained("last", ""))
+    #expect(all(&outbox) == ["last "])
+    outbox.restart()
+    #expect(all(&outbox) == ["status online"])
+  }
+}
