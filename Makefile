@@ -90,7 +90,7 @@ dist: release ## Pack a release folder, to be unpacked and run
 
 lint: setup
 	@.ci/packages shellcheck
-	shellcheck deploy.sh systemd/activate systemd/sensorhub-generator packaging/debian/sensorhub.p* Tests/Fuzzing/fuzz .ci/* $(filter-out %.config %/i2c-relay,$(wildcard $(BENCH)/*))
+	shellcheck deploy.sh systemd/activate systemd/sensorhub-generator packaging/debian/sensorhub.p* Tests/Fuzzing/fuzz $(filter-out %.cpp %/run-by-loader,$(wildcard .ci/*)) $(filter-out %.config %/i2c-relay,$(wildcard $(BENCH)/*))
 	.ci/check-closures
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
 
@@ -108,8 +108,8 @@ bench: setup ## Build the virtual bench, a kernel and two Debians, into the cach
 hil: setup ## Run the hardware-in-the-loop suite on the virtual bench, or with TARGET=user@host WIRING=FILE on a real board
 	$(BENCH)/hil $(TARGET) $(WIRING)
 
-sdk: ## Build what it takes to compile for a 64-bit Raspberry Pi, into the cache
-	.ci/sdk trixie arm64
+sdk: ## Build what it takes to compile for a 64-bit Raspberry Pi, into the cache; for another Debian: make sdk FOR='bookworm arm64'
+	.ci/sdk $(or $(FOR),trixie arm64)
 
 test-arm64: setup sdk ## Run the unit tests for a 64-bit Raspberry Pi, under emulation
 	.ci/test-arm64

@@ -130,10 +130,7 @@ elif [ "$here" = "$release $architecture" ]; then
 else
   how="here, for Debian $release on $architecture"
   case "$release $architecture" in
-    'trixie arm64' | 'trixie amd64' | 'bookworm amd64') ;;
-    'bookworm arm64') fail "this machine cannot build for Debian bookworm on arm64: Debian's Swift for that needs trixie's C library. \
-Upgrade the board (Raspberry Pi OS has been trixie since October 2025), or build on another arm64 machine with bookworm (make release), \
-and give what comes of it with --executable" 69 ;;
+    'trixie arm64' | 'trixie amd64' | 'bookworm arm64' | 'bookworm amd64') ;;
     *) fail "this machine cannot build for Debian $release on $architecture: build on one that has that too (make release), and give what \
 comes of it with --executable" 69 ;;
   esac
