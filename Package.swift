@@ -59,7 +59,8 @@ let package = Package(
     // Alone, as it is compiled anew for each commit.
     .target(
       name: "CBuild", cSettings: commit.map { [.define("SENSORHUB_COMMIT", to: "\"\($0)\"")] } ?? []),
-    .target(name: "CI2C", linkerSettings: [.linkedLibrary("i2c")]),
+    // Linked statically: a stock Raspberry Pi OS has no libi2c.so.0.
+    .target(name: "CI2C", linkerSettings: [.linkedLibrary(":libi2c.a")]),
     .target(name: "CGPIOD", linkerSettings: [.linkedLibrary("gpiod")]),
     .target(
       name: "HardwareIO", dependencies: ["CGPIOD", "CI2C", "CLinux", "Guarding", "MonotonicTime"], swiftSettings: strict

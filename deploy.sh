@@ -2,7 +2,9 @@
 # Builds the hub for a board and puts it into service there, over ssh.
 #
 #   ./deploy.sh user@host [--board FILE]    build, copy, switch, and see that it works
+#     --probe FILE        find the devices of a board that has nothing yet, and bring back a board file: installs nothing
 #     --executable FILE   take this one instead of building it: one that was built for the board's system elsewhere
+#     --install-packages  have the board install the libraries that it lacks, from its Debian
 #     --dry-run           say what would happen, and change nothing
 #     --follow            show the journal afterwards, until Ctrl-C
 #     --rollback          back to the release before
@@ -10,27 +12,29 @@
 #     -F FILE             an ssh configuration, as for ssh itself
 #
 # Jump hosts, keys and agents are ssh's business (ssh_config); a sudo that asks, asks here. A release that does not get ready,
-# or does not say what its devices do, is taken back by itself; devices that do not work are named, and no reason for that.
+# or does not say what its devices do, is taken back by itself; devices that do not work are named, which alone takes nothing back.
 # Running it twice changes nothing.
 #
 #   Example: ./deploy.sh pi@raspberrypi.local --board boards/raspberry-pi-5.json5
 set -euo pipefail
 
-usage() { sed -n '2,17s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,19s/^# \{0,1\}//p' "$0"; }
 fail() {
   echo "deploy.sh: $1" >&2
   exit "$2"
 }
 
-target='' board='' action=install given='' dry_run='' follow=''
+target='' board='' found='' action=install given='' packages='' dry_run='' follow=''
 ssh_options=()
 while [ $# -gt 0 ]; do
   case $1 in
     --board) [ $# -ge 2 ] || fail "--board needs a file" 64; board=$(realpath "$2"); shift ;;
+    --probe) [ $# -ge 2 ] || fail "--probe needs a file to write to" 64; action=probe; found=$(realpath -m "$2"); shift ;;
     -F) [ $# -ge 2 ] || fail "-F needs a file" 64; ssh_options+=(-F "$(realpath "$2")"); shift ;;
     --executable) [ $# -ge 2 ] || fail "--executable needs a file" 64; given=$(realpath "$2"); shift ;;
     --build-on-target) fail "boards do not build: most have too little memory for it. Without that option it is built here, for the board; \
 where this machine cannot, build on another one with the board's Debian (make release), and give what comes of it with --executable" 64 ;;
+    --install-packages) packages=--install-packages ;;
     --dry-run) dry_run=1 ;;
     --follow) follow=1 ;;
     --rollback) action=rollback ;;
@@ -46,10 +50,15 @@ cd "$(dirname "$0")"
 [ -z "$given" ] || [ -f "$given" ] || fail "there is no executable '$given'" 66
 [ -z "$board" ] || [ -r "$board" ] || fail "there is no board file '$board'; boards/ holds examples" 66
 
+[ -z "$found" ] || [ ! -e "$found" ] || fail "there is a file '$found' already: move it away, or name another one" 73
+
 # One connection for everything: whoever types a password types it once.
 work=$(mktemp -d)
 ssh_options+=(-o ControlMaster=auto -o "ControlPath=$work/ssh" -o ControlPersist=60)
+copied=''
 finish() {
+  # What was copied to the board for the while, whoever ended this.
+  [ -z "$copied" ] || remote "rm -rf $copied" 2>/dev/null || true
   ssh "${ssh_options[@]}" -O exit "$target" 2>/dev/null || true
   rm -rf "$work"
 }
@@ -78,10 +87,10 @@ as_root() {
 echo "  Debian $release on $architecture${model:+, $model}${current:+, with ${current##*/} in service}"
 
 # Two units and two commands of one name would hide each other. Removing it keeps the board file.
-[ -z "$package" ] || { [ "$action" != install ] && [ -n "$current" ]; } ||
+[ -z "$package" ] || [ "$action" = probe ] || { [ "$action" != install ] && [ -n "$current" ]; } ||
   fail "the Debian package sensorhub $package is installed on $target. First: ssh -t $target sudo apt remove sensorhub" 69
 
-if [ "$action" != install ]; then
+if [ "$action" = rollback ] || [ "$action" = uninstall ]; then
   [ -n "$current" ] || fail "SensorHub is not installed on $target" 1
   [ -z "$dry_run" ] || { echo "would $action ${current##*/} on $target"; exit 0; }
   # Out of the way first: uninstalling removes the script that does it.
@@ -102,15 +111,15 @@ case $architecture in
     esac
     ;;
 esac
-case $root in
-  overlay*)
+case $action:$root in
+  install:overlay*)
     echo "  warning: the board's file system is an overlay in memory: the next start forgets what is deployed. To keep it, on the board:"
     echo "    sudo raspi-config nonint do_overlayfs 1 && sudo reboot; then deploy again, and do_overlayfs 0 after that"
     ;;
-  *' ro' | *' ro,'*) fail "the board's file system is mounted read-only; on the board: sudo mount -o remount,rw /" 73 ;;
+  install:*' ro' | install:*' ro,'*) fail "the board's file system is mounted read-only; on the board: sudo mount -o remount,rw /" 73 ;;
 esac
 
-if [ -z "$board" ]; then
+if [ "$action" = install ] && [ -z "$board" ]; then
   case $model in
     'Raspberry Pi 5'*) board=boards/raspberry-pi-5.json5 ;;
     'Raspberry Pi 4'*) board=boards/raspberry-pi-4.json5 ;;
@@ -137,6 +146,7 @@ comes of it with --executable" 69 ;;
 fi
 if [ -n "$dry_run" ]; then
   [ -n "$given" ] && what="take $given" || what="build $how"
+  [ "$action" = install ] || { echo "would $what, have it look for devices on $target, and bring back $found. Nothing has been changed."; exit 0; }
   echo "would $what, with ${board:-the board file that is there}; copy one folder to /opt/sensorhub/releases, switch to it,"
   echo "restart the service, wake its devices, and switch back if it does not run. Nothing has been changed."
   exit 0
@@ -165,6 +175,24 @@ case $how in
     ;;
 esac
 
+if [ "$action" = probe ]; then
+  copied=$(remote 'mktemp -d')
+  upload=$copied
+  mkdir "$work/probe"
+  chmod 755 "$executable"
+  mv "$executable" "$work/probe/sensorhub"
+  cp systemd/activate "$work/probe/"
+  tar -C "$work/probe" -cz . | remote "tar -C $upload -xz"
+  as_root "sh $upload/activate libraries $packages"
+  echo "looking for devices on $target, up to fifteen seconds a port"
+  code=0
+  as_root "$upload/sensorhub probe --write $upload/board.json5" || code=$?
+  remote "cat $upload/board.json5" >"$work/board.json5" 2>/dev/null || fail "$target has written no board file" "$((code ? code : 74))"
+  mv "$work/board.json5" "$found"
+  echo "brought back: $found; next: ./deploy.sh $target --board $found"
+  exit $code
+fi
+
 folder=$work/release
 mkdir "$folder"
 chmod 755 "$executable"
@@ -177,7 +205,8 @@ id=$(cd "$folder" && sha256sum -- * | sha256sum | cut -c 1-12)
 upload=/opt/sensorhub/releases/$id
 if ! remote test -d "$upload"; then
   echo "copying release $id"
-  upload=$(remote mktemp -d)
+  copied=$(remote 'mktemp -d')
+  upload=$copied
   # What the release in service has too need not travel: the executable, where only the board file is another.
   present=()
   if [ -n "$current" ]; then
@@ -190,8 +219,7 @@ if ! remote test -d "$upload"; then
 fi
 echo "switching to release $id"
 code=0
-as_root "sh $upload/activate install $id" || code=$?
-case $upload in /tmp/*) remote "rm -rf $upload" ;; esac
+as_root "sh $upload/activate install $id $packages" || code=$?
 [ $code -eq 0 ] || fail "release $id is not in service on $target" $code
 echo "done: $target runs release $id; journalctl -u sensorhub on the board shows what it does"
 [ -z "$follow" ] || remote -t journalctl --follow -u sensorhub

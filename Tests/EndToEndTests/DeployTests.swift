@@ -116,6 +116,38 @@ final class DeployTests {
     }
   #endif
 
+  @Test func `a board that has nothing yet is probed: its board file comes back, and nothing stays there`() {
+    // A board that is this machine, with a folder of its own for what is copied.
+    let board = folder + "/board"
+    mkdir(board, 0o755)
+    HubProcess.write(
+      """
+      #!/bin/sh
+      for last; do :; done
+      case $last in
+        'id -u;'*) cat \(folder)/facts ;;
+        *@board.invalid) ;;
+        *) TMPDIR=\(board) exec sh -c "$last" ;;
+      esac
+      """, to: folder + "/ssh")
+    HubProcess.write("#!/bin/sh\nexec \"$@\"\n", to: folder + "/sudo")
+    chmod(folder + "/sudo", 0o755)
+    // The bytes that tell the processor stand in a comment: 0x3E is a PC's.
+    let program = "#!/bin/sh\n#       >\0\n[ \"$1 $2\" = \"probe --write\" ] && echo '{ name: \"found\" }' >\"$3\"\n"
+    HubProcess.write(program, to: folder + "/program")
+    let file = folder + "/found.json5"
+    let arguments = ["--probe", file, "--executable", folder + "/program"]
+    let probe = deploy(arguments, architecture: "amd64", kernel: "x86_64", model: "", temporary: board)
+    #expect(probe.wait() == 0, "\(probe.standardError)")
+    #expect(
+      probe.standardOutput.contains("next: ./deploy.sh pi@board.invalid --board \(file)"), "\(probe.standardOutput)")
+    #expect(String(decoding: SharedData.read(file), as: UTF8.self) == "{ name: \"found\" }\n")
+    #expect(Files.names(in: board).isEmpty)
+    let again = deploy(arguments, architecture: "amd64", kernel: "x86_64", model: "", temporary: board)
+    #expect(again.wait() == 73 && again.standardError.contains("already"), "\(again.standardError)")
+    rmdir(board)
+  }
+
   @Test func `an executable for another processor is refused before anything is copied`() {
     // As those of a Raspberry Pi begin, and those of a PC.
     for (machine, architecture, other) in [(0xB7, "arm64", "amd64"), (0x3E, "amd64", "arm64")]
