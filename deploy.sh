@@ -167,7 +167,9 @@ case $how in
     ;;
   'here, natively')
     make --no-print-directory release
-    strip -o "$executable" .build/release/sensorhub
+    # By the toolchain's tool, as in the package: binutils' forgets RELRO.
+    "$(dirname "$(realpath "$(command -v swift)")")/llvm-objcopy" --strip-all --remove-section=.swift_modhash \
+      .build/release/sensorhub "$executable"
     ;;
   *)
     .ci/swift-for "$release" "$architecture" build -c release --static-swift-stdlib --product sensorhub -Xlinker -s
