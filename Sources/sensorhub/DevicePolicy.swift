@@ -9,7 +9,9 @@ import Hub
 struct DevicePolicy {
   /// `char-i2c`, sorted.
   let kinds: [String]
-  /// Who else than this machine may connect: networks, or `any`.
+  /// Whether there is a port or a broker at all: without one the hub needs no network, not even this machine's own.
+  let usesNetwork: Bool
+  /// Who else than this machine may connect, or is connected to: networks, or `any`.
   let networks: [String]
   /// Folders that the hub writes to.
   let writtenPaths: [String]
@@ -30,6 +32,7 @@ struct DevicePolicy {
     }
     if board.lines.contains(where: { $0.line.chip != "simulated" }) { kinds.insert("char-gpiochip") }
     self.kinds = kinds.sorted()
+    usesNetwork = board.gpsdEndpoint != nil || board.http != nil || !board.nmea.isEmpty || board.fleet != nil
     let endpoints = [board.gpsdEndpoint].compactMap { $0 } + board.nmea.compactMap(\.endpoint)
     var networks = endpoints.filter { !$0.isLoopback }.flatMap(\.allow).map(\.description)
     networks += board.nmea.compactMap(\.target?.address).filter { !$0.isLoopback }.map(\.description)
@@ -52,6 +55,7 @@ struct DevicePolicy {
     lines += kinds.map { "DeviceAllow=\($0) rw" }
     // Rates, triggers and buffers are set in /sys.
     if kinds.contains("char-iio") { lines.append("ProtectKernelTunables=no") }
+    if usesNetwork { lines += ["RestrictAddressFamilies=AF_INET AF_INET6", "IPAddressAllow=localhost"] }
     lines += networks.map { "IPAddressAllow=\($0)" }
     // One that is not there yet does not keep the hub from starting.
     lines += writtenPaths.map { "ReadWritePaths=-\($0)" }

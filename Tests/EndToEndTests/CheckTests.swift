@@ -123,6 +123,32 @@ import Testing
     #expect(policy.lines.filter { $0.hasPrefix("Device") } == kinds.map { "DeviceAllow=char-\($0) rw" })
   }
 
+  @Test func `the sandbox has a network only where the board has a port`() {
+    let network = { (entry: String) in
+      check("{ name: \"test\"\(entry) }", options: ["--device-policy"]).lines
+        .filter { $0.hasPrefix("RestrictAddressFamilies") || $0.hasPrefix("IPAddress") }
+    }
+    #expect(network("").isEmpty)
+    for entry in [", gpsd: {}", ", http: {}", ", nmea: [{}]", ", nmea: { udp: \"127.0.0.1:4000\" }"] {
+      #expect(network(entry) == ["RestrictAddressFamilies=AF_INET AF_INET6", "IPAddressAllow=localhost"], "\(entry)")
+    }
+    #expect(
+      network(", gpsd: { address: \"0.0.0.0\", allow: [\"192.0.2.0/24\"] }").contains("IPAddressAllow=192.0.2.0/24"))
+  }
+
+  @Test(arguments: [
+    ("mqtt://192.0.2.7", ["192.0.2.7"]), ("mqtts://[2001:db8::7]", ["2001:db8::7"]),
+    ("mqtts://broker.example", ["any"]),
+    ("mqtt://localhost", []), ("mqtt://127.0.0.1", []),
+  ])
+  func `the sandbox is told of the broker, and of everybody where that has a name`(
+    _ broker: String, _ networks: [String]
+  ) {
+    let policy = check("{ name: \"test\", mqtt: { broker: \"\(broker)\" } }", options: ["--device-policy"])
+    #expect(policy.wait() == 0)
+    #expect(policy.lines.filter { $0.hasPrefix("IP") } == (["localhost"] + networks).map { "IPAddressAllow=\($0)" })
+  }
+
   @Test(.enabled(if: access("/dev/ttyS0", F_OK) == 0, "takes a machine with a serial port"))
   func `the login of a port that is the board's makes way`() {
     let board = { (port: String) in

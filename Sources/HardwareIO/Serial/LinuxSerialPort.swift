@@ -37,11 +37,12 @@ public final class LinuxSerialPort: SerialPort {
   deinit { close() }
 
   /// Whether a login has, or had, the tty for itself, as one on a Raspberry Pi's header has until it is configured away: it takes
-  /// it from the group dialout. Where processes are hidden that is all there is to be seen of it.
+  /// it from the group dialout, and lets others write only. Where processes are hidden that is all there is to be seen of it,
+  /// and where users are (the service's sandbox), not even the group.
   private static func isTerminal(_ path: String) -> Bool {
     var status = stat()
-    guard stat(path, &status) == 0, let group = getgrnam("tty") else { return false }
-    return status.st_gid == group.pointee.gr_gid
+    guard stat(path, &status) == 0 else { return false }
+    return status.st_mode & 0o777 == 0o620 || status.st_gid == getgrnam("tty")?.pointee.gr_gid
   }
 
   public var fileDescriptor: Int32 { descriptor.withLock { $0 } }

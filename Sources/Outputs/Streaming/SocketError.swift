@@ -19,6 +19,10 @@ extension SocketError: CustomStringConvertible {
       "another program listens on \(address) (ss -ltnp shows which); stop it, or choose another port in the board file"
     case .notRunning(let path): "no hub is running: nothing answers on \(path)"
     case .noPermission(let path): "no permission for \(path)"
+    case .system(let path, let doing, EAFNOSUPPORT):
+      // What a process may ask the kernel for is settled when it starts.
+      "\(doing) \(path): this machine has no such network, or the service had no port when it started and lets none be "
+        + "opened; then: sudo systemctl restart sensorhub"
     case .system(let path, let doing, let errno): "\(doing) \(path): \(String(cString: strerror(errno)))"
     }
   }
