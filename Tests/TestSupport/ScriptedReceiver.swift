@@ -48,6 +48,8 @@ public final class ScriptedReceiver: Sendable {
     var settings = termios()
     tcgetattr(controller, &settings)
     cfmakeraw(&settings)
+    // A new pseudo-terminal is at 38400: what were said at that speed before the hub opens it would be heard at another.
+    cfsetspeed(&settings, speed_t(B50))
     tcsetattr(controller, TCSANOW, &settings)
     state = Guarded(State(controller: controller, isAsleep: isAsleep, speed: speed))
     self.more = more
