@@ -47,13 +47,14 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
   ) throws(MCAPError) {
     self.sink = sink
     self.blocks = blocks
-    self.chunkByteCount = max(1, min(chunkByteCount, 1 << 30))
-    chunk = ChunkBuilder(reserving: self.chunkByteCount)
+    let chunkByteCount = max(1, min(chunkByteCount, 1 << 30))
+    self.chunkByteCount = chunkByteCount
+    chunk = ChunkBuilder(reserving: chunkByteCount)
     compressor = nil
     summary.statistics = MCAPStatistics()
     if case .zstd(let level) = compression {
       compressor = try ChunkCompressor(level: level, Zstandard.library)
-      compressor?.reserve(self.chunkByteCount)
+      compressor?.reserve(chunkByteCount)
     }
     try begin(header)
   }
