@@ -6,7 +6,7 @@ import Glibc
 /// another, whatever the context is.
 struct ChunkCompressor: ~Copyable, @unchecked Sendable {
   /// The chunk's record, and the message indexes behind it.
-  private(set) var bytes: [UInt8] = []
+  private(set) var bytes: [UInt8]
 
   private let library: Zstandard
   private let context: OpaquePointer
@@ -18,6 +18,8 @@ struct ChunkCompressor: ~Copyable, @unchecked Sendable {
   init(level: Int, _ library: Zstandard?) throws(MCAPError) {
     guard let library else { throw .missingLibrary(ChunkCompressor.name) }
     guard let context = library.createContext() else { throw .system("compressing", errno: ENOMEM) }
+    // Last: of a value that is given up half-way Swift 6.2 makes code that it refuses itself.
+    bytes = []
     self.library = library
     self.context = context
     // Higher ones take memory that only their kind of reader has.
