@@ -52,6 +52,8 @@ public final class DeviceMonitor: Sendable {
 
     /// The supply is on for its sleep.
     var sleepsByItself = false
+    /// It should have fallen asleep after its last run, and has not.
+    var isAwake = false
 
     var isRequired: Bool { requiredSince != nil }
   }
@@ -173,6 +175,9 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
+  /// The device was told to sleep, as far as that went.
+  func ended(isAsleep: Bool) { change { $0.isAwake = !isAsleep } }
+
   /// The device answers, but has nothing useful to say yet.
   func acquiring() { change { $0.progress = .acquiring } }
 
@@ -247,7 +252,7 @@ public final class DeviceMonitor: Sendable {
     case .failed: return (.failed, activity.reason)
     case .lingering where state.progress != nil: return (.lingering, activity.reason)
     case .idle where state.isSupplied && !state.others.isEmpty && !state.sleepsByItself:
-      return (.asleep, "supplied for \(state.others.joined(separator: " and "))")
+      return (unused(state), "supplied for \(state.others.joined(separator: " and "))")
     case .idle: return (unused(state), activity.reason)
     // On its way out a device does what it did before.
     case .stopping where state.progress != nil: return (state.status.power, state.status.reason)
@@ -258,7 +263,9 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  private func unused(_ state: borrowing State) -> DeviceStatus.Power { state.isSupplied ? .asleep : .off }
+  private func unused(_ state: borrowing State) -> DeviceStatus.Power {
+    state.isSupplied ? state.isAwake ? .awake : .asleep : .off
+  }
 
   /// Adds up the time and the energy since the last time.
   private func account(_ state: inout State) {
@@ -287,7 +294,9 @@ public final class DeviceMonitor: Sendable {
   }
 
   /// What it draws while nobody wants it.
-  private func restMilliwatts(_ state: borrowing State) -> Double { state.isSupplied ? power.standbyMilliwatts : 0 }
+  private func restMilliwatts(_ state: borrowing State) -> Double {
+    state.isSupplied ? state.isAwake ? power.milliwatts : power.standbyMilliwatts : 0
+  }
 
   private func costs(_ state: borrowing State) -> LearnedLinger.Costs {
     let working = state.isRequired ? state.measuredMilliwatts ?? power.milliwatts : power.milliwatts

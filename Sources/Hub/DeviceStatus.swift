@@ -7,6 +7,8 @@ public struct DeviceStatus: Equatable, Sendable {
     /// Supplied although nobody wants it, because its supply cannot be switched, or is on for others or for its sleep; it sleeps as
     /// well as it can.
     case asleep
+    /// Supplied and at work although nobody wants it: it should sleep, and could not be told to; the remark says why.
+    case awake
     /// Powered, and not ready to be talked to yet.
     case settling
     /// Talking, without a useful measurement yet.
@@ -20,8 +22,8 @@ public struct DeviceStatus: Equatable, Sendable {
     /// Supplied, and at work or about to be.
     var isWorking: Bool { !isRest && self != .failed }
 
-    /// Nobody wants it, and it draws no more than it has to.
-    public var isRest: Bool { self == .off || self == .asleep }
+    /// Nobody wants it, and it draws no more than the hub can help.
+    public var isRest: Bool { self == .off || self == .asleep || self == .awake }
   }
 
   public enum Kind: String, CaseIterable, Equatable, Sendable {

@@ -1,4 +1,5 @@
 import Devices
+import Guarding
 import HardwareIO
 import Hub
 import MonotonicTime
@@ -169,6 +170,62 @@ struct ReceiverSleepTests {
     #expect(hardware.ports.values == ["open", "closed"])
     // Asleep it says nothing, and is left alone.
     #expect(hub.makeSafe().isEmpty)
+    receiver.end()
+  }
+
+  // MARK: Without a switch
+
+  /// A visit that is over when the port has been opened.
+  private func glance(_ hub: Hub, _ hardware: WiredHardware) async throws {
+    let lease = try #require(hub.readings(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    await hardware.ports.first(1)
+    lease.cancel()
+    await hub.isOff()
+  }
+
+  @Test func `a first visit too short to ask who it is ends with that, and with its sleep`() async throws {
+    let receiver = Self.receiver()
+    let hardware = WiredHardware(receiver)
+    let hub = try hub(hardware, power: #"sleep: "backup","#)
+    try await glance(hub, hardware)
+    #expect(receiver.isAsleep)
+    #expect(eventually { hub.devices.first?.power == .asleep })
+    #expect(hub.devices.first?.remark == nil)
+    // The next one wakes it.
+    try await wake(hub, receiver, settings: 1)
+    #expect(receiver.isAsleep)
+    receiver.end()
+  }
+
+  @Test func `one that stays awake is shown so, with why and what it draws`() async throws {
+    let isDeaf = Guarded(true)
+    let receiver = Self.receiver { isDeaf.withLock { $0 } ? .silence : Self.answer($0) }
+    let hardware = WiredHardware(receiver)
+    let hub = try hub(hardware, power: #"sleep: "backup","#)
+    try await glance(hub, hardware)
+    #expect(!receiver.isAsleep)
+    #expect(eventually { hub.devices.first?.power == .awake })
+    let status = try #require(hub.devices.first)
+    #expect(status.remark?.contains("could not be put to sleep") == true && status.milliwatts > 1)
+    // It is asked again as soon as somebody comes.
+    isDeaf.withLock { $0 = false }
+    try await wake(hub, receiver, settings: 1)
+    #expect(receiver.isAsleep)
+    #expect(eventually { hub.devices.first?.power == .asleep })
+    receiver.end()
+  }
+
+  @Test func `a run that fails ends with its sleep as well`() async throws {
+    // It says nothing any more once it has been set, and still does as it is told.
+    let receiver = Self.receiver { request in
+      Self.kind(request) == 0x0608 && request.count == 14
+        ? .fallsSilent(saying: MadeMessage.ubx(0x0501, [0x06, 0x08])) : Self.answer(request)
+    }
+    let hub = try hub(WiredHardware(receiver), power: #"sleep: "backup","#)
+    let lease = try #require(hub.readings(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    await receiver.requests.values { $0.contains { Self.kind($0) == 0x0241 } }
+    lease.cancel()
+    await hub.isOff()
     receiver.end()
   }
 }

@@ -14,11 +14,14 @@ public final class ScriptedReceiver: Sendable {
     case hangsUp
     /// Says something, and is at another speed from then on.
     case goesTo(Int, saying: [UInt8])
+    /// Says something, and nothing of itself from then on; it hears as before.
+    case fallsSilent(saying: [UInt8])
   }
 
   private struct State {
     var controller: Int32
     var isAsleep: Bool
+    var isSilent = false
     var epochs = 0
     /// At another it is heard, and hears, nothing.
     var speed: Int?
@@ -96,7 +99,7 @@ public final class ScriptedReceiver: Sendable {
   /// A tenth of a second of its life.
   private func work() {
     let controller = state.withLock { $0.controller }
-    if !isAsleep, isAtItsSpeed(controller) { write(nextEpoch() + more, controller) }
+    if !isAsleep, !state.withLock({ $0.isSilent }), isAtItsSpeed(controller) { write(nextEpoch() + more, controller) }
     var descriptor = pollfd(fd: controller, events: Int16(POLLIN), revents: 0)
     guard poll(&descriptor, 1, 100) > 0 else { return }
     var bytes = [UInt8](repeating: 0, count: 4096)
@@ -129,6 +132,9 @@ public final class ScriptedReceiver: Sendable {
     case .goesTo(let speed, let bytes):
       write(bytes, controller)
       state.withLock { $0.speed = speed }
+    case .fallsSilent(let bytes):
+      write(bytes, controller)
+      state.withLock { $0.isSilent = true }
     }
   }
 

@@ -13,7 +13,7 @@ public final class ReceiverDialogue {
   private(set) var speed: BaudRate
   /// Of what is to be ended in order: who waits for the end of a run does not wait for a receiver that has gone deaf.
   private var deadline: MonotonicInstant?
-  private static let endingTime = Duration.seconds(3)
+  static let endingTime = Duration.seconds(3)
   /// It was told to stop: nothing that follows is answered.
   private(set) var isStopped = false
 
@@ -133,9 +133,11 @@ public final class ReceiverDialogue {
   }
 
   /// From now on it cannot be told to stop: what has been begun is to be ended in order.
-  func endInOrder() {
+  ///
+  /// - Parameter deadline: until then at the latest
+  func endInOrder(by deadline: MonotonicInstant) {
     receiver.poller = receiver.poller.unstoppable
     isStopped = false
-    deadline = clock.now + ReceiverDialogue.endingTime
+    self.deadline = deadline
   }
 }

@@ -15,6 +15,8 @@ public final class ReceiverSession {
   private let receive: (borrowing GNSSObservation) -> Void
   private let remark: (String?) -> Void
   private var dialogue: ReceiverDialogue?
+  /// It was asked who it is, for as long as that takes.
+  private var hasAsked = false
 
   /// - Parameters:
   ///   - suppliedSince: what it knew before it does not know any more
@@ -57,18 +59,35 @@ public final class ReceiverSession {
   /// Reads epochs until told to stop.
   public func run() throws(HardwareError) { try receiver.run(receive: receive) }
 
-  /// Puts back what was found and has the receiver rest, as ordered; not told to stop any more.
+  /// Puts back what was found and has the receiver rest, as ordered; not told to stop any more, and over within
+  /// `ReceiverDialogue.endingTime`. A receiver that was not heard or asked before is, for as long as that goes.
   ///
   /// - Returns: whether it sleeps, so that its supply may stay on
   public func end() throws(HardwareError) -> Bool {
-    guard orders.driver.speaks else { return false }
-    guard let dialogue = dialogue ?? interruptedWaking, var known = memory.present.receiver else {
-      if orders.rest != nil { remark("it could not be put to sleep: it has not said yet who it is") }
+    let restores = orders.settings.restores && orders.outlastsRuns
+    guard orders.driver.speaks, restores || orders.rest != nil else { return false }
+    let deadline = receiver.clock.now + ReceiverDialogue.endingTime
+    var open = dialogue
+    if open == nil { open = try hear(until: deadline) }
+    guard let dialogue = open else {
+      remarkOnSleep("it could not be put to sleep: it was not heard within this visit")
       return false
     }
-    dialogue.endInOrder()
-    if self.dialogue == nil { try dialogue.listen(for: ReceiverSession.wakingTime) }
-    if orders.settings.restores, orders.outlastsRuns {
+    dialogue.endInOrder(by: deadline)
+    var known = memory.present.receiver
+    if known == nil, !hasAsked {
+      known = try orders.driver.identify(dialogue, tries: 1)
+      memory.present.receiver = known
+    }
+    guard var known else {
+      remarkOnSleep(
+        hasAsked
+          ? "it could not be put to sleep: " + ReceiverSession.unanswered(as: orders.driver)
+          : "it could not be put to sleep: it has not said yet who it is")
+      return false
+    }
+    memory.present.lastSpeed = dialogue.speed
+    if restores {
       try known.restore(dialogue)
       if dialogue.isOverdue { remark("\(known.name): it did not answer, so that its settings could not be put back") }
       memory.present.receiver = known
@@ -88,20 +107,51 @@ public final class ReceiverSession {
     return true
   }
 
-  /// It has been told to wake, and the reader to stop before it was heard.
-  private var interruptedWaking: ReceiverDialogue? {
-    guard memory.present.asleep != nil, let speed = memory.present.firstSpeed else { return nil }
-    return ReceiverDialogue(receiver, speed: speed, receive: receive)
+  /// Has the receiver rest behind a run that has failed, where nothing else would: one whose supply can be switched loses that.
+  ///
+  /// - Returns: whether it sleeps
+  public func endFailed() -> Bool {
+    guard orders.rest != nil, !orders.isSwitched, dialogue != nil else { return false }
+    // What has failed already is told by the one who ends; a line that is gone fails again at once.
+    return (try? end()) ?? false
+  }
+
+  private func remarkOnSleep(_ text: String) {
+    if orders.rest != nil { remark(text) }
+  }
+
+  /// Where it talks, of a receiver that the reader has not heard before it was told to stop; one that was told to wake and has
+  /// said nothing may do that yet.
+  private func hear(until deadline: MonotonicInstant) throws(HardwareError) -> ReceiverDialogue? {
+    receiver.poller = receiver.poller.unstoppable
+    let asleep = memory.present.asleep
+    let likely = likelySpeeds(asleep)
+    for speed in likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(2)) : likely {
+      guard case let left = deadline - receiver.clock.now, left > .zero else { break }
+      if try receiver.listen(at: speed, for: min(SerialReceiver.listeningTime, left), receive) == .heard {
+        return ReceiverDialogue(receiver, speed: speed, receive: receive)
+      }
+    }
+    guard asleep != nil, let speed = likely.first else { return nil }
+    let dialogue = ReceiverDialogue(receiver, speed: speed, receive: receive)
+    try dialogue.go(to: speed)
+    return dialogue
   }
 
   // MARK: Finding it
 
-  private func find(_ asleep: ReceiverSleep?) throws(HardwareError) -> BaudRate? {
+  /// Where it is to be looked for first.
+  private func likelySpeeds(_ asleep: ReceiverSleep?) -> [BaudRate] {
     let known = memory.present
     // Asleep it may have forgotten its speed.
     let keepsSpeed = asleep.map { known.receiver?.forgetsSettings(in: $0) == false } ?? false
     let speeds = keepsSpeed ? [known.lastSpeed, known.firstSpeed] : [known.firstSpeed, known.lastSpeed]
-    let likely = unique(speeds.compactMap { $0 } + orders.likelySpeeds)
+    return unique(speeds.compactMap { $0 } + orders.likelySpeeds)
+  }
+
+  private func find(_ asleep: ReceiverSleep?) throws(HardwareError) -> BaudRate? {
+    let known = memory.present
+    let likely = likelySpeeds(asleep)
     var found = Found.nowhere
     if let asleep {
       let waking = known.receiver?.wakingBytes(from: asleep) ?? orders.driver.wakingBytes(from: asleep)
@@ -159,11 +209,14 @@ public final class ReceiverSession {
       // Of one that has kept its supply what had been found before the first setting is known, and not what is there now.
       if !orders.isSwitched, let before = memory.present.receiver, before.name == known?.name { known = before }
     }
+    // Who was told to stop meanwhile has not asked to the end.
+    hasAsked = known != nil || !dialogue.isStopped
     guard var known else {
+      guard hasAsked else { return }
       memory.present.receiver = nil
       // Of whom nothing is asked nothing is missed.
       let isMissed = orders.driver != .auto || !orders.settings.keys.isEmpty || orders.rest != nil
-      if isMissed, !dialogue.isStopped { remark(ReceiverSession.unanswered(as: orders.driver)) }
+      if isMissed { remark(ReceiverSession.unanswered(as: orders.driver)) }
       return
     }
     var report = SettingReport()

@@ -86,6 +86,7 @@ extension DeviceReader {
     guard rail.switch == .none, phase == .idle || phase == .failed else { return }
     do throws(HardwareError) {
       try putToSleep()
+      monitor.ended(isAsleep: true)
     } catch {
       switch error {
       // What is not there draws nothing.
@@ -151,8 +152,11 @@ struct DeviceScope<Sample: Sendable> {
     reading.started()
   }
 
-  /// It has been told to sleep, and does: its supply may stay on. The last that is said of it in a run.
-  func fellAsleep() { rail.rest(monitor.id) }
+  /// It has been told to sleep. Where it does its supply may stay on. The last that is said of it in a run.
+  func ended(isAsleep: Bool) {
+    monitor.ended(isAsleep: isAsleep)
+    if isAsleep { rail.rest(monitor.id) }
+  }
 
   /// It measures.
   func tracking() { monitor.tracking() }

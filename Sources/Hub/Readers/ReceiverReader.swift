@@ -67,11 +67,19 @@ public final class ReceiverReader: Sendable {
         orders, memory, receiver, suppliedSince: scope.suppliedSince,
         remark: { [monitor = scope.monitor] in monitor.remark(onOrders: $0) },
         receive: { [scope = copy scope] observation in scope.send(run.take(observation)) })
-      if let speed = try session.start() {
-        if foundSpeed.value != speed { foundSpeed.value = speed }
-        try session.run()
+      // On every way out: what stays awake is said.
+      var isAsleep = false
+      defer { if orders.sleepsSupplied { scope.ended(isAsleep: isAsleep) } }
+      do throws(HardwareError) {
+        if let speed = try session.start() {
+          if foundSpeed.value != speed { foundSpeed.value = speed }
+          try session.run()
+        }
+      } catch {
+        isAsleep = session.endFailed()
+        throw error
       }
-      if try session.end() { scope.fellAsleep() }
+      isAsleep = try session.end()
     }
     device.monitor.count { counted.present.list }
   }

@@ -64,7 +64,7 @@ extension DeviceStatus.Power {
   var isActive: Bool {
     switch self {
     case .acquiring, .tracking, .lingering: true
-    case .off, .asleep, .settling, .failed: false
+    case .off, .asleep, .awake, .settling, .failed: false
     }
   }
 }

@@ -13,7 +13,7 @@ const trackPoints = 8000;
 const holdSeconds = 60;
 // What it takes a screen reader to say the last description.
 const describeMilliseconds = 5000;
-const powers = ["off", "asleep", "settling", "acquiring", "tracking", "lingering", "failed"];
+const powers = ["off", "asleep", "awake", "settling", "acquiring", "tracking", "lingering", "failed"];
 // A replay's state whose time has gone on by so much more or less than the hub's clock belongs to another part of it.
 const jumpSeconds = 0.5;
 const replayEveryMilliseconds = 500;
@@ -498,7 +498,7 @@ function pieces(id, now) {
   })).filter(({ from, to }) => to > from);
 }
 
-const isRest = (power) => ["off", "asleep", "failed", "unknown"].includes(power);
+const isRest = (power) => ["off", "asleep", "awake", "failed", "unknown"].includes(power);
 
 /** A row of the timeline for each device, which says in words what its picture shows. */
 function lifeOf(id) {
