@@ -228,4 +228,21 @@ struct ReceiverSleepTests {
     await hub.isOff()
     receiver.end()
   }
+
+  @Test func `one that talks on at another speed is no sleeper`() async throws {
+    let receiver = Self.receiver { Self.kind($0) == 0x0241 ? .goesTo(38400, saying: []) : Self.answer($0) }
+    let hub = try hub(WiredHardware(receiver), power: #"sleep: "backup","#)
+    try await wake(hub, receiver, settings: 1)
+    #expect(eventually { hub.devices.first?.power == .awake })
+    #expect(hub.devices.first?.remark?.contains("goes on talking") == true)
+    receiver.end()
+  }
+
+  @Test func `one that was left at another speed is made safe there`() throws {
+    let receiver = ScriptedReceiver(speed: 38400, reacting: Self.answer)
+    let hub = try hub(WiredHardware(receiver), power: #"sleep: "backup","#)
+    #expect(hub.makeSafe().isEmpty)
+    #expect(receiver.isAsleep)
+    receiver.end()
+  }
 }

@@ -23,7 +23,7 @@ public final class ScriptedReceiver: Sendable {
     var isAsleep: Bool
     var isSilent = false
     var epochs = 0
-    /// At another it is heard, and hears, nothing.
+    /// At another it is heard as noise, and hears nothing.
     var speed: Int?
   }
 
@@ -99,7 +99,9 @@ public final class ScriptedReceiver: Sendable {
   /// A tenth of a second of its life.
   private func work() {
     let controller = state.withLock { $0.controller }
-    if !isAsleep, !state.withLock({ $0.isSilent }), isAtItsSpeed(controller) { write(nextEpoch() + more, controller) }
+    if !isAsleep, !state.withLock({ $0.isSilent }) {
+      write(isAtItsSpeed(controller) ? nextEpoch() + more : [UInt8](repeating: 0xFE, count: 20), controller)
+    }
     var descriptor = pollfd(fd: controller, events: Int16(POLLIN), revents: 0)
     guard poll(&descriptor, 1, 100) > 0 else { return }
     var bytes = [UInt8](repeating: 0, count: 4096)

@@ -107,17 +107,17 @@ public final class ReceiverDialogue {
     self.speed = speed
   }
 
-  /// Waits until the receiver says nothing for a while.
+  /// Waits until the receiver says nothing for a while, not even what makes no sense: at another speed it is heard as noise.
   ///
   /// - Returns: whether it fell silent before the limit; of a slow one that is taken for true where no more time is left
   func awaitSilence(of silence: Duration, within limit: Duration) throws(HardwareError) -> Bool {
     let end = clock.now + limit
-    let first = receiver.frameCount
+    let first = receiver.byteCount
     while clock.now < end, !isOverdue {
-      let count = receiver.frameCount
-      let heard = try read(for: silence, isFound: { receiver.frameCount != count })
+      let count = receiver.byteCount
+      let heard = try read(for: silence, isFound: { receiver.byteCount != count })
       // Where the time to end is over before the silence was long enough, it counts if it is the first thing that was heard.
-      if heard == .nothing { return !isOverdue || receiver.frameCount == first }
+      if heard == .nothing { return !isOverdue || receiver.byteCount == first }
       if heard == .stopped { return false }
     }
     return false

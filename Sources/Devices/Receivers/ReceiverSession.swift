@@ -246,7 +246,12 @@ extension ReceiverSession {
     guard let rest = orders.rest else { return }
     let receiver = SerialReceiver(port: port, poller: Poller(stop: -1), clock: clock)
     let likely = orders.likelySpeeds
-    for speed in likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(3)) : likely {
+    // Opening a line may cost a byte or two.
+    let leastNoise = 16
+    let expected = likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(3)) : likely
+    for speed in expected + SerialReceiver.usualSpeeds.filter({ !expected.contains($0) }) {
+      // Whoever talks at another speed is heard as noise at these.
+      if !expected.contains(speed), receiver.byteCount < leastNoise { return }
       guard try receiver.listen(at: speed, for: SerialReceiver.listeningTime, { _ in }) == .heard else { continue }
       let dialogue = ReceiverDialogue(receiver, speed: speed, receive: { _ in })
       guard let known = try orders.driver.identify(dialogue),
@@ -258,6 +263,9 @@ extension ReceiverSession {
         throw .unexpectedDevice("the receiver on \(port.name) was told to sleep, and goes on talking")
       }
       return
+    }
+    if receiver.byteCount >= leastNoise {
+      throw .unexpectedDevice("\(port.name) brings noise at every speed, so what is on it cannot be put to sleep")
     }
   }
 }

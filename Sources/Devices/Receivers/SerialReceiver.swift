@@ -24,6 +24,8 @@ public final class SerialReceiver {
   private let forward: () -> ((ReceivedBytes) -> Void)?
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
   private var decoder = ReceiverDecoder()
+  /// Read so far, whether they made sense or not.
+  private(set) var byteCount = 0
   /// As of the last read, or of the silence after it.
   public var counters: ReceiverDecoder.Counters { decoder.counters }
 
@@ -172,6 +174,7 @@ public final class SerialReceiver {
     _ receive: (borrowing GNSSObservation) -> Void, _ inspect: ((ReceiverFramer.Frame) -> Void)? = nil
   ) throws(HardwareError) {
     let count = try port.read(into: buffer)
+    byteCount += count
     decoder.take(
       UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[..<count]), readAt: clock.now,
       forward: forward(), inspect: inspect, receive: receive)
