@@ -144,6 +144,29 @@ import Testing
     #expect(notebook.entries.values.count == DeviceLog.lineLimit + 3)
   }
 
+  @Test func `interference that comes and goes each second is summed up, and how it stands is said`() {
+    let (notebook, clock) = (Notebook(), ManualClock())
+    let sink = JournalSink(to: notebook)
+    let log = DeviceLog(sink: sink, clock: clock)
+    log.receive(status(.tracking, "it measures"))
+    for second in 0..<59 {
+      var now = status(.tracking, "it measures")
+      if second % 2 == 0 { now.remark = "it reports jamming, and still has a fix" }
+      log.receive(now)
+      clock.advance(by: .seconds(1))
+    }
+    clock.advance(by: .seconds(1))
+    _ = sink.flush(within: .seconds(20))
+    #expect(notebook.entries.values.count == DeviceLog.remarkLimit + 1)
+    #expect(
+      notebook.entries.values.last?.message
+        == "gps: 53 more remarks within 60 s, now it reports jamming, and still has a fix")
+    // From here on as before.
+    log.receive(status(.tracking, "it measures"))
+    _ = sink.flush(within: .seconds(20))
+    #expect(notebook.entries.values.last?.message == "gps: over: it reports jamming, and still has a fix")
+  }
+
   @Test func `a visit now and then is written in full`() {
     let (notebook, clock) = (Notebook(), ManualClock())
     let sink = JournalSink(to: notebook)

@@ -23,10 +23,16 @@ final class DeviceLog: Sendable {
   static let lineLimit = 12
   static let window = Duration.seconds(10)
 
+  /// So many lines of what its owner should know are written within `remarkWindow`: some of that comes and goes each second, as
+  /// interference does.
+  static let remarkLimit = 6
+  static let remarkWindow = Duration.seconds(60)
+
   private let sink: JournalSink
   private let state = Guarded(State())
   private let latest: LatestStatus
   private let repeated: RepeatedLines
+  private let repeatedRemarks: RepeatedLines
 
   init(sink: JournalSink, clock: any MonotonicTimeSource = MonotonicClock()) {
     self.sink = sink
@@ -39,12 +45,21 @@ final class DeviceLog: Sendable {
         "\(status.id): \(count) more within \(Text.fixed(DeviceLog.window.inSeconds, 0)) s, now \(status.power.rawValue) "
           + "(\(status.reason))", status, to: sink)
     }
+    repeatedRemarks = RepeatedLines(
+      limit: DeviceLog.remarkLimit, within: DeviceLog.remarkWindow, clock: clock
+    ) { count in
+      guard let status = latest.value.withLock({ $0 }) else { return }
+      DeviceLog.write(
+        status.remark == nil ? .notice : .warning,
+        "\(status.id): \(count) more remarks within \(Text.fixed(DeviceLog.remarkWindow.inSeconds, 0)) s, now "
+          + (status.remark ?? "none"), status, to: sink)
+    }
   }
 
   func receive(_ status: DeviceStatus) {
     latest.value.withLock { $0 = status }
-    guard let (priority, message) = state.withLock({ state in line(status, &state) }),
-      priority.isFault || repeated.admit()
+    guard let (priority, message, isRemark) = state.withLock({ state in line(status, &state) }),
+      isRemark ? repeatedRemarks.admit() : priority.isFault || repeated.admit()
     else { return }
     DeviceLog.write(priority, message, status, to: sink)
   }
@@ -60,11 +75,19 @@ final class DeviceLog: Sendable {
       ])
   }
 
-  private func line(_ status: DeviceStatus, _ state: inout State) -> (JournalSink.Priority, String)? {
+  private func line(
+    _ status: DeviceStatus, _ state: inout State
+  ) -> (priority: JournalSink.Priority, message: String, isRemark: Bool)? {
     let previous = state.previous
     state.previous = status
-    if let remark = status.remark, remark != previous?.remark { return (.warning, "\(status.id): \(remark)") }
-    if status.remark == nil, let over = previous?.remark { return (.notice, "\(status.id): over: \(over)") }
+    if let remark = status.remark, remark != previous?.remark { return (.warning, "\(status.id): \(remark)", true) }
+    if status.remark == nil, let over = previous?.remark { return (.notice, "\(status.id): over: \(over)", true) }
+    return transition(status, since: previous, &state).map { ($0.0, $0.1, false) }
+  }
+
+  private func transition(
+    _ status: DeviceStatus, since previous: DeviceStatus?, _ state: inout State
+  ) -> (JournalSink.Priority, String)? {
     guard let previous, previous.power != status.power else { return nil }
     // Its supply is switched for others, which have lines of their own.
     if previous.power.isRest, status.power.isRest { return nil }
