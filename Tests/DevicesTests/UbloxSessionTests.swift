@@ -124,6 +124,36 @@ struct UbloxSessionTests {
     receiver.end()
   }
 
+  @Test func `a late acknowledgement is not that of the next request of its kind`() async throws {
+    let isFirst = Guarded(true)
+    let receiver = ScriptedReceiver { request in
+      switch Self.kind(request) {
+      case 0x0A04: return .says(Self.f9)
+      // The dynamic model, said twice as the first answer is late; both answers come after the second.
+      case 0x068A where request.dropFirst(10).starts(with: [0x21, 0x00, 0x11, 0x20]):
+        let late = isFirst.withLock { isFirst in
+          defer { isFirst = false }
+          return isFirst
+        }
+        return late
+          ? .saysLate(Self.acknowledge(request), milliseconds: 1800)
+          : .saysLate(Self.acknowledge(request), milliseconds: 300)
+      case 0x068A: return .says(Self.refuse(request))
+      default: return .silence
+      }
+    }
+    let rig = SessionRig(
+      orders {
+        $0.settings.dynamicModel = .automotive
+        $0.settings.rateHz = 5
+      }, receiver)
+    try rig.start()
+    await rig.started.first(1)
+    #expect((rig.remarks.values.last ?? nil)?.contains("rateHz is refused") == true)
+    await rig.finish()
+    receiver.end()
+  }
+
   @Test(arguments: ["silence", "something else"])
   func `who does not answer is read as it is, and named`(_ answer: String) async throws {
     let receiver = ScriptedReceiver { request in

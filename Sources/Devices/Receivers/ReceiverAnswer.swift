@@ -26,6 +26,8 @@ public enum ReceiverAnswer: Equatable, Sendable {
 protocol ReceiverRequest {
   /// As it goes over the line.
   var bytes: [UInt8] { get }
+  /// What its answer is told by: that to another request on the same subject looks the same.
+  var subject: String { get }
   /// Looks at what has come; returns the answer once that is whole.
   mutating func take(_ frame: ReceiverFramer.Frame) -> ReceiverAnswer?
   /// What it comes to where nothing more is waited for.

@@ -6,6 +6,17 @@ import NMEA
 public final class ReceiverDialogue {
   /// A receiver at 9600 baud may have a second's sentences to send before it gets to its answer.
   private static let patience = Duration.milliseconds(1500)
+  /// So much later than that an answer may still come.
+  private static let lateness = Duration.seconds(3)
+
+  /// A request that was said more often than it was answered. Acknowledgements name the kind of a request and not its contents:
+  /// a late one must not be taken for that of another request of this kind.
+  private struct Due {
+    var request: any ReceiverRequest
+    var count: Int
+  }
+
+  private var due: [String: Due] = [:]
 
   let receiver: SerialReceiver
   private let receive: (borrowing GNSSObservation) -> Void
@@ -35,18 +46,41 @@ public final class ReceiverDialogue {
   func ask(
     _ request: some ReceiverRequest, within patience: Duration = ReceiverDialogue.patience, tries: Int = 2
   ) throws(HardwareError) -> ReceiverAnswer {
+    var pending = due.removeValue(forKey: request.subject)
+    if let other = pending, other.request.bytes != request.bytes {
+      pending = nil
+      try awaitLate(other)
+      if isStopped { return .stopped }
+    }
     var last = ReceiverAnswer.unanswered
+    // An answer to an earlier try is as good: it had the same contents.
+    var count = pending?.count ?? 0
+    defer { if count > 0 { due[request.subject] = Due(request: request, count: count) } }
     for _ in 0..<tries where !isOverdue {
       var open = request
       var answer: ReceiverAnswer?
       try receiver.port.write(request.bytes)
+      count += 1
       try read(for: patience, inspect: { if answer == nil { answer = open.take($0) } }, isFound: { answer != nil })
+      if answer != nil || open.answerSoFar.isGood { count -= 1 }
       if let answer { return answer }
       if isStopped { return .stopped }
       last = open.answerSoFar
       if last.isGood { return last }
     }
     return last
+  }
+
+  /// Lets the answers go by that are still to come; what has not come by then is lost.
+  private func awaitLate(_ due: Due) throws(HardwareError) {
+    var (open, count) = (due.request, due.count)
+    try read(
+      for: ReceiverDialogue.lateness,
+      inspect: { frame in
+        guard open.take(frame) != nil else { return }
+        open = due.request
+        count -= 1
+      }, isFound: { count <= 0 })
   }
 
   /// Whether the time to end in order is over.
@@ -94,7 +128,10 @@ public final class ReceiverDialogue {
     try listen(for: sending + .milliseconds(150))
     try go(to: new)
     switch try ask(request, within: .milliseconds(800)) {
-    case .accepted, .answered, .refused: return .accepted
+    case .accepted, .answered, .refused:
+      // At the new speed nothing comes of what was said before.
+      due = [:]
+      return .accepted
     case .otherwise, .unanswered, .stopped: break
     }
     try go(to: old)

@@ -11,6 +11,7 @@ struct SentenceRequest: ReceiverRequest {
   }
 
   let bytes: [UInt8]
+  let subject: String
   private let read: @Sendable ([Substring]) -> Reading
   private(set) var answerSoFar = ReceiverAnswer.unanswered
 
@@ -18,6 +19,7 @@ struct SentenceRequest: ReceiverRequest {
   ///   - body: without dollar sign and checksum
   ///   - read: gets the fields of each sentence, its address first
   init(_ body: String, read: @escaping @Sendable ([Substring]) -> Reading) {
+    subject = String(body.prefix { $0 != "," })
     bytes = Array(SentenceWriter.make(body).utf8)
     self.read = read
   }

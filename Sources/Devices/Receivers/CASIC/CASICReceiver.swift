@@ -71,6 +71,7 @@ struct CASICReceiver: CommandedReceiver {
 private struct CASICRequest: ReceiverRequest {
   let bytes: [UInt8]
   private let kind: UInt16
+  var subject: String { "CASIC \(kind)" }
   private(set) var answerSoFar = ReceiverAnswer.unanswered
 
   init(_ message: CASICMessage) {

@@ -5,6 +5,7 @@ import UBX
 struct UBXRequest: ReceiverRequest {
   let bytes: [UInt8]
   private let kind: UInt16
+  var subject: String { "UBX \(kind)" }
   private let wantsMessage: Bool
   /// What the answer begins with, where there are several of a kind.
   private let prefix: [UInt8]
