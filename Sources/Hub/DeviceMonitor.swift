@@ -49,6 +49,10 @@ public final class DeviceMonitor: Sendable {
     var bills = EnergyBills()
     var lessons = PowerLessons()
     var book: PowerBook
+    /// What was counted before its reader began.
+    var before = RunTotals()
+    /// Another one has its books from here on.
+    var isClosed = false
 
     /// The supply is on for its sleep.
     var sleepsByItself = false
@@ -109,7 +113,7 @@ public final class DeviceMonitor: Sendable {
     return state.withLock { state in
       account(&state)
       var status = state.status
-      status.counters = counters
+      status.counters = state.before.adding(to: counters)
       status.milliwatts = state.measuredMilliwatts ?? stated(state)
       status.bills = state.bills.bills
       status.billsOfDay = state.book.bills(ofLast: 24).bills
@@ -121,6 +125,32 @@ public final class DeviceMonitor: Sendable {
 
   /// Keeps the device's lessons and its hours in this book from here on.
   func keep(_ book: PowerBook) { state.withLock { $0.book = book } }
+
+  /// Closes its books: what it draws from here on stands in another one's.
+  func close() -> RunTotals {
+    let counters = counters.withLock { $0 }?.read() ?? []
+    return state.withLock { state in
+      account(&state)
+      state.isClosed = true
+      return RunTotals(
+        onTime: state.status.onTime, wakes: state.status.wakes, energyMilliwattHours: state.status.energyMilliwattHours,
+        measuredMilliwattHours: state.status.measuredMilliwattHours, bills: state.bills,
+        counters: state.before.totals(with: counters))
+    }
+  }
+
+  /// Opens its books with what the one before it has come to. What the device has drawn until now stands in that one's.
+  func open(with totals: RunTotals) {
+    state.withLock { state in
+      state.accountedAt = clock.now
+      state.before = totals
+      state.bills = totals.bills
+      (state.status.onTime, state.status.wakes) = (totals.onTime, totals.wakes)
+      (state.status.energyMilliwattHours, state.status.measuredMilliwattHours) = (
+        totals.energyMilliwattHours, totals.measuredMilliwattHours
+      )
+    }
+  }
 
   /// What is known of its power beyond this run.
   public var book: PowerBook { state.withLock { $0.book } }
@@ -272,6 +302,7 @@ public final class DeviceMonitor: Sendable {
     let now = clock.now
     let elapsed = now - state.accountedAt
     state.accountedAt = now
+    if state.isClosed { return }
     if state.isRequired { state.status.onTime += elapsed }
     let hours = elapsed.inSeconds / 3600
     let milliwattHours = (state.measuredMilliwatts ?? stated(state)) * hours

@@ -107,7 +107,17 @@ public final class Hub: Sendable {
 
   /// Begins to measure what devices draw that are awake already, and to note for whom. Called once the hub before this one has
   /// let go of what it had.
-  public func enterService() {
+  ///
+  /// - Parameter predecessor: whose books are closed here; what its devices have come to is where theirs begin that changed
+  public func enterService(after predecessor: Hub? = nil) {
+    if let predecessor {
+      for reader in predecessor.readers where !has(reader) {
+        machine.note(reader.monitor.close(), of: reader.monitor.id)
+      }
+      for reader in readers where !predecessor.has(reader) {
+        reader.monitor.open(with: machine.totals(of: reader.monitor.id) ?? RunTotals())
+      }
+    }
     meters.withLock { $0 = Hub.meters(of: entries) }
     for reader in readers {
       billing.follow(reader.monitor.changes, of: self)

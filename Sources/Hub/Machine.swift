@@ -17,6 +17,8 @@ public final class Machine: Sendable {
   public let retryHint = Trigger<String>()
   /// What is known of the power of its devices beyond this run.
   public let books: PowerBooks
+  /// What its devices have come to that were changed or taken away, by their IDs.
+  private let totals = Guarded<[String: RunTotals]>([:])
   private let rails = Guarded<[Board.Power.Switch: PowerRail]>([:])
 
   public init(hardware: any Hardware, clock: any MonotonicTimeSource = MonotonicClock()) {
@@ -51,4 +53,8 @@ public final class Machine: Sendable {
       return rail
     }
   }
+
+  func note(_ totals: RunTotals, of id: String) { self.totals.withLock { $0[id] = totals } }
+
+  func totals(of id: String) -> RunTotals? { totals.withLock { $0[id] } }
 }

@@ -71,7 +71,7 @@ public final class HubHost: Sendable {
     old.shutDown(for: new)
     // Two hubs must never drive one line: the new one appears when the old one has let go of everything else.
     await old.isOff(for: new)
-    new.enterService()
+    new.enterService(after: old)
     let problems = old.switchProblems + new.makeSafe(isStarting: true) + new.pulseProblems
     self.text.withLock { $0 = text }
     current.value = new

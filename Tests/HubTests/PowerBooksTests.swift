@@ -124,4 +124,23 @@ struct PowerBooksTests {
     #expect(abs(ledger.hours.reduce(0) { $0 + $1.bills.milliwattHours } - 23) < 1e-9)
     #expect(abs(ledger.bills(ofLast: 24, now: 1003.6 * 3600).milliwattHours - 18) < 1e-9)
   }
+
+  @Test func `what a hub that nobody looked at drew before the week is not of the week`() {
+    var ledger = EnergyLedger()
+    // 300 hours at 2 mW.
+    ledger.charge(600, to: .standby, over: 300 * 3600, until: 1000.5 * 3600)
+    #expect(abs(ledger.bills(ofLast: 24, now: 1000.5 * 3600).milliwattHours - 47) < 1e-6)
+    #expect(abs(ledger.hours.reduce(0) { $0 + $1.bills.milliwattHours } - 2 * 169) < 1e-6)
+  }
+
+  @Test func `what was drawn stands under a device's name, whatever had that name`() throws {
+    let books = Wall().books
+    fill(books.book(of: "gps", "nmea /dev/ttyAMA0"))
+    let other = books.book(of: "gps", "nmea /dev/ttyUSB0")
+    #expect(other.learned.gapCount == 0 && abs(other.bills(ofLast: 24).milliwattHours - 3) < 1e-9)
+    let next = Wall().books
+    let restored = next.book(of: "gps", "ubx /dev/ttyAMA0")
+    try next.restore(books.text, file: "power.json")
+    #expect(restored.learned.gapCount == 0 && abs(restored.bills(ofLast: 24).milliwattHours - 3) < 1e-4)
+  }
 }

@@ -9,33 +9,46 @@ public final class PowerBook: Sendable {
     var ledger = EnergyLedger()
   }
 
-  /// The driver and the place: another device under the same name has everything to learn anew.
-  let identity: String
-  private let content = Guarded(Content())
-  private let systemTime: @Sendable () -> Int64
-
-  /// - Parameter systemTime: nanoseconds since 1970
-  init(of identity: String, systemTime: @escaping @Sendable () -> Int64) {
-    self.identity = identity
-    self.systemTime = systemTime
+  /// What was drawn stands under a device's name, whatever had that name: another book for it goes on in the same ledger.
+  private final class SharedLedger: Sendable {
+    let ledger = Guarded(EnergyLedger())
   }
 
-  public var learned: LearnedLinger { content.withLock { $0.learned } }
+  /// The driver and the place: another device under the same name has everything to learn anew.
+  let identity: String
+  private let lessons = Guarded(LearnedLinger())
+  private let shared: SharedLedger
+  private let systemTime: @Sendable () -> Int64
 
-  func learn(_ lesson: (inout LearnedLinger) -> Void) { content.withLock { lesson(&$0.learned) } }
+  /// - Parameters:
+  ///   - predecessor: of another device under the same name
+  ///   - systemTime: nanoseconds since 1970
+  init(of identity: String, succeeding predecessor: PowerBook? = nil, systemTime: @escaping @Sendable () -> Int64) {
+    self.identity = identity
+    self.systemTime = systemTime
+    shared = predecessor?.shared ?? SharedLedger()
+  }
+
+  public var learned: LearnedLinger { lessons.withLock { $0 } }
+
+  func learn(_ lesson: (inout LearnedLinger) -> Void) { lessons.withLock { lesson(&$0) } }
 
   func charge(_ milliwattHours: Double, to payers: EnergyBills.Payers, over seconds: Double) {
     let now = Double(systemTime()) / 1e9
-    content.withLock { $0.ledger.charge(milliwattHours, to: payers, over: seconds, until: now) }
+    shared.ledger.withLock { $0.charge(milliwattHours, to: payers, over: seconds, until: now) }
   }
 
   /// What it drew in the last hours, the one that is under way included.
   public func bills(ofLast hours: Int) -> EnergyBills {
     let now = Double(systemTime()) / 1e9
-    return content.withLock { $0.ledger.bills(ofLast: hours, now: now) }
+    return shared.ledger.withLock { $0.bills(ofLast: hours, now: now) }
   }
 
-  var snapshot: Content { content.withLock { $0 } }
+  var snapshot: Content { Content(learned: learned, ledger: shared.ledger.withLock { $0 }) }
 
-  func restore(_ content: Content) { self.content.withLock { $0 = content } }
+  /// - Parameter identity: of whom it was learnt
+  func restore(_ content: Content, of identity: String) {
+    if identity == self.identity { lessons.withLock { $0 = content.learned } }
+    shared.ledger.withLock { $0 = content.ledger }
+  }
 }

@@ -18,14 +18,13 @@ public final class PowerBooks: Sendable {
   /// - Parameter systemTime: nanoseconds since 1970
   public init(systemTime: @escaping @Sendable () -> Int64) { self.systemTime = systemTime }
 
-  /// The book of a device; a new one where another device had the name.
+  /// The book of a device; a new one where another device had the name, which goes on with what was drawn under it.
   func book(of id: String, _ identity: String) -> PowerBook {
     entries.withLock { entries in
-      var entry = Entry(id: id, book: PowerBook(of: identity, systemTime: systemTime))
-      if let index = entries.firstIndex(where: { $0.id == id }) {
-        let known = entries.remove(at: index)
-        if known.book.identity == identity { entry = known }
-      }
+      let known = entries.firstIndex { $0.id == id }.map { entries.remove(at: $0) }
+      let entry =
+        known.flatMap { $0.book.identity == identity ? $0 : nil }
+        ?? Entry(id: id, book: PowerBook(of: identity, succeeding: known?.book, systemTime: systemTime))
       entries.append(entry)
       if entries.count > PowerBooks.limit { entries.removeFirst(entries.count - PowerBooks.limit) }
       return entry.book
@@ -47,7 +46,7 @@ public final class PowerBooks: Sendable {
         entries.insert(Entry(id: id, book: book), at: 0)
         return book
       }
-      if let book, book.identity == identity { book.restore(content) }
+      book?.restore(content, of: identity)
     }
   }
 

@@ -1,0 +1,69 @@
+import HardwareIO
+import MonotonicTime
+import Publishing
+import TestSupport
+import Testing
+
+@testable import Hub
+@testable import Outputs
+
+/// What a device has come to does not fall when the board file is read again.
+@Suite(.timeLimit(.minutes(10)))
+struct ReloadedTotalsTests {
+  private let terminal = PseudoTerminal()
+
+  private func board(linger seconds: Int?) throws -> Board {
+    let gps =
+      "gps: { driver: 'nmea', port: '\(terminal.path)', speed: 9600, power: { currentMilliamperes: 100, "
+      + "standbyMilliamperes: 10, supplyVolts: 3.6, lingerSeconds: \(seconds ?? 0) } }"
+    return try Board(json5: Array("{ name: 'x', devices: { \(seconds == nil ? "" : gps) } }".utf8), file: "x")
+  }
+
+  @Test func `totals, bills and counters go on where the device before has left them`() async throws {
+    let clock = ManualClock()
+    let host = HubHost(
+      Hub(board: try board(linger: 20), hardware: LinuxHardware(), clock: clock), version: "test")
+    func status() throws -> DeviceStatus { try #require(host.hub.value.devices.first) }
+    func sentences(_ status: DeviceStatus) -> Int { status.counters.first { $0.name == "sentences" }?.value ?? 0 }
+    var drawn = 0.0
+
+    func visit() throws {
+      let before = sentences(try status())
+      let lease = host.readings(of: "gps").subscribe(as: "watch[1]", receiveValue: { _ in })
+      #expect(try eventually { try status().power == .acquiring })
+      terminal.write(nmeaLine("GPRMC,120000.00,V,,,,,,,211126,,,N"))
+      #expect(try eventually { try sentences(status()) == before + 1 })
+      clock.advance(by: .seconds(100))
+      drawn += 360 * 100 / 3600
+      lease.cancel()
+      #expect(try eventually { try status().power == .lingering || status().power == .asleep })
+    }
+
+    try visit()
+    for seconds in [30, nil, 30, 40] as [Int?] {
+      let before = host.hub.value.devices.first
+      // The old one lingers no more.
+      #expect(await host.serve(try board(linger: seconds)) == [])
+      guard seconds != nil else {
+        #expect(host.hub.value.devices.isEmpty)
+        continue
+      }
+      let after = try status()
+      if let before {
+        #expect(after.wakes >= before.wakes && sentences(after) >= sentences(before))
+        #expect(after.energyMilliwattHours >= before.energyMilliwattHours && after.onTime >= before.onTime)
+      }
+      #expect(sentences(after) > 0 && after.wakes == sentences(after))
+      try visit()
+    }
+    let last = try status()
+    #expect(last.wakes == 4 && sentences(last) == 4 && last.onTime == .seconds(400))
+    #expect(abs(last.energyMilliwattHours / drawn - 1) < 0.01, "\(last.energyMilliwattHours) of \(drawn)")
+    for bills in [last.bills, last.billsOfDay] {
+      #expect(abs(bills.reduce(0) { $0 + $1.milliwattHours } / last.energyMilliwattHours - 1) < 0.01, "\(bills)")
+    }
+    #expect(MetricsReport.text(host).contains("sensorhub_device_wakes_total{device=\"gps\"} 4\n"))
+    host.hub.value.shutDown()
+    await host.hub.value.isOff()
+  }
+}
