@@ -23,8 +23,9 @@ public struct EnergyLedger: Equatable, Sendable {
   {
     guard milliwattHours > 0, end.isFinite, seconds.isFinite else { return }
     let now = Int((end / 3600).rounded(.down))
-    var from = end - max(0, min(seconds, Double(EnergyLedger.hourCount) * 3600))
-    let all = end - from
+    let all = max(0, seconds)
+    // What was drawn before the week stands nowhere any more, and not in the week either.
+    var from = end - min(all, Double(EnergyLedger.hourCount) * 3600)
     while true {
       let hour = Int((from / 3600).rounded(.down))
       let to = min(end, Double(hour + 1) * 3600)
