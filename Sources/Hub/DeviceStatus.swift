@@ -20,7 +20,7 @@ public struct DeviceStatus: Equatable, Sendable {
     case failed
 
     /// Supplied, and at work or about to be.
-    var isWorking: Bool { !isRest && self != .failed }
+    public var isWorking: Bool { !isRest && self != .failed }
 
     /// Nobody wants it, and it draws no more than the hub can help.
     public var isRest: Bool { self == .off || self == .asleep || self == .awake }

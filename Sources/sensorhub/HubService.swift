@@ -73,7 +73,7 @@ struct HubService: Sendable {
       NMEADatagramOutput(host: host, sink: sink), FleetOutput(host: host, sink: sink),
       HotPlugService(host: host, sink: sink),
     ]
-    if let interval = ServiceManager.watchdogInterval { services.append(Watchdog(interval: interval)) }
+    if let interval = ServiceManager.watchdogInterval { services.append(Watchdog(interval: interval, books: books)) }
     let serviceGroup = ServiceGroup(
       services: services, logger: Logger(label: "sensorhub") { _ in SwiftLogNoOpLogHandler() })
     group.withLock { $0 = serviceGroup }

@@ -1,3 +1,4 @@
+import Glibc
 import Guarding
 import HardwareIO
 import Hub
@@ -6,18 +7,29 @@ import Outputs
 import Publishing
 
 /// Keeps the power books in a file: reads it at the start, writes it now and then while devices are awake and once after, and at
-/// the end. On threads of its own: nobody waits for the disk. While all sleep there is nothing to do, and no timer.
+/// the end. On threads of its own: nobody waits for the disk. While all sleep, or have failed and are wanted no more, it has no
+/// timer; what a supply costs then is closed and written with what wakes the process anyway.
+///
+/// One hub at a time writes the file: the one that has locked the folder. A file that cannot be understood is kept aside.
 final class PowerBooksKeeper: Sendable {
   private struct State {
+    /// Or when the hub began.
     var writtenAt: MonotonicInstant?
+    var hasWritten = false
     var next: ScheduledAction?
     var isOver = false
     /// What was wrong at the last try.
     var problem: String?
+    /// Why nothing is written, if so: said once, at the start.
+    var isReadOnly = false
+    /// Of the folder, while it is locked.
+    var lock: Int32?
   }
 
   /// Cards wear out.
   private static let interval = Duration.seconds(15 * 60)
+  /// While all sleep.
+  private static let restInterval = Duration.seconds(6 * 3600)
   /// After the first visit.
   private static let delay = Duration.seconds(60)
   private static let mostBytes = 16 << 20
@@ -41,34 +53,78 @@ final class PowerBooksKeeper: Sendable {
   private var machine: Machine { host.hub.value.machine }
 
   func begin() {
+    lock()
     restore()
+    state.withLock { $0.writtenAt = machine.clock.now }
     host.hub.subscribe(as: "power books", receiveValue: { [weak self] in self?.follow($0) }).store(in: hubs)
   }
 
+  /// Two hubs would each forget what the other one has written.
+  private func lock() {
+    try? StateFolder.make()
+    let folder = open(StateFolder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    // What is wrong with the folder shows when it is written to.
+    guard folder >= 0 else { return }
+    guard flock(folder, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK else {
+      return state.withLock { $0.lock = folder }
+    }
+    close(folder)
+    state.withLock { $0.isReadOnly = true }
+    sink.write(
+      .warning,
+      "what devices cost is forgotten with this run: another hub keeps its books in \(StateFolder.path); give each a folder of "
+        + "its own with STATE_DIRECTORY")
+  }
+
   private func restore() {
-    let text: [UInt8]
+    let problem: String
     do throws(Files.Errno) {
-      text = try Files.bytes(of: path, limit: PowerBooksKeeper.mostBytes)
+      let text = try Files.bytes(of: path, limit: PowerBooksKeeper.mostBytes)
+      do throws(BoardError) {
+        return try machine.books.restore(text, file: path)
+      } catch {
+        problem = "its file is damaged: \(error)"
+      }
     } catch {
       // The first time there is none.
-      if error.rawValue != Files.Errno.noSuchFile {
-        sink.write(.warning, "\(path) cannot be read, so what devices cost is learnt anew: \(error)")
-      }
-      return
+      if error.rawValue == Files.Errno.noSuchFile { return }
+      problem = "\(path) cannot be read: \(error)"
     }
-    do throws(BoardError) {
-      try machine.books.restore(text, file: path)
-    } catch {
-      let kept = Files.move(path, to: path + ".damaged") ? "; it is kept as \(path).damaged" : ""
-      sink.write(.warning, "what devices cost is learnt anew, as its file is damaged: \(error)\(kept)")
+    // The hub that has the lock sees to it.
+    if state.withLock({ $0.isReadOnly }) {
+      return sink.write(.warning, "what devices cost is not known, as \(problem)")
     }
+    if Files.move(path, to: path + ".damaged") {
+      sink.write(.warning, "what devices cost is learnt anew, as \(problem); it is kept as \(path).damaged")
+    } else {
+      state.withLock { $0.isReadOnly = true }
+      sink.write(
+        .warning,
+        "what devices cost is learnt anew and forgotten with this run, as \(problem); it could not be moved out of the way"
+      )
+    }
+  }
+
+  /// Closes the accounts up to now, and writes them now and then. Called by what wakes the process anyway.
+  func closeAccounts() {
+    let hub = host.hub.value
+    for monitor in hub.monitors { _ = monitor.status }
+    let now = machine.clock.now
+    let isDue = state.withLock { state in
+      guard !state.isOver, state.next == nil, let last = state.writtenAt, now - last >= PowerBooksKeeper.restInterval
+      else { return false }
+      state.writtenAt = now
+      return true
+    }
+    // Where there is no thread to be had, the next time.
+    if isDue { _ = DetachedThread.start("power books") { [weak self] in self?.write() } }
   }
 
   private func follow(_ hub: Hub) {
     let lifetime = Lifetime()
     for monitor in hub.monitors {
       monitor.changes.subscribe(
-        as: "power books", receiveValue: { [weak self] status in if !status.power.isRest { self?.scheduleNext() } }
+        as: "power books", receiveValue: { [weak self] status in if status.power.isWorking { self?.scheduleNext() } }
       ).store(in: lifetime)
     }
     devices.withLock { old in
@@ -82,7 +138,7 @@ final class PowerBooksKeeper: Sendable {
     let due = state.withLock { state -> MonotonicInstant? in
       if state.isOver || state.next != nil { return nil }
       let soon = clock.now + PowerBooksKeeper.delay
-      return state.writtenAt.map { max(soon, $0 + PowerBooksKeeper.interval) } ?? soon
+      return state.hasWritten ? state.writtenAt.map { max(soon, $0 + PowerBooksKeeper.interval) } ?? soon : soon
     }
     guard let due else { return }
     let scheduled = clock.schedule(at: due) { [weak self] in self?.isDue() }
@@ -100,13 +156,14 @@ final class PowerBooksKeeper: Sendable {
       guard let self else { return }
       write()
       state.withLock { $0.next = nil }
-      if host.hub.value.monitors.contains(where: { !$0.changes.value.power.isRest }) { scheduleNext() }
+      if host.hub.value.monitors.contains(where: { $0.changes.value.power.isWorking }) { scheduleNext() }
     }
     // With the next change, then.
     if error != 0 { state.withLock { $0.next = nil } }
   }
 
   private func write() {
+    if state.withLock({ $0.isReadOnly }) { return }
     // What has been drawn up to now.
     _ = host.hub.value.devices
     let books = machine.books
@@ -123,6 +180,7 @@ final class PowerBooksKeeper: Sendable {
     let isNew = state.withLock { state in
       defer { state.problem = problem }
       state.writtenAt = now
+      state.hasWritten = true
       return problem != state.problem
     }
     if isNew, let problem { sink.write(.warning, problem) }
@@ -139,5 +197,11 @@ final class PowerBooksKeeper: Sendable {
     }
     next?.cancel()
     write()
+    let lock = state.withLock { state in
+      defer { state.lock = nil }
+      return state.lock
+    }
+    // Which lets go of it.
+    if let lock { close(lock) }
   }
 }

@@ -5,6 +5,8 @@ import ServiceLifecycle
 /// Tells systemd that the process is alive, as often as the unit asks for.
 struct Watchdog: Service {
   let interval: Duration
+  /// Whose accounts are closed with it, as the process is awake then.
+  let books: PowerBooksKeeper?
 
   func run() async throws {
     let clock = MonotonicClock()
@@ -12,6 +14,7 @@ struct Watchdog: Service {
     try? await cancelWhenGracefulShutdown {
       while true {
         ServiceManager.watchdogPing()
+        books?.closeAccounts()
         try await clock.sleep(until: clock.now + interval, tolerance: interval / 10)
       }
     }

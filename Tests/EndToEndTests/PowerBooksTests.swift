@@ -61,6 +61,32 @@ final class PowerBooksTests {
     hub.stop()
     #expect(Files.names(in: folder) == ["power.json", "power.json.damaged"])
   }
+
+  @Test func `a file that cannot be read is kept as well, and that is said once`() {
+    // No text of this program's is so long.
+    HubProcess.write(Array(repeating: 0x20, count: 17 << 20), to: "\(folder)/power.json")
+    let hub = hub()
+    #expect(eventually { hub.program.standardError.contains("\(folder)/power.json.damaged") })
+    hub.stop()
+    #expect(hub.program.standardError.split(separator: "\n").count { $0.contains(".damaged") } == 1)
+    #expect(Files.names(in: folder) == ["power.json", "power.json.damaged"])
+    #expect((try? Files.bytes(of: "\(folder)/power.json.damaged").count) == 17 << 20)
+  }
+
+  @Test func `a second hub in the same folder says so, and leaves the books to the first`() {
+    let first = hub()
+    let second = hub()
+    #expect(eventually { second.program.standardError.contains("another hub keeps its books in \(folder)") })
+    #expect(!first.program.standardError.contains("another hub"))
+    second.stop()
+    #expect(Files.names(in: folder) == [])
+    first.stop()
+    #expect(Files.names(in: folder) == ["power.json"])
+    // With the first one's end the folder is free.
+    let third = hub()
+    third.stop()
+    #expect(!third.program.standardError.contains("another hub"))
+  }
 }
 
 extension String {
