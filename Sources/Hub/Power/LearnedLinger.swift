@@ -41,7 +41,7 @@ public struct LearnedLinger: Equatable, Sendable {
     public var expectedReturns: Double
   }
 
-  public internal(set) var restarts = RestartCosts()
+  public var restarts = RestartCosts()
   public internal(set) var gaps = GapHistogram()
   /// The last ones, seconds, the latest at the end.
   public internal(set) var recentGaps: [Double] = []
