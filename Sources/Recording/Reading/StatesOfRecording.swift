@@ -155,7 +155,7 @@ public struct StatesOfRecording: Sendable {
       badMessageCount += 1
       return
     }
-    if power.kind == "receiver", ["off", "asleep", "failed"].contains(power.power) { hasRested = true }
+    if power.kind == "receiver", ["off", "asleep", "awake", "failed"].contains(power.power) { hasRested = true }
   }
 }
 
@@ -166,7 +166,10 @@ extension StatesOfRecording.Entry {
     let text = UTCText.make(time).utf8
     if let range = state.timeRange {
       let start = data.startIndex + range.lowerBound
-      return Array(data[..<start]) + text + data[(data.startIndex + range.upperBound)...]
+      var report = Array(data[..<start])
+      report += text
+      report += data[(data.startIndex + range.upperBound)...]
+      return report
     }
     let rest = data.drop { $0 != UInt8(ascii: "{") }.dropFirst()
     let isEmpty = rest.first { $0 > 0x20 } == UInt8(ascii: "}")
