@@ -22,6 +22,9 @@ public final class PowerLines: Sendable {
   /// Whether somebody has ever had it as an output. One that nobody drives switches nothing.
   func isDriven(_ line: String) -> Bool { state.withLock { $0.levels[line] != nil } }
 
+  /// Whether the device behind a line has its supply: as the line's level says, and always where nobody drives it.
+  func supplies(_ line: String) -> Bool { state.withLock { $0.levels[line] ?? true } }
+
   /// Calls `onChange` whenever the line changes its level.
   func observe(_ line: String, _ onChange: @escaping @Sendable (Bool) -> Void) {
     state.withLock { $0.observers.append(Observer(line: line, onChange: onChange)) }

@@ -7,7 +7,7 @@ import MonotonicTime
 /// There are two receivers, `simulated/gps`, powered by the line `gps-power`, and `simulated/gps2` (`gps2-power`). The bus `simulated/i2c` has chips, each powered by a
 /// line of its own: an MPU-6050 at 0x68 (`imu-power`), a BMI160 at 0x69 (`bmi160-power`), an LSM6DSOX at 0x6A
 /// (`lsm6dsox-power`), a magnetometer LIS3MDL at 0x1C (`mag-power`), and a barometer BME280 at 0x76 (`baro-power`). All lines are
-/// on the chip `simulated`. Always supplied is an INA226 at 0x40: it measures what the first receiver draws.
+/// on the chip `simulated`; a device whose line nobody drives is always supplied. So is an INA226 at 0x40: it measures what the first receiver draws.
 ///
 /// Besides, each `ReceiverPersonality` is a receiver that understands commands: `simulated/ublox-8`, powered by `ublox-8-power`.
 public final class SimulatedHardware: Hardware {
@@ -48,12 +48,12 @@ public final class SimulatedHardware: Hardware {
     let world = world ?? World(start: clock.now.advanced(by: .seconds(-15)))
     let lines = powerLines
     let imu = SimulatedMPU6050(name: SimulatedHardware.i2cBus, world: world, clock: clock) {
-      lines.level(SimulatedHardware.imuPowerLine)
+      lines.supplies(SimulatedHardware.imuPowerLine)
     }
     // The other chips, each with its line.
     func chip<Registers>(_ line: String) -> SimulatedRegisterChip<Registers> {
       let chip = SimulatedRegisterChip<Registers>(name: SimulatedHardware.i2cBus, world: world, clock: clock) {
-        lines.level(line)
+        lines.supplies(line)
       }
       lines.observe(line) { [weak chip] isOn in if !isOn { chip?.lostPower() } }
       return chip

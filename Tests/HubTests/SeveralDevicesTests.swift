@@ -44,6 +44,24 @@ struct SeveralDevicesTests {
     #expect(!hardware.powerLines.level(line))
   }
 
+  @Test(arguments: [
+    "'mpu-6050', bus: 'simulated/i2c'", "'bmi160', bus: 'simulated/i2c', address: 0x69",
+    "'lsm6dsox', bus: 'simulated/i2c'", "'lis3mdl', bus: 'simulated/i2c'", "'bme280', bus: 'simulated/i2c'",
+    "'ina226', bus: 'simulated/i2c'", "'nmea', port: 'simulated/gps'", "'nmea', port: 'simulated/gps2'",
+    "'ublox', port: 'simulated/ublox-8'",
+  ])
+  func `a device that no switch names is supplied`(_ device: String) async throws {
+    let hub = try hub("it: { driver: \(device) }")
+    let statuses = Recorder<DeviceStatus>()
+    let watching = hub.monitors[0].changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
+    let subscription = hub.state.subscribe(as: "test", receiveValue: { _ in })
+    let working = await statuses.first { [.tracking, .failed].contains($0.power) }
+    #expect(working.power == .tracking, "\(working.reason)")
+    subscription.cancel()
+    await hub.isOff()
+    watching.cancel()
+  }
+
   @Test func `the first of a kind is fused, and each has books of its own`() async throws {
     let hub = try hub("\(lsm), \(mpu)")
     #expect(hub.devices.map(\.id) == ["deck", "level"])
