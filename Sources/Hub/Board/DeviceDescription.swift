@@ -138,8 +138,7 @@ extension DeviceDescription {
     } else {
       let receivers = ReceiverDriver.allCases.map(\.rawValue)
       let known = receivers + CatalogueEntry.all.compactMap(\.driver?.name)
-      let nearest = known.min { editDistance($0, driver) < editDistance($1, driver) } ?? "nmea"
-      let guess = editDistance(nearest, driver) <= 1 + driver.count / 2 ? "; did you mean '\(nearest)'?" : ""
+      let guess = DriverGuess.guess(driver, among: known).map { "; did you mean '\($0)'?" } ?? ""
       throw section.wrong(
         "driver",
         expected:

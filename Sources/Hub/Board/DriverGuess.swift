@@ -1,0 +1,34 @@
+import Devices
+
+/// Which driver somebody means who calls it by the module, or by another of the chips that it reads.
+enum DriverGuess {
+  /// How the names of receivers begin, by whose language they speak.
+  private static let receivers = [
+    ("ublox", ["ublox", "neo", "zed", "maxm", "samm"]), ("mediatek", ["mtk", "l86"]), ("airoha", ["lc86"]),
+    ("casic", ["atgm"]), ("nmea", ["gps", "gnss", "serial"]),
+  ]
+
+  /// - Parameter known: the names of all drivers
+  /// - Returns: `nil` where nothing is near
+  static func guess(_ word: String, among known: [String]) -> String? {
+    let plain = letters(word)
+    guard !plain.isEmpty else { return nil }
+    if let same = known.first(where: { letters($0) == plain }) { return same }
+    // Titles name all the chips that a driver reads.
+    if plain.contains(where: \.isNumber),
+      let entry = CatalogueEntry.all.first(where: { entry in
+        entry.driver != nil
+          && entry.title.split { $0 == " " || $0 == "," || $0 == "/" }.contains { letters($0) == plain }
+      })
+    {
+      return entry.driver?.name
+    }
+    if let receiver = receivers.first(where: { $0.1.contains { plain.hasPrefix($0) } }) { return receiver.0 }
+    return NearestWord.guess(word, among: known)
+  }
+
+  /// `MPU-6500` and `mpu6500` are one.
+  private static func letters(_ word: some StringProtocol) -> String {
+    word.lowercased().filter { $0.isLetter || $0.isNumber }
+  }
+}

@@ -1,0 +1,8 @@
+/// What somebody most likely meant with a word that is not known.
+public enum NearestWord {
+  /// - Returns: `nil` where nothing is near enough to be worth a guess
+  public static func guess(_ word: String, among known: [String]) -> String? {
+    guard let nearest = known.min(by: { editDistance($0, word) < editDistance($1, word) }) else { return nil }
+    return editDistance(nearest, word) <= 1 + word.count / 2 ? nearest : nil
+  }
+}

@@ -1,0 +1,28 @@
+import Hub
+import Testing
+
+/// Whoever names a driver by what is printed on the module is told what it is called.
+@Suite struct DriverGuessTests {
+  private func refusal(of driver: String) -> String {
+    let text = "{ name: 'test', devices: { it: { driver: '\(driver)', bus: '/dev/i2c-1', port: '/dev/ttyS0' } } }"
+    do throws(BoardError) {
+      _ = try Board(json5: Array(text.utf8), file: "test")
+      return ""
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  @Test(arguments: [
+    ("neo-6m", "ublox"), ("NEO-M8N", "ublox"), ("u-blox", "ublox"), ("ublox-8", "ublox"), ("zed-f9p", "ublox"),
+    ("l86", "mediatek"), ("lc86g", "airoha"), ("atgm336h", "casic"), ("gps", "nmea"), ("mpu6050", "mpu-6050"),
+    ("MPU-6050", "mpu-6050"), ("nema", "nmea"),
+  ])
+  func `a driver goes by what its module is called`(_ word: String, _ driver: String) {
+    #expect(refusal(of: word).hasSuffix("; did you mean '\(driver)'?"), "\(refusal(of: word))")
+  }
+
+  @Test func `nothing is guessed of what is like nothing`() {
+    #expect(!refusal(of: "thermometer-of-my-own").contains("did you mean"))
+  }
+}
