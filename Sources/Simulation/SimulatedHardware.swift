@@ -11,6 +11,8 @@ import MonotonicTime
 ///
 /// Besides, each `ReceiverPersonality` is a receiver that understands commands: `simulated/ublox-8`, powered by `ublox-8-power`.
 public final class SimulatedHardware: Hardware {
+  /// What names of simulated ports and buses begin with.
+  public static let prefix = "simulated/"
   public static let serialPort = "simulated/gps"
   public static let secondSerialPort = "simulated/gps2"
   public static let i2cBus = "simulated/i2c"
@@ -141,5 +143,11 @@ public final class SimulatedHardware: Hardware {
     throw .unsupported("simulated lines have no edges")
   }
 
-  private func isSimulated(_ name: String) -> Bool { name == "simulated" || name.hasPrefix("simulated/") }
+  private func isSimulated(_ name: String) -> Bool { SimulatedHardware.isSimulated(name) }
+
+  /// Whether a name is one of the simulation's to know.
+  public static func isSimulated(_ name: String) -> Bool { name == gpioChip || name.hasPrefix(prefix) }
+
+  /// All that can be opened.
+  public static let serialPorts = [serialPort, secondSerialPort] + ReceiverPersonality.allCases.map(\.port)
 }

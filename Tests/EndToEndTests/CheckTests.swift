@@ -33,6 +33,15 @@ import Testing
       "mqtt: { broker: \"mqtts://broker\", username: \"a\", passwordFile: \"/nowhere/p\" }",
       "'mqtt.passwordFile' cannot be read from /nowhere/p"
     ),
+    (
+      "devices: { gps: { driver: \"nmea\", port: \"simulated/gsp\" } }",
+      "'devices.gps.port' is 'simulated/gsp', and nothing of that name is simulated; did you mean 'simulated/gps'? "
+        + "there are simulated/gps, simulated/gps2, simulated/ublox-6,"
+    ),
+    (
+      "devices: { imu: { driver: \"mpu-6050\", bus: \"simulated/i2c-1\" } }",
+      "did you mean 'simulated/i2c'? there is simulated/i2c\n"
+    ),
     ("gpsd: { port: 4000 }, nmea: { port: 4000 }", "'nmea.port' is 4000, which 'gpsd' has already"),
     ("gpsd: { port: 4000, address: \"0.0.0.0\", allow: [\"10.0.0.0/8\"] }, http: { port: 4000 }", "'http.port' is"),
     ("nmea: { port: 4000, address: \"::\", allow: [\"10.0.0.0/8\"] }, http: { port: 4000 }", "'http.port' is"),

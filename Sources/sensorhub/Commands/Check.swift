@@ -47,7 +47,7 @@ struct Check: ParsableCommand {
       Terminal.standardOutput(DevicePolicy(board).dropIn)
       return
     }
-    let problems = BoardProblems.find(in: board)
+    let problems = SimulatedNames.problems(in: board) + BoardProblems.find(in: board)
     guard problems.isEmpty else {
       throw CommandError(
         .data, problems.map { "\(self.board): \($0)" }.joined(separator: "\n"),
