@@ -7,9 +7,43 @@ import Hub
 /// leaves it out; whoever writes the file should hear of it before.
 public enum BoardProblems {
   /// In plain words, each with the key of the board file.
-  public static func find(in board: Board) -> [String] {
-    ports(board) + http(board) + connections(board) + lines(board) + chrony(board) + record(board) + parts(board)
+  ///
+  /// - Parameter isElsewhere: this machine is not the board, whose secrets and certificates need not be here
+  public static func find(in board: Board, isElsewhere: Bool = false) -> [String] {
+    let board = isElsewhere ? withoutMissingFiles(board) : board
+    return ports(board) + http(board, isElsewhere: isElsewhere) + connections(board) + lines(board) + chrony(board)
+      + record(board) + parts(board)
       + fleet(board)
+  }
+
+  /// Files that the board file names for its outputs, and that are not on this machine: `'http.tokenFile': /etc/…`.
+  public static func missingFiles(of board: Board) -> [String] {
+    let fleet = board.fleet
+    let files = [
+      ("http.tokenFile", board.http?.tokenFile), ("mqtt.passwordFile", fleet?.passwordFile),
+      ("mqtt.caFile", fleet?.caFile), ("mqtt.certificateFile", fleet?.certificateFile),
+      ("mqtt.keyFile", fleet?.keyFile),
+    ]
+    return files.compactMap { key, file in file.flatMap { isMissing($0) ? "'\(key)': \($0)" : nil } }
+  }
+
+  /// One that is there and may not be read is a mistake wherever it is.
+  private static func isMissing(_ file: String) -> Bool {
+    access(file, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)
+  }
+
+  /// The board as far as it can be checked here.
+  private static func withoutMissingFiles(_ board: Board) -> Board {
+    func here(_ file: String?) -> String? { file.flatMap { isMissing($0) ? nil : $0 } }
+    var board = board
+    if var fleet = board.fleet {
+      fleet.passwordFile = here(fleet.passwordFile)
+      fleet.caFile = here(fleet.caFile)
+      fleet.certificateFile = here(fleet.certificateFile)
+      fleet.keyFile = here(fleet.keyFile)
+      board.fleet = fleet
+    }
+    return board
   }
 
   /// Two outputs on one port: one of them would find it in use.
@@ -44,11 +78,11 @@ public enum BoardProblems {
       || [one, other].contains { $0.bytes.allSatisfy { $0 == 0 } && (isSameFamily || $0.bytes.count == 16) }
   }
 
-  private static func http(_ board: Board) -> [String] {
+  private static func http(_ board: Board, isElsewhere: Bool) -> [String] {
     guard let http = board.http else { return [] }
     var problems: [String] = []
     do throws(AccessToken.Failure) {
-      _ = try AccessToken.load(for: http)
+      if !isElsewhere || !(http.tokenFile.map(isMissing) ?? false) { _ = try AccessToken.load(for: http) }
     } catch {
       problems.append("'http' on \(http.endpoint) would not be served: \(error)")
     }

@@ -79,6 +79,27 @@ import Testing
     #expect(program.standardError.contains("next: mend the file"))
   }
 
+  @Test func `a secret that only the board has is missing on the board alone`() {
+    let board = """
+      { name: "test", devices: { gps: { driver: "nmea", port: "/dev/ttyUSB97" } },
+        http: { address: "0.0.0.0", tokenFile: "/nowhere/token" },
+        mqtt: { broker: "mqtts://broker", username: "a", passwordFile: "/nowhere/p", caFile: "/nowhere/ca" } }
+      """
+    let elsewhere = check(board)
+    #expect(elsewhere.wait() == 0, "\(elsewhere.standardError)")
+    #expect(elsewhere.standardOutput.contains("right; this is 'test'"))
+    for file in ["'http.tokenFile': /nowhere/token", "'mqtt.passwordFile': /nowhere/p", "'mqtt.caFile': /nowhere/ca"] {
+      #expect(elsewhere.standardError.contains("not on this machine, and needed on the board: \(file)\n"))
+    }
+    let there = check(board, options: ["--device"])
+    #expect(there.wait() == 65)
+    #expect(there.standardError.contains("cannot be read from /nowhere/token"), "\(there.standardError)")
+    // One of its devices is here: so this is the board.
+    let recognised = check(board.replacing("/dev/ttyUSB97", with: "/dev/null"))
+    #expect(recognised.wait() == 65)
+    #expect(recognised.standardError.contains("cannot be read from /nowhere/p"), "\(recognised.standardError)")
+  }
+
   @Test func `that a token is asked for is said`() {
     let file = "/tmp/sensorhub-test-\(getpid())-token"
     HubProcess.write("sixteen characters", to: file)

@@ -15,7 +15,8 @@ struct Check: ParsableCommand {
       Finds what a hub would refuse too: ports, lines and sockets that cannot be, and a web port beyond this machine whose
       token is missing. Devices are not looked for, so that a file can be checked where it is written; what is read of them is
       held against the speed of their bus, where this machine tells it, and else against the usual 100 kHz. What would keep this
-      machine from recording is said, and is no mistake of the file.
+      machine from recording is said, and is no mistake of the file. Neither is a password, token or certificate that is
+      missing on a machine that has none of the board's devices; on the board, and with --device, it is.
 
       With --device it looks at this machine as well: for ports, buses and pulses that are missing, and for ports on which the
       kernel prints or somebody may log in. Nothing is opened. Each warning ends with what to do.
@@ -47,15 +48,21 @@ struct Check: ParsableCommand {
       Terminal.standardOutput(DevicePolicy(board).dropIn)
       return
     }
-    let problems = SimulatedNames.problems(in: board) + BoardProblems.find(in: board)
+    let machine = MachineFiles()
+    let isElsewhere = !device && !isAt(board, machine)
+    let problems = SimulatedNames.problems(in: board) + BoardProblems.find(in: board, isElsewhere: isElsewhere)
     guard problems.isEmpty else {
       throw CommandError(
         .data, problems.map { "\(self.board): \($0)" }.joined(separator: "\n"),
         nextStep: "mend the file; a hub would start and leave that out")
     }
-    let machine = MachineFiles()
     let warnings =
       BoardWarnings.rates(of: board, on: machine) + (device ? BoardWarnings.devices(of: board, on: machine) : [])
+    if isElsewhere {
+      for file in BoardProblems.missingFiles(of: board) {
+        Terminal.standardError("not on this machine, and needed on the board: \(file)")
+      }
+    }
     for warning in warnings { Terminal.standardError("warning: \(warning)") }
     Terminal.standardOutput("\(self.board): right; this is '\(board.name)'")
     for device in board.devices {
@@ -92,6 +99,13 @@ struct Check: ParsableCommand {
       }
       if let obstacle = RecordingObstacle.find(for: record) { Terminal.standardError("here \(obstacle)") }
     }
+  }
+
+  /// Whether this machine is the board: the file is the service's, a device of it is here, or none is real.
+  private func isAt(_ board: Board, _ machine: MachineFiles) -> Bool {
+    let paths = board.devices.map(\.path).filter { $0.hasPrefix("/dev/") }
+    return paths.isEmpty || paths.contains { machine.has($0) }
+      || (machine.resolved(self.board) ?? self.board).hasPrefix("/etc/sensorhub/")
   }
 
   private func printConverted() throws {
