@@ -19,9 +19,9 @@ struct Calibrate: ParsableCommand {
       mag     iron near the magnetometer: turn it through all directions
       mount   how it sits in the vehicle: stand still, then speed up and brake on a straight road
 
-      A running hub does it, with its own board: it has the sensor. Otherwise this program does, with the board of --board. The
-      result is stored for this chip and used by "fuse --board", and by the hub from its next start or reload on. A recording
-      does not say of which chip it is: --device has to.
+      A running hub does it, with its own board: it has the sensor. Otherwise this program does, with the board of \
+      --board. The result is stored for this chip and used by "fuse --board", and by the hub from its next start or \
+      reload on. A recording does not say of which chip it is: --device has to.
 
       Example: sensorhub calibrate gyro --board my-board.json5
       Another than the preferred one: sensorhub calibrate gyro --board my-board.json5 --device spare

@@ -12,17 +12,18 @@ struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Say whether a board file is right, without starting anything.",
     discussion: """
-      Finds what a hub would refuse too: ports, lines and sockets that cannot be, and a web port beyond this machine whose
-      token is missing. Devices are not looked for, so that a file can be checked where it is written; what is read of them is
-      held against the speed of their bus, where this machine tells it, and else against the usual 100 kHz. What would keep this
-      machine from recording is said, and is no mistake of the file. Neither is a password, token or certificate that is
-      missing on a machine that has none of the board's devices; on the board, and with --device, it is.
+      Finds what a hub would refuse too: ports, lines and sockets that cannot be, and a web port beyond this machine \
+      whose token is missing. Devices are not looked for, so that a file can be checked where it is written; what is \
+      read of them is held against the speed of their bus, where this machine tells it, and else against the usual 100 \
+      kHz. What would keep this machine from recording is said, and is no mistake of the file. Neither is a password, \
+      token or certificate that is missing on a machine that has none of the board's devices; on the board, and with \
+      --device, it is.
 
-      With --device it looks at this machine as well: for ports, buses and pulses that are missing, and for ports on which the
-      kernel prints or somebody may log in. Nothing is opened. Each warning ends with what to do.
+      With --device it looks at this machine as well: for ports, buses and pulses that are missing, and for ports on \
+      which the kernel prints or somebody may log in. Nothing is opened. Each warning ends with what to do.
 
-      With --device-policy it prints what the board needs instead, as a drop-in for the systemd unit: the kinds of devices
-      that the service may open, and no others.
+      With --device-policy it prints what the board needs instead, as a drop-in for the systemd unit: the kinds of \
+      devices that the service may open, and no others.
 
       With --convert it prints the file as it is written now, comments and all, where it was written for an older hub.
 

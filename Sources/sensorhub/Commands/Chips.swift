@@ -7,8 +7,8 @@ struct Chips: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "List the chips that the hub can read: what a board file calls them, and how they are told from others.",
     discussion: """
-      Each has a twin, a chip made of software. Linux's own driver, where it says so, has read the same of that as the hub's does;
-      the others use the registers as the programs named do.
+      Each has a twin, a chip made of software. Linux's own driver, where it says so, has read the same of that as the \
+      hub's does; the others use the registers as the programs named do.
 
       Example: sensorhub chips --json
       """)

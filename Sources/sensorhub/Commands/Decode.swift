@@ -8,7 +8,7 @@ struct Decode: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Decode a receiver's NMEA 0183, UBX or CASIC into JSON objects as gpsd prints them.",
     discussion: """
-      Prints one TPV an epoch, a SKY and a GST where the receiver sent them, and ATT as it comes. The last line, on
+      Prints one TPV an epoch, a SKY and a GST where the receiver sent them, and ATT as it comes. The last line, on \
       standard error, counts what was read. A file in which there is nothing of that is an error.
 
       Example: sensorhub decode /var/log/gps.nmea | jq 'select(.class == "TPV") | .lat, .lon'

@@ -6,8 +6,9 @@ struct Devices: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show what each device is doing, for whom, and what it has cost. Wakes nothing.",
     discussion: """
-      A bill says who caused what a device drew: who held it while it measured, in equal shares; who came first, what it took to
-      get there; (linger), what ran on after the last; (standby), what a supply costs that nobody asked for.
+      A bill says who caused what a device drew: who held it while it measured, in equal shares; who came first, what \
+      it took to get there; (linger), what ran on after the last; (standby), what a supply costs that nobody asked \
+      for.
 
       Example: sensorhub devices --json | jq '.devices[] | {id, power, energyMilliwattHours}'
       """)

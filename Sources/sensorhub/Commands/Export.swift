@@ -11,9 +11,9 @@ struct Export: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Turn recordings into GPX, GeoJSON, KML, CSV, NMEA or one MCAP file.",
     discussion: """
-      A track has the positions of the fused state, each once. It is interrupted where there was none for more than ten
-      seconds, and where the receiver was off. GPX, KML and CSV have heights above mean sea level, GeoJSON above the
-      ellipsoid. CSV has a row for each state, NMEA what the receiver sent, MCAP everything.
+      A track has the positions of the fused state, each once. It is interrupted where there was none for more than \
+      ten seconds, and where the receiver was off. GPX, KML and CSV have heights above mean sea level, GeoJSON above \
+      the ellipsoid. CSV has a row for each state, NMEA what the receiver sent, MCAP everything.
 
       \(TimeOption.help)
 

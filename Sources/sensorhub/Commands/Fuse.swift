@@ -8,12 +8,12 @@ struct Fuse: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Fuse recorded measurements with the hub's own filters.",
     discussion: """
-      Reads CSV files with a heading line; columns that it does not know are ignored. Inertial: t,gx,gy,gz,ax,ay,az and
-      optionally mx,my,mz, in s, rad/s, m/s² and µT. Fixes: t,lat,lon,alt and optionally their sigmas sn,se,sd, the velocity
-      vn,ve,vd and its sigmas svn,sve,svd, in s, degrees, m and m/s.
+      Reads CSV files with a heading line; columns that it does not know are ignored. Inertial: t,gx,gy,gz,ax,ay,az \
+      and optionally mx,my,mz, in s, rad/s, m/s² and µT. Fixes: t,lat,lon,alt and optionally their sigmas sn,se,sd, \
+      the velocity vn,ve,vd and its sigmas svn,sve,svd, in s, degrees, m and m/s.
 
-      Writes CSV, a row per inertial sample: t and the quaternion qw,qx,qy,qz from the sensor to the earth frame; with fixes
-      also lat,lon,alt,vn,ve,vd,sn,se,sd,svn,sve,svd,mode.
+      Writes CSV, a row per inertial sample: t and the quaternion qw,qx,qy,qz from the sensor to the earth frame; with \
+      fixes also lat,lon,alt,vn,ve,vd,sn,se,sd,svn,sve,svd,mode.
 
       Example: sensorhub fuse --imu imu.csv --gnss gnss.csv --vehicle > fused.csv
       """)

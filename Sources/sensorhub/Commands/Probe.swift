@@ -11,8 +11,9 @@ struct Probe: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Look for receivers and I2C chips, and say what to write into a board file.",
     discussion: """
-      Listens on each serial port at the usual speeds, up to fifteen seconds a port, and asks every address of the I2C buses
-      who is there. Devices have to be powered. Nothing is written except the register numbers that are asked for.
+      Listens on each serial port at the usual speeds, up to fifteen seconds a port, and asks every address of the I2C \
+      buses who is there. Devices have to be powered. Nothing is written except the register numbers that are asked \
+      for.
 
       Of a port on which the kernel prints, or somebody may log in, it says how to end that.
 

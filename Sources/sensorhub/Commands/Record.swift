@@ -12,12 +12,12 @@ struct Record: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Record what the running hub does into an MCAP file. Recording wakes the devices.",
     discussion: """
-      The file has what the receivers and the sensors said, the fused state, what each device's power did and why, and the log.
-      It ends after the time that --for names, with Ctrl-C or with SIGTERM, and is whole then; a second Ctrl-C does not wait for
-      that. What has come is in the file within a second.
+      The file has what the receivers and the sensors said, the fused state, what each device's power did and why, and \
+      the log. It ends after the time that --for names, with Ctrl-C or with SIGTERM, and is whole then; a second \
+      Ctrl-C does not wait for that. What has come is in the file within a second.
 
-      With --output - it goes to standard output, if that is no terminal. If nobody reads that any more, Ctrl-C and SIGTERM
-      do not wait for it.
+      With --output - it goes to standard output, if that is no terminal. If nobody reads that any more, Ctrl-C and \
+      SIGTERM do not wait for it.
 
       Example: sensorhub record --for 10m --output drive.mcap
       What others have woken, and nothing else: sensorhub record --observe

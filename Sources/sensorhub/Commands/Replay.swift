@@ -14,15 +14,16 @@ struct Replay: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Run the hub on a recording, or on a receiver's log.",
     discussion: """
-      What the receivers said goes through the decoder again, and what the sensors measured through the filters: with the clock
-      of the recording, on the board that it was made on or on that of --board. Nothing is powered, and the system's clock is
-      left alone.
+      What the receivers said goes through the decoder again, and what the sensors measured through the filters: with \
+      the clock of the recording, on the board that it was made on or on that of --board. Nothing is powered, and the \
+      system's clock is left alone.
 
-      Whoever listens to a hub can listen to this: the sockets, and the ports that the board file opens (gpsd protocol, NMEA
-      0183, the dashboard, which halts, steps and seeks). What nothing was recorded of for long is left out.
+      Whoever listens to a hub can listen to this: the sockets, and the ports that the board file opens (gpsd \
+      protocol, NMEA 0183, the dashboard, which halts, steps and seeks). What nothing was recorded of for long is left \
+      out.
 
-      With --rate max the fused states go to standard output, a JSON object to a line as hub.sock sends them, as fast as they
-      can be computed. The same recording and the same version give the same bytes.
+      With --rate max the fused states go to standard output, a JSON object to a line as hub.sock sends them, as fast \
+      as they can be computed. The same recording and the same version give the same bytes.
 
       \(TimeOption.help)
 

@@ -5,10 +5,10 @@ struct Run: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Run the hub.",
     discussion: """
-      Reads nothing and powers nothing until somebody subscribes: sensorhub watch, a client of the socket or of the ports
-      that the board file opens (gpsd protocol, NMEA 0183, the dashboard), or the journal where the board file asks for the
-      state there. SIGTERM, Ctrl-C and a terminal that is closed end it, with everything powered off (nohup keeps it);
-      SIGHUP reads the board file again.
+      Reads nothing and powers nothing until somebody subscribes: sensorhub watch, a client of the socket or of the \
+      ports that the board file opens (gpsd protocol, NMEA 0183, the dashboard), or the journal where the board file \
+      asks for the state there. SIGTERM, Ctrl-C and a terminal that is closed end it, with everything powered off \
+      (nohup keeps it); SIGHUP reads the board file again.
 
       Example: sensorhub run --board boards/raspberry-pi-5.json5
       """)

@@ -10,10 +10,10 @@ struct Safe: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Drive every power line of a board to its safe level, and put chips without one to sleep.",
     discussion: """
-      A hub does so whenever it stops. Killed or crashed it cannot, and some kernels keep a line's last level: the systemd
-      unit runs this command after every stop. What that hub had in use is known from a copy of its board file beside its
-      socket; the one that is named here comes in addition. A line that a running hub holds is left to it, and that is an
-      error.
+      A hub does so whenever it stops. Killed or crashed it cannot, and some kernels keep a line's last level: the \
+      systemd unit runs this command after every stop. What that hub had in use is known from a copy of its board file \
+      beside its socket; the one that is named here comes in addition. A line that a running hub holds is left to it, \
+      and that is an error.
 
       Example: sensorhub safe /etc/sensorhub/board.json5
       """)

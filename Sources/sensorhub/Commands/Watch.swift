@@ -12,8 +12,8 @@ struct Watch: ParsableCommand {
     discussion: """
       On a terminal the view is updated in place; otherwise each state is a line.
 
-      With --once it waits until what is wanted is known: the position, if there is a receiver, which takes a cold one a minute,
-      or the parts that are named.
+      With --once it waits until what is wanted is known: the position, if there is a receiver, which takes a cold one \
+      a minute, or the parts that are named.
 
       Example: sensorhub watch --json | jq .position
       Without waking the receiver: sensorhub watch --parts attitude

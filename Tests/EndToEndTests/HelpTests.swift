@@ -1,0 +1,28 @@
+import TestSupport
+import Testing
+
+/// What each subcommand says of itself.
+@Suite(.timeLimit(.minutes(10))) struct HelpTests {
+  @Test(arguments: [
+    "run", "watch", "devices", "probe", "check", "decode", "fuse", "calibrate", "safe", "chips", "record", "info",
+    "export", "replay", "fleet",
+  ])
+  func `help fills its lines`(_ command: String) {
+    let program = Program([command, "--help"])
+    #expect(program.wait() == 0)
+    // The discussion: what comes before is one line for the parser to break, what comes after its own.
+    let lines = program.standardOutput.split(separator: "\n", omittingEmptySubsequences: false)
+      .prefix { !$0.hasPrefix("USAGE:") }
+    let paragraphs = lines.split(whereSeparator: \.isEmpty).filter { paragraph in
+      // Examples and tables have lines of their own.
+      !paragraph.contains { $0.hasPrefix("Example:") || $0.contains("  ") }
+    }
+    #expect(!paragraphs.isEmpty)
+    for paragraph in paragraphs {
+      for (line, next) in zip(paragraph, paragraph.dropFirst()) {
+        let word = next.prefix { $0 != " " }
+        #expect(line.count + 1 + word.count >= 78, "'\(word)' had room behind '\(line)'")
+      }
+    }
+  }
+}
