@@ -49,7 +49,8 @@ extension CommandError {
     switch error {
     case .unreadable:
       self.init(
-        .noInput, "\(error)", nextStep: "boards/ holds examples; sensorhub check FILE says whether one is right")
+        .noInput, "\(error)",
+        nextStep: "give the path of a board file; boards/ holds examples, and sensorhub probe --write FILE makes one")
     default: self.init(.data, "\(error)", nextStep: "mend the file; sensorhub check FILE says whether it is right")
     }
   }

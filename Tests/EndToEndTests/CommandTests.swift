@@ -11,6 +11,10 @@ struct CommandTests {
     (["decode", "/nowhere"], 66, "there is no file"),
     (["check", "/nowhere"], 66, "cannot read '/nowhere'"),
     (["run", "--board", "/nowhere"], 66, "cannot read '/nowhere'"),
+    (["check", "/tmp"], 66, "cannot read '/tmp': it is a folder\n  next: give the path of a board file"),
+    (["decode", "/tmp"], 66, "'/tmp' is a folder\n  next: give a file"),
+    (["decode", "/dev/null"], 65, "'/dev/null' is empty\n  next: give a file"),
+    (["run", "my.json5"], 64, "sensorhub run --board my.json5"),
     (["run", "--bord", "x"], 64, "Did you mean '--board'?"),
     (["watch", "--rate", "0"], 64, "--rate must be"),
     (["watch", "--socket", "/tmp/sensorhub-nobody/hub.sock"], 69, "start one: sensorhub run"),
@@ -50,6 +54,14 @@ struct CommandTests {
     let commit = words.dropFirst().first ?? "(0)"
     #expect(commit.hasPrefix("(") && commit.hasSuffix(")") && words.count <= 2)
     #expect(commit.dropFirst().prefix { $0.isHexDigit }.count >= 1, "\(program.standardOutput)")
+  }
+
+  @Test func `decode says what a recording of the hub's is for`() {
+    let program = Program(["decode", "-"], input: [0x89] + Array("MCAP0\r\n".utf8))
+    #expect(program.wait() == 65)
+    #expect(program.standardError.contains("is a recording of a hub's (MCAP)"), "\(program.standardError)")
+    #expect(program.standardError.contains("next: sensorhub export FILE --format nmea | sensorhub decode -"))
+    #expect(program.standardOutput.isEmpty)
   }
 
   @Test func `decode reads standard input and counts on standard error`() {

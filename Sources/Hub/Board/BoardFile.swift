@@ -27,7 +27,7 @@ extension Board {
       // A board file is a few kilobytes; a device or a log given by mistake is not read to its end.
       return try Files.bytes(of: file, limit: 1 << 20)
     } catch {
-      throw .unreadable(file: file, reason: "\(error)")
+      throw .unreadable(file: file, reason: error.rawValue == EISDIR ? "it is a folder" : "\(error)")
     }
   }
 

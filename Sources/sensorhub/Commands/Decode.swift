@@ -23,10 +23,13 @@ struct Decode: ParsableCommand {
     var decoder = GPSDDecoder()
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
     defer { buffer.deallocate() }
+    var byteCount = 0
     do {
       while true {
         let count = try input.read(into: buffer)
         if count == 0 { break }
+        if byteCount == 0, buffer[..<count].starts(with: Decode.beginningOfMCAP) { throw isRecordingOfHub }
+        byteCount += count
         decoder.decode(UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[..<count]))
         try flush(&decoder)
       }
@@ -35,8 +38,16 @@ struct Decode: ParsableCommand {
     } catch Errno.brokenPipe {
       // The reader has seen enough.
       return
+    } catch Errno.isDirectory {
+      throw CommandError(
+        .noInput, "'\(file)' is a folder", nextStep: "give a file with what a receiver said, or - for standard input")
     } catch let error as Errno {
       throw CommandError(.inputOutput, "decoding '\(file)' stopped: \(error)")
+    }
+    guard byteCount > 0 else {
+      throw CommandError(
+        .data, "\(file == "-" ? "standard input" : "'\(file)'") is empty",
+        nextStep: "give a file with what a receiver said, or pipe it in: cat FILE | sensorhub decode -")
     }
     guard !decoder.isEmpty else {
       throw CommandError(
@@ -44,6 +55,16 @@ struct Decode: ParsableCommand {
         nextStep: "is it NMEA 0183, with lines such as $GPRMC,… or $GNGGA,…, UBX or CASIC?")
     }
     Terminal.standardError(decoder.summary)
+  }
+
+  /// The format's magic bytes: https://mcap.dev/spec#magic
+  private static let beginningOfMCAP: [UInt8] = [0x89] + Array("MCAP".utf8)
+
+  private var isRecordingOfHub: CommandError {
+    let name = file == "-" ? "FILE" : "'\(file)'"
+    return CommandError(
+      .data, "\(file == "-" ? "standard input" : name) is a recording of a hub's (MCAP), not a receiver's words",
+      nextStep: "sensorhub export \(name) --format nmea | sensorhub decode -")
   }
 
   private func flush(_ decoder: inout GPSDDecoder) throws {
