@@ -23,6 +23,7 @@ extension RecordingError: CustomStringConvertible {
   public var summary: String {
     switch self {
     case .unreadable(let path, .notMCAP): "'\(path)' is no MCAP file"
+    case .unreadable(let path, .cut(offset: 0)): "'\(path)' is empty, or cut off where it begins"
     case .unreadable(let path, .cut(let offset)):
       "nothing in '\(path)' is whole: \(MCAPError.cut(offset: offset).summary)"
     case .unreadable(let path, .system(_, ENOENT)): "there is no file '\(path)'"

@@ -14,6 +14,7 @@ struct CommandTests {
     (["check", "/tmp"], 66, "cannot read '/tmp': it is a folder\n  next: give the path of a board file"),
     (["decode", "/tmp"], 66, "'/tmp' is a folder\n  next: give a file"),
     (["decode", "/dev/null"], 65, "'/dev/null' is empty\n  next: give a file"),
+    (["info", "/dev/null"], 65, "'/dev/null' is empty"),
     (["run", "my.json5"], 64, "sensorhub run --board my.json5"),
     (["run", "--bord", "x"], 64, "Did you mean '--board'?"),
     (["watch", "--rate", "0"], 64, "--rate must be"),
