@@ -25,7 +25,7 @@ public struct EnergyLedger: Equatable, Sendable {
     let now = Int((end / 3600).rounded(.down))
     let all = max(0, seconds)
     // What was drawn before the week stands nowhere any more, and not in the week either.
-    var from = end - min(all, Double(EnergyLedger.hourCount) * 3600)
+    var from = max(end - all, Double(now - EnergyLedger.hourCount + 1) * 3600)
     while true {
       let hour = Int((from / 3600).rounded(.down))
       let to = min(end, Double(hour + 1) * 3600)
