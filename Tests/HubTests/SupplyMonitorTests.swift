@@ -67,7 +67,7 @@ struct SupplyMonitorTests {
     let first = try #require(hub.readings(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { device("gps", of: hub).map { abs($0.milliwatts / truth - 0.75) < 0.03 } ?? false })
     // What is supplied for another one has its share too.
-    #expect(device("twin", of: hub).map { abs($0.milliwatts / truth - 0.25) < 0.03 } ?? false)
+    #expect(eventually { device("twin", of: hub).map { abs($0.milliwatts / truth - 0.25) < 0.03 } ?? false })
     let second = try #require(hub.readings(of: "twin")).subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { device("gps", of: hub).map { abs($0.milliwatts / truth - 0.25) < 0.03 } ?? false })
     #expect(eventually { device("twin", of: hub).map { abs($0.milliwatts / truth - 0.75) < 0.03 } ?? false })
