@@ -18,8 +18,10 @@ struct cmosquitto_events {
   void (*answered)(void *context, int reason);
   /// From 128 on it may not have what it has subscribed to.
   void (*subscribed)(void *context, int reason);
-  /// A message, until the call returns. `expiry_seconds` is -1 where it has none.
-  void (*received)(void *context, const char *topic, const void *payload, int count, int64_t expiry_seconds);
+  /// A message, until the call returns. `is_retained` where the broker has kept it and says it because of the subscription;
+  /// `expiry_seconds` is -1 where it has none.
+  void (*received)(void *context, const char *topic, const void *payload, int count, bool is_retained,
+                   int64_t expiry_seconds);
   /// The broker has a message of QoS 1; 16 where it says that nobody has subscribed to it, from 128 on where it refuses it.
   void (*acknowledged)(void *context, int identifier, int reason);
   /// The connection is over; why, where the broker has said so.

@@ -92,13 +92,13 @@ final class FleetSession: Sendable {
       say(.warning, "the broker \(settings.broker) is not reached, and tried again: \(reason)")
     case .refused(let reason):
       say(.warning, "the broker \(settings.broker) does not let '\(name)' have \(topics.allInterest): \(reason)")
-    case .received(let topic, let payload, let expirySeconds):
+    case .received(let topic, let payload, let isRetained, let expirySeconds):
       guard let key = topics.interest(of: topic) else {
         // What is cleared does no harm.
         if !payload.isEmpty { traffic.clientRefused() }
         return
       }
-      interests.receive(payload, expirySeconds: expirySeconds, from: key)
+      interests.receive(payload, expirySeconds: expirySeconds, isRepeated: isRetained, from: key)
     case .ended:
       let callbacks = state.withLock { state in
         state.isOver = true

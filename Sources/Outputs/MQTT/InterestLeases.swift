@@ -16,10 +16,32 @@ final class InterestLeases: Sendable {
   /// How long a broker may take to say what it has retained, after a connection.
   static let settlement = Duration.seconds(5)
 
-  private struct Entry {
+  /// What a viewer has said, and until when it counts.
+  private struct Wish {
     var interest: Interest
-    var lease: Subscription
+    var payload: [UInt8]
+    /// Until then the broker keeps it; `nil` for as long as nobody takes it back.
+    var expiry: MonotonicInstant?
     var end: MonotonicInstant?
+
+    init(_ interest: Interest, _ payload: [UInt8], expirySeconds: UInt32?, at now: MonotonicInstant) {
+      self.interest = interest
+      self.payload = payload
+      expiry = expirySeconds.map { now + .seconds(Int64($0)) }
+      end = [interest.duration.map { now + $0 }, expiry].compactMap { $0 }.min()
+    }
+
+    /// Whether it has been said anew since `other` was: the broker counts down what is left of an expiry, in whole seconds.
+    func isNewer(than other: Wish) -> Bool {
+      if payload != other.payload { return true }
+      guard let expiry else { return false }
+      return other.expiry.map { expiry > $0 + .seconds(2) } ?? true
+    }
+  }
+
+  private struct Entry {
+    var wish: Wish
+    var lease: Subscription
     var timer: ScheduledAction?
     /// Since the last connection.
     var isConfirmed = true
@@ -27,6 +49,8 @@ final class InterestLeases: Sendable {
 
   private struct State {
     var entries: [Interest.Key: Entry] = [:]
+    /// Those whose own time is over, until the broker has forgotten them too.
+    var over: [Interest.Key: Wish] = [:]
     /// Of each stream the one whose values are published: there need be no others.
     var fastest: [Interest.Stream: Interest.Key] = [:]
     var isConnected = false
@@ -38,8 +62,8 @@ final class InterestLeases: Sendable {
       fastest = [:]
       // In an order that stays the same.
       for (key, entry) in entries.sorted(by: { $0.key.viewer < $1.key.viewer }) {
-        let present = fastest[key.stream].flatMap { entries[$0]?.interest.rateHz } ?? 0
-        if entry.interest.rateHz > present { fastest[key.stream] = key }
+        let present = fastest[key.stream].flatMap { entries[$0]?.wish.interest.rateHz } ?? 0
+        if entry.wish.interest.rateHz > present { fastest[key.stream] = key }
       }
     }
   }
@@ -70,13 +94,29 @@ final class InterestLeases: Sendable {
 
   /// Takes what a viewer says.
   ///
-  /// - Parameter expirySeconds: after which time the broker forgets it
-  func receive(_ payload: [UInt8], expirySeconds: UInt32?, from key: Interest.Key) {
+  /// - Parameters:
+  ///   - expirySeconds: after which time the broker forgets it
+  ///   - isRepeated: the broker says with a new connection what it has retained; a time that has begun does not begin anew
+  func receive(_ payload: [UInt8], expirySeconds: UInt32?, isRepeated: Bool = false, from key: Interest.Key) {
     let (interest, isValid) = Interest.read(payload, of: key.stream)
     guard isValid else { return host.traffic.mqtt.clientRefused() }
-    guard let interest else { return end(key) }
-    let durations = [interest.duration, expirySeconds.map { .seconds(Int64($0)) }].compactMap { $0 }
-    if renew(key, interest, for: durations.min()) { return }
+    guard let interest else {
+      state.withLock { $0.over[key] = nil }
+      return end(key)
+    }
+    var wish = Wish(interest, payload, expirySeconds: expirySeconds, at: clock.now)
+    if isRepeated, interest.duration != nil {
+      let (known, isOver) = state.withLock { state in
+        (state.entries[key]?.wish ?? state.over[key], state.over[key] != nil)
+      }
+      if let known, !wish.isNewer(than: known) {
+        // It ended while nobody could tell the broker.
+        if isOver { return expired(key) }
+        wish.end = known.end
+      }
+    }
+    state.withLock { $0.over[key] = nil }
+    if renew(key, wish) { return }
     guard state.withLock({ !$0.isOver && ($0.entries.count < InterestLeases.limit || $0.entries[key] != nil) }) else {
       return host.traffic.mqtt.clientRefused()
     }
@@ -84,8 +124,8 @@ final class InterestLeases: Sendable {
       as: InterestLeases.name(key.viewer, interest),
       receiveValue: { [weak self] state in self?.receive(state, for: key) })
     let (old, isNew): (Entry?, Bool) = state.withLock { state in
-      guard !state.isOver else { return (Entry(interest: interest, lease: lease), false) }
-      let old = state.entries.updateValue(Entry(interest: interest, lease: lease), forKey: key)
+      guard !state.isOver else { return (Entry(wish: wish, lease: lease), false) }
+      let old = state.entries.updateValue(Entry(wish: wish, lease: lease), forKey: key)
       state.chooseFastest()
       return (old, old == nil)
     }
@@ -93,7 +133,7 @@ final class InterestLeases: Sendable {
     // The new lease stands before the old one goes: another rate is no reason for a power cycle.
     old?.timer?.cancel()
     old?.lease.cancel()
-    _ = renew(key, interest, for: durations.min())
+    _ = renew(key, wish)
     tellChange()
   }
 
@@ -105,15 +145,14 @@ final class InterestLeases: Sendable {
     return "mqtt \(viewer) \(rate) Hz"
   }
 
-  /// Has a lease last so long from now, if it is for the same.
-  private func renew(_ key: Interest.Key, _ interest: Interest, for duration: Duration?) -> Bool {
-    let end = duration.map { clock.now + $0 }
-    let timer = end.map { clock.schedule(at: $0) { [weak self] in self?.isOver(key) } }
+  /// Has a lease last until the end of a wish, if it is for the same.
+  private func renew(_ key: Interest.Key, _ wish: Wish) -> Bool {
+    let timer = wish.end.map { clock.schedule(at: $0) { [weak self] in self?.isOver(key) } }
     let (isSame, old): (Bool, ScheduledAction?) = state.withLock { state in
-      guard var entry = state.entries[key], entry.interest == interest else { return (false, timer) }
+      guard var entry = state.entries[key], entry.wish.interest == wish.interest else { return (false, timer) }
       let old = entry.timer
       entry.timer = timer
-      entry.end = end
+      entry.wish = wish
       entry.isConfirmed = true
       state.entries[key] = entry
       return (true, old)
@@ -128,7 +167,9 @@ final class InterestLeases: Sendable {
 
   /// The time of one is over, unless it has been prolonged while the timer fired.
   private func isOver(_ key: Interest.Key) {
-    if end({ state in state.entries[key]?.end.map { $0 <= clock.now } == true ? [key] : [] }) { expired(key) }
+    let now = clock.now
+    let isOver = end { state in state.entries[key]?.wish.end.map { $0 <= now } == true ? [key] : [] }
+    if isOver { expired(key) }
   }
 
   private func end(_ key: Interest.Key) { end { _ in [key] } }
@@ -136,8 +177,16 @@ final class InterestLeases: Sendable {
   /// Returns whether there was one.
   @discardableResult
   private func end(_ choose: (State) -> [Interest.Key]) -> Bool {
+    let now = clock.now
     let ended = state.withLock { state in
-      let ended = choose(state).compactMap { state.entries.removeValue(forKey: $0) }
+      var ended: [Entry] = []
+      for key in choose(state) {
+        guard let entry = state.entries.removeValue(forKey: key) else { continue }
+        ended.append(entry)
+        // Whoever fills this has taken up every place for a time.
+        if state.over.count >= InterestLeases.limit { state.over.removeAll() }
+        if let end = entry.wish.end, end <= now { state.over[key] = entry.wish }
+      }
       state.chooseFastest()
       return ended
     }
@@ -171,7 +220,8 @@ final class InterestLeases: Sendable {
 
   private func review(in duration: Duration, _ ends: @escaping @Sendable (Entry) -> Bool) {
     let review = clock.schedule(at: clock.now + duration) { [weak self] in
-      self?.end { state in state.entries.filter { ends($0.value) && $0.value.interest.duration == nil }.map(\.key) }
+      self?.end { state in state.entries.filter { ends($0.value) && $0.value.wish.interest.duration == nil }.map(\.key)
+      }
     }
     let old = state.withLock { state in
       defer { state.review = review }
@@ -182,7 +232,7 @@ final class InterestLeases: Sendable {
 
   private func tellChange() {
     let (viewers, rateHz) = state.withLock { state in
-      (Set(state.entries.keys.map(\.viewer)).sorted(), state.entries.values.map(\.interest.rateHz).max() ?? 0)
+      (Set(state.entries.keys.map(\.viewer)).sorted(), state.entries.values.map(\.wish.interest.rateHz).max() ?? 0)
     }
     changed(viewers, rateHz)
   }

@@ -16,7 +16,8 @@ public final class MQTTConnection: Sendable {
     case disconnected(reason: String)
     /// The broker does not let the client have what it has subscribed to.
     case refused(reason: String)
-    case received(topic: String, payload: [UInt8], expirySeconds: UInt32?)
+    /// `isRetained` where the broker has kept it, and says it because of the subscription.
+    case received(topic: String, payload: [UInt8], isRetained: Bool, expirySeconds: UInt32?)
     /// After the last of the other events.
     case ended
   }

@@ -186,11 +186,11 @@ extension MQTTLoop {
     events.context = Unmanaged.passUnretained(self).toOpaque()
     events.answered = { context, reason in MQTTLoop.of(context)?.answered(reason) }
     events.subscribed = { context, reason in MQTTLoop.of(context)?.subscribed(reason) }
-    events.received = { context, topic, payload, count, expiry in
+    events.received = { context, topic, payload, count, isRetained, expiry in
       guard let topic else { return }
       MQTTLoop.of(context)?.received(
         String(cString: topic), Array(UnsafeRawBufferPointer(start: payload, count: payload == nil ? 0 : Int(count))),
-        expiry)
+        isRetained: isRetained, expiry)
     }
     events.acknowledged = { context, identifier, reason in MQTTLoop.of(context)?.acknowledged(identifier, reason) }
     events.closed = { context, reason in MQTTLoop.of(context)?.closed(reason) }
@@ -218,10 +218,11 @@ extension MQTTLoop {
     if reason >= 128 { receive(.refused(reason: String(cString: cmosquitto_reason(reason)))) }
   }
 
-  private func received(_ topic: String, _ payload: [UInt8], _ expiry: Int64) {
+  private func received(_ topic: String, _ payload: [UInt8], isRetained: Bool, _ expiry: Int64) {
     // The library acknowledges it.
     lastSaid = clock.now
-    receive(.received(topic: topic, payload: payload, expirySeconds: UInt32(exactly: expiry)))
+    receive(
+      .received(topic: topic, payload: payload, isRetained: isRetained, expirySeconds: UInt32(exactly: expiry)))
   }
 
   private func acknowledged(_ identifier: Int32, _ reason: Int32) { underway.remove(identifier) }

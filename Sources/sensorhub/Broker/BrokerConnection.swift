@@ -69,7 +69,7 @@ final class BrokerConnection {
       case .connected:
         hasConnected = true
         return .connected
-      case .received(let topic, let payload, _): return .message(Message(topic: topic, payload: payload))
+      case .received(let topic, let payload, _, _): return .message(Message(topic: topic, payload: payload))
       case .disconnected(let reason):
         guard hasConnected else {
           throw CommandError(

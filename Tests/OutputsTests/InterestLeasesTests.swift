@@ -1,0 +1,101 @@
+import Guarding
+import Hub
+import MonotonicTime
+import Simulation
+import TestSupport
+import Testing
+
+@testable import Outputs
+
+/// For how long a hub is awake for viewers at the other end of a broker, by a clock that the test turns.
+struct InterestLeasesTests {
+  private let clock = ManualClock()
+  private let viewers = Recorder<[String]>()
+  private let expired = Recorder<Interest.Key>()
+  private let hub: Hub
+  private let leases: InterestLeases
+  private let phone = Interest.Key(viewer: "phone", stream: .part(.attitude))
+
+  init() throws {
+    let board = try Board(json5: Array(HubProcess.simulatedBoard("").utf8), file: "test")
+    hub = Hub(board: board, hardware: SimulatedHardware(world: World(start: MonotonicClock().now)))
+    leases = InterestLeases(
+      host: HubHost(hub, version: "test"), clock: clock, send: { _, _ in },
+      changed: { [viewers] names, _ in viewers.append(names) }, expired: { [expired] in expired.append($0) })
+    leases.connected()
+  }
+
+  private func say(_ text: String, expirySeconds: UInt32? = nil, again isRepeated: Bool = false) {
+    leases.receive(Array(text.utf8), expirySeconds: expirySeconds, isRepeated: isRepeated, from: phone)
+  }
+
+  private func reconnect() {
+    leases.disconnected()
+    leases.connected()
+  }
+
+  private var isHeld: Bool { viewers.values.last == ["phone"] }
+
+  private func end() async {
+    leases.end()
+    hub.shutDown()
+    await hub.isOff()
+  }
+
+  @Test func `a time ends when it was first to end, whatever happens to the connection`() async {
+    say(#"{"for": 60}"#)
+    for _ in 1...5 {
+      clock.advance(by: .seconds(11))
+      reconnect()
+      say(#"{"for": 60}"#, again: true)
+      #expect(isHeld)
+    }
+    clock.advance(by: .seconds(6))
+    #expect(!isHeld)
+    #expect(expired.values == [phone])
+    await end()
+  }
+
+  @Test func `what has ended while the broker was away does not begin again`() async {
+    say(#"{"for": 60}"#)
+    leases.disconnected()
+    clock.advance(by: .seconds(61))
+    #expect(!isHeld)
+    leases.connected()
+    say(#"{"for": 60}"#, again: true)
+    #expect(!isHeld)
+    // The broker is told until it has forgotten it.
+    #expect(expired.values == [phone, phone])
+    say("")
+    // And the viewer may want it anew at any time.
+    say(#"{"for": 60}"#)
+    #expect(isHeld)
+    await end()
+  }
+
+  @Test func `what was said anew while the broker was away counts from then`() async {
+    say(#"{"for": 60}"#, expirySeconds: 60)
+    clock.advance(by: .seconds(50))
+    reconnect()
+    say(#"{"for": 60}"#, expirySeconds: 55, again: true)
+    clock.advance(by: .seconds(50))
+    #expect(isHeld)
+    reconnect()
+    // Other words are another wish.
+    say(#"{"for": 60, "name": "again"}"#, again: true)
+    clock.advance(by: .seconds(50))
+    #expect(isHeld)
+    clock.advance(by: .seconds(11))
+    #expect(!isHeld)
+    await end()
+  }
+
+  @Test func `a viewer prolongs its time by saying it again`() async {
+    for _ in 1...3 {
+      say(#"{"for": 60}"#)
+      clock.advance(by: .seconds(40))
+      #expect(isHeld)
+    }
+    await end()
+  }
+}
