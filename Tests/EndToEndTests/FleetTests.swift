@@ -300,4 +300,27 @@ import Testing
     #expect(eventually { other.retained("sensorhub/ship/status") == "offline" })
     #expect(hub.stop() == 0)
   }
+
+  @Test func `reloads while the broker does not answer end with the last one joined`() {
+    broker.stop()
+    let wall = FullListener(port: broker.port)
+    let hub = hub()
+    #expect(eventually { wall.isTried })
+    func reloads() -> Int { hub.program.standardError.ranges(of: "read again").count }
+    for name in ["ship", "barge"] {
+      let known = reloads()
+      HubProcess.write(
+        HubProcess.simulatedBoard("mqtt: { broker: \"\(broker.address)\", hub: \"\(name)\" }"), to: hub.boardFile)
+      hub.program.send(SIGHUP)
+      #expect(eventually { reloads() > known })
+    }
+    wall.end()
+    broker.start()
+    #expect(
+      eventually { hub.program.standardError.contains("joined \(broker.address) as 'barge'") },
+      "\(hub.program.standardError)")
+    #expect(broker.retained("sensorhub/barge/status") == "online")
+    #expect(broker.retained("sensorhub/ship/status") == nil)
+    #expect(hub.stop() == 0)
+  }
 }

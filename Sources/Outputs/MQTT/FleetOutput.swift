@@ -10,7 +10,12 @@ public final class FleetOutput: Service {
   private static let farewell = Duration.milliseconds(500)
 
   private struct State {
+    /// As the board file in service has it.
     var session: FleetSession?
+    /// Else it waits for those at its broker that go.
+    var hasBegun = false
+    /// What was begun and is to end: looking up a name, or a network without an answer, may keep one for minutes.
+    var leaving: [FleetSession] = []
     var isOver = false
   }
 
@@ -48,22 +53,36 @@ public final class FleetOutput: Service {
     let old = state.withLock { $0.session }
     if let old, old.settings == hub.board.fleet { return old.follow(hub) }
     let new = makeSession(hub)
-    let isOver = state.withLock { state in
-      if !state.isOver { state.session = new }
-      return state.isOver
+    let (isOver, hasLeft) = state.withLock { state in
+      guard !state.isOver else { return (true, false) }
+      let hasLeft = old != nil && state.hasBegun
+      if let old, hasLeft { state.leaving.append(old) }
+      state.session = new
+      state.hasBegun = false
+      return (false, hasLeft)
     }
     guard !isOver else { return }
     old?.end()
-    guard let new else { return }
-    // At one broker they are one hub: the one is gone before the other comes.
-    guard let old, old.settings.broker == new.settings.broker else { return begin(new) }
-    old.whenOver { [self] in begin(new) }
+    // One that never began has nobody to tell that it is over.
+    if let old, hasLeft {
+      old.whenOver { [self] in
+        state.withLock { state in state.leaving.removeAll { $0 === old } }
+        beginIfAlone()
+      }
+    }
+    beginIfAlone()
   }
 
-  /// Unless another has come in its place meanwhile.
-  private func begin(_ session: FleetSession) {
-    guard state.withLock({ $0.session === session && !$0.isOver }) else { return }
-    session.begin(host.hub.value)
+  /// At one broker they are one hub: the one is gone before the other comes.
+  private func beginIfAlone() {
+    let next = state.withLock { state -> FleetSession? in
+      guard let session = state.session, !state.hasBegun, !state.isOver,
+        !state.leaving.contains(where: { $0.settings.broker == session.settings.broker })
+      else { return nil }
+      state.hasBegun = true
+      return session
+    }
+    next?.begin(host.hub.value)
   }
 
   private func makeSession(_ hub: Hub) -> FleetSession? {

@@ -1,0 +1,65 @@
+import Glibc
+import HardwareIO
+import TestSupport
+
+/// A port of this machine's where who connects waits for an answer as with a network that loses everything: nobody accepts, and
+/// there is no room for one more.
+final class FullListener {
+  private var descriptors: [Int32] = []
+  private let port: UInt16
+
+  init(port: UInt16) {
+    self.port = port
+    var name = sockaddr_in()
+    name.sin_family = sa_family_t(AF_INET)
+    name.sin_port = port.bigEndian
+    name.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var isReused: Int32 = 1
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &isReused, socklen_t(MemoryLayout<Int32>.size))
+    descriptors = [listener]
+    withUnsafePointer(to: &name) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        precondition(bind(listener, address, size) == 0 && listen(listener, 0) == 0)
+        // The kernel keeps one more than it was asked to.
+        for _ in 0..<4 {
+          let filler = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+          _ = connect(filler, address, size)
+          descriptors.append(filler)
+        }
+      }
+    }
+    // Those that found no room would come in later.
+    _ = eventually { FullListener.unanswered(port) > 0 }
+    for filler in descriptors.dropFirst() where !FullListener.isConnected(filler) {
+      close(filler)
+      descriptors.removeAll { $0 == filler }
+    }
+  }
+
+  deinit { end() }
+
+  /// Whether somebody else waits for an answer.
+  var isTried: Bool { FullListener.unanswered(port) > 0 }
+
+  func end() {
+    for descriptor in descriptors { close(descriptor) }
+    descriptors = []
+  }
+
+  private static func isConnected(_ socket: Int32) -> Bool {
+    var descriptor = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
+    return poll(&descriptor, 1, 0) == 1 && descriptor.revents == Int16(POLLOUT)
+  }
+
+  /// How many connections to a port have had no answer yet.
+  private static func unanswered(_ port: UInt16) -> Int {
+    let table = String(decoding: (try? Files.bytes(of: "/proc/net/tcp")) ?? [], as: UTF8.self)
+    return table.split(separator: "\n").count { line in
+      let fields = line.split(separator: " ")
+      guard fields.count > 3, let colon = fields[2].lastIndex(of: ":") else { return false }
+      return UInt16(fields[2][fields[2].index(after: colon)...], radix: 16) == port && fields[3] == "02"
+    }
+  }
+}
