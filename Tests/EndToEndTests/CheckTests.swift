@@ -97,7 +97,7 @@ import Testing
     // One of its devices is here: so this is the board.
     let recognised = check(board.replacing("/dev/ttyUSB97", with: "/dev/null"))
     #expect(recognised.wait() == 65)
-    #expect(recognised.standardError.contains("cannot be read from /nowhere/p"), "\(recognised.standardError)")
+    #expect(recognised.standardError.contains("cannot be read from /nowhere/ca"), "\(recognised.standardError)")
   }
 
   @Test func `that a token is asked for is said`() {

@@ -24,14 +24,7 @@ struct Run: ParsableCommand {
     help: "Write the fused state to the journal once a second, whatever the board file says. Keeps the devices awake.")
   var journalState: Bool?
 
-  /// Taken only to say what was meant.
-  @Argument(help: .hidden)
-  var others: [String] = []
-
   func validate() throws {
-    if let file = others.first {
-      throw ValidationError("unexpected argument '\(file)'; a board file is named so: sensorhub run --board \(file)")
-    }
     if socket?.isEmpty == true { throw ValidationError("--socket needs a path, such as /tmp/sensorhub/hub.sock") }
   }
 }
