@@ -1,8 +1,22 @@
+import HardwareIO
 import TestSupport
 import Testing
 
 /// What each subcommand says of itself.
 @Suite(.timeLimit(.minutes(10))) struct HelpTests {
+  @Test(arguments: ["sensorhub.1", "sensorhub-board.5"])
+  func `the manual's pages can be read as they lie in the source`(_ name: String) throws {
+    let text = String(decoding: try Files.bytes(of: "\(SharedData.packageFolder)/packaging/man/\(name)"), as: UTF8.self)
+    let lines = text.split(separator: "\n")
+    // What is filled in later is a comment until then.
+    let unfilled = lines.filter { line in
+      let between = line.split(separator: "@", omittingEmptySubsequences: false).dropFirst().dropLast()
+      return !line.hasPrefix(".\\\"") && between.contains { !$0.isEmpty && $0.allSatisfy(\.isUppercase) }
+    }
+    #expect(unfilled.isEmpty)
+    #expect(lines.first?.hasPrefix(".Dd ") == true && lines.first?.contains("20") == true)
+  }
+
   @Test(arguments: [
     "run", "watch", "devices", "probe", "check", "decode", "fuse", "calibrate", "safe", "chips", "record", "info",
     "export", "replay", "fleet",
