@@ -1,6 +1,7 @@
 import Hub
 import FoundationEssentials
 import Glibc
+import HardwareIO
 import TestSupport
 import Testing
 
@@ -139,6 +140,17 @@ struct CommandTests {
     #expect(isNamed == (group == "tty"), "\(program.standardOutput) \(program.standardError)")
     let nextStep = group == "tty" ? "sudo raspi-config nonint do_serial_cons 1" : "add the user to the group dialout"
     #expect(program.standardOutput.contains(nextStep), "\(program.standardOutput)")
+  }
+
+  @Test func `what a board file says to type is complete`() throws {
+    let folder = SharedData.packageFolder + "/boards"
+    for name in Files.names(in: folder) {
+      let text = String(decoding: try Files.bytes(of: "\(folder)/\(name)"), as: UTF8.self)
+      for line in text.split(separator: "\n") where line.contains("sensorhub check") {
+        let words = line.split { " ,".contains($0) }.drop { $0 != "check" }.dropFirst().filter { $0 != "--device" }
+        #expect(words.first?.hasSuffix(".json5") == true, "\(name): \(line)")
+      }
+    }
   }
 
   @Test func `check tells a right board file from a wrong one`() {
