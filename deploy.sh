@@ -28,10 +28,10 @@ target='' board='' found='' action=install given='' packages='' dry_run='' follo
 ssh_options=()
 while [ $# -gt 0 ]; do
   case $1 in
-    --board) [ $# -ge 2 ] || fail "--board needs a file" 64; board=$(realpath "$2"); shift ;;
+    --board) [ $# -ge 2 ] || fail "--board needs a file" 64; board=$(realpath -m "$2"); shift ;;
     --probe) [ $# -ge 2 ] || fail "--probe needs a file to write to" 64; action=probe; found=$(realpath -m "$2"); shift ;;
-    -F) [ $# -ge 2 ] || fail "-F needs a file" 64; ssh_options+=(-F "$(realpath "$2")"); shift ;;
-    --executable) [ $# -ge 2 ] || fail "--executable needs a file" 64; given=$(realpath "$2"); shift ;;
+    -F) [ $# -ge 2 ] || fail "-F needs a file" 64; ssh_options+=(-F "$(realpath -m "$2")"); shift ;;
+    --executable) [ $# -ge 2 ] || fail "--executable needs a file" 64; given=$(realpath -m "$2"); shift ;;
     --build-on-target) fail "boards do not build: most have too little memory for it. Without that option it is built here, for the board; \
 where this machine cannot, build on another one with the board's Debian (make release), and give what comes of it with --executable" 64 ;;
     --install-packages) packages=--install-packages ;;
@@ -48,7 +48,7 @@ done
 [ -n "$target" ] || { usage >&2; exit 64; }
 cd "$(dirname "$0")"
 [ -z "$given" ] || [ -f "$given" ] || fail "there is no executable '$given'" 66
-[ -z "$board" ] || [ -r "$board" ] || fail "there is no board file '$board'; boards/ holds examples" 66
+[ -z "$board" ] || { [ -f "$board" ] && [ -r "$board" ]; } || fail "there is no board file '$board'; boards/ holds examples" 66
 
 [ -z "$found" ] || [ ! -e "$found" ] || fail "there is a file '$found' already: move it away, or name another one" 73
 

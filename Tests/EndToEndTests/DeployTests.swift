@@ -81,6 +81,15 @@ final class DeployTests {
     #expect(program.standardOutput.contains("with boards/\(file).json5"), "\(program.standardOutput)")
   }
 
+  @Test(arguments: [["--board", "boards"], ["--board", "nowhere/x.json5"], ["--executable", "nowhere/sensorhub"]])
+  func `a file that is none is named before the board is asked anything`(_ arguments: [String]) {
+    let program = deploy(arguments)
+    #expect(program.wait() == 66, "\(program.standardError)")
+    let what = arguments[0] == "--board" ? "there is no board file '" : "there is no executable '"
+    #expect(program.standardError.hasPrefix("deploy.sh: \(what)"), "\(program.standardError)")
+    #expect(!program.standardOutput.contains("looking at"), "\(program.standardOutput)")
+  }
+
   @Test func `another machine has to be told its board file`() {
     let program = deploy(["--dry-run"], architecture: "amd64", kernel: "x86_64", model: "")
     #expect(program.wait() == 64)
