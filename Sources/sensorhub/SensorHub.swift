@@ -26,7 +26,7 @@ struct SensorHub: ParsableCommand {
     // A reader that goes away shows as an error where it is written to, not as a signal.
     signal(SIGPIPE, SIG_IGN)
     do {
-      var command = try parseAsRoot()
+      var command = try parsed()
       if let command = command as? Run {
         let service = try HubService(board: command.board, socket: command.socket, writesState: command.journalState)
         try await withTaskExecutorPreference(SingleThreadExecutor.shared) { try await service.run() }
@@ -44,6 +44,18 @@ struct SensorHub: ParsableCommand {
       exit(with: CommandError(error))
     } catch {
       exit(withError: error)
+    }
+  }
+
+  private static func parsed() throws -> any ParsableCommand {
+    let arguments = CommandLine.arguments.dropFirst()
+    if let mistake = UsageHint.subcommandMistake(in: arguments) { throw ValidationError(mistake) }
+    do {
+      return try parseAsRoot()
+    } catch {
+      guard let message = UsageHint.rewritten(fullMessage(for: error), arguments: arguments) else { throw error }
+      Terminal.standardError(message)
+      throw exitCode(for: error)
     }
   }
 

@@ -29,8 +29,28 @@ struct CommandTests {
     (["record", "--observe", "--parts", "attitude"], 64, "--observe wakes nothing"),
     (["record", "--parts", "attitude,nonsense"], 64, "--parts must be some of"),
     (["record", "--force"], 64, "--force needs --output"),
-    (["probe", "--port", "/dev/ttyNone"], 69, "there is no serial port /dev/ttyNone"),
-    (["nonsense"], 64, "Unexpected argument"),
+    (
+      ["probe", "--port", "/dev/ttyNone"], 69,
+      "there is no serial port /dev/ttyNone; next: see what there is: ls /dev/tty*"
+    ),
+    (
+      ["probe", "--port", "/dev/ttyNone", "--bus", "/dev/i2c-None"], 69, "nothing could be looked at\n  next: see above"
+    ),
+    (["watch", "--rate", "-1"], 64, "--rate must be from 0.01 to 1000"),
+    (["watch", "--within", "-1"], 64, "--within must be from 0 to 86400"),
+    (["record", "--for", "-1"], 64, "The value '-1' is invalid for '--for <time>'"),
+    (["calibrate", "gyro", "--timeout", "-1"], 64, "--timeout must be from 1 to 86400"),
+    (["export", "/nowhere", "--format", "gpx", "--every", "-1"], 64, "--every must be from 0.001 to 86400"),
+    (["export", "/nowhere", "--format", "gpx", "--simplify", "-1"], 64, "--simplify must be from 0 to 100000"),
+    (["replay", "/nowhere", "--rate", "-1"], 64, "The value '-1' is invalid for '--rate <factor>'"),
+    (["replay", "/nowhere", "--state-rate", "-1"], 64, "The value '-1' is invalid for '--state-rate <hz>'"),
+    (["fleet", "hold", "mqtt://[::1]/hub", "--for", "-1"], 64, "The value '-1' is invalid for '--for <time>'"),
+    (["fleet", "hold", "mqtt://[::1]/hub", "--rate", "-1"], 64, "--rate must be from 0.001 to 100"),
+    (["nonsense"], 64, "there is no subcommand 'nonsense'"),
+    (["wach", "--once"], 64, "there is no subcommand 'wach'; did you mean 'watch'?"),
+    (["help", "runn"], 64, "there is no subcommand 'runn'; did you mean 'run'?"),
+    (["help", "fleet", "held"], 64, "there is no subcommand 'held' of 'fleet'; did you mean 'hold'?"),
+    (["run", "my.json5"], 64, "Error: a board file is named with --board my.json5\nUsage: sensorhub run"),
   ])
   func `a mistake has its own exit code and says what to do`(_ arguments: [String], _ code: Int32, _ text: String) {
     let program = Program(arguments)

@@ -39,6 +39,8 @@ struct FuseTests {
     (["--imu", "/nowhere.csv"], 66, "cannot read"), (["--imu", "/etc/passwd"], 65, "has no column 't'"),
     (["--imu", "/etc/passwd", "--vehicle"], 64, "need --gnss"),
     (["--imu", "/etc/passwd", "--gnss", "/etc/passwd", "--lever-arm", "1,2"], 64, "lever-arm"),
+    (["--imu", "/nowhere.csv", "--gnss", "/nowhere.csv", "--lever-arm", "-1.2,0,-0.4"], 66, "cannot read"),
+    (["--imu", "/nowhere.csv", "--correlation-time", "-3"], 64, "--correlation-time must be from 0 to 3600"),
   ])
   func `a wrong file is named with what it lacks`(_ arguments: [String], _ code: Int32, _ text: String) {
     let program = Program(["fuse"] + arguments)

@@ -5,4 +5,10 @@ public enum NearestWord {
     guard let nearest = known.min(by: { editDistance($0, word) < editDistance($1, word) }) else { return nil }
     return editDistance(nearest, word) <= 1 + word.count / 2 ? nearest : nil
   }
+
+  /// Those that somebody may have meant, the likeliest first.
+  public static func guesses(_ word: String, among known: [String], atMost count: Int) -> [String] {
+    let near = known.map { (name: $0, distance: editDistance($0, word)) }.filter { $0.distance <= 1 + word.count / 2 }
+    return near.sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }.prefix(count).map(\.name)
+  }
 }

@@ -44,7 +44,7 @@ struct Calibrate: ParsableCommand {
   @Option(help: ArgumentHelp("The recorded fixes that mount needs.", valueName: "file.csv"))
   var gnss: String?
 
-  @Option(help: ArgumentHelp("Give up after so long.", valueName: "seconds"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("Give up after so long.", valueName: "seconds"))
   var timeout = 300.0
 
   @Option(help: ArgumentHelp("The socket on which a running hub is looked for.", valueName: "path"))

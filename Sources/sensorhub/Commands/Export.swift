@@ -39,10 +39,11 @@ struct Export: ParsableCommand {
   @Option(help: ArgumentHelp("Leave out this and what comes later.", valueName: "time"), transform: TimeOption.read)
   var to: ExportTime?
 
-  @Option(help: ArgumentHelp("No more than one state in this time.", valueName: "seconds"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("No more than one state in this time.", valueName: "seconds"))
   var every: Double?
 
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp(
       "Leave out points of a track that lie nearer than this to the line between the others.", valueName: "metres"))
   var simplify: Double?

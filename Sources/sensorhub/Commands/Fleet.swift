@@ -77,7 +77,8 @@ struct FleetHold: ParsableCommand {
   @OptionGroup var broker: BrokerOptions
 
   @Option(
-    name: .customLong("for"), help: ArgumentHelp("How long: 90, 10m, 1.5h; without it a minute.", valueName: "time"))
+    name: .customLong("for"), parsing: .unconditional,
+    help: ArgumentHelp("How long: 90, 10m, 1.5h; without it a minute.", valueName: "time"))
   var time: DurationOption?
 
   @Option(
@@ -86,7 +87,7 @@ struct FleetHold: ParsableCommand {
       valueName: "names"))
   var parts: String?
 
-  @Option(help: ArgumentHelp("States a second.", valueName: "hz"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("States a second.", valueName: "hz"))
   var rate = 1.0
 
   private var chosen: Set<StatePart>? {

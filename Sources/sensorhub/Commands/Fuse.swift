@@ -26,7 +26,9 @@ struct Fuse: ParsableCommand {
   @Option(help: ArgumentHelp("Fixes of a receiver.", valueName: "file.csv"))
   var gnss: String?
 
-  @Option(help: ArgumentHelp("The antenna as seen from the IMU: forward, right, down, metres.", valueName: "x,y,z"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("The antenna as seen from the IMU: forward, right, down, metres.", valueName: "x,y,z"))
   var leverArm: LeverArm?
 
   @Flag(help: "The sensor moves on wheels, nose first.")
@@ -36,6 +38,7 @@ struct Fuse: ParsableCommand {
   var frame = Frame.ned
 
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp(
       "For how long the receiver's errors stay the same. The hub assumes 10, a differential receiver needs none.",
       valueName: "seconds"))

@@ -50,16 +50,22 @@ struct Probe: ParsableCommand {
         "no I2C buses: enable I2C (sudo raspi-config nonint do_i2c 0, or dtparam=i2c_arm=on in config.txt)")
     }
     var board = ProbedBoard()
+    var refusedCount = 0
     for path in ports {
-      if let receiver = probe(port: path) { board.receivers.append(receiver) }
+      if let receiver = probe(port: path, &refusedCount) { board.receivers.append(receiver) }
     }
-    for path in buses { board.chips += probe(bus: path) }
+    for path in buses { board.chips += probe(bus: path, &refusedCount) }
     let isEmpty = board.receivers.isEmpty && board.chips.isEmpty
     if let write {
       try Probe.write(board.text, to: write)
       Terminal.standardOutput("written to \(write); next: sensorhub check \(write)")
     } else if !isEmpty {
       Terminal.standardOutput("\nfor a board file (--write makes a whole one):\n  \(board.snippet)")
+    }
+    if isEmpty, refusedCount > 0, refusedCount == ports.count + buses.count {
+      // Nothing is known of what is wired there.
+      throw CommandError(
+        .unavailable, "nothing could be looked at", nextStep: "see above; or try the simulated board: sensorhub run")
     }
     if isEmpty {
       throw CommandError(
@@ -85,7 +91,14 @@ struct Probe: ParsableCommand {
     }
   }
 
-  private func probe(port path: String) -> ProbedBoard.Receiver? {
+  /// Says why something could not be opened: there is no board file yet that could be wrong.
+  private func refuse(_ path: String, _ error: HardwareError, seeing pattern: String, _ refusedCount: inout Int) {
+    refusedCount += 1
+    let nextStep = if case .notFound = error { "see what there is: ls \(pattern)" } else { error.nextStep }
+    Terminal.standardOutput("\(path): \(error.summary)\(nextStep.map { "; next: \($0)" } ?? "")")
+  }
+
+  private func probe(port path: String, _ refusedCount: inout Int) -> ProbedBoard.Receiver? {
     Terminal.standardError("listening on \(path) …")
     let machine = MachineFiles()
     // What the kernel prints and what a login echoes garbles what the receiver says, and the other way round.
@@ -100,12 +113,12 @@ struct Probe: ParsableCommand {
       Terminal.standardOutput("\(path): an NMEA receiver at \(speed.rawValue) baud")
       return ProbedBoard.Receiver(port: SerialPortName.lasting(for: path, on: machine), speed: speed)
     } catch {
-      Terminal.standardOutput("\(path): \(error)")
+      refuse(path, error, seeing: "/dev/tty* /dev/serial/by-id", &refusedCount)
       return nil
     }
   }
 
-  private func probe(bus path: String) -> [ProbedBoard.Chip] {
+  private func probe(bus path: String, _ refusedCount: inout Int) -> [ProbedBoard.Chip] {
     do throws(HardwareError) {
       let findings = try ChipProbe.find(on: try SimulatedHardware().i2cBus(path))
       if findings.isEmpty { Terminal.standardOutput("\(path): nobody answers") }
@@ -127,7 +140,7 @@ struct Probe: ParsableCommand {
         return nil
       }
     } catch {
-      Terminal.standardOutput("\(path): \(error)")
+      refuse(path, error, seeing: "/dev/i2c-*", &refusedCount)
       return []
     }
   }

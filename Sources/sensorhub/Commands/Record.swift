@@ -24,7 +24,7 @@ struct Record: ParsableCommand {
       """)
 
   @Option(
-    name: .customLong("for"),
+    name: .customLong("for"), parsing: .unconditional,
     help: ArgumentHelp("How long: 90 or 90s, 10m, 1h. Without it until Ctrl-C.", valueName: "time"))
   var duration: DurationOption?
 

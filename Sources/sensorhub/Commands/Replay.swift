@@ -34,7 +34,7 @@ struct Replay: ParsableCommand {
   @Argument(help: ArgumentHelp("Recordings, folders of them, or a log of NMEA 0183.", valueName: "file"))
   var files: [String]
 
-  @Option(help: ArgumentHelp("How many times as fast as it was, or max.", valueName: "factor"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("How many times as fast as it was, or max.", valueName: "factor"))
   var rate = ReplayRate.times(1)
 
   @Option(help: ArgumentHelp("Leave out what was before.", valueName: "time"), transform: TimeOption.read)
@@ -48,6 +48,7 @@ struct Replay: ParsableCommand {
   var board: String?
 
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp(
       "States a second of the recording's time, or all; the board file's unless given.", valueName: "hz"))
   var stateRate: StateRateOption?

@@ -28,7 +28,7 @@ struct Watch: ParsableCommand {
 
   @OptionGroup(title: "For a hub at a broker") var broker: BrokerOptions
 
-  @Option(help: ArgumentHelp("States a second at most.", valueName: "hz"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("States a second at most.", valueName: "hz"))
   var rate: Double?
 
   @Option(
@@ -41,6 +41,7 @@ struct Watch: ParsableCommand {
   var once = false
 
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp(
       "With --once: how long to wait for what is wanted, before a state without it is printed and the exit code is 69. 0 "
         + "takes the first state as it is.", valueName: "seconds"))
