@@ -116,6 +116,21 @@ struct CommandTests {
     }
   }
 
+  @Test func `the table of chips keeps to the terminal's width, with the chips' names in it`() throws {
+    let terminal = TerminalSession("'\(Program.sensorhub)' chips; echo done; sleep 600", columns: 80, rows: 100)
+    #expect(eventually { terminal.screen.contains("done") }, "\(terminal.screen)")
+    let lines = terminal.screen.split(separator: "\n")
+    // A row that wraps would be two.
+    let count = Program(["chips", "--json"])
+    #expect(count.wait() == 0)
+    let rows = lines.drop { !$0.hasPrefix("driver ") }.dropFirst().prefix { !$0.hasPrefix("no room for ") }
+    #expect(rows.count == count.lines.count, "\(terminal.screen)")
+    let heading = try #require(lines.first { $0.hasPrefix("driver ") })
+    #expect(heading.contains(" chip ") && !heading.contains("proven against"))
+    #expect(lines.contains { $0.hasPrefix("lsm6dsox ") && $0.contains("LSM6DSOX") })
+    #expect(terminal.screen.contains("--json has all"))
+  }
+
   @Test func `probe writes a board file of what it finds, and says what to do for the rest`() {
     let terminal = PseudoTerminal()
     let file = "/tmp/sensorhub-test-\(getpid())-probed.json5"

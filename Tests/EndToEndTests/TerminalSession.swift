@@ -1,6 +1,7 @@
 import Glibc
 import Guarding
 import TestSupport
+import Testing
 
 /// A terminal in which a command runs, as somebody has it who sits before it.
 final class TerminalSession {
@@ -9,19 +10,33 @@ final class TerminalSession {
   private var isOpen = true
 
   /// - Parameter command: for a shell
-  init(_ command: String) {
+  init(_ command: String, columns: Int = 120, rows: Int = 40) {
     let number = TerminalSession.count.withLock { count in
       count += 1
       return count
     }
     name = "sensorhub-\(getpid())-\(number)"
-    tmux(["new-session", "-d", "-s", name, "-x", "120", "-y", "40", command])
+    // On a busy machine a client now and then gives up on the server that it has just started.
+    let isThere = (0..<3).contains { _ in
+      run(["new-session", "-d", "-s", name, "-x", "\(columns)", "-y", "\(rows)", command]).wait() == 0
+    }
+    #expect(isThere, "tmux opens no window")
   }
 
   deinit { close() }
 
   /// What is to be seen.
   var screen: String { tmux(["capture-pane", "-p", "-t", name]) }
+
+  /// What is to be seen, from the top to the last row with anything in it.
+  var rows: [String] {
+    let rows = screen.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    return rows.lastIndex { !$0.isEmpty }.map { Array(rows[...$0]) } ?? []
+  }
+
+  func resize(columns: Int, rows: Int) {
+    tmux(["resize-window", "-t", name, "-x", "\(columns)", "-y", "\(rows)"])
+  }
 
   func type(_ line: String) {
     tmux(["send-keys", "-t", name, "-l", line])
@@ -37,11 +52,15 @@ final class TerminalSession {
 
   @discardableResult
   private func tmux(_ arguments: [String]) -> String {
-    // A server of its own: not within that of whoever runs the tests, nor set up as they like it, nor one that is just ending
-    // with the session before.
-    let own = ["-L", name, "-f", "/dev/null"]
-    let program = Program(own + arguments, path: "/usr/bin/tmux", environment: ["TERM=xterm"])
+    let program = run(arguments)
     program.wait()
     return program.standardOutput
+  }
+
+  private func run(_ arguments: [String]) -> Program {
+    // A server of its own: not within that of whoever runs the tests, nor set up as they like it, nor one that is just ending
+    // with the session before.
+    let own = ["-u", "-L", name, "-f", "/dev/null"]
+    return Program(own + arguments, path: "/usr/bin/tmux", environment: ["TERM=xterm"])
   }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Devices
+import Glibc
 import Outputs
 
 /// Lists the chips that the hub can read.
@@ -9,6 +10,9 @@ struct Chips: ParsableCommand {
     discussion: """
       Each has a twin, a chip made of software. Linux's own driver, where it says so, has read the same of that as the \
       hub's does; the others use the registers as the programs named do.
+
+      In a terminal that is too narrow for all of it the last columns are left out. Receivers of NMEA 0183, UBX and \
+      CASIC, and what a driver of the kernel's has ("iio"), are no chips of this list, and can be read all the same.
 
       Example: sensorhub chips --json
       """)
@@ -26,24 +30,42 @@ struct Chips: ParsableCommand {
       return
     }
     let lines =
-      [["driver", "kind", "addresses", "identity", "rates", "FIFO", "proven against", "chip"]]
+      [["driver", "chip", "kind", "addresses", "rates", "FIFO", "identity", "proven against"]]
       + CatalogueEntry.all.map(Chips.columns)
     let widths = lines[0].indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
+    let columnCount = Chips.columnCount(
+      of: widths, within: isatty(STDOUT_FILENO) == 1 ? TerminalSize.ofStandardOutput.columns : .max)
     for line in lines {
-      let padded = zip(line, widths).dropLast().map { Text.padded($0, $1) }
-      Terminal.standardOutput((padded + line.suffix(1)).joined(separator: "  "))
+      let shown = line.prefix(columnCount)
+      let padded = zip(shown, widths).dropLast().map { Text.padded($0, $1) }
+      Terminal.standardOutput((padded + shown.suffix(1)).joined(separator: Chips.gap))
     }
+    let leftOut = lines[0].dropFirst(columnCount)
+    if !leftOut.isEmpty {
+      Terminal.standardError("no room for \(leftOut.joined(separator: ", ")); --json has all")
+    }
+  }
+
+  private static let gap = "  "
+
+  /// How many of the first columns have room; the first two have it always.
+  private static func columnCount(of widths: [Int], within limit: Int) -> Int {
+    var count = widths.count
+    while count > 2, widths[..<count].reduce(0, +) + (count - 1) * gap.count > limit { count -= 1 }
+    return count
   }
 
   private static func columns(_ chip: CatalogueEntry) -> [String] {
     let values = chip.identity.values.map { $0.map(Chips.hexadecimal).joined(separator: " ") }
     return [
-      chip.driver?.name ?? "", chip.driver?.kind.rawValue ?? "",
+      chip.driver?.name ?? "", chip.title,
+      chip.driver?.kind == .supplyMonitor ? "supply monitor" : chip.driver?.kind.rawValue ?? "",
       Chips.addresses(chip.addresses),
+      "\(Chips.short(chip.ratesHz.lowerBound)) to \(Chips.short(chip.ratesHz.upperBound)) Hz",
+      chip.fifoSampleCount > 0 ? "\(chip.fifoSampleCount) samples" : "none",
       chip.identity.toldBy.map { "by \($0)" }
         ?? "\(Chips.hexadecimal(chip.identity.register)) = \(values.joined(separator: ", "))",
-      "\(Chips.short(chip.ratesHz.lowerBound)) to \(Chips.short(chip.ratesHz.upperBound)) Hz",
-      chip.fifoSampleCount > 0 ? "\(chip.fifoSampleCount) samples" : "none", chip.provenAgainst, chip.title,
+      chip.provenAgainst,
     ]
   }
 

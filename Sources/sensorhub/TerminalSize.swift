@@ -1,0 +1,16 @@
+import Glibc
+
+/// How much a terminal shows at once.
+struct TerminalSize: Equatable {
+  var columns: Int
+  var rows: Int
+
+  /// Of the terminal that is standard output; what terminals have as a rule where it does not know, as on a serial line.
+  static var ofStandardOutput: TerminalSize {
+    var size = winsize()
+    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
+      return TerminalSize(columns: 80, rows: 24)
+    }
+    return TerminalSize(columns: Int(size.ws_col), rows: Int(size.ws_row))
+  }
+}
