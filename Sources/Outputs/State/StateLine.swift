@@ -3,30 +3,31 @@ import MonotonicTime
 
 /// The fused state in one line for people.
 public enum StateLine {
-  /// `fused   52.516312 N 13.377745 E ±0.8 m  11.2 m/s 045°  roll +1.2° pitch -0.4° yaw 046°  8 sats`
+  /// `fused     52.516312 N 13.377745 E ±0.8 m  11.2 m/s 045°  roll +1.2° pitch -0.4° ±1.1° heading 046° ±0.4°  8 satellites`
+  ///
+  /// What stands behind a `±` is one standard deviation of what is before it.
   public static func text(_ state: FusedState) -> String {
     var parts = [Text.padded(word(state.mode), 8)]
     if let since = state.deadReckoningSince { parts.append("for \(Text.fixed((state.at - since).inSeconds, 0)) s") }
     if let position = state.position {
       let value = position.value
-      let sigma = value.horizontalSigmaMetres.map { " ±\(Text.fixed($0, 1)) m" } ?? ""
-      parts.append(
-        "\(Text.fixed(abs(value.latitudeDegrees), 6)) \(value.latitudeDegrees < 0 ? "S" : "N") "
-          + "\(Text.fixed(abs(value.longitudeDegrees), 6)) \(value.longitudeDegrees < 0 ? "W" : "E")\(sigma)"
-          + stale(state.age(of: position)))
+      let sigma = value.horizontalSigmaMetres.map { " \(Text.deviation($0)) m" } ?? ""
+      parts.append(Text.place(value, decimals: 6) + sigma + stale(state.age(of: position)))
     } else {
       parts.append("no position")
     }
     if let motion = state.motion?.value {
-      let track = motion.trackDegrees.map { " \(bearing($0))" } ?? ""
+      let track = motion.trackDegrees.map { " \(Text.bearing($0))" } ?? ""
       parts.append("\(Text.fixed(motion.speedMetresPerSecond, 1)) m/s\(track)")
     }
     if let attitude = state.attitude?.value {
       let degrees = 180 / Double.pi
-      let yaw = attitude.headingSigmaRadians == nil ? "unknown" : bearing(attitude.quaternion.yaw * degrees)
+      let heading = attitude.headingSigmaRadians.map {
+        "\(Text.bearing(attitude.quaternion.yaw * degrees)) \(Text.deviation($0 * degrees))°"
+      }
       parts.append(
         "roll \(signed(attitude.quaternion.roll * degrees)) pitch \(signed(attitude.quaternion.pitch * degrees)) "
-          + "heading \(yaw)")
+          + "\(Text.deviation(attitude.inclinationSigmaRadians * degrees))° heading \(heading ?? "unknown")")
     }
     if let air = state.air?.value { parts.append("\(Text.fixed(air.pressurePascals / 100, 1)) hPa") }
     if let supply = state.supply?.value {
@@ -49,11 +50,6 @@ public enum StateLine {
   private static func stale(_ age: Duration?) -> String {
     guard let age, age > .seconds(2) else { return "" }
     return " (\(Text.fixed(age.inSeconds, 0)) s old)"
-  }
-
-  private static func bearing(_ degrees: Double) -> String {
-    let whole = (Int(degrees.rounded()) % 360 + 360) % 360
-    return String(repeating: "0", count: 3 - "\(whole)".count) + "\(whole)°"
   }
 
   private static func signed(_ degrees: Double) -> String {
