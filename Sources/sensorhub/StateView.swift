@@ -3,67 +3,119 @@ import MonotonicTime
 import Outputs
 
 /// The state as a panel that is drawn over itself.
+///
+/// No line is wider than the terminal, and there are no more than it shows at once: whoever draws over lines that have been
+/// wrapped, or have left at the top, hits others.
 struct StateView {
-  private var height = 0
+  private struct Line {
+    var name, text: String
+    /// What may be left out where there is no room for it.
+    var origin = ""
+  }
 
-  /// The text that replaces the frame before.
-  mutating func frame(_ state: FusedState) -> String {
-    let lines = lines(state)
-    // Up to the first line of the frame before, and clear from there on.
-    let rewind = height > 0 ? "\u{1B}[\(height)A\u{1B}[J" : ""
-    height = lines.count
+  private var state: FusedState?
+  /// What the frame before takes.
+  private var drawn = TerminalSize(columns: 0, rows: 0)
+
+  /// The text that replaces the frame before, without the end of its last line.
+  mutating func frame(_ state: FusedState, in size: TerminalSize) -> String {
+    self.state = state
+    let lines = StateView.fitted(lines(state), in: size)
+    let rewind =
+      if drawn.rows == 0 {
+        ""
+      } else if drawn.columns > size.columns || drawn.rows >= size.rows {
+        // The frame before does not fit any more: how the terminal has wrapped its lines is the terminal's own business.
+        "\u{1B}[H\u{1B}[J"
+      } else {
+        // Up to the first line of the frame before, and clear from there on.
+        "\u{1B}[\(drawn.rows)A\u{1B}[J"
+      }
+    drawn = TerminalSize(columns: lines.map(\.count).max() ?? 0, rows: lines.count)
     return rewind + lines.joined(separator: "\n")
   }
 
-  private func lines(_ state: FusedState) -> [String] {
-    var lines = ["mode          \(mode(state))"]
+  /// The last state once more; `nil` before the first.
+  mutating func frame(in size: TerminalSize) -> String? { state.map { frame($0, in: size) } }
+
+  private static func fitted(_ lines: [Line], in size: TerminalSize) -> [String] {
+    // Below the last line is the cursor's.
+    let room = max(size.rows - 1, 1)
+    let texts = lines.map { line in
+      let text = Text.padded(line.name, 14) + line.text
+      let whole = line.origin.isEmpty ? text : "\(text)  \(Text.printable(line.origin))"
+      return cut(whole.count <= size.columns ? whole : text, to: size.columns)
+    }
+    guard texts.count > room, room > 1 else { return Array(texts.prefix(room)) }
+    return texts.prefix(room - 1) + [cut("… \(texts.count - room + 1) more lines", to: size.columns)]
+  }
+
+  private static func cut(_ text: String, to columns: Int) -> String {
+    text.count > columns ? text.prefix(columns - 1) + "…" : text
+  }
+
+  private func lines(_ state: FusedState) -> [Line] {
+    var lines = [Line(name: "mode", text: mode(state))]
     if let position = state.position {
       let value = position.value
+      let sigma = value.horizontalSigmaMetres.map { "\(Text.deviation($0)) m" } ?? "accuracy unknown"
       lines.append(
-        "position      \(Text.fixed(value.latitudeDegrees, 7)), \(Text.fixed(value.longitudeDegrees, 7))  \(origin(position, state))"
-      )
-      let sigma = value.horizontalSigmaMetres.map { "±\(Text.fixed($0, 1)) m" } ?? "accuracy unknown"
-      lines.append(
-        "altitude      \(value.altitudeMSLMetres.map { "\(Text.fixed($0, 1)) m above the sea" } ?? "unknown")\(value.verticalSigmaMetres.map { " ±\(Text.fixed($0, 1)) m" } ?? ""), \(sigma)"
-      )
+        Line(
+          name: "position", text: "\(Text.place(value, decimals: 7)) \(sigma)", origin: origin(position, state)))
+      let altitude = value.altitudeMSLMetres.map { metres in
+        let sigma = value.verticalSigmaMetres.map { " \(Text.deviation($0)) m" } ?? ""
+        return "\(Text.fixed(metres, 1)) m above the sea\(sigma)"
+      }
+      lines.append(Line(name: "altitude", text: altitude ?? "unknown"))
     } else {
-      lines.append("position      unknown")
+      lines.append(Line(name: "position", text: "unknown"))
     }
     if let motion = state.motion {
-      let track = motion.value.trackDegrees.map { ", course \(Text.fixed($0, 0))°" } ?? ""
+      let track = motion.value.trackDegrees.map { ", course \(Text.bearing($0))" } ?? ""
       lines.append(
-        "speed         \(Text.fixed(motion.value.speedMetresPerSecond, 2)) m/s\(track)  \(origin(motion, state))")
+        Line(
+          name: "speed", text: "\(Text.fixed(motion.value.speedMetresPerSecond, 2)) m/s\(track)",
+          origin: origin(motion, state)))
     }
     if let attitude = state.attitude {
       let degrees = 180 / Double.pi
       let quaternion = attitude.value.quaternion
       lines.append(
-        "roll, pitch   \(Text.fixed(quaternion.roll * degrees, 1))°, \(Text.fixed(quaternion.pitch * degrees, 1))°  \(origin(attitude, state))"
-      )
-      let heading = quaternion.yaw * degrees
-      lines.append(
-        attitude.value.headingSigmaRadians.map {
-          "heading       \(Text.fixed(heading < 0 ? heading + 360 : heading, 0))° ±\(Text.fixed($0 * degrees, 0))°"
-        } ?? "heading       unknown until it moves")
+        Line(
+          name: "roll, pitch",
+          text: "\(Text.fixed(quaternion.roll * degrees, 1))°, \(Text.fixed(quaternion.pitch * degrees, 1))° "
+            + "\(Text.deviation(attitude.value.inclinationSigmaRadians * degrees))°",
+          origin: origin(attitude, state)))
+      let heading = attitude.value.headingSigmaRadians.map {
+        "\(Text.bearing(quaternion.yaw * degrees)) \(Text.deviation($0 * degrees))°"
+      }
+      lines.append(Line(name: "heading", text: heading ?? "unknown until it moves"))
     } else {
-      lines.append("attitude      unknown")
+      lines.append(Line(name: "attitude", text: "unknown"))
     }
     if let air = state.air {
       let humidity = air.value.humidityPercent.map { ", \(Text.fixed($0, 0)) % humidity" } ?? ""
       lines.append(
-        "air           \(Text.fixed(air.value.pressurePascals / 100, 2)) hPa, "
-          + "\(Text.fixed(air.value.temperatureCelsius, 1)) °C\(humidity)  \(origin(air, state))")
+        Line(
+          name: "air",
+          text: "\(Text.fixed(air.value.pressurePascals / 100, 2)) hPa, "
+            + "\(Text.fixed(air.value.temperatureCelsius, 1)) °C\(humidity)",
+          origin: origin(air, state)))
     }
     if let supply = state.supply {
       lines.append(
-        "supply        \(Text.fixed(supply.value.volts, 2)) V, \(Text.fixed(supply.value.amperes, 3)) A, "
-          + "\(Text.fixed(supply.value.watts, 2)) W  \(origin(supply, state))")
+        Line(
+          name: "supply",
+          text: "\(Text.fixed(supply.value.volts, 2)) V, \(Text.fixed(supply.value.amperes, 3)) A, "
+            + "\(Text.fixed(supply.value.watts, 2)) W",
+          origin: origin(supply, state)))
     }
     if let fix = state.fix {
       let satellites = fix.value.satellitesUsed.map { ", \($0) satellites" } ?? ""
       lines.append(
-        "fix           \(["unknown", "none", "2D", "3D"][min(max(fix.value.mode, 0), 3)])\(satellites)  \(origin(fix, state))"
-      )
+        Line(
+          name: "fix", text: "\(["unknown", "none", "2D", "3D"][min(max(fix.value.mode, 0), 3)])\(satellites)",
+          origin: origin(fix, state)))
     }
     return lines
   }

@@ -69,6 +69,7 @@ struct Watch: ParsableCommand {
     let wanted = (once ? nil : rate).map { "\"rateHz\": \($0), " } ?? ""
     let names = parts.flatMap(Watch.parts)?.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
     let chosen = names.map { "\"parts\": [\($0)], " } ?? ""
+    let panel = !once && !json && isatty(STDOUT_FILENO) == 1 ? StatePanel() : nil
     let hub = try watchedHub("{\(wanted)\(chosen)\"name\": \"watch\"}")
     if let parts = parts.flatMap(Watch.parts), Watch.awaited(parts, of: try hub.devices()).isEmpty {
       throw CommandError(
@@ -76,11 +77,9 @@ struct Watch: ParsableCommand {
         nextStep: "sensorhub devices says what it has")
     }
     if once { return try printOne(from: hub) }
-    var view = StateView()
-    let isTerminal = isatty(STDOUT_FILENO) == 1
     while case .text(let line) = try hub.nextLine(by: nil) {
-      if isTerminal, !json, let state = StateReport.read(line) {
-        guard Terminal.standardOutput(view.frame(state)) else { return }
+      if let panel, let state = StateReport.read(line) {
+        guard panel.show(state) else { return }
       } else {
         guard print(line) else { return }
       }

@@ -1,0 +1,37 @@
+import Fusion
+import Glibc
+import Guarding
+import HardwareIO
+
+/// The state in the terminal that is standard output, drawn over itself, and again when the terminal's size changes: the next
+/// state may be long in coming.
+final class StatePanel: Sendable {
+  private let view = Guarded(StateView())
+
+  /// To be made before other threads are: a change of size is to be heard by one alone.
+  init() {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGWINCH)
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+    // Where the system has no thread to give, the next state is drawn in the new size all the same.
+    _ = DetachedThread.start("terminal") { [weak self] in
+      var signals = sigset_t()
+      sigemptyset(&signals)
+      sigaddset(&signals, SIGWINCH)
+      var number: Int32 = 0
+      while sigwait(&signals, &number) == 0, let self { self.drawAgain() }
+    }
+  }
+
+  /// Returns whether anybody still looks.
+  func show(_ state: FusedState) -> Bool {
+    view.withLock { Terminal.standardOutput($0.frame(state, in: .ofStandardOutput)) }
+  }
+
+  private func drawAgain() {
+    view.withLock { view in
+      if let frame = view.frame(in: .ofStandardOutput) { Terminal.standardOutput(frame) }
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// `watch` as somebody sees it who sits before a terminal.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct WatchTests {
+  private let hub = HubProcess(["--no-journal-state"])
+
+  private func watch(_ options: String = "", columns: Int, rows: Int) -> TerminalSession {
+    TerminalSession("\(Program.sensorhub) watch \(options) --socket \(hub.socket)", columns: columns, rows: rows)
+  }
+
+  /// What the built-in board's state has, from the top.
+  private static let names = [
+    "mode", "position", "altitude", "speed", "roll,", "heading", "air", "supply", "fix",
+  ]
+
+  private func names(_ terminal: TerminalSession) -> [String] {
+    terminal.rows.map { $0.split(separator: " ").first.map(String.init) ?? "" }
+  }
+
+  /// Waits until the panel has been drawn over itself some times.
+  private func waitUntilItHasMoved(_ terminal: TerminalSession) {
+    var seen: Set<String> = []
+    let isComplete = eventually {
+      let rows = terminal.rows
+      if rows.first?.hasPrefix("mode          fused") == true { seen.insert(rows.joined(separator: "\n")) }
+      return seen.count > 8
+    }
+    #expect(isComplete, "\(terminal.screen) \(hub.program.standardError)")
+  }
+
+  @Test(arguments: [120, 60, 40, 20])
+  func `each part of the state has a row of its own, however narrow the terminal is`(_ columns: Int) {
+    let terminal = watch(columns: columns, rows: 24)
+    // All of them, and nothing that an earlier frame has left behind.
+    #expect(eventually { names(terminal) == WatchTests.names }, "\(terminal.screen)")
+    waitUntilItHasMoved(terminal)
+    #expect(eventually { names(terminal) == WatchTests.names }, "\(terminal.screen)")
+    terminal.close()
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a low terminal shows the first parts, and says how many there are more`() {
+    let terminal = watch(columns: 60, rows: 8)
+    waitUntilItHasMoved(terminal)
+    let shown = ["mode", "position", "altitude", "speed", "roll,", "heading", "…"]
+    #expect(eventually { names(terminal) == shown && terminal.rows.last == "… 3 more lines" }, "\(terminal.screen)")
+    terminal.close()
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a terminal that is made narrower or wider is drawn on at once, without another state`() {
+    let awake = hub.watch()
+    #expect(eventually { HubProcess.states(awake).last?.mode == "fused" })
+    // The next state would come in 100 s.
+    let terminal = watch("--rate 0.01", columns: 56, rows: 24)
+    #expect(eventually { names(terminal) == WatchTests.names }, "\(terminal.screen)")
+    let narrow = terminal.rows
+    #expect(!narrow[1].contains("ago"))
+    terminal.resize(columns: 120, rows: 24)
+    #expect(
+      eventually { terminal.rows.first == narrow[0] && terminal.rows[1].hasSuffix(" s ago)") }, "\(terminal.screen)")
+    let wide = terminal.rows
+    #expect(wide.count == narrow.count && zip(wide, narrow).allSatisfy { $0.hasPrefix($1) })
+    // Again, from wide to narrow and from high to low.
+    terminal.resize(columns: 56, rows: 24)
+    #expect(eventually { terminal.rows == narrow }, "\(terminal.screen)")
+    terminal.resize(columns: 56, rows: 6)
+    #expect(eventually { terminal.rows == narrow[..<4] + ["… 5 more lines"] }, "\(terminal.screen)")
+    terminal.close()
+    awake.send(SIGINT)
+    awake.wait()
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `behind what is measured stands how far it may be off`() {
+    let terminal = watch(columns: 120, rows: 24)
+    let expected = [
+      /^position      52\.\d{7} N 13\.\d{7} E ±\d+\.\d+ m  \(/, /^altitude      -?\d+\.\d m above the sea ±\d+\.\d+ m$/,
+      /^roll, pitch   -?\d+\.\d°, -?\d+\.\d° ±\d+\.\d+°  \(/, /^heading       \d{3}° ±\d+\.\d+°$/,
+    ]
+    let isComplete = eventually {
+      let rows = terminal.rows
+      return expected.allSatisfy { line in rows.contains { $0.contains(line) } }
+    }
+    #expect(isComplete, "\(terminal.screen)")
+    terminal.close()
+    // In one line, too.
+    let piped = hub.watch([])
+    let line = /N [0-9.]+ E ±\d+\.\d+ m .* roll [-+]\d+\.\d° pitch [-+]\d+\.\d° ±\d+\.\d+° heading \d{3}° ±\d+\.\d+°/
+    #expect(
+      eventually { piped.lines.contains { $0.contains(line) } }, "\(piped.lines.last ?? "") \(piped.standardError)")
+    piped.send(SIGINT)
+    piped.wait()
+    #expect(hub.stop() == 0)
+  }
+}
