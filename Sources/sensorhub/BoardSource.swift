@@ -33,7 +33,8 @@ struct BoardSource {
     for (index, device) in board.devices.enumerated() {
       guard let place = device.place, device.calibration != nil else { continue }
       do throws(BoardError) {
-        board.devices[index] = device.calibrated(try ChipCalibration(file: CalibrationFolder.file(for: place)))
+        guard let file = CalibrationFolder.file(for: place) else { continue }
+        board.devices[index] = device.calibrated(try ChipCalibration(file: file))
       } catch {
         let nextStep = "calibrate the chip again (sensorhub calibrate), or remove the file"
         guard let warn else { throw CommandError(.data, "\(error)", nextStep: nextStep) }

@@ -7,13 +7,14 @@ struct CalibrationFolder: CalibrationStore {
   static let ofService = "/var/lib/sensorhub/calibration"
 
   /// The service's where there is one, as a chip has one calibration whoever reads it; otherwise in the user's own folder for such
-  /// things.
-  static var path: String {
-    let own = "\(StateFolder.path)/calibration"
+  /// things; `nil` where there is neither.
+  static var path: String? {
+    let own = StateFolder.path.map { "\($0)/calibration" }
     return getenv("STATE_DIRECTORY") == nil && access(ofService, F_OK) == 0 ? ofService : own
   }
 
-  static func file(for place: I2CPlace) -> String { "\(path)/\(place.identifier).json5" }
+  /// - Returns: `nil` where there is no folder
+  static func file(for place: I2CPlace) -> String? { path.map { "\($0)/\(place.identifier).json5" } }
 
   func store(_ session: CalibrationSession, of chip: DeviceDescription) throws(CalibrationRefusal) -> StoredCalibration
   {
@@ -29,7 +30,7 @@ struct CalibrationFolder: CalibrationStore {
     guard let place = chip.place else {
       throw CalibrationRefusal("'\(chip.id)' is no chip", nextStep: "sensorhub chips lists what can be calibrated")
     }
-    let file = CalibrationFolder.file(for: place)
+    guard let path, let file = CalibrationFolder.file(for: place) else { throw nowhere }
     var known: ChipCalibration
     do throws(BoardError) {
       known = try ChipCalibration(file: file)
@@ -59,7 +60,8 @@ struct CalibrationFolder: CalibrationStore {
   /// - Parameter waits: for another one to end, rather than to refuse
   /// - Returns: what is to be closed
   static func lock(waits: Bool) throws(CalibrationRefusal) -> Int32 {
-    try make()
+    guard let path else { throw nowhere }
+    try make(path)
     let lock = open("\(path)/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
     guard lock >= 0 else { throw cannotWrite(path) }
     guard flock(lock, waits ? LOCK_EX : LOCK_EX | LOCK_NB) == 0 else {
@@ -69,12 +71,18 @@ struct CalibrationFolder: CalibrationStore {
     return lock
   }
 
-  private static func make() throws(CalibrationRefusal) {
+  private static func make(_ path: String) throws(CalibrationRefusal) {
     do throws(StateFolder.Obstacle) {
       try StateFolder.make(path)
     } catch {
       throw refusal("\(error)")
     }
+  }
+
+  private static var nowhere: CalibrationRefusal {
+    CalibrationRefusal(
+      "a calibration has nowhere to be stored: this user has no home", reason: .noPermission,
+      nextStep: "name a folder with STATE_DIRECTORY")
   }
 
   private static func cannotWrite(_ folder: String) -> CalibrationRefusal {

@@ -37,7 +37,9 @@ struct HubService: Sendable {
     host = HubHost(
       Hub(board: loaded.board, hardware: hardware), version: SensorHub.version, boardText: loaded.text,
       calibrations: CalibrationFolder())
-    books = fileText.map { [host, sink] _ in PowerBooksKeeper(host: host, sink: sink) }
+    books = (fileText == nil ? nil : StateFolder.path).map { [host, sink] folder in
+      PowerBooksKeeper(host: host, sink: sink, folder: folder)
+    }
     path = socket.map(SocketPath.init) ?? .standard
     inUse = BoardInUse(beside: path)
     do throws(SocketError) {
@@ -63,6 +65,9 @@ struct HubService: Sendable {
     for problem in hub.pulseProblems { sink.write(.warning, problem) }
     sink.write(.notice, "sensorhub \(SensorHub.versionWithCommit): board '\(hub.board.name)', state on \(path.state)")
     books?.begin()
+    if fileText != nil, books == nil {
+      sink.write(.warning, "what devices cost is forgotten with this run: \(StateFolder.obstacle)")
+    }
     let recorder = RecorderOutput(host: host, sink: sink)
     recorder.begin()
     // The first is the last to be ended: the recorder hears how the others end.

@@ -34,18 +34,19 @@ final class PowerBooksKeeper: Sendable {
   private static let delay = Duration.seconds(60)
   private static let mostBytes = 16 << 20
 
-  static var path: String { "\(StateFolder.path)/power.json" }
-
   private let host: HubHost
   private let sink: JournalSink
-  private let path = PowerBooksKeeper.path
+  private let folder: String
+  private var path: String { "\(folder)/power.json" }
   private let state = Guarded(State())
   /// One writes at a time.
   private let disk = Guarded(())
   private let hubs = Lifetime()
   private let devices = Guarded(Lifetime())
 
-  init(host: HubHost, sink: JournalSink) {
+  /// - Parameter folder: made where there is none
+  init(host: HubHost, sink: JournalSink, folder: String) {
+    self.folder = folder
     self.host = host
     self.sink = sink
   }
@@ -61,18 +62,18 @@ final class PowerBooksKeeper: Sendable {
 
   /// Two hubs would each forget what the other one has written.
   private func lock() {
-    try? StateFolder.make()
-    let folder = open(StateFolder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    try? StateFolder.make(folder)
+    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     // What is wrong with the folder shows when it is written to.
-    guard folder >= 0 else { return }
-    guard flock(folder, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK else {
-      return state.withLock { $0.lock = folder }
+    guard descriptor >= 0 else { return }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK else {
+      return state.withLock { $0.lock = descriptor }
     }
-    close(folder)
+    close(descriptor)
     state.withLock { $0.isReadOnly = true }
     sink.write(
       .warning,
-      "what devices cost is forgotten with this run: another hub keeps its books in \(StateFolder.path); give each a folder of "
+      "what devices cost is forgotten with this run: another hub keeps its books in \(folder); give each a folder of "
         + "its own with STATE_DIRECTORY")
   }
 
@@ -169,7 +170,7 @@ final class PowerBooksKeeper: Sendable {
     let books = machine.books
     let problem = disk.withLock { _ -> String? in
       do {
-        try StateFolder.make()
+        try StateFolder.make(folder)
         try Files.replace(path, with: books.text)
         return nil
       } catch {

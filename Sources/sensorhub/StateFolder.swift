@@ -2,12 +2,29 @@ import Glibc
 
 /// Where the hub keeps what it is to know in its next run too.
 enum StateFolder {
-  /// `/var/lib/sensorhub` for the system's hub, otherwise the user's own folder for such things.
-  static var path: String {
+  /// `/var/lib/sensorhub` for the system's hub, otherwise the user's own folder for such things; `nil` where the user has no
+  /// home. Never one that others could have made first: what is kept there is believed in the next run.
+  static let path = find()
+
+  /// Why `path` is `nil`, and what to do.
+  static let obstacle = "this user has no home to keep anything in; name a folder with STATE_DIRECTORY"
+
+  private static func find() -> String? {
     if let folder = environment("STATE_DIRECTORY") { return folder }
     if getuid() == 0 { return "/var/lib/sensorhub" }
     if let folder = environment("XDG_STATE_HOME") { return "\(folder)/sensorhub" }
-    return "\(environment("HOME") ?? "/tmp")/.local/state/sensorhub"
+    return (environment("HOME") ?? registeredHome).map { "\($0)/.local/state/sensorhub" }
+  }
+
+  /// What the system's register of users has: who is started by something else than a login has no HOME.
+  private static var registeredHome: String? {
+    var entry = passwd()
+    var found: UnsafeMutablePointer<passwd>?
+    var text = [CChar](repeating: 0, count: 1 << 14)
+    guard getpwuid_r(getuid(), &entry, &text, text.count, &found) == 0, found != nil, let home = entry.pw_dir,
+      home.pointee == CChar(UInt8(ascii: "/"))
+    else { return nil }
+    return String(cString: home)
   }
 
   /// What cannot be made, and why.
@@ -18,8 +35,8 @@ enum StateFolder {
     var description: String { "cannot write in \(folder): \(reason)" }
   }
 
-  /// Makes the folder, and everything above it.
-  static func make(_ path: String = StateFolder.path) throws(Obstacle) {
+  /// Makes a folder, and everything above it.
+  static func make(_ path: String) throws(Obstacle) {
     var folder = ""
     for part in path.split(separator: "/") {
       folder += "/\(part)"

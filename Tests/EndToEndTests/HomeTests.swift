@@ -1,0 +1,71 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Where what is to be known in the next run is kept, for users who have been told nothing of a home.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+final class HomeTests {
+  private let folder: String
+
+  init() {
+    var template = Array("/tmp/sensorhub-home-XXXXXX".utf8CString)
+    mkdtemp(&template)
+    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    HubProcess.write(HubProcess.simulatedBoard(""), to: "\(folder)/board.json5")
+    chmod(folder, 0o777)
+  }
+
+  deinit {
+    for name in ["hub.sock", "devices.sock", "record.sock", "board.json5", "board-in-use.json5", "rest.csv"] {
+      unlink("\(folder)/\(name)")
+    }
+    rmdir(folder)
+  }
+
+  /// As a user who may read the executable wherever it is, and has no home in his environment.
+  private func program(_ arguments: [String], uid: Int) -> Program {
+    let ordinary = [
+      "--clear-groups", "--regid", "\(uid)", "--reuid", "\(uid)", "--inh-caps", "+dac_read_search", "--ambient-caps",
+      "+dac_read_search",
+    ]
+    let homeless = ["/usr/bin/env", "-u", "HOME", "-u", "XDG_STATE_HOME", "-u", "STATE_DIRECTORY"]
+    return Program(ordinary + homeless + [Program.sensorhub] + arguments, path: "/usr/bin/setpriv")
+  }
+
+  /// What a hub says from its start to its end.
+  private func wordsOfHub(uid: Int) -> String {
+    let hub = program(["run", "--socket", "\(folder)/hub.sock", "--board", "\(folder)/board.json5"], uid: uid)
+    #expect(eventually { hub.standardError.contains("state on") }, "\(hub.standardError)")
+    hub.send(SIGTERM)
+    #expect(hub.wait() == 0, "\(hub.standardError)")
+    return hub.standardError
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "takes root, to be somebody else"))
+  func `a user without a home keeps nothing, and is told so`() {
+    // A number that no register of users has.
+    let uid = 1_987_654_321
+    let said = wordsOfHub(uid: uid)
+    #expect(said.contains("what devices cost is forgotten with this run: this user has no home"), "\(said)")
+    let rows = (0..<2000).map { "\(Double($0) / 100),0.01,-0.02,0.005,0.\($0 % 3),0,9.8" }
+    HubProcess.write("t,gx,gy,gz,ax,ay,az\n" + rows.joined(separator: "\n"), to: "\(folder)/rest.csv")
+    let calibrate = program(
+      [
+        "calibrate", "gyro", "--imu", "\(folder)/rest.csv", "--device", "imu", "--board", "\(folder)/board.json5",
+        "--socket", "\(folder)/hub.sock",
+      ], uid: uid)
+    #expect(calibrate.wait() == 77, "\(calibrate.standardError)")
+    #expect(calibrate.standardError.contains("next: name a folder with STATE_DIRECTORY"), "\(calibrate.standardError)")
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "takes root, to be somebody else"))
+  func `without HOME the register of users says where home is`() throws {
+    let nobody = try #require(getpwnam("nobody")).pointee
+    let home = String(cString: nobody.pw_dir)
+    // Debian's is /nonexistent.
+    guard access(home, F_OK) != 0 else { return }
+    let said = wordsOfHub(uid: Int(nobody.pw_uid))
+    // There is none to write to, and so nothing is written anywhere.
+    #expect(said.contains("\(home)/.local/state/sensorhub/power.json cannot be written"), "\(said)")
+  }
+}
