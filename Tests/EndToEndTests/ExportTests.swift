@@ -360,6 +360,13 @@ struct ExportTests {
     let text = String(decoding: try Files.bytes(of: output), as: UTF8.self)
     #expect(text == export([path, "--format", "gpx"]).standardOutput)
     #expect(Files.names(in: drive.folder) == ["drive.mcap", "track.gpx"])
+    // What is read stays, unless all of it is in what takes its place.
+    let bytes = try Files.bytes(of: path)
+    for arguments in [["--format", "csv"], ["--format", "mcap", "--to", "10:01"]] {
+      let lost = export([path] + arguments + ["--output", path, "--force"], expecting: 66)
+      #expect(lost.standardError.contains("'\(path)' is what is being read\n  next: name another file"))
+    }
+    #expect(try Files.bytes(of: path) == bytes)
     // The source itself may be what is replaced: it is read to its end before.
     _ = export([path, "--format", "mcap", "--output", path, "--force"])
     #expect(times(export([path, "--format", "gpx"]).standardOutput).count == 150)

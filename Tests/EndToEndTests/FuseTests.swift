@@ -73,6 +73,29 @@ struct FuseTests {
     #expect(drawing.hasPrefix("<svg") && drawing.contains("dead reckoning") && drawing.hasSuffix("</svg>\n"))
   }
 
+  @Test func `a drawing replaces nothing that is there unless it is to, and never what is read`() throws {
+    let text = "t,gx,gy,gz,ax,ay,az\n0.00,0,0,0,0,0,9.81\n0.01,0,0,0,0,0,9.81\n"
+    let imu = write(text, "drawn.csv")
+    let plot = write("mine", "drawn.svg")
+    // By another name it is the same file.
+    let link = "/tmp/sensorhub-test-\(getpid())-drawn.link"
+    symlink(imu, link)
+    defer { for path in [imu, plot, link] { unlink(path) } }
+    for (path, arguments) in [(imu, []), (imu, ["--force"]), (link, ["--force"])] {
+      let fuse = Program(["fuse", "--imu", imu, "--plot", path] + arguments)
+      #expect(fuse.wait() == 66)
+      #expect(fuse.standardError.contains("'\(path)' is what is being read\n  next: name another file"))
+      #expect(fuse.standardOutput.isEmpty)
+    }
+    #expect(try Files.bytes(of: imu) == Array(text.utf8))
+    let refused = Program(["fuse", "--imu", imu, "--plot", plot])
+    #expect(refused.wait() == 66)
+    #expect(refused.standardError.contains("replace it with --force"), "\(refused.standardError)")
+    #expect(try Files.bytes(of: plot) == Array("mine".utf8))
+    #expect(Program(["fuse", "--imu", imu, "--plot", plot, "--force"]).wait() == 0)
+    #expect(String(decoding: try Files.bytes(of: plot), as: UTF8.self).hasPrefix("<svg"))
+  }
+
   @Test(.enabled(if: SharedData.folder != nil, "needs ../shared/data"))
   func `six real trials are off by less than 1.9 degrees on average`() throws {
     let folder = try #require(SharedData.folder) + "/attitude"

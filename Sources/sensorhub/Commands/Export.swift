@@ -63,7 +63,7 @@ struct Export: ParsableCommand {
   @Option(help: ArgumentHelp("Write to this file rather than to standard output.", valueName: "file"))
   var output: String?
 
-  @Flag(help: "Replace a file that is there already.")
+  @Flag(help: "Replace a file that is there already; what is read only by a whole mcap file.")
   var force = false
 
   func validate() throws {
@@ -85,6 +85,10 @@ struct Export: ParsableCommand {
       throw CommandError(.unavailable, error.summary, nextStep: error.nextStep)
     }
     let recordings = try RecordingFiles(files)
+    // A copy of everything has what it replaces.
+    if let output, output != "-", format != .mcap || from != nil || to != nil {
+      try InputFiles.protect(recordings.files.map(\.path), from: output)
+    }
     let output = try ExportOutput(path: output == "-" ? nil : output, replaces: force)
     do {
       switch format {

@@ -52,12 +52,19 @@ struct Fuse: ParsableCommand {
   @Option(help: ArgumentHelp("Also draw track, attitude and sigmas.", valueName: "file.svg"))
   var plot: String?
 
+  @Flag(help: "Let the drawing replace a file that is there already.")
+  var force = false
+
   func validate() throws {
+    if force, plot == nil { throw ValidationError("--force needs --plot") }
     if gnss == nil, leverArm != nil || vehicle { throw ValidationError("--lever-arm and --vehicle need --gnss") }
     if !(0...3600).contains(correlationTime) { throw ValidationError("--correlation-time must be from 0 to 3600") }
   }
 
   func run() throws {
+    if let plot { try InputFiles.protect([imu, gnss, self.board].compactMap { $0 }, from: plot) }
+    // What stands in its way is known before anything is computed.
+    let picture = try plot.map { try ExportOutput(path: $0, replaces: force) }
     let board = try board.map { try BoardSource(file: $0).load() }
     let chip = board?.imu
     var calibration = chip?.calibration.values ?? .init()
@@ -73,13 +80,13 @@ struct Fuse: ParsableCommand {
       configuration.isVehicle = vehicle
       configuration.correlationTime = correlationTime
       configuration.leverArm = leverArm?.metres ?? board?.receiver?.leverArmMetres ?? .zero
-      try navigate(&samples, GNSSRecording(path: gnss), configuration)
+      try navigate(&samples, GNSSRecording(path: gnss), configuration, picture)
     } else {
-      try orient(&samples)
+      try orient(&samples, picture)
     }
   }
 
-  private func orient(_ samples: inout InertialRecording) throws {
+  private func orient(_ samples: inout InertialRecording, _ picture: ExportOutput?) throws {
     var output = FusedTable(frame: frame, hasPosition: false)
     var filter = OrientationFilter(interval: samples.interval)
     var drawing = FusedPlot()
@@ -90,15 +97,16 @@ struct Fuse: ParsableCommand {
         seconds: last.map { sample.time - $0 } ?? samples.interval)
       last = sample.time
       try output.write(time: sample.time, attitude: filter.attitude)
-      if plot != nil { drawing.add(time: sample.time, attitude: filter.attitude) }
+      if picture != nil { drawing.add(time: sample.time, attitude: filter.attitude) }
     }
     try output.flush()
-    if let plot { try drawing.write(to: plot) }
+    if let picture { try drawing.write(to: picture) }
     summarize(bad: samples.badCount)
   }
 
   private func navigate(
-    _ samples: inout InertialRecording, _ recording: GNSSRecording, _ configuration: NavigationFilter.Configuration
+    _ samples: inout InertialRecording, _ recording: GNSSRecording, _ configuration: NavigationFilter.Configuration,
+    _ picture: ExportOutput?
   ) throws {
     var output = FusedTable(frame: frame, hasPosition: true)
     var filter = NavigationFilter(configuration)
@@ -114,10 +122,10 @@ struct Fuse: ParsableCommand {
         fix = fixes.next()
       }
       try output.write(time: sample.time, filter)
-      if plot != nil { drawing.add(time: sample.time, filter) }
+      if picture != nil { drawing.add(time: sample.time, filter) }
     }
     try output.flush()
-    if let plot { try drawing.write(to: plot) }
+    if let picture { try drawing.write(to: picture) }
     summarize(bad: samples.badCount + fixes.badCount, refused: filter.refusedCount)
   }
 

@@ -1,6 +1,6 @@
 import Fusion
-import Glibc
 import Outputs
+import SystemPackage
 
 /// Draws what was fused: the track, the attitude and the sigmas, as an SVG that any browser shows.
 struct FusedPlot {
@@ -42,16 +42,14 @@ struct FusedPlot {
     stride *= 2
   }
 
-  func write(to path: String) throws(CommandError) {
-    let text = Array(svg.utf8)
-    let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    guard file >= 0 else {
-      throw CommandError(.inputOutput, "cannot write '\(path)': \(String(cString: strerror(errno)))")
+  func write(to output: ExportOutput) throws {
+    do {
+      try Array(svg.utf8).withUnsafeBytes { try output.write($0) }
+    } catch let error as Errno {
+      throw CommandError(
+        .inputOutput, "\(output.name) cannot be written: \(error)", nextStep: "is there space where it goes?")
     }
-    defer { close(file) }
-    guard Glibc.write(file, text, text.count) == text.count else {
-      throw CommandError(.inputOutput, "cannot write all of '\(path)': \(String(cString: strerror(errno)))")
-    }
+    try output.finish()
   }
 
   private var svg: String {

@@ -1,0 +1,15 @@
+import Glibc
+
+/// The files that a command reads: what it writes must not take their place.
+enum InputFiles {
+  /// Throws if a path leads to one of them, whatever it is called there.
+  static func protect(_ paths: [String], from output: String) throws(CommandError) {
+    var target = stat()
+    guard stat(output, &target) == 0, target.st_mode & S_IFMT == S_IFREG else { return }
+    for path in paths {
+      var status = stat()
+      guard stat(path, &status) == 0, status.st_dev == target.st_dev, status.st_ino == target.st_ino else { continue }
+      throw CommandError(.noInput, "'\(output)' is what is being read", nextStep: "name another file")
+    }
+  }
+}
