@@ -218,16 +218,27 @@ public final class Hub: Sendable {
   ///
   /// - Parameter isStarting: leaves receivers alone that would have to be listened to for seconds: they sleep after the next visit
   /// - Returns: what went wrong
-  public func makeSafe(isStarting: Bool = false) -> [String] {
-    entries.compactMap { entry in
-      if isStarting, case .receiver = entry, entry.description.power.switch == .none { return nil }
+  public func makeSafe(isStarting: Bool = false) -> [String] { madeSafe(isStarting: isStarting).problems }
+
+  /// The same, with what came of it.
+  public func madeSafe(isStarting: Bool = false) -> SafetyReport {
+    var report = SafetyReport()
+    for entry in entries {
+      let (id, isSwitched) = (entry.description.id, entry.description.power.switch != .none)
+      if isSwitched { report.hasPowerLines = true }
+      if isStarting, case .receiver = entry, !isSwitched { continue }
       do throws(HardwareError) {
-        try entry.reader.makeSafe()
-        return nil
+        if try !entry.reader.makeSafe() { report.absent.append(id) }
       } catch {
-        return "\(entry.description.id): it cannot be switched off: \(error)"
+        report.problems.append("\(id): it cannot be switched off: \(error)")
       }
     }
+    return report
+  }
+
+  /// The devices with a power line that could not be driven once since the hub began, by their IDs: it is as it was found.
+  public var undrivenLines: [String] {
+    readers.filter { $0.rail.switch != .none && !$0.rail.hasBeenDriven }.map(\.monitor.id)
   }
 
   /// Where there is no pulse although the board file names its source, and why.

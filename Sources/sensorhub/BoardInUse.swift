@@ -49,23 +49,27 @@ struct BoardInUse {
 
   private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-  /// Has everything off that a hub before this one had on, and forgets it. Returns what went wrong; that is kept in mind for
-  /// the next time.
-  func makeSafe(_ hardware: any Hardware, isStarting: Bool = false) -> [String] {
-    var problems: [String] = []
+  /// Has everything off that a hub before this one had on, and forgets it. What went wrong is kept in mind for the
+  /// next time.
+  func makeSafe(_ hardware: any Hardware, isStarting: Bool = false) -> SafetyReport {
+    var report = SafetyReport()
     for copy in [leftover, path] where BoardInUse.exists(copy) {
       let found = makeSafe(copy, hardware, isStarting: isStarting)
-      if found.isEmpty { unlink(copy) } else { rename(copy, leftover) }
-      problems += found
+      if found.problems.isEmpty { unlink(copy) } else { rename(copy, leftover) }
+      report += found
     }
-    return problems
+    return report
   }
 
-  private func makeSafe(_ copy: String, _ hardware: any Hardware, isStarting: Bool) -> [String] {
+  private func makeSafe(_ copy: String, _ hardware: any Hardware, isStarting: Bool) -> SafetyReport {
     do throws(BoardError) {
-      return Hub(board: try Board(file: copy), hardware: hardware).makeSafe(isStarting: isStarting)
+      return Hub(board: try Board(file: copy), hardware: hardware).madeSafe(isStarting: isStarting)
     } catch {
-      return ["what a hub before this one had on is not known: \(error); look after it, and remove \(leftover)"]
+      var report = SafetyReport()
+      report.problems = [
+        "what a hub before this one had on is not known: \(error); look after it, and remove \(leftover)"
+      ]
+      return report
     }
   }
 }

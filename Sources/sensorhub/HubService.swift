@@ -58,7 +58,7 @@ struct HubService: Sendable {
       onTerminate: { if let group = group.withLock({ $0 }) { Task { await group.triggerGracefulShutdown() } } },
       onReload: { await reloader.reload() })
     // Only now: a signal that came between would end the process with its lines as they happen to be.
-    for problem in inUse.makeSafe(hardware, isStarting: true) + hub.makeSafe(isStarting: true) {
+    for problem in inUse.makeSafe(hardware, isStarting: true).problems + hub.makeSafe(isStarting: true) {
       sink.write(.warning, problem)
     }
     if let problem = inUse.record(fileText) { sink.write(.warning, problem) }
@@ -92,8 +92,17 @@ struct HubService: Sendable {
     }
     ServiceManager.stopping()
     let isOff = await powerOff(host)
-    sink.write(.notice, isOff ? "stopped; all power lines are off" : "stopped, but not all is off")
+    sink.write(.notice, isOff ? HubService.end(of: host.hub.value) : "stopped, but not all is off")
     sink.flush(within: HubService.lastWords)
+  }
+
+  /// Where everything that was on is off.
+  private static func end(of hub: Hub) -> String {
+    if hub.board.devices.allSatisfy({ $0.power.switch == .none }) { return "stopped; the board has no power lines" }
+    let undriven = hub.undrivenLines
+    if undriven.isEmpty { return "stopped; all power lines are off" }
+    return
+      "stopped; the power lines that could be driven are off, and those of \(undriven.joined(separator: ", ")) could not"
   }
 
   /// How long a hub that ends waits for somebody to read its log.

@@ -312,6 +312,31 @@ struct HubProcessTests {
     #expect(hub.stop() == 0)
   }
 
+  /// Words about lines that are not there, or not to be driven, would be taken for true.
+  @Test func `what could not be switched is not said to be off`() {
+    let chip = "{ driver: \"mpu-6050\", bus: \"simulated/i2c\""
+    func lastLine(_ imu: String) -> String {
+      let hub = HubProcess(board: "{ name: \"x\", devices: { imu: \(imu) } }")
+      #expect(eventually { hub.program.standardError.contains("board 'x', state on") })
+      #expect(hub.stop() == 0)
+      return hub.program.standardError.split(separator: "\n").last.map(String.init) ?? ""
+    }
+    #expect(lastLine("\(chip) }").hasSuffix("stopped; the board has no power lines"))
+    let power = "power: { switch: \"gpio\", chip: \"no-such-chip\", line: \"imu-power\" }"
+    let undriven = lastLine("\(chip), \(power) }")
+    #expect(
+      undriven.hasSuffix("stopped; the power lines that could be driven are off, and those of imu could not"),
+      "\(undriven)")
+    let absent = HubProcess(board: "{ name: \"x\", devices: { imu: { driver: \"mpu-6050\", bus: \"/dev/i2c-99\" } } }")
+    #expect(eventually { absent.program.standardError.contains("board 'x', state on") })
+    #expect(absent.stop() == 0)
+    let safe = Program(["safe", absent.boardFile, "--socket", absent.socket])
+    #expect(safe.wait() == 0, "\(safe.standardError)")
+    #expect(
+      safe.standardOutput.hasSuffix(": there are no power lines; not there to be put to sleep: imu\n"),
+      "\(safe.standardOutput)")
+  }
+
   @Test func `what a killed hub had on is known, whatever the board file says by then`() {
     let board = "{ name: \"one\", devices: { \(HubProcessTests.simulatedIMU) } }"
     let hub = HubProcess(board: board)

@@ -22,6 +22,7 @@ public final class PowerRail: Sendable {
     var supply: Supply
     /// Open only while the supply is on.
     var output: (any GPIOOutput)?
+    var hasBeenDriven = false
   }
 
   public let `switch`: Board.Power.Switch
@@ -43,6 +44,9 @@ public final class PowerRail: Sendable {
 
   /// Whether the supply is on, and for whom. Subscribing switches nothing.
   public var supply: Property<Supply> { property.readOnly }
+
+  /// Whether its line could be driven at all.
+  var hasBeenDriven: Bool { state.withLock { $0.hasBeenDriven } }
 
   /// Has the supply on for a device until `release`.
   ///
@@ -74,6 +78,7 @@ public final class PowerRail: Sendable {
         throw error
       }
       state.output = output
+      state.hasBeenDriven = true
       state.supply.isOn = true
       state.supply.since = now
     }
@@ -127,6 +132,7 @@ public final class PowerRail: Sendable {
     try state.withLock { (state) throws(HardwareError) in
       // Opening drives the safe level, and closing leaves it.
       if state.output == nil { try hardware.gpioOutput(line, activeLow: activeLow).close() }
+      state.hasBeenDriven = true
     }
   }
 

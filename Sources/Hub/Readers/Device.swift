@@ -10,8 +10,12 @@ public protocol Device: AnyObject, Sendable {
   var readingsActivity: (name: String, activity: Property<Activity>) { get }
   /// Whatever it measures, for those who only want it awake.
   var wakefulness: any Publisher<Void, Never> { get }
+  /// Its supply's switch.
+  var rail: PowerRail { get }
   /// Drives its supply to the safe level where nobody needs it, or has it sleep, whatever a hub before this one left behind.
-  func makeSafe() throws(HardwareError)
+  ///
+  /// - Returns: whether it is there, as far as that shows
+  func makeSafe() throws(HardwareError) -> Bool
   /// Ends its runs for good, whoever subscribes.
   func shutDown()
   /// Returns once it is not inside its scope any more, that is, once it does not need its supply.

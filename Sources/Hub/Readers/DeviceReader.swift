@@ -16,7 +16,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   public let source: LazyPublisher<Sample, HardwareError>
   /// What the device measures, however often it fails on the way: one series of tries for all who subscribe.
   public let readings: LazyPublisher<Sample, Never>
-  let rail: PowerRail
+  public let rail: PowerRail
   let fusedInstant = FusedInstant()
   private let isShutDown = Guarded(false)
   private let putToSleep: @Sendable () throws(HardwareError) -> Void
@@ -79,18 +79,21 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
 
 extension DeviceReader {
   /// Drives the supply to its safe level where nobody needs it; a device whose supply cannot be switched is put to sleep.
-  public func makeSafe() throws(HardwareError) {
+  ///
+  /// - Returns: whether it is there, as far as that shows
+  public func makeSafe() throws(HardwareError) -> Bool {
     try rail.makeSafe()
     // One that lingers has no holder, and is at work all the same.
     let phase = source.activity.value.phase
-    guard rail.switch == .none, phase == .idle || phase == .failed else { return }
+    guard rail.switch == .none, phase == .idle || phase == .failed else { return true }
     do throws(HardwareError) {
       try putToSleep()
       monitor.ended(isAsleep: true)
+      return true
     } catch {
       switch error {
       // What is not there draws nothing.
-      case .noAcknowledge, .notFound, .disconnected: break
+      case .noAcknowledge, .notFound, .disconnected: return false
       default: throw error
       }
     }

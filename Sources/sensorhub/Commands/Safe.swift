@@ -44,13 +44,15 @@ struct Safe: ParsableCommand {
         .noInput, "no hub has left anything on: there is no \(inUse.path)",
         nextStep: "name a board file, or the hub's --socket")
     }
-    var problems = inUse.makeSafe(hardware)
-    if let board { problems += Hub(board: try BoardSource(file: board).load(), hardware: hardware).makeSafe() }
-    guard problems.isEmpty else {
+    var report = inUse.makeSafe(hardware)
+    if let board { report += Hub(board: try BoardSource(file: board).load(), hardware: hardware).madeSafe() }
+    guard report.problems.isEmpty else {
       throw CommandError(
-        .unavailable, problems.joined(separator: "\n"),
+        .unavailable, report.problems.joined(separator: "\n"),
         nextStep: "a line that is in use belongs to a hub that runs: sensorhub devices shows it")
     }
-    Terminal.standardOutput("\(board ?? inUse.path): all power lines are at their safe levels")
+    let lines = report.hasPowerLines ? "all power lines are at their safe levels" : "there are no power lines"
+    let absent = report.absent.isEmpty ? "" : "; not there to be put to sleep: \(report.absent.joined(separator: ", "))"
+    Terminal.standardOutput("\(board ?? inUse.path): \(lines)\(absent)")
   }
 }
