@@ -1,4 +1,5 @@
 import CLinux
+import Glibc
 import Guarding
 import HardwareIO
 import Hub
@@ -64,6 +65,9 @@ struct HubService: Sendable {
     if let problem = inUse.record(fileText) { sink.write(.warning, problem) }
     for problem in hub.pulseProblems { sink.write(.warning, problem) }
     sink.write(.notice, "sensorhub \(SensorHub.versionWithCommit): board '\(hub.board.name)', state on \(path.state)")
+    if let other = SocketPath.candidates.first(where: { $0 != path && HubService.isServed($0) }) {
+      sink.write(.warning, "another hub runs at \(other.state): what it has cannot be had by this one")
+    }
     books?.begin()
     if fileText != nil, books == nil {
       sink.write(.warning, "what devices cost is forgotten with this run: \(StateFolder.obstacle)")
@@ -94,6 +98,13 @@ struct HubService: Sendable {
     let isOff = await powerOff(host)
     sink.write(.notice, isOff ? HubService.end(of: host.hub.value) : "stopped, but not all is off")
     sink.flush(within: HubService.lastWords)
+  }
+
+  /// Whether a hub answers there. Wakes nothing.
+  private static func isServed(_ path: SocketPath) -> Bool {
+    guard let descriptor = try? UnixSocket.connect(path.devices) else { return false }
+    close(descriptor)
+    return true
   }
 
   /// Where everything that was on is off.

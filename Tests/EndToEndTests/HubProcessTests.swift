@@ -312,6 +312,16 @@ struct HubProcessTests {
     #expect(hub.stop() == 0)
   }
 
+  @Test func `a hub that begins beside another one says so`() {
+    let first = HubProcess(board: "{ name: \"first\" }")
+    let folder = first.socket.split(separator: "/").dropLast().map { "/\($0)" }.joined()
+    // Where a hub usually is.
+    let second = HubProcess(board: "{ name: \"second\" }", environment: ["RUNTIME_DIRECTORY=\(folder)"])
+    #expect(eventually { second.program.standardError.contains("warning: another hub runs at \(first.socket): ") })
+    #expect(second.stop() == 0)
+    #expect(first.stop() == 0)
+  }
+
   /// Words about lines that are not there, or not to be driven, would be taken for true.
   @Test func `what could not be switched is not said to be off`() {
     let chip = "{ driver: \"mpu-6050\", bus: \"simulated/i2c\""
