@@ -41,11 +41,13 @@ extension RecorderEvent {
   }
 
   private static func next(_ error: MCAPError) -> String {
-    guard case .system(_, let number) = error else { return "" }
+    guard case .system(let action, let number) = error else { return "" }
     return switch number {
     case ENOSPC, EDQUOT: "; make room on that disk, or record less: 'record.maximumMegabytes'"
     case EACCES, EPERM: "; let the hub's user write there: chown, and ReadWritePaths= in its unit"
     case EROFS: "; the disk is read-only, for the hub at least: mount, and ReadWritePaths= in its unit"
+    // After a segment was removed the next one is begun by itself, and its folder is made.
+    case ENOENT where !action.hasPrefix("making the folder"): ""
     case ENOENT, ENOTDIR: "; only the last folder of 'record.path' is made, those above it have to be there"
     default: ""
     }

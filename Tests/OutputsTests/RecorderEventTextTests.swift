@@ -1,0 +1,17 @@
+import Glibc
+import MCAP
+import Recording
+import Testing
+
+@testable import Outputs
+
+/// What the log says of the recorder.
+struct RecorderEventTextTests {
+  private func line(_ error: MCAPError) -> String { RecorderEvent.failed(error).line("/disk/recordings").text }
+
+  @Test func `who has to make a folder is told so, and not who has removed one`() {
+    let advice = "those above it have to be there"
+    #expect(line(.system("making the folder /disk/recordings", errno: ENOENT)).contains(advice))
+    #expect(!line(.system("the segment sensorhub-1.mcap was removed", errno: ENOENT)).contains(advice))
+  }
+}
