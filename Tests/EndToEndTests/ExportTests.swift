@@ -289,6 +289,8 @@ struct ExportTests {
     let info = Program(["info", path])
     #expect(info.wait() == 0)
     #expect(info.standardOutput.contains("without an end: a hub is at it, or it was cut"))
+    // Whoever has no hub in that folder.
+    #expect(info.standardOutput.contains("export --format mcap makes a whole one"))
   }
 
   @Test func `messages that are no states are counted, and harm nothing`() throws {
