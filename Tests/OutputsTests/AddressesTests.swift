@@ -20,6 +20,10 @@ struct AddressesTests {
     // The IPv6 wildcard hears IPv4 too; two sockets could not have the port.
     let everywhere = try board("gpsd: { address: ['0.0.0.0', '::'], allow: ['10.0.0.0/8'] }")
     #expect(everywhere.gpsdEndpoint?.description == "[::]:2947")
+    let covered = try board("gpsd: { address: ['0.0.0.0', '127.0.0.1', '::1'], allow: ['10.0.0.0/8'] }")
+    #expect(covered.gpsdEndpoint?.description == "0.0.0.0:2947, [::1]:2947")
+    let all = try board("http: { address: ['127.0.0.1', '::', '::1'] }")
+    #expect(all.http?.endpoint.description == "[::]:8080")
   }
 
   @Test(arguments: [

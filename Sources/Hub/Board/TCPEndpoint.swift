@@ -63,8 +63,9 @@ extension TCPEndpoint {
       if !addresses.contains(address) { addresses.append(address) }
     }
     guard !addresses.isEmpty else { throw section.wrong("address", expected: "at least one address") }
-    // Who listens on every IPv6 address hears IPv4 too, and leaves no room for another.
-    if addresses.contains(.anyIPv6) { addresses.removeAll { $0 == .anyIPv4 } }
+    // Who listens on every address leaves no room for a single one; on every IPv6 address, for IPv4 neither.
+    if addresses.contains(.anyIPv6) { return [.anyIPv6] }
+    if addresses.contains(.anyIPv4) { addresses.removeAll { $0.bytes.count == 4 && $0 != .anyIPv4 } }
     return addresses
   }
 }
