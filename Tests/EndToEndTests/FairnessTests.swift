@@ -86,6 +86,7 @@ import Testing
     "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "OPTIONS / HTTP/1.1\r\n", "HEAD / HTTP/1.1\r\n", "PUT / HTTP/1.1\r\n",
     "CONNECT a:1 HTTP/1.1\r\n", "TRACE / HTTP/1.1\r\n", "DELETE / HTTP/1.1\r\n", "PATCH / HTTP/1.1\r\n",
     "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "PROPFIND / HTTP/1.1\r\nHost: a\r\n\r\n?WATCH={\"enable\":true,\"json\":true};",
   ])
   func `a browser is sent away from the stream ports, and wakes nothing`(_ request: String) {
     let hub = HubProcess(board: board)

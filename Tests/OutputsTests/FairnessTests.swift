@@ -75,10 +75,14 @@ struct FairnessTests {
     ("GET / HTTP/1.1\r\n", ForeignProtocol.Verdict.foreign), ("POST / HT", .foreign), ("\r\nPUT /x", .foreign),
     ("OPTIONS * ", .foreign), ("HEAD /", .foreign), ("CONNECT a:1", .foreign), ("TRACE /", .foreign),
     ("DELETE /", .foreign), ("PATCH /", .foreign), ("PRI * HTTP/2.0\r\n", .foreign), ("\u{16}\u{3}\u{1}", .foreign),
-    ("", .undecided), ("P", .undecided), ("POST", .undecided), ("\r\n", .undecided),
-    ("?WATCH={\"enable\":true}", .other), ("GETTING", .other), ("get /", .other), ("$GPRMC,", .other), ("?", .other),
+    ("PROPFIND / HTTP/1.1\r\n", .foreign), (" FOO  /a b HTTP/1.0\n", .foreign), ("get / HTTP/1.1\r\n", .foreign),
+    ("DESCRIBE rtsp://hub RTSP/1.0\r\n", .foreign), (" \t GET /", .foreign),
+    ("", .undecided), ("P", .undecided), ("POST", .undecided), ("\r\n", .undecided), ("GETTING", .undecided),
+    ("PROPFIND /?WATCH={\"enable\":true}; HTTP/1.1", .undecided),
+    ("?WATCH={\"enable\":true}", .other), ("get /\n", .other), ("$GPRMC,", .other), ("?", .other),
+    ("w HTTP/2\n", .other), ("hello\n", .other), ("I say HTTP/1.1!\n", .other),
   ])
-  func `HTTP is told by its first bytes`(_ text: String, _ verdict: ForeignProtocol.Verdict) {
+  func `HTTP is told by its first line`(_ text: String, _ verdict: ForeignProtocol.Verdict) {
     #expect(ForeignProtocol.verdict(on: Array(text.utf8)) == verdict)
   }
 
@@ -146,6 +150,18 @@ struct FairnessTests {
     #expect(!client.receive(bytes("POST / HTTP/1.1\r\n\r\n?WATCH={\"enable\":true}\r\n"), now: bench.start))
     client.end()
     #expect(bench.received.values == ["end"])
+    // A method of the page's own, and a first line that comes in pieces or never ends.
+    let request = "?WATCH={\"enable\":true};"
+    let inventive = bench.client(.gpsd)
+    #expect(inventive.receive(bytes("FOO /\(request)"), now: bench.start) && inventive.proceed(now: bench.start))
+    #expect(inventive.receive(bytes(String(repeating: "a", count: 500)), now: bench.start))
+    #expect(inventive.proceed(now: bench.start))
+    #expect(!inventive.receive(bytes(" HTTP/1.1\r\n\r\n\(request)"), now: bench.start))
+    inventive.end()
+    let endless = bench.client(.gpsd)
+    #expect(!endless.receive(bytes("FOO /" + String(repeating: request, count: 400)), now: bench.start))
+    endless.end()
+    #expect(bench.received.values == ["end", "end"])
   }
 
   @Test func `who never asks for anything has to go after a while, who asks once may stay`() {

@@ -1,7 +1,8 @@
-/// Tells by its first bytes what does not belong on a port: an HTTP request, or TLS.
+/// Tells by its first line what does not belong on a port: an HTTP request, or TLS.
 ///
 /// A web page can have its browser send either to any port of this machine or network, with requests of the page's own
-/// further down in it. No page can have it begin with anything else.
+/// further down in it, and with a method of the page's own making where it takes the port for its own site's. No page can
+/// have it begin with anything else.
 enum ForeignProtocol {
   enum Verdict: Equatable {
     /// More bytes are needed.
@@ -18,12 +19,43 @@ enum ForeignProtocol {
   /// The first byte of a TLS handshake (RFC 8446, section 5.1).
   private static let handshake: UInt8 = 22
 
+  private static let blanks = Array("\r\n \t".utf8)
+
   static func verdict(on bytes: some Collection<UInt8>) -> Verdict {
-    // Servers put up with empty lines before a request.
-    let bytes = bytes.drop { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
+    // Servers put up with empty lines before a request, and some with blanks.
+    let bytes = bytes.drop { blanks.contains($0) }
     guard let first = bytes.first else { return .undecided }
     if first == handshake { return .foreign }
     if beginnings.contains(where: { bytes.starts(with: $0) }) { return .foreign }
-    return beginnings.contains { $0.starts(with: bytes) } ? .undecided : .other
+    guard let afterMethod = bytes.firstIndex(where: { !isOfToken($0) }) else { return .undecided }
+    guard afterMethod != bytes.startIndex, bytes[afterMethod] == UInt8(ascii: " ") else { return .other }
+    guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return .undecided }
+    return namesVersion(bytes[..<end]) ? .foreign : .other
+  }
+
+  /// What a method is made of (RFC 9110, section 5.6.2).
+  private static func isOfToken(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: marks.contains(byte)
+    }
+  }
+
+  private static let marks = Array("!#$%&'*+-.^_`|~".utf8)
+
+  /// Whether a line ends in a protocol and its version: `HTTP/1.1`, or what is written like it, such as `RTSP/1.0`.
+  private static func namesVersion(_ line: some Collection<UInt8>) -> Bool {
+    var word: [UInt8] = []
+    for byte in line where byte != UInt8(ascii: "\r") {
+      if byte == UInt8(ascii: " ") { word = [] } else { word.append(byte) }
+    }
+    let parts = word.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+    return parts.count == 2 && !parts[0].isEmpty
+      && parts[0].allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
+      && parts[1].count == 3 && digits.contains(parts[1].first ?? 0)
+      && parts[1].dropFirst().first == UInt8(ascii: ".") && digits.contains(parts[1].last ?? 0)
   }
 }

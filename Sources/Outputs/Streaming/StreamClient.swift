@@ -12,8 +12,8 @@ final class StreamClient {
   /// How long somebody may stay who never asks for anything.
   static let silence = Duration.seconds(300)
 
-  /// So many bytes tell what a client speaks.
-  private static let beginning = 64
+  /// No first line is longer, nor what is blank before it; a browser's may have a long address in it.
+  private static let beginning = 4096
 
   let connection: StreamConnection
   let kind: StreamKind
@@ -66,8 +66,7 @@ final class StreamClient {
     if !isRecognised {
       switch ForeignProtocol.verdict(on: pending) {
       case .foreign: return false
-      // Nothing that begins with so many empty lines is a browser.
-      case .undecided: if pending.count <= StreamClient.beginning { return true }
+      case .undecided: return pending.count <= StreamClient.beginning
       case .other: break
       }
       isRecognised = true
