@@ -79,6 +79,21 @@ import Testing
     #expect(hub.program.wait() == 0)
   }
 
+  @Test func `a program with all the connections that it gets leaves some, and who is refused hears why`() {
+    Peer.allow(4096)
+    let hub = HubProcess(board: board)
+    let crowd = (0..<300).map { _ in SocketClient.connect(path: hub.socket) }
+    defer { for descriptor in crowd { close(descriptor) } }
+    // What it has more than its share is told so, and closed.
+    let last = SocketClient(path: hub.socket)
+    #expect(eventually { !last.isOpen })
+    #expect(last.text.hasPrefix("{\"class\":\"ERROR\",\"message\":\""), "\(last.text)")
+    #expect(last.text.contains("of its process are connected, which is its share"), "\(last.text)")
+    let watch = Program(["watch", "--once", "--socket", hub.socket])
+    #expect(watch.wait() == 0, "\(watch.standardError)")
+    #expect(hub.stop() == 0)
+  }
+
   // MARK: Browsers
 
   @Test(arguments: [

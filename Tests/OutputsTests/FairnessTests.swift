@@ -69,6 +69,24 @@ struct FairnessTests {
     #expect(budget.total >= min(Int(clamping: limit.rlim_max), 4096))
   }
 
+  @Test func `a program, and other users, leave places at the Unix sockets`() {
+    func refusal(of newcomer: (Int32, UInt32), among guests: (count: Int, process: Int32, user: UInt32)...) -> String? {
+      LocalAdmission.refusal(
+        of: LocalAdmission.Guest(process: newcomer.0, user: newcomer.1), to: 64,
+        among: guests.flatMap { Array(repeating: .init(process: $0.process, user: $0.user), count: $0.count) }, own: 990
+      )
+    }
+    // One process, whoever runs it.
+    #expect(refusal(of: (5, 0), among: (32, 5, 0)) == "32 of its process are connected, which is its share")
+    #expect(refusal(of: (6, 0), among: (32, 5, 0)) == nil)
+    // One user with several processes, and several users.
+    #expect(refusal(of: (6, 1000), among: (31, 5, 1000)) == nil)
+    #expect(refusal(of: (6, 1000), among: (32, 5, 1000))?.hasPrefix("32 of its user") == true)
+    #expect(refusal(of: (8, 1002), among: (30, 5, 1000), (18, 6, 1001))?.hasPrefix("48 of other users") == true)
+    for keeper: UInt32 in [0, 990] { #expect(refusal(of: (8, keeper), among: (30, 5, 1000), (18, 6, 1001)) == nil) }
+    #expect(refusal(of: (8, 0), among: (32, 5, 0), (32, 6, 0)) == "64 are connected, which is all there is room for")
+  }
+
   // MARK: What is heard
 
   @Test(arguments: [

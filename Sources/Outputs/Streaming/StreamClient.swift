@@ -21,6 +21,8 @@ final class StreamClient {
   let address: IPAddress?
   /// Where it connected, or what that has become since; `nil` on a Unix socket.
   var port: StreamPort?
+  /// `nil` at a port.
+  var guest: LocalAdmission.Guest?
   private let output: any StreamOutput
   private let since: MonotonicInstant
   private var session: (any StreamSession)?

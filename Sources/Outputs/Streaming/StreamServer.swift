@@ -256,6 +256,7 @@ public final class StreamServer: Service {
     defer { if isLast { reserve.withLock { $0 = open("/dev/null", O_RDONLY | O_CLOEXEC) } } }
     let address: IPAddress?
     let peer: String
+    var guest: LocalAdmission.Guest?
     if let port = listener.port {
       guard let other = TCPSocket.prepare(descriptor) else {
         close(descriptor)
@@ -272,12 +273,17 @@ public final class StreamServer: Service {
     } else {
       peer = UnixSocket.peerName(descriptor)
       address = nil
-      let count = clients.count { $0.address == nil }
-      let isFull = count >= budget.unixSockets
+      let newcomer = UnixSocket.guest(descriptor)
+      guest = newcomer
       // Who asks for the devices is answered and gone: there is always room for that.
-      if listener.kind != .devices, isLast || isFull {
+      if listener.kind != .devices,
+        let reason = isLast
+          ? StreamServer.noFiles
+          : LocalAdmission.refusal(
+            of: newcomer, to: budget.unixSockets, among: clients.compactMap(\.guest), own: getuid())
+      {
+        StreamServer.tell(descriptor, reason)
         close(descriptor)
-        let reason = isFull ? "\(count) are connected, which is all there is room for" : StreamServer.noFiles
         return refuse(listener.kind, peer, reason)
       }
     }
@@ -290,6 +296,7 @@ public final class StreamServer: Service {
     guard let output = served else { return connection.close() }
     let client = StreamClient(connection, of: listener.kind, at: address, served: output, now: now)
     client.port = listener.port
+    client.guest = guest
     if client.proceed(now: now) { clients.append(client) } else { client.end() }
   }
 
@@ -315,6 +322,17 @@ public final class StreamServer: Service {
       refuse(kind, client.connection.peer, "it has never asked for anything, and others need its place")
       return nil
     }
+  }
+
+  /// Tells a program on this machine why it is sent away.
+  private static func tell(_ descriptor: Int32, _ reason: String) {
+    var json = JSONWriter(capacity: 256)
+    json.beginObject()
+    json.member("class", literal: "ERROR")
+    json.member("message", reason)
+    json.endObject()
+    json.endLine()
+    _ = clinux_send_now(descriptor, json.bytes.baseAddress, json.count)
   }
 
   /// Counts a client that has been sent away, and says so, if not for each.

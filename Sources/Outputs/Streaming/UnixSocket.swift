@@ -74,6 +74,13 @@ public enum UnixSocket {
     }
   }
 
+  /// Who is at the other end; nobody where the kernel does not say.
+  static func guest(_ descriptor: Int32) -> LocalAdmission.Guest {
+    var peer = clinux_peer()
+    guard clinux_socket_peer(descriptor, &peer) == 0 else { return LocalAdmission.Guest(process: 0, user: .max) }
+    return LocalAdmission.Guest(process: peer.pid, user: peer.uid)
+  }
+
   /// The process at the other end: `gpsd[812]`.
   static func peerName(_ descriptor: Int32) -> String {
     var peer = clinux_peer()

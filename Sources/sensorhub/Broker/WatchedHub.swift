@@ -1,3 +1,5 @@
+import FoundationEssentials
+import Hub
 import MonotonicTime
 import Outputs
 
@@ -13,6 +15,11 @@ protocol WatchedHub: AnyObject {
 final class LocalHub: WatchedHub {
   private let socket: String?
   private var connection: HubConnection
+  private var isNew = true
+
+  private struct Refusal: Decodable {
+    var `class`, message: String
+  }
 
   /// - Parameter request: what is wanted, as the socket takes it
   init(_ socket: String?, request: String) throws {
@@ -21,7 +28,20 @@ final class LocalHub: WatchedHub {
     connection.send(request)
   }
 
-  func nextLine(by deadline: MonotonicInstant?) throws -> HubConnection.Line { connection.nextLine(by: deadline) }
+  func nextLine(by deadline: MonotonicInstant?) throws -> HubConnection.Line {
+    let line = connection.nextLine(by: deadline)
+    // In place of the first state: there may be too many clients.
+    if isNew, case .text(let bytes) = line {
+      isNew = false
+      if let refusal = try? JSONDecoder().decode(Refusal.self, from: Data(bytes)), refusal.class == "ERROR" {
+        throw CommandError(
+          .unavailable, "the hub refuses this: \(Text.printable(refusal.message))",
+          nextStep: "sensorhub devices says who holds what")
+      }
+    }
+    return line
+  }
+
   func devices() throws -> [DevicesOfHub.Device] { try DevicesOfHub.read(socket) }
 }
 
