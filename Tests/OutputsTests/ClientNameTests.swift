@@ -7,6 +7,7 @@ struct ClientNameTests {
     arguments: [
       ("watch", "watch"), ("my-logger_2.0", "my-logger_2.0"), ("Zähler", "Zähler"), ("", nil), ("a b", "\"a b\""),
       ("held for 127.0.0.1", "\"held for 127.0.0.1\""), ("x, journal", "\"x, journal\""),
+      ("journal", "\"journal\""), ("recorder", "\"recorder\""), ("journals", "journals"),
       ("a[12]", "\"a[12]\""), ("a\"b\\", "\"a\\\"b\\\\\""),
       ("x\n12:00:00 error: gps", "\"x\\n12:00:00 error: gps\""), ("\u{1b}[31mred", "\"\\u{1b}[31mred\""),
       ("\u{202e}evil", "\"\\u{202e}evil\""), ("a\u{2028}b", "\"a\\u{2028}b\""), ("\u{7f}", "\"\\u{7f}\""),
