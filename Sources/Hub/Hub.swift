@@ -392,8 +392,8 @@ public final class Hub: Sendable {
     receivers.candidates.first { $0.description.id == id }?.reader.device.readings
   }
 
-  /// Whatever a device measures, for those who only want it awake; `nil` for an unknown device.
-  public func readings(of id: String) -> (any Publisher<Void, Never>)? {
+  /// Keeps a device awake, and sends nothing; `nil` for an unknown device.
+  public func wakefulness(of id: String) -> Deferred<Void, Never>? {
     readers.first { $0.monitor.id == id }?.wakefulness
   }
 }

@@ -48,9 +48,9 @@ public final class HubHost: Sendable {
   /// The hub in service, and the ones after it.
   public var hub: Property<Hub> { current.readOnly }
 
-  /// Whatever a device measures, for those who only want it awake.
-  func readings(of id: String) -> Deferred<Void, Never> {
-    following { $0.readings(of: id) ?? HubHost.nothing() }
+  /// Keeps a device awake, and sends nothing; nothing for an unknown one.
+  func wakefulness(of id: String) -> Deferred<Void, Never> {
+    following { $0.wakefulness(of: id) ?? HubHost.nothing() }
   }
 
   private static func nothing<Output>() -> Deferred<Output, Never> {

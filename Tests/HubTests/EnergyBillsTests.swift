@@ -31,8 +31,8 @@ struct EnergyBillsTests {
 
     func come(_ name: String) throws {
       let isFirst = leases.isEmpty
-      let readings = try #require(hub.readings(of: "gps"))
-      leases.append((name, readings.subscribe(as: name, receiveValue: { _ in })))
+      let wakefulness = try #require(hub.wakefulness(of: "gps"))
+      leases.append((name, wakefulness.subscribe(as: name, receiveValue: { _ in })))
       if isFirst { #expect(eventually { [.acquiring, .tracking].contains(status.power) }) }
       settle()
     }

@@ -100,7 +100,7 @@ struct ReceiverSleepTests {
 
   /// Has the receiver awake until it has been told its rate for the `count`th time.
   private func wake(_ hub: Hub, _ receiver: ScriptedReceiver, settings count: Int) async throws {
-    let lease = try #require(hub.readings(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     await receiver.requests.values { $0.count { Self.kind($0) == 0x0608 && $0.count == 14 } >= count }
     lease.cancel()
     await hub.isOff()
@@ -177,7 +177,7 @@ struct ReceiverSleepTests {
 
   /// A visit that is over when the port has been opened.
   private func glance(_ hub: Hub, _ hardware: WiredHardware) async throws {
-    let lease = try #require(hub.readings(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     await hardware.ports.first(1)
     lease.cancel()
     await hub.isOff()
@@ -222,7 +222,7 @@ struct ReceiverSleepTests {
         ? .fallsSilent(saying: MadeMessage.ubx(0x0501, [0x06, 0x08])) : Self.answer(request)
     }
     let hub = try hub(WiredHardware(receiver), power: #"sleep: "backup","#)
-    let lease = try #require(hub.readings(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     await receiver.requests.values { $0.contains { Self.kind($0) == 0x0241 } }
     lease.cancel()
     await hub.isOff()

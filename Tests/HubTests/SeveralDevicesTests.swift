@@ -1,5 +1,5 @@
 import Fusion
-import Hub
+@testable import Hub
 import Publishing
 import Simulation
 import TestSupport
@@ -70,7 +70,7 @@ struct SeveralDevicesTests {
     _ = await states.first { $0.attitude != nil }
     #expect(hub.devices.map(\.wakes) == [1, 0])
     let samples = Recorder<Void>()
-    let held = try #require(hub.readings(of: "level")).subscribe(as: "held", receiveValue: { samples.append($0) })
+    let held = try #require(hub.imu("level")?.readings).subscribe(as: "held", receiveValue: { _ in samples.append(()) })
     await samples.first(3)
     #expect(hub.devices.map(\.holders) == [["test"], ["held"]])
     subscription.cancel()

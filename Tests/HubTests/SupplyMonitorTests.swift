@@ -34,7 +34,7 @@ struct SupplyMonitorTests {
   @Test func `a device whose current is measured costs what it draws, and its monitor sleeps with it`() async throws {
     let hub = try hub(receiver("gps", port: "simulated/gps", milliamperes: 100, "monitor: 'meter'"))
     #expect(device("meter", of: hub)?.power == .asleep)
-    let subscription = try #require(hub.readings(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let subscription = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { (device("gps", of: hub)?.measuredMilliwattHours ?? 0) > 0 })
     let before = try #require(device("gps", of: hub))
     #expect(device("meter", of: hub)?.holders == ["energy of gps"])
@@ -50,7 +50,7 @@ struct SupplyMonitorTests {
     #expect(device("meter", of: hub)?.wakes == 1)
     #expect(device("gps", of: hub)?.milliwatts == 0)
     // The second visit is measured as the first was.
-    let again = try #require(hub.readings(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let again = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     #expect(
       eventually {
         device("gps", of: hub).map { $0.measuredMilliwattHours > after.measuredMilliwattHours } ?? false
@@ -64,11 +64,11 @@ struct SupplyMonitorTests {
     let hub = try hub(
       receiver("gps", port: "simulated/gps", milliamperes: 30, "monitor: 'meter'") + ","
         + receiver("twin", port: "simulated/gps2", milliamperes: 90, "standbyMilliamperes: 10"))
-    let first = try #require(hub.readings(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let first = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { device("gps", of: hub).map { abs($0.milliwatts / truth - 0.75) < 0.03 } ?? false })
     // What is supplied for another one has its share too.
     #expect(eventually { device("twin", of: hub).map { abs($0.milliwatts / truth - 0.25) < 0.03 } ?? false })
-    let second = try #require(hub.readings(of: "twin")).subscribe(as: "test", receiveValue: { _ in })
+    let second = try #require(hub.wakefulness(of: "twin")).subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { device("gps", of: hub).map { abs($0.milliwatts / truth - 0.25) < 0.03 } ?? false })
     #expect(eventually { device("twin", of: hub).map { abs($0.milliwatts / truth - 0.75) < 0.03 } ?? false })
     first.cancel()
@@ -83,7 +83,7 @@ struct SupplyMonitorTests {
     let changes = Recorder<DeviceStatus>()
     let monitor = try #require(hub.monitors.first { $0.id == "gps" })
     let watching = monitor.changes.subscribe(as: "test", receiveValue: { changes.append($0) })
-    let subscription = try #require(hub.readings(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let subscription = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { device("gps", of: hub).map { abs($0.milliwatts / truth - 1) < 0.03 } ?? false })
     _ = await changes.first { $0.power == .tracking }
     let count = changes.values.count
@@ -103,7 +103,7 @@ struct SupplyMonitorTests {
           meter: { driver: "ina219", bus: "simulated/i2c", address: 0x41 } } }
       """
     let hub = Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware)
-    let subscription = try #require(hub.readings(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let subscription = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { device("meter", of: hub)?.power == .failed })
     #expect(device("gps", of: hub)?.milliwatts == 165)
     #expect(device("gps", of: hub)?.measuredMilliwattHours == 0)
@@ -118,7 +118,7 @@ struct SupplyMonitorTests {
     let idle = try #require(await states.first { $0.supply != nil }.supply)
     #expect(abs(idle.value.volts - 3.3) < 0.02 && abs(idle.value.amperes) < 0.001)
     #expect(device("gps", of: hub)?.wakes == 0)
-    let gps = try #require(hub.readings(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let gps = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     let busy = await states.first { state in
       state.supply.map { abs($0.value.amperes - SimulatedHardware.gpsAmperes) < 0.001 } ?? false
     }

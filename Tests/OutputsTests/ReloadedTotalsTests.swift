@@ -29,7 +29,7 @@ struct ReloadedTotalsTests {
 
     func visit() throws {
       let before = sentences(try status())
-      let lease = host.readings(of: "gps").subscribe(as: "watch[1]", receiveValue: { _ in })
+      let lease = host.wakefulness(of: "gps").subscribe(as: "watch[1]", receiveValue: { _ in })
       #expect(try eventually { try status().power == .acquiring })
       terminal.write(nmeaLine("GPRMC,120000.00,V,,,,,,,211126,,,N"))
       #expect(try eventually { try sentences(status()) == before + 1 })

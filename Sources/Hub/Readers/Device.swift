@@ -8,8 +8,8 @@ public protocol Device: AnyObject, Sendable {
   var monitor: DeviceMonitor { get }
   /// What its readings are doing, under the name by which they hold the device.
   var readingsActivity: (name: String, activity: Property<Activity>) { get }
-  /// Whatever it measures, for those who only want it awake.
-  var wakefulness: any Publisher<Void, Never> { get }
+  /// Keeps it awake, and sends nothing.
+  var wakefulness: Deferred<Void, Never> { get }
   /// Its supply's switch.
   var rail: PowerRail { get }
   /// Drives its supply to the safe level where nobody needs it, or has it sleep, whatever a hub before this one left behind.
@@ -25,5 +25,5 @@ public protocol Device: AnyObject, Sendable {
 extension DeviceReader: Device {
   public var readingsActivity: (name: String, activity: Property<Activity>) { (readings.name, readings.activity) }
 
-  public var wakefulness: any Publisher<Void, Never> { readings.map { _ in } }
+  public var wakefulness: Deferred<Void, Never> { Empty(completesImmediately: false).holding(readings) }
 }

@@ -32,7 +32,7 @@ final class ReplayAudience: Sendable {
   func want(_ demand: ReplayDemand) {
     let present = state.withLock { $0 }
     for id in demand.devices.subtracting(present.devices.keys) {
-      guard let subscription = hub.readings(of: id)?.subscribe(as: "replay", receiveValue: { _ in }) else { continue }
+      guard let subscription = hub.wakefulness(of: id)?.subscribe(as: "replay", receiveValue: { _ in }) else { continue }
       state.withLock { $0.devices[id] = subscription }
     }
     if demand.run != present.run {
