@@ -132,8 +132,14 @@ public final class Hub: Sendable {
     let derived = derivedActivities
     for reader in readers {
       let monitor = reader.monitor
-      monitor.charge(EnergyBills.Payers(holders: Hub.consumers(of: monitor.holders, derived)))
+      if let payers = Hub.payers(Hub.consumers(of: monitor.holders, derived)) { monitor.charge(payers) }
     }
+  }
+
+  /// Who pays where these hold something; `nil` where a reload alone does: those pay on for whom it does.
+  private static func payers(_ holders: [String]) -> EnergyBills.Payers? {
+    let payers = holders.filter { $0 != bridgeName }
+    return payers.isEmpty && !holders.isEmpty ? nil : EnergyBills.Payers(holders: payers)
   }
 
   /// One for each supply monitor that sits in a device's wire.
@@ -275,11 +281,13 @@ public final class Hub: Sendable {
 
   private func has(_ reader: any Device) -> Bool { readers.contains { $0 === reader } }
 
+  private static let bridgeName = "reload"
+
   /// Keeps what is awake for somebody awake, while whoever that is goes over to another hub.
   public func bridge() -> Lifetime {
     let lifetime = Lifetime()
     for reader in readers where !reader.readingsActivity.activity.value.holders.isEmpty {
-      reader.wakefulness.subscribe(as: "reload", receiveValue: { _ in }).store(in: lifetime)
+      reader.wakefulness.subscribe(as: Hub.bridgeName, receiveValue: { _ in }).store(in: lifetime)
     }
     return lifetime
   }

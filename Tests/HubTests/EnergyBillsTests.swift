@@ -125,6 +125,24 @@ struct EnergyBillsTests {
     await visited.end()
   }
 
+  @Test func `what a reload keeps awake is paid by those for whom it does`() async throws {
+    let visited = try Visited()
+    let lease = try #require(visited.hub.wakefulness(of: "gps")).subscribe(as: "watch[812]", receiveValue: { _ in })
+    #expect(eventually { visited.status.power == .acquiring && visited.hub.monitors[0].payers == ["watch"] })
+    let bridge = visited.hub.bridge()
+    visited.clock.advance(by: .seconds(5))
+    lease.cancel()
+    #expect(visited.status.holders == ["reload"])
+    visited.clock.advance(by: .seconds(5))
+    bridge.end()
+    #expect(eventually { visited.status.power == .lingering })
+    visited.clock.advance(by: .seconds(5))
+    let bills = visited.status.bills
+    #expect(bills.map(\.payer) == ["watch", EnergyBills.linger], "\(bills)")
+    #expect(abs((bills.first?.milliwattHours ?? 0) - 1) < 0.01, "\(bills)")
+    await visited.end()
+  }
+
   @Test func `a device that learns says for how long it lingers and why`() async throws {
     let visited = try Visited("linger: 'learned'")
     // A start takes four seconds, and the next visitor comes a second and a half after the last has left.
