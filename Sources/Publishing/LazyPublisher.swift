@@ -132,12 +132,14 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
 
   /// Stops the source for good, whoever listens, without lingering: the process is about to end. Subscribers are
   /// finished once the source has left its scope, later ones at once.
-  public func shutDown() {
+  ///
+  /// - Parameter reason: as its activity has it
+  public func shutDown(because reason: String = "the hub is shutting down") {
     transition { state, pending in
       let effect = state.machine.shutDown()
       // Where a source is to leave its scope first its end finishes them.
       if state.machine.state == .idle, finish(&state, .finished) { pending.broadcast = true }
-      stageActivity(&state, &pending, "the hub is shutting down")
+      stageActivity(&state, &pending, reason)
       return effect
     }
   }

@@ -304,6 +304,9 @@ struct HubProcessTests {
     reload("three", gps: "leverArmMetres: [1, 0, 0],", imu: "rateHz: 100,")
     #expect(eventually { hub.devicesNow["imu"].power == "tracking" })
     #expect(hub.devicesNow["gps"].wakes == 1 && hub.devicesNow["gps"].onSeconds >= after["gps"].onSeconds)
+    // The hub itself goes on.
+    #expect(eventually { hub.program.standardError.contains("imu: off (") }, "\(hub.program.standardError)")
+    #expect(!hub.program.standardError.contains("the hub is shutting down"), "\(hub.program.standardError)")
     // Its books go on, with one wake more in them.
     #expect(hub.devicesNow["imu"].wakes == 2 && hub.devicesNow["imu"].onSeconds >= after["imu"].onSeconds)
     watch.send(SIGINT)

@@ -17,7 +17,9 @@ public protocol Device: AnyObject, Sendable {
   /// - Returns: whether it is there, as far as that shows
   func makeSafe() throws(HardwareError) -> Bool
   /// Ends its runs for good, whoever subscribes.
-  func shutDown()
+  ///
+  /// - Parameter reason: as the device's status has it
+  func shutDown(because reason: String)
   /// Returns once it is not inside its scope any more, that is, once it does not need its supply.
   func isOff() async
 }

@@ -102,10 +102,12 @@ extension DeviceReader {
 
 extension DeviceReader {
   /// Ends its runs for good, whoever subscribes.
-  public func shutDown() {
+  ///
+  /// - Parameter reason: as its status has it
+  public func shutDown(because reason: String = "the hub is shutting down") {
     isShutDown.withLock { $0 = true }
-    readings.shutDown()
-    source.shutDown()
+    readings.shutDown(because: reason)
+    source.shutDown(because: reason)
   }
 
   /// Returns once it is not inside its scope any more; after it was shut down it does not sleep by its supply either.
