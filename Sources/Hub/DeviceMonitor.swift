@@ -288,7 +288,8 @@ public final class DeviceMonitor: Sendable {
     case .stopping where state.progress != nil: return (state.status.power, state.status.reason)
     case .running where state.progress == .tracking: return (.tracking, "it measures")
     case .running where state.progress == .acquiring:
-      return (.acquiring, state.hasTracked ? "nothing useful from it any more" : "nothing useful from it yet")
+      let what = isReceiver ? "no fix from it" : "nothing useful from it"
+      return (.acquiring, "\(what) \(state.hasTracked ? "any more" : "yet")")
     case .starting, .running, .lingering, .stopping: return (state.progress ?? unused(state), activity.reason)
     }
   }

@@ -106,14 +106,38 @@ import Testing
     #expect(lines.last == "  12:00:00 error: gps: failed\\u{1b}[2J' read again")
   }
 
-  // MARK: What repeats
+  // MARK: Devices
 
-  private func status(_ power: DeviceStatus.Power, _ reason: String) -> DeviceStatus {
+  private func status(
+    _ power: DeviceStatus.Power, _ reason: String, since: Double = 0, wakes: Int = 1, timeToFirstFix: Duration? = nil
+  ) -> DeviceStatus {
     DeviceStatus(
-      id: "gps", kind: .receiver, title: "GPS", power: power, since: MonotonicInstant(nanoseconds: 0), reason: reason,
-      holders: [],
-      onTime: .zero, wakes: 1, energyMilliwattHours: 0, timeToFirstFix: nil, counters: [])
+      id: "gps", kind: .receiver, title: "GPS", power: power,
+      since: MonotonicInstant(nanoseconds: Int64(since * 1e9)), reason: reason, holders: [], onTime: .zero,
+      wakes: wakes, energyMilliwattHours: 0, timeToFirstFix: timeToFirstFix, counters: [])
   }
+
+  @Test func `a receiver that finds back has taken the time since it lost everything, not that of its start`() {
+    let (notebook, clock) = (Notebook(), ManualClock())
+    let sink = JournalSink(to: notebook)
+    let log = DeviceLog(sink: sink, clock: clock)
+    log.receive(status(.acquiring, "no fix from it yet"))
+    let first = Duration.milliseconds(960)
+    log.receive(status(.tracking, "it measures", since: 0.96, timeToFirstFix: first))
+    // A tunnel.
+    log.receive(status(.acquiring, "no fix from it any more", since: 40, timeToFirstFix: first))
+    log.receive(status(.tracking, "it measures", since: 71, timeToFirstFix: first))
+    log.receive(status(.off, "watch left", since: 80, timeToFirstFix: first))
+    // Its next start has a time of its own.
+    log.receive(status(.acquiring, "no fix from it yet", since: 90, wakes: 2, timeToFirstFix: first))
+    log.receive(status(.tracking, "it measures", since: 92, wakes: 2, timeToFirstFix: .seconds(2)))
+    #expect(sink.flush(within: .seconds(20)))
+    let tracking = notebook.entries.values.map(\.message).filter { $0.contains("tracking") }
+    #expect(
+      tracking == ["gps: tracking after 0.96 s", "gps: tracking again after 31.0 s", "gps: tracking after 2.00 s"])
+  }
+
+  // MARK: What repeats
 
   @Test func `transitions without an end are summed up, and a fault is always written`() async {
     let (notebook, clock) = (Notebook(), ManualClock())

@@ -9,6 +9,8 @@ final class DeviceLog: Sendable {
     var previous: DeviceStatus?
     var fault: String?
     var repetitions = 0
+    /// The wake in which it has tracked already.
+    var trackedWake: Int?
   }
 
   /// What a summary tells of; it may be due after the log itself has gone.
@@ -80,6 +82,7 @@ final class DeviceLog: Sendable {
   ) -> (priority: JournalSink.Priority, message: String, isRemark: Bool)? {
     let previous = state.previous
     state.previous = status
+    defer { if status.power == .tracking { state.trackedWake = status.wakes } }
     if let remark = status.remark, remark != previous?.remark { return (.warning, "\(status.id): \(remark)", true) }
     if status.remark == nil, let over = previous?.remark { return (.notice, "\(status.id): over: \(over)", true) }
     return transition(status, since: previous, &state).map { ($0.0, $0.1, false) }
@@ -110,6 +113,13 @@ final class DeviceLog: Sendable {
       defer { state.fault = nil }
       if state.fault != nil { return (.notice, "\(status.id): works again") }
       if previous.power == .lingering { return (.notice, "\(status.id): tracking on (\(detail(status)))") }
+      // Between, it had lost what it had.
+      if state.trackedWake == status.wakes {
+        return (
+          .notice,
+          "\(status.id): tracking again after \(Text.duration(seconds: (status.since - previous.since).inSeconds))"
+        )
+      }
       let time = status.timeToFirstFix.map { " after \(Text.fixed($0.inSeconds, 2)) s" } ?? ""
       return (.notice, "\(status.id): tracking\(time)")
     case .lingering: return (.notice, "\(status.id): lingering (\(detail(status)))")
