@@ -22,6 +22,17 @@ struct LearnedLingerTests {
     return joules
   }
 
+  @Test func `what it has learnt is told in units that show it`() {
+    var learned = LearnedLinger()
+    let chip = LearnedLinger.Costs(watts: 0.01, assumedJoules: 0.0011)
+    let before = LingerReport(isLearned: false, usual: .seconds(2), learned: learned, costs: chip).explanation
+    #expect(before.contains("no restart has been seen yet; one is assumed to take 1.1 mJ"), "\(before)")
+    #expect(before.allSatisfy { $0.split(separator: ": ").count <= 2 }, "\(before)")
+    learned.restarts.started(after: 5, joules: 0.0004, seconds: 0.04)
+    let after = LingerReport(isLearned: false, usual: .seconds(2), learned: learned, costs: chip).explanation
+    #expect(after.contains { $0.contains(" start takes 0.04 s and 0.4 mJ, by 1 start") }, "\(after)")
+  }
+
   @Test func `without history it lingers for as long as a restart costs`() {
     let decision = LearnedLinger().decide(costs)
     #expect(decision.ground == .noHistory && abs(decision.seconds - 28) < 1e-9)

@@ -28,7 +28,7 @@ public struct LingerReport: Equatable, Sendable {
     } else {
       lines.append(
         "lingers for \(usual.inSeconds.short) s, as the board file says; linger: 'learned' would have it learn")
-      if decision.ground != .nothingToSave { lines.append("learnt it would be: \(decision.reason)") }
+      if decision.ground != .nothingToSave { lines.append("learnt until now (\(decision.reason))") }
     }
     lines.append("staying on takes \((1000 * costs.watts).short) mW more than resting")
     var hasStarts = false
@@ -37,10 +37,10 @@ public struct LingerReport: Equatable, Sendable {
       hasStarts = true
       let starts = estimate.count == 1 ? "1 start" : "\(estimate.count) starts"
       lines.append(
-        "a \(kind.rawValue) start takes \(estimate.seconds.short) s and \(estimate.joules.short) J, by \(starts)")
+        "a \(kind.rawValue) start takes \(estimate.seconds.short) s and \(estimate.joules.energy), by \(starts)")
     }
     if !hasStarts {
-      lines.append("no start has been seen yet; one is assumed to take \(costs.assumedJoules.short) J")
+      lines.append("no restart has been seen yet; one is assumed to take \(costs.assumedJoules.energy)")
     }
     if decision.ground != .nothingToSave {
       lines.append(
@@ -93,6 +93,9 @@ extension LearnedLinger.Decision {
 }
 
 extension Double {
+  /// Joules, in the unit in which there is something to be seen.
+  fileprivate var energy: String { self < 1 ? "\((1000 * self).short) mJ" : "\(short) J" }
+
   /// With three digits or so: `0.15`, `28`, `115.5`.
   fileprivate var short: String {
     let scale = abs(self) < 1 ? 1000.0 : abs(self) < 100 ? 10.0 : 1.0
