@@ -42,6 +42,7 @@ struct FleetSettingsTests {
     ("broker: 'mqtts://b', keyFile: '/k'", "'mqtt.certificateFile' is missing"),
     ("broker: 'mqtt://b', caFile: '/ca'", "'mqtt.caFile' must be left out"),
     ("broker: 'mqtt://b', homeassistant: true", "did you mean 'mqtt.homeAssistant'?"),
+    ("broker: 'mqtts://b', user: 'u', passwrdFile: '/p'", "did you mean 'mqtt.passwordFile'?"),
   ])
   func `what makes no sense is refused`(_ text: String, _ reason: String) {
     #expect { try fleet(text) } throws: { "\($0)".contains(reason) }

@@ -133,9 +133,15 @@ struct BoardSection {
     }
   }
 
-  /// Something that has to be there; a name or a path, so no empty one, nor one that C would cut short.
+  /// Something that has to be there; a name or a path.
   mutating func required(_ key: String) throws(BoardError) -> String {
-    guard let value = try string(key) else { throw missing(key) }
+    guard let value = try name(key) else { throw missing(key) }
+    return value
+  }
+
+  /// A name or a path, so no empty one, nor one that C would cut short.
+  mutating func name(_ key: String) throws(BoardError) -> String? {
+    guard let value = try string(key) else { return nil }
     guard !value.isEmpty, !value.utf8.contains(0) else {
       throw wrong(key, expected: "a text, not empty and without NUL")
     }

@@ -55,12 +55,12 @@ extension FleetSettings {
     guard FleetSettings.isTopic(topic) else {
       throw section.wrong("topic", expected: "names of letters, digits and any of -_.@, with slashes between")
     }
-    username = try FleetSettings.path("username", &section)
-    passwordFile = try FleetSettings.path("passwordFile", &section)
+    username = try section.name("username")
+    passwordFile = try section.name("passwordFile")
     if passwordFile != nil, username == nil { throw section.missing("username") }
-    caFile = try FleetSettings.path("caFile", &section)
-    certificateFile = try FleetSettings.path("certificateFile", &section)
-    keyFile = try FleetSettings.path("keyFile", &section)
+    caFile = try section.name("caFile")
+    certificateFile = try section.name("certificateFile")
+    keyFile = try section.name("keyFile")
     if certificateFile != nil, keyFile == nil { throw section.missing("keyFile") }
     if keyFile != nil, certificateFile == nil { throw section.missing("certificateFile") }
     if !broker.isEncrypted, let key = ["caFile", "certificateFile", "keyFile"].first(where: section.has) {
@@ -68,9 +68,5 @@ extension FleetSettings {
     }
     homeAssistant = try section.boolean("homeAssistant") ?? homeAssistant
     try section.finish()
-  }
-
-  private static func path(_ key: String, _ section: inout BoardSection) throws(BoardError) -> String? {
-    section.has(key) ? try section.required(key) : nil
   }
 }
