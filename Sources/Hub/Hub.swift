@@ -10,7 +10,9 @@ public final class Hub: Sendable {
   public let board: Board
   /// What stands for the board in protocols that know of one device: the tty of the receiver that is taken, or the IMU's bus
   /// where there is no receiver.
-  public var mainDevice: String { receivers.taken?.description.port ?? board.imu?.place.bus ?? "none" }
+  public var mainDevice: String { receivers.taken?.description.port ?? imuPath ?? "none" }
+  /// What the preferred inertial sensor is called there.
+  public let imuPath: String?
   /// What it is connected to.
   public let machine: Machine
   /// In the order of the board file.
@@ -72,6 +74,7 @@ public final class Hub: Sendable {
     let receivers = ReceiverSelection(entries, on: board)
     self.receivers = receivers
     let imu = board.imu.flatMap { Hub.imu($0.id, of: entries) }
+    imuPath = board.imu?.place.bus
     self.imu = imu
     hasMagnetometer = board.fusedKinds.contains(.magnetometer)
     epochs = LazyPublisher(deriving: "epochs", clock: clock) { (run) throws(Never) in

@@ -97,7 +97,7 @@ final class GPSDMoments: Sendable {
         json.endLine()
       }
     }
-    if includesAttitude, let path = hub.board.imu?.place.bus, let attitude = fused.attitude,
+    if includesAttitude, let path = hub.imuPath, let attitude = fused.attitude,
       state.attitudeTime.take(fused.utc(at: attitude.at))
     {
       GPSDReport.writeAttitude(fused, device: path, to: &json)

@@ -307,7 +307,7 @@ final class GPSDSession: StreamSession {
   }
 
   private func sendAttitude(_ fused: FusedState) {
-    guard let attitude = fused.attitude, let path = output.board.imu?.place.bus,
+    guard let attitude = fused.attitude, let path = output.hub.imuPath,
       state.withLock({ $0.attitudeTime.take(fused.utc(at: attitude.at)) })
     else { return }
     output.attitude.withBytes(

@@ -18,40 +18,48 @@ struct SkyDilution: Equatable {
 
   /// `nil` where fewer than four satellites in use have a direction, or where those do not determine a position.
   init?(_ sky: Sky) {
-    var seen: Set<SatelliteNumber> = []
-    var matrix = [[Double]](repeating: [Double](repeating: 0, count: 8), count: 4)
-    for row in 0..<4 { matrix[row][4 + row] = 1 }
-    for index in 0..<sky.count {
-      let satellite = sky[index]
-      // A satellite on two frequencies is one direction.
-      guard satellite.isUsed, satellite.hasDirection, seen.insert(satellite.number).inserted else { continue }
-      let elevation = Double(satellite.elevationDegrees) * .pi / 180
-      let azimuth = Double(satellite.azimuthDegrees) * .pi / 180
-      let direction = [cos(elevation) * sin(azimuth), cos(elevation) * cos(azimuth), sin(elevation), 1]
-      for i in 0..<4 { for j in 0..<4 { matrix[i][j] += direction[i] * direction[j] } }
+    // A row on the left of the identity: what turns the left half into the identity turns the right half into the inverse.
+    var rows: InlineArray<4, SIMD8<Double>> = [
+      [0, 0, 0, 0, 1, 0, 0, 0], [0, 0, 0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0, 1, 0], [0, 0, 0, 0, 0, 0, 0, 1],
+    ]
+    var count = 0
+    for index in 0..<sky.count where SkyDilution.counts(index, of: sky) {
+      let elevation = Double(sky[index].elevationDegrees) * .pi / 180
+      let azimuth = Double(sky[index].azimuthDegrees) * .pi / 180
+      let (east, north, up) = (cos(elevation) * sin(azimuth), cos(elevation) * cos(azimuth), sin(elevation))
+      let direction: SIMD8<Double> = [east, north, up, 1, 0, 0, 0, 0]
+      rows[0] += east * direction
+      rows[1] += north * direction
+      rows[2] += up * direction
+      rows[3] += direction
+      count += 1
     }
-    guard seen.count >= 4, SkyDilution.invert(&matrix) else { return nil }
-    let variances = (0..<4).map { matrix[$0][4 + $0] }
+    guard count >= 4, SkyDilution.solve(&rows) else { return nil }
+    let variances = SIMD4(rows[0][4], rows[1][5], rows[2][6], rows[3][7])
     // What is nearly singular is no dilution that anybody could use.
-    guard variances.allSatisfy({ $0 > 0 && $0 < 1e4 }) else { return nil }
-    x = variances[0].squareRoot()
-    y = variances[1].squareRoot()
-    vertical = variances[2].squareRoot()
-    time = variances[3].squareRoot()
+    guard variances.min() > 0, variances.max() < 1e4 else { return nil }
+    let sigmas = variances.squareRoot()
+    (x, y, vertical, time) = (sigmas[0], sigmas[1], sigmas[2], sigmas[3])
   }
 
-  /// Turns the left half into the identity, and so the right half into the inverse (Gauss and Jordan).
-  private static func invert(_ matrix: inout [[Double]]) -> Bool {
+  /// Whether a satellite in use adds a direction; one on two frequencies is one direction.
+  private static func counts(_ index: Int, of sky: Sky) -> Bool {
+    func counts(_ satellite: Satellite) -> Bool { satellite.isUsed && satellite.hasDirection }
+    guard counts(sky[index]) else { return false }
+    for before in 0..<index where sky[before].number == sky[index].number && counts(sky[before]) { return false }
+    return true
+  }
+
+  /// Turns the left half into the identity (Gauss and Jordan); returns whether it can.
+  private static func solve(_ rows: inout InlineArray<4, SIMD8<Double>>) -> Bool {
     for pivot in 0..<4 {
-      let best = (pivot..<4).max { abs(matrix[$0][pivot]) < abs(matrix[$1][pivot]) } ?? pivot
-      guard abs(matrix[best][pivot]) > 1e-9 else { return false }
-      matrix.swapAt(pivot, best)
-      let scale = matrix[pivot][pivot]
-      for column in 0..<8 { matrix[pivot][column] /= scale }
-      for row in 0..<4 where row != pivot {
-        let factor = matrix[row][pivot]
-        for column in 0..<8 { matrix[row][column] -= factor * matrix[pivot][column] }
-      }
+      var best = pivot
+      for row in pivot..<4 where abs(rows[row][pivot]) > abs(rows[best][pivot]) { best = row }
+      guard abs(rows[best][pivot]) > 1e-9 else { return false }
+      rows.swapAt(pivot, best)
+      let scaled = rows[pivot] / rows[pivot][pivot]
+      for row in 0..<4 { rows[row] -= rows[row][pivot] * scaled }
+      rows[pivot] = scaled
     }
     return true
   }
