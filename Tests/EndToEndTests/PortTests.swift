@@ -42,6 +42,16 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
+  @Test func `who wants the sentences of the IMU gets none, and wakes no receiver`() {
+    let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    let client = SocketClient(port: gpsd)
+    client.send("?WATCH={\"enable\":true,\"json\":true,\"nmea\":true,\"device\":\"simulated/i2c\"};")
+    #expect(eventually { client.text.contains("\"class\":\"ATT\"") })
+    #expect(hub.devicesNow["gps"].wakes == 0)
+    #expect(!client.text.contains("\n$"), "\(client.text)")
+    #expect(hub.stop() == 0)
+  }
+
   @Test func `clients that come at different times get the same attitudes`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     func attitudes(_ client: SocketClient) -> [Substring] {

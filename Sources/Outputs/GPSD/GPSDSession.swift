@@ -203,7 +203,8 @@ final class GPSDSession: StreamSession {
 
   /// Likewise its sentences.
   private func followSentences(_ watch: GPSDWatch) {
-    let source = watch.wantsSentences ? namedReceiver(watch)?.id ?? "" : nil
+    // An IMU has none, and is no reason to wake the receiver for its.
+    let source = watch.wantsSentences && !isOfIMU(watch) ? namedReceiver(watch)?.id ?? "" : nil
     if source == state.withLock({ $0.sentencesOf }) { return }
     let new = source.map { id in
       (id.isEmpty ? output.host.sentences : output.host.sentences(of: id)).subscribe(
