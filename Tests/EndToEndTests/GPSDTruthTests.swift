@@ -231,10 +231,21 @@ import Testing
       GPSDTruthTests.reports(client.text, "DEVICE").contains { $0.path == path && ($0.activated?.count ?? 0) == 24 }
     }
     #expect(eventually { activated("simulated/gps") && activated("simulated/i2c") }, "\(client.text)")
+    func times() -> [String: String] {
+      Dictionary(
+        GPSDTruthTests.reports(client.text, "DEVICE").map { ($0.path ?? "", $0.activated ?? "off") },
+        uniquingKeysWith: { $0 == $1 ? $0 : "\($0), \($1)" })
+    }
+    let count = GPSDTruthTests.reports(client.text, "DEVICE").count
+    client.send("?DEVICE={\"path\":\"simulated/gps\"};?DEVICE={\"path\":\"simulated/i2c\"};")
+    #expect(eventually { GPSDTruthTests.reports(client.text, "DEVICE").count >= count + 2 })
+    let before = times()
     client.forget()
     HubProcess.write(HubProcess.simulatedBoard(gpsd: gpsd, nmea: nmea, fused: true), to: hub.boardFile)
     hub.program.send(SIGHUP)
     #expect(eventually { activated("simulated/gps") && activated("simulated/i2c") }, "\(client.text)")
+    // They have gone on meanwhile, and so has their time.
+    #expect(times() == before, "\(client.text)")
     #expect(hub.stop() == 0)
   }
 

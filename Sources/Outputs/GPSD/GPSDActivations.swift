@@ -1,6 +1,6 @@
-import CLinux
 import Guarding
 import Hub
+import MonotonicTime
 import NMEA
 import Publishing
 
@@ -13,10 +13,16 @@ final class GPSDActivations: Sendable {
     var since: [String: UTCTime] = [:]
   }
 
+  private struct Following {
+    var lifetime: Lifetime?
+    /// By the device's ID.
+    var monitors: [String: DeviceMonitor] = [:]
+  }
+
   private let property = MutableProperty(Activity())
   private let lifetime = Lifetime()
   /// Follows the devices of the present hub.
-  private let present = Guarded<Lifetime?>(nil)
+  private let present = Guarded(Following())
   private let activity = Guarded(Activity())
 
   init(_ host: HubHost) {
@@ -28,23 +34,32 @@ final class GPSDActivations: Sendable {
 
   private func follow(_ hub: Hub) {
     let lifetime = Lifetime()
+    let monitors = Dictionary(hub.monitors.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     let old = present.withLock { present in
-      defer { present = lifetime }
+      defer { present = Following(lifetime: lifetime, monitors: monitors) }
       return present
     }
-    old?.end()
-    change { $0 = Activity(hub: $0.hub + 1) }
+    old.lifetime?.end()
+    // Devices that both boards have in the same way go on as they are, and so has their time.
+    change { activity in
+      activity.hub += 1
+      func goesOn(_ id: String) -> Bool { old.monitors[id].map { $0 === monitors[id] } ?? false }
+      activity.since = activity.since.filter { goesOn($0.key) }
+    }
+    let machine = hub.machine
     for monitor in hub.monitors {
-      monitor.changes.subscribe(as: "gpsd devices", receiveValue: { [weak self] in self?.receive($0) }).store(
-        in: lifetime)
+      monitor.changes.subscribe(as: "gpsd devices", receiveValue: { [weak self] in self?.receive($0, on: machine) })
+        .store(in: lifetime)
     }
   }
 
-  private func receive(_ status: DeviceStatus) {
+  private func receive(_ status: DeviceStatus, on machine: Machine) {
     let isActive = status.power.isActive
     change { activity in
       if isActive == (activity.since[status.id] != nil) { return }
-      activity.since[status.id] = isActive ? UTCTime(nanosecondsSince1970: clinux_realtime_ns()) : nil
+      // It may be told of late.
+      let age = max((machine.clock.now - status.since).inNanoseconds, 0)
+      activity.since[status.id] = isActive ? UTCTime(nanosecondsSince1970: machine.systemTime() - age) : nil
     }
   }
 
