@@ -297,6 +297,82 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
+  @Test func `who joins is told at once how things are, and takes no report from the others`() throws {
+    let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    let steady = SocketClient(port: gpsd)
+    steady.send(GPSDTruthTests.watch)
+    func positions(_ client: SocketClient) -> [Report] { GPSDTruthTests.reports(client.text, "TPV") }
+    func grow(_ reports: [Report]) -> Bool {
+      zip(reports, reports.dropFirst()).allSatisfy { ($0.time ?? "") < ($1.time ?? "") }
+    }
+    #expect(eventually { positions(steady).contains { $0.mode == 3 } })
+    for _ in 0..<10 {
+      let client = SocketClient(port: gpsd)
+      client.send(GPSDTruthTests.watch)
+      #expect(eventually { positions(client).count > 2 })
+      // The same for who has only looked away.
+      client.send("?WATCH={\"enable\":false};?WATCH={\"enable\":true};")
+      let seen = positions(client).count
+      #expect(eventually { positions(client).count > seen + 3 })
+      #expect(positions(client).allSatisfy { $0.mode == 3 && $0.lat != nil }, "\(client.text)")
+      #expect(grow(positions(client)), "\(client.text)")
+    }
+    // Each epoch has its position for who stays, however many come and go meanwhile.
+    steady.forget()
+    let wereAllTold = eventually {
+      let guests = (0..<10).map { _ in
+        let guest = Peer(gpsd)
+        guest.send(GPSDTruthTests.watch)
+        return guest
+      }
+      return eventually { guests.allSatisfy { $0.text.contains("\"mode\":3") } }
+        && GPSDTruthTests.reports(steady.text, "SKY").count > 40
+    }
+    #expect(wereAllTold)
+    let skies = GPSDTruthTests.reports(steady.text, "SKY").count
+    #expect(positions(steady).count * 10 > skies * 9, "\(positions(steady).count) positions, \(skies) skies")
+    #expect(grow(positions(steady)))
+    steady.leave()
+    #expect(eventually { hub.isOff })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a client that joins between two epochs of a slow receiver is not told that there is no fix`() {
+    let receiver = PseudoTerminal()
+    let fused = SocketClient.freePort()
+    let hub = HubProcess(
+      board: """
+        { name: "test", devices: { gps: { driver: "nmea", port: "\(receiver.path)", power: { lingerSeconds: 0.2 } } },
+          gpsd: { port: \(gpsd) }, nmea: [{ port: \(nmea) }, { port: \(fused), source: "fused" }] }
+        """)
+    var second = 0
+    func drive(until isDone: () -> Bool) -> Bool {
+      eventually {
+        second += 1
+        receiver.write(epoch(second))
+        return isDone()
+      }
+    }
+    // Keeps the receiver awake, and has nothing fused.
+    let first = SocketClient(port: nmea)
+    #expect(eventually { hub.devicesNow["gps"].power == "acquiring" })
+    #expect(drive { first.text.contains(",A,5231.0000") && hub.devicesNow["gps"].power == "tracking" })
+    let watcher = SocketClient(port: gpsd)
+    watcher.send(GPSDTruthTests.watch)
+    func positions() -> [Report] { GPSDTruthTests.reports(watcher.text, "TPV") }
+    #expect(drive { positions().count > 3 })
+    #expect(positions().prefix(4).allSatisfy { $0.mode == 3 && $0.lat != nil }, "\(watcher.text)")
+    #expect(zip(positions(), positions().dropFirst()).allSatisfy { ($0.time ?? "") < ($1.time ?? "") })
+    let plotter = SocketClient(port: fused)
+    #expect(drive { plotter.text.contains("GGA,") })
+    #expect(plotter.text.hasPrefix("$GPRMC,12"), "\(plotter.text)")
+    // What the receiver has not said is not said for it.
+    let late = SocketClient(port: nmea)
+    #expect(drive { late.text.contains("GGA,") })
+    #expect(!late.text.contains("$GPRMC"), "\(late.text)")
+    #expect(hub.stop() == 0)
+  }
+
   @Test func `through a tunnel every report has a position, and their times grow`() async throws {
     var receiver = SimulatedReceiver.Configuration()
     // The world is fifteen seconds old when the hub begins.
@@ -306,12 +382,10 @@ import Testing
     let hub = Hub(board: board, hardware: SimulatedHardware(receiver: receiver))
     let moments = GPSDMoments(host: HubHost(hub, version: "test"), includesAttitude: true)
     let seen = Recorder<(state: FusedState, lines: String, sentences: String)>()
-    let pace = Guarded(EpochPace())
     let subscription = hub.state.subscribe(
       as: "test",
       receiveValue: { state in
-        guard pace.withLock({ $0.take(state) }) else { return }
-        moments.withBytes(of: state) { bytes in
+        moments.withBytes(of: state) { bytes, _ in
           seen.append((state, String(decoding: bytes, as: UTF8.self), FusedSentences.make(of: state)))
         }
       })

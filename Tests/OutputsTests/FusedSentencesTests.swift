@@ -1,7 +1,9 @@
 import Devices
 import Fusion
+import Hub
 import MonotonicTime
 import NMEA
+import Simulation
 import Testing
 
 @testable import Outputs
@@ -76,6 +78,19 @@ struct FusedSentencesTests {
       "GLGSV,1,1,02,66,10,020,30,67,-3,359,31,1", "GAGSV,1,1,02,01,40,100,40,04,41,101,41,7",
       "GBGSV,1,1,01,19,50,200,42,1", "GQGSV,1,1,01,03,80,010,44,1",
     ])
+  }
+
+  @Test func `a slow receiver's pauses are no silence`() throws {
+    let board = try Board(json5: Array("{ name: 'x', nmea: {} }".utf8), file: "board")
+    let hub = Hub(board: board, hardware: SimulatedHardware())
+    let output = NMEAOutput(host: HubHost(hub, version: "test"), feed: board.nmea[0].feed)
+    let start = MonotonicInstant(nanoseconds: 1_000_000_000)
+    #expect(output.silence(since: nil) == .seconds(5))
+    #expect(output.silence(since: start) == .seconds(5))
+    for _ in 0..<3 { #expect(output.silence(since: start + .seconds(10)) == .seconds(15)) }
+    #expect(output.silence(since: start + .seconds(11)) == .seconds(5))
+    // It has slept since its last epoch.
+    #expect(output.silence(since: start + .seconds(8 * 3600)) == .seconds(30))
   }
 
   @Test func `position, motion, time and quality come back as they were`() throws {

@@ -15,6 +15,12 @@ import Publishing
 /// and for a `GST`'s metres.
 final class GPSDMoments: Sendable {
   private struct State {
+    /// How many clients are told.
+    var listeners = 0
+    /// Which states are told: the same ones to all, whenever each of them came.
+    var pace = EpochPace()
+    /// What was written last has a position, or says that there is none.
+    var statesPosition = false
     var positionTime = GrowingTime()
     /// When the position was valid that was last told of. An epoch without one does not repeat it.
     var lastPosition: MonotonicInstant?
@@ -62,10 +68,27 @@ final class GPSDMoments: Sendable {
   /// From one of the receiver's epochs to the next; `nil` before there have been two.
   var cycleSeconds: Double? { state.withLock { $0.cycle.seconds } }
 
-  /// Lends the lines of a state to `body`; none where there is nothing new to say.
-  func withBytes(of fused: FusedState, _ body: (UnsafeBufferPointer<UInt8>) -> Void) {
+  /// A client begins to listen. The first one has been told of `present`, or will be: what comes next need not be an epoch.
+  func enter(after present: FusedState?) {
+    state.withLock { state in
+      if state.listeners == 0 {
+        state.pace = EpochPace()
+        if let present { _ = state.pace.take(present) }
+      }
+      state.listeners += 1
+    }
+  }
+
+  func leave() { state.withLock { $0.listeners -= 1 } }
+
+  /// Lends the lines of a state to `body`, where it is one to tell and there is anything new to say.
+  func withBytes(of fused: FusedState, _ body: (UnsafeBufferPointer<UInt8>, _ statesPosition: Bool) -> Void) {
     encoding.withBytes(
-      at: fused.at, encode: { json in state.withLock { write(fused, &$0, to: &json) } }, body)
+      at: fused.at,
+      encode: { json in state.withLock { if $0.pace.take(fused) { write(fused, &$0, to: &json) } } }
+    ) { bytes in
+      if !bytes.isEmpty { body(bytes, state.withLock { $0.statesPosition }) }
+    }
   }
 
   private func write(_ fused: FusedState, _ state: inout State, to json: inout JSONWriter) {
@@ -87,7 +110,8 @@ final class GPSDMoments: Sendable {
     }
     if leads { writeSky() }
     let isKnown = fused.position != nil && fused.position?.at == state.lastPosition
-    if !isKnown, state.positionTime.take(fused.positionTime) {
+    state.statesPosition = !isKnown && state.positionTime.take(fused.positionTime)
+    if state.statesPosition {
       state.lastPosition = fused.position?.at
       GPSDReport.writePositionObject(fused, reception: latest, device: device, to: &json)
       json.endLine()

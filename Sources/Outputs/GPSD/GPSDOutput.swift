@@ -16,8 +16,13 @@ final class GPSDOutput: StreamOutput {
   /// Each attitude is encoded once for all clients.
   let attitude = SharedEncoding(lineEnd: "\r\n")
 
-  /// So long without a position is no pause between two.
+  /// So long without a position is no pause between two, nor are one and a half of the receiver's intervals.
   static let silence = Duration.seconds(5)
+  /// Longer than that nothing is a pause: a receiver's time may leap, and it may have slept since its last epoch.
+  static let longestSilence = Duration.seconds(30)
+  var silence: Duration {
+    max(GPSDOutput.silence, min(.seconds(1.5 * (cycleSeconds ?? 0)), GPSDOutput.longestSilence))
+  }
 
   init(host: HubHost) {
     self.host = host

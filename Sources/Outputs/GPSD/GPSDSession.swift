@@ -32,7 +32,10 @@ final class GPSDSession: StreamSession {
     var sentencesOf: String?
     var offsets: Subscription?
     var reminder: ScheduledAction?
-    var pace = EpochPace()
+    /// What the client is told of the state; `nil` where it wants no positions.
+    var moments: GPSDMoments?
+    /// Of the positions that it has been told.
+    var positionTime = GrowingTime()
     var attitudeTime = GrowingTime()
     var lastReport: MonotonicInstant?
     /// What the client has been told of the devices.
@@ -165,6 +168,7 @@ final class GPSDSession: StreamSession {
     hold(\.devices, watch.wantsReports) {
       output.activations.changes.subscribe(as: name, receiveValue: { [weak self] in self?.receive($0) })
     }
+    followMoments(watch)
     hold(\.states, wantsPositions || watch.isForPolling) {
       output.host.states(parts: output.board.gpsdParts).subscribe(
         as: name, receiveValue: { [weak self] in self?.send($0) })
@@ -181,8 +185,75 @@ final class GPSDSession: StreamSession {
       if !watch.wantsReports { state.activity = nil }
       return (state.reminder != nil, state.reminder)
     }
-    if isSilenceTold, !isReminded { remind() }
+    if isSilenceTold, !isReminded {
+      greet(watch)
+      remind(after: .seconds(1))
+    }
     if !isSilenceTold { reminder?.cancel() }
+  }
+
+  /// Takes a place among those who are told the same, and leaves another.
+  private func followMoments(_ watch: GPSDWatch) {
+    var new: GPSDMoments?
+    if wantsPositions(watch) {
+      let includesAttitude =
+        watch.device == nil && watch.attitudeRateHz == nil && !output.hub.receivers.candidates.isEmpty
+      new = includesAttitude ? output.moments : output.momentsOfReceiver
+    }
+    let present = state.withLock { $0.moments }
+    if new === present { return }
+    new?.enter(after: presentState)
+    state.withLock { $0.moments = new }
+    present?.leave()
+  }
+
+  /// Unless it is so old that its position would be no present one.
+  private var presentState: FusedState? {
+    output.hub.presentState(at: output.host.now, within: output.silence)
+  }
+
+  /// Who joins hears at once how things are: until the next epoch there may be seconds, which are no loss of the fix. Where
+  /// nothing is known yet there is nothing to tell.
+  private func greet(_ watch: GPSDWatch) {
+    // What was told before the watch began says nothing of now.
+    state.withLock { $0.lastReport = nil }
+    var json = JSONWriter(capacity: 1024)
+    json.lineEnd = "\r\n"
+    if let receiver = oneReceiver(watch) {
+      guard let epoch = latest(of: receiver.id) else { return }
+      GPSDReport.writePositionObject(epoch.fix, device: receiver.path, to: &json)
+      json.endLine()
+      return greet(json.bytes, \.epochTime, epoch.fix.time)
+    }
+    let device = output.device
+    let epoch = output.hub.receivers.taken.flatMap { latest(of: $0.description.id) }
+    if let fused = presentState, fused.position != nil || fused.fix != nil {
+      GPSDReport.writePositionObject(fused, reception: epoch, device: device, to: &json)
+      json.endLine()
+      greet(json.bytes, \.positionTime, fused.positionTime)
+    } else if let epoch {
+      // Until now it was awake for its sentences alone, and nobody had the state fused.
+      GPSDReport.writePositionObject(epoch.fix, device: device, to: &json)
+      json.endLine()
+      greet(json.bytes, \.positionTime, epoch.fix.time)
+    }
+  }
+
+  private func greet(
+    _ bytes: UnsafeBufferPointer<UInt8>, _ times: WritableKeyPath<State, GrowingTime>, _ time: UTCTime?
+  ) {
+    state.withLock { state in
+      // Under the lock: what comes about meanwhile goes before or after it, and never twice.
+      let isNew = state.lastReport == nil && state[keyPath: times].take(time)
+      state.lastReport = MonotonicClock().now
+      if isNew { connection.send(bytes) }
+    }
+  }
+
+  /// What a receiver that is awake has said last, if that is not long ago.
+  private func latest(of id: String) -> GNSSObservation? {
+    let receiver = output.hub.receivers.candidates.first { $0.description.id == id }
+    return receiver?.reader.device.source.latest.flatMap { output.host.now - $0.at < output.silence ? $0 : nil }
   }
 
   /// Who watches one of several receivers gets what that one says, whichever is taken for the state.
@@ -275,15 +346,14 @@ final class GPSDSession: StreamSession {
   // MARK: Reports
 
   private func send(_ fused: FusedState) {
-    let watch = state.withLock { $0.pace.take(fused) ? $0.watch : nil }
-    guard let watch, wantsPositions(watch) else { return }
-    let includesAttitude =
-      watch.device == nil && watch.attitudeRateHz == nil && !output.hub.receivers.candidates.isEmpty
-    let moments = includesAttitude ? output.moments : output.momentsOfReceiver
-    moments.withBytes(of: fused) { bytes in
-      if bytes.isEmpty { return }
-      state.withLock { $0.lastReport = MonotonicClock().now }
-      connection.send(bytes)
+    guard let moments = state.withLock({ $0.moments }) else { return }
+    moments.withBytes(of: fused) { bytes, statesPosition in
+      state.withLock { state in
+        // Who has just joined may have been told of this sample already.
+        if statesPosition, !state.positionTime.take(fused.positionTime) { return }
+        state.lastReport = MonotonicClock().now
+        connection.send(bytes)
+      }
     }
   }
 
@@ -358,7 +428,7 @@ final class GPSDSession: StreamSession {
   /// that find no position say so themselves; this is for those that say nothing.
   private func remind() {
     let now = MonotonicClock().now
-    let isSilent = state.withLock { $0.lastReport.map { now - $0 >= GPSDOutput.silence } ?? true }
+    let isSilent = state.withLock { $0.lastReport.map { now - $0 >= output.silence } ?? true }
     if isSilent {
       let device = state.withLock { $0.watch.device } ?? output.device
       var json = JSONWriter(capacity: 128)
@@ -367,7 +437,12 @@ final class GPSDSession: StreamSession {
       json.endLine()
       connection.send(json.bytes)
     }
-    let next = MonotonicClock().schedule(at: now + .seconds(1)) { [weak self] in self?.remind() }
+    remind(after: .seconds(1))
+  }
+
+  private func remind(after pause: Duration) {
+    let clock = MonotonicClock()
+    let next = clock.schedule(at: clock.now + pause) { [weak self] in self?.remind() }
     let (overtaken, isWanted) = state.withLock { state in
       guard wantsPositions(state.watch) || oneReceiver(state.watch) != nil else {
         return (nil as ScheduledAction?, false)

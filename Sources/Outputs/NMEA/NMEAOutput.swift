@@ -1,3 +1,4 @@
+import Devices
 import Fusion
 import Guarding
 import Hub
@@ -14,11 +15,32 @@ final class NMEAOutput: StreamOutput {
   /// So long without a position is no pause between two.
   let silence: Duration
 
+  private struct Epochs {
+    /// When the receiver's last one began, and how long that was after the one before it.
+    var last: MonotonicInstant?
+    var interval = Duration.zero
+  }
+
+  private let epochs = Guarded(Epochs())
+
   init(host: HubHost, feed: Board.NMEAFeed) {
     self.host = host
     self.feed = feed
     fused = FusedFeed(host: host, feed: feed)
     silence = max(GPSDOutput.silence, (feed.interval ?? .zero) * 2)
+  }
+
+  /// How long the receiver may say nothing before it is silent: one and a half of its intervals are a pause.
+  ///
+  /// - Parameter epoch: when its last epoch began, as far as there is one; asked for once a second or so
+  func silence(since epoch: MonotonicInstant?) -> Duration {
+    epochs.withLock { epochs in
+      if let epoch, epoch != epochs.last {
+        epochs.interval = epochs.last.map { epoch - $0 } ?? .zero
+        epochs.last = epoch
+      }
+      return max(silence, min(epochs.interval * 1.5, GPSDOutput.longestSilence))
+    }
   }
 
   func serve(_ connection: StreamConnection) -> (any StreamSession)? {
@@ -32,9 +54,14 @@ final class NMEAOutput: StreamOutput {
 private final class NMEASession: StreamSession {
   private struct State {
     var lastSentence: MonotonicInstant?
+    /// When the position was valid that it has been told on joining.
+    var firstPosition: MonotonicInstant?
     var reminder: ScheduledAction?
     var isOver = false
   }
+
+  /// Between two sentences that say that there is no position, and before the first.
+  private static let pause = Duration.seconds(1)
 
   private let connection: StreamConnection
   private let output: NMEAOutput
@@ -54,9 +81,42 @@ private final class NMEASession: StreamSession {
     case .fused:
       output.host.states(parts: output.feed.parts).subscribe(as: name, receiveValue: { [weak self] in self?.send($0) })
         .store(in: lifetime)
+      greet()
     }
     // Who did not choose the sentence that says so is told nothing.
-    if output.feed.sentences.contains("RMC") { remind() }
+    if output.feed.sentences.contains("RMC") { remind(after: NMEASession.pause) }
+  }
+
+  /// Who joins hears at once how things are: until the next epoch there may be seconds, which are no loss of the fix.
+  private func greet() {
+    let silence = output.silence(since: latest?.at)
+    guard let fused = output.host.hub.value.presentState(at: output.host.now, within: silence),
+      fused.position != nil || fused.fix != nil
+    else { return }
+    let sentences = Array(FusedSentences.make(of: fused, only: output.feed.sentences).utf8)
+    state.withLock { state in
+      // Under the lock: what comes about meanwhile goes before or after it, and never twice.
+      guard state.lastSentence == nil else { return }
+      if fused.position != nil {
+        state.lastSentence = MonotonicClock().now
+        state.firstPosition = fused.position?.at
+      }
+      sentences.withUnsafeBufferPointer(connection.send)
+    }
+  }
+
+  /// The receiver's last epoch.
+  private var latest: GNSSObservation? { output.host.hub.value.receivers.taken?.reader.device.source.latest }
+
+  /// Nothing has come for so long that there is no position.
+  private func isSilent(_ now: MonotonicInstant) -> Bool {
+    let latest = latest
+    var heard = state.withLock { $0.lastSentence }
+    // A client that has just joined may have to wait for the next epoch. Of the receiver's sentences nothing is made up
+    // while it speaks for itself.
+    if output.feed.source == .receiver, let latest { heard = max(heard ?? latest.receivedAt, latest.receivedAt) }
+    let silence = output.silence(since: latest?.at)
+    return heard.map { now - $0 >= silence } ?? true
   }
 
   private func send(_ sentences: [UInt8]) {
@@ -67,18 +127,29 @@ private final class NMEASession: StreamSession {
 
   private func send(_ fused: FusedState) {
     output.fused.withBytes(of: fused) { bytes, statesPosition in
-      if statesPosition { state.withLock { $0.lastSentence = MonotonicClock().now } }
-      connection.send(bytes)
+      state.withLock { state in
+        if statesPosition {
+          if let first = state.firstPosition, fused.position?.at == first { return }
+          state.firstPosition = nil
+          state.lastSentence = MonotonicClock().now
+        }
+        connection.send(bytes)
+      }
     }
   }
 
   /// A sentence a second that says there is no position yet: plotters take a port without data for a dead one.
   private func remind() {
     let now = MonotonicClock().now
-    if state.withLock({ $0.lastSentence.map { now - $0 >= output.silence } ?? true }) {
+    if isSilent(now) {
       Array(FusedSentences.noPosition.utf8).withUnsafeBufferPointer(connection.send)
     }
-    let next = MonotonicClock().schedule(at: now + .seconds(1)) { [weak self] in self?.remind() }
+    remind(after: NMEASession.pause)
+  }
+
+  private func remind(after pause: Duration) {
+    let clock = MonotonicClock()
+    let next = clock.schedule(at: clock.now + pause) { [weak self] in self?.remind() }
     let isTooLate = state.withLock { state in
       if !state.isOver { state.reminder = next }
       return state.isOver
