@@ -3,8 +3,11 @@ import MonotonicTime
 
 /// Puts what the devices measure together into one state: the navigation filter, fed with times and reports of the hub's.
 public struct StateEstimator: Sendable {
-  /// The receiver's position and motion are not reported when they are older than this.
+  /// The receiver's position and motion are not reported when they are older than this, or than one and a half of its intervals.
   private static var positionLifetimeSeconds: Double { 5 }
+  private static var longestPositionLifetimeSeconds: Double { 30 }
+  /// Nor for longer than this once it says that it has none: a bridge is no loss of the position.
+  private static var lostPositionSeconds: Double { 1.5 }
   private static var attitudeLifetimeSeconds: Double { 1 }
   /// Of what may come once in two seconds.
   private static var slowLifetimeSeconds: Double { 5 }
@@ -30,6 +33,7 @@ public struct StateEstimator: Sendable {
   private var hasHeight = false
   private var receiverPosition: Dated<FusedState.Position>?
   private var receiverMotion: Dated<FusedState.Motion>?
+  private var receiverPace = ReceiverPace()
   private var imuSource = DeviceSet()
   /// Magnetic fields that no inertial sample has been paired with, oldest first.
   private var fields: [(field: SIMD3<Double>, at: MonotonicInstant)] = []
@@ -119,6 +123,7 @@ public struct StateEstimator: Sendable {
     leverArm: SIMD3<Double>? = nil, from source: DeviceSet = .gps
   ) {
     state.fix = Dated(fix, at: at, source: source)
+    receiverPace.take(at, hasPosition: position != nil)
     if let motion { receiverMotion = Dated(motion, at: at, source: source) }
     guard let position else { return }
     receiverPosition = Dated(position, at: at, source: source)
@@ -163,8 +168,23 @@ public struct StateEstimator: Sendable {
     }
     if let at = state.air?.at, now.seconds(since: at) > StateEstimator.slowLifetimeSeconds { state.air = nil }
     if let at = state.supply?.at, now.seconds(since: at) > StateEstimator.slowLifetimeSeconds { state.supply = nil }
-    if let fixAt = state.fix?.at, now.seconds(since: fixAt) > StateEstimator.positionLifetimeSeconds { state.fix = nil }
+    if let fixAt = state.fix?.at, now.seconds(since: fixAt) > positionLifetime { state.fix = nil }
     return state
+  }
+
+  /// Seconds.
+  private var positionLifetime: Double {
+    min(
+      max(StateEstimator.positionLifetimeSeconds, 1.5 * receiverPace.interval),
+      StateEstimator.longestPositionLifetimeSeconds)
+  }
+
+  /// Whether the receiver's last position is one of now.
+  private mutating func isReceiverPositionPresent(at now: MonotonicInstant) -> Bool {
+    guard let at = receiverPosition?.at else { return false }
+    let age = now.seconds(since: at)
+    if age > positionLifetime { return false }
+    return receiverPace.epochsWithoutPosition < 2 || age <= StateEstimator.lostPositionSeconds
   }
 
   // Mutating, although it mutates nothing: to lend itself out as a constant the estimator would be copied.
@@ -176,7 +196,7 @@ public struct StateEstimator: Sendable {
       case .none, .attitude, .gnss, .asleep: break
       }
     }
-    if let at = receiverPosition?.at, now.seconds(since: at) <= StateEstimator.positionLifetimeSeconds { return .gnss }
+    if isReceiverPositionPresent(at: now) { return .gnss }
     guard let newestSample, now.seconds(since: newestSample) <= StateEstimator.attitudeLifetimeSeconds else {
       return .none
     }

@@ -56,6 +56,36 @@ struct StateEstimatorTests {
     #expect(estimator.state(at: start.advanced(by: .seconds(6))).mode == .none)
   }
 
+  /// A receiver without an inertial sensor beside it: how long its position stays.
+  ///
+  /// - Parameters:
+  ///   - interval: between its epochs, seconds
+  ///   - bridge: epochs without a position that are no loss yet; with one more it is
+  @Test(arguments: [(interval: 1.0, bridge: 1), (0.1, 15), (5, 1), (10, 1)])
+  func `a position stays over a bridge, and goes once the receiver says that it has lost it`(
+    interval: Double, bridge: Int
+  ) {
+    let world = World(start: start)
+    var estimator = StateEstimator(configuration)
+    var at = start
+    for _ in 1...4 {
+      at = at.advanced(by: .seconds(interval))
+      feedFix(world.truth(at: at), at, &estimator)
+    }
+    func state(after seconds: Double) -> FusedState.Mode {
+      estimator.state(at: at.advanced(by: .seconds(seconds))).mode
+    }
+    // To the end of its interval it is no later than it ever is.
+    #expect(state(after: interval) == .gnss)
+    for epoch in 1...bridge + 1 {
+      at = at.advanced(by: .seconds(interval))
+      estimator.update(
+        fix: FusedState.FixQuality(mode: 1, status: 0, satellitesUsed: 0, hdop: nil, utcNanoseconds: nil),
+        position: nil, motion: nil, at: at)
+      #expect(state(after: 0) == (epoch <= bridge ? .gnss : .none), "\(epoch)")
+    }
+  }
+
   @Test func `senseless measurements change nothing`() {
     var estimator = StateEstimator(configuration)
     for (step, value) in [Double.nan, .infinity, 0, 1e300, -9.81].enumerated() {
