@@ -14,6 +14,8 @@ final class SessionRig: Sendable {
   let started = Recorder<BaudRate?>()
   /// How each run has ended: "asleep", "awake" or the error.
   let ended = Recorder<String>()
+  /// Who it is, by each time that it was found out.
+  let identities = Recorder<ReceiverIdentity?>()
   private let orders: ReceiverOrders
   private let memory = ReceiverMemory()
   private let suppliedSince = MonotonicClock().now
@@ -33,6 +35,7 @@ final class SessionRig: Sendable {
       let serial = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor))
       let session = ReceiverSession(
         orders, memory, serial, suppliedSince: suppliedSince, remark: { [remarks] in remarks.append($0) },
+        identified: { [identities] in identities.append($0) },
         receive: { [observations] in observations.append(copy $0) })
       let end: String
       do throws(HardwareError) {

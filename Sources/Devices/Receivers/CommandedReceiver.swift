@@ -6,6 +6,8 @@ protocol CommandedReceiver: Sendable {
   var driver: ReceiverDriver { get }
   /// Maker, model and version.
   var name: String { get }
+  /// Who it is by its own words.
+  var identity: ReceiverIdentity { get }
   /// Sets it, and notes what could not be set; ends early where the reader is told to stop.
   mutating func configure(
     _ settings: ReceiverSettings, _ dialogue: ReceiverDialogue, _ report: inout SettingReport

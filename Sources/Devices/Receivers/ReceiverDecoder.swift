@@ -35,6 +35,8 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   private var dates = EpochDates()
   private var frozen = FrozenReceiver()
   private var lastReadAt = MonotonicInstant(nanoseconds: 0)
+  /// What it has given away of itself.
+  public private(set) var speech = ReceiverIdentity.Speech()
   /// As of the last bytes, or of the silence after them.
   public private(set) var counters = Counters()
 
@@ -68,6 +70,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
     var unknown = 0
     let frames = counters.sentences + counters.messages
     framer.push(bytes, readAt: readAt.nanoseconds) { frame in
+      if case .message(let message) = frame { speech.take(message) }
       let outcome =
         switch frame {
         case .sentence(let raw):
@@ -158,5 +161,17 @@ private struct EpochDates {
       observation.errorStatistics = nil
     }
     return observation
+  }
+}
+
+extension ReceiverIdentity.Speech {
+  /// Of both makers' messages those of class 1 are about navigation.
+  fileprivate mutating func take(_ message: BinaryFrame) {
+    switch message.format {
+    case .ubx: driver = .ublox
+    case .casic: driver = .casic
+    case .rtcm3: return
+    }
+    if message.kind >> 8 == 1 { reportsInMessages = true }
   }
 }

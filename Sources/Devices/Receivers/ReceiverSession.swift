@@ -14,6 +14,7 @@ public final class ReceiverSession {
   private let receiver: SerialReceiver
   private let receive: (borrowing GNSSObservation) -> Void
   private let remark: (String?) -> Void
+  private let identified: (ReceiverIdentity?) -> Void
   private var dialogue: ReceiverDialogue?
   /// It was asked who it is, for as long as that takes.
   private var hasAsked = false
@@ -21,15 +22,17 @@ public final class ReceiverSession {
   /// - Parameters:
   ///   - suppliedSince: what it knew before it does not know any more
   ///   - remark: gets what its owner should know of the receiver, or that there is nothing
+  ///   - identified: gets who it is by its answer, or that it has not answered
   public init(
     _ orders: ReceiverOrders, _ memory: ReceiverMemory, _ receiver: SerialReceiver, suppliedSince: MonotonicInstant,
-    remark: @escaping (String?) -> Void,
+    remark: @escaping (String?) -> Void, identified: @escaping (ReceiverIdentity?) -> Void = { _ in },
     receive: @escaping (borrowing GNSSObservation) -> Void
   ) {
     self.orders = orders
     self.memory = memory
     self.receiver = receiver
     self.remark = remark
+    self.identified = identified
     self.receive = receive
     if let since = memory.present.asleepSince, suppliedSince > since { memory.present.asleep = nil }
   }
@@ -78,6 +81,7 @@ public final class ReceiverSession {
     if known == nil, !hasAsked {
       known = try orders.driver.identify(dialogue, tries: 1)
       memory.present.receiver = known
+      if let known { identified(known.identity) }
     }
     guard var known else {
       remarkOnSleep(
@@ -214,11 +218,13 @@ public final class ReceiverSession {
     guard var known else {
       guard hasAsked else { return }
       memory.present.receiver = nil
+      identified(nil)
       // Of whom nothing is asked nothing is missed.
       let isMissed = orders.driver != .auto || !orders.settings.keys.isEmpty || orders.rest != nil
       if isMissed { remark(ReceiverSession.unanswered(as: orders.driver)) }
       return
     }
+    identified(known.identity)
     var report = SettingReport()
     if let wokenFrom, !known.forgetsSettings(in: wokenFrom), !orders.settings.restores { return }
     memory.present.firstSpeed = found

@@ -29,6 +29,9 @@ public final class SerialReceiver {
   /// As of the last read, or of the silence after it.
   public var counters: ReceiverDecoder.Counters { decoder.counters }
 
+  /// What the receiver has given away of itself, up to the last read.
+  public private(set) var speech = ReceiverIdentity.Speech()
+
   /// - Parameters:
   ///   - report: told with each read, and with each epoch that silence ends, what has been read so far
   ///   - forward: asked with each read for who gets its sentences as they came, after the epochs that they end; and with each
@@ -178,6 +181,8 @@ public final class SerialReceiver {
     decoder.take(
       UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[..<count]), readAt: clock.now,
       forward: forward(), inspect: inspect, receive: receive)
+    // Beside the decoder: who receives an epoch asks while that is at work.
+    speech = decoder.speech
     report(counters)
   }
 }

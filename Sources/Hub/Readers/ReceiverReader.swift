@@ -10,6 +10,8 @@ public final class ReceiverReader: Sendable {
   public let device: DeviceReader<GNSSObservation>
   /// Of its line, as the board file says or as it was found out; `nil` before that.
   public let speed: Property<BaudRate?>
+  /// Who it has shown to be; `nil` of one that has sent nothing but sentences and was not asked, or did not answer.
+  public let identity: Property<ReceiverIdentity?>
   private let tap: SentenceTap
 
   public var monitor: DeviceMonitor { device.monitor }
@@ -28,10 +30,13 @@ public final class ReceiverReader: Sendable {
     let counted = ReceiverCounters()
     let tap = SentenceTap()
     self.tap = tap
+    let identification = ReceiverIdentification()
+    identity = identification.present
     if let replay = machine.replay {
       speed = MutableProperty(description.speed).readOnly
       device = DeviceReader(
-        replaying: description, replay.receiver(description.id), counted: counted, tap: tap, on: machine)
+        replaying: description, replay.receiver(description.id), counted: counted, identification, tap: tap, on: machine
+      )
       device.monitor.count { counted.present.list }
       return
     }
@@ -66,7 +71,11 @@ public final class ReceiverReader: Sendable {
       let session = ReceiverSession(
         orders, memory, receiver, suppliedSince: scope.suppliedSince,
         remark: { [monitor = scope.monitor] in monitor.remark(onOrders: $0) },
-        receive: { [scope = copy scope] observation in scope.send(run.take(observation)) })
+        identified: { identification.answered($0) },
+        receive: { [scope = copy scope] observation in
+          identification.heard(receiver.speech)
+          scope.send(run.take(observation))
+        })
       // On every way out: what stays awake is said.
       var isAsleep = false
       defer { if orders.sleepsSupplied { scope.ended(isAsleep: isAsleep) } }

@@ -65,13 +65,13 @@ extension DeviceReader where Sample == GNSSObservation {
   /// A reader of recorded sentences, which go the way that those of a receiver go.
   convenience init(
     replaying description: ReceiverDescription, _ port: ReplayPort<ReceivedBytes>,
-    counted: ReceiverCounters, tap: SentenceTap, on machine: Machine
+    counted: ReceiverCounters, _ identification: ReceiverIdentification, tap: SentenceTap, on machine: Machine
   ) {
     self.init(
       replaying: description.id, .receiver, title: "recorded GPS", power: description.power, replaysLatest: true,
       from: port, on: machine
     ) { monitor, run in
-      ReplayedReceiver(monitor, run, from: port, counted: counted, tap: tap, on: machine)
+      ReplayedReceiver(monitor, run, from: port, counted: counted, identification, tap: tap, on: machine)
     }
   }
 }

@@ -20,19 +20,22 @@ final class ReplayedReceiver: ReplayRun {
   private let machine: Machine
   private let counted: ReceiverCounters
   private let before: ReceiverDecoder.Counters
+  private let identification: ReceiverIdentification
   private let tap: SentenceTap
   /// Only ever waited for by the one thread that plays.
   private let state: Guarded<State>
 
   init(
     _ monitor: DeviceMonitor, _ output: Activating<GNSSObservation, HardwareError>,
-    from port: ReplayPort<ReceivedBytes>, counted: ReceiverCounters, tap: SentenceTap, on machine: Machine
+    from port: ReplayPort<ReceivedBytes>, counted: ReceiverCounters,
+    _ identification: ReceiverIdentification, tap: SentenceTap, on machine: Machine
   ) {
     self.output = output
     self.port = port
     self.machine = machine
     self.counted = counted
     before = counted.present
+    self.identification = identification
     self.tap = tap
     state = Guarded(State(run: ReceiverRun(suppliedAt: machine.clock.now, on: machine, monitor)))
   }
@@ -43,7 +46,7 @@ final class ReplayedReceiver: ReplayRun {
       if port.isHeld { tap.forward()?(sentences) }
       return
     }
-    let observations = state.withLock { state in
+    let (observations, speech) = state.withLock { state in
       state.silence?.cancel()
       var observations: [GNSSObservation] = []
       sentences.bytes.withUnsafeBufferPointer { bytes in
@@ -54,8 +57,9 @@ final class ReplayedReceiver: ReplayRun {
         state.decoder.take(rest, readAt: sentences.readAt) { observations.append(copy $0) }
       }
       finish(&state)
-      return observations.map { state.run.take($0) }
+      return (observations.map { state.run.take($0) }, state.decoder.speech)
     }
+    identification.heard(speech)
     guard port.isHeld else { return }
     for observation in observations { output.send(observation) }
     tap.forward()?(sentences)

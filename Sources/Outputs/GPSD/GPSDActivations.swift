@@ -1,16 +1,19 @@
+import Devices
 import Guarding
 import Hub
 import MonotonicTime
 import NMEA
 import Publishing
 
-/// Since when each device of the hub in service has been active. Observes alone: it wakes nothing.
+/// Since when each device of the hub in service has been active, and who the receivers are. Observes alone: it wakes nothing.
 final class GPSDActivations: Sendable {
   struct Activity: Sendable {
     /// Counts the hubs that have been in service: a new one has new devices, whatever they are called.
     var hub = 0
     /// Of the active devices alone, by the device's ID.
     var since: [String: UTCTime] = [:]
+    /// Of the receivers that have shown who they are, by the device's ID.
+    var identities: [String: ReceiverIdentity] = [:]
   }
 
   private struct Following {
@@ -45,11 +48,18 @@ final class GPSDActivations: Sendable {
       activity.hub += 1
       func goesOn(_ id: String) -> Bool { old.monitors[id].map { $0 === monitors[id] } ?? false }
       activity.since = activity.since.filter { goesOn($0.key) }
+      activity.identities = activity.identities.filter { goesOn($0.key) }
     }
     let machine = hub.machine
     for monitor in hub.monitors {
       monitor.changes.subscribe(as: "gpsd devices", receiveValue: { [weak self] in self?.receive($0, on: machine) })
         .store(in: lifetime)
+    }
+    for receiver in hub.receivers.candidates {
+      let id = receiver.description.id
+      receiver.reader.identity.subscribe(
+        as: "gpsd devices", receiveValue: { [weak self] identity in self?.change { $0.identities[id] = identity } }
+      ).store(in: lifetime)
     }
   }
 
@@ -67,7 +77,11 @@ final class GPSDActivations: Sendable {
     let mustDeliver = activity.withLock { activity in
       let before = activity
       change(&activity)
-      if activity.hub == before.hub, activity.since == before.since { return false }
+      if activity.hub == before.hub, activity.since == before.since,
+        activity.identities == before.identities
+      {
+        return false
+      }
       return property.stage(activity)
     }
     if mustDeliver { property.deliver() }

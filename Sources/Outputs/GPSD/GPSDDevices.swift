@@ -14,12 +14,19 @@ struct GPSDDevice {
   var isReceiver: Bool
   /// Of the receiver's line, where the board file says it or it has been found out.
   var speed: BaudRate?
+  /// Of the receiver, as far as it has shown that.
+  var identity: ReceiverIdentity?
+
+  /// Whether it reports in messages of its maker's.
+  var isNative: Bool { identity?.reportsInMessages == true }
 
   /// The receivers that are fused, or one where none is, and the preferred IMU: what the others measure the protocol does not
   /// get.
   static func all(of hub: Hub) -> [GPSDDevice] {
     hub.receivers.candidates.map {
-      GPSDDevice(id: $0.description.id, path: $0.description.port, isReceiver: true, speed: $0.reader.speed.value)
+      GPSDDevice(
+        id: $0.description.id, path: $0.description.port, isReceiver: true, speed: $0.reader.speed.value,
+        identity: $0.reader.identity.value)
     } + (hub.board.imu.map { [GPSDDevice(id: $0.id, path: $0.place.bus, isReceiver: false)] } ?? [])
   }
 }
@@ -38,14 +45,18 @@ extension GPSDReport {
     json.endLine()
   }
 
-  /// Writes a `DEVICE`. What is not known is left out: subtypes, and the least cycle, as none can be set.
+  /// Writes a `DEVICE`. What is not known is left out: subtypes of who was not asked, and the least cycle, as none can be set.
   static func writeDeviceObject(_ device: GPSDDevice, _ activity: GPSDActivity, to json: inout JSONWriter) {
     let since = activity.since[device.id]
     json.beginObject()
     json.member("class", literal: "DEVICE")
     json.member("path", device.path)
     if device.isReceiver {
-      json.member("driver", literal: "NMEA0183")
+      json.member("driver", literal: device.identity?.gpsdDriver ?? "NMEA0183")
+      json.member("subtype", device.identity?.gpsdSubtype)
+      if let extensions = device.identity?.extensions, !extensions.isEmpty {
+        json.member("subtype1", extensions.joined(separator: ","))
+      }
     } else {
       json.member("driver", literal: "IMU")
     }
@@ -53,7 +64,7 @@ extension GPSDReport {
     if device.isReceiver {
       // Positions are being seen.
       if since != nil { json.member("flags", 1) }
-      json.member("native", 0)
+      json.member("native", device.isNative ? 1 : 0)
       json.member("bps", device.speed.map { Int($0.rawValue) })
       json.member("parity", literal: "N")
       json.member("stopbits", 1)
@@ -70,7 +81,7 @@ extension GPSDReport {
     check("bps", try members.integer("bps").map { $0 == device.speed.map { Int($0.rawValue) } })
     check("parity", try members.string("parity").map { $0 == "N" })
     check("stopbits", try members.integer("stopbits").map { $0 == 1 })
-    check("native", try members.integer("native").map { $0 == 0 })
+    check("native", try members.integer("native").map { $0 == (device.isNative ? 1 : 0) })
     check("cycle", try members.number("cycle").map { _ in false })
     check("hexdata", try members.string("hexdata").map(\.isEmpty))
     return refused
@@ -83,4 +94,26 @@ struct GPSDActivity {
   var since: [String: UTCTime]
   /// From one of the receiver's epochs to the next.
   var cycleSeconds: Double?
+}
+
+extension ReceiverIdentity {
+  /// What gpsd calls its own driver for such a receiver (`type_name` in gpsd 3.25's drivers, of CASIC since 3.26). For Airoha's
+  /// it has none.
+  fileprivate var gpsdDriver: StaticString {
+    switch driver {
+    case .ublox: "u-blox"
+    case .mediatek: "MTK-3301"
+    case .casic: "CASIC"
+    case .airoha, .auto, .nmea: "NMEA0183"
+    }
+  }
+
+  /// As gpsd makes it of MON-VER and PMTK705.
+  fileprivate var gpsdSubtype: String? {
+    guard let software else { return nil }
+    switch driver {
+    case .ublox, .casic: return "SW \(software)" + (hardware.map { ",HW \($0)" } ?? "")
+    case .mediatek, .airoha, .auto, .nmea: return software
+    }
+  }
 }

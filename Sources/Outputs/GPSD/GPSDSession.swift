@@ -393,7 +393,7 @@ final class GPSDSession: StreamSession {
     connection.send(json.bytes)
   }
 
-  /// A `DEVICE` for each that has woken or fallen asleep, and for all of a new board.
+  /// A `DEVICE` for each that has woken, fallen asleep or said who it is, and for all of a new board.
   private func receive(_ activity: GPSDActivations.Activity) {
     let (told, watch) = state.withLock { state in
       defer { state.activity = activity }
@@ -416,7 +416,10 @@ final class GPSDSession: StreamSession {
     json.lineEnd = "\r\n"
     for device in GPSDDevice.all(of: output.hub) {
       guard watch.device == nil || watch.device == device.path else { continue }
-      if activity.hub == told.hub, (activity.since[device.id] == nil) == (told.since[device.id] == nil) { continue }
+      let hasChanged =
+        (activity.since[device.id] == nil) != (told.since[device.id] == nil)
+        || activity.identities[device.id] != told.identities[device.id]
+      if activity.hub == told.hub, !hasChanged { continue }
       let known = GPSDActivity(since: activity.since, cycleSeconds: output.cycleSeconds)
       GPSDReport.writeDeviceObject(device, known, to: &json)
       json.endLine()

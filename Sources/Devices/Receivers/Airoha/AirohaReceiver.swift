@@ -3,17 +3,19 @@ import NMEA
 
 /// A receiver with an Airoha chip (AG3335, AG3352; Quectel's LC76G, LC86G, LC29H): PAIR sentences, each acknowledged by a PAIR001.
 struct AirohaReceiver: CommandedReceiver {
+  /// With all that it adds: `AG3335M_V2.5.0.AG3335_20220408,S,N`.
   let firmware: String
 
   var driver: ReceiverDriver { .airoha }
-  var name: String { "Airoha \(firmware)" }
+  var name: String { "Airoha \(firmware.prefix { $0 != "," })" }
+  var identity: ReceiverIdentity { ReceiverIdentity(driver: .airoha, software: firmware) }
 
   private static let version = SentenceRequest.question("PAIR021", answeredBy: "PAIR021")
 
   /// Asks; `nil` where nobody answers as such a receiver does.
   static func identify(_ dialogue: ReceiverDialogue, tries: Int) throws(HardwareError) -> AirohaReceiver? {
     guard case .answered(let text) = try dialogue.ask(version, tries: tries) else { return nil }
-    return AirohaReceiver(firmware: String(decoding: text.prefix { $0 != UInt8(ascii: ",") }, as: UTF8.self))
+    return AirohaReceiver(firmware: String(decoding: text, as: UTF8.self))
   }
 
   /// A command and its result, of which 0 is good. Some say first, with 1, that they are at it.

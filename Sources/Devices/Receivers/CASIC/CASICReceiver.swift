@@ -9,6 +9,7 @@ struct CASICReceiver: CommandedReceiver {
 
   var driver: ReceiverDriver { .casic }
   var name: String { "CASIC \(firmware)" }
+  var identity: ReceiverIdentity { ReceiverIdentity(driver: .casic, software: firmware) }
 
   /// Answered in a text: `$GPTXT,01,01,02,SW=URANUS5,V5.1.0.0*1F`.
   private static let version = SentenceRequest("PCAS06,0") { fields in

@@ -5,18 +5,19 @@ import NMEA
 ///
 /// Its settings are in RAM, and it has no memory for them.
 struct MediaTekReceiver: CommandedReceiver {
-  /// `AXN_5.1.6_3333_19010218`
+  /// With all that it adds: `AXN_5.1.6_3333_19010218,0007,Quectel-L76L,1.0`.
   let firmware: String
 
   var driver: ReceiverDriver { .mediatek }
-  var name: String { "MediaTek \(firmware)" }
+  var name: String { "MediaTek \(firmware.prefix { $0 != "," })" }
+  var identity: ReceiverIdentity { ReceiverIdentity(driver: .mediatek, software: firmware) }
 
   private static let version = SentenceRequest.question("PMTK605", answeredBy: "PMTK705")
 
   /// Asks; `nil` where nobody answers as such a receiver does.
   static func identify(_ dialogue: ReceiverDialogue, tries: Int) throws(HardwareError) -> MediaTekReceiver? {
     guard case .answered(let text) = try dialogue.ask(version, tries: tries) else { return nil }
-    return MediaTekReceiver(firmware: String(decoding: text.prefix { $0 != UInt8(ascii: ",") }, as: UTF8.self))
+    return MediaTekReceiver(firmware: String(decoding: text, as: UTF8.self))
   }
 
   /// A command whose flag tells: 0 invalid, 1 unsupported, 2 failed, 3 done.

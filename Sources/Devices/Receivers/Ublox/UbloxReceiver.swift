@@ -33,6 +33,11 @@ struct UbloxReceiver: CommandedReceiver {
       + (hundredths < 10 ? "0" : "") + "\(hundredths)"
   }
 
+  var identity: ReceiverIdentity {
+    ReceiverIdentity(
+      driver: .ublox, software: version.software, hardware: version.hardware, extensions: version.extensions)
+  }
+
   mutating func configure(
     _ settings: ReceiverSettings, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
   ) throws(HardwareError) {

@@ -1,0 +1,40 @@
+/// Who a receiver has shown to be: by its answer to who it is, or by the messages that it sends.
+public struct ReceiverIdentity: Equatable, Sendable {
+  /// In whose language it speaks.
+  public var driver: ReceiverDriver
+  /// As it says itself; `nil` where it was not asked.
+  public var software: String?
+  public var hardware: String?
+  /// What it adds, such as `PROTVER=18.00`.
+  public var extensions: [String]
+  /// It reports its positions in messages, and not in sentences.
+  public var reportsInMessages = false
+
+  public init(
+    driver: ReceiverDriver, software: String? = nil, hardware: String? = nil, extensions: [String] = []
+  ) {
+    self.driver = driver
+    self.software = software
+    self.hardware = hardware
+    self.extensions = extensions
+  }
+}
+
+extension ReceiverIdentity {
+  /// What a receiver gives away of itself by what it sends.
+  public struct Speech: Equatable, Sendable {
+    /// Whose messages it has sent last; `nil` where all were sentences.
+    public internal(set) var driver: ReceiverDriver?
+    public internal(set) var reportsInMessages = false
+
+    public init() {}
+  }
+
+  /// An identity with what has been heard: that counts more than what was answered before.
+  public static func of(_ answered: ReceiverIdentity?, heard: Speech) -> ReceiverIdentity? {
+    guard let driver = heard.driver else { return answered }
+    var identity = answered?.driver == driver ? answered ?? .init(driver: driver) : .init(driver: driver)
+    identity.reportsInMessages = heard.reportsInMessages
+    return identity
+  }
+}

@@ -1,0 +1,41 @@
+import Devices
+import Guarding
+import Publishing
+
+/// Who a receiver has shown to be, over all its runs: what it has answered, and what it was heard to say.
+final class ReceiverIdentification: Sendable {
+  private struct Known {
+    var answered: ReceiverIdentity?
+    var heard = ReceiverIdentity.Speech()
+  }
+
+  private let known = Guarded(Known())
+  private let property = MutableProperty<ReceiverIdentity?>(nil)
+
+  var present: Property<ReceiverIdentity?> { property.readOnly }
+
+  /// It was asked; `nil` where it has not answered, or another one has taken its place.
+  func answered(_ identity: ReceiverIdentity?) {
+    change { known in
+      // Who answers as somebody else than was heard before is somebody else.
+      if identity?.driver != known.heard.driver { known.heard = .init() }
+      known.answered = identity
+    }
+  }
+
+  /// It goes on sending.
+  func heard(_ speech: ReceiverIdentity.Speech) {
+    guard speech.driver != nil, known.withLock({ $0.heard != speech }) else { return }
+    change { $0.heard = speech }
+  }
+
+  private func change(_ change: (inout Known) -> Void) {
+    let mustDeliver = known.withLock { known in
+      let before = ReceiverIdentity.of(known.answered, heard: known.heard)
+      change(&known)
+      let after = ReceiverIdentity.of(known.answered, heard: known.heard)
+      return before != after && property.stage(after)
+    }
+    if mustDeliver { property.deliver() }
+  }
+}

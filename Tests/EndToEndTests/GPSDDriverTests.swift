@@ -1,0 +1,95 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+/// Under which driver's name a gpsd client finds a receiver: gpsd's own, for what the receiver is.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct GPSDDriverTests {
+  private struct Device: Decodable, Equatable {
+    var `class`: String
+    var path, driver, subtype, subtype1: String?
+    var native: Int?
+  }
+
+  private let gpsd = SocketClient.freePort()
+
+  /// What the client was last told of a device.
+  private func device(_ path: String, _ client: SocketClient) -> Device? {
+    client.text.split(separator: "\r\n").compactMap {
+      try? JSONDecoder().decode(Device.self, from: Data($0.utf8))
+    }.last { $0.class == "DEVICE" && $0.path == path }
+  }
+
+  /// What is pushed to a client that watches, once it is as expected.
+  private func isTold(_ path: String, _ client: SocketClient, _ isExpected: (Device) -> Bool) -> Bool {
+    eventually { device(path, client).map(isExpected) == true }
+  }
+
+  @Test func `whoever answers is what gpsd calls it, and not what the board file says`() {
+    func receiver(_ id: String, _ name: String, _ driver: String, _ more: String = "") -> String {
+      "\(id): { driver: \"\(driver)\", port: \"simulated/\(name)\", \(more) power: { lingerSeconds: 0.2 } }"
+    }
+    let devices = [
+      receiver("a", "ublox-8", "auto"), receiver("b", "ublox-9", "ublox", "messages: \"ubx\","),
+      receiver("c", "mediatek", "mediatek"), receiver("d", "casic", "auto"), receiver("e", "airoha", "airoha"),
+      // Whoever wrote this was mistaken.
+      receiver("f", "ublox-7", "casic"),
+    ]
+    let hub = HubProcess(
+      board: "{ name: \"test\", devices: { \(devices.joined(separator: ",\n")) }, gpsd: { port: \(gpsd) } }")
+    let client = SocketClient(port: gpsd)
+    client.send("?WATCH={\"enable\":true,\"json\":true};")
+    #expect(
+      isTold("simulated/ublox-8", client) {
+        $0.driver == "u-blox" && $0.subtype?.hasPrefix("SW ") == true && $0.subtype?.contains(",HW 00080000") == true
+          && $0.subtype1?.contains("PROTVER=") == true && $0.native == 0
+      }, "\(client.text)")
+    #expect(isTold("simulated/ublox-9", client) { $0.driver == "u-blox" && $0.native == 1 }, "\(client.text)")
+    #expect(
+      isTold("simulated/mediatek", client) {
+        $0.driver == "MTK-3301" && $0.subtype?.isEmpty == false && $0.native == 0
+      }, "\(client.text)")
+    #expect(
+      isTold("simulated/casic", client) { $0.driver == "CASIC" && $0.subtype?.hasPrefix("SW URANUS5") == true },
+      "\(client.text)")
+    // gpsd reads it by its sentences alone.
+    #expect(
+      isTold("simulated/airoha", client) { $0.driver == "NMEA0183" && $0.subtype?.isEmpty == false },
+      "\(client.text)")
+    #expect(isTold("simulated/ublox-7", client) { $0.driver == "NMEA0183" && $0.subtype == nil }, "\(client.text)")
+    // Who asks is told the same as who watches.
+    let other = SocketClient(port: gpsd)
+    other.send("?DEVICE={\"path\":\"simulated/mediatek\"};")
+    #expect(isTold("simulated/mediatek", other) { $0.driver == "MTK-3301" })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `who is not asked is known by its messages, also while it sleeps`() {
+    let receiver = PseudoTerminal()
+    let hub = HubProcess(
+      board: """
+        { name: "test", devices: { gps: { driver: "nmea", port: "\(receiver.path)", power: { lingerSeconds: 0 } } },
+          gpsd: { port: \(gpsd) } }
+        """)
+    let client = SocketClient(port: gpsd)
+    client.send("?WATCH={\"enable\":true,\"json\":true};")
+    #expect(isTold(receiver.path, client) { $0.driver == "NMEA0183" && $0.native == 0 })
+    #expect(eventually { hub.devicesNow["gps"].power == "acquiring" })
+    var second = 0
+    #expect(
+      eventually {
+        second = (second + 1) % 60
+        receiver.write(
+          MadeMessage.navPVT(
+            timeOfWeekMilliseconds: UInt32(1000 * second), latitudeDegrees: 52, longitudeDegrees: 13,
+            second: UInt8(second)))
+        return device(receiver.path, client)?.driver == "u-blox"
+      }, "\(client.text)")
+    #expect(device(receiver.path, client)?.native == 1)
+    client.leave()
+    #expect(eventually { hub.isOff })
+    let other = SocketClient(port: gpsd)
+    other.send("?DEVICE;")
+    #expect(isTold(receiver.path, other) { $0.driver == "u-blox" && $0.subtype == nil })
+    #expect(hub.stop() == 0)
+  }
+}
