@@ -26,22 +26,29 @@ struct ClockTests {
     var onFor: Double
     /// By how much the system clock is ahead of the true time, seconds.
     var systemAhead: Double
+    /// Whether its supply was switched on when it was said to be.
+    var isSwitched: Bool
 
     init(
-      _ name: String, _ epochs: [Epoch], _ isConfirmed: Bool, onFor: Double = 30, systemAhead: Double = 0
+      _ name: String, _ epochs: [Epoch], _ isConfirmed: Bool, onFor: Double = 30, isSwitched: Bool = true,
+      systemAhead: Double = 0
     ) {
       testDescription = name
       self.epochs = epochs
       self.isConfirmed = isConfirmed
       self.onFor = onFor
+      self.isSwitched = isSwitched
       self.systemAhead = systemAhead
     }
 
     /// Epochs a second apart with these times.
-    init(_ name: String, times: [Double?], _ isConfirmed: Bool, onFor: Double = 30, systemAhead: Double = 0) {
+    init(
+      _ name: String, times: [Double?], _ isConfirmed: Bool, onFor: Double = 30, isSwitched: Bool = true,
+      systemAhead: Double = 0
+    ) {
       self.init(
         name, times.enumerated().map { Epoch(time: $1, at: Double($0)) }, isConfirmed, onFor: onFor,
-        systemAhead: systemAhead)
+        isSwitched: isSwitched, systemAhead: systemAhead)
     }
   }
 
@@ -56,6 +63,9 @@ struct ClockTests {
     Case("a cold start beside a system clock that is not set", times: [0, 1, 2, 3], false, systemAhead: -1e6),
     Case("a hot start beside one", times: [0, 1, 2], true, onFor: 3, systemAhead: -1e6),
     Case(
+      "who has a fix when it is first heard, and no switch", times: [0, 1, 2], false, onFor: 3, isSwitched: false,
+      systemAhead: -1e6),
+    Case(
       "leap seconds must have been heard after 12.5 minutes", times: (0...805).map(Double.init), true,
       systemAhead: -1e6),
     Case("a leap second", times: [0, 1, 2, 3, 4, 4], false, onFor: 3),
@@ -69,7 +79,8 @@ struct ClockTests {
   @Test(arguments: cases)
   func `a time counts once the receiver has shown that it knows it`(_ example: Case) {
     let start = example.epochs[0].at
-    var confirmation = TimeConfirmation(switchedOnAt: ClockTests.instant(start - example.onFor))
+    var confirmation = TimeConfirmation(
+      switchedOnAt: example.isSwitched ? ClockTests.instant(start - example.onFor) : nil)
     var isConfirmed = false
     for epoch in example.epochs {
       let time = epoch.time.map { UTCTime(nanosecondsSince1970: ClockTests.noon + Int64($0 * 1e9)) }

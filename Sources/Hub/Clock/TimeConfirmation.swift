@@ -19,12 +19,13 @@ struct TimeConfirmation {
   /// Satellites tell the leap seconds once in 12.5 minutes.
   private static let almanac = Duration.seconds(800)
 
-  private let switchedOnAt: MonotonicInstant
+  private let switchedOnAt: MonotonicInstant?
   private var count = 0
   private var last: (time: Int64, at: MonotonicInstant)?
   private var firstFixAt: MonotonicInstant?
 
-  init(switchedOnAt: MonotonicInstant) { self.switchedOnAt = switchedOnAt }
+  /// - Parameter switchedOnAt: `nil` where its supply has no switch: it may have had its fix long before it is listened to
+  init(switchedOnAt: MonotonicInstant?) { self.switchedOnAt = switchedOnAt }
 
   /// Takes an epoch's time; returns whether it is confirmed.
   ///
@@ -44,7 +45,7 @@ struct TimeConfirmation {
 
   private func knowsLeapSeconds(_ time: Int64, _ at: MonotonicInstant, _ system: Int64) -> Bool {
     guard let firstFixAt else { return false }
-    return firstFixAt - switchedOnAt <= TimeConfirmation.hotStart
+    return switchedOnAt.map { firstFixAt - $0 <= TimeConfirmation.hotStart } ?? false
       || at - firstFixAt >= TimeConfirmation.almanac
       || TimeConfirmation.agreement.contains(Double(system - time) / 1e9)
   }

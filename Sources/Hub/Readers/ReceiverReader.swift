@@ -60,7 +60,8 @@ public final class ReceiverReader: Sendable {
       defer { port.close() }
       scope.acquiring()
       let before = counted.present
-      var run = ReceiverRun(suppliedAt: scope.suppliedSince, on: machine, scope.monitor)
+      var run = ReceiverRun(
+        suppliedAt: scope.suppliedSince, isSwitched: description.power.switch != .none, on: machine, scope.monitor)
       let receiver = SerialReceiver(
         port: port, poller: scope.poller, clock: clock,
         report: { counters in

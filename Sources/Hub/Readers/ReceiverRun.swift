@@ -17,11 +17,14 @@ struct ReceiverRun: Sendable {
   private var interference = Interference()
   private var isFrozen = false
 
-  init(suppliedAt: MonotonicInstant, on machine: Machine, _ monitor: DeviceMonitor) {
+  /// - Parameters:
+  ///   - suppliedAt: since when it is supplied, or listened to where that is not known
+  ///   - isSwitched: whether that was because its supply was switched on
+  init(suppliedAt: MonotonicInstant, isSwitched: Bool, on machine: Machine, _ monitor: DeviceMonitor) {
     self.machine = machine
     self.monitor = monitor
     lastFixAt = suppliedAt
-    confirmation = TimeConfirmation(switchedOnAt: suppliedAt)
+    confirmation = TimeConfirmation(switchedOnAt: isSwitched ? suppliedAt : nil)
     // What was said of the run before is to be seen anew.
     monitor.remark(onHangUp: nil)
     monitor.remark(onReception: nil)

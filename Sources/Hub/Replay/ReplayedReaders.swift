@@ -71,7 +71,9 @@ extension DeviceReader where Sample == GNSSObservation {
       replaying: description.id, .receiver, title: "recorded GPS", power: description.power, replaysLatest: true,
       from: port, on: machine
     ) { monitor, run in
-      ReplayedReceiver(monitor, run, from: port, counted: counted, identification, tap: tap, on: machine)
+      ReplayedReceiver(
+        monitor, run, from: port, isSwitched: description.power.switch != .none, counted: counted, identification,
+        tap: tap, on: machine)
     }
   }
 }

@@ -27,7 +27,7 @@ final class ReplayedReceiver: ReplayRun {
 
   init(
     _ monitor: DeviceMonitor, _ output: Activating<GNSSObservation, HardwareError>,
-    from port: ReplayPort<ReceivedBytes>, counted: ReceiverCounters,
+    from port: ReplayPort<ReceivedBytes>, isSwitched: Bool, counted: ReceiverCounters,
     _ identification: ReceiverIdentification, tap: SentenceTap, on machine: Machine
   ) {
     self.output = output
@@ -37,7 +37,8 @@ final class ReplayedReceiver: ReplayRun {
     before = counted.present
     self.identification = identification
     self.tap = tap
-    state = Guarded(State(run: ReceiverRun(suppliedAt: machine.clock.now, on: machine, monitor)))
+    state = Guarded(
+      State(run: ReceiverRun(suppliedAt: machine.clock.now, isSwitched: isSwitched, on: machine, monitor)))
   }
 
   func take(_ sentences: ReceivedBytes) {
