@@ -35,6 +35,8 @@ struct CommandedReceiverTests {
       driver: "mediatek", personality: .mediatek, settings: #"constellations: ["gps", "glonass"],"#, sleep: "standby"),
     Case(driver: "airoha", personality: .airoha, settings: "rateHz: 5,", sleep: "standby"),
     Case(driver: "casic", personality: .casic, settings: "rateHz: 2,", sleep: nil),
+    Case(
+      driver: "casic", personality: .casic, settings: #"rateHz: 2, setSpeed: 38400,"#, sleep: "standby"),
     Case(driver: "auto", personality: .ublox9, settings: "rateHz: 2,", sleep: nil),
   ]
 

@@ -151,6 +151,39 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
+  @Test func `one that its supply alone wakes gets that at once, and is told nothing in vain`() async throws {
+    let receiver = ScriptedReceiver(wakes: false) { request in
+      let text = String(decoding: request.prefix { $0 != UInt8(ascii: "*") }, as: UTF8.self)
+      if text == "$PCAS06,0" { return .says(Array(nmeaLine("GPTXT,01,01,02,SW=URANUS5,V5.1.0.0").utf8)) }
+      if text.hasPrefix("$PCAS12") { return .fallsAsleep }
+      return request.first == 0xBA
+        ? .says(MadeMessage.casic(0x0501, [request[4], request[5], 0, 0])) : .silence
+    }
+    let hardware = WiredHardware(receiver)
+    let text = """
+      { name: "test", devices: { gps: { driver: "casic", port: "/dev/gps", speed: 9600, rateHz: 5,
+        power: { \(line) sleep: "standby", lingerSeconds: 0 } } } }
+      """
+    let hub = Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware)
+    let powers = Recorder<DeviceStatus.Power>()
+    let lifetime = Lifetime()
+    hub.receiver?.monitor.changes.subscribe(as: "test", receiveValue: { powers.append($0.power) }).store(in: lifetime)
+    for visit in 1...3 {
+      let lease = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+      await receiver.requests.values { $0.count { $0.first == 0xBA } >= visit }
+      lease.cancel()
+      await hub.isOff()
+      #expect(receiver.isAsleep)
+      #expect(hardware.levels.values == [true] + (1..<visit).flatMap { _ in [false, true] })
+      #expect(hardware.ports.values.count == 2 * visit)
+    }
+    #expect(!powers.values.contains(.failed))
+    lifetime.end()
+    hub.shutDown()
+    await hub.isOff()
+    receiver.end()
+  }
+
   @Test func `without sleep the supply goes as ever`() async throws {
     let receiver = Self.receiver()
     let hardware = WiredHardware(receiver)

@@ -16,8 +16,8 @@ protocol CommandedReceiver: Sendable {
   mutating func restore(_ dialogue: ReceiverDialogue) throws(HardwareError)
   /// Tells it to rest. Whether it does is seen by its silence.
   func sleep(_ sleep: ReceiverSleep, _ dialogue: ReceiverDialogue) throws(HardwareError)
-  /// What wakes it.
-  func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]
+  /// What wakes it; `nil` where its supply alone does, switched off and on.
+  func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]?
   /// Whether it has to be set again after it has rested.
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool
 }

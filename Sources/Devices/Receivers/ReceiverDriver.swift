@@ -51,12 +51,12 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     }
   }
 
-  /// What wakes its receivers, whichever it is.
+  /// What wakes its receivers, whichever it is; empty where nothing that is said does.
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8] {
     switch self {
-    case .nmea: []
+    case .nmea, .casic: []
     case .auto, .ublox: sleep == .stop ? UBXMessage.reset(.start).bytes : UBXMessage.wakingBytes
-    case .mediatek, .casic: MediaTekReceiver.wakingBytes
+    case .mediatek: MediaTekReceiver.wakingBytes
     case .airoha: AirohaReceiver.wakingBytes
     }
   }

@@ -23,4 +23,14 @@ public final class ReceiverMemory: Sendable {
     get { contents.withLock { $0 } }
     set { contents.withLock { $0 = newValue } }
   }
+
+  /// Whether it rests so that nothing wakes it which is said to it.
+  ///
+  /// - Parameter suppliedSince: who fell asleep before that is awake
+  public func wakesBySupplyAlone(suppliedSince: MonotonicInstant) -> Bool {
+    contents.withLock { contents in
+      guard let asleep = contents.asleep, let since = contents.asleepSince, since >= suppliedSince else { return false }
+      return contents.receiver.map { $0.wakingBytes(from: asleep) == nil } ?? false
+    }
+  }
 }

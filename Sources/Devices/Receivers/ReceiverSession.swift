@@ -158,8 +158,13 @@ public final class ReceiverSession {
     let likely = likelySpeeds(asleep)
     var found = Found.nowhere
     if let asleep {
-      let waking = known.receiver?.wakingBytes(from: asleep) ?? orders.driver.wakingBytes(from: asleep)
-      for _ in 0..<2 where found == .nowhere { found = try listen(at: likely, saying: waking) }
+      let own = known.receiver.map { $0.wakingBytes(from: asleep) } ?? orders.driver.wakingBytes(from: asleep)
+      for _ in 0..<(own == nil ? 1 : 2) where found == .nowhere { found = try listen(at: likely, saying: own ?? []) }
+      if found == .nowhere, own == nil {
+        throw .unexpectedDevice(
+          "the receiver on \(receiver.port.name) rests ('\(asleep.rawValue)') until its supply is switched off and on, "
+            + "which others keep on: give it a switch of its own, or another sleep")
+      }
       if found == .nowhere, orders.isSwitched {
         memory.present.asleep = nil
         throw .unexpectedDevice(

@@ -99,6 +99,22 @@ public final class PowerRail: Sendable {
     }
   }
 
+  /// What buffers a supply takes so long to run down.
+  private static let leastOff = Duration.milliseconds(200)
+
+  /// Has the supply off and on again for one of its users, unless it is on for others as well.
+  ///
+  /// - Parameters:
+  ///   - minimumOff: for how long it has to be off
+  ///   - poller: ends that wait early when the reader is told to stop
+  /// - Returns: since when it is on; `nil` where the reader was told to stop, who is no user any more then
+  func cycle(
+    for user: String, off minimumOff: Duration, _ poller: Poller
+  ) throws(HardwareError) -> MonotonicInstant? {
+    try release(for: user)
+    return try require(for: user, after: max(minimumOff, PowerRail.leastOff), poller)
+  }
+
   /// Has a device that fell asleep need the supply for that, and not be its user any more.
   func rest(_ user: String) {
     // Nothing is switched.

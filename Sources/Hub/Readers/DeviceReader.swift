@@ -49,10 +49,10 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
         }
         reading.switchedOn()
         monitor.required()
-        let unsettled = power.settleTime - (clock.now - suppliedSince)
-        if unsettled > .zero, poller.wait(for: nil, atMost: unsettled) == .stopped { return }
-        try body(
-          DeviceScope(poller: poller, suppliedSince: suppliedSince, reading: reading, monitor: monitor, rail: rail))
+        let scope = DeviceScope(
+          poller: poller, suppliedSince: suppliedSince, reading: reading, monitor: monitor, rail: rail, power: power,
+          clock: clock)
+        if scope.settle(since: suppliedSince) { try body(scope) }
       })
     self.init(source, monitor, rail, replaysLatest: replaysLatest, on: machine, putToSleep: putToSleep)
   }
@@ -139,16 +139,36 @@ struct DeviceScope<Sample: Sendable> {
   fileprivate let reading: Reading<Sample, HardwareError>
   let monitor: DeviceMonitor
   private let rail: PowerRail
+  private let power: Board.Power
+  private let clock: any MonotonicTimeSource
 
   fileprivate init(
     poller: Poller, suppliedSince: MonotonicInstant, reading: Reading<Sample, HardwareError>, monitor: DeviceMonitor,
-    rail: PowerRail
+    rail: PowerRail, power: Board.Power, clock: any MonotonicTimeSource
   ) {
     self.rail = rail
+    self.power = power
+    self.clock = clock
     self.poller = poller
     self.suppliedSince = suppliedSince
     self.reading = reading
     self.monitor = monitor
+  }
+
+  /// Returns whether the device has settled, and its reader was not told to stop.
+  fileprivate func settle(since suppliedSince: MonotonicInstant) -> Bool {
+    let unsettled = power.settleTime - (clock.now - suppliedSince)
+    return unsettled <= .zero || poller.wait(for: nil, atMost: unsettled) != .stopped
+  }
+
+  /// Has the supply off and on again, where it is on for this device alone.
+  ///
+  /// - Returns: since when it is on; `nil` where the reader was told to stop
+  func cycleSupply() throws(HardwareError) -> MonotonicInstant? {
+    guard let since = try rail.cycle(for: monitor.id, off: power.timing.minimumOff, poller), settle(since: since) else {
+      return nil
+    }
+    return since
   }
 
   /// The device is open, and has nothing useful to say yet, or any more.

@@ -55,13 +55,18 @@ public final class ReceiverReader: Sendable {
         try ReceiverSession.putToSleep(orders, port, clock: clock)
       }
     ) { (scope) throws(HardwareError) in
+      var suppliedSince = scope.suppliedSince
+      if memory.wakesBySupplyAlone(suppliedSince: suppliedSince) {
+        guard let since = try scope.cycleSupply() else { return }
+        suppliedSince = since
+      }
       let port = try hardware.serialPort(description.port, speed: description.speed ?? .b9600)
       // Closed before the supply goes: a receiver without supply must not be fed through its data lines.
       defer { port.close() }
       scope.acquiring()
       let before = counted.present
       var run = ReceiverRun(
-        suppliedAt: scope.suppliedSince, isSwitched: description.power.switch != .none, on: machine, scope.monitor)
+        suppliedAt: suppliedSince, isSwitched: description.power.switch != .none, on: machine, scope.monitor)
       let receiver = SerialReceiver(
         port: port, poller: scope.poller, clock: clock,
         report: { counters in
@@ -70,7 +75,7 @@ public final class ReceiverReader: Sendable {
         },
         forward: { tap.forward() })
       let session = ReceiverSession(
-        orders, memory, receiver, suppliedSince: scope.suppliedSince,
+        orders, memory, receiver, suppliedSince: suppliedSince,
         remark: { [monitor = scope.monitor] in monitor.remark(onOrders: $0) },
         identified: { identification.answered($0) },
         receive: { [scope = copy scope] observation in

@@ -85,10 +85,12 @@ struct AirohaReceiver: CommandedReceiver {
     }
   }
 
-  /// On with the receiving part, which after backup is on anyway.
+  /// On with the receiving part. Its backup leaves nothing on that could hear it.
   static let wakingBytes = Array(SentenceWriter.make("PAIR002").utf8)
 
-  func wakingBytes(from sleep: ReceiverSleep) -> [UInt8] { AirohaReceiver.wakingBytes }
+  func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]? {
+    sleep == .standby ? AirohaReceiver.wakingBytes : nil
+  }
 
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool { sleep != .standby }
 }

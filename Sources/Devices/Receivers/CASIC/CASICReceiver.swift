@@ -63,7 +63,8 @@ struct CASICReceiver: CommandedReceiver {
     try dialogue.say(Array(SentenceWriter.make("PCAS12,65535").utf8))
   }
 
-  func wakingBytes(from sleep: ReceiverSleep) -> [UInt8] { MediaTekReceiver.wakingBytes }
+  /// Its standby ends with its time, and hears nothing before.
+  func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]? { nil }
 
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool { true }
 }

@@ -82,7 +82,9 @@ struct MediaTekReceiver: CommandedReceiver {
   /// Any byte. From backup its pin FORCE_ON wakes it, or its supply.
   static let wakingBytes: [UInt8] = [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
 
-  func wakingBytes(from sleep: ReceiverSleep) -> [UInt8] { MediaTekReceiver.wakingBytes }
+  func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]? {
+    sleep == .standby ? MediaTekReceiver.wakingBytes : nil
+  }
 
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool { true }
 }

@@ -75,7 +75,7 @@ struct UbloxReceiver: CommandedReceiver {
     try dialogue.say((sleep == .stop ? UBXMessage.reset(.stop) : backup).bytes)
   }
 
-  func wakingBytes(from sleep: ReceiverSleep) -> [UInt8] {
+  func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]? {
     sleep == .stop ? UBXMessage.reset(.start).bytes : UBXMessage.wakingBytes
   }
 
