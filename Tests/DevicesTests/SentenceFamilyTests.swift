@@ -1,6 +1,7 @@
 import Devices
 import Guarding
 import HardwareIO
+import MonotonicTime
 import NMEA
 import TestSupport
 import Testing
@@ -186,4 +187,85 @@ struct SentenceFamilyTests {
     await rig.finish()
     receiver.end()
   }
+
+  // MARK: Who was found out once
+
+  private func auto(_ change: (inout ReceiverOrders) -> Void = { _ in }) -> ReceiverOrders {
+    var orders = ReceiverOrders(driver: .auto, speed: .b9600, settings: settings { $0.rateHz = 5 })
+    change(&orders)
+    return orders
+  }
+
+  /// What the receiver is asked in a visit.
+  private func visit(_ rig: SessionRig) async throws -> [String] {
+    let (before, count) = (rig.receiver.requests.values.count, rig.started.values.count)
+    try rig.start()
+    await rig.started.first(count + 1)
+    await rig.finish()
+    return rig.receiver.requests.values.dropFirst(before).map(Self.text)
+  }
+
+  @Test func `who has answered auto once is asked in the same language alone, visit after visit`() async throws {
+    let receiver = ScriptedReceiver(reacting: Self.airoha)
+    let rig = SessionRig(auto(), receiver)
+    #expect(try await visit(rig) == ["$PCAS06,0", "$PAIR021", "$PAIR002", "$PAIR050,200"])
+    for _ in 0..<2 { #expect(try await visit(rig) == ["$PAIR021", "$PAIR002", "$PAIR050,200"]) }
+    #expect(rig.identities.values.map { $0?.driver } == [.airoha, .airoha, .airoha])
+    receiver.end()
+  }
+
+  @Test func `who does not answer as before is found out anew`() async throws {
+    let isOther = Guarded(false)
+    let receiver = ScriptedReceiver { isOther.withLock { $0 } ? Self.mediaTek($0) : Self.airoha($0) }
+    let rig = SessionRig(auto(), receiver)
+    #expect(try await visit(rig).last == "$PAIR050,200")
+    isOther.withLock { $0 = true }
+    let asked = try await visit(rig)
+    #expect(asked.first == "$PAIR021" && asked.suffix(2) == ["$PMTK605", "$PMTK220,200"])
+    #expect(rig.identities.values.map { $0?.driver } == [.airoha, .mediatek])
+    #expect(try await visit(rig) == ["$PMTK605", "$PMTK220,200"])
+    receiver.end()
+  }
+
+  @Test func `who is heard to be somebody else is not asked as before for long`() async throws {
+    let isOther = Guarded(false)
+    let receiver = ScriptedReceiver { request in
+      guard isOther.withLock({ $0 }) else { return Self.airoha(request) }
+      // To what it does not know it says who it is, as it does after each start.
+      return Self.text(request).hasPrefix("$PMTK") ? Self.mediaTek(request) : Self.says("PMTK011,MTKGPS")
+    }
+    let rig = SessionRig(auto(), receiver)
+    #expect(try await visit(rig).last == "$PAIR050,200")
+    isOther.withLock { $0 = true }
+    // Once, and then all are asked.
+    #expect(try await visit(rig).prefix(2) == ["$PAIR021", "$PCAS06,0"])
+    #expect(rig.identities.values.last??.driver == .mediatek)
+    receiver.end()
+  }
+
+  @Test func `of another device in its place nothing is remembered`() async throws {
+    let first = ScriptedReceiver(reacting: Self.airoha)
+    let rig = SessionRig(auto(), first)
+    #expect(try await visit(rig).first == "$PCAS06,0")
+    let second = ScriptedReceiver(reacting: Self.airoha)
+    rig.receiver = second
+    #expect(try await visit(rig) == ["$PCAS06,0", "$PAIR021", "$PAIR002", "$PAIR050,200"])
+    #expect(rig.identities.values.map { $0?.driver } == [.airoha, nil, .airoha])
+    first.end()
+    second.end()
+  }
+
+  @Test func `a glance at a receiver that is known ends with its sleep, told in its own language`() async throws {
+    let receiver = ScriptedReceiver(reacting: Self.mediaTek)
+    let rig = SessionRig(auto { $0.sleep = .standby }, receiver)
+    #expect(try await visit(rig).last == "$PMTK161,0")
+    // Told to stop before it has begun.
+    let before = receiver.requests.values.count
+    try rig.start()
+    await rig.finish()
+    #expect(rig.ended.values == ["asleep", "asleep"])
+    #expect(receiver.requests.values.dropFirst(before).map(Self.text).allSatisfy { $0.hasPrefix("$PMTK") })
+    receiver.end()
+  }
+
 }

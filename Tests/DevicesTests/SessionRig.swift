@@ -7,7 +7,11 @@ import TestSupport
 
 /// Runs of a receiver's session over a pseudo-terminal, each on a thread of its own.
 final class SessionRig: Sendable {
-  let receiver: ScriptedReceiver
+  /// At the far end of the line; another one may take its place between two runs.
+  var receiver: ScriptedReceiver {
+    get { present.withLock { $0 } }
+    set { present.withLock { $0 = newValue } }
+  }
   let observations = Recorder<GNSSObservation>()
   let remarks = Recorder<String?>()
   /// The speed that each run has found; `nil` where it was told to stop before.
@@ -16,6 +20,7 @@ final class SessionRig: Sendable {
   let ended = Recorder<String>()
   /// Who it is, by each time that it was found out.
   let identities = Recorder<ReceiverIdentity?>()
+  private let present: Guarded<ScriptedReceiver>
   private let orders: ReceiverOrders
   private let memory = ReceiverMemory()
   private let suppliedSince = MonotonicClock().now
@@ -23,7 +28,7 @@ final class SessionRig: Sendable {
 
   init(_ orders: ReceiverOrders, _ receiver: ScriptedReceiver) {
     self.orders = orders
-    self.receiver = receiver
+    present = Guarded(receiver)
   }
 
   /// Begins a run.

@@ -25,6 +25,10 @@ public final class ReceiverDialogue {
   /// Of what is to be ended in order: who waits for the end of a run does not wait for a receiver that has gone deaf.
   private var deadline: MonotonicInstant?
   static let endingTime = Duration.seconds(3)
+  /// Who is taken to be there, while that is to be found out.
+  private var expected: ReceiverDriver?
+  /// Somebody else was heard than was expected: no answer is to be had.
+  private var isContradicted = false
   /// It was told to stop: nothing that follows is answered.
   private(set) var isStopped = false
 
@@ -56,12 +60,17 @@ public final class ReceiverDialogue {
     // An answer to an earlier try is as good: it had the same contents.
     var count = pending?.count ?? 0
     defer { if count > 0 { due[request.subject] = Due(request: request, count: count) } }
-    for _ in 0..<tries where !isOverdue {
+    for _ in 0..<tries where !isOverdue && !isContradicted {
       var open = request
       var answer: ReceiverAnswer?
       try receiver.port.write(request.bytes)
       count += 1
-      try read(for: patience, inspect: { if answer == nil { answer = open.take($0) } }, isFound: { answer != nil })
+      try read(
+        for: patience,
+        inspect: { frame in
+          self.look(at: frame)
+          if answer == nil { answer = open.take(frame) }
+        }, isFound: { answer != nil || isContradicted })
       if answer != nil || open.answerSoFar.isGood { count -= 1 }
       if let answer { return answer }
       if isStopped { return .stopped }
@@ -69,6 +78,21 @@ public final class ReceiverDialogue {
       if last.isGood { return last }
     }
     return last
+  }
+
+  /// Whether somebody else speaks than is expected.
+  private func look(at frame: ReceiverFramer.Frame) {
+    guard let expected, let speaker = ReceiverDriver.speaker(of: frame), speaker != expected else { return }
+    isContradicted = true
+  }
+
+  /// Asks somebody who is taken to be there, for as long as nobody else is heard.
+  func expecting<Answer>(
+    _ driver: ReceiverDriver, _ ask: () throws(HardwareError) -> Answer
+  ) throws(HardwareError) -> Answer {
+    expected = driver
+    defer { (expected, isContradicted) = (nil, false) }
+    return try ask()
   }
 
   /// Lets the answers go by that are still to come; what has not come by then is lost.

@@ -5,6 +5,9 @@ import MonotonicTime
 /// What is known of a receiver from one run to the next.
 public final class ReceiverMemory: Sendable {
   struct Contents: Sendable {
+    /// The port's device, of which all of this is known.
+    var node: DeviceNode?
+    /// As it has answered last; asked again it is asked in that language first.
     var receiver: (any CommandedReceiver)?
     /// At which it talks when it has forgotten its settings.
     var firstSpeed: BaudRate?
@@ -31,6 +34,24 @@ public final class ReceiverMemory: Sendable {
     contents.withLock { contents in
       guard let asleep = contents.asleep, let since = contents.asleepSince, since >= suppliedSince else { return false }
       return contents.receiver.map { $0.wakingBytes(from: asleep) == nil } ?? false
+    }
+  }
+
+  /// The port has been opened. What is in the place of another device has all to be found out; what was plugged in anew does not
+  /// sleep any more.
+  ///
+  /// - Returns: whether it is another device than before
+  func opened(_ node: DeviceNode?) -> Bool {
+    guard let node else { return false }
+    return contents.withLock { contents in
+      defer { contents.node = node }
+      guard let before = contents.node, before != node else { return false }
+      if before.place == node.place {
+        contents.asleep = nil
+        return false
+      }
+      contents = Contents()
+      return true
     }
   }
 }

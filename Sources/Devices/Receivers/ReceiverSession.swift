@@ -34,6 +34,9 @@ public final class ReceiverSession {
     self.remark = remark
     self.identified = identified
     self.receive = receive
+    if memory.opened(DeviceNode(of: receiver.port.fileDescriptor)) {
+      identified(nil)
+    }
     if let since = memory.present.asleepSince, suppliedSince > since { memory.present.asleep = nil }
   }
 
@@ -104,6 +107,8 @@ public final class ReceiverSession {
     }
     guard try known.fallAsleep(rest, dialogue, orders.settings) else {
       remark("\(known.name): it was told to sleep ('\(rest.rawValue)'), and goes on talking")
+      // It may be another one by now, which is asked anew.
+      if orders.driver == .auto { memory.present.receiver = nil }
       return false
     }
     memory.present.asleep = rest
@@ -209,12 +214,25 @@ public final class ReceiverSession {
       + "Where it hears nothing after noise on its line, switching it off and on helps"
   }
 
+  /// Asks who it is. One that has answered before is asked in its own language first, so that nobody else's is tried on it; what
+  /// does not answer to that is asked as if nothing were known.
+  private func identify(_ dialogue: ReceiverDialogue) throws(HardwareError) -> (any CommandedReceiver)? {
+    if orders.driver == .auto, let before = memory.present.receiver {
+      let known = try dialogue.expecting(before.driver) { () throws(HardwareError) in
+        try before.driver.identify(dialogue)
+      }
+      if known != nil || dialogue.isStopped { return known }
+      memory.present.receiver = nil
+    }
+    return try orders.driver.identify(dialogue)
+  }
+
   private func set(
     _ dialogue: ReceiverDialogue, _ wokenFrom: ReceiverSleep?, _ found: BaudRate
   ) throws(HardwareError) {
     var known = wokenFrom == nil ? nil : memory.present.receiver
     if known == nil {
-      known = try orders.driver.identify(dialogue)
+      known = try identify(dialogue)
       // Of one that has kept its supply what had been found before the first setting is known, and not what is there now.
       if !orders.isSwitched, let before = memory.present.receiver, before.name == known?.name { known = before }
     }
@@ -242,6 +260,15 @@ public final class ReceiverSession {
       report.lacks(key.rawValue, "it cannot be set of such a receiver: leave it out")
     }
     try known.configure(orders.settings, dialogue, &report)
+    if orders.driver == .auto, wokenFrom != nil, report.isUnanswered, !dialogue.isStopped,
+      let other = try identify(dialogue), other.driver != known.driver
+    {
+      // Another one was put in the place of the one that fell asleep.
+      known = other
+      identified(known.identity)
+      report = SettingReport()
+      try known.configure(orders.settings, dialogue, &report)
+    }
     memory.present.receiver = known
     guard !dialogue.isStopped else { return }
     remark(report.problems.isEmpty ? nil : "\(known.name): " + report.problems.joined(separator: "; "))

@@ -23,8 +23,11 @@ struct SettingReport {
   /// Of what the receiver cannot do, as far as is known of it.
   mutating func lacks(_ setting: String, _ problem: String) { problems.append("\(setting): \(problem)") }
 
+  /// Whether it does not answer at all.
+  var isUnanswered: Bool { unansweredInARow >= 2 }
+
   /// Whether it is of no use to go on.
-  var isHopeless: Bool { isStopped || unansweredInARow >= 2 }
+  var isHopeless: Bool { isStopped || isUnanswered }
 
   private static func nextStep(_ setting: String) -> String {
     switch setting {
