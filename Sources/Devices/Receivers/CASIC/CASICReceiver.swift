@@ -40,8 +40,12 @@ struct CASICReceiver: CommandedReceiver {
       let order: [ReceiverSettings.Constellation] = [.gps, .beidou, .glonass]
       var systems: UInt8 = 0
       for (bit, system) in order.enumerated() where constellations.contains(system) { systems |= 1 << UInt8(bit) }
-      let isKnown = constellations.allSatisfy(order.contains)
-      report.note("constellations", isKnown ? try dialogue.ask(CASICRequest(.systems(systems))) : .refused)
+      let lacking = constellations.filter { !order.contains($0) }.map(\.rawValue).joined(separator: ", ")
+      if lacking.isEmpty {
+        report.note("constellations", try dialogue.ask(CASICRequest(.systems(systems))))
+      } else {
+        report.lacks("constellations", "such a receiver has no \(lacking): leave that out")
+      }
     }
     if let model = settings.dynamicModel, !report.isHopeless {
       report.note(

@@ -31,6 +31,11 @@ struct UbloxKeyChanges: UbloxChanges {
     return answer
   }
 
+  private func value(of key: UBXKey, _ dialogue: ReceiverDialogue) throws(HardwareError) -> UBXSetting? {
+    guard case .answered(let payload) = try dialogue.ask(UBXRequest(asking: .get([key]))) else { return nil }
+    return [UBXSetting](valuesOf: payload)?.first
+  }
+
   /// Some settings, and where the receiver does not know one of them each for itself.
   ///
   /// - Parameter essential: so many of the first must be accepted
@@ -99,10 +104,17 @@ struct UbloxKeyChanges: UbloxChanges {
     guard whole == .refused else { return whole }
     // One that it has not cannot be switched off either, and it has no room for another until one is off.
     var result = try set(wanted, dialogue)
+    var switchedOff: [UBXSetting] = []
     for other in others where result != .stopped {
-      if try set([UBXSetting(other.ubloxKey, false)], dialogue) == .stopped { result = .stopped }
+      let isOn = try value(of: other.ubloxKey, dialogue) == UBXSetting(other.ubloxKey, true)
+      let answer = try set([UBXSetting(other.ubloxKey, false)], dialogue)
+      if answer == .stopped { result = .stopped }
+      if isOn, answer.isGood { switchedOff.append(UBXSetting(other.ubloxKey, true)) }
     }
-    return result == .refused ? try set(wanted, dialogue) : result
+    if result == .refused { result = try set(wanted, dialogue) }
+    // What it had is better than what it would be left with.
+    if result == .refused { for setting in switchedOff.reversed() { _ = try set([setting], dialogue) } }
+    return result
   }
 
   mutating func setDynamicModel(
