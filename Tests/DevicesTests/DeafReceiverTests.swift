@@ -1,0 +1,159 @@
+import Devices
+import Glibc
+import Guarding
+import HardwareIO
+import MonotonicTime
+import TestSupport
+import Testing
+
+/// A receiver that talks on and hears nothing any more holds nobody up who waits for the end of a run: by a clock that goes on
+/// with what it says.
+struct DeafReceiverTests {
+  /// Says a sentence each tenth of a second.
+  private final class TalkingPort: SerialPort {
+    private struct State {
+      var epochs = 0
+      var isDeaf = false
+      var answers: [UInt8] = []
+      var said: [[UInt8]] = []
+    }
+
+    let name = "talking"
+    // Always readable.
+    let fileDescriptor = open("/dev/zero", O_RDONLY | O_CLOEXEC)
+    private let clock: ManualClock
+    private let state = Guarded(State())
+
+    init(_ clock: ManualClock) { self.clock = clock }
+
+    deinit { Glibc.close(fileDescriptor) }
+
+    var isDeaf: Bool {
+      get { state.withLock { $0.isDeaf } }
+      set { state.withLock { $0.isDeaf = newValue } }
+    }
+
+    /// What was said to it.
+    var said: [[UInt8]] { state.withLock { $0.said } }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+      clock.advance(by: .milliseconds(100))
+      let bytes = state.withLock { state in
+        state.epochs += 1
+        defer { state.answers = [] }
+        let (second, tenth) = (state.epochs / 10 % 60, state.epochs % 10)
+        let time = "12\(state.epochs / 600 + 10)\(second < 10 ? "0" : "")\(second).\(tenth)0"
+        return state.answers + Array(nmeaLine("GPGLL,5231.0000,N,01322.0000,E,\(time),A,A").utf8)
+      }
+      buffer.copyBytes(from: bytes)
+      return bytes.count
+    }
+
+    /// As a u-blox receiver of the eighth generation.
+    func writeNow(_ bytes: ArraySlice<UInt8>) -> Int {
+      write(Array(bytes))
+      return bytes.count
+    }
+
+    var unsentCount: Int { 0 }
+
+    func write(_ bytes: [UInt8]) {
+      state.withLock { state in
+        state.said.append(bytes)
+        guard !state.isDeaf, bytes.count >= 8, bytes[0] == 0xB5 else { return }
+        let isQuestion = bytes.count == 8
+        switch (bytes[2], bytes[3]) {
+        case (0x0A, 0x04):
+          state.answers += MadeMessage.ubx(
+            0x0A04, [UInt8](repeating: 0x20, count: 30) + Array("00080000".utf8) + [0, 0])
+        case (0x06, 0x08) where isQuestion: state.answers += MadeMessage.ubx(0x0608, [0xE8, 3, 1, 0, 1, 0])
+        case (0x06, 0x24) where isQuestion:
+          state.answers += MadeMessage.ubx(0x0624, [UInt8](repeating: 0, count: 36))
+        default: break
+        }
+        if bytes[2] == 6 { state.answers += MadeMessage.ubx(0x0501, [6, bytes[3]]) }
+      }
+    }
+
+    func setSpeed(_ speed: BaudRate) {}
+    func close() {}
+  }
+
+  /// A session, what it has remarked, and how to stop it.
+  private struct Bench {
+    let clock = ManualClock()
+    let port: TalkingPort
+    let stop = StopSignal()
+    let remarks = Recorder<String?>()
+    let session: ReceiverSession
+
+    init(isDeaf: Bool = false) {
+      let port = TalkingPort(clock)
+      port.isDeaf = isDeaf
+      self.port = port
+      var orders = ReceiverOrders(driver: .ublox, speed: .b9600, sleep: .backup)
+      orders.settings.rateHz = 5
+      orders.settings.dynamicModel = .sea
+      orders.settings.restores = true
+      let serial = SerialReceiver(
+        port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
+      session = ReceiverSession(
+        orders, ReceiverMemory(), serial, suppliedSince: clock.now, remark: { [remarks] in remarks.append($0) },
+        receive: { _ in })
+    }
+
+    /// How long it takes to end, and whether the receiver sleeps then.
+    func end() throws -> (duration: Duration, isAsleep: Bool) {
+      let start = clock.now
+      let isAsleep = try session.end()
+      return (clock.now - start, isAsleep)
+    }
+  }
+
+  /// Three seconds, and the sentence that is being read then.
+  private let limit = Duration.milliseconds(3100)
+
+  @Test func `one that has gone deaf since it was set is waited for three seconds, and named`() throws {
+    let bench = Bench()
+    #expect(try bench.session.start() == .b9600)
+    #expect(bench.remarks.values == [nil])
+    bench.port.isDeaf = true
+    bench.stop.set()
+    try bench.session.run()
+    let said = bench.port.said.count
+    let end = try bench.end()
+    #expect(end.duration <= limit && !end.isAsleep)
+    #expect(bench.port.said.count > said)
+    #expect(bench.remarks.values.contains { $0?.contains("its settings could not be put back") == true })
+    #expect((bench.remarks.values.last ?? nil)?.contains("goes on talking") == true)
+  }
+
+  @Test func `one that was deaf from the beginning is not asked again`() throws {
+    let bench = Bench(isDeaf: true)
+    #expect(try bench.session.start() == .b9600)
+    bench.stop.set()
+    try bench.session.run()
+    let end = try bench.end()
+    #expect(end.duration == .zero && !end.isAsleep)
+    #expect((bench.remarks.values.last ?? nil)?.contains("could not be put to sleep") == true)
+  }
+
+  @Test func `one that is deaf, in a visit that was over at once, takes three seconds at most`() throws {
+    let bench = Bench(isDeaf: true)
+    bench.stop.set()
+    #expect(try bench.session.start() == nil)
+    let end = try bench.end()
+    #expect(end.duration <= limit && !end.isAsleep)
+    #expect((bench.remarks.values.last ?? nil)?.contains("could not be put to sleep") == true)
+  }
+
+  @Test func `who hears is put back and told to sleep within that`() throws {
+    let bench = Bench()
+    #expect(try bench.session.start() == .b9600)
+    bench.stop.set()
+    try bench.session.run()
+    #expect(try bench.end().duration <= limit)
+    let kinds = bench.port.said.suffix(3).map { Array($0[2..<4]) }
+    #expect(kinds == [[0x06, 0x08], [0x06, 0x24], [0x02, 0x41]])
+  }
+}
