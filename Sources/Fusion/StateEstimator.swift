@@ -154,6 +154,9 @@ public struct StateEstimator: Sendable {
     filter.update(measurement)
   }
 
+  /// Whether the last position of the receiver repeated the one before to the last bit, while the inertial sensors moved.
+  public var isRepetition: Bool { filter.isRepetition }
+
   /// The state as of now: what is too old to be true is left out.
   public mutating func state(at now: MonotonicInstant) -> FusedState {
     state.at = now

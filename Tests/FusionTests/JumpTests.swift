@@ -10,6 +10,7 @@ struct JumpTests {
     var errors: [Double] = [.infinity]
     var refusals: [Double?] = [nil]
     var modes: [FusedState.Mode] = [.none]
+    var repetitions = [false]
   }
 
   /// Drives with a fix each second that `change` alters; one that it returns `nil` for is left out.
@@ -31,6 +32,7 @@ struct JumpTests {
       drive.errors.append(filter.position.map { journey.truth.position.offset(from: $0).length } ?? .infinity)
       drive.refusals.append(filter.contradiction?.metres)
       drive.modes.append(filter.mode)
+      drive.repetitions.append(filter.isRepetition)
     }
     return drive
   }
@@ -106,6 +108,7 @@ struct JumpTests {
     for second in 66...100 {
       #expect(frozen.refusals[second] != nil && frozen.errors[second] < 150, "second \(second)")
     }
+    #expect(frozen.repetitions[68...80].allSatisfy { $0 } && !frozen.repetitions[..<60].contains(true))
     held = nil
     let parked = drive(.parked, seed: 3, seconds: 200) { fix, _ in
       var fix = fix
@@ -114,7 +117,17 @@ struct JumpTests {
       fix.velocity = .zero
       return fix
     }
-    #expect(parked.refusals.allSatisfy { $0 == nil })
+    #expect(parked.refusals.allSatisfy { $0 == nil } && !parked.repetitions.contains(true))
+    // One that comes to itself again.
+    held = nil
+    let awake = drive(seed: 3, seconds: 80) { fix, second in
+      guard (60..<70).contains(second) else { return fix }
+      var fix = fix
+      held = held ?? fix.position
+      fix.position = held ?? fix.position
+      return fix
+    }
+    #expect(awake.repetitions[69] && !awake.repetitions[70...].contains(true))
   }
 
   @Test func `a receiver that reports spoofing is not taken at its word`() {

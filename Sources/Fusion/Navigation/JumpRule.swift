@@ -38,6 +38,8 @@ struct JumpRule: Sendable {
   }
 
   private(set) var contradiction: Contradiction?
+  /// The last fix repeated the one before to the last bit, while the solution went on.
+  private(set) var isRepetition = false
   /// Of fix and solution, at the fix before.
   private var lastOffset: SIMD3<Double>?
   private var lastPosition: GeodeticPosition?
@@ -57,12 +59,17 @@ struct JumpRule: Sendable {
   ) -> Bool {
     guard fix.position == lastPosition else {
       (lastPosition, repetitions, heldSince) = (fix.position, 0, fix.time)
+      isRepetition = false
       return false
     }
     repetitions += 1
     guard repetitions >= JumpRule.leastRepetitions, speed * (fix.time - heldSince) > JumpRule.leastHeld,
       contradiction != nil || agreement > JumpRule.trial
-    else { return false }
+    else {
+      isRepetition = false
+      return false
+    }
+    isRepetition = true
     let since = contradiction?.since ?? fix.time
     contradiction = Contradiction(since: since, metres: JumpRule.horizontal(offset))
     lastOffset = offset
@@ -79,6 +86,7 @@ struct JumpRule: Sendable {
 
   mutating func reset() {
     contradiction = nil
+    isRepetition = false
     lastOffset = nil
   }
 

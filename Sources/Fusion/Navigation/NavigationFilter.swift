@@ -77,6 +77,8 @@ public struct NavigationFilter: Sendable {
   /// Since when samples have come without a pause.
   private var startedAt = 0.0
 
+  /// Whether the last fix repeated the one before to the last bit, while the vehicle moved.
+  public var isRepetition: Bool { jumps.isRepetition }
   /// Since when fixes have been refused because the inertial sensors contradict them, and how far off they are, metres.
   public var contradiction: (since: Double, metres: Double)? {
     @inline(__always) get { jumps.contradiction.map { ($0.since, $0.metres) } }
