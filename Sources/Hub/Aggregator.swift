@@ -39,15 +39,12 @@ final class Aggregator: Sendable {
     var estimator = StateEstimator(
       NavigationFilter.Configuration(board), devices: DeviceNames(board.devices.map(\.id)))
     estimator.magneticDeclination = lastKnown.map { Aggregator.declination(at: $0.value) }
-    // What is known of a device from before comes first, and is not to be before what was sent.
-    let start = lastState.value.map { max($0.at, clock.now) } ?? clock.now
     fusing = Guarded(
       Fusing(
         estimator: estimator,
         imus: StandbyChoice(count: board.devices.count, silence: Aggregator.silence(of: board)),
         imu: board.devices.firstIndex { $0.id == board.imu?.id },
-        at: start))
-    fusionRun.value = FusionRun(isUnderWay: true, since: start)
+        at: lastState.value?.at ?? clock.now))
   }
 
   /// What is fused, and of what; ranks are places in the board's list.
@@ -58,6 +55,10 @@ final class Aggregator: Sendable {
     var imu: Int?
     /// As of when the last state was.
     var at: MonotonicInstant
+    /// What comes before the run has begun, or after it has ended, is not fused.
+    var isUnderWay = false
+    /// By rank, from when the epoch is with which the run began.
+    var known: [Int: MonotonicInstant] = [:]
   }
 
   /// Longer than any of the inertial sensors is silent between two bursts.
@@ -85,15 +86,48 @@ final class Aggregator: Sendable {
           board: board, receivers: receivers, clock: clock, run: run, lastState: lastState,
           fusionRun: fusionRun, lastTime: lastTime)
         let lifetime = Lifetime()
-        for device in devices {
-          let index = board.devices.firstIndex { $0.id == device.description.id } ?? 0
-          aggregator.overhear(device, rank: index).store(in: lifetime)
+        let ranked = devices.map { device in
+          (device, rank: board.devices.firstIndex { $0.id == device.description.id } ?? 0)
         }
+        for (device, rank) in ranked { aggregator.overhear(device, rank: rank).store(in: lifetime) }
+        aggregator.begin(ranked)
         return Subscription {
+          aggregator.fallAsleep(devices)
           lifetime.end()
-          aggregator.fallAsleep()
         }
       })
+  }
+
+  /// From here on everything is fused that comes; each device is overheard already. A replay can tell what belongs to the run
+  /// by this instant alone: whatever came earlier, and is not fused, was read before.
+  private func begin(_ devices: [(BoardDevice, rank: Int)]) {
+    let mustDeliver = fusing.withLock { fusing in
+      // What a receiver that is awake said last comes first, and is not to be before what was sent.
+      let latest = devices.compactMap { device, rank in
+        if case .receiver(let receiver, let reader) = device {
+          reader.device.readings.latest.map { (observation: $0, receiver, rank) }
+        } else {
+          nil
+        }
+      }
+      fusing.at = max(fusing.at, clock.now)
+      fusing.isUnderWay = true
+      let isRunStaged = fusionRun.stage(FusionRun(isUnderWay: true, since: fusing.at))
+      var staged = (state: false, last: false)
+      for (observation, receiver, rank) in latest {
+        take(
+          observation, of: receiver, doubt, declination: observation.position.map(Aggregator.declination), rank: rank,
+          &fusing)
+        fusing.known[rank] = observation.at
+        fusing.at = fusing.at + Aggregator.leastBetweenStates
+        let next = stageState(of: &fusing)
+        staged = (staged.state || next.state, staged.last || next.last)
+      }
+      return (run: isRunStaged, state: staged.state, last: staged.last)
+    }
+    if mustDeliver.run { fusionRun.deliver() }
+    if mustDeliver.last { lastState.deliver() }
+    if mustDeliver.state { run.deliver() }
   }
 
   /// Takes what a device measures while it is awake for somebody.
@@ -146,13 +180,19 @@ final class Aggregator: Sendable {
   }
 
   /// The last state is no present one any more: what it says of now is taken back.
-  private func fallAsleep() {
-    let state = fusing.withLock { fusing in
-      let now = max(clock.now, fusing.at + Aggregator.leastBetweenStates)
-      return self.state(of: &fusing, at: now)
+  private func fallAsleep(_ devices: [BoardDevice]) {
+    let mustDeliver = fusing.withLock { fusing in
+      fusing.at = max(clock.now, fusing.at + Aggregator.leastBetweenStates)
+      fusing.isUnderWay = false
+      for device in devices { device.fusedInstant.runEnded(at: fusing.at) }
+      let state = self.state(of: &fusing, at: fusing.at)
+      return (
+        last: lastState.stage(state.asleep(since: state.at, lastKnown: lastKnown)),
+        run: fusionRun.stage(FusionRun(isUnderWay: false, since: state.at))
+      )
     }
-    lastState.value = state.asleep(since: state.at, lastKnown: lastKnown)
-    fusionRun.value = FusionRun(isUnderWay: false, since: state.at)
+    if mustDeliver.last { lastState.deliver() }
+    if mustDeliver.run { fusionRun.deliver() }
   }
 
   /// As it is at an instant, with the time that a receiver last stated where its last epoch has none.
@@ -184,16 +224,23 @@ final class Aggregator: Sendable {
   private func receive(
     _ observation: GNSSObservation, of receiver: ReceiverDescription, rank: Int, noting fusedInstant: FusedInstant
   ) {
-    let position = observation.position
-    let declination = position.map(Aggregator.declination)
-    publish(at: observation.receivedAt, noting: fusedInstant) { fusing in
-      guard receivers.take(observation, of: rank) else { return }
-      if let declination { fusing.estimator.magneticDeclination = declination }
-      fusing.estimator.update(
-        fix: observation.quality, position: position, motion: observation.motion,
-        at: MonotonicInstant(nanoseconds: observation.at.nanoseconds - receiver.fixLatency.inNanoseconds),
-        leverArm: receiver.leverArmMetres, from: DeviceSet(rank))
+    let declination = observation.position.map(Aggregator.declination)
+    publish(at: observation.receivedAt, noting: fusedInstant, epoch: (rank, observation.at)) { fusing in
+      take(observation, of: receiver, declination: declination, rank: rank, &fusing)
     }
+  }
+
+  private func take(
+    _ observation: borrowing GNSSObservation, of receiver: ReceiverDescription,
+    declination: Double?, rank: Int, _ fusing: inout Fusing
+  ) {
+    guard receivers.take(observation, of: rank) else { return }
+    if let declination { fusing.estimator.magneticDeclination = declination }
+    let position = observation.position
+    fusing.estimator.update(
+      fix: observation.quality, position: position, motion: observation.motion,
+      at: MonotonicInstant(nanoseconds: observation.at.nanoseconds - receiver.fixLatency.inNanoseconds),
+      leverArm: receiver.leverArmMetres, from: DeviceSet(rank))
   }
 
   /// How far east of true north the magnetic north lies, radians.
@@ -205,22 +252,32 @@ final class Aggregator: Sendable {
 
   /// Changes the estimate and queues the state under the lock, so that states leave in the order in which they came about.
   ///
-  /// - Parameter instant: when what changes it was there. The state is as of then, and not as of when a thread gets round to it:
-  ///   what was recorded gives the same states again.
+  /// - Parameters:
+  ///   - instant: when what changes it was there. The state is as of then, and not as of when a thread gets round to it: what was
+  ///     recorded gives the same states again.
+  ///   - epoch: of a receiver: whose, and from when
   private func publish(
-    at instant: MonotonicInstant, noting fusedInstant: FusedInstant, _ change: (inout Fusing) -> Void
+    at instant: MonotonicInstant, noting fusedInstant: FusedInstant, epoch: (rank: Int, at: MonotonicInstant)? = nil,
+    _ change: (inout Fusing) -> Void
   ) {
     let mustDeliver = fusing.withLock { fusing in
+      guard fusing.isUnderWay else { return (state: false, last: false) }
+      // An epoch may have been on its way when the run began with it.
+      if let epoch, let known = fusing.known[epoch.rank], epoch.at <= known { return (state: false, last: false) }
       change(&fusing)
       // Several devices are read at the same time; no two states are of the same.
-      let now = max(instant, fusing.at + Aggregator.leastBetweenStates)
-      fusing.at = now
-      fusedInstant.set(now, ofSampleReadAt: instant)
-      let state = self.state(of: &fusing, at: now)
-      return (state: run.stage(state), last: lastState.stage(state))
+      fusing.at = max(instant, fusing.at + Aggregator.leastBetweenStates)
+      fusedInstant.set(fusing.at, ofSampleReadAt: instant)
+      return stageState(of: &fusing)
     }
     if mustDeliver.last { lastState.deliver() }
     if mustDeliver.state { run.deliver() }
+  }
+
+  /// Returns what must be delivered.
+  private func stageState(of fusing: inout Fusing) -> (state: Bool, last: Bool) {
+    let state = self.state(of: &fusing, at: fusing.at)
+    return (state: run.stage(state), last: lastState.stage(state))
   }
 }
 

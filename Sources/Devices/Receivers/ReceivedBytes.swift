@@ -5,7 +5,7 @@ public struct ReceivedBytes: Sendable {
   public var bytes: [UInt8]
   /// Messages, which are no text.
   public var isBinary: Bool
-  /// When the first byte of the first of them was read; the others began with the read that ended that one.
+  /// When the first byte of each of them was read. Several of them were read at once; of one the rest may have come later.
   public var beganAt: MonotonicInstant
   /// When the last of them was whole.
   public var readAt: MonotonicInstant

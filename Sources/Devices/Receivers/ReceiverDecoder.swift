@@ -60,17 +60,20 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   /// Takes what has been read.
   ///
   /// - Parameters:
-  ///   - forward: gets the whole sentences as they came, after the epochs that they end
+  ///   - beganAt: when they were read, where `readAt` is as of when they count
+  ///   - forward: gets the whole sentences as they came, after the epoch that they end; none that come after that one's end
   ///   - inspect: sees each sentence and message, for who awaits an answer. What it points to must not be kept.
   public mutating func take(
-    _ bytes: UnsafeBufferPointer<UInt8>, readAt: MonotonicInstant, forward: ((ReceivedBytes) -> Void)? = nil,
-    inspect: ((ReceiverFramer.Frame) -> Void)? = nil, receive: (borrowing GNSSObservation) -> Void
+    _ bytes: UnsafeBufferPointer<UInt8>, beganAt: MonotonicInstant? = nil, readAt: MonotonicInstant,
+    forward: ((ReceivedBytes) -> Void)? = nil, inspect: ((ReceiverFramer.Frame) -> Void)? = nil,
+    receive: (borrowing GNSSObservation) -> Void
   ) {
     lastReadAt = readAt
     var unknown = 0
     let frames = counters.sentences + counters.messages
-    framer.push(bytes, readAt: readAt.nanoseconds) { frame in
+    framer.push(bytes, readAt: (beganAt ?? readAt).nanoseconds) { frame in
       if case .message(let message) = frame { speech.take(message) }
+      let epochs = assembler.epochCount
       let outcome =
         switch frame {
         case .sentence(let raw):
@@ -79,7 +82,11 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
           assembler.consume(message, receive: { receive(dates.date($0, receivedAt: readAt, &frozen, frames)) })
         }
       if case .unknown = outcome { unknown += 1 }
-      if let forward { lines.append(frame, readAt, forward) }
+      if let forward {
+        lines.append(frame, readAt, forward)
+        // Of two epochs that end in one read each is recorded as of its own instant.
+        if assembler.epochCount != epochs { lines.flush(readAt, forward) }
+      }
       inspect?(frame)
     }
     if let forward { lines.flush(readAt, forward) }
@@ -147,7 +154,8 @@ private struct EpochDates {
   mutating func date(
     _ epoch: borrowing GNSSEpoch, receivedAt: MonotonicInstant, _ frozen: inout FrozenReceiver, _ frames: Int
   ) -> GNSSObservation {
-    var at = MonotonicInstant(nanoseconds: epoch.beganAt)
+    // Satellites may come before the first epoch has begun.
+    var at = epoch.beganAt > 0 ? MonotonicInstant(nanoseconds: epoch.beganAt) : receivedAt
     if let last { at = max(at, last + .nanoseconds(1)) }
     last = at
     var observation = GNSSObservation(

@@ -73,6 +73,17 @@ enum BoardDevice: Sendable {
     }
   }
 
+  /// As of when its last sample was fused.
+  var fusedInstant: FusedInstant {
+    switch self {
+    case .receiver(_, let reader): reader.device.fusedInstant
+    case .imu(_, let reader): reader.fusedInstant
+    case .magnetometer(_, let reader): reader.fusedInstant
+    case .barometer(_, let reader): reader.fusedInstant
+    case .supplyMonitor(_, let reader): reader.fusedInstant
+    }
+  }
+
   /// Seen without its samples.
   var reader: any Device {
     switch self {

@@ -4,21 +4,34 @@ import MonotonicTime
 /// As of when a device's last sample was fused.
 ///
 /// Several devices are read at the same time, and what was read first is not always fused first. Who records a sample records it as
-/// of this instant: what is replayed in the order of these gives the same states again.
+/// of this instant: what is replayed in the order of these gives the same states again. What was read during a run and came too
+/// late for it comes after its end there, too.
 final class FusedInstant: Sendable {
   private struct Last {
     var readAt: MonotonicInstant
     var instant: MonotonicInstant
   }
 
-  private let last = Guarded<Last?>(nil)
+  private struct State {
+    var last: Last?
+    /// The last run in which this device's samples were fused.
+    var runEndedAt: MonotonicInstant?
+  }
+
+  private let state = Guarded(State())
 
   func set(_ instant: MonotonicInstant, ofSampleReadAt readAt: MonotonicInstant) {
-    last.withLock { $0 = Last(readAt: readAt, instant: instant) }
+    state.withLock { $0.last = Last(readAt: readAt, instant: instant) }
   }
+
+  /// What has not been fused by now is not fused in this run.
+  func runEnded(at instant: MonotonicInstant) { state.withLock { $0.runEndedAt = instant } }
 
   /// That of a sample; when it was read where nobody has it fused.
   func of(sampleReadAt readAt: MonotonicInstant) -> MonotonicInstant {
-    last.withLock { $0.flatMap { $0.readAt == readAt ? $0.instant : nil } } ?? readAt
+    state.withLock { state in
+      if let last = state.last, last.readAt == readAt { return last.instant }
+      return state.runEndedAt.map { max(readAt, $0 + .nanoseconds(1)) } ?? readAt
+    }
   }
 }

@@ -51,11 +51,14 @@ final class ReplayedReceiver: ReplayRun {
       state.silence?.cancel()
       var observations: [GNSSObservation] = []
       sentences.bytes.withUnsafeBufferPointer { bytes in
-        // As it was read: the beginning of the first some time before the rest.
-        let first = UnsafeBufferPointer(rebasing: bytes.prefix(1))
-        state.decoder.take(first, readAt: sentences.beganAt) { observations.append(copy $0) }
-        let rest = UnsafeBufferPointer(rebasing: bytes.dropFirst())
-        state.decoder.take(rest, readAt: sentences.readAt) { observations.append(copy $0) }
+        // As they were read: what is more than one sentence at once, and the beginning of a single one some time before its rest.
+        let begun = sentences.isSingleLine ? 1 : bytes.count
+        let first = UnsafeBufferPointer(rebasing: bytes.prefix(begun))
+        state.decoder.take(first, beganAt: sentences.beganAt, readAt: sentences.readAt) {
+          observations.append(copy $0)
+        }
+        let rest = UnsafeBufferPointer(rebasing: bytes.dropFirst(begun))
+        if !rest.isEmpty { state.decoder.take(rest, readAt: sentences.readAt) { observations.append(copy $0) } }
       }
       finish(&state)
       return (observations.map { state.run.take($0) }, state.decoder.speech)
@@ -90,4 +93,8 @@ final class ReplayedReceiver: ReplayRun {
   }
 
   func end() { state.withLock { $0.silence?.cancel() } }
+}
+
+extension ReceivedBytes {
+  fileprivate var isSingleLine: Bool { !isBinary && bytes.firstIndex(of: UInt8(ascii: "\n")) == bytes.count - 1 }
 }

@@ -1,0 +1,115 @@
+import Devices
+import Fusion
+import Hub
+import MonotonicTime
+import Publishing
+import TestSupport
+import Testing
+
+/// What a recording has for a replay to fuse the same: as of which instant each sample counts, and what was one read of a receiver.
+struct FusionRunTests {
+  private let feed = ReplayFeed()
+  private let clock = ManualClock(now: MonotonicInstant(nanoseconds: 10_000_000_000))
+
+  private func hub(_ devices: String) throws -> Hub {
+    let text = "{ name: 'test', devices: { \(devices) } }"
+    return Hub(
+      board: try Board(json5: Array(text.utf8), file: "test"),
+      on: Machine(replaying: feed, clock: clock, systemTime: { 1_800_000_000_000_000_000 }))
+  }
+
+  /// Measured some time ago, and there only now.
+  private func measure(_ pascals: Double, millisecondsAgo: Int64 = 0) {
+    let at = MonotonicInstant(nanoseconds: clock.now.nanoseconds - millisecondsAgo * 1_000_000)
+    feed.barometer("baro").send(
+      BarometerSample(at: at, pressurePascals: pascals, temperatureCelsius: 20, humidityPercent: nil))
+  }
+
+  @Test func `what was measured during a run and came too late for it is recorded after its end`() throws {
+    let hub = try hub("baro: { driver: 'bme280', bus: 'simulated/i2c' }")
+    let recorder = InstantRecorder()
+    let recording = hub.record(to: recorder, as: "test", wakes: true)
+    defer { recording.end() }
+    measure(100_000)
+    clock.advance(by: .seconds(1))
+    let states = Recorder<FusedState>()
+    let watch = hub.state.subscribe(as: "watch", receiveValue: { states.append($0) })
+    clock.advance(by: .seconds(1))
+    measure(100_001, millisecondsAgo: 20)
+    clock.advance(by: .seconds(1))
+    watch.cancel()
+    let end = hub.fusionRun.value
+    measure(100_002, millisecondsAgo: 20)
+    clock.advance(by: .seconds(1))
+    measure(100_003)
+    #expect(states.values.map { $0.air?.value.pressurePascals } == [100_001])
+    let recorded = recorder.air.values
+    #expect(recorded.map(\.pascals) == [100_000, 100_001, 100_002, 100_003])
+    try #require(recorded.count == 4)
+    #expect(!end.isUnderWay && recorded[1].at < end.since && recorded[2].at > end.since)
+    #expect(recorded[3].at == clock.now)
+  }
+
+  @Test func `epochs that end in one read are recorded one by one, and replayed with their own beginnings`() throws {
+    var decoder = ReceiverDecoder()
+    var live: [MonotonicInstant] = []
+    var recorded: [ReceivedBytes] = []
+    func read(_ text: String, at seconds: Double) {
+      Array(text.utf8).withUnsafeBufferPointer { bytes in
+        decoder.take(
+          bytes, readAt: instant(seconds), forward: { recorded.append($0) }, receive: { live.append($0.at) })
+      }
+    }
+    // Which sentence ends an epoch is learnt from the first ones.
+    for second in 0..<5 { read(rmc(second) + gga(second), at: Double(second)) }
+    read(rmc(5), at: 5.9)
+    let before = (epochs: live.count, pieces: recorded.count)
+    // A busy machine reads late, and the next epoch as well.
+    read(gga(5) + rmc(6) + gga(6), at: 6)
+    #expect(live[before.epochs...] == [instant(5.9), instant(6)])
+    #expect(recorded[before.pieces...].map { String(decoding: $0.bytes, as: UTF8.self) } == [gga(5), rmc(6) + gga(6)])
+
+    let hub = try hub("gps: { driver: 'nmea', port: 'nowhere' }")
+    let epochs = Recorder<MonotonicInstant>()
+    let subscription = hub.epochs.subscribe(as: "test", receiveValue: { epochs.append($0.at) })
+    defer { subscription.cancel() }
+    // What others measured was fused first: it counts as of some time after it was read.
+    for var bytes in recorded {
+      bytes.readAt = bytes.readAt + .milliseconds(3)
+      clock.run(until: bytes.readAt)
+      feed.receiver("gps").send(bytes)
+    }
+    #expect(epochs.values.suffix(2) == [instant(5.9), instant(6)])
+  }
+
+  private func instant(_ seconds: Double) -> MonotonicInstant {
+    MonotonicInstant(nanoseconds: 20_000_000_000 + Int64(seconds * 1e9))
+  }
+
+  private func rmc(_ second: Int) -> String {
+    sentence("GPRMC,12000\(second).00,A,5231.000\(second),N,01322.0000,E,10.0,90.0,231126,,,A")
+  }
+
+  private func gga(_ second: Int) -> String {
+    sentence("GPGGA,12000\(second).00,5231.000\(second),N,01322.0000,E,1,09,0.9,40.0,M,42.0,M,,")
+  }
+
+  private func sentence(_ body: String) -> String {
+    let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
+    return "$\(body)*\(sum.count == 1 ? "0" : "")\(sum)\r\n"
+  }
+}
+
+/// Keeps the pressures with the instants as of which they count.
+private struct InstantRecorder: HubRecorder {
+  let air = Recorder<(pascals: Double, at: MonotonicInstant)>()
+
+  func sentences(of id: String) -> @Sendable (ReceivedBytes, MonotonicInstant) -> Void { { _, _ in } }
+  func batches(of id: String) -> @Sendable (IMUBatch, MonotonicInstant) -> Void { { _, _ in } }
+  func magneticFields(of id: String) -> @Sendable (MagnetometerSample, MonotonicInstant) -> Void { { _, _ in } }
+  func supply(of id: String) -> @Sendable (SupplySample, Double, MonotonicInstant) -> Void { { _, _, _ in } }
+
+  func air(of id: String) -> @Sendable (BarometerSample, MonotonicInstant) -> Void {
+    { [air] sample, instant in air.append((sample.pressurePascals, instant)) }
+  }
+}
