@@ -406,6 +406,11 @@ public final class Hub: Sendable {
     receivers.candidates.first { $0.description.id == id }?.reader.device.readings
   }
 
+  /// Keeps a device's own run going, as while it lingers, and sends nothing; `nil` for an unknown device.
+  public func keepRunning(_ id: String, as name: String) -> Subscription? {
+    readers.first { $0.monitor.id == id }?.keepRunning(as: name)
+  }
+
   /// Keeps a device awake, and sends nothing; `nil` for an unknown device.
   public func wakefulness(of id: String) -> Deferred<Void, Never>? {
     readers.first { $0.monitor.id == id }?.wakefulness

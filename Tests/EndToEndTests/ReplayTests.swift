@@ -91,6 +91,21 @@ import Testing
     expectReplayed(live)
   }
 
+  @Test func `a visit to devices that linger is replayed with what they had learnt and said meanwhile`() throws {
+    let hub = HubProcess(board: board("").replacing("lingerSeconds: 0.2", with: "lingerSeconds: 60"))
+    for _ in 0..<3 {
+      let watch = Program(["watch", "--socket", hub.socket, "--json"])
+      #expect(eventually { watch.lines.count > 25 && watch.lines.last?.contains("\"fused\"") == true })
+      watch.send(SIGINT)
+      watch.wait()
+      #expect(eventually { hub.devicesNow["gps"].power == "lingering" })
+    }
+    #expect(hub.stop() == 0)
+    let live = try Files.names(in: recordings).sorted().flatMap { try Recorded("\(recordings)/\($0)").texts("/state") }
+    #expect(live.count > 60)
+    expectReplayed(live)
+  }
+
   @Test func `a recording gives the same bytes again, and other ones on another board`() throws {
     _ = try recordTwoVisits()
     let first = replay([recordings, "--rate", "max"]).standardOutput

@@ -10,6 +10,8 @@ public protocol Device: AnyObject, Sendable {
   var readingsActivity: (name: String, activity: Property<Activity>) { get }
   /// Keeps it awake, and sends nothing.
   var wakefulness: Deferred<Void, Never> { get }
+  /// Keeps its own run going without wanting what it measures: as one that lingers, which goes on with what it has learnt.
+  func keepRunning(as name: String) -> Subscription
   /// Its supply's switch.
   var rail: PowerRail { get }
   /// Drives its supply to the safe level where nobody needs it, or has it sleep, whatever a hub before this one left behind.
@@ -28,4 +30,6 @@ extension DeviceReader: Device {
   public var readingsActivity: (name: String, activity: Property<Activity>) { (readings.name, readings.activity) }
 
   public var wakefulness: Deferred<Void, Never> { Empty(completesImmediately: false).holding(readings) }
+
+  public func keepRunning(as name: String) -> Subscription { source.subscribe(as: name, receiveValue: { _ in }) }
 }

@@ -25,10 +25,9 @@ public final class ReplayFeed: Sendable {
   public func barometer(_ id: String) -> ReplayPort<BarometerSample> { port(id, \.barometers) }
   public func supplyMonitor(_ id: String) -> ReplayPort<SupplySample> { port(id, \.supplyMonitors) }
 
-  /// Says whether a device was supplied from here on, and whether somebody listened to it.
-  public func set(isSupplied: Bool, isHeld: Bool, _ kind: DeviceStatus.Kind, _ id: String) {
+  /// Says whether a device was supplied from here on.
+  public func set(isSupplied: Bool, _ kind: DeviceStatus.Kind, _ id: String) {
     func set<Message>(_ port: ReplayPort<Message>) {
-      port.setHeld(isHeld)
       if isSupplied { port.begin() } else { port.end() }
     }
     switch kind {

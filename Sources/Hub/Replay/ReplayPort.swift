@@ -13,15 +13,9 @@ public final class ReplayPort<Message: Sendable>: Sendable {
 
   let events = Subject<Event, Never>()
   private let isOn = Guarded(false)
-  private let held = Guarded(true)
 
   /// Whether the device was supplied at the time that is played.
   var isSupplied: Bool { isOn.withLock { $0 } }
-
-  /// Whether somebody listened to the device. One that lingers goes on measuring for nobody.
-  var isHeld: Bool { held.withLock { $0 } }
-
-  func setHeld(_ isHeld: Bool) { held.withLock { $0 = isHeld } }
 
   /// The device was supplied from here on.
   func begin() {

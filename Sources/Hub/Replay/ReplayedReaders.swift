@@ -72,7 +72,7 @@ extension DeviceReader where Sample == GNSSObservation {
       from: port, on: machine
     ) { monitor, run in
       ReplayedReceiver(
-        monitor, run, from: port, isSwitched: description.power.switch != .none, counted: counted, identification,
+        monitor, run, isSwitched: description.power.switch != .none, counted: counted, identification,
         tap: tap, on: machine)
     }
   }

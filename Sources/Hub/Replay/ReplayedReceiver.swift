@@ -16,7 +16,6 @@ final class ReplayedReceiver: ReplayRun {
   }
 
   private let output: Activating<GNSSObservation, HardwareError>
-  private let port: ReplayPort<ReceivedBytes>
   private let machine: Machine
   private let counted: ReceiverCounters
   private let before: ReceiverDecoder.Counters
@@ -27,11 +26,10 @@ final class ReplayedReceiver: ReplayRun {
 
   init(
     _ monitor: DeviceMonitor, _ output: Activating<GNSSObservation, HardwareError>,
-    from port: ReplayPort<ReceivedBytes>, isSwitched: Bool, counted: ReceiverCounters,
+    isSwitched: Bool, counted: ReceiverCounters,
     _ identification: ReceiverIdentification, tap: SentenceTap, on machine: Machine
   ) {
     self.output = output
-    self.port = port
     self.machine = machine
     self.counted = counted
     before = counted.present
@@ -44,7 +42,7 @@ final class ReplayedReceiver: ReplayRun {
   func take(_ sentences: ReceivedBytes) {
     if sentences.isSilence {
       endEpoch(at: sentences.beganAt)
-      if port.isHeld { tap.forward()?(sentences) }
+      tap.forward()?(sentences)
       return
     }
     let (observations, speech) = state.withLock { state in
@@ -64,7 +62,6 @@ final class ReplayedReceiver: ReplayRun {
       return (observations.map { state.run.take($0) }, state.decoder.speech)
     }
     identification.heard(speech)
-    guard port.isHeld else { return }
     for observation in observations { output.send(observation) }
     tap.forward()?(sentences)
   }
@@ -78,7 +75,6 @@ final class ReplayedReceiver: ReplayRun {
       finish(&state)
       return observations.map { state.run.take($0) }
     }
-    guard port.isHeld else { return }
     for observation in observations { output.send(observation) }
   }
 

@@ -9,6 +9,7 @@ import Publishing
 public struct ReplayPlayer {
   private struct Device {
     var kind: DeviceStatus.Kind
+    var isSupplied: Bool
     var isHeld: Bool
   }
 
@@ -46,26 +47,28 @@ public struct ReplayPlayer {
     stage.setSystemTime(message.systemNanosecondsSince1970)
     switch message.content {
     case .power(let kind, let isSupplied, let isHeld):
-      note(Device(kind: kind, isHeld: isHeld), message.device, isSupplied: isSupplied)
+      note(Device(kind: kind, isSupplied: isSupplied, isHeld: isHeld), message.device)
     case .fusion(let isUnderWay):
       isRecordedRun = isUnderWay
       setRun(begins: isUnderWay)
     default:
       // Of what was on before the recording began nothing is said until it changes.
       if devices[message.device] == nil, let kind = message.content.kind {
-        note(Device(kind: kind, isHeld: true), message.device, isSupplied: true)
+        note(Device(kind: kind, isSupplied: true, isHeld: true), message.device)
       }
       hand(message.content, to: message.device)
     }
   }
 
-  private mutating func note(_ device: Device, _ id: String, isSupplied: Bool) {
+  private mutating func note(_ device: Device, _ id: String) {
     // Whoever subscribes then is there before the first measurement, and gone before the device is off.
     let wasHeld = devices[id]?.isHeld ?? false
     devices[id] = device
     let held = devices.filter { $0.value.isHeld }
-    let ids = Set(held.keys)
-    if stage.demand.value.devices != ids { stage.demand.value.devices = ids }
+    var demand = stage.demand.value
+    demand.devices = Set(held.keys)
+    demand.supplied = Set(devices.filter { $0.value.isSupplied }.keys)
+    if stage.demand.value != demand { stage.demand.value = demand }
     // What nobody had fused although it was measured is fused in a replay. What a supply monitor is held for may be the energy of
     // others.
     if !isRecordedRun {
@@ -76,7 +79,7 @@ public struct ReplayPlayer {
         setRun(begins: true)
       }
     }
-    feed.set(isSupplied: isSupplied, isHeld: device.isHeld, device.kind, id)
+    feed.set(isSupplied: device.isSupplied, device.kind, id)
   }
 
   private mutating func setRun(begins: Bool) {
@@ -127,7 +130,7 @@ public struct ReplayPlayer {
     stage.demand.value = ReplayDemand()
     isRecordedRun = false
     for (id, device) in devices.sorted(by: { $0.key < $1.key }) {
-      feed.set(isSupplied: false, isHeld: true, device.kind, id)
+      feed.set(isSupplied: false, device.kind, id)
     }
     devices = [:]
   }
