@@ -97,11 +97,12 @@ public final class Hub: Sendable {
     // Where it was last seen is no less true for what else the board file says.
     let receiver = receivers.candidates.first?.reader
     let isSame = receiver != nil && receiver === predecessor?.receiver && imu === predecessor?.imu
-    let lastState = isSame ? predecessor?.latestState ?? MutableProperty(nil) : MutableProperty(nil)
+    let lastState = machine.replay?.lastState ?? (isSame ? predecessor?.latestState : nil) ?? MutableProperty(nil)
+    if !isSame { lastState.value = nil }
     latestState = lastState
     let fusionRun = MutableProperty(FusionRun(isUnderWay: false, since: clock.now))
     latestFusionRun = fusionRun
-    lastTime = predecessor?.lastTime ?? LastTime()
+    lastTime = machine.replay?.lastTime ?? predecessor?.lastTime ?? LastTime()
     fused = Aggregator.publisher(
       board: board, fusing: Hub.fused(entries, on: board), receivers: receivers, clock: clock, lastState: lastState,
       fusionRun: fusionRun, lastTime: lastTime)

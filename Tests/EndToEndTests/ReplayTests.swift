@@ -73,6 +73,13 @@ import Testing
     expectReplayed(live)
   }
 
+  @Test func `a hub that was started again is replayed at its own times`() throws {
+    let before = try recordTwoVisits()
+    let live = try recordTwoVisits()
+    #expect(Files.names(in: recordings).count == 2 && live.count > before.count)
+    expectReplayed(live)
+  }
+
   @Test func `a replay begins its estimate where the hub did, whoever had woken a device before`() throws {
     let port = SocketClient.freePort()
     let hub = HubProcess(board: board("nmea: { port: \(port) }"))

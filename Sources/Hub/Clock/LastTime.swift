@@ -11,6 +11,8 @@ final class LastTime: Sendable {
 
   private let last = Guarded<Stated?>(nil)
 
+  func forget() { last.withLock { $0 = nil } }
+
   /// Takes the next state; returns it with a time where its last epoch has none.
   func complete(_ state: FusedState) -> FusedState {
     guard let fix = state.fix else { return state }

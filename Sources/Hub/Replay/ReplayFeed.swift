@@ -1,5 +1,7 @@
 import Devices
+import Fusion
 import Guarding
+import Publishing
 
 /// Where whoever plays a recording puts what it says, in place of a board's devices.
 ///
@@ -14,8 +16,17 @@ public final class ReplayFeed: Sendable {
   }
 
   private let ports = Guarded(Ports())
+  // Of the hub that is played.
+  let lastTime = LastTime()
+  let lastState = MutableProperty<FusedState?>(nil)
 
   public init() {}
+
+  /// Another hub begins, which knows nothing of the one before it.
+  public func begin() {
+    lastTime.forget()
+    lastState.value = nil
+  }
 
   // By the device's ID; the same port for who puts something in and for the device's reader.
 

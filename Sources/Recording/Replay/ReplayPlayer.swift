@@ -14,7 +14,8 @@ public struct ReplayPlayer {
   }
 
   private let stage: ReplayStage
-  /// What is to be added to a message's time. The hub's clock only goes forward, the times of recordings do not.
+  /// What is to be added to a message's time. The hub's clock only goes forward, the times of recordings do not: each start of
+  /// a board has its own, and nobody knows how long it was between them.
   private var shiftNanoseconds: Int64 = 0
   /// By ID, those of which anything has been said.
   private var devices: [String: Device] = [:]
@@ -36,7 +37,7 @@ public struct ReplayPlayer {
   }
 
   private func instant(of message: ReplayedMessage) -> MonotonicInstant {
-    // Between two recordings nobody knows how long it was.
+    // Nobody waits for what lies between two recordings.
     message.beginsRecording ? clock.now : message.at + .nanoseconds(shiftNanoseconds)
   }
 
@@ -123,7 +124,15 @@ public struct ReplayPlayer {
 
   private mutating func begin(at message: ReplayedMessage) {
     switchOff()
-    shiftNanoseconds = clock.now.nanoseconds &- message.at.nanoseconds
+    feed.begin()
+    let instant = message.at + .nanoseconds(shiftNanoseconds)
+    let offset = message.systemNanosecondsSince1970 &- instant.nanoseconds
+    // A hub that was started again, or what comes later in the same recording: its clock has gone on meanwhile.
+    if instant >= clock.now, (offset &- stage.systemTimeOffsetNanoseconds).magnitude < 1_000_000_000 {
+      clock.run(until: instant)
+    } else {
+      shiftNanoseconds = clock.now.nanoseconds &- message.at.nanoseconds
+    }
   }
 
   private mutating func switchOff() {

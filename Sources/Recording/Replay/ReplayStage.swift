@@ -31,6 +31,8 @@ public final class ReplayStage: Sendable {
   /// What somebody wanted at the time that is played: whoever plays for nobody in particular wants the same.
   public var wanted: Property<ReplayDemand> { demand.readOnly }
 
+  var systemTimeOffsetNanoseconds: Int64 { system.offsetNanoseconds.load(ordering: .relaxed) }
+
   func setSystemTime(_ nanosecondsSince1970: Int64) {
     system.offsetNanoseconds.store(nanosecondsSince1970 &- clock.now.nanoseconds, ordering: .relaxed)
   }
