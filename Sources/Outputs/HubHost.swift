@@ -79,6 +79,19 @@ public final class HubHost: Sendable {
     return problems
   }
 
+  /// The same of a hub on a recording, whose devices let go at once.
+  public func serveReplay(on board: Board) {
+    let old = current.value
+    guard board != old.board else { return }
+    let new = Hub(board: board, on: old.machine, succeeding: old)
+    let bridge = old.bridge()
+    defer { bridge.end() }
+    old.shutDown(for: new)
+    new.enterService(after: old)
+    current.value = new
+    reload.activate(.board)
+  }
+
   /// The fused state, at most so many times a second. Subscribing powers the devices.
   ///
   /// - Parameters:

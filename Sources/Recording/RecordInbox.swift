@@ -9,6 +9,8 @@ public final class RecordInbox: Sendable {
   private struct State: ~Copyable {
     var queue: RecordQueue
     var channels: [RecordedChannel] = []
+    /// Without and with their time.
+    var facts: [MCAPMetadata] = []
     var metadata: [MCAPMetadata] = []
     var metadataRevision = 0
     /// Something has come that is to be written, and the writer has not looked since.
@@ -68,11 +70,12 @@ public final class RecordInbox: Sendable {
     }
   }
 
-  /// Says what every segment begins with; the present one gets it as well.
-  public func set(_ metadata: [MCAPMetadata]) {
+  /// Says what every segment begins with, and holds from now on (`RecordedFacts`); the present one gets it as well.
+  public func set(_ facts: [MCAPMetadata]) {
     state.withLock { state in
-      guard state.metadata != metadata else { return }
-      state.metadata = metadata
+      guard state.facts != facts else { return }
+      state.facts = facts
+      state.metadata = RecordedFacts.records(facts, sinceNanoseconds: time.nanosecondsSince1970(at: time.clock.now))
       state.metadataRevision += 1
     }
   }

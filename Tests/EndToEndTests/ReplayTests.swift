@@ -34,10 +34,12 @@ import Testing
       """
   }
 
-  /// Two visits to a hub, with everything off in between. Returns the states as the recording has them.
-  private func recordTwoVisits(_ sections: String = "") throws -> [String] {
+  /// Two visits to a hub, with everything off in between. Returns the states as the recording has them: now and then one less
+  /// than a client has seen, as the two keep to their rates each by itself.
+  private func recordTwoVisits(_ sections: String = "", between: (HubProcess) -> Void = { _ in }) throws -> [String] {
     let hub = HubProcess(board: board(sections))
-    for _ in 0..<2 {
+    for visit in 0..<2 {
+      if visit == 1 { between(hub) }
       let watch = Program(["watch", "--socket", hub.socket, "--json"])
       #expect(eventually { watch.lines.count > 40 && watch.lines.last?.contains("\"fused\"") == true })
       watch.send(SIGINT)
@@ -110,6 +112,18 @@ import Testing
     #expect(hub.stop() == 0)
     let live = try Files.names(in: recordings).sorted().flatMap { try Recorded("\(recordings)/\($0)").texts("/state") }
     #expect(live.count > 60)
+    expectReplayed(live)
+  }
+
+  @Test func `what was recorded before another board file came is replayed on the one of then`() throws {
+    let turned = board("").replacing("rateHz: 200", with: "rateHz: 200, mount: [[-1, 0, 0], [0, -1, 0], [0, 0, 1]]")
+    let live = try recordTwoVisits { hub in
+      HubProcess.write(turned, to: hub.boardFile)
+      hub.program.send(SIGHUP)
+      #expect(eventually { hub.program.standardError.contains("read again") })
+    }
+    #expect(Files.names(in: recordings).count == 1)
+    #expect(live.count > 80)
     expectReplayed(live)
   }
 

@@ -52,6 +52,7 @@ public struct ReplayPlayer {
     case .fusion(let isUnderWay):
       isRecordedRun = isUnderWay
       setRun(begins: isUnderWay)
+    case .board(let board): if stage.board.value != board { stage.board.value = board }
     default:
       // Of what was on before the recording began nothing is said until it changes.
       if devices[message.device] == nil, let kind = message.content.kind {
@@ -111,7 +112,7 @@ public struct ReplayPlayer {
     case .supply(var sample):
       sample.at = sample.at + shift
       feed.supplyMonitor(id).send(sample)
-    case .power, .fusion: break
+    case .power, .fusion, .board: break
     }
   }
 

@@ -10,6 +10,7 @@ public final class ReplayStage: Sendable {
   let clock: ManualClock
   let feed = ReplayFeed()
   let demand = MutableProperty(ReplayDemand())
+  let board: MutableProperty<Board>
   private let system: SystemTime
 
   private final class SystemTime: Sendable {
@@ -17,12 +18,15 @@ public final class ReplayStage: Sendable {
     let offsetNanoseconds = Atomic<Int64>(0)
   }
 
-  /// - Parameter first: the message that will be played first
-  public init(first: ReplayedMessage) {
+  /// - Parameters:
+  ///   - first: the message that will be played first
+  ///   - board: to begin on
+  public init(first: ReplayedMessage, board: Board) {
     let clock = ManualClock(now: first.at)
     let system = SystemTime()
     self.clock = clock
     self.system = system
+    self.board = MutableProperty(board)
     machine = Machine(
       replaying: feed, clock: clock,
       systemTime: { clock.now.nanoseconds &+ system.offsetNanoseconds.load(ordering: .relaxed) })
@@ -30,6 +34,9 @@ public final class ReplayStage: Sendable {
 
   /// What somebody wanted at the time that is played: whoever plays for nobody in particular wants the same.
   public var wanted: Property<ReplayDemand> { demand.readOnly }
+
+  /// The board of the time that is played: the hub is to be one of it before anything else is played.
+  public var boards: Property<Board> { board.readOnly }
 
   var systemTimeOffsetNanoseconds: Int64 { system.offsetNanoseconds.load(ordering: .relaxed) }
 

@@ -17,6 +17,8 @@ public struct ReplayedMessage: Sendable {
     case power(DeviceStatus.Kind, isSupplied: Bool, isHeld: Bool)
     /// Of no device: whether somebody had the state fused from here on.
     case fusion(isUnderWay: Bool)
+    /// Of no device: the board that was in service from here on. Not in place, as it is large.
+    indirect case board(Board)
 
     var kind: DeviceStatus.Kind? {
       switch self {
@@ -26,7 +28,7 @@ public struct ReplayedMessage: Sendable {
       case .air: .barometer
       case .supply: .supplyMonitor
       case .power(let kind, _, _): kind
-      case .fusion: nil
+      case .fusion, .board: nil
       }
     }
   }
@@ -53,5 +55,13 @@ public struct ReplayedMessage: Sendable {
     self.device = device
     self.content = content
     self.beginsRecording = beginsRecording
+  }
+
+  /// Puts it to another instant of the same recording.
+  public mutating func move(to instant: MonotonicInstant) {
+    let nanoseconds = (instant - at).inNanoseconds
+    at = instant
+    systemNanosecondsSince1970 = systemNanosecondsSince1970.clampedSum(nanoseconds)
+    utcNanosecondsSince1970 = utcNanosecondsSince1970.clampedSum(nanoseconds)
   }
 }

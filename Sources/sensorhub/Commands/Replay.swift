@@ -44,7 +44,7 @@ struct Replay: ParsableCommand {
   var to: ExportTime?
 
   @Option(
-    help: ArgumentHelp("The board file, in place of the one that was recorded.", valueName: "file.json5"))
+    help: ArgumentHelp("The board file, in place of those that were recorded.", valueName: "file.json5"))
   var board: String?
 
   @Option(
@@ -78,21 +78,22 @@ struct Replay: ParsableCommand {
   func serve() async throws {
     guard case .times(let factor) = rate else { return }
     let (input, first, board) = try opened()
-    let (files, from, to) = (files, from, to)
+    let (files, from, to, boardFile) = (files, from, to, self.board)
     let isOfHub = if case .recording = input { true } else { false }
     let service = try ReplayService(
       board, first: first, times: input.times(from: first), rate: factor, staysAtEnd: stay, socket: socket,
       open: { start in
         // A log is gone through to there.
         let from = isOfHub ? start.map { ExportTime.instant(UTCTime(nanosecondsSince1970: $0)) } ?? from : nil
-        return try ReplayInput(files, from: from, to: to)
+        return try ReplayInput(files, from: from, to: to, board: boardFile)
       })
     try await service.run()
   }
 
   private func opened() throws -> (ReplayInput, first: ReplayedMessage, Board) {
     // On a terminal the states show themselves how far it is.
-    let input = try ReplayInput(files, from: from, to: to, showsProgress: !isServed && isatty(STDOUT_FILENO) == 0)
+    let input = try ReplayInput(
+      files, from: from, to: to, board: board, showsProgress: !isServed && isatty(STDOUT_FILENO) == 0)
     guard let first = try input.next() else {
       throw CommandError(
         .data, "there is nothing of a device in the recording",
@@ -100,7 +101,7 @@ struct Replay: ParsableCommand {
     }
     let board = try input.board(self.board)
     Replay.report(input.devices.subtracting(board.devices.map(\.id)))
-    return (input, first, board.asReplayed)
+    return (input, first, board)
   }
 
   private static func report(_ unknown: Set<String>) {
@@ -112,7 +113,7 @@ struct Replay: ParsableCommand {
   /// Prints the states as fast as they come.
   private func print(_ first: ReplayedMessage, _ input: ReplayInput, _ board: Board) throws {
     let output = try ExportOutput(path: nil, replaces: false)
-    let stage = ReplayStage(first: first)
+    let stage = ReplayStage(first: first, board: board)
     var player = ReplayPlayer(on: stage)
     let host = HubHost(Hub(board: board, on: stage.machine), version: SensorHub.version)
     let lines = StateLines()
@@ -121,6 +122,13 @@ struct Replay: ParsableCommand {
       receive: { lines.append($0) })
     let wanted = stage.wanted.subscribe(as: "replay", receiveValue: { audience.want($0) })
     defer { wanted.cancel() }
+    let boards = stage.boards.subscribe(
+      as: "replay",
+      receiveValue: { board in
+        host.serveReplay(on: board)
+        audience.move(to: host.hub.value)
+      })
+    defer { boards.cancel() }
     do {
       player.play(first)
       while let message = try input.next() {

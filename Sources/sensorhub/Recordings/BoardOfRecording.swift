@@ -10,33 +10,31 @@ enum BoardOfRecording {
     return (try? Board(json5: Array(text.utf8), file: "board"))?.name
   }
 
-  /// Its board file, or another one, with what had been calibrated of its chips.
-  static func board(_ reader: MCAPReader<MCAPFileSource>, file: String?) throws -> Board {
+  /// The board file of some time, or another one, with what had been calibrated of its chips by then.
+  static func board(_ facts: RecordedFacts, file: String?) throws(CommandError) -> Board {
     if let file {
       do throws(BoardError) {
-        return try calibrated(try Board(file: file), by: reader)
+        return try calibrated(try Board(file: file), by: facts)
       } catch {
         throw CommandError(error)
       }
     }
-    guard let text = RecordedMessages.facts(named: "board", of: reader)["file"] else {
+    guard let text = facts["board"]["file"] else {
       throw CommandError(
         .data, "the recording does not tell on which board it was made", nextStep: "name the board's file: --board FILE"
       )
     }
     do throws(BoardError) {
-      return try calibrated(Board(json5: Array(text.utf8), file: "the recording's board file"), by: reader)
+      return try calibrated(Board(json5: Array(text.utf8), file: "the recording's board file"), by: facts)
     } catch {
       throw CommandError(
         .data, "\(error)", nextStep: "this version may know other keys than the one that recorded: --board FILE")
     }
   }
 
-  private static func calibrated(
-    _ board: Board, by reader: MCAPReader<MCAPFileSource>
-  ) throws(BoardError) -> Board {
+  private static func calibrated(_ board: Board, by facts: RecordedFacts) throws(BoardError) -> Board {
     var board = board
-    let calibrations = RecordedMessages.facts(named: "calibration", of: reader)
+    let calibrations = facts["calibration"]
     for (index, device) in board.devices.enumerated() {
       guard let text = calibrations[device.id] else { continue }
       board.devices[index] = device.calibrated(

@@ -3,6 +3,7 @@ import FoundationEssentials
 import Hub
 import MCAP
 import MonotonicTime
+import NMEA
 import Recording
 
 /// What recordings have of the devices, as it is replayed. A class: what it reads with would be costly to copy.
@@ -13,6 +14,17 @@ final class RecordingReplay {
   private var clock = RecordingClock(started: nil, offsetNanoseconds: nil)
   private var beginsRecording = false
   private(set) var badMessageCount = 0
+  private let boardFile: String?
+  /// Of the file that is being read.
+  private var facts: [RecordedFacts] = []
+  /// What holds of it at the time of the last message, and the board of that.
+  private var present = RecordedFacts()
+  private(set) var board: Board?
+  /// As log times are, until when that holds.
+  private var presentUntil: UInt64 = 0
+  /// What comes after the board that it was measured on.
+  private var waiting: ReplayedMessage?
+  private var lastAt: MonotonicInstant?
 
   /// Which clock a recording's times are by.
   private struct RecordingClock: Equatable {
@@ -22,9 +34,12 @@ final class RecordingReplay {
     var offsetNanoseconds: Int64?
   }
 
-  /// - Parameter topics: of all that is recorded
-  init(_ messages: RecordedMessages, topics: Set<String>) {
+  /// - Parameters:
+  ///   - topics: of all that is recorded
+  ///   - boardFile: of the board, in place of those that were recorded. What had been calibrated then stays.
+  init(_ messages: RecordedMessages, topics: Set<String>, boardFile: String?) {
     self.messages = messages
+    self.boardFile = boardFile
     devices = Set(
       topics.filter { !RecordingReplay.common.contains($0) && RecordingReplay.isWanted($0) }.compactMap { topic in
         topic.split(separator: "/").dropFirst().first.map(String.init)
@@ -45,10 +60,60 @@ final class RecordingReplay {
   /// By how much the present file's clock was slow.
   var correctionNanoseconds: Int64 { messages.correctionNanoseconds }
   var badChunkCount: Int { messages.badChunkCount }
-  /// Of the file that the last message came from.
-  var reader: MCAPReader<MCAPFileSource>? { messages.reader }
 
-  func next() throws(RecordingError) -> ReplayedMessage? {
+  /// What was recorded next; before it the board that it was recorded on, where that is another one than before.
+  func next() throws(CommandError) -> ReplayedMessage? {
+    if let message = waiting {
+      waiting = nil
+      return message
+    }
+    guard let message = try nextOfDevices() else { return nil }
+    defer { lastAt = message.at }
+    guard let (board, since) = try newBoard(before: message) else { return message }
+    waiting = message
+    waiting?.beginsRecording = false
+    var change = message
+    change.content = .board(board)
+    // It may have been put into service long before anything was woken.
+    if let lastAt, !message.beginsRecording { change.move(to: min(max(since ?? lastAt, lastAt), message.at)) }
+    return change
+  }
+
+  /// The board that a message is the first of, and from when on it was in service.
+  private func newBoard(before message: ReplayedMessage) throws(CommandError) -> (Board, since: MonotonicInstant?)? {
+    let logTime = UInt64(clamping: message.systemNanosecondsSince1970)
+    guard logTime >= presentUntil else { return nil }
+    let (facts, until) = self.facts.holding(atNanoseconds: logTime)
+    presentUntil = until
+    var said = facts
+    // The same in the next file.
+    said.sinceNanoseconds = present.sinceNanoseconds
+    guard board == nil || said != present else { return nil }
+    present = facts
+    do throws(CommandError) {
+      let new = try BoardOfRecording.board(facts, file: boardFile).asReplayed
+      if new == board { return nil }
+      board = new
+      return (
+        new,
+        facts.sinceNanoseconds.map {
+          MonotonicInstant(nanoseconds: Int64(clamping: $0) &- (clock.offsetNanoseconds ?? 0))
+        }
+      )
+    } catch {
+      if board == nil { throw error }
+      let time = UTCTime(nanosecondsSince1970: message.utcNanosecondsSince1970)
+      Terminal.standardError(
+        "what was recorded from \(UTCText.make(time)) on is replayed on the board of before: \(error)")
+      return nil
+    }
+  }
+
+  private func nextOfDevices() throws(CommandError) -> ReplayedMessage? {
+    do throws(RecordingError) { return try nextMessage() } catch { throw CommandError(error) }
+  }
+
+  private func nextMessage() throws(RecordingError) -> ReplayedMessage? {
     while let message = try messages.next() {
       noteFile(message)
       let topic = messages.topic(of: message)
@@ -72,9 +137,11 @@ final class RecordingReplay {
     guard messages.fileCount != fileCount, let reader = messages.reader else { return }
     let isFirst = fileCount == 0
     fileCount = messages.fileCount
-    let facts = RecordedMessages.facts(named: "sensorhub", of: reader)
+    facts = RecordedFacts.all(of: reader)
+    presentUntil = 0
+    let hub = RecordedMessages.facts(named: "sensorhub", of: reader)
     var new = RecordingClock(
-      started: facts["started"], offsetNanoseconds: facts["logTimeOffsetNanoseconds"].flatMap { Int64($0) })
+      started: hub["started"], offsetNanoseconds: hub["logTimeOffsetNanoseconds"].flatMap { Int64($0) })
     // A recording of a hub that did not say: its first message was there when it was stamped, nearly.
     if new.offsetNanoseconds == nil {
       new.offsetNanoseconds =
@@ -97,7 +164,7 @@ extension ReplayedMessage.Content {
     case .batch(var batch):
       batch.readAt = instant
       return .batch(batch)
-    case .magneticField, .air, .supply, .power, .fusion: return self
+    case .magneticField, .air, .supply, .power, .fusion, .board: return self
     }
   }
 }

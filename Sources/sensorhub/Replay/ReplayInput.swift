@@ -12,8 +12,9 @@ enum ReplayInput: ReplaySource {
 
   /// - Parameters:
   ///   - from, to: of recordings
+  ///   - board: the file of a board, in place of those that were recorded
   ///   - showsProgress: where somebody waits for all of it
-  init(_ paths: [String], from: ExportTime?, to: ExportTime?, showsProgress: Bool = false) throws {
+  init(_ paths: [String], from: ExportTime?, to: ExportTime?, board: String?, showsProgress: Bool = false) throws {
     let logs = paths.filter(ReplayInput.isLog)
     guard let log = logs.first else {
       let files = try RecordingFiles(paths)
@@ -21,7 +22,7 @@ enum ReplayInput: ReplaySource {
         RecordingReplay(
           try RecordedMessages(
             files, from: from, to: to, showsProgress: showsProgress, isWanted: RecordingReplay.isWanted),
-          topics: files.files.reduce(into: []) { $0.formUnion($1.topics) }),
+          topics: files.files.reduce(into: []) { $0.formUnion($1.topics) }, boardFile: board),
         until: Int64(clamping: files.files.map(\.endNanoseconds).max() ?? 0))
       return
     }
@@ -37,8 +38,7 @@ enum ReplayInput: ReplaySource {
 
   func next() throws(CommandError) -> ReplayedMessage? {
     switch self {
-    case .recording(let recording, _):
-      do throws(RecordingError) { return try recording.next() } catch { throw CommandError(error) }
+    case .recording(let recording, _): return try recording.next()
     case .log(let log): return try log.next()
     }
   }
@@ -67,19 +67,14 @@ enum ReplayInput: ReplaySource {
     }
   }
 
-  /// The board to replay on.
+  /// The board to begin on, as it is replayed.
   ///
-  /// - Parameter file: of the board, in place of the one that was recorded. What had been calibrated then stays.
+  /// - Parameter file: of the board of a log
   func board(_ file: String?) throws -> Board {
-    switch self {
-    case .log:
-      if let file { return try BoardSource(file: file).load() }
-      let text = #"{ name: "log", devices: { \#(ReceiverLogReplay.device): { driver: "nmea", port: "log" } } }"#
-      return try Board(json5: Array(text.utf8), file: "the board of a log")
-    case .recording(let recording, _):
-      guard let reader = recording.reader else { return try BoardSource(file: file).load() }
-      return try BoardOfRecording.board(reader, file: file)
-    }
+    if case .recording(let recording, _) = self, let board = recording.board { return board }
+    if let file { return try BoardSource(file: file).load().asReplayed }
+    let text = #"{ name: "log", devices: { \#(ReceiverLogReplay.device): { driver: "nmea", port: "log" } } }"#
+    return try Board(json5: Array(text.utf8), file: "the board of a log").asReplayed
   }
 
   /// Whether a file does not begin as an MCAP file does. What is not there, or is a folder, is for others to say.

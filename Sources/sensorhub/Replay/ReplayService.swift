@@ -13,6 +13,8 @@ struct ReplayService: Sendable {
   private let sink = JournalSink()
   private let host: HubHost
   private let session: ReplaySession
+  /// The board of the time that is played.
+  private let boards: Subscription
   private let path: SocketPath
   private let budget = DescriptorBudget.raised()
   private let server: StreamServer
@@ -27,7 +29,7 @@ struct ReplayService: Sendable {
     _ board: Board, first: ReplayedMessage, times: ClosedRange<Int64>, rate: Double, staysAtEnd: Bool, socket: String?,
     open: @escaping @Sendable (_ from: Int64?) throws -> any ReplaySource
   ) throws {
-    let stage = ReplayStage(first: first)
+    let stage = ReplayStage(first: first, board: board)
     let group = ReplayedGroup()
     self.group = group
     session = ReplaySession(
@@ -44,6 +46,7 @@ struct ReplayService: Sendable {
         }
       })
     host = HubHost(Hub(board: board, on: stage.machine), version: SensorHub.version, replay: session)
+    boards = stage.boards.subscribe(as: "replay", receiveValue: { [host] in host.serveReplay(on: $0) })
     path = socket.map(SocketPath.init) ?? .standard
     do throws(SocketError) {
       server = try StreamServer(host: host, path: path, sink: sink, budget: budget)

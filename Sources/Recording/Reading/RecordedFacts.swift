@@ -1,0 +1,50 @@
+import MCAP
+
+/// What a recording says of where it comes from, and from when on that held: a board file may be read again while it is recorded
+/// from. Metadata of the format have no time; each record of these has it among its entries.
+public struct RecordedFacts: Equatable, Sendable {
+  private static let since = "sinceLogTimeNanoseconds"
+
+  /// As log times are; `nil` of recordings that do not say, and of which the last that is said holds throughout.
+  public var sinceNanoseconds: UInt64?
+  private var entries: [String: [String: String]] = [:]
+
+  public init() {}
+
+  /// The entries of a metadata record; none where there is none.
+  public subscript(name: String) -> [String: String] { entries[name] ?? [:] }
+
+  /// The facts of a file, in the order of their times.
+  public static func all(of reader: MCAPReader<MCAPFileSource>) -> [RecordedFacts] {
+    var all: [RecordedFacts] = []
+    for index in reader.summary.metadata {
+      guard var record = try? reader.metadata(index) else { continue }
+      let time = record.entries.removeValue(forKey: since).flatMap { UInt64($0) }
+      // Those of one time belong together: what is not said again holds no more.
+      if all.last.map({ $0.sinceNanoseconds != time }) ?? true {
+        all.append(RecordedFacts())
+        all[all.count - 1].sinceNanoseconds = time
+      }
+      all[all.count - 1].entries[record.name] = record.entries
+    }
+    return all
+  }
+
+  /// Records that say since when they hold.
+  static func records(_ facts: [MCAPMetadata], sinceNanoseconds time: UInt64) -> [MCAPMetadata] {
+    facts.map { record in
+      var record = record
+      record.entries[since] = "\(time)"
+      return record
+    }
+  }
+}
+
+extension [RecordedFacts] {
+  /// Those that hold at a log time, the first where none had been said yet; and the log time of those that come next.
+  public func holding(atNanoseconds logTime: UInt64) -> (facts: RecordedFacts, until: UInt64) {
+    let holding = lastIndex { $0.sinceNanoseconds.map { $0 <= logTime } ?? true } ?? 0
+    let next = dropFirst(holding + 1).first?.sinceNanoseconds
+    return (indices.contains(holding) ? self[holding] : RecordedFacts(), next ?? .max)
+  }
+}

@@ -1,0 +1,54 @@
+import Glibc
+import MCAP
+import MonotonicTime
+import Testing
+
+@testable import Recording
+
+/// What a recording says of where it comes from has its time.
+struct RecordedFactsTests {
+  private let folder = TemporaryFolder()
+
+  @Test func `what is said later holds from then on, and what is not said again holds no more`() throws {
+    let rig = Rig(folder.store)
+    let turned = [MCAPMetadata(name: "board", entries: ["file": "turned"])]
+    rig.inbox.set([
+      MCAPMetadata(name: "board", entries: ["file": "{}"]), MCAPMetadata(name: "calibration", entries: ["imu": "1"]),
+    ])
+    rig.append("first")
+    _ = rig.writer.turn()
+    rig.clock.advance(by: .seconds(1))
+    rig.inbox.set(turned)
+    rig.clock.advance(by: .seconds(1))
+    // The same again is nothing new.
+    rig.inbox.set(turned)
+    rig.append("second")
+    rig.writer.finish()
+    let facts = try facts()
+    #expect(facts.count == 2)
+    let start = UInt64(Rig.start)
+    let (early, until) = facts.holding(atNanoseconds: start + 999_999_999)
+    #expect(early["board"] == ["file": "{}"] && early["calibration"] == ["imu": "1"])
+    #expect(until == start + 1_000_000_000)
+    let (late, never) = facts.holding(atNanoseconds: until)
+    #expect(late["board"] == ["file": "turned"] && late["calibration"].isEmpty)
+    #expect(never == .max)
+    // Of what was measured a moment before somebody said what it was measured with.
+    #expect(facts.holding(atNanoseconds: start - 1).facts == early)
+  }
+
+  @Test func `of a recording that does not say when, the last that was said counts`() throws {
+    try #require(mkdir(folder.path, 0o755) == 0)
+    var writer = try MCAPWriter(MCAPFileSink(path: folder.path + "/old.mcap"))
+    try writer.add(MCAPMetadata(name: "board", entries: ["file": "{}"]))
+    try writer.add(MCAPMetadata(name: "calibration", entries: ["imu": "1"]))
+    try writer.add(MCAPMetadata(name: "board", entries: ["file": "turned"]))
+    try writer.finish()
+    let (facts, until) = try facts().holding(atNanoseconds: 0)
+    #expect(facts["board"] == ["file": "turned"] && facts["calibration"] == ["imu": "1"] && until == .max)
+  }
+
+  private func facts() throws -> [RecordedFacts] {
+    RecordedFacts.all(of: try MCAPReader(path: folder.path + "/" + folder.names[0]))
+  }
+}
