@@ -182,7 +182,7 @@ import Testing
     #expect(try isLive())
     #expect(try eventually { try colours(on: "map") > 3 })
     let asked = try browser.log("performance").map(\.message)
-    #expect(asked.contains { $0.contains("/history/track.gpx?from=") && $0.contains("&every=30") })
+    #expect(asked.contains { $0.contains("/history/track.gpx?from=") && $0.contains("&every=10&simplify=5") })
     // What is under the pointer is said: an hour ago it was on, and three hours ago it was not.
     for (hours, power) in [(1.0, "tracking"), (3.0, "off")] {
       try browser.run(

@@ -133,6 +133,7 @@ import Testing
     ("/history?from=2026-02-30T10:00:00Z", 400, "'from' must be"), ("/history?from=-5", 400, "'from' must be"),
     ("/history?to=1e9", 400, "'to' must be"), ("/history?from=10&to=10", 400, "'from' must be before 'to'"),
     ("/history?every=-1", 400, "'every' must be a number from 0 to 86400"),
+    ("/history/track.gpx?simplify=-1", 400, "'simplify' must be a number from 0 to 100000"),
     ("/history?limit=1001", 400, "'limit' must be a number from 1 to 1000"),
     ("/history?after=x", 400, "'after' is for the pages that 'next' leads to"),
     ("/history?from=1&from=2", 400, "'from' is given 2 times"),
@@ -277,6 +278,9 @@ import Testing
     // Points are left out, which is no interruption.
     let coarse = segments("\(HistoryTests.drive)&every=30")
     #expect(coarse.count <= 3 && coarse.reduce(0, +) >= 5, "\(coarse)")
+    // What no line needs is left out, and every interruption stays.
+    let simple = segments("\(HistoryTests.drive)&every=0&simplify=5")
+    #expect(simple.count == 3 && simple.allSatisfy { (2...30).contains($0) }, "\(simple)")
     #expect(hub.stop() == 0)
   }
 

@@ -7,6 +7,25 @@ public struct TrackReading: Sendable {
     public var points: [Point] = []
     /// Nothing follows.
     public var isLast = false
+
+    /// Leaves out points near the line, as `TrackSimplification` does. Both ends of the piece stay, and of what was carried on
+    /// without satellites.
+    public func simplified(toleranceMetres: Double) -> Piece {
+      guard toleranceMetres > 0 else { return self }
+      var piece = Piece(isLast: isLast)
+      var rest = points[...]
+      while let first = rest.first {
+        let end =
+          rest.dropFirst().firstIndex { $0.beginsSegment || $0.point.isReckoned != first.point.isReckoned }
+          ?? rest.endIndex
+        let line = TrackSimplification.simplified(rest[..<end].map(\.point), toleranceMetres: toleranceMetres)
+        for (index, point) in line.enumerated() {
+          piece.points.append(Point(point: point, beginsSegment: index == 0 && first.beginsSegment))
+        }
+        rest = rest[end...]
+      }
+      return piece
+    }
   }
 
   public struct Point: Sendable {

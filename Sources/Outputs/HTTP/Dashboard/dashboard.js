@@ -19,7 +19,9 @@ const jumpSeconds = 0.5;
 const replayEveryMilliseconds = 500;
 // What was recorded: how far the map and the timeline look back, and how often they look.
 const pastSeconds = 6 * 3600;
-const pastEverySeconds = 30;
+// At most 2160 points of the way: its bends, as far as they show.
+const pastEverySeconds = 10;
+const pastMetres = 5;
 const daySeconds = 86_400;
 const recallMilliseconds = 60_000;
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -453,7 +455,7 @@ async function recallPower() {
 
 async function recallTrack() {
   const from = Math.floor(Date.now() / 1000) - pastSeconds;
-  const text = await (await read(`history/track.gpx?from=${from}&every=${pastEverySeconds}`)).text();
+  const text = await (await read(`history/track.gpx?from=${from}&every=${pastEverySeconds}&simplify=${pastMetres}`)).text();
   const file = new DOMParser().parseFromString(text, "application/xml");
   past = [...file.querySelectorAll("trkseg")].flatMap((segment) =>
     [...segment.querySelectorAll("trkpt")].map((element, index) => {

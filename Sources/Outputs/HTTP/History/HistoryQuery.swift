@@ -11,6 +11,8 @@ struct HistoryQuery {
   var times: Range<UTCTime>
   /// No more than one state in this time; 0 for all.
   var everySeconds: Double
+  /// Points of a track that lie within so much of its line are left out.
+  var simplifyMetres: Double
   var limit: Int
   /// Where the page before ended.
   var after: RecordingPlace?
@@ -30,6 +32,7 @@ struct HistoryQuery {
     times = from..<to
     every = try HTTPQuery.text("every", of: request) ?? everySeconds
     self.everySeconds = try HTTPQuery.number("every", of: request, in: 0...86_400) ?? Double(everySeconds) ?? 0
+    simplifyMetres = try HTTPQuery.number("simplify", of: request, in: 0...100_000) ?? 0
     let limit = try HTTPQuery.number("limit", of: request, in: 1...Double(most)) ?? Double(most)
     self.limit = Int(limit)
     after = try HTTPQuery.text("after", of: request).map { text in

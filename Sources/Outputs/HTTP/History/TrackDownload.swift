@@ -54,7 +54,7 @@ struct TrackDownload {
       let piece = reading.next(
         limit: TrackDownload.pieceCount,
         isStopped: history.stop(for: context.channel, after: TrackDownload.patience))
-      return (piece, piece.isLast ? nil : .behind(reading))
+      return (piece.simplified(toleranceMetres: query.simplifyMetres), piece.isLast ? nil : .behind(reading))
     }
   }
 
