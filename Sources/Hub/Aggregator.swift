@@ -105,7 +105,7 @@ final class Aggregator: Sendable {
       // What a receiver that is awake said last comes first, and is not to be before what was sent.
       let latest = devices.compactMap { device, rank in
         if case .receiver(let receiver, let reader) = device {
-          reader.device.readings.latest.map { (observation: $0, receiver, rank) }
+          reader.device.readings.latest.map { (observation: $0, receiver, reader.doubt, rank) }
         } else {
           nil
         }
@@ -114,7 +114,7 @@ final class Aggregator: Sendable {
       fusing.isUnderWay = true
       let isRunStaged = fusionRun.stage(FusionRun(isUnderWay: true, since: fusing.at))
       var staged = (state: false, last: false)
-      for (observation, receiver, rank) in latest {
+      for (observation, receiver, doubt, rank) in latest {
         take(
           observation, of: receiver, doubt, declination: observation.position.map(Aggregator.declination), rank: rank,
           &fusing)
@@ -137,7 +137,9 @@ final class Aggregator: Sendable {
     case .receiver(let receiver, let reader):
       return reader.device.readings.overheard.subscribe(
         as: "state",
-        receiveValue: { [self] in receive($0, of: receiver, rank: rank, noting: reader.device.fusedInstant) })
+        receiveValue: { [self] in
+          receive($0, of: receiver, reader.doubt, rank: rank, noting: reader.device.fusedInstant)
+        })
     case .imu(let imu, let reader):
       let (calibration, mount) = (imu.calibration.values, imu.calibration.mount ?? imu.mount)
       let interval = 1 / imu.rateHz
@@ -222,16 +224,17 @@ final class Aggregator: Sendable {
   }
 
   private func receive(
-    _ observation: GNSSObservation, of receiver: ReceiverDescription, rank: Int, noting fusedInstant: FusedInstant
+    _ observation: GNSSObservation, of receiver: ReceiverDescription, _ doubt: ReceiverDoubt, rank: Int,
+    noting fusedInstant: FusedInstant
   ) {
     let declination = observation.position.map(Aggregator.declination)
     publish(at: observation.receivedAt, noting: fusedInstant, epoch: (rank, observation.at)) { fusing in
-      take(observation, of: receiver, declination: declination, rank: rank, &fusing)
+      take(observation, of: receiver, doubt, declination: declination, rank: rank, &fusing)
     }
   }
 
   private func take(
-    _ observation: borrowing GNSSObservation, of receiver: ReceiverDescription,
+    _ observation: borrowing GNSSObservation, of receiver: ReceiverDescription, _ doubt: ReceiverDoubt,
     declination: Double?, rank: Int, _ fusing: inout Fusing
   ) {
     guard receivers.take(observation, of: rank) else { return }
@@ -241,6 +244,7 @@ final class Aggregator: Sendable {
       fix: observation.quality, position: position, motion: observation.motion,
       at: MonotonicInstant(nanoseconds: observation.at.nanoseconds - receiver.fixLatency.inNanoseconds),
       leverArm: receiver.leverArmMetres, from: DeviceSet(rank))
+    if position != nil { doubt.note(fusing.estimator.isRepetition, at: observation.at) }
   }
 
   /// How far east of true north the magnetic north lies, radians.

@@ -14,12 +14,13 @@ public final class DeviceMonitor: Sendable {
   /// One does not replace another.
   private struct Remarks {
     var hangUp: String?
+    var restart: String?
     var reception: String?
     var finding: String?
     var orders: String?
 
     var text: String? {
-      let texts = [hangUp, reception, finding, orders].compactMap { $0 }
+      let texts = [hangUp, restart, reception, finding, orders].compactMap { $0 }
       return texts.isEmpty ? nil : texts.joined(separator: "; ")
     }
   }
@@ -228,8 +229,9 @@ public final class DeviceMonitor: Sendable {
   /// Says something about the device itself that its owner should know.
   func remark(_ text: String) { change { $0.remarks.finding = text } }
 
-  /// Says that it has hung up, or who disturbs its reception; `nil` that it is over.
+  /// Says that it has hung up, how it is started anew, or who disturbs its reception; `nil` that it is over.
   func remark(onHangUp text: String?) { change { $0.remarks.hangUp = text } }
+  func remark(onRestart text: String?) { change { $0.remarks.restart = text } }
   func remark(onReception text: String?) { change { $0.remarks.reception = text } }
 
   /// Says what did not go as its owner has ordered; `nil` where all did.

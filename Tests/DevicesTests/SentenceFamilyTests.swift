@@ -268,4 +268,31 @@ struct SentenceFamilyTests {
     receiver.end()
   }
 
+  // MARK: Starting anew
+
+  @Test func `one that the inertial sensors contradict is started hot, once for as long as that takes`() async throws {
+    let receiver = ScriptedReceiver(reacting: Self.mediaTek)
+    let rig = SessionRig(
+      ReceiverOrders(driver: .mediatek, speed: .b9600, settings: settings { $0.rateHz = 5 }), receiver)
+    try rig.start()
+    await rig.started.first(1)
+    rig.doubt.note(true, at: MonotonicClock().now)
+    await receiver.requests.values { $0.contains { Self.text($0) == "$PMTK101" } }
+    // Asked who it is and set anew, whatever it has forgotten.
+    await receiver.requests.values { $0.count { Self.text($0) == "$PMTK220,200" } == 2 }
+    rig.doubt.note(true, at: MonotonicClock().now)
+    let count = rig.observations.values.count
+    await rig.observations.first(count + 5)
+    #expect(
+      receiver.requests.values.map(Self.text) == [
+        "$PMTK605", "$PMTK220,200", "$PMTK101", "$PMTK605", "$PMTK220,200",
+      ])
+    #expect(
+      rig.restarts.values == [
+        "it repeats one position while the inertial sensors move: it is started anew, hot (try 1)"
+      ])
+    await rig.finish()
+    #expect(rig.ended.values == ["awake"])
+    receiver.end()
+  }
 }

@@ -20,6 +20,10 @@ final class SessionRig: Sendable {
   let ended = Recorder<String>()
   /// Who it is, by each time that it was found out.
   let identities = Recorder<ReceiverIdentity?>()
+  /// What others know of it.
+  let doubt = ReceiverDoubt()
+  /// Why and how it was started anew.
+  let restarts = Recorder<String?>()
   private let present: Guarded<ScriptedReceiver>
   private let orders: ReceiverOrders
   private let memory = ReceiverMemory()
@@ -40,7 +44,8 @@ final class SessionRig: Sendable {
       let serial = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor))
       let session = ReceiverSession(
         orders, memory, serial, suppliedSince: suppliedSince, remark: { [remarks] in remarks.append($0) },
-        identified: { [identities] in identities.append($0) },
+        identified: { [identities] in identities.append($0) }, doubt: doubt,
+        restarted: { [restarts] in restarts.append($0) },
         receive: { [observations] in observations.append(copy $0) })
       let end: String
       do throws(HardwareError) {

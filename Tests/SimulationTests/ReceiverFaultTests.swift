@@ -115,4 +115,23 @@ struct ReceiverFaultTests {
     let radio = try #require(bench.payloads(0x0A, 0x38, count: 1).first)
     #expect(radio[5] & 3 == 3 && radio[20] == 200)
   }
+
+  @Test func `what it remembers wrongly keeps it from its position until it forgets that`() throws {
+    let bench = try ReceiverBench(.ublox8)
+    bench.runUntilFix()
+    bench.receiver.setFaults { faults in
+      faults.findsNothing = true
+      faults.remedy = .warm
+    }
+    func restart(_ mask: UInt8) throws {
+      let count = bench.receiver.starts.count
+      try bench.tell(ubx(6, 4, [mask, 0, 2, 0]))
+      #expect(eventually { bench.receiver.starts.count > count })
+      bench.runUntilFix()
+    }
+    try restart(0)
+    #expect(bench.receiver.phase == .searching)
+    try restart(1)
+    #expect(bench.receiver.phase == .tracking)
+  }
 }

@@ -47,6 +47,15 @@ struct UBXCommandTests {
       message: .reset(.start), hex: "b56206040400000009001776",
       call: #"UBXMessage("CFG", "CFG-RST", SET, resetMode=9)"#),
     Made(
+      message: .restart(.hot), hex: "b56206040400000002001068",
+      call: #"UBXMessage("CFG", "CFG-RST", SET, resetMode=2)"#),
+    Made(
+      message: .restart(.warm), hex: "b5620604040001000200116c",
+      call: #"UBXMessage("CFG", "CFG-RST", SET, eph=1, resetMode=2)"#),
+    Made(
+      message: .restart(.cold), hex: "b56206040400ffff01000d5f",
+      call: ##"UBXMessage("CFG", "CFG-RST", SET, payload=b"\xff\xff\x01\x00")"##),
+    Made(
       message: .backup(milliseconds: 1_036_800_000), hex: "b562024108000050cc3d02000000a664",
       call: #"UBXMessage("RXM", "RXM-PMREQ", SET, payload=(1036800000).to_bytes(4, "little") + bytes([2, 0, 0, 0]))"#),
     Made(

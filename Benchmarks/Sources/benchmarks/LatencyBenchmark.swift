@@ -102,7 +102,10 @@ private final class Contestant {
     let second = epoch / 10 % 60
     let minute = epoch / 600
     let stamp = "12\(two(minute))\(two(second)).\(epoch % 10)0"
-    let place = "5231.0172350,N,01322.7062323,E"
+    // It moves as it says: one that stood at 17 knots would be taken for a receiver that hangs.
+    let north = 31.017235 + 0.000473 * Double(epoch)
+    let east = 22.7062323 - 0.0000594 * Double(epoch)
+    let place = "52\(fixed(north, 7)),N,013\(fixed(east, 7)),E"
     let sentences = [
       "GNRMC,\(stamp),A,\(place),17.081,355.63,211126,,,A,V", "GNVTG,355.63,T,,M,17.081,N,31.635,K,A",
       "GNGGA,\(stamp),\(place),1,08,0.90,37.3,M,41.0,M,,", "GNGSA,A,3,02,05,12,13,15,18,24,29,,,,,1.60,0.90,1.32,1",

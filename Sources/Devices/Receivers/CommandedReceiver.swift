@@ -18,6 +18,8 @@ protocol CommandedReceiver: Sendable {
   func sleep(_ sleep: ReceiverSleep, _ dialogue: ReceiverDialogue) throws(HardwareError)
   /// What wakes it; `nil` where its supply alone does, switched off and on.
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]?
+  /// Has it start anew by command: hot, warm or cold. What it was set to may be gone then, its speed included.
+  func restart(_ restart: ReceiverRestart, _ dialogue: ReceiverDialogue) throws(HardwareError)
   /// Whether it has to be set again after it has rested.
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool
 }

@@ -18,8 +18,8 @@ struct FrozenReceiver: Sendable {
   private static let leastRepetitions = 5
   /// Speeds are believed for so long.
   private static let longestStep = 5.0
-  /// Nobody sends on for so long without a new time, beside three of its usual intervals.
-  private static let longestEpoch = Duration.seconds(10)
+  /// Nobody sends on for so many seconds without a new time, beside three of its usual intervals.
+  private static let longestEpoch = 10.0
   /// Of sentences and messages within one.
   private static let mostFrames = 100
 
@@ -29,14 +29,15 @@ struct FrozenReceiver: Sendable {
   private var repetitions = 0
   private var travelled = 0.0
   private var last: MonotonicInstant?
-  private var interval = Duration.zero
+  /// Between its epochs, seconds.
+  private var interval = 0.0
   private var framesAtEpoch = 0
 
   /// Takes the next epoch; returns whether it is to be believed.
   mutating func take(_ observation: borrowing GNSSObservation, frames: Int) -> Bool {
     let step = last.map { observation.at.seconds(since: $0) } ?? 0
     // One long pause says nothing of what is usual.
-    if last != nil { interval = min(.seconds(step), interval == .zero ? .seconds(step) : interval * 2) }
+    if last != nil { interval = min(step, interval == 0 ? step : interval * 2) }
     last = observation.at
     framesAtEpoch = frames
     let fix = observation.fix
@@ -64,9 +65,18 @@ struct FrozenReceiver: Sendable {
   /// Something has been read that completes no epoch.
   mutating func look(at now: MonotonicInstant, frames: Int) {
     guard fault == nil, let last, frames - framesAtEpoch > FrozenReceiver.mostFrames,
-      now - last > FrozenReceiver.longestEpoch + interval * 3
+      now.seconds(since: last) > FrozenReceiver.longestEpoch + interval * 3
     else { return }
     fault = .time
+  }
+
+  /// What is known of it when it is read again after a pause: it may have been heard for too short to be found out. That it has hung
+  /// up is to be seen anew, as it may have been started meanwhile; of its time nothing is known, which goes on without being read.
+  var resumed: FrozenReceiver {
+    var next = FrozenReceiver()
+    (next.position, next.heightMetres) = (position, heightMetres)
+    (next.repetitions, next.travelled) = (repetitions, travelled)
+    return next
   }
 
   private mutating func reset() {
@@ -74,14 +84,5 @@ struct FrozenReceiver: Sendable {
     position = nil
     heightMetres = nil
     (repetitions, travelled) = (0, 0)
-  }
-}
-
-extension FrozenReceiver.Fault {
-  var text: String {
-    switch self {
-    case .position: "repeats one position although it moves by its own speed"
-    case .time: "goes on sending, and its time stands still"
-    }
   }
 }

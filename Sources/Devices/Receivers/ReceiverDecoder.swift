@@ -54,6 +54,12 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   /// What says that it has hung up.
   var fault: FrozenReceiver.Fault? { frozen.fault }
 
+  /// What was found out of that so far.
+  var suspicion: FrozenReceiver { frozen }
+
+  /// Goes on where another one that has read the same receiver has ended.
+  mutating func resume(_ suspicion: FrozenReceiver) { frozen = suspicion.resumed }
+
   /// Forgets a sentence that has begun, because the line was closed or its speed changed.
   mutating func reset() { framer.reset() }
 

@@ -16,6 +16,14 @@ public final class ReceiverMemory: Sendable {
     /// How it rests at present, if it does.
     var asleep: ReceiverSleep?
     var asleepSince: MonotonicInstant?
+    /// Whether it has hung up, as far as that shows: a visit may be too short for it.
+    var suspicion = FrozenReceiver()
+    /// For how long it has searched in vain, for the same reason.
+    var search = SearchWatch()
+    /// What was tried of it while it did not work.
+    var ladder = RestartLadder()
+    /// What its owner knows of that.
+    var trouble: String?
   }
 
   private let contents = Guarded(Contents())

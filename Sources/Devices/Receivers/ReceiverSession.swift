@@ -8,6 +8,8 @@ import NMEA
 public final class ReceiverSession {
   /// From its waking until it listens (u-blox M8 receiver description, 9.3).
   private static let wakingTime = Duration.milliseconds(500)
+  /// From a restart by command until it talks again, or a little less.
+  private static let startingTime = Duration.seconds(1)
 
   private let orders: ReceiverOrders
   private let memory: ReceiverMemory
@@ -15,6 +17,13 @@ public final class ReceiverSession {
   private let receive: (borrowing GNSSObservation) -> Void
   private let remark: (String?) -> Void
   private let identified: (ReceiverIdentity?) -> Void
+  private let restarted: (String?) -> Void
+  private let doubt: ReceiverDoubt
+  private let isSuppliedAlone: () -> Bool
+  private var ladder: RestartLadder
+  private var search: SearchWatch
+  /// What was last said of its trouble.
+  private var trouble: String?
   private var dialogue: ReceiverDialogue?
   /// It was asked who it is, for as long as that takes.
   private var hasAsked = false
@@ -23,9 +32,14 @@ public final class ReceiverSession {
   ///   - suppliedSince: what it knew before it does not know any more
   ///   - remark: gets what its owner should know of the receiver, or that there is nothing
   ///   - identified: gets who it is by its answer, or that it has not answered
+  ///   - doubt: what others know of it
+  ///   - isSuppliedAlone: whether its supply is on for nobody else; else switching that would not start it anew
+  ///   - restarted: gets why and how it is started anew, or that it works again
   public init(
     _ orders: ReceiverOrders, _ memory: ReceiverMemory, _ receiver: SerialReceiver, suppliedSince: MonotonicInstant,
     remark: @escaping (String?) -> Void, identified: @escaping (ReceiverIdentity?) -> Void = { _ in },
+    doubt: ReceiverDoubt = ReceiverDoubt(), isSuppliedAlone: @escaping () -> Bool = { true },
+    restarted: @escaping (String?) -> Void = { _ in },
     receive: @escaping (borrowing GNSSObservation) -> Void
   ) {
     self.orders = orders
@@ -33,11 +47,20 @@ public final class ReceiverSession {
     self.receiver = receiver
     self.remark = remark
     self.identified = identified
+    self.restarted = restarted
+    self.doubt = doubt
+    self.isSuppliedAlone = isSuppliedAlone
+    doubt.forget()
+    (ladder, trouble, search) = (memory.present.ladder.resumed, memory.present.trouble, memory.present.search)
     self.receive = receive
     if memory.opened(DeviceNode(of: receiver.port.fileDescriptor)) {
       identified(nil)
+      ladder = RestartLadder()
+      search = SearchWatch()
+      note(nil)
     }
     if let since = memory.present.asleepSince, suppliedSince > since { memory.present.asleep = nil }
+    receiver.resume(memory.present.suspicion)
   }
 
   /// Finds the receiver and sets it.
@@ -62,8 +85,27 @@ public final class ReceiverSession {
     return dialogue.speed
   }
 
-  /// Reads epochs until told to stop.
-  public func run() throws(HardwareError) { try receiver.run(receive: receive) }
+  /// Reads epochs until told to stop. A receiver that does not work is started anew.
+  public func run() throws(HardwareError) {
+    defer {
+      memory.present.suspicion = receiver.suspicion
+      memory.present.search = search.resumed
+    }
+    while true {
+      var restart: ReceiverRestart?
+      let isOver = try receiver.run(
+        until: {
+          restart = self.dueRestart()
+          return restart != nil
+        },
+        receive: { observation in
+          self.look(at: observation)
+          self.receive(observation)
+        })
+      guard isOver, let restart else { return }
+      guard try startAnew(restart) else { return }
+    }
+  }
 
   /// Puts back what was found and has the receiver rest, as ordered; not told to stop any more, and over within
   /// `ReceiverDialogue.endingTime`. A receiver that was not heard or asked before is, for as long as that goes.
@@ -145,6 +187,78 @@ public final class ReceiverSession {
     let dialogue = ReceiverDialogue(receiver, speed: speed, receive: receive)
     try dialogue.go(to: speed)
     return dialogue
+  }
+
+  // MARK: Starting it anew
+
+  private func look(at observation: borrowing GNSSObservation) {
+    search.take(observation)
+    guard observation.fix.mode >= .twoDimensional, ladder.tries > 0 || trouble != nil,
+      !doubt.isContradicted(at: observation.at)
+    else { return }
+    ladder.works(at: observation.at)
+    memory.present.ladder = ladder
+    if ladder.hasRecovered { note(nil) }
+  }
+
+  /// How it is to be started anew now, if it is in trouble.
+  private func dueRestart() -> ReceiverRestart? {
+    let now = receiver.clock.now
+    let present =
+      receiver.fault.map { RestartLadder.Trouble.frozen($0) }
+      ?? (doubt.isContradicted(at: now) ? .contradicted : search.isVain(at: now) ? .search : nil)
+    guard let present else { return nil }
+    let canBeTold = orders.driver.speaks && dialogue != nil && memory.present.receiver != nil
+    let advice = ladder.advise(
+      present, at: now, canBeTold: canBeTold, isSwitched: orders.isSwitched && isSuppliedAlone())
+    memory.present.ladder = ladder
+    switch advice {
+    case .wait: return nil
+    case .restart(let restart):
+      let how = restart == .power ? "its supply is switched off and on" : "it is started anew, \(restart.rawValue)"
+      note("\(present.text): \(how) (try \(ladder.tries))")
+      return restart
+    case .hopeless:
+      note(
+        present.text
+          + (ladder.tries > 0
+            ? ", also after \(ladder.tries) restarts: look after its antenna and its supply"
+            : ": only who speaks its language, or switches its supply, can start it anew"))
+      return nil
+    }
+  }
+
+  private func note(_ trouble: String?) {
+    if trouble == self.trouble { return }
+    self.trouble = trouble
+    memory.present.trouble = trouble
+    restarted(trouble)
+  }
+
+  /// - Returns: whether it was, and the reader was not told to stop meanwhile
+  private func startAnew(_ restart: ReceiverRestart) throws(HardwareError) -> Bool {
+    search = SearchWatch()
+    guard restart != .power, let dialogue, let known = memory.present.receiver else {
+      // The next run starts it.
+      throw .unexpectedDevice("the receiver on \(receiver.port.name) does not work: \(trouble ?? "")")
+    }
+    let (before, first) = (dialogue.speed, memory.present.firstSpeed)
+    try known.restart(restart, dialogue)
+    doubt.forget()
+    if try dialogue.listen(for: ReceiverSession.startingTime) { return false }
+    var speed: BaudRate?
+    switch try listen(at: unique([before] + likelySpeeds(nil))) {
+    case .at(let found): speed = found
+    case .stopped: return false
+    case .nowhere: speed = try receiver.findSpeed(nil, receive: receive)
+    }
+    guard let speed else { return false }
+    try dialogue.go(to: speed)
+    try set(dialogue, nil, speed)
+    // At which it talks when it has forgotten its settings is not known better than before, where it has kept them.
+    if speed == before, let first { memory.present.firstSpeed = first }
+    memory.present.lastSpeed = dialogue.speed
+    return !dialogue.isStopped
   }
 
   // MARK: Finding it

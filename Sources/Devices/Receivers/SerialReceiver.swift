@@ -116,17 +116,35 @@ public final class SerialReceiver {
     )
   }
 
+  /// What says that the receiver has hung up.
+  var fault: FrozenReceiver.Fault? { decoder.fault }
+
+  /// What was found out of that so far.
+  var suspicion: FrozenReceiver { decoder.suspicion }
+
+  /// Goes on with what a run before this one has found out.
+  func resume(_ suspicion: FrozenReceiver) { decoder.resume(suspicion) }
+
   /// Reads epochs until told to stop.
   public func run(receive: (borrowing GNSSObservation) -> Void) throws(HardwareError) {
+    _ = try run(until: { false }, receive: receive)
+  }
+
+  /// Reads epochs until told to stop, or until it is over.
+  ///
+  /// - Parameter isOver: asked after each read
+  /// - Returns: whether it is over, and the reader was not told to stop
+  func run(
+    until isOver: () -> Bool, receive: (borrowing GNSSObservation) -> Void
+  ) throws(HardwareError) -> Bool {
     var frames = frameCount
     var deadline = clock.now + SerialReceiver.silenceLimit
     while true {
       let left = deadline - clock.now
       // Bytes alone are no sign of life: at a wrong speed, or in a receiver's own binary protocol, they come for ever.
       guard left > .zero else { throw .timedOut("the receiver on \(port.name)") }
-      if try read(atMost: left, receive) == .stopped { return }
-      // The next run starts it again.
-      if let fault = decoder.fault { throw .unexpectedDevice("the receiver on \(port.name) \(fault.text)") }
+      if try read(atMost: left, receive) == .stopped { return false }
+      if isOver() { return true }
       if frameCount != frames {
         frames = frameCount
         deadline = clock.now + SerialReceiver.silenceLimit

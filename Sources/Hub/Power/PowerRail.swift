@@ -48,6 +48,11 @@ public final class PowerRail: Sendable {
   /// Whether its line could be driven at all.
   var hasBeenDriven: Bool { state.withLock { $0.hasBeenDriven } }
 
+  /// Whether the supply is on for one of its users and for nobody else, awake or asleep: letting go of it would switch it off.
+  func isOn(forAlone user: String) -> Bool {
+    state.withLock { $0.supply.isOn && $0.supply.users == [user] && $0.supply.sleepers.isEmpty }
+  }
+
   /// Has the supply on for a device until `release`.
   ///
   /// - Parameters:

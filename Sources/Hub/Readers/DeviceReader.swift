@@ -161,6 +161,9 @@ struct DeviceScope<Sample: Sendable> {
     return unsettled <= .zero || poller.wait(for: nil, atMost: unsettled) != .stopped
   }
 
+  /// Whether its supply is on for this device alone.
+  var isSuppliedAlone: Bool { rail.isOn(forAlone: monitor.id) }
+
   /// Has the supply off and on again, where it is on for this device alone.
   ///
   /// - Returns: since when it is on; `nil` where the reader was told to stop

@@ -12,6 +12,8 @@ public final class ReceiverReader: Sendable {
   public let speed: Property<BaudRate?>
   /// Who it has shown to be; `nil` of one that has sent nothing but sentences and was not asked, or did not answer.
   public let identity: Property<ReceiverIdentity?>
+  /// What the fusion knows of it.
+  let doubt = ReceiverDoubt()
   private let tap: SentenceTap
 
   public var monitor: DeviceMonitor { device.monitor }
@@ -44,7 +46,7 @@ public final class ReceiverReader: Sendable {
     speed = foundSpeed.readOnly
     let (hardware, clock) = (machine.hardware, machine.clock)
     let orders = description.orders
-    let memory = ReceiverMemory()
+    let (memory, doubt) = (ReceiverMemory(), doubt)
     device = DeviceReader(
       description.id, .receiver, title: "GPS on \(description.port)", power: description.power, replaysLatest: true,
       on: machine,
@@ -77,7 +79,9 @@ public final class ReceiverReader: Sendable {
       let session = ReceiverSession(
         orders, memory, receiver, suppliedSince: suppliedSince,
         remark: { [monitor = scope.monitor] in monitor.remark(onOrders: $0) },
-        identified: { identification.answered($0) },
+        identified: { identification.answered($0) }, doubt: doubt,
+        isSuppliedAlone: { [scope = copy scope] in scope.isSuppliedAlone },
+        restarted: { [monitor = scope.monitor] in monitor.remark(onRestart: $0) },
         receive: { [scope = copy scope] observation in
           identification.heard(receiver.speech)
           scope.send(run.take(observation))

@@ -115,7 +115,7 @@ struct AirohaLanguage: ReceiverLanguage {
 
   private func restart(_ number: String, _ start: ReceiverStart, _ body: inout ReceiverBody) {
     acknowledge(number, .done, &body)
-    body.navigation.forget(for: start)
+    body.forget(for: start)
     body.boot()
   }
 

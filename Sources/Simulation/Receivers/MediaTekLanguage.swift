@@ -103,7 +103,7 @@ struct MediaTekLanguage: ReceiverLanguage {
 
   /// Answered with the first words after it, and with no acknowledgement.
   private func restart(_ start: ReceiverStart, _ body: inout ReceiverBody) {
-    body.navigation.forget(for: start)
+    body.forget(for: start)
     body.boot()
   }
 

@@ -115,13 +115,23 @@ struct ReceiverBody: Sendable {
     began = now
   }
 
+  /// It was told to start anew, with what is left for such a start.
+  mutating func forget(for start: ReceiverStart) {
+    navigation.forget(for: start)
+    let order: [ReceiverStart] = [.hot, .warm, .cold]
+    guard let remedy = faults.remedy, let needed = order.firstIndex(of: remedy),
+      let given = order.firstIndex(of: start), given >= needed
+    else { return }
+    (faults.isFrozen, faults.findsNothing) = (false, false)
+  }
+
   /// Looks for satellites; how long that takes depends on what it knows.
   mutating func search() {
     let kind = navigation.start(at: now)
     let published = character.starts.time(kind)
     // Of a good many starts the spread is about an eighth.
     let time = published * (configuration.timeToFirstFixScale * exp(0.12 * noise.normal()))
-    enter(.searching, until: now + time)
+    enter(.searching, until: faults.findsNothing ? nil : now + time)
     starts.append(CommandedReceiver.Start(kind: kind, at: now, timeToFirstFix: time))
     scheduleEpoch()
   }

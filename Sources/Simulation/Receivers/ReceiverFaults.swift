@@ -51,6 +51,10 @@ public struct ReceiverFaults: Sendable {
   public var spoofing: Spoofing?
   /// It repeats one position bit for bit while its Doppler goes on.
   public var isFrozen = false
+  /// It hears its satellites and finds no position from its next start on, as what it remembers is wrong.
+  public var findsNothing = false
+  /// By which start, or one that forgets more, it works again; `nil` for none.
+  public var remedy: ReceiverStart?
 
   public init() {}
 }

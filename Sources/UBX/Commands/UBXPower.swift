@@ -30,6 +30,22 @@ extension UBXMessage {
     UBXMessage(UBXCommandKind.cfgRST, [0, 0, reset.rawValue, 0])
   }
 
+  /// With what is left of what the receiver knows it starts anew: what it forgets is the mask of CFG-RST.
+  public enum Start: UInt16, Sendable {
+    case hot = 0
+    /// Without its ephemerides.
+    case warm = 0x0001
+    case cold = 0xFFFF
+  }
+
+  /// CFG-RST which starts the receiving part anew and leaves port and settings alone; where nothing is to be known any more, the
+  /// whole receiver, with the settings that it keeps. It is not acknowledged.
+  public static func restart(_ start: Start) -> UBXMessage {
+    var payload: [UInt8] = []
+    payload.append(littleEndian: start.rawValue)
+    return UBXMessage(UBXCommandKind.cfgRST, payload + [start == .cold ? 1 : 2, 0])
+  }
+
   /// What wakes a sleeping UART: bytes that are no message.
   public static let wakingBytes = [UInt8](repeating: 0xFF, count: 8)
 }

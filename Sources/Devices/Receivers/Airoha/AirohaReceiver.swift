@@ -92,6 +92,11 @@ struct AirohaReceiver: CommandedReceiver {
     sleep == .standby ? AirohaReceiver.wakingBytes : nil
   }
 
+  func restart(_ restart: ReceiverRestart, _ dialogue: ReceiverDialogue) throws(HardwareError) {
+    let number = restart == .hot ? "004" : restart == .warm ? "005" : "006"
+    try dialogue.say(Array(SentenceWriter.make("PAIR\(number)").utf8))
+  }
+
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool { sleep != .standby }
 }
 

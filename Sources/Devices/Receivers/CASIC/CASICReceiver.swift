@@ -70,6 +70,11 @@ struct CASICReceiver: CommandedReceiver {
   /// Its standby ends with its time, and hears nothing before.
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]? { nil }
 
+  func restart(_ restart: ReceiverRestart, _ dialogue: ReceiverDialogue) throws(HardwareError) {
+    let number = restart == .hot ? "0" : restart == .warm ? "1" : "2"
+    try dialogue.say(Array(SentenceWriter.make("PCAS10,\(number)").utf8))
+  }
+
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool { true }
 }
 

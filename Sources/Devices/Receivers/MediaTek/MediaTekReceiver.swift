@@ -86,5 +86,10 @@ struct MediaTekReceiver: CommandedReceiver {
     sleep == .standby ? MediaTekReceiver.wakingBytes : nil
   }
 
+  func restart(_ restart: ReceiverRestart, _ dialogue: ReceiverDialogue) throws(HardwareError) {
+    let number = restart == .hot ? "101" : restart == .warm ? "102" : "103"
+    try dialogue.say(Array(SentenceWriter.make("PMTK\(number)").utf8))
+  }
+
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool { true }
 }

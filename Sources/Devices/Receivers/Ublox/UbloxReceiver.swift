@@ -79,6 +79,11 @@ struct UbloxReceiver: CommandedReceiver {
     sleep == .stop ? UBXMessage.reset(.start).bytes : UBXMessage.wakingBytes
   }
 
+  func restart(_ restart: ReceiverRestart, _ dialogue: ReceiverDialogue) throws(HardwareError) {
+    let start: UBXMessage.Start = restart == .hot ? .hot : restart == .warm ? .warm : .cold
+    try dialogue.say(UBXMessage.restart(start).bytes)
+  }
+
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool { sleep != .stop }
 }
 

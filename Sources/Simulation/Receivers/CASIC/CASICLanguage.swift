@@ -84,7 +84,7 @@ struct CASICLanguage: ReceiverLanguage {
 
   mutating func start(_ start: Int, _ body: inout ReceiverBody) {
     if start == 3 { flash = nil }
-    body.navigation.forget(for: start == 0 ? .hot : start == 1 ? .warm : .cold)
+    body.forget(for: start == 0 ? .hot : start == 1 ? .warm : .cold)
     body.boot()
   }
 

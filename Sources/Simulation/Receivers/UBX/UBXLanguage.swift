@@ -134,16 +134,16 @@ struct UBXLanguage: ReceiverLanguage {
     let start: ReceiverStart = forgotten & 0x0190 != 0 ? .cold : forgotten & 1 != 0 ? .warm : .hot
     switch payload[2] {
     case 0, 1, 4:
-      body.navigation.forget(for: start)
+      body.forget(for: start)
       body.boot()
     case 2:
-      body.navigation.forget(for: start)
+      body.forget(for: start)
       body.search()
     case 8:
-      body.navigation.forget(for: start)
+      body.forget(for: start)
       body.stopRadio()
     case 9:
-      body.navigation.forget(for: start)
+      body.forget(for: start)
       if body.phase == .stopped { body.search() }
     default: break
     }

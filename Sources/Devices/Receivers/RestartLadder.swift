@@ -1,0 +1,102 @@
+import MonotonicTime
+
+/// How a receiver is started anew.
+public enum ReceiverRestart: String, CaseIterable, Sendable {
+  /// With all that it knows.
+  case hot
+  /// Without its ephemerides.
+  case warm
+  /// Knowing nothing.
+  case cold
+  /// By its supply.
+  case power
+}
+
+/// What is tried of a receiver that does not work, and when: the mildest first, and each further try twice as long after the one
+/// before. What does not help is given up.
+struct RestartLadder: Equatable, Sendable {
+  enum Trouble: Equatable, Sendable {
+    /// It has hung up.
+    case frozen(FrozenReceiver.Fault)
+    /// It repeats one position, and the inertial sensors say that it moves.
+    case contradicted
+    /// It hears satellites and finds no position.
+    case search
+  }
+
+  enum Advice: Equatable, Sendable {
+    case restart(ReceiverRestart)
+    case wait
+    /// There is nothing to be tried, or all was in vain.
+    case hopeless
+  }
+
+  /// A cold start is over by then, where the sky is open.
+  static let firstPause = Duration.seconds(60)
+  static let longestPause = Duration.seconds(3600)
+  static let mostTries = 8
+  /// Who has worked for so long may have all of it tried again.
+  static let proof = Duration.seconds(600)
+
+  private(set) var tries = 0
+  private var notBefore: MonotonicInstant?
+  /// For how long it has worked since the last, and until when.
+  private var worked = Duration.zero
+  private var worksUntil: MonotonicInstant?
+
+  /// What is to be done about a receiver in trouble; a restart counts as tried.
+  ///
+  /// - Parameters:
+  ///   - canBeTold: it answers commands
+  ///   - isSwitched: its supply can be switched
+  mutating func advise(
+    _ trouble: Trouble, at now: MonotonicInstant, canBeTold: Bool, isSwitched: Bool
+  ) -> Advice {
+    (worked, worksUntil) = (.zero, nil)
+    let steps = RestartLadder.steps(trouble, canBeTold: canBeTold, isSwitched: isSwitched)
+    guard let last = steps.last, tries < RestartLadder.mostTries else { return .hopeless }
+    if let notBefore, now < notBefore { return .wait }
+    let step = tries < steps.count ? steps[tries] : last
+    notBefore = now + min(RestartLadder.firstPause * (1 << tries), RestartLadder.longestPause)
+    tries += 1
+    return .restart(step)
+  }
+
+  /// Of one that has hung up its supply is the surest, and keeps what it knows. One that finds nothing knows something wrong.
+  private static func steps(_ trouble: Trouble, canBeTold: Bool, isSwitched: Bool) -> [ReceiverRestart] {
+    switch trouble {
+    case .frozen, .contradicted: isSwitched ? [.power] : canBeTold ? [.hot, .warm, .cold] : []
+    case .search: (canBeTold ? [.warm, .cold] : []) + (isSwitched ? [.power] : [])
+    }
+  }
+
+  /// It has a position that is to be believed.
+  mutating func works(at now: MonotonicInstant) {
+    guard tries > 0 else { return }
+    if let worksUntil { worked += now - worksUntil }
+    worksUntil = now
+    if worked >= RestartLadder.proof { self = RestartLadder() }
+  }
+
+  /// Whether it works again, as far as can be told by now.
+  var hasRecovered: Bool { tries == 0 || worked >= RestartLadder.firstPause }
+
+  /// What is known when it is read again after a pause: what it has slept through proves nothing.
+  var resumed: RestartLadder {
+    var next = self
+    next.worksUntil = nil
+    return next
+  }
+}
+
+extension RestartLadder.Trouble {
+  var text: String {
+    switch self {
+    // Of a position that is repeated its owner is told beside this.
+    case .frozen(.position): "it has hung up"
+    case .frozen(.time): "it goes on sending, and its time stands still"
+    case .contradicted: "it repeats one position while the inertial sensors move"
+    case .search: "it hears satellites well and finds no position"
+    }
+  }
+}

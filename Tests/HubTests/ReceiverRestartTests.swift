@@ -1,0 +1,173 @@
+import Devices
+import HardwareIO
+import Hub
+import NMEA
+import Publishing
+import Simulation
+import TestSupport
+import Testing
+
+/// A receiver that has hung up is started anew by its own command where nothing switches its supply.
+@Suite(.timeLimit(.minutes(10)))
+struct ReceiverRestartTests {
+  private struct Case: CustomTestStringConvertible, Sendable {
+    var driver: String
+    var personality: ReceiverPersonality
+    var command: CommandName
+
+    var testDescription: String { personality.rawValue }
+  }
+
+  private static let cases = [
+    Case(driver: "ublox", personality: .ublox8, command: .binary(6, 4)),
+    Case(driver: "auto", personality: .ublox10, command: .binary(6, 4)),
+    Case(driver: "mediatek", personality: .mediatek, command: .text("PMTK101")),
+    Case(driver: "airoha", personality: .airoha, command: .text("PAIR004")),
+    Case(driver: "casic", personality: .casic, command: .text("PCAS10")),
+  ]
+
+  @Test(arguments: cases)
+  private func `frozen, it is told to start hot, is set again, and is believed again`(_ its: Case) async throws {
+    let board = try Board(
+      json5: Array(
+        """
+        { name: "test", devices: { gps: { driver: "\(its.driver)", port: "\(its.personality.port)", rateHz: 2,
+          power: { switch: "none", lingerSeconds: 0 } } } }
+        """.utf8), file: "test")
+    let hardware = SimulatedHardware()
+    var configuration = CommandedReceiver.Configuration()
+    configuration.timeToFirstFixScale = 0.05
+    configuration.wasUsedBefore = true
+    let receiver = hardware.receiver(its.personality, configuration: configuration)
+    receiver.setPower(true)
+    let hub = Hub(board: board, hardware: hardware)
+    let statuses = Recorder<DeviceStatus>()
+    let lifetime = Lifetime()
+    hub.receiver?.monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) }).store(in: lifetime)
+    let fixes = Recorder<GNSSObservation>()
+    try #require(hub.epochs(of: "gps")).subscribe(
+      as: "test", receiveValue: { if $0.fix.mode >= .twoDimensional || $0.isFrozen { fixes.append($0) } }
+    ).store(in: lifetime)
+    #expect(eventually { fixes.values.contains { !$0.isFrozen } }, "\(hub.devices)")
+    // It may have a fix before it is set.
+    let settings = Duration.milliseconds(500)
+    #expect(eventually { receiver.interval == settings }, "\(receiver.interval)")
+    receiver.setFaults { faults in
+      faults.isFrozen = true
+      faults.remedy = .hot
+    }
+    #expect(eventually { fixes.values.contains(where: \.isFrozen) }, "\(hub.devices)")
+    #expect(eventually { receiver.commands.contains(its.command) }, "\(hub.devices)")
+    let count = fixes.values.count
+    #expect(eventually { fixes.values.dropFirst(count).contains { !$0.isFrozen } }, "\(hub.devices)")
+    #expect(receiver.starts.last?.kind == .hot)
+    #expect(eventually { receiver.interval == settings })
+    #expect(receiver.commands.count { $0 == its.command } == 1)
+    #expect(statuses.values.contains { $0.remark?.contains("it is started anew, hot (try 1)") == true })
+    #expect(!statuses.values.contains { $0.power == .failed })
+    lifetime.end()
+    hub.shutDown()
+    await hub.isOff()
+  }
+
+  @Test func `where nobody may speak to it, that is said, and it is not believed`() async throws {
+    let board = try Board(
+      json5: Array(
+        """
+        { name: "test", devices: { gps: { driver: "nmea", port: "simulated/ublox-8",
+          power: { switch: "none", lingerSeconds: 0 } } } }
+        """.utf8), file: "test")
+    let hardware = SimulatedHardware()
+    var configuration = CommandedReceiver.Configuration()
+    configuration.timeToFirstFixScale = 0.05
+    let receiver = hardware.receiver(.ublox8, configuration: configuration)
+    receiver.setPower(true)
+    let hub = Hub(board: board, hardware: hardware)
+    let lifetime = Lifetime()
+    let epochs = Recorder<GNSSObservation>()
+    try #require(hub.epochs(of: "gps")).subscribe(as: "test", receiveValue: { epochs.append($0) }).store(in: lifetime)
+    #expect(eventually { epochs.values.contains { $0.fix.mode >= .twoDimensional } })
+    receiver.setFaults { $0.isFrozen = true }
+    #expect(
+      eventually { hub.devices[0].remark?.contains("only who speaks its language") == true }, "\(hub.devices)")
+    let count = epochs.values.count
+    // The run goes on.
+    #expect(eventually { epochs.values.count > count + 2 })
+    #expect(epochs.values.last?.isFrozen == true && hub.devices[0].power != .failed)
+    #expect(receiver.commands.isEmpty)
+    lifetime.end()
+    hub.shutDown()
+    await hub.isOff()
+  }
+
+  @Test func `where its supply is switched that is done, and nothing said`() async throws {
+    let board = try Board(
+      json5: Array(
+        """
+        { name: "test", devices: { gps: { driver: "ublox", port: "simulated/ublox-8",
+          power: { switch: "gpio", chip: "simulated", line: "ublox-8-power", lingerSeconds: 0 } } } }
+        """.utf8), file: "test")
+    let hardware = SimulatedHardware()
+    var configuration = CommandedReceiver.Configuration()
+    configuration.timeToFirstFixScale = 0.05
+    let receiver = hardware.receiver(.ublox8, configuration: configuration)
+    let hub = Hub(board: board, hardware: hardware)
+    let lifetime = Lifetime()
+    let epochs = Recorder<GNSSObservation>()
+    try #require(hub.epochs(of: "gps")).subscribe(as: "test", receiveValue: { epochs.append($0) }).store(in: lifetime)
+    #expect(eventually { epochs.values.contains { $0.fix.mode >= .twoDimensional } })
+    let count = receiver.starts.count
+    receiver.setFaults { $0.isFrozen = true }
+    #expect(eventually { receiver.starts.count > count }, "\(hub.devices)")
+    #expect(
+      eventually { hub.devices[0].remark?.contains("its supply is switched off and on (try 1)") == true },
+      "\(hub.devices)")
+    #expect(!receiver.commands.contains(.binary(6, 4)))
+    lifetime.end()
+    hub.shutDown()
+    await hub.isOff()
+    #expect(!hardware.powerLines.level("ublox-8-power"))
+  }
+
+  @Test func `where others keep its supply on it is told by its own command`() async throws {
+    let board = try Board(
+      json5: Array(
+        """
+        { name: "test", devices: {
+          gps: { driver: "ublox", port: "simulated/ublox-8",
+            power: { switch: "gpio", chip: "simulated", line: "ublox-8-power", lingerSeconds: 0 } },
+          other: { driver: "nmea", port: "simulated/gps2",
+            power: { switch: "gpio", chip: "simulated", line: "ublox-8-power", lingerSeconds: 0 } } } }
+        """.utf8), file: "test")
+    let hardware = SimulatedHardware()
+    var configuration = CommandedReceiver.Configuration()
+    configuration.timeToFirstFixScale = 0.05
+    let receiver = hardware.receiver(.ublox8, configuration: configuration)
+    let hub = Hub(board: board, hardware: hardware)
+    let lifetime = Lifetime()
+    let epochs = Recorder<GNSSObservation>()
+    let statuses = Recorder<DeviceStatus>()
+    for monitor in hub.monitors {
+      monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) }).store(in: lifetime)
+    }
+    try #require(hub.wakefulness(of: "other")).subscribe(as: "test", receiveValue: { _ in }).store(in: lifetime)
+    try #require(hub.epochs(of: "gps")).subscribe(as: "test", receiveValue: { epochs.append($0) }).store(in: lifetime)
+    #expect(eventually { epochs.values.contains { $0.fix.mode >= .twoDimensional } })
+    receiver.setFaults { faults in
+      faults.isFrozen = true
+      faults.remedy = .hot
+    }
+    #expect(eventually { epochs.values.contains(where: \.isFrozen) }, "\(hub.devices)")
+    #expect(eventually { receiver.commands.contains(.binary(6, 4)) }, "\(hub.devices)")
+    let count = epochs.values.count
+    #expect(
+      eventually { epochs.values.dropFirst(count).contains { !$0.isFrozen && $0.fix.mode >= .twoDimensional } },
+      "\(hub.devices)")
+    #expect(!statuses.values.contains { $0.power == .failed })
+    #expect(!statuses.values.contains { $0.remark?.contains("supply") == true })
+    lifetime.end()
+    hub.shutDown()
+    await hub.isOff()
+    #expect(!hardware.powerLines.level("ublox-8-power"))
+  }
+}
