@@ -167,7 +167,7 @@ let package = Package(
     .testTarget(
       name: "DevicesTests",
       dependencies: ["Devices", "Guarding", "HardwareIO", "MonotonicTime", "NMEA", "Simulation", "TestSupport"],
-      swiftSettings: strict),
+      exclude: ["spoken.py"], swiftSettings: strict),
     .testTarget(
       name: "SimulationTests",
       dependencies: ["HardwareIO", "MonotonicTime", "Simulation", "TestSupport"], exclude: ["dialogue.py"],

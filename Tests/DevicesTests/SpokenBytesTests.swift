@@ -1,0 +1,148 @@
+import HardwareIO
+import MonotonicTime
+import Simulation
+import TestSupport
+import Testing
+
+@testable import Devices
+
+/// Others' parsers, which know nothing of this project, read whatever the drivers say.
+@Suite(
+  .timeLimit(.minutes(10)),
+  .enabled(
+    if: Python.has("pyubx2") && Python.has("pynmeagps"), "Python's pyubx2 is not there: .ci/test-tools fetches it"))
+struct SpokenBytesTests {
+  /// Keeps what is written.
+  private struct HeardPort: SerialPort {
+    let port: any SerialPort
+    let written = Recorder<[UInt8]>()
+
+    var name: String { port.name }
+    var fileDescriptor: Int32 { port.fileDescriptor }
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(HardwareError) -> Int { try port.read(into: buffer) }
+    func write(_ bytes: [UInt8]) throws(HardwareError) {
+      written.append(bytes)
+      try port.write(bytes)
+    }
+
+    func writeNow(_ bytes: ArraySlice<UInt8>) throws(HardwareError) -> Int {
+      written.append(Array(bytes))
+      return try port.writeNow(bytes)
+    }
+
+    var unsentCount: Int { port.unsentCount }
+    func setSpeed(_ speed: BaudRate) throws(HardwareError) { try port.setSpeed(speed) }
+    func close() { port.close() }
+  }
+
+  private static func settings(_ change: (inout ReceiverSettings) -> Void) -> ReceiverSettings {
+    var settings = ReceiverSettings()
+    change(&settings)
+    return settings
+  }
+
+  /// All that can be set, each in the ways in which it is said differently.
+  private static let variants = [
+    settings {
+      $0.rateHz = 5
+      $0.constellations = [.gps, .galileo, .sbas]
+      $0.dynamicModel = .automotive
+      $0.powerMode = .full
+      $0.messages = .ubx
+      $0.restores = true
+    },
+    settings {
+      $0.rateHz = 0.5
+      // More than any has at once.
+      $0.constellations = [.gps, .glonass, .beidou, .galileo]
+      $0.dynamicModel = .sea
+      $0.powerMode = .saving
+      $0.messages = .nmea
+      $0.restores = true
+    },
+    settings {
+      $0.constellations = [.gps, .glonass, .qzss]
+      $0.powerMode = .balanced
+      $0.speed = .b57600
+      $0.saves = true
+    },
+    settings { $0.constellations = [.gps, .beidou] },
+  ]
+
+  private static func driver(_ personality: ReceiverPersonality) -> ReceiverDriver {
+    switch personality {
+    case .ublox6, .ublox7, .ublox8, .ublox9, .ublox10: .ublox
+    case .mediatek: .mediatek
+    case .airoha: .airoha
+    case .casic: .casic
+    }
+  }
+
+  /// What a driver says to a receiver in its life.
+  private func said(to personality: ReceiverPersonality) throws -> [[UInt8]] {
+    let receiver = Simulation.CommandedReceiver(personality, world: World(start: MonotonicClock().now))
+    receiver.setPower(true)
+    let speed = try #require(BaudRate(rawValue: personality.factorySpeed))
+    let port = HeardPort(port: try receiver.open(speed: speed))
+    let serial = SerialReceiver(port: port, poller: Poller(stop: -1))
+    let dialogue = ReceiverDialogue(serial, speed: speed, receive: { _ in })
+    let driver = SpokenBytesTests.driver(personality)
+    var known = try #require(try driver.identify(dialogue, tries: 20))
+    for settings in SpokenBytesTests.variants {
+      var report = SettingReport()
+      try known.configure(settings, dialogue, &report)
+      try known.restore(dialogue)
+    }
+    for restart in [ReceiverRestart.hot, .warm, .cold] { try known.restart(restart, dialogue) }
+    for sleep in driver.sleeps(isSwitched: true) {
+      try known.sleep(sleep, dialogue)
+      if let call = known.wakingBytes(from: sleep) { try dialogue.say(call) }
+      let first = driver.wakingBytes(from: sleep)
+      if !first.isEmpty { try dialogue.say(first) }
+    }
+    receiver.hangUp()
+    return port.written.values
+  }
+
+  private func check(_ messages: [[UInt8]]) -> Program {
+    let words = messages.map { $0.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+    return Python.program([SharedData.packageFolder + "/Tests/DevicesTests/spoken.py"] + words)
+  }
+
+  @Test(arguments: ReceiverPersonality.allCases)
+  func `pyubx2 and pynmeagps understand every byte that is said to it`(_ personality: ReceiverPersonality) throws {
+    let messages = try said(to: personality)
+    let program = check(messages)
+    #expect(program.wait() == 0, "\(program.standardError)")
+    let kinds = program.standardOutput.split(whereSeparator: \.isWhitespace).map(String.init)
+    let expected: Set<String> =
+      switch personality {
+      case .ublox6:
+        ["MON-VER", "CFG-PRT", "CFG-MSG", "CFG-RATE", "CFG-NAV5", "CFG-RXM", "CFG-CFG", "CFG-RST", "RXM-PMREQ"]
+      case .ublox7: ["CFG-PRT", "CFG-MSG", "CFG-GNSS", "CFG-RATE", "CFG-NAV5", "CFG-RXM", "CFG-RST", "RXM-PMREQ"]
+      case .ublox8: ["CFG-PRT", "CFG-MSG", "CFG-GNSS", "CFG-RATE", "CFG-NAV5", "CFG-PMS", "CFG-RST", "RXM-PMREQ"]
+      case .ublox9, .ublox10: ["MON-VER", "CFG-VALSET", "CFG-VALGET", "CFG-RST", "RXM-PMREQ"]
+      case .mediatek:
+        [
+          "PMTK605", "PMTK353", "PMTK313", "PMTK352", "PMTK225", "PMTK220", "PMTK251", "PMTK101", "PMTK102", "PMTK103",
+          "PMTK161",
+        ]
+      case .airoha:
+        [
+          "PAIR021", "PAIR002", "PAIR066", "PAIR410", "PAIR080", "PAIR050", "PAIR864", "PAIR004", "PAIR005", "PAIR006",
+          "PAIR003", "PAIR650",
+        ]
+      case .casic: ["PCAS06", "PCAS01", "PCAS10", "PCAS12", "CASIC-06-04", "CASIC-06-05", "CASIC-06-07"]
+      }
+    #expect(expected.isSubset(of: kinds), "\(kinds)")
+  }
+
+  @Test(
+    arguments: [
+      // A rate of two fields, an unknown command, a message one byte short, a key that nobody has.
+      Array(nmeaLine("PAIR050,200,1").utf8), Array(nmeaLine("PMTK999,1").utf8),
+      MadeMessage.ubx(0x0608, [200, 0, 1, 0, 1]), MadeMessage.ubx(0x068A, [0, 1, 0, 0, 0xFF, 0xFF, 0xFF, 0x20, 1]),
+      Array("$PMTK605*00\r\n".utf8), [0xFE],
+    ])
+  func `what is wrong is refused`(_ message: [UInt8]) { #expect(check([message]).wait() != 0) }
+}

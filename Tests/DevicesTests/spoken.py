@@ -1,0 +1,111 @@
+"""Takes messages to receivers, one an argument in hexadecimal, and refuses every byte that others would not understand.
+
+pyubx2 and pynmeagps parse what they know: UBX whole, with its configuration keys, and Airoha's sentences. Of MediaTek's and
+CASIC's sentences pynmeagps checks the frame, and a table how many fields they have; CASIC's messages are checked by their sum.
+"""
+
+import struct, sys
+from pynmeagps import NMEA_PAYLOADS_SET_PROP, SET, VALCKSUM, VALMSGID, NMEAReader
+from pyubx2 import SETPOLL, UBX_CONFIG_DATABASE, UBX_PAYLOADS_SET, UBXReader
+
+KEYS = {value[0] for value in UBX_CONFIG_DATABASE.values()}
+
+# How many fields a sentence has, by the makers' documents (PMTK protocol reference, CASIC specification 4.2).
+FIELDS = {"PMTK101": 0, "PMTK102": 0, "PMTK103": 0, "PMTK161": 1, "PMTK220": 1, "PMTK225": 1, "PMTK251": 1, "PMTK313": 1,
+          "PMTK352": 1, "PMTK353": 5, "PMTK605": 0, "PAIR021": 0, "PCAS01": 1, "PCAS06": 1, "PCAS10": 1, "PCAS12": 1}
+# How long a message of CASIC's is.
+CASIC = {(6, 4): 4, (6, 5): 4, (6, 7): 44}
+# What wakes a receiver is no message.
+CALLS = (b"\xff" * 8, b"\r\n")
+
+
+def size(kind):
+  return int(kind[1:4])
+
+
+def lengths(fields):
+  """The bytes of a payload's fixed fields, and of one of the items that repeat, or None where nothing does."""
+  fixed, item = 0, None
+  for value in fields.values():
+    if isinstance(value, str):
+      fixed += size(value)
+    elif isinstance(value[1], dict):
+      if isinstance(value[0], str) and value[0][0] == "X" and value[0][1:].isdigit():
+        fixed += size(value[0])
+      elif isinstance(value[0], int):
+        fixed += value[0] * lengths(value[1])[0]
+      else:
+        item = lengths(value[1])[0]
+    else:
+      fixed += size(value[0])
+  return fixed, item
+
+
+def check_ubx(data):
+  message = UBXReader.parse(data, msgmode=SETPOLL)
+  assert message.serialize() == data, "it is not what pyubx2 makes of it"
+  assert "NOMINAL" not in message.identity and "UNKNOWN" not in message.identity, message.identity
+  payload = data[6:-2]
+  if message.identity in ("CFG-VALSET", "CFG-VALGET"):
+    place = 4
+    while place < len(payload):
+      key = struct.unpack_from("<I", payload, place)[0]
+      assert key in KEYS, f"nobody has the key {key:#x}"
+      # The bytes of its value, by the key itself; a question has none.
+      place += 4 + ({1: 1, 2: 1, 3: 2, 4: 4, 5: 8}[key >> 28] if message.identity == "CFG-VALSET" else 0)
+    assert place == len(payload), "its last value is cut"
+  # Rates may be stated for the present port alone, and asked for by class and identifier.
+  elif payload and not (message.identity == "CFG-MSG" and len(payload) in (2, 3)):
+    forms = [name for name in UBX_PAYLOADS_SET if name == message.identity or name.startswith(message.identity + "-")]
+    def fits(form):
+      fixed, item = lengths(UBX_PAYLOADS_SET[form])
+      rest = len(payload) - fixed
+      return rest == 0 if not item else rest >= 0 and rest % item == 0
+    assert any(fits(form) for form in forms), f"{message.identity} of {len(payload)} bytes"
+  return message.identity
+
+
+def check_sentence(data):
+  assert data.endswith(b"\r\n") and data.count(b"\n") == 1
+  name, *values = data[1:data.index(b"*")].decode("ascii").split(",")
+  # Proprietary sentences are listed without their first letter.
+  if name[1:] in NMEA_PAYLOADS_SET_PROP:
+    message = NMEAReader.parse(data, msgmode=SET, validate=VALCKSUM | VALMSGID)
+    assert len(values) == len(NMEA_PAYLOADS_SET_PROP[name[1:]]), f"{name} has {len(values)} fields"
+  else:
+    message = NMEAReader.parse(data, msgmode=SET, validate=VALCKSUM)
+    assert len(values) == FIELDS[name], f"{name} has {len(values)} fields"
+  assert message.serialize() == data, "it is not what pynmeagps makes of it"
+  return name
+
+
+def check_casic(data):
+  length, group, number = struct.unpack("<HBB", data[2:6])
+  payload = data[6:-4]
+  assert len(payload) == length == CASIC[group, number], f"CASIC {group} {number} of {length} bytes"
+  words = struct.unpack(f"<{length // 4}I", payload)
+  total = ((number << 24) + (group << 16) + length + sum(words)) & 0xFFFFFFFF
+  assert struct.unpack("<I", data[-4:])[0] == total, "its sum is wrong"
+  return f"CASIC-{group:02X}-{number:02X}"
+
+
+def check(data):
+  if data in CALLS:
+    return "call"
+  if data[:2] == b"\xb5\x62":
+    return check_ubx(data)
+  if data[:2] == b"\xba\xce":
+    return check_casic(data)
+  assert data[:1] == b"$", "it is nobody's"
+  return check_sentence(data)
+
+
+kinds = {}
+for argument in sys.argv[1:]:
+  data = bytes.fromhex(argument)
+  try:
+    kind = check(data)
+  except Exception as error:
+    sys.exit(f"{data!r}: {error!r}")
+  kinds[kind] = kinds.get(kind, 0) + 1
+print(" ".join(sorted(kinds)))
