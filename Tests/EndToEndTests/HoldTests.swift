@@ -63,6 +63,21 @@ import Testing
     #expect(post("/devices/gps/release?hold=\(hold.id)").status == 404)
   }
 
+  @Test func `a hold outlives a change of the port's own settings, and not the port`() throws {
+    let hold = try hold("/devices/gps/hold?for=3600")
+    #expect(eventually { hub.devicesNow["gps"].power == "tracking" })
+    HubProcess.write(
+      HubProcess.simulatedBoard("http: { port: \(port), hosts: [\"hub.example\"] }"), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { HTTPAnswer(port, "GET", "/state", ["Host: hub.example"]).status == 200 })
+    #expect(try holds.map(\.device) == ["gps"])
+    #expect(hub.devicesNow["gps"].holders == ["held for 127.0.0.1"] && hub.devicesNow["gps"].wakes == 1)
+    #expect(post("/devices/gps/hold?hold=\(hold.id)&for=600").status == 200)
+    HubProcess.write(HubProcess.simulatedBoard(""), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { hub.isOff })
+  }
+
   @Test func `a shorter hold does not shorten another's, nor does releasing it end that`() throws {
     let long = try hold("/devices/gps/hold?for=3600")
     let short = try hold("/devices/gps/hold?for=1")

@@ -12,28 +12,28 @@ struct Dashboard {
       HTTPRoute(.get, "") { request, _ in
         page(host.hub.value.board).response(to: request)
       },
-      document("dashboard.css", "text/css; charset=utf-8", PackageResources.dashboard_css),
-      document("dashboard.js", "text/javascript; charset=utf-8", PackageResources.dashboard_js),
-      document("openapi.yaml", "application/yaml", PackageResources.openapi_yaml),
-      document("grafana.json", "application/json", PackageResources.grafana_json),
+      .document("dashboard.css", "text/css; charset=utf-8", PackageResources.dashboard_css),
+      .document("dashboard.js", "text/javascript; charset=utf-8", PackageResources.dashboard_js),
+      .document("openapi.yaml", "application/yaml", PackageResources.openapi_yaml),
+      .document("grafana.json", "application/json", PackageResources.grafana_json),
     ]
   }
 
   private func page(_ board: Board) -> HTTPDocument {
-    var page = String(decoding: PackageResources.dashboard_html, as: UTF8.self)
-    for (mark, text) in [
-      ("{{board}}", board.name), ("{{tiles}}", board.http?.tiles ?? ""), ("{{attribution}}", board.http?.credit ?? ""),
-      ("{{records}}", RecordedHistory.folder(of: host) == nil ? "" : "yes"),
-      ("{{replay}}", host.replay == nil ? "" : "yes"),
-    ] {
-      page = page.replacing(mark, with: Dashboard.escaped(text))
-    }
+    let page = Dashboard.filled(
+      PackageResources.dashboard_html,
+      [
+        ("{{board}}", board.name), ("{{tiles}}", board.http?.tiles ?? ""),
+        ("{{attribution}}", board.http?.credit ?? ""),
+        ("{{records}}", RecordedHistory.folder(of: host) == nil ? "" : "yes"),
+        ("{{replay}}", host.replay == nil ? "" : "yes"),
+      ])
     return HTTPDocument(lasting: ByteBuffer(string: page), type: "text/html; charset=utf-8")
   }
 
-  private func document(_ path: RouterPath, _ type: String, _ bytes: [UInt8]) -> HTTPRoute {
-    let document = HTTPDocument(lasting: ByteBuffer(bytes: bytes), type: type)
-    return HTTPRoute(.get, path) { request, _ in document.response(to: request) }
+  /// A page with text in the place of its marks.
+  static func filled(_ page: [UInt8], _ marks: [(String, String)]) -> String {
+    marks.reduce(String(decoding: page, as: UTF8.self)) { $0.replacing($1.0, with: escaped($1.1)) }
   }
 
   private static func escaped(_ text: String) -> String {

@@ -44,6 +44,17 @@ struct HTTPDocument: Sendable {
     return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: body))
   }
 
+  static func text(_ text: String, type: String = "text/plain; charset=utf-8", to request: Request) -> Response {
+    HTTPDocument(current: ByteBuffer(string: text), type: type, for: request).response(to: request)
+  }
+
+  static func json(to request: Request, _ write: (inout JSONWriter) -> Void) -> Response {
+    var json = JSONWriter()
+    write(&json)
+    return HTTPDocument(current: ByteBuffer(bytes: json.bytes), type: "application/json", for: request)
+      .response(to: request)
+  }
+
   /// Whether the client has the document, in whichever form (RFC 9110, section 13.1.2: the comparison is the weak one).
   private func isKnown(_ tag: String, to request: Request) -> Bool {
     let known = request.headers[values: .ifNoneMatch].joined(separator: ",").split(separator: ",")

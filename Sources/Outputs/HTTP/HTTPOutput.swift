@@ -18,11 +18,14 @@ public final class HTTPOutput: Service {
   private let host: HubHost
   private let sink: JournalSink
   private let budget: DescriptorBudget
+  /// They stay while there is a port at which they can be ended, whatever else the board file says of it.
+  private let holds: DeviceHolds
 
   public init(host: HubHost, sink: JournalSink, budget: DescriptorBudget) {
     self.host = host
     self.sink = sink
     self.budget = budget
+    holds = DeviceHolds(host: host)
   }
 
   public func run() async throws {
@@ -40,9 +43,16 @@ public final class HTTPOutput: Service {
           continue
         }
         await present?.end()
-        present = offer.map { HTTPServing($0, places: budget.http, host: host, sink: sink, on: group) }
+        // Only now: a client may have asked for one while it was told to go.
+        if offer == nil { holds.releaseAll() }
+        present = offer.map { offer in
+          HTTPServing("dashboard", offer, places: budget.http, traffic: host.traffic, sink: sink, on: group) {
+            HubRoutes.all(host, holds, $0)
+          }
+        }
       }
       await present?.end()
+      holds.releaseAll()
     } onGracefulShutdown: {
       queue.finish()
     }

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import NIOCore
 
 /// One path under one method, and what answers it.
 struct HTTPRoute: Sendable {
@@ -14,6 +15,12 @@ struct HTTPRoute: Sendable {
     self.method = method
     self.path = path
     self.respond = respond
+  }
+
+  /// What stays as it is until the executable is another one.
+  static func document(_ path: RouterPath, _ type: String, _ bytes: [UInt8]) -> HTTPRoute {
+    let document = HTTPDocument(lasting: ByteBuffer(bytes: bytes), type: type)
+    return HTTPRoute(.get, path) { request, _ in document.response(to: request) }
   }
 
   /// Whether the route is that of a path, whatever the method.

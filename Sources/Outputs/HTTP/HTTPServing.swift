@@ -14,7 +14,8 @@ final class HTTPServing: Sendable {
   private static let farewell = TimeAmount.milliseconds(250)
 
   let offer: HTTPOutput.Offer
-  private let routes: HTTPRoutes
+  private let name: String
+  private let site: HTTPSite
   private let sink: JournalSink
   private let listeners: Guarded<[Listener]>
   private let connections: HTTPConnections
@@ -39,14 +40,19 @@ final class HTTPServing: Sendable {
     }
   }
 
-  /// - Parameter places: how many connections there are descriptors for
+  /// - Parameters:
+  ///   - name: what people call it: `dashboard`
+  ///   - places: how many connections there are descriptors for
+  ///   - routes: what is served, given where event streams come from
   init(
-    _ offer: HTTPOutput.Offer, places: Int, host: HubHost, sink: JournalSink, on group: MultiThreadedEventLoopGroup
+    _ name: String, _ offer: HTTPOutput.Offer, places: Int, traffic: OutputTraffic, sink: JournalSink,
+    on group: MultiThreadedEventLoopGroup, routes: (EventStreams) -> [HTTPRoute]
   ) {
+    self.name = name
     self.offer = offer
     self.group = group
     self.sink = sink
-    let connections = HTTPConnections(places: places, traffic: host.traffic.http) { limit in
+    let connections = HTTPConnections(places: places, traffic: traffic.http) { limit in
       sink.write(
         .warning, "the web port has \(limit) connections, as many as it takes: the idle ones make room")
     }
@@ -54,8 +60,8 @@ final class HTTPServing: Sendable {
     let places = StreamPlaces(limit: connections.streamLimit) {
       sink.write(.warning, "event streams are refused: \($0)")
     }
-    let events = EventStream(host: host, places: places, connections: connections)
-    routes = HTTPRoutes(host: host, port: offer.port, token: offer.token, events: events)
+    let streams = EventStreams(traffic: traffic.events, places: places, connections: connections)
+    site = HTTPSite(routes(streams), port: offer.port, token: offer.token, streams: streams)
     listeners = Guarded([])
     let opened = offer.port.endpoint.sockets.map { listen(at: $0) }
     listeners.withLock { $0 = opened }
@@ -63,39 +69,49 @@ final class HTTPServing: Sendable {
 
   private func listen(at socket: TCPAddress) -> Listener {
     let phase = MutableProperty(Phase.opening)
-    let server = routes.server(
+    let server = site.server(
       at: socket, clientLimit: connections.limit + HTTPServing.slack, connections: connections, group: group
-    ) { [offer, sink] in
+    ) { [name, offer, sink] in
       phase.value = .open
       let secret = offer.token == nil ? "" : ", with the token"
-      sink.write(.notice, "dashboard on http://\(socket), open to \(offer.port.audience)\(secret)")
+      sink.write(.notice, "\(name) on http://\(socket), open to \(offer.port.audience)\(secret)")
     }
-    let task = Task(executorPreference: EventLoopTasks(group.next())) { [sink] in
+    let task = Task(executorPreference: EventLoopTasks(group.next())) { [name, sink] in
       do {
         try await server.run()
       } catch {
-        sink.write(.warning, "the dashboard is not served at \(socket): \(HTTPServing.reason(error, socket))")
+        sink.write(.warning, "the \(name) is not served at \(socket): \(HTTPServing.reason(error, socket))")
       }
       phase.value = .over
     }
     return Listener(socket: socket, server: server, task: task, phase: phase)
   }
 
+  /// Whether it is open at any address, once that is known.
+  var isOpen: Bool {
+    get async {
+      var isOpen = false
+      for listener in listeners.withLock({ $0 }) {
+        for await phase in listener.phase.readOnly.values(as: "http") where phase != .opening {
+          isOpen = isOpen || phase == .open
+          break
+        }
+      }
+      return isOpen
+    }
+  }
+
   /// Says goodbye, and closes the port. Cancelling the server instead would drop connections that it has accepted and not
   /// looked at yet, which its library takes for a mistake and ends the process.
   func end() async {
-    routes.endStreams()
+    site.endStreams()
     let listeners = listeners.withLock { $0 }
     // A server that is asked to stop while it opens its port would drop that in the same way.
-    for listener in listeners {
-      for await phase in listener.phase.readOnly.values(as: "http") where phase != .opening { break }
-    }
+    _ = await isOpen
     let rest = group.next().scheduleTask(in: HTTPServing.farewell) { [connections] in connections.closeAll() }
     for listener in listeners { try? await listener.server.shutdownGracefully() }
     for listener in listeners { await listener.task.value }
     rest.cancel()
-    // Only now: a client may have asked for a hold while it was told to go.
-    routes.releaseHolds()
   }
 
   private static func reason(_ error: any Error, _ endpoint: TCPAddress) -> String {

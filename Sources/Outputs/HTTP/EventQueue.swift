@@ -1,0 +1,61 @@
+import Guarding
+import NIOCore
+
+/// What waits for one client of an event stream. A value is worth less with each newer one, so that of those the newest are kept;
+/// news say what no later event does, and come before all values.
+final class EventQueue: Sendable {
+  static let usualValueLimit = 8
+  private static let newsLimit = 256
+
+  private struct Line {
+    var events: [ByteBuffer] = []
+
+    /// Returns whether the oldest had to make room.
+    mutating func add(_ event: ByteBuffer, atMost limit: Int) -> Bool {
+      events.append(event)
+      guard events.count > limit else { return false }
+      events.removeFirst()
+      return true
+    }
+
+    mutating func next() -> ByteBuffer? { events.isEmpty ? nil : events.removeFirst() }
+  }
+
+  private struct State {
+    var values = Line()
+    var news = Line()
+  }
+
+  private let valueLimit: Int
+  private let traffic: OutputTraffic.Kind
+  private let state = Guarded(State())
+  /// One after something has been sent, however much that is.
+  let signals: AsyncStream<Void>
+  private let signal: AsyncStream<Void>.Continuation
+
+  /// - Parameters:
+  ///   - valueLimit: how many values a client may fall behind by
+  ///   - traffic: counts those that it does not get
+  init(valueLimit: Int, traffic: OutputTraffic.Kind) {
+    self.valueLimit = valueLimit
+    self.traffic = traffic
+    let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    self.signals = signals
+    self.signal = signal
+  }
+
+  func send(_ value: ByteBuffer) { sent(state.withLock { $0.values.add(value, atMost: valueLimit) }) }
+
+  func send(news: ByteBuffer) { sent(state.withLock { $0.news.add(news, atMost: EventQueue.newsLimit) }) }
+
+  private func sent(_ isFull: Bool) {
+    if isFull { traffic.valueDropped() }
+    signal.yield()
+  }
+
+  /// The next to be written; `nil` where nothing waits.
+  func next() -> ByteBuffer? { state.withLock { $0.news.next() ?? $0.values.next() } }
+
+  /// Ends the signals once what has been sent is written.
+  func finish() { signal.finish() }
+}

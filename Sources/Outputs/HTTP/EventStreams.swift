@@ -1,0 +1,106 @@
+import Guarding
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Publishing
+
+/// Server-sent events. The open connection is the subscription.
+final class EventStreams: Sendable {
+  /// Proxies take a connection on which nothing happens for dead, and a client that has vanished shows when it is written to.
+  private static let keepAlive = TimeAmount.seconds(15)
+  /// When somebody who found no place may ask again.
+  private static let retrySeconds = "10"
+
+  private struct Streams {
+    var queues: [Int: EventQueue] = [:]
+    var next = 0
+    var isOver = false
+  }
+
+  private let traffic: OutputTraffic.Kind
+  private let places: StreamPlaces
+  private let connections: HTTPConnections
+  private let streams = Guarded(Streams())
+
+  init(traffic: OutputTraffic.Kind, places: StreamPlaces, connections: HTTPConnections) {
+    self.traffic = traffic
+    self.places = places
+    self.connections = connections
+  }
+
+  /// Ends every stream, and those that somebody still asks for.
+  func end() {
+    let queues = streams.withLock { streams in
+      streams.isOver = true
+      return Array(streams.queues.values)
+    }
+    for queue in queues { queue.finish() }
+  }
+
+  /// Registers a stream; `nil` where there are to be no more.
+  private func add(_ queue: EventQueue) -> Int? {
+    streams.withLock { streams in
+      if streams.isOver { return nil }
+      streams.next += 1
+      streams.queues[streams.next] = queue
+      return streams.next
+    }
+  }
+
+  /// Streams until the client leaves, reads nothing for too long, or the server stops.
+  ///
+  /// - Parameters:
+  ///   - valueLimit: how many values a client may fall behind by
+  ///   - subscribe: given who asks, and where to send events to; what it returns ends with the stream
+  func response(
+    to request: Request, _ context: HTTPContext, valueLimit: Int = EventQueue.usualValueLimit,
+    _ subscribe: @escaping @Sendable (_ name: String, _ queue: EventQueue) -> Lifetime
+  ) throws -> Response {
+    let place: StreamPlace
+    do throws(StreamPlaces.Refusal) {
+      place = try places.take(for: context.address)
+    } catch {
+      traffic.clientRefused()
+      throw HTTPError(.serviceUnavailable, headers: [.retryAfter: EventStreams.retrySeconds], message: "\(error)")
+    }
+    return Response(
+      status: .ok,
+      // The last one is nginx's: it is not to collect events until they are worth sending.
+      headers: [
+        .contentType: "text/event-stream", .cacheControl: "no-store", HTTPField.Name("X-Accel-Buffering")!: "no",
+      ],
+      body: ResponseBody { [self] writer in
+        try await stream(request, context, EventQueue(valueLimit: valueLimit, traffic: traffic), subscribe, to: &writer)
+        withExtendedLifetime(place) {}
+      })
+  }
+
+  private func stream(
+    _ request: Request, _ context: HTTPContext, _ queue: EventQueue, _ subscribe: (String, EventQueue) -> Lifetime,
+    to writer: inout any ResponseBodyWriter
+  ) async throws {
+    guard let id = add(queue) else { return try await writer.finish(nil) }
+    let ticks = context.channel.eventLoop.scheduleRepeatedTask(
+      initialDelay: EventStreams.keepAlive, delay: EventStreams.keepAlive
+    ) { _ in queue.send(ByteBuffer(string: ":\n\n")) }
+    traffic.clientCame()
+    connections.streams(context.channel, true)
+    queue.send(news: ByteBuffer(string: "retry: 2000\n\n"))
+    defer {
+      ticks.cancel()
+      _ = streams.withLock { $0.queues.removeValue(forKey: id) }
+      connections.streams(context.channel, false)
+      traffic.clientLeft()
+    }
+    let lifetime = subscribe("web \(context.peer)", queue)
+    defer { lifetime.end() }
+    try await request.body.consumeWithInboundCloseHandler { _ in
+      for await _ in queue.signals {
+        while let event = queue.next() { try await writer.write(event) }
+      }
+    } onInboundClosed: {
+      queue.finish()
+    }
+    try await writer.finish(nil)
+  }
+}

@@ -1,0 +1,54 @@
+import Devices
+import Fusion
+import Hub
+import Hummingbird
+import MonotonicTime
+import NIOCore
+import NMEA
+import Publishing
+
+/// The fused state and the satellites in view, as events.
+final class HubEvents: Sendable {
+  private let host: HubHost
+  private let streams: EventStreams
+  private let states = EventEncoding()
+  private let skies = EventEncoding(named: "sky")
+
+  init(host: HubHost, streams: EventStreams) {
+    self.host = host
+    self.streams = streams
+  }
+
+  func response(to request: Request, _ context: HTTPContext, _ wish: EventWish) throws -> Response {
+    return try streams.response(to: request, context) { [self] name, queue in
+      let lifetime = Lifetime()
+      switch wish {
+      case .states(let rateHz, let parts): subscribe(as: name, rateHz: rateHz, parts: parts, lifetime, queue)
+      }
+      return lifetime
+    }
+  }
+
+  private func subscribe(
+    as name: String, rateHz: Double?, parts: Set<StatePart>, _ lifetime: Lifetime, _ queue: EventQueue
+  ) {
+    host.state(rateHz: rateHz, parts: parts).subscribe(
+      as: name,
+      receiveValue: { [states] state in queue.send(states.event(at: state.at) { StateReport.write(state, to: &$0) }) }
+    ).store(in: lifetime)
+    // An epoch without satellites must not take the place of one with them.
+    let epochs = parts.kinds(on: host.hub.value.board).contains(.receiver) ? host.epochs : host.overheardEpochs
+    epochs.compactMap { $0.sky.isEmpty ? nil : $0 }.throttled(
+      to: .nanoseconds(Int64(1e9 / (rateHz ?? host.hub.value.board.stateRateHz)))
+    ).subscribe(
+      as: Hub.holder(name, of: parts),
+      receiveValue: { [skies] epoch in
+        queue.send(
+          skies.event(at: epoch.at) { json in
+            epoch.sky.withSky { GPSDReport.writeSkyObject($0, epoch.fix, device: nil, to: &json) }
+            json.endLine()
+          })
+      }
+    ).store(in: lifetime)
+  }
+}

@@ -1,0 +1,103 @@
+import Fusion
+import HTTPTypes
+import Hub
+import Hummingbird
+import MonotonicTime
+import Publishing
+
+/// What a hub is asked for, and what it is asked to do.
+enum HubRoutes {
+  static func all(_ host: HubHost, _ holds: DeviceHolds, _ streams: EventStreams) -> [HTTPRoute] {
+    Dashboard(host: host).routes + reading(host, HubEvents(host: host, streams: streams)) + holding(holds, host)
+      + HistoryRoutes(history: RecordedHistory(host: host)).routes + ReplayRoutes.routes(host.replay)
+  }
+
+  /// What is known, and what comes about.
+  private static func reading(_ host: HubHost, _ events: HubEvents) -> [HTTPRoute] {
+    [
+      HTTPRoute(.get, "healthz") { request, _ in HTTPDocument.text("ok\n", to: request) },
+      HTTPRoute(.get, "state") { request, _ in
+        HTTPDocument.json(to: request) { json in
+          let now = host.now
+          var state = host.hub.value.lastState.value ?? .init(at: now)
+          // Old as it may be by now: the ages say so.
+          state.at = now
+          let pulse = host.hub.value.lastPulse.value
+          StateReport.write(state, to: &json) { json in
+            guard let pulse else { return }
+            json.key("pulse")
+            json.beginObject()
+            json.key("state")
+            json.string(pulse.state.rawValue)
+            json.member("age", (now - pulse.at).inSeconds, decimals: 1)
+            json.member("jitter", pulse.jitterSeconds, decimals: 9)
+            json.member("quantisationError", pulse.quantisationErrorSeconds, decimals: 12)
+            json.endObject()
+          }
+        }
+      },
+      HTTPRoute(.get, "events") { request, context in
+        try events.response(to: request, context, try EventWish(request))
+      },
+      HTTPRoute(.get, "devices") { request, _ in
+        HTTPDocument.json(to: request) { DevicesReport.write(host.hub.value.devices, at: host.now, to: &$0) }
+      },
+      HTTPRoute(.get, "metrics") { request, _ in
+        HTTPDocument.text(MetricsReport.text(host), type: "text/plain; version=0.0.4; charset=utf-8", to: request)
+      },
+    ]
+  }
+
+  /// Who keeps a device awake without listening to it.
+  private static func holding(_ holds: DeviceHolds, _ host: HubHost) -> [HTTPRoute] {
+    [
+      HTTPRoute(.get, "holds") { request, _ in HTTPDocument.json(to: request) { HoldsReport.write(holds.all, to: &$0) }
+      },
+      HTTPRoute(.post, "devices/:id/hold") { request, context in
+        let device = try device(context, host.hub.value)
+        let seconds = try HTTPQuery.number("for", of: request, in: 1...86_400) ?? 60
+        let duration = Duration.nanoseconds(Int64(seconds * 1e9))
+        if let id = try HTTPQuery.text("hold", of: request) {
+          guard let hold = holds.renew(String(id), of: device, for: duration) else { throw unknownHold(id, device) }
+          return HTTPDocument.json(to: request) { HoldsReport.write(hold, to: &$0) }
+        }
+        let peer = context.address.map { "\($0)" } ?? "http"
+        guard let hold = holds.hold(device, for: duration, as: "held for \(peer)") else {
+          throw HTTPError(
+            .serviceUnavailable, headers: [.retryAfter: "60"],
+            message: "there are \(DeviceHolds.limit) holds, as many as there may be")
+        }
+        return HTTPDocument.json(to: request) { HoldsReport.write(hold, to: &$0) }
+      },
+      HTTPRoute(.post, "devices/:id/release") { request, context in
+        let id = try HTTPQuery.text("hold", of: request)
+        // A hold may outlive its device, which another board file took away.
+        let name = PathEncoding.decoded(try context.parameters.require("id"))
+        if let id, holds.release(String(id), of: name) {
+          return HTTPDocument.json(to: request) { json in
+            HoldsReport.write(.init(id: String(id), device: name, holder: "", remaining: .zero), to: &json)
+          }
+        }
+        let device = try device(context, host.hub.value)
+        guard let id else {
+          throw HTTPError(
+            .badRequest, message: "'hold' has to say which: the id that the answer to /devices/\(device)/hold gave")
+        }
+        throw unknownHold(id, device)
+      },
+    ]
+  }
+
+  private static func unknownHold(_ id: Substring, _ device: String) -> HTTPError {
+    HTTPError(.notFound, message: "no hold '\(id.prefix(40))' on '\(device)': it is over, or never was")
+  }
+
+  private static func device(_ context: HTTPContext, _ hub: Hub) throws -> String {
+    let id = PathEncoding.decoded(try context.parameters.require("id"))
+    let known = hub.devices.map(\.id)
+    guard known.contains(id) else {
+      throw HTTPError(.notFound, message: "no device '\(id)'; there is: \(known.joined(separator: ", "))")
+    }
+    return id
+  }
+}
