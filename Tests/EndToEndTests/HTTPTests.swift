@@ -60,6 +60,21 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
+  @Test func `what a receiver says that is awake for its sentences alone is known too`() {
+    let nmea = SocketClient.freePort()
+    let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }, nmea: { port: \(nmea) }"))
+    let plotter = SocketClient(port: nmea)
+    #expect(eventually { plotter.text.contains("GGA,") })
+    #expect(eventually { get("/state").body.contains("\"mode\":\"gnss\"") })
+    #expect(eventually { get("/metrics").body.contains("\nsensorhub_fix_mode 3\n") })
+    #expect(get("/metrics").body.contains("\nsensorhub_position_latitude_degrees 52."))
+    #expect(hub.devicesNow["imu"].wakes == 0)
+    plotter.leave()
+    #expect(eventually { hub.isOff })
+    #expect(!get("/state").body.contains("\"mode\":\"gnss\""))
+    #expect(hub.stop() == 0)
+  }
+
   @Test func `a thousand scrapes wake nothing, and Prometheus' own checker finds no fault`() {
     let hub = hub()
     let client = SocketClient(port: port)

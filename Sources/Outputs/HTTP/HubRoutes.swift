@@ -19,9 +19,7 @@ enum HubRoutes {
       HTTPRoute(.get, "state") { request, _ in
         HTTPDocument.json(to: request) { json in
           let now = host.now
-          var state = host.hub.value.lastState.value ?? .init(at: now)
-          // Old as it may be by now: the ages say so.
-          state.at = now
+          let state = host.hub.value.knownState(at: now)
           let pulse = host.hub.value.lastPulse.value
           StateReport.write(state, to: &json) { json in
             guard let pulse else { return }

@@ -90,7 +90,8 @@ enum MetricsReport {
     let state = hub.lastState.value
     family(
       "state_timestamp_seconds", "gauge", "When the last fused state was put together.",
-      state.map { [("", timestamp($0.at))] } ?? [])
+      hub.lastState.value.map { [("", timestamp($0.at))] } ?? [])
+    let state: FusedState? = hub.knownState(at: now)
     let parts = [
       ("position", state?.position?.at), ("motion", state?.motion?.at), ("attitude", state?.attitude?.at),
       ("magnetic_field", state?.magneticField?.at), ("air", state?.air?.at),
