@@ -75,6 +75,31 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
+  @Test func `what the receiver does not say of a satellite is not told`() {
+    let receiver = PseudoTerminal()
+    let hub = HubProcess(
+      board: """
+        { name: "test", devices: { gps: { driver: "nmea", port: "\(receiver.path)", power: { lingerSeconds: 0.2 } } },
+          http: { port: \(port) } }
+        """)
+    let client = events()
+    #expect(eventually { hub.devicesNow["gps"].power == "acquiring" })
+    var second = 0
+    #expect(
+      eventually {
+        second += 1
+        let time = "12\(second / 600)\(second / 60 % 10)\(second % 60 / 10)\(second % 10).00"
+        receiver.write(
+          nmeaLine("GPRMC,\(time),A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A")
+            + nmeaLine("GPGGA,\(time),5231.0000,N,01322.0000,E,1,08,0.9,40.0,M,40.0,M,,")
+            + nmeaLine("GPGSV,1,1,02,05,,,41,12,,,"))
+        return client.text.contains("event: sky\n") && client.text.contains("\"PRN\":12,")
+      })
+    let sky = client.text.split(separator: "event: sky\n").dropFirst().first ?? ""
+    #expect(sky.contains("\"ss\":41.0") && !sky.contains("\"az\"") && !sky.contains("\"ss\":0"), "\(sky)")
+    #expect(hub.stop() == 0)
+  }
+
   @Test func `a thousand scrapes wake nothing, and Prometheus' own checker finds no fault`() {
     let hub = hub()
     let client = SocketClient(port: port)

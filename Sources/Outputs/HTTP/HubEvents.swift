@@ -45,7 +45,7 @@ final class HubEvents: Sendable {
       receiveValue: { [skies] epoch in
         queue.send(
           skies.event(at: epoch.at) { json in
-            epoch.sky.withSky { GPSDReport.writeSkyObject($0, epoch.fix, device: nil, to: &json) }
+            GPSDReport.writeSkyObject(epoch, device: nil, to: &json)
             json.endLine()
           })
       }
