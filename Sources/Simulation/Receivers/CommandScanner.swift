@@ -4,6 +4,7 @@ struct ReceivedCommand: Sendable {
     case ubx
     case casic
     case sentence
+    case rtcm
   }
 
   let form: Form
@@ -13,7 +14,7 @@ struct ReceivedCommand: Sendable {
   let fields: [String]
 }
 
-/// Finds the commands in what a host sends: UBX, CASIC and sentences, in any mixture. What has a wrong checksum is none.
+/// Finds the commands in what a host sends: UBX, CASIC, sentences and corrections, in any mixture. What has a wrong checksum is none.
 struct CommandScanner: Sendable {
   private static let longestSentence = 256
   private static let longestPayload = 2048
@@ -50,6 +51,7 @@ struct CommandScanner: Sendable {
     case 0xB5: binary(Array(rest), second: 0x62)
     case 0xBA: binary(Array(rest), second: 0xCE)
     case UInt8(ascii: "$"): sentence(rest)
+    case 0xD3: correction(Array(rest))
     default: .noise
     }
   }
@@ -70,6 +72,27 @@ struct CommandScanner: Sendable {
     let command = ReceivedCommand(
       form: isUBX ? .ubx : .casic, name: .binary(group, id), payload: payload, fields: [])
     return .command(command, count)
+  }
+
+  /// `D3`, six bits of zero, the length in ten, payload, CRC-24Q; the payload begins with the message's number in twelve bits.
+  private func correction(_ rest: [UInt8]) -> Reading {
+    if rest.count >= 2, rest[1] & 0xFC != 0 { return .noise }
+    guard rest.count >= 3 else { return .incomplete }
+    let count = 3 + Int(rest[1]) << 8 + Int(rest[2]) + 3
+    guard count >= 8 else { return .noise }
+    guard rest.count >= count else { return .incomplete }
+    // Over the whole, its own bytes too, nothing is left.
+    guard rest[..<count].reduce(UInt32(0), CommandScanner.divided) == 0 else { return .noise }
+    let number = UInt16(rest[3]) << 4 | UInt16(rest[4]) >> 4
+    let command = ReceivedCommand(
+      form: .rtcm, name: .correction(number), payload: Array(rest[3..<(count - 3)]), fields: [])
+    return .command(command, count)
+  }
+
+  private static func divided(_ remainder: UInt32, by byte: UInt8) -> UInt32 {
+    var remainder = remainder ^ UInt32(byte) << 16
+    for _ in 0..<8 { remainder = (remainder << 1) ^ (remainder & 0x80_0000 == 0 ? 0 : 0x186_4CFB) }
+    return remainder & 0xFF_FFFF
   }
 
   private func sentence(_ rest: ArraySlice<UInt8>) -> Reading {

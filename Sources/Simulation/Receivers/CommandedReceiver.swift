@@ -20,6 +20,8 @@ public final class CommandedReceiver: Sendable {
     public var timeToFirstFixScale = 1.0
     /// Of the times to first fix and the errors of its position.
     public var seed: UInt64 = 1
+    /// Whether it counts whole waves with the help of corrections (RTK).
+    public var takesCorrections = false
     /// Where it loses the sky, again and again.
     public var tunnel: SimulatedReceiver.Tunnel?
 

@@ -33,6 +33,8 @@ struct ReceiverBody: Sendable {
   private var noise: Noise
   private var error = SIMD3<Double>.zero
   private var frozen: Solution?
+  /// Since when corrections come, and when the last one came.
+  private var corrected: (since: MonotonicInstant, last: MonotonicInstant)?
 
   var speed: Int
   var navigation = NavigationMemory()
@@ -105,6 +107,7 @@ struct ReceiverBody: Sendable {
 
   mutating func turnOff() {
     enter(.off)
+    corrected = nil
     outgoing = []
     if !configuration.hasBackupSupply { navigation = NavigationMemory() }
   }
@@ -141,6 +144,18 @@ struct ReceiverBody: Sendable {
     guard phase == .searching, navigation.start(at: now) != starts.last?.kind else { return }
     starts.removeLast()
     search()
+  }
+
+  /// A message of corrections has arrived.
+  mutating func takeCorrection() {
+    guard configuration.takesCorrections else { return }
+    corrected = (since: correction == .none ? now : corrected?.since ?? now, last: now)
+  }
+
+  /// A ZED-F9P needs less than ten seconds, and goes on for a minute without.
+  private var correction: Solution.Correction {
+    guard let corrected, now - corrected.last < .seconds(60) else { return .none }
+    return now - corrected.since < .seconds(8) * configuration.timeToFirstFixScale ? .float : .fixed
   }
 
   mutating func gotFix() {
@@ -205,9 +220,13 @@ struct ReceiverBody: Sendable {
     let isUnderground = configuration.tunnel?.contains(now - world.start) ?? false
     let hasFix = phase == .tracking && !isUnderground
     let jump = SIMD3(faults.spoofing?.metres ?? 0, 0, 0)
+    let correction = hasFix ? correction : .none
     var solution = Solution(
-      world.truth(at: now), error: error + jump, utc: utc, hasTime: navigation.hasTime, hasFix: hasFix,
-      sigmaMetres: configuration.positionSigmaMetres, satellites: satellites, runTime: now - began)
+      world.truth(at: now), error: error * correction.share + jump, utc: utc, hasTime: navigation.hasTime,
+      hasFix: hasFix, sigmaMetres: configuration.positionSigmaMetres * correction.share, satellites: satellites,
+      runTime: now - began)
+    solution.correction = correction
+    if correction != .none, let corrected { solution.correctionAge = now - corrected.last }
     if faults.isFrozen, let frozen {
       solution.latitudeDegrees = frozen.latitudeDegrees
       solution.longitudeDegrees = frozen.longitudeDegrees

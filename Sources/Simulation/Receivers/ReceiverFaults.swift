@@ -6,6 +6,8 @@ public enum CommandName: Hashable, Sendable {
   case binary(UInt8, UInt8)
   /// The first field of a sentence: `PMTK220`.
   case text(String)
+  /// The number of a message of RTCM 3.
+  case correction(UInt16)
 }
 
 /// What goes wrong with a simulated receiver.

@@ -20,6 +20,26 @@ struct Solution: Sendable {
   var satellites: [SimulatedSatellite]
   /// Since the receiver began.
   var runTime: Duration
+  var correction = Correction.none
+  /// Since the last one came, where there are corrections.
+  var correctionAge = Duration.zero
+
+  /// What a base makes of a solution.
+  enum Correction: UInt8, Sendable {
+    case none = 0
+    /// The waves are counted, and not yet to a whole number.
+    case float = 1
+    case fixed = 2
+
+    /// What is left of the errors.
+    var share: Double {
+      switch self {
+      case .none: 1
+      case .float: 0.2
+      case .fixed: 0.02
+      }
+    }
+  }
 
   static let verticalScale = 1.6
   static let speedSigma = 0.05

@@ -1,3 +1,4 @@
+import MonotonicTime
 import NMEA
 
 /// The sentences that receivers make of a solution.
@@ -32,7 +33,14 @@ struct SolutionSentences: Sendable {
   }
   private var course: String { solution.groundSpeed > 0.2 ? SentenceField.fixed(solution.trackDegrees, 2) : "" }
   private var knots: String { SentenceField.fixed(solution.groundSpeed * 3600 / 1852, 3) }
-  private var mode: String { solution.hasFix ? "A" : "N" }
+  private var mode: String {
+    guard solution.hasFix else { return "N" }
+    return switch solution.correction {
+    case .none: "A"
+    case .float: "F"
+    case .fixed: "R"
+    }
+  }
 
   private func sentence(_ kind: Kind) -> String {
     switch kind {
@@ -55,7 +63,7 @@ struct SolutionSentences: Sendable {
   private var vtg: String {
     guard solution.hasFix else { return SentenceWriter.make("\(talker)VTG,,,,,,,,,N") }
     let speed = SentenceField.fixed(solution.groundSpeed * 3.6, 3)
-    return SentenceWriter.make("\(talker)VTG,\(course),T,,M,\(knots),N,\(speed),K,A")
+    return SentenceWriter.make("\(talker)VTG,\(course),T,,M,\(knots),N,\(speed),K,\(mode)")
   }
 
   private var gga: String {
@@ -63,8 +71,11 @@ struct SolutionSentences: Sendable {
     let separation = solution.separationMetres
     let altitude = SentenceField.fixed(solution.altitudeHAEMetres - separation, 1)
     let count = SentenceField.padded(min(solution.satellites.count, 12), 2)
+    let quality = [1, 5, 4][Int(solution.correction.rawValue)]
+    let age = solution.correction == .none ? "," : "\(SentenceField.fixed(solution.correctionAge.inSeconds, 1)),0041"
     return SentenceWriter.make(
-      "\(talker)GGA,\(time),\(position),1,\(count),0.90,\(altitude),M,\(SentenceField.fixed(separation, 1)),M,,")
+      "\(talker)GGA,\(time),\(position),\(quality),\(count),0.90,\(altitude),M,\(SentenceField.fixed(separation, 1)),M,\(age)"
+    )
   }
 
   private var gsa: String {

@@ -69,6 +69,7 @@ struct CASICLanguage: ReceiverLanguage {
       case (0x0A, 0x04) where command.payload.isEmpty: body.answer(CASICMessages.version.casic(0x0A, 0x04))
       default: refuse(command, &body)
       }
+    case .correction: return
     }
   }
 

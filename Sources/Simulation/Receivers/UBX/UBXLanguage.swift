@@ -88,6 +88,7 @@ struct UBXLanguage: ReceiverLanguage {
     case .text(let name):
       guard settings.isOn(UBXKey.inputNMEA), name.hasPrefix("P"), settings.isOn(UBXKey.outputNMEA) else { return }
       body.answer("\(generation.speaksModernNMEA ? "GN" : "GP")TXT,01,01,01,NMEA unknown msg")
+    case .correction: return
     }
   }
 

@@ -71,7 +71,8 @@ extension UBXLanguage {
     message.u4(UInt32(solution.hasTime ? 25 : 4_294_967_295))
     message.i4(Int32(nanoseconds(solution)))
     let saving: UInt8 = body.savesPower ? (solution.hasFix ? 3 : 1) : 0
-    message.u1(solution.hasFix ? 3 : 0, (solution.hasFix ? 1 : 0) | saving << 2)
+    let corrected: UInt8 = solution.correction == .none ? 0 : 2 | solution.correction.rawValue << 6
+    message.u1(solution.hasFix ? 3 : 0, (solution.hasFix ? 1 : 0) | corrected | saving << 2)
     message.u1(isModern && solution.hasTime ? 0xE0 : 0, UInt8(solution.hasFix ? solution.satellites.count : 0))
     place(solution, &message)
     let velocity = solution.hasFix ? solution.velocityMetresPerSecond : .zero
@@ -83,12 +84,20 @@ extension UBXLanguage {
     message.u4(solution.hasFix ? Solution.speedSigma * 1e3 : 20_000)
     message.u4(headingSigma(solution) * 1e5)
     message.u2(solution.hasFix ? UInt16(Solution.pdop * 100) : 9999)
-    message.zeros(6)
+    message.u1(correctionStep(solution) << 1)
+    message.zeros(5)
     guard generation.protocolVersion >= 15 else { return message }
     message.i4(Int32(0))
     message.i2(0)
     message.u2(0)
     return message
+  }
+
+  /// 1 for less than a second, and so on to 12 for more than two minutes; 0 for none.
+  private func correctionStep(_ solution: Solution) -> UInt8 {
+    if solution.correction == .none || generation.protocolVersion < 20 { return 0 }
+    let ends: [Double] = [1, 2, 5, 10, 15, 20, 30, 45, 60, 90, 120]
+    return UInt8(1 + (ends.firstIndex { solution.correctionAge.inSeconds < $0 } ?? ends.count))
   }
 
   private func headingSigma(_ solution: Solution) -> Double {
