@@ -116,6 +116,8 @@ public struct FusedState: Sendable {
     public var isTimeConfirmed = false
     /// One standard deviation of the time, by the receiver, seconds.
     public var timeSigmaSeconds: Double?
+    /// How old the corrections are that it is made with, seconds, as far as the receiver says.
+    public var correctionAgeSeconds: Double?
     public var reception = Reception()
 
     public init(mode: Int, status: Int, satellitesUsed: Int?, hdop: Double?, utcNanoseconds: Int64?) {

@@ -314,6 +314,7 @@ extension GNSSObservation {
       hdop: fix.hdop, utcNanoseconds: fix.time?.nanosecondsSince1970)
     quality.isTimeConfirmed = isTimeConfirmed
     quality.timeSigmaSeconds = fix.timeErrorSeconds
+    quality.correctionAgeSeconds = fix.differentialAgeSeconds
     quality.reception = reception
     return quality
   }

@@ -51,6 +51,17 @@ struct BinaryEpochTests {
     #expect(fix.speedErrorMetresPerSecond == 0.12 && fix.pdop == 1.5 && fix.satellitesUsed == 11)
   }
 
+  @Test(arguments: [(0x43, 0, FixStatus.rtkFloat, nil), (0x83, 3, .rtkFixed, 5), (0x03, 15, .differential, 120)])
+  func `a solution with corrections says what they make of it, and how old they are at most`(
+    _ flags: UInt8, _ age: UInt8, _ status: FixStatus, _ seconds: Double?
+  ) throws {
+    var payload = Array(solution(5).dropFirst(6).dropLast(2))
+    payload[21] = flags
+    payload[78] = age << 1 | 1
+    let fix = try #require(epochs([MadeMessage.ubx(0x0107, payload)]).first)
+    #expect(fix.status == status && fix.differentialAgeSeconds == seconds)
+  }
+
   @Test func `a solution that the receiver does not vouch for is no fix`() throws {
     var payload = Array(solution(5).dropFirst(6).dropLast(2))
     payload[21] = 0

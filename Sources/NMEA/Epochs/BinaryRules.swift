@@ -182,6 +182,8 @@ extension EpochAssembler {
     update.status = FixStatus(solution.fixType, isDifferential: solution.isDifferential, solution.carrier)
     update.values.satellitesUsed = solution.satellitesUsed
     if let pdop = solution.pdop { update.values.pdop = DilutionOfPrecision.valid(pdop) }
+    // Sentences state it to the tenth of a second.
+    if fix.differentialAgeSeconds == nil { update.values.differentialAgeSeconds = solution.correctionAgeSeconds }
     if solution.date != nil { update.values.timeErrorSeconds = seconds(solution.timeAccuracyNanoseconds) }
     guard update.mode != .noFix,
       let place = Coordinate(stated: solution.latitudeDegrees, solution.longitudeDegrees)

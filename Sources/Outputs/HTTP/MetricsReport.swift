@@ -146,6 +146,12 @@ enum MetricsReport {
     gauge(
       "fix_time_sigma_seconds", "The standard deviation of the receiver's time, by the receiver.",
       fix?.timeSigmaSeconds, decimals: 9)
+    gauge(
+      "fix_correction_age_seconds", "Of the corrections that the fix is made with, as the receiver says.",
+      fix?.correctionAgeSeconds, decimals: 1)
+    gauge(
+      "fix_status", "What the fix rests on, as gpsd has it: 1 no corrections, 2 differential, 3 RTK, 4 RTK float.",
+      fix.flatMap { $0.status > 0 ? Double($0.status) : nil }, decimals: 0)
     let receiver = state?.fix.map { state?.devices.text($0.source) ?? "" } ?? ""
     family(
       "receiver_jamming_state", "gauge", "1 for what the receiver says of jamming, 0 for the others.",

@@ -53,6 +53,7 @@ private struct StateMessage: Decodable {
     var satellites: Int?
     var hdop: Double?
     var timeSigma: Double?
+    var correctionAge: Double?
     var jamming, spoofing: String?
     var jammingIndicator: Int?
     var age: Double
@@ -145,6 +146,7 @@ private struct StateMessage: Decodable {
         mode: $0.mode, status: $0.status, satellitesUsed: $0.satellites, hdop: $0.hdop, utcNanoseconds: utcNanoseconds)
       quality.isTimeConfirmed = timeConfirmed == true
       quality.timeSigmaSeconds = $0.timeSigma
+      quality.correctionAgeSeconds = $0.correctionAge
       quality.reception = Reception(
         jamming: $0.jamming.flatMap(Reception.Jamming.init) ?? .unknown,
         spoofing: $0.spoofing.flatMap(Reception.Spoofing.init) ?? .unknown,

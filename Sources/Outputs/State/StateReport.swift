@@ -55,6 +55,7 @@ public enum StateReport {
       json.member("satellites", fix.value.satellitesUsed)
       json.member("hdop", fix.value.hdop, decimals: 2)
       json.member("timeSigma", fix.value.timeSigmaSeconds, decimals: 9)
+      json.member("correctionAge", fix.value.correctionAgeSeconds, decimals: 1)
       writeReception(fix.value.reception, to: &json)
       writeOrigin(fix, state, to: &json)
       json.endObject()

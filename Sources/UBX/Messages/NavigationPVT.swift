@@ -32,6 +32,8 @@ public struct NavigationPVT {
   public let speedAccuracyMetresPerSecond: Double
   public let trackAccuracyDegrees: Double
   public let pdop: Double?
+  /// At most so old are the corrections that it is made with; `nil` where the message does not say.
+  public let correctionAgeSeconds: Double?
 
   public init?(_ message: borrowing BinaryFrame) {
     let payload = message.payload
@@ -65,7 +67,15 @@ public struct NavigationPVT {
     speedAccuracyMetresPerSecond = Double(payload.uint32(68)) / 1000
     trackAccuracyDegrees = Double(payload.uint32(72)) * 1e-5
     pdop = Double(payload.uint16(76)) / 100
+    correctionAgeSeconds = NavigationPVT.correctionAge(payload.uint8(78) >> 1 & 0xF)
   }
+
+  /// In steps, each with its longest; of the last that is left out (u-blox F9 interface description, UBX-NAV-PVT, flags3).
+  private static func correctionAge(_ step: UInt8) -> Double? {
+    step == 0 ? nil : longestAges[min(Int(step), longestAges.count) - 1]
+  }
+
+  private static let longestAges: [Double] = [1, 2, 5, 10, 15, 20, 30, 45, 60, 90, 120]
 
   private init(hnrPVT payload: LittleEndianBytes) {
     timeOfWeekMilliseconds = payload.uint32(0)
@@ -89,5 +99,6 @@ public struct NavigationPVT {
     speedAccuracyMetresPerSecond = Double(payload.uint32(60)) / 1000
     trackAccuracyDegrees = Double(payload.uint32(64)) * 1e-5
     pdop = nil
+    correctionAgeSeconds = nil
   }
 }
