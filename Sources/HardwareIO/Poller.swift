@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Guarding
 import MonotonicTime
 
 /// Waits, on a reader's thread, for a device or for the word to stop.
@@ -29,11 +30,36 @@ public struct Poller: Sendable {
   ///
   /// - Parameters:
   ///   - descriptor: `nil` to wait for the time alone
+  ///   - other: one more to wait for; which of the two it is shows when they are read
   ///   - limit: `nil` to wait for ever
-  public func wait(for descriptor: Int32?, atMost limit: Duration? = nil) -> Event {
-    var descriptors: (pollfd, pollfd) = (
+  public func wait(for descriptor: Int32?, or other: Int32? = nil, atMost limit: Duration? = nil) -> Event {
+    wait(for: descriptor, to: POLLIN, or: other ?? -1, atMost: limit) ?? .readable
+  }
+
+  /// Waits for a descriptor, or for a signal, which is taken back.
+  ///
+  /// - Returns: `nil` for the signal alone
+  public func wait(for descriptor: Int32, or signal: WakeSignal, atMost limit: Duration? = nil) -> Event? {
+    let event = wait(for: descriptor, to: POLLIN, or: signal.fileDescriptor, atMost: limit)
+    if event == nil { signal.clear() }
+    return event
+  }
+
+  /// Waits until something can be written to a descriptor.
+  ///
+  /// - Returns: whether it can; otherwise the time is over, or the word to stop has come
+  public func waitToWrite(to descriptor: Int32, atMost limit: Duration) -> Bool {
+    wait(for: descriptor, to: POLLOUT, or: -1, atMost: limit) == .readable
+  }
+
+  /// Whether the word to stop has come.
+  public var isStopped: Bool { wait(for: nil, atMost: .zero) == .stopped }
+
+  private func wait(for descriptor: Int32?, to events: Int32, or signal: Int32, atMost limit: Duration?) -> Event? {
+    var descriptors: (pollfd, pollfd, pollfd) = (
       pollfd(fd: stop, events: Int16(POLLIN), revents: 0),
-      pollfd(fd: descriptor ?? -1, events: Int16(POLLIN), revents: 0)
+      pollfd(fd: descriptor ?? -1, events: Int16(events), revents: 0),
+      pollfd(fd: signal, events: Int16(POLLIN), revents: 0)
     )
     let deadline = limit.map { clock.now + $0 }
     while true {
@@ -42,10 +68,11 @@ public struct Poller: Sendable {
         (max(.zero, min($0 - clock.now, Poller.longestPoll)).inNanoseconds + 999_999) / 1_000_000
       }
       let count = withUnsafeMutablePointer(to: &descriptors) { pointer in
-        pointer.withMemoryRebound(to: pollfd.self, capacity: 2) { poll($0, 2, milliseconds.map(Int32.init) ?? -1) }
+        pointer.withMemoryRebound(to: pollfd.self, capacity: 3) { poll($0, 3, milliseconds.map(Int32.init) ?? -1) }
       }
       if descriptors.0.revents != 0 { return .stopped }
       if descriptors.1.revents != 0 { return .readable }
+      if descriptors.2.revents != 0 { return nil }
       if count == 0, let deadline, clock.now >= deadline { return .timedOut }
       if count < 0, errno != EINTR { return .timedOut }
     }

@@ -145,6 +145,8 @@ private final class ReceiverPort: SerialPort {
 
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(HardwareError) -> Int { try port.read(into: buffer) }
   func write(_ bytes: [UInt8]) throws(HardwareError) { try port.write(bytes) }
+  func writeNow(_ bytes: ArraySlice<UInt8>) throws(HardwareError) -> Int { try port.writeNow(bytes) }
+  var unsentCount: Int { port.unsentCount }
   func setSpeed(_ speed: BaudRate) throws(HardwareError) { try port.setSpeed(speed) }
 
   func close() {

@@ -84,6 +84,8 @@ struct SerialReceiverTests {
       return 64
     }
     func write(_ bytes: [UInt8]) {}
+    func writeNow(_ bytes: ArraySlice<UInt8>) -> Int { bytes.count }
+    var unsentCount: Int { 0 }
     func setSpeed(_ speed: BaudRate) {}
     func close() {}
 
@@ -121,6 +123,8 @@ struct SerialReceiverTests {
       return text.count
     }
     func write(_ bytes: [UInt8]) {}
+    func writeNow(_ bytes: ArraySlice<UInt8>) -> Int { bytes.count }
+    var unsentCount: Int { 0 }
     func setSpeed(_ speed: BaudRate) { self.speed.withLock { $0 = speed } }
     func close() {}
 

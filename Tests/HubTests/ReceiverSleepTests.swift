@@ -54,6 +54,8 @@ struct ReceiverSleepTests {
     var fileDescriptor: Int32 { port.fileDescriptor }
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(HardwareError) -> Int { try port.read(into: buffer) }
     func write(_ bytes: [UInt8]) throws(HardwareError) { try port.write(bytes) }
+    func writeNow(_ bytes: ArraySlice<UInt8>) throws(HardwareError) -> Int { try port.writeNow(bytes) }
+    var unsentCount: Int { port.unsentCount }
     func setSpeed(_ speed: BaudRate) throws(HardwareError) { try port.setSpeed(speed) }
     func close() {
       port.close()

@@ -148,8 +148,7 @@ public final class ReceiverDialogue {
     defer { receiver.poller = poller }
     try say(bytes)
     // What is still to be sent goes at the old speed, and some receivers take a while.
-    let sending = Duration.nanoseconds(Int64(10 * bytes.count) * 1_000_000_000 / Int64(old.rawValue))
-    try listen(for: sending + .milliseconds(150))
+    try listen(for: old.time(for: bytes.count) + .milliseconds(150))
     try go(to: new)
     switch try ask(request, within: .milliseconds(800)) {
     case .accepted, .answered, .refused:

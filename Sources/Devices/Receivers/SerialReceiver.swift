@@ -22,6 +22,10 @@ public final class SerialReceiver {
   let clock: any MonotonicTimeSource
   private let report: (ReceiverDecoder.Counters) -> Void
   private let forward: () -> ((ReceivedBytes) -> Void)?
+  private let corrections: CorrectionQueue?
+  /// Writes them while epochs are read, and not while the receiver is spoken to.
+  private var feed: CorrectionFeed?
+  private var speed = BaudRate.b9600
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
   private var decoder = ReceiverDecoder()
   /// Read so far, whether they made sense or not.
@@ -36,11 +40,13 @@ public final class SerialReceiver {
   ///   - report: told with each read, and with each epoch that silence ends, what has been read so far
   ///   - forward: asked with each read for who gets its sentences as they came, after the epochs that they end; and with each
   ///     silence that ends one
+  ///   - corrections: are written to the receiver while its epochs are read
   public init(
     port: any SerialPort, poller: Poller, clock: any MonotonicTimeSource = MonotonicClock(),
     report: @escaping (ReceiverDecoder.Counters) -> Void = { _ in },
-    forward: @escaping () -> ((ReceivedBytes) -> Void)? = { nil }
+    forward: @escaping () -> ((ReceivedBytes) -> Void)? = { nil }, corrections: CorrectionQueue? = nil
   ) {
+    self.corrections = corrections
     self.report = report
     self.forward = forward
     self.port = port
@@ -107,6 +113,7 @@ public final class SerialReceiver {
 
   func setSpeed(_ speed: BaudRate) throws(HardwareError) {
     try port.setSpeed(speed)
+    self.speed = speed
     decoder.reset()
   }
 
@@ -137,6 +144,11 @@ public final class SerialReceiver {
   func run(
     until isOver: () -> Bool, receive: (borrowing GNSSObservation) -> Void
   ) throws(HardwareError) -> Bool {
+    feed = corrections.map { CorrectionFeed($0) }
+    defer {
+      feed?.finish(on: port)
+      feed = nil
+    }
     var frames = frameCount
     var deadline = clock.now + SerialReceiver.silenceLimit
     while true {
@@ -176,7 +188,7 @@ public final class SerialReceiver {
     _ inspect: ((ReceiverFramer.Frame) -> Void)? = nil
   ) throws(HardwareError) -> Poller.Event {
     let silence = decoder.silenceThatEnds ?? limit
-    let event = poller.wait(for: port.fileDescriptor, atMost: min(silence, limit))
+    let event = try wait(atMost: min(silence, limit))
     switch event {
     case .stopped: break
     case .readable: try take(receive, inspect)
@@ -189,6 +201,20 @@ public final class SerialReceiver {
       report(counters)
     }
     return event
+  }
+
+  /// Waits for the receiver, and writes its corrections meanwhile.
+  private func wait(atMost limit: Duration) throws(HardwareError) -> Poller.Event {
+    guard let corrections, feed != nil else { return poller.wait(for: port.fileDescriptor, atMost: limit) }
+    let deadline = clock.now + limit
+    while true {
+      let pause = try feed?.write(to: port, at: speed)
+      let left = deadline - clock.now
+      let isPause = pause.map { $0 < left } ?? false
+      let event = poller.wait(for: port.fileDescriptor, or: corrections.signal, atMost: isPause ? pause : left)
+      // Whether the time is over is the poller's to say.
+      if let event, event != .timedOut || !isPause { return event }
+    }
   }
 
   private func take(

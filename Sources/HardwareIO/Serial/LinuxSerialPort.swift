@@ -75,16 +75,28 @@ public final class LinuxSerialPort: SerialPort {
   public func write(_ bytes: [UInt8]) throws(HardwareError) {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(fileDescriptor, $0.baseAddress, $0.count) }
-      if count >= 0 {
-        rest = rest.dropFirst(count)
-      } else if errno == EAGAIN {
-        var wait = pollfd(fd: fileDescriptor, events: Int16(POLLOUT), revents: 0)
-        guard poll(&wait, 1, 1000) > 0 else { throw .timedOut("serial port \(name)") }
-      } else if errno != EINTR {
-        throw failure("writing to")
+      rest = rest.dropFirst(try writeNow(rest))
+      if rest.isEmpty { return }
+      var wait = pollfd(fd: fileDescriptor, events: Int16(POLLOUT), revents: 0)
+      guard poll(&wait, 1, 1000) > 0 else { throw .timedOut("serial port \(name)") }
+    }
+  }
+
+  public func writeNow(_ bytes: ArraySlice<UInt8>) throws(HardwareError) -> Int {
+    while true {
+      let count = bytes.withUnsafeBytes { Glibc.write(fileDescriptor, $0.baseAddress, $0.count) }
+      if count >= 0 { return count }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN: return 0
+      default: throw failure("writing to")
       }
     }
+  }
+
+  public var unsentCount: Int {
+    var count: Int32 = 0
+    return ioctl(fileDescriptor, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : 0
   }
 
   public func close() {

@@ -8,6 +8,10 @@ public protocol SerialPort: Sendable {
   /// Takes what has arrived, without waiting. 0 means that nothing has.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(HardwareError) -> Int
   func write(_ bytes: [UInt8]) throws(HardwareError)
+  /// Writes what the line takes without waiting; returns how much.
+  func writeNow(_ bytes: ArraySlice<UInt8>) throws(HardwareError) -> Int
+  /// How much of what was written has still to leave, bytes; 0 where nobody knows.
+  var unsentCount: Int { get }
   func setSpeed(_ speed: BaudRate) throws(HardwareError)
   /// Closes the line; also done when the last reference goes.
   func close()
@@ -24,4 +28,11 @@ public enum BaudRate: Int, CaseIterable, Sendable {
   case b230400 = 230_400
   case b460800 = 460_800
   case b921600 = 921_600
+}
+
+extension BaudRate {
+  /// How long so many bytes take, each with its start and stop bit.
+  public func time(for byteCount: Int) -> Duration {
+    .nanoseconds(Int64(10 * byteCount) * 1_000_000_000 / Int64(rawValue))
+  }
 }

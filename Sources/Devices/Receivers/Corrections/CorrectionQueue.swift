@@ -1,0 +1,57 @@
+import Guarding
+
+/// Corrections on their way to a receiver: put in by whoever has them, taken out on the reader's thread. Nobody waits.
+///
+/// Whole messages, of which the oldest is lost where they come faster than the line carries them: each second makes a
+/// correction worth less.
+public final class CorrectionQueue: Sendable {
+  /// A second's corrections of all constellations take about two kilobytes.
+  private static let mostBytes = 8192
+
+  private struct State {
+    var messages: [[UInt8]] = []
+    var byteCount = 0
+    var lostCount = 0
+  }
+
+  private let state = Guarded(State())
+  /// Raised with each message.
+  let signal = WakeSignal()
+
+  public init() {}
+
+  public func put(_ message: [UInt8]) {
+    state.withLock { state in
+      state.messages.append(message)
+      state.byteCount += message.count
+      while state.byteCount > CorrectionQueue.mostBytes {
+        state.byteCount -= state.messages.removeFirst().count
+        state.lostCount += 1
+      }
+    }
+    signal.raise()
+  }
+
+  func take() -> [UInt8]? {
+    state.withLock { state in
+      guard !state.messages.isEmpty else { return nil }
+      let message = state.messages.removeFirst()
+      state.byteCount -= message.count
+      return message
+    }
+  }
+
+  var isEmpty: Bool { state.withLock { $0.messages.isEmpty } }
+
+  /// Nobody takes what is left: the receiver is not read any more.
+  public func clear() {
+    state.withLock { state in
+      state.messages = []
+      state.byteCount = 0
+    }
+    signal.clear()
+  }
+
+  /// How many messages the line was too slow for.
+  public var lostCount: Int { state.withLock { $0.lostCount } }
+}
