@@ -36,6 +36,9 @@ public final class SocketClient: Sendable {
   /// Connects to a port of this machine's.
   public convenience init(port: UInt16) { self.init(SocketClient.connect(port: port)) }
 
+  /// The other end of one who has come.
+  convenience init(accepted descriptor: Int32) { self.init(descriptor) }
+
   private init(_ descriptor: Int32) {
     let shared = Shared(descriptor)
     self.shared = shared

@@ -176,6 +176,21 @@ struct BoardSection {
     try number(key, in: 0...86_400).map { .nanoseconds(Int64($0 * 1e9)) }
   }
 
+  /// `true` for the usual number, or another number; `nil` for `false`.
+  mutating func seconds(
+    _ key: String, orUsual usual: Double, in range: ClosedRange<Double>
+  ) throws(BoardError) -> Duration? {
+    switch value(key) {
+    case nil, .boolean(false): return nil
+    case .boolean(true): return .nanoseconds(Int64(usual * 1e9))
+    case .number(let value) where range.contains(value): return .nanoseconds(Int64(value * 1e9))
+    default:
+      throw wrong(
+        key, expected: "true, false, or a number of seconds from \(text(range.lowerBound)) to \(text(range.upperBound))"
+      )
+    }
+  }
+
   mutating func milliseconds(_ key: String) throws(BoardError) -> Duration? {
     try number(key, in: 0...60_000).map { .nanoseconds(Int64($0 * 1e6)) }
   }

@@ -16,31 +16,8 @@ public struct BrokerAddress: Equatable, Sendable {
   public init?(_ text: String) {
     let isEncrypted = text.hasPrefix("mqtts://")
     guard isEncrypted || text.hasPrefix("mqtt://"), let scheme = text.firstRange(of: "://") else { return nil }
-    let place = text[scheme.upperBound...]
-    var host = place
-    var port: UInt16?
-    if let colon = place.lastIndex(of: ":"), !place[colon...].contains("]") {
-      guard let number = UInt16(place[place.index(after: colon)...]), number > 0 else { return nil }
-      port = number
-      host = place[..<colon]
-    }
-    if host.hasPrefix("["), host.hasSuffix("]") {
-      host = host.dropFirst().dropLast()
-      guard IPAddress(String(host))?.bytes.count == 16 else { return nil }
-    } else if !BrokerAddress.isName(host) {
-      return nil
-    }
-    self.init(host: String(host), port: port, isEncrypted: isEncrypted)
-  }
-
-  private static func isName(_ host: Substring) -> Bool {
-    !host.isEmpty
-      && host.unicodeScalars.allSatisfy { scalar in
-        switch scalar {
-        case "a"..."z", "A"..."Z", "0"..."9", "-", ".", "_": true
-        default: false
-        }
-      }
+    guard let place = HostPort(text[scheme.upperBound...]) else { return nil }
+    self.init(host: place.host, port: place.port, isEncrypted: isEncrypted)
   }
 
   /// `nil` where it is a name.
@@ -52,6 +29,6 @@ public struct BrokerAddress: Equatable, Sendable {
 
 extension BrokerAddress: CustomStringConvertible {
   public var description: String {
-    "\(isEncrypted ? "mqtts" : "mqtt")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+    "\(isEncrypted ? "mqtts" : "mqtt")://\(HostPort.text(host, port))"
   }
 }

@@ -19,6 +19,7 @@ import Glibc
     case .http: { fuzz($0, $1, .http) }
     case .clients: { fuzz($0, $1, .clients) }
     case .states: { fuzz($0, $1, .states) }
+    case .casters: { fuzz($0, $1, .casters) }
     }
   }
 

@@ -1,10 +1,10 @@
-/// How long a client waits before it tries its broker again: ever longer, and each client another time, as all that one broker
-/// has lost would come back at one instant.
+/// How long a client waits before it tries its broker, or its caster, again: ever longer, and each client another time, as all
+/// that one of them has lost would come back at one instant.
 struct ReconnectPace {
   private static let longest = 60.0
   private var failures = 0
 
-  /// The broker was there for a while.
+  /// It was there for a while.
   mutating func reset() { failures = 0 }
 
   /// A second and twice as long each time, less up to a half of that; from a minute on a minute, and up to a half more: no
@@ -14,5 +14,10 @@ struct ReconnectPace {
     failures += 1
     let share = Double.random(in: 0...0.5, using: &random)
     return .seconds(wait < Self.longest ? wait * (1 - share) : Self.longest * (1 + share))
+  }
+
+  /// Of one that does not want the client: until somebody has done something about that.
+  static func afterRefusal(using random: inout some RandomNumberGenerator) -> Duration {
+    .seconds(longest * Double.random(in: 1...1.5, using: &random))
   }
 }

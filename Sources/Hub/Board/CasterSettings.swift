@@ -1,0 +1,80 @@
+/// Where a receiver's corrections come from: a mount point of an NTRIP caster, as a board file names it.
+public struct CasterSettings: Equatable, Sendable {
+  /// A name, or an address without brackets.
+  public var host: String
+  public var port: UInt16
+  public var mountPoint: String
+  public var username: String?
+  /// The file with the password; `nil` for systemd's credential `ntrip-password`, or for none.
+  public var passwordFile: String?
+  /// Of the protocol that is asked for: 1 or 2. Answers in either are understood.
+  public var version = 2
+  /// How often the caster is told where the receiver is; `nil` for never.
+  public var positionInterval: Duration?
+
+  public init(host: String, port: UInt16 = 2101, mountPoint: String) {
+    self.host = host
+    self.port = port
+    self.mountPoint = mountPoint
+  }
+
+  /// `nil` where it is a name.
+  public var address: IPAddress? { IPAddress(host) }
+
+  /// Is on this machine.
+  public var isLoopback: Bool { host == "localhost" || address?.isLoopback == true }
+}
+
+extension CasterSettings: CustomStringConvertible {
+  /// `caster.example:2101`
+  public var authority: String { HostPort.text(host, port) }
+
+  /// Without the user's name.
+  public var description: String { "ntrip://\(authority)/\(mountPoint)" }
+}
+
+extension CasterSettings {
+  private static let expected = "an address with a mount point, such as \"ntrip://user@caster.example:2101/MOUNT\""
+  private static let usualPositionSeconds = 10.0
+
+  init(_ section: BoardSection) throws(BoardError) {
+    var section = section
+    let text = try section.required("caster")
+    let scheme = "ntrip://"
+    if text.hasPrefix("ntrips://") || text.hasPrefix("https://") {
+      throw section.wrong(
+        "caster",
+        expected: "ntrip://…: the hub has no TLS of its own to speak to a caster; one that has nothing else is reached "
+          + "through a tunnel on this machine, such as stunnel")
+    }
+    guard text.hasPrefix(scheme) else { throw section.wrong("caster", expected: CasterSettings.expected) }
+    var place = text.dropFirst(scheme.count)
+    var username: String?
+    // Names of users may be addresses of mail.
+    if let end = place.prefix(while: { $0 != "/" }).lastIndex(of: "@") {
+      username = String(place[..<end])
+      place = place[place.index(after: end)...]
+    }
+    guard let slash = place.firstIndex(of: "/"), let host = HostPort(place[..<slash]),
+      case let mountPoint = place[place.index(after: slash)...], CasterSettings.isVisible(mountPoint)
+    else { throw section.wrong("caster", expected: CasterSettings.expected) }
+    if let username, !CasterSettings.isVisible(username) || username.contains(":") {
+      throw section.wrong(
+        "caster", expected: "without a password, which many could read here: name its file as 'passwordFile'")
+    }
+    self.init(host: host.host, port: host.port ?? 2101, mountPoint: String(mountPoint))
+    self.username = username
+    passwordFile = try section.name("passwordFile")
+    if passwordFile != nil, username == nil {
+      throw section.wrong("passwordFile", expected: "left out, or 'caster' with a user: ntrip://user@…")
+    }
+    version = try section.integer("version", in: 1...2) ?? version
+    positionInterval = try section.seconds("gga", orUsual: CasterSettings.usualPositionSeconds, in: 1...3600)
+    try section.finish()
+  }
+
+  /// Stands in a request as it is.
+  private static func isVisible(_ text: some StringProtocol) -> Bool {
+    (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+  }
+}

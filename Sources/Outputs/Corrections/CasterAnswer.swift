@@ -1,0 +1,106 @@
+/// What a caster answers, read as it comes, in NTRIP 1 (`ICY 200 OK`) and 2 (HTTP/1.1).
+struct CasterAnswer {
+  enum Body { case corrections, sourceTable }
+
+  private enum Stage { case firstLine, head, body }
+
+  private static let longestLine = 1024
+  private static let longestHead = 16 * 1024
+
+  private var stage = Stage.firstLine
+  private var line: [UInt8] = []
+  private var headCount = 0
+  private var status = 0
+  private var statusText = ""
+  private var location = ""
+  private var isTable = false
+  private var chunks: ChunkedBody?
+
+  /// `nil` before its head has come whole.
+  var body: Body? { stage == .body ? isTable ? .sourceTable : .corrections : nil }
+
+  /// Takes what has come, and hands on what of it is the body.
+  mutating func take(_ bytes: ArraySlice<UInt8>, _ receive: (ArraySlice<UInt8>) -> Void) throws(CasterError) {
+    var rest = bytes
+    while stage != .body, !rest.isEmpty {
+      let end = rest.firstIndex(of: UInt8(ascii: "\n"))
+      let part = rest[..<(end ?? rest.endIndex)]
+      line += part
+      headCount += part.count
+      if stage == .firstLine { try requireText() }
+      guard line.count <= CasterAnswer.longestLine, headCount <= CasterAnswer.longestHead else { throw .noCaster("") }
+      guard let end else { return }
+      rest = rest[(end + 1)...]
+      if line.last == UInt8(ascii: "\r") { line.removeLast() }
+      try takeLine()
+      line = []
+    }
+    if stage != .body || rest.isEmpty { return }
+    if chunks == nil { receive(rest) } else { try chunks?.take(rest, receive) }
+  }
+
+  /// A server of something else is not waited for until it has said a line.
+  private func requireText() throws(CasterError) {
+    // An alert of TLS: whoever does not greet it is sent away.
+    if line.first == 0x15 { throw .speaksTLS }
+    guard line.allSatisfy({ $0 >= 0x20 || $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\t") }) else {
+      throw .noCaster("")
+    }
+  }
+
+  private mutating func takeLine() throws(CasterError) {
+    let text = String(decoding: line, as: UTF8.self)
+    switch stage {
+    case .firstLine: try takeFirst(text)
+    case .head where text.isEmpty: try decide()
+    case .head: takeHeader(text)
+    case .body: break
+    }
+  }
+
+  private mutating func takeFirst(_ text: String) throws(CasterError) {
+    let words = text.split(separator: " ", maxSplits: 2)
+    switch words.first {
+    // What some casters say of themselves behind it is no RTCM, and passed over as such.
+    case "ICY" where words.dropFirst().first == "200": stage = .body
+    case "SOURCETABLE":
+      isTable = true
+      stage = .body
+    case "ERROR":
+      let complaint = text.lowercased()
+      if complaint.contains("password") || complaint.contains("authoriz") { throw .unauthorised }
+      if complaint.contains("mount") { throw .noSuchMountPoint(nearest: [], count: 0) }
+      throw .refused(CasterAnswer.shown(text))
+    case let protocolName? where protocolName.hasPrefix("HTTP/"):
+      guard words.count > 1, let number = Int(words[1]) else { throw .noCaster(CasterAnswer.shown(text)) }
+      status = number
+      statusText = words.dropFirst().joined(separator: " ")
+      stage = .head
+    default: throw .noCaster(CasterAnswer.shown(text))
+    }
+  }
+
+  private mutating func takeHeader(_ text: String) {
+    guard let colon = text.firstIndex(of: ":") else { return }
+    let value = text[text.index(after: colon)...].drop { $0 == " " }
+    switch text[..<colon].lowercased() {
+    case "transfer-encoding" where value.lowercased().contains("chunked"): chunks = ChunkedBody()
+    case "content-type": isTable = value.lowercased().contains("sourcetable")
+    case "location": location = String(value)
+    default: break
+    }
+  }
+
+  private mutating func decide() throws(CasterError) {
+    switch status {
+    case 200: stage = .body
+    case 301, 302, 303, 307, 308: throw .moved(to: CasterAnswer.shown(location))
+    case 401, 403: throw .unauthorised
+    case 404: throw .noSuchMountPoint(nearest: [], count: 0)
+    default: throw .refused(CasterAnswer.shown(statusText))
+    }
+  }
+
+  /// Of a stranger's words as much as a line has room for.
+  private static func shown(_ text: String) -> String { Text.printable(String(text.prefix(80))) }
+}

@@ -1,0 +1,26 @@
+import FoundationEssentials
+import Hub
+
+/// What a caster is asked: for a mount point, or for the table of those that it has.
+enum CasterRequest {
+  /// - Parameters:
+  ///   - mountPoint: empty for the table
+  ///   - password: of the user, where the board file names one
+  ///   - position: where the receiver is, as a sentence, where that is known and told
+  ///   - version: of the program
+  static func make(
+    _ mountPoint: String, of caster: CasterSettings, password: String, position: String?, version: String
+  ) -> [UInt8] {
+    var lines = ["GET /\(mountPoint) HTTP/1.\(caster.version == 1 ? 0 : 1)"]
+    lines.append("Host: \(caster.authority)")
+    if caster.version == 2 { lines.append("Ntrip-Version: Ntrip/2.0") }
+    // The first word is the protocol's: some casters take who does not say it for a browser.
+    lines.append("User-Agent: NTRIP sensorhub/\(version)")
+    if let username = caster.username {
+      lines.append("Authorization: Basic \(Data("\(username):\(password)".utf8).base64EncodedString())")
+    }
+    if let position, caster.version == 2 { lines.append("Ntrip-GGA: \(position.filter { !$0.isNewline })") }
+    lines.append("Connection: close")
+    return Array((lines + ["", ""]).joined(separator: "\r\n").utf8)
+  }
+}

@@ -1,0 +1,171 @@
+import HardwareIO
+import Hub
+import MonotonicTime
+import UBX
+
+/// A visit at a caster: it is asked for a mount point, and what comes is taken for as long as that is wanted.
+struct CasterVisit {
+  /// For how long is waited for what.
+  struct Patience {
+    /// For each address of the host.
+    var connection = Duration.seconds(10)
+    var answer = Duration.seconds(15)
+    /// Stations report every second, the slowest every ten.
+    var silence = Duration.seconds(30)
+    /// Until somebody who has been found nowhere yet is asked again where he is.
+    var position = Duration.seconds(1)
+  }
+
+  enum Event {
+    /// It lets the receiver have what it asked for.
+    case connected
+    case bytes(Int)
+    /// A whole message of RTCM 3.
+    case message(UInt16, [UInt8])
+  }
+
+  /// So much of something else is taken for noise.
+  private static let mostNoise = 16 * 1024
+  /// Ten times what the fullest corrections take. Of a caster that sends more, and without end, no more is read.
+  private static let mostBytesASecond = 32 * 1024
+  /// Of a table: five thousand mount points.
+  private static let longestTable = 2 * 1024 * 1024
+
+  let caster: CasterSettings
+  let password: String
+  /// Of the program.
+  let version: String
+  let patience: Patience
+  let poller: Poller
+  let clock: any MonotonicTimeSource
+  /// Where the receiver is, as a sentence; `nil` while it does not know.
+  let position: () -> String?
+
+  /// Takes what comes until told to stop, or until something is wrong.
+  ///
+  /// - Returns: how it has ended
+  func run(_ receive: (Event) -> Void) -> CasterError {
+    do throws(CasterError) {
+      try stay(receive)
+    } catch {
+      guard error == .noSuchMountPoint(nearest: [], count: 0) else { return error }
+      // Which there are is another question.
+      return (try? askForTable())?.lack(of: caster.mountPoint) ?? error
+    }
+  }
+
+  private func connect(_ mountPoint: String) throws(CasterError) -> CasterConnection {
+    let connection = try CasterConnection(to: caster, poller, within: patience.connection)
+    let isTold = caster.positionInterval != nil && !mountPoint.isEmpty
+    let request = CasterRequest.make(
+      mountPoint, of: caster, password: password, position: isTold ? position() : nil, version: version)
+    try connection.send(request, within: patience.answer)
+    return connection
+  }
+
+  /// What comes of the body within a time; nothing where only the head comes, or nothing.
+  private func read(
+    _ connection: borrowing CasterConnection, _ answer: inout CasterAnswer, atMost limit: Duration
+  ) throws(CasterError) -> [UInt8] {
+    var body: [UInt8] = []
+    let bytes = try connection.receive(atMost: limit)
+    try answer.take(bytes[...]) { body += $0 }
+    return body
+  }
+
+  /// Awaits the head of the answer; returns what has come of the body with it.
+  private func readHead(
+    _ connection: borrowing CasterConnection, _ answer: inout CasterAnswer
+  ) throws(CasterError) -> [UInt8] {
+    let deadline = clock.now + patience.answer
+    while true {
+      guard case let left = deadline - clock.now, left > .zero else { throw .silent }
+      let body = try read(connection, &answer, atMost: left)
+      if answer.body != nil { return body }
+    }
+  }
+
+  // MARK: Corrections
+
+  private func stay(_ receive: (Event) -> Void) throws(CasterError) -> Never {
+    let connection = try connect(caster.mountPoint)
+    var answer = CasterAnswer()
+    var body = try readHead(connection, &answer)
+    guard answer.body == .corrections else {
+      throw try readTable(connection, &answer, body).lack(of: caster.mountPoint)
+    }
+    receive(.connected)
+    var framer = BinaryFramer()
+    var noise = 0
+    var heardAt = clock.now
+    var (second, bytesOfSecond) = (heardAt, 0)
+    // Where all is made for one place nothing comes before that is known.
+    var (isPlaced, nextPosition) = (caster.positionInterval == nil, heardAt)
+    while true {
+      if !body.isEmpty {
+        heardAt = clock.now
+        noise += body.count
+        receive(.bytes(body.count))
+        body.withUnsafeBufferPointer { bytes in
+          framer.push(bytes, readAt: heardAt.nanoseconds) { piece in
+            guard case .message(let message) = piece, message.format == .rtcm3 else { return }
+            noise = 0
+            receive(.message(message.kind, Array(message.bytes)))
+          }
+        }
+        if noise > CasterVisit.mostNoise { throw .noCorrections }
+        if heardAt - second >= .seconds(1) { (second, bytesOfSecond) = (heardAt, 0) }
+        bytesOfSecond += body.count
+        if bytesOfSecond >= CasterVisit.mostBytesASecond,
+          poller.wait(for: nil, atMost: .seconds(1) - (clock.now - second)) == .stopped
+        {
+          throw .stopped
+        }
+      }
+      let now = clock.now
+      var deadline = heardAt + patience.silence
+      if let interval = caster.positionInterval {
+        if now >= nextPosition {
+          let sentence = position()
+          if let sentence { try connection.send(Array(sentence.utf8), within: patience.answer) }
+          if sentence != nil, !isPlaced { (isPlaced, heardAt) = (true, now) }
+          nextPosition = now + (sentence == nil ? patience.position : interval)
+        }
+        deadline = isPlaced ? min(heardAt + patience.silence, nextPosition) : nextPosition
+      }
+      guard !isPlaced || now < heardAt + patience.silence else { throw .silent }
+      body = try read(connection, &answer, atMost: deadline - now)
+    }
+  }
+
+  // MARK: The table
+
+  private func askForTable() throws(CasterError) -> SourceTable {
+    let connection = try connect("")
+    var answer = CasterAnswer()
+    let body = try readHead(connection, &answer)
+    return try readTable(connection, &answer, body)
+  }
+
+  /// What there is of it, if it does not come whole.
+  private func readTable(
+    _ connection: borrowing CasterConnection, _ answer: inout CasterAnswer, _ begun: [UInt8]
+  ) throws(CasterError) -> SourceTable {
+    let deadline = clock.now + patience.answer
+    var table = SourceTable()
+    var (body, count) = (begun, 0)
+    while true {
+      table.take(body[...])
+      count += body.count
+      guard !table.isWhole, count < CasterVisit.longestTable, case let left = deadline - clock.now, left > .zero else {
+        return table
+      }
+      do throws(CasterError) {
+        body = try read(connection, &answer, atMost: left)
+      } catch {
+        if error == .stopped { throw error }
+        return table
+      }
+    }
+  }
+}

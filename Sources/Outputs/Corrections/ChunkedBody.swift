@@ -1,0 +1,53 @@
+/// A body that comes in chunks, each with its size before it (RFC 9112, section 7.1).
+struct ChunkedBody {
+  private enum Stage {
+    case size
+    case data(Int)
+    /// The line end behind a chunk.
+    case end
+  }
+
+  private static let largestSize = 1 << 30
+
+  private var stage = Stage.size
+  private var size = 0
+  private var hasDigits = false
+  /// Behind the digits there may be more on the line.
+  private var isBehindDigits = false
+
+  /// Takes what has come, and hands on what was sent.
+  mutating func take(_ bytes: ArraySlice<UInt8>, _ receive: (ArraySlice<UInt8>) -> Void) throws(CasterError) {
+    var rest = bytes
+    while let byte = rest.first {
+      switch stage {
+      case .data(let count):
+        let chunk = rest.prefix(count)
+        receive(chunk)
+        rest = rest.dropFirst(chunk.count)
+        stage = chunk.count < count ? .data(count - chunk.count) : .end
+      case .end:
+        rest = rest.dropFirst()
+        if byte == UInt8(ascii: "\n") { (stage, size, hasDigits, isBehindDigits) = (.size, 0, false, false) }
+      case .size:
+        rest = rest.dropFirst()
+        try takeSize(byte)
+      }
+    }
+  }
+
+  private mutating func takeSize(_ byte: UInt8) throws(CasterError) {
+    if byte == UInt8(ascii: "\n") {
+      guard hasDigits else { throw .broken }
+      // The last one is empty.
+      guard size > 0 else { throw .closed }
+      stage = .data(size)
+    } else if !isBehindDigits, let digit = Character(Unicode.Scalar(byte)).hexDigitValue {
+      size = size * 16 + digit
+      hasDigits = true
+      guard size <= ChunkedBody.largestSize else { throw .broken }
+    } else {
+      guard hasDigits else { throw .broken }
+      isBehindDigits = true
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import Hub
+
+/// The mount points that a caster has, read from its table as that comes (NTRIP 1, section 4).
+struct SourceTable {
+  /// The largest caster known has five thousand.
+  private static let mostNames = 20_000
+  private static let longestLine = 1024
+
+  private(set) var mountPoints: [String] = []
+  private(set) var isWhole = false
+  private var line: [UInt8] = []
+
+  mutating func take(_ bytes: ArraySlice<UInt8>) {
+    for byte in bytes where !isWhole {
+      if byte != UInt8(ascii: "\n") {
+        if line.count < SourceTable.longestLine { line.append(byte) }
+        continue
+      }
+      takeLine()
+      line.removeAll(keepingCapacity: true)
+    }
+  }
+
+  private mutating func takeLine() {
+    if line.starts(with: "ENDSOURCETABLE".utf8) { isWhole = true }
+    let fields = line.split(separator: UInt8(ascii: ";"), maxSplits: 2, omittingEmptySubsequences: false)
+    guard fields.count > 1, fields[0].elementsEqual("STR".utf8), mountPoints.count < SourceTable.mostNames else {
+      return
+    }
+    mountPoints.append(Text.printable(String(decoding: fields[1].prefix(100), as: UTF8.self)))
+  }
+
+  /// What is said to who has asked for another one.
+  func lack(of mountPoint: String) -> CasterError {
+    .noSuchMountPoint(
+      nearest: NearestWord.guesses(mountPoint, among: mountPoints, atMost: 3), count: mountPoints.count)
+  }
+}

@@ -1,0 +1,46 @@
+import Hub
+
+@testable import Outputs
+
+/// What a caster answers, and its table of mount points.
+enum CasterTarget {
+  private struct Read: Equatable {
+    var body: [UInt8] = []
+    var kind: CasterAnswer.Body?
+    var error: CasterError?
+    var mountPoints: [String] = []
+  }
+
+  static func run(_ input: UnsafeBufferPointer<UInt8>) {
+    let whole = read(input, by: max(1, input.count))
+    // However it is cut, it is the same; what stands behind the damage that ended it is nobody's.
+    for size in [1, 7] {
+      let cut = read(input, by: size)
+      require(cut == whole, "in pieces of \(size) it is \(cut), and as a whole \(whole)")
+    }
+    for name in whole.mountPoints {
+      require(Text.printable(name) == name, "a mount point in which something hides")
+    }
+    if let error = whole.error {
+      let caster = CasterSettings(host: "a", mountPoint: "B")
+      require(Text.printable(error.text(of: caster)) == error.text(of: caster), "an error in which something hides")
+    }
+  }
+
+  private static func read(_ input: UnsafeBufferPointer<UInt8>, by size: Int) -> Read {
+    var (answer, table, read) = (CasterAnswer(), SourceTable(), Read())
+    do throws(CasterError) {
+      for start in stride(from: 0, to: input.count, by: size) {
+        try answer.take(Array(input[start..<min(start + size, input.count)])[...]) { body in
+          read.body += body
+          table.take(body)
+        }
+      }
+    } catch {
+      read.error = error
+    }
+    read.kind = answer.body
+    read.mountPoints = table.mountPoints
+    return read
+  }
+}

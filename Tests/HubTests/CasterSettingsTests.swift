@@ -1,0 +1,83 @@
+import HardwareIO
+import Testing
+
+@testable import Hub
+
+/// What board files say of casters.
+struct CasterSettingsTests {
+  private func caster(_ ntrip: String) throws -> CasterSettings? {
+    try Board(
+      json5: Array("{ name: 'x', devices: { gps: { driver: 'nmea', port: 'p',\n ntrip: { \(ntrip) } } } }".utf8),
+      file: "board"
+    ).receiver?.caster
+  }
+
+  @Test func `a caster is read with all that is said of it`() throws {
+    var expected = CasterSettings(host: "caster.example", port: 2101, mountPoint: "MOUNT")
+    #expect(try caster("caster: 'ntrip://caster.example/MOUNT'") == expected)
+    (expected.username, expected.port) = ("me@example.org", 2102)
+    (expected.passwordFile, expected.version, expected.positionInterval) = ("/etc/p", 1, .seconds(10))
+    #expect(
+      try caster(
+        "caster: 'ntrip://me@example.org@caster.example:2102/MOUNT', passwordFile: '/etc/p', gga: true, version: 1")
+        == expected)
+    #expect(try caster("caster: 'ntrip://[2001:db8::1]:2103/A', gga: 2.5")?.positionInterval == .milliseconds(2500))
+    #expect(try caster("caster: 'ntrip://[2001:db8::1]:2103/A', gga: false")?.positionInterval == nil)
+    // Who reads it does not read the user's name.
+    #expect(try caster("caster: 'ntrip://me@[2001:db8::1]/A'")?.description == "ntrip://[2001:db8::1]:2101/A")
+  }
+
+  @Test func `a receiver with other corrections is read as before`() throws {
+    let board = { (ntrip: String) in
+      try Board(json5: Array("{ name: 'x', devices: { gps: { driver: 'nmea', port: 'p'\(ntrip) } } }".utf8), file: "b")
+    }
+    let plain = try #require(try board("").receiver)
+    let other = try #require(try board(", ntrip: { caster: 'ntrip://a/B' }").receiver)
+    #expect(plain.isRead(like: other) && plain != other)
+  }
+
+  @Test(
+    arguments: [
+      (
+        "caster: 'ntrip://me:secret@a/B'",
+        "board:2: 'devices.gps.ntrip.caster' must be without a password, which many could read here: name its file as "
+          + "'passwordFile'"
+      ),
+      (
+        "caster: 'ntrips://a/B'",
+        "board:2: 'devices.gps.ntrip.caster' must be ntrip://…: the hub has no TLS of its own to speak to a caster; one that "
+          + "has nothing else is reached through a tunnel on this machine, such as stunnel"
+      ),
+      (
+        "caster: 'ntrip://a'",
+        "board:2: 'devices.gps.ntrip.caster' must be an address with a mount point, such as "
+          + "\"ntrip://user@caster.example:2101/MOUNT\""
+      ),
+      (
+        "caster: 'ntrip://a/B C'",
+        "board:2: 'devices.gps.ntrip.caster' must be an address with a mount point, such as "
+          + "\"ntrip://user@caster.example:2101/MOUNT\""
+      ),
+      (
+        "caster: 'ntrip://a/B', passwordFile: '/p'",
+        "board:2: 'devices.gps.ntrip.passwordFile' must be left out, or 'caster' with a user: ntrip://user@…"
+      ),
+      (
+        "caster: 'ntrip://a/B', gga: 0",
+        "board:2: 'devices.gps.ntrip.gga' must be true, false, or a number of seconds from 1 to 3600"
+      ),
+      ("caster: 'ntrip://a/B', version: 3", "board:2: 'devices.gps.ntrip.version' must be a whole number from 1 to 2"),
+      (
+        "caster: 'ntrip://a/B', casters: 'x'",
+        "board:2: unknown key 'devices.gps.ntrip.casters'; did you mean 'devices.gps.ntrip.caster'?"
+      ),
+      (
+        "caster: 'ntrip://u@a/B', pasword_file: '/p'",
+        "board:2: unknown key 'devices.gps.ntrip.pasword_file'; did you mean 'devices.gps.ntrip.passwordFile'?"
+      ),
+    ])
+  func `what cannot be meant is refused with what can`(_ ntrip: String, _ message: String) {
+    let error = #expect(throws: BoardError.self) { try caster(ntrip) }
+    #expect(error?.description == message)
+  }
+}

@@ -1,0 +1,103 @@
+import TestSupport
+import Testing
+
+@testable import Outputs
+
+/// What casters answer is understood however it is cut.
+struct CasterAnswerTests {
+  private static let corrections = MadeMessage.correction(1005) + MadeMessage.correction(1077, byteCount: 300)
+
+  private struct Read: Equatable {
+    var body: [UInt8] = []
+    var kind: CasterAnswer.Body?
+    var error: CasterError?
+  }
+
+  private func read(_ pieces: some Sequence<some Sequence<UInt8>>) -> Read {
+    var (answer, read) = (CasterAnswer(), Read())
+    do throws(CasterError) {
+      for piece in pieces { try answer.take(Array(piece)[...]) { read.body += $0 } }
+    } catch {
+      read.error = error
+    }
+    read.kind = answer.body
+    return read
+  }
+
+  private func chunked(_ bytes: [UInt8], by size: Int) -> [UInt8] {
+    stride(from: 0, to: bytes.count, by: size).flatMap { start in
+      let chunk = bytes[start..<min(start + size, bytes.count)]
+      return Array("\(String(chunk.count, radix: 16));name=value\r\n".utf8) + chunk + Array("\r\n".utf8)
+    }
+  }
+
+  @Test func `corrections are found behind each kind of head, in reads of any size`() {
+    let http = "HTTP/1.1 200 OK\r\nNtrip-Version: Ntrip/2.0\r\nContent-Type: gnss/data\r\n"
+    let answers: [[UInt8]] = [
+      Array("ICY 200 OK\r\n".utf8) + Self.corrections,
+      Array("ICY 200 OK\r\n\r\n".utf8) + Self.corrections,
+      Array("ICY 200 OK\nServer: one of the old ones\n\n".utf8) + Self.corrections,
+      Array("\(http)\r\n".utf8) + Self.corrections,
+      Array("\(http)Transfer-Encoding: chunked\r\n\r\n".utf8) + chunked(Self.corrections, by: 7),
+    ]
+    for answer in answers {
+      for size in [1, 2, 3, 16, answer.count] {
+        let found = read(stride(from: 0, to: answer.count, by: size).map { answer[$0..<min($0 + size, answer.count)] })
+        #expect(found.kind == .corrections && found.error == nil)
+        // What an old caster says of itself is passed over as what is no correction.
+        #expect(found.body.suffix(Self.corrections.count).elementsEqual(Self.corrections))
+      }
+    }
+  }
+
+  @Test func `a body in chunks ends with the empty one, and damage is no size`() {
+    let head = Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
+    #expect(
+      read([head + chunked([1, 2, 3], by: 2) + Array("0\r\n\r\n".utf8)])
+        == Read(body: [1, 2, 3], kind: .corrections, error: .closed))
+    for damage in ["\r\n", "xyz\r\n", "-1\r\n", "fffffffffffffffffff\r\n", ";a=b\r\n"] {
+      #expect(read([head + Array(damage.utf8)]).error == .broken, "\(damage)")
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("HTTP/1.1 401 Unauthorized\r\n\r\n", CasterError.unauthorised),
+      ("HTTP/1.1 403 Forbidden\r\n\r\n", .unauthorised),
+      ("ERROR - Bad Password\r\n", .unauthorised),
+      ("HTTP/1.0 404 Not Found\r\nServer: x\r\n\r\n", .noSuchMountPoint(nearest: [], count: 0)),
+      ("ERROR - Mount Point Taken or Invalid\r\n", .noSuchMountPoint(nearest: [], count: 0)),
+      ("HTTP/1.1 302 Found\r\nLocation: http://other.example/\r\n\r\n", .moved(to: "http://other.example/")),
+      ("HTTP/1.1 503 Service Unavailable\r\n\r\n", .refused("503 Service Unavailable")),
+      ("SSH-2.0-OpenSSH_9.2\r\n", .noCaster("SSH-2.0-OpenSSH_9.2")),
+      ("HTTP/1.1 what\r\n", .noCaster("HTTP/1.1 what")),
+      ("\u{15}\u{3}\u{1}", .speaksTLS),
+      ("\u{0}\u{1}", .noCaster("")),
+      (String(repeating: "a", count: 5000), .noCaster("")),
+      ("HTTP/1.1 200 OK\r\n" + String(repeating: "a: b\r\n", count: 5000), .noCaster("")),
+    ])
+  func `what is no leave is named`(_ answer: String, _ error: CasterError) {
+    let bytes = Array(answer.utf8)
+    #expect(read([bytes]).error == error)
+    #expect(read(bytes.map { [$0] }).error == error)
+  }
+
+  @Test func `a table gives its mount points, and the nearest to one that it has not`() {
+    let text =
+      "SOURCETABLE 200 OK\r\nServer: x\r\n\r\nCAS;rtk.example;2101;x\r\nSTR;BERLIN1;Berlin;RTCM 3.2;\r\n"
+      + "STR;BERLIN2;Berlin;RTCM 3.2;\r\nSTR;Potsdam;;\r\nNET;x\r\nENDSOURCETABLE\r\nSTR;AFTER;x\r\n"
+    for size in [1, 5, 1000] {
+      var (answer, table) = (CasterAnswer(), SourceTable())
+      let bytes = Array(text.utf8)
+      for start in stride(from: 0, to: bytes.count, by: size) {
+        #expect(throws: Never.self) {
+          try answer.take(bytes[start..<min(start + size, bytes.count)]) { table.take($0) }
+        }
+      }
+      #expect(answer.body == .sourceTable && table.isWhole)
+      #expect(table.mountPoints == ["BERLIN1", "BERLIN2", "Potsdam"])
+      #expect(table.lack(of: "berlin2") == .noSuchMountPoint(nearest: ["BERLIN2", "BERLIN1"], count: 3))
+      #expect(table.lack(of: "TOKYO") == .noSuchMountPoint(nearest: [], count: 3))
+    }
+  }
+}

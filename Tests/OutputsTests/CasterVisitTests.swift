@@ -1,0 +1,182 @@
+import Guarding
+import HardwareIO
+import Hub
+import MonotonicTime
+import TestSupport
+import Testing
+
+@testable import Outputs
+
+/// A visit at a caster, over a real connection.
+@Suite(.timeLimit(.minutes(10)))
+struct CasterVisitTests {
+  private func settings(_ caster: ScriptedCaster, mountPoint: String = "BERLIN1") -> CasterSettings {
+    CasterSettings(host: "127.0.0.1", port: caster.port, mountPoint: mountPoint)
+  }
+
+  private func visit(
+    _ settings: CasterSettings, password: String = "", silence: Duration = .milliseconds(300),
+    stop: StopSignal = StopSignal(),
+    position: @escaping () -> String? = { nil }, receive: (CasterVisit.Event) -> Void = { _ in }
+  ) -> CasterError {
+    var patience = CasterVisit.Patience()
+    (patience.answer, patience.silence, patience.position) = (silence, silence, .milliseconds(20))
+    return CasterVisit(
+      caster: settings, password: password, version: "1", patience: patience,
+      poller: Poller(stop: stop.fileDescriptor), clock: MonotonicClock(), position: position
+    ).run(receive)
+  }
+
+  @Test func `messages are cut out of what comes, and noise is left out`() {
+    let messages = [
+      MadeMessage.correction(1005), MadeMessage.correction(1077, byteCount: 700), MadeMessage.correction(4072),
+    ]
+    let caster = ScriptedCaster { visit in
+      visit.send("ICY 200 OK\r\nServer: old\r\n\r\n")
+      for message in messages { for byte in message { visit.send([byte]) } }
+      visit.send("noise")
+      visit.close()
+    }
+    var (found, bytes): ([[UInt8]], Int) = ([], 0)
+    let end = visit(
+      settings(caster),
+      receive: { event in
+        switch event {
+        case .message(_, let message): found.append(message)
+        case .bytes(let count): bytes += count
+        case .connected: break
+        }
+      })
+    #expect(end == .closed)
+    #expect(found == messages && bytes > messages.joined().count)
+  }
+
+  @Test func `the request is that of its version, and has the password only where there is a user`() throws {
+    let caster = ScriptedCaster { $0.close() }
+    var settings = settings(caster)
+    #expect(visit(settings) == .closed)
+    settings.username = "me@example.org"
+    settings.version = 1
+    #expect(visit(settings, password: "secret") == .closed)
+    let requests = caster.visits.values.map(\.request)
+    try #require(requests.count == 2)
+    #expect(
+      requests[0].hasPrefix("GET /BERLIN1 HTTP/1.1\r\n") && requests[0].contains("\r\nNtrip-Version: Ntrip/2.0\r\n"))
+    #expect(requests[0].contains("\r\nHost: 127.0.0.1:\(caster.port)\r\n") && !requests[0].contains("Authorization"))
+    #expect(requests[0].contains("\r\nUser-Agent: NTRIP sensorhub/1\r\n"))
+    #expect(requests[1].hasPrefix("GET /BERLIN1 HTTP/1.0\r\n") && !requests[1].contains("Ntrip-Version"))
+    // me@example.org:secret
+    #expect(requests[1].contains("\r\nAuthorization: Basic bWVAZXhhbXBsZS5vcmc6c2VjcmV0\r\n"))
+  }
+
+  @Test func `a mount point that is not there is named with the nearest of those that are`() {
+    let table = "STR;BERLIN;x\r\nSTR;BERLIN2;x\r\nSTR;PARIS;x\r\nENDSOURCETABLE\r\n"
+    let second = ScriptedCaster { visit in
+      visit.send(
+        visit.path == "/"
+          ? "HTTP/1.1 200 OK\r\nContent-Type: gnss/sourcetable\r\n\r\n\(table)" : "HTTP/1.1 404 Not Found\r\n\r\n")
+      visit.close()
+    }
+    let first = ScriptedCaster { $0.send("SOURCETABLE 200 OK\r\n\r\n\(table)") }
+    for caster in [second, first] {
+      let end = visit(settings(caster))
+      #expect(end == .noSuchMountPoint(nearest: ["BERLIN", "BERLIN2"], count: 3))
+      #expect(end.text(of: settings(caster)).hasSuffix("it has no mount point BERLIN1: did you mean BERLIN, BERLIN2?"))
+    }
+    #expect(second.visits.values.map(\.path) == ["/BERLIN1", "/"])
+    #expect(first.visits.values.map(\.path) == ["/BERLIN1"])
+  }
+
+  @Test func `who says nothing, before his answer or behind it, is left; who sends something else too`() {
+    let silent = ScriptedCaster()
+    #expect(visit(settings(silent)) == .silent)
+    let mute = ScriptedCaster { $0.send("ICY 200 OK\r\n") }
+    #expect(visit(settings(mute)) == .silent)
+    let chatter = ScriptedCaster { visit in
+      visit.send("ICY 200 OK\r\n")
+      visit.send([UInt8](repeating: 0x55, count: 40_000))
+    }
+    #expect(visit(settings(chatter)) == .noCorrections)
+    #expect(
+      eventually { mute.visits.values.allSatisfy { !$0.isOpen } && chatter.visits.values.allSatisfy { !$0.isOpen } })
+  }
+
+  @Test func `of a caster that sends without end no more is read in a second than makes sense`() {
+    let flood = Array((0..<100).map { _ in MadeMessage.correction(1077, byteCount: 700) }.joined())
+    let caster = ScriptedCaster { visit in
+      visit.send("ICY 200 OK\r\n")
+      visit.send(flood)
+      visit.close()
+    }
+    let clock = MonotonicClock()
+    var (arrivals, messages): ([MonotonicInstant], Int) = ([], 0)
+    let end = visit(
+      settings(caster), silence: .seconds(5),
+      receive: { event in
+        switch event {
+        case .bytes: arrivals.append(clock.now)
+        case .message: messages += 1
+        case .connected: break
+        }
+      })
+    // What is over the measure waits, and is not lost.
+    #expect(end == .closed && messages == 100 && flood.count > 2 * 32 * 1024)
+    #expect(arrivals.last.map { $0 - arrivals[0] >= .milliseconds(1500) } == true)
+  }
+
+  @Test func `nobody there is said, and nobody by that name`() {
+    let port = SocketClient.freePort()
+    #expect(
+      visit(CasterSettings(host: "127.0.0.1", port: port, mountPoint: "X"))
+        == .unreachable(reason: "Connection refused"))
+    guard case .unknownHost = visit(CasterSettings(host: "no..such", mountPoint: "X")) else {
+      Issue.record("a host that is not there is known")
+      return
+    }
+  }
+
+  @Test func `the word to stop ends it at once, whatever it waits for`() {
+    for answer in ["", "ICY 200 OK\r\n"] {
+      let stop = StopSignal()
+      let caster = ScriptedCaster { visit in
+        visit.send(answer)
+        stop.set()
+      }
+      var patience = CasterVisit.Patience()
+      patience.answer = .seconds(3600)
+      patience.silence = .seconds(3600)
+      let end = CasterVisit(
+        caster: settings(caster), password: "", version: "1", patience: patience,
+        poller: Poller(stop: stop.fileDescriptor), clock: MonotonicClock(), position: { nil }
+      ).run { _ in }
+      #expect(end == .stopped)
+      #expect(eventually { caster.visits.values.allSatisfy { !$0.isOpen } })
+    }
+  }
+
+  @Test func `where the receiver is is told where that was asked for, once it is known, and again and again`() throws {
+    let caster = ScriptedCaster { visit in
+      visit.send("ICY 200 OK\r\n")
+      // One that makes corrections for a place says nothing before it knows that.
+      hold {
+        if visit.told.contains("$GPGGA") { visit.send(MadeMessage.correction(1005)) }
+        return !visit.isOpen
+      }
+    }
+    var settings = settings(caster)
+    settings.positionInterval = .milliseconds(20)
+    let stop = StopSignal()
+    var asked = 0
+    let end = visit(
+      settings, silence: .seconds(1), stop: stop,
+      position: {
+        asked += 1
+        if let visit = caster.visits.values.first, visit.told.ranges(of: "$GPGGA").count > 2 { stop.set() }
+        // For longer than a silence lasts.
+        return asked > 60 ? "$GPGGA,\(asked)\r\n" : nil
+      })
+    #expect(end == .stopped)
+    let visit = try #require(caster.visits.values.first)
+    #expect(!visit.request.contains("GGA") && visit.told.hasPrefix("$GPGGA,61\r\n"), "\(visit.told)")
+  }
+}
