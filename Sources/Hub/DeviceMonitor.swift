@@ -16,11 +16,12 @@ public final class DeviceMonitor: Sendable {
     var hangUp: String?
     var restart: String?
     var reception: String?
+    var corrections: String?
     var finding: String?
     var orders: String?
 
     var text: String? {
-      let texts = [hangUp, restart, reception, finding, orders].compactMap { $0 }
+      let texts = [hangUp, restart, reception, corrections, finding, orders].compactMap { $0 }
       return texts.isEmpty ? nil : texts.joined(separator: "; ")
     }
   }
@@ -233,6 +234,9 @@ public final class DeviceMonitor: Sendable {
   func remark(onHangUp text: String?) { change { $0.remarks.hangUp = text } }
   func remark(onRestart text: String?) { change { $0.remarks.restart = text } }
   func remark(onReception text: String?) { change { $0.remarks.reception = text } }
+  /// Says why it gets no corrections; `nil` that it does.
+  func remark(onCorrections text: String?) { change { $0.remarks.corrections = text } }
+
 
   /// Says what did not go as its owner has ordered; `nil` where all did.
   func remark(onOrders text: String?) { change { $0.remarks.orders = text } }

@@ -69,6 +69,8 @@ public struct DeviceStatus: Equatable, Sendable {
   public var timeToFirstFix: Duration?
   /// What has been calibrated, when and how well.
   public var calibrations: [CalibrationKind: ChipCalibration.Entry] = [:]
+  /// What a receiver gets of corrections; `nil` where the board file names no caster.
+  public var corrections: CorrectionStatus?
   /// Counters of what has been read, by name.
   public var counters: [Counter]
 

@@ -162,6 +162,14 @@ public final class Hub: Sendable {
     .first
   }
 
+  /// The receivers for which the board file names a caster.
+  public var correctedReceivers: [(id: String, caster: CasterSettings, corrections: ReceiverCorrections)] {
+    entries.compactMap { entry in
+      guard case .receiver(let description, let reader) = entry, let caster = description.caster else { return nil }
+      return (description.id, caster, reader.corrections)
+    }
+  }
+
   func imu(_ id: String) -> IMUReader? { Hub.imu(id, of: entries) }
 
   func magnetometer(_ id: String) -> MagnetometerReader? {
@@ -189,6 +197,7 @@ public final class Hub: Sendable {
     entries.map { entry in
       var status = namingConsumers(entry.reader.monitor.status)
       status.calibrations = entry.description.calibration?.entries ?? [:]
+      if case .receiver(_, let reader) = entry { status.corrections = reader.corrections.status }
       return status
     }
   }

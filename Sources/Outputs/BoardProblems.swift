@@ -13,7 +13,7 @@ public enum BoardProblems {
     let board = isElsewhere ? withoutMissingFiles(board) : board
     return ports(board) + http(board, isElsewhere: isElsewhere) + connections(board) + lines(board) + chrony(board)
       + record(board) + parts(board)
-      + fleet(board)
+      + fleet(board) + casters(board, isElsewhere: isElsewhere)
   }
 
   /// Files that the board file names for its outputs, and that are not on this machine: `'http.tokenFile': /etc/…`.
@@ -24,7 +24,22 @@ public enum BoardProblems {
       ("mqtt.caFile", fleet?.caFile), ("mqtt.certificateFile", fleet?.certificateFile),
       ("mqtt.keyFile", fleet?.keyFile),
     ]
-    return files.compactMap { key, file in file.flatMap { isMissing($0) ? "'\(key)': \($0)" : nil } }
+    let casters = passwordsForCasters(of: board).map { ($0.key, Optional($0.file)) }
+    return (files + casters).compactMap { key, file in file.flatMap { isMissing($0) ? "'\(key)': \($0)" : nil } }
+  }
+
+  private static func passwordsForCasters(of board: Board) -> [(key: String, file: String)] {
+    board.devices.compactMap { device in
+      guard case .receiver(let receiver) = device, let file = receiver.caster?.passwordFile else { return nil }
+      return ("devices.\(receiver.id).ntrip.passwordFile", file)
+    }
+  }
+
+  private static func casters(_ board: Board, isElsewhere: Bool) -> [String] {
+    passwordsForCasters(of: board).compactMap { key, file in
+      if access(file, R_OK) == 0 || isElsewhere && isMissing(file) { return nil }
+      return "'\(key)' cannot be read from \(file): \(String(cString: strerror(errno)))"
+    }
   }
 
   /// One that is there and may not be read is a mistake wherever it is.

@@ -9,7 +9,7 @@ import Hub
 struct DevicePolicy {
   /// `char-i2c`, sorted.
   let kinds: [String]
-  /// Whether there is a port or a broker at all: without one the hub needs no network, not even this machine's own.
+  /// Whether there is a port, a broker or a caster at all: without one the hub needs no network, not even this machine's own.
   let usesNetwork: Bool
   /// Who else than this machine may connect, or is connected to: networks, or `any`.
   let networks: [String]
@@ -32,7 +32,9 @@ struct DevicePolicy {
     }
     if board.lines.contains(where: { $0.line.chip != "simulated" }) { kinds.insert("char-gpiochip") }
     self.kinds = kinds.sorted()
-    usesNetwork = board.gpsdEndpoint != nil || board.http != nil || !board.nmea.isEmpty || board.fleet != nil
+    let casters = board.devices.compactMap { if case .receiver(let receiver) = $0 { receiver.caster } else { nil } }
+    usesNetwork =
+      board.gpsdEndpoint != nil || board.http != nil || !board.nmea.isEmpty || board.fleet != nil || !casters.isEmpty
     let endpoints = [board.gpsdEndpoint].compactMap { $0 } + board.nmea.compactMap(\.endpoint)
     var networks = endpoints.filter { !$0.isLoopback }.flatMap(\.allow).map(\.description)
     networks += board.nmea.compactMap(\.target?.address).filter { !$0.isLoopback }.map(\.description)
@@ -41,6 +43,7 @@ struct DevicePolicy {
     }
     // What a name stands for changes, and takes a server of names to find out.
     if let broker = board.fleet?.broker, !broker.isLoopback { networks.append(broker.address?.description ?? "any") }
+    for caster in casters where !caster.isLoopback { networks.append(caster.address?.description ?? "any") }
     self.networks = networks
     writtenPaths = [board.record?.path].compactMap { $0 }
     let ports = board.devices.compactMap { if case .receiver(let receiver) = $0 { receiver.port } else { nil } }

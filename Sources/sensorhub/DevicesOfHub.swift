@@ -20,6 +20,17 @@ enum DevicesOfHub {
     var remark: String?
     var bills: Bills
     var linger: Linger
+    /// `nil` of who gets none.
+    var corrections: Corrections?
+  }
+
+  struct Corrections: Decodable {
+    var source, phase: String
+    var ageSeconds: Double?
+    var bytes: Int
+    /// By RTCM 3's numbers.
+    var messages: [String: Int]
+    var lost: Int
   }
 
   struct Bill: Decodable {

@@ -80,7 +80,7 @@ struct HubService: Sendable {
       JournalOutput(host: host, sink: sink, writesState: writesState),
       HTTPOutput(host: host, sink: sink, budget: budget), ChronyOutput(host: host, sink: sink),
       NMEADatagramOutput(host: host, sink: sink), FleetOutput(host: host, sink: sink),
-      HotPlugService(host: host, sink: sink),
+      CorrectionsOutput(host: host, sink: sink), HotPlugService(host: host, sink: sink),
     ]
     if let interval = ServiceManager.watchdogInterval { services.append(Watchdog(interval: interval, books: books)) }
     let serviceGroup = ServiceGroup(

@@ -179,6 +179,31 @@ import Testing
     #expect(policy.lines.filter { $0.hasPrefix("IP") } == (["localhost"] + networks).map { "IPAddressAllow=\($0)" })
   }
 
+  @Test(arguments: [("192.0.2.7", ["192.0.2.7"]), ("caster.example", ["any"]), ("127.0.0.1", [])])
+  func `the sandbox is told of a caster`(_ host: String, _ networks: [String]) {
+    let policy = check(
+      "{ name: \"test\", devices: { gps: { driver: \"nmea\", port: \"/dev/serial0\", "
+        + "ntrip: { caster: \"ntrip://\(host)/BASE\" } } } }", options: ["--device-policy"])
+    #expect(policy.wait() == 0)
+    #expect(policy.lines.filter { $0.hasPrefix("IP") } == (["localhost"] + networks).map { "IPAddressAllow=\($0)" })
+  }
+
+  @Test func `a password for a caster that cannot be read is found, and the caster is named where it can`() {
+    let check = { (file: String) in
+      self.check(
+        "{ name: \"test\", devices: { gps: { driver: \"nmea\", port: \"simulated/gps\", ntrip: { "
+          + "caster: \"ntrip://me@caster.example/BASE\", passwordFile: \"\(file)\", gga: true } } } }")
+    }
+    let missing = check("/nowhere/at/all")
+    #expect(missing.wait() != 0)
+    #expect(missing.standardError.contains("'devices.gps.ntrip.passwordFile' cannot be read from /nowhere/at/all"))
+    let right = check("/etc/hostname")
+    #expect(right.wait() == 0)
+    #expect(
+      right.standardOutput.contains(
+        "corrections from ntrip://caster.example:2101/BASE, which is told where it is every 10 s"))
+  }
+
   @Test(.enabled(if: access("/dev/ttyS0", F_OK) == 0, "takes a machine with a serial port"))
   func `the login of a port that is the board's makes way`() {
     let board = { (port: String) in

@@ -12,6 +12,8 @@ public final class ReceiverReader: Sendable {
   public let speed: Property<BaudRate?>
   /// Who it has shown to be; `nil` of one that has sent nothing but sentences and was not asked, or did not answer.
   public let identity: Property<ReceiverIdentity?>
+  /// What it is given of corrections.
+  public let corrections: ReceiverCorrections
   /// What the fusion knows of it.
   let doubt = ReceiverDoubt()
   private let tap: SentenceTap
@@ -34,6 +36,8 @@ public final class ReceiverReader: Sendable {
     self.tap = tap
     let identification = ReceiverIdentification()
     identity = identification.present
+    let corrections = ReceiverCorrections()
+    self.corrections = corrections
     if let replay = machine.replay {
       speed = MutableProperty(description.speed).readOnly
       device = DeviceReader(
@@ -75,7 +79,7 @@ public final class ReceiverReader: Sendable {
           counted.present = before + counters
           run.look()
         },
-        forward: { tap.forward() })
+        forward: { tap.forward() }, corrections: corrections.queue)
       let session = ReceiverSession(
         orders, memory, receiver, suppliedSince: suppliedSince,
         remark: { [monitor = scope.monitor] in monitor.remark(onOrders: $0) },
@@ -84,6 +88,7 @@ public final class ReceiverReader: Sendable {
         restarted: { [monitor = scope.monitor] in monitor.remark(onRestart: $0) },
         receive: { [scope = copy scope] observation in
           identification.heard(receiver.speech)
+          corrections.take(observation)
           scope.send(run.take(observation))
         })
       // On every way out: what stays awake is said.
@@ -92,6 +97,8 @@ public final class ReceiverReader: Sendable {
       do throws(HardwareError) {
         if let speed = try session.start() {
           if foundSpeed.value != speed { foundSpeed.value = speed }
+          corrections.begin(scope.monitor)
+          defer { corrections.end() }
           try session.run()
         }
       } catch {

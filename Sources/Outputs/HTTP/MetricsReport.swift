@@ -87,7 +87,35 @@ enum MetricsReport {
         "device_\(snakeCased(kind))_total", "counter", "Counted while reading from the device: \(escaped(kind)).",
         perDevice { device in device.counters.first { $0.name == kind }.map { "\($0.value)" } })
     }
-    let state = hub.lastState.value
+    let corrected = devices.compactMap { device in device.corrections.map { (id: device.id, status: $0) } }
+    func perCorrected(_ value: (CorrectionStatus) -> String?) -> [(labels: String, value: String)] {
+      corrected.compactMap { device in value(device.status).map { ("{device=\"\(device.id)\"}", $0) } }
+    }
+    family(
+      "correction_phase", "gauge", "1 for what the receiver's caster is at, 0 for the others.",
+      corrected.flatMap { device in
+        CorrectionStatus.Phase.allCases.map { phase in
+          ("{device=\"\(device.id)\",phase=\"\(phase.rawValue)\"}", device.status.phase == phase ? "1" : "0")
+        }
+      })
+    family(
+      "correction_bytes_total", "counter", "What has come from the receiver's caster.", perCorrected { "\($0.bytes)" })
+    family(
+      "correction_messages_total", "counter", "How many messages of corrections have come, by RTCM 3's numbers.",
+      corrected.flatMap { device in
+        device.status.messages.sorted(by: { $0.key < $1.key }).map { number, count in
+          ("{device=\"\(device.id)\",message=\"\(number)\"}", "\(count)")
+        }
+      })
+    family(
+      "correction_lost_messages_total", "counter", "How many of them the receiver's line was too slow for.",
+      perCorrected { "\($0.lost)" })
+    family(
+      "correction_connections_total", "counter", "How often the receiver's caster was connected to.",
+      perCorrected { "\($0.connections)" })
+    family(
+      "correction_timestamp_seconds", "gauge", "When the last message of corrections came.",
+      perCorrected { $0.lastAt.map { timestamp($0) } })
     family(
       "state_timestamp_seconds", "gauge", "When the last fused state was put together.",
       hub.lastState.value.map { [("", timestamp($0.at))] } ?? [])

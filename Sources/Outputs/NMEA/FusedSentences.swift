@@ -156,7 +156,7 @@ enum FusedSentences {
     let indicator = state.isReckoned ? "E" : (state.fix?.value.status ?? 1) > 1 ? "D" : "A"
     let variation = variation(at: position)
     chosen.add("GP", "RMC", "\(time),A,\(place),\(knots),\(track),\(date),\(eastOrWest(variation)),\(indicator)")
-    let quality = state.isReckoned ? 6 : ggaQuality(state.fix?.value.status ?? 1)
+    let quality = state.isReckoned ? 6 : GGAQuality.number(ofStatus: state.fix?.value.status ?? 1)
     let used = state.fix?.value.satellitesUsed.map { SentenceField.padded($0, 2) } ?? ""
     let hdop = state.fix?.value.hdop.map { SentenceField.fixed($0, 1) } ?? ""
     // Far up a metre has to do: the sentence would be too long.
@@ -177,16 +177,6 @@ enum FusedSentences {
       // the ranges were nobody knows: they are the receiver's.
       let vertical = position.verticalSigmaMetres.map { sigma($0, 2) } ?? ""
       chosen.add("GP", "GST", "\(time),,\(axis),\(axis),0.0,\(axis),\(axis),\(vertical)")
-    }
-  }
-
-  /// GGA's number for a status of the gpsd protocol.
-  private static func ggaQuality(_ status: Int) -> Int {
-    switch status {
-    case 2: 2
-    case 3: 4
-    case 4: 5
-    default: 1
     }
   }
 }

@@ -61,6 +61,7 @@ public enum DevicesReport {
         }
         json.endObject()
       }
+      if let corrections = device.corrections { DevicesReport.write(corrections, at: now, to: &json) }
       json.key("counters")
       json.beginObject()
       for counter in device.counters {
@@ -73,6 +74,27 @@ public enum DevicesReport {
     json.endArray()
     json.endObject()
     json.endLine()
+  }
+
+  private static func write(_ corrections: CorrectionStatus, at now: MonotonicInstant, to json: inout JSONWriter) {
+    json.key("corrections")
+    json.beginObject()
+    json.member("source", corrections.source)
+    json.key("phase")
+    json.string(corrections.phase.rawValue)
+    json.member("reason", corrections.reason)
+    json.member("ageSeconds", corrections.lastAt.map { (now - $0).inSeconds }, decimals: 1)
+    json.member("bytes", corrections.bytes)
+    json.key("messages")
+    json.beginObject()
+    for (number, count) in corrections.messages.sorted(by: { $0.key < $1.key }) {
+      json.key(dynamic: "\(number)")
+      json.integer(count)
+    }
+    json.endObject()
+    json.member("lost", corrections.lost)
+    json.member("connections", corrections.connections)
+    json.endObject()
   }
 
   private static func write(_ linger: LingerReport, to json: inout JSONWriter) {

@@ -123,6 +123,7 @@ struct Check: ParsableCommand {
     switch device {
     case .receiver(let receiver):
       "\(receiver.port), \(receiver.speed.map { "\($0.rawValue) baud" } ?? "speed found by listening")"
+        + (receiver.caster.map { ", \(describe($0))" } ?? "")
     case .imu(let imu):
       "\(imu.chip.name) at \(imu.place), \(Text.fixed(imu.rateHz, 1)) Hz in "
         + "\(Text.fixed(imu.burstRateHz, 1)) bursts a second"
@@ -134,6 +135,12 @@ struct Check: ParsableCommand {
       "\(monitor.chip.name) at \(monitor.place), \(Text.fixed(monitor.rateHz, 1)) Hz, shunt of "
         + "\(monitor.placement.shuntOhms) ohms"
     }
+  }
+
+  private func describe(_ caster: CasterSettings) -> String {
+    let told =
+      caster.positionInterval.map { ", which is told where it is every \(Text.fixed($0.inSeconds, 0)) s" } ?? ""
+    return "corrections from \(caster)\(told)"
   }
 
   private func describe(_ fleet: FleetSettings) -> String {

@@ -52,6 +52,7 @@ struct Devices: ParsableCommand {
       Terminal.standardOutput(
         "  so far   on for \(Text.duration(seconds: device.onSeconds)) in \(device.wakes) \(device.wakes == 1 ? "wake" : "wakes"), "
           + "\(Text.fixed(device.energyMilliwattHours, 3)) mWh\(measured(device))")
+      if let corrections = device.corrections { write(corrections) }
       if let remark = device.remark { Terminal.standardOutput("  remark   \(remark)") }
       if bills { write(device.bills.run, as: "bills") }
       switch since {
@@ -71,6 +72,18 @@ struct Devices: ParsableCommand {
   /// How much longer it lingers.
   private func rest(_ device: DevicesOfHub.Device) -> String {
     device.lingersForSeconds.map { ", \(Text.duration(seconds: max(0, $0))) more" } ?? ""
+  }
+
+  private func write(_ corrections: DevicesOfHub.Corrections) {
+    var text = "\(corrections.phase) from \(corrections.source)"
+    let count = corrections.messages.values.reduce(0, +)
+    if count > 0 {
+      let numbers = corrections.messages.keys.sorted().joined(separator: ", ")
+      text += ", \(count) messages (\(numbers)), \(corrections.bytes) bytes"
+    }
+    if let age = corrections.ageSeconds { text += ", the last \(Text.duration(seconds: age)) ago" }
+    if corrections.lost > 0 { text += ", \(corrections.lost) lost as its line is too slow" }
+    Terminal.standardOutput("  base     \(text)")
   }
 
   /// The highest first.

@@ -1,0 +1,185 @@
+import Devices
+import Guarding
+import HardwareIO
+import Hub
+import MonotonicTime
+import NMEA
+
+/// Fetches the corrections of one receiver while that is read, on a thread that is there meanwhile.
+final class CorrectionClient: Sendable {
+  /// For so long a caster has to have sent something for the next try not to be later than the one before.
+  private static let lasting = Duration.seconds(10)
+
+  private struct State {
+    var status: CorrectionStatus
+    var isWanted = false
+    var isRunning = false
+    /// Another one, or nobody, does this from here on.
+    var isOver = false
+    var pace = ReconnectPace()
+    /// Not before, whoever wants them: of those who come and go each one would ask anew.
+    var nextTry: MonotonicInstant?
+  }
+
+  let id: String
+  let caster: CasterSettings
+  let corrections: ReceiverCorrections
+  private let sink: JournalSink
+  private let version: String
+  private let patience: CasterVisit.Patience
+  private let clock: any MonotonicTimeSource
+  private let state: Guarded<State>
+  /// Has the thread look what is wanted.
+  private let wake = WakeSignal()
+
+  /// - Parameters:
+  ///   - id: of the receiver
+  ///   - version: of the program
+  init(
+    _ id: String, _ caster: CasterSettings, _ corrections: ReceiverCorrections, sink: JournalSink, version: String,
+    patience: CasterVisit.Patience = .init(), clock: any MonotonicTimeSource = MonotonicClock()
+  ) {
+    self.id = id
+    self.caster = caster
+    self.corrections = corrections
+    self.sink = sink
+    self.version = version
+    self.patience = patience
+    self.clock = clock
+    let status = CorrectionStatus(source: "\(caster)")
+    state = Guarded(State(status: status))
+    corrections.note(status)
+  }
+
+  /// Has them fetched from now on, or not any more. Never waits.
+  func want(_ isWanted: Bool) {
+    let isFirst = state.withLock { state in
+      guard !state.isOver, state.isWanted != isWanted else { return false }
+      state.isWanted = isWanted
+      defer { if isWanted { state.isRunning = true } }
+      return isWanted && !state.isRunning
+    }
+    wake.raise()
+    guard isFirst else { return }
+    let error = DetachedThread.start("corrections") { [self] in run() }
+    guard error != 0 else { return }
+    state.withLock { $0.isRunning = false }
+    corrections.remark("no corrections from \(caster): the system has no thread to give")
+  }
+
+  /// For good. What is still under way tells nobody any more.
+  func end() {
+    state.withLock { state in
+      state.isWanted = false
+      state.isOver = true
+    }
+    wake.raise()
+  }
+
+  // MARK: On its thread
+
+  private func run() {
+    let poller = Poller(stop: wake.fileDescriptor, clock: clock)
+    while true {
+      wake.clear()
+      let (goesOn, nextTry) = state.withLock { state in
+        if !state.isWanted { state.isRunning = false }
+        return (state.isWanted, state.nextTry)
+      }
+      if !goesOn { return note { $0.phase = .off } }
+      if let rest = nextTry.map({ $0 - clock.now }), rest > .zero {
+        note { $0.phase = .waiting }
+        if poller.wait(for: nil, atMost: rest) == .stopped { continue }
+      }
+      note { $0.phase = .connecting }
+      visit(poller)
+    }
+  }
+
+  private func visit(_ poller: Poller) {
+    let startedAt = clock.now
+    let before = state.withLock { $0.status }
+    let error: CasterError
+    do throws(CasterError) {
+      let visit = CasterVisit(
+        caster: caster, password: try password(), version: version, patience: patience, poller: poller, clock: clock,
+        position: { [corrections] in corrections.lastFix.flatMap { PositionSentence.make(of: $0) } })
+      error = visit.run { take($0) }
+    } catch let obstacle {
+      error = obstacle
+    }
+    let after = state.withLock { $0.status }
+    sayFarewell(since: before, after, over: clock.now - startedAt)
+    if error == .stopped { return }
+    let lasted = after.lastAt.map { $0 - startedAt >= CorrectionClient.lasting } ?? false
+    var random = SystemRandomNumberGenerator()
+    state.withLock { state in
+      if lasted { state.pace.reset() }
+      let wait = error.isRefusal ? ReconnectPace.afterRefusal(using: &random) : state.pace.next(using: &random)
+      state.nextTry = clock.now + wait
+    }
+    let text = error.text(of: caster)
+    note { status in
+      status.phase = .waiting
+      status.reason = text
+    }
+    if !isOver { corrections.remark(text) }
+  }
+
+  private func take(_ event: CasterVisit.Event) {
+    switch event {
+    case .connected:
+      note { status in
+        status.phase = .connected
+        status.connections += 1
+      }
+    case .bytes(let count): note { $0.bytes += count }
+    case .message(let number, let bytes):
+      let now = clock.now
+      var isFirst = false
+      note { status in
+        isFirst = status.phase != .receiving
+        status.phase = .receiving
+        status.reason = nil
+        status.messages[number, default: 0] += 1
+        status.lastAt = now
+      }
+      if isOver { return }
+      corrections.queue.put(bytes)
+      guard isFirst else { return }
+      sink.write(.notice, "\(id): corrections come from \(caster)", fields: fields)
+      corrections.remark(nil)
+    }
+  }
+
+  private var isOver: Bool { state.withLock { $0.isOver } }
+
+  private func note(_ change: (inout CorrectionStatus) -> Void) {
+    state.withLock { state in
+      change(&state.status)
+      if !state.isOver { corrections.note(state.status) }
+    }
+  }
+
+  private func password() throws(CasterError) -> String {
+    guard caster.username != nil else { return "" }
+    do throws(SecretFile.Failure) {
+      let found = try SecretFile.read(caster.passwordFile, orCredential: "ntrip-password")
+      return found.map { String(decoding: $0.secret, as: UTF8.self) } ?? ""
+    } catch {
+      throw .unreadablePassword(file: error.file, reason: error.reason)
+    }
+  }
+
+  private func sayFarewell(since before: CorrectionStatus, _ after: CorrectionStatus, over time: Duration) {
+    let count = after.messageCount - before.messageCount
+    if count == 0 { return }
+    let kinds = after.messages.filter { $0.value > before.messages[$0.key] ?? 0 }.keys.sorted()
+    sink.write(
+      .notice,
+      "\(id): no more corrections from \(caster): \(count) messages (\(kinds.map(String.init).joined(separator: ", "))), "
+        + "\(after.bytes - before.bytes) bytes in \(Text.duration(seconds: time.inSeconds))", fields: fields)
+  }
+
+  private var fields: [JournalSink.Field] { [.init("SENSORHUB_EVENT", "corrections"), .init("SENSORHUB_DEVICE", id)] }
+}

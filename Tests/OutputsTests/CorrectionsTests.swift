@@ -1,0 +1,216 @@
+import Devices
+import Fusion
+import Glibc
+import NMEA
+import Publishing
+import Simulation
+import TestSupport
+import Testing
+
+@testable import Hub
+@testable import Outputs
+
+/// A receiver, its caster and the hub between them.
+@Suite(.timeLimit(.minutes(10)))
+struct CorrectionsTests {
+  private static let epoch = MadeMessage.correction(1005) + MadeMessage.correction(1077, byteCount: 400)
+
+  /// A hub with a receiver that counts whole waves, and who has been told what.
+  private final class Rig: Sendable {
+    let hardware = SimulatedHardware()
+    let receiver: CommandedReceiver
+    let host: HubHost
+    let output: CorrectionsOutput
+    let log = Recorder<String>()
+    let statuses = Recorder<DeviceStatus>()
+    private let lifetime = Lifetime()
+
+    init(_ caster: ScriptedCaster, _ more: String = "", receiver settings: String = #"messages: "ubx","#) throws {
+      var configuration = CommandedReceiver.Configuration()
+      configuration.timeToFirstFixScale = 0.02
+      configuration.takesCorrections = true
+      receiver = hardware.receiver(.ublox9, configuration: configuration)
+      let board = try Rig.board(caster, more, settings)
+      host = HubHost(Hub(board: board, hardware: hardware), version: "test")
+      let sink = JournalSink(to: Nowhere())
+      var patience = CasterVisit.Patience()
+      (patience.answer, patience.silence) = (.seconds(2), .seconds(2))
+      output = CorrectionsOutput(host: host, sink: sink, patience: patience)
+      sink.observe { [log] in log.append($0.message) }.store(in: lifetime)
+      output.begin().store(in: lifetime)
+      host.hub.value.receiver?.monitor.changes.subscribe(
+        as: "test", receiveValue: { [statuses] in statuses.append($0) }
+      )
+      .store(in: lifetime)
+    }
+
+    static func board(
+      _ caster: ScriptedCaster, _ more: String = "", _ settings: String = #"messages: "ubx","#
+    ) throws -> Board {
+      try Board(
+        json5: Array(
+          """
+          { name: "test", devices: { gps: { driver: "ublox", port: "simulated/ublox-9", rateHz: 5, \(settings)
+            ntrip: { caster: "ntrip://127.0.0.1:\(caster.port)/BASE"\(more) },
+            power: { switch: "gpio", chip: "simulated", line: "ublox-9-power", lingerSeconds: 0 } } } }
+          """.utf8), file: "test")
+    }
+
+    var status: DeviceStatus { host.hub.value.devices[0] }
+    var corrections: CorrectionStatus? { status.corrections }
+
+    func fixes() throws -> (Recorder<GNSSFix>, Subscription) {
+      let fixes = Recorder<GNSSFix>()
+      let epochs = try #require(host.hub.value.epochs(of: "gps"))
+      return (fixes, epochs.subscribe(as: "watch[1]", receiveValue: { fixes.append($0.fix) }))
+    }
+
+    func end() async {
+      output.end()
+      lifetime.end()
+      host.hub.value.shutDown()
+      await host.hub.value.isOff()
+    }
+  }
+
+  private struct Nowhere: LogDestination {
+    func write(_ entry: LogEntry) {}
+  }
+
+  /// Sends corrections again and again, cut anywhere, for as long as somebody takes them.
+  private static func serve(_ visit: ScriptedCaster.Visit) {
+    visit.send("HTTP/1.1 200 OK\r\nContent-Type: gnss/data\r\nTransfer-Encoding: chunked\r\n\r\n")
+    var looks = 0
+    hold {
+      looks += 1
+      // Some ten times a second: it is to get there, and not to be all that happens.
+      guard looks % 20 == 1 else { return !visit.isOpen }
+      for piece in [epoch[..<7], epoch[7..<100], epoch[100...]] {
+        visit.send(Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Array("\r\n".utf8))
+      }
+      return !visit.isOpen
+    }
+  }
+
+  @Test(arguments: [#"messages: "ubx","#, #"messages: "nmea","#])
+  func `a receiver that somebody wants gets corrections and says so, and nobody is connected otherwise`(
+    _ settings: String
+  ) async throws {
+    let caster = ScriptedCaster { CorrectionsTests.serve($0) }
+    let rig = try Rig(caster, receiver: settings)
+    #expect(rig.corrections?.phase == .off && rig.corrections?.source == "ntrip://127.0.0.1:\(caster.port)/BASE")
+    for visit in 1...2 {
+      #expect(caster.visits.values.count == visit - 1)
+      let (fixes, subscription) = try rig.fixes()
+      #expect(eventually { fixes.values.contains { $0.status == .rtkFixed } }, "\(rig.status)")
+      let fixed = try #require(fixes.values.first { $0.status == .rtkFixed })
+      let age = try #require(fixed.differentialAgeSeconds)
+      #expect(age >= 0 && age <= 120)
+      let known = rig.host.hub.value.knownState(at: rig.host.now).fix?.value
+      #expect(known?.status == 3 && known?.correctionAgeSeconds != nil)
+      let corrections = try #require(rig.corrections)
+      #expect(corrections.phase == .receiving && corrections.reason == nil && corrections.connections == visit)
+      #expect(corrections.messages.keys.sorted() == [1005, 1077] && corrections.bytes > 0)
+      #expect(rig.receiver.commands.contains(.correction(1077)))
+      let metrics = MetricsReport.text(rig.host)
+      #expect(metrics.contains("sensorhub_correction_phase{device=\"gps\",phase=\"receiving\"} 1\n"))
+      #expect(metrics.contains("sensorhub_correction_messages_total{device=\"gps\",message=\"1077\"} "))
+      #expect(rig.status.remark == nil)
+      subscription.cancel()
+      #expect(eventually { caster.visits.values.allSatisfy { !$0.isOpen } && rig.corrections?.phase == .off })
+    }
+    #expect(caster.visits.values.count == 2)
+    #expect(rig.log.values.first == "gps: corrections come from ntrip://127.0.0.1:\(caster.port)/BASE")
+    #expect(eventually { rig.log.values.count == 4 }, "\(rig.log.values)")
+    #expect(rig.log.values[1].contains("messages (1005, 1077), "))
+    await rig.end()
+  }
+
+  @Test func `a caster that dies, or says nothing more, is come back to, and that is said meanwhile`() async throws {
+    let come = Recorder<Void>()
+    let caster = ScriptedCaster { visit in
+      come.append(())
+      if come.values.count == 2 { return CorrectionsTests.serve(visit) }
+      visit.send("ICY 200 OK\r\n")
+      visit.send(CorrectionsTests.epoch)
+    }
+    let rig = try Rig(caster)
+    let (_, subscription) = try rig.fixes()
+    // The first time it is left for its silence, the second time it goes itself.
+    #expect(eventually { caster.visits.values.count == 2 }, "\(rig.status)")
+    #expect(rig.statuses.values.contains { $0.remark?.hasSuffix("it says nothing") == true })
+    #expect(eventually { rig.corrections?.phase == .receiving && rig.status.remark == nil }, "\(rig.status)")
+    caster.visits.values[1].close()
+    #expect(eventually { caster.visits.values.count >= 3 }, "\(rig.status)")
+    #expect(rig.statuses.values.contains { $0.remark?.hasSuffix("it has closed the connection") == true })
+    #expect(eventually { rig.corrections?.connections ?? 0 >= 3 && rig.status.remark == nil }, "\(rig.status)")
+    subscription.cancel()
+    await rig.end()
+  }
+
+  @Test func `who is not let in is told once, and does not come back at once with the next visit`() async throws {
+    let caster = ScriptedCaster { visit in
+      visit.send("HTTP/1.1 401 Unauthorized\r\n\r\n")
+      visit.close()
+    }
+    let rig = try Rig(caster)
+    for _ in 1...3 {
+      let (fixes, subscription) = try rig.fixes()
+      #expect(eventually { fixes.values.contains { $0.mode >= .twoDimensional } && rig.corrections?.phase == .waiting })
+      #expect(
+        rig.status.remark?.hasSuffix("it wants a user and a password: ntrip://user@… and 'ntrip.passwordFile'") == true)
+      subscription.cancel()
+      #expect(eventually { rig.corrections?.phase == .off && rig.status.power == .off })
+    }
+    #expect(caster.visits.values.count == 1 && rig.log.values.isEmpty)
+    await rig.end()
+  }
+
+  @Test func `where the receiver is is told as it says, to a caster that makes corrections for that place`()
+    async throws
+  {
+    let caster = ScriptedCaster { $0.send("ICY 200 OK\r\n") }
+    let rig = try Rig(caster, ", gga: 1")
+    let (fixes, subscription) = try rig.fixes()
+    #expect(eventually { caster.visits.values.contains { $0.told.contains("\r\n") } }, "\(rig.status)")
+    let sentence = try #require(caster.visits.values.first?.told.split(separator: "\r\n").first)
+    var framer = SentenceFramer()
+    var assembler = EpochAssembler(promptness: .certain)
+    var told: GNSSFix?
+    Array("\(sentence)\r\n".utf8).withUnsafeBufferPointer { bytes in
+      framer.push(bytes) { raw in _ = assembler.consume(raw) { told = $0.fix } }
+    }
+    assembler.finish { told = $0.fix }
+    let place = try #require(told?.position)
+    #expect(
+      fixes.values.compactMap(\.position).contains { its in
+        abs(its.latitudeDegrees - place.latitudeDegrees) < 1e-6
+          && abs(its.longitudeDegrees - place.longitudeDegrees) < 1e-6
+      })
+    subscription.cancel()
+    await rig.end()
+  }
+
+  @Test func `a reload leaves alone what it does not change, and goes over to another caster where it does`()
+    async throws
+  {
+    let (first, second) = (
+      ScriptedCaster { CorrectionsTests.serve($0) }, ScriptedCaster { CorrectionsTests.serve($0) }
+    )
+    let rig = try Rig(first)
+    let lease = rig.host.wakefulness(of: "gps").subscribe(as: "watch[1]", receiveValue: { _ in })
+    #expect(eventually { rig.corrections?.phase == .receiving })
+    #expect(await rig.host.serve(try Rig.board(first)) == [])
+    #expect(rig.corrections?.phase == .receiving && first.visits.values.count == 1)
+    #expect(await rig.host.serve(try Rig.board(second)) == [])
+    #expect(
+      eventually {
+        rig.corrections?.source.hasSuffix(":\(second.port)/BASE") == true && rig.corrections?.phase == .receiving
+      })
+    #expect(eventually { first.visits.values.allSatisfy { !$0.isOpen } })
+    // The receiver itself was awake all the time.
+    #expect(rig.status.wakes == 1 && first.visits.values.count == 1)
+    lease.cancel()
+    await rig.end()
+  }
+}
