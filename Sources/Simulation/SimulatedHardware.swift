@@ -21,6 +21,8 @@ public final class SimulatedHardware: Hardware {
   public static let secondGPSPowerLine = "gps2-power"
   public static let imuPowerLine = "imu-power"
   public static let lsm6dsoxPowerLine = "lsm6dsox-power"
+  /// On the same chip: what the LSM6DSOX raises at a motion. It does not tell when its samples are ready.
+  public static let lsm6dsoxInterruptLine = "lsm6dsox-int1"
   public static let bmi160PowerLine = "bmi160-power"
   public static let magnetometerPowerLine = "mag-power"
   public static let barometerPowerLine = "baro-power"
@@ -32,6 +34,7 @@ public final class SimulatedHardware: Hardware {
   /// What the supply monitor sits in: the wire to the first receiver.
   public let gpsSupply: SimulatedSupply
   public let powerLines = PowerLines()
+  public let lsm6dsoxInterrupt = SimulatedInterrupt()
   public let imu: SimulatedMPU6050
   public let receiver: SimulatedReceiver
   public let secondReceiver: SimulatedReceiver
@@ -53,14 +56,16 @@ public final class SimulatedHardware: Hardware {
       lines.supplies(SimulatedHardware.imuPowerLine)
     }
     // The other chips, each with its line.
-    func chip<Registers>(_ line: String) -> SimulatedRegisterChip<Registers> {
-      let chip = SimulatedRegisterChip<Registers>(name: SimulatedHardware.i2cBus, world: world, clock: clock) {
+    func chip<Registers>(_ line: String, _ interrupt: SimulatedInterrupt? = nil) -> SimulatedRegisterChip<Registers> {
+      let chip = SimulatedRegisterChip<Registers>(
+        name: SimulatedHardware.i2cBus, world: world, clock: clock, interrupt: interrupt
+      ) {
         lines.supplies(line)
       }
       lines.observe(line) { [weak chip] isOn in if !isOn { chip?.lostPower() } }
       return chip
     }
-    let lsm6dsox: SimulatedLSM6DSOX = chip(SimulatedHardware.lsm6dsoxPowerLine)
+    let lsm6dsox: SimulatedLSM6DSOX = chip(SimulatedHardware.lsm6dsoxPowerLine, lsm6dsoxInterrupt)
     let bmi160: SimulatedBMI160 = chip(SimulatedHardware.bmi160PowerLine)
     let magnetometer: SimulatedLIS3MDL = chip(SimulatedHardware.magnetometerPowerLine)
     let barometer: SimulatedBME280 = chip(SimulatedHardware.barometerPowerLine)
@@ -140,7 +145,10 @@ public final class SimulatedHardware: Hardware {
 
   public func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput {
     guard isSimulated(name.chip) else { return try real.gpioEdges(name, falling: falling) }
-    throw .unsupported("simulated lines have no edges")
+    guard name.line == SimulatedHardware.lsm6dsoxInterruptLine else {
+      throw .unsupported("the simulated line '\(name.line)' has no edges")
+    }
+    return lsm6dsoxInterrupt.edges(falling: falling)
   }
 
   private func isSimulated(_ name: String) -> Bool { SimulatedHardware.isSimulated(name) }

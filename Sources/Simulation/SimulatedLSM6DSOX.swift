@@ -23,16 +23,23 @@ private enum Register {
   static let accelerometer: UInt8 = 0x10
   static let gyroscope: UInt8 = 0x11
   static let control3: UInt8 = 0x12
+  static let control8: UInt8 = 0x17
+  static let wakeUpSource: UInt8 = 0x1B
   static let temperature: UInt8 = 0x20
   static let gyroscopeOutput: UInt8 = 0x22
   static let accelerometerOutput: UInt8 = 0x28
   static let fifoStatus1: UInt8 = 0x3A
   static let fifoStatus2: UInt8 = 0x3B
+  static let tap0: UInt8 = 0x56
+  static let tap2: UInt8 = 0x58
+  static let wakeUpThreshold: UInt8 = 0x5B
+  static let wakeUpDuration: UInt8 = 0x5C
+  static let functions1: UInt8 = 0x5E
   static let fifoTag: UInt8 = 0x78
 }
 
 /// An LSM6DSOX or ISM330DHCX at the level of its registers: power-down, rates, ranges, and the FIFO of tagged words with its
-/// overrun.
+/// overrun; and the interrupt of motion, where it is latched.
 public struct LSM6DSOXRegisters<Kind: LSM6DSOXKind>: SimulatedRegisters {
   /// 3 KB.
   private static var wordLimit: Int { 438 }
@@ -47,6 +54,8 @@ public struct LSM6DSOXRegisters<Kind: LSM6DSOXKind>: SimulatedRegisters {
   /// The one that is being read.
   private var word = [UInt8](repeating: 0, count: 7)
   private var hasOverrun = false
+  private var wakeUp: SimulatedWakeUp?
+  private var measuredAt = MonotonicInstant(nanoseconds: 0)
 
   public init() {}
 
@@ -82,6 +91,9 @@ public struct LSM6DSOXRegisters<Kind: LSM6DSOXKind>: SimulatedRegisters {
     case Register.fifoStatus2:
       defer { hasOverrun = false }
       return (hasOverrun ? 0x48 : 0) | UInt8(fifo.count >> 8)
+    case Register.wakeUpSource:
+      defer { wakeUp?.forget(at: measuredAt) }
+      return wakeUp?.hasMoved == true ? 0x08 : 0
     case Register.fifoTag:
       word = fifo.isEmpty ? [UInt8](repeating: 0, count: 7) : fifo.removeFirst()
       return word[0]
@@ -91,6 +103,7 @@ public struct LSM6DSOXRegisters<Kind: LSM6DSOXKind>: SimulatedRegisters {
   }
 
   public mutating func measure(_ world: World, at now: MonotonicInstant) {
+    measuredAt = now
     // 12.5 Hz, and from there on twice as much with each step, by the chip's own rounding.
     let rates: [Double] = [12.5, 26, 52, 104, 208, 416, 833, 1666]
     let code = Int(registers[Int(Register.gyroscope)] >> 4)
@@ -121,5 +134,34 @@ public struct LSM6DSOXRegisters<Kind: LSM6DSOXKind>: SimulatedRegisters {
       fifo.removeFirst(fifo.count - LSM6DSOXRegisters.wordLimit)
       hasOverrun = true
     }
+  }
+
+  public var isInterrupting: Bool { wakeUp?.hasMoved == true && registers[Int(Register.functions1)] & 0x20 != 0 }
+
+  public mutating func watch(_ world: World, at now: MonotonicInstant) -> MonotonicInstant? {
+    guard let setting = wakeUpSetting else {
+      wakeUp = nil
+      return nil
+    }
+    if wakeUp?.isSet(setting) != true { wakeUp = SimulatedWakeUp(setting, at: now) }
+    let next = wakeUp?.take(world, until: now)
+    return wakeUp?.hasMoved == true ? nil : next
+  }
+
+  /// `nil` while it does not look for motion, or would not keep its line.
+  private var wakeUpSetting: SimulatedWakeUp.Setting? {
+    func bits(_ register: UInt8) -> UInt8 { registers[Int(register)] }
+    let rates: [Double] = [12.5, 26, 52, 104, 208, 416, 833, 1666]
+    let code = Int(bits(Register.accelerometer) >> 4)
+    guard rates.indices.contains(code - 1), bits(Register.tap2) & 0x80 != 0, bits(Register.tap0) & 0x41 == 0x41 else {
+      return nil
+    }
+    let rate = rates[code - 1]
+    let fullScale = [2.0, 16, 4, 8][Int(bits(Register.accelerometer) >> 2 & 3)]
+    let unit = fullScale / (bits(Register.wakeUpDuration) & 0x10 != 0 ? 256 : 64)
+    let divider = [4.0, 10, 20, 45, 100, 200, 400, 800][Int(bits(Register.control8) >> 5)]
+    return SimulatedWakeUp.Setting(
+      rateHz: rate, threshold: Double(bits(Register.wakeUpThreshold) & 0x3F) * unit,
+      cornerHz: bits(Register.tap0) & 0x10 != 0 ? rate / divider : nil)
   }
 }

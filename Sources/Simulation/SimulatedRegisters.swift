@@ -14,11 +14,25 @@ public protocol SimulatedRegisters: Sendable {
   /// Called before the first byte of each read: what has been measured by now.
   mutating func measure(_ world: World, at now: MonotonicInstant)
   mutating func read(_ register: UInt8) -> UInt8
+  /// Whether its interrupt line is high.
+  var isInterrupting: Bool { get }
+  /// Has found by itself by now what it looks for, if anything.
+  ///
+  /// - Returns: when to look again, as its line may rise then; `nil` where it will not, unless somebody writes or reads
+  mutating func watch(_ world: World, at now: MonotonicInstant) -> MonotonicInstant?
+}
+
+/// Of a chip whose interrupt line nobody has wired.
+extension SimulatedRegisters {
+  public var isInterrupting: Bool { false }
+
+  public mutating func watch(_ world: World, at now: MonotonicInstant) -> MonotonicInstant? { nil }
 }
 
 /// A chip that is nothing but its registers.
 ///
-/// It has no thread: what waits in it follows from the time at which somebody asks.
+/// It has no thread: what waits in it follows from the time at which somebody asks. While its interrupt line is open there is a timer,
+/// for the instant at which that may rise.
 public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: SimulatedChip {
   public let name: String
   public let maximumReadLength = 4096
@@ -27,14 +41,19 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
   private let clock: any MonotonicTimeSource
   private let isPowered: @Sendable () -> Bool
   private let registers = Guarded(Registers())
+  private let interrupt: SimulatedInterrupt?
+  private let timer = Guarded<ScheduledAction?>(nil)
 
   /// - Parameters:
   ///   - name: the bus's
+  ///   - interrupt: the line that it raises
   ///   - isPowered: whether the chip's supply is on, and nothing keeps it off the bus; otherwise it does not answer
   public init(
     name: String, world: World, clock: any MonotonicTimeSource = MonotonicClock(),
-    address: UInt8 = Registers.usualAddress, isPowered: @escaping @Sendable () -> Bool
+    address: UInt8 = Registers.usualAddress, interrupt: SimulatedInterrupt? = nil,
+    isPowered: @escaping @Sendable () -> Bool
   ) {
+    self.interrupt = interrupt
     self.name = name
     self.world = world
     self.clock = clock
@@ -46,7 +65,10 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
   func look<Value>(_ look: (Registers) -> Value) -> Value? { isPowered() ? registers.withLock { look($0) } : nil }
 
   /// The supply has gone: registers and FIFO are lost.
-  public func lostPower() { registers.withLock { $0 = Registers() } }
+  public func lostPower() {
+    registers.withLock { $0 = Registers() }
+    watch()
+  }
 
   public func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {
     guard address == self.address, isPowered() else { throw .noAcknowledge(bus: name, address: address) }
@@ -55,5 +77,23 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
         next: Registers.next, write: { registers.write($0, to: $1, at: clock.now) },
         beginReading: { registers.measure(world, at: clock.now) }, read: { registers.read($0) })
     }
+    watch()
+  }
+
+  /// Has the line be as the registers have it, now and at the next instant at which that may change.
+  private func watch() {
+    guard let interrupt, interrupt.isOpen else { return }
+    let next = registers.withLock { registers in
+      let now = clock.now
+      let next = isPowered() ? registers.watch(world, at: now) : nil
+      interrupt.set(registers.isInterrupting, at: now)
+      return next
+    }
+    let scheduled = next.map { next in clock.schedule(at: next) { [weak self] in self?.watch() } }
+    let overtaken = timer.withLock { timer in
+      defer { timer = scheduled }
+      return timer
+    }
+    overtaken?.cancel()
   }
 }

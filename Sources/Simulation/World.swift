@@ -27,6 +27,8 @@ public struct World: Sendable {
   public var turntable: Turntable?
   /// When the first lap began.
   public var start: MonotonicInstant
+  /// Seconds after that in which the vehicle stands without a stir; then it goes on as if they had not been.
+  public var parked: Range<Double>?
 
   public init(start: MonotonicInstant) { self.start = start }
 
@@ -71,22 +73,36 @@ public struct World: Sendable {
   }
 
   public func truth(at instant: MonotonicInstant) -> Truth {
-    let time = (instant - start).inSeconds
+    let elapsed = (instant - start).inSeconds
+    let (time, isParked) = drivingTime(at: elapsed)
     let step = 1e-4
-    let motion = motion(at: time)
+    var motion = motion(at: time)
     let attitude = attitude(at: time)
     // The rates by difference: exact enough, and right for whatever attitude() does.
     let turn = attitude.conjugate * self.attitude(at: time + step)
+    if isParked { (motion.velocity, motion.acceleration) = (.zero, .zero) }
     let radius = 6_378_137.0
     let latitude = latitudeDegrees + motion.position.x / radius * 180 / .pi
     return Truth(
       positionMetres: motion.position, velocityMetresPerSecond: motion.velocity,
       accelerationMetresPerSecondSquared: motion.acceleration, attitude: attitude,
-      rates: turn.rotationVector / step, latitudeDegrees: latitude,
+      rates: isParked ? .zero : turn.rotationVector / step, latitudeDegrees: latitude,
       longitudeDegrees: longitudeDegrees
         + motion.position.y / (radius * cos(latitudeDegrees * .pi / 180)) * 180 / .pi,
       altitudeHAEMetres: altitudeHAEMetres, magneticField: attitude.conjugate.rotate(magneticField),
-      pressurePascals: pressure(at: time), noiseScale: noiseScale)
+      pressurePascals: pressure(at: elapsed), noiseScale: noiseScale)
+  }
+
+  /// Until when it stands without a stir that does so at an instant.
+  func parkedUntil(at instant: MonotonicInstant) -> MonotonicInstant? {
+    guard let parked, parked.contains((instant - start).inSeconds) else { return nil }
+    return start + .nanoseconds(Int64(parked.upperBound * 1e9))
+  }
+
+  private func drivingTime(at elapsed: Double) -> (time: Double, isParked: Bool) {
+    guard let parked, elapsed >= parked.lowerBound else { return (elapsed, false) }
+    let isParked = parked.contains(elapsed)
+    return (isParked ? parked.lowerBound : elapsed - (parked.upperBound - parked.lowerBound), isParked)
   }
 
   /// The standard atmosphere's at that height, and the weather's.

@@ -27,6 +27,8 @@ public struct Chip<Driver, Configuration>: Sendable {
   public let milliamperes: Double
   /// What it draws while it sleeps.
   public let sleepMilliamperes: Double
+  /// Of inertial sensors: how it waits for motion; `nil` for one that cannot.
+  public let wakeOnMotion: WakeOnMotion?
   /// The slowest and the fastest that can be asked for.
   public let ratesHz: ClosedRange<Double>
   private let actualRate: @Sendable (_ wishHz: Double) -> Double
@@ -44,7 +46,8 @@ public struct Chip<Driver, Configuration>: Sendable {
     sleepMilliamperes: Double,
     ratesHz: ClosedRange<Double>, actualRate: @escaping @Sendable (_ wishHz: Double) -> Double,
     makeDriver: @escaping @Sendable (ChipConnection, Configuration) -> Driver,
-    putToSleep: @escaping @Sendable (I2CRegisters) throws(HardwareError) -> Void
+    putToSleep: @escaping @Sendable (I2CRegisters) throws(HardwareError) -> Void,
+    wakeOnMotion: WakeOnMotion? = nil
   ) {
     self.name = name
     self.title = title
@@ -63,6 +66,7 @@ public struct Chip<Driver, Configuration>: Sendable {
     self.actualRate = actualRate
     self.makeDriver = makeDriver
     self.putToSleep = putToSleep
+    self.wakeOnMotion = wakeOnMotion
   }
 
   /// The rate that the chip makes of a wish.

@@ -3,16 +3,17 @@ import HardwareIO
 extension InertialChip {
   static var lsm6dsox: InertialChip {
     lsm6dsoxFamily(
-      "lsm6dsox", "LSM6DSOX or LSM6DSO", identity: 0x6C, milliamperes: 0.55, asleep: 0.003)
+      "lsm6dsox", "LSM6DSOX or LSM6DSO", identity: 0x6C, milliamperes: 0.55, asleep: 0.003, watching: 0.025)
   }
 
   static var ism330dhcx: InertialChip {
     lsm6dsoxFamily(
-      "ism330dhcx", "ISM330DHCX or LSM6DSR", identity: 0x6B, milliamperes: 1.5, asleep: 0.005)
+      "ism330dhcx", "ISM330DHCX or LSM6DSR", identity: 0x6B, milliamperes: 1.5, asleep: 0.005, watching: 0.035)
   }
 
   private static func lsm6dsoxFamily(
-    _ name: String, _ title: String, identity: UInt8, milliamperes: Double, asleep sleepMilliamperes: Double
+    _ name: String, _ title: String, identity: UInt8, milliamperes: Double, asleep sleepMilliamperes: Double,
+    watching watchMilliamperes: Double
   ) -> InertialChip {
     InertialChip(
       name: name, title: title, addresses: [0x6A, 0x6B],
@@ -28,6 +29,8 @@ extension InertialChip {
       putToSleep: { (registers) throws(HardwareError) in
         try registers.write(0, to: LSM6DSOXRegister.accelerometer)
         try registers.write(0, to: LSM6DSOXRegister.gyroscope)
-      })
+      },
+      // The accelerometer alone, in low-power mode: rather more than at 26 Hz, for which the data sheets state none.
+      wakeOnMotion: WakeOnMotion(milliamperes: watchMilliamperes) { LSM6DSOXMotionDriver($0) })
   }
 }

@@ -20,12 +20,27 @@ enum LSM6DSOXRegister {
   static let gyroscope: UInt8 = 0x11
   /// Control 3, 9.15.
   static let control3: UInt8 = 0x12
+  /// Control 6, 9.18.
+  static let control6: UInt8 = 0x15
+  /// Control 8, 9.20: the accelerometer's filters.
+  static let control8: UInt8 = 0x17
   /// Control 9, 9.21.
   static let control9: UInt8 = 0x18
+  /// WAKE_UP_SRC: what has woken it up. Reading it takes that back, and the line with it.
+  static let wakeUpSource: UInt8 = 0x1B
   /// Temperature, low byte first, 9.27.
   static let temperature: UInt8 = 0x20
   /// How many words wait, and what happened, 9.46 and 9.47.
   static let fifoStatus1: UInt8 = 0x3A
+  /// Tap configuration 0 and 2 (TAP_CFG0, TAP_CFG2): of all interrupts that the chip finds by itself.
+  static let tap0: UInt8 = 0x56
+  static let tap2: UInt8 = 0x58
+  /// WAKE_UP_THS: the threshold in its lowest six bits.
+  static let wakeUpThreshold: UInt8 = 0x5B
+  /// WAKE_UP_DUR: for how many samples more it has to be passed, and what a unit of it is.
+  static let wakeUpDuration: UInt8 = 0x5C
+  /// MD1_CFG: which of those interrupts the pin INT1 tells.
+  static let functions1: UInt8 = 0x5E
   /// The tag of the next word, 9.77, with six bytes of data behind it.
   static let fifoTag: UInt8 = 0x78
 
@@ -44,6 +59,25 @@ enum LSM6DSOXRegister {
   static let blockUpdateAndIncrement: UInt8 = 0x44
   // Control 9: as it comes, without I3C
   static let withoutI3C: UInt8 = 0xE2
+
+  // Waiting for motion
+  /// XL_HM_MODE: no high performance.
+  static let accelerometerLowPower: UInt8 = 0x10
+  /// HPCF_XL 5: the high pass begins at a two-hundredth of the rate, that is 0.13 Hz. FASTSETTL_MODE_XL: it begins at gravity.
+  static let slowHighPass: UInt8 = 0xA8
+  /// INT_CLR_ON_READ, SLOPE_FDS and LIR: the line stays until the source is read, and what is compared has been high-passed.
+  static let latchedHighPassed: UInt8 = 0x51
+  /// WAKE_THS_W: a unit of the threshold is a 256th of the full scale, 7.8 mg at 2 g.
+  static let fineThreshold: UInt8 = 0x10
+  /// Two units. The noise in low-power mode is an eighth of that, 1.8 mg (table 2).
+  static let wakeUpThreshold15Milligravities: UInt8 = 0x02
+  static let at26HzAnd2Gravities: UInt8 = 0x20
+  /// INTERRUPTS_ENABLE.
+  static let interruptsEnabled: UInt8 = 0x80
+  /// INT1_WU.
+  static let wakeUp: UInt8 = 0x20
+  /// WU_IA.
+  static let hasWokenUp: UInt8 = 0x08
 
   // Tags
   static let gyroscopeTag: UInt8 = 0x01

@@ -30,6 +30,12 @@ public struct GPIOEdge: Equatable, Sendable {
   public var isRising: Bool
   /// Counts the line's edges, lost ones included; 0 where the kernel interface does not number them.
   public var sequence: UInt64
+
+  public init(at instant: MonotonicInstant, isRising: Bool, sequence: UInt64) {
+    at = instant
+    self.isRising = isRising
+    self.sequence = sequence
+  }
 }
 
 /// An input whose edges are queued with their time stamps.

@@ -1,0 +1,51 @@
+import HardwareIO
+
+/// Has an LSM6DSOX, LSM6DSO, LSM6DSR or ISM330DHCX wait for motion: its accelerometer alone, in low-power mode.
+///
+/// What is compared with the threshold is how far the specific force is from what it has been in the last second or so. That
+/// notices a vehicle that sets off gently, which the difference of two samples does not.
+final class LSM6DSOXMotionDriver: MotionDriver {
+  private let registers: I2CRegisters
+  private let connection: ChipConnection
+
+  init(_ connection: ChipConnection) {
+    self.connection = connection
+    registers = I2CRegisters(connection.bus, address: connection.address, capacity: ChipIdentity.longest)
+  }
+
+  func start() throws(HardwareError) {
+    try ChipIdentity(register: LSM6DSOXRegister.whoAmI, values: LSM6DSOXDriver.identities).require(
+      "relative of the LSM6DSOX", of: registers)
+    // Without the FIFO, the gyroscope and whatever else the pin told.
+    try registers.write(LSM6DSOXRegister.softwareReset, to: LSM6DSOXRegister.control3)
+    connection.pause(.milliseconds(10))
+    try registers.write(LSM6DSOXRegister.blockUpdateAndIncrement, to: LSM6DSOXRegister.control3)
+    try registers.write(LSM6DSOXRegister.withoutI3C, to: LSM6DSOXRegister.control9)
+    try registers.write(LSM6DSOXRegister.accelerometerLowPower, to: LSM6DSOXRegister.control6)
+    try registers.write(LSM6DSOXRegister.slowHighPass, to: LSM6DSOXRegister.control8)
+    try registers.write(LSM6DSOXRegister.latchedHighPassed, to: LSM6DSOXRegister.tap0)
+    try registers.write(LSM6DSOXRegister.fineThreshold, to: LSM6DSOXRegister.wakeUpDuration)
+    try registers.write(LSM6DSOXRegister.wakeUpThreshold15Milligravities, to: LSM6DSOXRegister.wakeUpThreshold)
+    try registers.write(LSM6DSOXRegister.at26HzAnd2Gravities, to: LSM6DSOXRegister.accelerometer)
+    // Once the filter has settled at gravity: what it says before is no motion.
+    connection.pause(.milliseconds(200))
+    _ = try registers.read(LSM6DSOXRegister.wakeUpSource)
+    try registers.write(LSM6DSOXRegister.interruptsEnabled, to: LSM6DSOXRegister.tap2)
+    try registers.write(LSM6DSOXRegister.wakeUp, to: LSM6DSOXRegister.functions1)
+  }
+
+  func takeMotion() throws(HardwareError) -> Bool {
+    guard try registers.read(LSM6DSOXRegister.accelerometer) == LSM6DSOXRegister.at26HzAnd2Gravities,
+      try registers.read(LSM6DSOXRegister.functions1) == LSM6DSOXRegister.wakeUp
+    else {
+      throw .unexpectedDevice(
+        "the chip at 0x\(String(connection.address, radix: 16)) on \(registers.bus.name) waits for no motion any more")
+    }
+    return try registers.read(LSM6DSOXRegister.wakeUpSource) & LSM6DSOXRegister.hasWokenUp != 0
+  }
+
+  func stop() {
+    try? registers.write(0, to: LSM6DSOXRegister.functions1)
+    try? registers.write(0, to: LSM6DSOXRegister.accelerometer)
+  }
+}
