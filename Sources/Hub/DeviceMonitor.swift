@@ -46,7 +46,8 @@ public final class DeviceMonitor: Sendable {
     var activity: Activity?
     /// Those for whom it is held in the end, as the hub knows them.
     var payers: EnergyBills.Payers?
-    var firstPayer: EnergyBills.Payers?
+    /// Those who pay for its start.
+    var starters: EnergyBills.Payers?
     /// Of the same time as the energy in the status.
     var bills = EnergyBills()
     var lessons = PowerLessons()
@@ -169,7 +170,7 @@ public final class DeviceMonitor: Sendable {
       if state.payers == payers { return }
       account(&state)
       state.payers = payers
-      state.firstPayer = payers.first
+      state.starters = payers.starters(after: state.starters)
     }
   }
 
@@ -324,7 +325,7 @@ public final class DeviceMonitor: Sendable {
   private func payers(_ state: borrowing State) -> EnergyBills.Payers {
     if !state.isRequired { return .standby }
     guard let payers = state.payers, !payers.isEmpty else { return .linger }
-    return state.hasTracked ? payers : state.firstPayer ?? payers
+    return state.hasTracked ? payers : state.starters ?? payers
   }
 
   private func stated(_ state: borrowing State) -> Double {

@@ -1,7 +1,7 @@
 /// Energy by who caused it. What is charged is charged to somebody, so that the sum is what was drawn.
 ///
 /// - A subscriber pays an equal share of what the device draws while it measures.
-/// - Settling and acquiring is paid by who came first, who would have paid it alone.
+/// - Settling and acquiring is paid by who came first, who would have paid it alone; several for whom one wake was made share it.
 /// - `linger` is what runs on after the last, `standby` what a supply costs that nobody asked for.
 public struct EnergyBills: Equatable, Sendable {
   public struct Bill: Equatable, Sendable {
@@ -45,8 +45,18 @@ public struct EnergyBills: Equatable, Sendable {
 
     var isEmpty: Bool { payers.isEmpty }
 
-    /// Who came first, alone.
-    var first: Payers { Payers(payers.prefix(1).map(\.name)) }
+    /// Those who pay for a start: of those for whom it was made who is left, or who came first of those who are there.
+    ///
+    /// - Parameter before: those who paid for it until now; nobody where it begins with these
+    func starters(after before: Payers?) -> Payers {
+      guard let before, !before.isEmpty else { return self }
+      let left = payers.filter { payer in before.payers.contains { $0.name == payer.name } }
+      if left.isEmpty { return Payers(payers.prefix(1).map(\.name)) }
+      let sum = left.reduce(0) { $0 + $1.part }
+      var starters = Payers([])
+      starters.payers = left.map { Payer(name: $0.name, part: $0.part / sum) }
+      return starters
+    }
   }
 
   public static let linger = "(linger)"
