@@ -19,9 +19,10 @@ public final class DeviceMonitor: Sendable {
     var corrections: String?
     var finding: String?
     var orders: String?
+    var motion: String?
 
     var text: String? {
-      let texts = [hangUp, restart, reception, corrections, finding, orders].compactMap { $0 }
+      let texts = [hangUp, restart, reception, corrections, finding, orders, motion].compactMap { $0 }
       return texts.isEmpty ? nil : texts.joined(separator: "; ")
     }
   }
@@ -48,6 +49,10 @@ public final class DeviceMonitor: Sendable {
     var payers: EnergyBills.Payers?
     /// Those who pay for its start.
     var starters: EnergyBills.Payers?
+    /// What it draws while it waits for motion, and nobody wants what it measures; `nil` while it does not.
+    var waitingMilliwatts: Double?
+    /// Those for whom it does.
+    var waitingPayers: EnergyBills.Payers?
     /// Of the same time as the energy in the status.
     var bills = EnergyBills()
     var lessons = PowerLessons()
@@ -165,13 +170,28 @@ public final class DeviceMonitor: Sendable {
   var payers: [String] { state.withLock { $0.payers?.payers.map(\.name) ?? [] } }
 
   /// From here on those pay for whom it is held in the end.
-  func charge(_ payers: EnergyBills.Payers) {
+  ///
+  /// - Parameters:
+  ///   - payers: `nil` for those of before
+  ///   - waiting: who pays while it waits for motion; `nil` for those of before
+  func charge(_ payers: EnergyBills.Payers?, waiting: EnergyBills.Payers?) {
     state.withLock { state in
-      if state.payers == payers { return }
+      let payers = payers ?? state.payers
+      let waiting = waiting ?? state.waitingPayers
+      if state.payers == payers, state.waitingPayers == waiting { return }
       account(&state)
       state.payers = payers
-      state.starters = payers.starters(after: state.starters)
+      state.starters = payers?.starters(after: state.starters)
+      state.waitingPayers = waiting
     }
+  }
+
+  /// It waits for motion from here on while it is not required, and what it draws for that; `nil` that it does not.
+  func waitsForMotion(milliwatts: Double?) { change { $0.waitingMilliwatts = milliwatts } }
+
+  /// Its supply could not be switched off after it had waited for motion.
+  func unswitched(_ problem: HardwareError) {
+    change { $0.switchProblem = "its supply could not be switched off: \(problem)" }
   }
 
   private func linger(_ state: borrowing State) -> LingerReport {
@@ -238,6 +258,8 @@ public final class DeviceMonitor: Sendable {
   /// Says why it gets no corrections; `nil` that it does.
   func remark(onCorrections text: String?) { change { $0.remarks.corrections = text } }
 
+  /// Says why it does not wait for motion; `nil` where it can.
+  func remark(onMotion text: String?) { change { $0.remarks.motion = text } }
 
   /// Says what did not go as its owner has ordered; `nil` where all did.
   func remark(onOrders text: String?) { change { $0.remarks.orders = text } }
@@ -287,6 +309,7 @@ public final class DeviceMonitor: Sendable {
     guard let activity = state.activity else { return (state.progress ?? unused(state), state.status.reason) }
     switch activity.phase {
     case .failed: return (.failed, activity.reason)
+    case .idle where state.waitingMilliwatts != nil: return (unused(state), "it waits for motion")
     case .lingering where state.progress != nil: return (.lingering, activity.reason)
     case .idle where state.isSupplied && !state.others.isEmpty && !state.sleepsByItself:
       return (unused(state), "supplied for \(state.others.joined(separator: " and "))")
@@ -323,13 +346,18 @@ public final class DeviceMonitor: Sendable {
   }
 
   private func payers(_ state: borrowing State) -> EnergyBills.Payers {
-    if !state.isRequired { return .standby }
+    if !state.isRequired {
+      guard state.waitingMilliwatts != nil, let payers = state.waitingPayers, !payers.isEmpty else { return .standby }
+      return payers
+    }
     guard let payers = state.payers, !payers.isEmpty else { return .linger }
     return state.hasTracked ? payers : state.starters ?? payers
   }
 
   private func stated(_ state: borrowing State) -> Double {
-    state.isRequired ? power.milliwatts : restMilliwatts(state)
+    if state.isRequired { return power.milliwatts }
+    if let waiting = state.waitingMilliwatts { return waiting }
+    return restMilliwatts(state)
   }
 
   /// What it draws while nobody wants it.

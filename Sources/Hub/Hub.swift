@@ -126,6 +126,7 @@ public final class Hub: Sendable {
     for reader in readers {
       billing.follow(reader.monitor.changes, of: self)
       billing.follow(reader.readingsActivity.activity, of: self)
+      if let stillness = reader.stillness { billing.follow(stillness.activity, of: self) }
     }
     for activity in [epochs.activity, sentences.activity, clockOffsets.activity] { billing.follow(activity, of: self) }
     for waker in wakers.withLock({ Array($0.values) }) { billing.follow(waker.activity, of: self) }
@@ -136,7 +137,9 @@ public final class Hub: Sendable {
     let derived = derivedActivities
     for reader in readers {
       let monitor = reader.monitor
-      if let payers = Hub.payers(Hub.consumers(of: monitor.holders, derived)) { monitor.charge(payers) }
+      monitor.charge(
+        Hub.payers(Hub.consumers(of: monitor.holders, derived)),
+        waiting: Hub.payers(reader.stillness?.activity.value.holders ?? []))
     }
   }
 
@@ -171,6 +174,19 @@ public final class Hub: Sendable {
   }
 
   func imu(_ id: String) -> IMUReader? { Hub.imu(id, of: entries) }
+
+  /// What tells whether the board moves: the first inertial sensor that is fused and can, unless its owner will not have that, or
+  /// its supply would keep a receiver on.
+  var motion: MotionWatch? {
+    for case .imu(let description, let reader) in Hub.fused(entries, on: board) {
+      guard description.wakesOnMotion, let motion = reader.motion else { continue }
+      let isWithReceiver = entries.contains { entry in
+        if case .receiver(_, let receiver) = entry { receiver.device.rail === reader.rail } else { false }
+      }
+      if !isWithReceiver { return motion }
+    }
+    return nil
+  }
 
   func magnetometer(_ id: String) -> MagnetometerReader? {
     entries.lazy.compactMap { entry in
@@ -304,6 +320,10 @@ public final class Hub: Sendable {
     let lifetime = Lifetime()
     for reader in readers where !reader.readingsActivity.activity.value.holders.isEmpty {
       reader.wakefulness.subscribe(as: Hub.bridgeName, receiveValue: { _ in }).store(in: lifetime)
+    }
+    for reader in readers {
+      guard let stillness = reader.stillness, !stillness.activity.value.holders.isEmpty else { continue }
+      stillness.subscribe(as: Hub.bridgeName, receiveValue: { _ in }).store(in: lifetime)
     }
     return lifetime
   }

@@ -11,6 +11,8 @@ public struct IMUDescription: Equatable, Sendable {
   /// How often the FIFO is emptied.
   public var burstRateHz: Double
   public var dataReady: GPIOLineName?
+  /// It may wait for motion while somebody wants fixes on a schedule, as far as its chip and its wiring can.
+  public var wakesOnMotion = true
   public var power: Board.Power
   public var mount: MountMatrix
   /// What has been calibrated of this chip; not from the board file.
@@ -51,6 +53,14 @@ extension IMUDescription {
       chip.rate(nearest: configuration.rateHz) / (0.75 * Double(min(chip.leastFIFOSampleCount, IMUBatch.capacity)))
     burstRateHz = max(try section.number("burstRateHz", in: 2...1000) ?? 25, slowest)
     dataReady = try section.section("dataReady").map { (line) throws(BoardError) in try GPIOLineName(line) }
+    if let wish = try section.boolean("wakeOnMotion") {
+      guard !wish || chip.wakeOnMotion != nil && dataReady != nil else {
+        let able = InertialChip.all.filter { $0.wakeOnMotion != nil }.map(\.name).joined(separator: " or ")
+        let lack = chip.wakeOnMotion == nil ? "go with \(able)" : "go with 'dataReady', by which the chip tells of it"
+        throw section.wrong("wakeOnMotion", expected: "false, or \(lack)")
+      }
+      wakesOnMotion = wish
+    }
     mount = try section.rotation("mount") ?? .identity
     power = try Board.Power(
       section.section("power"), typicalMilliamperes: chip.milliamperes, standbyMilliamperes: chip.sleepMilliamperes)

@@ -12,6 +12,8 @@ public protocol Device: AnyObject, Sendable {
   var wakefulness: Deferred<Void, Never> { get }
   /// Keeps its own run going without wanting what it measures: as one that lingers, which goes on with what it has learnt.
   func keepRunning(as name: String) -> Subscription
+  /// What tells of motion while nobody wants what it measures; `nil` where nothing does.
+  var stillness: LazyPublisher<Stillness, Never>? { get }
   /// Its supply's switch.
   var rail: PowerRail { get }
   /// Drives its supply to the safe level where nobody needs it, or has it sleep, whatever a hub before this one left behind.
@@ -28,6 +30,8 @@ public protocol Device: AnyObject, Sendable {
 
 extension DeviceReader: Device {
   public var readingsActivity: (name: String, activity: Property<Activity>) { (readings.name, readings.activity) }
+
+  public var stillness: LazyPublisher<Stillness, Never>? { motion?.stillness }
 
   public var wakefulness: Deferred<Void, Never> { Empty(completesImmediately: false).holding(readings) }
 

@@ -17,6 +17,8 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   /// What the device measures, however often it fails on the way: one series of tries for all who subscribe.
   public let readings: LazyPublisher<Sample, Never>
   public let rail: PowerRail
+  /// What tells of motion while nobody wants what the device measures; `nil` where nothing does.
+  let motion: MotionWatch?
   let fusedInstant = FusedInstant()
   private let isShutDown = Guarded(false)
   private let putToSleep: @Sendable () throws(HardwareError) -> Void
@@ -25,9 +27,11 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   /// - Parameters:
   ///   - replaysLatest: whether who comes first gets the latest sample of the present run
   ///   - putToSleep: has a device sleep of which nothing is known, because a hub before this one may have left it awake
+  ///   - motion: makes what tells of motion
   convenience init(
     _ id: String, _ kind: DeviceStatus.Kind, title: String, power: Board.Power, replaysLatest: Bool = false,
     on machine: Machine, putToSleep: @escaping @Sendable () throws(HardwareError) -> Void = {},
+    motion: (LazyPublisher<Sample, Never>, DeviceMonitor, PowerRail) -> MotionWatch? = { _, _, _ in nil },
     reading body: @escaping Body
   ) {
     let clock = machine.clock
@@ -54,13 +58,14 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
           clock: clock)
         if scope.settle(since: suppliedSince) { try body(scope) }
       })
-    self.init(source, monitor, rail, replaysLatest: replaysLatest, on: machine, putToSleep: putToSleep)
+    self.init(source, monitor, rail, replaysLatest: replaysLatest, on: machine, putToSleep: putToSleep, motion: motion)
   }
 
   /// - Parameter source: named as the device is
   init(
     _ source: LazyPublisher<Sample, HardwareError>, _ monitor: DeviceMonitor, _ rail: PowerRail, replaysLatest: Bool,
-    on machine: Machine, putToSleep: @escaping @Sendable () throws(HardwareError) -> Void = {}
+    on machine: Machine, putToSleep: @escaping @Sendable () throws(HardwareError) -> Void = {},
+    motion: (LazyPublisher<Sample, Never>, DeviceMonitor, PowerRail) -> MotionWatch? = { _, _, _ in nil }
   ) {
     self.source = source
     self.monitor = monitor
@@ -73,6 +78,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
       source.retrying({ Backoff.device($0, switched: rail.switch != .none) }, hint: hint, clock: clock)
         .subscribe(as: name, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
     }
+    self.motion = motion(readings, monitor, rail)
     following = source.activity.subscribe(as: "monitor", receiveValue: { monitor.follow($0) })
   }
 }
@@ -85,7 +91,7 @@ extension DeviceReader {
     try rail.makeSafe()
     // One that lingers has no holder, and is at work all the same.
     let phase = source.activity.value.phase
-    guard rail.switch == .none, phase == .idle || phase == .failed else { return true }
+    guard rail.switch == .none, phase == .idle || phase == .failed, motion?.isActive != true else { return true }
     do throws(HardwareError) {
       try putToSleep()
       monitor.ended(isAsleep: true)
@@ -106,12 +112,14 @@ extension DeviceReader {
   /// - Parameter reason: as its status has it
   public func shutDown(because reason: String = "the hub is shutting down") {
     isShutDown.withLock { $0 = true }
+    motion?.shutDown(because: reason)
     readings.shutDown(because: reason)
     source.shutDown(because: reason)
   }
 
   /// Returns once it is not inside its scope any more; after it was shut down it does not sleep by its supply either.
   public func isOff() async {
+    await motion?.isOff()
     for await now in source.activity.values(as: "shutdown") where now.phase == .idle || now.phase == .failed { break }
     guard isShutDown.withLock({ $0 }) else { return }
     do throws(HardwareError) {

@@ -19,12 +19,16 @@ extension DeviceReader where Sample == IMUBatch {
     let patience = max(5, Int(0.4 / burstSeconds))
     let counted = Guarded(InertialCounters())
     let (hardware, clock) = (machine.hardware, machine.clock)
+    let turn = ChipTurn()
     self.init(
       description.id, .imu, title: "IMU at \(place)", power: description.power, on: machine,
       putToSleep: { () throws(HardwareError) in
         try description.chip.sleep(on: try hardware.i2cBus(place.bus), address: place.address)
-      }
+      },
+      motion: { MotionWatch(description, turn, $0, $1, $2, on: machine) }
     ) { (scope) throws(HardwareError) in
+      guard turn.take(scope.poller) else { return }
+      defer { turn.giveBack() }
       let edges = try description.dataReady.map { (line) throws(HardwareError) in
         try hardware.gpioEdges(line, falling: description.chip.dataReadyFalls)
       }

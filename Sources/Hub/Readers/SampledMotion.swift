@@ -1,0 +1,59 @@
+import Devices
+import Guarding
+import MonotonicTime
+import Publishing
+
+/// Tells of motion from the samples of an inertial sensor that is awake for others, as it would by itself while nobody wanted them:
+/// by how far the specific force is from what it was in the last second.
+struct SampledMotion: Sendable {
+  /// 15 mg, m/s².
+  private static let limit: Float = 0.15
+  private static let timeConstantSeconds = 1.2
+  /// For so long there has to be nothing.
+  private static let quiet = Duration.seconds(3)
+  /// Samples that are further apart are of two runs.
+  private static let longestGap = Duration.seconds(1)
+
+  private var mean = SIMD3<Float>.zero
+  private var lastAt: MonotonicInstant?
+  private var quietSince = MonotonicInstant(nanoseconds: 0)
+  /// `nil` where too few have come to tell.
+  private var isStill: Bool?
+
+  /// - Returns: what is known from here on, where that has changed
+  mutating func take(_ batch: borrowing IMUBatch) -> Stillness? {
+    guard batch.count > 0 else { return nil }
+    var sum = SIMD3<Float>.zero
+    for index in 0..<batch.count { sum += batch[index].accelerometer }
+    let force = sum / Float(batch.count)
+    let at = batch[batch.count - 1].at
+    let lastAt = self.lastAt
+    self.lastAt = at
+    guard let before = lastAt, at - before < SampledMotion.longestGap else {
+      (mean, quietSince, isStill) = (force, at, nil)
+      return nil
+    }
+    let deviation = force - mean
+    mean += deviation * Float(min(1, at.seconds(since: before) / SampledMotion.timeConstantSeconds))
+    if max(abs(deviation.x), abs(deviation.y), abs(deviation.z)) > SampledMotion.limit {
+      quietSince = at
+      return change(isStill: false, at)
+    }
+    return at - quietSince >= SampledMotion.quiet ? change(isStill: true, quietSince) : nil
+  }
+
+  private mutating func change(isStill: Bool, _ at: MonotonicInstant) -> Stillness? {
+    guard self.isStill != isStill else { return nil }
+    self.isStill = isStill
+    return isStill ? .still(since: at) : .moved(at: at)
+  }
+
+  /// What the readings tell while others have them come. Wakes nothing.
+  static func changes(
+    in readings: LazyPublisher<IMUBatch, Never>, as name: String, _ tell: @escaping @Sendable (Stillness) -> Void
+  ) -> Subscription {
+    let motion = Guarded(SampledMotion())
+    return readings.overheard.subscribe(
+      as: name, receiveValue: { batch in if let change = motion.withLock({ $0.take(batch) }) { tell(change) } })
+  }
+}

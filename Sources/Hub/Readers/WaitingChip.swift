@@ -1,0 +1,64 @@
+import Devices
+import Guarding
+import HardwareIO
+import MonotonicTime
+
+/// A chip that waits for motion, and its line.
+struct WaitingChip: Sendable {
+  enum End {
+    case stopped
+    /// Its reader wants it.
+    case wanted
+  }
+
+  private let wakeOnMotion: WakeOnMotion
+  private let line: GPIOLineName
+  private let place: I2CPlace
+  private let falls: Bool
+  private let machine: Machine
+
+  var milliamperes: Double { wakeOnMotion.milliamperes }
+
+  init?(_ description: IMUDescription, on machine: Machine) {
+    guard let wakeOnMotion = description.chip.wakeOnMotion, let line = description.dataReady else { return nil }
+    self.wakeOnMotion = wakeOnMotion
+    self.line = line
+    place = description.place
+    falls = description.chip.dataReadyFalls
+    self.machine = machine
+  }
+
+  /// Has it wait until the poller is told to stop, or its reader wants it. It sleeps on every way out.
+  ///
+  /// - Parameter tell: called when it waits, at its first motion from then on, and when it was looked at after that
+  func wait(
+    _ poller: Poller, _ turn: ChipTurn, _ tell: (Stillness) -> Void
+  ) throws(HardwareError) -> End {
+    let clock = machine.clock
+    let edges = try machine.hardware.gpioEdges(line, falling: falls)
+    defer { edges.close() }
+    let bus = try machine.hardware.i2cBus(place.bus)
+    try bus.claim(place.address)
+    let driver = wakeOnMotion.driver(
+      ChipConnection(
+        bus: bus, address: place.address, clock: clock, pause: { _ = poller.wait(for: nil, atMost: $0) }))
+    defer { driver.stop() }
+    try driver.start()
+    var isStill = true
+    tell(.still(since: clock.now))
+    while poller.wait(for: edges.fileDescriptor, or: turn.news.fileDescriptor) != .stopped {
+      let (mustEnd, isQuestioned) = turn.takeNews()
+      if mustEnd { return .wanted }
+      if let edge = try edges.takeEdges()?.latest, isStill {
+        isStill = false
+        tell(.moved(at: edge.at))
+      }
+      guard isQuestioned else { continue }
+      let wasStill = isStill
+      // An edge may have been lost, and the chip knows.
+      isStill = try !driver.takeMotion() || !wasStill
+      if isStill != wasStill { tell(isStill ? .still(since: clock.now) : .moved(at: clock.now)) }
+    }
+    return .stopped
+  }
+}
