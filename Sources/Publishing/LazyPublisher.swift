@@ -167,6 +167,21 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     }
   }
 
+  /// Asks the policy anew where the source lingers, because what that was decided by has changed.
+  public func reconsiderLinger() {
+    transition { state, pending in
+      let now = clock.now
+      var reason: String?
+      let effect = state.machine.reconsidered(now) {
+        let linger = lingerPolicy?.reconsidered(at: now)
+        reason = linger?.reason
+        return linger?.duration
+      }
+      if effect != .nothing { stageActivity(&state, &pending, reason ?? "nobody came back", isNews: true) }
+      return effect
+    }
+  }
+
   // MARK: The lifecycle
 
   /// Deliveries staged under the lock, made once it is free.
@@ -334,7 +349,10 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     }
   }
 
-  private func stageActivity(_ state: inout State, _ pending: inout PendingDeliveries, _ reason: String) {
+  /// - Parameter isNews: the reason is another one, though it does what it did
+  private func stageActivity(
+    _ state: inout State, _ pending: inout PendingDeliveries, _ reason: String, isNews: Bool = false
+  ) {
     let phase: Activity.Phase =
       switch state.machine.state {
       case .idle: state.failure == nil ? .idle : .failed
@@ -346,7 +364,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     let before = mutableActivity.value
     let activity = Activity(
       phase: phase, since: before.phase == phase ? before.since : clock.now,
-      reason: before.phase == phase && phase != .failed ? before.reason : reason,
+      reason: before.phase == phase && phase != .failed && !isNews ? before.reason : reason,
       holders: state.receivers.map(\.name), until: phase == .lingering ? state.machine.lingersUntil : nil)
     if activity != before, mutableActivity.stage(activity) { pending.activity = true }
   }

@@ -88,6 +88,20 @@ struct LifecycleMachine: Sendable {
     }
   }
 
+  /// What it lingers for has changed.
+  ///
+  /// - Parameter linger: asked, where it lingers, for how long from now on; `nil` for as long as before
+  mutating func reconsidered(_ now: MonotonicInstant, linger: () -> Duration?) -> Effect {
+    guard state == .lingering, let linger = linger() else { return .nothing }
+    let stopAt = max(now + linger, startedAt + timing.minimumOn)
+    if stopAt <= now {
+      state = .stopping
+      timer += 1
+      return .stop
+    }
+    return wait(until: stopAt)
+  }
+
   func isWaiting(for timer: Int) -> Bool { timer == self.timer && (state == .lingering || state == .resting) }
 
   mutating func timerFired(_ firedTimer: Int, _ now: MonotonicInstant) -> Effect {

@@ -9,6 +9,13 @@ public protocol LingerPolicy: Sendable {
 
   /// The last subscriber leaves a source that runs.
   func lastLeft(at now: MonotonicInstant) -> Linger
+
+  /// A source that lingers is to be decided about anew (`reconsiderLinger`); `nil` where nothing has changed.
+  func reconsidered(at now: MonotonicInstant) -> Linger?
+}
+
+extension LingerPolicy {
+  public func reconsidered(at now: MonotonicInstant) -> Linger? { nil }
 }
 
 /// For how long a source runs on, and why.
