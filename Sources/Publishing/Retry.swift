@@ -22,6 +22,29 @@ public struct Backoff: Equatable, Sendable {
   }
 }
 
+/// How often something has failed in a row, for whoever tries it now and then: what has failed before is not tried as often as what
+/// is new.
+public final class FailureCount: Sendable {
+  private let count = Guarded(0)
+  /// Raised by each value, so that no lock is needed to see that there are no failures to forget.
+  private let isHealthy = Atomic(false)
+
+  public init() {}
+
+  fileprivate func sawValue() {
+    if !isHealthy.load(ordering: .relaxed) { isHealthy.store(true, ordering: .relaxed) }
+  }
+
+  /// Returns how often it has by now.
+  fileprivate func failed() -> Int {
+    count.withLock { count in
+      if isHealthy.exchange(false, ordering: .relaxed) { count = 0 }
+      count += 1
+      return count
+    }
+  }
+}
+
 extension Publisher {
   /// Subscribes again after a failure: at first after the backoff's initial delay, ever later while failures follow each
   /// other without a value between, and at once when `hint` says that it is worth trying.
@@ -32,12 +55,17 @@ extension Publisher {
   }
 
   /// The same with a backoff for each failure, as not all get better by waiting for the same time.
+  ///
+  /// - Parameter failures: go on being counted where there were some before; by default each subscriber's begin anew. The first try
+  ///   is at once in any case
   public func retrying(
     _ backoff: @escaping @Sendable (Failure) -> Backoff, hint: some Publisher<some Sendable, Never>,
-    clock: any MonotonicTimeSource = MonotonicClock()
+    failures: FailureCount? = nil, clock: any MonotonicTimeSource = MonotonicClock()
   ) -> Deferred<Output, Never> {
     Deferred { (subscriber, run) throws(Never) in
-      let retry = Retry(upstream: self, backoff: backoff, clock: clock, subscriber: subscriber, run: run)
+      let retry = Retry(
+        upstream: self, backoff: backoff, failures: failures ?? FailureCount(), clock: clock, subscriber: subscriber,
+        run: run)
       let hints = hint.subscribe(as: subscriber, receiveValue: { [weak retry] _ in retry?.tryNow() })
       retry.start()
       return Subscription {
@@ -50,7 +78,6 @@ extension Publisher {
 
 private final class Retry<Upstream: Publisher>: Sendable {
   private struct State {
-    var failures = 0
     var timer: ScheduledAction?
     /// Waiting for the timer or for a hint.
     var isWaiting = false
@@ -59,20 +86,20 @@ private final class Retry<Upstream: Publisher>: Sendable {
 
   private let upstream: Upstream
   private let backoff: @Sendable (Upstream.Failure) -> Backoff
+  private let failures: FailureCount
   private let clock: any MonotonicTimeSource
   private let subscriber: String
   private let run: Activating<Upstream.Output, Never>
   private let current = CurrentSubscription()
   private let state = Guarded(State())
-  /// Raised by each value, so that no lock is needed to see that there are no failures to forget.
-  private let isHealthy = Atomic(false)
 
   init(
-    upstream: Upstream, backoff: @escaping @Sendable (Upstream.Failure) -> Backoff, clock: any MonotonicTimeSource,
-    subscriber: String, run: Activating<Upstream.Output, Never>
+    upstream: Upstream, backoff: @escaping @Sendable (Upstream.Failure) -> Backoff, failures: FailureCount,
+    clock: any MonotonicTimeSource, subscriber: String, run: Activating<Upstream.Output, Never>
   ) {
     self.upstream = upstream
     self.backoff = backoff
+    self.failures = failures
     self.clock = clock
     self.subscriber = subscriber
     self.run = run
@@ -82,8 +109,8 @@ private final class Retry<Upstream: Publisher>: Sendable {
     current.replace { isCurrent in
       upstream.subscribe(
         as: subscriber,
-        receiveValue: { [self, run] value in
-          sawValue()
+        receiveValue: { [failures, run] value in
+          failures.sawValue()
           run.send(value)
         },
         receiveCompletion: { [weak self] completion in
@@ -119,17 +146,12 @@ private final class Retry<Upstream: Publisher>: Sendable {
     current.end()
   }
 
-  private func sawValue() {
-    if !isHealthy.load(ordering: .relaxed) { isHealthy.store(true, ordering: .relaxed) }
-  }
-
   private func failed(_ failure: Upstream.Failure) {
+    let count = failures.failed()
     let deadline = state.withLock { state -> MonotonicInstant? in
-      if isHealthy.exchange(false, ordering: .relaxed) { state.failures = 0 }
-      state.failures += 1
       guard !state.isOver else { return nil }
       state.isWaiting = true
-      return clock.now + backoff(failure).delay(afterFailures: state.failures)
+      return clock.now + backoff(failure).delay(afterFailures: count)
     }
     guard let deadline else { return }
     let timer = clock.schedule(at: deadline) { [weak self] in self?.tryNow() }

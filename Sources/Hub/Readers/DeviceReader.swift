@@ -74,9 +74,12 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     let clock = machine.clock
     let hint = machine.retryHint.signal(for: source.name)
     let name = "\(source.name) readings"
+    // From one visit to the next: what is woken on a schedule and is not there is tried once for each fix in the end.
+    let failures = FailureCount()
     readings = LazyPublisher(deriving: name, replaysLatest: replaysLatest, clock: clock) { (run) throws(Never) in
-      source.retrying({ Backoff.device($0, switched: rail.switch != .none) }, hint: hint, clock: clock)
-        .subscribe(as: name, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
+      source.retrying(
+        { Backoff.device($0, switched: rail.switch != .none) }, hint: hint, failures: failures, clock: clock
+      ).subscribe(as: name, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
     }
     self.motion = motion(readings, monitor, rail)
     following = source.activity.subscribe(as: "monitor", receiveValue: { monitor.follow($0) })
