@@ -196,7 +196,8 @@ public final class DeviceMonitor: Sendable {
 
   private func linger(_ state: borrowing State) -> LingerReport {
     LingerReport(
-      isLearned: power.lingersAsLearned, usual: power.timing.linger, learned: state.book.learned, costs: costs(state))
+      isLearned: power.lingersAsLearned, usual: power.timing.linger, learned: state.book.learned, costs: costs(state),
+      acquisitions: state.book.acquisitions)
   }
 
   func count(with counters: @escaping @Sendable () -> [DeviceStatus.Counter]) {

@@ -164,6 +164,20 @@ struct BoardSection {
     }
   }
 
+  mutating func numbers(_ key: String, in range: ClosedRange<Double>) throws(BoardError) -> [Double]? {
+    guard let value = value(key) else { return nil }
+    let expected = "a list of numbers from \(text(range.lowerBound)) to \(text(range.upperBound))"
+    guard case .array(let elements) = value else { throw wrong(key, expected: expected) }
+    var numbers: [Double] = []
+    for element in elements {
+      guard case .number(let number) = element.content, range.contains(number) else {
+        throw wrong(key, expected: expected)
+      }
+      numbers.append(number)
+    }
+    return numbers
+  }
+
   mutating func integer(_ key: String, in range: ClosedRange<Int>) throws(BoardError) -> Int? {
     switch value(key) {
     case nil: return nil

@@ -7,6 +7,8 @@ public struct LingerReport: Equatable, Sendable {
   public var usual: Duration
   public var learned: LearnedLinger
   public var costs: LearnedLinger.Costs
+  /// What it has learnt for fixes on a schedule.
+  public var acquisitions = AcquisitionTimes()
 
   /// What was learnt, applied or not.
   public var decision: LearnedLinger.Decision { learned.decide(costs) }
@@ -39,6 +41,7 @@ public struct LingerReport: Equatable, Sendable {
       lines.append(
         "a \(kind.rawValue) start takes \(estimate.seconds.short) s and \(estimate.joules.energy), by \(starts)")
     }
+    lines += acquisitions.explanation
     if !hasStarts {
       lines.append("no restart has been seen yet; one is assumed to take \(costs.assumedJoules.energy)")
     }
@@ -97,7 +100,7 @@ extension Double {
   fileprivate var energy: String { self < 1 ? "\((1000 * self).short) mJ" : "\(short) J" }
 
   /// With three digits or so: `0.15`, `28`, `115.5`.
-  fileprivate var short: String {
+  var short: String {
     let scale = abs(self) < 1 ? 1000.0 : abs(self) < 100 ? 10.0 : 1.0
     let rounded = (self * scale).rounded() / scale
     guard let whole = Int(exactly: rounded) else { return "\(rounded)" }

@@ -6,6 +6,7 @@ import Guarding
 public final class PowerBook: Sendable {
   struct Content: Equatable, Sendable {
     var learned = LearnedLinger()
+    var acquisitions = AcquisitionTimes()
     var ledger = EnergyLedger()
   }
 
@@ -17,6 +18,7 @@ public final class PowerBook: Sendable {
   /// The driver and the place: another device under the same name has everything to learn anew.
   let identity: String
   private let lessons = Guarded(LearnedLinger())
+  private let times = Guarded(AcquisitionTimes())
   private let shared: SharedLedger
   private let systemTime: @Sendable () -> Int64
 
@@ -33,6 +35,11 @@ public final class PowerBook: Sendable {
 
   func learn(_ lesson: (inout LearnedLinger) -> Void) { lessons.withLock { lesson(&$0) } }
 
+  /// How long its starts took to fixes of some grade.
+  public var acquisitions: AcquisitionTimes { times.withLock { $0 } }
+
+  func learnAcquisitions(_ lesson: (inout AcquisitionTimes) -> Void) { times.withLock { lesson(&$0) } }
+
   func charge(_ milliwattHours: Double, to payers: EnergyBills.Payers, over seconds: Double) {
     let now = Double(systemTime()) / 1e9
     shared.ledger.withLock { $0.charge(milliwattHours, to: payers, over: seconds, until: now) }
@@ -44,11 +51,16 @@ public final class PowerBook: Sendable {
     return shared.ledger.withLock { $0.bills(ofLast: hours, now: now) }
   }
 
-  var snapshot: Content { Content(learned: learned, ledger: shared.ledger.withLock { $0 }) }
+  var snapshot: Content {
+    Content(learned: learned, acquisitions: acquisitions, ledger: shared.ledger.withLock { $0 })
+  }
 
   /// - Parameter identity: of whom it was learnt
   func restore(_ content: Content, of identity: String) {
-    if identity == self.identity { lessons.withLock { $0 = content.learned } }
+    if identity == self.identity {
+      lessons.withLock { $0 = content.learned }
+      times.withLock { $0 = content.acquisitions }
+    }
     shared.ledger.withLock { $0 = content.ledger }
   }
 }

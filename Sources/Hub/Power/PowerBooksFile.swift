@@ -14,7 +14,7 @@ enum PowerBooksFile {
       "    \(quoted(device.id)): {\n" + members(device).map { "      \($0)" }.joined(separator: ",\n") + "\n    }"
     }
     let note =
-      "what starts take (joules, seconds), weights of gaps by their seconds, milliwatt-hours by hours since 1970"
+      "what starts take (joules, seconds), the last ones to fixes within so many metres (seconds), weights of gaps by their seconds, milliwatt-hours by hours since 1970"
     return "{\n  \"version\": \(version),\n  \"note\": \(quoted(note)),\n  \"devices\": {\n"
       + sections.joined(separator: ",\n") + "\n  }\n}\n"
   }
@@ -31,6 +31,13 @@ enum PowerBooksFile {
         )
       }
     }
+    let acquisitions = RestartCosts.Kind.allCases.compactMap { kind in
+      let grades = AcquisitionTimes.Grade.all.compactMap { grade -> (String, String)? in
+        let seconds = device.content.acquisitions.last(to: grade, after: kind)
+        return seconds.isEmpty ? nil : (grade.name, "[\(seconds.map(number).joined(separator: ", "))]")
+      }
+      return grades.isEmpty ? nil : (kind.rawValue, object(grades))
+    }
     let gaps = learned.gaps.weights.indices.compactMap { bin in
       learned.gaps.weights[bin] < 0.001
         ? nil : (number(GapHistogram.upperEdge(bin)), number(learned.gaps.weights[bin]))
@@ -39,13 +46,15 @@ enum PowerBooksFile {
       "        \(quoted("\(hour.number)")): "
         + object(hour.bills.bills.map { ($0.payer, number($0.milliwattHours)) })
     }
+    // Only where there are some: an older release takes a key that it does not know for damage.
+    let schedules = acquisitions.isEmpty ? [] : ["\"acquisitions\": \(object(acquisitions))"]
     return [
       "\"device\": \(quoted(device.identity))", "\"restarts\": \(object(restarts))",
       "\"gapCount\": \(learned.gapCount)",
       "\"changeCount\": \(learned.changeCount)",
       "\"savedJoules\": \(learned.savedJoules.map(number) ?? "null")", "\"gaps\": \(object(gaps))",
       hours.isEmpty ? "\"hours\": {}" : "\"hours\": {\n" + hours.joined(separator: ",\n") + "\n      }",
-    ]
+    ] + schedules
   }
 
   private static func object(_ members: [(String, String)]) -> String {
@@ -105,6 +114,7 @@ enum PowerBooksFile {
         count: try restart.integer("count", in: 1...Int(Int32.max)) ?? 1)
       try restart.finish()
     }
+    try readAcquisitions(&section, into: &content.acquisitions)
     content.learned.gapCount = try section.integer("gapCount", in: 0...Int(Int32.max)) ?? 0
     content.learned.changeCount = try section.integer("changeCount", in: 0...Int(Int32.max)) ?? 0
     content.learned.savedJoules = try section.number("savedJoules", in: 0...1e9)
@@ -129,6 +139,25 @@ enum PowerBooksFile {
     }
     try section.finish()
     return (id, identity, content)
+  }
+
+  /// Files from before these were learnt have none.
+  private static func readAcquisitions(
+    _ section: inout BoardSection, into times: inout AcquisitionTimes
+  ) throws(BoardError) {
+    for (name, grades) in try section.namedSections("acquisitions") {
+      var grades = grades
+      guard let kind = RestartCosts.Kind(rawValue: name) else {
+        throw grades.wrong(expected: "'hot', 'warm' or 'cold'")
+      }
+      for key in grades.keys {
+        guard let grade = AcquisitionTimes.Grade.all.first(where: { $0.name == key }) else {
+          throw grades.wrong(
+            key, expected: "one of \(AcquisitionTimes.Grade.all.map(\.name).joined(separator: ", "))")
+        }
+        for seconds in try grades.numbers(key, in: 0...1e6) ?? [] { times.add(seconds, to: grade, after: kind) }
+      }
+    }
   }
 }
 

@@ -1,0 +1,109 @@
+/// How long after its wake a device gave a fix that was good enough, by the kind of start and by how good that is: how early it has
+/// to be woken.
+///
+/// A value, without a clock. Only the last ten starts count, so that a wrong lesson is unlearnt within as many.
+public struct AcquisitionTimes: Equatable, Sendable {
+  /// Radii that are told apart, 95 %, metres: who wants 12 m is served as one who wants 10 m. After the last: any fix.
+  static let radiiMetres = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
+  static let memory = 10
+  /// So many starts tell nothing yet.
+  static let leastStarts = 3
+  /// What is assumed before anything is known: a receiver that has lost everything takes half a minute.
+  static let assumedSeconds = 35.0
+  /// Fixes come in epochs; the next one is a second away as a rule.
+  private static let marginSeconds = 0.25
+
+  /// One of the radii, or any fix.
+  public struct Grade: Hashable, Comparable, Sendable {
+    /// Among the radii; their count for any fix.
+    let index: Int
+
+    static let all = (0...radiiMetres.count).map(Grade.init(index:))
+    static let any = Grade(index: radiiMetres.count)
+
+    fileprivate init(index: Int) { self.index = index }
+
+    /// What has to be reached for an accuracy: the widest radius within it.
+    public init(of accuracyMetres: Double?) {
+      guard let accuracyMetres else {
+        self = .any
+        return
+      }
+      index = radiiMetres.lastIndex { $0 <= accuracyMetres * 1.000001 } ?? 0
+    }
+
+    /// As it stands in files: `10`, or `any`.
+    var name: String { radiusMetres.map(\.short) ?? "any" }
+
+    var radiusMetres: Double? { index < radiiMetres.count ? radiiMetres[index] : nil }
+
+    /// Whether a fix of such a radius is as good; one whose radius nobody knows is any fix.
+    func isReached(by radiusMetres: Double?) -> Bool {
+      guard let limit = self.radiusMetres else { return true }
+      return radiusMetres.map { $0 <= limit } ?? false
+    }
+
+    public static func < (lhs: Grade, rhs: Grade) -> Bool { lhs.index < rhs.index }
+  }
+
+  struct Start: Hashable, Sendable {
+    var kind: RestartCosts.Kind
+    var grade: Grade
+  }
+
+  /// Seconds, the latest at the end.
+  private(set) var starts: [Start: [Double]] = [:]
+
+  public init() {}
+
+  /// - Parameter seconds: from the wake until a fix of the grade came, or until the time for that was over
+  public mutating func add(_ seconds: Double, to grade: Grade, after kind: RestartCosts.Kind) {
+    guard seconds >= 0, seconds.isFinite else { return }
+    let start = Start(kind: kind, grade: grade)
+    starts[start] = Array(((starts[start] ?? []) + [seconds]).suffix(AcquisitionTimes.memory))
+  }
+
+  /// The last ones, seconds, the latest at the end.
+  public func last(to grade: Grade, after kind: RestartCosts.Kind) -> [Double] {
+    starts[Start(kind: kind, grade: grade)] ?? []
+  }
+
+  /// How many seconds before a fix is due its device is to be woken, so that it comes in time as a rule.
+  ///
+  /// - Parameter firstFixSeconds: what such a start takes to the first fix, which is a poor one, as far as that is known
+  public func lead(to grade: Grade, after kind: RestartCosts.Kind, firstFixSeconds: Double?) -> Double {
+    let known = last(to: grade, after: kind)
+    guard known.count >= AcquisitionTimes.leastStarts else {
+      let seen = known.max()
+      return max(seen ?? 0, firstFixSeconds ?? (seen == nil ? AcquisitionTimes.assumedSeconds : 0)) * 1.5 + 2
+    }
+    let sorted = known.sorted()
+    let median = sorted[sorted.count / 2]
+    var longest = sorted[sorted.count - 1]
+    let next = sorted[sorted.count - 2]
+    // One that took so much longer than all others is a chance; a second one is none.
+    if known.count >= 5, longest > 2 * next { longest = next }
+    // Of ten the longest is not yet the longest of twenty.
+    return longest + (longest - median) / 2 + AcquisitionTimes.marginSeconds
+  }
+}
+
+extension AcquisitionTimes {
+  /// Sentences without a full stop, one for each kind of start.
+  var explanation: [String] {
+    RestartCosts.Kind.allCases.compactMap { kind in
+      var parts: [String] = []
+      var narrower: [Double] = []
+      for grade in Grade.all {
+        let seconds = last(to: grade, after: kind)
+        // What a wider radius did not take less for is said with the narrower one.
+        guard let least = seconds.min(), let most = seconds.max(), seconds != narrower else { continue }
+        narrower = seconds
+        let aim = grade.radiusMetres.map { "to \($0.short) m" } ?? "to any fix"
+        parts.append("\(least.short)\(most.short == least.short ? "" : " to \(most.short)") s \(aim)")
+      }
+      return parts.isEmpty
+        ? nil : "for fixes on a schedule \(kind.rawValue) starts have taken \(parts.joined(separator: ", "))"
+    }
+  }
+}
