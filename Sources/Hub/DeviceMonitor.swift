@@ -56,6 +56,12 @@ public final class DeviceMonitor: Sendable {
     /// Of the same time as the energy in the status.
     var bills = EnergyBills()
     var lessons = PowerLessons()
+    /// When it will be woken on a schedule, as far as that is known.
+    var nextWake: MonotonicInstant?
+    /// While it lingers for that wake: until when it would without.
+    var lingersAnywayUntil: MonotonicInstant?
+    /// Whoever comes or leaves at present does so on a schedule.
+    var isScheduled = false
     var book: PowerBook
     /// What was counted before its reader began.
     var before = RunTotals()
@@ -69,6 +75,9 @@ public final class DeviceMonitor: Sendable {
 
     var isRequired: Bool { requiredSince != nil }
   }
+
+  /// A timer may be so late.
+  private static let wakeMargin = 1.0
 
   public let id: String
   private let clock: any MonotonicTimeSource
@@ -159,6 +168,23 @@ public final class DeviceMonitor: Sendable {
       )
     }
   }
+
+  /// Since when it rests; `nil` while it works, or where nobody knows.
+  var restingSince: MonotonicInstant? { state.withLock { $0.lessons.offSince } }
+
+  /// When it will be woken on a schedule; `nil` where nobody knows of any.
+  ///
+  /// - Returns: whether that is news
+  @discardableResult
+  func expectWake(at instant: MonotonicInstant?) -> Bool {
+    state.withLock { state in
+      defer { state.nextWake = instant }
+      return state.nextWake != instant
+    }
+  }
+
+  /// Whoever comes or leaves from here on, until the next call, does so on a schedule, or does not.
+  func changes(onSchedule isScheduled: Bool) { state.withLock { $0.isScheduled = isScheduled } }
 
   /// What is known of its power beyond this run.
   public var book: PowerBook { state.withLock { $0.book } }
@@ -378,20 +404,76 @@ public final class DeviceMonitor: Sendable {
 extension DeviceMonitor: LingerPolicy {
   public func firstCame(at now: MonotonicInstant) {
     state.withLock { state in
+      if state.isScheduled { return state.lessons.forgetGap() }
       let costs = costs(state)
       state.lessons.came(at: now, costs, state.book)
     }
   }
 
+  /// The next wake is known, and staying on until then costs less than a restart.
+  private func lingerForWake(_ state: borrowing State, at now: MonotonicInstant) -> Linger? {
+    guard let gap = gap(state, at: now), case let breakEven = breakEvenSeconds(state), gap <= breakEven else {
+      return nil
+    }
+    return Linger(
+      .nanoseconds(Int64((gap + DeviceMonitor.wakeMargin) * 1e9)),
+      reason: "the next fix on a schedule has it woken in \(gap.short) s, and a restart costs as much as "
+        + "\(breakEven.short) s")
+  }
+
+  /// Whoever leaves on a schedule leaves nothing to wait for but the next wake.
+  private func lingerBehindFix(_ state: borrowing State, at now: MonotonicInstant) -> Linger {
+    Linger(
+      .zero,
+      reason: gap(state, at: now).map { "the next fix on a schedule has it woken in \($0.short) s" }
+        ?? "no fix on a schedule needs it")
+  }
+
+  /// Until the next wake on a schedule, seconds.
+  private func gap(_ state: borrowing State, at now: MonotonicInstant) -> Double? {
+    state.nextWake.map { max(0, $0.seconds(since: now)) }
+  }
+
+  /// For how long staying on costs less than a restart. What a restart costs is not known before there was one: who took it for a
+  /// dear one would stay on for ever, and never know.
+  private func breakEvenSeconds(_ state: borrowing State) -> Double {
+    guard let restart = state.book.learned.restarts[.hot] else { return 0 }
+    let decision = state.book.learned.decide(costs(state))
+    // Where nobody knows what it draws a start is still time.
+    return decision.ground == .nothingToSave ? restart.seconds : decision.breakEvenSeconds
+  }
+
   public func lastLeft(at now: MonotonicInstant) -> Linger {
     state.withLock { state in
       let decision = power.lingersAsLearned ? state.book.learned.decide(costs(state)) : nil
-      guard let decision, decision.ground != .nothingToSave else {
-        state.lessons.left(at: now, lingering: nil)
-        return Linger(power.timing.linger)
+      let learned = decision.flatMap { $0.ground == .nothingToSave ? nil : $0 }
+      let usual =
+        state.isScheduled
+        ? lingerBehindFix(state, at: now)
+        : learned.map { Linger(.nanoseconds(Int64($0.seconds * 1e9)), reason: $0.reason) }
+          ?? Linger(power.timing.linger)
+      if let linger = lingerForWake(state, at: now) {
+        state.lessons.forgetGap()
+        state.lingersAnywayUntil = now + usual.duration
+        return linger
       }
-      state.lessons.left(at: now, lingering: decision.seconds)
-      return Linger(.nanoseconds(Int64(decision.seconds * 1e9)), reason: decision.reason)
+      state.lingersAnywayUntil = nil
+      if state.isScheduled {
+        state.lessons.forgetGap()
+      } else {
+        state.lessons.left(at: now, lingering: learned?.seconds)
+      }
+      return usual
+    }
+  }
+
+  /// The next wake on a schedule is at another time, or nobody wants it any more.
+  public func reconsidered(at now: MonotonicInstant) -> Linger? {
+    state.withLock { state in
+      guard let anyway = state.lingersAnywayUntil else { return nil }
+      if let linger = lingerForWake(state, at: now) { return linger }
+      state.lingersAnywayUntil = nil
+      return Linger(max(.zero, anyway - now), reason: lingerBehindFix(state, at: now).reason)
     }
   }
 }

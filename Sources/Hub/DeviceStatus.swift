@@ -63,6 +63,8 @@ public struct DeviceStatus: Equatable, Sendable {
   public var billsOfWeek: [EnergyBills.Bill] = []
   /// How long it lingers, and why; `nil` in what is told of a change.
   public var linger: LingerReport?
+  /// Who has it woken for a fix now and then; none in what is told of a change.
+  public var schedules: [ScheduleReport] = []
   /// What it draws at present, measured or stated; 0 in what is told of a change.
   public var milliwatts = 0.0
   /// Of the last run that got so far.

@@ -26,7 +26,7 @@ public final class Hub: Sendable {
   /// Whether a magnetometer has a share in the state.
   public let hasMagnetometer: Bool
   /// What is fused of whatever is awake, at the rate at which it changes. Subscribing powers nothing.
-  private let fused: LazyPublisher<FusedState, Never>
+  let fused: LazyPublisher<FusedState, Never>
   /// What keeps the devices of some kinds awake, made once for all who want these kinds; it sends nothing.
   private let wakers = Guarded<[Set<DeviceStatus.Kind>: LazyPublisher<Void, Never>]>([:])
   /// The fused state at the rates that somebody has asked for, each made once for all who want it.
@@ -39,6 +39,8 @@ public final class Hub: Sendable {
   private let latestFusionRun: MutableProperty<FusionRun>
   /// What its receivers last stated, and those of the hubs before it.
   private let lastTime: LastTime
+  /// Of those who want one now and then, of the hubs before it too.
+  let scheduledFixes: ScheduledFixes
   private let meters = Guarded<[EnergyMeter]>([])
   private let billing = Billing()
   /// The epochs of the receiver that is taken, however often it fails on the way; nothing on a board without one.
@@ -103,6 +105,7 @@ public final class Hub: Sendable {
     let fusionRun = MutableProperty(FusionRun(isUnderWay: false, since: clock.now))
     latestFusionRun = fusionRun
     lastTime = machine.replay?.lastTime ?? predecessor?.lastTime ?? LastTime()
+    scheduledFixes = predecessor?.scheduledFixes ?? ScheduledFixes(clock: clock)
     fused = Aggregator.publisher(
       board: board, fusing: Hub.fused(entries, on: board), receivers: receivers, clock: clock, lastState: lastState,
       fusionRun: fusionRun, lastTime: lastTime)
@@ -128,8 +131,11 @@ public final class Hub: Sendable {
       billing.follow(reader.readingsActivity.activity, of: self)
       if let stillness = reader.stillness { billing.follow(stillness.activity, of: self) }
     }
-    for activity in [epochs.activity, sentences.activity, clockOffsets.activity] { billing.follow(activity, of: self) }
+    for activity in [epochs.activity, sentences.activity, clockOffsets.activity, scheduledFixes.activity] {
+      billing.follow(activity, of: self)
+    }
     for waker in wakers.withLock({ Array($0.values) }) { billing.follow(waker.activity, of: self) }
+    scheduledFixes.enter(self)
   }
 
   /// Tells the books of each device for whom it is held.
@@ -210,8 +216,10 @@ public final class Hub: Sendable {
 
   /// The status of every device as of now, with the final holders of its leases. Wakes nothing.
   public var devices: [DeviceStatus] {
-    entries.map { entry in
+    let schedules = scheduledFixes.reports(by: self)
+    return entries.map { entry in
       var status = namingConsumers(entry.reader.monitor.status)
+      if receivers.candidates.contains(where: { $0.description.id == status.id }) { status.schedules = schedules }
       status.calibrations = entry.description.calibration?.entries ?? [:]
       if case .receiver(_, let reader) = entry { status.corrections = reader.corrections.status }
       return status
@@ -230,9 +238,10 @@ public final class Hub: Sendable {
   }
 
   /// What is derived from devices, by the names under which it holds them.
-  private var derivedActivities: [String: Property<Activity>] {
+  var derivedActivities: [String: Property<Activity>] {
     var derived = [
       epochs.name: epochs.activity, sentences.name: sentences.activity, clockOffsets.name: clockOffsets.activity,
+      ScheduledFixes.name: scheduledFixes.activity,
     ]
     for waker in wakers.withLock({ Array($0.values) }) { derived[waker.name] = waker.activity }
     for reader in readers { derived[reader.readingsActivity.name] = reader.readingsActivity.activity }
@@ -240,7 +249,7 @@ public final class Hub: Sendable {
   }
 
   /// Those who hold what is derived from a device, in place of that.
-  private static func consumers(of holders: [String], _ derived: [String: Property<Activity>]) -> [String] {
+  static func consumers(of holders: [String], _ derived: [String: Property<Activity>]) -> [String] {
     func consumers(_ holder: String) -> [String] {
       derived[holder].map { $0.value.holders.flatMap(consumers) } ?? [holder]
     }
@@ -293,6 +302,7 @@ public final class Hub: Sendable {
   ///
   /// - Parameter successor: the hub that comes in this one's place; what it has taken over goes on
   public func shutDown(for successor: Hub? = nil) {
+    scheduledFixes.leave(self, isSucceeded: successor != nil)
     let reason = successor == nil ? "the hub is shutting down" : "the board file was read again"
     for meter in meters.withLock({ $0 }) { meter.end() }
     billing.end()
@@ -360,7 +370,7 @@ public final class Hub: Sendable {
     parts == .all ? name : "\(name) (\(parts.names))"
   }
 
-  private func waker(_ kinds: Set<DeviceStatus.Kind>) -> LazyPublisher<Void, Never> {
+  func waker(_ kinds: Set<DeviceStatus.Kind>) -> LazyPublisher<Void, Never> {
     let (waker, isNew) = wakers.withLock { wakers in
       if let waker = wakers[kinds] { return (waker, false) }
       let name =

@@ -101,6 +101,19 @@ public final class HubHost: Sendable {
     following { $0.state(rateHz: rateHz ?? $0.board.stateRateHz, parts: parts) }
   }
 
+  /// A fix now and then. Subscribing has the receivers woken for each; another board file changes nobody's times.
+  public func fixes(on schedule: Schedule) -> Deferred<ScheduledFix, Never> {
+    Deferred { [current] _ in current.value.fixes(on: schedule) }
+  }
+
+  /// Why there are none, and what to do about it, without quotes; `nil` on a board with a receiver.
+  var lackOfFixes: String? {
+    guard Set([StatePart.position]).kinds(on: hub.value.board).isEmpty else { return nil }
+    return
+      "this board has no receiver that is fused, and no fixes: its file lists one under 'devices', and under 'fusion' "
+      + "where that names any; without 'every' there are the states of what it has"
+  }
+
   /// Every fused state, as soon as there is one.
   public func states(parts: Set<StatePart>) -> Deferred<FusedState, Never> { following { $0.state(parts: parts) } }
 

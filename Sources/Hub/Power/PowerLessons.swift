@@ -15,7 +15,8 @@ struct PowerLessons: Sendable {
     var lingerSeconds: Double?
   }
 
-  private var offSince: MonotonicInstant?
+  /// Since when it rests; `nil` while it works, or where nobody knows.
+  private(set) var offSince: MonotonicInstant?
   /// Until it measures.
   private var start: Start?
   /// While nobody is there.
@@ -54,6 +55,9 @@ struct PowerLessons: Sendable {
     self.gap = nil
     book.learn { $0.visited(after: now.seconds(since: gap.since), lingered: gap.lingerSeconds, costs) }
   }
+
+  /// Whoever comes or goes on a schedule is no visitor: nothing is to be learnt of when he comes again.
+  mutating func forgetGap() { gap = nil }
 
   /// - Parameter seconds: for how long it lingers as it was learnt; `nil` for as the board file says
   mutating func left(at now: MonotonicInstant, lingering seconds: Double?) {

@@ -6,11 +6,17 @@ import Publishing
 /// The receivers of a board that are fused, and which of them is taken: one choice for the state and for all who hear the
 /// receiver itself, so that its satellites, its sentences and its time are those of the position.
 public final class ReceiverSelection: Sendable {
-  public struct Candidate: Sendable {
+  public final class Candidate: Sendable {
     public let description: ReceiverDescription
     public let reader: ReceiverReader
     /// Its place in the board's list.
     let rank: Int
+
+    fileprivate init(description: ReceiverDescription, reader: ReceiverReader, rank: Int) {
+      self.description = description
+      self.reader = reader
+      self.rank = rank
+    }
 
     var isAwake: Bool { reader.device.source.activity.value.phase == .running }
   }

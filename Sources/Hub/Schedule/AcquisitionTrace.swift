@@ -1,0 +1,36 @@
+import MonotonicTime
+
+/// One start of a device as it is under way: which grades its fixes have reached.
+struct AcquisitionTrace: Sendable {
+  let kind: RestartCosts.Kind
+  let began: MonotonicInstant
+  private var lastFixAt: MonotonicInstant?
+  private var fixCount = 0
+  private var reached: Set<AcquisitionTimes.Grade> = []
+
+  init(_ kind: RestartCosts.Kind, at began: MonotonicInstant) {
+    self.kind = kind
+    self.began = began
+  }
+
+  /// - Parameters:
+  ///   - fix: when it was valid
+  ///   - radiusMetres: within which 95 % of such positions are; `nil` where nobody knows
+  mutating func receive(
+    fix: MonotonicInstant, radiusMetres: Double?, at now: MonotonicInstant, _ times: inout AcquisitionTimes
+  ) {
+    guard fix >= began, fix != lastFixAt else { return }
+    lastFixAt = fix
+    fixCount += 1
+    guard fixCount >= SchedulePlan.leastFixes else { return }
+    for grade in AcquisitionTimes.Grade.all where grade.isReached(by: radiusMetres) && reached.insert(grade).inserted {
+      times.add(now.seconds(since: began), to: grade, after: kind)
+    }
+  }
+
+  /// Somebody has got what he wanted, or waits no longer: then it takes at least so long. Where no fix came at all, as under a roof,
+  /// it is no lesson: waking earlier would not help.
+  mutating func settle(_ grade: AcquisitionTimes.Grade, at now: MonotonicInstant, _ times: inout AcquisitionTimes) {
+    if lastFixAt != nil, reached.insert(grade).inserted { times.add(now.seconds(since: began), to: grade, after: kind) }
+  }
+}

@@ -1,0 +1,39 @@
+import MonotonicTime
+
+/// How often somebody wants a fix, how good it is to be, and for how long a device may be awake for one.
+public struct Schedule: Equatable, Sendable {
+  /// What may be asked for: seconds, metres, seconds.
+  public static let everySeconds = 1.0...7 * 86_400
+  public static let accuracyMetres = 0.1...10_000.0
+  public static let withinSeconds = 1.0...3600
+  public static let usualWithin = Duration.seconds(60)
+
+  /// From one fix to the next.
+  public var every: Duration
+  /// The radius about the true position within which 95 % of such fixes are, metres; `nil` where any fix will do.
+  public var accuracyMetres: Double?
+  /// When it is over there is what there is, and it says how good that is.
+  public var within: Duration
+  /// While nothing moves the last fix is as good as a new one.
+  var takesStanding = true
+
+  public init(every: Duration, accuracyMetres: Double? = nil, within: Duration = Schedule.usualWithin) {
+    self.every = every
+    self.accuracyMetres = accuracyMetres
+    self.within = within
+  }
+
+  /// As people and programs ask for it; `nil` for what is out of range.
+  public init?(everySeconds: Double, accuracyMetres: Double?, withinSeconds: Double?) {
+    guard Schedule.everySeconds.contains(everySeconds),
+      accuracyMetres.map(Schedule.accuracyMetres.contains) ?? true,
+      withinSeconds.map(Schedule.withinSeconds.contains) ?? true
+    else { return nil }
+    self.init(
+      every: .nanoseconds(Int64(everySeconds * 1e9)), accuracyMetres: accuracyMetres,
+      within: withinSeconds.map { .nanoseconds(Int64($0 * 1e9)) } ?? Schedule.usualWithin)
+  }
+
+  /// Who is due so soon after another one shares its wake: the fix may be that much older when it comes.
+  var slack: Duration { min(every / 10, .seconds(5)) }
+}

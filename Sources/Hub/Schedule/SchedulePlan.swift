@@ -1,0 +1,232 @@
+import MonotonicTime
+
+/// Decides when devices are woken for those who want a fix now and then. It only decides: each method takes what has happened and
+/// returns what to do; the lock, the clock and the leases are somebody else's.
+///
+/// Each has a first fix at once, and from there on one at every multiple of its pace since the clock's beginning: who has the same
+/// pace, or a multiple of it, is due at the same time and shares a wake, whenever they came. A device is woken before a fix is due;
+/// who is due nearly then is woken too. A fix that is good early lets the device go, and is held until it is due, unless the
+/// device is awake for others anyway: then a fresher one takes its place. While nothing moves nobody is woken, and the last fix is
+/// handed on again.
+struct SchedulePlan: Sendable {
+  typealias ID = Int
+  typealias Lead = (Schedule, _ due: MonotonicInstant) -> Duration
+
+  enum Effect: Equatable, Sendable {
+    /// Keep this fix for it, in place of the one before.
+    case keep(ID)
+    /// Hand on the fix that was kept last; it is as good as was asked for, or time ran out.
+    case deliver(ID, due: MonotonicInstant, isMet: Bool)
+    /// A fix is good enough for it, or none was in time: so long it has taken.
+    case settled(ID)
+    /// Hand on its last fix again.
+    case again(ID, due: MonotonicInstant)
+  }
+
+  enum Phase: Equatable, Sendable {
+    /// Until it is time to wake.
+    case asleep
+    case awake(since: MonotonicInstant)
+    /// Its fix waits for its time.
+    case holding(isMet: Bool)
+  }
+
+  private struct Member {
+    var id: ID
+    var schedule: Schedule
+    var due: MonotonicInstant
+    var phase = Phase.asleep
+    /// When the last fix was valid that came in this wake.
+    var lastFixAt: MonotonicInstant?
+    var fixCount = 0
+    /// A fix that is good enough is kept.
+    var isGood = false
+
+    /// Up to then its last fix is as good as a new one.
+    var standsUntil: MonotonicInstant?
+
+    /// It waits for its next time, and needs no device for that.
+    var stands: Bool { phase == .asleep && standsUntil.map { due <= $0 } ?? false }
+
+    var isAwake: Bool { if case .awake = phase { true } else { false } }
+
+    /// When it is awake no longer, good or not: what its fix has time for, which is past its due time where it was woken for that.
+    var deadline: MonotonicInstant? {
+      guard case .awake(let since) = phase else { return nil }
+      return isGood ? due : max(since + schedule.within, due)
+    }
+  }
+
+  /// The first fix after a start is a poor one, whatever it says of itself.
+  static let leastFixes = 2
+
+  /// In the order in which they came.
+  private var members: [Member] = []
+
+  var isEmpty: Bool { members.isEmpty }
+
+  /// Those for whom the devices are to be awake, in the order in which they came.
+  var awake: [ID] { members.compactMap { $0.isAwake ? $0.id : nil } }
+
+  /// When the next fix of somebody is due.
+  func due(of id: ID) -> MonotonicInstant? { index(of: id).map { members[$0].due } }
+
+  func phase(of id: ID) -> Phase? { index(of: id).map { members[$0].phase } }
+
+  func schedule(of id: ID) -> Schedule? { index(of: id).map { members[$0].schedule } }
+
+  /// By halves: each of many is asked for with each fix.
+  private func index(of id: ID) -> Int? {
+    var range = members.indices
+    while !range.isEmpty {
+      let middle = range.lowerBound + range.count / 2
+      if members[middle].id == id { return middle }
+      range = members[middle].id < id ? middle + 1..<range.upperBound : range.lowerBound..<middle
+    }
+    return nil
+  }
+
+  /// - Parameter id: greater than all before it
+  mutating func add(_ id: ID, _ schedule: Schedule, at now: MonotonicInstant) {
+    members.append(Member(id: id, schedule: schedule, due: now))
+  }
+
+  /// The next fix is due so long from now as the new schedule has it, whatever was waited for.
+  mutating func change(_ id: ID, to schedule: Schedule, at now: MonotonicInstant) {
+    guard let index = index(of: id), members[index].schedule != schedule else { return }
+    (members[index].schedule, members[index].due, members[index].phase) = (schedule, now + schedule.every, .asleep)
+  }
+
+  mutating func remove(_ id: ID) { members.removeAll { $0.id == id } }
+
+  /// Whether the fix that was kept last is one that somebody can have.
+  func hasGoodFix(_ id: ID) -> Bool {
+    guard let member = index(of: id).map({ members[$0] }) else { return false }
+    return member.isAwake && member.isGood || member.phase == .holding(isMet: true)
+  }
+
+  /// Nothing moves: up to an instant somebody's last fix is as good as a new one; `nil` that it is not.
+  mutating func stand(_ id: ID, until instant: MonotonicInstant?) {
+    if let index = index(of: id) { members[index].standsUntil = instant }
+  }
+
+  /// Whether somebody's next fix will be the last one again.
+  func stands(_ id: ID) -> Bool { index(of: id).map { members[$0].stands } ?? false }
+
+  /// Something has moved: who would have had the last fix again is to have a new one at once.
+  mutating func move(_ id: ID, at now: MonotonicInstant) {
+    guard let index = index(of: id), members[index].stands else { return }
+    members[index].due = min(now, members[index].due)
+    members[index].standsUntil = nil
+  }
+
+  /// A fix has come while devices are awake.
+  ///
+  /// - Parameters:
+  ///   - fix: when it was valid
+  ///   - radiusMetres: within which 95 % of such positions are; `nil` where nobody knows
+  ///   - isHeldByOthers: the devices are awake for somebody else too, whoever of these lets them go
+  mutating func receive(
+    fix: MonotonicInstant, radiusMetres: Double?, isHeldByOthers: Bool, at now: MonotonicInstant
+  ) -> [Effect] {
+    var effects: [Effect] = []
+    for index in members.indices {
+      guard case .awake(let since) = members[index].phase, fix >= since, members[index].lastFixAt != fix else {
+        continue
+      }
+      members[index].lastFixAt = fix
+      members[index].fixCount += 1
+      let suits = members[index].schedule.accuracyMetres.map { limit in radiusMetres.map { $0 <= limit } ?? false }
+      let isGood = suits ?? true && members[index].fixCount >= SchedulePlan.leastFixes
+      // Whoever has a good one takes no worse.
+      guard isGood || !members[index].isGood else { continue }
+      if isGood, !members[index].isGood { effects.append(.settled(members[index].id)) }
+      members[index].isGood = isGood
+      effects.append(.keep(members[index].id))
+    }
+    let isNeeded = isHeldByOthers || members.contains { $0.isAwake && !$0.isGood }
+    for index in members.indices where members[index].isAwake && members[index].isGood && !isNeeded {
+      members[index].phase = .holding(isMet: true)
+    }
+    return effects
+  }
+
+  /// What is to be done by now.
+  ///
+  /// - Parameter lead: how early a device has to be woken for a fix that is due then
+  mutating func advance(to now: MonotonicInstant, lead: Lead) -> [Effect] {
+    var effects: [Effect] = []
+    for index in members.indices {
+      if let deadline = members[index].deadline, deadline <= now {
+        if !members[index].isGood { effects.append(.settled(members[index].id)) }
+        members[index].phase = .holding(isMet: members[index].isGood)
+      }
+      if case .holding(let isMet) = members[index].phase, members[index].due <= now {
+        effects.append(.deliver(members[index].id, due: members[index].due, isMet: isMet))
+        members[index].phase = .asleep
+        members[index].due = SchedulePlan.next(after: now, of: members[index].schedule)
+      }
+    }
+    for index in members.indices where members[index].stands && members[index].due <= now {
+      effects.append(.again(members[index].id, due: members[index].due))
+      members[index].due = SchedulePlan.next(after: now, of: members[index].schedule)
+    }
+    for index in members.indices where members[index].phase == .asleep && !members[index].stands {
+      if wakeTime(of: members[index], lead) <= now { wake(index, at: now) }
+    }
+    // Who is due nearly when another one is shares its wake.
+    let earliest = members.filter(\.isAwake).map(\.due).min()
+    for index in members.indices where members[index].phase == .asleep && !members[index].stands {
+      if let earliest, members[index].due <= earliest + members[index].schedule.slack { wake(index, at: now) }
+    }
+    return effects
+  }
+
+  /// When `advance` is to be called next; `nil` where nobody wants anything.
+  func nextInstant(lead: Lead) -> MonotonicInstant? {
+    members.map { member in
+      member.deadline ?? (member.phase == .asleep && !member.stands ? wakeTime(of: member, lead) : member.due)
+    }.min()
+  }
+
+  /// When devices are woken next that are let go of now; `nil` where nobody wants anything more.
+  func nextWake(at now: MonotonicInstant, lead: Lead) -> MonotonicInstant? {
+    members.compactMap { member -> MonotonicInstant? in
+      switch member.phase {
+      case .asleep: return member.stands ? nil : wakeTime(of: member, lead)
+      case .awake: return nil
+      case .holding:
+        let next = SchedulePlan.next(after: max(now, member.due), of: member.schedule)
+        if let standsUntil = member.standsUntil, next <= standsUntil { return nil }
+        // Not before what it has is handed on.
+        return max(member.due, wakeTime(due: next, member.schedule, lead))
+      }
+    }.min()
+  }
+
+  /// When somebody's devices are woken for its next fix.
+  func wakeTime(of id: ID, lead: Lead) -> MonotonicInstant? {
+    index(of: id).map { wakeTime(of: members[$0], lead) }
+  }
+
+  private mutating func wake(_ index: Int, at now: MonotonicInstant) {
+    members[index].phase = .awake(since: now)
+    (members[index].lastFixAt, members[index].fixCount, members[index].isGood) = (nil, 0, false)
+  }
+
+  private func wakeTime(of member: Member, _ lead: Lead) -> MonotonicInstant {
+    wakeTime(due: member.due, member.schedule, lead)
+  }
+
+  /// No earlier than the fix has time for.
+  private func wakeTime(due: MonotonicInstant, _ schedule: Schedule, _ lead: Lead) -> MonotonicInstant {
+    due.advanced(by: .zero - max(.zero, min(lead(schedule, due), schedule.within)))
+  }
+
+  /// The first at its pace that is still to come, and not as good as now.
+  private static func next(after now: MonotonicInstant, of schedule: Schedule) -> MonotonicInstant {
+    let every = max(1, schedule.every.inNanoseconds)
+    let from = (now + schedule.slack).nanoseconds
+    return MonotonicInstant(nanoseconds: (from / every + 1) * every)
+  }
+}

@@ -1,0 +1,30 @@
+import Fusion
+import MonotonicTime
+
+/// What somebody gets who wants a fix now and then.
+public struct ScheduledFix: Sendable {
+  /// As of when it was handed on, so that its ages count up to then. What it has was measured in this wake, unless it `isStill`: where
+  /// no fix came it has no position.
+  public var state: FusedState
+  public var schedule: Schedule
+  /// When it was due.
+  public var due: MonotonicInstant
+  /// It is as good as was asked for; else time ran out.
+  public var isMet: Bool
+  /// Nothing has moved since its position was measured, so that no receiver was woken for it.
+  public var isStill = false
+
+  /// Within which 95 % of such positions are, metres; `nil` where nobody knows, or there is none.
+  public var radiusMetres: Double? { state.radiusMetres }
+}
+
+extension FusedState {
+  /// Within which 95 % of such positions are, metres.
+  var radiusMetres: Double? { position?.value.horizontalSigmaMetres.map { Confidence.radial * $0 } }
+
+  /// When its fix was valid, if it has a position of one.
+  var fixInstant: MonotonicInstant? {
+    guard mode == .gnss || mode == .fused, position != nil, let fix, fix.value.mode >= 2 else { return nil }
+    return fix.at
+  }
+}

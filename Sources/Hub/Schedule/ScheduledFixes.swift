@@ -1,0 +1,483 @@
+import Fusion
+import Guarding
+import MonotonicTime
+import Publishing
+
+/// Has receivers awake for those who want a fix now and then, and asleep between.
+///
+/// It outlives board files: a reload moves it to the hub in service, and nobody's next fix comes at another time for that. Between
+/// two wakes there is one timer, for the next. One lease on the receivers is for all who are to have a fix, and names
+/// them: a wake for many costs each of them no more than one for few.
+///
+/// What is to be is decided under the lock, by the plan; one thread at a time brings it about, without the lock. Whoever changes
+/// the plan meanwhile leaves that to this thread, which looks again before it ends.
+final class ScheduledFixes: Sendable {
+  private typealias ID = SchedulePlan.ID
+
+  private struct Member {
+    let name: String
+    let run: Activating<ScheduledFix, Never>
+    /// What it gets unless a better one comes.
+    var kept: FusedState?
+    /// The last good one that it has got.
+    var last: StandingFix?
+    /// To what tells of motion, by its number, and what that has told.
+    var watch: Int?
+    var motion: Subscription?
+    var stillness = Stillness.unknown
+
+    var hasMoved: Bool { if case .moved = stillness { true } else { false } }
+
+    /// Nothing is known of motion from here on.
+    mutating func unwatch() -> Subscription? {
+      defer { (watch, motion, stillness) = (nil, nil, .unknown) }
+      return motion
+    }
+  }
+
+  private struct Delivery {
+    let id: ID
+    let run: Activating<ScheduledFix, Never>
+    let fix: ScheduledFix
+  }
+
+  private struct Timing: Equatable {
+    /// When the plan has something to do next: the timer is set for then.
+    var next: MonotonicInstant?
+    /// When devices are woken next that sleep then: they know of it.
+    var wake: MonotonicInstant?
+  }
+
+  private struct State {
+    var plan = SchedulePlan()
+    var members: [ID: Member] = [:]
+    var lastID = 0
+    /// In service; `nil` while board files are exchanged.
+    weak var hub: Hub?
+    /// On receivers, while they are to be awake.
+    var lease: Subscription?
+    /// For whom, as has been said last.
+    var awake: [ID] = []
+    /// To the states, while somebody has devices awake.
+    var states: Subscription?
+    /// Of whoever has gone.
+    var ended: [Subscription] = []
+    /// To motion.
+    var unwatched: [Subscription] = []
+    var lastWatch = 0
+    var deliveries: [Delivery] = []
+    var timer: ScheduledAction?
+    var timing = Timing()
+    var timerNumber = 0
+    var lastFixAt: MonotonicInstant?
+    /// Of the start that is under way, if it is one.
+    var trace: AcquisitionTrace?
+    /// For whomever, as was seen when it was time for something.
+    var isReceiverAwake = false
+    /// Some thread brings about what is to be.
+    var isWorking = false
+    var isOver = false
+  }
+
+  /// What is to be done next.
+  private enum Step {
+    case deliver([Delivery])
+    /// For whom receivers are awake.
+    case name([String])
+    case listen(Hub)
+    case watch(ID, Int, name: String, MotionWatch)
+    case wake(Hub)
+    case release(Subscription, Hub?, nextWake: MonotonicInstant?)
+    case end(Subscription)
+    case time(Timing, Hub?)
+    case finish([Member])
+  }
+
+  /// What has stood for so long and sets off has a new fix at once. What comes to rest for less only pauses, as before a red light or
+  /// between two waves, and has one when it is due.
+  private static let stand = Duration.seconds(60)
+
+  /// Who holds receivers, in place of those for whom that is.
+  static let name = "fixes"
+
+  private let clock: any MonotonicTimeSource
+  private let state = Guarded(State())
+  private let mutableActivity: MutableProperty<Activity>
+
+  init(clock: any MonotonicTimeSource) {
+    self.clock = clock
+    mutableActivity = MutableProperty(
+      Activity(phase: .idle, since: clock.now, reason: "nobody is to have a fix", holders: []))
+  }
+
+  /// For whom receivers are awake.
+  var activity: Property<Activity> { mutableActivity.readOnly }
+
+  // MARK: Who wants fixes
+
+  /// The fixes of one subscriber. Subscribing wakes receivers, at once for the first fix and then for each.
+  ///
+  /// - Parameter schedule: with each change the next fix is due so long from then
+  func fixes(on schedule: Property<Schedule>) -> Deferred<ScheduledFix, Never> {
+    Deferred { [self, clock] name in
+      LazyPublisher(deriving: name, clock: clock) { [self] (run) throws(Never) in
+        let id = state.withLock { state -> ID? in
+          if state.isOver { return nil }
+          state.lastID += 1
+          state.members[state.lastID] = Member(name: name, run: run)
+          state.plan.add(state.lastID, schedule.value, at: clock.now)
+          advance(&state)
+          return state.lastID
+        }
+        guard let id else {
+          run.finish(.finished)
+          return Subscription {}
+        }
+        work()
+        let changes = schedule.subscribe(as: name, receiveValue: { [weak self] in self?.change(id, to: $0) })
+        return Subscription { [self] in
+          changes.cancel()
+          remove(id)
+        }
+      }
+    }
+  }
+
+  private func change(_ id: ID, to schedule: Schedule) {
+    state.withLock { state in
+      state.plan.change(id, to: schedule, at: clock.now)
+      advance(&state)
+    }
+    work()
+  }
+
+  private func remove(_ id: ID) {
+    state.withLock { state in
+      state.plan.remove(id)
+      if let motion = state.members.removeValue(forKey: id)?.motion { state.unwatched.append(motion) }
+    }
+    work()
+  }
+
+  // MARK: The hub
+
+  /// Another hub is in service from here on.
+  func enter(_ hub: Hub) {
+    state.withLock { state in
+      state.hub = hub
+      // Its devices may be others, which know of no wake yet.
+      state.timing.wake = nil
+    }
+    work()
+  }
+
+  /// A hub lets go of its devices.
+  ///
+  /// - Parameter isSucceeded: another one comes in its place, and nobody's fixes end
+  func leave(_ hub: Hub, isSucceeded: Bool) {
+    state.withLock { state in
+      guard state.hub == nil || state.hub === hub else { return }
+      state.hub = nil
+      state.trace = nil
+      if let lease = state.lease { state.ended.append(lease) }
+      state.lease = nil
+      for id in state.members.keys.sorted() {
+        if let motion = state.members[id]?.unwatch() { state.unwatched.append(motion) }
+      }
+      if let states = state.states { state.ended.append(states) }
+      state.states = nil
+      if !isSucceeded { state.isOver = true }
+    }
+    work()
+  }
+
+  // MARK: What happens
+
+  private func receive(_ present: FusedState) {
+    guard let fix = present.fixInstant else { return }
+    let hub = state.withLock { state -> Hub? in
+      if state.lastFixAt == fix { return nil }
+      state.lastFixAt = fix
+      return state.hub
+    }
+    guard let hub else { return }
+    let isHeldByOthers = hub.receiversAreHeld(besidesForFixes: true)
+    state.withLock { state in
+      let now = clock.now
+      let radius = present.radiusMetres
+      if var trace = state.trace {
+        hub.fixBook?.learnAcquisitions { trace.receive(fix: fix, radiusMetres: radius, at: now, &$0) }
+        state.trace = trace
+      }
+      // Whether it moves from here on: then the next fix may be given again.
+      if state.members.values.contains(where: \.hasMoved) { hub.motion?.look() }
+      let effects = state.plan.receive(fix: fix, radiusMetres: radius, isHeldByOthers: isHeldByOthers, at: now)
+      perform(effects, keeping: present, at: now, &state)
+      advance(&state)
+    }
+    work()
+  }
+
+  private func timerFired(_ number: Int) {
+    let isAwake = state.withLock { $0.hub }?.receiversAreHeld(besidesForFixes: false) ?? false
+    state.withLock { state in
+      guard state.timerNumber == number else { return }
+      state.timer = nil
+      state.timing.next = nil
+      // Then a new fix costs nothing, whatever stands.
+      state.isReceiverAwake = isAwake
+      advance(&state)
+      state.isReceiverAwake = false
+      stand(&state)
+    }
+    work()
+  }
+
+  /// What tells of motion has told something.
+  private func receive(_ stillness: Stillness, for id: ID, by watch: Int) {
+    state.withLock { state in
+      guard let member = state.members[id], member.watch == watch else { return }
+      state.members[id]?.stillness = stillness
+      if case .moved(let at) = stillness, case .still(let since) = member.stillness,
+        at - since >= ScheduledFixes.stand
+      {
+        state.plan.move(id, at: clock.now)
+      }
+      advance(&state)
+    }
+    work()
+  }
+
+  /// Who needs no new fix while nothing moves, by what is known now.
+  private func stand(_ state: inout State) {
+    for (id, member) in state.members {
+      guard let schedule = state.plan.schedule(of: id) else { continue }
+      let fix = state.plan.hasGoodFix(id) ? member.kept.flatMap(StandingFix.init) : member.last
+      var until: MonotonicInstant?
+      if schedule.takesStanding, case .still(let since) = member.stillness, let fix, fix.at >= since,
+        !state.isReceiverAwake
+      {
+        until = fix.isGoodUntil(schedule)
+      }
+      state.plan.stand(id, until: until)
+    }
+  }
+
+  private func advance(_ state: inout State) {
+    let now = clock.now
+    stand(&state)
+    perform(state.plan.advance(to: now, lead: lead(state.hub, at: now)), keeping: nil, at: now, &state)
+  }
+
+  private func perform(
+    _ effects: [SchedulePlan.Effect], keeping present: FusedState?, at now: MonotonicInstant, _ state: inout State
+  ) {
+    for effect in effects {
+      switch effect {
+      case .keep(let id): state.members[id]?.kept = present
+      case .settled(let id):
+        guard var trace = state.trace, let schedule = state.plan.schedule(of: id) else { continue }
+        state.hub?.fixBook?.learnAcquisitions { trace.settle(.init(of: schedule.accuracyMetres), at: now, &$0) }
+        state.trace = trace
+      case .deliver(let id, let due, let isMet):
+        guard let member = state.members[id], let schedule = state.plan.schedule(of: id) else { continue }
+        var fix = member.kept ?? FusedState(at: now)
+        if isMet { state.members[id]?.last = StandingFix(fix) }
+        fix.at = max(now, fix.at)
+        state.members[id]?.kept = nil
+        state.deliveries.append(
+          Delivery(
+            id: id, run: member.run, fix: ScheduledFix(state: fix, schedule: schedule, due: due, isMet: isMet)))
+      case .again(let id, let due):
+        guard let member = state.members[id], let schedule = state.plan.schedule(of: id), let last = member.last else {
+          continue
+        }
+        state.deliveries.append(
+          Delivery(
+            id: id, run: member.run,
+            fix: ScheduledFix(state: last.state(at: now), schedule: schedule, due: due, isMet: true, isStill: true)))
+        // One that has lost its supply is silent too.
+        state.hub?.motion?.look()
+      }
+    }
+  }
+
+  /// How early receivers are to be woken.
+  private func lead(_ hub: Hub?, at now: MonotonicInstant) -> SchedulePlan.Lead {
+    guard let forecast = hub?.forecast(at: now) else { return { _, _ in .zero } }
+    // Many want the same.
+    var known: [AcquisitionTimes.Start: Duration] = [:]
+    return { schedule, due in
+      let start = forecast.start(schedule, due)
+      if let lead = known[start] { return lead }
+      let lead = forecast.lead(start)
+      known[start] = lead
+      return lead
+    }
+  }
+
+  // MARK: Bringing it about
+
+  private func work() {
+    let isOthers = state.withLock { state in
+      defer { state.isWorking = true }
+      return state.isWorking
+    }
+    if isOthers { return }
+    while let step = state.withLock({ nextStep(&$0) }) { perform(step) }
+  }
+
+  /// Ends the work where there is none.
+  private func nextStep(_ state: inout State) -> Step? {
+    if state.isOver, !state.members.isEmpty {
+      let members = state.members.sorted { $0.key < $1.key }.map(\.value)
+      state.members = [:]
+      state.plan = SchedulePlan()
+      state.deliveries = []
+      return .finish(members)
+    }
+    if !state.deliveries.isEmpty {
+      defer { state.deliveries = [] }
+      return .deliver(state.deliveries.filter { state.members[$0.id] != nil })
+    }
+    if !state.unwatched.isEmpty { return .end(state.unwatched.removeFirst()) }
+    if let motion = state.hub?.motion, let (id, member) = state.members.first(where: { $0.value.watch == nil }) {
+      state.lastWatch += 1
+      state.members[id]?.watch = state.lastWatch
+      return .watch(id, state.lastWatch, name: member.name, motion)
+    }
+    let awake = state.plan.awake
+    // Before receivers are woken: all of them pay for that.
+    if awake != state.awake {
+      state.awake = awake
+      return .name(awake.compactMap { state.members[$0]?.name })
+    }
+    if let hub = state.hub, !awake.isEmpty {
+      if state.states == nil { return .listen(hub) }
+      if state.lease == nil {
+        state.timing.wake = nil
+        return .wake(hub)
+      }
+    }
+    let now = clock.now
+    let lead = lead(state.hub, at: now)
+    if awake.isEmpty, let lease = state.lease {
+      state.lease = nil
+      state.ended.append(lease)
+    }
+    if !state.ended.isEmpty {
+      let lease = state.ended.removeFirst()
+      state.timing.wake = state.plan.nextWake(at: now, lead: lead)
+      return .release(lease, state.hub, nextWake: state.timing.wake)
+    }
+    if awake.isEmpty {
+      state.trace = nil
+      if let states = state.states {
+        state.states = nil
+        return .end(states)
+      }
+    }
+    let timing = Timing(
+      next: state.plan.nextInstant(lead: lead), wake: state.plan.nextWake(at: now, lead: lead))
+    if timing != state.timing { return .time(timing, state.hub) }
+    state.isWorking = false
+    return nil
+  }
+
+  private func perform(_ step: Step) {
+    switch step {
+    case .deliver(let deliveries): for delivery in deliveries { delivery.run.send(delivery.fix) }
+    case .name(let names):
+      mutableActivity.value = Activity(
+        phase: names.isEmpty ? .idle : .running, since: clock.now, reason: "", holders: names.map(Hub.holderOfFix))
+    case .finish(let members):
+      for member in members {
+        member.motion?.cancel()
+        member.run.finish(.finished)
+      }
+    case .listen(let hub):
+      let states = hub.overheardStates.subscribe(as: "fixes", receiveValue: { [weak self] in self?.receive($0) })
+      state.withLock { state in
+        if state.hub === hub { state.states = states } else { state.ended.append(states) }
+      }
+    case .watch(let id, let watch, let name, let motion):
+      let subscription = motion.stillness.subscribe(
+        as: Hub.holder(name, of: [.motion]), receiveValue: { [weak self] in self?.receive($0, for: id, by: watch) })
+      state.withLock { state in
+        if state.members[id]?.watch == watch {
+          state.members[id]?.motion = subscription
+        } else {
+          state.unwatched.append(subscription)
+        }
+      }
+    case .wake(let hub): wake(hub)
+    case .release(let lease, let hub, let nextWake):
+      guard let hub else { return lease.cancel() }
+      hub.changeScheduledLeases(nextWake: nextWake) { lease.cancel() }
+    case .end(let states): states.cancel()
+    case .time(let timing, let hub): set(timing, hub)
+    }
+  }
+
+  private func wake(_ hub: Hub) {
+    let now = clock.now
+    let kind = hub.fixMonitor?.restingSince.map { RestartCosts.Kind(after: now.seconds(since: $0)) }
+    state.withLock { $0.trace = kind.map { AcquisitionTrace($0, at: now) } }
+    let lease = hub.changeScheduledLeases(nextWake: nil) { hub.leaseForFixes() }
+    state.withLock { state in
+      if state.hub === hub { state.lease = lease } else { state.ended.append(lease) }
+    }
+  }
+
+  private func set(_ timing: Timing, _ hub: Hub?) {
+    hub?.expectWake(at: timing.wake)
+    let (overtaken, number) = state.withLock { state -> (ScheduledAction?, Int?) in
+      defer { state.timing = timing }
+      if timing.next == state.timing.next { return (nil, nil) }
+      state.timerNumber += 1
+      defer { state.timer = nil }
+      return (state.timer, state.timerNumber)
+    }
+    overtaken?.cancel()
+    guard let number, let next = timing.next else { return }
+    // One that is due already is done here, and leaves the rest to this thread.
+    let timer = clock.schedule(at: next) { [weak self] in self?.timerFired(number) }
+    let isTooLate = state.withLock { state in
+      guard state.timerNumber == number, state.timing.next == next else { return true }
+      state.timer = timer
+      return false
+    }
+    if isTooLate { timer.cancel() }
+  }
+
+  // MARK: What is known of it
+
+  /// Who wants what when, in the order in which they came.
+  func reports(by hub: Hub) -> [ScheduleReport] {
+    state.withLock { state in
+      if state.members.isEmpty { return [] }
+      let forecast = hub.forecast(at: clock.now)
+      return state.members.keys.sorted().compactMap { id in
+        guard let member = state.members[id], let schedule = state.plan.schedule(of: id),
+          let due = state.plan.due(of: id), let phase = state.plan.phase(of: id),
+          let wake = state.plan.wakeTime(of: id, lead: forecast.lead)
+        else { return nil }
+        let reason: String
+        switch phase {
+        case .asleep where state.plan.stands(id):
+          reason = "nothing has moved since the last one, which is given again"
+        case .asleep: reason = forecast.reason(schedule, due)
+        case .awake:
+          reason =
+            member.kept?.radiusMetres.map { "awake, at \($0.short) m so far" }
+            ?? "awake, without a fix so far"
+        case .holding(let isMet):
+          reason = isMet ? "its fix is there before it is due" : "time ran out before it is due"
+        }
+        return ScheduleReport(
+          holder: member.name, schedule: schedule, due: due,
+          wake: phase == .asleep && !state.plan.stands(id) ? wake : nil, reason: reason)
+      }
+    }
+  }
+}

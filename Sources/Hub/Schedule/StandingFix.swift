@@ -1,0 +1,50 @@
+import Fusion
+import MonotonicTime
+
+/// A fix that is given again while nothing moves: the position of its own instant, and a bit less sure with each hour.
+struct StandingFix: Sendable {
+  /// How far a thing may creep unnoticed, one standard deviation. It is a hedge and not measured: what waits for motion does not feel
+  /// a mooring that stretches, a slope that slides or a float that sinks. It is so little that a night costs no fix of the usual
+  /// accuracies, and so much that a fix of weeks ago is not passed off as exact.
+  static let creepMetresPerHour = 0.1
+
+  private let fix: FusedState
+  /// When it was valid.
+  let at: MonotonicInstant
+
+  /// `nil` without a position of a fix.
+  init?(_ fix: FusedState) {
+    guard let at = fix.fixInstant else { return nil }
+    self.fix = fix
+    self.at = at
+  }
+
+  /// As it is to be given at an instant: the position, and the fix that it is of, each with its age.
+  func state(at now: MonotonicInstant) -> FusedState {
+    var state = fix.asleep(since: max(fix.at, at), lastKnown: nil)
+    state.at = max(now, state.at)
+    state.fix = fix.fix
+    let hours = state.at.seconds(since: at) / 3600
+    if let sigma = state.position?.value.horizontalSigmaMetres {
+      state.position?.value.horizontalSigmaMetres = StandingFix.sigma(sigma, after: hours)
+    }
+    if let sigma = state.position?.value.verticalSigmaMetres {
+      state.position?.value.verticalSigmaMetres = StandingFix.sigma(sigma, after: hours)
+    }
+    return state
+  }
+
+  private static func sigma(_ sigma: Double, after hours: Double) -> Double {
+    let crept = creepMetresPerHour * hours
+    return (sigma * sigma + crept * crept).squareRoot()
+  }
+
+  /// Until when it is as good as a schedule asks for.
+  func isGoodUntil(_ schedule: Schedule) -> MonotonicInstant {
+    guard let accuracy = schedule.accuracyMetres else { return MonotonicInstant(nanoseconds: .max) }
+    guard let sigma = fix.position?.value.horizontalSigmaMetres else { return at }
+    let limit = accuracy / Confidence.radial
+    let crept = max(0, limit * limit - sigma * sigma).squareRoot()
+    return at + .nanoseconds(Int64(crept / StandingFix.creepMetresPerHour * 3600e9))
+  }
+}

@@ -1,0 +1,296 @@
+import Fusion
+import MonotonicTime
+import TestSupport
+import Testing
+
+@testable import Hub
+
+/// When devices are woken for those who want a fix now and then.
+struct SchedulePlanTests {
+  private static let minute = Schedule(every: .seconds(60), accuracyMetres: 10, within: .seconds(45))
+
+  private static func at(_ seconds: Double) -> MonotonicInstant {
+    MonotonicInstant(nanoseconds: Int64((1000 + seconds) * 1e9))
+  }
+
+  /// A receiver with a fix an epoch, poor ones at first, good ones from some time after its start on.
+  private struct World {
+    private(set) var plan = SchedulePlan()
+    private(set) var times = AcquisitionTimes()
+    /// From its start until its fixes are as good as they get, seconds.
+    var seconds: () -> Double = { 6 }
+    var goodMetres = 5.0
+    var isBroken = false
+    var isHeldByOthers = false
+    private(set) var now = 0.0
+    private(set) var onSince: Double?
+    private(set) var wakes = 0
+    private(set) var onSeconds = 0.0
+    private(set) var delivered: [(id: Int, at: Double, isMet: Bool)] = []
+    /// How old the fixes were that were handed on, by their receivers.
+    private(set) var ages: [Int: [Double]] = [:]
+    private var kept: [Int: Double] = [:]
+    private var trace: AcquisitionTrace?
+    private var takes = 0.0
+
+    private var lead: SchedulePlan.Lead {
+      { [times] schedule, _ in
+        .milliseconds(
+          Int64(1000 * times.lead(to: .init(of: schedule.accuracyMetres), after: .hot, firstFixSeconds: nil)))
+      }
+    }
+
+    mutating func add(_ id: Int, _ schedule: Schedule) {
+      plan.add(id, schedule, at: SchedulePlanTests.at(now))
+      advance()
+    }
+
+    private mutating func perform(_ effects: [SchedulePlan.Effect]) {
+      for effect in effects {
+        switch effect {
+        case .keep(let id): kept[id] = now
+        case .settled(let id):
+          let grade = AcquisitionTimes.Grade(of: plan.schedule(of: id)?.accuracyMetres)
+          trace?.settle(grade, at: SchedulePlanTests.at(now), &times)
+        case .deliver(let id, _, let isMet):
+          delivered.append((id, now, isMet))
+          ages[id, default: []].append(now - (kept[id] ?? -.infinity))
+          kept[id] = nil
+        case .again: preconditionFailure("nothing stands here")
+        }
+      }
+      if plan.awake.isEmpty, let since = onSince {
+        onSeconds += now - since
+        (onSince, trace) = (nil, nil)
+      } else if !plan.awake.isEmpty, onSince == nil {
+        (onSince, takes) = (now, seconds())
+        trace = AcquisitionTrace(.hot, at: SchedulePlanTests.at(now))
+        wakes += 1
+      }
+    }
+
+    private mutating func advance() { perform(plan.advance(to: SchedulePlanTests.at(now), lead: lead)) }
+
+    /// In steps of a tenth of a second, an epoch to a second.
+    mutating func run(to end: Double) {
+      while now < end {
+        now = (10 * now + 1).rounded() / 10
+        if let since = onSince, !isBroken, now == now.rounded(), now > since {
+          let radius = now - since >= takes ? goodMetres : 10 * goodMetres
+          let at = SchedulePlanTests.at(now)
+          trace?.receive(fix: at, radiusMetres: radius, at: at, &times)
+          perform(plan.receive(fix: at, radiusMetres: radius, isHeldByOthers: isHeldByOthers, at: at))
+        }
+        advance()
+      }
+    }
+
+    var isOff: Bool { onSince == nil }
+  }
+
+  @Test(arguments: [(4.0, 7.0), (20.0, 30.0), (1.0, 12.0)])
+  func `after ten learnt starts fixes come at their time, and the device is on for little else`(
+    _ least: Double, _ most: Double
+  ) {
+    var chance = SeededRandom()
+    var world = World()
+    world.seconds = { most }
+    world.add(1, SchedulePlanTests.minute)
+    func live(_ minutes: Int) {
+      for _ in 0..<minutes {
+        let takes = Double.random(in: least...most, using: &chance)
+        world.seconds = { takes }
+        world.run(to: world.now + 60)
+      }
+    }
+    live(11)
+    let learnt = world.delivered.count
+    let onSeconds = world.onSeconds
+    live(200)
+    let fixes = world.delivered.dropFirst(learnt)
+    #expect(fixes.count >= 199 && fixes.allSatisfy(\.isMet))
+    // The clock began 1000 s before.
+    let late = fixes.map { ($0.at + 1000).truncatingRemainder(dividingBy: 60) }
+    let punctual = late.count { $0 <= 1 }
+    #expect(punctual * 100 >= fixes.count * 95, "\(punctual) of \(fixes.count)")
+    // Each start, and an epoch.
+    let needed = 200 * ((least + most) / 2 + 2)
+    #expect(world.onSeconds - onSeconds < needed, "\(world.onSeconds - onSeconds) s on of \(needed)")
+  }
+
+  @Test func `two of the same pace share each wake, whenever they came, and each has its fix at its time`() {
+    var world = World()
+    world.add(1, SchedulePlanTests.minute)
+    world.run(to: 100)
+    world.add(2, Schedule(every: .seconds(120), accuracyMetres: 20, within: .seconds(45)))
+    world.run(to: 160)
+    let wakes = world.wakes
+    world.run(to: 160 + 1200)
+    #expect((20...21).contains(world.wakes - wakes), "\(world.wakes - wakes) wakes in 20 minutes")
+    #expect(world.delivered.count { $0.id == 1 && $0.isMet } >= 21)
+    #expect(world.delivered.count { $0.id == 2 && $0.isMet } >= 10)
+  }
+
+  @Test func `who wants less is not given an old fix because another one wants more`() {
+    var world = World()
+    world.seconds = { 20 }
+    world.add(1, Schedule(every: .seconds(60), accuracyMetres: 5, within: .seconds(45)))
+    // The poor ones are good enough.
+    world.add(2, Schedule(every: .seconds(60), accuracyMetres: 50, within: .seconds(45)))
+    world.run(to: 1200)
+    #expect(world.wakes <= 21)
+    let ages = world.ages[2, default: []].suffix(10)
+    #expect(ages.count == 10 && ages.allSatisfy { $0 <= 4 }, "\(ages)")
+  }
+
+  @Test func `while the device is awake for others the fix is a fresh one`() {
+    var world = World()
+    world.seconds = { 10 }
+    world.add(1, SchedulePlanTests.minute)
+    world.run(to: 900)
+    world.isHeldByOthers = true
+    world.run(to: 1500)
+    let ages = world.ages[1, default: []].suffix(8)
+    #expect(ages.allSatisfy { $0 <= 1 }, "\(ages)")
+  }
+
+  @Test func `one that cannot be met says so at its time, and lets the device go each time`() {
+    var world = World()
+    world.goodMetres = 30
+    world.add(1, SchedulePlanTests.minute)
+    world.run(to: 600)
+    #expect(world.delivered.count >= 9 && world.delivered.allSatisfy { !$0.isMet })
+    #expect(world.onSeconds <= Double(world.wakes) * 45.2)
+  }
+
+  @Test func `a device that gives nothing is let go when time runs out`() {
+    var world = World()
+    world.isBroken = true
+    world.add(1, Schedule(every: .seconds(300), accuracyMetres: 10, within: .seconds(45)))
+    world.run(to: 46)
+    #expect(world.isOff && world.delivered.map(\.isMet) == [false])
+  }
+
+  @Test func `where nothing is received for a while nothing is learnt of that`() {
+    var world = World()
+    world.add(1, SchedulePlanTests.minute)
+    world.run(to: 900)
+    world.isBroken = true
+    world.run(to: 1500)
+    #expect(world.delivered.last?.isMet == false)
+    world.isBroken = false
+    world.run(to: 1800)
+    let ages = world.ages[1, default: []].suffix(4)
+    #expect(ages.allSatisfy { $0 <= 4 }, "\(ages)")
+  }
+
+  @Test func `without anybody there is nothing to wait for`() {
+    var plan = SchedulePlan()
+    plan.add(1, SchedulePlanTests.minute, at: SchedulePlanTests.at(0))
+    #expect(plan.nextInstant(lead: { _, _ in .zero }) == SchedulePlanTests.at(0))
+    plan.remove(1)
+    #expect(plan.isEmpty && plan.nextInstant(lead: { _, _ in .zero }) == nil)
+  }
+
+  @Test func `the first fix after a start is not taken, nor one from before it`() {
+    var plan = SchedulePlan()
+    plan.add(1, SchedulePlanTests.minute, at: SchedulePlanTests.at(0))
+    #expect(plan.advance(to: SchedulePlanTests.at(0), lead: { _, _ in .zero }) == [])
+    #expect(plan.awake == [1])
+    func receive(_ at: Double, _ radius: Double?) -> [SchedulePlan.Effect] {
+      plan.receive(
+        fix: SchedulePlanTests.at(at), radiusMetres: radius, isHeldByOthers: false, at: SchedulePlanTests.at(at))
+    }
+    #expect(receive(-1, 1) == [])
+    #expect(receive(1, 1) == [.keep(1)] && plan.awake == [1])
+    // The same one in another state.
+    #expect(receive(1, 1) == [] && plan.awake == [1])
+    #expect(receive(2, nil) == [.keep(1)] && plan.awake == [1])
+    #expect(receive(3, 9) == [.settled(1), .keep(1)] && plan.awake.isEmpty)
+  }
+
+  @Test func `who stands is handed his last fix again until it is too old or he moves, and nobody is woken`() {
+    func at(_ seconds: Double) -> MonotonicInstant { SchedulePlanTests.at(seconds) }
+    let lead: SchedulePlan.Lead = { _, _ in .seconds(5) }
+    var plan = SchedulePlan()
+    plan.add(1, SchedulePlanTests.minute, at: at(0))
+    #expect(plan.advance(to: at(0), lead: lead) == [])
+    for second in [1.0, 2] { _ = plan.receive(fix: at(second), radiusMetres: 5, isHeldByOthers: false, at: at(second)) }
+    #expect(plan.hasGoodFix(1))
+    #expect(plan.advance(to: at(2), lead: lead) == [.deliver(1, due: at(0), isMet: true)])
+    // The clock began 1000 s before: they are due at 20, 80, 140, …
+    plan.stand(1, until: at(150))
+    #expect(plan.stands(1) && plan.nextInstant(lead: lead) == at(20) && plan.nextWake(at: at(3), lead: lead) == nil)
+    for due in [20.0, 80, 140] {
+      #expect(plan.advance(to: at(due - 1), lead: lead) == [] && plan.awake == [])
+      #expect(plan.advance(to: at(due), lead: lead) == [.again(1, due: at(due))] && plan.awake == [])
+    }
+    #expect(!plan.stands(1) && plan.nextInstant(lead: lead) == at(195))
+    plan.stand(1, until: at(1000))
+    plan.move(1, at: at(150))
+    #expect(plan.due(of: 1) == at(150) && plan.advance(to: at(150), lead: lead) == [] && plan.awake == [1])
+    // It moves on, which wakes nobody twice.
+    plan.move(1, at: at(151))
+    #expect(plan.due(of: 1) == at(150))
+  }
+
+  @Test func `a fix that is given again keeps its age, and is less sure with each hour`() throws {
+    let at = SchedulePlanTests.at(0)
+    var state = FusedState(at: at + .seconds(1))
+    #expect(StandingFix(state) == nil)
+    state.mode = .gnss
+    state.fix = Dated(
+      .init(mode: 3, status: 1, satellitesUsed: 8, hdop: 1, utcNanoseconds: nil), at: at, source: .gps)
+    state.position = Dated(
+      .init(
+        latitudeDegrees: 52, longitudeDegrees: 13, altitudeHAEMetres: nil, altitudeMSLMetres: nil,
+        horizontalSigmaMetres: 3, verticalSigmaMetres: 4), at: at, source: .gps)
+    state.motion = Dated(
+      .init(speedMetresPerSecond: 9, trackDegrees: 1, climbMetresPerSecond: 0), at: at, source: .gps)
+    let fix = try #require(StandingFix(state))
+    let again = fix.state(at: at + .seconds(40 * 3600))
+    #expect(again.mode == .asleep && again.motion == nil && again.at == at + .seconds(40 * 3600))
+    #expect(again.position?.at == at && again.fix?.at == at)
+    // 4 m in 40 hours.
+    #expect(abs((again.position?.value.horizontalSigmaMetres ?? 0) - 5) < 1e-9)
+    #expect(abs((again.position?.value.verticalSigmaMetres ?? 0) - 32.0.squareRoot()) < 1e-9)
+    let until = fix.isGoodUntil(Schedule(every: .seconds(60), accuracyMetres: 5 * Confidence.radial))
+    #expect(abs(until.seconds(since: at) - 40 * 3600) < 1)
+    #expect(fix.isGoodUntil(Schedule(every: .seconds(60), accuracyMetres: 1)) == at)
+    #expect(fix.isGoodUntil(Schedule(every: .seconds(60))) > at + .seconds(1_000_000_000))
+  }
+
+  @Test(arguments: [(4.0, 20.0), (20.0, 4.0)])
+  func `a wrong lesson is unlearnt within ten starts`(_ old: Double, _ new: Double) {
+    var times = AcquisitionTimes()
+    let grade = AcquisitionTimes.Grade(of: 10)
+    func lead() -> Double { times.lead(to: grade, after: .hot, firstFixSeconds: nil) }
+    #expect(lead() > 35)
+    for _ in 0..<50 { times.add(old, to: grade, after: .hot) }
+    #expect(abs(lead() - old) < 1)
+    // One that takes much longer is no lesson.
+    times.add(10 * old, to: grade, after: .hot)
+    #expect(abs(lead() - old) < 1)
+    for _ in 0..<10 { times.add(new, to: grade, after: .hot) }
+    #expect(abs(lead() - new) < 1)
+    #expect(times.lead(to: grade, after: .warm, firstFixSeconds: 30) > 30)
+  }
+
+  @Test func `each start teaches all that it reached, and what is wanted is the widest radius within it`() {
+    var times = AcquisitionTimes()
+    var trace = AcquisitionTrace(.warm, at: SchedulePlanTests.at(0))
+    for (second, radius) in [(1.0, 200.0), (2, 90), (3, 90), (4, 18), (5, 4), (6, 3)] {
+      trace.receive(
+        fix: SchedulePlanTests.at(second), radiusMetres: radius, at: SchedulePlanTests.at(second), &times)
+    }
+    trace.settle(.init(of: 1), at: SchedulePlanTests.at(40), &times)
+    func seconds(_ accuracy: Double?) -> [Double] { times.last(to: .init(of: accuracy), after: .warm) }
+    #expect(seconds(nil) == [2] && seconds(150) == [2] && seconds(99) == [4] && seconds(20) == [4])
+    #expect(seconds(12) == [5] && seconds(10) == [5] && seconds(5) == [5] && seconds(2) == [] && seconds(1) == [40])
+    #expect(times.last(to: .any, after: .hot) == [])
+    #expect(
+      times.explanation == [
+        "for fixes on a schedule warm starts have taken 40 s to 1 m, 5 s to 5 m, 4 s to 20 m, 2 s to 100 m"
+      ])
+  }
+}
