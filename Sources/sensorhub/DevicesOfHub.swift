@@ -20,6 +20,8 @@ enum DevicesOfHub {
     var remark: String?
     var bills: Bills
     var linger: Linger
+    /// Who has it woken for a fix now and then; `nil` where nobody has.
+    var schedules: [Schedule]?
     /// `nil` of who gets none.
     var corrections: Corrections?
   }
@@ -31,6 +33,14 @@ enum DevicesOfHub {
     /// By RTCM 3's numbers.
     var messages: [String: Int]
     var lost: Int
+  }
+
+  struct Schedule: Decodable {
+    var holder: String
+    var everySeconds: Double
+    var accuracyMetres: Double?
+    var dueInSeconds: Double
+    var reason: String
   }
 
   struct Bill: Decodable {

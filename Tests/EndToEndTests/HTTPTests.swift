@@ -127,6 +127,9 @@ import Testing
   @Test(arguments: [
     ("GET", "/nothing", "", 404, "/openapi.yaml tells what there is"),
     ("GET", "/events?rate=0", "", 400, "'rate' must be a number from 0.01 to 1000"),
+    ("GET", "/events?accuracy=10", "", 400, "go with 'every'"),
+    ("GET", "/events?every=60&rate=2", "", 400, "goes without 'rate'"),
+    ("GET", "/events?every=0.5", "", 400, "'every' must be a number from 1 to 604800"),
     ("GET", "/events?rate=fast", "", 400, "'rate'"), ("POST", "/devices/gps/hold?for=0", "", 400, "'for' must be"),
     ("POST", "/devices/radar/hold", "", 404, "there is: gps, imu"),
     ("GET", "/devices/gps/hold", "", 405, "this path takes POST"),

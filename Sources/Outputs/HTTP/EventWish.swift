@@ -5,10 +5,28 @@ import Hummingbird
 enum EventWish {
   /// - `rateHz`: `nil` for the board's own rate
   case states(rateHz: Double?, parts: Set<StatePart>)
+  /// A fix now and then.
+  case fixes(Schedule)
 
   /// - Throws: where the query says what nobody can want
   init(_ request: Request) throws {
-    self = .states(
-      rateHz: try HTTPQuery.number("rate", of: request, in: 0.01...1000), parts: try HTTPQuery.parts(of: request))
+    let every = try HTTPQuery.number("every", of: request, in: Schedule.everySeconds)
+    let accuracy = try HTTPQuery.number("accuracy", of: request, in: Schedule.accuracyMetres)
+    let within = try HTTPQuery.number("within", of: request, in: Schedule.withinSeconds)
+    guard let every else {
+      guard accuracy == nil, within == nil else {
+        throw HTTPError(.badRequest, message: "'accuracy' and 'within' go with 'every', the seconds between two fixes")
+      }
+      self = .states(
+        rateHz: try HTTPQuery.number("rate", of: request, in: 0.01...1000), parts: try HTTPQuery.parts(of: request))
+      return
+    }
+    for other: Substring in ["rate", "parts"] where try HTTPQuery.text(other, of: request) != nil {
+      throw HTTPError(.badRequest, message: "'every' asks for fixes, and goes without '\(other)'")
+    }
+    guard let schedule = Schedule(everySeconds: every, accuracyMetres: accuracy, withinSeconds: within) else {
+      throw HTTPError(.badRequest, message: "'every', 'accuracy' and 'within' are seconds, metres and seconds")
+    }
+    self = .fixes(schedule)
   }
 }

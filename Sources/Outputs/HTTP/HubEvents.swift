@@ -20,10 +20,18 @@ final class HubEvents: Sendable {
   }
 
   func response(to request: Request, _ context: HTTPContext, _ wish: EventWish) throws -> Response {
+    if case .fixes = wish, let lack = host.lackOfFixes { throw HTTPError(.notFound, message: lack) }
     return try streams.response(to: request, context) { [self] name, queue in
       let lifetime = Lifetime()
       switch wish {
       case .states(let rateHz, let parts): subscribe(as: name, rateHz: rateHz, parts: parts, lifetime, queue)
+      case .fixes(let schedule):
+        // What each is told is his own: it says how late it comes.
+        let fixes = EventEncoding()
+        host.fixes(on: schedule).subscribe(
+          as: name,
+          receiveValue: { fix in queue.send(fixes.event(at: fix.state.at) { ScheduledFixReport.write(fix, to: &$0) }) }
+        ).store(in: lifetime)
       }
       return lifetime
     }

@@ -46,6 +46,7 @@ public enum DevicesReport {
       }
       json.endObject()
       if let linger = device.linger { DevicesReport.write(linger, to: &json) }
+      if !device.schedules.isEmpty { DevicesReport.write(device.schedules, at: now, to: &json) }
       json.member("milliwatts", device.milliwatts, decimals: 2)
       json.member("timeToFirstFixSeconds", device.timeToFirstFix?.inSeconds, decimals: 3)
       if !device.calibrations.isEmpty {
@@ -74,6 +75,23 @@ public enum DevicesReport {
     json.endArray()
     json.endObject()
     json.endLine()
+  }
+
+  private static func write(_ schedules: [ScheduleReport], at now: MonotonicInstant, to json: inout JSONWriter) {
+    json.key("schedules")
+    json.beginArray()
+    for one in schedules {
+      json.beginObject()
+      json.member("holder", one.holder)
+      json.member("everySeconds", one.schedule.every.inSeconds, decimals: 3)
+      json.member("accuracyMetres", one.schedule.accuracyMetres, decimals: 2)
+      json.member("withinSeconds", one.schedule.within.inSeconds, decimals: 3)
+      json.member("dueInSeconds", (one.due - now).inSeconds, decimals: 1)
+      json.member("wakesInSeconds", one.wake.map { ($0 - now).inSeconds }, decimals: 1)
+      json.member("reason", one.reason)
+      json.endObject()
+    }
+    json.endArray()
   }
 
   private static func write(_ corrections: CorrectionStatus, at now: MonotonicInstant, to json: inout JSONWriter) {

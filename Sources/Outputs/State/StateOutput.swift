@@ -33,6 +33,8 @@ private final class StateSession: StreamSession {
     var name: String?
     var rateHz: Double?
     var parts = Set<StatePart>.all
+    /// In place of states.
+    var schedule: Schedule?
     /// Of whoever came for that instead of states.
     var calibration: HubCalibration?
   }
@@ -69,6 +71,21 @@ private final class StateSession: StreamSession {
         encoding.withBytes(
           at: state.at, encode: { StateReport.write(state, to: &$0) }, connection.send)
       })
+    take(new, isRequested: isRequested)
+  }
+
+  private func subscribe(as name: String, on schedule: Schedule) {
+    let new = host.fixes(on: schedule).subscribe(
+      as: name,
+      receiveValue: { [connection] fix in
+        var json = JSONWriter()
+        ScheduledFixReport.write(fix, to: &json)
+        connection.send(json.bytes)
+      })
+    take(new, isRequested: true)
+  }
+
+  private func take(_ new: Subscription, isRequested: Bool) {
     let old = state.withLock { state in
       if state.isOver || state.hasRequested && !isRequested { return Optional(new) }
       defer { state.subscription = new }
@@ -89,20 +106,32 @@ private final class StateSession: StreamSession {
       return state.timer
     }
     timer?.cancel()
+    func refuse(_ message: String) {
+      Array("{\"class\":\"ERROR\",\"message\":\"\(message)\"}\n".utf8).withUnsafeBufferPointer(connection.answer)
+    }
     guard let request else {
       let parts = StatePart.allCases.map { "\\\"\($0.rawValue)\\\"" }.joined(separator: ", ")
-      let answer =
-        #"{"class":"ERROR","message":"send {\"rateHz\": 0.01 to 1000, \"name\": \"who you are\", "#
-        + #"\"parts\": some of [\#(parts)]}"}"# + "\n"
-      return Array(answer.utf8).withUnsafeBufferPointer(connection.answer)
+      return refuse(
+        #"send {\"rateHz\": 0.01 to 1000, \"name\": \"who you are\", "#
+          + #"\"parts\": some of [\#(parts)]}, or for a fix now and then {\"every\": 1 to 604800 seconds, "#
+          + #"\"accuracy\": 0.1 to 10000 metres, \"within\": 1 to 3600 seconds, \"name\": \"who you are\"}"#)
     }
+    if request.schedule != nil, let lack = host.lackOfFixes { return refuse(lack) }
     if let kind = request.calibrate.flatMap(CalibrationKind.init) { return calibrate(kind, request) }
     let wish = state.withLock { state in
       if let name = request.name.flatMap({ ClientName.shown($0, of: connection.peer) }) { state.name = name }
+      if let schedule = request.schedule {
+        state.schedule = schedule
+      } else if request.rateHz != nil || request.parts != nil {
+        state.schedule = nil
+      }
       if let rateHz = request.rateHz { state.rateHz = rateHz }
       if let parts = request.parts.flatMap({ Set<StatePart>(names: $0) }) { state.parts = parts }
-      return (name: state.name ?? connection.peer, rateHz: state.rateHz, parts: state.parts)
+      return (
+        name: state.name ?? connection.peer, rateHz: state.rateHz, parts: state.parts, schedule: state.schedule
+      )
     }
+    if let schedule = wish.schedule { return subscribe(as: wish.name, on: schedule) }
     subscribe(as: wish.name, rateHz: wish.rateHz, parts: wish.parts, isRequested: true)
   }
 

@@ -8,9 +8,23 @@ struct StateRequests {
     var rateHz: Double?
     var name: String?
     var parts: [String]?
+    /// A fix now and then in place of states: seconds, metres, seconds.
+    var every: Double?
+    var accuracy: Double?
+    var within: Double?
     /// What to calibrate instead of sending states, and of which device.
     var calibrate: String?
     var device: String?
+
+    /// `nil` where it does not ask for one, or for one that there is not.
+    var schedule: Schedule? {
+      every.flatMap { Schedule(everySeconds: $0, accuracyMetres: accuracy, withinSeconds: within) }
+    }
+
+    /// Who wants a fix now and then wants no states beside it.
+    fileprivate var isScheduleSound: Bool {
+      every == nil ? accuracy == nil && within == nil : schedule != nil && rateHz == nil && parts == nil
+    }
   }
 
   /// A request is short; what grows without an end is none.
@@ -31,7 +45,7 @@ struct StateRequests {
     guard let request = try? JSONDecoder().decode(Request.self, from: Data(line)),
       request.rateHz.map({ (0.01...1000).contains($0) }) ?? true,
       request.parts.map({ Set<StatePart>(names: $0) != nil }) ?? true,
-      request.calibrate.map({ CalibrationKind(rawValue: $0) != nil }) ?? true
+      request.calibrate.map({ CalibrationKind(rawValue: $0) != nil }) ?? true, request.isScheduleSound
     else { return nil }
     return request
   }

@@ -52,6 +52,7 @@ struct Devices: ParsableCommand {
       Terminal.standardOutput(
         "  so far   on for \(Text.duration(seconds: device.onSeconds)) in \(device.wakes) \(device.wakes == 1 ? "wake" : "wakes"), "
           + "\(Text.fixed(device.energyMilliwattHours, 3)) mWh\(measured(device))")
+      for schedule in device.schedules ?? [] { write(schedule) }
       if let corrections = device.corrections { write(corrections) }
       if let remark = device.remark { Terminal.standardOutput("  remark   \(remark)") }
       if bills { write(device.bills.run, as: "bills") }
@@ -72,6 +73,16 @@ struct Devices: ParsableCommand {
   /// How much longer it lingers.
   private func rest(_ device: DevicesOfHub.Device) -> String {
     device.lingersForSeconds.map { ", \(Text.duration(seconds: max(0, $0))) more" } ?? ""
+  }
+
+  /// Who has it woken, when and why then.
+  private func write(_ schedule: DevicesOfHub.Schedule) {
+    let accuracy = schedule.accuracyMetres.map { ", to \(Text.fixed($0, $0 < 10 ? 1 : 0)) m" } ?? ""
+    let due =
+      schedule.dueInSeconds > 0 ? "in \(Text.duration(seconds: schedule.dueInSeconds))" : "now"
+    Terminal.standardOutput(
+      "  due      \(due) for \(schedule.holder), every \(Text.duration(seconds: schedule.everySeconds))\(accuracy): "
+        + schedule.reason)
   }
 
   private func write(_ corrections: DevicesOfHub.Corrections) {

@@ -17,6 +17,7 @@ struct Watch: ParsableCommand {
 
       Example: sensorhub watch --json | jq .position
       Without waking the receiver: sensorhub watch --parts attitude
+      A fix a minute, good to 10 m, from a receiver that sleeps between: sensorhub watch --every 60 --accuracy 10
       A hub elsewhere: sensorhub watch mqtts://broker.example/boat-7
       """)
 
@@ -37,6 +38,18 @@ struct Watch: ParsableCommand {
         + "\(Set<StatePart>.all.names), with commas between.", valueName: "names"))
   var parts: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "A fix every so many seconds in place of states, for which the receiver is woken in time; between two it sleeps.",
+      valueName: "seconds"))
+  var every: Double?
+
+  @Option(
+    help: ArgumentHelp(
+      "With --every: how good a fix is to be, as the radius within which 95 of 100 are. Any fix will do without it.",
+      valueName: "metres"))
+  var accuracy: Double?
+
   @Flag(help: "Print one state with a position and exit.")
   var once = false
 
@@ -44,8 +57,12 @@ struct Watch: ParsableCommand {
     parsing: .unconditional,
     help: ArgumentHelp(
       "With --once: how long to wait for what is wanted, before a state without it is printed and the exit code is 69. 0 "
-        + "takes the first state as it is.", valueName: "seconds"))
-  var within = 120.0
+        + "takes the first state as it is. With --every: how long the receiver may be awake for one fix, before it is given as "
+        + "good as it is. 120 with --once, 60 with --every.", valueName: "seconds"))
+  var within: Double?
+
+  /// With --once.
+  private var patience: Double { within ?? 120 }
 
   @Flag(help: "Print the states as JSON, one a line.")
   var json = false
@@ -61,10 +78,28 @@ struct Watch: ParsableCommand {
     if let place, place.hub == nil { throw ValidationError("name the hub too: \(place.broker)/boat-7") }
     if place != nil, socket != nil { throw ValidationError("--socket is for a hub on this machine") }
     if place != nil, let rate, rate > 100 { throw ValidationError("--rate must be at most 100 for a hub at a broker") }
-    if !(0...86_400).contains(within) { throw ValidationError("--within must be from 0 to 86400") }
+    if every == nil, let within, !(0...86_400).contains(within) {
+      throw ValidationError("--within must be from 0 to 86400")
+    }
+    try validateSchedule()
+  }
+
+  private func validateSchedule() throws {
+    guard let every else {
+      if accuracy != nil { throw ValidationError("--accuracy goes with --every, the seconds between two fixes") }
+      return
+    }
+    if rate != nil || parts != nil || once {
+      throw ValidationError("--every asks for fixes, and goes without --rate, --parts and --once")
+    }
+    let (intervals, accuracies, times) = (Schedule.everySeconds, Schedule.accuracyMetres, Schedule.withinSeconds)
+    if !intervals.contains(every) { throw ValidationError("--every must be from 1 to 604800") }
+    if let accuracy, !accuracies.contains(accuracy) { throw ValidationError("--accuracy must be from 0.1 to 10000") }
+    if let within, !times.contains(within) { throw ValidationError("--within must be from 1 to 3600 with --every") }
   }
 
   func run() throws {
+    if let every { return try printFixes(every) }
     // Who wants one state wants it at once.
     let wanted = (once ? nil : rate).map { "\"rateHz\": \($0), " } ?? ""
     let names = parts.flatMap(Watch.parts)?.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
@@ -87,6 +122,22 @@ struct Watch: ParsableCommand {
     throw CommandError.hubClosed
   }
 
+  private func printFixes(_ every: Double) throws {
+    let accuracy = accuracy.map { "\"accuracy\": \($0), " } ?? ""
+    let within = within.map { "\"within\": \($0), " } ?? ""
+    // A hub elsewhere may be older and know no schedules: it takes this for nothing that is wanted, and sleeps on.
+    let states = place == nil ? "" : "\"rateHz\": 0, "
+    let hub = try watchedHub("{\(states)\"every\": \(every), \(accuracy)\(within)\"name\": \"watch\"}")
+    if Watch.awaited([.position], of: try hub.devices()).isEmpty {
+      throw CommandError(
+        .unavailable, "the hub has no receiver", nextStep: "sensorhub devices says what it has")
+    }
+    while case .text(let line) = try hub.nextLine(by: nil) {
+      guard print(line) else { return }
+    }
+    throw CommandError.hubClosed
+  }
+
   /// - Parameter request: what is wanted
   private func watchedHub(_ request: String) throws -> any WatchedHub {
     guard let place, let name = place.hub else { return try LocalHub(socket, request: request) }
@@ -102,8 +153,8 @@ struct Watch: ParsableCommand {
 
   private func printOne(from hub: any WatchedHub) throws {
     let start = MonotonicClock().now
-    let deadline = within > 0 ? start + .nanoseconds(Int64(within * 1e9)) : nil
-    let missing = within > 0 ? try Watch.awaited(parts.flatMap(Watch.parts), of: hub.devices()) : []
+    let deadline = patience > 0 ? start + .nanoseconds(Int64(patience * 1e9)) : nil
+    let missing = patience > 0 ? try Watch.awaited(parts.flatMap(Watch.parts), of: hub.devices()) : []
     let what = missing.isEmpty ? "state" : missing.map(\.rawValue).joined(separator: ", ")
     var hint: MonotonicInstant? = start + Watch.silence
     var last: [UInt8]?
@@ -129,7 +180,7 @@ struct Watch: ParsableCommand {
     }
     if let last { print(last) }
     throw CommandError(
-      .unavailable, "no \(what) within \(Text.duration(seconds: within))",
+      .unavailable, "no \(what) within \(Text.duration(seconds: patience))",
       nextStep: "sensorhub devices says what each device does; --within waits longer")
   }
 
@@ -149,12 +200,20 @@ struct Watch: ParsableCommand {
     return StatePart.allCases.filter { part in wanted.contains { $0.0 == part && kinds.contains($0.1) } }
   }
 
+  /// How good a fix on a schedule is.
+  private func outcome(_ line: [UInt8]) -> String {
+    guard every != nil, let outcome = ScheduledFixReport.outcome(line) else { return "" }
+    let radius = outcome.radius.map { "95 % within \(Text.fixed($0, 1)) m" }
+    let found = outcome.still ? "still" + (radius.map { ", \($0)" } ?? "") : radius ?? "a fix"
+    return "  " + (outcome.met ? found : "time ran out" + (radius.map { ": \($0)" } ?? ""))
+  }
+
   /// Returns whether anybody still reads.
   @discardableResult
   private func print(_ line: [UInt8]) -> Bool {
     if json { return Terminal.standardOutput(String(decoding: line, as: UTF8.self)) }
     guard let state = StateReport.read(line) else { return true }
-    return Terminal.standardOutput(StateLine.text(state))
+    return Terminal.standardOutput(StateLine.text(state) + outcome(line))
   }
 }
 

@@ -19,6 +19,7 @@ enum StateTarget {
   private static func requireSound(_ requests: [StateRequests.Request?]) {
     for case let request? in requests {
       if let rate = request.rateHz { require((0.01...1000).contains(rate), "a rate of \(rate)") }
+      require(request.every == nil || request.schedule != nil, "a schedule that there is not")
     }
   }
 }

@@ -1,0 +1,47 @@
+import FoundationEssentials
+import Fusion
+import Hub
+import MonotonicTime
+
+/// A fix on a schedule as one JSON object: a state with what became of the wish in its member `schedule`.
+public enum ScheduledFixReport {
+  /// What became of it.
+  public struct Outcome: Decodable, Sendable {
+    /// It is as good as was asked for; else time ran out.
+    public var met: Bool
+    /// Within which 95 % of such positions are, metres; `nil` where there is none, or nobody knows.
+    public var radius: Double?
+    /// Seconds after its time.
+    public var late: Double
+    /// Whose wish it was, where others hear the same.
+    public var viewer: String?
+    /// Nothing has moved since its position was measured: the last one once more.
+    public var still: Bool
+  }
+
+  /// - Parameter viewer: whose wish it is, where others hear the same
+  public static func write(_ fix: ScheduledFix, for viewer: String? = nil, to json: inout JSONWriter) {
+    StateReport.write(fix.state, to: &json) { json in
+      json.key("schedule")
+      json.beginObject()
+      json.member("met", fix.isMet)
+      json.member("still", fix.isStill)
+      json.member("radius", fix.radiusMetres, decimals: 2)
+      json.member("late", max(0, (fix.state.at - fix.due).inSeconds), decimals: 3)
+      json.member("every", fix.schedule.every.inSeconds, decimals: 3)
+      json.member("accuracy", fix.schedule.accuracyMetres, decimals: 2)
+      json.member("within", fix.schedule.within.inSeconds, decimals: 3)
+      json.member("viewer", viewer)
+      json.endObject()
+    }
+  }
+
+  private struct Message: Decodable {
+    var schedule: Outcome
+  }
+
+  /// Reads of what `write` wrote what became of the wish; `nil` for anything else.
+  public static func outcome(_ line: [UInt8]) -> Outcome? {
+    try? JSONDecoder().decode(Message.self, from: Data(line)).schedule
+  }
+}

@@ -1,0 +1,110 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// A fix now and then, as clients ask for it.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ScheduleTests {
+  private let http = SocketClient.freePort()
+
+  private func hub() -> HubProcess { HubProcess(board: HubProcess.simulatedBoard("http: { port: \(http) }")) }
+
+  /// So seldom that the next one is far, whenever the machine was switched on.
+  private static let week = "604800"
+
+  @Test func `watch gets a fix that is good enough, and the receiver sleeps while it waits for the next`() {
+    let hub = hub()
+    let watch = hub.watch(["--json", "--every", Self.week, "--accuracy", "100", "--within", "60"])
+    #expect(eventually { watch.lines.count == 1 }, "\(watch.standardError)")
+    let met = #""schedule":{"met":true,"still":false,"radius":"#
+    #expect(watch.standardOutput.contains(met), "\(watch.standardOutput)")
+    #expect(HubProcess.states(watch).first?.position != nil)
+    #expect(eventually { hub.isOff })
+    #expect(watch.isRunning)
+    let devices = hub.devicesNow
+    // Nothing that it takes no part in was woken.
+    #expect(devices["gps"].wakes == 1 && devices["imu"].wakes == 0 && devices["gps"].holders.isEmpty)
+    let report = Program(["devices", "--bills", "--socket", hub.socket])
+    report.wait()
+    #expect(report.standardOutput.contains("for watch[\(watch.pid)], every 168 h 00 min, to 100 m: woken"))
+    watch.send(SIGINT)
+    watch.wait()
+    #expect(eventually { !hub.devicesText.contains("every 168 h") })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `an event stream gets the fixes alone, and the receiver sleeps while it is open`() {
+    let hub = hub()
+    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    let client = SocketClient(port: http)
+    client.send("GET /events?every=\(Self.week)&accuracy=100&within=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    #expect(eventually { client.text.contains(#""schedule":{"met":true,"#) }, "\(client.text)")
+    #expect(eventually { hub.isOff })
+    #expect(!client.text.contains("event: sky") && hub.devicesNow["imu"].wakes == 0)
+    #expect(HTTPAnswer(http, "GET", "/devices").body.contains(#""schedules":[{"holder":"web 127.0.0.1:"#))
+    client.leave()
+    #expect(eventually { !hub.devicesText.contains("every 168 h") })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `whoever asks for states after all gets them, and a wish that makes no sense is refused`() {
+    let hub = hub()
+    let client = SocketClient(path: hub.socket)
+    client.send(#"{"every": \#(Self.week), "accuracy": 100, "name": "log"}"# + "\n")
+    #expect(eventually { client.text.contains(#""schedule":{"met":true,"#) && hub.isOff }, "\(client.text)")
+    for wrong in [
+      #"{"every": 60, "rateHz": 5}"#, #"{"accuracy": 10}"#, #"{"every": 0.5}"#, #"{"every": 60, "within": 0}"#,
+      #"{"every": 60, "parts": ["position"]}"#,
+    ] {
+      let other = SocketClient(path: hub.socket)
+      other.send(wrong + "\n")
+      #expect(
+        eventually { other.text.contains("\"class\":\"ERROR\"") && other.text.contains("for a fix now and then") })
+      other.leave()
+    }
+    client.send(#"{"rateHz": 20}"# + "\n")
+    #expect(eventually { client.text.split(separator: "\n").count > 10 }, "\(client.text)")
+    #expect(hub.devicesNow["imu"].wakes > 0 && hub.devicesNow["gps"].holders.contains { $0.hasPrefix("log[") })
+    #expect(!hub.devicesText.contains("every 168 h"))
+    client.leave()
+    #expect(eventually { hub.isOff })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `where there is no receiver whoever wants fixes is told so, and what to do`() {
+    let hub = HubProcess(
+      board: """
+        { name: "test", devices: { imu: { driver: "mpu-6050", bus: "simulated/i2c" } }, http: { port: \(http) } }
+        """)
+    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    let answer = HTTPAnswer(http, "GET", "/events?every=60")
+    #expect(answer.status == 404 && answer.body.contains("this board has no receiver"), "\(answer.head)\(answer.body)")
+    let client = SocketClient(path: hub.socket)
+    client.send(#"{"every": 60, "name": "log"}"# + "\n")
+    #expect(eventually { client.text.contains(#"{"class":"ERROR","message":"this board has no receiver"#) })
+    // What there is may be asked for in its place.
+    client.send(#"{"rateHz": 20}"# + "\n")
+    #expect(eventually { client.text.contains(#""attitude""#) }, "\(client.text)")
+    let watch = hub.watch(["--every", "60"])
+    #expect(watch.wait() == 69 && watch.standardError.contains("the hub has no receiver"), "\(watch.standardError)")
+    #expect(hub.stop() == 0)
+  }
+
+  @Test(arguments: [
+    (["--accuracy", "10"], "--accuracy goes with --every"), (["--every", "60", "--rate", "2"], "goes without --rate"),
+    (["--every", "60", "--once"], "goes without"), (["--every", "0.5"], "--every must be from 1"),
+    (["--every", "60", "--within", "0"], "--within must be from 1"), (["--every", "60", "--accuracy", "0"], "0.1"),
+  ])
+  func `watch says what cannot be wanted`(_ arguments: [String], _ message: String) {
+    let watch = Program(["watch"] + arguments)
+    #expect(watch.wait() == 64 && watch.standardError.contains(message), "\(watch.standardError)")
+  }
+}
+
+extension HubProcess {
+  /// As people are told of them.
+  fileprivate var devicesText: String {
+    let program = Program(["devices", "--socket", socket])
+    program.wait()
+    return program.standardOutput
+  }
+}
