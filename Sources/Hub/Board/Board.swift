@@ -29,6 +29,8 @@ public struct Board: Equatable, Sendable {
   public var record: RecordSettings?
   /// The broker that is joined.
   public var fleet: FleetSettings?
+  /// Areas whose edge is watched. Each is a subscription: receivers are woken for a fix now and then.
+  public var fences: [FenceSettings]
 
   /// Whose sentences, which of them and how often.
   public struct NMEAFeed: Equatable, Sendable {

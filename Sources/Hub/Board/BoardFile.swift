@@ -127,6 +127,8 @@ extension Board {
     }
     record = try root.section("record").map { (section) throws(BoardError) in try RecordSettings(section) }
     fleet = try root.section("mqtt").map { (section) throws(BoardError) in try FleetSettings(section) }
+    fences = []
+    for (name, section) in try root.namedSections("fences") { fences.append(try FenceSettings(name, section)) }
     try root.finish()
   }
 }

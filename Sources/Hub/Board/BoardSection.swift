@@ -178,6 +178,25 @@ struct BoardSection {
     return numbers
   }
 
+  /// A list of numbers; an empty one for anything else, which its reader refuses with what it must be.
+  mutating func numberRow(_ key: String) -> [Double]? { value(key).map(BoardSection.numberRow) }
+
+  /// A list of such lists.
+  mutating func numberRows(_ key: String) -> [[Double]]? {
+    value(key).map { value in
+      guard case .array(let rows) = value else { return [] }
+      return rows.map { BoardSection.numberRow($0.content) }
+    }
+  }
+
+  private static func numberRow(_ value: JSONValue.Content) -> [Double] {
+    guard case .array(let elements) = value else { return [] }
+    let numbers = elements.compactMap { element -> Double? in
+      if case .number(let number) = element.content { number } else { nil }
+    }
+    return numbers.count == elements.count ? numbers : []
+  }
+
   mutating func integer(_ key: String, in range: ClosedRange<Int>) throws(BoardError) -> Int? {
     switch value(key) {
     case nil: return nil

@@ -148,7 +148,7 @@ extension DeviceDescription {
   }
 
   /// Stands in paths, labels and thread names without quotes.
-  private static func isID(_ id: String) -> Bool {
+  static func isID(_ id: String) -> Bool {
     guard let first = id.utf8.first, id.utf8.count <= 24 else { return false }
     func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) }
     return isLetter(first)

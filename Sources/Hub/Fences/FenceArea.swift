@@ -1,0 +1,153 @@
+import Fusion
+import NMEA
+
+/// A part of the earth's surface with an edge: a circle, or a polygon whose edges do not cross. It is small against the earth and
+/// nowhere near a pole, so that the surface is as good as flat from one end to the other.
+public struct FenceArea: Equatable, Sendable {
+  public enum Shape: Equatable, Sendable {
+    case circle(Coordinate, radiusMetres: Double)
+    /// The corners in their order, the first one not repeated.
+    case polygon([Coordinate])
+  }
+
+  /// What is no such area, as the end of a sentence that says what it must be.
+  public struct Refusal: Error, Equatable {
+    public var expected: String
+  }
+
+  public static let radiusMetres = 1.0...100_000.0
+  /// Of the corners, from the first one.
+  static let mostMetres = 100_000.0
+  static let latitudeDegrees = -85.0...85.0
+  static let mostCorners = 256
+  /// Whatever is farther from the first corner is outside.
+  private static let farMetres = 2.5 * mostMetres
+
+  public let shape: Shape
+  public let squareMetres: Double
+
+  /// - Throws: a radius out of its range, and a centre near a pole
+  public init(circleAbout centre: Coordinate, radiusMetres: Double) throws(Refusal) {
+    guard FenceArea.isPlace(centre), FenceArea.radiusMetres.contains(radiusMetres) else {
+      throw Refusal(
+        expected: "[latitude, longitude, metres]: three numbers from -85 to 85, -180 to 180 and 1 to 100000")
+    }
+    shape = .circle(centre, radiusMetres: radiusMetres)
+    squareMetres = .pi * radiusMetres * radiusMetres
+  }
+
+  /// - Parameter corners: in either sense of rotation; the first may stand at the end again, as in GeoJSON
+  /// - Throws: too few or too many, those that repeat or lie too far apart, and polygons without an inside of their own
+  public init(polygon corners: [Coordinate]) throws(Refusal) {
+    var corners = corners
+    if corners.count > 1, corners.first == corners.last { corners.removeLast() }
+    guard (3...FenceArea.mostCorners).contains(corners.count) else {
+      throw Refusal(expected: "a list of 3 to \(FenceArea.mostCorners) corners: [[latitude, longitude], …]")
+    }
+    guard corners.allSatisfy(FenceArea.isPlace) else {
+      throw Refusal(
+        expected: "a list of corners [latitude, longitude]: numbers from -85 to 85, and -180 to 180")
+    }
+    let points = corners.map { FenceArea.offset(of: $0, from: corners[0]) }
+    guard points.allSatisfy({ FenceArea.length($0) <= FenceArea.mostMetres }) else {
+      throw Refusal(expected: "a polygon with all corners within 100 km of its first; is one of them mistyped?")
+    }
+    let edges = points.indices.map { (points[$0], points[($0 + 1) % points.count]) }
+    // Twice the area, by the sense of rotation.
+    let doubled = edges.reduce(0) { $0 + FenceArea.cross($1.0, $1.1) }
+    guard abs(doubled) >= 2 else { throw Refusal(expected: "a polygon with an area: its corners lie on one line") }
+    if let index = edges.firstIndex(where: { FenceArea.length($0.1 - $0.0) < 0.01 }) {
+      throw Refusal(expected: "a polygon without repeated corners: corner \(index + 1) stands twice")
+    }
+    for index in edges.indices {
+      for other in edges.indices where other > index + 1 && (index > 0 || other < edges.count - 1) {
+        guard !FenceArea.meet(edges[index], edges[other]) else {
+          throw Refusal(
+            expected: "a polygon whose edges do not cross: those that begin at corners \(index + 1) and \(other + 1) "
+              + "do; give the corners in their order around it")
+        }
+      }
+    }
+    shape = .polygon(corners)
+    squareMetres = abs(doubled) / 2
+  }
+
+  /// How far a place lies beyond the edge, metres; negative within it.
+  public func metresBeyond(_ place: Coordinate) -> Double {
+    switch shape {
+    case .circle(let centre, let radius): return FenceArea.length(FenceArea.offset(of: centre, from: place)) - radius
+    case .polygon(let corners):
+      let first = FenceArea.length(FenceArea.offset(of: corners[0], from: place))
+      if first > FenceArea.farMetres { return first }
+      let points = corners.map { FenceArea.offset(of: $0, from: place) }
+      var nearest = Double.infinity
+      var isWithin = false
+      for (index, one) in points.enumerated() {
+        let other = points[(index + 1) % points.count]
+        nearest = min(nearest, FenceArea.distance(toEdgeFrom: one, to: other))
+        // A ray to the east crosses the edge.
+        if (one.x > 0) != (other.x > 0), one.y - one.x * (other.y - one.y) / (other.x - one.x) > 0 { isWithin.toggle() }
+      }
+      return isWithin ? -nearest : nearest
+    }
+  }
+
+  // MARK: On a plane that touches the earth, metres north and east
+
+  private static func isPlace(_ place: Coordinate) -> Bool {
+    latitudeDegrees.contains(place.latitudeDegrees) && (-180...180).contains(place.longitudeDegrees)
+  }
+
+  /// With the radii of the middle, so that what it is wrong by grows with the third power of the distance: 0.2 m in 55 km.
+  private static func offset(of place: Coordinate, from origin: Coordinate) -> SIMD2<Double> {
+    let middle = GeodeticPosition(
+      latitudeDegrees: (place.latitudeDegrees + origin.latitudeDegrees) / 2,
+      longitudeDegrees: origin.longitudeDegrees, altitude: 0)
+    func fromMiddle(_ place: Coordinate) -> SIMD3<Double> {
+      GeodeticPosition(
+        latitudeDegrees: place.latitudeDegrees, longitudeDegrees: place.longitudeDegrees, altitude: 0
+      ).offset(from: middle)
+    }
+    let way = fromMiddle(place) - fromMiddle(origin)
+    return SIMD2(way.x, way.y)
+  }
+
+  private static func length(_ vector: SIMD2<Double>) -> Double { (vector * vector).sum().squareRoot() }
+
+  private static func cross(_ one: SIMD2<Double>, _ other: SIMD2<Double>) -> Double {
+    one.x * other.y - one.y * other.x
+  }
+
+  /// From the origin.
+  private static func distance(toEdgeFrom one: SIMD2<Double>, to other: SIMD2<Double>) -> Double {
+    let edge = other - one
+    let along = -(one * edge).sum() / (edge * edge).sum()
+    return length(one + min(max(along, 0), 1) * edge)
+  }
+
+  /// Whether two edges meet, be it in one point.
+  private static func meet(
+    _ one: (SIMD2<Double>, SIMD2<Double>), _ other: (SIMD2<Double>, SIMD2<Double>)
+  ) -> Bool {
+    func side(_ point: SIMD2<Double>, _ edge: (SIMD2<Double>, SIMD2<Double>)) -> Double {
+      cross(edge.1 - edge.0, point - edge.0)
+    }
+    func boxes(_ axis: Int) -> Bool {
+      max(one.0[axis], one.1[axis]) >= min(other.0[axis], other.1[axis])
+        && max(other.0[axis], other.1[axis]) >= min(one.0[axis], one.1[axis])
+    }
+    return boxes(0) && boxes(1) && side(other.0, one) * side(other.1, one) <= 0
+      && side(one.0, other) * side(one.1, other) <= 0
+  }
+}
+
+extension FenceArea: CustomStringConvertible {
+  /// With every digit: two areas that are described alike are the same.
+  public var description: String {
+    switch shape {
+    case .circle(let centre, let radius): "circle \(centre.latitudeDegrees) \(centre.longitudeDegrees) \(radius)"
+    case .polygon(let corners):
+      "polygon " + corners.map { "\($0.latitudeDegrees) \($0.longitudeDegrees)" }.joined(separator: " ")
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import NMEA
+
+/// A fence as the board file asks for it.
+public struct FenceSettings: Equatable, Sendable {
+  static let usualGrace = Duration.seconds(20)
+  static let usualEvery = Duration.seconds(600)
+  static let usualSpeed = 0.5
+  static let usualAccuracyMetres = 20.0
+
+  /// The user's own; in journals and messages.
+  public var name: String
+  public var area: FenceArea
+  /// How long it may look to be on the other side before that is believed, and how long a fix may be missing before that is said.
+  public var grace: Duration
+  /// The longest from one fix to the next.
+  public var every: Duration
+  /// How fast it may be before anybody has seen it move.
+  public var speedMetresPerSecond: Double
+  /// A fix of which less is known says nothing, unless that is enough to say on which side it is: the radius within which 95 % are.
+  public var accuracyMetres: Double
+
+  public init(
+    name: String, area: FenceArea, grace: Duration? = nil, every: Duration? = nil, speedMetresPerSecond: Double? = nil,
+    accuracyMetres: Double? = nil
+  ) {
+    self.name = name
+    self.area = area
+    self.grace = grace ?? FenceSettings.usualGrace
+    self.every = every ?? FenceSettings.usualEvery
+    self.speedMetresPerSecond = speedMetresPerSecond ?? FenceSettings.usualSpeed
+    // In a small one more has to be known: half the radius of a circle of its size.
+    self.accuracyMetres =
+      accuracyMetres
+      ?? max(
+        Schedule.accuracyMetres.lowerBound,
+        min(FenceSettings.usualAccuracyMetres, (area.squareMetres / .pi).squareRoot() / 2))
+  }
+}
+
+extension FenceSettings {
+  init(_ name: String, _ section: BoardSection) throws(BoardError) {
+    var section = section
+    guard DeviceDescription.isID(name) else {
+      throw section.wrong(expected: "named with at most 24 letters, digits, '-' or '_', a letter first")
+    }
+    guard section.has("circle") != section.has("polygon") else {
+      throw section.wrong(
+        expected: section.has("circle")
+          ? "one area, and has a 'circle' and a 'polygon': name two fences"
+          : "an area: circle: [latitude, longitude, metres], or polygon: [[latitude, longitude], …]")
+    }
+    let area: FenceArea
+    do throws(FenceArea.Refusal) {
+      if let circle = section.numberRow("circle") {
+        let centre = circle.count == 3 ? Coordinate(latitudeDegrees: circle[0], longitudeDegrees: circle[1]) : .nowhere
+        area = try FenceArea(circleAbout: centre, radiusMetres: circle.last ?? 0)
+      } else {
+        area = try FenceArea(
+          polygon: (section.numberRows("polygon") ?? []).map { corner in
+            corner.count == 2 ? Coordinate(latitudeDegrees: corner[0], longitudeDegrees: corner[1]) : .nowhere
+          })
+      }
+    } catch {
+      throw section.wrong(section.has("circle") ? "circle" : "polygon", expected: error.expected)
+    }
+    self.init(
+      name: name, area: area,
+      grace: try section.number("grace", in: 1...3600).map { .nanoseconds(Int64($0 * 1e9)) },
+      every: try section.number("every", in: 10...86_400).map { .nanoseconds(Int64($0 * 1e9)) },
+      speedMetresPerSecond: try section.number("speed", in: 0.01...1000),
+      accuracyMetres: try section.number("accuracy", in: Schedule.accuracyMetres))
+    try section.finish()
+  }
+}
+
+extension Coordinate {
+  /// What has not as many numbers as it takes.
+  fileprivate static var nowhere: Coordinate { Coordinate(latitudeDegrees: .nan, longitudeDegrees: .nan) }
+}
