@@ -1,0 +1,92 @@
+import Guarding
+import MonotonicTime
+import Publishing
+
+/// Keeps an eye on one fence: a lease of fixes whose pace follows from what the last one said, over all hubs that come in each
+/// other's place. Between two fixes there is one timer, for the next that does not come.
+public final class FenceLookout: Sendable {
+  private struct State {
+    var watch: FenceWatch
+    var lease: Subscription?
+    /// Says that a fix is late.
+    var timer: ScheduledAction?
+    var isOver = false
+  }
+
+  public let settings: FenceSettings
+  private let clock: any MonotonicTimeSource
+  private let schedule: MutableProperty<Schedule>
+  private let state: Guarded<State>
+  private let report: @Sendable (FenceStatus) -> Void
+
+  /// - Parameters:
+  ///   - side: on which it was last known to be, by somebody before this one
+  ///   - report: told of each change of the state, with its event; on the thread that hears of it, and must not wait
+  public init(
+    _ settings: FenceSettings, rememberedSide side: FenceStatus.State? = nil, clock: any MonotonicTimeSource,
+    report: @escaping @Sendable (FenceStatus) -> Void
+  ) {
+    self.settings = settings
+    self.clock = clock
+    self.report = report
+    let watch = FenceWatch(settings, rememberedSide: side, at: clock.now)
+    schedule = MutableProperty(watch.schedule)
+    state = Guarded(State(watch: watch))
+  }
+
+  /// As of its last change, with the last fix.
+  public var status: FenceStatus { state.withLock { $0.watch.status } }
+
+  /// Wakes receivers from here on.
+  public func begin(on hub: Hub) {
+    let lease = hub.fixes(on: schedule.readOnly).subscribe(
+      as: "fence \(settings.name)", receiveValue: { [weak self] in self?.receive($0) })
+    let isTooLate = state.withLock { state in
+      if !state.isOver { state.lease = lease }
+      return state.isOver
+    }
+    if isTooLate { lease.cancel() }
+    setTimer()
+  }
+
+  public func end() {
+    let (lease, timer) = state.withLock { state in
+      state.isOver = true
+      defer { (state.lease, state.timer) = (nil, nil) }
+      return (state.lease, state.timer)
+    }
+    timer?.cancel()
+    lease?.cancel()
+  }
+
+  private func receive(_ fix: ScheduledFix) {
+    let (event, next, status) = state.withLock { state in
+      let event = state.isOver ? nil : state.watch.receive(FenceFix(fix), at: clock.now)
+      return (event, state.watch.schedule, state.watch.status)
+    }
+    // Before anybody is told, so that nothing sleeps that is wanted again at once.
+    schedule.value = next
+    setTimer()
+    if event != nil { report(status) }
+  }
+
+  private func look() {
+    let (event, status) = state.withLock { state in
+      (state.isOver ? nil : state.watch.lookForLate(at: clock.now), state.watch.status)
+    }
+    // One that was overtaken by a later one may have come in its place.
+    if event != nil { report(status) } else { setTimer() }
+  }
+
+  private func setTimer() {
+    let due = state.withLock { $0.isOver ? nil : $0.watch.blindAt }
+    // One that has been overtaken finds nothing late.
+    let timer = due.map { due in clock.schedule(at: due) { [weak self] in self?.look() } }
+    let old = state.withLock { state in
+      if state.isOver { return timer }
+      defer { state.timer = timer }
+      return state.timer
+    }
+    old?.cancel()
+  }
+}

@@ -1,0 +1,140 @@
+import Fusion
+import MonotonicTime
+
+/// Decides on which side of a fence the board is, and when it wants the next fix. It only decides: no clock, no lease.
+///
+/// The other side is believed after two fixes in a row that lie beyond the edge by more than they may be wrong (95 %), or once all
+/// fixes of the grace's length have lain beyond it; one wild fix changes nothing. In doubt fixes follow closely. Else the next one is
+/// wanted before the edge can be reached, at the speed that was last seen or at that which is to be reckoned with, and half the grace
+/// later: so long nobody need have noticed.
+struct FenceWatch: Sendable {
+  typealias Side = FenceStatus.State
+
+  /// In a grace so many fixes, when it matters.
+  private static let fixesInGrace = 20
+  private static let leastInterval = Duration.seconds(1)
+  /// Between two tries while fixes say nothing, at least.
+  private static let leastRetry = Duration.seconds(30)
+  /// A fix may come so late and be in time: it may share the wake of another, and takes an epoch or two.
+  private static let leastPatience = Duration.seconds(10)
+
+  private struct Doubt {
+    var since: MonotonicInstant
+    /// Sure ones in a row.
+    var sureCount = 0
+  }
+
+  let settings: FenceSettings
+  private(set) var status: FenceStatus
+  /// Kept while it is unknown whether it is still so; `nil` before it was known.
+  private(set) var side: Side?
+  /// Fixes lie on the other side.
+  private var doubt: Doubt?
+  /// The last fix was as good as was asked for, which says nothing where it lies: nearer to the edge than was known.
+  private var isTooPoor = false
+  /// When a fix was due that has not come yet.
+  private var wantedAt: MonotonicInstant
+  /// From the last fix that was asked for until the next one.
+  private(set) var interval: Duration
+
+  /// - Parameter side: where it was last known to be, before there was this watch
+  init(_ settings: FenceSettings, rememberedSide side: Side? = nil, at now: MonotonicInstant) {
+    self.settings = settings
+    self.side = side
+    status = FenceStatus(name: settings.name, since: now)
+    // A receiver may have to start cold.
+    wantedAt = now + Schedule.usualWithin
+    interval = FenceWatch.leastInterval
+  }
+
+  /// When it is too late for a fix; `nil` while that has been said.
+  var blindAt: MonotonicInstant? {
+    status.event == .lost ? nil : wantedAt + max(settings.grace, FenceWatch.leastPatience)
+  }
+
+  /// How the next fix is to be: in time, and no better than it takes to say where it is. In doubt it is to be a new one, though
+  /// nothing moves: the last one once more is no second witness.
+  var schedule: Schedule {
+    let accuracy = max(settings.accuracyMetres, isTooPoor ? 0 : status.metresBeyond.map { abs($0) / 2 } ?? 0)
+    var schedule = Schedule(every: interval, accuracyMetres: min(accuracy, Schedule.accuracyMetres.upperBound))
+    schedule.takesStanding = doubt == nil && status.state != .unknown
+    return schedule
+  }
+
+  /// The fix that was asked for has come, or it has not.
+  ///
+  /// - Returns: what has changed
+  mutating func receive(_ fix: FenceFix?, at now: MonotonicInstant) -> FenceStatus.Event? {
+    guard let fix, let beyond = usable(fix) else {
+      if let fix, !isTooPoor, Confidence.radial * fix.sigmaMetres <= schedule.accuracyMetres ?? .infinity {
+        isTooPoor = true
+        interval = FenceWatch.leastInterval
+        return lookForLate(at: now)
+      }
+      // As long again as it has been missing.
+      let missing = max(FenceWatch.leastRetry, now - wantedAt)
+      interval = FenceWatch.wholeSeconds(min(missing, settings.every))
+      return lookForLate(at: now)
+    }
+    isTooPoor = false
+    status.fix = fix
+    status.metresBeyond = beyond
+    let event = judge(beyond, fix, at: now)
+    interval = FenceWatch.wholeSeconds(nextInterval(beyond, fix))
+    wantedAt = now + interval
+    return event
+  }
+
+  /// Time has gone by.
+  mutating func lookForLate(at now: MonotonicInstant) -> FenceStatus.Event? {
+    guard let blindAt, now >= blindAt else { return nil }
+    doubt = nil
+    return change(to: .unknown, .lost, at: now)
+  }
+
+  /// Beyond the edge, metres; `nil` where it is not known well enough for that.
+  private func usable(_ fix: FenceFix) -> Double? {
+    let beyond = settings.area.metresBeyond(fix.place)
+    let radius = Confidence.radial * fix.sigmaMetres
+    return beyond.isFinite && (radius <= settings.accuracyMetres || radius < abs(beyond)) ? beyond : nil
+  }
+
+  private mutating func judge(_ beyond: Double, _ fix: FenceFix, at now: MonotonicInstant) -> FenceStatus.Event? {
+    let seen: Side = beyond > 0 ? .outside : .inside
+    if seen == side {
+      doubt = nil
+      return status.state == seen ? nil : change(to: seen, .found, at: now)
+    }
+    var present = doubt ?? Doubt(since: fix.at)
+    present.sureCount = abs(beyond) > Confidence.radial * fix.sigmaMetres ? present.sureCount + 1 : 0
+    guard present.sureCount >= 2 || fix.at - present.since >= settings.grace else {
+      doubt = present
+      return nil
+    }
+    doubt = nil
+    let isFirst = side == nil
+    side = seen
+    return change(to: seen, isFirst ? .found : seen == .outside ? .leave : .enter, at: now)
+  }
+
+  private mutating func change(
+    to state: Side, _ event: FenceStatus.Event, at now: MonotonicInstant
+  ) -> FenceStatus.Event {
+    status.state = state
+    status.event = event
+    status.since = now
+    return event
+  }
+
+  private func nextInterval(_ beyond: Double, _ fix: FenceFix) -> Duration {
+    if doubt != nil { return settings.grace / FenceWatch.fixesInGrace }
+    let margin = max(0, abs(beyond) - Confidence.radial * fix.sigmaMetres)
+    let speed = max(settings.speedMetresPerSecond, fix.speedMetresPerSecond ?? 0)
+    let seconds = min(margin / speed + settings.grace.inSeconds / 2, settings.every.inSeconds)
+    return .nanoseconds(Int64(seconds * 1e9))
+  }
+
+  private static func wholeSeconds(_ duration: Duration) -> Duration {
+    max(leastInterval, .seconds(duration.components.seconds))
+  }
+}

@@ -1,0 +1,233 @@
+import Devices
+import Guarding
+import HardwareIO
+import MonotonicTime
+import Publishing
+import Simulation
+import TestSupport
+import Testing
+
+@testable import Hub
+
+/// A hub with a receiver whose supply is a line and whose first fix is a poor one, by a clock that the test moves, and who has asked
+/// it for fixes. It may have an inertial sensor, of the simulated ones.
+final class ScheduleBench {
+  struct Got: Sendable {
+    var fix: ScheduledFix
+    var at: MonotonicInstant
+  }
+
+  let clock = ManualClock()
+  let wire: Wire
+  let machine: Machine
+  private(set) var hub: Hub
+  /// From its start to its first fix, in whole seconds; two more, and it is as good as it gets.
+  var seconds = 4
+  /// Times 12.2 m.
+  var bestDilution = 0.6
+  /// Where it is, metres north of 52°31' and east of 13°22'.
+  var metres: (MonotonicInstant) -> SIMD2<Double> = { _ in .zero }
+  private let terminal = PseudoTerminal()
+  private var epochs = 0
+  private var poweredAt: MonotonicInstant?
+
+  private let lingerSeconds: Int
+  /// What the board file has about it, if there is one.
+  private let imu: String?
+  /// Whether the board file has a receiver before this one that is not there.
+  private let isSecond: Bool
+  private let parked: Range<Double>?
+  private let began: MonotonicInstant
+
+  private static func board(_ name: String, _ lingerSeconds: Int, _ imu: String?, isSecond: Bool) throws -> Board {
+    let absent = isSecond ? "absent: { driver: 'nmea', port: '/dev/absent', power: { switch: 'none' } }, " : ""
+    let text =
+      "{ name: '\(name)', devices: { \(absent)gps: { driver: 'nmea', port: '/dev/gps', speed: 9600, power: { switch: 'gpio', "
+      + "chip: 'c', line: 'l', currentMilliamperes: 100, supplyVolts: 3.6, lingerSeconds: \(lingerSeconds) } }"
+      + (imu.map { ", imu: { driver: 'lsm6dsox', bus: 'simulated/i2c', address: 0x6A, \($0) }" } ?? "") + " } }"
+    return try Board(json5: Array(text.utf8), file: name)
+  }
+
+  /// - Parameters:
+  ///   - imu: has one with these keys
+  ///   - isSecond: has a receiver before this one that is not there
+  ///   - parked: seconds from now in which the simulated vehicle stands without a stir
+  init(
+    lingerSeconds: Int = 20, restoring books: [UInt8]? = nil, imu: String? = nil, isSecond: Bool = false,
+    parked: Range<Double>? = nil
+  ) throws {
+    self.lingerSeconds = lingerSeconds
+    self.imu = imu
+    self.isSecond = isSecond
+    self.parked = parked
+    began = clock.now
+    var world = World(start: clock.now)
+    world.parked = parked
+    wire = Wire(terminal.path, SimulatedHardware(clock: clock, world: world))
+    machine = Machine(hardware: wire, clock: clock)
+    if let books { try machine.books.restore(books, file: "power.json") }
+    hub = Hub(board: try ScheduleBench.board("x", lingerSeconds, imu, isSecond: isSecond), on: machine)
+  }
+
+  var status: DeviceStatus { hub.devices[isSecond ? 1 : 0] }
+  private var reader: DeviceReader<GNSSObservation>? { hub.receivers.candidates.last?.reader.device }
+  var isHigh: Bool { wire.state.withLock { $0.isHigh } }
+  var rises: Int { wire.state.withLock { $0.rises } }
+
+  func subscribe(_ name: String, _ schedule: Schedule, _ got: Recorder<Got>) -> Subscription {
+    let lease = hub.fixes(on: schedule).subscribe(
+      as: name, receiveValue: { [clock] in got.append(Got(fix: $0, at: clock.now)) })
+    settle()
+    return lease
+  }
+
+  /// The device does what it was told.
+  func settle() {
+    #expect(
+      eventually {
+        switch reader?.source.activity.value.phase {
+        case .idle: !isHigh
+        case .lingering: isHigh
+        case .running: status.power == .acquiring || status.power == .tracking
+        case .failed: true
+        default: false
+        }
+      })
+    // What has moved has been told, before the time goes on.
+    #expect(
+      eventually {
+        guard wire.simulated.lsm6dsoxInterrupt.isHigh, case .still = hub.motion?.stillness.latest else { return true }
+        return false
+      })
+    if !isHigh { poweredAt = nil } else if poweredAt == nil { poweredAt = clock.now }
+  }
+
+  /// Has the time go by, with an epoch at each whole second at which the receiver is awake.
+  func pass(_ duration: Int) {
+    let end = clock.now + .seconds(Int64(duration))
+    while clock.now < end {
+      let second = clock.now.nanoseconds / 1_000_000_000 + 1
+      if isHigh {
+        clock.run(until: min(end, MonotonicInstant(nanoseconds: second * 1_000_000_000)))
+        settle()
+        if clock.now.nanoseconds == second * 1_000_000_000 { report() }
+      } else {
+        // To the next thing that happens, if that is before the end.
+        runToNextWake(end)
+      }
+    }
+  }
+
+  private func runToNextWake(_ end: MonotonicInstant) {
+    var next = [status.schedules.compactMap { $0.wake ?? $0.due }.min(), end].compactMap { $0 }.min() ?? end
+    if let parked {
+      // What moves may be noticed at any time.
+      let elapsed = clock.now.seconds(since: began)
+      next = min(
+        next,
+        parked.contains(elapsed) ? began + .nanoseconds(Int64(parked.upperBound * 1e9)) : clock.now + .seconds(10))
+    }
+    clock.run(until: max(min(next, end), min(end, clock.now + .milliseconds(10))))
+    settle()
+  }
+
+  private func report() {
+    guard let poweredAt, status.power == .acquiring || status.power == .tracking || status.power == .lingering,
+      reader?.source.activity.value.phase != .idle
+    else { return }
+    let age = clock.now.seconds(since: poweredAt)
+    let dilution =
+      age < Double(seconds) ? nil : age < Double(seconds + 1) ? 8.0 : age < Double(seconds + 2) ? 3.0 : bestDilution
+    let second = Int(clock.now.nanoseconds / 1_000_000_000) % 86_400
+    func two(_ number: Int) -> String { (number < 10 ? "0" : "") + "\(number)" }
+    let time = two(second / 3600) + two(second / 60 % 60) + two(second % 60) + ".00"
+    if let dilution {
+      // A minute of latitude is 1854.5 m there, and one of longitude 1131.2 m.
+      let metres = metres(clock.now)
+      func minutes(_ whole: Int, _ part: Double) -> String {
+        let parts = whole * 10_000 + Int((10_000 * part).rounded())
+        return "\(parts / 10_000)." + "\(10_000 + parts % 10_000)".dropFirst()
+      }
+      let place = "\(minutes(5231, metres.x / 1854.5)),N,0\(minutes(1322, metres.y / 1131.2)),E"
+      terminal.write(
+        nmeaLine("GPGGA,\(time),\(place),1,08,\(dilution),34.0,M,45.0,M,,")
+          + nmeaLine("GPRMC,\(time),A,\(place),0.0,,211126,,,A"))
+    } else {
+      terminal.write(
+        nmeaLine("GPGGA,\(time),,,,,0,00,99.9,,M,,M,,") + nmeaLine("GPRMC,\(time),V,,,,,,,211126,,,N"))
+    }
+    epochs += 1
+    #expect(eventually { (status.counters.first { $0.name == "epochs" }?.value ?? 0) >= epochs })
+    settle()
+  }
+
+  /// Exchanges the board file, as the hub's host does.
+  func reload() async throws {
+    let board = try ScheduleBench.board("y", lingerSeconds, imu, isSecond: isSecond)
+    let new = Hub(board: board, on: machine, succeeding: hub)
+    let bridge = hub.bridge()
+    hub.shutDown(for: new)
+    await hub.isOff(for: new)
+    new.enterService(after: hub)
+    hub = new
+    bridge.end()
+    settle()
+  }
+
+  func end() async {
+    hub.shutDown()
+    await hub.isOff()
+    #expect(!isHigh)
+  }
+}
+
+extension ScheduleBench {
+  /// A receiver on a pseudo-terminal whose supply is a line.
+  /// The rest is simulated.
+  final class Wire: Hardware {
+    struct State {
+      var isHigh = false
+      var rises = 0
+      /// Nothing is plugged in.
+      var isMissing = false
+    }
+
+    let state = Guarded(State())
+    let simulated: SimulatedHardware
+    private let path: String
+
+    init(_ path: String, _ simulated: SimulatedHardware) {
+      self.path = path
+      self.simulated = simulated
+    }
+
+    private struct Line: GPIOOutput {
+      let wire: Wire
+
+      func set(_ level: Bool) {
+        wire.state.withLock { state in
+          if level, !state.isHigh { state.rises += 1 }
+          state.isHigh = level
+        }
+      }
+
+      func close() { set(false) }
+    }
+
+    func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus { try simulated.i2cBus(name) }
+
+    func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort {
+      if name == "/dev/absent" || state.withLock({ $0.isMissing }) { throw .notFound(name) }
+      return try LinuxSerialPort(path, speed: speed)
+    }
+
+    func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {
+      if name.chip == "c" { return Line(wire: self) }
+      return try simulated.gpioOutput(name, activeLow: activeLow)
+    }
+
+    func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput {
+      try simulated.gpioEdges(name, falling: falling)
+    }
+  }
+}

@@ -1,0 +1,297 @@
+import Devices
+import Fusion
+import HardwareIO
+import MonotonicTime
+import NMEA
+import Publishing
+import Simulation
+import TestSupport
+import Testing
+
+@testable import Hub
+
+/// Fixes on a schedule of a board whose inertial sensor waits for motion, in a world that stands and sets off, by a clock that the test
+/// moves.
+@Suite(.timeLimit(.minutes(10)))
+struct StandingStillTests {
+  private typealias Bench = ScheduleBench
+
+  private static let imu =
+    "dataReady: { chip: 'simulated', line: 'lsm6dsox-int1' }, power: { supplyVolts: 3.3 }"
+  private static let hour = 3600
+  private static let quarter = Schedule(every: .seconds(900), accuracyMetres: 10, within: .seconds(45))
+
+  /// Returns once the chip waits for motion, and has not moved.
+  private static func awaitStill(_ bench: Bench) -> Bool {
+    eventually { bench.hub.motion?.stillness.latest?.isStill == true }
+  }
+
+  /// A bench on which somebody has had his first fix, and the board stands.
+  private static func standing(
+    for seconds: Int, imu: String = StandingStillTests.imu, on schedule: Schedule = StandingStillTests.quarter,
+    _ got: Recorder<Bench.Got>
+  ) throws -> (Bench, Subscription) {
+    let bench = try Bench(imu: imu, parked: 0..<Double(seconds))
+    let lease = bench.subscribe("log[7]", schedule, got)
+    #expect(awaitStill(bench))
+    bench.pass(40)
+    #expect(got.values.count == 1 && got.values[0].fix.isMet && !got.values[0].fix.isStill)
+    #expect(bench.rises == 1 && !bench.isHigh)
+    return (bench, lease)
+  }
+
+  @Test func `a day of standing with a fix every quarter of an hour makes no rise of the line`() async throws {
+    let got = Recorder<Bench.Got>()
+    let (bench, lease) = try Self.standing(for: 48 * Self.hour, got)
+    bench.pass(24 * Self.hour)
+    #expect(bench.rises == 1 && bench.status.wakes == 1)
+    let first = try #require(got.values.first?.fix.state.position)
+    let again = got.values.dropFirst()
+    #expect(again.count == 96 && again.allSatisfy { $0.fix.isStill && $0.fix.isMet }, "\(again.count)")
+    var sigma = try #require(first.value.horizontalSigmaMetres)
+    for one in again {
+      let position = try #require(one.fix.state.position)
+      #expect(one.at - one.fix.due <= .seconds(1) && one.fix.state.at >= one.at)
+      // Never as a fresh one.
+      #expect(position.at == first.at && position.value.latitudeDegrees == first.value.latitudeDegrees)
+      #expect(one.fix.state.mode == .asleep && one.fix.state.motion == nil)
+      let next = try #require(position.value.horizontalSigmaMetres)
+      #expect(next > sigma && next < sigma + 0.1)
+      sigma = next
+    }
+    let radius = try #require(again.last?.fix.radiusMetres)
+    #expect(radius <= 10)
+    let report = try #require(bench.status.schedules.first)
+    #expect(report.wake == nil && report.reason.contains("nothing has moved"), "\(report)")
+    lease.cancel()
+    await bench.end()
+  }
+
+  @Test func `the first motion has the receiver woken at once, and the next fix is a new one`() async throws {
+    let got = Recorder<Bench.Got>()
+    let (bench, lease) = try Self.standing(for: Self.hour, got)
+    bench.pass(Self.hour - 40)
+    #expect(bench.rises == 1 && !bench.wire.simulated.lsm6dsoxInterrupt.isHigh)
+    let count = got.values.count
+    // It sets off: the chip's line is what the hub hears of it.
+    bench.clock.run(until: bench.clock.now + .seconds(5))
+    let noticed = bench.clock.now
+    #expect(bench.wire.simulated.lsm6dsoxInterrupt.isHigh)
+    #expect(eventually { bench.isHigh } && bench.rises == 2)
+    bench.settle()
+    bench.pass(20)
+    let fix = try #require(got.values.dropFirst(count).first)
+    #expect(!fix.fix.isStill && fix.fix.isMet && fix.fix.due <= noticed, "\(fix)")
+    let position = try #require(fix.fix.state.position)
+    #expect(position.at > noticed)
+    // Without that it would have been due much later.
+    #expect(got.values.count == count + 1)
+    lease.cancel()
+    await bench.end()
+  }
+
+  @Test func `a tracker that stands 22 of 24 hours takes less than a fiftieth of staying on`() async throws {
+    let got = Recorder<Bench.Got>()
+    let (bench, lease) = try Self.standing(for: 22 * Self.hour, got)
+    bench.pass(24 * Self.hour - 40)
+    let fresh = got.values.filter { !$0.fix.isStill }
+    // In two hours of driving there are eight, and one as it sets off.
+    #expect((9...12).contains(fresh.count), "\(fresh.count) new ones of \(got.values.count)")
+    #expect(got.values.count >= 96 && fresh.allSatisfy(\.fix.isMet))
+    let always = 360.0 * 24
+    let energy = bench.hub.devices.reduce(0) { $0 + $1.energyMilliwattHours }
+    #expect(energy * 50 < always, "\(energy) of \(always) mWh")
+    lease.cancel()
+    await bench.end()
+  }
+
+  @Test func `what waiting for motion draws is billed to whom it is done for, and ends with him`() async throws {
+    let got = Recorder<Bench.Got>()
+    let (bench, lease) = try Self.standing(for: 48 * Self.hour, got)
+    let before = bench.hub.devices[1]
+    #expect(before.power == .asleep && before.reason == "it waits for motion" && before.wakes == 0, "\(before)")
+    bench.pass(10 * Self.hour)
+    let drawn = bench.hub.devices[1].energyMilliwattHours - before.energyMilliwattHours
+    #expect(abs(drawn - 0.025 * 3.3 * 10) < 0.01, "\(drawn)")
+    let bill = try #require(bench.hub.devices[1].bills.first { $0.payer == "log" })
+    #expect(bill.milliwattHours >= drawn)
+    lease.cancel()
+    #expect(eventually { bench.hub.devices[1].reason != "it waits for motion" })
+    #expect(eventually { bench.hub.motion?.isActive == false })
+    let after = bench.hub.devices[1].energyMilliwattHours
+    bench.pass(10 * Self.hour)
+    #expect(abs(bench.hub.devices[1].energyMilliwattHours - after - 0.003 * 3.3 * 10) < 0.01)
+    await bench.end()
+  }
+
+  @Test(arguments: ["\(StandingStillTests.imu), wakeOnMotion: false", "power: { supplyVolts: 3.3 }"])
+  func `where the board file forbids it or the line is not wired fixes come as scheduled`(_ imu: String) async throws {
+    let bench = try Bench(imu: imu, parked: 0..<Double(48 * Self.hour))
+    let got = Recorder<Bench.Got>()
+    let lease = bench.subscribe("log[7]", Self.quarter, got)
+    bench.pass(Self.hour)
+    #expect(bench.rises >= 4 && got.values.count >= 4 && got.values.allSatisfy { !$0.fix.isStill })
+    #expect(bench.hub.devices[1].reason != "it waits for motion" && bench.hub.devices[1].wakes == 0)
+    lease.cancel()
+    await bench.end()
+  }
+
+  @Test func `a sensor that fails while it waits is found out, and fixes come as scheduled meanwhile`() async throws {
+    let got = Recorder<Bench.Got>()
+    let (bench, lease) = try Self.standing(for: 48 * Self.hour, got)
+    bench.pass(Self.hour)
+    #expect(bench.rises == 1)
+    bench.wire.simulated.inject(.noAcknowledge, at: 0x6A)
+    bench.pass(900)
+    #expect(eventually { bench.hub.devices[1].remark?.contains("does not wait for motion") == true })
+    #expect(bench.hub.motion?.stillness.latest == .unknown)
+    let count = got.values.count
+    bench.pass(2 * Self.hour)
+    #expect(bench.rises >= 8 && got.values.dropFirst(count).allSatisfy { !$0.fix.isStill && $0.fix.isMet })
+    bench.wire.simulated.inject(nil, at: 0x6A)
+    // It is tried again now and then.
+    #expect(
+      eventually {
+        bench.clock.run(until: bench.clock.now + .seconds(1))
+        return bench.hub.motion?.stillness.latest?.isStill == true
+      })
+    bench.settle()
+    bench.pass(1800)
+    let rises = bench.rises
+    bench.pass(Self.hour)
+    #expect(bench.rises == rises && got.values.last?.fix.isStill == true && bench.hub.devices[1].remark == nil)
+    lease.cancel()
+    await bench.end()
+  }
+
+  @Test func `a sensor that was reset does not pass for one that stands`() async throws {
+    let got = Recorder<Bench.Got>()
+    let (bench, lease) = try Self.standing(
+      for: 48 * Self.hour,
+      imu: "dataReady: { chip: 'simulated', line: 'lsm6dsox-int1' }, "
+        + "power: { switch: 'gpio', chip: 'simulated', line: 'lsm6dsox-power', supplyVolts: 3.3 }", got)
+    let line = bench.wire.simulated.powerLines
+    #expect(line.level("lsm6dsox-power"))
+    // A supply that breaks down for a moment.
+    let supply = try bench.wire.simulated.gpioOutput(
+      GPIOLineName(chip: "simulated", line: "lsm6dsox-power"), activeLow: false)
+    try supply.set(true)
+    bench.pass(900)
+    #expect(eventually { bench.hub.motion?.stillness.latest == .unknown })
+    // Whoever is to have the fix hears of it on the sensor's thread.
+    #expect(eventually { bench.status.schedules.first?.wake != nil })
+    bench.pass(1000)
+    #expect(bench.rises == 2 && got.values.last?.fix.isStill == false)
+    lease.cancel()
+    #expect(eventually { !line.level("lsm6dsox-power") })
+    await bench.end()
+    try supply.close()
+  }
+
+  @Test func `a fence about a board that stands is not blind and wakes nobody, and hears at once that it sets off`()
+    async throws
+  {
+    let night = 8 * Self.hour
+    let bench = try Bench(imu: Self.imu, parked: 0..<Double(night))
+    let began = bench.clock.now
+    bench.metres = { $0.seconds(since: began) > Double(night) ? SIMD2(500, 0) : .zero }
+    let place = Coordinate(latitudeDegrees: 52 + 31 / 60.0, longitudeDegrees: 13 + 22 / 60.0)
+    let told = Recorder<FenceStatus>()
+    let lookout = FenceLookout(
+      FenceSettings(name: "yard", area: try FenceArea(circleAbout: place, radiusMetres: 100)), clock: bench.clock
+    ) { told.append($0) }
+    lookout.begin(on: bench.hub)
+    bench.settle()
+    #expect(Self.awaitStill(bench))
+    bench.pass(60)
+    #expect(told.values.map(\.event) == [.found] && lookout.status.state == .inside)
+    let rises = bench.rises
+    let first = try #require(lookout.status.fix)
+    bench.pass(night - 61)
+    #expect(told.values.map(\.event) == [.found] && bench.rises == rises, "\(told.values), \(bench.rises) rises")
+    // With the age that it has.
+    #expect(lookout.status.fix?.at == first.at && lookout.status.fix?.place == first.place)
+    bench.pass(60)
+    #expect(told.values.map(\.event) == [.found, .leave], "\(told.values)")
+    lookout.end()
+    bench.settle()
+    await bench.end()
+  }
+
+  @Test func `a sensor on the receiver's own supply is not kept on for that`() async throws {
+    let bench = try Bench(
+      imu: "dataReady: { chip: 'simulated', line: 'lsm6dsox-int1' }, power: { switch: 'gpio', chip: 'c', line: 'l' }",
+      parked: 0..<Double(48 * Self.hour))
+    let got = Recorder<Bench.Got>()
+    let lease = bench.subscribe("log[7]", Self.quarter, got)
+    bench.pass(100)
+    #expect(!bench.isHigh && bench.hub.motion == nil)
+    lease.cancel()
+    await bench.end()
+  }
+
+  @Test func `a reload wakes nobody who stands`() async throws {
+    let got = Recorder<Bench.Got>()
+    let (bench, lease) = try Self.standing(for: 48 * Self.hour, got)
+    bench.pass(Self.hour)
+    try await bench.reload()
+    #expect(bench.hub.makeSafe(isStarting: true) == [])
+    bench.pass(Self.hour)
+    #expect(bench.rises == 1 && got.values.last?.fix.isStill == true)
+    lease.cancel()
+    await bench.end()
+    #expect(bench.hub.motion?.isActive == false)
+  }
+
+  @Test func `while a receiver is awake for somebody else the fix is a new one, still or not`() async throws {
+    let got = Recorder<Bench.Got>()
+    let (bench, lease) = try Self.standing(
+      for: 48 * Self.hour, on: Schedule(every: .seconds(60), accuracyMetres: 10), got)
+    let viewer = try #require(bench.hub.wakefulness(of: "gps")).subscribe(
+      as: "web 127.0.0.1:4000", receiveValue: { _ in })
+    bench.settle()
+    bench.pass(30)
+    let count = got.values.count
+    bench.pass(180)
+    let fixes = got.values.dropFirst(count)
+    #expect(fixes.count == 3 && fixes.allSatisfy { !$0.fix.isStill && $0.fix.isMet }, "\(fixes)")
+    viewer.cancel()
+    bench.settle()
+    lease.cancel()
+    await bench.end()
+  }
+
+  @Test func `who wants what the sensor measures has it, and its samples tell of motion meanwhile`() async throws {
+    let clock = MonotonicClock()
+    var world = World(start: clock.now)
+    world.parked = 0..<Double(48 * Self.hour)
+    let text =
+      "{ name: 'x', devices: { imu: { driver: 'lsm6dsox', bus: 'simulated/i2c', address: 0x6A, \(Self.imu) } } }"
+    let hub = Hub(
+      board: try Board(json5: Array(text.utf8), file: "x"), hardware: SimulatedHardware(clock: clock, world: world))
+    let told = Recorder<Stillness>()
+    let motion = try #require(hub.motion)
+    let watch = motion.stillness.subscribe(as: "log[7] (motion)", receiveValue: { told.append($0) })
+    let waits = await told.first(1)
+    #expect(waits[0].isStill && hub.devices[0].wakes == 0)
+    let batches = Recorder<Int>()
+    let viewer = try #require(hub.imu).readings.subscribe(
+      as: "web 127.0.0.1:4000", receiveValue: { batches.append($0.count) })
+    await batches.first(3)
+    #expect(hub.devices[0].power == .tracking && hub.devices[0].holders == ["web 127.0.0.1:4000"])
+    let sampled = await told.first(3)
+    #expect(sampled[1] == .unknown && sampled[2].isStill && hub.devices[0].power == .tracking, "\(sampled)")
+    viewer.cancel()
+    let again = await told.first(4)
+    #expect(again[3].isStill, "\(again)")
+    #expect(eventually { hub.devices[0].reason == "it waits for motion" })
+    watch.cancel()
+    #expect(eventually { !motion.isActive })
+    hub.shutDown()
+    await hub.isOff()
+  }
+}
+
+extension Stillness {
+  fileprivate var isStill: Bool { if case .still = self { true } else { false } }
+}
