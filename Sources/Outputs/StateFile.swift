@@ -1,0 +1,43 @@
+import FoundationEssentials
+import Guarding
+import HardwareIO
+
+/// What a part of the hub knows over its runs, as JSON in a file. What is lost of it does no harm: a file that is damaged counts as
+/// none, and a hub that cannot write there says so of its power books.
+final class StateFile<Content: Codable & Equatable & Sendable>: Sendable {
+  private let path: String
+  private let mostBytes: Int
+  private let nothing: Content
+  private let makeFolder: @Sendable () -> Void
+  /// One writes at a time.
+  private let disk = Guarded(())
+
+  /// - Parameters:
+  ///   - mostBytes: what is longer is none of its own
+  ///   - nothing: what is known where there is no file
+  ///   - makeFolder: makes the folder of that, where there is none
+  init(path: String, mostBytes: Int, nothing: Content, makeFolder: @escaping @Sendable () -> Void) {
+    self.path = path
+    self.mostBytes = mostBytes
+    self.nothing = nothing
+    self.makeFolder = makeFolder
+  }
+
+  /// Reads the disk.
+  var content: Content {
+    guard let text = try? Files.bytes(of: path, limit: mostBytes) else { return nothing }
+    return (try? JSONDecoder().decode(Content.self, from: Data(text))) ?? nothing
+  }
+
+  /// Waits for the disk, which is written to only where something is another than it was.
+  func change(_ edit: (inout Content) -> Void) {
+    disk.withLock { _ in
+      let old = content
+      var new = old
+      edit(&new)
+      guard new != old, let text = try? JSONEncoder().encode(new) else { return }
+      makeFolder()
+      try? Files.replace(path, with: Array(text))
+    }
+  }
+}
