@@ -13,7 +13,7 @@ public enum BoardProblems {
     let board = isElsewhere ? withoutMissingFiles(board) : board
     return ports(board) + http(board, isElsewhere: isElsewhere) + connections(board) + lines(board) + chrony(board)
       + record(board) + parts(board)
-      + fleet(board) + casters(board, isElsewhere: isElsewhere)
+      + fleet(board) + fences(board) + casters(board, isElsewhere: isElsewhere)
   }
 
   /// Files that the board file names for its outputs, and that are not on this machine: `'http.tokenFile': /etc/…`.
@@ -165,6 +165,11 @@ public enum BoardProblems {
   private static func fleet(_ board: Board) -> [String] {
     guard let fleet = board.fleet, let obstacle = FleetObstacle.find(for: fleet, isElsewhere: true) else { return [] }
     return ["\(fleet.broker) would not be joined: \(obstacle)"]
+  }
+
+  private static func fences(_ board: Board) -> [String] {
+    board.fences.isEmpty || !Set([StatePart.position]).kinds(on: board).isEmpty
+      ? [] : ["'fences' has no receiver that says where the board is: name one in 'devices'"]
   }
 
   private static func chrony(_ board: Board) -> [String] {

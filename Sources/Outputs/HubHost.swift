@@ -24,6 +24,8 @@ public final class HubHost: Sendable {
   public let traffic = OutputTraffic()
   /// What has been recorded.
   public let recording = RecordingCounters()
+  /// On which side of its fences the board is.
+  public let fences: Fences
   private let reload = Trigger<Reload>()
   private let text: Guarded<[UInt8]?>
 
@@ -35,6 +37,7 @@ public final class HubHost: Sendable {
     self.replay = replay
     self.calibrations = calibrations
     current = MutableProperty(hub)
+    fences = Fences(clock: hub.machine.clock)
     self.version = version
     text = Guarded(boardText)
   }

@@ -79,7 +79,8 @@ struct HubService: Sendable {
       recorder, signals, server,
       JournalOutput(host: host, sink: sink, writesState: writesState),
       HTTPOutput(host: host, sink: sink, budget: budget), ChronyOutput(host: host, sink: sink),
-      NMEADatagramOutput(host: host, sink: sink), FleetOutput(host: host, sink: sink),
+      NMEADatagramOutput(host: host, sink: sink), FenceOutput(host: host, sink: sink, memory: fenceMemory),
+      FleetOutput(host: host, sink: sink),
       CorrectionsOutput(host: host, sink: sink), HotPlugService(host: host, sink: sink),
     ]
     if let interval = ServiceManager.watchdogInterval { services.append(Watchdog(interval: interval, books: books)) }
@@ -105,6 +106,13 @@ struct HubService: Sendable {
     guard let descriptor = try? UnixSocket.connect(path.devices) else { return false }
     close(descriptor)
     return true
+  }
+
+  /// Of real boards: a demonstration begins anew each time.
+  private var fenceMemory: FenceMemory? {
+    fileText == nil
+      ? nil
+      : StateFolder.path.map { folder in FenceMemory(path: "\(folder)/fences.json") { try? StateFolder.make(folder) } }
   }
 
   /// Where everything that was on is off.

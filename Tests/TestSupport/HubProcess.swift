@@ -57,7 +57,7 @@ public final class HubProcess {
     if program.isRunning { stop() }
     for name in [
       "hub.sock", "devices.sock", "record.sock", "board.json5", "board-in-use.json5", "board-in-use.json5.left",
-      "state/power.json",
+      "state/power.json", "state/fleet.json", "state/fences.json",
     ] {
       unlink(folder + "/" + name)
     }

@@ -7,9 +7,22 @@ enum EventWish {
   case states(rateHz: Double?, parts: Set<StatePart>)
   /// A fix now and then.
   case fixes(Schedule)
+  /// What happens to the fences, and nothing else. Wakes nothing.
+  case fences
 
   /// - Throws: where the query says what nobody can want
   init(_ request: Request) throws {
+    if let only = try HTTPQuery.text("only", of: request) {
+      guard only == "fence" else {
+        throw HTTPError(.badRequest, message: "'only' takes 'fence', the events that are there without the states")
+      }
+      for other: Substring in ["rate", "parts", "every", "accuracy", "within"]
+      where try HTTPQuery.text(other, of: request) != nil {
+        throw HTTPError(.badRequest, message: "'only' asks for no states, and goes without '\(other)'")
+      }
+      self = .fences
+      return
+    }
     let every = try HTTPQuery.number("every", of: request, in: Schedule.everySeconds)
     let accuracy = try HTTPQuery.number("accuracy", of: request, in: Schedule.accuracyMetres)
     let within = try HTTPQuery.number("within", of: request, in: Schedule.withinSeconds)

@@ -1,5 +1,6 @@
 import Devices
 import Fusion
+import Guarding
 import Hub
 import Hummingbird
 import MonotonicTime
@@ -7,7 +8,7 @@ import NIOCore
 import NMEA
 import Publishing
 
-/// The fused state and the satellites in view, as events.
+/// The fused state, the satellites in view and what happens to the fences, as events.
 final class HubEvents: Sendable {
   private let host: HubHost
   private let streams: EventStreams
@@ -23,7 +24,9 @@ final class HubEvents: Sendable {
     if case .fixes = wish, let lack = host.lackOfFixes { throw HTTPError(.notFound, message: lack) }
     return try streams.response(to: request, context) { [self] name, queue in
       let lifetime = Lifetime()
+      subscribeToFences(as: name, lifetime, queue)
       switch wish {
+      case .fences: break
       case .states(let rateHz, let parts): subscribe(as: name, rateHz: rateHz, parts: parts, lifetime, queue)
       case .fixes(let schedule):
         // What each is told is his own: it says how late it comes.
@@ -35,6 +38,28 @@ final class HubEvents: Sendable {
       }
       return lifetime
     }
+  }
+
+  /// Each as it is, and then those whose state has changed. Wakes nothing.
+  private func subscribeToFences(as name: String, _ lifetime: Lifetime, _ queue: EventQueue) {
+    let told = Guarded<[FenceStatus]>([])
+    host.fences.changes.subscribe(
+      as: name,
+      receiveValue: { [host] statuses in
+        let old = told.withLock { told in
+          defer { told = statuses }
+          return told
+        }
+        for status in statuses where !old.contains(where: { $0.name == status.name && $0.isSameState(as: status) }) {
+          var json = JSONWriter()
+          FenceReport.write(status, at: host.now, to: &json)
+          var event = ByteBuffer(string: "event: fence\nid: \(status.since.nanoseconds)\ndata: ")
+          event.writeBytes(json.bytes)
+          event.writeString("\n")
+          queue.send(news: event)
+        }
+      }
+    ).store(in: lifetime)
   }
 
   private func subscribe(

@@ -40,6 +40,9 @@ enum HubRoutes {
       HTTPRoute(.get, "devices") { request, _ in
         HTTPDocument.json(to: request) { DevicesReport.write(host.hub.value.devices, at: host.now, to: &$0) }
       },
+      HTTPRoute(.get, "fences") { request, _ in
+        HTTPDocument.json(to: request) { FenceReport.write(host.fences.statuses, at: host.now, to: &$0) }
+      },
       HTTPRoute(.get, "metrics") { request, _ in
         HTTPDocument.text(MetricsReport.text(host), type: "text/plain; version=0.0.4; charset=utf-8", to: request)
       },

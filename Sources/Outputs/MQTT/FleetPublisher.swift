@@ -57,6 +57,7 @@ final class FleetPublisher: Sendable {
     }
     hub.lastState.subscribe(as: "mqtt", receiveValue: { [weak self] in if let state = $0 { self?.tellLast(state) } })
       .store(in: lifetime)
+    host.fences.changes.subscribe(as: "mqtt", receiveValue: { [weak self] in self?.tell($0) }).store(in: lifetime)
     let health = Coalesced(.milliseconds(100), clock: clock) { [weak self] in self?.tellHealth() }
     Subscription { health.end() }.store(in: lifetime)
     viewers.subscribe(as: "mqtt", receiveValue: { _ in health.request() }).store(in: lifetime)
@@ -118,6 +119,13 @@ final class FleetPublisher: Sendable {
     var json = JSONWriter()
     DevicesReport.write(hub.devices, at: host.now, to: &json)
     connection.retain(topics.devices, FleetPublisher.object(json.bytes, beginningWith: FleetPublisher.said()))
+  }
+
+  /// Also where there are none, as there may have been some in another run.
+  private func tell(_ fences: [FenceStatus]) {
+    var json = JSONWriter()
+    FenceReport.write(fences, at: host.now, to: &json)
+    connection.retain(topics.fences, FleetPublisher.object(json.bytes, beginningWith: FleetPublisher.said()))
   }
 
   func tellHealth() {

@@ -82,6 +82,11 @@ struct HomeAssistantDiscovery {
         "voltage", "Voltage", topics.last, "{{ value_json.supply.volts }}", if: "value_json.supply",
         deviceClass: "voltage", unit: "V", to: &json)
     }
+    for fence in hub.board.fences {
+      sensor(
+        "fence_\(fence.name)", "\(fence.name) fence", topics.fences, "{{ value_json.fences['\(fence.name)'].state }}",
+        isMeasured: false, to: &json)
+    }
     for device in hub.devices {
       let one = "(value_json.devices | selectattr('id', 'eq', '\(device.id)') | first)"
       sensor(

@@ -18,6 +18,8 @@ public struct HubTopics: Equatable, Sendable {
   public var devices: String { root + "/devices" }
   /// The last state that is known.
   public var last: String { root + "/last" }
+  /// The fences as of the last change of one.
+  public var fences: String { root + "/fences" }
   /// The states that somebody looks at, one after the other.
   func state(_ stream: Interest.Stream) -> String { stream == .state ? states : "\(states)/\(stream.name)" }
   /// What there is for who has asked for the whole state.

@@ -4,6 +4,7 @@ import HardwareIO
 import Hub
 import MCAP
 import MonotonicTime
+import NMEA
 import Outputs
 import Recording
 
@@ -70,6 +71,7 @@ struct Check: ParsableCommand {
       Terminal.standardOutput("  \(device.id)  \(describe(device)), \(describe(device.power))")
     }
     if board.devices.isEmpty { Terminal.standardOutput("  no devices: name some in 'devices'") }
+    for fence in board.fences { Terminal.standardOutput("  \(describe(fence))") }
     if let endpoint = board.gpsdEndpoint {
       Terminal.standardOutput(
         "  gpsd protocol on \(endpoint), open to \(endpoint.audience)"
@@ -135,6 +137,18 @@ struct Check: ParsableCommand {
       "\(monitor.chip.name) at \(monitor.place), \(Text.fixed(monitor.rateHz, 1)) Hz, shunt of "
         + "\(monitor.placement.shuntOhms) ohms"
     }
+  }
+
+  private func describe(_ fence: FenceSettings) -> String {
+    let area =
+      switch fence.area.shape {
+      case .circle(let centre, let radius):
+        "\(Text.fixed(radius, 0)) m about \(Text.fixed(centre.latitudeDegrees, 6)), "
+          + Text.fixed(centre.longitudeDegrees, 6)
+      case .polygon(let corners): "\(corners.count) corners, \(Text.fixed(fence.area.squareMetres, 0)) m²"
+      }
+    return "fence \(fence.name): \(area); a fix every \(Text.duration(seconds: fence.every.inSeconds)) at least, and "
+      + "more near the edge; \(Text.duration(seconds: fence.grace.inSeconds)) of grace"
   }
 
   private func describe(_ caster: CasterSettings) -> String {

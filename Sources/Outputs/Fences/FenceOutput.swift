@@ -1,0 +1,61 @@
+import Hub
+import NMEA
+import Publishing
+import ServiceLifecycle
+
+/// Has the fences of the board file watched, and writes to the journal what happens to them.
+public final class FenceOutput: Service {
+  private let host: HubHost
+  private let sink: JournalSink
+  private let memory: FenceMemory?
+
+  /// - Parameter memory: where the board was in other runs
+  public init(host: HubHost, sink: JournalSink, memory: FenceMemory? = nil) {
+    self.host = host
+    self.sink = sink
+    self.memory = memory
+  }
+
+  public func run() async throws {
+    let hubs = host.hub.subscribe(
+      as: "fences",
+      receiveValue: { [host, sink, memory] hub in
+        host.fences.follow(hub, memory: memory) { FenceOutput.write($0, to: sink) }
+      })
+    try? await gracefulShutdown()
+    hubs.cancel()
+    host.fences.end()
+  }
+
+  private static func write(_ status: FenceStatus, to sink: JournalSink) {
+    guard let event = status.event else { return }
+    var fields = [
+      JournalSink.Field("SENSORHUB_EVENT", "fence"), .init("SENSORHUB_FENCE", status.name),
+      .init("SENSORHUB_FENCE_EVENT", event.rawValue), .init("SENSORHUB_FENCE_STATE", status.state.rawValue),
+    ]
+    if let fix = status.fix, let beyond = status.metresBeyond {
+      fields += [
+        .init("SENSORHUB_LATITUDE", Text.fixed(fix.place.latitudeDegrees, 7)),
+        .init("SENSORHUB_LONGITUDE", Text.fixed(fix.place.longitudeDegrees, 7)),
+        .init("SENSORHUB_SIGMA_HORIZONTAL", Text.fixed(fix.sigmaMetres, 2)),
+        .init("SENSORHUB_FENCE_BEYOND", Text.fixed(beyond, 1)),
+      ]
+    }
+    sink.write(event == .lost ? .warning : .notice, FenceOutput.text(event, status), fields: fields)
+  }
+
+  static func text(_ event: FenceStatus.Event, _ status: FenceStatus) -> String {
+    let what =
+      switch event {
+      case .enter: "entered"
+      case .leave: "left"
+      case .found: "the board is \(status.state.rawValue)"
+      case .lost: "no fix that tells on which side the board is"
+      }
+    guard let fix = status.fix, let beyond = status.metresBeyond else { return "fence \(status.name): \(what)" }
+    return "fence \(status.name): \(what)\(event == .lost ? "; the last one was" : ",") "
+      + "\(Text.fixed(abs(beyond), 0)) m \(beyond > 0 ? "beyond" : "within") the edge, at "
+      + "\(Text.fixed(fix.place.latitudeDegrees, 6)), \(Text.fixed(fix.place.longitudeDegrees, 6)) "
+      + "(sigma \(Text.fixed(fix.sigmaMetres, 1)) m)"
+  }
+}

@@ -1,0 +1,156 @@
+import Glibc
+import HardwareIO
+import TestSupport
+import Testing
+
+/// Fences of a hub whose vehicle drives a figure of eight about the place that they are about.
+@Suite(.serialized, .timeLimit(.minutes(15))) struct FenceTests {
+  private let http = SocketClient.freePort()
+
+  private func board(_ fences: String, _ more: String = "") -> String {
+    HubProcess.simulatedBoard("http: { port: \(http) }, fences: { \(fences) }\(more)")
+  }
+
+  /// 50 m about the place where the vehicle sets off, which takes it 100 m away, and where it stops for ten seconds a lap.
+  private static let start = "start: { circle: [52.5163, 13.3777, 50], grace: 2, speed: 20 }"
+
+  private func request(_ path: String) -> SocketClient {
+    let client = SocketClient(port: http)
+    client.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    return client
+  }
+
+  @Test func `who leaves and comes back is seen on the event stream and in the journal`() throws {
+    let hub = HubProcess(board: board(Self.start))
+    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    let client = request("/events?only=fence")
+    #expect(eventually { client.text.contains(#"event: fence"#) })
+    #expect(
+      eventually { client.text.contains(#"{"class":"FENCE","name":"start","state":"inside","#) }, "\(client.text)")
+    for (event, state, line) in [
+      ("leave", "outside", "fence start: left, "), ("enter", "inside", "fence start: entered, "),
+    ] {
+      #expect(
+        eventually(within: .seconds(240)) {
+          client.text.contains(#""event":"\#(event)","beyond":"#)
+            && client.text.contains(#""name":"start","state":"\#(state)","#)
+        }, "\(client.text)")
+      #expect(eventually { hub.program.standardError.contains(line) }, "\(hub.program.standardError)")
+    }
+    // No states, and nobody woken for whoever listens; the fence has the receiver alone.
+    #expect(!client.text.contains(#""class":"STATE""#))
+    #expect(hub.devicesNow["imu"].wakes == 0)
+    #expect(hub.devicesNow["gps"].holders.allSatisfy { $0 == "fence start (position)" })
+    let answer = HTTPAnswer(http, "GET", "/fences").body
+    #expect(answer.contains(#"{"class":"FENCES","fences":{"start":{"state":""#), "\(answer)")
+    #expect(answer.contains(#""beyond":"#), "\(answer)")
+    client.leave()
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a fence that a reload takes away lets the receiver sleep, and one that stays goes on`() {
+    let far = "far: { circle: [52.6, 13.5, 1000] }"
+    let hub = HubProcess(board: board("\(Self.start), \(far)"))
+    #expect(eventually { hub.program.standardError.contains("fence far: the board is outside, ") })
+    HubProcess.write(board(far), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { hub.program.standardError.contains("read again") })
+    #expect(eventually { hub.isOff })
+    let answer = HTTPAnswer(http, "GET", "/fences").body
+    #expect(answer.contains(#""fences":{"far":{"state":"outside""#) && !answer.contains("start"), "\(answer)")
+    #expect(hub.program.standardError.components(of: "fence far: the board is outside") == 1)
+    HubProcess.write(board(""), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { HTTPAnswer(http, "GET", "/fences").body.contains(#""fences":{}"#) })
+    #expect(HTTPAnswer(http, "GET", "/devices").body.contains(#""schedules":"#) == false)
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `who listens hears first how each of many fences is`() {
+    let names = (1...20).map { "far\($0)" }
+    let hub = HubProcess(board: board(names.map { "\($0): { circle: [52.6, 13.5, 1000] }" }.joined(separator: ", ")))
+    func areAll(_ marks: [String], in text: () -> String) -> Bool {
+      eventually { marks.allSatisfy { text().contains($0) } }
+    }
+    #expect(areAll(names.map { "fence \($0): the board is outside, " }) { hub.program.standardError })
+    for _ in 1...2 {
+      let client = request("/events?only=fence")
+      #expect(areAll(names.map { #""name":"\#($0)","state":"outside""# }) { client.text }, "\(client.text)")
+      client.leave()
+    }
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `what has left between two runs is noticed, and the broker has it`() {
+    let broker = Broker()
+    // Where the vehicle comes once a lap and stays nowhere near.
+    let fence = "spot: { circle: [52.51, 13.37, 50], speed: 20 }"
+    let folder = "/tmp/sensorhub-fence-state-\(getpid())"
+    mkdir(folder, 0o700)
+    defer {
+      for name in ["fences.json", "power.json", "fleet.json"] { unlink("\(folder)/\(name)") }
+      rmdir(folder)
+    }
+    let mqtt = ", mqtt: { broker: \"\(broker.address)\", hub: \"boat\" }"
+    func run() -> HubProcess { HubProcess(board: board(fence, mqtt), environment: ["STATE_DIRECTORY=\(folder)"]) }
+    let first = run()
+    #expect(eventually { first.program.standardError.contains("fence spot: the board is outside, ") })
+    let topic = "sensorhub/boat/fences"
+    #expect(eventually { broker.retained(topic)?.contains(#""fences":{"spot":{"state":"outside","#) == true })
+    let file = "\(folder)/fences.json"
+    #expect(eventually { text(file).contains(#""isInside":false"#) }, "\(text(file))")
+    #expect(first.stop() == 0)
+    // As if it had been inside.
+    HubProcess.write(text(file).replacing(#""isInside":false"#, with: #""isInside":true"#), to: file)
+    let second = run()
+    #expect(
+      eventually { second.program.standardError.contains("fence spot: left, ") }, "\(second.program.standardError)")
+    #expect(eventually { broker.retained(topic)?.contains(#""event":"leave""#) == true })
+    #expect(second.stop() == 0)
+  }
+
+  private func text(_ file: String) -> String {
+    String(decoding: (try? Files.bytes(of: file, limit: 1 << 16)) ?? [], as: UTF8.self)
+  }
+
+  @Test func `a hub without fences wakes nothing for who listens to them`() {
+    let hub = HubProcess(board: board(""))
+    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    let client = request("/events?only=fence")
+    #expect(eventually { client.text.contains("retry: ") })
+    #expect(HTTPAnswer(http, "GET", "/fences").body.contains(#""fences":{}"#))
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+    client.leave()
+    for wrong in ["only=state", "only=fence&rate=2", "only=fence&every=60"] {
+      let answer = HTTPAnswer(http, "GET", "/events?\(wrong)")
+      #expect(answer.body.contains("'only' "), "\(answer.body)")
+    }
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `check says what is watched, and what a fence lacks`() {
+    let file = "/tmp/sensorhub-fence-\(getpid()).json5"
+    defer { unlink(file) }
+    HubProcess.write(board(Self.start), to: file)
+    let right = Program(["check", file])
+    #expect(right.wait() == 0, "\(right.standardError)")
+    #expect(
+      right.standardOutput.contains("fence start: 50 m about 52.516300, 13.377700; a fix every 10 min 00 s at least"),
+      "\(right.standardOutput)")
+    HubProcess.write("{ name: 'x', devices: {}, fences: { \(Self.start) } }", to: file)
+    let wrong = Program(["check", file])
+    #expect(wrong.wait() == 65 && wrong.standardError.contains("'fences' has no receiver that says where the board is"))
+  }
+}
+
+extension String {
+  /// How often something stands in it.
+  fileprivate func components(of text: String) -> Int {
+    var (count, rest) = (0, self[...])
+    while let range = rest.firstRange(of: text) {
+      count += 1
+      rest = rest[range.upperBound...]
+    }
+    return count
+  }
+}

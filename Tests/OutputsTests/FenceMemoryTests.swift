@@ -1,0 +1,41 @@
+import Glibc
+import MonotonicTime
+import NMEA
+import TestSupport
+import Testing
+
+@testable import Hub
+@testable import Outputs
+
+/// Where the board was in other runs.
+struct FenceMemoryTests {
+  @Test func `what has not changed is not written again`() throws {
+    let path = "/tmp/sensorhub-fence-memory-\(getpid()).json"
+    unlink(path)
+    defer { unlink(path) }
+    let area = try FenceArea(circleAbout: Coordinate(latitudeDegrees: 54, longitudeDegrees: 10), radiusMetres: 40)
+    let settings = FenceSettings(name: "anchor", area: area)
+    let (writes, looks) = (Recorder<Void>(), Recorder<Void>())
+    let memory = FenceMemory(path: path) { writes.append(()) }
+    func keep(_ state: FenceStatus.State) {
+      let count = looks.values.count
+      memory.keep {
+        var status = FenceStatus(name: settings.name, since: MonotonicInstant(nanoseconds: 0))
+        status.state = state
+        looks.append(())
+        return [(settings, status)]
+      }
+      #expect(eventually { looks.values.count == count + 1 })
+    }
+    keep(.inside)
+    #expect(eventually { memory.sides(of: [settings]) == ["anchor": .inside] })
+    // One writes at a time: whatever these do is done before the last one.
+    for _ in 0..<10 {
+      keep(.unknown)
+      keep(.inside)
+    }
+    keep(.outside)
+    #expect(eventually { memory.sides(of: [settings]) == ["anchor": .outside] })
+    #expect(writes.values.count == 2)
+  }
+}
