@@ -1,0 +1,47 @@
+import Glibc
+import HardwareIO
+import MonotonicTime
+import Simulation
+import TestSupport
+import Testing
+import VirtualBench
+
+extension HardwareInTheLoop {
+  /// A fix now and then, as the kernel sees the receiver's line.
+  @Suite(.serialized, .enabled(if: Bench.isVirtual, "only the virtual bench plays receivers"), .timeLimit(.minutes(10)))
+  struct ScheduledFixTests {
+    @Test func `after ten starts a fix on a schedule comes at its time, from a receiver that is off between`() throws {
+      let bench = try CommandedBench(.ublox8, timeToFirstFixScale: 0.3)
+      let hub = bench.hub("nmea", "lingerSeconds: 0")
+      let (pace, learning, measured) = (6, 10, 20)
+      let client = SocketClient(path: hub.socket)
+      client.send("{\"every\": \(pace), \"accuracy\": 20, \"within\": 5}\n")
+      // Each is due at a multiple of its pace since the clock's beginning; the first one comes at once.
+      var delays: [Duration] = []
+      var risesInLearning = 0
+      for number in 1...(1 + learning + measured) {
+        #expect(eventually { client.lineCount >= number })
+        let sinceDue = MonotonicClock().now.nanoseconds % (Int64(pace) * 1_000_000_000)
+        if number == 1 + learning { risesInLearning = bench.line.rises.count }
+        if number > 1 + learning { delays.append(.nanoseconds(sinceDue)) }
+      }
+      let fixes = client.text.split(separator: "\n").suffix(measured)
+      let good = zip(delays, fixes).filter { $0 < .seconds(1) && $1.contains(#""schedule":{"met":true,"#) }
+      client.leave()
+      #expect(eventually { hub.isOff })
+      delays.sort()
+      #expect(good.count * 20 >= 19 * measured, "\(delays) \(fixes.map { $0.suffix(120) })")
+      // A start for each that comes after what was learnt; the next one's may have been under way.
+      let rises = bench.line.rises.count - risesInLearning
+      #expect((measured...measured + 1).contains(rises), "\(rises), \(risesInLearning) before")
+      #expect(risesInLearning <= 1 + learning)
+      #expect(bench.line.falls.count == bench.line.rises.count)
+      let highTime = zip(bench.line.rises, bench.line.falls).map { $1 - $0 }.reduce(.zero, +)
+      Bench.saw(
+        "\(good.count) of \(measured) fixes good and in time, \(Bench.milliseconds(delays[measured / 2])) late (median, "
+          + "latest \(Bench.milliseconds(delays[measured - 1]))); \(bench.line.rises.count) rises, high for "
+          + "\(Bench.milliseconds(highTime / bench.line.rises.count)) of each \(pace) s")
+      #expect(hub.stop() == 0)
+    }
+  }
+}
