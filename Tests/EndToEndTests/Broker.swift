@@ -24,11 +24,11 @@ final class Broker {
     HubProcess.write(
       """
       listener \(port) 127.0.0.1
-      \(settings(folder))
       user \(user)
       persistence true
       persistence_location \(folder)/
       max_queued_messages 0
+      \(settings(folder))
 
       """, to: folder + "/mosquitto.conf")
     self.access = access(folder)

@@ -1,4 +1,5 @@
 import Glibc
+import HardwareIO
 import TestSupport
 import Testing
 
@@ -51,6 +52,25 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
+  @Test func `a password that is mended counts with the next attempt`() {
+    let broker = Broker { folder in
+      FleetAccessTests.run("/usr/bin/mosquitto_passwd", ["-c", "-b", folder + "/passwords", "boat", "of boat"])
+      HubProcess.write("forgotten\n", to: folder + "/boat")
+      return "allow_anonymous false\npassword_file \(folder)/passwords"
+    }
+    let hub = HubProcess(
+      board: HubProcess.simulatedBoard(
+        """
+        mqtt: { broker: "\(broker.address)", hub: "boat", username: "boat", passwordFile: "\(broker.folder)/boat" }
+        """))
+    #expect(eventually { hub.program.standardError.contains("lets it not in") }, "\(hub.program.standardError)")
+    HubProcess.write("of boat\n", to: broker.folder + "/boat")
+    #expect(
+      eventually { hub.program.standardError.contains("joined \(broker.address) as 'boat'") },
+      "\(hub.program.standardError)")
+    #expect(hub.stop() == 0)
+  }
+
   @Test func `a hub and its broker know each other by their certificates`() {
     func certificates(_ folder: String) {
       let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
@@ -94,8 +114,8 @@ import Testing
     #expect(
       eventually { hub.program.standardError.contains("who vouches for the broker's certificate") },
       "\(hub.program.standardError)")
-    HubProcess.write(board("ours"), to: hub.boardFile)
-    hub.program.send(SIGHUP)
+    // An authority that is renewed counts with the next attempt, as a certificate of the hub's does.
+    HubProcess.write((try? Files.bytes(of: broker.folder + "/ours.crt")) ?? [], to: broker.folder + "/theirs.crt")
     #expect(
       eventually { hub.program.standardError.contains("joined \(address) as 'boat'") }, "\(hub.program.standardError)")
     #expect(broker.retained("sensorhub/boat/status") == "online")

@@ -52,4 +52,33 @@ struct OutboxTests {
     outbox.restart()
     #expect(all(&outbox) == ["status online"])
   }
+
+  @Test func `what was on its way when the connection was lost comes again, before the others`() {
+    var outbox = Outbox()
+    for number in 1...4 { outbox.add(value(number)) }
+    outbox.add(retained("interest", ""))
+    outbox.add(retained("last", "a"))
+    let underway = (1...4).compactMap { _ in outbox.next() }
+    outbox.add(retained("last", "b"))
+    outbox.putBack(underway)
+    outbox.restart()
+    #expect(all(&outbox) == ["interest ", "last b", "state 1", "state 2", "state 3", "state 4"])
+    // What has come in place of what was taken back is not taken back.
+    outbox.add(retained("interest", ""))
+    let cleared = outbox.next()
+    outbox.add(retained("interest", "c"))
+    outbox.putBack([cleared].compactMap { $0 })
+    #expect(all(&outbox) == ["interest c"])
+  }
+
+  @Test func `what comes back is lost first where there is no room for all`() {
+    let size = value(100).byteCount
+    var outbox = Outbox(byteLimit: 10 * size)
+    for number in 100..<110 { outbox.add(value(number)) }
+    let underway = (1...2).compactMap { _ in outbox.next() }
+    for number in 110..<112 { outbox.add(value(number)) }
+    outbox.putBack(underway)
+    #expect(outbox.lostCount == 2)
+    #expect(all(&outbox) == (102..<112).map { "state \($0)" })
+  }
 }

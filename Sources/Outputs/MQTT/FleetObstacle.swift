@@ -28,7 +28,7 @@ public enum FleetObstacle: Error, Equatable, CustomStringConvertible {
     }
     if isElsewhere, settings.passwordFile == nil { return nil }
     do throws(FleetObstacle) {
-      _ = try password(for: settings)
+      _ = try password(of: settings.username, in: settings.passwordFile)
       return nil
     } catch {
       return error
@@ -36,11 +36,11 @@ public enum FleetObstacle: Error, Equatable, CustomStringConvertible {
   }
 
   /// - Returns: `nil` where none is needed
-  static func password(for settings: FleetSettings) throws(FleetObstacle) -> String? {
-    guard settings.username != nil else { return nil }
+  static func password(of username: String?, in file: String?) throws(FleetObstacle) -> String? {
+    guard username != nil else { return nil }
     let found: (file: String, secret: [UInt8])?
     do throws(SecretFile.Failure) {
-      found = try SecretFile.read(settings.passwordFile, orCredential: "mqtt-password")
+      found = try SecretFile.read(file, orCredential: "mqtt-password")
     } catch {
       throw .unreadable(key: "passwordFile", file: error.file, reason: error.reason)
     }
@@ -55,7 +55,7 @@ extension MQTTOptions {
     if let obstacle = FleetObstacle.find(for: settings) { throw obstacle }
     self.init(broker: settings.broker, identifier: identifier, subscriptions: subscriptions)
     username = settings.username
-    password = try FleetObstacle.password(for: settings)
+    passwordFile = settings.passwordFile
     caFile = settings.caFile
     certificateFile = settings.certificateFile
     keyFile = settings.keyFile

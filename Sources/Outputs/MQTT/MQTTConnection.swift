@@ -92,6 +92,8 @@ public final class MQTTConnection: Sendable {
 
   func nextMessage() -> Outbox.Message? { state.withLock { $0.outbox.next() } }
 
+  func putBack(_ messages: [Outbox.Message]) { state.withLock { $0.outbox.putBack(messages) } }
+
   func connected(_ isConnected: Bool) {
     state.withLock { state in
       state.isConnected = isConnected

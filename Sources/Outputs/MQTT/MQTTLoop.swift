@@ -7,6 +7,11 @@ import MonotonicTime
 
 /// What a connection's thread does: connect, say and hear, wait and connect again. Lives on that thread alone.
 final class MQTTLoop {
+  private struct Underway {
+    var identifier: Int32
+    var message: Outbox.Message
+  }
+
   /// How long an answer is waited for.
   private static let patience = Duration.seconds(20)
   /// From so long a connection on the broker is taken to be in order.
@@ -20,13 +25,13 @@ final class MQTTLoop {
   private let receive: @Sendable (MQTTConnection.Event) -> Void
   private let clock = MonotonicClock()
   private var random = SystemRandomNumberGenerator()
-  /// Stays the same over connections: it says again what was on its way when one was lost.
+  /// Another for each connection, so that passwords and certificates are as they are then.
   private var client: OpaquePointer?
   private var isConnected = false
   /// Why the broker lets the client not in, or go.
   private var refusal: String?
-  /// Identifiers of messages that are on their way.
-  private var underway: Set<Int32> = []
+  /// What is on its way, in its order.
+  private var underway: [Underway] = []
   private var isAsking = false
   private var lastHeard: MonotonicInstant
   private var lastSaid: MonotonicInstant
@@ -50,7 +55,12 @@ final class MQTTLoop {
       let reason = attend()
       let wasSound = isConnected && clock.now - start >= MQTTLoop.soundness
       isConnected = false
+      // For the broker it is gone from now on, not only from the next attempt on.
+      if let client { cmosquitto_free(client) }
+      client = nil
       connection.connected(false)
+      connection.putBack(underway.map(\.message))
+      underway = []
       guard !connection.isEnding else { return }
       receive(.disconnected(reason: reason))
       if wasSound { pace.reset() }
@@ -61,7 +71,7 @@ final class MQTTLoop {
 
   /// Connects, and is there for the connection until it is lost or to end; returns why it is.
   private func attend() -> String {
-    if client == nil, let problem = makeClient() { return problem }
+    if let problem = makeClient() { return problem }
     guard let client else { return "no memory" }
     refusal = nil
     isAsking = false
@@ -121,8 +131,8 @@ final class MQTTLoop {
           client, &identifier, message.topic, payload.baseAddress, Int32(payload.count), message.isRetained,
           message.expirySeconds)
       }
+      underway.append(Underway(identifier: identifier, message: message))
       guard error == 0 else { return words(of: error) }
-      underway.insert(identifier)
     }
     return nil
   }
@@ -160,6 +170,12 @@ extension MQTTLoop {
   /// Returns why there is none.
   private func makeClient() -> String? {
     let options = connection.options
+    let password: String?
+    do throws(FleetObstacle) {
+      password = try FleetObstacle.password(of: options.username, in: options.passwordFile)
+    } catch {
+      return error.description
+    }
     // They are wanted for as long as this call takes; the library copies them.
     var copies: [UnsafeMutablePointer<CChar>?] = []
     defer { for copy in copies { free(copy) } }
@@ -172,7 +188,7 @@ extension MQTTLoop {
     var settings = cmosquitto_settings()
     settings.identifier = text(options.identifier)
     settings.username = text(options.username)
-    settings.password = text(options.password)
+    settings.password = text(password)
     settings.is_encrypted = options.broker.isEncrypted
     settings.ca_file = text(options.caFile)
     settings.certificate_file = text(options.certificateFile)
@@ -225,7 +241,9 @@ extension MQTTLoop {
       .received(topic: topic, payload: payload, isRetained: isRetained, expirySeconds: UInt32(exactly: expiry)))
   }
 
-  private func acknowledged(_ identifier: Int32, _ reason: Int32) { underway.remove(identifier) }
+  private func acknowledged(_ identifier: Int32, _ reason: Int32) {
+    underway.removeAll { $0.identifier == identifier }
+  }
 
   /// With a reason of the broker's, which are above those of the library.
   private func closed(_ reason: Int32) {

@@ -17,7 +17,9 @@ public struct MQTTOptions: Equatable, Sendable {
   /// Two clients with one identifier end each other's connections.
   public var identifier: String
   public var username: String?
-  public var password: String?
+  /// The file with the password; left out, systemd's credential `mqtt-password`. This and the other files are read for each
+  /// attempt to connect: what is renewed there counts from then on.
+  public var passwordFile: String?
   /// The authorities that may vouch for the broker; `nil` for those that the system trusts.
   public var caFile: String?
   public var certificateFile: String?

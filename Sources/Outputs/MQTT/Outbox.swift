@@ -31,6 +31,10 @@ struct Outbox {
     guard !message.isRetained else { return keep(message) }
     values.append(message)
     byteCount += message.byteCount
+    dropOldest()
+  }
+
+  private mutating func dropOldest() {
     while byteCount > byteLimit, let oldest = values.popFirst() {
       byteCount -= oldest.byteCount
       lostCount += 1
@@ -51,6 +55,20 @@ struct Outbox {
     guard let value = values.popFirst() else { return nil }
     byteCount -= value.byteCount
     return value
+  }
+
+  /// Takes back what was on its way when a connection was lost, in its order: it is said again before the others.
+  mutating func putBack(_ messages: [Message]) {
+    for message in messages.reversed() {
+      if !message.isRetained {
+        values.prepend(message)
+        byteCount += message.byteCount
+      } else if message.payload.isEmpty, retained[message.topic] == nil {
+        // What else is retained is said again with each connection.
+        keep(message)
+      }
+    }
+    dropOldest()
   }
 
   /// With a new connection, to a broker that may have begun anew: all that is retained is said again.
