@@ -323,4 +323,16 @@ import Testing
     #expect(broker.retained("sensorhub/ship/status") == nil)
     #expect(hub.stop() == 0)
   }
+  @Test func `two hubs of one name notice each other`() {
+    let one = hub()
+    #expect(hasJoined(one))
+    let other = hub()
+    #expect(hasJoined(other))
+    #expect(
+      eventually { one.program.standardError.contains("another hub is called 'boat' at") },
+      "\(one.program.standardError)")
+    #expect(other.stop() == 0)
+    #expect(one.stop() == 0)
+  }
+
 }

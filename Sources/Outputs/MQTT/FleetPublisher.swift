@@ -33,8 +33,8 @@ final class FleetPublisher: Sendable {
   private let last = Guarded(Last())
   private let present = Guarded<Lifetime?>(nil)
   private let clock: any MonotonicTimeSource
-  /// Where a value's identifier begins: another for each run of the program.
-  private let run = String(UInt32.random(in: .min ... .max), radix: 36)
+  /// Where a value's identifier begins, which goes on with its stream and its number there: another for each run of the program.
+  let run = String(UInt32.random(in: .min ... .max), radix: 36)
 
   init(
     host: HubHost, connection: MQTTConnection, topics: HubTopics,
@@ -134,6 +134,7 @@ final class FleetPublisher: Sendable {
     json.member("class", literal: "HEALTH")
     json.member("version", host.version)
     json.member("board", Text.printable(host.hub.value.board.name))
+    json.member("instance", run)
     json.key("viewers")
     json.beginArray()
     for viewer in viewers.value { json.string(viewer) }

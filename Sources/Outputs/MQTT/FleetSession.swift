@@ -9,6 +9,9 @@ final class FleetSession: Sendable {
     /// What was last said of the connection.
     var said: String?
     var lostCount = 0
+    /// What the broker has of the hub's health is its own.
+    var hasHeardItself = false
+    var hasSaidTwin = false
     var isOver = false
     var whenOver: [Callback] = []
   }
@@ -52,7 +55,7 @@ final class FleetSession: Sendable {
     guard let name = settings.hub ?? HubIdentity.ofMachine else { throw .noName }
     let topics = HubTopics(topic: settings.topic, hub: name)
     var options = try MQTTOptions(
-      settings, identifier: "sensorhub-\(name)", subscriptions: [topics.allInterest])
+      settings, identifier: "sensorhub-\(name)", subscriptions: [topics.allInterest, topics.health])
     options.will = MQTTOptions.Will(topic: topics.status, text: "offline")
     // Interest is retained: what a broker would keep for a hub that is away could only be out of date.
     options.sessionExpiry = .zero
@@ -93,6 +96,7 @@ final class FleetSession: Sendable {
     case .refused(let reason):
       say(.warning, "the broker \(settings.broker) does not let '\(name)' have \(topics.allInterest): \(reason)")
     case .received(let topic, let payload, let isRetained, let expirySeconds):
+      if topic == topics.health { return heard(payload) }
       guard let key = topics.interest(of: topic) else {
         // What is cleared does no harm.
         if !payload.isEmpty { traffic.clientRefused() }
@@ -116,6 +120,22 @@ final class FleetSession: Sendable {
       return state.said != text
     }
     if isNew { sink.write(priority, text) }
+  }
+
+  /// What it has said of its health comes back to it. Before that come the words of the run before this one.
+  private func heard(_ health: [UInt8]) {
+    guard let instance = FleetInstance.read(health) else { return }
+    let isTwin = state.withLock { state in
+      if instance == publisher.run { state.hasHeardItself = true }
+      guard instance != publisher.run, state.hasHeardItself, !state.hasSaidTwin else { return false }
+      state.hasSaidTwin = true
+      return true
+    }
+    guard isTwin else { return }
+    sink.write(
+      .warning,
+      "another hub is called '\(name)' at \(settings.broker) too, and the two are in each other's place there: each needs a name of "
+        + "its own (mqtt.hub)")
   }
 
   private func sayLost() {

@@ -30,6 +30,8 @@ final class MQTTLoop {
   private var isConnected = false
   /// Why the broker lets the client not in, or go.
   private var refusal: String?
+  /// Another client is called the same, and would have this one's place taken again and again.
+  private var isTakenOver = false
   /// What is on its way, in its order.
   private var underway: [Underway] = []
   private var isAsking = false
@@ -63,7 +65,7 @@ final class MQTTLoop {
       underway = []
       guard !connection.isEnding else { return }
       receive(.disconnected(reason: reason))
-      if wasSound { pace.reset() }
+      if wasSound, !isTakenOver { pace.reset() }
       let deadline = clock.now + pace.next(using: &random)
       while !connection.isEnding, clock.now < deadline { wait(for: -1, [], until: deadline) }
     }
@@ -74,6 +76,7 @@ final class MQTTLoop {
     if let problem = makeClient() { return problem }
     guard let client else { return "no memory" }
     refusal = nil
+    isTakenOver = false
     isAsking = false
     let options = connection.options
     let seconds = Int32(options.keepAlive.components.seconds)
@@ -247,6 +250,12 @@ extension MQTTLoop {
 
   /// With a reason of the broker's, which are above those of the library.
   private func closed(_ reason: Int32) {
-    if reason >= 128 { refusal = "the broker ends it: \(String(cString: cmosquitto_reason(reason)))" }
+    guard reason >= 128 else { return }
+    isTakenOver = reason == 0x8e
+    refusal =
+      isTakenOver
+      ? "somebody else has come who is called '\(connection.options.identifier)' too, and has its place: each hub needs a name of "
+        + "its own (mqtt.hub)"
+      : "the broker ends it: \(String(cString: cmosquitto_reason(reason)))"
   }
 }
