@@ -18,7 +18,8 @@ struct message {
   int count, qos;
   bool is_retained;
 };
-enum { SUCCESS = 0, OUT_OF_MEMORY = 1, INVALID = 3, TLS = 8, ERRNO = 14, LOOKUP = 15 };
+enum { SUCCESS = 0, OUT_OF_MEMORY = 1, INVALID = 3, TLS = 8, PAYLOAD_SIZE = 9, ERRNO = 14, LOOKUP = 15 };
+enum { MALFORMED_UTF8 = 18, QOS_NOT_SUPPORTED = 24, OVERSIZE_PACKET = 25 };
 enum { PROTOCOL_VERSION = 1, NO_DELAY = 11 };
 enum { MQTT_5 = 5 };
 enum { MESSAGE_EXPIRY = 2, SESSION_EXPIRY = 17, MAXIMUM_PACKET_SIZE = 39 };
@@ -89,9 +90,11 @@ struct cmosquitto {
 };
 
 static void answered(struct mosquitto *client, void *object, int reason, int flags, const properties *all) {
-  (void)client, (void)flags, (void)all;
+  (void)client, (void)flags;
   struct cmosquitto *self = object;
-  self->events.answered(self->events.context, reason);
+  uint32_t maximum = 0;
+  library.property_read_int32(all, MAXIMUM_PACKET_SIZE, &maximum, false);
+  self->events.answered(self->events.context, reason, maximum);
 }
 
 static void closed(struct mosquitto *client, void *object, int reason, const properties *all) {
@@ -209,6 +212,12 @@ int cmosquitto_publish(struct cmosquitto *self, int *identifier, const char *top
   library.property_free_all(&all);
   return error;
 }
+
+bool cmosquitto_is_of_message(int error) {
+  return error == PAYLOAD_SIZE || error == MALFORMED_UTF8 || error == QOS_NOT_SUPPORTED || error == OVERSIZE_PACKET;
+}
+
+bool cmosquitto_is_too_large(int error) { return error == PAYLOAD_SIZE || error == OVERSIZE_PACKET; }
 
 const char *cmosquitto_error(int error) {
   switch (error) {

@@ -323,6 +323,35 @@ import Testing
     #expect(broker.retained("sensorhub/ship/status") == nil)
     #expect(hub.stop() == 0)
   }
+
+  /// - Parameter queue: with none mosquitto 2.0 ends the connection for what it does not allow
+  @Test(arguments: [10_000, 0])
+  func `what the broker does not take is said once, counted, and costs nothing else`(queue: Int) throws {
+    let broker = Broker { folder in
+      HubProcess.write("topic readwrite #\ntopic deny sensorhub/boat/last\n", to: folder + "/list")
+      return "allow_anonymous true\nacl_file \(folder)/list\nmax_packet_size 2500\nmax_queued_messages \(queue)"
+    }
+    let hub = HubProcess(
+      board: HubProcess.simulatedBoard("mqtt: { broker: \"\(broker.address)\", hub: \"boat\", homeAssistant: true }"))
+    func said(_ text: String) -> Int { hub.program.standardError.ranges(of: text).count }
+    #expect(eventually { said("does not take homeassistant/device/sensorhub-boat/config") == 1 })
+    #expect(said("bytes are more than the 2500 that it takes in one message") == 1)
+    let viewer = broker.listen(["sensorhub/boat/state/attitude"])
+    broker.publish("\(FleetTests.interest)/viewer/attitude", #"{"rateHz": 50}"#)
+    #expect(eventually { said("does not take sensorhub/boat/last: its list of who may do what") == 1 })
+    #expect(eventually { values(viewer).count > 200 })
+    // They came one after the other.
+    let numbers = values(viewer).compactMap { $0.id?.split(separator: "-").last.flatMap { Int($0) } }
+    let first = try #require(numbers.first)
+    #expect(numbers == Array(first..<first + numbers.count))
+    #expect(said("is not reached") <= (queue == 0 ? 1 : 0), "\(hub.program.standardError)")
+    #expect(said("does not take") == 2, "\(hub.program.standardError)")
+    let list = Program(["fleet", broker.address])
+    #expect(list.wait() == 0)
+    #expect(list.standardOutput.contains("values by the broker; the hub's log says why"), "\(list.standardOutput)")
+    #expect(hub.stop() == 0)
+  }
+
   @Test func `two hubs of one name notice each other`() {
     let one = hub()
     #expect(hasJoined(one))

@@ -14,8 +14,9 @@ struct cmosquitto;
 /// Told from within `cmosquitto_read`, `_write`, `_tick` and `_connect`, on their thread.
 struct cmosquitto_events {
   void *context;
-  /// The broker has answered; 0 where it lets the client in, else its reason.
-  void (*answered)(void *context, int reason);
+  /// The broker has answered; 0 where it lets the client in, else its reason. `maximum_packet_bytes` is what it takes at most, 0
+  /// where it does not say.
+  void (*answered)(void *context, int reason, uint32_t maximum_packet_bytes);
   /// From 128 on it may not have what it has subscribed to.
   void (*subscribed)(void *context, int reason);
   /// A message, until the call returns. `is_retained` where the broker has kept it and says it because of the subscription;
@@ -68,6 +69,10 @@ int cmosquitto_subscribe(struct cmosquitto *client, const char *filter);
 /// At QoS 1. `expiry_seconds` 0 for a message that does not expire.
 int cmosquitto_publish(struct cmosquitto *client, int *identifier, const char *topic, const void *payload, int count,
                        bool is_retained, uint32_t expiry_seconds);
+
+/// Whether an error of `cmosquitto_publish` is the message's, which the broker would not take, and not the connection's.
+bool cmosquitto_is_of_message(int error);
+bool cmosquitto_is_too_large(int error);
 
 /// An error of the library's in words; for its `MOSQ_ERR_ERRNO` the system's. Right after the call that returned it.
 const char *cmosquitto_error(int error);

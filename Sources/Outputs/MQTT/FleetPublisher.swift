@@ -140,6 +140,7 @@ final class FleetPublisher: Sendable {
     for viewer in viewers.value { json.string(viewer) }
     json.endArray()
     json.member("lostValues", connection.lostCount)
+    json.member("refusedValues", connection.refusedCount)
     json.endObject()
     json.endLine()
     connection.retain(topics.health, FleetPublisher.object(json.bytes, beginningWith: FleetPublisher.said()))

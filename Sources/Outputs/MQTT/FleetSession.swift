@@ -5,10 +5,20 @@ import Publishing
 
 /// The hub at one broker, from when its board file says so until that says otherwise.
 final class FleetSession: Sendable {
+  private struct Refusal: Hashable {
+    var topic: String
+    var reason: MQTTRefusal.Reason
+  }
+
+  /// Different refusals that are said; viewers make up topics.
+  private static let mostRefusals = 32
+
   private struct State {
     /// What was last said of the connection.
     var said: String?
     var lostCount = 0
+    /// What of its own the broker does not take, as far as it was said.
+    var refusals: Set<Refusal> = []
     /// What the broker has of the hub's health is its own.
     var hasHeardItself = false
     var hasSaidTwin = false
@@ -95,6 +105,7 @@ final class FleetSession: Sendable {
       say(.warning, "the broker \(settings.broker) is not reached, and tried again: \(reason)")
     case .refused(let reason):
       say(.warning, "the broker \(settings.broker) does not let '\(name)' have \(topics.allInterest): \(reason)")
+    case .notTaken(let refusal): say(refusal)
     case .received(let topic, let payload, let isRetained, let expirySeconds):
       if topic == topics.health { return heard(payload) }
       guard let key = topics.interest(of: topic) else {
@@ -136,6 +147,18 @@ final class FleetSession: Sendable {
       .warning,
       "another hub is called '\(name)' at \(settings.broker) too, and the two are in each other's place there: each needs a name of "
         + "its own (mqtt.hub)")
+  }
+
+  /// Once for each topic and reason: a value that is not taken is followed by others.
+  private func say(_ refusal: MQTTRefusal) {
+    traffic.valuesDropped(1)
+    let isNew = state.withLock { state in
+      state.refusals.count < FleetSession.mostRefusals
+        && state.refusals.insert(Refusal(topic: refusal.topic, reason: refusal.reason)).inserted
+    }
+    guard isNew else { return }
+    sink.write(.warning, "the broker \(settings.broker) does not take \(refusal)")
+    publisher.tellHealth()
   }
 
   private func sayLost() {

@@ -16,6 +16,8 @@ public final class MQTTConnection: Sendable {
     case disconnected(reason: String)
     /// The broker does not let the client have what it has subscribed to.
     case refused(reason: String)
+    /// The broker does not take a message; it takes others.
+    case notTaken(MQTTRefusal)
     /// `isRetained` where the broker has kept it, and says it because of the subscription.
     case received(topic: String, payload: [UInt8], isRetained: Bool, expirySeconds: UInt32?)
     /// After the last of the other events.
@@ -24,6 +26,7 @@ public final class MQTTConnection: Sendable {
 
   private struct State {
     var outbox: Outbox
+    var refusedCount = 0
     var isConnected = false
     var isEnding = false
   }
@@ -72,6 +75,9 @@ public final class MQTTConnection: Sendable {
   /// How many messages were lost because the broker did not take them in time.
   public var lostCount: Int { state.withLock { $0.outbox.lostCount } }
 
+  /// How many messages the broker has not taken though it had them, or would not.
+  public var refusedCount: Int { state.withLock { $0.refusedCount } }
+
   public var isConnected: Bool { state.withLock { $0.isConnected } }
 
   /// Whether all that was given to it has been sent. It may still be on its way.
@@ -93,6 +99,8 @@ public final class MQTTConnection: Sendable {
   func nextMessage() -> Outbox.Message? { state.withLock { $0.outbox.next() } }
 
   func putBack(_ messages: [Outbox.Message]) { state.withLock { $0.outbox.putBack(messages) } }
+
+  func messageRefused() { state.withLock { $0.refusedCount += 1 } }
 
   func connected(_ isConnected: Bool) {
     state.withLock { state in

@@ -20,6 +20,10 @@ final class MQTTLoop {
   private static let farewell = Duration.milliseconds(250)
   /// How many messages may be on their way.
   private static let window = 16
+  /// When what the broker does not let the client say is tried again: there are brokers that end the connection for it each time
+  /// (mosquitto 2.0 with `max_queued_messages 0`).
+  private static let forbearance = Duration.seconds(600)
+  private static let mostForbidden = 256
 
   private let connection: MQTTConnection
   private let receive: @Sendable (MQTTConnection.Event) -> Void
@@ -32,6 +36,10 @@ final class MQTTLoop {
   private var refusal: String?
   /// Another client is called the same, and would have this one's place taken again and again.
   private var isTakenOver = false
+  /// What the broker takes in one message at most, where it has said so.
+  private var maximumPacketByteCount: Int?
+  /// Topics under which the broker lets the client say nothing, and until when it is not tried.
+  private var forbidden: [String: MonotonicInstant] = [:]
   /// What is on its way, in its order.
   private var underway: [Underway] = []
   private var isAsking = false
@@ -77,6 +85,7 @@ final class MQTTLoop {
     guard let client else { return "no memory" }
     refusal = nil
     isTakenOver = false
+    maximumPacketByteCount = nil
     isAsking = false
     let options = connection.options
     let seconds = Int32(options.keepAlive.components.seconds)
@@ -126,6 +135,13 @@ final class MQTTLoop {
   /// Publishes what waits, as much as may be on its way.
   private func say(_ client: OpaquePointer) -> String? {
     while underway.count < MQTTLoop.window, let message = connection.nextMessage() {
+      if let until = forbidden[message.topic] {
+        if clock.now < until {
+          connection.messageRefused()
+          continue
+        }
+        forbidden[message.topic] = nil
+      }
       var identifier: Int32 = 0
       lastSaid = clock.now
       if underway.isEmpty { askedAt = clock.now }
@@ -133,6 +149,11 @@ final class MQTTLoop {
         cmosquitto_publish(
           client, &identifier, message.topic, payload.baseAddress, Int32(payload.count), message.isRetained,
           message.expirySeconds)
+      }
+      if cmosquitto_is_of_message(error) {
+        let reason = cmosquitto_is_too_large(error) ? nil : words(of: error)
+        refused(message, reason.map { .other($0) } ?? .tooLarge(byteLimit: maximumPacketByteCount))
+        continue
       }
       underway.append(Underway(identifier: identifier, message: message))
       guard error == 0 else { return words(of: error) }
@@ -203,7 +224,7 @@ extension MQTTLoop {
     var events = cmosquitto_events()
     // The client is freed with this loop, and calls back from within calls of this loop's only.
     events.context = Unmanaged.passUnretained(self).toOpaque()
-    events.answered = { context, reason in MQTTLoop.of(context)?.answered(reason) }
+    events.answered = { context, reason, limit in MQTTLoop.of(context)?.answered(reason, byteLimit: limit) }
     events.subscribed = { context, reason in MQTTLoop.of(context)?.subscribed(reason) }
     events.received = { context, topic, payload, count, isRetained, expiry in
       guard let topic else { return }
@@ -222,12 +243,13 @@ extension MQTTLoop {
     context.map { Unmanaged<MQTTLoop>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  private func answered(_ reason: Int32) {
+  private func answered(_ reason: Int32, byteLimit: UInt32) {
     guard reason == 0, let client else {
       refusal = "the broker lets it not in: \(String(cString: cmosquitto_reason(reason)))"
       return
     }
     isConnected = true
+    maximumPacketByteCount = byteLimit > 0 ? Int(byteLimit) : nil
     for filter in connection.options.subscriptions { _ = cmosquitto_subscribe(client, filter) }
     connection.connected(true)
     receive(.connected)
@@ -245,7 +267,22 @@ extension MQTTLoop {
   }
 
   private func acknowledged(_ identifier: Int32, _ reason: Int32) {
-    underway.removeAll { $0.identifier == identifier }
+    guard let index = underway.firstIndex(where: { $0.identifier == identifier }) else { return }
+    let message = underway.remove(at: index).message
+    // Below are what it says of messages that it takes.
+    if reason >= 128 {
+      refused(message, MQTTRefusal.Reason(code: reason, words: String(cString: cmosquitto_reason(reason))))
+    }
+  }
+
+  private func refused(_ message: Outbox.Message, _ reason: MQTTRefusal.Reason) {
+    connection.messageRefused()
+    if reason == .notAllowed {
+      // Viewers make topics up.
+      if forbidden.count >= MQTTLoop.mostForbidden { forbidden = [:] }
+      forbidden[message.topic] = clock.now + MQTTLoop.forbearance
+    }
+    receive(.notTaken(MQTTRefusal(topic: message.topic, byteCount: message.payload.count, reason: reason)))
   }
 
   /// With a reason of the broker's, which are above those of the library.
@@ -257,5 +294,10 @@ extension MQTTLoop {
       ? "somebody else has come who is called '\(connection.options.identifier)' too, and has its place: each hub needs a name of "
         + "its own (mqtt.hub)"
       : "the broker ends it: \(String(cString: cmosquitto_reason(reason)))"
+    // It would end the next one for the same message.
+    let largest = underway.indices.max { underway[$0].message.payload.count < underway[$1].message.payload.count }
+    if MQTTRefusal.Reason(code: reason, words: "") == .tooLarge(byteLimit: nil), let largest {
+      refused(underway.remove(at: largest).message, .tooLarge(byteLimit: nil))
+    }
   }
 }

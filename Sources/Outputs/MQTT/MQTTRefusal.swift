@@ -1,0 +1,41 @@
+/// A message that a broker does not take, though it takes others.
+public struct MQTTRefusal: Equatable, Sendable {
+  public enum Reason: Hashable, Sendable {
+    case notAllowed
+    /// `nil` where the broker does not say how much it takes.
+    case tooLarge(byteLimit: Int?)
+    case quotaExceeded
+    case other(String)
+
+    /// - Parameters:
+    ///   - code: a reason of MQTT 5's (2.4), from 128 on
+    ///   - words: what it is called
+    init(code: Int32, words: String) {
+      switch code {
+      case 0x87: self = .notAllowed
+      case 0x95: self = .tooLarge(byteLimit: nil)
+      case 0x97: self = .quotaExceeded
+      default: self = .other(words)
+      }
+    }
+  }
+
+  public var topic: String
+  /// Of the payload.
+  public var byteCount: Int
+  public var reason: Reason
+}
+
+extension MQTTRefusal: CustomStringConvertible {
+  /// With what to do.
+  public var description: String {
+    switch reason {
+    case .notAllowed: "\(topic): its list of who may do what has to let this user write there"
+    case .tooLarge(let limit):
+      "\(topic): \(byteCount) bytes are more than \(limit.map { "the \($0) that it takes in one message" } ?? "it takes"); "
+        + "raise its limit (mosquitto: max_packet_size, message_size_limit)"
+    case .quotaExceeded: "\(topic): its quota is exceeded; raise that, or ask for fewer values a second"
+    case .other(let words): "\(topic): \(words)"
+    }
+  }
+}
