@@ -352,6 +352,23 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
+  @Test func `no two values have one id, whichever streams they are of`() {
+    let hub = hub()
+    #expect(hasJoined(hub))
+    let logger = broker.listen(["sensorhub/boat/state/#"])
+    for stream in ["state", "attitude", "rates"] {
+      broker.publish("\(FleetTests.interest)/logger/\(stream)", #"{"rateHz": 20, "for": 3600}"#)
+    }
+    func ids(_ stream: String) -> [String] { values(logger).compactMap(\.id).filter { $0.contains("-\(stream)-") } }
+    #expect(
+      eventually { ["state", "attitude", "rates"].allSatisfy { ids($0).count > 5 } },
+      "\(logger.standardOutput.prefix(900))")
+    let all = values(logger).compactMap(\.id)
+    #expect(Set(all).count == all.count)
+    #expect(hub.stop() == 0)
+    logger.send(SIGKILL)
+  }
+
   @Test func `two hubs of one name notice each other`() {
     let one = hub()
     #expect(hasJoined(one))

@@ -89,7 +89,7 @@ final class FleetPublisher: Sendable {
       encoding.counts[stream] = count
       encoding.json.removeAll()
       StateReport.write(state.of(stream), to: &encoding.json)
-      return FleetPublisher.object(encoding.json.bytes, beginningWith: "\"id\":\"\(run)-\(count)\"")
+      return FleetPublisher.object(encoding.json.bytes, beginningWith: "\"id\":\"\(run)-\(stream.name)-\(count)\"")
     }
     connection.publish(topics.state(stream), payload)
   }
