@@ -381,4 +381,70 @@ import Testing
     #expect(one.stop() == 0)
   }
 
+  @Test func `nothing is left of a name that a hub has no more, nor in a Home Assistant that is told no more`() {
+    let hub = hub(", homeAssistant: true")
+    #expect(hasJoined(hub))
+    let discovery = { (name: String) in "homeassistant/device/sensorhub-\(name)/config" }
+    let left = ["status", "health", "devices"].map { "sensorhub/boat/\($0)" } + [discovery("boat")]
+    #expect(eventually { left.allSatisfy { broker.retained($0) != nil } })
+    func reload(_ name: String, _ more: String) {
+      HubProcess.write(
+        HubProcess.simulatedBoard("mqtt: { broker: \"\(broker.address)\", hub: \"\(name)\"\(more) }"), to: hub.boardFile
+      )
+      hub.program.send(SIGHUP)
+    }
+    reload("ship", ", homeAssistant: true")
+    #expect(eventually { broker.retained("sensorhub/ship/status") == "online" }, "\(hub.program.standardError)")
+    #expect(eventually { left.allSatisfy { broker.retained($0) == nil } }, "\(hub.program.standardError)")
+    #expect(eventually { broker.retained(discovery("ship")) != nil })
+    reload("ship", "")
+    #expect(eventually { broker.retained(discovery("ship")) == nil }, "\(hub.program.standardError)")
+    #expect(eventually { broker.retained("sensorhub/ship/status") == "online" })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a name that another hub has taken is that one's`() {
+    let hub = hub()
+    #expect(hasJoined(hub))
+    func reload(_ section: String) {
+      HubProcess.write(HubProcess.simulatedBoard(section), to: hub.boardFile)
+      hub.program.send(SIGHUP)
+    }
+    reload("")
+    #expect(eventually { broker.retained("sensorhub/boat/status") == "offline" })
+    let boat = self.hub()
+    #expect(hasJoined(boat))
+    #expect(eventually { broker.retained("sensorhub/boat/status") == "online" })
+    reload("mqtt: { broker: \"\(broker.address)\", hub: \"ship\" }")
+    #expect(eventually { broker.retained("sensorhub/ship/status") == "online" }, "\(hub.program.standardError)")
+    // By then it has heard how the other is.
+    broker.publish("sensorhub/ship/interest/phone/attitude", "{}")
+    #expect(eventually { hub.devicesNow["imu"].power == "tracking" })
+    #expect(broker.retained("sensorhub/boat/status") == "online")
+    #expect(broker.retained("sensorhub/boat/health") != nil)
+    #expect(boat.stop() == 0)
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a hub that takes a name later keeps what it leaves there when it goes`() {
+    let hub = hub()
+    #expect(hasJoined(hub))
+    HubProcess.write(
+      HubProcess.simulatedBoard("mqtt: { broker: \"\(broker.address)\", hub: \"ship\" }"), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { broker.retained("sensorhub/ship/status") == "online" }, "\(hub.program.standardError)")
+    #expect(eventually { broker.retained("sensorhub/boat/status") == nil }, "\(hub.program.standardError)")
+    let boat = self.hub()
+    #expect(hasJoined(boat))
+    #expect(eventually { broker.retained("sensorhub/boat/health") != nil })
+    #expect(boat.stop() == 0)
+    #expect(eventually { broker.retained("sensorhub/boat/status") == "offline" })
+    // What this hub says of it comes before what it says of its devices.
+    broker.publish("sensorhub/ship/interest/phone/attitude", "{}")
+    #expect(eventually { broker.retained("sensorhub/ship/devices")?.contains("tracking") == true })
+    #expect(broker.retained("sensorhub/boat/status") == "offline")
+    #expect(broker.retained("sensorhub/boat/health") != nil)
+    #expect(hub.stop() == 0)
+  }
+
 }

@@ -21,10 +21,13 @@ public final class FleetOutput: Service {
 
   private let host: HubHost
   private let sink: JournalSink
+  private let memory: FleetMemory?
   private let state = Guarded(State())
 
-  public init(host: HubHost, sink: JournalSink) {
+  /// - Parameter memory: where the hub has been in other runs
+  public init(host: HubHost, sink: JournalSink, memory: FleetMemory? = nil) {
     self.host = host
+    self.memory = memory
     self.sink = sink
   }
 
@@ -88,7 +91,7 @@ public final class FleetOutput: Service {
   private func makeSession(_ hub: Hub) -> FleetSession? {
     guard let settings = hub.board.fleet else { return nil }
     do throws(FleetObstacle) {
-      return try FleetSession(settings, host: host, sink: sink)
+      return try FleetSession(settings, host: host, sink: sink, memory: memory)
     } catch {
       sink.write(.warning, "the broker \(settings.broker) is not joined: \(error)")
       return nil

@@ -10,6 +10,13 @@ final class FleetSession: Sendable {
     var reason: MQTTRefusal.Reason
   }
 
+  private enum FormerName {
+    /// The broker says that it is there, since this was first heard: it may not have missed this hub's last run yet.
+    case online(since: MonotonicInstant)
+    /// It is another hub's, or nothing is left under it.
+    case givenUp
+  }
+
   /// Different refusals that are said; viewers make up topics.
   private static let mostRefusals = 32
 
@@ -22,6 +29,10 @@ final class FleetSession: Sendable {
     /// What the broker has of the hub's health is its own.
     var hasHeardItself = false
     var hasSaidTwin = false
+    /// The memory knows where it is.
+    var hasEntered = false
+    /// What becomes of the names that it had before.
+    var formerNames: [String: FormerName] = [:]
     var isOver = false
     var whenOver: [Callback] = []
   }
@@ -35,10 +46,19 @@ final class FleetSession: Sendable {
   private let publisher: FleetPublisher
   private let interests: InterestLeases
   private let traffic: OutputTraffic.Kind
+  private let memory: FleetMemory?
+  private let place: FleetMemory.Place
+  /// What the hub was called at this broker before.
+  private let formerPlaces: [FleetMemory.Place]
   private let state = Guarded(State())
 
-  init(_ settings: FleetSettings, host: HubHost, sink: JournalSink) throws(FleetObstacle) {
-    let options = try FleetSession.options(settings)
+  init(
+    _ settings: FleetSettings, host: HubHost, sink: JournalSink, memory: FleetMemory?
+  ) throws(FleetObstacle) {
+    var options = try FleetSession.options(settings)
+    let place = FleetMemory.Place(settings, hub: options.name)
+    let formerPlaces = (memory?.places ?? []).filter { $0.broker == place.broker && !$0.isSame(as: place) }
+    options.options.subscriptions += formerPlaces.map(\.topics.status)
     let topics = HubTopics(topic: settings.topic, hub: options.name)
     let connection = MQTTConnection(options.options)
     let publisher = FleetPublisher(host: host, connection: connection, topics: topics)
@@ -56,6 +76,9 @@ final class FleetSession: Sendable {
     self.publisher = publisher
     self.interests = interests
     traffic = host.traffic.mqtt
+    self.memory = memory
+    self.place = place
+    self.formerPlaces = formerPlaces
   }
 
   /// Who the hub is at the broker, and how it comes there.
@@ -98,6 +121,7 @@ final class FleetSession: Sendable {
     switch event {
     case .connected:
       interests.connected()
+      enter()
       say(.notice, "joined \(settings.broker) as '\(name)'")
       sayLost()
     case .disconnected(let reason):
@@ -108,6 +132,9 @@ final class FleetSession: Sendable {
     case .notTaken(let refusal): say(refusal)
     case .received(let topic, let payload, let isRetained, let expirySeconds):
       if topic == topics.health { return heard(payload) }
+      if let former = formerPlaces.first(where: { $0.topics.status == topic }) {
+        return hear(of: former, status: payload, isRetained: isRetained)
+      }
       guard let key = topics.interest(of: topic) else {
         // What is cleared does no harm.
         if !payload.isEmpty { traffic.clientRefused() }
@@ -131,6 +158,46 @@ final class FleetSession: Sendable {
       return state.said != text
     }
     if isNew { sink.write(priority, text) }
+  }
+
+  /// Takes down where the hub is, and takes back what it is not to be any more.
+  private func enter() {
+    let isFirst = state.withLock { state in
+      defer { state.hasEntered = true }
+      return !state.hasEntered
+    }
+    guard isFirst, let known = memory?.enter(place), known.homeAssistant, !settings.homeAssistant else { return }
+    connection.retain(HomeAssistantDiscovery.topic(of: name), [])
+  }
+
+  /// Clears what is left of the hub under a name that it has no more, unless another hub has that name now.
+  private func hear(of former: FleetMemory.Place, status: [UInt8], isRetained: Bool) {
+    let now = MonotonicClock().now
+    let isOnline = status == Array("online".utf8)
+    let (isGivenUp, isLeft) = state.withLock { state -> (Bool, Bool) in
+      let known = state.formerNames[former.hub]
+      if case .givenUp = known { return (status.isEmpty, false) }
+      if isOnline, isRetained {
+        if known == nil { state.formerNames[former.hub] = .online(since: now) }
+        return (false, false)
+      }
+      state.formerNames[former.hub] = .givenUp
+      // Who comes now, or goes when this hub's last run has been missed for long, is another one.
+      if case .online(let since) = known, now - since > absence { return (true, false) }
+      return (isOnline || status.isEmpty, status == Array("offline".utf8))
+    }
+    if isGivenUp { memory?.forget(former) }
+    if isLeft { clear(former) }
+  }
+
+  /// For so long a broker takes a client to be there of which it hears nothing (MQTT 5, 3.1.2.10), and a little more.
+  private var absence: Duration { connection.options.keepAlive * 2 }
+
+  /// Once its status is empty too it is forgotten.
+  private func clear(_ former: FleetMemory.Place) {
+    say(.notice, "what '\(former.hub)', as this hub was called, has left at \(settings.broker) is cleared")
+    if former.homeAssistant { connection.retain(HomeAssistantDiscovery.topic(of: former.hub), []) }
+    for topic in former.topics.retained { connection.retain(topic, []) }
   }
 
   /// What it has said of its health comes back to it. Before that come the words of the run before this one.

@@ -20,6 +20,8 @@ public struct HubTopics: Equatable, Sendable {
   public var last: String { root + "/last" }
   /// The fences as of the last change of one.
   public var fences: String { root + "/fences" }
+  /// What the hub has the broker keep, with what says whether it is there last.
+  var retained: [String] { [health, devices, last, fences, status] }
   /// The states that somebody looks at, one after the other.
   func state(_ stream: Interest.Stream) -> String { stream == .state ? states : "\(states)/\(stream.name)" }
   /// What there is for who has asked for the whole state.
