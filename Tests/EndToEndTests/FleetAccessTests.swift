@@ -14,7 +14,7 @@ import Testing
     let list = SharedData.packageFolder + "/packaging/mosquitto/sensorhub.acl"
     let broker = Broker(
       { folder in
-        for (index, user) in ["boat", "ship", "viewer"].enumerated() {
+        for (index, user) in ["boat", "ship", "viewer", "homeassistant"].enumerated() {
           let file = folder + "/passwords"
           FleetAccessTests.run(
             "/usr/bin/mosquitto_passwd", (index == 0 ? ["-c"] : []) + ["-b", file, user, "of \(user)"])
@@ -39,6 +39,20 @@ import Testing
     #expect(watch.wait() == 0, "\(watch.standardError)")
     #expect(eventually { hub.isOff })
     #expect(hub.devicesNow["imu"].wakes == 1)
+    // A viewer asks for nothing in another's name, and takes nothing of another's back.
+    broker.publish(
+      "sensorhub/boat/interest/homeassistant/position", "{}", ["-u", "homeassistant", "-P", "of homeassistant"])
+    #expect(eventually { hub.devicesNow["gps"].holders == ["mqtt homeassistant 1 Hz (position)"] })
+    for (topic, text) in [
+      ("homeassistant/position", ""), ("homeassistant/attitude", "{}"), ("phone/attitude", "{}"),
+      ("homeassistant/phone/attitude", "{}"),
+    ] {
+      broker.publish("sensorhub/boat/interest/\(topic)", text)
+    }
+    broker.publish("sensorhub/boat/interest/viewer/phone/attitude", "{}")
+    #expect(eventually { hub.devicesNow["imu"].power == "tracking" })
+    #expect(hub.devicesNow["imu"].holders == ["mqtt viewer/phone 1 Hz (attitude)"])
+    #expect(hub.devicesNow["gps"].holders == ["mqtt homeassistant 1 Hz (position)"])
     // A viewer says nothing in a hub's name, and one hub nothing in another's.
     broker.publish("sensorhub/boat/status", "forged")
     broker.publish("sensorhub/boat/last", "forged", ["-u", "ship", "-P", "of ship"])

@@ -43,6 +43,9 @@ struct InterestTests {
     let key = Interest.Key(viewer: "phone", stream: .part(.position))
     #expect(topics.interest(of: "sensorhub/boat-7/interest/phone/position") == key)
     #expect(topics.interest(key) == "sensorhub/boat-7/interest/phone/position")
+    let ofUser = Interest.Key(viewer: "anna/phone", stream: .part(.position))
+    #expect(topics.interest(of: "sensorhub/boat-7/interest/anna/phone/position") == ofUser)
+    #expect(topics.interest(ofUser) == "sensorhub/boat-7/interest/anna/phone/position")
     #expect(topics.interest(of: topics.interest(of: "phone")) == Interest.Key(viewer: "phone", stream: .state))
     #expect(topics.state(.state) == topics.states && topics.state(.part(.rates)) == "sensorhub/boat-7/state/rates")
   }
@@ -50,7 +53,9 @@ struct InterestTests {
   @Test(arguments: [
     "sensorhub/boat-7/state", "sensorhub/boat-8/interest/phone/state", "sensorhub/boat-7/interest/phone",
     "sensorhub/boat-7/interest/phone/longitude", "sensorhub/boat-7/interest//state",
-    "sensorhub/boat-7/interest/phone/state/more", "sensorhub/boat-7/interest/a\u{1b}[2J/state",
+    "sensorhub/boat-7/interest/phone/state/more",
+    "sensorhub/boat-7/interest/anna/phone/more/state", "sensorhub/boat-7/interest//phone/state",
+    "sensorhub/boat-7/interest/a\u{1b}[2J/state",
     "sensorhub/boat-7/interest/a b/state", "sensorhub/boat-7/interest/\u{202e}x/state",
     "sensorhub/boat-7/interest/\(String(repeating: "x", count: 65))/state",
   ])

@@ -88,7 +88,7 @@ final class FleetSession: Sendable {
     guard let name = settings.hub ?? HubIdentity.ofMachine else { throw .noName }
     let topics = HubTopics(topic: settings.topic, hub: name)
     var options = try MQTTOptions(
-      settings, identifier: "sensorhub-\(name)", subscriptions: [topics.allInterest, topics.health])
+      settings, identifier: "sensorhub-\(name)", subscriptions: topics.allInterest + [topics.health])
     options.will = MQTTOptions.Will(topic: topics.status, text: "offline")
     // Interest is retained: what a broker would keep for a hub that is away could only be out of date.
     options.sessionExpiry = .zero
@@ -128,7 +128,10 @@ final class FleetSession: Sendable {
       interests.disconnected()
       say(.warning, "the broker \(settings.broker) is not reached, and tried again: \(reason)")
     case .refused(let reason):
-      say(.warning, "the broker \(settings.broker) does not let '\(name)' have \(topics.allInterest): \(reason)")
+      say(
+        .warning,
+        "the broker \(settings.broker) does not let '\(name)' have what it subscribes to under \(topics.root): \(reason)"
+      )
     case .notTaken(let refusal): say(refusal)
     case .received(let topic, let payload, let isRetained, let expirySeconds):
       if topic == topics.health { return heard(payload) }

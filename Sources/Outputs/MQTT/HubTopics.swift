@@ -26,9 +26,12 @@ public struct HubTopics: Equatable, Sendable {
   func state(_ stream: Interest.Stream) -> String { stream == .state ? states : "\(states)/\(stream.name)" }
   /// What there is for who has asked for the whole state.
   public var states: String { root + "/state" }
-  /// What viewers ask for.
-  public var allInterest: String { root + "/interest/+/+" }
+  /// What viewers ask for: those that are called as they like, and those of a user of the broker's, in whose name nobody else
+  /// writes.
+  var allInterest: [String] { [root + "/interest/+/+", root + "/interest/+/+/+"] }
   /// Where a viewer asks for the whole state, or for some parts of it.
+  ///
+  /// - Parameter viewer: its name, or its user's, a slash, and its name
   public func interest(of viewer: String) -> String { "\(root)/interest/\(viewer)/state" }
   func interest(_ key: Interest.Key) -> String { "\(root)/interest/\(key.viewer)/\(key.stream.name)" }
 
@@ -37,9 +40,9 @@ public struct HubTopics: Equatable, Sendable {
     let start = root + "/interest/"
     guard topic.hasPrefix(start) else { return nil }
     let levels = topic.dropFirst(start.count).split(separator: "/", omittingEmptySubsequences: false)
-    guard levels.count == 2, FleetSettings.isName(levels[0]), let stream = Interest.Stream(levels[1]) else {
-      return nil
-    }
-    return Interest.Key(viewer: String(levels[0]), stream: stream)
+    guard (2...3).contains(levels.count), levels.dropLast().allSatisfy({ FleetSettings.isName($0) }),
+      let stream = Interest.Stream(levels[levels.count - 1])
+    else { return nil }
+    return Interest.Key(viewer: levels.dropLast().joined(separator: "/"), stream: stream)
   }
 }

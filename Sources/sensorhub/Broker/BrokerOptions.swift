@@ -30,7 +30,8 @@ struct BrokerOptions: ParsableArguments {
   /// - Parameter identifier: another for each run
   func options(_ place: BrokerPlace, identifier: String, subscriptions: [String]) throws -> MQTTOptions {
     var settings = FleetSettings(broker: place.broker, topic: topic)
-    settings.username = place.username
+    // By a certificate the broker knows the user already.
+    settings.username = certificateFile != nil && passwordFile == nil ? nil : place.username
     settings.passwordFile = passwordFile
     settings.caFile = caFile
     settings.certificateFile = certificateFile

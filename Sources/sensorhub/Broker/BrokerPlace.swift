@@ -28,4 +28,10 @@ struct BrokerPlace: ExpressibleByArgument {
     }
     self.broker = broker
   }
+
+  /// What a program is called as a viewer there: under its user's name, where the broker lets nobody else write.
+  func viewer(_ name: String) -> String { userName.map { "\($0)/\(name)" } ?? name }
+
+  /// The user, where its name can be a part of a topic.
+  var userName: String? { username.flatMap { FleetSettings.isName($0) ? $0 : nil } }
 }

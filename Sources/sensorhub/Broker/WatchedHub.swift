@@ -55,9 +55,11 @@ final class RemoteHub: WatchedHub {
   private let hub: String
   private let topics: HubTopics
   private let interest: String
+  /// As what it is known there.
+  private let viewer: String
   private let broker: BrokerConnection
   private let clock = MonotonicClock()
-  private var interestTopic: String
+  private let interestTopic: String
   private var renewal: MonotonicInstant
   private var lastDevices: [UInt8]?
   private var isOffline = false
@@ -68,7 +70,8 @@ final class RemoteHub: WatchedHub {
     self.interest = interest
     topics = HubTopics(topic: options.topic, hub: hub)
     let name = BrokerConnection.newName()
-    interestTopic = topics.interest(of: name)
+    viewer = place.viewer(name)
+    interestTopic = topics.interest(of: viewer)
     var settings = try options.options(
       place, identifier: "sensorhub-\(name)", subscriptions: [topics.status, topics.states, topics.devices])
     settings.will = MQTTOptions.Will(topic: interestTopic, text: "")

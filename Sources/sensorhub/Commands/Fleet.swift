@@ -105,15 +105,19 @@ struct FleetHold: ParsableCommand {
 
   private var seconds: Int { Int((time?.duration.inSeconds ?? 60).rounded()) }
 
+  /// What the names of those begin with who hold a hub.
+  private static let kind = "hold"
+
   /// How long a hub may take to take notice.
   private static let patience = Duration.seconds(5)
 
   func run() throws {
     guard let hub = place.hub else { return }
     let topics = HubTopics(topic: broker.topic, hub: hub)
-    let name = BrokerConnection.newName().replacing("watch", with: "hold")
+    let identifier = BrokerConnection.newName().replacing("watch", with: FleetHold.kind)
+    let name = place.viewer(identifier)
     let connection = try BrokerConnection(
-      try broker.options(place, identifier: "sensorhub-\(name)", subscriptions: [topics.health, topics.status]))
+      try broker.options(place, identifier: "sensorhub-\(identifier)", subscriptions: [topics.health, topics.status]))
     let named = chosen.map { ",\"parts\":[\($0.map { "\"\($0.rawValue)\"" }.sorted().joined(separator: ","))]" } ?? ""
     connection.retain(
       topics.interest(of: name), "{\"rateHz\":\(rate),\"for\":\(seconds)\(named)}", expirySeconds: UInt32(seconds))
