@@ -82,6 +82,13 @@ import Testing
     let nobody = Program(["watch", "--once", "\(broker.address)/nobody"])
     #expect(nobody.wait() == 69)
     #expect(nobody.standardError.contains("there is no 'nobody' at \(broker.address)"), "\(nobody.standardError)")
+    #expect(nobody.standardError.contains("known are boat"), "\(nobody.standardError)")
+    let misspelt = Program(["watch", "\(broker.address)/baot"])
+    #expect(
+      eventually {
+        misspelt.standardError.contains("no hub 'baot' is known at \(broker.address), and waited for; known are boat\n")
+      }, "\(misspelt.standardError)")
+    misspelt.send(SIGKILL)
     #expect(hub.stop() == 0)
   }
 

@@ -98,6 +98,26 @@ final class BrokerConnection {
     return true
   }
 
+  /// What a broker has retained comes in one go; after such a pause that is all.
+  private static let pause = Duration.milliseconds(500)
+  /// Where hubs are watched messages come without a pause: by then the retained ones have come.
+  private static let patience = Duration.seconds(5)
+
+  /// Takes what the broker has retained, once it is reached.
+  func takeRetained(_ take: (Message) -> Void) throws {
+    let clock = MonotonicClock()
+    // A broker that cannot be reached says so.
+    while case .message(let message) = try next(by: nil) { take(message) }
+    let end = clock.now + BrokerConnection.patience
+    while clock.now < end {
+      switch try next(by: min(clock.now + BrokerConnection.pause, end)) {
+      case .message(let message): take(message)
+      case .connected: break
+      case .late: return
+      }
+    }
+  }
+
   /// Leaves the broker once that has what it was given, or in a while.
   func end() {
     let clock = MonotonicClock()

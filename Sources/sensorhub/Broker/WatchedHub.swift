@@ -52,6 +52,9 @@ final class RemoteHub: WatchedHub {
   /// How long it may take to hear what the hub has left at the broker.
   private static let patience = Duration.seconds(5)
 
+  /// How many hubs are named where another was meant.
+  private static let mostNames = 10
+
   private let hub: String
   private let topics: HubTopics
   private let interest: String
@@ -63,10 +66,19 @@ final class RemoteHub: WatchedHub {
   private var renewal: MonotonicInstant
   private var lastDevices: [UInt8]?
   private var isOffline = false
+  private let place: BrokerPlace
+  private let options: BrokerOptions
+  /// Whether the hub has left anything at the broker.
+  private var isKnown = false
+  /// When it is said that it has not; `nil` before the broker is reached, and after that was said.
+  private var doubt: MonotonicInstant?
+  private var hasDoubted = false
 
   /// - Parameter interest: what is wanted, as the hub takes it; empty for nothing that takes a device
   init(_ place: BrokerPlace, hub: String, _ options: BrokerOptions, interest: String) throws {
     self.hub = hub
+    self.place = place
+    self.options = options
     self.interest = interest
     topics = HubTopics(topic: options.topic, hub: hub)
     let name = BrokerConnection.newName()
@@ -91,18 +103,48 @@ final class RemoteHub: WatchedHub {
     while true {
       let now = clock.now
       if now >= renewal { lookAgain() }
-      switch try broker.next(by: min(renewal, deadline ?? renewal)) {
-      case .connected: break
+      if let due = doubt, now >= due { sayUnknown() }
+      switch try broker.next(by: [renewal, deadline, doubt].compactMap { $0 }.min()) {
+      case .connected: if !isKnown, !hasDoubted { doubt = doubt ?? clock.now + RemoteHub.patience }
       case .late: if let deadline, clock.now >= deadline { return .late }
       case .message(let message):
+        isKnown = true
+        doubt = nil
         guard message.topic == topics.states else {
           take(message)
           continue
         }
         // Others may publish there: what is shown on a terminal is to be a state.
-        if StateReport.read(message.payload) != nil { return .text(message.payload) }
+        if FleetHub.Report.last.isSound(message.payload) { return .text(message.payload) }
       }
     }
+  }
+
+  /// It may come yet, so it is waited for all the same.
+  private func sayUnknown() {
+    doubt = nil
+    hasDoubted = true
+    Terminal.standardError("no hub '\(hub)' is known at \(broker.broker), and waited for; \(others())")
+  }
+
+  /// Who is there in its place.
+  private func others() -> String {
+    var fleet = FleetListing(topic: options.topic)
+    do {
+      let connection = try BrokerConnection(
+        try options.options(
+          place, identifier: "sensorhub-\(BrokerConnection.newName())",
+          subscriptions: [HubTopics(topic: options.topic, hub: "+").status]))
+      defer { connection.end() }
+      try connection.takeRetained { fleet.take($0.topic, $0.payload) }
+    } catch {
+      return "who else is there cannot be had: \(error)"
+    }
+    let names = fleet.hubs.keys.sorted()
+    if names.isEmpty { return "no other is known there under '\(options.topic)'" }
+    let more = names.count - RemoteHub.mostNames
+    return "known are \(names.prefix(RemoteHub.mostNames).joined(separator: ", "))"
+      + (more > 0 ? " and \(more) more" : "")
   }
 
   private func take(_ message: BrokerConnection.Message) {
@@ -119,10 +161,13 @@ final class RemoteHub: WatchedHub {
       if let lastDevices { return try DevicesOfHub.read(lastDevices) }
       switch try broker.next(by: deadline) {
       case .connected: break
-      case .message(let message): take(message)
+      case .message(let message):
+        isKnown = true
+        take(message)
       case .late:
         throw CommandError(
-          .unavailable, "there is no '\(hub)' at \(broker.broker)", nextStep: "sensorhub fleet lists who is there")
+          .unavailable, "there is no '\(hub)' at \(broker.broker)",
+          nextStep: "\(others()); sensorhub fleet lists them with what they do")
       }
     }
   }

@@ -36,25 +36,15 @@ struct FleetList: ParsableCommand {
   private static let patience = Duration.seconds(5)
 
   func run() throws {
-    var fleet = FleetReport(topic: broker.topic)
+    var fleet = FleetListing(topic: broker.topic)
     let connection = try BrokerConnection(
       try broker.options(
         place, identifier: "sensorhub-\(BrokerConnection.newName())",
         subscriptions: fleet.subscriptions(hub: place.hub)))
-    let clock = MonotonicClock()
-    // A broker that cannot be reached says so.
-    while case .message(let message) = try connection.next(by: nil) { fleet.take(message) }
-    let end = clock.now + FleetList.patience
-    listening: while clock.now < end {
-      switch try connection.next(by: min(clock.now + FleetList.pause, end)) {
-      case .message(let message): fleet.take(message)
-      case .connected: break
-      case .late: break listening
-      }
-    }
+    try connection.takeRetained { fleet.take($0.topic, $0.payload) }
     connection.end()
     if fleet.hubs.isEmpty { Terminal.standardError("no hub has joined \(place.broker) under '\(broker.topic)'") }
-    for (name, hub) in fleet.hubs.sorted(by: { $0.key < $1.key }) {
+    for (name, hub) in fleet.hubs.filter({ !$0.value.isGone }).sorted(by: { $0.key < $1.key }) {
       Terminal.standardOutput(json ? hub.json(name) : hub.text(name))
     }
   }
@@ -127,7 +117,8 @@ struct FleetHold: ParsableCommand {
       switch try connection.next(by: deadline) {
       case .connected: deadline = deadline ?? clock.now + FleetHold.patience
       case .message(let message):
-        guard message.topic == topics.health, FleetReport.viewers(of: message.payload).contains(name) else { continue }
+        guard message.topic == topics.health, FleetHub.Health.read(message.payload)?.viewers?.contains(name) == true
+        else { continue }
         connection.end()
         Terminal.standardOutput("\(hub) is held for \(Text.duration(seconds: Double(seconds)))")
         return

@@ -1,0 +1,82 @@
+import FoundationEssentials
+import Fusion
+
+/// What a hub has left at its broker, as far as it makes sense: anybody may write there whom the broker lets.
+public struct FleetHub: Sendable {
+  public struct Health: Decodable, Sendable {
+    public var version: String?
+    public var board: String?
+    public var viewers: [String]?
+    public var lostValues: Int?
+    public var refusedValues: Int?
+
+    /// - Parameter payload: what is retained as a hub's health; `nil` for anything else
+    public static func read(_ payload: [UInt8]) -> Health? {
+      try? JSONDecoder().decode(Health.self, from: Data(payload))
+    }
+  }
+
+  private struct Devices: Decodable {
+    struct Device: Decodable {
+      var id, power: String
+      var holders: [String]
+    }
+    var devices: [Device]
+  }
+
+  /// What a hub tells of itself, as its topics are called.
+  public enum Report: String, CaseIterable, Sendable {
+    case health, devices, last
+
+    /// Whether a hub may have said so, and it can be handed on as it is.
+    public func isSound(_ payload: [UInt8]) -> Bool {
+      guard StrictJSON.isObject(payload) else { return false }
+      switch self {
+      case .health: return Health.read(payload) != nil
+      case .devices: return (try? JSONDecoder().decode(Devices.self, from: Data(payload))) != nil
+      case .last: return StateReport.read(payload) != nil
+      }
+    }
+  }
+
+  /// How a topic beside those of the reports is called.
+  static let status = "status"
+
+  private var isOnlineSaid: Bool?
+  /// As they were said, each a JSON object in one line.
+  public private(set) var reports: [Report: [UInt8]] = [:]
+
+  public var isOnline: Bool { isOnlineSaid == true }
+  /// It has taken back what it had left, as one does that is called otherwise now.
+  public var isGone: Bool { isOnlineSaid == nil && reports.isEmpty }
+  public var status: String { isOnline ? "online" : isGone ? "gone" : "offline" }
+  public var health: Health? { reports[.health].flatMap(Health.read) }
+  public var last: FusedState? { reports[.last].flatMap { StateReport.read($0) } }
+
+  /// Returns whether it is news.
+  mutating func take(_ kind: Substring, _ payload: [UInt8]) -> Bool {
+    if kind == FleetHub.status {
+      let said = payload.isEmpty ? nil : payload == Array("online".utf8)
+      defer { isOnlineSaid = said }
+      return said != isOnlineSaid
+    }
+    guard let report = Report(rawValue: String(kind)), payload.isEmpty || report.isSound(payload) else { return false }
+    // What has been understood is JSON; a line's end in it would be the end of this one's.
+    let text = payload.isEmpty ? nil : payload.filter { $0 >= 0x20 }
+    defer { reports[report] = text }
+    return text != reports[report]
+  }
+
+  /// As one JSON object.
+  public func write(_ name: String, to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("hub", name)
+    json.member("status", status)
+    for report in Report.allCases {
+      guard let text = reports[report] else { continue }
+      json.key(dynamic: report.rawValue)
+      json.value(text)
+    }
+    json.endObject()
+  }
+}

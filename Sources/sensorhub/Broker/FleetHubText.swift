@@ -1,0 +1,54 @@
+import FoundationEssentials
+import Glibc
+import Outputs
+
+/// A hub at a broker as people read it.
+extension FleetHub {
+  private struct Said: Decodable {
+    var said: String
+  }
+
+  func text(_ name: String) -> String {
+    let devices = reports[.devices].flatMap { try? DevicesOfHub.read($0) } ?? []
+    // What was so when a hub left is not known to be so.
+    let awake = isOnline ? devices.filter { $0.power != "off" && $0.power != "asleep" } : []
+    let health = health
+    var lines = ["\(name): \(status)"]
+    if let health {
+      let board = health.board.map { ", board '\(Text.printable($0))'" } ?? ""
+      lines[0] += board + (health.version.map { ", version \(Text.printable($0))" } ?? "")
+    }
+    lines += awake.map { device in
+      let holders = device.holders.map(Text.printable).joined(separator: ", ")
+      return "  awake    \(Text.printable(device.id)), \(Text.printable(device.power)): "
+        + (holders.isEmpty ? Text.printable(device.reason) : "for \(holders)")
+    }
+    if isOnline, awake.isEmpty, !devices.isEmpty { lines.append("  awake    nothing") }
+    if let last { lines.append("  last     \(StateLine.text(last))\(age)") }
+    if !devices.isEmpty {
+      let energy = devices.reduce(0) { $0 + $1.energyMilliwattHours }
+      lines.append("  so far   \(Text.fixed(energy, 3)) mWh")
+    }
+    if let lost = health?.lostValues, lost > 0 { lines.append("  lost     \(lost) values while the broker was away") }
+    if let refused = health?.refusedValues, refused > 0 {
+      lines.append("  refused  \(refused) values by the broker; the hub's log says why")
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  /// How long ago the last state was said.
+  private var age: String {
+    guard let text = reports[.last], let said = try? JSONDecoder().decode(Said.self, from: Data(text)),
+      let date = try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(said.said)
+    else { return "" }
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    return ", said \(Text.duration(seconds: max(0, Double(now.tv_sec) - date.timeIntervalSince1970))) ago"
+  }
+
+  func json(_ name: String) -> String {
+    var json = JSONWriter()
+    write(name, to: &json)
+    return String(decoding: json.bytes, as: UTF8.self)
+  }
+}
