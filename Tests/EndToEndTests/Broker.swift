@@ -73,6 +73,12 @@ final class Broker {
       path: "/usr/bin/mosquitto_sub")
   }
 
+  /// Whether what is published there reaches a listener, by a message that is of no other use.
+  func sees(_ listener: Program, on topic: String) -> Bool {
+    publish(topic, "seen", retained: false)
+    return listener.standardOutput.contains(" seen")
+  }
+
   /// What is retained under a topic; `nil` for nothing.
   func retained(_ topic: String) -> String? {
     let listener = listen([topic], ["-C", "1", "-W", "2"])

@@ -92,6 +92,45 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
+  @Test func `a viewer elsewhere has a fix now and then, and the receiver sleeps between`() throws {
+    let hub = hub()
+    #expect(hasJoined(hub))
+    func devices() -> String {
+      let devices = Program(["devices", "--socket", hub.socket])
+      devices.wait()
+      return devices.standardOutput
+    }
+    let listener = broker.listen(["sensorhub/boat/state"])
+    #expect(eventually { broker.sees(listener, on: "sensorhub/boat/state") })
+    let watch = Program(
+      ["watch", "--json", "--every", "604800", "--accuracy", "100", "--within", "60", "\(broker.address)/boat"])
+    #expect(eventually { watch.lines.count == 1 }, "\(watch.standardError)")
+    let outcome = #""schedule":{"met":true,"still":false,"radius":"#
+    #expect(watch.standardOutput.contains(outcome), "\(watch.standardOutput)")
+    #expect(eventually { hub.isOff })
+    let rest = hub.devicesNow
+    #expect(rest["gps"].wakes == 1 && rest["imu"].wakes == 0)
+    #expect(devices().contains("for mqtt watch-") && devices().contains("every 168 h 00 min, to 100 m: woken"))
+    // Another viewer's fixes are that one's, and its states too.
+    broker.publish("\(FleetTests.interest)/other/state", #"{"rateHz": 0, "every": 1}"#)
+    #expect(eventually { listener.standardOutput.ranges(of: #""viewer":"other""#).count >= 2 })
+    broker.publish("\(FleetTests.interest)/other/state", #"{"parts": ["attitude"]}"#)
+    #expect(eventually { values(listener).contains { $0.attitude != nil } })
+    broker.publish("\(FleetTests.interest)/other/state", "")
+    #expect(eventually { hub.isOff })
+    #expect(watch.lines.count == 1, "\(watch.standardOutput)")
+    watch.send(SIGKILL)
+    #expect(eventually { !devices().contains("every 168 h") })
+    // A hub that knows no schedules is asked for no states, and the viewer is told.
+    broker.publish("sensorhub/old/status", "online")
+    broker.publish("sensorhub/old/devices", try #require(broker.retained("sensorhub/boat/devices")))
+    let vain = Program(["watch", "--every", "60", "\(broker.address)/old"])
+    #expect(eventually { vain.standardError.contains("old has not taken the wish") }, "\(vain.standardError)")
+    #expect(broker.retained("sensorhub/old/interest/+/state")?.contains(#""rateHz": 0, "every": 60.0"#) == true)
+    vain.send(SIGKILL)
+    #expect(hub.stop() == 0)
+  }
+
   @Test func `a broker that is restarted costs no power cycle and no value`() {
     let logger = broker.listen(["sensorhub/boat/state/attitude"], ["-c", "-i", "logger"])
     let hub = hub()
@@ -212,7 +251,9 @@ import Testing
     #expect(refused() == 0)
     let hostile = [
       ("x/state", "on"), ("x/state", #"{"rateHz": 1e9}"#), ("x/position", #"{"parts": ["attitude"]}"#),
-      ("x/longitude", "{}"),
+      ("x/longitude", "{}"), ("x/state", #"{"every": null}"#), ("x/state", #"{"every": -1}"#),
+      ("x/state", #"{"every": 1e300, "accuracy": 10}"#), ("x/attitude", #"{"every": 60}"#),
+      ("x/state", #"{"every": 60, "rateHz": 1}"#), ("x/position", #"{"every": 60, "accuracy": 1e-300}"#),
       ("a b/state", "{}"), ("x/state", String(repeating: "[", count: 1000)),
       ("x/state", "{\"name\": \"\(String(repeating: "x", count: 4000))\"}"),
     ]

@@ -20,7 +20,7 @@ struct InterestLeasesTests {
     let board = try Board(json5: Array(HubProcess.simulatedBoard("").utf8), file: "test")
     hub = Hub(board: board, hardware: SimulatedHardware(world: World(start: MonotonicClock().now)))
     leases = InterestLeases(
-      host: HubHost(hub, version: "test"), clock: clock, send: { _, _ in },
+      host: HubHost(hub, version: "test"), clock: clock, send: { _, _ in }, sendFix: { _, _ in },
       changed: { [viewers] names, _ in viewers.append(names) }, expired: { [expired] in expired.append($0) })
     leases.connected()
   }
@@ -87,6 +87,25 @@ struct InterestLeasesTests {
     #expect(isHeld)
     clock.advance(by: .seconds(11))
     #expect(!isHeld)
+    await end()
+  }
+
+  @Test func `a viewer prolongs its schedule by saying it again, and lets it end with its time`() async {
+    let position = Interest.Key(viewer: "phone", stream: .part(.position))
+    func say() {
+      leases.receive(Array(#"{"every": 604800, "for": 60}"#.utf8), expirySeconds: nil, from: position)
+    }
+    var schedules: [ScheduleReport] { hub.devices.flatMap(\.schedules) }
+    for _ in 1...3 {
+      say()
+      clock.advance(by: .seconds(40))
+      #expect(isHeld)
+      // One lease all the time: another one would have the receiver woken at once.
+      #expect(schedules.map(\.holder) == ["mqtt phone"])
+    }
+    clock.advance(by: .seconds(21))
+    #expect(!isHeld && schedules.isEmpty)
+    #expect(expired.values == [position])
     await end()
   }
 

@@ -19,7 +19,16 @@ struct InterestTests {
         == Interest(rateHz: 2.5, parts: [.position, .motion], duration: .seconds(60)))
   }
 
-  @Test(arguments: ["", #"{"rateHz": 0}"#])
+  @Test func `a fix now and then takes the place of states`() throws {
+    let schedule = try #require(Schedule(everySeconds: 60, accuracyMetres: 10, withinSeconds: 45))
+    let said = #"{"rateHz": 0, "every": 60, "accuracy": 10, "within": 45, "for": 3600, "name": "watch"}"#
+    let interest = Interest(rateHz: 0, parts: [.position], schedule: schedule, duration: .seconds(3600))
+    for stream in [Interest.Stream.state, .part(.position)] { #expect(read(said, of: stream).interest == interest) }
+    #expect(read(#"{"every": 900}"#).interest?.schedule == Schedule(every: .seconds(900)))
+    #expect(!read(said, of: .part(.attitude)).isValid)
+  }
+
+  @Test(arguments: ["", #"{"rateHz": 0}"#, #"{"rateHz": 0, "name": "watch"}"#])
   func `it is taken back`(_ text: String) {
     let (interest, isValid) = read(text)
     #expect(interest == nil && isValid)
@@ -30,6 +39,12 @@ struct InterestTests {
     #"{"rateHz": 1e-9}"#,
     #"{"parts": []}"#, #"{"parts": ["longitude"]}"#, #"{"parts": "position"}"#, #"{"for": 0}"#, #"{"for": 1e300}"#,
     "{\"name\": \"\(String(repeating: "x", count: 2000))\"}", String(repeating: "[", count: 1000),
+    #"{"every": 0}"#, #"{"every": -60}"#, #"{"every": 1e300}"#, #"{"every": 1e999}"#, #"{"every": NaN}"#,
+    #"{"every": "60"}"#, #"{"every": null}"#, #"{"every": [60]}"#, #"{"every": 60, "rateHz": 1}"#,
+    #"{"every": 60, "rateHz": null}"#, #"{"every": 60, "parts": ["position"]}"#, #"{"every": 60, "for": 0}"#,
+    #"{"every": 60, "accuracy": 0}"#, #"{"every": 60, "accuracy": -1}"#, #"{"every": 60, "accuracy": 1e9}"#,
+    #"{"every": 60, "accuracy": null}"#, #"{"every": 60, "within": 0.5}"#, #"{"every": 60, "within": 1e5}"#,
+    #"{"accuracy": 10}"#, #"{"within": 45}"#, #"{"rateHz": 0, "accuracy": 10}"#, #"{"rateHz": null}"#,
   ])
   func `what makes no sense is none`(_ text: String) {
     #expect(!read(text).isValid)

@@ -84,11 +84,22 @@ final class FleetPublisher: Sendable {
 
   /// Publishes a state that somebody has asked for.
   func send(_ state: FusedState, _ stream: Interest.Stream) {
+    publish(stream) { StateReport.write(state.of(stream), to: &$0) }
+  }
+
+  /// Publishes a fix that a viewer has asked for, beside the states that others have: it says whose it is.
+  func send(_ fix: ScheduledFix, for key: Interest.Key) {
+    var fix = fix
+    fix.state = fix.state.of(key.stream)
+    publish(key.stream) { ScheduledFixReport.write(fix, for: key.viewer, to: &$0) }
+  }
+
+  private func publish(_ stream: Interest.Stream, _ write: (inout JSONWriter) -> Void) {
     let payload = encoding.withLock { encoding in
       let count = encoding.counts[stream, default: 0] + 1
       encoding.counts[stream] = count
       encoding.json.removeAll()
-      StateReport.write(state.of(stream), to: &encoding.json)
+      write(&encoding.json)
       return FleetPublisher.object(encoding.json.bytes, beginningWith: "\"id\":\"\(run)-\(stream.name)-\(count)\"")
     }
     connection.publish(topics.state(stream), payload)

@@ -64,6 +64,7 @@ final class FleetSession: Sendable {
     let publisher = FleetPublisher(host: host, connection: connection, topics: topics)
     let interests = InterestLeases(
       host: host, send: { [weak publisher] in publisher?.send($0, $1) },
+      sendFix: { [weak publisher] in publisher?.send($0, for: $1) },
       changed: { [weak publisher] in publisher?.watched(by: $0, rateHz: $1) },
       // Who comes to the broker later finds nothing that is over.
       expired: { [weak connection] in connection?.retain(topics.interest($0), []) })

@@ -71,23 +71,27 @@ final class InterestLeases: Sendable {
   private let host: HubHost
   private let clock: any MonotonicTimeSource
   private let send: @Sendable (FusedState, Interest.Stream) -> Void
+  private let sendFix: @Sendable (ScheduledFix, Interest.Key) -> Void
   private let changed: @Sendable ([String], Double) -> Void
   private let expired: @Sendable (Interest.Key) -> Void
   private let state = Guarded(State())
 
   /// - Parameters:
   ///   - send: given each state of each stream, on the thread that makes it
+  ///   - sendFix: given each fix on a schedule, with who has asked for it
   ///   - changed: called when viewers come and go, with who looks, sorted, and how often the fastest wants a state
   ///   - expired: called where the time of what a viewer has asked for is over
   init(
     host: HubHost, clock: any MonotonicTimeSource = MonotonicClock(),
     send: @escaping @Sendable (FusedState, Interest.Stream) -> Void,
+    sendFix: @escaping @Sendable (ScheduledFix, Interest.Key) -> Void,
     changed: @escaping @Sendable (_ viewers: [String], _ rateHz: Double) -> Void,
     expired: @escaping @Sendable (Interest.Key) -> Void
   ) {
     self.host = host
     self.clock = clock
     self.send = send
+    self.sendFix = sendFix
     self.changed = changed
     self.expired = expired
   }
@@ -120,9 +124,7 @@ final class InterestLeases: Sendable {
     guard state.withLock({ !$0.isOver && ($0.entries.count < InterestLeases.limit || $0.entries[key] != nil) }) else {
       return host.traffic.mqtt.clientRefused()
     }
-    let lease = host.state(rateHz: interest.rateHz, parts: interest.parts).subscribe(
-      as: InterestLeases.name(key.viewer, interest),
-      receiveValue: { [weak self] state in self?.receive(state, for: key) })
+    let lease = lease(interest, for: key)
     let (old, isNew): (Entry?, Bool) = state.withLock { state in
       guard !state.isOver else { return (Entry(wish: wish, lease: lease), false) }
       let old = state.entries.updateValue(Entry(wish: wish, lease: lease), forKey: key)
@@ -137,8 +139,18 @@ final class InterestLeases: Sendable {
     tellChange()
   }
 
-  /// How the holder of a lease is listed: `mqtt phone 2 Hz`.
+  private func lease(_ interest: Interest, for key: Interest.Key) -> Subscription {
+    let name = InterestLeases.name(key.viewer, interest)
+    guard let schedule = interest.schedule else {
+      return host.state(rateHz: interest.rateHz, parts: interest.parts).subscribe(
+        as: name, receiveValue: { [weak self] state in self?.receive(state, for: key) })
+    }
+    return host.fixes(on: schedule).subscribe(as: name, receiveValue: { [sendFix] fix in sendFix(fix, key) })
+  }
+
+  /// How the holder of a lease is listed: `mqtt phone 2 Hz`, or `mqtt phone` beside whose schedule it is.
   static func name(_ viewer: String, _ interest: Interest) -> String {
+    if interest.schedule != nil { return "mqtt \(viewer)" }
     var rate = Text.fixed(interest.rateHz, 3)
     while rate.hasSuffix("0") { rate.removeLast() }
     if rate.hasSuffix(".") { rate.removeLast() }

@@ -60,6 +60,7 @@ final class RemoteHub: WatchedHub {
   private let interest: String
   /// As what it is known there.
   private let viewer: String
+  private let isOnSchedule: Bool
   private let broker: BrokerConnection
   private let clock = MonotonicClock()
   private let interestTopic: String
@@ -73,9 +74,15 @@ final class RemoteHub: WatchedHub {
   /// When it is said that it has not; `nil` before the broker is reached, and after that was said.
   private var doubt: MonotonicInstant?
   private var hasDoubted = false
+  /// When it is said that the hub has not taken the schedule; `nil` once it has, after that was said, and without one.
+  private var refusal: MonotonicInstant?
 
-  /// - Parameter interest: what is wanted, as the hub takes it; empty for nothing that takes a device
-  init(_ place: BrokerPlace, hub: String, _ options: BrokerOptions, interest: String) throws {
+  /// - Parameters:
+  ///   - interest: what is wanted, as the hub takes it; empty for nothing that takes a device
+  ///   - isOnSchedule: that is a fix now and then
+  init(
+    _ place: BrokerPlace, hub: String, _ options: BrokerOptions, interest: String, isOnSchedule: Bool = false
+  ) throws {
     self.hub = hub
     self.place = place
     self.options = options
@@ -83,12 +90,15 @@ final class RemoteHub: WatchedHub {
     topics = HubTopics(topic: options.topic, hub: hub)
     let name = BrokerConnection.newName()
     viewer = place.viewer(name)
+    self.isOnSchedule = isOnSchedule
     interestTopic = topics.interest(of: viewer)
     var settings = try options.options(
-      place, identifier: "sensorhub-\(name)", subscriptions: [topics.status, topics.states, topics.devices])
+      place, identifier: "sensorhub-\(name)",
+      subscriptions: [topics.status, topics.states, topics.devices] + (isOnSchedule ? [topics.health] : []))
     settings.will = MQTTOptions.Will(topic: interestTopic, text: "")
     broker = try BrokerConnection(settings)
     renewal = clock.now
+    refusal = isOnSchedule ? clock.now + RemoteHub.patience : nil
     lookAgain()
   }
 
@@ -104,7 +114,8 @@ final class RemoteHub: WatchedHub {
       let now = clock.now
       if now >= renewal { lookAgain() }
       if let due = doubt, now >= due { sayUnknown() }
-      switch try broker.next(by: [renewal, deadline, doubt].compactMap { $0 }.min()) {
+      if let due = refusal, now >= due { sayUntaken() }
+      switch try broker.next(by: [renewal, deadline, doubt, refusal].compactMap { $0 }.min()) {
       case .connected: if !isKnown, !hasDoubted { doubt = doubt ?? clock.now + RemoteHub.patience }
       case .late: if let deadline, clock.now >= deadline { return .late }
       case .message(let message):
@@ -115,9 +126,21 @@ final class RemoteHub: WatchedHub {
           continue
         }
         // Others may publish there: what is shown on a terminal is to be a state.
-        if FleetHub.Report.last.isSound(message.payload) { return .text(message.payload) }
+        if isMine(message.payload), FleetHub.Report.last.isSound(message.payload) { return .text(message.payload) }
       }
     }
+  }
+
+  /// What others have asked for is published beside it.
+  private func isMine(_ state: [UInt8]) -> Bool {
+    let fix = ScheduledFixReport.outcome(state)
+    return isOnSchedule ? fix?.viewer == viewer : fix == nil
+  }
+
+  private func sayUntaken() {
+    refusal = nil
+    if isOffline || !isKnown { return }
+    Terminal.standardError("\(hub) has not taken the wish for a fix now and then: it may be too old to know any")
   }
 
   /// It may come yet, so it is waited for all the same.
@@ -149,6 +172,9 @@ final class RemoteHub: WatchedHub {
 
   private func take(_ message: BrokerConnection.Message) {
     if message.topic == topics.devices { lastDevices = message.payload }
+    if message.topic == topics.health, FleetHub.Health.read(message.payload)?.viewers?.contains(viewer) == true {
+      refusal = nil
+    }
     guard message.topic == topics.status else { return }
     let isOffline = message.payload != Array("online".utf8)
     if isOffline, !self.isOffline { Terminal.standardError("\(hub) is offline; its states come once it is back") }

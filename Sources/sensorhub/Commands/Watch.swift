@@ -19,6 +19,7 @@ struct Watch: ParsableCommand {
       Without waking the receiver: sensorhub watch --parts attitude
       A fix a minute, good to 10 m, from a receiver that sleeps between: sensorhub watch --every 60 --accuracy 10
       A hub elsewhere: sensorhub watch mqtts://broker.example/boat-7
+      A fix a minute from there: sensorhub watch mqtts://broker.example/boat-7 --every 60 --accuracy 10 --within 45
       """)
 
   @Argument(
@@ -141,7 +142,7 @@ struct Watch: ParsableCommand {
   /// - Parameter request: what is wanted
   private func watchedHub(_ request: String) throws -> any WatchedHub {
     guard let place, let name = place.hub else { return try LocalHub(socket, request: request) }
-    return try RemoteHub(place, hub: name, broker, interest: request)
+    return try RemoteHub(place, hub: name, broker, interest: request, isOnSchedule: every != nil)
   }
 
   private static func parts(_ text: String) -> Set<StatePart>? {
