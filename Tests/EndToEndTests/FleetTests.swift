@@ -289,6 +289,33 @@ import Testing
     #expect(hub.devicesNow["gps"].holders.contains { $0.hasPrefix("mqtt hold-") })
     #expect(eventually { list().contains("  awake    gps, tracking: for mqtt hold-") }, "\(list())")
     #expect(eventually { list().contains("  last     gnss") }, "\(list())")
+    // It is taken back, and nobody else's interest with it.
+    broker.publish("\(FleetTests.interest)/phone/state", #"{"parts": ["position"]}"#)
+    #expect(eventually { hub.devicesNow["gps"].holders.count == 2 })
+    // A user of the broker's holds it too, and takes back its own alone.
+    HubProcess.write("any\n", to: broker.folder + "/viewer")
+    let viewer = ["mqtt://viewer@127.0.0.1:\(broker.port)/boat", "--password-file", broker.folder + "/viewer"]
+    func holdAsViewer() {
+      let hold = Program(["fleet", "hold"] + viewer + ["--for", "1h", "--parts", "position"])
+      #expect(hold.wait() == 0, "\(hold.standardError)")
+    }
+    func release(_ place: [String]) -> String {
+      let release = Program(["fleet", "hold", "--release"] + place)
+      release.wait()
+      // Without what a hold is called.
+      let words = (release.standardOutput + release.standardError).split(separator: " ")
+      return words.map { word in word.firstRange(of: "hold-").map { word[..<$0.upperBound] } ?? word }.joined(
+        separator: " ")
+    }
+    holdAsViewer()
+    #expect(release(viewer) == "boat is held no more by viewer: viewer/hold- taken back; hold- stays\n")
+    #expect(release(viewer) == "boat is not held by viewer; hold- stays\n")
+    #expect(eventually { hub.devicesNow["gps"].holders.count == 2 })
+    // Who has no name there takes back all.
+    holdAsViewer()
+    #expect(release(["\(broker.address)/boat"]) == "boat is held no more: hold- viewer/hold- taken back\n")
+    #expect(eventually { hub.devicesNow["gps"].holders == ["mqtt phone 1 Hz (position)"] })
+    #expect(release(["\(broker.address)/boat"]) == "boat is not held\n")
     struct Entry: Decodable {
       struct Health: Decodable { var viewers: [String] }
       var hub, status: String

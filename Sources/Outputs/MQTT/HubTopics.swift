@@ -33,6 +33,8 @@ public struct HubTopics: Equatable, Sendable {
   ///
   /// - Parameter viewer: its name, or its user's, a slash, and its name
   public func interest(of viewer: String) -> String { "\(root)/interest/\(viewer)/state" }
+  /// The viewer that asks for something there; `nil` for a topic of another kind.
+  public func viewer(ofInterest topic: String) -> String? { interest(of: topic)?.viewer }
   func interest(_ key: Interest.Key) -> String { "\(root)/interest/\(key.viewer)/\(key.stream.name)" }
 
   /// Who asks for what there; `nil` for a topic of another kind, and for names that a hub does not take.

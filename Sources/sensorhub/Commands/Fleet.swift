@@ -56,9 +56,11 @@ struct FleetHold: ParsableCommand {
     commandName: "hold",
     abstract: "Keep a hub's devices awake for some time, whether anybody looks or not.",
     discussion: """
-      The broker keeps it for a hub that is offline, for as long as it would last.
+      The broker keeps it for a hub that is offline, for as long as it would last. The command ends as soon as the hub has taken
+      notice, and the hold goes on; Ctrl-C before that takes nothing back either. --release does.
 
       Example: sensorhub fleet hold mqtts://broker.example/boat-7 --for 60 --parts position
+      Example: sensorhub fleet hold mqtts://broker.example/boat-7 --release
       """)
 
   @Argument(help: ArgumentHelp("The hub: mqtt[s]://[user@]host[:port]/hub.", valueName: "hub"))
@@ -80,6 +82,9 @@ struct FleetHold: ParsableCommand {
   @Option(parsing: .unconditional, help: ArgumentHelp("States a second.", valueName: "hz"))
   var rate = 1.0
 
+  @Flag(help: "Take back all holds of the hub, or where the broker's address has a user, that user's.")
+  var release = false
+
   private var chosen: Set<StatePart>? {
     Set(names: (parts ?? "").split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } })
   }
@@ -90,6 +95,7 @@ struct FleetHold: ParsableCommand {
       throw ValidationError("--parts must be some of \(Set<StatePart>.all.names), with commas between")
     }
     if !(0.001...100).contains(rate) { throw ValidationError("--rate must be from 0.001 to 100") }
+    if release, time != nil || parts != nil { throw ValidationError("--release takes neither --for nor --parts") }
     if seconds < 1 { throw ValidationError("--for must be at least a second") }
   }
 
@@ -105,6 +111,7 @@ struct FleetHold: ParsableCommand {
     guard let hub = place.hub else { return }
     let topics = HubTopics(topic: broker.topic, hub: hub)
     let identifier = BrokerConnection.newName().replacing("watch", with: FleetHold.kind)
+    if release { return try takeBack(hub, topics, identifier) }
     let name = place.viewer(identifier)
     let connection = try BrokerConnection(
       try broker.options(place, identifier: "sensorhub-\(identifier)", subscriptions: [topics.health, topics.status]))
@@ -129,5 +136,49 @@ struct FleetHold: ParsableCommand {
           nextStep: "sensorhub fleet says whether it is there; the broker keeps the wish for as long as it would last")
       }
     }
+  }
+
+  private func takeBack(_ hub: String, _ topics: HubTopics, _ identifier: String) throws {
+    // Without a user's name those of all users too.
+    let whose = place.userName == nil ? ["+", "+/+"] : [place.viewer("+")]
+    let connection = try BrokerConnection(
+      try broker.options(
+        place, identifier: "sensorhub-\(identifier)",
+        subscriptions: whose.map(topics.interest(of:)) + [topics.health]))
+    var held: Set<String> = []
+    /// Who holds it as the hub has it, others than those too.
+    var known: Set<String> = []
+    func isHold(_ viewer: String) -> Bool {
+      viewer.split(separator: "/").last?.hasPrefix("\(FleetHold.kind)-") == true
+    }
+    func take(_ message: BrokerConnection.Message) {
+      if message.topic == topics.health {
+        known = Set((FleetHub.Health.read(message.payload)?.viewers ?? []).filter(isHold))
+      }
+      guard let viewer = topics.viewer(ofInterest: message.topic), isHold(viewer) else { return }
+      if message.payload.isEmpty { held.remove(viewer) } else { held.insert(viewer) }
+    }
+    try connection.takeRetained(take)
+    let released = held
+    for viewer in held { connection.retain(topics.interest(of: viewer), "", expirySeconds: 0) }
+    // What is taken back comes back as every message there does.
+    let deadline = MonotonicClock().now + FleetHold.patience
+    while !held.isDisjoint(with: released) {
+      switch try connection.next(by: deadline) {
+      case .message(let message): take(message)
+      case .connected: break
+      case .late:
+        connection.end()
+        throw CommandError(.unavailable, "\(place.broker) has not taken \(hub)'s holds back", nextStep: "try it again")
+      }
+    }
+    connection.end()
+    func names(_ viewers: Set<String>) -> String { viewers.sorted().map(Text.printable).joined(separator: ", ") }
+    let user = place.userName.map { " by \($0)" } ?? ""
+    let others = Set(known.filter { name in place.userName.map { !name.hasPrefix("\($0)/") } ?? false })
+    let outcome =
+      released.isEmpty ? "is not held\(user)" : "is held no more\(user): \(names(released)) taken back"
+    let rest = others.isEmpty ? "" : "; \(names(others)) stay\(others.count == 1 ? "s" : "")"
+    Terminal.standardOutput("\(hub) \(outcome)\(rest)")
   }
 }
