@@ -522,4 +522,15 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
+  @Test func `who subscribes and says nothing wakes the devices, where the hub is told so`() {
+    let logger = broker.listen(["sensorhub/boat/state"])
+    #expect(eventually { broker.sees(logger, on: "sensorhub/boat/state") })
+    let hub = hub(", subscribersWake: true")
+    #expect(hasJoined(hub))
+    #expect(eventually { values(logger).contains { $0.attitude != nil } }, "\(logger.standardOutput)")
+    #expect(hub.devicesNow["gps"].holders == ["mqtt (subscribers) 1 Hz"])
+    logger.send(SIGKILL)
+    #expect(eventually { hub.isOff })
+    #expect(hub.stop() == 0)
+  }
 }

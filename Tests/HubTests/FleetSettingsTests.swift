@@ -19,7 +19,8 @@ struct FleetSettingsTests {
   @Test func `what is not said is as usual`() throws {
     let settings = try #require(try fleet("broker: 'mqtt://localhost'"))
     #expect(settings == FleetSettings(broker: BrokerAddress(host: "localhost", isEncrypted: false)))
-    #expect(settings.topic == "sensorhub" && settings.hub == nil && !settings.homeAssistant)
+    #expect(
+      settings.topic == "sensorhub" && settings.hub == nil && !settings.homeAssistant && !settings.subscribersWake)
     #expect(try Board(json5: Array("{ name: 'x' }".utf8), file: "board").fleet == nil)
   }
 

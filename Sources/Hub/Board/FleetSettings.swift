@@ -15,6 +15,8 @@ public struct FleetSettings: Equatable, Sendable {
   public var topic: String
   /// Whether Home Assistant is told what the hub has.
   public var homeAssistant: Bool
+  /// Whether who has subscribed to the states has the devices awake without having asked for that.
+  public var subscribersWake = false
 
   public init(broker: BrokerAddress, topic: String = "sensorhub", homeAssistant: Bool = false) {
     self.broker = broker
@@ -67,6 +69,7 @@ extension FleetSettings {
       throw section.wrong(key, expected: "left out, or 'broker' mqtts://…: only TLS has certificates")
     }
     homeAssistant = try section.boolean("homeAssistant") ?? homeAssistant
+    subscribersWake = try section.boolean("subscribersWake") ?? subscribersWake
     try section.finish()
   }
 }

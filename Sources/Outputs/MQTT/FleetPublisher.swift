@@ -105,6 +105,9 @@ final class FleetPublisher: Sendable {
     connection.publish(topics.state(stream), payload)
   }
 
+  /// How many values a stream has had.
+  func count(of stream: Interest.Stream) -> Int { encoding.withLock { $0.counts[stream, default: 0] } }
+
   private func tellLast(_ state: FusedState) {
     let rateHz = rateHz.withLock { $0 }
     let interval =

@@ -45,6 +45,8 @@ final class FleetSession: Sendable {
   private let connection: MQTTConnection
   private let publisher: FleetPublisher
   private let interests: InterestLeases
+  /// `nil` where subscribers have to say what they want.
+  private let probe: SubscriberProbe?
   private let traffic: OutputTraffic.Kind
   private let memory: FleetMemory?
   private let place: FleetMemory.Place
@@ -68,6 +70,14 @@ final class FleetSession: Sendable {
       changed: { [weak publisher] in publisher?.watched(by: $0, rateHz: $1) },
       // Who comes to the broker later finds nothing that is over.
       expired: { [weak connection] in connection?.retain(topics.interest($0), []) })
+    if settings.subscribersWake {
+      probe = SubscriberProbe(
+        topics: topics, interests: interests, sentCount: { [weak publisher] in publisher?.count(of: .state) ?? 0 },
+        send: { [weak connection] in connection?.probe($0) },
+        say: { sink.write(.notice, "who has subscribed at \(settings.broker) wakes nothing: \($0)") })
+    } else {
+      probe = nil
+    }
     self.settings = settings
     name = options.name
     version = host.version
@@ -122,17 +132,20 @@ final class FleetSession: Sendable {
     switch event {
     case .connected:
       interests.connected()
+      probe?.connected()
       enter()
       say(.notice, "joined \(settings.broker) as '\(name)'")
       sayLost()
     case .disconnected(let reason):
       interests.disconnected()
+      probe?.disconnected()
       say(.warning, "the broker \(settings.broker) is not reached, and tried again: \(reason)")
     case .refused(let reason):
       say(
         .warning,
         "the broker \(settings.broker) does not let '\(name)' have what it subscribes to under \(topics.root): \(reason)"
       )
+    case .answered(let topic, let hasSubscribers): probe?.answered(topic, hasSubscribers: hasSubscribers)
     case .notTaken(let refusal): say(refusal)
     case .received(let topic, let payload, let isRetained, let expirySeconds):
       if topic == topics.health { return heard(payload) }
@@ -145,6 +158,7 @@ final class FleetSession: Sendable {
         return
       }
       interests.receive(payload, expirySeconds: expirySeconds, isRepeated: isRetained, from: key)
+      probe?.reviewed()
     case .ended:
       let callbacks = state.withLock { state in
         state.isOver = true
@@ -249,6 +263,7 @@ final class FleetSession: Sendable {
 
   /// Ends all leases, and takes its leave of the broker without waiting for it.
   func end() {
+    probe?.disconnected()
     interests.end()
     publisher.end()
     connection.end()

@@ -184,7 +184,11 @@ final class InterestLeases: Sendable {
     if isOver { expired(key) }
   }
 
-  private func end(_ key: Interest.Key) { end { _ in [key] } }
+  func isAskedFor(_ stream: Interest.Stream, byOthersThan viewer: String) -> Bool {
+    state.withLock { state in state.entries.keys.contains { $0.stream == stream && $0.viewer != viewer } }
+  }
+
+  func end(_ key: Interest.Key) { end { _ in [key] } }
 
   /// Returns whether there was one.
   @discardableResult

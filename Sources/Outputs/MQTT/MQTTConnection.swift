@@ -18,6 +18,8 @@ public final class MQTTConnection: Sendable {
     case refused(reason: String)
     /// The broker does not take a message; it takes others.
     case notTaken(MQTTRefusal)
+    /// Whether anybody has subscribed to a topic that was probed, or that nobody has to one where a value was published.
+    case answered(topic: String, hasSubscribers: Bool)
     /// `isRetained` where the broker has kept it, and says it because of the subscription.
     case received(topic: String, payload: [UInt8], isRetained: Bool, expirySeconds: UInt32?)
     /// After the last of the other events.
@@ -62,6 +64,12 @@ public final class MQTTConnection: Sendable {
   /// Publishes a message once it can be. Does not wait.
   public func publish(_ topic: String, _ payload: [UInt8]) {
     add(Outbox.Message(topic: topic, payload: payload))
+  }
+
+  /// Publishes an empty object, for the answer; nothing where there is no connection. Does not wait.
+  func probe(_ topic: String) {
+    guard isConnected else { return }
+    add(Outbox.Message(topic: topic, payload: Array("{}".utf8), isProbe: true))
   }
 
   /// Has the broker keep this as the latest of a topic, from when it can be had on, and whenever it has lost it; an empty one

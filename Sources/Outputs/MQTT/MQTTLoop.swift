@@ -18,6 +18,8 @@ final class MQTTLoop {
   private static let soundness = Duration.seconds(30)
   /// What a broker has for the client's leave.
   private static let farewell = Duration.milliseconds(250)
+  /// A reason of MQTT 5's (3.4.2.1): the broker has the message, and nobody who wants it.
+  private static let noSubscribers: Int32 = 0x10
   /// How many messages may be on their way.
   private static let window = 16
   /// When what the broker does not let the client say is tried again: there are brokers that end the connection for it each time
@@ -272,6 +274,8 @@ extension MQTTLoop {
     // Below are what it says of messages that it takes.
     if reason >= 128 {
       refused(message, MQTTRefusal.Reason(code: reason, words: String(cString: cmosquitto_reason(reason))))
+    } else if message.isProbe || reason == MQTTLoop.noSubscribers && !message.isRetained {
+      receive(.answered(topic: message.topic, hasSubscribers: reason != MQTTLoop.noSubscribers))
     }
   }
 

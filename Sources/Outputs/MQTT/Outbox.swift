@@ -8,6 +8,8 @@ struct Outbox {
     var payload: [UInt8]
     var isRetained = false
     var expirySeconds: UInt32 = 0
+    /// Only its answer matters.
+    var isProbe = false
 
     /// What it takes up, about.
     var byteCount: Int { payload.count + topic.utf8.count + 64 }
@@ -60,6 +62,7 @@ struct Outbox {
   /// Takes back what was on its way when a connection was lost, in its order: it is said again before the others.
   mutating func putBack(_ messages: [Message]) {
     for message in messages.reversed() {
+      if message.isProbe { continue }
       if !message.isRetained {
         values.prepend(message)
         byteCount += message.byteCount

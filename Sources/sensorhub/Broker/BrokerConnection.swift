@@ -79,6 +79,7 @@ final class BrokerConnection {
       case .refused(let reason):
         throw CommandError(
           .noPermission, "\(broker) does not let you have that: \(reason)", nextStep: "see its list of who may do what")
+      case .answered: break
       case .notTaken(let refusal): throw CommandError(.noPermission, "\(broker) does not take \(refusal)")
       case .ended: throw CommandError(.unavailable, "the connection is closed")
       }

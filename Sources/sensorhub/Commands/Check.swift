@@ -162,6 +162,7 @@ struct Check: ParsableCommand {
     let isOpen = !fleet.broker.isEncrypted && !fleet.broker.isLoopback
     return "at the broker \(fleet.broker)\(name)\(isOpen ? ", not encrypted" : "")"
       + (fleet.homeAssistant ? ", for Home Assistant too" : "")
+      + (fleet.subscribersWake ? ", awake for who subscribes" : "")
   }
 
   private func describe(_ record: RecordSettings) -> String {

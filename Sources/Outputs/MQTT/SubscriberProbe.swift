@@ -1,0 +1,116 @@
+import Guarding
+import Hub
+import MonotonicTime
+
+/// Has the devices awake for those who have subscribed to the hub's states and say nothing of what they want.
+///
+/// A broker that speaks MQTT 5 answers what is published at QoS 1 with whether anybody has subscribed to it (reason 0x10: nobody).
+/// So a few bytes are published where the states would be: in place of the word that the hub is there, at the pace of that. Some
+/// brokers always answer the same. With each connection a topic that nobody can know is asked for first: where somebody has
+/// subscribed to that too, who listens to everything, the answer says nothing, and no probe is made.
+final class SubscriberProbe: Sendable {
+  /// As often as a connection asks for its other end.
+  static let interval = Duration.seconds(60)
+  /// No topic of an interest can name it.
+  static let viewer = "(subscribers)"
+  /// What there is for them.
+  private static let interest = #"{"rateHz":1}"#
+
+  private struct State {
+    /// What nobody subscribes to on purpose; another for each connection.
+    var canary = ""
+    var isTruthful = false
+    var isConnected = false
+    /// At the last probe.
+    var sentCount = 0
+    var next: ScheduledAction?
+    var hasSaid = false
+  }
+
+  private let topics: HubTopics
+  private let interests: InterestLeases
+  private let clock: any MonotonicTimeSource
+  private let sentCount: @Sendable () -> Int
+  private let send: @Sendable (_ topic: String) -> Void
+  private let say: @Sendable (String) -> Void
+  private let key = Interest.Key(viewer: SubscriberProbe.viewer, stream: .state)
+  private let state = Guarded(State())
+
+  /// - Parameters:
+  ///   - sentCount: how many states have been published so far
+  ///   - send: publishes something short there, of which `answered` tells
+  ///   - say: given in words why there is no probe, once
+  init(
+    topics: HubTopics, interests: InterestLeases, clock: any MonotonicTimeSource = MonotonicClock(),
+    sentCount: @escaping @Sendable () -> Int, send: @escaping @Sendable (_ topic: String) -> Void,
+    say: @escaping @Sendable (String) -> Void
+  ) {
+    self.topics = topics
+    self.interests = interests
+    self.clock = clock
+    self.sentCount = sentCount
+    self.send = send
+    self.say = say
+  }
+
+  func connected() {
+    let canary = "\(topics.root)/nobody-" + String(UInt32.random(in: .min ... .max), radix: 36)
+    let count = sentCount()
+    state.withLock { state in
+      state.canary = canary
+      state.isTruthful = false
+      state.isConnected = true
+      state.sentCount = count
+    }
+    send(canary)
+  }
+
+  /// Told with each failure to connect as well, and at the end.
+  func disconnected() {
+    let next = state.withLock { state in
+      state.isConnected = false
+      defer { state.next = nil }
+      return state.next
+    }
+    next?.cancel()
+  }
+
+  /// What the broker says of a topic.
+  func answered(_ topic: String, hasSubscribers: Bool) {
+    if topic == topics.states {
+      guard hasSubscribers else { return interests.end(key) }
+      if !isAskedFor { interests.receive(Array(SubscriberProbe.interest.utf8), expirySeconds: nil, from: key) }
+    } else if topic == state.withLock({ $0.canary }) {
+      let isNews = state.withLock { state in
+        state.isTruthful = !hasSubscribers
+        defer { state.hasSaid = state.hasSaid || hasSubscribers }
+        return hasSubscribers && !state.hasSaid
+      }
+      if isNews { say("it has a subscriber for everything, or does not tell") }
+      probe()
+    }
+  }
+
+  /// Those who come and say what they want have it, and nothing is awake for who does not say.
+  func reviewed() { if isAskedFor { interests.end(key) } }
+
+  private var isAskedFor: Bool { interests.isAskedFor(.state, byOthersThan: SubscriberProbe.viewer) }
+
+  private func probe() {
+    guard state.withLock({ $0.isConnected && $0.isTruthful }) else { return }
+    // Where states are published their own answers tell.
+    let count = sentCount()
+    let isQuiet = state.withLock { state in
+      defer { state.sentCount = count }
+      return state.sentCount == count
+    }
+    if isQuiet, !isAskedFor { send(topics.states) }
+    let next = clock.schedule(at: clock.now + SubscriberProbe.interval) { [weak self] in self?.probe() }
+    let (old, isTooLate) = state.withLock { state in
+      defer { if state.isConnected { state.next = next } }
+      return (state.next, !state.isConnected)
+    }
+    old?.cancel()
+    if isTooLate { next.cancel() }
+  }
+}

@@ -1,0 +1,97 @@
+import Hub
+import MonotonicTime
+import Simulation
+import TestSupport
+import Testing
+
+@testable import Outputs
+
+/// Who has subscribed without a word, as far as the broker can be believed.
+struct SubscriberProbeTests {
+  private let clock = ManualClock()
+  private let sent = Recorder<String>()
+  private let states = Recorder<Int>()
+  private let said = Recorder<String>()
+  private let viewers = Recorder<[String]>()
+  private let topics = HubTopics(topic: "sensorhub", hub: "boat")
+  private let hub: Hub
+  private let leases: InterestLeases
+  private let probe: SubscriberProbe
+
+  init() throws {
+    let board = try Board(json5: Array(HubProcess.simulatedBoard("").utf8), file: "test")
+    hub = Hub(board: board, hardware: SimulatedHardware(world: World(start: MonotonicClock().now)))
+    leases = InterestLeases(
+      host: HubHost(hub, version: "test"), clock: clock, send: { _, _ in }, sendFix: { _, _ in },
+      changed: { [viewers] names, _ in viewers.append(names) }, expired: { _ in })
+    probe = SubscriberProbe(
+      topics: topics, interests: leases, clock: clock, sentCount: { [states] in states.values.count },
+      send: { [sent] in sent.append($0) },
+      say: { [said] in said.append($0) })
+    leases.connected()
+    probe.connected()
+  }
+
+  private var canary: String { sent.values.last { $0.hasPrefix("sensorhub/boat/nobody-") } ?? "" }
+  private var probes: Int { sent.values.count { $0 == topics.states } }
+
+  private func end() async {
+    probe.disconnected()
+    leases.end()
+    hub.shutDown()
+    await hub.isOff()
+  }
+
+  @Test func `nothing is asked of a broker that knows a subscriber for everything`() async {
+    probe.answered(canary, hasSubscribers: true)
+    clock.advance(by: .seconds(600))
+    #expect(probes == 0 && said.values.count == 1)
+    // The next connection may be another matter.
+    probe.disconnected()
+    probe.connected()
+    probe.answered(canary, hasSubscribers: false)
+    #expect(probes == 1 && said.values.count == 1)
+    await end()
+  }
+
+  @Test func `once a minute, and not while there is no connection`() async {
+    probe.answered(canary, hasSubscribers: false)
+    for _ in 1...9 {
+      clock.advance(by: .seconds(60))
+      probe.answered(topics.states, hasSubscribers: false)
+    }
+    #expect(probes == 10 && viewers.values.isEmpty)
+    probe.disconnected()
+    clock.advance(by: .seconds(600))
+    #expect(probes == 10)
+    await end()
+  }
+
+  @Test func `a subscriber has the devices awake until the broker knows of none`() async {
+    probe.answered(canary, hasSubscribers: false)
+    probe.answered(topics.states, hasSubscribers: true)
+    #expect(viewers.values.last == [SubscriberProbe.viewer])
+    // The states that it has are answered too: there is no need of another probe while they come.
+    states.append(1)
+    clock.advance(by: .seconds(60))
+    #expect(probes == 1)
+    clock.advance(by: .seconds(60))
+    #expect(probes == 2)
+    probe.answered(topics.states, hasSubscribers: false)
+    #expect(viewers.values.last == [])
+    await end()
+  }
+
+  @Test func `who says what is wanted has that alone`() async {
+    probe.answered(canary, hasSubscribers: false)
+    probe.answered(topics.states, hasSubscribers: true)
+    let phone = Interest.Key(viewer: "phone", stream: .state)
+    leases.receive(Array(#"{"parts": ["attitude"]}"#.utf8), expirySeconds: nil, from: phone)
+    probe.reviewed()
+    #expect(viewers.values.last == ["phone"])
+    clock.advance(by: .seconds(60))
+    probe.answered(topics.states, hasSubscribers: true)
+    #expect(probes == 1 && viewers.values.last == ["phone"])
+    await end()
+  }
+}
