@@ -111,7 +111,9 @@ let package = Package(
       ],
       resources: [
         .embedInCode("HTTP/Dashboard/dashboard.css"), .embedInCode("HTTP/Dashboard/dashboard.html"),
-        .embedInCode("HTTP/Dashboard/dashboard.js"), .embedInCode("HTTP/grafana.json"),
+        .embedInCode("HTTP/Dashboard/dashboard.js"), .embedInCode("HTTP/Dashboard/map.js"),
+        .embedInCode("Fleet/Page/fleet.css"), .embedInCode("Fleet/Page/fleet.html"),
+        .embedInCode("Fleet/Page/fleet.js"), .embedInCode("HTTP/grafana.json"),
         .embedInCode("HTTP/openapi.yaml"),
       ],
       swiftSettings: fuzzed),

@@ -34,6 +34,8 @@ struct SensorHub: ParsableCommand {
         try await withTaskExecutorPreference(SingleThreadExecutor.shared) { try await command.calibrate() }
       } else if let command = command as? Replay, command.isServed {
         try await withTaskExecutorPreference(SingleThreadExecutor.shared) { try await command.serve() }
+      } else if let command = command as? FleetList, command.http != nil {
+        try await withTaskExecutorPreference(SingleThreadExecutor.shared) { try await command.serve() }
       } else {
         try command.run()
       }

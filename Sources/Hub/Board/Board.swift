@@ -87,6 +87,13 @@ public struct Board: Equatable, Sendable {
     /// Whom the map is to be credited to.
     public var attribution: String?
 
+    /// At one address.
+    public init(at socket: TCPAddress, tokenFile: String?, hosts: [String]) {
+      endpoint = TCPEndpoint(addresses: [socket.address], port: socket.port, allow: [])
+      self.tokenFile = tokenFile
+      self.hosts = hosts
+    }
+
     /// Whom to credit on the map: as the board file says, or as OpenStreetMap asks for where its servers are used.
     public var credit: String? {
       guard let tiles else { return nil }

@@ -35,7 +35,9 @@ struct AccessMiddleware: RouterMiddleware {
     }
     guard isOwn(host) else {
       throw HTTPError(
-        .misdirectedRequest, message: "'\(host)' is not this hub: add the name to http.hosts in the board file")
+        .misdirectedRequest,
+        message: "'\(host)' is not known here: add the name to http.hosts in the board file, or for a fleet with --host"
+      )
     }
     if let origin = request.headers[.origin], origin != "http://\(host)", origin != "https://\(host)" {
       throw HTTPError(

@@ -9,6 +9,8 @@ struct AccessToken: Equatable {
     case unreadable(file: String, reason: String)
     case tooShort(file: String)
 
+    var isMissing: Bool { if case .missing = self { true } else { false } }
+
     var description: String {
       switch self {
       case .missing:

@@ -14,6 +14,7 @@ struct Dashboard {
       },
       .document("dashboard.css", "text/css; charset=utf-8", PackageResources.dashboard_css),
       .document("dashboard.js", "text/javascript; charset=utf-8", PackageResources.dashboard_js),
+      .document("map.js", "text/javascript; charset=utf-8", PackageResources.map_js),
       .document("openapi.yaml", "application/yaml", PackageResources.openapi_yaml),
       .document("grafana.json", "application/json", PackageResources.grafana_json),
     ]

@@ -1,8 +1,10 @@
 import ArgumentParser
-import Fusion
+import Guarding
 import Hub
+import Logging
 import MonotonicTime
 import Outputs
+import ServiceLifecycle
 
 /// The hubs at a broker.
 struct Fleet: ParsableCommand {
@@ -13,6 +15,7 @@ struct Fleet: ParsableCommand {
 
       Example: sensorhub fleet mqtts://broker.example
       Example: sensorhub fleet hold mqtts://broker.example/boat-7 --for 60
+      Example: sensorhub fleet --http 8080 mqtts://broker.example
       """,
     subcommands: [FleetList.self, FleetHold.self], defaultSubcommand: FleetList.self)
 }
@@ -20,7 +23,14 @@ struct Fleet: ParsableCommand {
 /// Who is there, awake, for whom, and how stale what is known of them is.
 struct FleetList: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "Show who is there, awake, for whom, and what it has cost. Wakes nothing.")
+    commandName: "list", abstract: "Show who is there, awake, for whom, and what it has cost. Wakes nothing.",
+    discussion: """
+      With --http it is a page with a map, on which each hub sleeps until it is opened: opening it wakes its receiver, \
+      closing it or the page lets that sleep. Others than this machine need a token.
+
+      Example: sensorhub fleet --http 8080 mqtts://broker.example
+      Example: sensorhub fleet --http 0.0.0.0:8080 --token-file token mqtts://broker.example
+      """)
 
   @Argument(help: ArgumentHelp("The broker: mqtt[s]://[user@]host[:port].", valueName: "broker"))
   var place: BrokerPlace
@@ -30,10 +40,67 @@ struct FleetList: ParsableCommand {
   @Flag(help: "Print a JSON object for each hub.")
   var json = false
 
-  /// What a broker has retained comes in one go; after such a pause that is all.
-  private static let pause = Duration.milliseconds(500)
-  /// Where hubs are watched messages come without a pause: by then the retained ones have come.
-  private static let patience = Duration.seconds(5)
+  @Option(
+    help: ArgumentHelp(
+      "Serve a page in place of a list, on this machine alone where no address is given.", valueName: "[address:]port"))
+  var http: HTTPPlace?
+
+  @Option(help: ArgumentHelp("With --http: the file with the token that clients need.", valueName: "file"))
+  var tokenFile: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "With --http: a name besides this machine's own under which browsers know it, once for each.", valueName: "name"))
+  var host: [String] = []
+
+  func validate() throws {
+    if http != nil, json { throw ValidationError("--json prints a list, and --http serves a page") }
+    if http == nil, tokenFile != nil || !host.isEmpty {
+      throw ValidationError("--token-file and --host go with --http")
+    }
+  }
+
+  /// Serves the page until it is told to end.
+  func serve() async throws {
+    guard let http else { return }
+    let sink = JournalSink()
+    let options = try broker.options(
+      place, identifier: "sensorhub-\(BrokerConnection.newName())", subscriptions: [])
+    let port = Board.HTTPPort(at: http.socket, tokenFile: tokenFile, hosts: host)
+    let page: FleetPage
+    do throws(FleetPage.Failure) {
+      page = try FleetPage(
+        at: port, options, topic: broker.topic, user: place.userName, hub: place.hub, sink: sink, budget: .raised())
+    } catch {
+      throw FleetList.explained(error, http)
+    }
+    let group = Guarded<ServiceGroup?>(nil)
+    let signals = try SignalListener(
+      onTerminate: { if let group = group.withLock({ $0 }) { Task { await group.triggerGracefulShutdown() } } },
+      onReload: {})
+    let services = ServiceGroup(
+      services: [signals, page], logger: Logger(label: "sensorhub") { _ in SwiftLogNoOpLogHandler() })
+    group.withLock { $0 = services }
+    do {
+      try await services.run()
+    } catch let failure as FleetPage.Failure {
+      sink.flush(within: .seconds(1))
+      throw FleetList.explained(failure, http)
+    }
+    sink.flush(within: .seconds(1))
+  }
+
+  private static func explained(_ failure: FleetPage.Failure, _ place: HTTPPlace) -> CommandError {
+    switch failure {
+    case .noToken:
+      CommandError(
+        .noPermission, "others than this machine need a token",
+        nextStep: "--token-file names its file; 'openssl rand -hex 16' makes one")
+    case .unreadableToken(let reason): CommandError(.noInput, reason)
+    case .noClient(let error): CommandError(.unavailable, error.description)
+    case .notServed: CommandError(.unavailable, "there is no page on http://\(place.socket)")
+    }
+  }
 
   func run() throws {
     var fleet = FleetListing(topic: broker.topic)

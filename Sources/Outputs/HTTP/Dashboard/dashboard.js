@@ -1,6 +1,8 @@
 // The dashboard. An open event stream is a subscription and keeps the devices awake, so there is one only while somebody
 // can see the page and has not paused it. The list of devices is only looked at, which wakes nothing.
 
+import { drawGrid, drawScale, frame, mercator, metreAt, placed, prepare } from "./map.js";
+
 const $ = (id) => document.getElementById(id);
 const rateHz = 10;
 const staleSeconds = 2;
@@ -699,32 +701,6 @@ function redraw(isUrgent = false) {
   });
 }
 
-/** A canvas at the screen's own resolution; returns its context, its size and the size of letters, in CSS pixels. */
-function prepare(canvas) {
-  const { width, height } = canvas.getBoundingClientRect();
-  const scale = devicePixelRatio;
-  if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
-    canvas.width = Math.round(width * scale);
-    canvas.height = Math.round(height * scale);
-  }
-  const pen = canvas.getContext("2d");
-  pen.setTransform(scale, 0, 0, scale, 0, 0);
-  pen.clearRect(0, 0, width, height);
-  const { fontSize, fontFamily } = getComputedStyle(document.body);
-  const letters = parseFloat(fontSize) * 0.78;
-  pen.font = `${letters}px ${fontFamily}`;
-  pen.lineJoin = pen.lineCap = "round";
-  return { pen, width, height, letters };
-}
-
-// Web Mercator, the whole world from 0 to 1: the projection of map tiles.
-function mercator({ lat, lon }) {
-  const sine = Math.sin((Math.min(Math.max(lat, -85), 85) * Math.PI) / 180);
-  return { x: lon / 360 + 0.5, y: 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI) };
-}
-
-const metreAt = (lat) => 1 / (40_075_017 * Math.cos((lat * Math.PI) / 180));
-
 /** Whether nothing is known of the way from one moment to another. */
 function isGap(before, after) {
   if (!before || after.at - before.at > gapSeconds * 1000) return true;
@@ -759,9 +735,10 @@ const tiles = new Map();
 // The last tile that was asked for did not come.
 let isMapAway = false;
 
-function drawTiles(pen, view, zoom) {
+function drawTiles(pen, view) {
   const template = document.body.dataset.tiles;
   if (!template) return;
+  const { zoom } = view;
   const level = Math.max(0, Math.min(19, Math.floor(Math.log2(zoom / 256))));
   const count = 2 ** level;
   const size = zoom / count;
@@ -791,49 +768,16 @@ function drawTiles(pen, view, zoom) {
   }
 }
 
-/** The longest of 1, 2 or 5 times a power of ten. */
-function roundLength(longest) {
-  const power = 10 ** Math.floor(Math.log10(longest));
-  return [5, 2, 1].map((digit) => digit * power).find((value) => value <= longest) ?? power;
-}
-
 function drawMap(colour) {
   const { pen, width, height, letters } = prepare($("map"));
-  pen.fillStyle = colour("inset");
-  pen.fillRect(0, 0, width, height);
   const last = track.at(-1) ?? past.at(-1);
   // A grid also before the first position: the place is there, what is in it is not known yet.
   const metre = metreAt(last?.lat ?? 0);
-  const include = (box, { x, y }) => ({
-    left: Math.min(box.left, x), right: Math.max(box.right, x), top: Math.min(box.top, y), bottom: Math.max(box.bottom, y),
-  });
-  const start = { left: last?.x ?? 0.5, right: last?.x ?? 0.5, top: last?.y ?? 0.5, bottom: last?.y ?? 0.5 };
-  const box = track.reduce(include, past.reduce(include, start));
-  const span = (low, high) => Math.max(high - low, 80 * metre);
-  const zoom = 0.78 * Math.min(width / span(box.left, box.right), height / span(box.top, box.bottom));
-  const view = {
-    left: (box.left + box.right) / 2 - width / 2 / zoom,
-    top: (box.top + box.bottom) / 2 - height / 2 / zoom,
-  };
-  view.right = view.left + width / zoom;
-  view.bottom = view.top + height / zoom;
-  const bar = roundLength(width / 4 / zoom / metre);
-  const step = bar * metre;
-  pen.strokeStyle = colour("grid");
-  pen.lineWidth = 1;
-  pen.beginPath();
-  for (let x = Math.ceil(view.left / step) * step; x < view.right; x += step) {
-    pen.moveTo((x - view.left) * zoom, 0);
-    pen.lineTo((x - view.left) * zoom, height);
-  }
-  for (let y = Math.ceil(view.top / step) * step; y < view.bottom; y += step) {
-    pen.moveTo(0, (y - view.top) * zoom);
-    pen.lineTo(width, (y - view.top) * zoom);
-  }
-  pen.stroke();
+  const view = frame([past, track], width, height, metre);
+  drawGrid(pen, view, width, height, colour);
   if (!last) return;
-  drawTiles(pen, view, zoom);
-  const place = (point) => [(point.x - view.left) * zoom, (point.y - view.top) * zoom];
+  drawTiles(pen, view);
+  const place = placed(view);
   pen.globalAlpha = 0.4;
   pen.lineWidth = 2;
   drawLines(pen, place, past, colour);
@@ -841,19 +785,9 @@ function drawMap(colour) {
   pen.lineWidth = 3;
   drawLines(pen, place, track, colour);
   drawStarts(pen, place, colour);
-  if (track.length) drawVehicle(pen, place(last), metre * zoom, last, colour);
-
-  const isBare = !document.body.dataset.tiles;
-  const text = `${bar < 1000 ? `${bar} m` : `${bar / 1000} km`}, north up${isMapAway ? "; the map does not come" : ""}`;
-  if (!isBare) {
-    pen.fillStyle = colour("card");
-    pen.globalAlpha = 0.8;
-    pen.fillRect(0, height - letters * 2.9, Math.max(bar * metre * zoom, pen.measureText(text).width) + 32, letters * 2.9);
-    pen.globalAlpha = 1;
-  }
-  pen.fillStyle = colour("muted");
-  pen.fillText(text, 16, height - 24);
-  pen.fillRect(16, height - 16, bar * metre * zoom, 3);
+  if (track.length) drawVehicle(pen, place(last), metre * view.zoom, last, colour);
+  const note = isMapAway ? "; the map does not come" : "";
+  drawScale(pen, view, height, letters, note, !document.body.dataset.tiles, colour);
 }
 
 /** The way in its parts: whole where there were fixes, broken where the IMU carried on, and nothing where nobody looked. */

@@ -1,0 +1,134 @@
+import Guarding
+import Hub
+import MonotonicTime
+
+/// The hubs at a broker as they are now. Wakes none.
+///
+/// Each piece of news has a number, and who looks again says which was the last that he had: a thousand hubs that sleep are not
+/// told of twice.
+final class FleetDirectory: Sendable {
+  /// By then whoever is there has told anew what a broker has lost that was restarted.
+  static let patience = Duration.seconds(120)
+
+  private struct State {
+    var listing: FleetListing
+    /// The latest news of each hub.
+    var numbers: [String: Int] = [:]
+    var number = 0
+    /// When the broker was reached; `nil` while it is not.
+    var reachedAt: MonotonicInstant?
+    /// Those of whom nothing was heard since then.
+    var unheard: Set<String> = []
+    /// Why the broker is not reached; `nil` where it is.
+    var obstacle: String? = "not reached yet"
+
+    mutating func isNews(of hub: String) {
+      number += 1
+      numbers[hub] = number
+    }
+
+    /// What was taken back while nobody listened is not known at the broker any more.
+    mutating func forgetUnheard(at now: MonotonicInstant) {
+      guard let reachedAt, now - reachedAt >= FleetDirectory.patience else { return }
+      for hub in unheard {
+        listing.forget(hub)
+        isNews(of: hub)
+      }
+      unheard = []
+    }
+  }
+
+  /// The numbers of another run say nothing.
+  private let run = String(UInt32.random(in: .min ... .max), radix: 36)
+  private let broker: BrokerAddress
+  private let connection: MQTTConnection
+  private let sink: JournalSink
+  private let clock: any MonotonicTimeSource
+  private let state: Guarded<State>
+
+  /// - Parameters:
+  ///   - options: without subscriptions
+  ///   - hub: the only one that is wanted; `nil` for all
+  init(
+    _ options: MQTTOptions, topic: String, hub: String?, sink: JournalSink,
+    clock: any MonotonicTimeSource = MonotonicClock()
+  ) {
+    let listing = FleetListing(topic: topic)
+    var options = options
+    options.subscriptions = listing.subscriptions(hub: hub)
+    broker = options.broker
+    connection = MQTTConnection(options)
+    self.sink = sink
+    self.clock = clock
+    state = Guarded(State(listing: listing))
+  }
+
+  func begin() throws(MQTTError) {
+    try connection.start { [self] in take($0) }
+  }
+
+  func take(_ event: MQTTConnection.Event) {
+    switch event {
+    case .connected:
+      state.withLock { state in
+        state.reachedAt = clock.now
+        state.unheard = Set(state.listing.hubs.filter { !$0.value.isGone }.keys)
+      }
+      isReached(nil)
+    case .disconnected(let reason):
+      state.withLock { $0.reachedAt = nil }
+      isReached(reason)
+    case .refused(let reason): isReached("it does not let you listen: \(reason)")
+    case .received(let topic, let payload, _, _):
+      state.withLock { state in
+        if let hub = state.listing.parts(of: topic)?.hub { state.unheard.remove(hub) }
+        if let hub = state.listing.take(topic, payload) { state.isNews(of: hub) }
+      }
+    case .notTaken, .answered, .ended: break
+    }
+  }
+
+  func end() { connection.end() }
+
+  private func isReached(_ obstacle: String?) {
+    let isNew = state.withLock { state in
+      defer { state.obstacle = obstacle }
+      return state.obstacle != obstacle
+    }
+    guard isNew else { return }
+    if let obstacle {
+      sink.write(.warning, "the broker \(broker) is not reached, and tried again: \(obstacle)")
+    } else {
+      sink.write(.notice, "the broker \(broker) is reached")
+    }
+  }
+
+  func knows(_ hub: String) -> Bool { state.withLock { $0.listing.hubs[hub]?.isGone == false } }
+
+  /// What is new of the hubs, as one JSON object; `whole` where that is all that there is.
+  ///
+  /// - Parameter news: the `news` of an earlier one
+  func write(since news: String?, to json: inout JSONWriter) {
+    let state = state.withLock { state in
+      state.forgetUnheard(at: clock.now)
+      return state
+    }
+    let known = number(news).flatMap { (0...state.number).contains($0) ? $0 : nil }
+    json.beginObject()
+    json.member("class", literal: "FLEET")
+    json.member("news", "\(run)-\(state.number)")
+    json.member("whole", known == nil)
+    json.member("obstacle", state.obstacle.map(Text.printable))
+    json.key("hubs")
+    json.beginArray()
+    for (name, number) in state.numbers where number > known ?? 0 { state.listing.hubs[name]?.write(name, to: &json) }
+    json.endArray()
+    json.endObject()
+    json.endLine()
+  }
+
+  private func number(_ news: String?) -> Int? {
+    guard let parts = news?.split(separator: "-"), parts.count == 2, parts[0] == run else { return nil }
+    return Int(parts[1])
+  }
+}

@@ -1,0 +1,60 @@
+import Guarding
+import Publishing
+
+/// The hubs that somebody looks at by way of this program, however many of its clients do: each wakes as long as one of them does.
+final class FleetLooks: Sendable {
+  /// How many hubs there may be at once: each takes a connection to the broker.
+  static let limit = 64
+
+  private struct State {
+    var publishers: [String: LazyPublisher<FleetLook.News, Never>] = [:]
+    var openCount = 0
+  }
+
+  private let options: MQTTOptions
+  private let topic: String
+  private let user: String?
+  private let state = Guarded(State())
+
+  /// - Parameters:
+  ///   - options: how each comes to the broker
+  ///   - topic: what the topics of all hubs begin with
+  ///   - user: the broker's user in whose name hubs are asked; `nil` where it has none
+  init(_ options: MQTTOptions, topic: String, user: String?) {
+    self.options = options
+    self.topic = topic
+    self.user = user
+  }
+
+  /// What a hub says. Subscribing wakes it.
+  ///
+  /// - Parameter hub: one that is known, so that there are no more of these than of those
+  func news(of hub: String) -> LazyPublisher<FleetLook.News, Never> {
+    state.withLock { state in
+      if let publisher = state.publishers[hub] { return publisher }
+      let publisher = LazyPublisher<FleetLook.News, Never>(deriving: hub, replaysLatest: true) {
+        [weak self] (run) throws(Never) in self?.look(at: hub, run.send) ?? Subscription {}
+      }
+      state.publishers[hub] = publisher
+      return publisher
+    }
+  }
+
+  private func look(at hub: String, _ receive: @escaping @Sendable (FleetLook.News) -> Void) -> Subscription {
+    let isRoom = state.withLock { state in
+      defer { if state.openCount < FleetLooks.limit { state.openCount += 1 } }
+      return state.openCount < FleetLooks.limit
+    }
+    guard isRoom else {
+      receive(.obstacle("\(FleetLooks.limit) hubs are open, as many as there may be"))
+      return Subscription {}
+    }
+    let name = "fleet-" + String(UInt32.random(in: .min ... .max), radix: 36)
+    let look = FleetLook(options, HubTopics(topic: topic, hub: hub), viewer: user.map { "\($0)/\(name)" } ?? name)
+    let lease = look.begin(receive)
+    return Subscription { [self] in
+      lease.cancel()
+      state.withLock { $0.openCount -= 1 }
+    }
+  }
+}

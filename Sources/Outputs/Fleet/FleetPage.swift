@@ -1,0 +1,65 @@
+import Hub
+import MonotonicTime
+import NIOPosix
+import ServiceLifecycle
+
+/// A page of all hubs at a broker, each asleep until somebody opens it there. The broker takes back what was asked for as soon as
+/// this process is gone, however it ends.
+public final class FleetPage: Service {
+  /// Why there is none.
+  public enum Failure: Error, Equatable {
+    /// Others than this machine may connect, and there is no token.
+    case noToken
+    case unreadableToken(String)
+    case noClient(MQTTError)
+    /// The log says why.
+    case notServed
+  }
+
+  private let offer: HTTPOutput.Offer
+  private let broker: BrokerAddress
+  private let directory: FleetDirectory
+  private let looks: FleetLooks
+  private let sink: JournalSink
+  private let budget: DescriptorBudget
+
+  /// - Parameters:
+  ///   - options: how it comes to the broker; what it has there is its own affair
+  ///   - topic: what the topics of all hubs begin with
+  ///   - user: the broker's user in whose name hubs are asked; `nil` where it has none
+  ///   - hub: the only one that is shown; `nil` for all
+  public init(
+    at port: Board.HTTPPort, _ options: MQTTOptions, topic: String, user: String?, hub: String?, sink: JournalSink,
+    budget: DescriptorBudget
+  ) throws(Failure) {
+    do throws(AccessToken.Failure) {
+      offer = HTTPOutput.Offer(port: port, token: try AccessToken.load(for: port))
+    } catch {
+      throw error.isMissing ? .noToken : .unreadableToken(error.description)
+    }
+    broker = options.broker
+    directory = FleetDirectory(options, topic: topic, hub: hub, sink: sink)
+    looks = FleetLooks(options, topic: topic, user: user)
+    self.sink = sink
+    self.budget = budget
+  }
+
+  public func run() async throws {
+    do throws(MQTTError) {
+      try directory.begin()
+    } catch {
+      throw Failure.noClient(error)
+    }
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let serving = HTTPServing(
+      "fleet", offer, places: budget.http, traffic: OutputTraffic(), sink: sink, on: group
+    ) { [directory, looks, broker] streams in
+      FleetRoutes(directory: directory, looks: looks, broker: broker.host, streams: streams).all
+    }
+    let isOpen = await serving.isOpen
+    if isOpen { try? await gracefulShutdown() }
+    await serving.end()
+    directory.end()
+    if !isOpen { throw Failure.notServed }
+  }
+}

@@ -1,0 +1,79 @@
+import HTTPTypes
+import Hub
+import Hummingbird
+import MonotonicTime
+import NIOCore
+import Publishing
+
+/// The page of a fleet, and what it asks for.
+struct FleetRoutes {
+  /// How many hubs one page may have open.
+  private static let mostOpen = 16
+
+  let directory: FleetDirectory
+  let looks: FleetLooks
+  /// As people know it.
+  let broker: String
+  let streams: EventStreams
+
+  var all: [HTTPRoute] {
+    let page = HTTPDocument(
+      lasting: ByteBuffer(string: Dashboard.filled(PackageResources.fleet_html, [("{{broker}}", broker)])),
+      type: "text/html; charset=utf-8")
+    return [
+      HTTPRoute(.get, "") { request, _ in page.response(to: request) },
+      .document("fleet.css", "text/css; charset=utf-8", PackageResources.fleet_css),
+      .document("fleet.js", "text/javascript; charset=utf-8", PackageResources.fleet_js),
+      .document("dashboard.css", "text/css; charset=utf-8", PackageResources.dashboard_css),
+      .document("map.js", "text/javascript; charset=utf-8", PackageResources.map_js),
+      HTTPRoute(.get, "healthz") { request, _ in HTTPDocument.text("ok\n", to: request) },
+      HTTPRoute(.get, "fleet") { [directory] request, _ in
+        let news = try HTTPQuery.text("since", of: request).map { String($0) }
+        return HTTPDocument.json(to: request) { directory.write(since: news, to: &$0) }
+      },
+      HTTPRoute(.get, "events") { request, context in
+        let hubs = try hubs(of: request)
+        // Each may have one that waits, and one that comes.
+        return try streams.response(to: request, context, valueLimit: 2 * FleetRoutes.mostOpen) { name, queue in
+          let lifetime = Lifetime()
+          for hub in hubs {
+            looks.news(of: hub).subscribe(as: name, receiveValue: { queue.send(FleetRoutes.event(hub, $0)) })
+              .store(in: lifetime)
+          }
+          return lifetime
+        }
+      },
+    ]
+  }
+
+  /// `hubs=boat-7,boat-8`
+  private func hubs(of request: Request) throws -> [String] {
+    let names = (try HTTPQuery.text("hubs", of: request) ?? "").split(separator: ",").map(String.init)
+    guard (1...FleetRoutes.mostOpen).contains(names.count), Set(names).count == names.count else {
+      throw HTTPError(.badRequest, message: "'hubs' must be one to \(FleetRoutes.mostOpen) names, with commas between")
+    }
+    if let unknown = names.first(where: { !directory.knows($0) }) {
+      throw HTTPError(.notFound, message: "no hub '\(unknown.prefix(64))' at the broker; /fleet lists them")
+    }
+    return names
+  }
+
+  private static func event(_ hub: String, _ news: FleetLook.News) -> ByteBuffer {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("hub", hub)
+    switch news {
+    case .state(let text, let at):
+      json.key("state")
+      json.value(text)
+      // Who comes later than others gets the last one first, which may be old.
+      json.member("age", (MonotonicClock().now - at).inSeconds, decimals: 3)
+    case .obstacle(let reason): json.member("obstacle", Text.printable(reason))
+    }
+    json.endObject()
+    var event = ByteBuffer(string: "data: ")
+    event.writeBytes(json.bytes)
+    event.writeString("\n\n")
+    return event
+  }
+}

@@ -1,0 +1,359 @@
+// The page of a fleet. What hubs have left at their broker is only looked at, which wakes none. An open event stream names the hubs
+// that are open here, and wakes them as long as somebody can see the page.
+
+import { drawGrid, drawScale, frame, mercator, metreAt, placed, prepare } from "./map.js";
+
+const $ = (id) => document.getElementById(id);
+const lookMilliseconds = 2000;
+// A state a second is asked for; who is silent for so long is.
+const staleSeconds = 5;
+const mostOpen = 16;
+const trackPoints = 4000;
+// With more of them a name is easier found than looked for.
+const filterFrom = 8;
+// More names would cover each other.
+const mostNames = 60;
+
+const hubs = new Map();
+let news = null;
+let poll = null;
+let stream = null;
+let isAnswered = null;
+let obstacle = null;
+let showsAll = false;
+
+// MARK: What hubs have left at the broker
+
+function observe() {
+  if (poll || document.hidden) return;
+  poll = setInterval(look, lookMilliseconds);
+  look();
+}
+
+let isLooking = false;
+
+async function look() {
+  if (isLooking) return;
+  isLooking = true;
+  try {
+    const answer = await fetch(news ? `fleet?since=${news}` : "fleet", { cache: "no-store" });
+    if (!answer.ok) throw new Error(`fleet: ${answer.status}`);
+    take(await answer.json());
+    isAnswered = true;
+  } catch {
+    // The next look finds out whether the server is back.
+    isAnswered = false;
+  }
+  isLooking = false;
+  redraw();
+}
+
+function take(fleet) {
+  const told = new Map(fleet.hubs.map((report) => [report.hub, report]));
+  // A server that has just begun, and has not reached the broker yet, knows none: what is open here stays so.
+  const isWhole = fleet.whole && !fleet.obstacle;
+  if (isWhole) for (const name of [...hubs.keys()]) if (!told.has(name)) forget(name);
+  for (const [name, report] of told) {
+    if (report.status === "gone") forget(name);
+    else (hubs.get(name) ?? make(name)).report = report;
+  }
+  news = fleet.whole && !isWhole ? null : fleet.news;
+  obstacle = fleet.obstacle ?? null;
+}
+
+function forget(name) {
+  const hub = hubs.get(name);
+  if (!hub) return;
+  if (hub.isOpen) toggle(hub);
+  hub.element.remove();
+  hubs.delete(name);
+}
+
+// MARK: Opening
+
+/** Has the hubs that are open awake. The new stream stands before the old one goes: nobody sleeps in between. */
+function listen() {
+  const open = document.hidden ? [] : [...hubs.values()].filter((hub) => hub.isOpen).map((hub) => hub.name);
+  const address = open.length ? `events?hubs=${open.map(encodeURIComponent).join()}` : null;
+  if (stream?.address === address && stream.source.readyState !== EventSource.CLOSED) return;
+  const old = stream;
+  stream = null;
+  if (!address) return old?.source.close();
+  const source = new EventSource(address);
+  stream = { address, source };
+  source.onopen = () => old?.source.close();
+  source.onmessage = (event) => {
+    const { hub: name, state, age, obstacle } = JSON.parse(event.data);
+    const hub = hubs.get(name);
+    if (!hub?.isOpen) return;
+    hub.obstacle = obstacle ?? null;
+    if (state) {
+      hub.state = state;
+      hub.stateAt = performance.now() - 1000 * age;
+      follow(hub, state);
+    }
+    redraw();
+  };
+  source.onerror = () => {
+    old?.source.close();
+    // The browser tries again by itself, unless it was told to stay away.
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => stream?.source === source && listen(), 5000);
+    redraw();
+  };
+}
+
+function toggle(hub) {
+  const open = [...hubs.values()].filter((one) => one.isOpen);
+  if (!hub.isOpen && open.length >= mostOpen) return;
+  hub.isOpen = !hub.isOpen;
+  hub.state = hub.obstacle = null;
+  hub.track = [];
+  if (open.length === 0) showsAll = false;
+  listen();
+  redraw(true);
+}
+
+function follow(hub, { position, mode }) {
+  if (!position || mode === "none" || mode === "asleep") return;
+  const point = mercator(position);
+  const last = hub.track.at(-1);
+  if (last && Math.hypot(point.x - last.x, point.y - last.y) < 0.5 * metreAt(position.lat)) return;
+  hub.track.push(point);
+  if (hub.track.length > trackPoints) hub.track.shift();
+}
+
+function present() {
+  if (document.hidden) {
+    clearInterval(poll);
+    poll = null;
+  } else {
+    observe();
+  }
+  listen();
+  redraw(true);
+}
+
+document.addEventListener("visibilitychange", present);
+addEventListener("pagehide", () => {
+  stream?.source.close();
+  stream = null;
+});
+addEventListener("pageshow", present);
+addEventListener("resize", () => redraw(true));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraw(true));
+$("filter").addEventListener("input", () => redraw(true));
+$("extent").addEventListener("click", () => {
+  showsAll = !showsAll;
+  redraw(true);
+});
+
+// MARK: Text
+
+const number = (value) => (typeof value === "number" && Number.isFinite(value) ? value : undefined);
+const fixed = (value, decimals, unit = "") => (number(value) === undefined ? "–" : `${value.toFixed(decimals)}${unit}`);
+const bearing = (value) => (number(value) === undefined ? "–" : `${String(Math.round(value) % 360).padStart(3, "0")}°`);
+const hemisphere = (value, names) => `${Math.abs(value).toFixed(6)}° ${value < 0 ? names[1] : names[0]}`;
+
+function duration(seconds) {
+  if (seconds < 60) return `${Math.floor(seconds)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ${String(Math.floor((seconds / 60) % 60)).padStart(2, "0")} min`;
+  return `${Math.floor(seconds / 86400)} d ${Math.floor((seconds / 3600) % 24)} h`;
+}
+
+// As `sensorhub devices` has it.
+function energy(milliwattHours) {
+  if (milliwattHours < 1) return `${milliwattHours.toFixed(3)} mWh`;
+  return milliwattHours < 1000 ? `${milliwattHours.toPrecision(3)} mWh` : `${(milliwattHours / 1000).toFixed(1)} Wh`;
+}
+
+function set(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+// MARK: A hub
+
+/** Where it is, as far as anybody knows, and how many seconds ago it was there. */
+function whereabouts(hub) {
+  // Until it has found its position the last one is what there is.
+  const isLive = hub.state?.position !== undefined;
+  const state = isLive ? hub.state : hub.report.last;
+  const { lat, lon, age } = state?.position ?? {};
+  if (number(lat) === undefined || number(lon) === undefined || Math.abs(lat) > 90 || Math.abs(lon) > 180) return null;
+  const said = typeof state.said === "string" ? Date.parse(state.said) : NaN;
+  const since = isLive ? (performance.now() - hub.stateAt) / 1000 : (Date.now() - said) / 1000;
+  return { lat, lon, seconds: Math.max(0, (number(age) ?? 0) + (number(since) ?? 0)) };
+}
+
+const order = new Intl.Collator("en", { numeric: true });
+
+const devicesOf = (hub) => hub.report.devices?.devices ?? [];
+
+/** How it is: a word, and the class of its look. */
+function condition(hub) {
+  if (hub.report.status !== "online") return "offline";
+  if (hub.isOpen) return hub.state && performance.now() - hub.stateAt < staleSeconds * 1000 ? "live" : "waking";
+  return devicesOf(hub).some(({ power }) => power !== "off" && power !== "asleep") ? "awake" : "asleep";
+}
+
+/** For whom. */
+function company(hub) {
+  if (hub.report.status !== "online") return "It is not at the broker; it wakes once it is, if somebody looks then.";
+  const holders = new Set(devicesOf(hub).flatMap((device) => device.holders).map(String));
+  if (!holders.size) return "Nobody looks.";
+  const names = [...holders].slice(0, 3).join(", ");
+  return `Awake for ${names}${holders.size > 3 ? ` and ${holders.size - 3} more` : ""}.`;
+}
+
+function make(name) {
+  const element = document.createElement("li");
+  element.className = "device hub";
+  element.innerHTML = `<div class="top"><h3></h3><span class="power"></span></div><p class="where"></p>
+    <dl class="row" hidden><div><dt>Speed</dt><dd class="speed"></dd></div><div><dt>Course</dt><dd class="course"></dd></div>
+    <div><dt>Accuracy, 1σ</dt><dd class="sigma"></dd></div></dl><p class="obstacle" hidden></p>
+    <div class="actions"><p class="who"></p><button type="button"></button></div>`;
+  element.querySelector("h3").textContent = name;
+  const hub = { name, element, report: {}, isOpen: false, state: null, stateAt: 0, obstacle: null, track: [] };
+  element.querySelector("button").addEventListener("click", () => toggle(hub));
+  hubs.set(name, hub);
+  // In the order of their names, boat-2 before boat-10, wherever it comes in.
+  const next = [...hubs.keys()].sort(order.compare).find((other) => order.compare(other, name) > 0);
+  $("hubs").insertBefore(element, next ? hubs.get(next).element : null);
+  return hub;
+}
+
+function showHub(hub) {
+  const show = (name, text) => set(hub.element.querySelector(name), text);
+  const word = condition(hub);
+  show(".power", word);
+  hub.element.querySelector(".power").className = `power ${word}`;
+  const place = whereabouts(hub);
+  const milliwattHours = devicesOf(hub).reduce((sum, device) => sum + (number(device.energyMilliwattHours) ?? 0), 0);
+  const when = place && (word === "live" && place.seconds < staleSeconds ? "now" : `${duration(place.seconds)} ago`);
+  show(".where", place ? `${hemisphere(place.lat, "NS")}  ${hemisphere(place.lon, "EW")} · ${when}` : "No position known");
+  const { velocity, position } = hub.state ?? {};
+  hub.element.querySelector("dl").hidden = !hub.isOpen;
+  show(".speed", fixed(velocity?.speed, 1, " m/s"));
+  show(".course", bearing(velocity?.track));
+  show(".sigma", position ? `±${fixed(position.sigmaHorizontal, 1, " m")}` : "–");
+  hub.element.querySelector(".obstacle").hidden = !hub.obstacle;
+  show(".obstacle", hub.obstacle ?? "");
+  show(".who", `${company(hub)} ${energy(milliwattHours)} so far.`);
+  const button = hub.element.querySelector("button");
+  set(button, hub.isOpen ? "Close" : "Open");
+  button.setAttribute("aria-expanded", hub.isOpen);
+  button.setAttribute("aria-label", hub.isOpen ? `Close ${hub.name} and let it sleep` : `Open ${hub.name} and wake it`);
+}
+
+function showFleet() {
+  const all = [...hubs.values()];
+  const words = all.map(condition);
+  const count = (...names) => words.filter((word) => names.includes(word)).length;
+  const filter = $("filter").value.trim().toLowerCase();
+  $("filter").hidden = all.length < filterFrom;
+  for (const hub of all) {
+    hub.element.hidden = !$("filter").hidden && !hub.name.toLowerCase().includes(filter);
+    if (!hub.element.hidden) showHub(hub);
+  }
+  $("hubs-empty").hidden = all.length > 0;
+  set($("hubs-empty"), isAnswered && !obstacle ? "No hub has joined this broker" : "No hub heard of yet");
+  set($("count"), `${all.length} · ${count("asleep")} asleep · ${count("awake", "live", "waking")} awake · ${count("offline")} offline`);
+  const isOpen = all.some((hub) => hub.isOpen);
+  const { word, look, note } =
+    isAnswered === null ? { word: "connecting", look: "", note: "" }
+    : !isAnswered ? { word: "no answer", look: "bad", note: "The server of this page does not answer; it is tried again." }
+    : obstacle ? { word: "no broker", look: "bad", note: `The broker is not reached: ${obstacle}` }
+    : isOpen ? { word: "looking", look: "good", note: "Hubs that are open here are awake for this page." }
+    : { word: "asleep", look: "", note: "Nothing is awake for this page." };
+  set($("mode"), word);
+  $("badge").className = `badge ${look}`;
+  set($("note"), note);
+  set($("utc"), new Date().toISOString().slice(11, 19));
+  document.querySelector("main").classList.toggle("resting", !isAnswered || obstacle !== null);
+}
+
+// MARK: The map
+
+/** Where the hubs were drawn, for whoever clicks on one. */
+let marks = [];
+
+const tones = { live: "tracking", waking: "acquiring", awake: "lingering", asleep: "accent", offline: "off" };
+
+function drawMap(colour) {
+  const { pen, width, height, letters } = prepare($("map"));
+  const places = [...hubs.values()].flatMap((hub) => {
+    const place = whereabouts(hub);
+    return place ? [{ hub, lat: place.lat, ...mercator(place) }] : [];
+  });
+  const open = places.filter(({ hub }) => hub.isOpen);
+  $("extent").hidden = open.length === 0 || open.length === places.length;
+  set($("extent"), showsAll ? "Show what is open" : "Show all");
+  const shown = open.length && !showsAll ? open : places;
+  const view = frame([shown, ...open.map(({ hub }) => hub.track)], width, height, metreAt(shown[0]?.lat ?? 0));
+  drawGrid(pen, view, width, height, colour);
+  $("map-empty").hidden = places.length > 0;
+  const words = places.length ? `Map: ${places.length} hubs, ${open.length} of them open` : "Map: no position yet";
+  if ($("map").getAttribute("aria-label") !== words) $("map").setAttribute("aria-label", words);
+  marks = [];
+  if (!places.length) return;
+  const place = placed(view);
+  pen.lineWidth = 3;
+  pen.strokeStyle = colour("accent");
+  for (const { hub } of open) {
+    pen.beginPath();
+    for (const point of hub.track) pen.lineTo(...place(point));
+    pen.stroke();
+  }
+  pen.lineWidth = 2;
+  pen.strokeStyle = colour("card");
+  const isNamed = places.length <= mostNames;
+  for (const point of places) {
+    const [x, y] = place(point);
+    if (x < -20 || y < -20 || x > width + 20 || y > height + 20) continue;
+    marks.push({ hub: point.hub, x, y });
+    pen.fillStyle = colour(tones[condition(point.hub)]);
+    pen.beginPath();
+    pen.arc(x, y, point.hub.isOpen ? 9 : 6, 0, 2 * Math.PI);
+    pen.stroke();
+    pen.fill();
+    if (!isNamed && !point.hub.isOpen) continue;
+    // Inside the map, whichever side that is.
+    const isLeft = x + 14 + pen.measureText(point.hub.name).width > width;
+    pen.textAlign = isLeft ? "right" : "left";
+    pen.textBaseline = "middle";
+    pen.fillStyle = colour("text");
+    pen.fillText(point.hub.name, x + (isLeft ? -14 : 14), y);
+  }
+  pen.textAlign = "left";
+  pen.textBaseline = "alphabetic";
+  drawScale(pen, view, height, letters, "", true, colour);
+}
+
+/** Whoever sees the map can open hubs there; everybody can in the list. */
+$("map").addEventListener("click", ({ offsetX, offsetY }) => {
+  const distance = ({ x, y }) => Math.hypot(x - offsetX, y - offsetY);
+  const nearest = marks.toSorted((one, other) => distance(one) - distance(other))[0];
+  if (!nearest || distance(nearest) > 24) return;
+  toggle(nearest.hub);
+  nearest.hub.element.scrollIntoView({ block: "nearest" });
+});
+
+let isRedrawAsked = false;
+let drawnAt = -Infinity;
+
+/** At most twice a second, unless somebody has done something. */
+function redraw(isUrgent = false) {
+  if (isRedrawAsked || document.hidden || (!isUrgent && performance.now() - drawnAt < 450)) return;
+  isRedrawAsked = true;
+  requestAnimationFrame(() => {
+    isRedrawAsked = false;
+    drawnAt = performance.now();
+    showFleet();
+    const style = getComputedStyle(document.documentElement);
+    drawMap((name) => style.getPropertyValue(`--${name}`).trim());
+  });
+}
+
+present();
+// Ages grow by themselves.
+setInterval(redraw, 1000);

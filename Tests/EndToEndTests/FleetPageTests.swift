@@ -1,0 +1,243 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+/// The page of all hubs at a broker: each sleeps until it is opened there, and again once nobody has it open.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct FleetPageTests {
+  private let broker = Broker()
+  private let port = SocketClient.freePort()
+
+  private func hub(_ name: String) -> HubProcess {
+    let hub = HubProcess(
+      board: HubProcess.simulatedBoard("mqtt: { broker: \"\(broker.address)\", hub: \"\(name)\" }"))
+    #expect(eventually { hub.program.standardError.contains("joined \(broker.address) as '\(name)'") })
+    return hub
+  }
+
+  private func page(_ options: [String] = []) -> Program {
+    let page = Program(["fleet", "--http", "\(port)"] + options + [broker.address])
+    #expect(eventually { page.standardError.contains("fleet on http://127.0.0.1:\(port)") }, "\(page.standardError)")
+    return page
+  }
+
+  private struct Fleet: Decodable {
+    struct Hub: Decodable { var hub, status: String }
+    var news: String
+    var whole: Bool
+    var hubs: [Hub]
+  }
+
+  private func fleet(since news: String? = nil) -> Fleet? {
+    let answer = HTTPAnswer(port, "GET", "/fleet" + (news.map { "?since=\($0)" } ?? ""))
+    return try? JSONDecoder().decode(Fleet.self, from: Data(answer.body.utf8))
+  }
+
+  private func isListed(_ name: String, as status: String) -> Bool {
+    eventually { fleet()?.hubs.contains { $0.hub == name && $0.status == status } == true }
+  }
+
+  private func open(_ hubs: String) -> SocketClient {
+    let client = SocketClient(port: port)
+    client.send("GET /events?hubs=\(hubs) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    return client
+  }
+
+  @Test func `a hub is awake while its stream is open, and sleeps when the client or the page is killed`() throws {
+    let (boat, ship) = (hub("boat"), hub("ship"))
+    let page = page()
+    #expect(isListed("boat", as: "online") && isListed("ship", as: "online"))
+    let client = open("boat")
+    #expect(eventually { client.text.contains(#"{"hub":"boat","state":{"#) && client.text.contains(#""lat":52.5"#) })
+    let holders = boat.devicesNow["gps"].holders
+    #expect(holders.count == 1 && holders.allSatisfy { $0.hasPrefix("mqtt fleet-") }, "\(holders)")
+    #expect(holders.allSatisfy { $0.hasSuffix(" 1 Hz (position, motion)") }, "\(holders)")
+    #expect(boat.devicesNow["imu"].wakes == 0)
+    // Somebody else who opens it is no second viewer to the hub, and it is awake until the last has left.
+    let other = open("boat,ship")
+    #expect(eventually { other.text.contains(#"{"hub":"boat""#) && other.text.contains(#"{"hub":"ship""#) })
+    #expect(boat.devicesNow["gps"].holders == holders)
+    client.leave()
+    #expect(eventually { other.text.ranges(of: #"{"hub":"boat""#).count > 3 })
+    other.leave()
+    #expect(eventually { boat.isOff && ship.isOff })
+    #expect(boat.devicesNow["gps"].wakes == 1 && ship.devicesNow["gps"].wakes == 1)
+    // What sleeps is no news.
+    var news = ""
+    #expect(
+      eventually {
+        news = fleet()?.news ?? ""
+        return fleet(since: news)?.hubs.isEmpty == true
+      })
+    #expect(fleet(since: news)?.whole == false && fleet(since: "other-1")?.whole == true)
+    let last = open("boat")
+    #expect(eventually { boat.devicesNow["gps"].power == "tracking" })
+    page.send(SIGKILL)
+    #expect(eventually { boat.isOff })
+    #expect(broker.retained("sensorhub/boat/interest/+/state") == nil)
+    last.leave()
+    #expect(boat.stop() == 0)
+    #expect(ship.stop() == 0)
+  }
+
+  @Test func `who opens many hubs that others look at already hears of each at once`() {
+    let names = (1...16).map { "boat-\($0)" }
+    for name in names { broker.publish("sensorhub/\(name)/status", "online") }
+    let page = page()
+    #expect(eventually { fleet()?.hubs.count == names.count })
+    let first = open(names.joined(separator: ","))
+    #expect(eventually { names.allSatisfy { broker.retained("sensorhub/\($0)/interest/+/state") != nil } })
+    // Each says something once.
+    for name in names {
+      broker.publish(
+        "sensorhub/\(name)/state", #"{"class":"STATE","mode":"none","monotonic":9.0}"#, retained: false)
+    }
+    func hears(_ client: SocketClient) -> Bool {
+      eventually { names.allSatisfy { client.text.contains(#"{"hub":"\#($0)","state":{"#) } }
+    }
+    #expect(hears(first), "\(first.text)")
+    let second = open(names.joined(separator: ","))
+    #expect(hears(second), "\(second.text)")
+    // The first of them has waited for as long as it took to say fifteen more.
+    let event = second.text.split(whereSeparator: \.isNewline).first { $0.hasPrefix(#"data: {"hub":"boat-1","#) } ?? ""
+    let age = event.split(separator: #""age":"#).last.flatMap { Double($0.dropLast()) }
+    #expect(age.map { $0 > 0.02 } == true, "\(event)")
+    first.leave()
+    second.leave()
+    page.send(SIGTERM)
+    #expect(page.wait() == 0, "\(page.standardError)")
+  }
+
+  @Test func `pages of other sites, unknown hubs and hubs of a hostile name wake nothing`() {
+    let boat = hub("boat")
+    broker.publish("sensorhub/<b>/status", "online")
+    broker.publish("sensorhub/ghost/last", #"{"class":"STATE","#)
+    broker.publish("sensorhub/ship/status", "online")
+    // JSON to some, which would spoil that of all.
+    broker.publish("sensorhub/ghost/health", #"{"x":"\q"}"#)
+    broker.publish("sensorhub/ghost/devices", #"{"devices":[],"devices":5}"#)
+    broker.publish("sensorhub/boat/last", #"{"class":"STATE","mode":"none","monotonic":9.0}"#)
+    let page = page(["--host", "fleet.example"])
+    #expect(isListed("boat", as: "online") && isListed("ship", as: "online"))
+    // What is retained of the last of the topics comes last.
+    #expect(eventually { HTTPAnswer(port, "GET", "/fleet").body.contains(#""last":{"class":"STATE","mode":"none""#) })
+    #expect(fleet()?.hubs.map(\.hub).sorted() == ["boat", "ship"])
+    for (path, header, status, message) in [
+      ("/events?hubs=boat", "Host: localhost\r\nOrigin: http://evil.example", 403, "other sites"),
+      ("/events?hubs=boat", "Sec-Fetch-Site: cross-site", 403, "other sites"),
+      ("/fleet", "Host: evil.example", 421, "with --host"), ("/healthz", "Host: fleet.example", 200, "ok"),
+      ("/events", "", 400, "'hubs' must be"), ("/events?hubs=boat,boat", "", 400, "'hubs' must be"),
+      ("/events?hubs=nobody", "", 404, "no hub 'nobody' at the broker"),
+      ("/nothing", "", 404, "nothing under this path"),
+      ("/events?hubs=+", "", 404, "no hub"), ("/", "", 200, "Fleet at 127.0.0.1"),
+    ] {
+      let answer = HTTPAnswer(port, "GET", path, header.isEmpty ? [] : [header])
+      #expect(answer.status == status && answer.body.contains(message), "\(path): \(answer.head) \(answer.body)")
+    }
+    #expect(boat.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+    // One that has gone is missed.
+    broker.publish("sensorhub/ship/status", "")
+    #expect(isListed("ship", as: "gone"))
+    page.send(SIGTERM)
+    #expect(page.wait() == 0, "\(page.standardError)")
+    #expect(boat.stop() == 0)
+  }
+
+  @Test func `where it cannot be served, or not so, it says why`() {
+    let first = page()
+    let second = Program(["fleet", "--http", "\(port)", broker.address])
+    #expect(second.wait() == 69 && second.standardError.contains("there is no page on http://127.0.0.1:\(port)"))
+    let open = Program(["fleet", "--http", "0.0.0.0:\(port)", broker.address])
+    #expect(open.wait() == 77 && open.standardError.contains("--token-file names its file"), "\(open.standardError)")
+    let list = Program(["fleet", "--http", "\(port)", "--json", broker.address])
+    #expect(list.wait() == 64)
+    first.send(SIGINT)
+    #expect(first.wait() == 0)
+  }
+
+  @Test func `in a browser hubs are on a list and a map, and opening one wakes that one`() throws {
+    let (boat, ship) = (hub("boat"), hub("ship"))
+    // Where it was when it was last heard of.
+    let position = #"{"lat":52.53,"lon":13.4,"age":3.0,"source":"gps"}"#
+    broker.publish(
+      "sensorhub/buoy/last",
+      #"{"said":"2026-11-22T10:00:00.000Z","class":"STATE","mode":"asleep","monotonic":9.0,"position":\#(position)}"#)
+    broker.publish(
+      "sensorhub/liar/last",
+      #"{"said":{"toString":1},"class":"STATE","mode":"asleep","monotonic":9.0,"position":\#(position)}"#)
+    let page = page()
+    let browser = try Browser()
+    try browser.open("http://localhost:\(port)/")
+    func word(_ name: String) throws -> String {
+      let named = "[...document.querySelectorAll('.hub')].find((e) => e.querySelector('h3').textContent === '\(name)')"
+      return try browser.text("\(named)?.querySelector('.power').textContent")
+    }
+    func click(_ name: String) throws {
+      try browser.run("document.querySelector('[aria-label^=\"\(name)\"]').click()")
+    }
+    #expect(try eventually { try word("boat") == "asleep" && word("ship") == "asleep" && word("buoy") == "offline" })
+    #expect(boat.devicesNow["gps"].wakes == 0)
+    try click("Open boat")
+    #expect(try eventually { try word("boat") == "live" })
+    #expect(boat.devicesNow["gps"].holders.count == 1 && ship.devicesNow["gps"].wakes == 0)
+    // A second one without a gap for the first.
+    try click("Open ship")
+    #expect(try eventually { try word("ship") == "live" && word("boat") == "live" })
+    let map = "document.getElementById('map').ariaLabel"
+    #expect(try eventually { try browser.text(map) == "Map: 4 hubs, 2 of them open" })
+    try click("Close ship")
+    #expect(eventually { ship.isOff })
+    try browser.minimize()
+    #expect(eventually { boat.isOff })
+    try browser.restore()
+    // A page that was hidden has said so all the while.
+    #expect(eventually { boat.devicesNow["gps"].wakes == 2 })
+    #expect(try eventually { try word("boat") == "live" })
+    for scheme in ["light", "dark"] {
+      try browser.prefer(scheme: scheme)
+      try browser.expectNoScrolling(savingAs: "fleet-WIDTH-\(scheme)")
+      try browser.expectAccessible()
+    }
+    try browser.open("about:blank")
+    #expect(eventually { boat.isOff })
+    #expect(try browser.log("browser").isEmpty)
+    let strangers = try browser.log("performance").map(\.message).filter {
+      $0.contains("Network.requestWillBeSent\"") && !$0.contains("\"url\":\"http://localhost:\(port)/")
+        && !$0.contains("\"url\":\"data:") && !$0.contains("\"url\":\"about:")
+    }
+    #expect(strangers.isEmpty, "\(strangers)")
+    page.send(SIGTERM)
+    #expect(page.wait() == 0)
+    #expect(boat.stop() == 0)
+    #expect(ship.stop() == 0)
+  }
+
+  @Test func `in a browser what is open stays so while the page's server and the broker are restarted`() throws {
+    let boat = hub("boat")
+    let first = page()
+    #expect(isListed("boat", as: "online"))
+    let browser = try Browser()
+    try browser.open("http://localhost:\(port)/")
+    func has(_ button: String, _ mode: String) throws -> Bool {
+      try browser.text("document.querySelector('.hub button')?.textContent") == button
+        && browser.text("document.getElementById('mode').textContent") == mode
+    }
+    #expect(try eventually { try has("Open", "asleep") })
+    try browser.run("document.querySelector('.hub button').click()")
+    #expect(try eventually { try has("Close", "looking") })
+    #expect(eventually { boat.devicesNow["gps"].power == "tracking" })
+    first.send(SIGTERM)
+    #expect(first.wait() == 0)
+    broker.stop()
+    let second = Program(["fleet", "--http", "\(port)", broker.address])
+    #expect(try eventually { try has("Close", "no broker") })
+    broker.start()
+    #expect(try eventually(within: .seconds(120)) { try has("Close", "looking") })
+    #expect(
+      eventually(within: .seconds(120)) { boat.devicesNow["gps"].holders.contains { $0.hasPrefix("mqtt fleet-") } })
+    try browser.open("about:blank")
+    second.send(SIGTERM)
+    #expect(second.wait() == 0)
+    #expect(boat.stop() == 0)
+  }
+}
