@@ -1,3 +1,4 @@
+import Glibc
 import HardwareIO
 import TestSupport
 import Testing
@@ -146,6 +147,60 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
+  /// A hub whose devices have long names, five of them.
+  private func fullHub(port: UInt16) throws -> HubProcess {
+    let devices = """
+      gps: { driver: "nmea", port: "simulated/gps", power: { switch: "gpio", chip: "simulated", line: "gps-power" } },
+      imu: { driver: "mpu-6050", bus: "simulated/i2c" }, mag: { driver: "lis3mdl", bus: "simulated/i2c" },
+      baro: { driver: "bme280", bus: "simulated/i2c" }, meter: { driver: "ina226", bus: "simulated/i2c" }
+      """
+    let hub = HubProcess(
+      board: "{ name: \"test\", motion: \"vehicle\", devices: { \(devices) }, http: { port: \(port) } }")
+    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    try browser.open("http://localhost:\(port)/")
+    #expect(try eventually { try browser.text("document.querySelectorAll('.device').length") == "5" })
+    return hub
+  }
+
+  @Test func `with five devices it is no wider than a phone, and names them whole`() throws {
+    let hub = try fullHub(port: SocketClient.freePort())
+    #expect(try isLive())
+    let cut =
+      "[...document.querySelectorAll('h3, .what, .cost, .power')].filter((e) => e.scrollWidth > e.clientWidth + 1)"
+    let outside = """
+      [...document.querySelectorAll('.devices *')].filter((e) =>
+        e.getBoundingClientRect().right > document.querySelector('.devices').getBoundingClientRect().right)
+      """
+    for (width, height, isMobile) in [(360, 800, true), (390, 844, true), (1280, 1000, false), (1920, 1080, false)] {
+      try browser.developerTool(
+        "Emulation.setDeviceMetricsOverride",
+        #"{"width": \#(width), "height": \#(height), "deviceScaleFactor": 1, "mobile": \#(isMobile)}"#)
+      // A phone makes the page as wide as what sticks out of it.
+      #expect(try eventually { try browser.text("innerWidth") == "\(width)" }, "it has to be scrolled sideways")
+      #expect(
+        try eventually { try browser.text("document.documentElement.scrollWidth <= innerWidth") == "true" }, "\(width)")
+      let text = "map((e) => e.textContent).join()"
+      #expect(try browser.text("\(cut).\(text)") == "", "\(width)")
+      #expect(try browser.text("\(outside).\(text)") == "", "\(width)")
+      browser.save(as: "full-\(width)")
+    }
+    let names = "[...document.querySelectorAll('.device')].map((e) => e.innerText.split('\\n')[0]).join()"
+    #expect(try browser.text(names) == "gps,imu,mag,baro,meter")
+    #expect(try browser.text("document.querySelectorAll('.what')[2].textContent").hasSuffix(" on simulated/i2c"))
+    try browser.expectAccessible()
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a list of devices that is cut off says how many are below`() throws {
+    let hub = try fullHub(port: SocketClient.freePort())
+    let more = "document.getElementById('devices-more')"
+    #expect(try eventually { try browser.text("\(more).checkVisibility()") == "true" })
+    #expect(try browser.text("\(more).textContent").hasSuffix(" more"))
+    try browser.run("document.querySelector('.device:last-child').scrollIntoView()")
+    #expect(try eventually { try browser.text("\(more).checkVisibility()") == "false" })
+    #expect(hub.stop() == 0)
+  }
+
   @Test func `when the hub has gone it says so, and it comes back by itself`() throws {
     #expect(try isLive())
     hub.stop()
@@ -206,6 +261,60 @@ import Testing
     #expect(track.hasPrefix("<?xml") && track.split(separator: "<trkseg>").count > 1)
     #expect(try browser.log("browser").isEmpty)
     #expect(hub.stop() == 0)
+  }
+
+  @Test func `once the hub is dead nothing looks as if it were of now, or could be told to it`() throws {
+    let port = SocketClient.freePort()
+    let day = RecordedDay()
+    let hub = try recordingHub(day, port: port)
+    #expect(try isLive())
+    for id in ["position-age", "attitude-age", "sky-age"] { #expect(try eventually { try text(of: id) == "live" }) }
+    #expect(try eventually { try browser.text("document.querySelector('.power').textContent").hasPrefix("tracking") })
+    let isGrey = "getComputedStyle(document.getElementById('sky')).filter !== 'none'"
+    #expect(try browser.text(isGrey) == "false")
+    hub.stop(SIGKILL)
+    #expect(try eventually { try text(of: "mode") == "reconnecting" })
+    // At once, however seldom it comes.
+    for id in ["position-age", "attitude-age", "sky-age"] { #expect(try text(of: id).hasSuffix(" old"), "\(id)") }
+    #expect(try browser.text(isGrey) == "true")
+    #expect(try eventually { try text(of: "devices-age").hasSuffix(" old") })
+    let texts = { (name: String) in
+      "[...document.querySelectorAll('.device \(name)')].map((e) => e.textContent).join()"
+    }
+    #expect(try browser.text(texts(".power")) == "was tracking,was tracking")
+    #expect(try !browser.text(texts(".who")).contains("Awake"))
+    #expect(try browser.text("[...document.querySelectorAll('.device button')].every((b) => b.disabled)") == "true")
+    #expect(try browser.text("document.querySelector('.history .take').inert") == "true")
+    let label = "document.querySelector('.device canvas').getAttribute('aria-label')"
+    #expect(try browser.text(label).hasSuffix("; last tracking"))
+    try browser.expectAccessible()
+    browser.save(as: "dead-1280")
+    // And it comes back.
+    let next = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
+    #expect(try isLive())
+    #expect(try eventually { try browser.text(texts(".power")).hasPrefix("tracking · ") })
+    #expect(try browser.text("document.querySelector('.hold').disabled") == "false")
+    #expect(try text(of: "devices-age").hasPrefix("last five minutes"))
+    #expect(next.stop() == 0)
+  }
+
+  @Test func `what is not known of the last five minutes is hatched, and energy is in the command's unit`() throws {
+    #expect(try isLive())
+    let canvas = "document.querySelector('.device canvas')"
+    #expect(
+      try eventually {
+        try browser.text("\(canvas)?.ariaLabel") == "Power of the last five minutes, partly unknown; now tracking"
+      })
+    #expect(try text(of: "devices-age") == "last five minutes; hatched: unknown")
+    // Left of the mark of four minutes ago, when this hub had not been started.
+    let colours = """
+      (() => { const c = \(canvas);
+        const d = c.getContext('2d').getImageData(0, 0, Math.floor(c.width * 0.15), c.height).data;
+        return new Set(new Uint32Array(d.buffer)).size; })()
+      """
+    #expect(try eventually { try Int(browser.text(colours)) ?? 0 > 1 })
+    let cost = "document.querySelector('.cost').textContent"
+    #expect(try browser.text(cost).hasPrefix("1 wake · ") && browser.text(cost).hasSuffix(" mWh"))
   }
 
   @Test(arguments: ["light", "dark"])

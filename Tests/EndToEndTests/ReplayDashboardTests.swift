@@ -1,3 +1,4 @@
+import Glibc
 import HardwareIO
 import TestSupport
 import Testing
@@ -156,6 +157,21 @@ import Testing
     // Somebody else's rate is shown as well.
     log.status("POST", "?rate=3")
     #expect(try eventually { try browser.text("document.getElementById('replay-rate').value") == "3" })
+  }
+
+  @Test func `nothing can be told to a replay that is dead`() throws {
+    #expect(try isRunning())
+    let isUsable =
+      "['play', 'step', 'rate', 'place'].map((name) => !document.getElementById(`replay-${name}`).disabled)"
+    #expect(try browser.text(isUsable) == "true,true,true,true")
+    replay.send(SIGKILL)
+    replay.wait()
+    #expect(try shows("no answer", in: "replay-end"))
+    #expect(try browser.text(isUsable) == "false,false,false,false")
+    #expect(try shows("reconnecting", in: "mode"))
+    for id in ["position-age", "devices-age"] {
+      #expect(try eventually { try text(of: id).hasSuffix(" old") }, "\(id)")
+    }
   }
 
   @Test(arguments: ["light", "dark"])

@@ -11,6 +11,10 @@ const skyStaleSeconds = 12;
 // Without a position for so long, where the board has been meanwhile is not known.
 const gapSeconds = 10;
 const timelineSeconds = 300;
+// The devices are looked at each second. An answer that is so old is none of now.
+const lookLimitSeconds = 5;
+// A change between two looks was just then, unless they are further apart.
+const lookGapSeconds = 3;
 const trackPoints = 8000;
 const holdSeconds = 60;
 // What it takes a screen reader to say the last description.
@@ -40,6 +44,9 @@ let skyAt = 0;
 let track = [];
 let followed = null;
 const devices = new Map();
+// When the hub last said what its devices do, in seconds of this page's, and whether it has failed to since.
+let seenAt = null;
+let isUnanswered = false;
 
 // MARK: Subscribing
 
@@ -89,13 +96,15 @@ function observe() {
 async function look() {
   try {
     const answer = await fetch("devices", { cache: "no-store" });
-    if (!answer.ok) return;
+    if (!answer.ok) throw new Error(`devices: ${answer.status}`);
     const list = (await answer.json()).devices;
     const isHeld = list.some((status) => status.holders.some((holder) => holder.startsWith("held for ")));
     const holds = isHeld ? (await (await fetch("holds", { cache: "no-store" })).json()).holds : [];
     showDevices(list, holds);
+    isUnanswered = false;
   } catch {
-    // The badge says that the hub is away; the next look finds out whether it is back.
+    // The next look finds out whether the hub is back.
+    isUnanswered = true;
   }
   redraw();
 }
@@ -143,9 +152,10 @@ function duration(seconds) {
   return `${Math.floor(seconds / 86400)} d ${Math.floor((seconds / 3600) % 24)} h`;
 }
 
+// As `sensorhub devices` has it.
 function energy(milliwattHours) {
-  const joules = milliwattHours * 3.6;
-  return joules < 100 ? `${joules.toFixed(1)} J` : joules < 100_000 ? `${(joules / 1000).toFixed(1)} kJ` : `${(milliwattHours / 1000).toFixed(0)} Wh`;
+  if (milliwattHours < 1) return `${milliwattHours.toFixed(3)} mWh`;
+  return milliwattHours < 1000 ? `${milliwattHours.toPrecision(3)} mWh` : `${(milliwattHours / 1000).toFixed(1)} Wh`;
 }
 
 function set(id, text) {
@@ -153,9 +163,12 @@ function set(id, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** How old something is: in a word while it is new. */
-function setAge(id, seconds, limit) {
-  const isStale = seconds !== undefined && seconds > limit;
+/** Whether what the hub sends comes here. */
+const isListening = () => stream?.readyState === EventSource.OPEN;
+
+/** How old something is: in a word while it is new, and more can come. */
+function setAge(id, seconds, limit, isComing = isListening()) {
+  const isStale = seconds !== undefined && (seconds > limit || !isComing);
   set(id, seconds === undefined ? "–" : isStale ? `${duration(seconds)} old` : "live");
   $(id).className = `age ${seconds === undefined ? "" : isStale ? "stale" : "live"}`;
   return isStale;
@@ -165,7 +178,7 @@ function setAge(id, seconds, limit) {
 function condition(since) {
   if (paused) return { word: "paused", look: "", note: "This page keeps nothing awake; what it shows is what was last known." };
   if (isRefused) return { word: "refused", look: "bad", note: "The hub does not let this page listen; it tries again." };
-  if (stream?.readyState !== EventSource.OPEN) {
+  if (!isListening()) {
     return { word: state ? "reconnecting" : "connecting", look: state ? "bad" : "", note: state ? "The hub does not answer." : "" };
   }
   if (replay?.over) return { word: "over", look: "", note: "The replay is over: start it again, or choose another time." };
@@ -194,8 +207,8 @@ function condition(since) {
   }
 }
 
-/** How old satellites may be: nothing is new that nobody listens for. */
-const skyLimit = () => (stream ? skyStaleSeconds : staleSeconds);
+/** Whether satellites are of now: nothing is new that nobody listens for. */
+const isSkyNew = () => isListening() && elapsed() - skyAt <= skyStaleSeconds * 1000;
 
 let describedAt = -Infinity;
 
@@ -255,7 +268,7 @@ function showState() {
   set("strongest", strongest > 0 ? `${strongest.toFixed(0)} dB` : "–");
   const isPositionStale = setAge("position-age", position ? position.age + since : undefined, staleSeconds);
   setAge("attitude-age", attitude ? attitude.age + since : undefined, staleSeconds);
-  const isSkyStale = setAge("sky-age", sky ? (elapsed() - skyAt) / 1000 : undefined, skyLimit());
+  const isSkyStale = setAge("sky-age", sky ? (elapsed() - skyAt) / 1000 : undefined, skyStaleSeconds);
   $("map-empty").hidden = track.length + past.length > 0;
   $("gpx").disabled = track.length === 0;
 
@@ -275,12 +288,12 @@ function showState() {
 function makeDevice(status) {
   const element = document.createElement("li");
   element.className = "device";
-  element.innerHTML = `<div class="top"><h3></h3><span class="power"></span></div><canvas role="img"></canvas>
-    <p class="who"></p>
-    <div class="actions"><button type="button" class="hold"></button><button type="button" class="release">Release</button>
-    <p class="cost"></p></div>`;
-  element.querySelector("h3").textContent = element.querySelector("h3").title = `${status.id}: ${status.title}`;
-  const device = { element, kind: status.kind, history: [], hold: null };
+  element.innerHTML = `<div class="top"><h3></h3><span class="power"></span></div><div class="line"><p class="what"></p><p class="cost"></p></div>
+    <canvas role="img"></canvas><p class="who"></p>
+    <div class="actions"><button type="button" class="hold"></button><button type="button" class="release">Release</button></div>`;
+  element.querySelector("h3").textContent = status.id;
+  element.querySelector(".what").textContent = status.title;
+  const device = { element, kind: status.kind, history: [], hold: null, status };
   const path = `devices/${encodeURIComponent(status.id)}`;
   const post = async (action) => {
     // Without an answer the hub is away, which the badge says.
@@ -322,40 +335,89 @@ function showDevices(list, holds) {
   for (const status of list) {
     if (!devices.has(status.id)) devices.set(status.id, makeDevice(status));
     const device = devices.get(status.id);
+    device.status = status;
     const { element, history } = device;
-    const show = (name, text) => {
-      const part = element.querySelector(name);
-      if (part.textContent !== text) part.textContent = part.title = text;
-    };
-    device.seenAt = now;
-    if (history.at(-1)?.power !== status.power) {
-      // The hub knows since when, even if this page has looked away meanwhile.
-      history.push({ power: status.power, at: now - status.forSeconds });
-    }
+    // The hub knows since when, even if this page has looked away meanwhile: but not what was before that.
+    const since = now - status.forSeconds;
+    const isMissed = history.length > 0 && since - seenAt > lookGapSeconds;
+    if (isMissed) history.push({ power: "unknown", at: seenAt });
+    if (isMissed || history.at(-1)?.power !== status.power) history.push({ power: status.power, at: since });
     while (history.length > 1 && history[1].at < now - timelineSeconds) history.shift();
-    element.querySelector(".power").className = `power ${status.power}`;
-    show(".power", `${status.power} · ${duration(status.forSeconds)}`);
     // Where it is measured, what it draws says more than how often it was on.
     const cost = status.measuredMilliwattHours > 0
       ? `${status.milliwatts.toFixed(0)} mW`
       : `${status.wakes} ${status.wakes === 1 ? "wake" : "wakes"}`;
-    show(".cost", `${cost} · ${energy(status.energyMilliwattHours)}`);
+    device.cost = `${cost} · ${energy(status.energyMilliwattHours)}`;
     const names = status.holders.map((holder) => {
       const ends = holds.filter((hold) => hold.device === status.id && hold.holder === holder).map((hold) => hold.seconds);
       return ends.length ? `${holder} (${duration(Math.max(...ends))} left)` : holder;
     });
     const more = names.length > 6 ? ` and ${names.length - 6} more` : "";
-    show(".who", names.length ? `Awake: ${names.slice(0, 6).join(", ")}${more}` : `Nobody holds it: ${status.reason}`);
-    element.querySelector("canvas").setAttribute("aria-label", `Power of the last five minutes; now ${status.power}`);
+    device.who = names.length ? `Awake: ${names.slice(0, 6).join(", ")}${more}` : `Nobody holds it: ${status.reason}`;
   }
+  seenAt = now;
 }
 
+/** How the devices are, or were when the hub was last heard of: what is not known to be so looks otherwise, and cannot be used. */
+function showPower() {
+  const now = performance.now() / 1000;
+  const isAway = isUnanswered || seenAt !== null && now - seenAt > lookLimitSeconds;
+  document.querySelector(".devices").classList.toggle("away", isAway);
+  let isHatched = false;
+  for (const { element, history, who, cost, status: { power, forSeconds, energyMilliwattHours } } of devices.values()) {
+    const show = (name, text) => {
+      const part = element.querySelector(name);
+      if (part.textContent !== text) part.textContent = part.title = text;
+    };
+    show(".power", isAway ? `was ${power}` : `${power} · ${duration(forSeconds)}`);
+    show(".who", isAway ? "Nobody says who holds it." : who);
+    show(".cost", isAway ? energy(energyMilliwattHours) : cost);
+    const look = isAway ? "power" : `power ${power}`;
+    if (element.querySelector(".power").className !== look) element.querySelector(".power").className = look;
+    const hold = element.querySelector(".hold");
+    if (hold.disabled !== isAway) hold.disabled = isAway;
+    const isPartial = now - history[0].at < timelineSeconds || history.some(({ power }) => power === "unknown");
+    isHatched ||= isPartial;
+    const words = `Power of the last five minutes${isPartial ? ", partly unknown" : ""}; ${isAway ? "last" : "now"} ${power}`;
+    const canvas = element.querySelector("canvas");
+    if (canvas.getAttribute("aria-label") !== words) canvas.setAttribute("aria-label", words);
+  }
+  if (isAway && seenAt !== null) {
+    setAge("devices-age", now - seenAt, 0, false);
+  } else {
+    set("devices-age", isHatched ? "last five minutes; hatched: unknown" : "last five minutes");
+    $("devices-age").className = "age";
+  }
+  // Links to what the hub has.
+  for (const links of document.querySelectorAll(".history .take")) links.inert = isAway;
+  showMore();
+}
+
+/** How many devices are below the edge of their list. */
+function showMore() {
+  const list = $("devices");
+  const edge = list.getBoundingClientRect().bottom;
+  // One of which there is nothing to be missed counts as seen.
+  const count = [...list.children].filter((child) => child.getBoundingClientRect().bottom > edge + 16).length;
+  const isLong = list.scrollHeight > list.clientHeight + 1;
+  // With the keys too, also where none of its buttons can be used.
+  if (isLong) list.tabIndex = 0;
+  else list.removeAttribute("tabindex");
+  const isCut = isLong && count > 0;
+  $("devices-more").hidden = !isCut;
+  set("devices-more", isCut ? `▾ ${count} more` : "");
+}
+
+$("devices").addEventListener("scroll", showMore, { passive: true });
+
 function showHolds() {
+  const isAway = document.querySelector(".devices").classList.contains("away");
   for (const device of devices.values()) {
     const left = device.hold ? (device.hold.until - performance.now()) / 1000 : 0;
     if (left <= 0) device.hold = null;
     const release = device.element.querySelector(".release");
-    if (release.disabled === (left > 0)) release.disabled = left <= 0;
+    const isUseless = left <= 0 || isAway;
+    if (release.disabled !== isUseless) release.disabled = isUseless;
   }
 }
 
@@ -567,8 +629,16 @@ async function lookAtReplay() {
     // What was asked for before the hub was told something says how it was then.
     if (look > outdatedLooks && !commands) showReplay(status);
   } catch {
-    set("replay-end", "no answer");
+    showUnanswered();
   }
+}
+
+const controls = ["replay-play", "replay-step", "replay-rate", "replay-place"];
+
+/** Nobody is there whom a command could reach. */
+function showUnanswered() {
+  set("replay-end", "no answer");
+  for (const id of controls) $(id).disabled = true;
 }
 
 /** Tells the hub what to do with the replay, one thing after the other. */
@@ -581,7 +651,7 @@ function command(query) {
     outdatedLooks = looks;
     placeSaidAt = -Infinity;
     if (status) showReplay(status);
-    else set("replay-end", "no answer");
+    else showUnanswered();
   });
   return told;
 }
@@ -589,6 +659,7 @@ function command(query) {
 function showReplay(status) {
   const isOtherRate = status.rate !== replay?.rate;
   replay = status;
+  for (const id of controls) $(id).disabled = false;
   const [from, to] = [Date.parse(status.from), Date.parse(status.to)];
   // At another rate it is the moments between two answers that pass, not more of the devices' time.
   setPace(status.paused || status.over ? 0 : Math.min(status.rate, 1));
@@ -690,6 +761,7 @@ function redraw(isUrgent = false) {
     isRedrawAsked = false;
     drawnAt = performance.now();
     showState();
+    showPower();
     showHolds();
     const style = getComputedStyle(document.documentElement);
     const colour = (name) => style.getPropertyValue(`--${name}`).trim();
@@ -961,7 +1033,7 @@ function drawSky(colour) {
   const { pen, width, height, letters } = prepare($("sky"));
   const radius = Math.min(width, height) / 2 - letters * 1.4;
   if (radius < 10) return;
-  const isStale = sky && elapsed() - skyAt > skyLimit() * 1000;
+  const isStale = sky && !isSkyNew();
   pen.translate(width / 2, height / 2);
   pen.textAlign = "center";
   pen.textBaseline = "middle";
@@ -1015,21 +1087,41 @@ function drawSky(colour) {
   }
 }
 
+/** What is not known, all over a picture: neither work nor rest. */
+function hatch(pen, width, height, colour) {
+  pen.fillStyle = colour("inset");
+  pen.fillRect(0, 0, width, height);
+  pen.strokeStyle = colour("line");
+  pen.lineWidth = 1.5;
+  pen.beginPath();
+  for (let x = -height; x < width; x += 6) {
+    pen.moveTo(x, height);
+    pen.lineTo(x + height, 0);
+  }
+  pen.stroke();
+}
+
+/** A stretch of time in which a device's power was one. */
+function drawPiece(pen, from, to, height, power, share, colour) {
+  const width = Math.max(to - from, 1);
+  pen.fillStyle = colour("inset");
+  pen.fillRect(from, 0, width, height);
+  pen.fillStyle = colour(powers.includes(power) ? power : "off");
+  pen.fillRect(from, height * (1 - share), width, height * share);
+}
+
 function drawTimeline(device, colour) {
   const { pen, width, height } = prepare(device.element.querySelector("canvas"));
   const now = performance.now() / 1000;
-  pen.fillStyle = colour("inset");
-  pen.fillRect(0, 0, width, height);
+  hatch(pen, width, height, colour);
   const place = (at) => width * (1 - (now - at) / timelineSeconds);
-  // Nobody looked after the last answer: what has been since is not known.
-  const seenAt = device.seenAt ?? now;
   device.history.forEach(({ power, at }, index) => {
-    const from = Math.max(0, place(at));
-    const to = place(device.history[index + 1]?.at ?? seenAt);
-    pen.fillStyle = colour(powers.includes(power) ? power : "off");
+    if (power === "unknown") return;
+    // Nobody looked after the last answer: what has been since is not known.
+    const to = place(device.history[index + 1]?.at ?? seenAt ?? now);
     // The devices' work is high, their rest is low: not by colour alone.
     const share = power === "off" || power === "asleep" || power === "failed" ? 0.2 : 1;
-    pen.fillRect(from, height * (1 - share), Math.max(to - from, 1), height * share);
+    drawPiece(pen, Math.max(0, place(at)), to, height, power, share, colour);
   });
   // A mark for each minute.
   pen.fillStyle = colour("card");
@@ -1047,8 +1139,7 @@ function drawHistory(colour) {
   for (const id of ids) {
     const canvas = lifeOf(id).lastChild;
     const { pen, width, height } = prepare(canvas);
-    pen.fillStyle = colour("inset");
-    pen.fillRect(0, 0, width, height);
+    hatch(pen, width, height, colour);
     const place = (at) => width * (1 - (now - at) / daySeconds / 1000);
     let [onMilliseconds, wakes, last] = [0, 0, null];
     for (const { power, from, to } of pieces(id, now)) {
@@ -1058,9 +1149,7 @@ function drawHistory(colour) {
       }
       last = power;
       if (power === "unknown") continue;
-      pen.fillStyle = colour(powers.includes(power) ? power : "off");
-      const share = isRest(power) ? 0.2 : 1;
-      pen.fillRect(place(from), height * (1 - share), Math.max(place(to) - place(from), 1), height * share);
+      drawPiece(pen, place(from), place(to), height, power, isRest(power) ? 0.2 : 1, colour);
     }
     const times = wakes === 1 ? "once" : `${wakes} times`;
     canvas.setAttribute("aria-label", last === null
