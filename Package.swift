@@ -20,6 +20,10 @@ let commit = Context.environment["SENSORHUB_COMMIT"].map { name in
   name.filter { $0.isLetter || $0.isNumber || "-.".contains($0) }
 }
 
+/// A release is compiled for size (`make release`), but for what each byte of a receiver and each sample goes through. Whoever
+/// takes a library of this package compiles it as they like.
+let fast: [SwiftSetting] = commit == nil ? [] : [.unsafeFlags(["-Xfrontend", "-O"])]
+
 let package = Package(
   name: "SensorHub",
   products: [
@@ -48,14 +52,14 @@ let package = Package(
   ],
   targets: [
     .target(name: "CLinux"),
-    .target(name: "Guarding", dependencies: ["CLinux"], swiftSettings: strict),
-    .target(name: "MonotonicTime", dependencies: ["CLinux", "Guarding"], swiftSettings: strict),
+    .target(name: "Guarding", dependencies: ["CLinux"], swiftSettings: strict + fast),
+    .target(name: "MonotonicTime", dependencies: ["CLinux", "Guarding"], swiftSettings: strict + fast),
     .target(
       name: "Publishing",
       dependencies: [
         "CLinux", "Guarding", "MonotonicTime", .product(name: "DequeModule", package: "swift-collections"),
       ],
-      swiftSettings: strict),
+      swiftSettings: strict + fast),
     // Alone, as it is compiled anew for each commit.
     .target(
       name: "CBuild", cSettings: commit.map { [.define("SENSORHUB_COMMIT", to: "\"\($0)\"")] } ?? []),
@@ -63,14 +67,15 @@ let package = Package(
     .target(name: "CI2C", linkerSettings: [.linkedLibrary(":libi2c.a")]),
     .target(name: "CGPIOD", linkerSettings: [.linkedLibrary("gpiod")]),
     .target(
-      name: "HardwareIO", dependencies: ["CGPIOD", "CI2C", "CLinux", "Guarding", "MonotonicTime"], swiftSettings: strict
+      name: "HardwareIO", dependencies: ["CGPIOD", "CI2C", "CLinux", "Guarding", "MonotonicTime"],
+      swiftSettings: strict + fast
     ),
-    .target(name: "UBX", swiftSettings: fuzzed),
-    .target(name: "NMEA", dependencies: ["UBX"], swiftSettings: fuzzed),
-    .target(name: "MCAP", swiftSettings: fuzzed),
+    .target(name: "UBX", swiftSettings: fuzzed + fast),
+    .target(name: "NMEA", dependencies: ["UBX"], swiftSettings: fuzzed + fast),
+    .target(name: "MCAP", swiftSettings: fuzzed + fast),
     .target(
-      name: "Devices", dependencies: ["HardwareIO", "MonotonicTime", "NMEA", "UBX"], swiftSettings: strict),
-    .target(name: "Fusion", dependencies: ["MonotonicTime"], swiftSettings: strict),
+      name: "Devices", dependencies: ["HardwareIO", "MonotonicTime", "NMEA", "UBX"], swiftSettings: strict + fast),
+    .target(name: "Fusion", dependencies: ["MonotonicTime"], swiftSettings: strict + fast),
     .target(
       name: "Simulation",
       dependencies: ["CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "MonotonicTime", "NMEA"],
@@ -80,7 +85,7 @@ let package = Package(
       dependencies: [
         "CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "MonotonicTime", "NMEA", "Publishing", "UBX",
       ],
-      swiftSettings: fuzzed),
+      swiftSettings: fuzzed + fast),
     .target(
       name: "Recording",
       dependencies: [
