@@ -1,0 +1,79 @@
+"""What the parts of the benchmark share: a folder that goes with them, hubs that end with them, and how a figure is said."""
+
+import contextlib, os, shutil, signal, subprocess, sys, tempfile, time
+from hub import Hub
+
+
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+
+class Lacking(Exception):
+  """A program or a right that a measurement needs is not there; says how to get it."""
+
+
+class Bench(contextlib.ExitStack):
+  def __init__(self, sensorhub, part):
+    super().__init__()
+    self.sensorhub = sensorhub
+    self.part = part
+    self.has_failed = False
+    self.folder = tempfile.mkdtemp(prefix="sensorhub-recorder-")
+    self.callback(shutil.rmtree, self.folder, ignore_errors=True)
+
+  @staticmethod
+  def isolate():
+    """Ends in good order at any signal that can be heard. For root, what is mounted is so for this process and its children alone,
+    and goes with them."""
+    def end(number, _):
+      # Not in the middle of what puts things in order.
+      for other in ENDING:
+        signal.signal(other, signal.SIG_IGN)
+      sys.exit(128 + number)
+
+    for number in ENDING:
+      signal.signal(number, end)
+    os.environ["PATH"] += ":/usr/sbin"
+    if os.geteuid() == 0 and "SENSORHUB_RECORDER_MOUNTS" not in os.environ:
+      os.environ["SENSORHUB_RECORDER_MOUNTS"] = "own"
+      os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv])
+
+  def say(self, text):
+    print(f"recorder: {self.part}: {text}", flush=True)
+
+  def expect(self, is_so, text):
+    """Says a figure, and whether it is what was promised."""
+    self.has_failed = self.has_failed or not is_so
+    self.say(text if is_so else f"{text} - NOT AS PROMISED")
+
+  def path(self, name):
+    return os.path.join(self.folder, name)
+
+  def hub(self, name, record, **more):
+    """A hub with a folder of its own, that ends with this."""
+    return self.enter_context(Hub(self.sensorhub, self.path(name), record, **more))
+
+  def run(self, *arguments, **more):
+    """Another command of the program; returns what it printed."""
+    done = subprocess.run([self.sensorhub, *arguments], capture_output=True, text=True, **more)
+    if done.returncode != 0:
+      sys.exit(f"recorder: {self.part}: sensorhub {' '.join(arguments)} failed: {done.stderr}")
+    return done.stdout
+
+  def need_root(self):
+    if os.geteuid() != 0:
+      raise Lacking("needs root, to mount a file system of its own")
+
+  def need(self, program, package):
+    if not shutil.which(program):
+      raise Lacking(f"needs {program}: apt-get install {package}")
+
+
+def until(seconds, is_so):
+  """Waits until something is so; returns whether it is."""
+  end = time.monotonic() + seconds
+  while not is_so():
+    if time.monotonic() > end:
+      return False
+    time.sleep(0.02)
+  return True
+
