@@ -312,6 +312,8 @@ import Testing
   @Test func `clients that ask for everything at once and leave do no harm`() throws {
     try writeTwoSegments()
     let hub = hub()
+    // With all that it has at work once it has answered.
+    #expect(eventually { get("/history?\(HistoryTests.drive)").status == 200 })
     let before = hub.resources
     for _ in 0..<100 {
       let client = SocketClient(port: port)

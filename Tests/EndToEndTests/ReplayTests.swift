@@ -41,7 +41,7 @@ import Testing
     for visit in 0..<2 {
       if visit == 1 { between(hub) }
       let watch = Program(["watch", "--socket", hub.socket, "--json"])
-      #expect(eventually { watch.lines.count > 40 && watch.lines.last?.contains("\"fused\"") == true })
+      #expect(eventually { watch.lines.count > 45 && watch.lines.last?.contains("\"fused\"") == true })
       watch.send(SIGINT)
       watch.wait()
       #expect(eventually { hub.isOff })
@@ -90,7 +90,7 @@ import Testing
     #expect(eventually { client.text.contains(",A,") })
     for _ in 0..<2 {
       let watch = Program(["watch", "--socket", hub.socket, "--json"])
-      #expect(eventually { watch.lines.count > 20 && watch.lines.last?.contains("\"fused\"") == true })
+      #expect(eventually { watch.lines.count > 25 && watch.lines.last?.contains("\"fused\"") == true })
       watch.send(SIGINT)
       watch.wait()
     }

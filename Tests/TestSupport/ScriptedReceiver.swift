@@ -54,6 +54,8 @@ public final class ScriptedReceiver: Sendable {
     // A new pseudo-terminal is at 38400: what were said at that speed before the hub opens it would be heard at another.
     cfsetspeed(&settings, speed_t(B50))
     tcsetattr(controller, TCSANOW, &settings)
+    // What polls as hung up may be opened again before it is read: that read would wait for a hub that waits to hear something.
+    _ = fcntl(controller, F_SETFL, fcntl(controller, F_GETFL) | O_NONBLOCK)
     state = Guarded(State(controller: controller, isAsleep: isAsleep, speed: speed))
     self.more = more
     self.wakes = wakes
