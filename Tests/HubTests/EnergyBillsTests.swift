@@ -16,6 +16,10 @@ struct EnergyBillsTests {
     private let terminal = PseudoTerminal()
     private var leases: [(name: String, lease: Subscription)] = []
     private var second = 0
+    /// Sentences of the receiver's.
+    private var said = 0
+    /// In its present run, which does not end as long as it lingers.
+    private var hasTracked = false
     private(set) var expected: [String: Double] = [:]
 
     init(_ power: String = "lingerSeconds: 20") throws {
@@ -31,6 +35,7 @@ struct EnergyBillsTests {
 
     func come(_ name: String) throws {
       let isFirst = leases.isEmpty
+      if status.power == .asleep { hasTracked = false }
       let wakefulness = try #require(hub.wakefulness(of: "gps"))
       leases.append((name, wakefulness.subscribe(as: name, receiveValue: { _ in })))
       if isFirst { #expect(eventually { [.acquiring, .tracking].contains(status.power) }) }
@@ -60,32 +65,47 @@ struct EnergyBillsTests {
         second += 1
         let time = String(120_000 + second / 60 * 100 + second % 60)
         terminal.write(nmeaLine("GPRMC,\(time).00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A"))
+        said += 1
       }
       // Both, the last of which silence ends.
-      #expect(eventually { status.power == .tracking && epochs == second })
+      #expect(eventually { status.power == .tracking && count("epochs") == second })
+      hasTracked = true
     }
 
-    private var epochs: Int { status.counters.first { $0.name == "epochs" }?.value ?? 0 }
+    private func count(_ name: String) -> Int { status.counters.first { $0.name == name }?.value ?? 0 }
 
     func pass(_ seconds: Double) {
       if seconds <= 0 { return }
+      let end = clock.now + .nanoseconds(Int64(seconds * 1e9))
       let status = status
       switch status.power {
       case .lingering:
-        let rest = (status.lingersUntil ?? clock.now).seconds(since: clock.now)
-        let part = min(seconds, rest)
-        charge([EnergyBills.linger], 360, part)
-        clock.advance(by: .nanoseconds(Int64(part * 1e9)))
-        guard part == rest else { return }
+        let lingersUntil = status.lingersUntil ?? clock.now
+        charge([EnergyBills.linger], 360, min(end, lingersUntil).seconds(since: clock.now))
+        talk(until: min(end, lingersUntil), sleepsThen: lingersUntil <= end)
+        guard lingersUntil <= end else { return }
         #expect(eventually { self.status.power == .asleep })
-        pass(seconds - part)
+        pass(end.seconds(since: clock.now))
       case .asleep:
         charge([EnergyBills.standby], 36, seconds)
-        clock.advance(by: .nanoseconds(Int64(seconds * 1e9)))
+        clock.run(until: end)
       default:
         let payers = leases.map { EnergyBills.payer($0.name) }
-        charge(status.power == .tracking ? payers : Array(payers.prefix(1)), 360, seconds)
-        clock.advance(by: .nanoseconds(Int64(seconds * 1e9)))
+        // Without a position for ten seconds it is acquiring again, and its start is paid all the same.
+        charge(hasTracked ? payers : Array(payers.prefix(1)), 360, seconds)
+        talk(until: end)
+      }
+    }
+
+    /// Has the time go by while the receiver is read. It goes on talking: one that says nothing for ten seconds is given up, as soon as
+    /// its reader looks at the clock.
+    func talk(until end: MonotonicInstant, sleepsThen: Bool = false) {
+      while clock.now < end {
+        clock.run(until: min(end, clock.now + .seconds(5)))
+        if sleepsThen, clock.now == end { return }
+        terminal.write(nmeaLine("GPTXT,01,01,02,no antenna"))
+        said += 1
+        #expect(eventually { count("sentences") == said })
       }
     }
 
@@ -130,13 +150,13 @@ struct EnergyBillsTests {
     let lease = try #require(visited.hub.wakefulness(of: "gps")).subscribe(as: "watch[812]", receiveValue: { _ in })
     #expect(eventually { visited.status.power == .acquiring && visited.hub.monitors[0].payers == ["watch"] })
     let bridge = visited.hub.bridge()
-    visited.clock.advance(by: .seconds(5))
+    visited.talk(until: visited.clock.now + .seconds(5))
     lease.cancel()
     #expect(visited.status.holders == ["reload"])
-    visited.clock.advance(by: .seconds(5))
+    visited.talk(until: visited.clock.now + .seconds(5))
     bridge.end()
     #expect(eventually { visited.status.power == .lingering })
-    visited.clock.advance(by: .seconds(5))
+    visited.talk(until: visited.clock.now + .seconds(5))
     let bills = visited.status.bills
     #expect(bills.map(\.payer) == ["watch", EnergyBills.linger], "\(bills)")
     #expect(abs((bills.first?.milliwattHours ?? 0) - 1) < 0.01, "\(bills)")
