@@ -42,7 +42,13 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
   private let isPowered: @Sendable () -> Bool
   private let registers = Guarded(Registers())
   private let interrupt: SimulatedInterrupt?
-  private let timer = Guarded<ScheduledAction?>(nil)
+  private let timer = Guarded(Timer())
+
+  private struct Timer {
+    var action: ScheduledAction?
+    /// Of the last look at what has been found: what an earlier one has scheduled is out of date.
+    var look = 0
+  }
 
   /// - Parameters:
   ///   - name: the bus's
@@ -83,17 +89,24 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
   /// Has the line be as the registers have it, now and at the next instant at which that may change.
   private func watch() {
     guard let interrupt, interrupt.isOpen else { return }
-    let next = registers.withLock { registers in
+    let (next, look, overtaken) = registers.withLock { registers -> (MonotonicInstant?, Int, ScheduledAction?) in
       let now = clock.now
       let next = isPowered() ? registers.watch(world, at: now) : nil
       interrupt.set(registers.isInterrupting, at: now)
-      return next
-    }
-    let scheduled = next.map { next in clock.schedule(at: next) { [weak self] in self?.watch() } }
-    let overtaken = timer.withLock { timer in
-      defer { timer = scheduled }
-      return timer
+      return timer.withLock { timer -> (MonotonicInstant?, Int, ScheduledAction?) in
+        timer.look += 1
+        defer { timer.action = nil }
+        return (next, timer.look, timer.action)
+      }
     }
     overtaken?.cancel()
+    guard let next else { return }
+    // Outside of the locks: where the instant is past by now this looks again before it returns.
+    let scheduled = clock.schedule(at: next) { [weak self] in self?.watch() }
+    let isLatest = timer.withLock { timer in
+      if timer.look == look { timer.action = scheduled }
+      return timer.look == look
+    }
+    if !isLatest { scheduled.cancel() }
   }
 }
