@@ -83,21 +83,26 @@ final class ScheduleBench {
 
   /// The device does what it was told.
   func settle() {
+    // What has moved has been told, and whoever is to have a fix has heard of it, before the time goes on.
     #expect(
       eventually {
-        switch reader?.source.activity.value.phase {
-        case .idle: !isHigh
-        case .lingering: isHigh
-        case .running: status.power == .acquiring || status.power == .tracking
-        case .failed: true
-        default: false
-        }
+        guard wire.simulated.lsm6dsoxInterrupt.isHigh else { return true }
+        if case .still = hub.motion?.stillness.latest { return false }
+        return !status.schedules.contains { $0.reason.hasPrefix("nothing has moved") }
       })
-    // What has moved has been told, before the time goes on.
     #expect(
       eventually {
-        guard wire.simulated.lsm6dsoxInterrupt.isHigh, case .still = hub.motion?.stillness.latest else { return true }
-        return false
+        let status = status
+        // What the plan has decided may be another thread's to bring about.
+        let isToBeAwake = status.schedules.contains { $0.reason.hasPrefix("awake, ") }
+        guard hub.scheduledFixes.activity.value.holders.isEmpty != isToBeAwake else { return false }
+        switch reader?.source.activity.value.phase {
+        case .idle: return !isHigh && !isToBeAwake
+        case .lingering: return isHigh
+        case .running: return (status.power == .acquiring || status.power == .tracking) && !status.holders.isEmpty
+        case .failed: return true
+        default: return false
+        }
       })
     if !isHigh { poweredAt = nil } else if poweredAt == nil { poweredAt = clock.now }
   }
