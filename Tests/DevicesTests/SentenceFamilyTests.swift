@@ -276,11 +276,11 @@ struct SentenceFamilyTests {
       ReceiverOrders(driver: .mediatek, speed: .b9600, settings: settings { $0.rateHz = 5 }), receiver)
     try rig.start()
     await rig.started.first(1)
-    rig.doubt.note(true, at: MonotonicClock().now)
+    rig.doubt.note(true, at: receiver.clock.now)
     await receiver.requests.values { $0.contains { Self.text($0) == "$PMTK101" } }
     // Asked who it is and set anew, whatever it has forgotten.
     await receiver.requests.values { $0.count { Self.text($0) == "$PMTK220,200" } == 2 }
-    rig.doubt.note(true, at: MonotonicClock().now)
+    rig.doubt.note(true, at: receiver.clock.now)
     let count = rig.observations.values.count
     await rig.observations.first(count + 5)
     #expect(

@@ -5,7 +5,7 @@ import MonotonicTime
 import NMEA
 import TestSupport
 
-/// Runs of a receiver's session over a pseudo-terminal, each on a thread of its own.
+/// Runs of a receiver's session over a pseudo-terminal, each on a thread of its own, by the receiver's own clock.
 final class SessionRig: Sendable {
   /// At the far end of the line; another one may take its place between two runs.
   var receiver: ScriptedReceiver {
@@ -27,21 +27,24 @@ final class SessionRig: Sendable {
   private let present: Guarded<ScriptedReceiver>
   private let orders: ReceiverOrders
   private let memory = ReceiverMemory()
-  private let suppliedSince = MonotonicClock().now
+  private let suppliedSince: MonotonicInstant
   private let stop = Guarded(StopSignal())
 
   init(_ orders: ReceiverOrders, _ receiver: ScriptedReceiver) {
     self.orders = orders
     present = Guarded(receiver)
+    suppliedSince = receiver.clock.now
   }
 
   /// Begins a run.
   func start() throws {
     let stop = StopSignal()
     self.stop.withLock { $0 = stop }
+    let clock = receiver.clock
     let port = try LinuxSerialPort(receiver.path, speed: .b9600)
     let error = DetachedThread.start("session") { [self] in
-      let serial = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor))
+      let serial = SerialReceiver(
+        port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
       let session = ReceiverSession(
         orders, memory, serial, suppliedSince: suppliedSince, remark: { [remarks] in remarks.append($0) },
         identified: { [identities] in identities.append($0) }, doubt: doubt,

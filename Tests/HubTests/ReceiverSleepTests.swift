@@ -16,6 +16,9 @@ struct ReceiverSleepTests {
     let ports = Recorder<String>()
     private let receiver: ScriptedReceiver
 
+    /// The receiver's: by that its answers are in time.
+    var clock: ManualClock { receiver.clock }
+
     init(_ receiver: ScriptedReceiver) { self.receiver = receiver }
 
     func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus { throw .notFound(name) }
@@ -95,7 +98,8 @@ struct ReceiverSleepTests {
       { name: "test", devices: { gps: { driver: "ublox", port: "/dev/gps", speed: 9600, rateHz: 5, dynamicModel: "sea",
         power: { \(power) lingerSeconds: 0 } } } }
       """
-    return Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware)
+    return Hub(
+      board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware, clock: hardware.clock)
   }
 
   private let line = #"switch: "gpio", chip: "c", line: "l","#
@@ -166,7 +170,8 @@ struct ReceiverSleepTests {
       { name: "test", devices: { gps: { driver: "casic", port: "/dev/gps", speed: 9600, rateHz: 5,
         power: { \(line) sleep: "standby", lingerSeconds: 0 } } } }
       """
-    let hub = Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware)
+    let hub = Hub(
+      board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware, clock: hardware.clock)
     let powers = Recorder<DeviceStatus.Power>()
     let lifetime = Lifetime()
     hub.receiver?.monitor.changes.subscribe(as: "test", receiveValue: { powers.append($0.power) }).store(in: lifetime)

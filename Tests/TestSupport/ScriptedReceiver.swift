@@ -1,8 +1,12 @@
 import CLinux
 import Glibc
 import Guarding
+import MonotonicTime
 
 /// The far end of a serial line, which a test tells what to say: a sentence now and then, and something to each request.
+///
+/// It has a clock, which goes on as it lives and talks: by that it is never late with an answer, however long a busy machine leaves
+/// its thread waiting.
 public final class ScriptedReceiver: Sendable {
   /// What becomes of a request.
   public enum Reaction: Sendable {
@@ -28,6 +32,8 @@ public final class ScriptedReceiver: Sendable {
   }
 
   public let path: String
+  /// For whoever waits for what it says.
+  public let clock = ManualClock()
   /// Whole messages of UBX and CASIC and whole sentences, as they came, in order.
   public let requests = Recorder<[UInt8]>()
   private let state: Guarded<State>
@@ -105,12 +111,12 @@ public final class ScriptedReceiver: Sendable {
       write(isAtItsSpeed(controller) ? nextEpoch() + more : [UInt8](repeating: 0xFE, count: 20), controller)
     }
     var descriptor = pollfd(fd: controller, events: Int16(POLLIN), revents: 0)
-    guard poll(&descriptor, 1, 100) > 0 else { return }
+    guard poll(&descriptor, 1, 100) > 0 else { return clock.advance(by: .milliseconds(100)) }
     var bytes = [UInt8](repeating: 0, count: 4096)
     let count = read(controller, &bytes, bytes.count)
     // Nobody has the line open.
     guard count > 0 else {
-      _ = poll(nil, 0, 20)
+      pause(milliseconds: 20)
       return
     }
     guard isAtItsSpeed(controller) else { return }
@@ -128,7 +134,7 @@ public final class ScriptedReceiver: Sendable {
     switch reaction {
     case .says(let bytes): write(bytes, controller)
     case .saysLate(let bytes, let milliseconds):
-      _ = poll(nil, 0, milliseconds)
+      for _ in 0..<milliseconds / 20 { pause(milliseconds: 20) }
       write(bytes, controller)
     case .silence: break
     case .fallsAsleep: state.withLock { $0.isAsleep = true }
@@ -140,6 +146,11 @@ public final class ScriptedReceiver: Sendable {
       write(bytes, controller)
       state.withLock { $0.isSilent = true }
     }
+  }
+
+  private func pause(milliseconds: Int32) {
+    _ = poll(nil, 0, milliseconds)
+    clock.advance(by: .milliseconds(milliseconds))
   }
 
   private func write(_ bytes: [UInt8], _ controller: Int32) {
