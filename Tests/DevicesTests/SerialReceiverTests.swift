@@ -67,11 +67,19 @@ struct SerialReceiverTests {
     let clock = HurryingClock()
     let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
     terminal.write(text)
+    // The kernel passes it on in its own time, in which a clock that hurries is at the next speed, or over.
+    #expect(eventually { waitingCount(at: port) == text.utf8.count })
     if isReceiver {
       #expect(try receiver.findSpeed(nil, receive: { _ in }) == .b9600)
     } else {
       #expect(throws: HardwareError.self) { try receiver.findSpeed(nil, receive: { _ in }) }
     }
+  }
+
+  /// Bytes that can be read.
+  private func waitingCount(at port: LinuxSerialPort) -> Int {
+    var count: Int32 = 0
+    return ioctl(port.fileDescriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
   }
 
   /// A line on which bytes come for ever.
