@@ -10,6 +10,8 @@ public final class FenceLookout: Sendable {
     var lease: Subscription?
     /// Says that a fix is late.
     var timer: ScheduledAction?
+    /// Of the timer that was set last: one that was being set meanwhile is out of date.
+    var timerNumber = 0
     var isOver = false
   }
 
@@ -79,14 +81,20 @@ public final class FenceLookout: Sendable {
   }
 
   private func setTimer() {
-    let due = state.withLock { $0.isOver ? nil : $0.watch.blindAt }
-    // One that has been overtaken finds nothing late.
-    let timer = due.map { due in clock.schedule(at: due) { [weak self] in self?.look() } }
-    let old = state.withLock { state in
-      if state.isOver { return timer }
-      defer { state.timer = timer }
-      return state.timer
+    let (due, number, old) = state.withLock { state -> (MonotonicInstant?, Int, ScheduledAction?) in
+      state.timerNumber += 1
+      defer { state.timer = nil }
+      return (state.isOver ? nil : state.watch.blindAt, state.timerNumber, state.timer)
     }
     old?.cancel()
+    guard let due else { return }
+    // Outside of the lock: what is late already is found here. One that has been overtaken finds nothing late.
+    let timer = clock.schedule(at: due) { [weak self] in self?.look() }
+    let isTooLate = state.withLock { state in
+      if state.isOver || state.timerNumber != number { return true }
+      state.timer = timer
+      return false
+    }
+    if isTooLate { timer.cancel() }
   }
 }
