@@ -11,19 +11,21 @@ public final class MCAPFileSource: MCAPSource, Sendable {
 
   init(path: String, flags: Int32) throws(MCAPError) {
     // A pipe that nobody writes to would be waited for.
-    descriptor = open(path, flags | O_CLOEXEC | O_NONBLOCK)
+    let descriptor = open(path, flags | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw .system("opening \(path)", errno: errno) }
-    self.path = path
     // Who writes a recording over an older one leaves alone what somebody reads.
     _ = flock(descriptor, LOCK_SH | LOCK_NB)
     let end = lseek(descriptor, 0, SEEK_END)
-    byteCount = UInt64(max(0, end))
     guard end >= 0 else {
       // A pipe, say. Closing may change the number.
       let number = errno
       close(descriptor)
       throw .system("\(path) is read at any place, which it does not allow", errno: number)
     }
+    // From here on the end of this closes it: before, it would be closed twice, and the number be another's by then.
+    self.path = path
+    self.descriptor = descriptor
+    byteCount = UInt64(end)
   }
 
   deinit { close(descriptor) }
