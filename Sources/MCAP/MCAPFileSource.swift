@@ -28,7 +28,11 @@ public final class MCAPFileSource: MCAPSource, Sendable {
     byteCount = UInt64(end)
   }
 
-  deinit { close(descriptor) }
+  deinit {
+    // Explicitly: a program that is just being started has a copy of the descriptor until it runs, and with it the lock.
+    _ = flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
 
   public func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(MCAPError) {
     guard let end = offset.adding(UInt64(buffer.count)), end <= byteCount else { throw .cut(offset: offset) }

@@ -72,7 +72,12 @@ final class FolderFile: SegmentFile {
     takenByteCount = kept
   }
 
-  deinit { if descriptor >= 0 { close(descriptor) } }
+  deinit {
+    guard descriptor >= 0 else { return }
+    // Explicitly: a program that is just being started has a copy of the descriptor until it runs, and with it the lock.
+    _ = flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
 
   var isThere: Bool { identity != nil && Identity(oldPath ?? path) == identity }
 

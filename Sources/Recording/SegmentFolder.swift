@@ -65,7 +65,10 @@ public struct SegmentFolder: SegmentStore {
   public func isHeld(_ name: String) -> Bool {
     let descriptor = open("\(path)/\(name)", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
-    defer { close(descriptor) }
+    defer {
+      _ = flock(descriptor, LOCK_UN)
+      close(descriptor)
+    }
     return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
   }
 
