@@ -78,7 +78,7 @@ import Testing
     #expect(paths.contains { $0.contains(roof.path) } && paths.contains { $0.contains(mast.path) })
     // Whole sentences of one receiver, and not those of both, mixed.
     let mark = plotter.text.count
-    #expect(drive { plotter.text.count > mark + 2000 })
+    #expect(drive { plotter.text.count > mark + 2000 && GPSDTruthTests.reports(ofRoof.text, "TPV").count > 3 })
     let heard = plotter.text.dropFirst(mark).split(separator: "\r\n").dropFirst().dropLast()
     #expect(heard.filter { $0.contains("RMC") }.allSatisfy { $0.contains(",A,5231.0000,N,") })
     // Who watches one of them gets what that one says.
@@ -184,7 +184,8 @@ import Testing
       poller.send("?POLL;")
       #expect(eventually { poller.text.contains("\"sky\":[") && poller.text.hasSuffix("\r\n") })
       let poll = try #require(Poll(poller.text))
-      let watched = try #require(watcher.text.split(separator: "\r\n").last { $0.hasPrefix("{\"class\":\"TPV\"") })
+      let whole = watcher.text.split(separator: "\r\n", omittingEmptySubsequences: false).dropLast()
+      let watched = try #require(whole.last { $0.hasPrefix("{\"class\":\"TPV\"") })
       #expect(poll.active == 1)
       let tpv = try #require(poll.tpv)
       #expect(tpv.mode == 3)
@@ -284,10 +285,16 @@ import Testing
     // From one position to the next there is one attitude, or as many as asked for.
     #expect(eventually { positions(ordinary).contains { $0.mode == 3 } })
     for client in clients { client.forget() }
-    #expect(eventually { positions(ordinary).count > 20 && positions(quick).count > 20 })
-    #expect(abs(attitudes(ordinary).count - positions(ordinary).count) < 5)
-    #expect(attitudes(quick).count > 3 * positions(quick).count)
-    #expect(attitudes(alone).count > 20 && positions(alone).isEmpty)
+    #expect(
+      eventually {
+        positions(ordinary).count > 20 && positions(quick).count > 20 && attitudes(alone).count > 20
+      })
+    // What has come by now, of both kinds.
+    let (usual, often) = (ordinary.text, quick.text)
+    func count(_ name: String, in text: String) -> Int { GPSDTruthTests.reports(text, name).count }
+    #expect(abs(count("ATT", in: usual) - count("TPV", in: usual)) < 5)
+    #expect(count("ATT", in: often) > 3 * count("TPV", in: often))
+    #expect(positions(alone).isEmpty)
     for client in clients {
       let reports = attitudes(client)
       #expect(reports.allSatisfy { $0.device == "simulated/i2c" })

@@ -244,9 +244,10 @@ import Testing
 }
 
 extension SocketClient {
-  /// The times of the positions that have come.
+  /// The times of the positions that have come whole.
   fileprivate var positions: [String] {
-    text.split(separator: "\r\n").filter { $0.hasPrefix("{\"class\":\"TPV\"") }.compactMap { line in
+    let whole = text.split(separator: "\r\n", omittingEmptySubsequences: false).dropLast()
+    return whole.filter { $0.hasPrefix("{\"class\":\"TPV\"") }.compactMap { line in
       line.split(separator: "\"time\":\"").dropFirst().first.map { String($0.prefix(24)) }
     }
   }
