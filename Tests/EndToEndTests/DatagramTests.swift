@@ -95,8 +95,13 @@ import Testing
       }
     }
     #expect(dropped)
-    let lines = hub.program.standardError.split(separator: "\n").filter { $0.contains("no sentences go to UDP") }
-    #expect(lines.count == 1 && lines[0].contains("there is no such interface now"), "\(lines)")
+    // The log is written a moment later.
+    var lines: [Substring] = []
+    let isSaid = eventually {
+      lines = hub.program.standardError.split(separator: "\n").filter { $0.contains("no sentences go to UDP") }
+      return !lines.isEmpty
+    }
+    #expect(isSaid && lines.count == 1 && lines[0].contains("there is no such interface now"), "\(lines)")
     client.leave()
     #expect(hub.stop() == 0)
   }

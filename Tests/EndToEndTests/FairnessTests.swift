@@ -41,8 +41,10 @@ import Testing
     #expect(eventually { plotter.text.contains("$GNGGA,") })
     let refused = metric("sensorhub_output_refused_clients_total{output=\"gpsd\"}")
     #expect((refused ?? 0) >= 1120 - 256, "\(String(describing: refused))")
-    #expect(idle.count(where: \.isOpen) <= 256)
+    #expect(eventually { idle.count(where: \.isOpen) <= 256 })
     #expect(metric("sensorhub_output_clients{output=\"gpsd\"}") ?? 0 <= 258)
+    // The log is written a moment later.
+    #expect(eventually { !lines(hub.program.standardError, "refused").isEmpty })
     #expect(lines(hub.program.standardError, "refused").count == 1, "\(hub.program.standardError.suffix(2000))")
     #expect(hub.stop() == 0)
   }

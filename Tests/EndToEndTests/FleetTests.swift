@@ -135,6 +135,7 @@ import Testing
     let logger = broker.listen(["sensorhub/boat/state/attitude"], ["-c", "-i", "logger"])
     let hub = hub()
     #expect(hasJoined(hub))
+    #expect(eventually { broker.sees(logger, on: "sensorhub/boat/state/attitude") })
     broker.publish("\(FleetTests.interest)/logger/attitude", #"{"rateHz": 10, "for": 3600}"#)
     func numbers() -> [Int] { values(logger).compactMap { $0.id?.split(separator: "-").last.flatMap { Int($0) } } }
     #expect(eventually { numbers().count > 5 })
@@ -323,8 +324,11 @@ import Testing
       var devices: HubProcess.Devices
       var last: HubProcess.State
     }
-    let entry = try? JSONDecoder().decode(Entry.self, from: Data(list(["--json"]).utf8))
-    #expect(entry?.hub == "boat" && entry?.health.viewers.count == 1, "\(list(["--json"]))")
+    let isRight = eventually {
+      let entry = try? JSONDecoder().decode(Entry.self, from: Data(list(["--json"]).utf8))
+      return entry?.hub == "boat" && entry?.health.viewers.count == 1
+    }
+    #expect(isRight, "\(list(["--json"]))")
     #expect(hub.stop() == 0)
     #expect(list().contains("boat: offline"), "\(list())")
   }

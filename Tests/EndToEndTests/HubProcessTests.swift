@@ -201,8 +201,11 @@ struct HubProcessTests {
     #expect(eventually { hub.devices["gps"].power == "acquiring" })
     first.write(
       (0..<512).map { UInt8($0 & 0xFF) } + Array("$GPGGA,torn$GPRMC,,V,,,,,,,,,,N*53\r\n$GPRMC,1*00\r\n".utf8))
-    #expect(eventually { hub.devices["gps"].counters["badChecksum", default: 0] > 0 })
-    #expect(hub.devices["gps"].counters["truncated", default: 0] > 0)
+    #expect(
+      eventually {
+        let counters = hub.devices["gps"].counters
+        return counters["badChecksum", default: 0] > 0 && counters["truncated", default: 0] > 0
+      })
     #expect(hub.devices["gps"].power == "acquiring")
     first.hangUp()
     #expect(eventually { hub.devices["gps"].power == "failed" })

@@ -48,8 +48,9 @@ import Testing
     let late = get("/events")
     #expect(late.status == 503 && late.head.contains("Retry-After: 10"), "\(late.head)")
     #expect(late.head.contains("Content-Type: application/json") && late.body.contains("1024 event streams"))
-    #expect(value("output_refused_clients_total{output=\"events\"}") == 1115 - 1024 + 1)
-    #expect(count("event streams are refused") == 1)
+    // Those that found no place were still being told so.
+    #expect(eventually { value("output_refused_clients_total{output=\"events\"}") == 1115 - 1024 + 1 })
+    #expect(eventually { count("event streams are refused") == 1 })
     // A place that somebody gives back is another's.
     shutdown(streams[0], Int32(SHUT_RDWR))
     #expect(eventually { value("output_clients{output=\"events\"}") == 1023 })
@@ -59,7 +60,7 @@ import Testing
     #expect(count("event streams are refused") == 1)
   }
 
-  @Test func `where few files may be opened event streams leave some to everything else`() throws {
+  @Test func `where few files may be opened event streams leave some to everything else`() {
     let port = SocketClient.freePort()
     let hub = ShellHub("ulimit -n 256; exec \"$@\"", board: HubProcess.simulatedBoard("http: { port: \(port) }"))
     #expect(eventually { hub.program.standardError.contains("dashboard on") })
@@ -67,7 +68,7 @@ import Testing
     defer { for descriptor in streams { close(descriptor) } }
     #expect(eventually { hub.program.standardError.contains("event streams are refused") })
     #expect(HTTPAnswer(port, "GET", "/healthz").body == "ok\n")
-    #expect(try #require(hub.devices)["gps"].power != "off")
+    #expect(eventually { hub.devices.map { $0["gps"].power != "off" } == true })
     hub.program.send(SIGTERM)
     #expect(hub.program.wait() == 0, "\(hub.program.standardError)")
     #expect(hub.program.standardError.contains("all power lines are off"))
@@ -78,7 +79,7 @@ import Testing
     defer { for descriptor in idle { close(descriptor) } }
     #expect(get("/healthz").body == "ok\n")
     #expect(eventually { value("output_refused_clients_total{output=\"http\"}") >= 1300 - 1088 })
-    #expect(count("make room") == 1)
+    #expect(eventually { count("make room") == 1 })
     let stream = SocketClient(port: port)
     stream.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")
     #expect(eventually { stream.text.contains("\"mode\":") })
