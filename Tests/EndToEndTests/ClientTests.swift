@@ -127,7 +127,7 @@ import Testing
     let port = SocketClient.freePort()
     let daemon = Program(["-N", "-n", "-S", "\(port)", source], path: "/usr/sbin/gpsd")
     var clients: [Program] = []
-    let hasAll = eventually(within: .seconds(60)) {
+    let hasAll = eventually {
       // gpsd may not listen yet: the client then ends at once.
       if clients.last?.isRunning != true {
         clients.append(Program(["-w", "-n", "60", "127.0.0.1:\(port)"], path: "/usr/bin/gpspipe"))

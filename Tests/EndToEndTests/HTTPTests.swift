@@ -256,7 +256,7 @@ import Testing
     #expect(get("/healthz").status == 200)
     for client in halves { client.leave() }
     // A connection that was reset before it was accepted may stay until its idle time is over.
-    let isBack = eventually(within: .seconds(60)) { zip(hub.resources, before).allSatisfy { $0 <= $1 } }
+    let isBack = eventually { zip(hub.resources, before).allSatisfy { $0 <= $1 } }
     #expect(isBack, "\(before) became \(hub.resources)")
     #expect(hub.devicesNow["gps"].wakes == 1)
     good.leave()

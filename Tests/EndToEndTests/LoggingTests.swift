@@ -36,20 +36,20 @@ import Testing
       stuck = StuckPipe(folder + "/log")
       if isFullFromTheStart { stuck?.fill() }
     }
-    #expect(eventually(within: .seconds(10)) { hub.isOff })
+    #expect(eventually { hub.isOff })
     stuck?.fill()
     for visit in 1...3 {
       let client = SocketClient(path: hub.socket)
-      let isServed = eventually(within: .seconds(10)) { client.text.contains("\"mode\":\"fused\"") }
+      let isServed = eventually { client.text.contains("\"mode\":\"fused\"") }
       #expect(isServed, "visit \(visit)")
       client.leave()
       // The linger is 0.2 s.
-      let isOff = eventually(within: .seconds(10)) { hub.isOff }
+      let isOff = eventually(within: .seconds(30)) { hub.isOff }
       #expect(isOff, "visit \(visit): \(hub.devices?["gps"].power ?? "no answer")")
       guard isServed, isOff else { break }
     }
     hub.program.send(SIGTERM)
-    let hasEnded = eventually(within: .seconds(10)) { !hub.program.isRunning }
+    let hasEnded = eventually(within: .seconds(30)) { !hub.program.isRunning }
     #expect(hasEnded)
     guard hasEnded else { return }
     #expect(hub.program.wait() == 0)

@@ -28,6 +28,13 @@ import Testing
 
   private func hasStates(_ count: Int) -> Bool { recorded.map { $0.count("/state") >= count } ?? false }
 
+  /// How long it says that it has recorded, where that is less than a minute; at least for as long as it was to.
+  private func recordedSeconds(_ text: String) -> Double? {
+    let words = text.split(separator: " ")
+    guard words.count > 2, words[0] == "recorded", words[2].hasPrefix("s:") else { return nil }
+    return Double(words[1])
+  }
+
   private func check() throws {
     try MCAPReader(path: path).check()
     #expect(try Recorded(path).isWhole)
@@ -41,7 +48,7 @@ import Testing
     let name = "record[\(program.pid)]"
     #expect(eventually { ["gps", "imu"].allSatisfy { hub.devicesNow[$0].holders == [name] } })
     #expect(program.wait() == 0, "\(program.standardError)")
-    #expect(program.lines.first?.hasPrefix("recorded 6.") == true, "\(program.standardOutput)")
+    #expect(recordedSeconds(program.standardOutput).map { (6..<60).contains($0) } == true, "\(program.standardOutput)")
     #expect(program.lines.last == "  next: sensorhub info \(path)")
     // No terminal, no progress.
     #expect(program.standardError.isEmpty, "\(program.standardError)")
@@ -226,7 +233,7 @@ import Testing
         "-c", "\(Program.sensorhub) record --socket \(hub.socket) --observe --for 1 --output - | cat > \(path)",
       ], path: "/bin/bash")
     #expect(program.wait() == 0)
-    #expect(program.standardError.hasPrefix("recorded 1."), "\(program.standardError)")
+    #expect(recordedSeconds(program.standardError).map { (1..<60).contains($0) } == true, "\(program.standardError)")
     try check()
   }
 
@@ -243,7 +250,7 @@ import Testing
     var waiting: Int32 = 0
     #expect(eventually { ioctl(descriptor, UInt(FIONREAD), &waiting) == 0 && waiting > 0 })
     program.send(SIGTERM)
-    #expect(program.wait(within: .seconds(20)) == 74)
+    #expect(program.wait(within: .seconds(60)) == 74)
     #expect(program.standardError.contains("could not be written"), "\(program.standardError)")
     #expect(eventually { hub.isOff })
   }

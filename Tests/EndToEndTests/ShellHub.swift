@@ -37,7 +37,7 @@ final class ShellHub {
   var devices: HubProcess.Devices? {
     guard access(folder + "/devices.sock", F_OK) == 0 else { return nil }
     let client = SocketClient(path: folder + "/devices.sock")
-    _ = eventually(within: .seconds(5)) { !client.isOpen }
+    _ = eventually { !client.isOpen }
     return try? JSONDecoder().decode(HubProcess.Devices.self, from: Data(client.bytes))
   }
 

@@ -109,7 +109,7 @@ public final class SocketClient: Sendable {
   private static func connect<Address>(_ family: Int32, _ address: inout Address, _ name: String) -> Int32 {
     var descriptor: Int32 = -1
     var error: Int32 = 0
-    let isConnected = eventually(within: .seconds(30)) {
+    let isConnected = eventually {
       descriptor = makeSocket(family)
       let result = withUnsafePointer(to: &address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
