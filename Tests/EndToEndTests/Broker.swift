@@ -9,6 +9,9 @@ final class Broker {
   /// What its clients need to be let in.
   private let access: [String]
   private var program: Program?
+  /// Retained behind all else.
+  private static let end = "tests/end"
+  private var hasEnd = false
 
   /// - Parameters:
   ///   - settings: lines for its configuration in place of letting everybody in, given the folder that it has for files
@@ -56,13 +59,16 @@ final class Broker {
   var address: String { "mqtt://127.0.0.1:\(port)" }
 
   /// Publishes a message as somebody who has nothing else to do there.
-  func publish(_ topic: String, _ text: String, retained: Bool = true, _ options: [String] = []) {
+  ///
+  /// - Returns: whether it has been handed over
+  @discardableResult
+  func publish(_ topic: String, _ text: String, retained: Bool = true, _ options: [String] = []) -> Bool {
     let message = text.isEmpty ? ["-n"] : ["-m", text]
     let client = Program(
       ["-V", "5", "-h", "127.0.0.1", "-p", "\(port)", "-q", "1", "-t", topic] + message + (retained ? ["-r"] : [])
         + access + options,
       path: "/usr/bin/mosquitto_pub")
-    client.wait()
+    return client.wait() == 0
   }
 
   /// Somebody who listens; each message is a line, the topic and a blank before it.
@@ -81,8 +87,13 @@ final class Broker {
 
   /// What is retained under a topic; `nil` for nothing.
   func retained(_ topic: String) -> String? {
-    let listener = listen([topic], ["-C", "1", "-W", "2"])
+    hasEnd = hasEnd || publish(Broker.end, "end")
+    // A broker gives what it has topic by topic: where the last one's comes first there is nothing under the other.
+    let listener = listen([topic, Broker.end])
+    _ = eventually { listener.standardOutput.contains("\n") || !listener.isRunning }
+    listener.send(SIGTERM)
     listener.wait()
-    return listener.lines.first.map { String($0.drop { $0 != " " }.dropFirst()) }
+    guard let line = listener.lines.first, !line.hasPrefix(Broker.end + " ") else { return nil }
+    return String(line.drop { $0 != " " }.dropFirst())
   }
 }
