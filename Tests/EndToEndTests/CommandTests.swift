@@ -139,7 +139,8 @@ struct CommandTests {
     let probe = Program(["probe", "--port", terminal.path, "--bus", "simulated/i2c", "--write", file])
     #expect(
       eventually {
-        terminal.write(nmeaLine("GPRMC,120000,V,,,,,,,010126,,,N"))
+        // It listens only while it looks at this port.
+        terminal.writeNow(nmeaLine("GPRMC,120000,V,,,,,,,010126,,,N"))
         return !probe.isRunning
       })
     #expect(probe.wait() == 0, "\(probe.standardError)")

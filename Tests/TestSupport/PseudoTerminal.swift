@@ -32,6 +32,15 @@ public final class PseudoTerminal {
     }
   }
 
+  /// Writes what there is room for, where it may be that nobody reads. The rest is lost.
+  public func writeNow(_ text: String) {
+    let flags = fcntl(controller, F_GETFL)
+    _ = fcntl(controller, F_SETFL, flags | O_NONBLOCK)
+    let bytes = Array(text.utf8)
+    _ = bytes.withUnsafeBytes { Glibc.write(controller, $0.baseAddress, $0.count) }
+    _ = fcntl(controller, F_SETFL, flags)
+  }
+
   /// Pulls the cable.
   public func hangUp() {
     guard controller >= 0 else { return }
