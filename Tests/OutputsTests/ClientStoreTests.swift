@@ -25,8 +25,11 @@ import Testing
       leave()
     }
 
+    /// Also where a program that is just being started has a copy of the descriptor until it runs.
     func leave() {
-      if client >= 0 { close(client) }
+      guard client >= 0 else { return }
+      shutdown(client, Int32(SHUT_RDWR))
+      close(client)
       client = -1
     }
   }
