@@ -28,14 +28,15 @@ extension HardwareInTheLoop {
       let fixes = client.text.split(separator: "\n").suffix(measured)
       let good = zip(delays, fixes).filter { $0 < .seconds(1) && $1.contains(#""schedule":{"met":true,"#) }
       client.leave()
-      #expect(eventually { hub.isOff })
+      #expect(eventually { hub.isOff && !bench.line.isHigh })
       delays.sort()
       #expect(good.count * 20 >= 19 * measured, "\(delays) \(fixes.map { $0.suffix(120) })")
       // A start for each that comes after what was learnt; the next one's may have been under way.
       let rises = bench.line.rises.count - risesInLearning
       #expect((measured...measured + 1).contains(rises), "\(rises), \(risesInLearning) before")
       #expect(risesInLearning <= 1 + learning)
-      #expect(bench.line.falls.count == bench.line.rises.count)
+      // Who looks at the line may see its last fall a moment later.
+      #expect(eventually { bench.line.falls.count == bench.line.rises.count })
       let highTime = zip(bench.line.rises, bench.line.falls).map { $1 - $0 }.reduce(.zero, +)
       Bench.saw(
         "\(good.count) of \(measured) fixes good and in time, \(Bench.milliseconds(delays[measured / 2])) late (median, "
