@@ -44,7 +44,11 @@ final class FullListener {
   var isTried: Bool { FullListener.unanswered(port) > 0 }
 
   func end() {
-    for descriptor in descriptors { close(descriptor) }
+    for descriptor in descriptors {
+      // A program that is just being started has a copy until it runs, and would keep the port from who comes next.
+      shutdown(descriptor, Int32(SHUT_RDWR))
+      close(descriptor)
+    }
     descriptors = []
   }
 
