@@ -20,9 +20,10 @@ public final class DeviceMonitor: Sendable {
     var finding: String?
     var orders: String?
     var motion: String?
+    var budget: String?
 
     var text: String? {
-      let texts = [hangUp, restart, reception, corrections, finding, orders, motion].compactMap { $0 }
+      let texts = [hangUp, restart, reception, corrections, finding, orders, motion, budget].compactMap { $0 }
       return texts.isEmpty ? nil : texts.joined(separator: "; ")
     }
   }
@@ -65,6 +66,8 @@ public final class DeviceMonitor: Sendable {
     var book: PowerBook
     /// What was counted before its reader began.
     var before = RunTotals()
+    /// So many steps of its budget are taken.
+    var budgetStepCount = 0
     /// Another one has its books from here on.
     var isClosed = false
 
@@ -136,6 +139,7 @@ public final class DeviceMonitor: Sendable {
       status.billsOfDay = state.book.bills(ofLast: 24).bills
       status.billsOfWeek = state.book.bills(ofLast: 7 * 24).bills
       status.linger = linger(state)
+      status.budget = budget(state)
       return status
     }
   }
@@ -218,6 +222,21 @@ public final class DeviceMonitor: Sendable {
   /// Its supply could not be switched off after it had waited for motion.
   func unswitched(_ problem: HardwareError) {
     change { $0.switchProblem = "its supply could not be switched off: \(problem)" }
+  }
+
+  /// What its budget leaves of wishes for fixes at present.
+  var relaxation: Relaxation {
+    state.withLock { power.budget?.relaxation($0.budgetStepCount) ?? .none }
+  }
+
+  private func budget(_ state: borrowing State) -> BudgetReport? {
+    power.budget.map { budget in
+      let left = state.book.left(of: budget)
+      let count = budget.stepCount(left: left, taken: state.budgetStepCount)
+      return BudgetReport(
+        milliwattHoursPerDay: budget.milliwattHoursPerDay, leftMilliwattHours: left, stepCount: count,
+        steps: budget.steps.count, relaxation: budget.relaxation(count))
+    }
   }
 
   private func linger(_ state: borrowing State) -> LingerReport {
@@ -316,6 +335,11 @@ public final class DeviceMonitor: Sendable {
       account(&state)
       let before = state.status
       change(&state)
+      // Each start and each end is a change, and between them nothing is drawn, or it is drawn for others anyway.
+      if let budget = budget(state) {
+        state.budgetStepCount = budget.stepCount
+        state.remarks.budget = budget.remark
+      }
       (state.status.power, state.status.reason) = present(state)
       if state.status.power != before.power { state.status.since = clock.now }
       state.status.holders = state.activity?.holders ?? []

@@ -65,6 +65,8 @@ public struct DeviceStatus: Equatable, Sendable {
   public var linger: LingerReport?
   /// Who has it woken for a fix now and then; none in what is told of a change.
   public var schedules: [ScheduleReport] = []
+  /// How it stands with what it may draw in a day; `nil` where the board file says nothing of that, and in what is told of a change.
+  public var budget: BudgetReport?
   /// What it draws at present, measured or stated; 0 in what is told of a change.
   public var milliwatts = 0.0
   /// Of the last run that got so far.

@@ -21,10 +21,13 @@ public final class Machine: Sendable {
   private let totals = Guarded<[String: RunTotals]>([:])
   private let rails = Guarded<[Board.Power.Switch: PowerRail]>([:])
 
-  public init(hardware: any Hardware, clock: any MonotonicTimeSource = MonotonicClock()) {
+  public init(
+    hardware: any Hardware, clock: any MonotonicTimeSource = MonotonicClock(),
+    systemTime: @escaping @Sendable () -> Int64 = { clinux_realtime_ns() }
+  ) {
     self.hardware = hardware
     self.clock = clock
-    systemTime = { clinux_realtime_ns() }
+    self.systemTime = systemTime
     books = PowerBooks(systemTime: systemTime)
     replay = nil
   }

@@ -20,6 +20,8 @@ enum DevicesOfHub {
     var remark: String?
     var bills: Bills
     var linger: Linger
+    /// How it stands with what it may draw in a day; `nil` where that is not limited.
+    var budget: Budget?
     /// Who has it woken for a fix now and then; `nil` where nobody has.
     var schedules: [Schedule]?
     /// `nil` of who gets none.
@@ -35,10 +37,22 @@ enum DevicesOfHub {
     var lost: Int
   }
 
+  struct Budget: Decodable {
+    var milliwattHoursPerDay, leftMilliwattHours: Double
+    var steps, stepsTaken: Int
+  }
+
+  struct Relaxed: Decodable {
+    var everySeconds: Double
+    var accuracyMetres: Double?
+  }
+
   struct Schedule: Decodable {
     var holder: String
     var everySeconds: Double
     var accuracyMetres: Double?
+    /// What the receiver's budget leaves of that.
+    var relaxed: Relaxed?
     var dueInSeconds: Double
     var reason: String
   }

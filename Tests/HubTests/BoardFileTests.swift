@@ -109,6 +109,18 @@ struct BoardFileTests {
       "{ name: 'x', devices: { gps: { driver: 'nmea', port: 'p', power: { linger: 'learned', lingerSeconds: 1 } } } }",
       "board:1: 'devices.gps.power.lingerSeconds' must be left out: 'linger' says that it is learnt"
     ),
+    (
+      "{ name: 'x', devices: { gps: { driver: 'nmea', port: 'p', power: { whenShort: { everySeconds: 60 } } } } }",
+      "board:1: 'devices.gps.power.milliwattHoursPerDay' is missing"
+    ),
+    (
+      "{ name: 'x', devices: { gps: { driver: 'nmea', port: 'p', power: { milliwattHoursPerDay: 9, whenShort: [ {} ] } } } }",
+      "board:1: 'devices.gps.power.whenShort[0].everySeconds' is missing"
+    ),
+    (
+      "{ name: 'x', devices: { imu: { driver: 'mpu-6050', bus: 'b', address: 0x68, power: { milliwattHoursPerDay: 9, whenShort: { everySeconds: 9 } } } } }",
+      "board:1: 'devices.imu.power.whenShort' must be left out"
+    ),
     ("{ name: 'x', bananas: 1 }", "board:1: unknown key 'bananas'"),
     (
       "{ name: 'x', devices: { gps: { driver: 'nmea', port: '/dev/x', speed: 9601 } } }",

@@ -34,39 +34,48 @@ final class ScheduleBench {
   private let lingerSeconds: Int
   /// What the board file has about it, if there is one.
   private let imu: String?
+  /// What the board file has about the receiver's power beyond that.
+  private let power: String
   /// Whether the board file has a receiver before this one that is not there.
   private let isSecond: Bool
   private let parked: Range<Double>?
   private let began: MonotonicInstant
 
-  private static func board(_ name: String, _ lingerSeconds: Int, _ imu: String?, isSecond: Bool) throws -> Board {
+  private static func board(
+    _ name: String, _ lingerSeconds: Int, _ imu: String?, _ power: String, isSecond: Bool
+  ) throws -> Board {
     let absent = isSecond ? "absent: { driver: 'nmea', port: '/dev/absent', power: { switch: 'none' } }, " : ""
     let text =
       "{ name: '\(name)', devices: { \(absent)gps: { driver: 'nmea', port: '/dev/gps', speed: 9600, power: { switch: 'gpio', "
-      + "chip: 'c', line: 'l', currentMilliamperes: 100, supplyVolts: 3.6, lingerSeconds: \(lingerSeconds) } }"
+      + "chip: 'c', line: 'l', currentMilliamperes: 100, supplyVolts: 3.6, lingerSeconds: \(lingerSeconds)\(power.isEmpty ? "" : ", \(power)") } }"
       + (imu.map { ", imu: { driver: 'lsm6dsox', bus: 'simulated/i2c', address: 0x6A, \($0) }" } ?? "") + " } }"
     return try Board(json5: Array(text.utf8), file: name)
   }
 
   /// - Parameters:
   ///   - imu: has one with these keys
+  ///   - power: more about its power
   ///   - isSecond: has a receiver before this one that is not there
   ///   - parked: seconds from now in which the simulated vehicle stands without a stir
   init(
-    lingerSeconds: Int = 20, restoring books: [UInt8]? = nil, imu: String? = nil, isSecond: Bool = false,
-    parked: Range<Double>? = nil
+    lingerSeconds: Int = 20, restoring books: [UInt8]? = nil, imu: String? = nil, power: String = "",
+    isSecond: Bool = false, parked: Range<Double>? = nil
   ) throws {
     self.lingerSeconds = lingerSeconds
     self.imu = imu
+    self.power = power
     self.isSecond = isSecond
     self.parked = parked
     began = clock.now
     var world = World(start: clock.now)
     world.parked = parked
     wire = Wire(terminal.path, SimulatedHardware(clock: clock, world: world))
-    machine = Machine(hardware: wire, clock: clock)
+    // Hours of a day that has just begun.
+    machine = Machine(
+      hardware: wire, clock: clock,
+      systemTime: { [clock] in 1_795_478_400_000_000_000 + Int64(clock.now.nanoseconds) })
     if let books { try machine.books.restore(books, file: "power.json") }
-    hub = Hub(board: try ScheduleBench.board("x", lingerSeconds, imu, isSecond: isSecond), on: machine)
+    hub = Hub(board: try ScheduleBench.board("x", lingerSeconds, imu, power, isSecond: isSecond), on: machine)
   }
 
   var status: DeviceStatus { hub.devices[isSecond ? 1 : 0] }
@@ -168,7 +177,7 @@ final class ScheduleBench {
 
   /// Exchanges the board file, as the hub's host does.
   func reload() async throws {
-    let board = try ScheduleBench.board("y", lingerSeconds, imu, isSecond: isSecond)
+    let board = try ScheduleBench.board("y", lingerSeconds, imu, power, isSecond: isSecond)
     let new = Hub(board: board, on: machine, succeeding: hub)
     let bridge = hub.bridge()
     hub.shutDown(for: new)

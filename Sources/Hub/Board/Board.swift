@@ -137,6 +137,8 @@ public struct Board: Equatable, Sendable {
     public var timing: LifecycleTiming
     /// It lingers as its visits and starts have taught, in place of always as long.
     public var lingersAsLearned = false
+    /// What it may draw in a day; `nil` for as much as is asked for.
+    public var budget: EnergyBudget?
 
     /// What a reader has to know of it: who measures what it costs may change while it works.
     var ofReader: Power {

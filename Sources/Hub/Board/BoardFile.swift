@@ -232,6 +232,7 @@ extension Board.Power {
     timing.linger = try section.seconds("lingerSeconds") ?? timing.linger
     timing.minimumOn = try section.seconds("minimumOnSeconds") ?? timing.minimumOn
     timing.minimumOff = try section.seconds("minimumOffSeconds") ?? timing.minimumOff
+    budget = try EnergyBudget(&section, ofReceiver: receiver != nil)
     try section.finish()
   }
 }

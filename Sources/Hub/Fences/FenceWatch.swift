@@ -58,6 +58,7 @@ struct FenceWatch: Sendable {
     let accuracy = max(settings.accuracyMetres, isTooPoor ? 0 : status.metresBeyond.map { abs($0) / 2 } ?? 0)
     var schedule = Schedule(every: interval, accuracyMetres: min(accuracy, Schedule.accuracyMetres.upperBound))
     schedule.takesStanding = doubt == nil && status.state != .unknown
+    schedule.isRelaxable = false
     return schedule
   }
 

@@ -51,6 +51,12 @@ public final class PowerBook: Sendable {
     return shared.ledger.withLock { $0.bills(ofLast: hours, now: now) }
   }
 
+  /// What it may still draw, milliwatt-hours.
+  func left(of budget: EnergyBudget) -> Double {
+    let now = Double(systemTime()) / 1e9
+    return shared.ledger.withLock { budget.left($0, now: now) }
+  }
+
   var snapshot: Content {
     Content(learned: learned, acquisitions: acquisitions, ledger: shared.ledger.withLock { $0 })
   }

@@ -64,6 +64,9 @@ extension Hub {
     }
   }
 
+  /// What the receivers' budgets leave of wishes for fixes.
+  var relaxation: Relaxation { fixMonitors.reduce(.none) { $0.and($1.relaxation) } }
+
   func forecast(at now: MonotonicInstant) -> FixForecast {
     FixForecast(
       now: now, restingSince: fixMonitor?.restingSince, times: fixBook?.acquisitions ?? AcquisitionTimes(),

@@ -16,6 +16,8 @@ public struct Schedule: Equatable, Sendable {
   public var within: Duration
   /// While nothing moves the last fix is as good as a new one.
   var takesStanding = true
+  /// It comes later, or is a worse one, where the energy is short. Who is to be warned keeps what it has asked for.
+  var isRelaxable = true
 
   public init(every: Duration, accuracyMetres: Double? = nil, within: Duration = Schedule.usualWithin) {
     self.every = every

@@ -75,6 +75,9 @@ struct SchedulePlan: Sendable {
 
   func schedule(of id: ID) -> Schedule? { index(of: id).map { members[$0].schedule } }
 
+  /// What somebody has in place of what it has asked for; `nil` where that is the same.
+  func relaxed(_ id: ID, _ asked: Schedule) -> Schedule? { schedule(of: id).flatMap { $0 == asked ? nil : $0 } }
+
   /// By halves: each of many is asked for with each fix.
   private func index(of id: ID) -> Int? {
     var range = members.indices
@@ -95,6 +98,11 @@ struct SchedulePlan: Sendable {
   mutating func change(_ id: ID, to schedule: Schedule, at now: MonotonicInstant) {
     guard let index = index(of: id), members[index].schedule != schedule else { return }
     (members[index].schedule, members[index].due, members[index].phase) = (schedule, now + schedule.every, .asleep)
+  }
+
+  /// From its next fix on it is as the schedule has it, and what is on its way may be as good as that.
+  mutating func relax(_ id: ID, to schedule: Schedule) {
+    if let index = index(of: id) { members[index].schedule = schedule }
   }
 
   mutating func remove(_ id: ID) { members.removeAll { $0.id == id } }

@@ -7,6 +7,8 @@ public struct ScheduledFix: Sendable {
   /// no fix came it has no position.
   public var state: FusedState
   public var schedule: Schedule
+  /// What the receivers' budgets left of that; `nil` for all.
+  public var relaxed: Schedule?
   /// When it was due.
   public var due: MonotonicInstant
   /// It is as good as was asked for; else time ran out.
@@ -21,6 +23,12 @@ public struct ScheduledFix: Sendable {
 extension FusedState {
   /// Within which 95 % of such positions are, metres.
   var radiusMetres: Double? { position?.value.horizontalSigmaMetres.map { Confidence.radial * $0 } }
+
+  /// Whether its position is as good as was asked for.
+  func suits(_ schedule: Schedule) -> Bool {
+    guard let limit = schedule.accuracyMetres else { return true }
+    return radiusMetres.map { $0 <= limit } ?? false
+  }
 
   /// When its fix was valid, if it has a position of one.
   var fixInstant: MonotonicInstant? {

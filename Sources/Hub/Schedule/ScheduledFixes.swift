@@ -17,6 +17,8 @@ final class ScheduledFixes: Sendable {
   private struct Member {
     let name: String
     let run: Activating<ScheduledFix, Never>
+    /// What it has asked for; the plan has what the receivers' budgets leave of that.
+    var schedule: Schedule
     /// What it gets unless a better one comes.
     var kept: FusedState?
     /// The last good one that it has got.
@@ -77,6 +79,8 @@ final class ScheduledFixes: Sendable {
     /// Some thread brings about what is to be.
     var isWorking = false
     var isOver = false
+    /// What is left of wishes.
+    var relaxation = Relaxation.none
   }
 
   /// What is to be done next.
@@ -124,8 +128,9 @@ final class ScheduledFixes: Sendable {
         let id = state.withLock { state -> ID? in
           if state.isOver { return nil }
           state.lastID += 1
-          state.members[state.lastID] = Member(name: name, run: run)
-          state.plan.add(state.lastID, schedule.value, at: clock.now)
+          let schedule = schedule.value
+          state.members[state.lastID] = Member(name: name, run: run, schedule: schedule)
+          state.plan.add(state.lastID, state.relaxation.applied(to: schedule), at: clock.now)
           advance(&state)
           return state.lastID
         }
@@ -145,7 +150,10 @@ final class ScheduledFixes: Sendable {
 
   private func change(_ id: ID, to schedule: Schedule) {
     state.withLock { state in
-      state.plan.change(id, to: schedule, at: clock.now)
+      // Nobody has asked for anything else: its time stays.
+      guard state.members[id]?.schedule != schedule else { return }
+      state.members[id]?.schedule = schedule
+      state.plan.change(id, to: state.relaxation.applied(to: schedule), at: clock.now)
       advance(&state)
     }
     work()
@@ -263,8 +271,16 @@ final class ScheduledFixes: Sendable {
     }
   }
 
+  /// What the receivers' budgets leave of wishes has changed, perhaps.
+  private func relax(_ state: inout State) {
+    guard let relaxation = state.hub?.relaxation, relaxation != state.relaxation else { return }
+    state.relaxation = relaxation
+    for (id, member) in state.members { state.plan.relax(id, to: relaxation.applied(to: member.schedule)) }
+  }
+
   private func advance(_ state: inout State) {
     let now = clock.now
+    relax(&state)
     stand(&state)
     perform(state.plan.advance(to: now, lead: lead(state.hub, at: now)), keeping: nil, at: now, &state)
   }
@@ -280,22 +296,27 @@ final class ScheduledFixes: Sendable {
         state.hub?.fixBook?.learnAcquisitions { trace.settle(.init(of: schedule.accuracyMetres), at: now, &$0) }
         state.trace = trace
       case .deliver(let id, let due, let isMet):
-        guard let member = state.members[id], let schedule = state.plan.schedule(of: id) else { continue }
+        guard let member = state.members[id] else { continue }
         var fix = member.kept ?? FusedState(at: now)
         if isMet { state.members[id]?.last = StandingFix(fix) }
         fix.at = max(now, fix.at)
         state.members[id]?.kept = nil
-        state.deliveries.append(
-          Delivery(
-            id: id, run: member.run, fix: ScheduledFix(state: fix, schedule: schedule, due: due, isMet: isMet)))
-      case .again(let id, let due):
-        guard let member = state.members[id], let schedule = state.plan.schedule(of: id), let last = member.last else {
-          continue
-        }
+        let relaxed = state.plan.relaxed(id, member.schedule)
         state.deliveries.append(
           Delivery(
             id: id, run: member.run,
-            fix: ScheduledFix(state: last.state(at: now), schedule: schedule, due: due, isMet: true, isStill: true)))
+            fix: ScheduledFix(
+              state: fix, schedule: member.schedule, relaxed: relaxed, due: due,
+              isMet: isMet && (relaxed == nil || fix.suits(member.schedule)))))
+      case .again(let id, let due):
+        guard let member = state.members[id], let last = member.last else { continue }
+        let (fix, relaxed) = (last.state(at: now), state.plan.relaxed(id, member.schedule))
+        state.deliveries.append(
+          Delivery(
+            id: id, run: member.run,
+            fix: ScheduledFix(
+              state: fix, schedule: member.schedule, relaxed: relaxed, due: due,
+              isMet: relaxed == nil || fix.suits(member.schedule), isStill: true)))
         // One that has lost its supply is silent too.
         state.hub?.motion?.look()
       }
@@ -475,7 +496,7 @@ final class ScheduledFixes: Sendable {
           reason = isMet ? "its fix is there before it is due" : "time ran out before it is due"
         }
         return ScheduleReport(
-          holder: member.name, schedule: schedule, due: due,
+          holder: member.name, schedule: member.schedule, relaxed: state.plan.relaxed(id, member.schedule), due: due,
           wake: phase == .asleep && !state.plan.stands(id) ? wake : nil, reason: reason)
       }
     }

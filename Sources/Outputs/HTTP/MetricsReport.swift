@@ -67,6 +67,15 @@ enum MetricsReport {
         }
       })
     family(
+      "device_budget_joules_per_day", "gauge", "What the device may draw in a day, as the board file has it.",
+      perDevice { $0.budget.map { Text.fixed($0.milliwattHoursPerDay * 3.6, 6) } })
+    family(
+      "device_budget_left_joules", "gauge", "What the device may still draw of that; below 0 what was too much.",
+      perDevice { $0.budget.map { Text.fixed($0.leftMilliwattHours * 3.6, 6) } })
+    family(
+      "device_budget_steps", "gauge", "How many of the board file's steps are taken to make that last.",
+      perDevice { $0.budget.map { "\($0.stepCount)" } })
+    family(
       "device_linger_seconds", "gauge", "For how long the device would run on if its last subscriber left now.",
       perDevice { $0.linger.map { Text.fixed($0.seconds, 3) } })
     family(

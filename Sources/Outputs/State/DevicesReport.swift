@@ -45,6 +45,7 @@ public enum DevicesReport {
         json.endArray()
       }
       json.endObject()
+      if let budget = device.budget { DevicesReport.write(budget, to: &json) }
       if let linger = device.linger { DevicesReport.write(linger, to: &json) }
       if !device.schedules.isEmpty { DevicesReport.write(device.schedules, at: now, to: &json) }
       json.member("milliwatts", device.milliwatts, decimals: 2)
@@ -86,12 +87,31 @@ public enum DevicesReport {
       json.member("everySeconds", one.schedule.every.inSeconds, decimals: 3)
       json.member("accuracyMetres", one.schedule.accuracyMetres, decimals: 2)
       json.member("withinSeconds", one.schedule.within.inSeconds, decimals: 3)
+      if let relaxed = one.relaxed {
+        json.key("relaxed")
+        json.beginObject()
+        json.member("everySeconds", relaxed.every.inSeconds, decimals: 3)
+        json.member("accuracyMetres", relaxed.accuracyMetres, decimals: 2)
+        json.endObject()
+      }
       json.member("dueInSeconds", (one.due - now).inSeconds, decimals: 1)
       json.member("wakesInSeconds", one.wake.map { ($0 - now).inSeconds }, decimals: 1)
       json.member("reason", one.reason)
       json.endObject()
     }
     json.endArray()
+  }
+
+  private static func write(_ budget: BudgetReport, to json: inout JSONWriter) {
+    json.key("budget")
+    json.beginObject()
+    json.member("milliwattHoursPerDay", budget.milliwattHoursPerDay, decimals: 4)
+    json.member("leftMilliwattHours", budget.leftMilliwattHours, decimals: 4)
+    json.member("steps", budget.steps)
+    json.member("stepsTaken", budget.stepCount)
+    json.member("everySeconds", budget.relaxation.every?.inSeconds, decimals: 3)
+    json.member("accuracyMetres", budget.relaxation.accuracyMetres, decimals: 2)
+    json.endObject()
   }
 
   private static func write(_ corrections: CorrectionStatus, at now: MonotonicInstant, to json: inout JSONWriter) {

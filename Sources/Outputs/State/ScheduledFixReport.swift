@@ -17,6 +17,14 @@ public enum ScheduledFixReport {
     public var viewer: String?
     /// Nothing has moved since its position was measured: the last one once more.
     public var still: Bool
+    /// What the receivers' budgets leave of the wish; `nil` for all.
+    public var relaxed: Wish?
+  }
+
+  /// Seconds and metres.
+  public struct Wish: Decodable, Sendable {
+    public var every: Double
+    public var accuracy: Double?
   }
 
   /// - Parameter viewer: whose wish it is, where others hear the same
@@ -31,6 +39,13 @@ public enum ScheduledFixReport {
       json.member("every", fix.schedule.every.inSeconds, decimals: 3)
       json.member("accuracy", fix.schedule.accuracyMetres, decimals: 2)
       json.member("within", fix.schedule.within.inSeconds, decimals: 3)
+      if let relaxed = fix.relaxed {
+        json.key("relaxed")
+        json.beginObject()
+        json.member("every", relaxed.every.inSeconds, decimals: 3)
+        json.member("accuracy", relaxed.accuracyMetres, decimals: 2)
+        json.endObject()
+      }
       json.member("viewer", viewer)
       json.endObject()
     }

@@ -52,6 +52,7 @@ struct Devices: ParsableCommand {
       Terminal.standardOutput(
         "  so far   on for \(Text.duration(seconds: device.onSeconds)) in \(device.wakes) \(device.wakes == 1 ? "wake" : "wakes"), "
           + "\(Text.fixed(device.energyMilliwattHours, 3)) mWh\(measured(device))")
+      if let budget = device.budget { write(budget) }
       for schedule in device.schedules ?? [] { write(schedule) }
       if let corrections = device.corrections { write(corrections) }
       if let remark = device.remark { Terminal.standardOutput("  remark   \(remark)") }
@@ -77,12 +78,24 @@ struct Devices: ParsableCommand {
 
   /// Who has it woken, when and why then.
   private func write(_ schedule: DevicesOfHub.Schedule) {
-    let accuracy = schedule.accuracyMetres.map { ", to \(Text.fixed($0, $0 < 10 ? 1 : 0)) m" } ?? ""
+    func wish(_ seconds: Double, _ metres: Double?) -> String {
+      "every \(Text.duration(seconds: seconds))"
+        + (metres.map { ", to \(Text.fixed($0, $0 < 10 ? 1 : 0)) m" } ?? "")
+    }
+    let left = schedule.relaxed.map { " (as its energy is short: \(wish($0.everySeconds, $0.accuracyMetres)))" }
     let due =
       schedule.dueInSeconds > 0 ? "in \(Text.duration(seconds: schedule.dueInSeconds))" : "now"
     Terminal.standardOutput(
-      "  due      \(due) for \(schedule.holder), every \(Text.duration(seconds: schedule.everySeconds))\(accuracy): "
+      "  due      \(due) for \(schedule.holder), \(wish(schedule.everySeconds, schedule.accuracyMetres))\(left ?? ""): "
         + schedule.reason)
+  }
+
+  private func write(_ budget: DevicesOfHub.Budget) {
+    let steps =
+      budget.steps == 0 ? "" : ", \(budget.stepsTaken) of \(budget.steps) steps taken to make it last"
+    Terminal.standardOutput(
+      "  budget   \(Text.fixed(budget.leftMilliwattHours, 3)) mWh left, "
+        + "of \(Text.fixed(budget.milliwattHoursPerDay, 3)) a day\(steps)")
   }
 
   private func write(_ corrections: DevicesOfHub.Corrections) {

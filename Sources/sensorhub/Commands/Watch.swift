@@ -206,7 +206,10 @@ struct Watch: ParsableCommand {
     guard every != nil, let outcome = ScheduledFixReport.outcome(line) else { return "" }
     let radius = outcome.radius.map { "95 % within \(Text.fixed($0, 1)) m" }
     let found = outcome.still ? "still" + (radius.map { ", \($0)" } ?? "") : radius ?? "a fix"
-    return "  " + (outcome.met ? found : "time ran out" + (radius.map { ": \($0)" } ?? ""))
+    // A fix that is as good as the budget has it is none that came too late.
+    let isLess = outcome.relaxed?.accuracy.map { (outcome.radius ?? .infinity) <= $0 } ?? false
+    let short = outcome.relaxed.map { ", as energy is short every \(Text.duration(seconds: $0.every))" } ?? ""
+    return "  " + (outcome.met || isLess ? found : "time ran out" + (radius.map { ": \($0)" } ?? "")) + short
   }
 
   /// Returns whether anybody still reads.

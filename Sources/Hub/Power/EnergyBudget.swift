@@ -1,0 +1,92 @@
+import MonotonicTime
+
+/// What a device may draw in a day, and what is given up, in this order, when that runs short.
+///
+/// It is an account: a twenty-fourth of the day's energy is paid in each hour, evenly, what the device draws is taken out, and no more
+/// than a quarter of a day's can be saved. The emptier it is, the more is given up: so a day's demand that is too much is thinned out
+/// over the whole day, in place of served until noon.
+public struct EnergyBudget: Equatable, Sendable {
+  public static let milliwattHours = 0.001...1_000_000.0
+
+  public var milliwattHoursPerDay: Double
+  /// One after the other, each beside those before it.
+  public var steps: [Relaxation]
+
+  public init(milliwattHoursPerDay: Double, steps: [Relaxation] = []) {
+    self.milliwattHoursPerDay = milliwattHoursPerDay
+    self.steps = steps
+  }
+
+  private static let savedDays = 0.25
+
+  /// The most that is saved; as much is remembered of what was drawn too much, so that one bad day is made up for in the next quarter.
+  var capacity: Double { EnergyBudget.savedDays * milliwattHoursPerDay }
+
+  /// What may still be drawn, milliwatt-hours; below 0 what was drawn too much. It is worked out from what was drawn in the hours of
+  /// a week, so that there is nothing else to keep over a restart.
+  ///
+  /// - Parameter now: seconds since 1970
+  func left(_ ledger: EnergyLedger, now: Double) -> Double {
+    guard now.isFinite, abs(now) < 1e15 else { return capacity }
+    let present = Int((now / 3600).rounded(.down))
+    let hourly = milliwattHoursPerDay / 24
+    var left = capacity
+    var hours = ledger.hours.drop { $0.number <= present - EnergyLedger.hourCount }
+    for number in (present - EnergyLedger.hourCount + 1)...present {
+      let part = number == present ? now / 3600 - Double(present) : 1
+      var drawn = 0.0
+      if let hour = hours.first, hour.number == number {
+        drawn = hour.bills.milliwattHours
+        hours = hours.dropFirst()
+      }
+      left = min(capacity, max(-capacity, left + hourly * part - drawn))
+    }
+    return left
+  }
+
+  /// How many steps are taken with so much left.
+  ///
+  /// - Parameter taken: until now. One is taken back only when there is half a step's more than it was taken at: who stands at its edge
+  ///   changes nothing with each fix.
+  func stepCount(left: Double, taken: Int) -> Int {
+    let size = capacity / Double(steps.count + 1)
+    /// Below this the step is taken.
+    func limit(_ step: Int) -> Double { capacity - Double(step) * size }
+    var count = min(taken, steps.count)
+    while count < steps.count, left < limit(count + 1) { count += 1 }
+    while count > 0, left > limit(count) + size / 2 { count -= 1 }
+    return count
+  }
+
+  /// What is given up with so many steps taken.
+  func relaxation(_ stepCount: Int) -> Relaxation { steps.prefix(stepCount).reduce(.none) { $0.and($1) } }
+}
+
+extension EnergyBudget {
+  /// - Parameter section: has both keys, beside others
+  init?(_ section: inout BoardSection, ofReceiver isReceiver: Bool) throws(BoardError) {
+    let perDay = try section.number("milliwattHoursPerDay", in: EnergyBudget.milliwattHours)
+    let steps = try section.sections("whenShort")
+    guard let perDay else {
+      if !steps.isEmpty { throw section.missing("milliwattHoursPerDay") }
+      return nil
+    }
+    if !isReceiver, !steps.isEmpty {
+      throw section.wrong("whenShort", expected: "left out: it is about fixes, and this is no receiver")
+    }
+    self.init(milliwattHoursPerDay: perDay)
+    for step in steps { self.steps.append(try Relaxation(step)) }
+    if self.steps.count > 16 { throw section.wrong("whenShort", expected: "a list of at most 16 steps") }
+  }
+}
+
+extension Relaxation {
+  fileprivate init(_ section: BoardSection) throws(BoardError) {
+    var section = section
+    let every = try section.number("everySeconds", in: Schedule.everySeconds)
+    let accuracy = try section.number("accuracyMetres", in: Schedule.accuracyMetres)
+    try section.finish()
+    if every == nil, accuracy == nil { throw section.missing("everySeconds") }
+    self.init(every: every.map { .nanoseconds(Int64($0 * 1e9)) }, accuracyMetres: accuracy)
+  }
+}

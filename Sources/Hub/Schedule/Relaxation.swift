@@ -1,0 +1,42 @@
+import MonotonicTime
+
+/// What fixes on a schedule may be, at most as often and at best as good, where energy is short.
+public struct Relaxation: Equatable, Sendable {
+  /// They come no closer.
+  public var every: Duration?
+  /// Fixes that are this good will do, metres.
+  public var accuracyMetres: Double?
+
+  public init(every: Duration? = nil, accuracyMetres: Double? = nil) {
+    self.every = every
+    self.accuracyMetres = accuracyMetres
+  }
+
+  public static let none = Relaxation()
+
+  /// As little as either leaves.
+  func and(_ other: Relaxation) -> Relaxation {
+    func larger<Value: Comparable>(_ one: Value?, _ other: Value?) -> Value? {
+      guard let one, let other else { return one ?? other }
+      return max(one, other)
+    }
+    return Relaxation(
+      every: larger(every, other.every), accuracyMetres: larger(accuracyMetres, other.accuracyMetres))
+  }
+
+  /// Who wants a fix of any quality, or is to be warned, gets that as before.
+  func applied(to schedule: Schedule) -> Schedule {
+    guard schedule.isRelaxable else { return schedule }
+    var relaxed = schedule
+    if let every { relaxed.every = max(relaxed.every, every) }
+    if let accuracyMetres { relaxed.accuracyMetres = relaxed.accuracyMetres.map { max($0, accuracyMetres) } }
+    return relaxed
+  }
+
+  /// `fixes come at most every 300 s, and 25 m will do`; `nil` where nothing is relaxed.
+  var text: String? {
+    guard let every else { return accuracyMetres.map { "fixes of \($0.short) m will do" } }
+    return "fixes come at most every \(every.inSeconds.short) s"
+      + (accuracyMetres.map { ", and \($0.short) m will do" } ?? "")
+  }
+}
