@@ -117,4 +117,72 @@ struct BoardWarningsTests {
           "imu: there is no /dev/i2c-1: enable the bus",
         ])
   }
+
+  private func fences(_ fences: String, on devices: String = "gps: { driver: 'nmea', port: 'p' }") throws -> [String] {
+    BoardWarnings.fences(
+      of: try Board(json5: Array("{ name: 'x', devices: { \(devices) }, fences: { \(fences) } }".utf8), file: "board"))
+  }
+
+  /// Its corners so many metres north and east of where the equator meets the first meridian.
+  private static func polygon(_ corners: [(Double, Double)]) -> String {
+    let places = corners.map { "[\($0.0 / 110_574.276), \($0.1 / 111_319.491)]" }
+    return "yard: { polygon: [\(places.joined(separator: ", "))] }"
+  }
+
+  @Test func `a circle that fixes can hardly tell the inside of is said, with what to do`() throws {
+    #expect(
+      try fences("anchor: { circle: [54.4, 10.2, 6.5] }, far: { circle: [54.4, 10.2, 15] }") == [
+        "fence anchor: 6.5 m from its middle to its edge are little for fixes that are good to 5 m as a rule: it would be in "
+          + "doubt for most of the time, and take their noise for leaving; make it 15 m or more, or give the receiver "
+          + "corrections ('ntrip')"
+      ])
+    let corrected = "gps: { driver: 'nmea', port: 'p', ntrip: { caster: 'ntrip://caster.example/MOUNT' } }"
+    #expect(try fences("anchor: { circle: [54.4, 10.2, 6.5] }", on: corrected).isEmpty)
+    let small = try fences("anchor: { circle: [54.4, 10.2, 5] }", on: corrected)
+    #expect(small.count == 1 && small.first?.hasSuffix("for leaving; make it 6 m or more") == true, "\(small)")
+  }
+
+  /// A strip, however long, and an angle of two.
+  static let narrow: [[(Double, Double)]] = [
+    [(0, 0), (0, 2000), (25, 2000), (25, 0)], [(0, 0), (0, 500), (24, 500), (24, 24), (500, 24), (500, 0)],
+  ]
+
+  @Test(arguments: narrow)
+  func `a polygon that is narrow everywhere is said`(_ corners: [(Double, Double)]) throws {
+    let warnings = try fences(Self.polygon(corners))
+    #expect(
+      warnings == [
+        "fence yard: nowhere is it 30 m wide, which is little for fixes that are good to 5 m as a rule: it would be in doubt "
+          + "for most of the time, and take their noise for leaving; make it wider, or give the receiver corrections ('ntrip')"
+      ])
+  }
+
+  /// The second one at one end alone.
+  static let wide: [[(Double, Double)]] = [
+    [(0, 0), (0, 2000), (35, 2000), (35, 0)], [(0, 0), (0, 2000), (40, 2000), (40, 1950), (12, 1950), (12, 0)],
+    [(0, 0), (0, 90_000), (90_000, 0)],
+  ]
+
+  @Test(arguments: wide)
+  func `a polygon that is wide somewhere is no matter`(_ corners: [(Double, Double)]) throws {
+    #expect(try fences(Self.polygon(corners)).isEmpty)
+  }
+
+  @Test func `a grace that is over before a receiver has started is said, with what to do`() throws {
+    let hasty = "anchor: { circle: [54.4, 10.2, 40], grace: 2.5 }"
+    #expect(
+      try fences(hasty) == [
+        "fence anchor: a grace of 2.5 s is less than a receiver takes to start, 3 s at best: near the edge it could not "
+          + "sleep, and who leaves would be noticed later; raise 'grace'"
+      ])
+    // One that reports more often has its second fix sooner.
+    let quick = "gps: { driver: 'ublox', port: 'p', rateHz: 5 }"
+    #expect(try fences(hasty, on: quick).isEmpty)
+    let slow = "gps: { driver: 'ublox', port: 'p', rateHz: 0.25 }"
+    let late = try fences("anchor: { circle: [54.4, 10.2, 40], grace: 5 }", on: slow)
+    #expect(late.first?.contains("to start, 6 s at best") == true, "\(late)")
+    #expect(try fences("anchor: { circle: [54.4, 10.2, 40], grace: 5 }").isEmpty)
+    // What has no receiver at all is another matter.
+    #expect(try fences(hasty, on: "imu: { driver: 'mpu-6050', bus: 'simulated/i2c' }").isEmpty)
+  }
 }

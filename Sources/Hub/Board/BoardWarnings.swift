@@ -21,6 +21,19 @@ public enum BoardWarnings {
     machine.resolved(device.path) ?? device.path
   }
 
+  /// Fences that a receiver can hardly watch. Wherever the file is checked: it is a matter of receivers, and of no machine.
+  public static func fences(of board: Board) -> [String] {
+    let receivers = board.devices.compactMap { device -> ReceiverDescription? in
+      guard case .receiver(let receiver) = device, board.fusedDevices.contains(receiver.id) else { return nil }
+      return receiver
+    }
+    if receivers.isEmpty { return [] }
+    let prospect = FenceProspect(receivers)
+    return board.fences.flatMap { fence in
+      [prospect.doubt(of: fence), prospect.haste(of: fence)].compactMap { $0.map { "fence \(fence.name): \($0)" } }
+    }
+  }
+
   /// Ports, buses and pulses that a machine lacks, and ports that it uses itself.
   public static func devices(of board: Board, on machine: MachineFiles) -> [String] {
     board.devices.flatMap { device in

@@ -79,16 +79,33 @@ public struct FenceArea: Equatable, Sendable {
     case .polygon(let corners):
       let first = FenceArea.length(FenceArea.offset(of: corners[0], from: place))
       if first > FenceArea.farMetres { return first }
-      let points = corners.map { FenceArea.offset(of: $0, from: place) }
-      var nearest = Double.infinity
-      var isWithin = false
-      for (index, one) in points.enumerated() {
-        let other = points[(index + 1) % points.count]
-        nearest = min(nearest, FenceArea.distance(toEdgeFrom: one, to: other))
-        // A ray to the east crosses the edge.
-        if (one.x > 0) != (other.x > 0), one.y - one.x * (other.y - one.y) / (other.x - one.x) > 0 { isWithin.toggle() }
+      return FenceArea.distanceBeyond(corners.map { FenceArea.offset(of: $0, from: place) })
+    }
+  }
+
+  /// Whether there is a place within that is so far from the edge, give or take a sixteenth.
+  func holdsCircle(ofRadius radius: Double) -> Bool {
+    switch shape {
+    case .circle(_, let own): return own >= radius
+    case .polygon(let corners):
+      // What is smaller than the circle holds none.
+      if squareMetres < .pi * radius * radius { return false }
+      let points = corners.map { FenceArea.offset(of: $0, from: corners[0]) }
+      let (norths, easts) = (points.map(\.x), points.map(\.y))
+      let least = SIMD2(norths.min() ?? 0, easts.min() ?? 0)
+      let most = SIMD2(norths.max() ?? 0, easts.max() ?? 0)
+      // Squares are cut into four as long as such a place may be in them.
+      var squares = [(centre: (least + most) / 2, half: (most - least).max() / 2)]
+      while let (centre, half) = squares.popLast() {
+        let within = -FenceArea.distanceBeyond(points.map { $0 - centre })
+        if within >= radius { return true }
+        // The corners are no farther from the centre than that.
+        guard within + half * 2.0.squareRoot() >= radius, half > radius / 16 else { continue }
+        for north in [-half / 2, half / 2] {
+          for east in [-half / 2, half / 2] { squares.append((centre + SIMD2(north, east), half / 2)) }
+        }
       }
-      return isWithin ? -nearest : nearest
+      return false
     }
   }
 
@@ -110,6 +127,19 @@ public struct FenceArea: Equatable, Sendable {
     }
     let way = fromMiddle(place) - fromMiddle(origin)
     return SIMD2(way.x, way.y)
+  }
+
+  /// How far the origin lies beyond the edge of a polygon; negative within it.
+  private static func distanceBeyond(_ points: [SIMD2<Double>]) -> Double {
+    var nearest = Double.infinity
+    var isWithin = false
+    for (index, one) in points.enumerated() {
+      let other = points[(index + 1) % points.count]
+      nearest = min(nearest, distance(toEdgeFrom: one, to: other))
+      // A ray to the east crosses the edge.
+      if (one.x > 0) != (other.x > 0), one.y - one.x * (other.y - one.y) / (other.x - one.x) > 0 { isWithin.toggle() }
+    }
+    return isWithin ? -nearest : nearest
   }
 
   private static func length(_ vector: SIMD2<Double>) -> Double { (vector * vector).sum().squareRoot() }

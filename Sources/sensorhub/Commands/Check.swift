@@ -16,9 +16,9 @@ struct Check: ParsableCommand {
       Finds what a hub would refuse too: ports, lines and sockets that cannot be, and a web port beyond this machine \
       whose token is missing. Devices are not looked for, so that a file can be checked where it is written; what is \
       read of them is held against the speed of their bus, where this machine tells it, and else against the usual 100 \
-      kHz. What would keep this machine from recording is said, and is no mistake of the file. Neither is a password, \
-      token or certificate that is missing on a machine that has none of the board's devices; on the board, and with \
-      --device, it is.
+      kHz, and fences against what receivers are capable of as a rule. What would keep this machine from recording is \
+      said, and is no mistake of the file. Neither is a password, token or certificate that is missing on a machine that \
+      has none of the board's devices; on the board, and with --device, it is.
 
       With --device it looks at this machine as well: for ports, buses and pulses that are missing, and for ports on \
       which the kernel prints or somebody may log in. Nothing is opened. Each warning ends with what to do.
@@ -59,7 +59,8 @@ struct Check: ParsableCommand {
         nextStep: "mend the file; a hub would start and leave that out")
     }
     let warnings =
-      BoardWarnings.rates(of: board, on: machine) + (device ? BoardWarnings.devices(of: board, on: machine) : [])
+      BoardWarnings.rates(of: board, on: machine) + BoardWarnings.fences(of: board)
+      + (device ? BoardWarnings.devices(of: board, on: machine) : [])
     if isElsewhere {
       for file in BoardProblems.missingFiles(of: board) {
         Terminal.standardError("not on this machine, and needed on the board: \(file)")
