@@ -39,6 +39,14 @@ public final class FenceLookout: Sendable {
   /// As of its last change, with the last fix.
   public var status: FenceStatus { state.withLock { $0.watch.status } }
 
+  /// The same, and when there is more to be known.
+  public var outlook: FenceOutlook {
+    state.withLock { state in
+      FenceOutlook(
+        area: settings.area, status: state.watch.status, dueAt: state.watch.wantedAt, blindAt: state.watch.blindAt)
+    }
+  }
+
   /// Wakes receivers from here on.
   public func begin(on hub: Hub) {
     let lease = hub.fixes(on: schedule.readOnly).subscribe(

@@ -32,8 +32,8 @@ struct FenceWatch: Sendable {
   private var doubt: Doubt?
   /// The last fix was as good as was asked for, which says nothing where it lies: nearer to the edge than was known.
   private var isTooPoor = false
-  /// When a fix was due that has not come yet.
-  private var wantedAt: MonotonicInstant
+  /// When a fix is due, or was that has not come yet.
+  private(set) var wantedAt: MonotonicInstant
   /// From the last fix that was asked for until the next one.
   private(set) var interval: Duration
 

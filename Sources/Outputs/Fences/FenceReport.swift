@@ -6,19 +6,29 @@ import NMEA
 enum FenceReport {
   /// All of them, by their names.
   static func write(_ statuses: [FenceStatus], at now: MonotonicInstant, to json: inout JSONWriter) {
-    json.beginObject()
-    json.member("class", literal: "FENCES")
-    json.key("fences")
-    json.beginObject()
+    begin(&json)
     for status in statuses {
       json.key(dynamic: status.name)
       json.beginObject()
       writeMembers(status, at: now, to: &json)
       json.endObject()
     }
-    json.endObject()
-    json.endObject()
-    json.endLine()
+    end(&json)
+  }
+
+  /// The same, with where they are and when there is more to be known: for whoever looks now.
+  static func write(_ fences: [FenceOutlook], at now: MonotonicInstant, to json: inout JSONWriter) {
+    begin(&json)
+    for fence in fences {
+      json.key(dynamic: fence.status.name)
+      json.beginObject()
+      writeMembers(fence.status, at: now, to: &json)
+      json.member("due", (fence.dueAt - now).inSeconds, decimals: 1)
+      json.member("unknownIn", fence.blindAt.map { ($0 - now).inSeconds }, decimals: 1)
+      write(fence.area.shape, to: &json)
+      json.endObject()
+    }
+    end(&json)
   }
 
   /// One of them.
@@ -29,6 +39,46 @@ enum FenceReport {
     writeMembers(status, at: now, to: &json)
     json.endObject()
     json.endLine()
+  }
+
+  private static func begin(_ json: inout JSONWriter) {
+    json.beginObject()
+    json.member("class", literal: "FENCES")
+    json.key("fences")
+    json.beginObject()
+  }
+
+  private static func end(_ json: inout JSONWriter) {
+    json.endObject()
+    json.endObject()
+    json.endLine()
+  }
+
+  /// As the board file has it.
+  private static func write(_ shape: FenceArea.Shape, to json: inout JSONWriter) {
+    switch shape {
+    case .circle(let centre, let radius):
+      json.key("circle")
+      json.beginArray()
+      writePlace(centre, to: &json)
+      json.number(radius, decimals: 2)
+      json.endArray()
+    case .polygon(let corners):
+      json.key("polygon")
+      json.beginArray()
+      for corner in corners {
+        json.beginArray()
+        writePlace(corner, to: &json)
+        json.endArray()
+      }
+      json.endArray()
+    }
+  }
+
+  /// Two elements of an array.
+  private static func writePlace(_ place: Coordinate, to json: inout JSONWriter) {
+    json.number(place.latitudeDegrees, decimals: 7)
+    json.number(place.longitudeDegrees, decimals: 7)
   }
 
   private static func writeMembers(_ status: FenceStatus, at now: MonotonicInstant, to json: inout JSONWriter) {

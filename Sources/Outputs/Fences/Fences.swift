@@ -15,8 +15,8 @@ public final class Fences: Sendable {
   /// Of all fences, with each change of a state: the fixes between two changes tell nothing new.
   var changes: Property<[FenceStatus]> { latest.readOnly }
 
-  /// The same with the last fix of each.
-  public var statuses: [FenceStatus] { lookouts.withLock { $0 }.map(\.status) }
+  /// The same with the last fix of each, and when the next one is due.
+  var outlooks: [FenceOutlook] { lookouts.withLock { $0 }.map(\.outlook) }
 
   /// Watches the fences of a board, and no others from now on. Those that have not changed go on as they are.
   ///

@@ -41,7 +41,7 @@ enum HubRoutes {
         HTTPDocument.json(to: request) { DevicesReport.write(host.hub.value.devices, at: host.now, to: &$0) }
       },
       HTTPRoute(.get, "fences") { request, _ in
-        HTTPDocument.json(to: request) { FenceReport.write(host.fences.statuses, at: host.now, to: &$0) }
+        HTTPDocument.json(to: request) { FenceReport.write(host.fences.outlooks, at: host.now, to: &$0) }
       },
       HTTPRoute(.get, "metrics") { request, _ in
         HTTPDocument.text(MetricsReport.text(host), type: "text/plain; version=0.0.4; charset=utf-8", to: request)
