@@ -231,6 +231,20 @@ enum MetricsReport {
       "pulse_quantization_error_seconds", "By how much the last pulse was off, as the receiver says.",
       pulse?.quantisationErrorSeconds, decimals: 12)
 
+    let fences = host.fences.outlooks.map(\.status)
+    func perFence(_ value: (FenceStatus) -> String?) -> [(labels: String, value: String)] {
+      fences.compactMap { fence in value(fence).map { ("{fence=\"\(escaped(fence.name))\"}", $0) } }
+    }
+    family(
+      "fence_inside", "gauge", "1 for a fence that the board is inside of, 0 for one that it is outside of.",
+      perFence { $0.state == .unknown ? nil : $0.state == .inside ? "1" : "0" })
+    family(
+      "fence_beyond_meters", "gauge", "How far the last fix lies beyond the fence's edge; negative within.",
+      perFence { fence in fence.state == .unknown ? nil : fence.metresBeyond.map { Text.fixed($0, 1) } })
+    family(
+      "fence_fix_timestamp_seconds", "gauge", "When the last fix that said anything of the fence was valid.",
+      perFence { $0.fix.map { timestamp($0.at) } })
+
     let traffic = host.traffic.kinds
     family(
       "output_clients", "gauge", "How many clients are connected, by output.",
