@@ -27,7 +27,7 @@ struct Dashboard {
         ("{{board}}", board.name), ("{{tiles}}", board.http?.tiles ?? ""),
         ("{{attribution}}", board.http?.credit ?? ""),
         ("{{records}}", RecordedHistory.folder(of: host) == nil ? "" : "yes"),
-        ("{{replay}}", host.replay == nil ? "" : "yes"),
+        ("{{replay}}", host.replay == nil ? "" : "yes"), ("{{fences}}", board.fences.isEmpty ? "" : "yes"),
       ])
     return HTTPDocument(lasting: ByteBuffer(string: page), type: "text/html; charset=utf-8")
   }

@@ -1,7 +1,7 @@
 // The dashboard. An open event stream is a subscription and keeps the devices awake, so there is one only while somebody
-// can see the page and has not paused it. The list of devices is only looked at, which wakes nothing.
+// can see the page and has not paused it. The devices and the fences are only looked at, which wakes nothing.
 
-import { drawGrid, drawScale, frame, mercator, metreAt, placed, prepare } from "./map.js";
+import { bounds, drawGrid, drawScale, frame, mercator, metreAt, placed, prepare } from "./map.js";
 
 const $ = (id) => document.getElementById(id);
 const rateHz = 10;
@@ -16,6 +16,11 @@ const lookLimitSeconds = 5;
 // A change between two looks was just then, unless they are further apart.
 const lookGapSeconds = 3;
 const trackPoints = 8000;
+// A fix may come so late as a rule: it shares the wake of another, and takes an epoch.
+const lateSeconds = 6;
+// A fence that would make the map so many times as wide, or wider, is on it as far as it goes.
+const mostWider = 4;
+const leastWideMetres = 250;
 const holdSeconds = 60;
 // What it takes a screen reader to say the last description.
 const describeMilliseconds = 5000;
@@ -95,12 +100,12 @@ function observe() {
 
 async function look() {
   try {
-    const answer = await fetch("devices", { cache: "no-store" });
-    if (!answer.ok) throw new Error(`devices: ${answer.status}`);
-    const list = (await answer.json()).devices;
+    const [{ devices: list }, { fences: areas }] = await Promise.all(
+      ["devices", "fences"].map(async (address) => (await read(address)).json()));
     const isHeld = list.some((status) => status.holders.some((holder) => holder.startsWith("held for ")));
     const holds = isHeld ? (await (await fetch("holds", { cache: "no-store" })).json()).holds : [];
     showDevices(list, holds);
+    takeFences(areas);
     isUnanswered = false;
   } catch {
     // The next look finds out whether the hub is back.
@@ -275,7 +280,8 @@ function showState() {
   if (now - describedAt < describeMilliseconds) return;
   describedAt = now;
   const where = position ? `${$("lat").textContent}, ${$("lon").textContent}` : "no position yet";
-  $("map").setAttribute("aria-label", `Track: ${where}${isPositionStale ? ", stale" : ""}`);
+  const sides = [...fences].map(([name, { status }]) => `; fence ${name}: ${isAwayNow() ? "was " : ""}${status.state}`).join("");
+  $("map").setAttribute("aria-label", `Track: ${where}${isPositionStale ? ", stale" : ""}${sides}`);
   const pose = `roll ${$("roll").textContent}, pitch ${$("pitch").textContent}, heading ${$("yaw").textContent}`;
   $("horizon").setAttribute("aria-label", attitude ? `Horizon: ${pose}` : "Horizon: no attitude yet");
   $("sky").setAttribute(
@@ -358,10 +364,13 @@ function showDevices(list, holds) {
   seenAt = now;
 }
 
+/** Whether what the hub has told of its devices and fences is none of now. */
+const isAwayNow = () => isUnanswered || seenAt !== null && performance.now() / 1000 - seenAt > lookLimitSeconds;
+
 /** How the devices are, or were when the hub was last heard of: what is not known to be so looks otherwise, and cannot be used. */
 function showPower() {
   const now = performance.now() / 1000;
-  const isAway = isUnanswered || seenAt !== null && now - seenAt > lookLimitSeconds;
+  const isAway = isAwayNow();
   document.querySelector(".devices").classList.toggle("away", isAway);
   let isHatched = false;
   for (const { element, history, who, cost, status: { power, forSeconds, energyMilliwattHours } } of devices.values()) {
@@ -390,12 +399,12 @@ function showPower() {
   }
   // Links to what the hub has.
   for (const links of document.querySelectorAll(".history .take")) links.inert = isAway;
-  showMore();
+  showMore("devices");
 }
 
-/** How many devices are below the edge of their list. */
-function showMore() {
-  const list = $("devices");
+/** How much of a list is below its edge. */
+function showMore(id) {
+  const list = $(id);
   const edge = list.getBoundingClientRect().bottom;
   // One of which there is nothing to be missed counts as seen.
   const count = [...list.children].filter((child) => child.getBoundingClientRect().bottom > edge + 16).length;
@@ -404,11 +413,11 @@ function showMore() {
   if (isLong) list.tabIndex = 0;
   else list.removeAttribute("tabindex");
   const isCut = isLong && count > 0;
-  $("devices-more").hidden = !isCut;
-  set("devices-more", isCut ? `▾ ${count} more` : "");
+  $(`${id}-more`).hidden = !isCut;
+  set(`${id}-more`, isCut ? `▾ ${count} more` : "");
 }
 
-$("devices").addEventListener("scroll", showMore, { passive: true });
+for (const id of ["devices", "fences"]) $(id).addEventListener("scroll", () => showMore(id), { passive: true });
 
 function showHolds() {
   const isAway = document.querySelector(".devices").classList.contains("away");
@@ -418,6 +427,167 @@ function showHolds() {
     const release = device.element.querySelector(".release");
     const isUseless = left <= 0 || isAway;
     if (release.disabled !== isUseless) release.disabled = isUseless;
+  }
+}
+
+// MARK: Fences
+
+// By their names: how each was when the hub was last heard of, and where that stands.
+const fences = new Map();
+
+function makeFence(name) {
+  const element = document.createElement("li");
+  element.className = "fence";
+  element.innerHTML = `<div class="top"><h3></h3><span class="side"></span></div><p class="edge"></p><p class="next"></p>`;
+  element.querySelector("h3").textContent = name;
+  $("fences").append(element);
+  return { element };
+}
+
+function takeFences(list) {
+  for (const [name, fence] of fences) {
+    if (name in list) continue;
+    fence.element.remove();
+    fences.delete(name);
+  }
+  const news = [];
+  for (const [name, status] of Object.entries(list)) {
+    if (!fences.has(name)) fences.set(name, makeFence(name));
+    const fence = fences.get(name);
+    if (fence.status && fence.status.state !== status.state) news.push(`fence ${name}: ${status.state}`);
+    fence.status = status;
+  }
+  // To those who do not see it: what has changed, and not the seconds since.
+  if (news.length) set("fences-said", news.join("; "));
+  document.body.dataset.fences = fences.size ? "yes" : "";
+}
+
+/** A word that is the colour of how it is: who has left may have meant to, and a watch that is blind is none. */
+function lookOf({ state, event }) {
+  if (state === "inside") return "good";
+  if (state === "outside") return event === "leave" ? "warn" : "muted";
+  return event === "lost" ? "bad" : "muted";
+}
+
+function sideOf({ state, event, seconds }) {
+  const time = duration(seconds);
+  const since = { enter: `entered ${time} ago`, leave: `left ${time} ago`, lost: `blind for ${time}` };
+  return `${state} · ${since[event] ?? `for ${time}`}`;
+}
+
+function edgeOf({ beyond, position }, isAway) {
+  if (beyond === undefined) return "No fix that tells yet";
+  const far = Math.abs(beyond);
+  const length = far < 1000 ? `${far.toFixed(1)} m` : `${(far / 1000).toFixed(1)} km`;
+  const sigma = position.sigmaHorizontal;
+  const age = isAway ? "" : ` · ${duration(position.age)} ago`;
+  return `${length} ${beyond > 0 ? "beyond" : "within"} the edge, ±${sigma.toFixed(sigma < 0.095 ? 2 : 1)} m${age}`;
+}
+
+function nextOf({ event, due, unknownIn }) {
+  if (due > 1) return `${event ? "Next" : "First"} fix within ${duration(due)}`;
+  if (due > -lateSeconds) return "Next fix now";
+  if (unknownIn === undefined) return `No fix that tells, ${duration(-due)} after its time`;
+  return `A fix is ${duration(-due)} late; unknown in ${duration(Math.max(0, unknownIn))}`;
+}
+
+/** How the fences are, or were: as the devices. */
+function showFences() {
+  const isAway = isAwayNow();
+  document.querySelector(".fences").classList.toggle("away", isAway);
+  for (const { element, status } of fences.values()) {
+    const show = (name, text) => {
+      const part = element.querySelector(name);
+      if (part.textContent !== text) part.textContent = part.title = text;
+    };
+    show(".side", isAway ? `was ${status.state}` : sideOf(status));
+    show(".edge", edgeOf(status, isAway));
+    show(".next", isAway ? "Nobody says when the next fix is due." : nextOf(status));
+    const isLate = !isAway && status.due <= -lateSeconds;
+    element.querySelector(".next").classList.toggle("late", isLate);
+    const look = isAway ? "side" : `side ${lookOf(status)}`;
+    if (element.querySelector(".side").className !== look) element.querySelector(".side").className = look;
+  }
+  if (isAway && seenAt !== null) {
+    setAge("fences-age", performance.now() / 1000 - seenAt, 0, false);
+  } else {
+    set("fences-age", "");
+  }
+  showMore("fences");
+}
+
+const circleCorners = 96;
+
+/** The corners of a fence's area, where the map has them. */
+function cornersOf({ circle, polygon }) {
+  if (!circle) return polygon.map(([lat, lon]) => ({ lat, lon }));
+  const [lat, lon, radius] = circle;
+  const degrees = (radius / 6_371_009) * (180 / Math.PI);
+  return Array.from({ length: circleCorners }, (_, index) => {
+    const angle = (index / circleCorners) * 2 * Math.PI;
+    const north = degrees * Math.cos(angle);
+    const east = (degrees * Math.sin(angle)) / Math.cos(((lat + north / 2) * Math.PI) / 180);
+    return { lat: lat + north, lon: lon + east };
+  });
+}
+
+/**
+ * The edges of all fences on the map's projection, which has no end in the east.
+ *
+ * @param last the place that they are next to
+ */
+function fenceEdges(last) {
+  let beside = last;
+  return [...fences].map(([name, { status }]) => {
+    const way = cornersOf(status).map((corner) => {
+      const point = mercator(corner);
+      beside ??= point;
+      return { ...corner, x: point.x - Math.round(point.x - beside.x), y: point.y };
+    });
+    return { name, way, look: isAwayNow() ? "muted" : lookOf(status) };
+  });
+}
+
+/** Those fences that the map shows whole: of one that is large or far away, only what comes into it. */
+function framedEdges(edges, ways, metre) {
+  const box = bounds(ways);
+  if (!box) return edges;
+  const width = ({ left, right, top, bottom }) => Math.max(right - left, bottom - top, leastWideMetres * metre);
+  const ends = [{ x: box.left, y: box.top }, { x: box.right, y: box.bottom }];
+  return edges.filter(({ way }) => width(bounds([ends, way])) <= mostWider * width(box));
+}
+
+function drawFences(pen, place, edges, framed, width, height, letters, colour) {
+  for (const edge of edges) {
+    const { name, way, look } = edge;
+    const points = way.map(place);
+    pen.fillStyle = pen.strokeStyle = colour(look);
+    pen.lineWidth = 2;
+    pen.setLineDash([10, 6]);
+    pen.beginPath();
+    for (const point of points) pen.lineTo(...point);
+    pen.closePath();
+    pen.stroke();
+    pen.setLineDash([]);
+    // Where there is no edge to be seen, a tint says nothing.
+    pen.globalAlpha = framed.includes(edge) ? 0.07 : 0;
+    pen.fill();
+    pen.globalAlpha = 1;
+    // Its name where its edge is highest in the picture.
+    const room = pen.measureText(name).width / 2 + 6;
+    const seen = points.filter(([x, y]) => x > room && x < width - room && y > letters * 2 && y < height - letters * 3);
+    if (!seen.length) continue;
+    const [x, y] = seen.reduce((highest, point) => (point[1] < highest[1] ? point : highest));
+    pen.fillStyle = colour("card");
+    pen.globalAlpha = 0.85;
+    pen.fillRect(x - room, y - letters * 0.8, 2 * room, letters * 1.6);
+    pen.globalAlpha = 1;
+    pen.fillStyle = colour(look);
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    pen.fillText(name, x, y);
+    pen.textAlign = "start";
+    pen.textBaseline = "alphabetic";
   }
 }
 
@@ -763,6 +933,7 @@ function redraw(isUrgent = false) {
     showState();
     showPower();
     showHolds();
+    showFences();
     const style = getComputedStyle(document.documentElement);
     const colour = (name) => style.getPropertyValue(`--${name}`).trim();
     drawMap(colour);
@@ -843,13 +1014,17 @@ function drawTiles(pen, view) {
 function drawMap(colour) {
   const { pen, width, height, letters } = prepare($("map"));
   const last = track.at(-1) ?? past.at(-1);
+  const edges = fenceEdges(last);
   // A grid also before the first position: the place is there, what is in it is not known yet.
-  const metre = metreAt(last?.lat ?? 0);
-  const view = frame([past, track], width, height, metre);
+  const metre = metreAt((last ?? edges[0]?.way[0])?.lat ?? 0);
+  const ways = [past, track];
+  const framed = framedEdges(edges, ways, metre);
+  const view = frame([...ways, ...framed.map(({ way }) => way)], width, height, metre);
   drawGrid(pen, view, width, height, colour);
-  if (!last) return;
+  if (!last && !edges.length) return;
   drawTiles(pen, view);
   const place = placed(view);
+  drawFences(pen, place, edges, framed, width, height, letters, colour);
   pen.globalAlpha = 0.4;
   pen.lineWidth = 2;
   drawLines(pen, place, past, colour);

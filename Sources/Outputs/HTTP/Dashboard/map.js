@@ -32,6 +32,17 @@ function roundLength(longest) {
   return [5, 2, 1].map((digit) => digit * power).find((value) => value <= longest) ?? power;
 }
 
+/** The least box about all places of some lists; `null` where there is none. */
+export function bounds(ways) {
+  const include = (box, { x, y }) => ({
+    left: Math.min(box.left, x), right: Math.max(box.right, x), top: Math.min(box.top, y), bottom: Math.max(box.bottom, y),
+  });
+  const first = ways.find((way) => way.length)?.[0];
+  if (!first) return null;
+  return ways.reduce(
+    (box, way) => way.reduce(include, box), { left: first.x, right: first.x, top: first.y, bottom: first.y });
+}
+
 /**
  * The part of the world that shows some places, with room around them.
  *
@@ -39,11 +50,7 @@ function roundLength(longest) {
  * @param metre what a metre is there
  */
 export function frame(ways, width, height, metre) {
-  const include = (box, { x, y }) => ({
-    left: Math.min(box.left, x), right: Math.max(box.right, x), top: Math.min(box.top, y), bottom: Math.max(box.bottom, y),
-  });
-  const { x, y } = ways.find((way) => way.length)?.[0] ?? { x: 0.5, y: 0.5 };
-  const box = ways.reduce((box, way) => way.reduce(include, box), { left: x, right: x, top: y, bottom: y });
+  const box = bounds(ways) ?? { left: 0.5, right: 0.5, top: 0.5, bottom: 0.5 };
   const span = (low, high) => Math.max(high - low, 80 * metre);
   const zoom = 0.78 * Math.min(width / span(box.left, box.right), height / span(box.top, box.bottom));
   const view = {

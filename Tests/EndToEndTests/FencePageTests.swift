@@ -1,0 +1,122 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Fences on the dashboard, in a browser.
+@Suite(.serialized, .timeLimit(.minutes(15))) struct FencePageTests {
+  private let port = SocketClient.freePort()
+  private let browser: Browser
+
+  init() throws { browser = try Browser() }
+
+  private func board(_ fences: String) -> String {
+    HubProcess.simulatedBoard("http: { port: \(port) }, fences: { \(fences) }")
+  }
+
+  private func open(_ fences: String) throws -> HubProcess {
+    let hub = HubProcess(board: board(fences))
+    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    try browser.open("http://localhost:\(port)/")
+    return hub
+  }
+
+  private func serve(_ fences: String, on hub: HubProcess) {
+    HubProcess.write(board(fences), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+  }
+
+  /// All that is said of the fences, on one look.
+  private func fences() throws -> String { try browser.text("document.getElementById('fences').innerText") }
+
+  private func attribute(_ name: String, of id: String) throws -> String {
+    try browser.text("document.getElementById('\(id)').getAttribute('\(name)')")
+  }
+
+  private func isVisible(_ selector: String) throws -> Bool {
+    try browser.text("document.querySelector('\(selector)').checkVisibility()") == "true"
+  }
+
+  /// How many dots of the map have a colour of the style.
+  private func dots(_ colour: String) throws -> Int {
+    Int(
+      try browser.text(
+        """
+        (() => { const map = document.getElementById('map');
+          const style = getComputedStyle(document.documentElement).getPropertyValue('--\(colour)');
+          const [r, g, b] = style.match(/[0-9a-f]{2}/gi).map((digits) => parseInt(digits, 16));
+          const d = map.getContext('2d').getImageData(0, 0, map.width, map.height).data;
+          let count = 0;
+          for (let i = 0; i < d.length; i += 4) {
+            if (Math.abs(d[i] - r) + Math.abs(d[i + 1] - g) + Math.abs(d[i + 2] - b) < 24) count += 1;
+          }
+          return count; })()
+        """)) ?? 0
+  }
+
+  private func metric(_ line: String) -> Bool { HTTPAnswer(port, "GET", "/metrics").body.contains("\(line)\n") }
+
+  @Test func `who leaves is seen in the list and on the map, also while the page keeps nothing awake`() throws {
+    // Where the vehicle sets off, which takes it 100 m away.
+    let hub = try open("start: { circle: [52.5163, 13.3777, 50], grace: 2, speed: 20 }")
+    let isInside = try eventually {
+      let text = try fences()
+      return try text.hasPrefix("start\n") && text.contains("inside · ") && text.contains(" m within the edge, ±")
+        && text.contains(" fix ") && attribute("aria-label", of: "map").hasSuffix("; fence start: inside")
+        && dots("good") > 50
+    }
+    let atFirst = try fences()
+    #expect(isInside, "\(atFirst)")
+    // To look at it is no reason to have anything awake.
+    try browser.run("document.getElementById('pause').click()")
+    #expect(eventually { hub.devicesNow["imu"].power == "off" })
+    let hasLeft = try eventually(within: .seconds(240)) {
+      let text = try fences()
+      return try text.contains("outside · left ") && text.contains(" m beyond the edge, ±")
+        && attribute("aria-label", of: "map").hasSuffix("; fence start: outside")
+        && browser.text("document.getElementById('fences-said').textContent") == "fence start: outside"
+        && dots("warn") > 50 && dots("good") == 0 && metric("sensorhub_fence_inside{fence=\"start\"} 0")
+    }
+    let atLast = try fences()
+    #expect(hasLeft, "\(atLast)")
+    #expect(eventually(within: .seconds(240)) { metric("sensorhub_fence_inside{fence=\"start\"} 1") })
+    #expect(hub.devicesNow["imu"].wakes == 1)
+    #expect(hub.devicesNow["gps"].holders.allSatisfy { $0 == "fence start (position)" })
+    #expect(try browser.log("browser").isEmpty)
+    // What was known is not taken for what is.
+    hub.stop(SIGKILL)
+    #expect(try eventually { try fences().contains("was ") })
+    #expect(try fences().contains("Nobody says when the next fix is due."))
+    #expect(try browser.text("document.getElementById('fences-age').textContent").hasSuffix(" old"))
+  }
+
+  @Test(arguments: ["light", "dark"])
+  func `fences come and go with the board file, and need no more room than there is`(_ scheme: String) throws {
+    let hub = try open("")
+    try browser.prefer(scheme: scheme)
+    #expect(try eventually { try browser.text("document.querySelectorAll('.device').length") == "2" })
+    #expect(try !isVisible(".fences") && fences() == "")
+    #expect(try !attribute("aria-label", of: "map").contains("fence"))
+    #expect(!HTTPAnswer(port, "GET", "/metrics").body.contains("sensorhub_fence_"))
+    // A corner of a town far away, and others.
+    let town = "town: { polygon: [[52.6, 13.5], [52.6, 13.51], [52.61, 13.5]] }"
+    serve(town, on: hub)
+    let isOutside = try eventually {
+      let text = try fences()
+      return text.hasPrefix("town\n") && text.contains("outside · for ") && text.contains(" km beyond the edge, ±")
+    }
+    #expect(isOutside)
+    #expect(try isVisible(".fences") && !isVisible("#fences-more"))
+    try browser.expectNoScrolling(savingAs: "fence-WIDTH-\(scheme)")
+    try browser.developerTool("Emulation.clearDeviceMetricsOverride", "{}")
+    let others = (1...9).map { "a_fence_of_a_long_name_\($0): { circle: [52.6, 13.5, 1000] }" }
+    serve(([town] + others).joined(separator: ", "), on: hub)
+    #expect(try eventually { try browser.text("document.querySelectorAll('.fence').length") == "10" })
+    let more = "document.getElementById('fences-more').textContent"
+    #expect(try eventually { try isVisible("#fences-more") && browser.text(more).hasSuffix(" more") })
+    try browser.expectNoScrolling(savingAs: "fences-WIDTH-\(scheme)")
+    try browser.expectAccessible()
+    serve("", on: hub)
+    #expect(try eventually { try !isVisible(".fences") && fences() == "" })
+    #expect(hub.stop() == 0)
+  }
+}
