@@ -27,8 +27,10 @@ public struct World: Sendable {
   public var turntable: Turntable?
   /// When the first lap began.
   public var start: MonotonicInstant
-  /// Seconds after that in which the vehicle stands without a stir; then it goes on as if they had not been.
-  public var parked: Range<Double>?
+  /// Seconds after that in which the vehicle stands without a stir, in their order; then it goes on as if they had not been.
+  public var parked: [Range<Double>] = []
+  /// Whatever else it does, it is carried away.
+  public var drift: Drift?
 
   public init(start: MonotonicInstant) { self.start = start }
 
@@ -44,6 +46,19 @@ public struct World: Sendable {
       self.pitchRadians = pitchRadians
       self.yawRadians = yawRadians
       self.radiansPerSecond = radiansPerSecond
+    }
+  }
+
+  /// What carries the vehicle away: a current, when the anchor does not hold any more.
+  public struct Drift: Sendable {
+    /// Seconds after the start.
+    public var since: Double
+    /// North, east.
+    public var metresPerSecond: SIMD2<Double>
+
+    public init(since: Double, metresPerSecond: SIMD2<Double>) {
+      self.since = since
+      self.metresPerSecond = metresPerSecond
     }
   }
 
@@ -81,6 +96,11 @@ public struct World: Sendable {
     // The rates by difference: exact enough, and right for whatever attitude() does.
     let turn = attitude.conjugate * self.attitude(at: time + step)
     if isParked { (motion.velocity, motion.acceleration) = (.zero, .zero) }
+    if let drift, elapsed > drift.since {
+      let velocity = SIMD3(drift.metresPerSecond, 0)
+      motion.position += velocity * (elapsed - drift.since)
+      motion.velocity += velocity
+    }
     let radius = 6_378_137.0
     let latitude = latitudeDegrees + motion.position.x / radius * 180 / .pi
     return Truth(
@@ -95,14 +115,17 @@ public struct World: Sendable {
 
   /// Until when it stands without a stir that does so at an instant.
   func parkedUntil(at instant: MonotonicInstant) -> MonotonicInstant? {
-    guard let parked, parked.contains((instant - start).inSeconds) else { return nil }
-    return start + .nanoseconds(Int64(parked.upperBound * 1e9))
+    let elapsed = (instant - start).inSeconds
+    return parked.first { $0.contains(elapsed) }.map { start + .nanoseconds(Int64($0.upperBound * 1e9)) }
   }
 
   private func drivingTime(at elapsed: Double) -> (time: Double, isParked: Bool) {
-    guard let parked, elapsed >= parked.lowerBound else { return (elapsed, false) }
-    let isParked = parked.contains(elapsed)
-    return (isParked ? parked.lowerBound : elapsed - (parked.upperBound - parked.lowerBound), isParked)
+    var stood = 0.0
+    for stop in parked where elapsed >= stop.lowerBound {
+      if stop.contains(elapsed) { return (stop.lowerBound - stood, true) }
+      stood += stop.upperBound - stop.lowerBound
+    }
+    return (elapsed - stood, false)
   }
 
   /// The standard atmosphere's at that height, and the weather's.

@@ -52,7 +52,7 @@ struct LSM6DSOXMotionDriverTests {
 
   @Test func `the twin's line rises once when its world moves, and again only after it was asked`() throws {
     var world = World(start: clock.now)
-    world.parked = 0..<7200
+    world.parked = [0..<7200]
     let interrupt = SimulatedInterrupt()
     let chip = SimulatedLSM6DSOX(name: "test", world: world, clock: clock, interrupt: interrupt) { true }
     let line = interrupt.edges(falling: false)
@@ -78,7 +78,7 @@ struct LSM6DSOXMotionDriverTests {
 
   @Test func `one that was reset says that it waits no more, and one that waited measures again`() throws {
     var world = World(start: clock.now)
-    world.parked = 0..<7200
+    world.parked = [0..<7200]
     let chip = SimulatedLSM6DSOX(name: "test", world: world, clock: clock, interrupt: SimulatedInterrupt()) { true }
     let driver = driver(chip)
     try driver.start()

@@ -68,7 +68,7 @@ final class ScheduleBench {
     self.parked = parked
     began = clock.now
     var world = World(start: clock.now)
-    world.parked = parked
+    if let parked { world.parked = [parked] }
     wire = Wire(terminal.path, SimulatedHardware(clock: clock, world: world))
     // Hours of a day that has just begun.
     machine = Machine(

@@ -270,7 +270,7 @@ struct StandingStillTests {
   @Test func `who wants what the sensor measures has it, and its samples tell of motion meanwhile`() async throws {
     let clock = MonotonicClock()
     var world = World(start: clock.now)
-    world.parked = 0..<Double(48 * Self.hour)
+    world.parked = [0..<Double(48 * Self.hour)]
     let text =
       "{ name: 'x', devices: { imu: { driver: 'lsm6dsox', bus: 'simulated/i2c', address: 0x6A, \(Self.imu) } } }"
     let hub = Hub(
