@@ -1,38 +1,69 @@
+import HardwareIO
 import MonotonicTime
 import Simulation
 import TestSupport
 import VirtualBench
 
-/// A receiver that understands commands, on a tty of the kernel's and supplied by the virtual board's line, and a hub that has no
+/// A receiver that understands commands, on a tty of the kernel's and supplied by a line of the kernel's, and a hub that has no
 /// other device.
+///
+/// Between two of the hub's doings it costs nothing, so that hours may pass; while `Bench.board` is there that looks at its lines.
 final class CommandedBench: Sendable {
+  private static let power = "power"
+
+  /// For one bench after the other.
+  private static let chip: GPIOSimulator = {
+    do {
+      return try GPIOSimulator(label: "commanded", lineNames: [power])
+    } catch {
+      fatalError("the bench has no GPIO chip: \(error)")
+    }
+  }()
+
   let receiver: CommandedReceiver
   let line: LineHistory
   private let port: String
 
-  /// - Parameter timeToFirstFixScale: in place of the published times
-  init(_ personality: ReceiverPersonality, timeToFirstFixScale: Double = 1) throws {
+  /// - Parameters:
+  ///   - timeToFirstFixScale: in place of the published times
+  ///   - world: in which both are
+  init(
+    _ personality: ReceiverPersonality, timeToFirstFixScale: Double = 1,
+    world: World = World(start: MonotonicClock().now.advanced(by: .seconds(-15)))
+  ) throws {
     var configuration = CommandedReceiver.Configuration()
     configuration.wasUsedBefore = true
     configuration.timeToFirstFixScale = timeToFirstFixScale
-    let receiver = CommandedReceiver(
-      personality, world: World(start: MonotonicClock().now.advanced(by: .seconds(-15))), configuration: configuration)
+    let receiver = CommandedReceiver(personality, world: world, configuration: configuration)
     self.receiver = receiver
     port = try receiver.plugIn()
-    let chip = Bench.board.chip
-    line = LineHistory(of: { chip.level(VirtualBoard.gpsPower) }) { receiver.setPower($0) }
+    let chip = CommandedBench.chip
+    line = try LineHistory(of: { chip.level(CommandedBench.power) }, whereUsed: [chip.path, port]) {
+      receiver.setPower($0)
+    }
   }
 
-  /// - Parameter power: more of the board file's `power`
-  func hub(_ driver: String, _ power: String) -> HubProcess {
-    let supply = "switch: \"gpio\", chip: \"\(Bench.board.chip.label)\", line: \"\(VirtualBoard.gpsPower)\""
+  /// - Parameters:
+  ///   - power: more of the receiver's `power` in the board file
+  ///   - settings: more of the receiver's own
+  ///   - sections: more of the board file
+  func hub(
+    _ driver: String, _ power: String = "", settings: String = "", sections: String = ""
+  ) -> HubProcess {
+    let chip = CommandedBench.chip.label
     let text = """
       { name: "bench", devices: { gps: { driver: "\(driver)", port: "\(port)",
-        speed: \(receiver.personality.factorySpeed), power: { \(supply), settleMilliseconds: 0, \(power) } } } }
+        speed: \(receiver.personality.factorySpeed), \(settings) power: { switch: "gpio", chip: "\(chip)",
+          line: "\(CommandedBench.power)", settleMilliseconds: 0, \(power) } }, }, \(sections) }
       """
-    let hub = HubProcess(board: text, environment: ["SWIFT_BACKTRACE=enable=no"])
     _ = eventually { !line.isHigh }
     line.restart()
-    return hub
+    return HubProcess(board: text, environment: ["SWIFT_BACKTRACE=enable=no"])
+  }
+
+  /// Has time go by.
+  func wait(until instant: MonotonicInstant) {
+    let rest = instant - MonotonicClock().now
+    if rest > .zero { _ = Poller(stop: -1).wait(for: nil, atMost: rest) }
   }
 }

@@ -5,6 +5,8 @@ import HardwareIO
 /// A chip of the kernel's GPIO simulator: real lines for whoever opens them, with the other end of each wire in sysfs.
 public final class GPIOSimulator: Sendable {
   public let label: String
+  /// `/dev/gpiochip0`
+  public let path: String
   /// By line: descriptors of its level, and of what drives it from outside.
   private let lines: [String: (value: Int32, pull: Int32)]
 
@@ -26,6 +28,7 @@ public final class GPIOSimulator: Sendable {
     try GPIOSimulator.write("1", to: "\(configuration)/live")
     let device = GPIOSimulator.read("\(configuration)/dev_name")
     let chip = GPIOSimulator.read("\(configuration)/bank0/chip_name")
+    path = "/dev/\(chip)"
     lines = Dictionary(
       uniqueKeysWithValues: lineNames.enumerated().map {
         let path = "/sys/devices/platform/\(device)/\(chip)/sim_gpio\($0)"
