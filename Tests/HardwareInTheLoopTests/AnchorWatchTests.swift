@@ -1,0 +1,65 @@
+import Glibc
+import HardwareIO
+import MonotonicTime
+import Simulation
+import TestSupport
+import Testing
+import VirtualBench
+
+extension HardwareInTheLoop {
+  /// A night at anchor, as the kernel sees the receiver's line.
+  @Suite(
+    .serialized, .enabled(if: Bench.isVirtual, "only the virtual bench plays receivers"), .timeLimit(.minutes(600)))
+  struct AnchorWatchTests {
+    private static let night = 8 * 3600.0
+    private static let radius = 40.0
+    private static let grace = Duration.seconds(20)
+
+    /// A boat that sails to and fro before its anchor, until that does not hold any more.
+    private static func boat() -> World {
+      var world = World(start: MonotonicClock().now)
+      (world.sizeMetres, world.drivingSeconds, world.standingSeconds) = (15, 900, 0)
+      world.drift = World.Drift(since: night, metresPerSecond: SIMD2(0.4, 0.3))
+      return world
+    }
+
+    /// When it is beyond the edge.
+    private static func leaves(_ world: World) -> MonotonicInstant? {
+      (0..<6000).lazy.map { world.start + .seconds(night + Double($0) / 10) }.first { instant in
+        let place = world.truth(at: instant).positionMetres
+        return (place * place).sum().squareRoot() > radius
+      }
+    }
+
+    @Test func `eight hours before an anchor are no event, and one that drags is noticed within the grace`() throws {
+      let world = Self.boat()
+      let leaves = try #require(Self.leaves(world))
+      let bench = try CommandedBench(.ublox8, world: world)
+      let circle = "[\(world.latitudeDegrees), \(world.longitudeDegrees), \(Self.radius)]"
+      // Its own word for how good a fix is.
+      let hub = bench.hub(
+        "ublox", settings: "messages: \"ubx\",",
+        sections: "fences: { anchor: { circle: \(circle), grace: \(Self.grace.inSeconds) } }")
+      let events = { hub.program.standardError.split(separator: "\n").filter { $0.contains("fence anchor: ") } }
+      #expect(eventually { events().count == 1 })
+      bench.wait(until: world.start + .seconds(Self.night))
+      #expect(events().count == 1 && events()[0].contains("the board is inside"), "\(events())")
+      let (rises, falls) = (bench.line.rises, bench.line.falls)
+      bench.wait(until: leaves)
+      #expect(events().count == 1, "\(events())")
+      #expect(eventually { events().count == 2 })
+      let noticed = MonotonicClock().now
+      #expect(events().last?.contains("fence anchor: left") == true, "\(events())")
+      #expect(noticed - leaves <= Self.grace, "\(noticed - leaves) \(events())")
+      // Against staying on.
+      let highTime = zip(rises, falls).map { $1 - $0 }.reduce(.zero, +)
+      #expect(highTime * 10 < .seconds(Self.night), "\(highTime)")
+      let perMille = Int((1000 * highTime.inSeconds / Self.night).rounded())
+      Bench.saw(
+        "8 h: 0 events, \(rises.count) rises, high for \(perMille / 10).\(perMille % 10) % of the time; "
+          + "a drift of 0.5 m/s noticed \(Bench.milliseconds(noticed - leaves)) after the edge, grace 20 s")
+      #expect(hub.stop() == 0)
+      #expect(eventually { !bench.line.isHigh })
+    }
+  }
+}
