@@ -2,22 +2,10 @@ import Glibc
 import Hub
 
 /// What lingering by what was learnt costs, against who knows the next visit beforehand: a week of each demand, gap for gap, with the
-/// type that the hub uses. What visits themselves take is the same for all, and left out.
+/// type that the hub uses. What visits themselves take is the same for all, and left out. Then fixes on a schedule, with a whole hub.
 struct PowerBenchmark {
   /// Where the plot goes, if anywhere.
   let plot: String?
-
-  /// A receiver at 3.3 V and 35 mA; its starts take more or less than this, by chance.
-  private struct Receiver {
-    let name: String
-    let seconds: [RestartCosts.Kind: Double]
-
-    static let watts = 0.1155
-    static let all = [
-      Receiver(name: "", seconds: [.hot: 28, .warm: 28, .cold: 28]),
-      Receiver(name: ", backup supply", seconds: [.hot: 1.5, .warm: 27, .cold: 30]),
-    ]
-  }
 
   private enum Policy: CaseIterable {
     case learned
@@ -37,7 +25,7 @@ struct PowerBenchmark {
 
   func run() {
     var lines: [Line] = []
-    for receiver in Receiver.all {
+    for receiver in PowerReceiver.all {
       // The same week for both.
       var chance = SplitMix(seed: 14)
       for demand in PowerDemand.all(&chance) {
@@ -51,18 +39,20 @@ struct PowerBenchmark {
             + "classical \(fixed(line.ratios[2], 3)), optimum 1 (\(fixed(line.optimum, 0)) J)")
       }
     }
-    if let plot, !PowerPlot(lines: lines).write(to: plot) { print("\(plot) cannot be written") }
+    let schedules = SchedulesBenchmark().run()
+    if let plot, !PowerPlot(lines: lines + schedules).write(to: plot) { print("\(plot) cannot be written") }
     let patterned = lines.filter(\.isPatterned)
+    let worst = (lines + schedules).map { $0.ratios[0] }.max() ?? 0
     func mean(_ policy: Int) -> Double { patterned.reduce(0) { $0 + $1.ratios[policy] } / Double(patterned.count) }
     print(
-      "power: learned \(fixed(mean(0), 3)) of the optimum in the mean, worst \(fixed(lines.map { $0.ratios[0] }.max() ?? 0, 3)); "
+      "power: learned \(fixed(mean(0), 3)) of the optimum in the mean, worst \(fixed(worst, 3)); "
         + "fixed \(fixed(mean(1), 3))")
   }
 
   private func simulate(
-    _ policy: Policy, _ demand: PowerDemand, _ receiver: Receiver
+    _ policy: Policy, _ demand: PowerDemand, _ receiver: PowerReceiver
   ) -> (joules: Double, optimum: Double) {
-    let costs = LearnedLinger.Costs(watts: Receiver.watts, assumedJoules: Receiver.watts * 30)
+    let costs = LearnedLinger.Costs(watts: PowerReceiver.watts, assumedJoules: PowerReceiver.watts * 30)
     let classical = receiver.seconds[.hot] ?? 0
     // How long starts take is the same for all policies, too.
     var chance = SplitMix(seed: 41)
@@ -82,12 +72,12 @@ struct PowerBenchmark {
         }
       let gap = given ?? linger + 0.01
       // An adversary has no luck with them: nobody who does not know it beforehand could stay below twice the optimum.
-      let luck = given == nil ? 1 : exp(0.25 * PowerDemand.normal(&chance))
+      let luck = given == nil ? 1 : PowerReceiver.luck(&chance)
       // What each kind of start would take in this gap.
       var restarts = RestartCosts()
       for (kind, seconds) in receiver.seconds {
         let off = kind == .hot ? 0 : kind == .warm ? RestartCosts.Kind.hotSeconds + 1 : .infinity
-        restarts.started(after: off, joules: Receiver.watts * seconds * luck, seconds: seconds * luck)
+        restarts.started(after: off, joules: PowerReceiver.watts * seconds * luck, seconds: seconds * luck)
       }
       joules += LearnedLinger.loss(gap, linger, costs, restarts)
       optimum += LearnedLinger.optimum(gap, costs, restarts)
@@ -95,7 +85,7 @@ struct PowerBenchmark {
       learned.visited(after: gap, lingered: linger, costs)
       if gap > linger {
         let took = LearnedLinger.loss(gap - linger, 0, costs, restarts)
-        learned.restarts.started(after: gap - linger, joules: took, seconds: took / Receiver.watts)
+        learned.restarts.started(after: gap - linger, joules: took, seconds: took / PowerReceiver.watts)
       }
     }
     return (joules, optimum)

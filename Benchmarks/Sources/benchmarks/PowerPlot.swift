@@ -5,7 +5,7 @@ struct PowerPlot {
   let lines: [PowerBenchmark.Line]
 
   private static let policies = [("learned", "#2a7de1"), ("fixed 10 s", "#b0b0b0"), ("classical bound", "#e1a02a")]
-  private static let (left, row, width) = (270, 34, 420)
+  private static let (left, row, width) = (320, 34, 420)
   /// What is more is cut off.
   private static let most = 3.0
 

@@ -1,0 +1,91 @@
+import Guarding
+import Hub
+import MonotonicTime
+import NMEA
+import Publishing
+
+/// What fixes on a schedule cost, with a whole hub that learns how early to wake its receiver, by a clock that does not wait: against
+/// who knows how long each start will take, and against staying on.
+struct SchedulesBenchmark {
+  /// What came of a demand.
+  private final class Outcome: Sendable {
+    struct Counts {
+      var fixes = 0
+      /// As good as was asked for, and within a second.
+      var onTime = 0
+      /// How often a fence had no fix in time, and how often it took the boat to have left.
+      var blind = 0
+      var left = 0
+    }
+
+    private let state = Guarded(Counts())
+
+    var counts: Counts { state.withLock { $0 } }
+
+    func note(_ fix: ScheduledFix, at now: MonotonicInstant) {
+      state.withLock { counts in
+        counts.fixes += 1
+        if fix.isMet, now.seconds(since: fix.due) <= 1 { counts.onTime += 1 }
+      }
+    }
+
+    func note(_ event: FenceStatus.Event?) {
+      state.withLock { counts in
+        if event == .lost { counts.blind += 1 }
+        if event == .leave { counts.left += 1 }
+      }
+    }
+  }
+
+  /// Prints a line for each demand; returns those of which the optimum is known.
+  func run() -> [PowerBenchmark.Line] {
+    PowerReceiver.all.flatMap { receiver in
+      ScheduledDemand.all.compactMap { measure($0, receiver) }
+    }
+  }
+
+  private func measure(_ demand: ScheduledDemand, _ receiver: PowerReceiver) -> PowerBenchmark.Line? {
+    let name = demand.name + receiver.name
+    guard let bench = ScheduledHub(demand, receiver) else {
+      print("\(name): the board file is wrong")
+      return nil
+    }
+    let outcome = Outcome()
+    let lifetime = Lifetime()
+    var lookout: FenceLookout?
+    if let metres = demand.fenceMetres {
+      lookout = fence(metres, bench.clock, outcome)
+      lookout?.begin(on: bench.hub)
+    } else if let schedule = demand.schedule {
+      bench.hub.fixes(on: schedule).subscribe(
+        as: "tracker",
+        receiveValue: { [clock = bench.clock] fix in outcome.note(fix, at: clock.now) }
+      ).store(in: lifetime)
+    }
+    bench.pass(seconds: demand.seconds)
+    let joules = bench.joules
+    lifetime.end()
+    lookout?.end()
+    bench.end()
+    let optimum = demand.optimum(receiver)
+    let known = optimum.map { "learned \(fixed(joules / $0, 3)), optimum 1 (\(fixed($0, 0)) J), " } ?? ""
+    let share = fixed(joules / (PowerReceiver.watts * demand.seconds), 4)
+    let counts = outcome.counts
+    let end =
+      demand.schedule == nil
+      ? "blind: \(counts.blind), left: \(counts.left)"
+      : "\(counts.onTime) of \(demand.fixCount ?? counts.fixes) fixes on time"
+        + (demand.attainableCount(receiver).map { ", \($0) starts are short enough" } ?? "")
+    print("\(name): \(known)\(share) of always on (\(fixed(joules, 0)) J), \(end)")
+    return optimum.map {
+      PowerBenchmark.Line(name: name, isPatterned: false, optimum: $0, ratios: [joules / $0])
+    }
+  }
+
+  private func fence(_ metres: Double, _ clock: ManualClock, _ outcome: Outcome) -> FenceLookout? {
+    let anchor = Coordinate(latitudeDegrees: 52.5, longitudeDegrees: 13.4)
+    guard let area = try? FenceArea(circleAbout: anchor, radiusMetres: metres) else { return nil }
+    let settings = FenceSettings(name: "anchor", area: area, grace: .seconds(20))
+    return FenceLookout(settings, clock: clock) { outcome.note($0.event) }
+  }
+}
