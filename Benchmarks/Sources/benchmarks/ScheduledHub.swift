@@ -45,8 +45,10 @@ final class ScheduledHub {
     let clock = ManualClock()
     let began = clock.now
     var world = World(start: began)
-    world.parked = demand.standing
-    world.parkedPeriodSeconds = demand.standing.map { _ in ScheduledDemand.day }
+    if let standing = demand.standing {
+      let days = (0..<7).map { Double($0) * ScheduledDemand.day }
+      world.parked = days.map { $0 + standing.lowerBound..<$0 + standing.upperBound }
+    }
     let swing = demand.swingMetres
     let simulated = SimulatedHardware(clock: clock, world: world)
     let isOnRoad = demand.standing != nil
