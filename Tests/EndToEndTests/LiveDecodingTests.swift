@@ -11,7 +11,7 @@ struct LiveDecodingTests {
 
     func pieces(_ bytes: [UInt8]) -> [[UInt8]] {
       switch self {
-      case .allAtOnce: return [bytes]
+      case .allAtOnce: return stride(from: 0, to: bytes.count, by: 4096).map { Array(bytes[$0...].prefix(4096)) }
       case .sentenceBySentence: return bytes.split(separator: 10, omittingEmptySubsequences: false).map { $0 + [10] }
       case .splitAtAwkwardPlaces:
         var pieces: [[UInt8]] = []
@@ -76,6 +76,13 @@ struct LiveDecodingTests {
     try compare(log, try #require(SharedData.folder) + "/ubx/\(log).log")
   }
 
+  /// Values that the client has not read yet come before the answer.
+  private func hasRead(_ client: SocketClient) -> Bool {
+    let count = client.bytes.count
+    client.send("?VERSION;")
+    return eventually { String(decoding: client.bytes[count...], as: UTF8.self).contains("\"class\":\"VERSION\"") }
+  }
+
   private func compare(_ log: String, _ path: String) throws {
     let bytes = SharedData.read(path) + Array(LiveDecodingTests.end.utf8)
     let recording = "/tmp/sensorhub-test-\(getpid())-\(log).nmea"
@@ -103,7 +110,16 @@ struct LiveDecodingTests {
           return receiver.power == "acquiring"
             && ["gpsd", "states"].allSatisfy { name in receiver.holders.contains { $0.hasPrefix(name) } }
         })
-      for piece in manner.pieces(bytes) { terminal.write(piece) }
+      var written = 0
+      for piece in manner.pieces(bytes) {
+        terminal.write(piece)
+        written += piece.count
+        // Two minutes in an instant are more than a client is owed that has not had its turn to read meanwhile.
+        if written >= 4096 {
+          written = 0
+          #expect(eventually { terminal.isRead } && hasRead(client), "\(manner)")
+        }
+      }
       #expect(eventually { Report.places(client.text).last == recorded.last }, "\(manner)")
       #expect(Report.places(client.text) == recorded, "\(manner)")
       // A state a millisecond at most: not each position, but none that was never reported, and the last.

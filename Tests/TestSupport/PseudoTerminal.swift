@@ -41,6 +41,15 @@ public final class PseudoTerminal {
     _ = fcntl(controller, F_SETFL, flags)
   }
 
+  /// Whether the far end has read what was written. Who may not look, as it is taken, hears that it has.
+  public var isRead: Bool {
+    let descriptor = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else { return true }
+    defer { close(descriptor) }
+    var count: Int32 = 0
+    return ioctl(descriptor, UInt(FIONREAD), &count) != 0 || count == 0
+  }
+
   /// Pulls the cable.
   public func hangUp() {
     guard controller >= 0 else { return }
