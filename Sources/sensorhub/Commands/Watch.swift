@@ -208,7 +208,7 @@ struct Watch: ParsableCommand {
     let found = outcome.still ? "still" + (radius.map { ", \($0)" } ?? "") : radius ?? "a fix"
     // A fix that is as good as the budget has it is none that came too late.
     let isLess = outcome.relaxed?.accuracy.map { (outcome.radius ?? .infinity) <= $0 } ?? false
-    let short = outcome.relaxed.map { ", as energy is short every \(Text.duration(seconds: $0.every))" } ?? ""
+    let short = outcome.relaxed.map { ", every \(Text.duration(seconds: $0.every)) as energy is short" } ?? ""
     return "  " + (outcome.met || isLess ? found : "time ran out" + (radius.map { ": \($0)" } ?? "")) + short
   }
 
