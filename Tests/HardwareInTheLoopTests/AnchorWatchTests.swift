@@ -51,6 +51,9 @@ extension HardwareInTheLoop {
       let noticed = MonotonicClock().now
       #expect(events().last?.contains("fence anchor: left") == true, "\(events())")
       #expect(noticed - leaves <= Self.grace, "\(noticed - leaves) \(events())")
+      // It is woken for seconds at a time, and has heard where its satellites are all the same.
+      let starts = bench.receiver.starts
+      #expect(starts.dropFirst().allSatisfy { $0.kind == .hot }, "\(starts.filter { $0.kind != .hot })")
       // Against staying on.
       let highTime = zip(rises, falls).map { $1 - $0 }.reduce(.zero, +)
       #expect(highTime * 10 < .seconds(Self.night), "\(highTime)")

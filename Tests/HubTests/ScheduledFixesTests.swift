@@ -362,6 +362,41 @@ struct ScheduledFixesTests {
     await bench.end()
   }
 
+  /// An ephemeris is good for four hours, and takes half a minute to hear.
+  @Test(arguments: [(minutes: 20, seconds: 3600 * 5), (minutes: 300, seconds: 3600 * 16)])
+  func `every two hours a receiver stays on to hear its satellites out, where they are of use for the next fix`(
+    _ pace: (minutes: Int64, seconds: Int)
+  ) async throws {
+    let bench = try Bench()
+    let got = Recorder<Bench.Got>()
+    let lease = bench.subscribe(
+      "log[7]", Schedule(every: .seconds(60 * pace.minutes), accuracyMetres: 10, within: .seconds(45)), got)
+    // Each stay is in one of the spans that are looked at.
+    bench.pass(100)
+    let due = try #require(bench.status.schedules.first?.due)
+    bench.pass(Int((due - bench.clock.now).inSeconds) + 200)
+    var stays: [Double] = []
+    for _ in 0..<pace.seconds / Int(60 * pace.minutes) {
+      let onTime = bench.status.onTime
+      bench.pass(Int(60 * pace.minutes))
+      stays.append((bench.status.onTime - onTime).inSeconds)
+    }
+    let long = stays.indices.filter { stays[$0] > 36 }
+    #expect(stays.allSatisfy { $0 < 15 || (36..<46).contains($0) }, "\(stays)")
+    if pace.minutes == 20 {
+      #expect(long.count == 2 && long.last.map { $0 - (long.first ?? 0) } == 7, "\(stays)")
+    } else {
+      #expect(long.isEmpty, "\(stays)")
+    }
+    // It is paid by those for whom it is.
+    let status = bench.status
+    let log = status.bills.first { $0.payer == "log" }?.milliwattHours ?? 0
+    #expect(log > 0.98 * status.energyMilliwattHours, "\(status.bills)")
+    lease.cancel()
+    bench.settle()
+    await bench.end()
+  }
+
   @Test func `a receiver of which no restart has been seen is off between fixes that are near`() async throws {
     let bench = try Bench()
     let got = Recorder<Bench.Got>()

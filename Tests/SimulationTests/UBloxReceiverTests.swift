@@ -142,6 +142,24 @@ struct UBloxReceiverTests {
     #expect(times[0] > .seconds(15) && times[1] < .seconds(3) && times[2] > .seconds(12))
   }
 
+  @Test(arguments: zip([3, 40] as [Int64], [ReceiverStart.warm, .hot]))
+  func `where its satellites will be it knows for four hours after it has heard them out`(
+    _ seconds: Int64, _ kind: ReceiverStart
+  ) throws {
+    var configuration = CommandedReceiver.Configuration()
+    configuration.hasBackupSupply = true
+    let bench = try ReceiverBench(.ublox8, configuration)
+    bench.runUntilFix()
+    for hours in [3, 3] as [Int64] {
+      bench.run(.seconds(seconds))
+      bench.setPower(false)
+      bench.run(.seconds(hours * 3600))
+      bench.setPower(true)
+      bench.runUntilFix()
+    }
+    #expect(bench.receiver.starts.map(\.kind) == [.cold, .hot, kind])
+  }
+
   @Test func `stopped it draws little, keeps what it knows, and is there again in a moment`() throws {
     let bench = try ReceiverBench(.ublox9)
     bench.runUntilFix()

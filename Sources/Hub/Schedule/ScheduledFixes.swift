@@ -76,6 +76,9 @@ final class ScheduledFixes: Sendable {
     var trace: AcquisitionTrace?
     /// For whomever, as was seen when it was time for something.
     var isReceiverAwake = false
+    var ephemerides = EphemerisCollection()
+    /// For these alone the receivers are still awake.
+    var isCollecting = false
     /// Some thread brings about what is to be.
     var isWorking = false
     var isOver = false
@@ -187,8 +190,7 @@ final class ScheduledFixes: Sendable {
       guard state.hub == nil || state.hub === hub else { return }
       state.hub = nil
       state.trace = nil
-      if let lease = state.lease { state.ended.append(lease) }
-      state.lease = nil
+      endLease(&state, at: clock.now)
       for id in state.members.keys.sorted() {
         if let motion = state.members[id]?.unwatch() { state.unwatched.append(motion) }
       }
@@ -213,6 +215,7 @@ final class ScheduledFixes: Sendable {
     state.withLock { state in
       let now = clock.now
       let radius = present.radiusMetres
+      state.ephemerides.receiveFix(at: now)
       if var trace = state.trace {
         hub.fixBook?.learnAcquisitions { trace.receive(fix: fix, radiusMetres: radius, at: now, &$0) }
         state.trace = trace
@@ -367,9 +370,16 @@ final class ScheduledFixes: Sendable {
       state.members[id]?.watch = state.lastWatch
       return .watch(id, state.lastWatch, name: member.name, motion)
     }
+    let now = clock.now
+    let lead = lead(state.hub, at: now)
     let awake = state.plan.awake
+    // For those who had their fix last.
+    let collectionEnd =
+      awake.isEmpty && state.lease != nil
+      ? state.ephemerides.end(at: now, nextWake: state.plan.nextWake(at: now, lead: lead)) : nil
+    state.isCollecting = collectionEnd != nil
     // Before receivers are woken: all of them pay for that.
-    if awake != state.awake {
+    if awake != state.awake, collectionEnd == nil {
       state.awake = awake
       return .name(awake.compactMap { state.members[$0]?.name })
     }
@@ -380,12 +390,7 @@ final class ScheduledFixes: Sendable {
         return .wake(hub)
       }
     }
-    let now = clock.now
-    let lead = lead(state.hub, at: now)
-    if awake.isEmpty, let lease = state.lease {
-      state.lease = nil
-      state.ended.append(lease)
-    }
+    if awake.isEmpty, collectionEnd == nil { endLease(&state, at: now) }
     if !state.ended.isEmpty {
       let lease = state.ended.removeFirst()
       state.timing.wake = state.plan.nextWake(at: now, lead: lead)
@@ -393,16 +398,25 @@ final class ScheduledFixes: Sendable {
     }
     if awake.isEmpty {
       state.trace = nil
-      if let states = state.states {
+      if state.lease == nil, let states = state.states {
         state.states = nil
         return .end(states)
       }
     }
     let timing = Timing(
-      next: state.plan.nextInstant(lead: lead), wake: state.plan.nextWake(at: now, lead: lead))
+      next: [state.plan.nextInstant(lead: lead), collectionEnd].compactMap { $0 }.min(),
+      wake: state.plan.nextWake(at: now, lead: lead))
     if timing != state.timing { return .time(timing, state.hub) }
     state.isWorking = false
     return nil
+  }
+
+  /// Has the receivers let go of, when it is their turn.
+  private func endLease(_ state: inout State, at now: MonotonicInstant) {
+    guard let lease = state.lease else { return }
+    state.lease = nil
+    state.ended.append(lease)
+    state.ephemerides.sleep(at: now)
   }
 
   private func perform(_ step: Step) {
@@ -485,6 +499,9 @@ final class ScheduledFixes: Sendable {
         else { return nil }
         let reason: String
         switch phase {
+        case .asleep where state.isCollecting && state.awake.contains(id),
+          .holding where state.isCollecting && state.awake.contains(id):
+          reason = "awake, to hear where the satellites will be, for the next starts"
         case .asleep where state.plan.stands(id):
           reason = "nothing has moved since the last one, which is given again"
         case .asleep: reason = forecast.reason(schedule, due)

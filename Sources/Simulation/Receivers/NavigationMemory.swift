@@ -17,6 +17,9 @@ struct NavigationMemory: Equatable, Sendable {
   /// Ephemerides are good for four hours about their time of reference.
   static let ephemerisLife = Duration.seconds(4 * 3600)
 
+  /// From one to the next that a satellite says.
+  static let ephemerisTime = Duration.seconds(30)
+
   var hasTime = false
   var hasPosition = false
   var hasAlmanac = false

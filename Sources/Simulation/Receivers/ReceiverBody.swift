@@ -20,6 +20,7 @@ struct ReceiverBody: Sendable {
 
   private(set) var now: MonotonicInstant
   private(set) var phase = ReceiverPhase.off
+  private var trackingSince: MonotonicInstant?
   private(set) var charge: ReceiverCharge
   private(set) var starts: [CommandedReceiver.Start] = []
   private(set) var outgoing: [Outgoing] = []
@@ -93,13 +94,15 @@ struct ReceiverBody: Sendable {
   private mutating func enter(_ phase: ReceiverPhase, until end: MonotonicInstant? = nil) {
     settle()
     if self.phase == .tracking { keepEphemerides() }
+    trackingSince = phase == .tracking ? trackingSince ?? now : nil
     self.phase = phase
     phaseEnds = end
     if phase != .searching, phase != .tracking { nextEpoch = nil }
   }
 
-  /// While it tracks it replaces them every two hours.
+  /// While it tracks it replaces them every two hours, each of which takes it as long as a satellite takes to say one.
   private mutating func keepEphemerides() {
+    guard let since = trackingSince, now - since >= NavigationMemory.ephemerisTime else { return }
     if let received = navigation.ephemeridesAt, now - received > .seconds(7200) { navigation.ephemeridesAt = now }
   }
 
