@@ -140,6 +140,12 @@ public final class DeviceMonitor: Sendable {
       status.billsOfWeek = state.book.bills(ofLast: 7 * 24).bills
       status.linger = linger(state)
       status.budget = budget(state)
+      if let budget = status.budget {
+        // A device that sleeps is told nothing, and has more with each hour.
+        var remarks = state.remarks
+        remarks.budget = budget.remark
+        status.remark = state.switchProblem ?? remarks.text
+      }
       return status
     }
   }
@@ -224,9 +230,23 @@ public final class DeviceMonitor: Sendable {
     change { $0.switchProblem = "its supply could not be switched off: \(problem)" }
   }
 
-  /// What its budget leaves of wishes for fixes at present.
+  /// What its budget leaves of wishes for fixes at present, whatever has happened to it since it was last asked.
   var relaxation: Relaxation {
-    state.withLock { power.budget?.relaxation($0.budgetStepCount) ?? .none }
+    guard let budget = power.budget else { return .none }
+    return state.withLock { state in
+      account(&state)
+      takeSteps(&state)
+      return budget.relaxation(state.budgetStepCount)
+    }
+  }
+
+  /// It works on and on, which is no change of anything else than of what its budget leaves.
+  func goesOn() { if power.budget != nil { change { _ in } } }
+
+  private func takeSteps(_ state: inout State) {
+    guard let budget = budget(state) else { return }
+    state.budgetStepCount = budget.stepCount
+    state.remarks.budget = budget.remark
   }
 
   private func budget(_ state: borrowing State) -> BudgetReport? {
@@ -335,11 +355,7 @@ public final class DeviceMonitor: Sendable {
       account(&state)
       let before = state.status
       change(&state)
-      // Each start and each end is a change, and between them nothing is drawn, or it is drawn for others anyway.
-      if let budget = budget(state) {
-        state.budgetStepCount = budget.stepCount
-        state.remarks.budget = budget.remark
-      }
+      takeSteps(&state)
       (state.status.power, state.status.reason) = present(state)
       if state.status.power != before.power { state.status.since = clock.now }
       state.status.holders = state.activity?.holders ?? []

@@ -108,6 +108,31 @@ struct EnergyBudgetTests {
     await bench.end()
   }
 
+  /// It takes a minute for what is saved, and as much again.
+  @Test func `who holds a receiver without a break uses up its budget, which is said until there is some again`()
+    async throws
+  {
+    let bench = try ScheduleBench(power: "milliwattHoursPerDay: 24, whenShort: { everySeconds: 300 }")
+    let monitor = try #require(bench.hub.fixMonitor)
+    let viewer = try #require(bench.hub.wakefulness(of: "gps")).subscribe(
+      as: "web 127.0.0.1:4000", receiveValue: { _ in })
+    bench.settle()
+    bench.pass(10)
+    #expect(monitor.changes.value.remark == nil && monitor.relaxation == .none)
+    bench.pass(50)
+    let short = "its budget of 24 mWh a day is short: fixes come at most every 300 s"
+    // Also those are told who only hear of changes.
+    #expect(monitor.changes.value.remark == short && monitor.relaxation.every == .seconds(300))
+    #expect(bench.status.remark == short)
+    viewer.cancel()
+    bench.settle()
+    // Nothing happens to it, and it has enough again.
+    bench.pass(8 * 3600)
+    #expect(bench.status.remark == nil && bench.status.budget?.stepCount == 0)
+    #expect(monitor.relaxation == .none)
+    await bench.end()
+  }
+
   @Test func `a fence has its fixes as it wants them, however short the energy is`() async throws {
     let bench = try ScheduleBench(
       power: "milliwattHoursPerDay: 1, whenShort: { everySeconds: 900, accuracyMetres: 500 }")

@@ -34,6 +34,7 @@ struct ReceiverRun: Sendable {
   mutating func take(_ observation: borrowing GNSSObservation) -> GNSSObservation {
     let isFix = observation.fix.mode >= .twoDimensional
     note(isFix: isFix)
+    monitor.goesOn()
     note(observation.fix.interference)
     if observation.isFrozen != isFrozen {
       isFrozen = observation.isFrozen
