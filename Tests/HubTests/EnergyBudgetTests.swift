@@ -133,6 +133,33 @@ struct EnergyBudgetTests {
     await bench.end()
   }
 
+  @Test func `who changes a wish when there is enough again has the next fix in time`() async throws {
+    let bench = try ScheduleBench(power: "milliwattHoursPerDay: 24, whenShort: { everySeconds: 86400 }")
+    let got = Recorder<ScheduleBench.Got>()
+    let schedule = MutableProperty(Schedule(every: .seconds(600), within: .seconds(45)))
+    let lease = bench.hub.fixes(on: schedule.readOnly).subscribe(
+      as: "log[7]", receiveValue: { [clock = bench.clock] in got.append(ScheduleBench.Got(fix: $0, at: clock.now)) })
+    bench.settle()
+    let viewer = try #require(bench.hub.wakefulness(of: "gps")).subscribe(
+      as: "web 127.0.0.1:4000", receiveValue: { _ in })
+    bench.settle()
+    bench.pass(60)
+    viewer.cancel()
+    bench.settle()
+    bench.pass(1300)
+    let count = got.values.count
+    #expect(got.values.last?.fix.relaxed?.every == .seconds(86_400))
+    bench.pass(8 * 3600)
+    #expect(got.values.count == count && bench.status.budget?.stepCount == 0)
+    schedule.value = Schedule(every: .seconds(300), within: .seconds(45))
+    bench.settle()
+    bench.pass(320)
+    #expect(got.values.count == count + 1 && got.values.last?.fix.relaxed == nil, "\(got.values.count - count)")
+    lease.cancel()
+    bench.settle()
+    await bench.end()
+  }
+
   @Test func `a fence has its fixes as it wants them, however short the energy is`() async throws {
     let bench = try ScheduleBench(
       power: "milliwattHoursPerDay: 1, whenShort: { everySeconds: 900, accuracyMetres: 500 }")

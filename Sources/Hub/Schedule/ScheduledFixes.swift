@@ -155,6 +155,8 @@ final class ScheduledFixes: Sendable {
     state.withLock { state in
       // Nobody has asked for anything else: its time stays.
       guard state.members[id]?.schedule != schedule else { return }
+      // Its next time is worked out with what is left of wishes now, and not with what was when somebody had a fix last.
+      relax(&state)
       state.members[id]?.schedule = schedule
       state.plan.change(id, to: state.relaxation.applied(to: schedule), at: clock.now)
       advance(&state)
