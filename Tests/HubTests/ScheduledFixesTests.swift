@@ -186,6 +186,27 @@ struct ScheduledFixesTests {
     await bench.end()
   }
 
+  @Test func `who changes a wish in the middle of a wake is given nothing of that at the next one`() async throws {
+    let bench = try Bench()
+    let got = Recorder<Bench.Got>()
+    let schedule = MutableProperty(Schedule(every: .seconds(600), accuracyMetres: 1, within: .seconds(45)))
+    let lease = bench.hub.fixes(on: schedule.readOnly).subscribe(
+      as: "log[7]", receiveValue: { [clock = bench.clock] in got.append(Bench.Got(fix: $0, at: clock.now)) })
+    bench.settle()
+    bench.pass(20)
+    #expect(got.values.isEmpty && bench.status.schedules.first?.reason.hasPrefix("awake, at ") == true)
+    // Underground.
+    bench.seconds = 1000
+    schedule.value = Schedule(every: .seconds(1200), accuracyMetres: 1, within: .seconds(45))
+    bench.settle()
+    bench.pass(1300)
+    let none = try #require(got.values.first)
+    #expect(got.values.count == 1 && !none.fix.isMet && none.fix.state.position == nil)
+    lease.cancel()
+    bench.settle()
+    await bench.end()
+  }
+
   @Test func `a receiver that is not there is given up in time, and tried for the next fix`() async throws {
     let bench = try Bench()
     bench.wire.state.withLock { $0.isMissing = true }

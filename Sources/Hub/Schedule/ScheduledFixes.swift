@@ -159,6 +159,8 @@ final class ScheduledFixes: Sendable {
       relax(&state)
       state.members[id]?.schedule = schedule
       state.plan.change(id, to: state.relaxation.applied(to: schedule), at: clock.now)
+      // What was kept is of a wake that is none of its any more.
+      if state.plan.phase(of: id) == .asleep { state.members[id]?.kept = nil }
       advance(&state)
     }
     work()
