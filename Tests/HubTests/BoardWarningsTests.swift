@@ -168,6 +168,17 @@ struct BoardWarningsTests {
     #expect(try fences(Self.polygon(corners)).isEmpty)
   }
 
+  /// Nearly wide enough all along its teeth, which are 90 km long.
+  @Test func `a polygon that would take minutes to look at is let pass`() throws {
+    var corners: [(Double, Double)] = [(0, 0)]
+    for tooth in 0..<62 {
+      let east = Double(tooth) * 58
+      corners += [(90_000, east), (90_000, east + 29), (30, east + 29), (30, east + 58)]
+    }
+    corners += [(90_000, 62 * 58), (90_000, 62 * 58 + 29), (0, 62 * 58 + 29)]
+    #expect(try fences(Self.polygon(corners)).isEmpty)
+  }
+
   @Test func `a grace that is over before a receiver has started is said, with what to do`() throws {
     let hasty = "anchor: { circle: [54.4, 10.2, 40], grace: 2.5 }"
     #expect(

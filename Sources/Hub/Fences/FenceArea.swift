@@ -22,6 +22,8 @@ public struct FenceArea: Equatable, Sendable {
   static let mostCorners = 256
   /// Whatever is farther from the first corner is outside.
   private static let farMetres = 2.5 * mostMetres
+  /// To edges, that are worked out to find a place that is far enough from all of them.
+  private static let mostDistances = 2_000_000
 
   public let shape: Shape
   public let squareMetres: Double
@@ -83,7 +85,8 @@ public struct FenceArea: Equatable, Sendable {
     }
   }
 
-  /// Whether there is a place within that is so far from the edge, give or take a sixteenth.
+  /// Whether there is a place within that is so far from the edge, give or take a sixteenth. Where that takes too long to find out
+  /// it is taken to be there: a comb of many long teeth would take minutes.
   func holdsCircle(ofRadius radius: Double) -> Bool {
     switch shape {
     case .circle(_, let own): return own >= radius
@@ -96,7 +99,10 @@ public struct FenceArea: Equatable, Sendable {
       let most = SIMD2(norths.max() ?? 0, easts.max() ?? 0)
       // Squares are cut into four as long as such a place may be in them.
       var squares = [(centre: (least + most) / 2, half: (most - least).max() / 2)]
+      var squaresLeft = FenceArea.mostDistances / points.count
       while let (centre, half) = squares.popLast() {
+        squaresLeft -= 1
+        if squaresLeft < 0 { return true }
         let within = -FenceArea.distanceBeyond(points.map { $0 - centre })
         if within >= radius { return true }
         // The corners are no farther from the centre than that.
