@@ -446,7 +446,7 @@ function makeFence(name) {
 
 function takeFences(list) {
   for (const [name, fence] of fences) {
-    if (name in list) continue;
+    if (Object.hasOwn(list, name)) continue;
     fence.element.remove();
     fences.delete(name);
   }
