@@ -134,7 +134,7 @@ struct EnergyBudgetTests {
   }
 
   @Test func `who changes a wish when there is enough again has the next fix in time`() async throws {
-    let bench = try ScheduleBench(power: "milliwattHoursPerDay: 24, whenShort: { everySeconds: 86400 }")
+    let bench = try ScheduleBench(power: "milliwattHoursPerDay: 240, whenShort: { everySeconds: 86400 }")
     let got = Recorder<ScheduleBench.Got>()
     let schedule = MutableProperty(Schedule(every: .seconds(600), within: .seconds(45)))
     let lease = bench.hub.fixes(on: schedule.readOnly).subscribe(
@@ -143,7 +143,7 @@ struct EnergyBudgetTests {
     let viewer = try #require(bench.hub.wakefulness(of: "gps")).subscribe(
       as: "web 127.0.0.1:4000", receiveValue: { _ in })
     bench.settle()
-    bench.pass(60)
+    bench.pass(320)
     viewer.cancel()
     bench.settle()
     bench.pass(1300)
