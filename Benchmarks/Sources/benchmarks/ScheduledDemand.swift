@@ -4,6 +4,8 @@ import MonotonicTime
 /// Who wants fixes on a schedule, and for how long.
 struct ScheduledDemand: Sendable {
   static let day = 86_400.0
+  /// For how long an ephemeris is good at most, and how long it takes to be heard.
+  private static let (ephemerisLifeSeconds, ephemerisSeconds) = (4 * 3600.0, 30.0)
 
   var name: String
   var seconds: Double
@@ -43,7 +45,8 @@ struct ScheduledDemand: Sendable {
   /// What it takes who knows beforehand how long each start will take, joules: he wakes the receiver so early that the fix is there
   /// when it is due, and lets go of it at once; or has it stay on, where that costs less, until the next fix may be taken, which is
   /// as early as the schedule lets a receiver be awake for it. Of a start that takes longer than that he pays as much as is allowed.
-  /// `nil` where nobody knows which fixes it takes.
+  /// Of one whose starts are short because it knows where its satellites will be, he hears these out as often as that takes. `nil`
+  /// where nobody knows which fixes it takes.
   func optimum(_ receiver: PowerReceiver) -> Double? {
     guard let schedule, let period, let fixCount else { return nil }
     let within = schedule.within.inSeconds
@@ -54,7 +57,9 @@ struct ScheduledDemand: Sendable {
       let staying = index == 0 ? .infinity : min(late + max(0, period - within), early + period)
       (late, early) = (min(min(late, early) + start, staying + min(within, period)), staying)
     }
-    return min(late, early) * PowerReceiver.watts
+    let isHot = startSeconds(ofFix: 1, receiver) < 15
+    let listening = isHot ? (seconds / ScheduledDemand.ephemerisLifeSeconds).rounded(.down) : 0
+    return (min(late, early) + listening * ScheduledDemand.ephemerisSeconds) * PowerReceiver.watts
   }
 
   /// How many fixes a start can bring within the time that the schedule allows; `nil` where nobody knows which fixes it takes.

@@ -12,6 +12,9 @@ struct EphemerisCollection: Sendable {
   /// Who is woken no sooner than that starts without them anyway.
   static let validity = Duration.seconds(4 * 3600)
 
+  /// Whose starts take so long hears them anew in each, as it keeps none.
+  static let startWithout = Duration.seconds(15)
+
   /// When they had been heard whole the last time. With its first fix a receiver has had some.
   private var collectedAt: MonotonicInstant?
   /// Since when it has had fixes, in this wake.
@@ -30,8 +33,11 @@ struct EphemerisCollection: Sendable {
 
   /// Until when it is to stay on, though nobody needs it for a fix; `nil` for no longer.
   ///
-  /// - Parameter nextWake: `nil` where nobody wants another fix
-  func end(at now: MonotonicInstant, nextWake: MonotonicInstant?) -> MonotonicInstant? {
+  /// - Parameters:
+  ///   - nextWake: `nil` where nobody wants another fix
+  ///   - hotStart: what a start takes after a short sleep, as far as that is known
+  func end(at now: MonotonicInstant, nextWake: MonotonicInstant?, hotStart: Duration?) -> MonotonicInstant? {
+    if let hotStart, hotStart >= EphemerisCollection.startWithout { return nil }
     guard let collectedAt, let trackingSince, let nextWake, now - collectedAt >= EphemerisCollection.renewal,
       nextWake - now < EphemerisCollection.validity, case let end = trackingSince + EphemerisCollection.time, end > now
     else { return nil }

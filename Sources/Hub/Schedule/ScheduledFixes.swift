@@ -381,7 +381,9 @@ final class ScheduledFixes: Sendable {
     // For those who had their fix last.
     let collectionEnd =
       awake.isEmpty && state.lease != nil
-      ? state.ephemerides.end(at: now, nextWake: state.plan.nextWake(at: now, lead: lead)) : nil
+      ? state.ephemerides.end(
+        at: now, nextWake: state.plan.nextWake(at: now, lead: lead),
+        hotStart: state.hub?.fixBook?.learned.restarts[.hot].map { .seconds($0.seconds) }) : nil
     state.isCollecting = collectionEnd != nil
     // Before receivers are woken: all of them pay for that.
     if awake != state.awake, collectionEnd == nil {
