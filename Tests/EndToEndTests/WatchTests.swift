@@ -15,8 +15,8 @@ import Testing
     "mode", "position", "altitude", "speed", "roll,", "heading", "air", "supply", "fix",
   ]
 
-  private func names(_ terminal: TerminalSession) -> [String] {
-    terminal.rows.map { $0.split(separator: " ").first.map(String.init) ?? "" }
+  private func names(_ rows: [String]) -> [String] {
+    rows.map { $0.split(separator: " ").first.map(String.init) ?? "" }
   }
 
   /// Waits until the panel has been drawn over itself some times.
@@ -34,9 +34,9 @@ import Testing
   func `each part of the state has a row of its own, however narrow the terminal is`(_ columns: Int) {
     let terminal = watch(columns: columns, rows: 24)
     // All of them, and nothing that an earlier frame has left behind.
-    #expect(eventually { names(terminal) == WatchTests.names }, "\(terminal.screen)")
+    #expect(eventually { names(terminal.rows) == WatchTests.names }, "\(terminal.screen)")
     waitUntilItHasMoved(terminal)
-    #expect(eventually { names(terminal) == WatchTests.names }, "\(terminal.screen)")
+    #expect(eventually { names(terminal.rows) == WatchTests.names }, "\(terminal.screen)")
     terminal.close()
     #expect(hub.stop() == 0)
   }
@@ -45,7 +45,7 @@ import Testing
     let terminal = watch(columns: 60, rows: 8)
     waitUntilItHasMoved(terminal)
     let shown = ["mode", "position", "altitude", "speed", "roll,", "heading", "…"]
-    #expect(eventually { names(terminal) == shown && terminal.rows.last == "… 3 more lines" }, "\(terminal.screen)")
+    #expect(eventually { names(terminal.rows) == shown && terminal.rows.last == "… 3 more lines" }, "\(terminal.screen)")
     terminal.close()
     #expect(hub.stop() == 0)
   }
@@ -61,7 +61,7 @@ import Testing
       eventually {
         let before = narrow
         narrow = terminal.rows
-        return names(terminal) == WatchTests.names && narrow == before
+        return names(narrow) == WatchTests.names && narrow == before
       }, "\(terminal.screen)")
     try #require(narrow.count == WatchTests.names.count)
     #expect(!narrow[1].contains("ago"))
