@@ -19,7 +19,7 @@ COMMIT := $(shell git describe --always --dirty --abbrev=12 2>/dev/null)
 BUILD_RELEASE := SENSORHUB_COMMIT=$(COMMIT) swift build -c release --static-swift-stdlib $(OPTIMIZE) $(LINK) $(REPRODUCIBLE) --product
 RELEASE := $(BUILD_RELEASE) sensorhub
 # XCTest's own runner, which would find no tests, leaks; sanitizers slow timers down, so the tests that start programs are left out of their runs.
-SANITIZE = swift test --disable-xctest --sanitize=$(1) --scratch-path .build-$(1) $(SWIFT_FAST_TESTS)
+SANITIZE = .ci/swift-test --disable-xctest --sanitize=$(1) --scratch-path .build-$(1) $(SWIFT_FAST_TESTS)
 # In these modules there is one thread, and more than half of the arithmetic of all tests.
 SINGLE_THREADED := --skip MCAPTests --skip FusionTests --skip NMEATests --skip UBXTests
 # In these there is no pointer, and most of that arithmetic.
@@ -43,7 +43,7 @@ run: setup ## Build and run the hub on the simulated board
 check: lint ## Check formatting, build, and run the fast tests: a few minutes, before each commit
 	.ci/check-gpiod-2
 	swift build --build-tests
-	swift test --disable-xctest --skip-build $(SWIFT_FAST_TESTS)
+	.ci/swift-test --disable-xctest --skip-build $(SWIFT_FAST_TESTS)
 
 test: setup ## Run everything that continuous integration runs
 	@.ci/parts \
@@ -61,7 +61,7 @@ test-programs: setup
 	@.ci/packages gpsd gpsd-clients python3-gps tmux chromium chromium-driver nginx-light \
 	  gpsbabel libxml2-utils mosquitto mosquitto-clients libmosquitto1 openssl
 	@.ci/test-tools
-	swift test --disable-xctest --skip-build $(SWIFT_SLOW_TESTS)
+	.ci/swift-test --disable-xctest --skip-build $(SWIFT_SLOW_TESTS)
 
 test-release: release
 	@.ci/check-release .build/release/sensorhub
