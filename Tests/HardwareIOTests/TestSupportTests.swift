@@ -1,4 +1,6 @@
 import Glibc
+import HardwareIO
+import MonotonicTime
 import TestSupport
 import Testing
 
@@ -26,6 +28,24 @@ import Testing
     let waiting = Task { await recorder.values { $0.count > 1 } }
     waiting.cancel()
     #expect(await waiting.value == [1])
+  }
+
+  @Test(arguments: [
+    MadeMessage.ubx(0x0A04, []), MadeMessage.casic(0x0604, [200, 0, 0, 0]), Array("$PMTK605*31\r\n".utf8),
+  ])
+  func `a scripted receiver hears a request whole, in however many pieces it is read`(_ request: [UInt8]) async throws {
+    let receiver = ScriptedReceiver { _ in .silence }
+    defer { receiver.end() }
+    let port = try LinuxSerialPort(receiver.path, speed: .b9600)
+    defer { port.close() }
+    try port.write([0xFF] + request)
+    for piece in [request[..<3], request[3..<7], request[7...]] {
+      let now = receiver.clock.now
+      try port.write(Array(piece))
+      // It goes on to live: there was no more to be read.
+      #expect(eventually { receiver.clock.now > now + .milliseconds(100) })
+    }
+    #expect(await receiver.requests.first(2) == [request, request])
   }
 
   @Test func `the same chance comes again, and each test has its own`() {

@@ -29,6 +29,8 @@ public final class ScriptedReceiver: Sendable {
     var epochs = 0
     /// At another it is heard as noise, and hears nothing.
     var speed: Int?
+    /// The beginning of a request of which the rest is still to come.
+    var begun: [UInt8] = []
   }
 
   public let path: String
@@ -116,6 +118,7 @@ public final class ScriptedReceiver: Sendable {
     let count = read(controller, &bytes, bytes.count)
     // Nobody has the line open.
     guard count > 0 else {
+      state.withLock { $0.begun = [] }
       pause(milliseconds: 20)
       return
     }
@@ -124,7 +127,12 @@ public final class ScriptedReceiver: Sendable {
       if wakes { state.withLock { $0.isAsleep = false } }
       return
     }
-    for request in ScriptedReceiver.requests(in: Array(bytes[..<count])) {
+    let whole = state.withLock { state in
+      let (whole, rest) = ScriptedReceiver.requests(in: state.begun + bytes[..<count])
+      state.begun = rest
+      return whole
+    }
+    for request in whole {
       requests.append(request)
       perform(react(request), controller)
     }
@@ -161,22 +169,29 @@ public final class ScriptedReceiver: Sendable {
     _ = bytes.withUnsafeBytes { Glibc.write(controller, $0.baseAddress, $0.count) }
   }
 
-  /// What stands in one read; a request is written at once.
-  static func requests(in bytes: [UInt8]) -> [[UInt8]] {
-    var found: [[UInt8]] = []
-    var index = 0
-    while index < bytes.count {
-      var length = 1
-      if bytes[index] == 0xB5, index + 6 <= bytes.count {
-        length = 8 + Int(bytes[index + 4]) + Int(bytes[index + 5]) << 8
-      } else if bytes[index] == 0xBA, index + 6 <= bytes.count {
-        length = 10 + Int(bytes[index + 2]) + Int(bytes[index + 3]) << 8
-      } else if bytes[index] == UInt8(ascii: "$") {
-        length = (bytes[index...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count - 1) - index + 1
-      }
-      if length > 1 { found.append(Array(bytes[index..<min(index + length, bytes.count)])) }
-      index += length
+  /// A request is written at once, and may be read in pieces all the same, as the kernel passes it on.
+  private static func requests(in bytes: [UInt8]) -> (whole: [[UInt8]], rest: [UInt8]) {
+    var whole: [[UInt8]] = []
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      guard let length = length(ofRequest: Array(rest.prefix(6)), in: rest) else { return (whole, Array(rest)) }
+      if length > 1 { whole.append(Array(rest.prefix(length))) }
+      rest = rest.dropFirst(length)
     }
-    return found
+    return (whole, [])
+  }
+
+  /// Of what begins here, 1 for what is no request; `nil` where more of it is to come.
+  private static func length(ofRequest head: [UInt8], in rest: ArraySlice<UInt8>) -> Int? {
+    let isUBX = head[0] == 0xB5
+    switch head[0] {
+    case UInt8(ascii: "$"): return rest.firstIndex(of: UInt8(ascii: "\n")).map { $0 - rest.startIndex + 1 }
+    case 0xB5, 0xBA:
+      if head.count > 1, head[1] != (isUBX ? 0x62 : 0xCE) { return 1 }
+      guard head.count == 6 else { return nil }
+      let length = isUBX ? 8 + Int(head[4]) + Int(head[5]) << 8 : 10 + Int(head[2]) + Int(head[3]) << 8
+      return length <= rest.count ? length : nil
+    default: return 1
+    }
   }
 }
