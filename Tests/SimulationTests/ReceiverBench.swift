@@ -56,7 +56,7 @@ final class ReceiverBench {
 
   /// Whether it says these bytes, once it has had the time to.
   func hears(_ bytes: [UInt8]) -> Bool {
-    eventually(within: .seconds(20)) {
+    eventually {
       listen()
       return heard.contains(bytes)
     }
@@ -77,7 +77,7 @@ final class ReceiverBench {
 
   /// The payloads once there are as many.
   func payloads(_ group: UInt8, _ id: UInt8, count: Int) -> [[UInt8]] {
-    _ = eventually(within: .seconds(20)) { payloads(group, id).count >= count }
+    _ = eventually { payloads(group, id).count >= count }
     return payloads(group, id)
   }
 
