@@ -1,6 +1,7 @@
 import Devices
 import Fusion
 import Glibc
+import MonotonicTime
 import NMEA
 import Publishing
 import Simulation
@@ -179,6 +180,8 @@ struct CorrectionsTests {
       visit.close()
     }
     let rig = try Rig(caster)
+    let clock = MonotonicClock()
+    let began = clock.now
     for _ in 1...3 {
       let (fixes, subscription) = try rig.fixes()
       #expect(eventually { fixes.values.contains { $0.mode >= .twoDimensional } && rig.corrections?.phase == .waiting })
@@ -188,7 +191,9 @@ struct CorrectionsTests {
       subscription.cancel()
       #expect(eventually { rig.corrections?.phase == .off && rig.status.power == .off })
     }
-    #expect(caster.visits.values.count == 1 && rig.log.values.isEmpty)
+    // Within a minute it does not come back at all; on a machine that has others to run this may take longer than one.
+    let minutes = Int((clock.now - began).inSeconds / 60)
+    #expect((1...(1 + minutes)).contains(caster.visits.values.count) && rig.log.values.isEmpty)
     await rig.end()
   }
 
