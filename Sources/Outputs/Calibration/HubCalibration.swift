@@ -95,6 +95,7 @@ final class HubCalibration: Sendable {
     let error = DetachedThread.start("calibration") { [self] in
       do throws(CalibrationRefusal) {
         let stored = try store.store(session, of: chip)
+        free()
         answer { json in
           json.member("progress", 1, decimals: 0)
           json.member("quality", stored.quality, decimals: 9)
@@ -102,26 +103,29 @@ final class HubCalibration: Sendable {
         }
         connection.hangUp()
       } catch {
+        free()
         HubCalibration.refuse(error, on: connection)
       }
-      host.isCalibrating.withLock { $0 = false }
     }
     guard error != 0 else { return }
+    free()
     HubCalibration.refuse(
       CalibrationRefusal("the hub has no thread to store the result", nextStep: "try again"), on: connection)
-    host.isCalibrating.withLock { $0 = false }
   }
 
   private func fail(_ refusal: CalibrationRefusal) {
     guard finish() != nil else { return }
+    free()
     HubCalibration.refuse(refusal, on: connection)
-    host.isCalibrating.withLock { $0 = false }
   }
 
   /// The client is gone.
   func end() {
-    if finish() != nil { host.isCalibrating.withLock { $0 = false } }
+    if finish() != nil { free() }
   }
+
+  /// The next one may begin. Before the client is told of the end: whoever has seen that is not to be refused.
+  private func free() { host.isCalibrating.withLock { $0 = false } }
 
   /// Ends the lease; returns what has been measured, the first time.
   private func finish() -> CalibrationSession? {
