@@ -67,6 +67,14 @@ struct LearnedLingerTests {
     live(Array(repeating: 600, count: 20), with: &linger, startSeconds: 1.5)
     linger.restarts.started(after: 600, joules: costs.watts * 3600, seconds: 3600, isComplete: false)
     #expect(linger.decide(costs).breakEvenSeconds < 2 * 1.5)
+    // A night of fixes on a schedule under a roof.
+    for _ in 0..<500 {
+      linger.restarts.started(after: 15, joules: costs.watts * 45, seconds: 45, isComplete: false)
+    }
+    #expect(linger.decide(costs).breakEvenSeconds < 2 * 1.5, "\(linger.decide(costs).breakEvenSeconds)")
+    // Once it is found that it does take longer, that is learnt.
+    for _ in 0..<3 { linger.restarts.started(after: 15, joules: costs.watts * 30, seconds: 30) }
+    #expect(abs(linger.decide(costs).breakEvenSeconds / 30 - 1) < 0.01)
   }
 
   @Test(arguments: [(28.0, 1.5), (1.5, 28.0)])

@@ -28,6 +28,8 @@ public struct RestartCosts: Equatable, Sendable {
     var deviating = SIMD2(0.0, 0.0)
     /// How many; negative where they were cheaper.
     var deviatingCount = 0
+    /// How many in a row were given up, up to now.
+    var unfinishedCount = 0
 
     init(joules: Double, seconds: Double, count: Int = 1) {
       self.joules = joules
@@ -60,6 +62,9 @@ public struct RestartCosts: Equatable, Sendable {
 
   /// A start that was given up teaches at most so many times what is known.
   private static let mostOfIncomplete = 2.0
+  /// So many of them in a row teach that, and then no more: a receiver that sees no sky for a night has not become dearer to start
+  /// by that, and whoever took it for dear would never switch it off, and never see that it is not.
+  private static let mostUnfinished = 3
 
   private var hot: Estimate?
   private var warm: Estimate?
@@ -99,10 +104,12 @@ public struct RestartCosts: Equatable, Sendable {
     }
     if isComplete {
       self[kind]?.take(joules: joules, seconds: seconds)
-    } else if joules > known {
+      self[kind]?.unfinishedCount = 0
+    } else if joules > known, let unfinished = self[kind]?.unfinishedCount, unfinished < RestartCosts.mostUnfinished {
       // Indoors it might have gone on for hours, which says nothing of what lingering would have spared.
-      let most = min(1, RestartCosts.mostOfIncomplete * known / joules)
-      self[kind]?.take(joules: joules * most, seconds: seconds * most)
+      let most = min(joules, RestartCosts.mostOfIncomplete * known)
+      self[kind]?.take(joules: most, seconds: seconds * most / joules)
+      self[kind]?.unfinishedCount = unfinished + 1
     }
   }
 
