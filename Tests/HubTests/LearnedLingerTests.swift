@@ -121,4 +121,14 @@ struct LearnedLingerTests {
     let decision = LearnedLinger().decide(.init(watts: 0, assumedJoules: 1))
     #expect(decision.ground == .nothingToSave && decision.reason.contains("save nothing"))
   }
+
+  /// A supply monitor's noise about what a device draws at rest.
+  @Test func `where sleeping saves next to nothing it lingers for a time that there is`() {
+    let noise = LearnedLinger.Costs(watts: 5e-20, assumedJoules: 0)
+    var linger = LearnedLinger()
+    linger.restarts.started(after: 60, joules: 2.8, seconds: 28)
+    #expect(linger.decide(noise).seconds == 7 * 86_400)
+    for _ in 0..<20 { linger.visited(after: 600, lingered: nil, noise) }
+    #expect(linger.decide(noise).seconds <= 7 * 86_400 && linger.decide(noise).breakEvenSeconds == 7 * 86_400)
+  }
 }

@@ -62,6 +62,8 @@ public struct LearnedLinger: Equatable, Sendable {
   static let changeRestarts = 3.0
   /// What is saved is measured against a little more than twice the optimum, so that who has been wrong may try again.
   static let bound = 2.02
+  /// Where staying on costs next to nothing, as by what a supply monitor has in its noise, a restart is worth no longer: a week.
+  static let mostSeconds = 7.0 * 86_400
 
   public init() {}
 
@@ -71,7 +73,7 @@ public struct LearnedLinger: Equatable, Sendable {
     guard costs.watts > 0, costs.watts.isFinite else {
       return Decision(seconds: 0, ground: .nothingToSave, breakEvenSeconds: .infinity, expectedReturns: 0)
     }
-    let breakEven = restart / costs.watts
+    let breakEven = breakEven(costs)
     guard gapCount >= LearnedLinger.leastGaps else {
       return Decision(
         seconds: breakEven, ground: .noHistory, breakEvenSeconds: breakEven, expectedReturns: returns(within: breakEven)
@@ -121,11 +123,15 @@ public struct LearnedLinger: Equatable, Sendable {
     changeCount += 1
   }
 
+  private func breakEven(_ costs: Costs) -> Double {
+    min(restarts.joules(after: 0, assuming: costs.assumedJoules) / costs.watts, LearnedLinger.mostSeconds)
+  }
+
   private func best(_ costs: Costs) -> Double { best(costs, gaps) }
 
   /// The linger of the least expected loss: none, as long as the gaps of some bin, or break-even.
   private func best(_ costs: Costs, _ gaps: GapHistogram) -> Double {
-    let breakEven = restarts.joules(after: 0, assuming: costs.assumedJoules) / costs.watts
+    let breakEven = breakEven(costs)
     var best = (seconds: 0.0, joules: expectedLoss(0, costs, gaps))
     func consider(_ seconds: Double) {
       let joules = expectedLoss(seconds, costs, gaps)
