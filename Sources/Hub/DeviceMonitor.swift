@@ -81,6 +81,8 @@ public final class DeviceMonitor: Sendable {
 
   /// A timer may be so late.
   private static let wakeMargin = 1.0
+  /// For as long as so many restarts take it stays on from wake to wake, and then sleeps once.
+  private static let stayedRestarts = 64.0
 
   public let id: String
   private let clock: any MonotonicTimeSource
@@ -483,6 +485,15 @@ extension DeviceMonitor: LingerPolicy {
     return decision.ground == .nothingToSave ? restart.seconds : decision.breakEvenSeconds
   }
 
+  /// It has stayed on for so long, as a restart costs more, that this may be so no longer: what is never started again shows nothing of
+  /// that. Only where there is time for a start before the next fix is due.
+  private func isToBeStartedAnew(_ state: borrowing State, at now: MonotonicInstant) -> Bool {
+    guard state.isScheduled, let since = state.requiredSince, let gap = gap(state, at: now),
+      gap > DeviceMonitor.wakeMargin
+    else { return false }
+    return now.seconds(since: since) > DeviceMonitor.stayedRestarts * breakEvenSeconds(state)
+  }
+
   public func lastLeft(at now: MonotonicInstant) -> Linger {
     state.withLock { state in
       let decision = power.lingersAsLearned ? state.book.learned.decide(costs(state)) : nil
@@ -492,7 +503,7 @@ extension DeviceMonitor: LingerPolicy {
         ? lingerBehindFix(state, at: now)
         : learned.map { Linger(.nanoseconds(Int64($0.seconds * 1e9)), reason: $0.reason) }
           ?? Linger(power.timing.linger)
-      if let linger = lingerForWake(state, at: now) {
+      if !isToBeStartedAnew(state, at: now), let linger = lingerForWake(state, at: now) {
         state.lessons.forgetGap()
         state.lingersAnywayUntil = now + usual.duration
         return linger

@@ -383,6 +383,29 @@ struct ScheduledFixesTests {
     await bench.end()
   }
 
+  /// Two seconds, that were fourteen where it was before.
+  @Test func `a receiver that stays on as its starts are dear is started now and then, and sleeps once they are not`()
+    async throws
+  {
+    let bench = try Bench(lingerSeconds: 0)
+    let book = try #require(bench.hub.fixBook)
+    book.learn { $0.restarts.started(after: 60, joules: 0.36 * 14, seconds: 14) }
+    book.learnAcquisitions { for _ in 0..<3 { $0.add(3, to: .init(of: 10), after: .hot) } }
+    bench.seconds = 1
+    let got = Recorder<Bench.Got>()
+    let lease = bench.subscribe("log[7]", Schedule(every: .seconds(12), accuracyMetres: 10, within: .seconds(45)), got)
+    bench.pass(840)
+    #expect(bench.rises == 1, "\(bench.rises)")
+    bench.pass(240)
+    #expect(bench.rises >= 8, "\(bench.rises)")
+    // Nobody's fix is late for that.
+    let late = got.values.dropFirst().filter { $0.at - $0.fix.due > .seconds(1) || !$0.fix.isMet }
+    #expect(late.isEmpty, "\(late.map { ($0.at - $0.fix.due, $0.fix.isMet) })")
+    lease.cancel()
+    bench.settle()
+    await bench.end()
+  }
+
   /// An ephemeris is good for four hours, and takes half a minute to hear.
   /// One whose starts take longer has kept none to hear again.
   @Test(arguments: [
