@@ -151,6 +151,15 @@ struct FenceWatchTests {
     #expect(interval(5) == 70)
     #expect(interval(5, speed: 0.3) == 70 && interval(5, speed: 3) == 20)
     #expect(interval(30) == 20 && interval(38) == 10 && interval(30, sigma: 6) == 10)
+    // One that was there 40 s before its time has been held since, and is as old; one that nothing has moved since is as good as new.
+    _ = watch.receive(Self.fix(5, sigma: 2, at: 100), at: Self.at(140))
+    #expect(watch.interval == .seconds(30))
+    _ = watch.receive(Self.fix(5, sigma: 2, at: 100), at: Self.at(200))
+    #expect(watch.interval == .seconds(1))
+    var still = Self.fix(5, sigma: 2, at: 100)
+    still.isStill = true
+    _ = watch.receive(still, at: Self.at(8000))
+    #expect(watch.interval == .seconds(70))
     let far = try Self.watch()
     _ = far.receive(Self.fix(5000, at: 1), at: Self.at(1))
     _ = far.receive(Self.fix(5000, at: 2), at: Self.at(2))

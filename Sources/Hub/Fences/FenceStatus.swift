@@ -12,16 +12,19 @@ public struct FenceFix: Equatable, Sendable {
   public var at: MonotonicInstant
   /// The same by the receiver's time, nanoseconds since 1970.
   public var utcNanoseconds: Int64?
+  /// Nothing has moved since.
+  public var isStill: Bool
 
   public init(
     place: Coordinate, sigmaMetres: Double, speedMetresPerSecond: Double? = nil, at: MonotonicInstant,
-    utcNanoseconds: Int64? = nil
+    utcNanoseconds: Int64? = nil, isStill: Bool = false
   ) {
     self.place = place
     self.sigmaMetres = sigmaMetres
     self.speedMetresPerSecond = speedMetresPerSecond
     self.at = at
     self.utcNanoseconds = utcNanoseconds
+    self.isStill = isStill
   }
 
   /// Of one whose accuracy is known. One that is given again is as old as it is.
@@ -33,7 +36,7 @@ public struct FenceFix: Equatable, Sendable {
     self.init(
       place: Coordinate(latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees),
       sigmaMetres: sigma, speedMetresPerSecond: state.motion?.value.speedMetresPerSecond, at: at,
-      utcNanoseconds: state.fix?.value.utcNanoseconds)
+      utcNanoseconds: state.fix?.value.utcNanoseconds, isStill: fix.isStill)
   }
 }
 

@@ -81,7 +81,7 @@ struct FenceWatch: Sendable {
     status.fix = fix
     status.metresBeyond = beyond
     let event = judge(beyond, fix, at: now)
-    interval = FenceWatch.wholeSeconds(nextInterval(beyond, fix))
+    interval = FenceWatch.wholeSeconds(nextInterval(beyond, fix, at: now))
     wantedAt = now + interval
     return event
   }
@@ -127,12 +127,14 @@ struct FenceWatch: Sendable {
     return event
   }
 
-  private func nextInterval(_ beyond: Double, _ fix: FenceFix) -> Duration {
+  private func nextInterval(_ beyond: Double, _ fix: FenceFix, at now: MonotonicInstant) -> Duration {
     if doubt != nil { return settings.grace / FenceWatch.fixesInGrace }
     let margin = max(0, abs(beyond) - Confidence.radial * fix.sigmaMetres)
     let speed = max(settings.speedMetresPerSecond, fix.speedMetresPerSecond ?? 0)
-    let seconds = min(margin / speed + settings.grace.inSeconds / 2, settings.every.inSeconds)
-    return .nanoseconds(Int64(seconds * 1e9))
+    // One that was there early is held until its time, and the board need not have stood meanwhile.
+    let age = fix.isStill ? 0 : max(0, now.seconds(since: fix.at))
+    let seconds = min(margin / speed + settings.grace.inSeconds / 2 - age, settings.every.inSeconds)
+    return .nanoseconds(Int64(max(0, seconds) * 1e9))
   }
 
   private static func wholeSeconds(_ duration: Duration) -> Duration {
