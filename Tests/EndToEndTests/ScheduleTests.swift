@@ -32,6 +32,21 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
+  @Test func `watch says what the energy is short for, and nothing that is as it was asked for`() {
+    let hub = HubProcess(
+      board: """
+        { name: "test", devices: { gps: { driver: "nmea", port: "simulated/gps", power: { switch: "gpio", chip: "simulated",
+          line: "gps-power", currentMilliamperes: 30, milliwattHoursPerDay: 0.01, whenShort: { accuracyMetres: 250 } } } } }
+        """)
+    let watch = hub.watch(["--every", "2", "--accuracy", "100", "--within", "60"])
+    #expect(
+      eventually { watch.standardOutput.contains(", 250 m will do as energy is short") }, "\(watch.standardError)")
+    #expect(!watch.standardOutput.contains("every 2"), "\(watch.standardOutput)")
+    watch.send(SIGINT)
+    watch.wait()
+    #expect(hub.stop() == 0)
+  }
+
   @Test func `an event stream gets the fixes alone, and the receiver sleeps while it is open`() {
     let hub = hub()
     #expect(eventually { hub.program.standardError.contains("dashboard on") })

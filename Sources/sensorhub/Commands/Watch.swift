@@ -208,8 +208,19 @@ struct Watch: ParsableCommand {
     let found = outcome.still ? "still" + (radius.map { ", \($0)" } ?? "") : radius ?? "a fix"
     // A fix that is as good as the budget has it is none that came too late.
     let isLess = outcome.relaxed?.accuracy.map { (outcome.radius ?? .infinity) <= $0 } ?? false
-    let short = outcome.relaxed.map { ", every \(Text.duration(seconds: $0.every)) as energy is short" } ?? ""
-    return "  " + (outcome.met || isLess ? found : "time ran out" + (radius.map { ": \($0)" } ?? "")) + short
+    let verdict = outcome.met || isLess ? found : "time ran out" + (radius.map { ": \($0)" } ?? "")
+    return "  " + verdict + (outcome.relaxed.map(shortage) ?? "")
+  }
+
+  /// What of the wish the energy is short for: what is left as it was asked for is not said.
+  private func shortage(_ left: ScheduledFixReport.Wish) -> String {
+    var parts: [String] = []
+    // Both are rounded in a message.
+    if let every, left.every > every + 0.001 { parts.append("every \(Text.duration(seconds: left.every))") }
+    if let accuracy, let metres = left.accuracy, metres > accuracy + 0.01 {
+      parts.append("\(Text.fixed(metres, metres < 10 ? 1 : 0)) m will do")
+    }
+    return parts.isEmpty ? "" : ", \(parts.joined(separator: ", ")) as energy is short"
   }
 
   /// Returns whether anybody still reads.
