@@ -45,6 +45,8 @@ public final class DeviceMonitor: Sendable {
     var switchProblem: String?
     /// What it draws, while a supply monitor says so.
     var measuredMilliwatts: Double?
+    /// What it has drawn at work, as far as one did.
+    var measuredWork = MeanPower()
     var activity: Activity?
     /// Those for whom it is held in the end, as the hub knows them.
     var payers: EnergyBills.Payers?
@@ -407,7 +409,10 @@ public final class DeviceMonitor: Sendable {
     let hours = elapsed.inSeconds / 3600
     let milliwattHours = (state.measuredMilliwatts ?? stated(state)) * hours
     state.status.energyMilliwattHours += milliwattHours
-    if let measured = state.measuredMilliwatts { state.status.measuredMilliwattHours += measured * hours }
+    if let measured = state.measuredMilliwatts {
+      state.status.measuredMilliwattHours += measured * hours
+      if state.isRequired { state.measuredWork.add(measured, hours: hours) }
+    }
     guard milliwattHours > 0 else { return }
     let payers = payers(state)
     state.bills.charge(milliwattHours, to: payers)
@@ -435,7 +440,8 @@ public final class DeviceMonitor: Sendable {
   }
 
   private func costs(_ state: borrowing State) -> LearnedLinger.Costs {
-    let working = state.isRequired ? state.measuredMilliwatts ?? power.milliwatts : power.milliwatts
+    // Not what it draws at the moment: of one that is off that is nothing, and while it works it is now this and now that.
+    let working = state.measuredWork.milliwatts ?? power.milliwatts
     let watts = max(0, working - restMilliwatts(state)) / 1000
     // A receiver that has lost everything takes half a minute; a chip answers as soon as it has settled.
     let seconds = isReceiver ? 30 : 0.1

@@ -94,6 +94,11 @@ struct SupplyMonitorTests {
     #expect(changes.values.count == count)
     subscription.cancel()
     watching.cancel()
+    #expect(eventually { device("gps", of: hub)?.power == .off })
+    // What staying on takes is known of one that is off too: else nothing would be learnt of who comes then.
+    let linger = try #require(device("gps", of: hub)?.linger)
+    #expect(abs(1000 * linger.costs.watts / truth - 1) < 0.2, "\(linger.costs)")
+    #expect(linger.decision.ground == .noHistory)
     await hub.isOff()
   }
 
