@@ -27,6 +27,26 @@ struct BoardWarningsTests {
       (0..<4).map { UInt8(truncatingIfNeeded: hertz >> (24 - 8 * $0)) })
   }
 
+  @Test func `a budget that is used up at rest is said, with what to do`() throws {
+    func budgets(_ power: String) throws -> [String] {
+      BoardWarnings.budgets(
+        of: try board(
+          "gps: { driver: 'ublox', port: '/dev/gps', power: { currentMilliamperes: 20, supplyVolts: 3, \(power) } }"))
+    }
+    let gpio = "switch: 'gpio', chip: 'c', line: 'l'"
+    #expect(
+      try budgets("milliwattHoursPerDay: 500") == [
+        "gps: at rest it draws 1440 mWh a day, and its budget is 500: that will always be used up; switch its supply, "
+          + "have it sleep, or raise 'milliwattHoursPerDay'"
+      ])
+    #expect(try budgets("milliwattHoursPerDay: 2000").isEmpty && budgets("").isEmpty)
+    #expect(try budgets("\(gpio), milliwattHoursPerDay: 1").isEmpty)
+    #expect(try budgets("\(gpio), sleep: 'off', milliwattHoursPerDay: 1").isEmpty)
+    // 0.03 mA.
+    #expect(try budgets("sleep: 'backup', milliwattHoursPerDay: 3").isEmpty)
+    #expect(try budgets("\(gpio), sleep: 'backup', milliwattHoursPerDay: 2").count == 1)
+  }
+
   @Test func `a rate that overruns a bus at its usual speed is said, with what to do`() throws {
     let fast = "imu: { driver: 'mpu-6050', bus: 'i2c-1', rateHz: 1000 }, mag: { driver: 'lis3mdl', bus: '/dev/i2c-1' }"
     // 12 bytes of 9 clocks each a thousand times a second, and the rest.

@@ -149,6 +149,8 @@ public struct Board: Equatable, Sendable {
 
     public var milliwatts: Double { currentMilliamperes * supplyVolts }
     public var standbyMilliwatts: Double { standbyMilliamperes * supplyVolts }
+    /// What it draws while nobody wants it, unless its supply is on for others.
+    var restMilliwatts: Double { `switch` != .none && sleep ?? .off == .off ? 0 : standbyMilliwatts }
   }
 }
 

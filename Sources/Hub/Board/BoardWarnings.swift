@@ -34,6 +34,17 @@ public enum BoardWarnings {
     }
   }
 
+  /// Budgets that a device uses up while it rests. Wherever the file is checked: it goes by the currents that are stated.
+  public static func budgets(of board: Board) -> [String] {
+    board.devices.compactMap { device in
+      guard let perDay = device.power.budget?.milliwattHoursPerDay else { return nil }
+      let rest = 24 * device.power.restMilliwatts
+      guard rest >= perDay else { return nil }
+      return "\(device.id): at rest it draws \(rest.short) mWh a day, and its budget is \(perDay.short): that will "
+        + "always be used up; switch its supply, have it sleep, or raise 'milliwattHoursPerDay'"
+    }
+  }
+
   /// Ports, buses and pulses that a machine lacks, and ports that it uses itself.
   public static func devices(of board: Board, on machine: MachineFiles) -> [String] {
     board.devices.flatMap { device in

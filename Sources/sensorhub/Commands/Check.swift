@@ -60,7 +60,7 @@ struct Check: ParsableCommand {
     }
     let warnings =
       BoardWarnings.rates(of: board, on: machine) + BoardWarnings.fences(of: board)
-      + (device ? BoardWarnings.devices(of: board, on: machine) : [])
+      + BoardWarnings.budgets(of: board) + (device ? BoardWarnings.devices(of: board, on: machine) : [])
     if isElsewhere {
       for file in BoardProblems.missingFiles(of: board) {
         Terminal.standardError("not on this machine, and needed on the board: \(file)")
