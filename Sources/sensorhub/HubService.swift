@@ -108,9 +108,9 @@ struct HubService: Sendable {
     return true
   }
 
-  /// Of real boards: a demonstration begins anew each time.
+  /// Of real boards: a demonstration begins anew each time. Two hubs in one folder would each forget what the other one has seen.
   private var fenceMemory: FenceMemory? {
-    fileText == nil
+    fileText == nil || books?.isFolderTaken == true
       ? nil
       : StateFolder.path.map { folder in FenceMemory(path: "\(folder)/fences.json") { try? StateFolder.make(folder) } }
   }

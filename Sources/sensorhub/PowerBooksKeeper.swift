@@ -22,6 +22,8 @@ final class PowerBooksKeeper: Sendable {
     var problem: String?
     /// Why nothing is written, if so: said once, at the start.
     var isReadOnly = false
+    /// Another hub has locked the folder.
+    var isTaken = false
     /// Of the folder, while it is locked.
     var lock: Int32?
   }
@@ -53,6 +55,9 @@ final class PowerBooksKeeper: Sendable {
 
   private var machine: Machine { host.hub.value.machine }
 
+  /// Another hub keeps what it knows in the folder, as is known once this one has begun.
+  var isFolderTaken: Bool { state.withLock { $0.isTaken } }
+
   func begin() {
     lock()
     restore()
@@ -70,7 +75,7 @@ final class PowerBooksKeeper: Sendable {
       return state.withLock { $0.lock = descriptor }
     }
     close(descriptor)
-    state.withLock { $0.isReadOnly = true }
+    state.withLock { ($0.isReadOnly, $0.isTaken) = (true, true) }
     sink.write(
       .warning,
       "what devices cost is forgotten with this run: another hub keeps its books in \(folder); give each a folder of "

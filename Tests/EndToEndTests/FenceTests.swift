@@ -109,6 +109,29 @@ import Testing
     #expect(second.stop() == 0)
   }
 
+  @Test func `a second hub in the same folder leaves to the first what that has seen`() {
+    let folder = "/tmp/sensorhub-fence-state-\(getpid())"
+    mkdir(folder, 0o700)
+    defer {
+      for name in ["fences.json", "power.json"] { unlink("\(folder)/\(name)") }
+      rmdir(folder)
+    }
+    func run(_ name: String) -> HubProcess {
+      HubProcess(
+        board: HubProcess.simulatedBoard("fences: { \(name): { circle: [52.51, 13.37, 50], speed: 20 } }"),
+        environment: ["STATE_DIRECTORY=\(folder)"])
+    }
+    let file = "\(folder)/fences.json"
+    let first = run("spot")
+    #expect(eventually { text(file).contains(#""spot":"#) }, "\(first.program.standardError)")
+    let second = run("other")
+    #expect(eventually { second.program.standardError.contains("fence other: the board is outside, ") })
+    #expect(second.program.standardError.contains("another hub keeps its books in \(folder)"))
+    #expect(second.stop() == 0)
+    #expect(text(file).contains(#""spot":"#) && !text(file).contains("other"), "\(text(file))")
+    #expect(first.stop() == 0)
+  }
+
   private func text(_ file: String) -> String {
     String(decoding: (try? Files.bytes(of: file, limit: 1 << 16)) ?? [], as: UTF8.self)
   }
