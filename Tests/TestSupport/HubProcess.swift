@@ -26,7 +26,8 @@ public final class HubProcess {
       arguments += ["--board", folder + "/board.json5"]
     }
     program = Program(arguments, path: path, environment: environment)
-    _ = eventually { access(socket, F_OK) == 0 || !program.isRunning }
+    // It says so once it hears signals: one that came before, when its sockets are there already, would end it as it is.
+    _ = eventually { program.standardError.contains("state on \(socket)\n") || !program.isRunning }
   }
 
   /// A hub on simulated devices that serves these ports.
