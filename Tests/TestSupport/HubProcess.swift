@@ -71,10 +71,12 @@ public final class HubProcess {
   public static func write(_ text: String, to path: String) { write(Array(text.utf8), to: path) }
 
   public static func write(_ bytes: [UInt8], to path: String) {
-    let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    precondition(file >= 0)
-    _ = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-    close(file)
+    Program.starting.withLock { _ in
+      let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+      precondition(file >= 0)
+      _ = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+      close(file)
+    }
   }
 
   @discardableResult

@@ -7,6 +7,9 @@ public final class Program: Sendable {
   public let pid: pid_t
   private let output: Guarded<(out: [UInt8], err: [UInt8], open: Int)>
   private let status = Guarded<Int32?>(nil)
+  /// Held while a program is started, and while a file is written. Between its fork and its exec a program has all that is open
+  /// here, and a file that anybody has open for writing is no program that can be started.
+  static let starting = Guarded(0)
 
   /// The `sensorhub` that SENSORHUB_PROGRAM names, or else the one that was built together with the tests.
   public static let sensorhub: String = {
@@ -50,7 +53,7 @@ public final class Program: Sendable {
       inherited += 1
     }
     variables.append(nil)
-    let result = posix_spawn(&pid, path, &actions, &attributes, &argv, &variables)
+    let result = Program.starting.withLock { _ in posix_spawn(&pid, path, &actions, &attributes, &argv, &variables) }
     precondition(
       result == 0,
       "cannot start \(path): \(String(cString: strerror(result))); make test-programs installs what the tests need")
