@@ -30,6 +30,7 @@ import Testing
     Peer.allow(4096)
     let hub = HubProcess(board: board)
     #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    let begun = MonotonicClock().now
     let idle = (0..<1120).map { _ in Peer(gpsd, from: [127, 0, 0, 2]) }
     let devices = Program(["devices", "--socket", hub.socket])
     #expect(devices.wait() == 0, "\(devices.standardError)")
@@ -46,7 +47,10 @@ import Testing
     #expect(metric("sensorhub_output_clients{output=\"gpsd\"}") ?? 0 <= 258)
     // The log is written a moment later.
     #expect(eventually { !lines(hub.program.standardError, "refused").isEmpty })
-    #expect(lines(hub.program.standardError, "refused").count == 1, "\(hub.program.standardError.suffix(2000))")
+    let written = lines(hub.program.standardError, "refused").count
+    // One in a minute, and one that sums up the others when it is over.
+    let minutes = Int((MonotonicClock().now - begun) / Duration.seconds(60))
+    #expect(written <= 1 + 2 * minutes, "\(hub.program.standardError.suffix(2000))")
     #expect(hub.stop() == 0)
   }
 
@@ -152,9 +156,11 @@ import Testing
     let written = lines(hub.program.standardError, " gps: ").count - before
     let answers = restless.text.split(separator: "\"class\":\"WATCH\"").count - 1
     // Twelve in ten seconds, and one that sums up the others.
-    let windows = Int((MonotonicClock().now - begun) / Duration.seconds(10)) + 2
+    let elapsed = MonotonicClock().now - begun
+    let windows = Int(elapsed / Duration.seconds(10)) + 2
     #expect(written < 14 * windows, "\(written) lines about the receiver, \(answers) changes")
-    #expect(answers < 500, "\(answers) changes")
+    // Some at once, and then four a second.
+    #expect(answers < 200 + Int(elapsed / Duration.milliseconds(200)), "\(answers) changes in \(elapsed)")
     #expect(eventually { hub.program.standardError.contains(" more within 10 s, now ") })
     // Who leaves is let go at once, whatever it has still asked for.
     restless.leave()

@@ -15,7 +15,7 @@ import Testing
     let descriptor: Int32
     var nextLook: Double
     var looks = 0
-    /// After how many looks it first had a position, and satellites.
+    /// After how many looks at something it first had a position, and satellites.
     var position: Int?
     var satellites: Int?
     var wrongPositions = 0
@@ -29,10 +29,13 @@ import Testing
 
     deinit { close(descriptor) }
 
+    /// Counts where something waits: how long that takes is the machine's doing as well.
     func look() {
-      looks += 1
       var bytes = [UInt8](repeating: 0, count: FirstLineClientTests.chunk)
+      var isFirst = true
       while case let count = clinux_receive_now(descriptor, &bytes, bytes.count), count > 0 {
+        if isFirst { looks += 1 }
+        isFirst = false
         let line = bytes[..<count].prefix { $0 != UInt8(ascii: "\n") }
         guard let report = try? JSONDecoder().decode(GPSDTruthTests.Report.self, from: Data(line)) else { continue }
         // One attribute for every class that has a member of that name: a GST's metres would be taken for degrees.
@@ -59,7 +62,7 @@ import Testing
     // Twenty that look at as many different moments between two epochs.
     let start = now()
     let clients = (0..<20).map { Client(port: port, nextLook: start + FirstLineClientTests.interval * Double($0) / 20) }
-    let isDone = eventually(within: .seconds(60)) {
+    let isDone = eventually(within: .seconds(240)) {
       let present = now()
       for client in clients where client.nextLook <= present {
         client.look()

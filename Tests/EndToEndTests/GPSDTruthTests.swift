@@ -33,7 +33,9 @@ import Testing
 
   /// A receiver's epoch by its own words; without a fix under a bridge.
   private func epoch(_ second: Int, hasFix: Bool = true) -> String {
-    let time = "12" + SentenceField.padded(second / 60, 2) + SentenceField.padded(second % 60, 2) + ".00"
+    // A busy machine is driven past for hours.
+    let hour = SentenceField.padded(12 + second / 3600 % 12, 2)
+    let time = hour + SentenceField.padded(second / 60 % 60, 2) + SentenceField.padded(second % 60, 2) + ".00"
     let place = "5231.0000,N,01322.0000,E"
     return hasFix
       ? SentenceWriter.make("GNRMC,\(time),A,\(place),1.0,45.0,211126,,,A,V")
@@ -290,10 +292,18 @@ import Testing
         positions(ordinary).count > 20 && positions(quick).count > 20 && attitudes(alone).count > 20
       })
     // What has come by now, of both kinds.
-    let (usual, often) = (ordinary.text, quick.text)
+    let usual = ordinary.text
     func count(_ name: String, in text: String) -> Int { GPSDTruthTests.reports(text, name).count }
     #expect(abs(count("ATT", in: usual) - count("TPV", in: usual)) < 5)
-    #expect(count("ATT", in: often) > 3 * count("TPV", in: often))
+    // A machine that is held up has every epoch afterwards, and of the attitudes the last: then it is looked at again.
+    let comesAsAsked = eventually {
+      let often = quick.text
+      let (attitudes, positions) = (count("ATT", in: often), count("TPV", in: often))
+      if positions > 20, attitudes > 3 * positions { return true }
+      if positions > 40 { quick.forget() }
+      return false
+    }
+    #expect(comesAsAsked, "\(quick.text)")
     #expect(positions(alone).isEmpty)
     for client in clients {
       let reports = attitudes(client)
