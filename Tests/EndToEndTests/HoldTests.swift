@@ -40,15 +40,21 @@ import Testing
   }
 
   @Test func `a hold keeps one device awake for its time, which is told`() throws {
-    let hold = try hold("/devices/imu/hold?for=15")
-    #expect(hold.device == "imu" && hold.seconds == 15)
+    let long = try hold("/devices/imu/hold?for=600")
+    #expect(long.device == "imu" && long.seconds == 600)
     #expect(eventually { hub.devicesNow["imu"].power == "tracking" })
     #expect(hub.devicesNow["imu"].holders == ["held for 127.0.0.1"])
     #expect(hub.devicesNow["gps"].wakes == 0)
     let entry = try #require(try holds.first)
-    #expect(entry.device == "imu" && entry.holder == "held for 127.0.0.1" && entry.seconds < 15 && entry.seconds > 0)
+    #expect(entry.device == "imu" && entry.holder == "held for 127.0.0.1" && entry.seconds < 600 && entry.seconds > 0)
+    // One that ends by itself, not before its time.
+    let before = hub.devicesNow["imu"].onSeconds
+    let short = try hold("/devices/imu/hold?for=2")
+    #expect(short.device == "imu" && short.seconds == 2)
+    #expect(post("/devices/imu/release?hold=\(long.id)").status == 200)
     #expect(try eventually { try hub.isOff && holds.isEmpty })
     #expect(hub.devicesNow["imu"].wakes == 1)
+    #expect(hub.devicesNow["imu"].onSeconds - before >= 2)
   }
 
   @Test func `a hold can be ended though another board file has taken its device away`() throws {
@@ -98,19 +104,19 @@ import Testing
   }
 
   @Test func `its caller may prolong a hold, without a power cycle`() throws {
-    let short = try hold("/devices/gps/hold?for=5")
+    let short = try hold("/devices/gps/hold?for=10")
     let prolonged = try hold("/devices/gps/hold?for=3600&hold=\(short.id)")
     #expect(prolonged.id == short.id && prolonged.seconds == 3600)
     #expect(try holds.count == 1 && (try holds.first.map { $0.seconds > 3500 }) == true)
     #expect(post("/devices/gps/hold?hold=nonsense").status == 404)
     // The time that it had at first goes by.
-    #expect(eventually { hub.devicesNow["gps"].onSeconds > 5.5 })
+    #expect(eventually { hub.devicesNow["gps"].onSeconds > 10.5 })
     #expect(hub.devicesNow["gps"].power != "off" && hub.devicesNow["gps"].wakes == 1)
   }
 
   @Test func `there are only so many`() throws {
     let client = SocketClient(port: port)
-    for _ in 0..<300 { client.send("POST /devices/imu/hold?for=60 HTTP/1.1\r\nHost: localhost\r\n\r\n") }
+    for _ in 0..<300 { client.send("POST /devices/imu/hold?for=600 HTTP/1.1\r\nHost: localhost\r\n\r\n") }
     #expect(eventually { client.text.split(separator: "HTTP/1.1 503").count == 45 }, "\(client.text.suffix(400))")
     #expect(client.text.contains("Retry-After: 60") && client.text.contains("as many as there may be"))
     #expect(try holds.count == 256)
