@@ -143,10 +143,11 @@ import Testing
   }
 
   @Test func `clients of a replay see a hub at the pace that was asked for, and it ends with the recording`() throws {
-    _ = try recordTwoVisits()
+    let port = SocketClient.freePort()
+    _ = try recordTwoVisits("http: { port: \(port) }")
     let socket = folder + "/replay.sock"
-    // As slow as gives three programs their time before it is over.
-    let program = Program(["replay", recordings, "--rate", "0.5", "--socket", socket])
+    // So slow that three programs have had their time long before it is over.
+    let program = Program(["replay", recordings, "--rate", "0.2", "--socket", socket])
     #expect(eventually { access(socket, F_OK) == 0 })
     let watch = Program(["watch", "--socket", socket, "--json"])
     #expect(eventually { watch.lines.contains { $0.contains("\"fused\"") } })
@@ -155,6 +156,9 @@ import Testing
     #expect(devices.standardOutput.contains("watch[\(watch.pid)]"))
     let record = Program(["record", "--socket", socket, "--for", "1", "--output", folder + "/again.mcap"])
     #expect(record.wait() != 0 && record.standardError.contains("a replay is not recorded"), "\(record.standardError)")
+    #expect(program.isRunning, "\(program.standardError)")
+    let answer = HTTPAnswer(port, "POST", "/replay?rate=1000")
+    #expect(answer.status == 200, "\(answer.head) \(answer.body)")
     #expect(program.wait() == 0, "\(program.standardError)")
     #expect(program.standardError.contains("the recording is over"))
     watch.wait()
