@@ -62,7 +62,7 @@ import Testing
     let next = DatagramSocket(port: other)
     hub.program.send(SIGHUP)
     #expect(eventually { next.texts().contains { $0.contains("$GNGGA,") } }, "\(hub.program.standardError)")
-    #expect(hub.devicesNow["gps"].holders == ["nmea udp 127.0.0.1:\(other)"])
+    #expect(eventually { hub.devicesNow["gps"].holders == ["nmea udp 127.0.0.1:\(other)"] })
     HubProcess.write(HubProcess.simulatedBoard("nmea: []"), to: hub.boardFile)
     hub.program.send(SIGHUP)
     #expect(eventually { hub.isOff })

@@ -62,7 +62,7 @@ import Testing
     HubProcess.write(board(""), to: hub.boardFile)
     hub.program.send(SIGHUP)
     #expect(eventually { HTTPAnswer(http, "GET", "/fences").body.contains(#""fences":{}"#) })
-    #expect(HTTPAnswer(http, "GET", "/devices").body.contains(#""schedules":"#) == false)
+    #expect(eventually { !HTTPAnswer(http, "GET", "/devices").body.contains(#""schedules":"#) })
     #expect(hub.stop() == 0)
   }
 

@@ -54,6 +54,7 @@ import Testing
     #expect(hub.devicesNow["imu"].holders == ["mqtt viewer/phone 1 Hz (attitude)"])
     #expect(hub.devicesNow["gps"].holders == ["mqtt homeassistant 1 Hz (position)"])
     // A viewer says nothing in a hub's name, and one hub nothing in another's.
+    #expect(eventually { broker.retained("sensorhub/boat/last") != nil })
     broker.publish("sensorhub/boat/status", "forged")
     broker.publish("sensorhub/boat/last", "forged", ["-u", "ship", "-P", "of ship"])
     #expect(broker.retained("sensorhub/boat/status") == "online")
@@ -132,7 +133,8 @@ import Testing
     HubProcess.write((try? Files.bytes(of: broker.folder + "/ours.crt")) ?? [], to: broker.folder + "/theirs.crt")
     #expect(
       eventually { hub.program.standardError.contains("joined \(address) as 'boat'") }, "\(hub.program.standardError)")
-    #expect(broker.retained("sensorhub/boat/status") == "online")
+    // It is said as soon as the broker has answered, and what is to be had there follows.
+    #expect(eventually { broker.retained("sensorhub/boat/status") == "online" })
     broker.publish("sensorhub/boat/interest/phone/attitude", "{}")
     #expect(eventually { hub.devicesNow["imu"].holders == ["mqtt phone 1 Hz (attitude)"] })
     #expect(hub.stop() == 0)

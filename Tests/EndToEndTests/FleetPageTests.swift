@@ -98,8 +98,14 @@ import Testing
     #expect(hears(first), "\(first.text)")
     let second = open(names.joined(separator: ","))
     #expect(hears(second), "\(second.text)")
-    // The first of them has waited for as long as it took to say fifteen more.
-    let event = second.text.split(whereSeparator: \.isNewline).first { $0.hasPrefix(#"data: {"hub":"boat-1","#) } ?? ""
+    // The first of them has waited for as long as it took to say fifteen more. It has come whole once its line has an end.
+    var event: Substring = ""
+    let isWhole = eventually {
+      let lines = second.text.split(whereSeparator: \.isNewline)
+      event = lines.first { $0.hasPrefix(#"data: {"hub":"boat-1","#) } ?? ""
+      return event.contains(#""age":"#) && event.hasSuffix("}")
+    }
+    #expect(isWhole, "\(second.text)")
     let age = event.split(separator: #""age":"#).last.flatMap { Double($0.dropLast()) }
     #expect(age.map { $0 > 0.02 } == true, "\(event)")
     first.leave()

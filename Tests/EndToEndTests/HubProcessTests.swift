@@ -46,7 +46,7 @@ struct HubProcessTests {
     stalled.send(SIGSTOP)
     let other = hub.watch(["--json", "--rate", "100"])
     // More than a socket buffer holds: the stalled one must have lost some by then.
-    #expect(eventually(within: .seconds(60)) { other.lines.count > 280 })
+    #expect(eventually(within: .seconds(240)) { other.lines.count > 280 })
     #expect(hub.devices["gps"].holders.count == 2)
     stalled.send(SIGKILL)
     #expect(eventually { hub.devices["gps"].holders.count == 1 })
@@ -312,7 +312,9 @@ struct HubProcessTests {
     #expect(eventually { hub.program.standardError.contains("imu: off (") }, "\(hub.program.standardError)")
     #expect(!hub.program.standardError.contains("the hub is shutting down"), "\(hub.program.standardError)")
     // Its books go on, with one wake more in them.
-    #expect(hub.devicesNow["imu"].wakes == 2 && hub.devicesNow["imu"].onSeconds >= after["imu"].onSeconds)
+    #expect(eventually { hub.devicesNow["imu"].wakes == 2 })
+    let last = hub.devicesNow["imu"]
+    #expect(last.wakes == 2 && last.onSeconds >= after["imu"].onSeconds)
     watch.send(SIGINT)
     watch.wait()
     #expect(eventually { hub.isOff })
