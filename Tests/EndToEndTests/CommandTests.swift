@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Commands that need no hub.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct CommandTests {
   @Test(arguments: [
     (["decode", "/nowhere"], 66, "there is no file"),

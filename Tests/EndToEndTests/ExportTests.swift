@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// `sensorhub info` and `sensorhub export` on recordings.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct ExportTests {
   private struct Feature: Decodable {
     struct Geometry: Decodable {

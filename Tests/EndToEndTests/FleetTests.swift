@@ -5,7 +5,7 @@ import Testing
 
 /// A hub at a broker: whoever looks there has the devices awake here, for as long as they look. The broker and the clients that are
 /// not the hub's are Debian's.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct FleetTests {
+@Suite(.timeLimit(.minutes(15))) struct FleetTests {
   private static let interest = "sensorhub/boat/interest"
   private let broker = Broker()
 

