@@ -30,6 +30,8 @@ public final class MQTTConnection: Sendable {
     var outbox: Outbox
     var refusedCount = 0
     var isConnected = false
+    /// To which the broker has not answered yet.
+    var awaitedSubscriptions = 0
     var isEnding = false
   }
 
@@ -88,6 +90,9 @@ public final class MQTTConnection: Sendable {
 
   public var isConnected: Bool { state.withLock { $0.isConnected } }
 
+  /// Whether the broker has answered to all that the client has subscribed to.
+  public var hasSubscribed: Bool { state.withLock { $0.isConnected && $0.awaitedSubscriptions == 0 } }
+
   /// Whether all that was given to it has been sent. It may still be on its way.
   public var hasSentAll: Bool { state.withLock { $0.outbox.isEmpty && $0.isConnected } }
 
@@ -113,7 +118,11 @@ public final class MQTTConnection: Sendable {
   func connected(_ isConnected: Bool) {
     state.withLock { state in
       state.isConnected = isConnected
+      state.awaitedSubscriptions = isConnected ? options.subscriptions.count : 0
       if isConnected { state.outbox.restart() }
     }
   }
+
+  /// The broker has answered to one of them.
+  func subscribed() { state.withLock { $0.awaitedSubscriptions -= 1 } }
 }

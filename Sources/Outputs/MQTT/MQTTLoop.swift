@@ -258,6 +258,7 @@ extension MQTTLoop {
   }
 
   private func subscribed(_ reason: Int32) {
+    connection.subscribed()
     if reason >= 128 { receive(.refused(reason: String(cString: cmosquitto_reason(reason)))) }
   }
 

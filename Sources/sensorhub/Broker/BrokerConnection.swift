@@ -99,7 +99,7 @@ final class BrokerConnection {
     return true
   }
 
-  /// What a broker has retained comes in one go; after such a pause that is all.
+  /// What a broker has retained comes in one go with its answer to the subscriptions; after such a pause that is all.
   private static let pause = Duration.milliseconds(500)
   /// Where hubs are watched messages come without a pause: by then the retained ones have come.
   private static let patience = Duration.seconds(5)
@@ -111,10 +111,12 @@ final class BrokerConnection {
     while case .message(let message) = try next(by: nil) { take(message) }
     let end = clock.now + BrokerConnection.patience
     while clock.now < end {
+      // Until then nothing has to have come: a network takes its time, and so does a broker with much to do.
+      let hasSubscribed = connection.hasSubscribed
       switch try next(by: min(clock.now + BrokerConnection.pause, end)) {
       case .message(let message): take(message)
       case .connected: break
-      case .late: return
+      case .late: if hasSubscribed { return }
       }
     }
   }
