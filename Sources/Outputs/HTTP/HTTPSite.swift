@@ -53,7 +53,7 @@ struct HTTPSite {
     return Server(
       childChannelSetup: child,
       configuration: .init(
-        address: .hostname("\(socket.address)", port: Int(socket.port)),
+        address: .hostname("\(socket.address)", port: Int(socket.port)), backlog: Int(TCPSocket.backlog),
         availableConnectionsDelegate: .maximum(clientLimit, logger: logger)), onServerRunning: { _ in whenOpen() },
       eventLoopGroup: group, logger: logger)
   }

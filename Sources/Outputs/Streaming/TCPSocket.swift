@@ -5,6 +5,10 @@ import MonotonicTime
 
 /// The few calls that TCP sockets take.
 enum TCPSocket {
+  /// How many may wait to be let in. Who finds no room tries again by himself, after one second, three, seven and so on: a crowd
+  /// that comes at once to a busy board would take minutes.
+  static let backlog: Int32 = 1024
+
   static func listen(_ endpoint: TCPAddress) throws(SocketError) -> Int32 {
     let isIPv4 = endpoint.address.bytes.count == 4
     let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
@@ -13,7 +17,7 @@ enum TCPSocket {
     // A hub that is started again need not wait for its predecessor's connections to be forgotten.
     set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
     guard clinux_bind_tcp(descriptor, endpoint.address.bytes, endpoint.address.bytes.count, endpoint.port) == 0,
-      Glibc.listen(descriptor, 128) == 0
+      Glibc.listen(descriptor, backlog) == 0
     else {
       let error = errno
       close(descriptor)
