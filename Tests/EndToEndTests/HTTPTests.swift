@@ -216,7 +216,7 @@ import Testing
 
   @Test func `five hundred clients do not keep the hub from ending, with its power off`() {
     let hub = hub()
-    let clients = (0..<400).map { _ in events() }
+    let clients = (0..<400).map { _ in events("?rate=1") }
     let idle = (0..<30).map { _ in SocketClient(port: port) }
     let stalled = (0..<20).map { _ in SocketClient.connect(port: port) }
     let request = Array("GET /events?rate=50 HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
