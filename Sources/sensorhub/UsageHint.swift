@@ -31,11 +31,60 @@ enum UsageHint {
 
   /// The parser's message with what was most likely meant; `nil` where that is not known.
   static func rewritten(_ message: String, arguments: some Collection<String>) -> String? {
-    let unexpected = "Unexpected argument '"
-    guard arguments.first == "run", let start = message.firstRange(of: unexpected),
-      let end = message[start.upperBound...].firstRange(of: "'\n")
+    if arguments.first == "run", let file = quoted(after: "Unexpected argument '", in: message) {
+      return message.replacing("Unexpected argument '\(file)'", with: "a board file is named with --board \(file)")
+    }
+    // A word that the parser takes for what it is not: the mistake is often another one, a word or an option before it.
+    guard let word = quoted(after: "The value '", in: message), let usage = message.firstRange(of: "\nUsage: ") else {
+      return nil
+    }
+    guard let mistake = optionMistake(in: arguments) ?? fleetMistake(word, in: arguments) else { return nil }
+    return "Error: \(mistake)\(message[usage.lowerBound...])"
+  }
+
+  private static func quoted(after words: String, in message: String) -> Substring? {
+    guard let start = message.firstRange(of: words),
+      let end = message[start.upperBound...].firstIndex(of: "'")
     else { return nil }
-    let file = message[start.upperBound..<end.lowerBound]
-    return message.replacing("\(unexpected)\(file)'", with: "a board file is named with --board \(file)")
+    return message[start.upperBound..<end]
+  }
+
+  /// The first option that the command does not have, where what follows it was taken for an argument.
+  private static func optionMistake(in arguments: some Collection<String>) -> String? {
+    let known = options(of: command(of: arguments))
+    for argument in arguments {
+      // What stands behind it is no option, whatever it looks like.
+      if argument == "--" { return nil }
+      guard argument.hasPrefix("--") else { continue }
+      let name = String(argument.prefix { $0 != "=" })
+      guard !known.contains(name) else { continue }
+      let guess = NearestWord.guess(name, among: known).map { "; did you mean '\($0)'?" }
+      return "there is no option '\(name)'\(guess ?? "")"
+    }
+    return nil
+  }
+
+  /// `fleet` alone lists hubs, so that a subcommand of it that is none was taken for a broker.
+  private static func fleetMistake(_ word: Substring, in arguments: some Collection<String>) -> String? {
+    let known = Fleet.configuration.subcommands.map(name)
+    guard Array(arguments.prefix(2)) == ["fleet", String(word)], !word.contains(":"),
+      let guess = NearestWord.guess(String(word), among: known)
+    else { return nil }
+    return "there is no subcommand '\(word)' of 'fleet'; did you mean '\(guess)'?"
+  }
+
+  private static func command(of arguments: some Collection<String>) -> any ParsableCommand.Type {
+    var command: any ParsableCommand.Type = SensorHub.self
+    for word in arguments {
+      guard let next = command.configuration.subcommands.first(where: { name(of: $0) == word }) else { break }
+      command = next
+    }
+    return command.configuration.defaultSubcommand ?? command
+  }
+
+  /// As the command's help has them: `--json`, and of a flag that can be taken back both words.
+  private static func options(of command: any ParsableCommand.Type) -> [String] {
+    let words = SensorHub.helpMessage(for: command).split { $0 != "-" && !$0.isLetter }
+    return words.filter { $0.hasPrefix("--") }.map(String.init)
   }
 }

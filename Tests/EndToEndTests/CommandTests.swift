@@ -50,6 +50,9 @@ struct CommandTests {
     (["wach", "--once"], 64, "there is no subcommand 'wach'; did you mean 'watch'?"),
     (["help", "runn"], 64, "there is no subcommand 'runn'; did you mean 'run'?"),
     (["help", "fleet", "held"], 64, "there is no subcommand 'held' of 'fleet'; did you mean 'hold'?"),
+    (["watch", "--patrs", "position"], 64, "there is no option '--patrs'; did you mean '--parts'?\nUsage:"),
+    (["watch", "localhost"], 64, "The value 'localhost' is invalid for '<hub>'"),
+    (["fleet", "holdd", "mqtt://[::1]/hub"], 64, "there is no subcommand 'holdd' of 'fleet'; did you mean 'hold'?"),
     (["run", "my.json5"], 64, "Error: a board file is named with --board my.json5\nUsage: sensorhub run"),
   ])
   func `a mistake has its own exit code and says what to do`(_ arguments: [String], _ code: Int32, _ text: String) {
