@@ -53,6 +53,7 @@ struct CommandTests {
     (["watch", "--patrs", "position"], 64, "there is no option '--patrs'; did you mean '--parts'?\nUsage:"),
     (["watch", "localhost"], 64, "The value 'localhost' is invalid for '<hub>'"),
     (["fleet", "holdd", "mqtt://[::1]/hub"], 64, "there is no subcommand 'holdd' of 'fleet'; did you mean 'hold'?"),
+    (["watch", "--within", "4"], 64, "--within goes with --once or --every"),
     (["run", "my.json5"], 64, "Error: a board file is named with --board my.json5\nUsage: sensorhub run"),
   ])
   func `a mistake has its own exit code and says what to do`(_ arguments: [String], _ code: Int32, _ text: String) {

@@ -88,6 +88,7 @@ struct Watch: ParsableCommand {
   private func validateSchedule() throws {
     guard let every else {
       if accuracy != nil { throw ValidationError("--accuracy goes with --every, the seconds between two fixes") }
+      if within != nil, !once { throw ValidationError("--within goes with --once or --every") }
       return
     }
     if rate != nil || parts != nil || once {
