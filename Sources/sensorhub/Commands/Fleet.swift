@@ -123,8 +123,8 @@ struct FleetHold: ParsableCommand {
     commandName: "hold",
     abstract: "Keep a hub's devices awake for some time, whether anybody looks or not.",
     discussion: """
-      The broker keeps it for a hub that is offline, for as long as it would last. The command ends as soon as the hub has taken
-      notice, and the hold goes on; Ctrl-C before that takes nothing back either. --release does.
+      The broker keeps it for a hub that is offline, for as long as it would last. The command ends as soon as the hub \
+      has taken notice, and the hold goes on; Ctrl-C before that takes nothing back either. --release does.
 
       Example: sensorhub fleet hold mqtts://broker.example/boat-7 --for 60 --parts position
       Example: sensorhub fleet hold mqtts://broker.example/boat-7 --release

@@ -31,7 +31,9 @@ struct Replay: ParsableCommand {
       As fast as it can be computed: sensorhub replay /var/lib/sensorhub/recordings --from 10:00 --to 11:30 --rate max > states.jsonl
       """)
 
-  @Argument(help: ArgumentHelp("Recordings, folders of them, or a log of NMEA 0183.", valueName: "file"))
+  @Argument(
+    help: ArgumentHelp(
+      "Recordings, folders of them, or a receiver's log of NMEA 0183, UBX or CASIC.", valueName: "file"))
   var files: [String]
 
   @Option(parsing: .unconditional, help: ArgumentHelp("How many times as fast as it was, or max.", valueName: "factor"))
