@@ -74,6 +74,17 @@ import Testing
     #expect(hub.devicesNow["imu"].wakes == 0)
   }
 
+  @Test(arguments: [
+    ("GET", "/events?part=attitude", "'part' is nothing to ask here; did you mean 'parts'?"),
+    ("GET", "/events?rateHz=2", "did you mean 'rate'?"),
+    ("POST", "/devices/imu/hold?four=1", "did you mean 'for'?"),
+  ])
+  func `a word that is not known is refused, and wakes nothing`(_ method: String, _ path: String, _ text: String) {
+    let answer = HTTPAnswer(port, method, path)
+    #expect(answer.status == 400 && answer.body.contains(text), "\(answer.head) \(answer.body)")
+    #expect(hub.devicesNow["imu"].wakes == 0)
+  }
+
   @Test func `satellites come no more often than was asked for`() {
     func skies(_ client: SocketClient) -> Int { client.text.split(separator: "event: sky\n").count - 1 }
     let often = SocketClient(port: port)

@@ -134,6 +134,7 @@ import Testing
     ("/history?to=1e9", 400, "'to' must be"), ("/history?from=10&to=10", 400, "'from' must be before 'to'"),
     ("/history?every=-1", 400, "'every' must be a number from 0 to 86400"),
     ("/history/track.gpx?simplify=-1", 400, "'simplify' must be a number from 0 to 100000"),
+    ("/history?form=10", 400, "'form' is nothing to ask here; did you mean 'from'?"),
     ("/history?limit=1001", 400, "'limit' must be a number from 1 to 1000"),
     ("/history?after=x", 400, "'after' is for the pages that 'next' leads to"),
     ("/history?from=1&from=2", 400, "'from' is given 2 times"),

@@ -12,6 +12,7 @@ enum EventWish {
 
   /// - Throws: where the query says what nobody can want
   init(_ request: Request) throws {
+    try HTTPQuery.require(["rate", "parts", "every", "accuracy", "within", "only"], of: request)
     if let only = try HTTPQuery.text("only", of: request) {
       guard only == "fence" else {
         throw HTTPError(.badRequest, message: "'only' takes 'fence', the events that are there without the states")

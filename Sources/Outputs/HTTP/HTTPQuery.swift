@@ -22,6 +22,18 @@ enum HTTPQuery {
     return parts
   }
 
+  /// A word that is not known is refused: what it was meant for would be as if nothing had been asked, and a stream that was to
+  /// wake the IMU alone wakes everything.
+  static func require(_ known: [String], of request: Request) throws {
+    for (name, _) in request.uri.queryParameters where !name.isEmpty && !known.contains(String(name)) {
+      let guess = NearestWord.guess(String(name), among: known).map { "did you mean '\($0)'?" }
+      throw HTTPError(
+        .badRequest,
+        message: "'\(name.prefix(40))' is nothing to ask here; \(guess ?? "there are \(known.joined(separator: ", "))")"
+      )
+    }
+  }
+
   static func text(_ name: Substring, of request: Request) throws -> Substring? {
     let values = request.uri.queryParameters[values: name]
     guard values.count <= 1 else {

@@ -56,6 +56,7 @@ enum HubRoutes {
       },
       HTTPRoute(.post, "devices/:id/hold") { request, context in
         let device = try device(context, host.hub.value)
+        try HTTPQuery.require(["for", "hold"], of: request)
         let seconds = try HTTPQuery.number("for", of: request, in: 1...86_400) ?? 60
         let duration = Duration.nanoseconds(Int64(seconds * 1e9))
         if let id = try HTTPQuery.text("hold", of: request) {
