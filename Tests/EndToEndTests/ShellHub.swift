@@ -22,15 +22,17 @@ final class ShellHub {
       [
         "-c", script, "sh", Program.sensorhub, "run", "--socket", folder + "/hub.sock", "--board",
         folder + "/board.json5",
-      ], path: "/bin/sh", environment: ["FOLDER=\(folder)"])
+      ], path: "/bin/sh", environment: ["FOLDER=\(folder)", "STATE_DIRECTORY=\(folder)/state"])
     _ = eventually { access(socket, F_OK) == 0 || !program.isRunning }
   }
 
   deinit {
     if program.isRunning { program.send(SIGKILL) }
     program.wait()
-    for name in Files.names(in: folder) { unlink(folder + "/" + name) }
-    rmdir(folder)
+    for folder in [folder + "/state", folder] {
+      for name in Files.names(in: folder) { unlink(folder + "/" + name) }
+      rmdir(folder)
+    }
   }
 
   /// The devices, where the hub tells.
