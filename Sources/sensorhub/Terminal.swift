@@ -31,7 +31,12 @@ enum Terminal {
   /// Throws if something that was to be printed could not be, because the disk is full, say.
   static func requireWritten() throws(CommandError) {
     guard let errno = failure.withLock({ $0 }) else { return }
-    throw CommandError(
+    throw isNotWritten(errno)
+  }
+
+  /// That standard output cannot be written, and why.
+  static func isNotWritten(_ errno: Errno) -> CommandError {
+    CommandError(
       .inputOutput, "standard output cannot be written: \(errno)",
       nextStep: "is there space where it goes? What was printed is not complete")
   }

@@ -89,6 +89,15 @@ struct CommandTests {
     #expect(program.standardOutput.isEmpty)
   }
 
+  @Test func `decode says where its output has no room, and what to do`() {
+    let line = "$GPRMC,120000.00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A*6D\r\n"
+    let program = Program(
+      ["-c", "exec \(Program.sensorhub) decode - >/dev/full"], path: "/bin/sh", input: Array(line.utf8))
+    #expect(program.wait() == 74)
+    let mistake = "standard output cannot be written: No space left on device\n  next: is there space"
+    #expect(program.standardError.contains(mistake), "\(program.standardError)")
+  }
+
   @Test func `decode reads standard input and counts on standard error`() {
     let line = "$GPRMC,120000.00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A*6D\r\nnoise"
     let program = Program(["decode", "-"], input: Array(line.utf8))

@@ -42,7 +42,8 @@ struct Decode: ParsableCommand {
       throw CommandError(
         .noInput, "'\(file)' is a folder", nextStep: "give a file with what a receiver said, or - for standard input")
     } catch let error as Errno {
-      throw CommandError(.inputOutput, "decoding '\(file)' stopped: \(error)")
+      throw CommandError(
+        .inputOutput, "cannot read '\(file)': \(error)", nextStep: "is its disk, or what it is on, still there?")
     }
     guard byteCount > 0 else {
       throw CommandError(
@@ -68,7 +69,11 @@ struct Decode: ParsableCommand {
   }
 
   private func flush(_ decoder: inout GPSDDecoder) throws {
-    try decoder.takeOutput { bytes in _ = try FileDescriptor.standardOutput.writeAll(bytes) }
+    do {
+      try decoder.takeOutput { bytes in _ = try FileDescriptor.standardOutput.writeAll(bytes) }
+    } catch let error as Errno where error != .brokenPipe {
+      throw Terminal.isNotWritten(error)
+    }
   }
 
   private func open() throws -> FileDescriptor {
