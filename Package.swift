@@ -189,7 +189,8 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "CLinux", "Fusion", "HardwareIO", "MCAP", "MonotonicTime", "Outputs", "Soak", "TestSupport", "sensorhub",
+        "CLinux", "Fusion", "HardwareIO", "MCAP", "MonotonicTime", "Outputs", "Simulation", "Soak", "TestSupport",
+        "sensorhub",
       ],
       swiftSettings: strict),
     .testTarget(

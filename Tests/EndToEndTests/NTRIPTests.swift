@@ -1,0 +1,120 @@
+import Glibc
+import HardwareIO
+import MonotonicTime
+import Simulation
+import TestSupport
+import Testing
+
+/// Corrections on their whole way: from a caster over the program to a receiver on a serial line, and what that makes of them on
+/// the way back.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct NTRIPTests {
+  private let http = SocketClient.freePort()
+  private let gpsd = SocketClient.freePort()
+  /// Counts whole waves soon after the first message of corrections.
+  private let receiver: CommandedReceiver
+  private let port: String
+
+  init() throws {
+    var configuration = CommandedReceiver.Configuration()
+    configuration.timeToFirstFixScale = 0.02
+    configuration.takesCorrections = true
+    receiver = CommandedReceiver(
+      .ublox9, world: World(start: MonotonicClock().now), configuration: configuration)
+    receiver.setPower(true)
+    port = try receiver.plugIn()
+  }
+
+  private func hub(_ ntrip: String) -> HubProcess {
+    let hub = HubProcess(
+      board: """
+        { name: "test",
+          devices: { gps: { driver: "ublox", port: "\(port)", rateHz: 5, messages: "ubx", ntrip: { \(ntrip) },
+            power: { lingerSeconds: 0.2 } } },
+          http: { port: \(http) }, gpsd: { port: \(gpsd) } }
+        """, ["--no-journal-state"])
+    #expect(eventually { hub.program.standardError.contains("dashboard on") }, "\(hub.program.standardError)")
+    return hub
+  }
+
+  private func body(_ path: String) -> String { HTTPAnswer(http, "GET", path).body }
+
+  /// Sends two messages again and again for as long as somebody takes them, cut in the middle of one.
+  private static func serve(_ visit: ScriptedCaster.Visit) {
+    let epoch = MadeMessage.correction(1005) + MadeMessage.correction(1077, byteCount: 300)
+    visit.send("HTTP/1.1 200 OK\r\nContent-Type: gnss/data\r\nTransfer-Encoding: chunked\r\n\r\n")
+    var looks = 0
+    hold {
+      looks += 1
+      guard looks % 20 == 1 else { return !visit.isOpen }
+      for piece in [epoch[..<50], epoch[50...]] {
+        visit.send(Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Array("\r\n".utf8))
+      }
+      return !visit.isOpen
+    }
+  }
+
+  @Test func `a caster's corrections reach the receiver's line, and everybody sees what it makes of them`() {
+    let caster = ScriptedCaster { NTRIPTests.serve($0) }
+    let password = "/tmp/sensorhub-ntrip-\(getpid())"
+    HubProcess.write("secret\n", to: password)
+    defer { unlink(password) }
+    let source = "ntrip://me@127.0.0.1:\(caster.port)/BASE"
+    let hub = hub("caster: \"\(source)\", passwordFile: \"\(password)\"")
+    // Nobody wants the receiver, so nobody asks for corrections.
+    #expect(body("/devices").contains("\"phase\":\"off\""))
+    #expect(caster.visits.values.isEmpty)
+
+    let client = SocketClient(port: gpsd)
+    client.send("?WATCH={\"enable\":true,\"json\":true};\n")
+    let stream = SocketClient(port: http)
+    stream.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    #expect(
+      eventually { receiver.commands.contains(.correction(1005)) && receiver.commands.contains(.correction(1077)) },
+      "\(hub.program.standardError)")
+    let request = caster.visits.values.first?.request ?? ""
+    #expect(request.hasPrefix("GET /BASE HTTP/1.1\r\n"), "\(request)")
+    // "me:secret", as RFC 7617 has it.
+    #expect(request.contains("Authorization: Basic bWU6c2VjcmV0\r\n"), "\(request)")
+
+    #expect(eventually { body("/state").contains("\"status\":3,") }, "\(body("/state"))")
+    #expect(body("/state").contains("\"correctionAge\":"))
+    #expect(eventually { client.text.contains("\"class\":\"TPV\"") && client.text.contains("\"status\":3,") })
+    let metrics = body("/metrics")
+    #expect(metrics.contains("sensorhub_fix_status 3\n"), "\(metrics)")
+    #expect(metrics.contains("sensorhub_correction_phase{device=\"gps\",phase=\"receiving\"} 1\n"), "\(metrics)")
+    for number in [1005, 1077] {
+      #expect(metrics.contains("sensorhub_correction_messages_total{device=\"gps\",message=\"\(number)\"} "))
+    }
+    let devices = Program(["devices", "--socket", hub.socket])
+    devices.wait()
+    #expect(devices.standardOutput.contains("  base     receiving from ntrip://"), "\(devices.standardOutput)")
+    #expect(devices.standardOutput.contains(" messages (1005, 1077), "), "\(devices.standardOutput)")
+    // The user's password is nobody else's.
+    for text in [metrics, devices.standardOutput, hub.program.standardError, body("/devices")] {
+      #expect(!text.contains("secret") && !text.contains("bWU6"))
+    }
+
+    stream.leave()
+    client.leave()
+    #expect(eventually { caster.visits.values.allSatisfy { !$0.isOpen } })
+    #expect(eventually { body("/devices").contains("\"phase\":\"off\"") }, "\(body("/devices"))")
+    #expect(caster.visits.values.count == 1)
+    #expect(hub.stop() == 0)
+    receiver.hangUp()
+  }
+
+  @Test func `a caster that has gone is missed, the devices say why, and the receiver goes on`() {
+    let caster = ScriptedCaster { NTRIPTests.serve($0) }
+    let hub = hub("caster: \"ntrip://127.0.0.1:\(caster.port)/BASE\"")
+    let stream = SocketClient(port: http)
+    stream.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    #expect(eventually { body("/state").contains("\"status\":3,") }, "\(body("/state"))")
+    caster.end()
+    #expect(eventually { body("/devices").contains("\"phase\":\"waiting\"") }, "\(body("/devices"))")
+    #expect(eventually { body("/devices").contains("no corrections from ntrip://127.0.0.1:\(caster.port)/BASE: ") })
+    #expect(eventually { body("/state").contains("\"mode\":3,") }, "\(body("/state"))")
+    stream.leave()
+    #expect(hub.stop() == 0)
+    receiver.hangUp()
+  }
+}
