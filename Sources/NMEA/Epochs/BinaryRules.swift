@@ -30,6 +30,7 @@ extension EpochAssembler {
     guard isKnown else { return .unknown }
     take(MessageCode(message), &update, receive)
     if let satellites = NavigationSatellites(message), message.format == .ubx { takeSatellites(satellites) }
+    if let signals = NavigationSignals(message) { takeSignals(signals) }
     if let satellites = CASICSatellites(message) { takeSatellites(satellites) }
     if message.format == .ubx, message.kind == UBXKind.navEOE { noteStatedEnd(receive) }
     return .taken
@@ -66,8 +67,8 @@ extension EpochAssembler {
       guard let pulse = CASICTimePulse(message) else { return false }
       pulseErrorSeconds = pulse.quantisationErrorSeconds
     // For who asks for them, or records them.
-    case (.ubx, UBXKind.navSIG), (.ubx, UBXKind.rxmRAWX), (.ubx, UBXKind.rxmSFRBX), (.ubx, UBXKind.monVER),
-      (.ubx, UBXKind.secUNIQID), (.ubx, UBXKind.esfMEAS), (.ubx, UBXKind.esfSTATUS), (.ubx, UBXKind.esfINS),
+    case (.ubx, UBXKind.rxmRAWX), (.ubx, UBXKind.rxmSFRBX), (.ubx, UBXKind.monVER), (.ubx, UBXKind.secUNIQID),
+      (.ubx, UBXKind.esfMEAS), (.ubx, UBXKind.esfSTATUS), (.ubx, UBXKind.esfINS),
       (.casic, CASICKind.navSTATUS):
       break
     default: return false
@@ -128,6 +129,9 @@ extension EpochAssembler {
     case UBXKind.navSAT, UBXKind.navSVINFO:
       guard let satellites = NavigationSatellites(message) else { return false }
       stamp(satellites.timeOfWeekMilliseconds, &update)
+    case UBXKind.navSIG:
+      guard let signals = NavigationSignals(message) else { return false }
+      stamp(signals.timeOfWeekMilliseconds, &update)
     case UBXKind.navEOE: return message.payload.count >= 4
     default: return false
     }
@@ -232,6 +236,9 @@ extension EpochAssembler {
   }
 
   private mutating func takeSatellites(_ stated: borrowing NavigationSatellites) {
+    let hasSignals = signalsAt == stated.timeOfWeekMilliseconds
+    // The signals came first, and are what is listed.
+    if hasSignals { swap(&satellites, &otherList) }
     satellites.removeAll()
     for index in 0..<stated.count {
       let entry = stated[index]
@@ -242,8 +249,34 @@ extension EpochAssembler {
           azimuthDegrees: UInt16(clamping: entry.azimuthDegrees), signalStrength: entry.signalStrength,
           isUsed: entry.isUsed))
     }
+    satellitesAt = stated.timeOfWeekMilliseconds
+    if hasSignals { joinSignals() }
     skyIsComplete = satellites.count > 0
     skyStatesUse = true
+  }
+
+  /// A list of signals says more than one of satellites, but not where those stand: that is the other's to say, where there is one.
+  private mutating func takeSignals(_ stated: borrowing NavigationSignals) {
+    otherList.removeAll()
+    for index in 0..<stated.count {
+      let entry = stated[index]
+      guard let number = SatelliteNumber(ublox: entry.number, system: entry.system) else { continue }
+      otherList.append(
+        Satellite(
+          number: number, signal: entry.signal, elevationDegrees: 0, azimuthDegrees: 0,
+          signalStrength: entry.signalStrength, isUsed: entry.isUsed))
+    }
+    signalsAt = stated.timeOfWeekMilliseconds
+    if satellitesAt != stated.timeOfWeekMilliseconds { satellites.removeAll() }
+    joinSignals()
+    skyIsComplete = satellites.count > 0
+    skyStatesUse = true
+  }
+
+  /// Lists the signals that stand in the other list, with what is known of their satellites.
+  private mutating func joinSignals() {
+    otherList.join(satellites)
+    swap(&satellites, &otherList)
   }
 
   // MARK: CASIC

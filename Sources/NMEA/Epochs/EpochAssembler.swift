@@ -31,6 +31,11 @@ public struct EpochAssembler: ~Copyable, Sendable {
   var epochStamp: TimeOfDay?
   var used = UsedSatellites()
   var satellites = SatelliteList()
+  /// The signals of the satellites while both are put together; memory for that otherwise.
+  var otherList = SatelliteList()
+  /// The time of week of the last list of satellites, and of the last one of signals, milliseconds.
+  var satellitesAt: UInt32?
+  var signalsAt: UInt32?
   var skyIsComplete = false
   /// The list of satellites says itself which are used.
   var skyStatesUse = false

@@ -1,4 +1,4 @@
-/// One satellite in view.
+/// One satellite in view, or one of its signals.
 public struct Satellite: Equatable, Sendable {
   public var number: SatelliteNumber
   /// u-blox's signal identifier inside the system; 0 is the first civil signal.
@@ -9,6 +9,6 @@ public struct Satellite: Equatable, Sendable {
   public var azimuthDegrees: UInt16
   /// Carrier to noise density, dB-Hz; 0 while not tracked.
   public var signalStrength: UInt8
-  /// Part of the solution, by GSA.
+  /// Part of the solution.
   public var isUsed: Bool
 }

@@ -227,6 +227,7 @@ extension EpochAssembler {
       satellites.removeAll()
       skyIsComplete = false
       skyStatesUse = false
+      (satellitesAt, signalsAt) = (nil, nil)
     }
     lastWasGSV = true
     let system = SatelliteSystem(talker: talker) ?? gsv.systemID.flatMap { SatelliteSystem(nmeaSystemID: Int($0)) }

@@ -212,6 +212,18 @@ function condition(since) {
   }
 }
 
+/** The satellites of a list that may have several signals of each: the strongest stands for it, which is used where one of them is. */
+function satellitesOf(sky) {
+  const all = new Map();
+  for (const signal of sky?.satellites ?? []) {
+    const name = `${signal.gnssid} ${signal.svid ?? signal.PRN}`;
+    const known = all.get(name);
+    const strongest = known && (known.ss ?? 0) >= (signal.ss ?? 0) ? known : signal;
+    all.set(name, { ...strongest, used: signal.used || known?.used });
+  }
+  return [...all.values()];
+}
+
 /** Whether satellites are of now: nothing is new that nobody listens for. */
 const isSkyNew = () => isListening() && elapsed() - skyAt <= skyStaleSeconds * 1000;
 
@@ -265,7 +277,7 @@ function showState() {
   set("volts", fixed(supply?.volts, 2, " V"));
   set("amperes", supply ? `${(supply.amperes * 1000).toFixed(1)} mA` : "–");
   set("watts", supply ? `${(supply.volts * supply.amperes).toFixed(2)} W` : "–");
-  const satellites = sky?.satellites ?? [];
+  const satellites = satellitesOf(sky);
   const used = sky ? sky.uSat ?? satellites.filter((satellite) => satellite.used).length : fix?.satellites;
   const strongest = Math.max(...satellites.map((satellite) => satellite.ss ?? 0));
   set("used", used === undefined ? "–" : String(used));
@@ -1232,7 +1244,7 @@ function drawSky(colour) {
   for (const [name, x, y] of [["N", 0, -1], ["E", 1, 0], ["S", 0, 1], ["W", -1, 0]]) {
     pen.fillText(name, x * (radius + letters * 0.8), y * (radius + letters * 0.8));
   }
-  const seen = (sky?.satellites ?? []).filter(({ el, az }) => el !== undefined && az !== undefined);
+  const seen = satellitesOf(sky).filter(({ el, az }) => el !== undefined && az !== undefined);
   if (!seen.length) {
     const text = sky ? "No satellites in view" : "No satellites yet";
     pen.fillStyle = colour("inset");

@@ -1,0 +1,131 @@
+import NMEA
+import TestSupport
+import Testing
+
+/// Satellites whose signals a receiver lists one by one (NAV-SIG), beside or instead of the satellites themselves (NAV-SAT).
+struct SignalListTests {
+  private static let timeOfWeek = MadeMessage.littleEndian(UInt32(129_623_000))
+
+  private func skies(_ messages: [[UInt8]]) -> [[Satellite]] {
+    var framer = ReceiverFramer()
+    var assembler = EpochAssembler(promptness: .certain)
+    var skies: [[Satellite]] = []
+    for (index, message) in messages.enumerated() {
+      message.withUnsafeBufferPointer { bytes in
+        framer.push(bytes, readAt: Int64(index) * 1_000_000) { frame in
+          switch frame {
+          case .sentence(let raw): assembler.consume(raw) { skies.append($0.sky.satellites) }
+          case .message(let message): assembler.consume(message) { skies.append($0.sky.satellites) }
+          }
+        }
+      }
+    }
+    assembler.finish { skies.append($0.sky.satellites) }
+    return skies
+  }
+
+  private var solution: [UInt8] {
+    MadeMessage.navPVT(
+      timeOfWeekMilliseconds: 129_623_000, latitudeDegrees: 52, longitudeDegrees: -13.25, second: 5)
+  }
+
+  private func list(_ kind: UInt16, version: UInt8, _ entries: [[UInt8]]) -> [UInt8] {
+    MadeMessage.ubx(
+      kind, SignalListTests.timeOfWeek + [version, UInt8(entries.count), 0, 0] + entries.flatMap { $0 })
+  }
+
+  /// System, number, strength, elevation, azimuth, flags.
+  private var satellites: [UInt8] {
+    list(
+      0x0135, version: 1,
+      [
+        [0, 4, 49, 47, 169, 0, 0, 0, 0x1F, 0x19, 0, 0], [2, 7, 46, 18, 186, 0, 0, 0, 0x1F, 0x19, 0, 0],
+        // In view, and not heard.
+        [2, 32, 0, 51, 94, 0, 0, 0, 0x20, 0x12, 0, 0],
+      ])
+  }
+
+  /// System, number, signal, frequency, residual, strength, quality, corrections, model, flags.
+  private func signals(_ version: UInt8 = 0) -> [UInt8] {
+    func signal(_ system: UInt8, _ number: UInt8, _ signal: UInt8, _ strength: UInt8, _ flags: UInt8) -> [UInt8] {
+      [system, number, signal, 0, 0, 0, strength, 7, 0, 1, flags, 0, 0, 0, 0, 0]
+    }
+    return list(
+      0x0143, version: version,
+      [
+        // Used by its range, by its Doppler alone, and not at all.
+        signal(0, 4, 0, 49, 0x09), signal(0, 4, 3, 43, 0x21), signal(0, 4, 7, 38, 0x02), signal(2, 7, 0, 46, 0x29),
+        signal(2, 7, 4, 35, 0x01),
+      ])
+  }
+
+  private struct Row: Equatable {
+    var number: UInt8
+    var signal: UInt8
+    var elevation: Int8
+    var azimuth: UInt16
+    var strength: UInt8
+    var isUsed: Bool
+
+    init(_ number: UInt8, _ signal: UInt8, _ elevation: Int8, _ azimuth: UInt16, _ strength: UInt8, _ isUsed: Bool) {
+      (self.number, self.signal, self.elevation) = (number, signal, elevation)
+      (self.azimuth, self.strength, self.isUsed) = (azimuth, strength, isUsed)
+    }
+
+    init(_ satellite: Satellite) {
+      self.init(
+        UInt8(satellite.number.vehicle), satellite.signal, satellite.elevationDegrees, satellite.azimuthDegrees,
+        satellite.signalStrength, satellite.isUsed)
+    }
+  }
+
+  private let together = [
+    Row(4, 0, 47, 169, 49, true), Row(4, 3, 47, 169, 43, true), Row(4, 7, 47, 169, 38, false),
+    Row(7, 0, 18, 186, 46, true), Row(7, 4, 18, 186, 35, false), Row(32, 0, 51, 94, 0, false),
+  ]
+
+  @Test func `signals stand where their satellites do, whichever list comes first`() throws {
+    for messages in [[solution, satellites, signals()], [solution, signals(), satellites]] {
+      let skies = skies(messages)
+      #expect(skies.count == 1)
+      #expect(try #require(skies.first).map(Row.init) == together)
+    }
+  }
+
+  @Test func `lists that come twice are the same as once`() throws {
+    for messages in [
+      [solution, satellites, signals(), satellites], [solution, satellites, signals(), signals()],
+      [solution, signals(), satellites, signals(), satellites],
+    ] {
+      #expect(try #require(skies(messages).last).map(Row.init) == together)
+    }
+  }
+
+  @Test func `without a list of satellites it is not known where they stand`() throws {
+    let sky = try #require(skies([solution, signals()]).first).map(Row.init)
+    #expect(sky == together.dropLast().map { Row($0.number, $0.signal, 0, 0, $0.strength, $0.isUsed) })
+  }
+
+  @Test func `satellites alone are what they were`() throws {
+    let sky = try #require(skies([solution, satellites]).first).map(Row.init)
+    #expect(sky == [Row(4, 0, 47, 169, 49, true), Row(7, 0, 18, 186, 46, true), Row(32, 0, 51, 94, 0, false)])
+  }
+
+  @Test func `a list of signals in a form that nobody knows yet is none`() throws {
+    let sky = try #require(skies([solution, satellites, signals(9)]).first)
+    #expect(sky.count == 3)
+  }
+
+  @Test func `as many signals as a message can have are listed`() throws {
+    var entries: [[UInt8]] = []
+    for system: UInt8 in [0, 2, 3] {
+      for index: UInt8 in 0..<85 {
+        var entry = [UInt8](repeating: 0, count: 16)
+        (entry[0], entry[1], entry[2], entry[6]) = (system, index % 17 + 1, index / 17, 40)
+        entries.append(entry)
+      }
+    }
+    let sky = try #require(skies([solution, list(0x0143, version: 0, entries)]).first)
+    #expect(sky.count == 255)
+  }
+}
