@@ -1,3 +1,4 @@
+import Devices
 import MonotonicTime
 
 /// What has become of a receiver's corrections, since the hub began to fetch them.
@@ -24,6 +25,8 @@ public struct CorrectionStatus: Equatable, Sendable {
   public var messages: [UInt16: Int] = [:]
   /// Messages that the receiver's line was too slow for.
   public var lost = 0
+  /// What the receiver says to have read of them; empty of one that says nothing of that.
+  public var outcomes = CorrectionOutcomes()
   /// How often a caster was connected to.
   public var connections = 0
   /// When the last message came.

@@ -33,6 +33,7 @@ enum MessageLength {
   private static func longest(ubx kind: UInt16) -> Int? {
     switch kind {
     case UBXKind.navEOE: 4
+    case UBXKind.rxmRTCM: 8
     case UBXKind.navTIMEGPS, UBXKind.navSTATUS, UBXKind.timTP: 16
     case UBXKind.navDOP: 18
     case UBXKind.navTIMEUTC: 20

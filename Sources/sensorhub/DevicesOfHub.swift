@@ -35,6 +35,12 @@ enum DevicesOfHub {
     /// By RTCM 3's numbers.
     var messages: [String: Int]
     var lost: Int
+    /// What the receiver says to have made of them; `nil` of one that says nothing.
+    var receiver: Outcomes?
+  }
+
+  struct Outcomes: Decodable {
+    var used, unused, unknown, damaged: Int
   }
 
   struct Budget: Decodable {

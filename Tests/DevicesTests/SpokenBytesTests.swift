@@ -49,6 +49,7 @@ struct SpokenBytesTests {
       $0.dynamicModel = .automotive
       $0.powerMode = .full
       $0.messages = .ubx
+      $0.reportsCorrections = true
       $0.restores = true
     },
     settings {

@@ -106,6 +106,30 @@ struct UbloxSessionTests {
     receiver.end()
   }
 
+  @Test(arguments: [true, false])
+  func `who gets corrections is asked what becomes of them, and one that takes none may refuse`(
+    _ takesAny: Bool
+  ) async throws {
+    let key = MadeMessage.littleEndian(UInt32(0x2091_0269))
+    let receiver = ScriptedReceiver { request in
+      if Self.kind(request) == 0x0A04 { return .says(Self.f9) }
+      guard Self.kind(request) == 0x068A else { return .silence }
+      return .says(request[10..<14].elementsEqual(key) && !takesAny ? Self.refuse(request) : Self.acknowledge(request))
+    }
+    let rig = SessionRig(
+      orders {
+        $0.settings.messages = .ubx
+        $0.settings.reportsCorrections = true
+      }, receiver)
+    try rig.start()
+    #expect(await rig.started.first(1) == [.b9600])
+    #expect(rig.remarks.values == [nil])
+    let asked = receiver.requests.values.filter { $0.count > 14 && $0[10..<14].elementsEqual(key) }
+    #expect(asked.count == 1 && asked.first?[14] == 1)
+    await rig.finish()
+    receiver.end()
+  }
+
   @Test func `a late answer counts, as it is asked for again`() async throws {
     let asked = Guarded(0)
     let receiver = ScriptedReceiver { request in

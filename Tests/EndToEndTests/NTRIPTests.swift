@@ -79,6 +79,11 @@ import Testing
     #expect(eventually { body("/state").contains("\"status\":3,") }, "\(body("/state"))")
     #expect(body("/state").contains("\"correctionAge\":"))
     #expect(eventually { client.text.contains("\"class\":\"TPV\"") && client.text.contains("\"status\":3,") })
+    // It says itself that it uses what comes.
+    #expect(
+      eventually {
+        body("/metrics").contains("sensorhub_correction_receiver_messages_total{device=\"gps\",outcome=\"used\"} ")
+      })
     let metrics = body("/metrics")
     #expect(metrics.contains("sensorhub_fix_status 3\n"), "\(metrics)")
     #expect(metrics.contains("sensorhub_correction_phase{device=\"gps\",phase=\"receiving\"} 1\n"), "\(metrics)")
@@ -89,6 +94,7 @@ import Testing
     devices.wait()
     #expect(devices.standardOutput.contains("  base     receiving from ntrip://"), "\(devices.standardOutput)")
     #expect(devices.standardOutput.contains(" messages (1005, 1077), "), "\(devices.standardOutput)")
+    #expect(devices.standardOutput.contains(", of which the receiver says: "), "\(devices.standardOutput)")
     // The user's password is nobody else's.
     for text in [metrics, devices.standardOutput, hub.program.standardError, body("/devices")] {
       #expect(!text.contains("secret") && !text.contains("bWU6"))

@@ -127,6 +127,14 @@ struct CorrectionsTests {
       let metrics = MetricsReport.text(rig.host)
       #expect(metrics.contains("sensorhub_correction_phase{device=\"gps\",phase=\"receiving\"} 1\n"))
       #expect(metrics.contains("sensorhub_correction_messages_total{device=\"gps\",message=\"1077\"} "))
+      if settings.contains("ubx") {
+        #expect(eventually { rig.corrections.map { $0.outcomes.used > 0 && $0.outcomes.damaged == 0 } == true })
+        #expect(
+          MetricsReport.text(rig.host).contains(
+            "sensorhub_correction_receiver_messages_total{device=\"gps\",outcome=\"used\"} "))
+      } else {
+        #expect(rig.corrections?.outcomes.isEmpty == true && !metrics.contains("correction_receiver_messages"))
+      }
       #expect(rig.status.remark == nil)
       subscription.cancel()
       #expect(eventually { caster.visits.values.allSatisfy { !$0.isOpen } && rig.corrections?.phase == .off })

@@ -51,6 +51,10 @@ def check_length(message, payload):
   assert rest == 0 if not item else rest >= 0 and rest % item == 0, f"{message.identity}: {len(payload)} bytes"
 
 
+# RTCM 3's 1005 of station 42, of nowhere, with its checksum.
+CORRECTION = bytes.fromhex("d300133ed02a00000000000000000000000000000000333a01")
+
+
 def casic(group, number, payload=b""):
   words = struct.unpack(f"<{len(payload) // 4}I", payload)
   total = ((number << 24) + (group << 16) + len(payload) + sum(words)) & 0xFFFFFFFF
@@ -198,6 +202,12 @@ def ublox(port, number):
   if number > 8:
     port.acknowledged(UBXMessage.config_set(1, 0, [("CFG_MSGOUT_UBX_MON_RF_UART1", 1)]))
     port.acknowledged(UBXMessage.config_set(1, 0, [("CFG_SIGNAL_GPS_L5_ENA", 1)]), "ACK-NAK")
+    takes = number == 9
+    port.acknowledged(
+      UBXMessage.config_set(1, 0, [("CFG_MSGOUT_UBX_RXM_RTCM_UART1", 1)]), "ACK-ACK" if takes else "ACK-NAK")
+    if takes:
+      report = port.ask(CORRECTION, "RXM-RTCM")
+      assert (report.msgType, report.refStation, report.crcFailed, report.msgUsed) == (1005, 42, 0, 1), report
     values = port.ask(UBXMessage.config_poll(0, 0, ["CFG_RATE_MEAS", "CFG_UART1_BAUDRATE"]), "CFG-VALGET")
     assert values.CFG_RATE_MEAS == 200 and values.CFG_UART1_BAUDRATE == FACTORY.get(f"ublox-{number}", 9600)
     port.ask(UBXMessage.config_poll(7, 0, [0x2091FFFF]), "CFG-VALGET")

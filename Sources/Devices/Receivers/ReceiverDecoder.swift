@@ -37,6 +37,8 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   private var lastReadAt = MonotonicInstant(nanoseconds: 0)
   /// What it has given away of itself.
   public private(set) var speech = ReceiverIdentity.Speech()
+  /// What it has said of its corrections since that was taken last.
+  private var outcomes = CorrectionOutcomes()
   /// As of the last bytes, or of the silence after them.
   public private(set) var counters = Counters()
 
@@ -63,6 +65,13 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   /// Forgets a sentence that has begun, because the line was closed or its speed changed.
   mutating func reset() { framer.reset() }
 
+  /// What it has said of its corrections since this was asked last; `nil` for nothing.
+  mutating func takeOutcomes() -> CorrectionOutcomes? {
+    guard !outcomes.isEmpty else { return nil }
+    defer { outcomes = CorrectionOutcomes() }
+    return outcomes
+  }
+
   /// Takes what has been read.
   ///
   /// - Parameters:
@@ -78,7 +87,10 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
     var unknown = 0
     let frames = counters.sentences + counters.messages
     framer.push(bytes, readAt: (beganAt ?? readAt).nanoseconds) { frame in
-      if case .message(let message) = frame { speech.take(message) }
+      if case .message(let message) = frame {
+        speech.take(message)
+        if let report = CorrectionReport(message) { outcomes.note(report) }
+      }
       let epochs = assembler.epochCount
       let outcome =
         switch frame {

@@ -50,6 +50,8 @@ public struct ReceiverSettings: Equatable, Sendable {
   public var saves = false
   /// What was found is put back when the receiver is not wanted any more.
   public var restores = false
+  /// It is given corrections, and is to say what becomes of them.
+  public var reportsCorrections = false
 
   public init() {}
 

@@ -227,6 +227,7 @@ public final class SerialReceiver {
       forward: forward(), inspect: inspect, receive: receive)
     // Beside the decoder: who receives an epoch asks while that is at work.
     speech = decoder.speech
+    if let outcomes = decoder.takeOutcomes() { corrections?.note(outcomes) }
     report(counters)
   }
 }

@@ -20,7 +20,7 @@ public struct ReceiverDescription: Equatable, Sendable {
   public var leverArmMetres: SIMD3<Double>
   /// From the instant that a fix is valid for until its first byte arrives.
   public var fixLatency: Duration
-  /// Where its corrections come from; `nil` where it gets none. It is read in the same way with others.
+  /// Where its corrections come from; `nil` where it gets none. It is read in the same way with those of another caster.
   public var caster: CasterSettings?
 
   /// Whether it is read in the same way, wherever it sits.
@@ -48,6 +48,7 @@ extension ReceiverDescription {
     fixLatency =
       try section.number("fixLatencyMilliseconds", in: 0...400).map { .nanoseconds(Int64($0 * 1e6)) } ?? .zero
     caster = try section.section("ntrip").map { (section) throws(BoardError) in try CasterSettings(section) }
+    settings.reportsCorrections = caster != nil && settings.messages == .ubx
     // A receiver that is not told to sleep works on.
     power = try Board.Power(
       section.section("power"), typicalMilliamperes: 40, standbyMilliamperes: nil, receiver: driver)

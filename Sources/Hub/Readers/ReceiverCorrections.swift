@@ -27,9 +27,10 @@ public final class ReceiverCorrections: Sendable {
 
   /// What has come of it so far; `nil` where nobody fetches any.
   public var status: CorrectionStatus? {
-    let lost = queue.lostCount
+    let (lost, outcomes) = (queue.lostCount, queue.outcomes)
     return state.withLock { state in
       state.status?.lost = lost
+      state.status?.outcomes = outcomes
       return state.status
     }
   }

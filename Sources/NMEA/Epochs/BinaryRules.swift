@@ -67,8 +67,8 @@ extension EpochAssembler {
       guard let pulse = CASICTimePulse(message) else { return false }
       pulseErrorSeconds = pulse.quantisationErrorSeconds
     // For who asks for them, or records them.
-    case (.ubx, UBXKind.rxmRAWX), (.ubx, UBXKind.rxmSFRBX), (.ubx, UBXKind.monVER), (.ubx, UBXKind.secUNIQID),
-      (.ubx, UBXKind.esfMEAS), (.ubx, UBXKind.esfSTATUS), (.ubx, UBXKind.esfINS),
+    case (.ubx, UBXKind.rxmRAWX), (.ubx, UBXKind.rxmSFRBX), (.ubx, UBXKind.rxmRTCM), (.ubx, UBXKind.monVER),
+      (.ubx, UBXKind.secUNIQID), (.ubx, UBXKind.esfMEAS), (.ubx, UBXKind.esfSTATUS), (.ubx, UBXKind.esfINS),
       (.casic, CASICKind.navSTATUS):
       break
     default: return false

@@ -1,4 +1,5 @@
 import CLinux
+import Devices
 import Fusion
 import Glibc
 import Hub
@@ -119,6 +120,18 @@ enum MetricsReport {
     family(
       "correction_lost_messages_total", "counter", "How many of them the receiver's line was too slow for.",
       perCorrected { "\($0.lost)" })
+    family(
+      "correction_receiver_messages_total", "counter",
+      "How many of them the receiver says to have read, by what it made of them; left out where it says nothing.",
+      corrected.flatMap { device -> [(labels: String, value: String)] in
+        let outcomes = device.status.outcomes
+        if outcomes.isEmpty { return [] }
+        let counts = [
+          ("used", outcomes.used), ("unused", outcomes.unused), ("unknown", outcomes.unknown),
+          ("damaged", outcomes.damaged),
+        ]
+        return counts.map { ("{device=\"\(device.id)\",outcome=\"\($0.0)\"}", "\($0.1)") }
+      })
     family(
       "correction_connections_total", "counter", "How often the receiver's caster was connected to.",
       perCorrected { "\($0.connections)" })

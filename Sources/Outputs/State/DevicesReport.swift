@@ -1,3 +1,4 @@
+import Devices
 import Glibc
 import Hub
 import MonotonicTime
@@ -131,6 +132,15 @@ public enum DevicesReport {
     }
     json.endObject()
     json.member("lost", corrections.lost)
+    if !corrections.outcomes.isEmpty {
+      json.key("receiver")
+      json.beginObject()
+      json.member("used", corrections.outcomes.used)
+      json.member("unused", corrections.outcomes.unused)
+      json.member("unknown", corrections.outcomes.unknown)
+      json.member("damaged", corrections.outcomes.damaged)
+      json.endObject()
+    }
     json.member("connections", corrections.connections)
     json.endObject()
   }

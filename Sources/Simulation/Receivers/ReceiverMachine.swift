@@ -131,7 +131,7 @@ struct ReceiverMachine: Sendable {
     if body.faults.ignored.contains(command.name) { return }
     if let bytes = body.faults.substituted[command.name] { return body.answer(bytes) }
     if body.faults.refused.contains(command.name) { return language.refuse(command, &body) }
-    if case .correction = command.name { return body.takeCorrection() }
+    if case .correction = command.name { body.takeCorrection() }
     language.take(command, &body)
     if body.phase == .booting { boot() }
   }

@@ -63,6 +63,7 @@ public struct UBXOutput: Equatable, Sendable {
   public static let navCOV = UBXOutput(kind: UBXKind.navCOV, uart1Rate: 0x2091_0084)
   public static let navEOE = UBXOutput(kind: UBXKind.navEOE, uart1Rate: 0x2091_0160)
   public static let monRF = UBXOutput(kind: 0x0A38, uart1Rate: 0x2091_035A)
+  public static let rxmRTCM = UBXOutput(kind: UBXKind.rxmRTCM, uart1Rate: 0x2091_0269)
 
   public static let gga = UBXOutput(kind: 0xF000, uart1Rate: 0x2091_00BB)
   public static let gsa = UBXOutput(kind: 0xF002, uart1Rate: 0x2091_00C0)

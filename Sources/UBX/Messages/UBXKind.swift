@@ -16,6 +16,7 @@ public enum UBXKind {
   public static let navEOE: UInt16 = 0x0161
   public static let rxmSFRBX: UInt16 = 0x0213
   public static let rxmRAWX: UInt16 = 0x0215
+  public static let rxmRTCM: UInt16 = 0x0232
   public static let monVER: UInt16 = 0x0A04
   public static let monHW: UInt16 = 0x0A09
   public static let monRF: UInt16 = 0x0A38

@@ -107,6 +107,14 @@ struct Devices: ParsableCommand {
     }
     if let age = corrections.ageSeconds { text += ", the last \(Text.duration(seconds: age)) ago" }
     if corrections.lost > 0 { text += ", \(corrections.lost) lost as its line is too slow" }
+    if let receiver = corrections.receiver {
+      let counts = [
+        ("used", receiver.used), ("not used", receiver.unused), ("read", receiver.unknown),
+        ("damaged", receiver.damaged),
+      ]
+      let words = counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" }
+      text += ", of which the receiver says: \(words.joined(separator: ", "))"
+    }
     Terminal.standardOutput("  base     \(text)")
   }
 

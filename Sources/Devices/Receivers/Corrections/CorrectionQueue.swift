@@ -12,6 +12,7 @@ public final class CorrectionQueue: Sendable {
     var messages: [[UInt8]] = []
     var byteCount = 0
     var lostCount = 0
+    var outcomes = CorrectionOutcomes()
   }
 
   private let state = Guarded(State())
@@ -51,6 +52,12 @@ public final class CorrectionQueue: Sendable {
     }
     signal.clear()
   }
+
+  /// Notes what the receiver says of what it has got, since it said so last.
+  func note(_ outcomes: CorrectionOutcomes) { state.withLock { $0.outcomes += outcomes } }
+
+  /// What the receiver has said so far of what it has got.
+  public var outcomes: CorrectionOutcomes { state.withLock { $0.outcomes } }
 
   /// How many messages the line was too slow for.
   public var lostCount: Int { state.withLock { $0.lostCount } }

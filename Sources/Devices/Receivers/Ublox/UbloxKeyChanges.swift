@@ -95,6 +95,11 @@ struct UbloxKeyChanges: UbloxChanges {
     }
   }
 
+  mutating func setCorrectionReports(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
+    guard let key = port.rate(of: .rxmRTCM) else { return .accepted }
+    return try set([UBXSetting(key, 1)], dialogue)
+  }
+
   mutating func setConstellations(
     _ constellations: [ReceiverSettings.Constellation], _ dialogue: ReceiverDialogue, _ report: inout SettingReport
   ) throws(HardwareError) -> ReceiverAnswer {

@@ -75,6 +75,13 @@ struct UbloxLegacyChanges: UbloxChanges {
     return answer
   }
 
+  mutating func setCorrectionReports(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
+    // NEO-M8P is the first that takes any.
+    guard version >= 2000 else { return .accepted }
+    if keepsFound, let port = try port(dialogue) { try keepRate(of: .rxmRTCM, port, dialogue) }
+    return try set(.rate(of: .rxmRTCM, 1), dialogue)
+  }
+
   private mutating func keepRate(
     of output: UBXOutput, _ port: UBXPortConfiguration, _ dialogue: ReceiverDialogue
   ) throws(HardwareError) {

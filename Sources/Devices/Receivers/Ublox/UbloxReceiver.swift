@@ -49,6 +49,11 @@ struct UbloxReceiver: CommandedReceiver {
     if let messages = settings.messages, !report.isHopeless {
       report.note("messages", try changes.setMessages(messages, version.protocolVersion, dialogue))
     }
+    if settings.reportsCorrections, settings.messages == .ubx, !report.isHopeless {
+      // Most receivers take no corrections, and do not know the message: that is no fault of a board file's.
+      let answer = try changes.setCorrectionReports(dialogue)
+      report.note("messages", answer == .refused ? .accepted : answer)
+    }
     if let constellations = settings.constellations, !report.isHopeless {
       report.note("constellations", try changes.setConstellations(constellations, dialogue, &report))
     }
@@ -98,6 +103,8 @@ protocol UbloxChanges: Sendable {
   mutating func setMessages(
     _ messages: ReceiverSettings.Messages, _ version: Int, _ dialogue: ReceiverDialogue
   ) throws(HardwareError) -> ReceiverAnswer
+  /// Has it say what becomes of its corrections; refused by who takes none.
+  mutating func setCorrectionReports(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer
   mutating func setConstellations(
     _ constellations: [ReceiverSettings.Constellation], _ dialogue: ReceiverDialogue, _ report: inout SettingReport
   ) throws(HardwareError) -> ReceiverAnswer

@@ -88,8 +88,20 @@ struct UBXLanguage: ReceiverLanguage {
     case .text(let name):
       guard settings.isOn(UBXKey.inputNMEA), name.hasPrefix("P"), settings.isOn(UBXKey.outputNMEA) else { return }
       body.answer("\(generation.speaksModernNMEA ? "GN" : "GP")TXT,01,01,01,NMEA unknown msg")
-    case .correction: return
+    case .correction(let number): reportCorrection(number, command.payload, &body)
     }
+  }
+
+  /// RXM-RTCM, with each message of corrections.
+  private func reportCorrection(_ number: UInt16, _ payload: [UInt8], _ body: inout ReceiverBody) {
+    guard let output = UBXOutput.find(0x02, 0x32, in: generation), settings.value(output.key) > 0,
+      settings.isOn(UBXKey.inputRTCM3), settings.isOn(UBXKey.outputUBX)
+    else { return }
+    var message = BinaryMessage([2, body.configuration.takesCorrections ? 2 << 1 : 1 << 1])
+    message.u2(0)
+    message.u2(payload.count > 2 ? UInt16(payload[1] & 0xF) << 8 | UInt16(payload[2]) : 0)
+    message.u2(number)
+    body.say(message.ubx(0x02, 0x32))
   }
 
   private mutating func take(_ group: UInt8, _ id: UInt8, _ command: ReceivedCommand, _ body: inout ReceiverBody) {

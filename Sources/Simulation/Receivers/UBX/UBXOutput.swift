@@ -34,6 +34,8 @@ struct UBXOutput: Sendable {
     UBXOutput(0x01, 0x35, 0x16, from: 15), UBXOutput(0x01, 0x36, 0x84, from: 27),
     UBXOutput(0x01, 0x43, 0x346, from: 27),
     UBXOutput(0x0A, 0x09, 0x1B5, to: 23), UBXOutput(0x0A, 0x38, 0x35A, from: 27), UBXOutput(0x0D, 0x01, 0x17E),
+    // With each message of corrections rather than with an epoch.
+    UBXOutput(0x02, 0x32, 0x269, from: 20, to: 33),
     // The end of the epoch is told last.
     UBXOutput(0x01, 0x61, 0x160, from: 18),
   ]

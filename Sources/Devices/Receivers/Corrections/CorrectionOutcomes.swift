@@ -1,0 +1,32 @@
+import UBX
+
+/// How many messages of corrections a receiver says to have read, by what it made of them.
+public struct CorrectionOutcomes: Equatable, Sendable {
+  public var used = 0
+  public var unused = 0
+  /// Read, for what the receiver does not say.
+  public var unknown = 0
+  /// With a wrong checksum: what the line has lost or added.
+  public var damaged = 0
+
+  public init() {}
+
+  /// Nothing was said.
+  public var isEmpty: Bool { self == CorrectionOutcomes() }
+
+  mutating func note(_ report: CorrectionReport) {
+    switch report.outcome {
+    case .used: used += 1
+    case .unused: unused += 1
+    case .unknown: unknown += 1
+    case .damaged: damaged += 1
+    }
+  }
+
+  static func += (sum: inout CorrectionOutcomes, more: CorrectionOutcomes) {
+    sum.used += more.used
+    sum.unused += more.unused
+    sum.unknown += more.unknown
+    sum.damaged += more.damaged
+  }
+}

@@ -1,0 +1,30 @@
+/// RXM-RTCM: what has become of a message of corrections that the receiver has read; 8 bytes, from protocol 20 on in those that take
+/// any (u-blox F9 interface description, UBX-RXM-RTCM).
+public struct CorrectionReport: Equatable, Sendable {
+  public enum Outcome: Sendable {
+    /// Its checksum was wrong.
+    case damaged
+    /// It was read, and the receiver does not say what for: a NEO-M8P never does.
+    case unknown
+    case unused
+    case used
+  }
+
+  public let outcome: Outcome
+  /// RTCM 3's number.
+  public let messageNumber: UInt16
+
+  public init?(_ message: borrowing BinaryFrame) {
+    let payload = message.payload
+    guard message.format == .ubx, message.kind == UBXKind.rxmRTCM, payload.count >= 8 else { return nil }
+    messageNumber = payload.uint16(6)
+    let flags = payload.uint8(1)
+    outcome =
+      switch (flags & 1, flags >> 1 & 3) {
+      case (1, _): .damaged
+      case (_, 1): .unused
+      case (_, 2): .used
+      default: .unknown
+      }
+  }
+}

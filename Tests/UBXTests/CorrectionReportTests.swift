@@ -1,0 +1,43 @@
+import TestSupport
+import Testing
+import UBX
+
+/// What receivers say of the corrections that they have read (RXM-RTCM).
+struct CorrectionReportTests {
+  private func report(_ bytes: [UInt8]) -> CorrectionReport? {
+    var framer = BinaryFramer()
+    var found: CorrectionReport?
+    bytes.withUnsafeBufferPointer { bytes in
+      framer.push(bytes, readAt: 0) { piece in
+        if case .message(let message) = piece { found = CorrectionReport(message) }
+      }
+    }
+    return found
+  }
+
+  /// Version, flags, subtype, station, number.
+  private func made(_ flags: UInt8, _ number: UInt16) -> [UInt8] {
+    MadeMessage.ubx(0x0232, [2, flags, 0, 0, 42, 0] + MadeMessage.littleEndian(number))
+  }
+
+  @Test func `each of its words is understood`() {
+    let words: [(UInt8, CorrectionReport.Outcome)] = [
+      (0b000, .unknown), (0b010, .unused), (0b100, .used), (0b110, .unknown), (0b001, .damaged), (0b101, .damaged),
+    ]
+    for (flags, outcome) in words {
+      let report = report(made(flags, 1077))
+      #expect(report?.outcome == outcome && report?.messageNumber == 1077, "\(flags)")
+    }
+  }
+
+  @Test func `what a NEO-M8P has really said is that it has read something`() {
+    // From gpsd's recording of one.
+    let bytes: [UInt8] = [0xB5, 0x62, 0x02, 0x32, 8, 0, 2, 0, 0, 0, 0, 0, 0xCE, 0x04, 0x10, 0x3E]
+    #expect(report(bytes)?.outcome == .unknown && report(bytes)?.messageNumber == 1230)
+  }
+
+  @Test func `nothing else is one`() {
+    #expect(report(MadeMessage.ubx(0x0232, [2, 4, 0, 0])) == nil)
+    #expect(report(MadeMessage.ubx(0x0161, [0, 0, 0, 0])) == nil)
+  }
+}
