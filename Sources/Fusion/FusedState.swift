@@ -119,6 +119,8 @@ public struct FusedState: Sendable {
     /// How old the corrections are that it is made with, seconds, as far as the receiver says.
     public var correctionAgeSeconds: Double?
     public var reception = Reception()
+    /// `nil` of a receiver that says nothing of inertial sensors of its own.
+    public var receiverFusion: ReceiverFusion?
 
     public init(mode: Int, status: Int, satellitesUsed: Int?, hdop: Double?, utcNanoseconds: Int64?) {
       self.mode = mode

@@ -316,6 +316,7 @@ extension GNSSObservation {
     quality.timeSigmaSeconds = fix.timeErrorSeconds
     quality.correctionAgeSeconds = fix.differentialAgeSeconds
     quality.reception = reception
+    quality.receiverFusion = fix.receiverFusion.map { ReceiverFusion($0) }
     return quality
   }
 
@@ -374,6 +375,17 @@ extension GNSSObservation {
   }
 
   private static let rangeSigmaMetres = 5.0
+}
+
+extension ReceiverFusion {
+  fileprivate init(_ mode: FusionMode) {
+    switch mode {
+    case .initializing: self = .initializing
+    case .fusing: self = .fusing
+    case .suspended: self = .suspended
+    case .disabled: self = .disabled
+    }
+  }
 }
 
 extension Reception.Jamming {

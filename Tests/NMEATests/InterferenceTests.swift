@@ -119,6 +119,25 @@ struct InterferenceTests {
     #expect(found.last?.positionSigmas == nil && found.last?.pulseErrorSeconds == nil)
   }
 
+  @Test func `what a receiver makes of its own inertial sensors stands in the epochs, for half a minute`() {
+    func fusion(_ mode: UInt8) -> [UInt8] {
+      // As a NEO-M8L says it, with six sensors that it uses.
+      var payload: [UInt8] = [0, 0x90, 0x24, 0xA2, 2, 0x40, 2, 0, 0, 0, 0, 0, mode, 0, 0, 6]
+      for kind: UInt8 in [0xC5, 0xCD, 0xCE, 0xD0, 0xD1, 0xD2] { payload += [kind, 7, 11, 0] }
+      return MadeMessage.ubx(UBXKind.esfSTATUS, payload)
+    }
+    let found = epochs([
+      solution(0), solution(1) + fusion(0), solution(2) + fusion(1), solution(3) + fusion(2), solution(4) + fusion(3),
+      solution(5), solution(6) + fusion(9),
+    ])
+    #expect(
+      found.fixes.map(\.receiverFusion)
+        == [nil, .initializing, .fusing, .suspended, .disabled, .disabled, .disabled])
+    #expect(found.unknown == 1)
+    let silent = epochs([solution(1) + fusion(1)] + (2...40).map { solution($0) })
+    #expect(silent.fixes.last?.receiverFusion == nil)
+  }
+
   @Test func `CASIC's satellites come system by system`() throws {
     let run: UInt32 = 285_432_840
     func list(_ kind: UInt16, _ system: UInt8, _ run: UInt32, _ satellites: [(number: UInt8, used: Bool)]) -> [UInt8] {

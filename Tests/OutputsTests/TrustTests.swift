@@ -58,6 +58,7 @@ struct TrustTests {
     var state = FusedState(at: MonotonicInstant(nanoseconds: 100_000_000_000))
     var quality = observation(.critical, .multiple).quality
     quality.timeSigmaSeconds = 25e-9
+    quality.receiverFusion = .suspended
     state.fix = Dated(quality, at: state.at, source: .gps)
     state.refusal = FusedState.Refusal(since: MonotonicInstant(nanoseconds: 90_000_000_000), metres: 500)
     var json = JSONWriter()
@@ -65,6 +66,7 @@ struct TrustTests {
     let read = try #require(StateReport.read(Array(json.bytes)))
     #expect(read.fix?.value.reception == Reception(jamming: .critical, spoofing: .multiple, jammingIndicator: 40))
     #expect(read.fix?.value.timeSigmaSeconds == 25e-9)
+    #expect(read.fix?.value.receiverFusion == .suspended)
     #expect(read.refusal == state.refusal)
     let line = StateLine.text(state)
     #expect(line.contains("jammed") && line.contains("spoofed") && line.contains("500 m off"))

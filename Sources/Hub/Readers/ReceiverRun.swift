@@ -15,6 +15,7 @@ struct ReceiverRun: Sendable {
   private var lastFixAt: MonotonicInstant
   private var confirmation: TimeConfirmation
   private var interference = Interference()
+  private var receiverFusion: FusionMode?
   private var isFrozen = false
 
   /// - Parameters:
@@ -35,7 +36,7 @@ struct ReceiverRun: Sendable {
     let isFix = observation.fix.mode >= .twoDimensional
     note(isFix: isFix)
     monitor.goesOn()
-    note(observation.fix.interference)
+    note(observation.fix.interference, observation.fix.receiverFusion)
     if observation.isFrozen != isFrozen {
       isFrozen = observation.isFrozen
       monitor.remark(onHangUp: isFrozen ? "it repeats one position although it moves: its fixes are not used" : nil)
@@ -57,9 +58,10 @@ struct ReceiverRun: Sendable {
   }
 
   /// Told once for each change.
-  private mutating func note(_ present: Interference) {
-    let isChanged = present.jamming != interference.jamming || present.spoofing != interference.spoofing
-    interference = present
+  private mutating func note(_ present: Interference, _ fusion: FusionMode?) {
+    let isChanged =
+      present.jamming != interference.jamming || present.spoofing != interference.spoofing || fusion != receiverFusion
+    (interference, receiverFusion) = (present, fusion)
     guard isChanged else { return }
     var words: [String] = []
     switch present.jamming {
@@ -68,6 +70,12 @@ struct ReceiverRun: Sendable {
     case .critical: words.append("it reports jamming, and has no fix for it")
     }
     if present.isSpoofed { words.append("it reports that its signals are feigned") }
+    switch fusion {
+    case nil, .initializing, .fusing: break
+    case .suspended: words.append("it does not use its own inertial sensors at present")
+    case .disabled:
+      words.append("it does not use its own inertial sensors any more: is it mounted firmly, and as it is set to be?")
+    }
     monitor.remark(onReception: words.isEmpty ? nil : words.joined(separator: ", "))
   }
 

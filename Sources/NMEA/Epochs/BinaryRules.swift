@@ -60,6 +60,9 @@ extension EpochAssembler {
     case (.ubx, UBXKind.secSIG):
       guard let status = SecurityStatus(message) else { return false }
       interference.note(status, at: now)
+    case (.ubx, UBXKind.esfSTATUS):
+      guard let status = FusionStatus(message) else { return false }
+      interference.note(status.mode, at: now)
     case (.ubx, UBXKind.timTP):
       guard let pulse = TimePulse(message) else { return false }
       pulseErrorSeconds = pulse.quantisationErrorSeconds
@@ -68,7 +71,7 @@ extension EpochAssembler {
       pulseErrorSeconds = pulse.quantisationErrorSeconds
     // For who asks for them, or records them.
     case (.ubx, UBXKind.rxmRAWX), (.ubx, UBXKind.rxmSFRBX), (.ubx, UBXKind.rxmRTCM), (.ubx, UBXKind.monVER),
-      (.ubx, UBXKind.secUNIQID), (.ubx, UBXKind.esfMEAS), (.ubx, UBXKind.esfSTATUS), (.ubx, UBXKind.esfINS),
+      (.ubx, UBXKind.secUNIQID), (.ubx, UBXKind.esfMEAS), (.ubx, UBXKind.esfINS),
       (.casic, CASICKind.navSTATUS):
       break
     default: return false

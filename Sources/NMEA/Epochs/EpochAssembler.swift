@@ -315,6 +315,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     isReported = true
     epochCount += 1
     fix.interference = interference.present(at: epoch.beganAt)
+    fix.receiverFusion = interference.fusion(at: epoch.beganAt)
     fix.pulseErrorSeconds = pulseErrorSeconds
     pulseErrorSeconds = nil
     if let lateDilution {

@@ -1,3 +1,5 @@
+import UBX
+
 /// What a receiver said about one epoch: everything it stated and nothing that it did not.
 ///
 /// Two kinds of value are added where the receiver leaves them out: the geoid separation (with the altitude that
@@ -47,6 +49,8 @@ public struct GNSSFix: Equatable, Sendable {
   public var timeErrorSeconds: Double?
   /// As of the epoch: of the receiver rather than of its solution.
   public var interference = Interference()
+  /// What it makes of inertial sensors of its own, as of the epoch; `nil` where it says nothing of any.
+  public var receiverFusion: FusionMode?
   /// By how much the pulse was off that was foretold before the epoch, seconds: against the second that it stands for.
   public var pulseErrorSeconds: Double?
 

@@ -29,6 +29,8 @@ struct InterferenceMemory: Sendable {
   private var otherBand: Stated<JammingReport>?
   private var indicator: Stated<UInt8>?
   private var spoofing: Stated<SpoofingReport>?
+  /// Not of its reception, and as good for as long.
+  private var fusionMode: Stated<FusionMode>?
   /// By firmware that does not keep up the others' state where it says this.
   private var security: Stated<(jamming: JammingReport, spoofing: SpoofingReport)>?
 
@@ -40,6 +42,10 @@ struct InterferenceMemory: Sendable {
   mutating func note(_ status: SecurityStatus, at now: Int64) {
     security = Stated(value: (status.jamming, status.spoofing), at: now)
   }
+
+  mutating func note(_ fusion: FusionMode, at now: Int64) { fusionMode = Stated(value: fusion, at: now) }
+
+  func fusion(at now: Int64) -> FusionMode? { fusionMode?.known(at: now) }
 
   func present(at now: Int64) -> Interference {
     var present = Interference()

@@ -55,6 +55,7 @@ private struct StateMessage: Decodable {
     var timeSigma: Double?
     var correctionAge: Double?
     var jamming, spoofing: String?
+    var receiverFusion: String?
     var jammingIndicator: Int?
     var age: Double
     var source: String
@@ -151,6 +152,7 @@ private struct StateMessage: Decodable {
         jamming: $0.jamming.flatMap(Reception.Jamming.init) ?? .unknown,
         spoofing: $0.spoofing.flatMap(Reception.Spoofing.init) ?? .unknown,
         jammingIndicator: $0.jammingIndicator.flatMap(UInt8.init(exactly:)))
+      quality.receiverFusion = $0.receiverFusion.flatMap(ReceiverFusion.init)
       return Dated(quality, at: at, source: devices($0.source))
     }
     state.refusal = refusal.map { FusedState.Refusal(since: before($0.seconds), metres: $0.metres) }

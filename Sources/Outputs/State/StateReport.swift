@@ -57,6 +57,10 @@ public enum StateReport {
       json.member("timeSigma", fix.value.timeSigmaSeconds, decimals: 9)
       json.member("correctionAge", fix.value.correctionAgeSeconds, decimals: 1)
       writeReception(fix.value.reception, to: &json)
+      if let fusion = fix.value.receiverFusion {
+        json.key("receiverFusion")
+        json.string(fusion.rawValue)
+      }
       writeOrigin(fix, state, to: &json)
       json.endObject()
     }
