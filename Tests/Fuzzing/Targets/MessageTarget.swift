@@ -15,7 +15,7 @@ enum MessageTarget {
   /// Of the receiver's state, from 20 on.
   private static let stateKinds: [UInt16] = [
     UBXKind.navSIG, UBXKind.monRF, UBXKind.monHW, UBXKind.secSIG, UBXKind.timTP, UBXKind.monVER, UBXKind.secUNIQID,
-    UBXKind.esfSTATUS, UBXKind.rxmRAWX,
+    UBXKind.esfSTATUS, UBXKind.rxmRAWX, UBXKind.rxmRTCM,
   ]
   private static let casicStateKinds: [UInt16] = [
     CASICKind.navGPSINFO, CASICKind.navBDSINFO, CASICKind.navGLNINFO, CASICKind.timTP,
