@@ -58,4 +58,30 @@ struct ReceiverProgressTests {
     lifetime.end()
     await hub.isOff()
   }
+
+  @Test func `while it does not use inertial sensors of its own that is remarked upon`() async {
+    _ = await statuses.first { $0.power == .acquiring }
+    func epochs(_ seconds: ClosedRange<UInt8>, fusion mode: UInt8) -> [UInt8] {
+      seconds.flatMap { second in
+        MadeMessage.navPVT(
+          timeOfWeekMilliseconds: 129_618_000 + UInt32(second) * 1000, latitudeDegrees: 52.5 + Double(second) * 1e-4,
+          longitudeDegrees: 13.4, second: second)
+          + MadeMessage.ubx(0x1010, [0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, mode, 0, 0, 0])
+      }
+    }
+    terminal.write(epochs(10...12, fusion: 1))
+    _ = await statuses.values { $0.last?.power == .tracking }
+    #expect(hub.devices[0].remark == nil)
+    for (mode, seconds, words) in [
+      (2, 13...15, "it does not use its own inertial sensors at present"),
+      (3, 19...21, "it does not use its own inertial sensors any more"),
+    ] as [(UInt8, ClosedRange<UInt8>, String)] {
+      terminal.write(epochs(seconds, fusion: mode))
+      #expect(eventually { hub.devices[0].remark?.contains(words) == true }, "\(hub.devices[0])")
+      terminal.write(epochs(seconds.upperBound + 1...seconds.upperBound + 3, fusion: 1))
+      #expect(eventually { hub.devices[0].remark == nil }, "\(hub.devices[0])")
+    }
+    lifetime.end()
+    await hub.isOff()
+  }
 }
