@@ -84,6 +84,31 @@ struct UBXCommandTests {
       hex: "b562068a2200000100000200781001bd00912001c200912001c700912001ae00912001d60091200182ad",
       call: #"config_set(1, 0, USBOUTPROT_NMEA and the MSGOUTs of USB: GGA, GSA, GSV, RMC, GST)"#),
     Made(
+      message: .time(
+        year: 2026, month: 11, day: 24, hour: 6, minute: 30, second: 15, nanosecond: 250_000_000,
+        accuracyNanoseconds: 1_500_000_000),
+      hex: "b5621340180010000080ea070b18061e0f0080b2e60e010000000065cd1db871",
+      call:
+        "MGA-INI-TIME-UTC as pyubx2 parses and serializes it: leapSecs -128, 2026-11-24 06:30:15, tAccS 1, tAccNs 5e8"),
+    Made(
+      message: .place(
+        latitudeDegrees: 48.0123456, longitudeDegrees: -11.2345678, altitudeMetres: 512.34, accuracyMetres: 40),
+      hex: "b5621340140001000000401a9e1cb2bd4df922c80000a00f0000ca59",
+      call:
+        "MGA-INI-POS-LLH as pyubx2 parses and serializes it: lat 48.0123456, lon -11.2345678, alt 51234, posAcc 4000"),
+    Made(message: .databaseRequest, hex: "b5621380000093cc", call: #"UBXMessage("MGA", "MGA-DBD", POLL)"#),
+    Made(
+      message: .shutdownBackup(.create), hex: "b562091404000000000021ec",
+      call: #"UBXMessage("UPD", "UPD-SOS", SET, cmd=0)"#),
+    Made(
+      message: .shutdownBackup(.clear), hex: "b562091404000100000022f0",
+      call: #"UBXMessage("UPD", "UPD-SOS", SET, cmd=1)"#),
+    Made(message: .shutdownBackupRequest, hex: "b562091400001d60", call: #"UBXMessage("UPD", "UPD-SOS", POLL)"#),
+    Made(
+      message: .acknowledgesAiding(version: 2),
+      hex: "b56206232800020000040000000000000000000000000001000000000000000000000000000000000000000000005874",
+      call: #"UBXMessage("CFG", "CFG-NAVX5", SET, version=2, ackAid=1, ackAiding=1)"#),
+    Made(
       message: .get([.operateMode, .measurementMilliseconds]), hex: "b562068b0c00000000000100d02001002130e02b",
       call: #"config_poll(0, 0, ["CFG_PM_OPERATEMODE", "CFG_RATE_MEAS"])"#),
   ]

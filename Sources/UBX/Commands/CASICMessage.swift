@@ -45,6 +45,38 @@ public struct CASICMessage: Equatable, Sendable {
 
   /// CFG-CFG: keeps all of the present configuration.
   public static let save = CASICMessage(0x0605, [0xFF, 0xFF, 1, 0])
+
+  /// When and where a receiver is, as AID-INI has it.
+  public struct Assistance: Sendable {
+    /// Of GPS: weeks since 1980-01-06 and seconds in the week, when the message arrives.
+    public var time: (week: UInt16, seconds: Double, sigmaSeconds: Double)?
+    /// Above the ellipsoid; the altitude is `nil` where it is not known.
+    public var place: (latitudeDegrees: Double, longitudeDegrees: Double, altitudeMetres: Double?, sigmaMetres: Double)?
+
+    public init() {}
+  }
+
+  /// AID-INI.
+  public static func assistance(_ known: Assistance) -> CASICMessage {
+    // The place is in degrees; what is known follows.
+    var flags: UInt8 = 0x20
+    var payload: [UInt8] = []
+    let place = known.place
+    if place != nil { flags |= 0x01 }
+    if known.time != nil { flags |= 0x02 }
+    if place?.altitudeMetres == nil { flags |= 0x40 }
+    for value in [place?.latitudeDegrees, place?.longitudeDegrees, place?.altitudeMetres, known.time?.seconds] {
+      payload.append(littleEndian: (value ?? 0).bitPattern)
+    }
+    // Nothing is said of its clock's frequency. The others are variances.
+    let variances = [0, square(place?.sigmaMetres), square(known.time?.sigmaSeconds), 0]
+    for value in variances { payload.append(littleEndian: Float(value).bitPattern) }
+    payload += [0, 0, 0, 0]
+    payload.append(littleEndian: known.time?.week ?? 0)
+    return CASICMessage(0x0B01, payload + [0, flags])
+  }
+
+  private static func square(_ sigma: Double?) -> Double { sigma.map { $0 * $0 } ?? 0 }
 }
 
 /// ACK-ACK or ACK-NACK of the CASIC protocol.

@@ -18,6 +18,7 @@ public struct UBXKey: Hashable, Sendable, RawRepresentable {
 
   public static let measurementMilliseconds = UBXKey(rawValue: 0x3021_0001)
   public static let dynamicModel = UBXKey(rawValue: 0x2011_0021)
+  public static let acknowledgesAiding = UBXKey(rawValue: 0x1011_0025)
   public static let operateMode = UBXKey(rawValue: 0x20D0_0001)
   public static let uart1BaudRate = UBXKey(rawValue: 0x4052_0001)
 
