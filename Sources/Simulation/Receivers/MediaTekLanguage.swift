@@ -83,6 +83,8 @@ struct MediaTekLanguage: ReceiverLanguage {
     case 353: setSystems(values, &body)
     case 400: body.answer("PMTK500,\(settings.intervalMilliseconds),0,0,0,0")
     case 414: body.answer("PMTK514,\(settings.rates.map(String.init).joined(separator: ","))")
+    case 740: takeTime(values, &body)
+    case 741: takePlace(command.fields, &body)
     case 605: body.answer("PMTK705,\(MediaTekLanguage.release)")
     default: acknowledge(number, .unsupported, &body)
     }
@@ -171,6 +173,30 @@ struct MediaTekLanguage: ReceiverLanguage {
     settings.systems = wanted
     acknowledge(353, .done, &body)
     restart(.hot, &body)
+  }
+
+  // MARK: Assistance
+
+  private func takeTime(_ values: [Int?], _ body: inout ReceiverBody) {
+    guard MediaTekLanguage.isTime(values) else { return acknowledge(740, .invalid, &body) }
+    body.wasTold(time: true, place: false, bringsAlmanac: true)
+    acknowledge(740, .done, &body)
+  }
+
+  /// Latitude, longitude, altitude, and the time.
+  private func takePlace(_ fields: [String], _ body: inout ReceiverBody) {
+    let place = fields.prefix(3).compactMap { Double($0) }
+    guard fields.count == 9, place.count == 3, place[0].magnitude <= 90, place[1].magnitude <= 180,
+      MediaTekLanguage.isTime(fields.dropFirst(3).map { Int($0) })
+    else { return acknowledge(741, .invalid, &body) }
+    body.wasTold(time: true, place: true, bringsAlmanac: true)
+    acknowledge(741, .done, &body)
+  }
+
+  private static func isTime(_ values: [Int?]) -> Bool {
+    let parts = values.compactMap { $0 }
+    let ranges = [2010...2099, 1...12, 1...31, 0...23, 0...59, 0...60]
+    return values.count == 6 && parts.count == 6 && zip(ranges, parts).allSatisfy { $0.contains($1) }
   }
 
   // MARK: Epochs

@@ -149,6 +149,16 @@ struct ReceiverBody: Sendable {
     search()
   }
 
+  /// Its host has told it when or where it is.
+  ///
+  /// - Parameter bringsAlmanac: an old almanac comes with its firmware, and is enough once it knows both
+  mutating func wasTold(time: Bool, place: Bool, bringsAlmanac: Bool) {
+    if time, !navigation.hasTime { (navigation.hasTime, navigation.isAided) = (true, true) }
+    if place, !navigation.hasPosition { (navigation.hasPosition, navigation.isAided) = (true, true) }
+    if bringsAlmanac, navigation.hasTime, navigation.hasPosition { navigation.hasAlmanac = true }
+    wasHelped()
+  }
+
   /// A message of corrections has arrived.
   mutating func takeCorrection() {
     guard configuration.takesCorrections else { return }

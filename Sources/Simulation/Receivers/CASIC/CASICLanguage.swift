@@ -66,6 +66,7 @@ struct CASICLanguage: ReceiverLanguage {
         acknowledge(command, isDone, &body)
         body.speed = next
         if isDone, id == 0x02 { restart(command.payload, &body) }
+      case (0x0B, 0x01) where command.payload.count == 56: assist(command.payload, &body)
       case (0x0A, 0x04) where command.payload.isEmpty: body.answer(CASICMessages.version.casic(0x0A, 0x04))
       default: refuse(command, &body)
       }
@@ -81,6 +82,15 @@ struct CASICLanguage: ReceiverLanguage {
   private func acknowledge(_ command: ReceivedCommand, _ isDone: Bool, _ body: inout ReceiverBody) {
     guard case .binary(let group, let id) = command.name else { return }
     body.answer(BinaryMessage([group, id, 0, 0]).casic(0x05, isDone ? 1 : 0))
+  }
+
+  /// AID-INI: its last byte says what of it is known. Nothing answers it.
+  private func assist(_ payload: [UInt8], _ body: inout ReceiverBody) {
+    let flags = payload[55]
+    // Its place may be stated in degrees, of which no latitude has more than 90.
+    let latitude = Double(bitPattern: payload[..<8].reversed().reduce(0) { $0 << 8 | UInt64($1) })
+    let hasPlace = flags & 1 != 0 && (flags & 0x20 == 0 || latitude.magnitude <= 90)
+    body.wasTold(time: flags & 2 != 0, place: hasPlace, bringsAlmanac: true)
   }
 
   mutating func start(_ start: Int, _ body: inout ReceiverBody) {
