@@ -17,6 +17,10 @@ public final class Machine: Sendable {
   public let retryHint = Trigger<String>()
   /// What is known of the power of its devices beyond this run.
   public let books: PowerBooks
+  /// What its receivers knew whose memory nothing keeps while they are off.
+  public let receiverKnowledge = ReceiverKnowledgeStore()
+  /// Whether the time is known.
+  let hostTime: HostTime
   /// What its devices have come to that were changed or taken away, by their IDs.
   private let totals = Guarded<[String: RunTotals]>([:])
   private let rails = Guarded<[Board.Power.Switch: PowerRail]>([:])
@@ -29,6 +33,7 @@ public final class Machine: Sendable {
     self.clock = clock
     self.systemTime = systemTime
     books = PowerBooks(systemTime: systemTime)
+    hostTime = HostTime(clock: clock, systemTime: systemTime)
     replay = nil
   }
 
@@ -43,6 +48,7 @@ public final class Machine: Sendable {
     self.clock = clock
     self.systemTime = systemTime
     books = PowerBooks(systemTime: systemTime)
+    hostTime = HostTime(clock: clock, systemTime: systemTime)
     self.replay = replay
   }
 

@@ -1,5 +1,6 @@
 import HardwareIO
 import MonotonicTime
+import NMEA
 import Simulation
 import TestSupport
 import Testing
@@ -94,6 +95,17 @@ struct SpokenBytesTests {
       try known.configure(settings, dialogue, &report)
       try known.restore(dialogue)
     }
+    for (mayStop, hasBackup) in [(true, false), (false, true)] {
+      _ = try known.keepKnowledge(dialogue, mayStop: mayStop, hasBackup: hasBackup)
+    }
+    let time = KnownTime(
+      utc: UTCTime(nanosecondsSince1970: 1_790_000_000_250_000_000), at: dialogue.now, sigma: .milliseconds(1500))
+    let place = ReceiverKnowledge.Place(
+      latitudeDegrees: -48.0123456, longitudeDegrees: 11.2345678, altitudeHAEMetres: 512.34, sigmaMetres: 40)
+    for given in [
+      GivenKnowledge(time: time, place: place, database: [[UInt8](repeating: 7, count: 96)]),
+      GivenKnowledge(time: time, place: nil, isInFlash: true), GivenKnowledge(time: nil, place: place),
+    ] { _ = try known.giveBack(given, dialogue) }
     for restart in [ReceiverRestart.hot, .warm, .cold] { try known.restart(restart, dialogue) }
     for sleep in driver.sleeps(isSwitched: true) {
       try known.sleep(sleep, dialogue)
@@ -121,19 +133,28 @@ struct SpokenBytesTests {
       case .ublox6:
         ["MON-VER", "CFG-PRT", "CFG-MSG", "CFG-RATE", "CFG-NAV5", "CFG-RXM", "CFG-CFG", "CFG-RST", "RXM-PMREQ"]
       case .ublox7: ["CFG-PRT", "CFG-MSG", "CFG-GNSS", "CFG-RATE", "CFG-NAV5", "CFG-RXM", "CFG-RST", "RXM-PMREQ"]
-      case .ublox8: ["CFG-PRT", "CFG-MSG", "CFG-GNSS", "CFG-RATE", "CFG-NAV5", "CFG-PMS", "CFG-RST", "RXM-PMREQ"]
-      case .ublox9, .ublox10: ["MON-VER", "CFG-VALSET", "CFG-VALGET", "CFG-RST", "RXM-PMREQ"]
+      case .ublox8:
+        [
+          "CFG-PRT", "CFG-MSG", "CFG-GNSS", "CFG-RATE", "CFG-NAV5", "CFG-PMS", "CFG-RST", "RXM-PMREQ", "UPD-SOS",
+          "MGA-DBD",
+          "CFG-NAVX5", "MGA-INI-TIME-UTC", "MGA-INI-POS-LLH",
+        ]
+      case .ublox9, .ublox10:
+        [
+          "MON-VER", "CFG-VALSET", "CFG-VALGET", "CFG-RST", "RXM-PMREQ", "MGA-DBD", "MGA-INI-TIME-UTC",
+          "MGA-INI-POS-LLH",
+        ]
       case .mediatek:
         [
           "PMTK605", "PMTK353", "PMTK313", "PMTK352", "PMTK225", "PMTK220", "PMTK251", "PMTK101", "PMTK102", "PMTK103",
-          "PMTK161",
+          "PMTK161", "PMTK740", "PMTK741",
         ]
       case .airoha:
         [
           "PAIR021", "PAIR002", "PAIR066", "PAIR410", "PAIR080", "PAIR050", "PAIR864", "PAIR004", "PAIR005", "PAIR006",
           "PAIR003", "PAIR650",
         ]
-      case .casic: ["PCAS06", "PCAS01", "PCAS10", "PCAS12", "CASIC-06-04", "CASIC-06-05", "CASIC-06-07"]
+      case .casic: ["PCAS06", "PCAS01", "PCAS10", "PCAS12", "CASIC-06-04", "CASIC-06-05", "CASIC-06-07", "CASIC-0B-01"]
       }
     #expect(expected.isSubset(of: kinds), "\(kinds)")
   }

@@ -12,9 +12,9 @@ KEYS = {value[0] for value in UBX_CONFIG_DATABASE.values()}
 
 # How many fields a sentence has, by the makers' documents (PMTK protocol reference, CASIC specification 4.2).
 FIELDS = {"PMTK101": 0, "PMTK102": 0, "PMTK103": 0, "PMTK161": 1, "PMTK220": 1, "PMTK225": 1, "PMTK251": 1, "PMTK313": 1,
-          "PMTK352": 1, "PMTK353": 5, "PMTK605": 0, "PAIR021": 0, "PCAS01": 1, "PCAS06": 1, "PCAS10": 1, "PCAS12": 1}
+          "PMTK352": 1, "PMTK353": 5, "PMTK605": 0, "PAIR021": 0, "PMTK740": 6, "PMTK741": 9, "PCAS01": 1, "PCAS06": 1, "PCAS10": 1, "PCAS12": 1}
 # How long a message of CASIC's is.
-CASIC = {(6, 4): 4, (6, 5): 4, (6, 7): 44}
+CASIC = {(11, 1): 56, (6, 4): 4, (6, 5): 4, (6, 7): 44}
 # What wakes a receiver is no message.
 CALLS = (b"\xff" * 8, b"\r\n")
 

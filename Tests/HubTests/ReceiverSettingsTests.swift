@@ -26,6 +26,12 @@ struct ReceiverSettingsTests {
     #expect(receiver.power.sleep == .backup && receiver.power.standbyMilliamperes < 1)
   }
 
+  @Test func `a receiver has a battery unless the file says that it has none`() throws {
+    let power = #"power: { switch: "gpio", chip: "c", line: "l""#
+    #expect(try read(#"driver: "ublox", \#(power) }"#).receiver?.power.hasBackupBattery == true)
+    #expect(try read(#"driver: "ublox", \#(power), backupBattery: false }"#).receiver?.power.hasBackupBattery == false)
+  }
+
   @Test func `a receiver that is set otherwise is read anew`() throws {
     let one = try #require(try read(#"driver: "ublox", rateHz: 5"#).receiver)
     let other = try #require(try read(#"driver: "ublox", rateHz: 2"#).receiver)
@@ -54,6 +60,16 @@ struct ReceiverSettingsTests {
       (
         "driver: 'ublox', saves: true, restores: true",
         "board:3: 'devices.gps.restores' must be left out where there is 'saves': what is kept is not put back"
+      ),
+      (
+        "driver: 'ublox', power: { backupBattery: false }",
+        "board:3: 'devices.gps.power.backupBattery' must be left out without a switch: the receiver is never without its "
+          + "supply"
+      ),
+      (
+        "driver: 'airoha', power: { switch: 'gpio', chip: 'c', line: 'l', backupBattery: false }",
+        "board:3: 'devices.gps.power.backupBattery' must be left out: with driver 'airoha' nothing is given back to a "
+          + "receiver; it can be with 'auto', 'ublox', 'mediatek', 'casic'"
       ),
       (
         "driver: 'ublox', power: { sleep: 'standby' }",

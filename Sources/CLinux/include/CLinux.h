@@ -21,6 +21,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/timerfd.h>
+#include <sys/timex.h>
 #include <sys/un.h>
 #include <termios.h>
 #include <time.h>
@@ -43,6 +44,13 @@ static inline int64_t clinux_realtime_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/// By how much CLOCK_REALTIME may be off, by the word of who keeps it right; -1 where nobody does, or the kernel does not tell.
+static inline int64_t clinux_realtime_error_ns(void) {
+  struct timex kept = {0};
+  int state = adjtimex(&kept);
+  return state < 0 || state == TIME_ERROR || (kept.status & STA_UNSYNC) ? -1 : (int64_t)kept.maxerror * 1000;
 }
 
 /// Fires first at `first_ns` of CLOCK_MONOTONIC, then every `interval_ns`; `first_ns` 0 disarms.

@@ -22,4 +22,28 @@ protocol CommandedReceiver: Sendable {
   func restart(_ restart: ReceiverRestart, _ dialogue: ReceiverDialogue) throws(HardwareError)
   /// Whether it has to be set again after it has rested.
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool
+  /// Has it say, or keep, what it knows of the satellites, before its supply goes.
+  ///
+  /// - Parameters:
+  ///   - mayStop: it may be stopped for that, and its flash be written
+  ///   - hasBackup: what it once knew lies in its flash
+  func keepKnowledge(
+    _ dialogue: ReceiverDialogue, mayStop: Bool, hasBackup: Bool
+  ) throws(HardwareError) -> KeptKnowledge
+  /// Has it forget what lies in its flash of that.
+  func clearBackup(_ dialogue: ReceiverDialogue) throws(HardwareError)
+  /// Tells it what it knew, and when and where it is.
+  func giveBack(_ knowledge: GivenKnowledge, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer
+}
+
+extension CommandedReceiver {
+  func keepKnowledge(
+    _ dialogue: ReceiverDialogue, mayStop: Bool, hasBackup: Bool
+  ) throws(HardwareError) -> KeptKnowledge { .nothing }
+
+  func clearBackup(_ dialogue: ReceiverDialogue) throws(HardwareError) {}
+
+  func giveBack(
+    _ knowledge: GivenKnowledge, _ dialogue: ReceiverDialogue
+  ) throws(HardwareError) -> ReceiverAnswer { .accepted }
 }

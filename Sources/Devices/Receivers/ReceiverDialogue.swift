@@ -113,6 +113,27 @@ public final class ReceiverDialogue {
   /// Says something that is not answered.
   func say(_ bytes: [UInt8]) throws(HardwareError) { try receiver.port.write(bytes) }
 
+  /// Says something, if anything, that is answered in many parts.
+  ///
+  /// - Parameter isLast: looks at each; nothing more is waited for once it returns true
+  func say(
+    _ bytes: [UInt8], within limit: Duration, _ isLast: @escaping (ReceiverFramer.Frame) -> Bool
+  ) throws(HardwareError) {
+    if !bytes.isEmpty { try say(bytes) }
+    var isOver = false
+    try read(for: limit, inspect: { if isLast($0) { isOver = true } }, isFound: { isOver })
+  }
+
+  /// Says something and listens for so long, whatever comes.
+  func say(
+    _ bytes: [UInt8], for time: Duration, _ look: @escaping (ReceiverFramer.Frame) -> Void
+  ) throws(HardwareError) {
+    try say(bytes)
+    try read(for: time, inspect: look)
+  }
+
+  var now: MonotonicInstant { clock.now }
+
   /// Goes on reading.
   ///
   /// - Returns: whether it was told to stop

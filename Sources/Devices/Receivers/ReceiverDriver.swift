@@ -16,6 +16,14 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
   /// Whether anything is said to the receiver.
   public var speaks: Bool { self != .nmea }
 
+  /// Whether its receivers can be told what they knew, or when and where they are.
+  public var isHelped: Bool {
+    switch self {
+    case .auto, .ublox, .mediatek, .casic: true
+    case .nmea, .airoha: false
+    }
+  }
+
   /// How its receivers can rest while their supply stays on.
   ///
   /// - Parameter isSwitched: whether their supply can be switched: not all come back without that

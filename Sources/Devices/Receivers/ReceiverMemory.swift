@@ -24,6 +24,15 @@ public final class ReceiverMemory: Sendable {
     var ladder = RestartLadder()
     /// What its owner knows of that.
     var trouble: String?
+    /// Since when it was supplied when it was last given back what it had known.
+    var givenSince: MonotonicInstant?
+    /// How often in a row it did not say what it knows.
+    var savedInVain = 0
+    /// When it last wrote that into its flash.
+    var writtenAt: MonotonicInstant?
+    /// What did not go well of saying that, and of taking it back.
+    var savingProblem: String?
+    var givingProblem: String?
   }
 
   private let contents = Guarded(Contents())

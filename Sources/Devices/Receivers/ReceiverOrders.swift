@@ -10,6 +10,8 @@ public struct ReceiverOrders: Sendable {
   public var sleep: ReceiverSleep?
   /// Whether its supply can be switched.
   public var isSwitched: Bool
+  /// Whether something keeps its memory while its supply is off.
+  public var hasBackupBattery = true
 
   public init(
     driver: ReceiverDriver = .nmea, speed: BaudRate? = nil, settings: ReceiverSettings = .init(),
@@ -24,6 +26,9 @@ public struct ReceiverOrders: Sendable {
 
   /// How it rests with its supply on.
   var rest: ReceiverSleep? { sleep == .off ? nil : sleep }
+
+  /// Whether what it knows is to be kept for it while its supply is off.
+  var keepsKnowledge: Bool { !hasBackupBattery && isSwitched && rest == nil && driver.speaks }
 
   /// Whether it is told to rest.
   public var sleepsSupplied: Bool { rest != nil }

@@ -20,6 +20,7 @@ public final class ReceiverSession {
   private let restarted: (String?) -> Void
   private let doubt: ReceiverDoubt
   private let isSuppliedAlone: () -> Bool
+  private let knowledge: KnowledgeOfRun
   private var ladder: RestartLadder
   private var search: SearchWatch
   /// What was last said of its trouble.
@@ -27,6 +28,8 @@ public final class ReceiverSession {
   private var dialogue: ReceiverDialogue?
   /// It was asked who it is, for as long as that takes.
   private var hasAsked = false
+  /// What could not be set of it.
+  private var settingProblems: [String] = []
 
   /// - Parameters:
   ///   - suppliedSince: what it knew before it does not know any more
@@ -35,11 +38,12 @@ public final class ReceiverSession {
   ///   - doubt: what others know of it
   ///   - isSuppliedAlone: whether its supply is on for nobody else; else switching that would not start it anew
   ///   - restarted: gets why and how it is started anew, or that it works again
+  ///   - keeping: where what it knows is kept while its supply is off
   public init(
     _ orders: ReceiverOrders, _ memory: ReceiverMemory, _ receiver: SerialReceiver, suppliedSince: MonotonicInstant,
     remark: @escaping (String?) -> Void, identified: @escaping (ReceiverIdentity?) -> Void = { _ in },
     doubt: ReceiverDoubt = ReceiverDoubt(), isSuppliedAlone: @escaping () -> Bool = { true },
-    restarted: @escaping (String?) -> Void = { _ in },
+    restarted: @escaping (String?) -> Void = { _ in }, keeping: KnowledgeKeeping = .none,
     receive: @escaping (borrowing GNSSObservation) -> Void
   ) {
     self.orders = orders
@@ -49,6 +53,7 @@ public final class ReceiverSession {
     self.identified = identified
     self.restarted = restarted
     self.doubt = doubt
+    knowledge = KnowledgeOfRun(keeping, memory, clock: receiver.clock, suppliedSince: suppliedSince)
     self.isSuppliedAlone = isSuppliedAlone
     doubt.forget()
     (ladder, trouble, search) = (memory.present.ladder.resumed, memory.present.trouble, memory.present.search)
@@ -112,6 +117,10 @@ public final class ReceiverSession {
   ///
   /// - Returns: whether it sleeps, so that its supply may stay on
   public func end() throws(HardwareError) -> Bool {
+    if orders.keepsKnowledge {
+      saveKnowledge()
+      return false
+    }
     let restores = orders.settings.restores && orders.outlastsRuns
     guard orders.driver.speaks, restores || orders.rest != nil else { return false }
     let deadline = receiver.clock.now + ReceiverDialogue.endingTime
@@ -167,6 +176,25 @@ public final class ReceiverSession {
     return (try? end()) ?? false
   }
 
+  /// Takes down what it knows, before its supply goes. What fails of that has no consequence but a slower start.
+  private func saveKnowledge() {
+    guard trouble == nil, let dialogue, let known = memory.present.receiver else { return }
+    dialogue.endInOrder(by: receiver.clock.now + KnowledgeOfRun.savingTime)
+    do throws(HardwareError) {
+      try knowledge.save(from: known, dialogue, isAlone: isSuppliedAlone())
+    } catch {
+      // A line that is gone is told by who opens it next.
+      return
+    }
+    remarkOnOrders(known)
+  }
+
+  /// What did not go as ordered, all at once.
+  private func remarkOnOrders(_ known: any CommandedReceiver) {
+    let problems = settingProblems + (orders.keepsKnowledge ? [knowledge.problem].compactMap { $0 } : [])
+    remark(problems.isEmpty ? nil : "\(known.name): " + problems.joined(separator: "; "))
+  }
+
   private func remarkOnSleep(_ text: String) {
     if orders.rest != nil { remark(text) }
   }
@@ -193,6 +221,7 @@ public final class ReceiverSession {
 
   private func look(at observation: borrowing GNSSObservation) {
     search.take(observation)
+    knowledge.look(at: observation)
     guard observation.fix.mode >= .twoDimensional, ladder.tries > 0 || trouble != nil,
       !doubt.isContradicted(at: observation.at)
     else { return }
@@ -238,6 +267,7 @@ public final class ReceiverSession {
   /// - Returns: whether it was, and the reader was not told to stop meanwhile
   private func startAnew(_ restart: ReceiverRestart) throws(HardwareError) -> Bool {
     search = SearchWatch()
+    try knowledge.forget(of: memory.present.receiver, dialogue)
     guard restart != .power, let dialogue, let known = memory.present.receiver else {
       // The next run starts it.
       throw .unexpectedDevice("the receiver on \(receiver.port.name) does not work: \(trouble ?? "")")
@@ -385,7 +415,9 @@ public final class ReceiverSession {
     }
     memory.present.receiver = known
     guard !dialogue.isStopped else { return }
-    remark(report.problems.isEmpty ? nil : "\(known.name): " + report.problems.joined(separator: "; "))
+    settingProblems = report.problems
+    if orders.keepsKnowledge, wokenFrom == nil, !report.isUnanswered { try knowledge.giveBack(to: known, dialogue) }
+    remarkOnOrders(known)
   }
 }
 

@@ -217,7 +217,10 @@ extension Board.Power {
       let line = GPIOLineName(chip: try section.required("chip"), line: try section.required("line"))
       `switch` = .gpio(line, activeLow: activeLow)
     }
-    if let receiver { sleep = try section.sleep(of: receiver, isSwitched: `switch` != .none) }
+    if let receiver {
+      sleep = try section.sleep(of: receiver, isSwitched: `switch` != .none)
+      hasBackupBattery = try section.backupBattery(of: receiver, isSwitched: `switch` != .none)
+    }
     settleTime = try section.milliseconds("settleMilliseconds") ?? settleTime
     currentMilliamperes = try section.number("currentMilliamperes", in: 0...10_000) ?? currentMilliamperes
     standbyMilliamperes =
@@ -238,6 +241,23 @@ extension Board.Power {
 }
 
 extension BoardSection {
+  fileprivate mutating func backupBattery(
+    of driver: ReceiverDriver, isSwitched: Bool
+  ) throws(BoardError) -> Bool {
+    guard try boolean("backupBattery") == false else { return true }
+    guard isSwitched else {
+      throw wrong("backupBattery", expected: "left out without a switch: the receiver is never without its supply")
+    }
+    guard driver.isHelped else {
+      let able = ReceiverDriver.allCases.filter(\.isHelped).map { "'\($0.rawValue)'" }.joined(separator: ", ")
+      throw wrong(
+        "backupBattery",
+        expected:
+          "left out: with driver '\(driver.rawValue)' nothing is given back to a receiver; it can be with \(able)")
+    }
+    return false
+  }
+
   fileprivate mutating func sleep(of driver: ReceiverDriver, isSwitched: Bool) throws(BoardError) -> ReceiverSleep? {
     guard let sleep = try choice("sleep", of: ReceiverSleep.self) else { return nil }
     let known = driver.sleeps(isSwitched: isSwitched)

@@ -30,8 +30,10 @@ public struct ReceiverDescription: Equatable, Sendable {
   }
 
   var orders: ReceiverOrders {
-    ReceiverOrders(
+    var orders = ReceiverOrders(
       driver: driver, speed: speed, settings: settings, sleep: power.sleep, isSwitched: power.switch != .none)
+    orders.hasBackupBattery = power.hasBackupBattery
+    return orders
   }
 }
 

@@ -51,6 +51,7 @@ public final class ReceiverReader: Sendable {
     let (hardware, clock) = (machine.hardware, machine.clock)
     let orders = description.orders
     let (memory, doubt) = (ReceiverMemory(), doubt)
+    let keeping = KnowledgeKeeping(of: description.id, on: machine)
     device = DeviceReader(
       description.id, .receiver, title: "GPS on \(description.port)", power: description.power, replaysLatest: true,
       on: machine,
@@ -85,7 +86,7 @@ public final class ReceiverReader: Sendable {
         remark: { [monitor = scope.monitor] in monitor.remark(onOrders: $0) },
         identified: { identification.answered($0) }, doubt: doubt,
         isSuppliedAlone: { [scope = copy scope] in scope.isSuppliedAlone },
-        restarted: { [monitor = scope.monitor] in monitor.remark(onRestart: $0) },
+        restarted: { [monitor = scope.monitor] in monitor.remark(onRestart: $0) }, keeping: keeping,
         receive: { [scope = copy scope] observation in
           identification.heard(receiver.speech)
           corrections.take(observation)

@@ -49,6 +49,9 @@ struct ReceiverRun: Sendable {
     }
     observation.isTimeConfirmed = confirmation.take(
       observation.fix.time, isFix: isFix, at: observation.at, system: system)
+    if observation.isTimeConfirmed, let time = observation.fix.time {
+      machine.hostTime.confirm(time, at: observation.at)
+    }
     return observation
   }
 

@@ -1,4 +1,5 @@
 import HardwareIO
+import MonotonicTime
 import NMEA
 import UBX
 
@@ -76,6 +77,30 @@ struct CASICReceiver: CommandedReceiver {
   }
 
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool { true }
+
+  /// GPS' time is ahead of UTC by that since 2017; one second more or less is within the accuracy that is stated.
+  private static let leapSeconds: Int64 = 18
+  private static let gpsEpoch: Int64 = 315_964_800
+
+  /// Time and place, which nobody acknowledges. What it knows of the satellites it tells nobody.
+  func giveBack(_ knowledge: GivenKnowledge, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
+    var known = CASICMessage.Assistance()
+    if let time = knowledge.time {
+      let utc = time.utc(at: dialogue.now + dialogue.speed.time(for: 66)).nanosecondsSince1970
+      let nanoseconds = utc + (CASICReceiver.leapSeconds - CASICReceiver.gpsEpoch) * 1_000_000_000
+      let (week, inWeek) = nanoseconds.quotientAndRemainder(dividingBy: 604_800_000_000_000)
+      known.time = (
+        UInt16(clamping: week), Double(inWeek) / 1e9, (time.sigma + .seconds(1)).inSeconds
+      )
+    }
+    if let place = knowledge.place {
+      known.place = (
+        place.latitudeDegrees, place.longitudeDegrees, place.altitudeHAEMetres, place.sigmaMetres
+      )
+    }
+    if known.time != nil || known.place != nil { try dialogue.say(CASICMessage.assistance(known).bytes) }
+    return .accepted
+  }
 }
 
 /// A message that is acknowledged.

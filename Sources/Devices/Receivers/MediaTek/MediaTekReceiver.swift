@@ -1,4 +1,5 @@
 import HardwareIO
+import MonotonicTime
 import NMEA
 
 /// A receiver with a MediaTek chip (MT3329, 3333, 3339): PMTK sentences, each acknowledged by a PMTK001.
@@ -92,4 +93,25 @@ struct MediaTekReceiver: CommandedReceiver {
   }
 
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool { true }
+
+  /// So well a place has to be known to be of use (PMTK command packet, PMTK741).
+  private static let mostPlaceSigmaMetres = 30_000.0
+
+  /// The time, and the place where that is well known. What it knows of the satellites it tells nobody.
+  func giveBack(_ knowledge: GivenKnowledge, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
+    guard let time = knowledge.time else { return .accepted }
+    // To the nearest second.
+    let now = time.utc(at: dialogue.now + .milliseconds(500)).components
+    let fields = [Int(now.date.month), Int(now.date.day), now.hour, now.minute, now.second]
+    let date = "\(now.date.year)," + fields.map { SentenceField.padded($0, 2) }.joined(separator: ",")
+    guard let place = knowledge.place, place.sigmaMetres <= MediaTekReceiver.mostPlaceSigmaMetres else {
+      return try dialogue.ask(MediaTekReceiver.command("740", date), tries: 1)
+    }
+    let position = [
+      SentenceField.fixed(place.latitudeDegrees, 6), SentenceField.fixed(place.longitudeDegrees, 6),
+      SentenceField.fixed(place.altitudeHAEMetres ?? 0, 0),
+    ]
+    return try dialogue.ask(
+      MediaTekReceiver.command("741", position.joined(separator: ",") + ",\(date)"), tries: 1)
+  }
 }

@@ -1,0 +1,97 @@
+import MonotonicTime
+import NMEA
+
+/// What a receiver without a backup supply knew before its supply was switched off, as its host keeps it.
+public struct ReceiverKnowledge: Equatable, Sendable, Codable {
+  /// Where it was, as of when all of this was taken down.
+  public struct Place: Equatable, Sendable, Codable {
+    public var latitudeDegrees: Double
+    public var longitudeDegrees: Double
+    public var altitudeHAEMetres: Double?
+    /// One standard deviation.
+    public var sigmaMetres: Double
+
+    /// A board that is carried on meanwhile goes by road, more often than not.
+    private static let metresPerSecond = 20.0
+    /// So far off it is of no use to any receiver.
+    private static let mostMetres = 300_000.0
+    /// Where it did not say how sure it was: as good as most are, and never better than ten metres.
+    static let usualSigmaMetres = 50.0
+    static let leastSigmaMetres = 10.0
+
+    /// As it is to be believed so much later; `nil` where it is of no use any more.
+    func aged(by age: Duration) -> Place? {
+      var place = self
+      place.sigmaMetres += max(0, age.inSeconds) * Place.metresPerSecond
+      return place.sigmaMetres <= Place.mostMetres ? place : nil
+    }
+  }
+
+  /// Maker, model and version: what one has said no other understands.
+  public var receiver: String
+  /// When it was taken down; `nil` where the host did not know the time.
+  public var savedAt: Int64?
+  /// The same by the clock of the process that took it down.
+  var savedAtInstant: MonotonicInstant?
+  public var place: Place
+  /// What it has said of the satellites, in its own form.
+  public var database: [[UInt8]] = []
+  /// It has kept that itself, in its flash.
+  public var isInFlash = false
+
+  private enum CodingKeys: String, CodingKey { case receiver, savedAt, place, database, isInFlash }
+
+  /// Ephemerides are good for four hours about their time of reference (IS-GPS-200, 20.3.4.4).
+  static let databaseLife = Duration.seconds(4 * 3600)
+
+  /// How old it is; `nil` where that is not known, after the host has started anew and does not know the time.
+  func age(at now: MonotonicInstant, _ time: KnownTime?) -> Duration? {
+    if let savedAtInstant { return now - savedAtInstant }
+    guard let savedAt, let time else { return nil }
+    let age = Duration.nanoseconds(time.utc(at: now).nanosecondsSince1970 - savedAt)
+    return age >= .zero ? age : nil
+  }
+}
+
+/// What is given back to a receiver: what of its knowledge is still true.
+struct GivenKnowledge: Sendable {
+  /// `nil` where the host does not know it.
+  var time: KnownTime?
+  var place: ReceiverKnowledge.Place?
+  var database: [[UInt8]] = []
+  /// The receiver has it from its flash.
+  var isInFlash = false
+}
+
+/// What became of what a receiver was asked to say, or to keep, before its supply goes.
+enum KeptKnowledge: Equatable, Sendable {
+  case database([[UInt8]])
+  case inFlash
+  /// In its language there is no such thing, and time and place are all that it can be told.
+  case nothing
+  case refused
+  case unanswered
+}
+
+/// Where a host keeps what a receiver knew, and what it knows itself.
+public struct KnowledgeKeeping: Sendable {
+  var present: @Sendable () -> ReceiverKnowledge?
+  var keep: @Sendable (ReceiverKnowledge?) -> Void
+  var time: @Sendable () -> KnownTime?
+
+  /// - Parameters:
+  ///   - present: what is kept of the receiver
+  ///   - keep: replaces that; does not wait for a disk
+  ///   - time: as the host knows it; `nil` where nobody has confirmed its clock
+  public init(
+    present: @escaping @Sendable () -> ReceiverKnowledge?, keep: @escaping @Sendable (ReceiverKnowledge?) -> Void,
+    time: @escaping @Sendable () -> KnownTime?
+  ) {
+    self.present = present
+    self.keep = keep
+    self.time = time
+  }
+
+  /// Keeps nothing.
+  public static let none = KnowledgeKeeping(present: { nil }, keep: { _ in }, time: { nil })
+}

@@ -1,0 +1,161 @@
+import HardwareIO
+import MonotonicTime
+import NMEA
+import UBX
+
+/// What a u-blox receiver knows of satellites, in its own flash (UPD-SOS) or with its host (MGA-DBD), from protocol 15 on.
+extension UbloxReceiver {
+  /// One whose firmware is not in its ROM has a flash.
+  private var hasFlash: Bool { version.software.hasPrefix("EXT") }
+  private var isHelped: Bool { version.protocolVersion >= 1500 }
+
+  // MARK: Before its supply goes
+
+  func keepKnowledge(
+    _ dialogue: ReceiverDialogue, mayStop: Bool, hasBackup: Bool
+  ) throws(HardwareError) -> KeptKnowledge {
+    guard isHelped else { return .nothing }
+    if mayStop, hasFlash {
+      // What it knows must not change while it is written.
+      try dialogue.say(UBXMessage.reset(.stop).bytes)
+      try dialogue.listen(for: .milliseconds(100))
+      let answer = try dialogue.ask(
+        UBXRequest(asking: .shutdownBackup(.create), prefix: UBXMessage.createdBackup), within: .milliseconds(1300),
+        tries: 1)
+      switch answer {
+      case .answered(let payload) where payload.count > 4 && payload[4] == 1: return .inFlash
+      case .unanswered, .stopped, .otherwise: return .unanswered
+      // There may still be time for the other way.
+      case .answered, .accepted, .refused: break
+      }
+    } else if hasBackup {
+      // It would be taken for new at the next start.
+      try clearBackup(dialogue)
+    }
+    return try database(dialogue)
+  }
+
+  func clearBackup(_ dialogue: ReceiverDialogue) throws(HardwareError) {
+    try dialogue.say(UBXMessage.shutdownBackup(.clear).bytes)
+  }
+
+  /// Of what comes at most so much is kept.
+  private static let mostDatabaseBytes = 32768
+
+  private func database(_ dialogue: ReceiverDialogue) throws(HardwareError) -> KeptKnowledge {
+    // With that its last message is told.
+    _ = try haveAidingAcknowledged(dialogue)
+    var messages: [[UInt8]] = []
+    var byteCount = 0
+    var end: KeptKnowledge?
+    let take: (ReceiverFramer.Frame) -> Bool = { frame in
+      guard case .message(let message) = frame, message.format == .ubx else { return end != nil }
+      if message.kind == UBXCommandKind.mgaDBD, message.payload.count > 0 {
+        byteCount += message.payload.count
+        if byteCount <= UbloxReceiver.mostDatabaseBytes { messages.append(message.payloadCopy) }
+      } else if let acknowledgement = UBXAidingAcknowledgement(message), acknowledgement.kind == UBXCommandKind.mgaDBD {
+        end = .nothing
+      } else if let acknowledgement = UBXAcknowledgement(message), acknowledgement.kind == UBXCommandKind.mgaDBD {
+        if !acknowledgement.isAccepted { end = .refused }
+      }
+      return end != nil
+    }
+    try dialogue.say(UBXMessage.databaseRequest.bytes, within: .milliseconds(800), take)
+    // Without a last message a silence ends it, or the time: each message is of use by itself.
+    var before = 0
+    while end == nil, messages.count > before {
+      before = messages.count
+      try dialogue.say([], within: .milliseconds(500), take)
+    }
+    if end == .refused { return .refused }
+    if !messages.isEmpty { return .database(messages) }
+    return end == nil ? .unanswered : .refused
+  }
+
+  private func haveAidingAcknowledged(_ dialogue: ReceiverDialogue) throws(HardwareError) -> Bool {
+    let setting: UBXMessage =
+      version.protocolVersion >= 2700
+      ? .set([UBXSetting(.acknowledgesAiding, true)], in: .ram)
+      : .acknowledgesAiding(version: version.protocolVersion >= 1800 ? 2 : 0)
+    return try dialogue.ask(UBXRequest(setting: setting), within: .milliseconds(400), tries: 1) == .accepted
+  }
+
+  // MARK: After it has come on
+
+  /// All of it may take so long; the receiver is read meanwhile.
+  private static let givingTime = Duration.seconds(5)
+  /// So many messages may be on their way at once: its input has room for about a kilobyte.
+  private static let mostOpen = 4
+
+  func giveBack(_ knowledge: GivenKnowledge, _ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
+    guard isHelped else { return .accepted }
+    let deadline = dialogue.now + UbloxReceiver.givingTime
+    // First of all the time: by that the receiver judges all else.
+    if let time = knowledge.time { try dialogue.say(UbloxReceiver.message(time, dialogue).bytes) }
+    if let place = knowledge.place {
+      try dialogue.say(
+        UBXMessage.place(
+          latitudeDegrees: place.latitudeDegrees, longitudeDegrees: place.longitudeDegrees,
+          altitudeMetres: place.altitudeHAEMetres ?? 0,
+          // Whose altitude is not known is off by kilometres at worst.
+          accuracyMetres: max(place.sigmaMetres, place.altitudeHAEMetres == nil ? 3000 : 0)
+        ).bytes)
+    }
+    if knowledge.isInFlash { return try restoration(dialogue) }
+    guard !knowledge.database.isEmpty else { return .accepted }
+    return try giveBack(knowledge.database, dialogue, until: deadline)
+  }
+
+  private static func message(_ time: KnownTime, _ dialogue: ReceiverDialogue) -> UBXMessage {
+    // When it has gone over the line.
+    let parts = time.utc(at: dialogue.now + dialogue.speed.time(for: 32)).components
+    return .time(
+      year: UInt16(clamping: parts.date.year), month: UInt8(clamping: parts.date.month),
+      day: UInt8(clamping: parts.date.day), hour: UInt8(clamping: parts.hour), minute: UInt8(clamping: parts.minute),
+      second: UInt8(clamping: parts.second), nanosecond: UInt32(clamping: parts.nanosecond),
+      accuracyNanoseconds: time.sigma.inNanoseconds)
+  }
+
+  /// Whether it has started with what it had in its flash.
+  private func restoration(_ dialogue: ReceiverDialogue) throws(HardwareError) -> ReceiverAnswer {
+    let answer = try dialogue.ask(
+      UBXRequest(asking: UBXMessage.shutdownBackupRequest, prefix: UBXMessage.restoredBackup), tries: 1)
+    guard case .answered(let payload) = answer, payload.count > 4 else { return answer }
+    return payload[4] == 2 ? .accepted : .refused
+  }
+
+  private func giveBack(
+    _ database: [[UInt8]], _ dialogue: ReceiverDialogue, until deadline: MonotonicInstant
+  ) throws(HardwareError) -> ReceiverAnswer {
+    let isAcknowledged = try haveAidingAcknowledged(dialogue)
+    var (used, unused, said) = (0, 0, 0)
+    let take: (ReceiverFramer.Frame) -> Bool = { frame in
+      guard case .message(let message) = frame, let acknowledgement = UBXAidingAcknowledgement(message),
+        acknowledgement.kind == UBXCommandKind.mgaDBD
+      else { return false }
+      if acknowledgement.isUsed { used += 1 } else { unused += 1 }
+      return true
+    }
+    var lost = 0
+    for payload in database {
+      guard !dialogue.isStopped, dialogue.now < deadline else { break }
+      let bytes = UBXMessage.database(payload).bytes
+      // No faster than the line carries it, and than the receiver takes it.
+      try dialogue.say(bytes, for: dialogue.speed.time(for: bytes.count) + .milliseconds(3), { _ = take($0) })
+      said += 1
+      while isAcknowledged, said - used - unused - lost >= UbloxReceiver.mostOpen, !dialogue.isStopped {
+        let before = used + unused
+        try dialogue.say([], within: .milliseconds(300), take)
+        if used + unused == before { lost += 1 }
+        if dialogue.now >= deadline { break }
+      }
+    }
+    if dialogue.isStopped { return .stopped }
+    while isAcknowledged, used + unused + lost < said, dialogue.now < deadline {
+      let before = used + unused
+      try dialogue.say([], within: .milliseconds(300), take)
+      if used + unused == before { break }
+    }
+    return used == 0 && unused > 0 ? .refused : .accepted
+  }
+}

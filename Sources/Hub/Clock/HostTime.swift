@@ -1,0 +1,73 @@
+import CLinux
+import Devices
+import Glibc
+import Guarding
+import MonotonicTime
+import NMEA
+
+/// Whether the time is known well enough to be told to a receiver: one of its receivers has confirmed it since the hub began, or
+/// somebody keeps the system's clock right. A clock that merely goes may be hours behind, on a board without one of its own.
+final class HostTime: Sendable {
+  private struct Confirmation {
+    var time: UTCTime
+    var at: MonotonicInstant
+    /// What the system's clock said then, nanoseconds since 1970.
+    var system: Int64
+  }
+
+  /// An epoch arrives up to a second after the instant that it states.
+  private static let leastSigma = Duration.seconds(1)
+  /// A crystal may be off by a hundred millionths.
+  private static let drift = 1e-4
+  /// A clock that has gone on by more, or less, was set; or the machine has slept, which the monotonic one does not count.
+  private static let mostDifference = 2.0
+
+  private let clock: any MonotonicTimeSource
+  private let systemTime: @Sendable () -> Int64
+  private let systemError: @Sendable () -> Duration?
+  private let last = Guarded<Confirmation?>(nil)
+
+  /// - Parameters:
+  ///   - systemTime: what the system's clock says, nanoseconds since 1970
+  ///   - systemError: by how much that may be off; `nil` where nobody keeps it right
+  init(
+    clock: any MonotonicTimeSource, systemTime: @escaping @Sendable () -> Int64,
+    systemError: @escaping @Sendable () -> Duration? = HostTime.systemError
+  ) {
+    self.clock = clock
+    self.systemTime = systemTime
+    self.systemError = systemError
+  }
+
+  /// A receiver that knows the time has stated it.
+  func confirm(_ time: UTCTime, at: MonotonicInstant) {
+    // As of then: the clocks are compared later on.
+    let system = systemTime() - (clock.now - at).inNanoseconds
+    last.withLock { $0 = Confirmation(time: time, at: at, system: system) }
+  }
+
+  /// `nil` where it is not known.
+  var known: KnownTime? {
+    let now = clock.now
+    let system = systemTime()
+    if let last = last.withLock({ $0 }) {
+      let gone = now - last.at
+      let goneOfSystem = Double(system - last.system) / 1e9
+      if abs(goneOfSystem - gone.inSeconds) < HostTime.mostDifference + HostTime.drift * gone.inSeconds {
+        return KnownTime(
+          utc: UTCTime(nanosecondsSince1970: last.time.nanosecondsSince1970 + gone.inNanoseconds), at: now,
+          sigma: HostTime.leastSigma + .seconds(HostTime.drift * gone.inSeconds))
+      }
+    }
+    return systemError().map {
+      KnownTime(utc: UTCTime(nanosecondsSince1970: system), at: now, sigma: max($0, HostTime.leastSigma))
+    }
+  }
+
+  /// The kernel's word, or where the hub is not let ask it, that of systemd-timesyncd.
+  static let systemError: @Sendable () -> Duration? = {
+    let error = clinux_realtime_error_ns()
+    if error >= 0 { return .nanoseconds(error) }
+    return access("/run/systemd/timesync/synchronized", F_OK) == 0 ? leastSigma : nil
+  }
+}

@@ -1,0 +1,46 @@
+import Devices
+import Guarding
+import Publishing
+
+/// What receivers without a backup supply knew when they were last switched off, by their IDs. It outlives the board files, and
+/// the hub where somebody writes it down.
+public final class ReceiverKnowledgeStore: Sendable {
+  private static let mostReceivers = 16
+
+  private let known = Guarded<[String: ReceiverKnowledge]>([:])
+  private let property = MutableProperty<[String: ReceiverKnowledge]>([:])
+
+  public init() {}
+
+  /// All of it, and each change.
+  public var present: Property<[String: ReceiverKnowledge]> { property.readOnly }
+
+  /// What a hub before this one has written down; what is known by now is newer.
+  public func restore(_ old: [String: ReceiverKnowledge]) { change { $0.merge(old) { new, _ in new } } }
+
+  func knowledge(of id: String) -> ReceiverKnowledge? { known.withLock { $0[id] } }
+
+  func keep(_ knowledge: ReceiverKnowledge?, of id: String) {
+    change { known in
+      if known[id] != nil || known.count < ReceiverKnowledgeStore.mostReceivers { known[id] = knowledge }
+    }
+  }
+
+  private func change(_ change: (inout [String: ReceiverKnowledge]) -> Void) {
+    let mustDeliver = known.withLock { known in
+      let before = known
+      change(&known)
+      return known != before && property.stage(known)
+    }
+    if mustDeliver { property.deliver() }
+  }
+}
+
+extension KnowledgeKeeping {
+  /// Of one of a machine's receivers.
+  init(of id: String, on machine: Machine) {
+    let (store, time) = (machine.receiverKnowledge, machine.hostTime)
+    self.init(
+      present: { store.knowledge(of: id) }, keep: { store.keep($0, of: id) }, time: { time.known })
+  }
+}

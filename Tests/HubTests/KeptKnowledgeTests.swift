@@ -1,0 +1,163 @@
+import HardwareIO
+import MonotonicTime
+import NMEA
+import Publishing
+import Simulation
+import TestSupport
+import Testing
+
+@testable import Devices
+@testable import Hub
+
+/// Receivers without a backup battery, whose supply is switched off between two visits.
+@Suite(.timeLimit(.minutes(10)))
+struct KeptKnowledgeTests {
+  private struct Case: CustomTestStringConvertible, Sendable {
+    var driver: String
+    var personality: ReceiverPersonality
+    /// How it starts when it was helped.
+    var start: ReceiverStart
+    /// What it was told.
+    var commands: [CommandName]
+
+    var testDescription: String { personality.rawValue }
+  }
+
+  private static let time = CommandName.binary(0x13, 0x40)
+  private static let database = CommandName.binary(0x13, 0x80)
+  private static let backup = CommandName.binary(0x09, 0x14)
+
+  private static let cases = [
+    Case(driver: "ublox", personality: .ublox8, start: .aided, commands: [backup, time]),
+    Case(driver: "auto", personality: .ublox9, start: .aided, commands: [backup, time]),
+    Case(driver: "ublox", personality: .ublox10, start: .aided, commands: [database, time]),
+    Case(driver: "mediatek", personality: .mediatek, start: .warm, commands: [.text("PMTK741")]),
+    Case(driver: "casic", personality: .casic, start: .warm, commands: [.binary(0x0B, 0x01)]),
+  ]
+
+  private let hardware = SimulatedHardware()
+
+  /// It has been used here, so that its first start is a quick one.
+  private func receiver(_ personality: ReceiverPersonality) -> Simulation.CommandedReceiver {
+    var configuration = Simulation.CommandedReceiver.Configuration()
+    configuration.hasBackupSupply = false
+    configuration.wasUsedBefore = true
+    return hardware.receiver(personality, configuration: configuration)
+  }
+
+  private func hub(_ driver: String, _ personality: ReceiverPersonality, battery: Bool? = false) throws -> Hub {
+    let key = battery.map { ", backupBattery: \($0)" } ?? ""
+    let text = """
+      { name: "test", devices: { gps: { driver: "\(driver)", port: "\(personality.port)",
+        power: { switch: "gpio", chip: "simulated", line: "\(personality.powerLine)", lingerSeconds: 0\(key) } } } }
+      """
+    return Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware)
+  }
+
+  /// Until something is so; the supply is off then.
+  private func visit(_ hub: Hub, until isEnough: ([GNSSObservation]) -> Bool) async throws {
+    let epochs = Recorder<GNSSObservation>()
+    let subscription = try #require(hub.epochs(of: "gps")).subscribe(as: "test", receiveValue: { epochs.append($0) })
+    #expect(eventually { isEnough(epochs.values) }, "\(hub.devices)")
+    subscription.cancel()
+    #expect(eventually { hub.devices[0].power == .off }, "\(hub.devices)")
+  }
+
+  private func knowsTime(_ epochs: [GNSSObservation]) -> Bool { epochs.contains(where: \.isTimeConfirmed) }
+
+  @Test(arguments: Self.cases)
+  private func `what it knew is given back, and it does not start cold`(_ its: Case) async throws {
+    let receiver = receiver(its.personality)
+    let hub = try hub(its.driver, its.personality)
+    try await visit(hub, until: knowsTime)
+    #expect(!hardware.powerLines.level(its.personality.powerLine))
+    #expect(hub.devices[0].remark == nil, "\(hub.devices[0].remark ?? "")")
+    let before = receiver.starts.count
+    try await visit(hub) { _ in receiver.starts.count > before && receiver.starts.last?.kind == its.start }
+    #expect(!hardware.powerLines.level(its.personality.powerLine))
+    #expect(its.commands.allSatisfy(receiver.commands.contains), "\(receiver.commands)")
+    #expect(hub.devices[0].remark == nil, "\(hub.devices[0].remark ?? "")")
+    hub.shutDown()
+    await hub.isOff()
+  }
+
+  @Test func `with a battery nothing is asked of it, and nothing given`() async throws {
+    let receiver = receiver(.ublox10)
+    let hub = try hub("ublox", .ublox10, battery: nil)
+    for _ in 1...2 { try await visit(hub) { !$0.isEmpty } }
+    #expect(!receiver.commands.contains(Self.database) && !receiver.commands.contains(Self.time))
+    hub.shutDown()
+    await hub.isOff()
+  }
+
+  @Test(arguments: [true, false])
+  func `one that refuses, or does not answer, starts cold, which is said once`(_ refuses: Bool) async throws {
+    let receiver = receiver(.ublox10)
+    receiver.setFaults { faults in
+      if refuses { faults.refused = [Self.database] } else { faults.ignored = [Self.database] }
+    }
+    let hub = try hub("ublox", .ublox10)
+    let remarks = Recorder<String>()
+    let lifetime = Lifetime()
+    try #require(hub.receiver).monitor.changes.subscribe(
+      as: "test",
+      receiveValue: { status in
+        if let remark = status.remark, remarks.values.last != remark { remarks.append(remark) }
+      }
+    ).store(in: lifetime)
+    try await visit(hub, until: knowsTime)
+    #expect(!hardware.powerLines.level(ReceiverPersonality.ublox10.powerLine))
+    let before = receiver.starts.count
+    try await visit(hub) { !$0.isEmpty && receiver.starts.count > before && receiver.commands.contains(Self.time) }
+    #expect(receiver.starts.last?.kind == .cold)
+    #expect(!hardware.powerLines.level(ReceiverPersonality.ublox10.powerLine))
+    #expect(remarks.values.count == 1, "\(remarks.values)")
+    #expect(remarks.values.first?.contains("starts cold") == true, "\(remarks.values)")
+    lifetime.end()
+    hub.shutDown()
+    await hub.isOff()
+  }
+
+  // MARK: Of a hub before this one
+
+  /// As it was written down so long ago.
+  private func knowledge(ago age: Duration, of receiver: String = "u-blox 000A0000, protocol 34.10")
+    -> ReceiverKnowledge
+  {
+    let now = Machine(hardware: hardware).systemTime()
+    return ReceiverKnowledge(
+      receiver: receiver, savedAt: now - age.inNanoseconds,
+      place: .init(latitudeDegrees: 48, longitudeDegrees: 11, altitudeHAEMetres: 500, sigmaMetres: 10),
+      database: [[UInt8](repeating: 1, count: 88)])
+  }
+
+  private struct Old: CustomTestStringConvertible, Sendable {
+    var name: String
+    var hours: Int64
+    var receiver = "u-blox 000A0000, protocol 34.10"
+    /// Whether the time is known.
+    var isTimed = true
+    var isGiven: Bool
+
+    var testDescription: String { name }
+  }
+
+  @Test(arguments: [
+    Old(name: "an hour old", hours: 1, isGiven: true), Old(name: "five hours old", hours: 5, isGiven: false),
+    Old(name: "another's", hours: 1, receiver: "u-blox NEO-M8N-0, protocol 18.00", isGiven: false),
+  ])
+  private func `what a hub before this one has written down is given where it is still true`(_ old: Old) async throws {
+    let receiver = receiver(.ublox10)
+    let hub = try hub("ublox", .ublox10)
+    let machine = hub.machine
+    machine.hostTime.confirm(UTCTime(nanosecondsSince1970: machine.systemTime()), at: machine.clock.now)
+    machine.receiverKnowledge.restore(["gps": knowledge(ago: .seconds(3600 * old.hours), of: old.receiver)])
+    try await visit(hub) { epochs in
+      knowsTime(epochs) && (!old.isGiven || receiver.commands.contains(Self.database))
+    }
+    // What was not given is asked for at the end, as there is nothing else.
+    if !old.isGiven { #expect(receiver.commands.count { $0 == Self.database } == 1, "\(receiver.commands)") }
+    hub.shutDown()
+    await hub.isOff()
+  }
+}
