@@ -20,6 +20,8 @@ struct HubService: Sendable {
   private let inUse: BoardInUse
   /// Of real boards: what a demonstration costs teaches nothing.
   private let books: PowerBooksKeeper?
+  /// Of real boards as well.
+  private let knowledge: ReceiverKnowledgeFile?
   /// Of the board file, as it was read; `nil` for the board that is built in.
   private let fileText: [UInt8]?
   private let budget = DescriptorBudget.raised()
@@ -40,6 +42,9 @@ struct HubService: Sendable {
       calibrations: CalibrationFolder())
     books = (fileText == nil ? nil : StateFolder.path).map { [host, sink] folder in
       PowerBooksKeeper(host: host, sink: sink, folder: folder)
+    }
+    knowledge = (fileText == nil ? nil : StateFolder.path).map { folder in
+      ReceiverKnowledgeFile(path: "\(folder)/receivers.json") { try? StateFolder.make(folder) }
     }
     path = socket.map(SocketPath.init) ?? .standard
     inUse = BoardInUse(beside: path)
@@ -69,6 +74,8 @@ struct HubService: Sendable {
       sink.write(.warning, "another hub runs at \(other.state): what it has cannot be had by this one")
     }
     books?.begin()
+    // Two hubs in one folder would each forget what the other one has seen.
+    if books?.isFolderTaken == false { knowledge?.begin(hub.machine.receiverKnowledge, clock: hub.machine.clock) }
     if fileText != nil, books == nil {
       sink.write(.warning, "what devices cost is forgotten with this run: \(StateFolder.obstacle)")
     }
@@ -136,6 +143,8 @@ struct HubService: Sendable {
   private func powerOff(_ host: HubHost) async -> Bool {
     host.hub.value.shutDown()
     await host.hub.value.isOff()
+    // While the folder is this hub's.
+    knowledge?.end(host.hub.value.machine.receiverKnowledge)
     books?.end()
     let problems = host.hub.value.switchProblems
     for problem in problems { sink.write(.warning, problem) }

@@ -1,0 +1,59 @@
+import Devices
+import Guarding
+import Hub
+import MonotonicTime
+import Publishing
+
+/// Keeps what receivers knew in a file, so that they start quickly also behind a restart of the hub. Waits for nobody: the disk
+/// has a thread of its own, but for the end.
+public final class ReceiverKnowledgeFile: Sendable {
+  private struct State {
+    var writtenAt: MonotonicInstant?
+    var following: Subscription?
+  }
+
+  /// Cards wear out. What is lost with a hub that does not end in order is a quarter of an hour old at most.
+  private static let interval = Duration.seconds(15 * 60)
+
+  private let file: StateFile<[String: ReceiverKnowledge]>
+  private let state = Guarded(State())
+
+  /// - Parameters:
+  ///   - path: the file that it is kept in
+  ///   - makeFolder: makes the folder of that, where there is none
+  public init(path: String, makeFolder: @escaping @Sendable () -> Void) {
+    file = StateFile(path: path, mostBytes: 4 << 20, nothing: [:], makeFolder: makeFolder)
+  }
+
+  /// Reads the disk, and follows what changes from then on.
+  public func begin(_ store: ReceiverKnowledgeStore, clock: any MonotonicTimeSource) {
+    store.restore(file.content)
+    state.withLock { $0.writtenAt = clock.now }
+    let following = store.present.subscribe(
+      as: "receivers' knowledge", receiveValue: { [weak self] in self?.follow($0, at: clock.now) })
+    state.withLock { $0.following = following }
+  }
+
+  private func follow(_ known: [String: ReceiverKnowledge], at now: MonotonicInstant) {
+    let isDue = state.withLock { state in
+      guard let last = state.writtenAt, now - last >= ReceiverKnowledgeFile.interval else { return false }
+      state.writtenAt = now
+      return true
+    }
+    // Where there is no thread to be had, with the next change.
+    if isDue { _ = DetachedThread.start("receivers' knowledge") { [file] in file.change { $0 = known } } }
+  }
+
+  /// Once all receivers are off, where it has begun. Waits for the disk.
+  public func end(_ store: ReceiverKnowledgeStore) {
+    let following = state.withLock { state in
+      state.writtenAt = nil
+      defer { state.following = nil }
+      return state.following
+    }
+    guard let following else { return }
+    following.cancel()
+    let known = store.present.value
+    file.change { $0 = known }
+  }
+}
