@@ -29,6 +29,9 @@ public struct ReceiverDescription: Equatable, Sendable {
       && (driver, settings) == (other.driver, other.settings)
   }
 
+  /// Whether it may be switched off and on, and know then what it knew before.
+  var remembers: Bool { power.switch != .none && power.hasBackupBattery }
+
   var orders: ReceiverOrders {
     var orders = ReceiverOrders(
       driver: driver, speed: speed, settings: settings, sleep: power.sleep, isSwitched: power.switch != .none)

@@ -73,7 +73,8 @@ public final class ReceiverReader: Sendable {
       scope.acquiring()
       let before = counted.present
       var run = ReceiverRun(
-        suppliedAt: suppliedSince, isSwitched: description.power.switch != .none, on: machine, scope.monitor)
+        suppliedAt: suppliedSince,
+        remembers: description.remembers, on: machine, scope.monitor)
       let receiver = SerialReceiver(
         port: port, poller: scope.poller, clock: clock,
         report: { counters in

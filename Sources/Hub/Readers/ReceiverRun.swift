@@ -20,12 +20,13 @@ struct ReceiverRun: Sendable {
 
   /// - Parameters:
   ///   - suppliedAt: since when it is supplied, or listened to where that is not known
-  ///   - isSwitched: whether that was because its supply was switched on
-  init(suppliedAt: MonotonicInstant, isSwitched: Bool, on machine: Machine, _ monitor: DeviceMonitor) {
+  ///   - remembers: whether its supply was switched on then, and a quick start shows that it has remembered what it knew; without
+  ///     a battery it shows that it was told, and not how many leap seconds there are
+  init(suppliedAt: MonotonicInstant, remembers: Bool, on machine: Machine, _ monitor: DeviceMonitor) {
     self.machine = machine
     self.monitor = monitor
     lastFixAt = suppliedAt
-    confirmation = TimeConfirmation(switchedOnAt: isSwitched ? suppliedAt : nil)
+    confirmation = TimeConfirmation(switchedOnAt: remembers ? suppliedAt : nil)
     // What was said of the run before is to be seen anew.
     monitor.remark(onHangUp: nil)
     monitor.remark(onReception: nil)

@@ -72,7 +72,7 @@ extension DeviceReader where Sample == GNSSObservation {
       from: port, on: machine
     ) { monitor, run in
       ReplayedReceiver(
-        monitor, run, isSwitched: description.power.switch != .none, counted: counted, identification,
+        monitor, run, remembers: description.remembers, counted: counted, identification,
         tap: tap, on: machine)
     }
   }

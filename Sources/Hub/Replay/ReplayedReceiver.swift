@@ -26,7 +26,7 @@ final class ReplayedReceiver: ReplayRun {
 
   init(
     _ monitor: DeviceMonitor, _ output: Activating<GNSSObservation, HardwareError>,
-    isSwitched: Bool, counted: ReceiverCounters,
+    remembers: Bool, counted: ReceiverCounters,
     _ identification: ReceiverIdentification, tap: SentenceTap, on machine: Machine
   ) {
     self.output = output
@@ -36,7 +36,7 @@ final class ReplayedReceiver: ReplayRun {
     self.identification = identification
     self.tap = tap
     state = Guarded(
-      State(run: ReceiverRun(suppliedAt: machine.clock.now, isSwitched: isSwitched, on: machine, monitor)))
+      State(run: ReceiverRun(suppliedAt: machine.clock.now, remembers: remembers, on: machine, monitor)))
   }
 
   func take(_ sentences: ReceivedBytes) {

@@ -38,7 +38,8 @@ final class KnowledgeOfRun {
 
   func look(at observation: borrowing GNSSObservation) {
     let fix = observation.fix
-    guard fix.mode >= .twoDimensional, !observation.isFrozen, let position = fix.position else { return }
+    guard fix.mode >= .twoDimensional, !observation.isFrozen, !fix.interference.isSpoofed, let position = fix.position
+    else { return }
     let stated = fix.positionSigmas.map { Double(max($0.x, $0.y)) } ?? fix.horizontalErrorMetres
     let place = ReceiverKnowledge.Place(
       latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees,
