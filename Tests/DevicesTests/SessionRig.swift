@@ -26,12 +26,15 @@ final class SessionRig: Sendable {
   let restarts = Recorder<String?>()
   private let present: Guarded<ScriptedReceiver>
   private let orders: ReceiverOrders
+  private let keeping: KnowledgeKeeping
   private let memory = ReceiverMemory()
   private let suppliedSince: MonotonicInstant
   private let stop = Guarded(StopSignal())
 
-  init(_ orders: ReceiverOrders, _ receiver: ScriptedReceiver) {
+  /// - Parameter keeping: where what the receiver knows is kept while its supply is off
+  init(_ orders: ReceiverOrders, _ receiver: ScriptedReceiver, keeping: KnowledgeKeeping = .none) {
     self.orders = orders
+    self.keeping = keeping
     present = Guarded(receiver)
     suppliedSince = receiver.clock.now
   }
@@ -48,7 +51,7 @@ final class SessionRig: Sendable {
       let session = ReceiverSession(
         orders, memory, serial, suppliedSince: suppliedSince, remark: { [remarks] in remarks.append($0) },
         identified: { [identities] in identities.append($0) }, doubt: doubt,
-        restarted: { [restarts] in restarts.append($0) },
+        restarted: { [restarts] in restarts.append($0) }, keeping: keeping,
         receive: { [observations] in observations.append(copy $0) })
       let end: String
       do throws(HardwareError) {

@@ -1,0 +1,166 @@
+import Guarding
+import HardwareIO
+import MonotonicTime
+import NMEA
+import TestSupport
+import Testing
+
+@testable import Devices
+
+/// What is said to a receiver without a battery before its supply goes and after it has come on, byte for byte.
+@Suite(.timeLimit(.minutes(10)))
+struct KeptKnowledgeSessionTests {
+  /// A host's shelf.
+  private final class Shelf: Sendable {
+    let knowledge: Guarded<ReceiverKnowledge?>
+
+    init(_ knowledge: ReceiverKnowledge? = nil) { self.knowledge = Guarded(knowledge) }
+
+    var keeping: KnowledgeKeeping {
+      KnowledgeKeeping(
+        present: { self.knowledge.withLock { $0 } }, keep: { new in self.knowledge.withLock { $0 = new } },
+        time: { nil })
+    }
+  }
+
+  private static func text(_ text: String, _ count: Int) -> [UInt8] {
+    Array(text.utf8) + [UInt8](repeating: 0, count: count - text.utf8.count)
+  }
+
+  private static func version(_ software: String) -> [UInt8] {
+    MadeMessage.ubx(
+      0x0A04, text(software, 30) + text("00080000", 10) + text("PROTVER=18.00", 30) + text("MOD=NEO-M8N-0", 30))
+  }
+
+  private static let name = "u-blox NEO-M8N-0, protocol 18.00"
+  private static let database = (1...3).map { [UInt8](repeating: $0, count: 40) }
+
+  private static func kind(_ request: [UInt8]) -> UInt16 {
+    request.count > 3 && request[0] == 0xB5 ? UInt16(request[2]) << 8 | UInt16(request[3]) : 0
+  }
+
+  /// MGA-ACK.
+  private static func acknowledgement(isUsed: Bool = true) -> [UInt8] {
+    MadeMessage.ubx(0x1360, [isUsed ? 1 : 0, 0, isUsed ? 0 : 4, 0x80, 0, 0, 0, 0])
+  }
+
+  /// As an M8 answers.
+  private static func answer(_ request: [UInt8], software: String = "ROM CORE 3.01") -> ScriptedReceiver.Reaction {
+    switch kind(request) {
+    case 0x0A04: .says(version(software))
+    case 0x0623: .says(MadeMessage.ubx(0x0501, [0x06, 0x23]))
+    case 0x0914: .says(MadeMessage.ubx(0x0914, [2, 0, 0, 0, 1, 0, 0, 0]))
+    case 0x1380 where request.count == 8:
+      .says(database.flatMap { MadeMessage.ubx(0x1380, $0) } + acknowledgement())
+    case 0x1380: .says(acknowledgement())
+    default: .silence
+    }
+  }
+
+  private static let orders: ReceiverOrders = {
+    var orders = ReceiverOrders(driver: .ublox, speed: .b9600, isSwitched: true)
+    orders.hasBackupBattery = false
+    return orders
+  }()
+
+  /// A run until it has had a fix; returns what was said in it behind the question who it is.
+  private func run(_ receiver: ScriptedReceiver, _ shelf: Shelf) async throws -> (said: [[UInt8]], remark: String?) {
+    let rig = SessionRig(Self.orders, receiver, keeping: shelf.keeping)
+    try rig.start()
+    await rig.started.first(1)
+    let count = rig.observations.values.count
+    await rig.observations.first(count + 3)
+    await rig.finish()
+    #expect(rig.ended.values == ["awake"])
+    return (Array(receiver.requests.values.dropFirst()), rig.remarks.values.last ?? nil)
+  }
+
+  @Test func `without a flash it is asked for what it knows, and that is kept`() async throws {
+    let receiver = ScriptedReceiver { Self.answer($0) }
+    let shelf = Shelf()
+    let (said, remark) = try await run(receiver, shelf)
+    #expect(said.map(Self.kind) == [0x0623, 0x1380])
+    #expect(said.last == MadeMessage.ubx(0x1380, []))
+    let kept = try #require(shelf.knowledge.withLock { $0 })
+    #expect(kept.receiver == Self.name && kept.database == Self.database && !kept.isInFlash)
+    #expect(abs(kept.place.latitudeDegrees - 52.51667) < 1e-4 && kept.savedAt == nil)
+    #expect(remark == nil)
+    receiver.end()
+  }
+
+  @Test func `with a flash it is stopped and keeps all itself`() async throws {
+    let receiver = ScriptedReceiver { Self.answer($0, software: "EXT CORE 3.01 (107900)") }
+    let shelf = Shelf()
+    let (said, remark) = try await run(receiver, shelf)
+    #expect(
+      said == [MadeMessage.ubx(0x0604, [0, 0, 8, 0]), MadeMessage.ubx(0x0914, [0, 0, 0, 0])])
+    #expect(shelf.knowledge.withLock { $0?.isInFlash } == true)
+    #expect(remark == nil)
+    receiver.end()
+  }
+
+  @Test func `one that does not answer holds its supply for two seconds at most`() async throws {
+    let receiver = ScriptedReceiver { request in
+      Self.kind(request) == 0x0A04 ? Self.answer(request) : .silence
+    }
+    let shelf = Shelf()
+    let rig = SessionRig(Self.orders, receiver, keeping: shelf.keeping)
+    try rig.start()
+    await rig.started.first(1)
+    await rig.observations.first(rig.observations.values.count + 3)
+    let before = receiver.clock.now
+    await rig.finish()
+    #expect(receiver.clock.now - before < .seconds(3))
+    #expect((rig.remarks.values.last ?? nil)?.contains("did not say in time") == true)
+    // The place is known all the same.
+    #expect(shelf.knowledge.withLock { $0?.database } == [])
+    receiver.end()
+  }
+
+  /// As it was taken down an hour before.
+  private func knowledge(_ clock: ManualClock, ago age: Duration = .seconds(3600)) -> ReceiverKnowledge {
+    ReceiverKnowledge(
+      receiver: Self.name, savedAt: nil, savedAtInstant: clock.now + (.zero - age),
+      place: .init(latitudeDegrees: 48, longitudeDegrees: 11, altitudeHAEMetres: 500, sigmaMetres: 10),
+      database: Self.database)
+  }
+
+  @Test func `all is given back once, its place less sure than it was, and no time that is not known`() async throws {
+    let receiver = ScriptedReceiver { Self.answer($0) }
+    let shelf = Shelf(knowledge(receiver.clock))
+    let rig = SessionRig(Self.orders, receiver, keeping: shelf.keeping)
+    for run in 1...2 {
+      try rig.start()
+      await rig.started.first(run)
+      await rig.finish()
+    }
+    let said = receiver.requests.values.filter { Self.kind($0) >> 8 == 0x13 }
+    let place = try #require(said.first)
+    #expect(Self.kind(place) == 0x1340 && place[6] == 0x01)
+    #expect(Array(place[10..<18]) == [0x00, 0x38, 0x9C, 0x1C, 0x80, 0x77, 0x8E, 0x06])
+    let centimetres = place[22..<26].reversed().reduce(0) { $0 << 8 | Int($1) }
+    #expect((7_200_000...7_300_000).contains(centimetres))
+    #expect(Array(said[1...3]) == Self.database.map { MadeMessage.ubx(0x1380, $0) })
+    #expect(said.dropFirst(4).allSatisfy { $0.count == 8 })
+    receiver.end()
+  }
+
+  @Test func `what is older than four hours is not given`() async throws {
+    let receiver = ScriptedReceiver { Self.answer($0) }
+    let shelf = Shelf(knowledge(receiver.clock, ago: .seconds(5 * 3600)))
+    let (said, _) = try await run(receiver, shelf)
+    #expect(said.map(Self.kind) == [0x0623, 0x1380])
+    receiver.end()
+  }
+
+  @Test func `one that takes nothing back is remarked upon`() async throws {
+    let receiver = ScriptedReceiver { request in
+      Self.kind(request) == 0x1380 && request.count > 8
+        ? .says(Self.acknowledgement(isUsed: false)) : Self.answer(request)
+    }
+    let shelf = Shelf(knowledge(receiver.clock))
+    let (_, remark) = try await run(receiver, shelf)
+    #expect(remark?.contains("does not take back") == true)
+    receiver.end()
+  }
+}
