@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Guarding
 import HardwareIO
 
 /// A hub in a process of its own, with a socket of its own.
