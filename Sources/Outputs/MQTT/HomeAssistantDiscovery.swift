@@ -64,8 +64,10 @@ struct HomeAssistantDiscovery {
       writeSwitch(to: &json)
       sensor(
         "last_fix", "Last fix", topics.last,
-        "{% if value_json.position is defined and value_json.time is defined %}"
-          + "{{ (as_datetime(value_json.time) - timedelta(seconds=value_json.position.age)).isoformat() }}{% endif %}",
+        // Once it sleeps its states have no time of the receiver's; where they have no position it keeps the one it had.
+        "{% if value_json.position is defined %}{{ (as_datetime(value_json.time | default(value_json.said)) - "
+          + "timedelta(seconds=value_json.position.age)).isoformat() }}"
+          + "{% else %}{{ this.state if as_datetime(this.state, none) else none }}{% endif %}",
         deviceClass: "timestamp", isMeasured: false, to: &json)
       sensor(
         "speed", "Speed", topics.last, "{{ value_json.velocity.speed }}", if: "value_json.velocity",
@@ -152,7 +154,13 @@ struct HomeAssistantDiscovery {
   ) {
     begin(key, "sensor", title, to: &json)
     json.member("state_topic", topic)
-    json.member("value_template", condition.map { "{% if \($0) is defined %}\(template){% endif %}" } ?? template)
+    // Whatever comes has it grow old anew. So what is no more measured while others have the hub say something is unknown; the
+    // last word before all sleep leaves it as it was, until it is too old.
+    json.member(
+      "value_template",
+      condition.map {
+        "{% if \($0) is defined %}\(template){% elif value_json.mode != 'asleep' %}{{ none }}{% endif %}"
+      } ?? template)
     json.member("device_class", deviceClass)
     json.member("unit_of_measurement", unit)
     if isMeasured {
