@@ -61,6 +61,7 @@ test-programs: setup
 	@.ci/packages gpsd gpsd-clients python3-gps tmux chromium chromium-driver nginx-light \
 	  gpsbabel libxml2-utils mosquitto mosquitto-clients libmosquitto1 openssl
 	@.ci/test-tools
+	@.ci/home-assistant
 	.ci/swift-test --disable-xctest --skip-build $(SWIFT_SLOW_TESTS)
 
 test-release: release

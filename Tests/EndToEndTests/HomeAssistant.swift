@@ -1,0 +1,73 @@
+import FoundationEssentials
+import Glibc
+import HardwareIO
+import TestSupport
+
+/// Home Assistant itself, as `.ci/home-assistant` has fetched it: MQTT, its REST API, and no pages.
+final class HomeAssistant {
+  static let isThere = TestTools.path("home-assistant/run") != nil
+
+  struct Entity: Decodable {
+    /// What a tracker has.
+    struct Place: Decodable { var latitude, longitude: Double? }
+
+    private enum CodingKeys: String, CodingKey {
+      case id = "entity_id"
+      case state
+      case place = "attributes"
+    }
+
+    var id, state: String
+    var place: Place
+  }
+
+  private let port = SocketClient.freePort()
+  private let folder: String
+  private let program: Program
+
+  init(at broker: Broker) {
+    var template = Array("/tmp/sensorhub-home-XXXXXX".utf8CString)
+    mkdtemp(&template)
+    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    program = Program(
+      [folder, "\(port)", "\(broker.port)"], path: TestTools.path("home-assistant/run") ?? "/bin/false")
+    // Its first start compiles what it is made of.
+    _ = eventually(within: .seconds(240)) {
+      SocketClient.isListening(port) && ask("").status == 200 || !program.isRunning
+    }
+  }
+
+  deinit {
+    program.send(SIGTERM)
+    program.wait()
+    Program(["-rf", folder], path: "/bin/rm").wait()
+  }
+
+  /// Warnings and errors.
+  var log: String { program.standardOutput + program.standardError }
+
+  /// - Parameter content: JSON to be posted; `nil` to get something
+  private func ask(_ path: String, _ content: String? = nil) -> HTTPAnswer {
+    let token = (try? Files.bytes(of: folder + "/token")).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    let headers = ["Authorization: Bearer \(token)"]
+    guard let content else { return HTTPAnswer(port, "GET", "/api/\(path)", headers) }
+    return HTTPAnswer(
+      port, "POST", "/api/\(path)",
+      headers + ["Content-Type: application/json", "Content-Length: \(content.utf8.count)"], body: content)
+  }
+
+  /// What it has of a hub, by the entities' ids.
+  ///
+  /// - Parameter hub: its name there, which the ids have
+  func entities(of hub: String) -> [String: Entity] {
+    let all = (try? JSONDecoder().decode([Entity].self, from: Data(ask("states").body.utf8))) ?? []
+    return Dictionary(
+      all.filter { $0.id.split(separator: ".").last?.hasPrefix("\(hub)_") == true }.map { ($0.id, $0) },
+      uniquingKeysWith: { first, _ in first })
+  }
+
+  /// As somebody who touches a switch.
+  func turn(_ state: String, _ entity: String) -> Bool {
+    ask("services/switch/turn_\(state)", "{\"entity_id\": \"\(entity)\"}").status == 200
+  }
+}

@@ -1,0 +1,59 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// What Home Assistant makes of what it is told of a hub: nothing here knows how it reads that.
+@Suite(
+  .serialized, .timeLimit(.minutes(10)),
+  .enabled(if: HomeAssistant.isThere, "Home Assistant is not there: .ci/home-assistant fetches it")
+) struct HomeAssistantTests {
+  private static let found = [
+    "device_tracker.boat_position", "switch.boat_live", "sensor.boat_last_fix", "sensor.boat_speed",
+    "sensor.boat_power_gps", "sensor.boat_energy_gps", "sensor.boat_power_imu", "sensor.boat_energy_imu",
+  ]
+
+  @Test func `it finds a hub, tracks it, its switch wakes the receiver, and what is stale is unavailable`() throws {
+    let broker = Broker()
+    let hub = HubProcess(
+      board: HubProcess.simulatedBoard("mqtt: { broker: \"\(broker.address)\", hub: \"boat\", homeAssistant: true }"))
+    let home = HomeAssistant(at: broker)
+    func state(_ id: String) -> String? { home.entities(of: "boat")[id]?.state }
+    #expect(eventually { Set(home.entities(of: "boat").keys) == Set(HomeAssistantTests.found) }, "\(home.log)")
+    #expect(eventually { state("sensor.boat_power_gps") == "off" && state("switch.boat_live") == "off" })
+    // It has looked at all there is.
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+
+    #expect(home.turn("on", "switch.boat_live"))
+    #expect(eventually { hub.devicesNow["gps"].power == "tracking" })
+    #expect(hub.devicesNow["gps"].holders == ["mqtt homeassistant 1 Hz (position)"])
+    #expect(hub.devicesNow["imu"].wakes == 0)
+    #expect(eventually { state("switch.boat_live") == "on" && state("sensor.boat_power_gps") == "tracking" })
+    var latitudes: Set<Double> = []
+    #expect(
+      eventually {
+        home.entities(of: "boat")["device_tracker.boat_position"]?.place.latitude.map { _ = latitudes.insert($0) }
+        return latitudes.count > 2
+      })
+    #expect(latitudes.allSatisfy { abs($0 - 52.5) < 0.1 }, "\(latitudes)")
+    #expect(eventually { state("sensor.boat_speed").flatMap(Double.init) != nil })
+
+    // What takes minutes there takes seconds here.
+    let topic = "homeassistant/device/sensorhub-boat/config"
+    let told = try #require(broker.retained(topic))
+    let hasty = told.split(separator: "\"expire_after\":180").joined(separator: "\"expire_after\":3")
+    #expect(hasty.utf8.count < told.utf8.count)
+    broker.publish(topic, hasty)
+    #expect(home.turn("off", "switch.boat_live"))
+    #expect(eventually { hub.isOff })
+    #expect(eventually { state("switch.boat_live") == "off" && state("sensor.boat_power_gps") == "off" })
+    #expect(eventually { state("sensor.boat_speed") == "unavailable" })
+    // Where it was is known, and since when.
+    #expect(state("device_tracker.boat_position") == "not_home")
+    #expect(state("sensor.boat_last_fix")?.hasPrefix("20") == true, "\(home.entities(of: "boat"))")
+
+    hub.program.send(SIGKILL)
+    #expect(eventually { home.entities(of: "boat").values.allSatisfy { $0.state == "unavailable" } })
+    #expect(home.entities(of: "boat").count == HomeAssistantTests.found.count)
+    #expect(!home.log.contains("sensorhub/boat"), "\(home.log)")
+  }
+}
