@@ -185,11 +185,18 @@ if [ "$action" = probe ]; then
   mv "$executable" "$work/probe/sensorhub"
   cp systemd/activate "$work/probe/"
   tar -C "$work/probe" -cz . | remote "tar -C $upload -xz"
-  as_root "sh $upload/activate libraries $packages"
   echo "looking for devices on $target, up to fifteen seconds a port"
   code=0
-  as_root "$upload/sensorhub probe --write $upload/board.json5" || code=$?
-  remote "cat $upload/board.json5" >"$work/board.json5" 2>/dev/null || fail "$target has written no board file" "$((code ? code : 74))"
+  # Both at once: a sudo that asks remembers nobody at the next terminal. Where the file is there, and what to do with it, says
+  # this side.
+  as_root "sh -c 'sh $upload/activate libraries $packages || exit
+    { $upload/sensorhub probe --write $upload/board.json5; echo \$? >$upload/code; } | sed -u \"/^written to /d\"
+    exit \$(cat $upload/code)'" || code=$?
+  remote "cat $upload/board.json5" >"$work/board.json5" 2>/dev/null || {
+    # Why has been said.
+    [ $code -eq 0 ] || exit $code
+    fail "$target has written no board file" 74
+  }
   mv "$work/board.json5" "$found"
   echo "brought back: $found; next: ./deploy.sh $target --board $found"
   exit $code

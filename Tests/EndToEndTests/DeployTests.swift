@@ -139,10 +139,12 @@ final class DeployTests {
         *) TMPDIR=\(board) exec sh -c "$last" ;;
       esac
       """, to: folder + "/ssh")
-    HubProcess.write("#!/bin/sh\nexec \"$@\"\n", to: folder + "/sudo")
+    HubProcess.write("#!/bin/sh\necho >>\(folder)/asked\nexec \"$@\"\n", to: folder + "/sudo")
     chmod(folder + "/sudo", 0o755)
     // The bytes that tell the processor stand in a comment: 0x3E is a PC's.
-    let program = "#!/bin/sh\n#       >\0\n[ \"$1 $2\" = \"probe --write\" ] && echo '{ name: \"found\" }' >\"$3\"\n"
+    let program =
+      "#!/bin/sh\n#       >\0\n[ \"$1 $2\" = \"probe --write\" ] && echo '{ name: \"found\" }' >\"$3\" "
+      + "&& echo /dev/i2c-1: a chip && echo \"written to $3; next: sensorhub check $3\"\n"
     HubProcess.write(program, to: folder + "/program")
     let file = folder + "/found.json5"
     let arguments = ["--probe", file, "--executable", folder + "/program"]
@@ -152,6 +154,11 @@ final class DeployTests {
       probe.standardOutput.contains("next: ./deploy.sh pi@board.invalid --board \(file)"), "\(probe.standardOutput)")
     #expect(String(decoding: SharedData.read(file), as: UTF8.self) == "{ name: \"found\" }\n")
     #expect(Files.names(in: board).isEmpty)
+    // What the board says of a file there is nothing to go by here, and a sudo that asks asks once.
+    #expect(
+      probe.standardOutput.contains("a chip") && !probe.standardOutput.contains("written to"), "\(probe.standardOutput)"
+    )
+    #expect(SharedData.read(folder + "/asked").count == 1)
     let again = deploy(arguments, architecture: "amd64", kernel: "x86_64", model: "", temporary: board)
     #expect(again.wait() == 73 && again.standardError.contains("already"), "\(again.standardError)")
     rmdir(board)
