@@ -168,6 +168,15 @@ struct CommandTests {
     #expect(again.wait() == 66 && again.standardError.contains("already"))
   }
 
+  @Test func `a port that was listened to in vain was looked at`() {
+    let terminal = PseudoTerminal()
+    let probe = Program(["probe", "--port", terminal.path])
+    #expect(probe.wait() == 69)
+    #expect(probe.standardOutput.contains("nothing on \(terminal.path) sends NMEA"), "\(probe.standardOutput)")
+    #expect(
+      probe.standardError.contains("no device found\n  next: check power and wiring"), "\(probe.standardError)")
+  }
+
   @Test func `a file in which nothing can be decoded is an error`() {
     let program = Program(["decode", SharedData.packageFolder + "/README.md"])
     #expect(program.wait() == 65)

@@ -91,9 +91,8 @@ struct Probe: ParsableCommand {
     }
   }
 
-  /// Says why something could not be opened: there is no board file yet that could be wrong.
-  private func refuse(_ path: String, _ error: HardwareError, seeing pattern: String, _ refusedCount: inout Int) {
-    refusedCount += 1
+  /// Says why something was of no use: there is no board file yet that could be wrong.
+  private func explain(_ path: String, _ error: HardwareError, seeing pattern: String) {
     let nextStep = if case .notFound = error { "see what there is: ls \(pattern)" } else { error.nextStep }
     Terminal.standardOutput("\(path): \(error.summary)\(nextStep.map { "; next: \($0)" } ?? "")")
   }
@@ -106,14 +105,18 @@ struct Probe: ParsableCommand {
       Terminal.standardOutput("\(path): \(console); next: \(console.nextStep)")
     }
     let stop = StopSignal()
+    var isOpen = false
     do throws(HardwareError) {
       let port = try LinuxSerialPort(path, speed: .b9600)
+      isOpen = true
       let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor))
       guard let speed = try receiver.findSpeed(nil, rounds: 1, receive: { _ in }) else { return nil }
       Terminal.standardOutput("\(path): an NMEA receiver at \(speed.rawValue) baud")
       return ProbedBoard.Receiver(port: SerialPortName.lasting(for: path, on: machine), speed: speed)
     } catch {
-      refuse(path, error, seeing: "/dev/tty* /dev/serial/by-id", &refusedCount)
+      explain(path, error, seeing: "/dev/tty* /dev/serial/by-id")
+      // One that was listened to in vain was looked at.
+      if !isOpen { refusedCount += 1 }
       return nil
     }
   }
@@ -140,7 +143,8 @@ struct Probe: ParsableCommand {
         return nil
       }
     } catch {
-      refuse(path, error, seeing: "/dev/i2c-*", &refusedCount)
+      explain(path, error, seeing: "/dev/i2c-*")
+      refusedCount += 1
       return []
     }
   }
