@@ -81,7 +81,8 @@ as_root() {
   if [ "$uid" = 0 ]; then
     remote "$1"
   else
-    ssh -t "${ssh_options[@]}" "$target" "sudo $1"
+    # Without a word of each terminal that ends: the connection goes on.
+    ssh -t -o LogLevel=ERROR "${ssh_options[@]}" "$target" "sudo $1"
   fi
 }
 echo "  Debian $release on $architecture${model:+, $model}${current:+, with ${current##*/} in service}"
