@@ -25,8 +25,12 @@ SINGLE_THREADED := --skip MCAPTests --skip FusionTests --skip NMEATests --skip U
 # In these there is no pointer, and most of that arithmetic.
 POINTER_FREE := --skip FusionTests
 
-# As many tests at once as two cores carry: with three hundred, one that takes ten turns waits for all the others ten times.
+# As many tests at once as two cores carry: with three hundred, one that takes ten turns waits for all the others ten times. They
+# wait with their threads, which are not to be all that there are (Tests/CTestThreads).
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := 8
+export SENSORHUB_TEST_THREADS := 16
+# Tests compute in a few modules for most of their time: these are optimized (Package.swift).
+export SENSORHUB_QUICK := 1
 
 # A month's events in a minute: a twentieth of them, and fewer under a sanitizer.
 SOAK = swift test --disable-xctest --filter SoakTests

@@ -24,6 +24,11 @@ let commit = Context.environment["SENSORHUB_COMMIT"].map { name in
 /// takes a library of this package compiles it as they like.
 let fast: [SwiftSetting] = commit == nil ? [] : [.unsafeFlags(["-Xfrontend", "-O"])]
 
+/// The tests compute for most of their time, in a few modules (`make check` and what comes behind it). A debugger has them as they
+/// are written without this.
+let computing: [SwiftSetting] =
+  Context.environment["SENSORHUB_QUICK"] == nil ? [] : [.unsafeFlags(["-O"], .when(configuration: .debug))]
+
 let package = Package(
   name: "SensorHub",
   products: [
@@ -70,16 +75,16 @@ let package = Package(
       name: "HardwareIO", dependencies: ["CGPIOD", "CI2C", "CLinux", "Guarding", "MonotonicTime"],
       swiftSettings: strict + fast
     ),
-    .target(name: "UBX", swiftSettings: fuzzed + fast),
-    .target(name: "NMEA", dependencies: ["UBX"], swiftSettings: fuzzed + fast),
-    .target(name: "MCAP", swiftSettings: fuzzed + fast),
+    .target(name: "UBX", swiftSettings: fuzzed + fast + computing),
+    .target(name: "NMEA", dependencies: ["UBX"], swiftSettings: fuzzed + fast + computing),
+    .target(name: "MCAP", swiftSettings: fuzzed + fast + computing),
     .target(
       name: "Devices", dependencies: ["HardwareIO", "MonotonicTime", "NMEA", "UBX"], swiftSettings: strict + fast),
-    .target(name: "Fusion", dependencies: ["MonotonicTime"], swiftSettings: strict + fast),
+    .target(name: "Fusion", dependencies: ["MonotonicTime"], swiftSettings: strict + fast + computing),
     .target(
       name: "Simulation",
       dependencies: ["CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "MonotonicTime", "NMEA"],
-      swiftSettings: strict),
+      swiftSettings: strict + computing),
     .target(
       name: "Hub",
       dependencies: [
@@ -136,8 +141,9 @@ let package = Package(
       resources: [.embedInCode("simulated.json5")],
       swiftSettings: strict),
 
+    .target(name: "CTestThreads", path: "Tests/CTestThreads"),
     .target(
-      name: "TestSupport", dependencies: ["CLinux", "Guarding", "HardwareIO", "MonotonicTime"],
+      name: "TestSupport", dependencies: ["CLinux", "CTestThreads", "Guarding", "HardwareIO", "MonotonicTime"],
       path: "Tests/TestSupport",
       swiftSettings: strict),
     .target(
