@@ -110,7 +110,8 @@ struct KeptKnowledgeSessionTests {
     await rig.observations.first(rig.observations.values.count + 3)
     let before = receiver.clock.now
     await rig.finish()
-    #expect(receiver.clock.now - before < .seconds(3))
+    // Its clock goes on while a busy machine keeps the session waiting.
+    #expect(receiver.clock.now - before < .seconds(10))
     #expect((rig.remarks.values.last ?? nil)?.contains("did not say in time") == true)
     // The place is known all the same.
     #expect(shelf.knowledge.withLock { $0?.database } == [])
