@@ -45,7 +45,8 @@ import Testing
     let terminal = watch(columns: 60, rows: 8)
     waitUntilItHasMoved(terminal)
     let shown = ["mode", "position", "altitude", "speed", "roll,", "heading", "…"]
-    #expect(eventually { names(terminal.rows) == shown && terminal.rows.last == "… 3 more lines" }, "\(terminal.screen)")
+    #expect(
+      eventually { names(terminal.rows) == shown && terminal.rows.last == "… 3 more lines" }, "\(terminal.screen)")
     terminal.close()
     #expect(hub.stop() == 0)
   }
