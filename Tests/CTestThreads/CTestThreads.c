@@ -4,7 +4,6 @@
 // that on two processors two tests that wait keep all others waiting, and with them the tasks that serve what they wait for;
 // four fifths of the time nothing was computed at all. The pool asks libdispatch, and that asks the C library, how many processors
 // there are. Of all that is linked into a test bundle this is asked first.
-
 //
 // A sanitizer asks too, before it is ready itself: nothing here is instrumented, nor calls what is intercepted.
 

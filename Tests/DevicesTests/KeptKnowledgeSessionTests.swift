@@ -100,22 +100,26 @@ struct KeptKnowledgeSessionTests {
   }
 
   @Test func `one that does not answer holds its supply for two seconds at most`() async throws {
-    let receiver = ScriptedReceiver { request in
-      Self.kind(request) == 0x0A04 ? Self.answer(request) : .silence
+    // The receiver's clock goes on while a busy machine keeps the session waiting, so the shortest of some ends is the session's own.
+    var shortest = Duration.seconds(3600)
+    for _ in 0..<5 where shortest >= .seconds(3) {
+      let receiver = ScriptedReceiver { request in
+        Self.kind(request) == 0x0A04 ? Self.answer(request) : .silence
+      }
+      let shelf = Shelf()
+      let rig = SessionRig(Self.orders, receiver, keeping: shelf.keeping)
+      try rig.start()
+      await rig.started.first(1)
+      await rig.observations.first(rig.observations.values.count + 3)
+      let before = receiver.clock.now
+      await rig.finish()
+      shortest = min(shortest, receiver.clock.now - before)
+      #expect((rig.remarks.values.last ?? nil)?.contains("did not say in time") == true)
+      // The place is known all the same.
+      #expect(shelf.knowledge.withLock { $0?.database } == [])
+      receiver.end()
     }
-    let shelf = Shelf()
-    let rig = SessionRig(Self.orders, receiver, keeping: shelf.keeping)
-    try rig.start()
-    await rig.started.first(1)
-    await rig.observations.first(rig.observations.values.count + 3)
-    let before = receiver.clock.now
-    await rig.finish()
-    // Its clock goes on while a busy machine keeps the session waiting.
-    #expect(receiver.clock.now - before < .seconds(10))
-    #expect((rig.remarks.values.last ?? nil)?.contains("did not say in time") == true)
-    // The place is known all the same.
-    #expect(shelf.knowledge.withLock { $0?.database } == [])
-    receiver.end()
+    #expect(shortest < .seconds(3))
   }
 
   /// As it was taken down an hour before.
