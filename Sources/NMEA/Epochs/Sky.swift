@@ -1,6 +1,6 @@
 /// The satellites in view as an epoch lends them.
 ///
-/// Points into the assembler and is valid only inside the call that hands the epoch over: the list is a kilobyte, and
+/// Points into the assembler and is valid only inside the call that hands the epoch over: the list takes kilobytes, and
 /// lending it as a value would copy it at every step. `satellites` are to keep.
 public struct Sky: @unchecked Sendable {
   // Unchecked, and safe: what it points to is the assembler's, which nobody can reach while it lends this, and which goes from
