@@ -105,6 +105,7 @@ lint: setup
 	@.ci/packages shellcheck
 	shellcheck deploy.sh systemd/activate systemd/sensorhub-generator packaging/debian/sensorhub.p* Tests/Fuzzing/fuzz Benchmarks/fleet $(filter-out %.cpp %/run-by-loader,$(wildcard .ci/*)) $(filter-out %.config %/i2c-relay,$(wildcard $(BENCH)/*))
 	.ci/check-closures
+	.ci/check-links
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
 
 format: ## Format the sources

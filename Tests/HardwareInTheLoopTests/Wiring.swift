@@ -5,8 +5,8 @@ import HardwareIO
 import TestSupport
 import VirtualBench
 
-/// How the devices under test are wired: to the virtual board, or as a file says that SENSORHUB_WIRING names. The README
-/// describes both.
+/// How the devices under test are wired: to the virtual board, or as a file says that SENSORHUB_WIRING names, of
+/// which Documentation/building-and-testing.md has an example.
 struct Wiring: Decodable {
   struct Line: Decodable {
     /// Chip and line that switch the device's power.
