@@ -233,7 +233,9 @@ public final class Hub: Sendable {
     if status.power == .failed, let reader = readers.first(where: { $0.monitor.id == status.id }) {
       status.holders = reader.readingsActivity.activity.value.holders
     }
-    status.holders = Hub.consumers(of: status.holders, derivedActivities)
+    let derived = derivedActivities
+    status.holders = Hub.consumers(of: status.holders, derived)
+    status.reason = Hub.reason(status.reason, derived)
     return status
   }
 
@@ -256,6 +258,22 @@ public final class Hub: Sendable {
     // One client may hold the device in several ways.
     var known: Set<String> = []
     return holders.flatMap(consumers).filter { known.insert($0).inserted }
+  }
+
+  /// Why a device is what it is, with who came or left in place of what is derived from it and did so for them.
+  static func reason(_ reason: String, _ derived: [String: Property<Activity>]) -> String {
+    let (came, left) = (" subscribed", " left")
+    if reason.hasSuffix(came) {
+      let name = String(reason.dropLast(came.count))
+      return consumers(of: [name], derived).first.map { $0 + came } ?? reason
+    }
+    // One leaves because another has, no further than there are links.
+    var reason = reason
+    for _ in derived where reason.hasSuffix(left) {
+      guard let next = derived[String(reason.dropLast(left.count))]?.value.reason, next.hasSuffix(left) else { break }
+      reason = next
+    }
+    return reason
   }
 
   /// Drives every power line to its safe level, and has what has none sleep, whatever a hub before this one left behind.

@@ -336,15 +336,15 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       guard state.run === run else { return .nothing }
       state.run = nil
       let (endedByItself, isOverForAll, effect) = state.machine.ended(clock.now)
-      var reason = endedByItself ? "the source has ended" : "stopped"
       // What goes wrong in a source that was told to stop went wrong because of that, and says nothing of the device.
       if endedByItself, case .failed(let error) = completion { state.failure = "\(error)" }
       if let failure { state.failure = failure }
-      if let failure = state.failure { reason = failure }
       if isOverForAll, finish(&state, endedByItself ? completion : .finished) { pending.broadcast = true }
       // What an ended source still sends goes nowhere.
       broadcast.begin(generation: -run.id)
-      stageActivity(&state, &pending, reason)
+      // Who came meanwhile has it started anew; else it is idle for the reason for which it was told to stop.
+      let told = state.receivers.first.map { "\($0.name) subscribed" } ?? mutableActivity.value.reason
+      stageActivity(&state, &pending, state.failure ?? (endedByItself ? "the source has ended" : told))
       return effect
     }
   }

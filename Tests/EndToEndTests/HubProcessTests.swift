@@ -30,6 +30,22 @@ struct HubProcessTests {
     #expect(hub.stop() == 0)
   }
 
+  @Test func `the log says who has a device switched on, and who has left it`() {
+    let hub = HubProcess(["--no-journal-state"])
+    let watch = hub.watch()
+    #expect(eventually { hub.devices["gps"].power == "tracking" && hub.devices["imu"].power == "tracking" })
+    watch.send(SIGINT)
+    watch.wait()
+    #expect(eventually { hub.devices["gps"].power == "off" && hub.devices["imu"].power == "off" })
+    #expect(hub.devices["gps"].reason == "nobody came back")
+    hub.stop()
+    let log = hub.program.standardError
+    for id in ["gps", "imu"] {
+      #expect(log.contains("\(id): settling (watch[\(watch.pid)] subscribed)"), "\(log)")
+      #expect(log.contains("\(id): lingering (watch[\(watch.pid)] left)"), "\(log)")
+    }
+  }
+
   @Test func `the built-in board prints fused states by itself, and Ctrl-C powers it off`() {
     let hub = HubProcess()
     #expect(eventually { hub.program.standardError.contains("fused  ") }, "\(hub.program.standardError)")

@@ -137,6 +137,22 @@ import Testing
       tracking == ["gps: tracking after 0.96 s", "gps: tracking again after 31.0 s", "gps: tracking after 2.00 s"])
   }
 
+  @Test func `one that is wanted again before it is off says for whom it goes on`() {
+    let (notebook, clock) = (Notebook(), ManualClock())
+    let sink = JournalSink(to: notebook)
+    let log = DeviceLog(sink: sink, clock: clock)
+    log.receive(status(.tracking, "it measures"))
+    log.receive(status(.lingering, "watch[1] left"))
+    var wanted = status(.tracking, "it measures")
+    wanted.holders = ["web 127.0.0.1:40022", "journal"]
+    log.receive(wanted)
+    #expect(sink.flush(within: .seconds(90)))
+    #expect(
+      notebook.entries.values.map(\.message) == [
+        "gps: lingering (watch[1] left)", "gps: tracking on (for web 127.0.0.1:40022, journal)",
+      ])
+  }
+
   // MARK: What repeats
 
   @Test func `transitions without an end are summed up, and a fault is always written`() async {

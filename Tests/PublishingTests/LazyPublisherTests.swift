@@ -39,6 +39,9 @@ struct LazyPublisherTests {
     #expect(bench.isOn)
     bench.clock.advance(by: .seconds(1))
     #expect(await bench.power.first(2) == [true, false])
+    // Idle for the reason for which it was told to stop.
+    #expect(eventually { publisher.activity.value.phase == .idle })
+    #expect(publisher.activity.value.reason == "nobody came back")
   }
 
   /// Lingers one second longer each time.

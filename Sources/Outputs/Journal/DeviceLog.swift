@@ -112,7 +112,10 @@ final class DeviceLog: Sendable {
     case .tracking:
       defer { state.fault = nil }
       if state.fault != nil { return (.notice, "\(status.id): works again") }
-      if previous.power == .lingering { return (.notice, "\(status.id): tracking on (\(detail(status)))") }
+      if previous.power == .lingering {
+        let holders = status.holders.isEmpty ? "" : " (for \(status.holders.joined(separator: ", ")))"
+        return (.notice, "\(status.id): tracking on\(holders)")
+      }
       // Between, it had lost what it had.
       if state.trackedWake == status.wakes {
         return (
