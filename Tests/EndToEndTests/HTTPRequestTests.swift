@@ -33,6 +33,11 @@ import Testing
 
   @Test(arguments: [
     ("GET", "/nothing", "", 404, "/openapi.yaml tells what there is"),
+    ("GET", "/state?part=attitude", "", 400, "'part' is nothing to ask here; this path takes no parameters"),
+    ("GET", "/devices?id=gps", "", 400, "takes no parameters"), ("GET", "/metrics?x", "", 400, "takes no parameters"),
+    ("GET", "/holds?device=gps", "", 400, "takes no parameters"),
+    ("POST", "/devices/gps/release?holds=x", "", 400, "did you mean 'hold'?"),
+    ("GET", "/?campaign=x", "", 200, "dashboard"), ("GET", "/dashboard.js?v=2", "", 200, "EventSource"),
     ("GET", "/events?rate=0", "", 400, "'rate' must be a number from 0.01 to 1000"),
     ("GET", "/events?accuracy=10", "", 400, "go with 'every'"),
     ("GET", "/events?every=60&rate=2", "", 400, "goes without 'rate'"),

@@ -21,17 +21,17 @@ struct FleetRoutes {
       lasting: ByteBuffer(string: Dashboard.filled(PackageResources.fleet_html, [("{{broker}}", broker)])),
       type: "text/html; charset=utf-8")
     return [
-      HTTPRoute(.get, "") { request, _ in page.response(to: request) },
+      .page("") { request, _ in page.response(to: request) },
       .document("fleet.css", "text/css; charset=utf-8", PackageResources.fleet_css),
       .document("fleet.js", "text/javascript; charset=utf-8", PackageResources.fleet_js),
       .document("dashboard.css", "text/css; charset=utf-8", PackageResources.dashboard_css),
       .document("map.js", "text/javascript; charset=utf-8", PackageResources.map_js),
       HTTPRoute(.get, "healthz") { request, _ in HTTPDocument.text("ok\n", to: request) },
-      HTTPRoute(.get, "fleet") { [directory] request, _ in
+      HTTPRoute(.get, "fleet", asking: ["since"]) { [directory] request, _ in
         let news = try HTTPQuery.text("since", of: request).map { String($0) }
         return HTTPDocument.json(to: request) { directory.write(since: news, to: &$0) }
       },
-      HTTPRoute(.get, "events") { request, context in
+      HTTPRoute(.get, "events", asking: ["hubs"]) { request, context in
         let hubs = try hubs(of: request)
         // Each may have one that waits, and one that comes.
         return try streams.response(to: request, context, valueLimit: 2 * FleetRoutes.mostOpen) { name, queue in

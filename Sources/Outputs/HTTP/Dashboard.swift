@@ -9,7 +9,7 @@ struct Dashboard {
 
   var routes: [HTTPRoute] {
     [
-      HTTPRoute(.get, "") { request, _ in
+      .page("") { request, _ in
         page(host.hub.value.board).response(to: request)
       },
       .document("dashboard.css", "text/css; charset=utf-8", PackageResources.dashboard_css),

@@ -10,9 +10,11 @@ enum EventWish {
   /// What happens to the fences, and nothing else. Wakes nothing.
   case fences
 
+  /// What may be asked.
+  static let words = ["rate", "parts", "every", "accuracy", "within", "only"]
+
   /// - Throws: where the query says what nobody can want
   init(_ request: Request) throws {
-    try HTTPQuery.require(["rate", "parts", "every", "accuracy", "within", "only"], of: request)
     if let only = try HTTPQuery.text("only", of: request) {
       guard only == "fence" else {
         throw HTTPError(.badRequest, message: "'only' takes 'fence', the events that are there without the states")

@@ -27,10 +27,9 @@ enum HTTPQuery {
   static func require(_ known: [String], of request: Request) throws {
     for (name, _) in request.uri.queryParameters where !name.isEmpty && !known.contains(String(name)) {
       let guess = NearestWord.guess(String(name), among: known).map { "did you mean '\($0)'?" }
+      let all = known.isEmpty ? "this path takes no parameters" : "there are \(known.joined(separator: ", "))"
       throw HTTPError(
-        .badRequest,
-        message: "'\(name.prefix(40))' is nothing to ask here; \(guess ?? "there are \(known.joined(separator: ", "))")"
-      )
+        .badRequest, message: "'\(Text.printable(String(name.prefix(40))))' is nothing to ask here; \(guess ?? all)")
     }
   }
 

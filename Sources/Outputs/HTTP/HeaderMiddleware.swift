@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import HTTPTypes
 import Hummingbird
+import NIOCore
 
 /// Says with every answer when it was made, and what a browser may do with it: load nothing from elsewhere but a map that
 /// the board file names.
@@ -26,6 +27,8 @@ struct HeaderMiddleware: RouterMiddleware {
     var response: Response
     do {
       response = try await next(request, context)
+    } catch let error as HTTPError {
+      response = HeaderMiddleware.refusal(error)
     } catch let error as any HTTPResponseError {
       response = try error.response(from: request, context: context)
     }
@@ -34,6 +37,23 @@ struct HeaderMiddleware: RouterMiddleware {
     response.headers[.xContentTypeOptions] = "nosniff"
     response.headers[HTTPField.Name("Referrer-Policy")!] = referrer
     return response
+  }
+
+  /// As the library's own has it, and with a line end, for people who read it in a terminal.
+  private static func refusal(_ error: HTTPError) -> Response {
+    guard let message = error.body else { return Response(status: error.status, headers: error.headers) }
+    var json = JSONWriter(capacity: 256)
+    json.beginObject()
+    json.key("error")
+    json.beginObject()
+    json.member("message", message)
+    json.endObject()
+    json.endObject()
+    json.endLine()
+    var headers = error.headers
+    headers[.contentType] = "application/json; charset=utf-8"
+    return Response(
+      status: error.status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: json.bytes)))
   }
 
   /// `Sat, 21 Nov 2026 13:45:00 GMT`

@@ -34,7 +34,7 @@ enum HubRoutes {
           }
         }
       },
-      HTTPRoute(.get, "events") { request, context in
+      HTTPRoute(.get, "events", asking: EventWish.words) { request, context in
         try events.response(to: request, context, try EventWish(request))
       },
       HTTPRoute(.get, "devices") { request, _ in
@@ -54,9 +54,8 @@ enum HubRoutes {
     [
       HTTPRoute(.get, "holds") { request, _ in HTTPDocument.json(to: request) { HoldsReport.write(holds.all, to: &$0) }
       },
-      HTTPRoute(.post, "devices/:id/hold") { request, context in
+      HTTPRoute(.post, "devices/:id/hold", asking: ["for", "hold"]) { request, context in
         let device = try device(context, host.hub.value)
-        try HTTPQuery.require(["for", "hold"], of: request)
         let seconds = try HTTPQuery.number("for", of: request, in: 1...86_400) ?? 60
         let duration = Duration.nanoseconds(Int64(seconds * 1e9))
         if let id = try HTTPQuery.text("hold", of: request) {
@@ -71,7 +70,7 @@ enum HubRoutes {
         }
         return HTTPDocument.json(to: request) { HoldsReport.write(hold, to: &$0) }
       },
-      HTTPRoute(.post, "devices/:id/release") { request, context in
+      HTTPRoute(.post, "devices/:id/release", asking: ["hold"]) { request, context in
         let id = try HTTPQuery.text("hold", of: request)
         // A hold may outlive its device, which another board file took away.
         let name = PathEncoding.decoded(try context.parameters.require("id"))

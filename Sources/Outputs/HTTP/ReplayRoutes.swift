@@ -15,7 +15,7 @@ enum ReplayRoutes {
     }
     return [
       HTTPRoute(.get, "replay") { request, _ in answer(try replayed(), to: request) },
-      HTTPRoute(.post, "replay") { request, _ in
+      HTTPRoute(.post, "replay", asking: ["rate", "step", "paused", "to"]) { request, _ in
         let session = try replayed()
         try change(session, request)
         return answer(session, to: request)

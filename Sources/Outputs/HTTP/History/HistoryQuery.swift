@@ -19,12 +19,14 @@ struct HistoryQuery {
   /// `everySeconds` as it was given.
   private var every: Substring
 
+  /// What may be asked.
+  static let words = ["from", "to", "every", "simplify", "limit", "after"]
+
   /// - Parameters:
   ///   - now: nanoseconds since 1970
   ///   - everySeconds: where the request does not say
   ///   - limit: as much as there may be on a page
   init(_ request: Request, now: Int64, everySeconds: Substring, limit most: Int) throws {
-    try HTTPQuery.require(["from", "to", "every", "simplify", "limit", "after"], of: request)
     let to = try HTTPQuery.instant("to", of: request) ?? UTCTime(nanosecondsSince1970: now)
     let from =
       try HTTPQuery.instant("from", of: request)
