@@ -1,5 +1,6 @@
 import Glibc
 import HardwareIO
+import NMEA
 import TestSupport
 import Testing
 
@@ -130,6 +131,41 @@ import Testing
     try browser.run("window.parsed = new DOMParser()")
     let document = "window.file.text().then((t) => window.parsed.parseFromString(t, 'text/xml'))"
     #expect(try browser.awaitedText("\(document).then((d) => d.documentElement.nodeName)") == "gpx")
+  }
+
+  @Test func `without a fix there is no time of one, but how long ago the last was`() throws {
+    let receiver = PseudoTerminal()
+    let port = SocketClient.freePort()
+    let hub = HubProcess(
+      board: """
+        { name: "test", devices: { gps: { driver: "nmea", port: "\(receiver.path)" } }, http: { port: \(port) } }
+        """)
+    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    try browser.open("http://localhost:\(port)/")
+    var second = 0
+    /// The receiver says one epoch after the other, until the page shows it.
+    func shows(_ fix: String, hasFix: Bool, _ condition: (_ time: String) -> Bool) throws -> Bool {
+      try eventually {
+        second += 1
+        let time = "12\(SentenceField.padded(second / 60 % 60, 2))\(SentenceField.padded(second % 60, 2)).00"
+        let place = "5231.0000,N,01322.0000,E"
+        receiver.write(
+          hasFix
+            ? SentenceWriter.make("GNRMC,\(time),A,\(place),1.0,45.0,211126,,,A,V")
+              + SentenceWriter.make("GNGGA,\(time),\(place),1,08,0.9,40.0,M,40.0,M,,")
+              + SentenceWriter.make("GNGSA,A,3,02,05,12,13,15,18,24,29,,,,,1.6,0.9,1.3,1")
+            : SentenceWriter.make("GNRMC,\(time),V,,,,,,,211126,,,N,V")
+              + SentenceWriter.make("GNGGA,\(time),,,,,0,00,,,M,,M,,")
+              + SentenceWriter.make("GNGSA,A,1,,,,,,,,,,,,,,,,1"))
+        return try text(of: "fix") == fix && condition(try text(of: "fix-time"))
+      }
+    }
+    #expect(try shows("none", hasFix: false) { $0 == "–" })
+    #expect(try text(of: "note") == "The receiver has not found its position yet.")
+    #expect(try shows("3D", hasFix: true) { $0.hasSuffix(" UTC") })
+    #expect(try shows("none", hasFix: false) { $0.hasPrefix("last fix ") && $0.hasSuffix(" ago") })
+    #expect(try text(of: "note") == "The receiver has lost its position.")
+    #expect(hub.stop() == 0)
   }
 
   @Test func `a map's server hears which site asks`() throws {

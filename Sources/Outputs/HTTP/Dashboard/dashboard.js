@@ -43,6 +43,8 @@ let paused = false;
 let isRefused = false;
 let state = null;
 let stateAt = 0;
+/** When the last fix was, by the hub's clock that only goes on, in seconds. */
+let fixAt = null;
 let sky = null;
 let skyAt = 0;
 // Points of the way; one that begins after a gap says so.
@@ -202,7 +204,7 @@ function condition(since) {
         ? { word: "attitude", look: "good", note: "This board has no receiver, and so no position." }
         : { word: "attitude only", look: "warn", note: "There is no position yet." };
     case "asleep": return { word: "asleep", look: "", note: "Nobody listens; what is shown is what was last known." };
-    case "none": return { word: "no fix", look: "warn", note: "The receiver has not found its position yet." };
+    case "none": return { word: "no fix", look: "warn", note: fixAt === null ? "The receiver has not found its position yet." : "The receiver has lost its position." };
     case "deadReckoning":
       return {
         word: "dead reckoning", time: state.deadReckoningSeconds === undefined ? "" : `for ${duration(state.deadReckoningSeconds + since)}`,
@@ -226,6 +228,16 @@ function satellitesOf(sky) {
 
 /** Whether satellites are of now: nothing is new that nobody listens for. */
 const isSkyNew = () => isListening() && elapsed() - skyAt <= skyStaleSeconds * 1000;
+
+/** When the fix was that is shown; without one, how long ago the last was that this page has seen. */
+function fixTime(fix, stateMilliseconds, since) {
+  const isFix = (fix?.mode ?? 0) >= 2;
+  if (isFix) fixAt = state.monotonic - fix.age;
+  if (isFix) return Number.isNaN(stateMilliseconds) ? "–" : `${clock(stateMilliseconds - fix.age * 1000)} UTC`;
+  // Another run of the hub, or a replay that was put back, knows nothing of it.
+  if (fixAt !== null && state && state.monotonic < fixAt) fixAt = null;
+  return fixAt === null || !state ? "–" : `last fix ${duration(state.monotonic - fixAt + since)} ago`;
+}
 
 let describedAt = -Infinity;
 
@@ -262,7 +274,7 @@ function showState() {
   // The state's own time; this browser's clock is all there is while nothing comes.
   const stateMilliseconds = Date.parse(state?.time ?? "");
   const isTold = !Number.isNaN(stateMilliseconds);
-  set("fix-time", isTold && fix ? `${clock(stateMilliseconds - fix.age * 1000)} UTC` : "–");
+  set("fix-time", fixTime(fix, isTold ? stateMilliseconds : NaN, since));
   const isNow = isTold && stream && since < staleSeconds && !isSought;
   set("utc", clock(isNow ? stateMilliseconds + (pace && since * 1000) : isReplayed ? Date.parse(replay?.time) : Date.now()));
   set("roll", signed(attitude?.roll));
