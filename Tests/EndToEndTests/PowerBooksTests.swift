@@ -45,7 +45,14 @@ final class PowerBooksTests {
     #expect(second.devicesNow["gps"].wakes == 0)
     let text = devices(["--since", "day", "--explain"], of: second)
     let gps = text.components(ofDevice: "gps")
-    #expect(gps.contains { $0.hasPrefix("  day ") && $0.contains("watch ") && $0.contains("(linger) ") }, "\(text)")
+    // A line to each who caused some of it, with the energies below each other and the shares behind them.
+    let table = gps.drop { !$0.hasPrefix("  day ") }
+    #expect(table.first?.hasSuffix(" mWh in the last 24 hours") == true, "\(text)")
+    let rows = table.dropFirst().prefix { $0.hasPrefix("             ") }.map { $0.split(separator: " ") }
+    #expect(rows.allSatisfy { $0.count == 4 && Double($0[0]) != nil && $0[2] == "%" }, "\(text)")
+    #expect(Set(["watch", "(linger)"]).isSubset(of: rows.map { $0[3] }), "\(text)")
+    let energies = rows.compactMap { Double($0[0]) }
+    #expect(energies == energies.sorted(by: >), "\(text)")
     #expect(gps.contains { $0.contains("a hot start takes ") && $0.hasSuffix("by 1 start") }, "\(text)")
     #expect(gps.contains { $0.contains("gaps between visits, 1 so far") }, "\(text)")
     second.stop()

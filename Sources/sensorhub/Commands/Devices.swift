@@ -56,10 +56,10 @@ struct Devices: ParsableCommand {
       for schedule in device.schedules ?? [] { write(schedule) }
       if let corrections = device.corrections { write(corrections) }
       if let remark = device.remark { Terminal.standardOutput("  remark   \(remark)") }
-      if bills { write(device.bills.run, as: "bills") }
+      if bills { write(BillTable(device.bills.run, title: "bills", span: "since the hub started")) }
       switch since {
-      case .day: write(device.bills.day, as: "day")
-      case .week: write(device.bills.week, as: "week")
+      case .day: write(BillTable(device.bills.day, title: "day", span: "in the last 24 hours"))
+      case .week: write(BillTable(device.bills.week, title: "week", span: "in the last seven days"))
       case nil: break
       }
       if explain {
@@ -118,13 +118,8 @@ struct Devices: ParsableCommand {
     Terminal.standardOutput("  base     \(text)")
   }
 
-  /// The highest first.
-  private func write(_ bills: [DevicesOfHub.Bill], as title: String) {
-    let sum = bills.reduce(0) { $0 + $1.milliwattHours }
-    let parts = bills.sorted { $0.milliwattHours > $1.milliwattHours }
-      .map { "\($0.payer) \(Text.fixed($0.milliwattHours, 3))" }
-    Terminal.standardOutput(
-      "  \(Text.padded(title, 9))\(Text.fixed(sum, 3)) mWh\(parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))")
+  private func write(_ table: BillTable) {
+    for line in table.lines { Terminal.standardOutput("  \(line)") }
   }
 
   /// How much of the energy a supply monitor measured; the rest is by the currents that the board file states.

@@ -1,0 +1,31 @@
+import Outputs
+
+/// Who caused what a device drew, a line to each payer.
+struct BillTable {
+  private static let indent = String(repeating: " ", count: 11)
+
+  /// `day      5.834 mWh in the last 24 hours`, and below it a line to each payer, who caused most first: milliwatt hours, share, name.
+  let lines: [String]
+
+  /// - Parameters:
+  ///   - title: `day`
+  ///   - span: `in the last 24 hours`
+  init(_ bills: [DevicesOfHub.Bill], title: String, span: String) {
+    let sum = bills.reduce(0) { $0 + $1.milliwattHours }
+    let rows = bills.sorted { ($1.milliwattHours, $0.payer) < ($0.milliwattHours, $1.payer) }
+      .map { bill in
+        (
+          energy: Text.fixed(bill.milliwattHours, 3),
+          share: sum > 0 ? Text.fixed(100 * bill.milliwattHours / sum, 0) + " %" : "", payer: bill.payer
+        )
+      }
+    func right(_ text: String, _ width: Int) -> String {
+      String(repeating: " ", count: max(0, width - text.count)) + text
+    }
+    let width = rows.map(\.energy.count).max() ?? 0
+    let shareWidth = rows.map(\.share.count).max() ?? 0
+    lines =
+      ["\(Text.padded(title, 9))\(Text.fixed(sum, 3)) mWh \(span)"]
+      + rows.map { "\(BillTable.indent)\(right($0.energy, width))  \(right($0.share, shareWidth))  \($0.payer)" }
+  }
+}
