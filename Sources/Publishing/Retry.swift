@@ -90,7 +90,7 @@ private final class Retry<Upstream: Publisher>: Sendable {
   private let clock: any MonotonicTimeSource
   private let subscriber: String
   private let run: Activating<Upstream.Output, Never>
-  private let current = CurrentSubscription()
+  private let current = CurrentSubscription(isExpected: true)
   private let state = Guarded(State())
 
   init(
@@ -106,7 +106,7 @@ private final class Retry<Upstream: Publisher>: Sendable {
   }
 
   func start() {
-    current.replace { isCurrent in
+    current.replace { place in
       upstream.subscribe(
         as: subscriber,
         receiveValue: { [failures, run] value in
@@ -114,7 +114,7 @@ private final class Retry<Upstream: Publisher>: Sendable {
           run.send(value)
         },
         receiveCompletion: { [weak self] completion in
-          guard isCurrent() else { return }
+          guard place.complete() != nil else { return }
           switch completion {
           case .finished: self?.run.finish(.finished)
           case .failed(let failure): self?.failed(failure)

@@ -1,5 +1,3 @@
-import Guarding
-
 extension Publisher {
   /// Subscribes each time the signal fires, ending the subscription before: a run per signal, none until the first.
   ///
@@ -19,34 +17,26 @@ extension Publisher {
     onOutputFrom signal: some Publisher<some Sendable, Never>, atOnce: Bool
   ) -> Deferred<Output, Failure> {
     Deferred { (subscriber, run) throws(Failure) in
-      let current = CurrentSubscription()
-      // Both the signal and the present run have to be over before there is nothing more to come.
-      let open = Guarded((signal: true, run: false))
+      let current = CurrentSubscription(isExpected: atOnce)
       let start: @Sendable () -> Void = { [weak current] in
-        open.withLock { $0.run = true }
-        current?.replace { isCurrent in
+        current?.replace { place in
           subscribe(
-            as: subscriber, receiveValue: { if isCurrent() { run.send($0) } },
+            as: subscriber,
+            receiveValue: { value in
+              // Staged where it cannot be replaced, so that no value of this run comes after one of the next.
+              if place.isCurrent(and: { run.stage(value) }) { run.deliver() }
+            },
             receiveCompletion: { completion in
-              guard isCurrent() else { return }
-              guard case .finished = completion else { return run.finish(completion) }
-              let isLast = open.withLock { open in
-                open.run = false
-                return !open.signal
-              }
-              if isLast { run.finish(.finished) }
+              guard let isLast = place.complete() else { return }
+              if case .finished = completion, !isLast { return }
+              run.finish(completion)
             })
         }
       }
+      // Both the signal and the present run have to be over before there is nothing more to come.
       let trigger = signal.subscribe(
         as: subscriber, receiveValue: { _ in start() },
-        receiveCompletion: { _ in
-          let isLast = open.withLock { open in
-            open.signal = false
-            return !open.run
-          }
-          if isLast { run.finish(.finished) }
-        })
+        receiveCompletion: { [weak current] _ in if current?.close() == true { run.finish(.finished) } })
       if atOnce { start() }
       return Subscription {
         trigger.cancel()

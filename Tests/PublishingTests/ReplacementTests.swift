@@ -1,0 +1,124 @@
+import Glibc
+import Guarding
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Publishing
+
+/// What happens to one subscription upstream while another thread replaces it by the next.
+@Suite(.timeLimit(.minutes(10)))
+struct ReplacementTests {
+  let listener = Listener()
+
+  /// Leaves its subscribers to the test, which sends to each what it likes, when it likes: as a publisher that does so on threads of
+  /// its own, and does not wait for one subscriber to serve the next.
+  final class Doors: Publisher {
+    typealias Output = Int
+    typealias Failure = Fault
+
+    private let subscribers = Guarded<[Subscriber<Int, Fault>]>([])
+
+    var count: Int { subscribers.withLock { $0.count } }
+
+    func attach(_ subscriber: Subscriber<Int, Fault>) -> Subscription {
+      subscribers.withLock { $0.append(subscriber) }
+      return Subscription {}
+    }
+
+    func send(_ value: Int, to index: Int) { subscribers.withLock { $0[index] }.receiveValue(value) }
+
+    func complete(_ index: Int, _ completion: Completion<Fault>) {
+      subscribers.withLock { $0[index] }.receiveCompletion(completion)
+    }
+  }
+
+  @Test func `the end of a run that another one has replaced is not the end of that one`() {
+    let current = CurrentSubscription(isExpected: false)
+    let places = Recorder<CurrentSubscription.Place>()
+    for _ in 0..<2 {
+      current.replace { place in
+        places.append(place)
+        return Subscription {}
+      }
+    }
+    #expect(places.values[0].complete() == nil)
+    #expect(!places.values[0].isCurrent { true })
+    #expect(!current.close(), "the second run is over")
+    #expect(places.values[1].complete() == true)
+    #expect(current.close())
+  }
+
+  @Test func `a run that ends before it is replaced is not the last one`() {
+    let current = CurrentSubscription(isExpected: false)
+    let places = Recorder<CurrentSubscription.Place>()
+    for _ in 0..<2 {
+      current.replace { place in
+        places.append(place)
+        return Subscription {}
+      }
+      #expect(places.values.last?.complete() == false)
+    }
+    #expect(current.close())
+  }
+
+  /// Does two things at once, as nearly as threads can, and returns when both are done.
+  private func atOnce(_ first: @escaping @Sendable () -> Void, _ second: () -> Void) {
+    let isReady = Atomic(false)
+    let mayGo = Atomic(false)
+    let isDone = Atomic(false)
+    let error = DetachedThread.start("first") {
+      isReady.store(true, ordering: .releasing)
+      while !mayGo.load(ordering: .acquiring) { sched_yield() }
+      first()
+      isDone.store(true, ordering: .releasing)
+    }
+    #expect(error == 0)
+    hold { isReady.load(ordering: .acquiring) }
+    mayGo.store(true, ordering: .releasing)
+    second()
+    hold { isDone.load(ordering: .acquiring) }
+  }
+
+  @Test func `a run that ends while the signal fires for the last time ends nothing`() {
+    for round in 0..<300 {
+      let doors = Doors()
+      let listener = Listener()
+      let signal = Subject<Void, Never>()
+      let subscription = listener.subscribe(to: doors.publishAndRepeat(onOutputFrom: signal))
+      atOnce({ doors.complete(0, .finished) }) {
+        signal.send(())
+        signal.finish(.finished)
+      }
+      doors.send(round, to: 1)
+      doors.complete(1, .finished)
+      #expect(listener.events.values == [.subscription, .value(round), .finished])
+      subscription.cancel()
+    }
+  }
+
+  @Test func `no value of a run comes after one of the next`() {
+    for _ in 0..<300 {
+      let doors = Doors()
+      let listener = Listener()
+      let signal = Subject<Void, Never>()
+      let subscription = listener.subscribe(to: doors.publishAndRepeat(onOutputFrom: signal))
+      atOnce({ for _ in 0..<20 { doors.send(0, to: 0) } }) {
+        signal.send(())
+        doors.send(1, to: 1)
+      }
+      #expect(listener.values.last == 1)
+      #expect(listener.values.count { $0 == 1 } == 1)
+      subscription.cancel()
+    }
+  }
+
+  @Test func `a signal that has ended before the first run leaves that one`() {
+    let source = Subject<Int, Fault>()
+    let subscription = listener.subscribe(to: source.publishAndRepeat(onOutputFrom: Empty<Void, Never>()))
+    source.send(1)
+    source.finish(.finished)
+    #expect(listener.events.values == [.subscription, .value(1), .finished])
+    subscription.cancel()
+  }
+}
