@@ -81,6 +81,8 @@ private final class Retry<Upstream: Publisher>: Sendable {
     var timer: ScheduledAction?
     /// Waiting for the timer or for a hint.
     var isWaiting = false
+    /// Counts the waits: a hint may end one, and the next may begin, before the first has its timer.
+    var wait = 0
     var isOver = false
   }
 
@@ -123,9 +125,12 @@ private final class Retry<Upstream: Publisher>: Sendable {
     }
   }
 
-  /// Cuts the wait short.
-  func tryNow() {
-    let (isWaiting, timer) = state.withLock { state in
+  /// Ends the wait.
+  ///
+  /// - Parameter wait: does so to no other one
+  func tryNow(after wait: Int? = nil) {
+    let (isWaiting, timer): (Bool, ScheduledAction?) = state.withLock { state in
+      if let wait, wait != state.wait { return (false, nil) }
       defer {
         state.timer = nil
         state.isWaiting = false
@@ -148,15 +153,16 @@ private final class Retry<Upstream: Publisher>: Sendable {
 
   private func failed(_ failure: Upstream.Failure) {
     let count = failures.failed()
-    let deadline = state.withLock { state -> MonotonicInstant? in
+    let begun = state.withLock { state -> (wait: Int, deadline: MonotonicInstant)? in
       guard !state.isOver else { return nil }
       state.isWaiting = true
-      return clock.now + backoff(failure).delay(afterFailures: count)
+      state.wait += 1
+      return (state.wait, clock.now + backoff(failure).delay(afterFailures: count))
     }
-    guard let deadline else { return }
-    let timer = clock.schedule(at: deadline) { [weak self] in self?.tryNow() }
+    guard let (wait, deadline) = begun else { return }
+    let timer = clock.schedule(at: deadline) { [weak self] in self?.tryNow(after: wait) }
     let isTooLate = state.withLock { state in
-      guard state.isWaiting, !state.isOver else { return true }
+      guard state.isWaiting, state.wait == wait, !state.isOver else { return true }
       state.timer = timer
       return false
     }

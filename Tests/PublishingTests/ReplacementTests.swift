@@ -1,5 +1,6 @@
 import Glibc
 import Guarding
+import MonotonicTime
 import Synchronization
 import TestSupport
 import Testing
@@ -32,6 +33,65 @@ struct ReplacementTests {
       subscribers.withLock { $0[index] }.receiveCompletion(completion)
     }
   }
+
+  /// Has something done, once, by whoever is about to have something scheduled: what another thread may do between two steps.
+  final class InterruptedClock: MonotonicTimeSource {
+    let hands = ManualClock()
+    private let interruption: Guarded<Callback?>
+
+    init(_ interruption: @escaping @Sendable () -> Void) { self.interruption = Guarded(Callback(interruption)) }
+
+    var now: MonotonicInstant { hands.now }
+    var minimumResolution: Duration { hands.minimumResolution }
+
+    func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
+      let interruption = interruption.withLock { interruption in
+        defer { interruption = nil }
+        return interruption
+      }
+      interruption?()
+      return hands.schedule(at: deadline, action)
+    }
+  }
+
+  // MARK: Retrying
+
+  @Test func `a hint beside a failure, and the next failure, leave one wait: that of the last failure`() {
+    let doors = Doors()
+    let hint = Subject<Void, Never>()
+    let clock = InterruptedClock {
+      hint.send(())
+      doors.complete(1, .failed(.again))
+    }
+    let subscription = listener.subscribe(
+      to: doors.retrying(Backoff(initial: .seconds(1), maximum: .seconds(60), factor: 10), hint: hint, clock: clock))
+    // Its wait has begun and its timer is not set yet when the hint has it tried again.
+    doors.complete(0, .failed(.broken))
+    #expect(doors.count == 2)
+    clock.hands.advance(by: .milliseconds(9999))
+    #expect(doors.count == 2, "it was tried after the wait of the first failure")
+    clock.hands.advance(by: .milliseconds(1))
+    #expect(doors.count == 3)
+    clock.hands.advance(by: .seconds(3600))
+    #expect(doors.count == 3, "a wait that was over had it tried once more")
+    subscription.cancel()
+  }
+
+  @Test func `a hint beside a failure, and a try that succeeds, leave no wait`() {
+    let doors = Doors()
+    let hint = Subject<Void, Never>()
+    let clock = InterruptedClock { hint.send(()) }
+    let subscription = listener.subscribe(
+      to: doors.retrying(Backoff(initial: .seconds(1), maximum: .seconds(1)), hint: hint, clock: clock))
+    doors.complete(0, .failed(.broken))
+    doors.send(5, to: 1)
+    clock.hands.advance(by: .seconds(3600))
+    #expect(doors.count == 2)
+    #expect(listener.values == [5])
+    subscription.cancel()
+  }
+
+  // MARK: Signals
 
   @Test func `the end of a run that another one has replaced is not the end of that one`() {
     let current = CurrentSubscription(isExpected: false)
