@@ -23,7 +23,6 @@ final class BrokerConnection {
 
   private struct State: Sendable {
     var events: [MQTTConnection.Event] = []
-
   }
 
   private final class Inbox: Sendable {
@@ -99,24 +98,17 @@ final class BrokerConnection {
     return true
   }
 
-  /// What a broker has retained comes in one go with its answer to the subscriptions; after such a pause that is all.
-  private static let pause = Duration.milliseconds(500)
-  /// Where hubs are watched messages come without a pause: by then the retained ones have come.
-  private static let patience = Duration.seconds(5)
-
   /// Takes what the broker has retained, once it is reached.
   func takeRetained(_ take: (Message) -> Void) throws {
     let clock = MonotonicClock()
     // A broker that cannot be reached says so.
     while case .message(let message) = try next(by: nil) { take(message) }
-    let end = clock.now + BrokerConnection.patience
-    while clock.now < end {
-      // Until then nothing has to have come: a network takes its time, and so does a broker with much to do.
-      let hasSubscribed = connection.hasSubscribed
-      switch try next(by: min(clock.now + BrokerConnection.pause, end)) {
+    var retained = RetainedWait(from: clock.now)
+    while let deadline = retained.deadline(at: clock.now, hasSubscribed: connection.hasSubscribed) {
+      switch try next(by: deadline) {
       case .message(let message): take(message)
       case .connected: break
-      case .late: if hasSubscribed { return }
+      case .late: retained.nothingCame(hasSubscribed: connection.hasSubscribed)
       }
     }
   }

@@ -1,0 +1,80 @@
+import MonotonicTime
+import Testing
+
+@testable import Outputs
+
+/// A broker's time is played: what it says and when, in milliseconds after it was reached.
+struct RetainedWaitTests {
+  private enum Said { case answer, message, lost }
+
+  /// Waits as a command does, and returns how many messages it had and when it ended, in milliseconds.
+  private func wait(_ said: [(at: Int64, Said)]) throws -> (messages: Int, end: Int64) {
+    let start = MonotonicInstant(nanoseconds: 1_000_000_000)
+    var (now, messages, hasSubscribed) = (start, 0, false)
+    var coming = said.map { (at: start + .milliseconds($0.at), what: $0.1) }[...]
+    var retained = RetainedWait(from: start)
+    while let deadline = retained.deadline(at: now, hasSubscribed: hasSubscribed) {
+      #expect(deadline > now)
+      var hasCome = false
+      while let next = coming.first, next.at <= deadline, !hasCome {
+        coming.removeFirst()
+        now = max(now, next.at)
+        switch next.what {
+        case .answer: hasSubscribed = true
+        case .lost: hasSubscribed = false
+        case .message:
+          messages += 1
+          hasCome = true
+        }
+      }
+      if !hasCome {
+        now = deadline
+        retained.nothingCame(hasSubscribed: hasSubscribed)
+      }
+    }
+    return (messages, (now.nanoseconds - start.nanoseconds) / 1_000_000)
+  }
+
+  @Test func `what is retained comes with the answer, and half a second after it that is all`() throws {
+    let (messages, end) = try wait([(40, .answer), (41, .message), (42, .message), (430, .message)])
+    #expect(messages == 3)
+    #expect(end == 930)
+  }
+
+  @Test func `a broker that has retained nothing has said so in a second`() throws {
+    let (messages, end) = try wait([(40, .answer)])
+    #expect(messages == 0)
+    // The answer came while the first half second was waited for, which then says nothing.
+    #expect(end == 1000)
+  }
+
+  @Test func `a broker that takes its time to answer is waited for`() throws {
+    let (messages, end) = try wait([(2700, .answer), (2800, .message)])
+    #expect(messages == 1)
+    #expect(end == 3300)
+  }
+
+  @Test func `an answer that comes just before the end of a pause leaves what comes with it half a second more`() throws
+  {
+    #expect(try wait([(499, .answer), (510, .message)]).messages == 1)
+  }
+
+  @Test func `messages without a pause are taken for five seconds`() throws {
+    let (messages, end) = try wait([(10, .answer)] + (1...100).map { (at: Int64($0) * 100, Said.message) })
+    #expect(messages == 50)
+    #expect(end == 5000)
+  }
+
+  @Test func `a broker that is lost on the way has to answer again`() throws {
+    let (messages, end) = try wait(
+      [(10, .answer), (20, .message), (30, .lost), (1900, .answer), (1910, .message)])
+    #expect(messages == 2)
+    #expect(end == 2410)
+  }
+
+  @Test func `a broker that never answers is given up after five seconds`() throws {
+    let (messages, end) = try wait([])
+    #expect(messages == 0)
+    #expect(end == 5000)
+  }
+}
