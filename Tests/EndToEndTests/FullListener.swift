@@ -52,7 +52,8 @@ final class FullListener {
     descriptors = []
   }
 
-  private static func isConnected(_ socket: Int32) -> Bool {
+  /// Whether a socket that does not wait for it is connected.
+  static func isConnected(_ socket: Int32) -> Bool {
     var descriptor = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
     return poll(&descriptor, 1, 0) == 1 && descriptor.revents == Int16(POLLOUT)
   }
