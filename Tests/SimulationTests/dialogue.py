@@ -87,6 +87,14 @@ class Port:
     settings[4] = settings[5] = SPEEDS[speed]
     termios.tcsetattr(self.file, termios.TCSANOW, settings)
 
+  def receive(self):
+    """What has come."""
+    data = os.read(self.file, 4096)
+    # A line whose other end is gone can be read for ever, and nothing comes.
+    if not data:
+      raise AssertionError(f"the receiver is unplugged; so far {self.seen}")
+    return data
+
   def read(self):
     """The next message: its name and what it is."""
     while time.monotonic() < self.deadline:
@@ -95,7 +103,7 @@ class Port:
         self.seen[found[0]] = self.seen.get(found[0], 0) + 1
         return found
       if select.select([self.file], [], [], 1)[0]:
-        self.waiting += os.read(self.file, 4096)
+        self.waiting += self.receive()
     raise AssertionError(f"what is waited for does not come; so far {self.seen}")
 
   def take(self):
@@ -247,7 +255,7 @@ def settle(port, speed):
   port.set_speed(speed)
   # Between two epochs nothing is cut.
   while select.select([port.file], [], [], 0.08)[0]:
-    os.read(port.file, 4096)
+    port.receive()
   port.waiting = b""
 
 
@@ -300,6 +308,15 @@ def talk(personality, path, results):
     results.append(f"{personality} failed: {error!r}")
 
 
+def end_with_the_test():
+  """Ends the program once nobody reads what it says: a test that is killed ends nothing itself."""
+  reader = select.poll()
+  reader.register(sys.stdout, 0)
+  reader.poll()
+  os._exit(1)
+
+
+threading.Thread(target=end_with_the_test, daemon=True).start()
 results = []
 threads = [threading.Thread(target=talk, args=(*argument.split("="), results)) for argument in sys.argv[1:]]
 for thread in threads:
