@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import Guarding
 import HardwareIO
@@ -57,13 +56,13 @@ final class ReceiverTransmitter: Sendable {
       onWritten(max(count, 0))
       // Receivers measure at whole parts of a second.
       let interval = Int64(1e9 / (hasFix ? configuration.rateHz : 2))
-      let rest = interval - clinux_realtime_ns() % interval
+      let rest = interval - configuration.satelliteTime() % interval
       if poller.wait(for: nil, atMost: .nanoseconds(rest)) == .stopped { return }
     }
   }
 
   private func utc() -> UTCTime {
     // Whole hundredths: what the sentences can carry.
-    UTCTime(nanosecondsSince1970: clinux_realtime_ns() / 10_000_000 * 10_000_000)
+    UTCTime(nanosecondsSince1970: configuration.satelliteTime() / 10_000_000 * 10_000_000)
   }
 }

@@ -18,6 +18,8 @@ public final class SimulatedReceiver: Sendable {
 
     /// Where the receiver loses the sky, again and again.
     public var tunnel: Tunnel?
+    /// What the satellites say: nanoseconds since 1970.
+    public var satelliteTime: @Sendable () -> Int64 = { clinux_realtime_ns() }
 
     public init() {}
   }
