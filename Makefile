@@ -47,6 +47,7 @@ run: setup ## Build and run the hub on the simulated board
 check: lint ## Check formatting, build, and run the fast tests: a few minutes, before each commit
 	.ci/check-gpiod-2
 	swift build --build-tests
+	.ci/check-benchmarks
 	.ci/swift-test --disable-xctest --skip-build $(SWIFT_FAST_TESTS)
 
 test: setup ## Run everything that continuous integration runs
