@@ -1,4 +1,3 @@
-import Devices
 import Glibc
 import Guarding
 import HardwareIO
@@ -6,6 +5,8 @@ import MonotonicTime
 import NMEA
 import TestSupport
 import Testing
+
+@testable import Devices
 
 struct SerialReceiverTests {
   /// A receiver read over a pseudo-terminal, on a thread of its own.
@@ -80,6 +81,33 @@ struct SerialReceiverTests {
   private func waitingCount(at port: LinuxSerialPort) -> Int {
     var count: Int32 = 0
     return ioctl(port.fileDescriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
+  }
+
+  @Test func `what waits when the time is over has come in time`() throws {
+    let terminal = PseudoTerminal()
+    let port = try LinuxSerialPort(terminal.path, speed: .b9600)
+    defer { port.close() }
+    let stop = StopSignal()
+    let clock = ManualClock()
+    let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
+    let deadline = clock.now + .seconds(1)
+    // It comes at once, and the machine has better things to do for two seconds.
+    let answer = nmeaLine("PAIR001,002,0")
+    terminal.write(answer)
+    #expect(eventually { waitingCount(at: port) == answer.utf8.count })
+    clock.advance(by: .seconds(2))
+    var sentences: [String] = []
+    let heard = try receiver.read(
+      until: deadline, { _ in },
+      inspect: { frame in
+        if case .sentence(let raw) = frame { sentences.append(String(decoding: raw.bytes, as: UTF8.self)) }
+      }, isFound: { !sentences.isEmpty })
+    #expect(heard == .heard && sentences.first?.hasPrefix("$PAIR001") == true, "\(sentences)")
+    // Where nothing waits it is over at once.
+    #expect(try receiver.read(until: deadline, { _ in }) == .nothing)
+    // The word to stop is heard also then.
+    stop.set()
+    #expect(try receiver.read(until: deadline, { _ in }) == .stopped)
   }
 
   /// A line on which bytes come for ever.

@@ -167,7 +167,7 @@ public final class SerialReceiver {
   /// Sentences and messages so far.
   var frameCount: Int { counters.sentences + counters.messages }
 
-  /// Reads epochs until an instant, or until what is looked for has come.
+  /// Reads epochs until an instant, and then once what is there by now; or until what is looked for has come.
   ///
   /// - Parameter isFound: asked after each read
   /// - Returns: `nothing` where the instant came first
@@ -175,8 +175,12 @@ public final class SerialReceiver {
     until deadline: MonotonicInstant, _ receive: (borrowing GNSSObservation) -> Void,
     inspect: ((ReceiverFramer.Frame) -> Void)? = nil, isFound: () -> Bool = { false }
   ) throws(HardwareError) -> Hearing {
-    while case let left = deadline - clock.now, left > .zero {
-      if try read(atMost: left, receive, inspect) == .stopped { return .stopped }
+    var isLast = false
+    while !isLast {
+      let left = deadline - clock.now
+      // What waits in the tty has come in time, for all that is known: on a machine that stood still it is this reader who is late.
+      isLast = left <= .zero
+      if try read(atMost: max(.zero, left), receive, inspect) == .stopped { return .stopped }
       if isFound() { return .heard }
     }
     return .nothing
