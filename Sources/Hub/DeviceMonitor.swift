@@ -1,3 +1,4 @@
+import Devices
 import Guarding
 import HardwareIO
 import MonotonicTime
@@ -77,12 +78,20 @@ public final class DeviceMonitor: Sendable {
     var sleepsByItself = false
     /// It should have fallen asleep after its last run, and has not.
     var isAwake = false
+    /// How its last rest was chosen, where it is.
+    var sleepChoice: SleepChoice?
+    /// How it rests, or has rested last, where that is chosen; `nil` before.
+    var sleep: ReceiverSleep?
+    /// Has its supply switched off when the rest lasts.
+    var supplyEnd: ScheduledAction?
 
     var isRequired: Bool { requiredSince != nil }
   }
 
   /// A timer may be so late.
   private static let wakeMargin = 1.0
+  /// Whoever rests for a year by a mistake of these figures has lost nothing.
+  private static let longestTimer = 365.0 * 86_400
   /// For as long as so many restarts take it stays on from wake to wake, and then sleeps once.
   private static let stayedRestarts = 64.0
 
@@ -229,7 +238,7 @@ public final class DeviceMonitor: Sendable {
   /// It waits for motion from here on while it is not required, and what it draws for that; `nil` that it does not.
   func waitsForMotion(milliwatts: Double?) { change { $0.waitingMilliwatts = milliwatts } }
 
-  /// Its supply could not be switched off after it had waited for motion.
+  /// Its supply could not be switched off after it had waited for motion, or rested.
   func unswitched(_ problem: HardwareError) {
     change { $0.switchProblem = "its supply could not be switched off: \(problem)" }
   }
@@ -266,7 +275,7 @@ public final class DeviceMonitor: Sendable {
   private func linger(_ state: borrowing State) -> LingerReport {
     LingerReport(
       isLearned: power.lingersAsLearned, usual: power.timing.linger, learned: state.book.learned, costs: costs(state),
-      acquisitions: state.book.acquisitions)
+      acquisitions: state.book.acquisitions, sleep: state.sleepChoice)
   }
 
   func count(with counters: @escaping @Sendable () -> [DeviceStatus.Counter]) {
@@ -278,7 +287,7 @@ public final class DeviceMonitor: Sendable {
     change { state in
       let now = clock.now
       state.requiredSince = now
-      state.lessons.required(at: now, state.status.energyMilliwattHours)
+      state.lessons.required(at: now, state.status.energyMilliwattHours, after: state.sleep)
       state.status.wakes += 1
       state.hasTracked = false
       state.progress = .settling
@@ -299,7 +308,55 @@ public final class DeviceMonitor: Sendable {
   }
 
   /// The device was told to sleep, as far as that went.
-  func ended(isAsleep: Bool) { change { $0.isAwake = !isAsleep } }
+  ///
+  /// - Parameter sleep: how; of what does not rest with its supply on that does not say
+  func ended(isAsleep: Bool, as sleep: ReceiverSleep? = nil) {
+    change { state in
+      state.isAwake = !isAsleep
+      if power.choosesSleep { state.sleep = isAsleep ? sleep : .off }
+    }
+  }
+
+  /// How the device is to rest from here on with its supply on, by what is expected and what was learnt; `nil` where it is not to.
+  func chooseSleep(of driver: ReceiverDriver) -> ReceiverSleep? {
+    state.withLock { state in
+      let now = clock.now
+      let working = state.measuredWork.milliwatts ?? power.milliwatts
+      let ways = SleepChoice.ways(of: driver, power, watts: working / 1000, learnt: state.book.starts)
+      let choice = SleepChoice(ways, for: pause(state, at: now))
+      state.sleepChoice = choice
+      return choice.chosen.flatMap { $0.sleep == .off ? nil : $0.sleep }
+    }
+  }
+
+  private func pause(_ state: borrowing State, at now: MonotonicInstant) -> SleepChoice.Pause {
+    if let gap = gap(state, at: now) { return .scheduled(gap) }
+    let away = state.lessons.awaySince.map { now.seconds(since: $0) }
+    return away.flatMap { state.book.learned.expectedPause(after: $0) }.map { .learnt($0) } ?? .unknown
+  }
+
+  /// Has the supply of a device that rests switched off when that lasts longer than it pays.
+  ///
+  /// - Parameter end: switches it off
+  func endSupplyInTime(_ end: @escaping @Sendable () -> Void) {
+    guard let seconds = state.withLock({ $0.sleepChoice?.secondsUntilOff }), seconds < DeviceMonitor.longestTimer else {
+      return
+    }
+    let action = clock.schedule(at: clock.now + .nanoseconds(Int64(seconds * 1e9)), end)
+    state.withLock { $0.supplyEnd = action }
+  }
+
+  /// It is wanted again, or will never be.
+  func cancelSupplyEnd() {
+    let action = state.withLock { state in
+      defer { state.supplyEnd = nil }
+      return state.supplyEnd
+    }
+    action?.cancel()
+  }
+
+  /// Its supply was switched off while it rested, as nobody came: should it be switched on for others, it works.
+  func lostSupplyAtRest() { change { ($0.sleep, $0.isAwake) = (.off, true) } }
 
   /// The device answers, but has nothing useful to say yet.
   func acquiring() { change { $0.progress = .acquiring } }
@@ -436,7 +493,11 @@ public final class DeviceMonitor: Sendable {
 
   /// What it draws while nobody wants it.
   private func restMilliwatts(_ state: borrowing State) -> Double {
-    state.isSupplied ? state.isAwake ? power.milliwatts : power.standbyMilliwatts : 0
+    guard state.isSupplied else { return 0 }
+    if state.isAwake { return power.milliwatts }
+    guard let sleep = state.sleep, let way = state.sleepChoice?.ways.first(where: { $0.sleep == sleep }), sleep != .off
+    else { return power.standbyMilliwatts }
+    return 1000 * way.restWatts
   }
 
   private func costs(_ state: borrowing State) -> LearnedLinger.Costs {

@@ -1,3 +1,4 @@
+import Devices
 import Guarding
 import TestSupport
 import Testing
@@ -23,6 +24,7 @@ struct PowerBooksTests {
       for _ in 0..<12 { learned.visited(after: 9.7, lingered: nil, costs) }
       learned.restarts.started(after: 60, joules: 2.75, seconds: 27.5)
     }
+    book.learnStart(behind: .backup) { $0.started(after: 60, joules: 0.25, seconds: 1.5) }
     book.charge(3, to: someone, over: 7200)
   }
 
@@ -38,6 +40,7 @@ struct PowerBooksTests {
     #expect(
       new.ground == .learnt && abs(new.seconds - old.seconds) < 1e-3 && new.expectedReturns == old.expectedReturns)
     #expect(abs(new.breakEvenSeconds - 27.5) < 1e-3)
+    #expect(restored.starts == book.starts && restored.starts[.backup]?[.hot]?.joules == 0.25)
     let bills = restored.bills(ofLast: 24)
     #expect(bills.bills.map(\.payer) == ["watch", "\"it's \\ mine\""] && abs(bills.milliwattHours - 3) < 1e-4)
     // A day later it is of the week, and after that of nothing.
@@ -73,6 +76,10 @@ struct PowerBooksTests {
       "power.json:3: 'devices.gps.gaps.soon'"
     ),
     ("{ \"version\": 1, \"devices\": { \"gps\": { \"device\": \"x\", \"savedJoules\": -1 } } }", "savedJoules"),
+    (
+      "{ \"version\": 1, \"devices\": { \"gps\": { \"device\": \"x\", \"startsBehindSleep\": { \"deep\": {} } } } }",
+      "startsBehindSleep.deep"
+    ),
     (
       "{ \"version\": 1, \"devices\": { \"gps\": { \"device\": \"x\", \"hours\": { \"-9223372036854775807\": { \"a\": 1 } } } } }",
       "hours.-9223372036854775807"

@@ -32,6 +32,16 @@ struct ReceiverSettingsTests {
     #expect(try read(#"driver: "ublox", \#(power), backupBattery: false }"#).receiver?.power.hasBackupBattery == false)
   }
 
+  @Test func `how it rests may be left to the hub`() throws {
+    let power = try #require(try read("driver: 'ublox', power: { sleep: 'auto' }").receiver).power
+    #expect(power.choosesSleep && power.sleep == nil)
+    // Without a switch that is what draws least.
+    #expect(power.standbyMilliamperes < 1 && power.restMilliwatts < 1)
+    let switched = try #require(
+      try read("driver: 'auto', power: { switch: 'gpio', chip: 'c', line: 'l', sleep: 'auto' }").receiver)
+    #expect(switched.power.choosesSleep && switched.power.restMilliwatts == 0)
+  }
+
   @Test func `a receiver that is set otherwise is read anew`() throws {
     let one = try #require(try read(#"driver: "ublox", rateHz: 5"#).receiver)
     let other = try #require(try read(#"driver: "ublox", rateHz: 2"#).receiver)
@@ -83,6 +93,16 @@ struct ReceiverSettingsTests {
         "driver: 'casic', power: { sleep: 'standby' }",
         "board:3: 'devices.gps.power.sleep' must be left out: with this driver a receiver comes back from no sleep without a "
           + "switch"
+      ),
+      (
+        "driver: 'casic', power: { sleep: 'auto' }",
+        "board:3: 'devices.gps.power.sleep' must be left out: with this driver a receiver comes back from no sleep without a "
+          + "switch"
+      ),
+      (
+        "driver: 'ublox', power: { sleep: 'auto', standbyMilliamperes: 1 }",
+        "board:3: 'devices.gps.power.standbyMilliamperes' must be left out: each way to rest that 'auto' may choose has its "
+          + "own"
       ),
       (
         "driver: 'nmea', power: { sleep: 'backup' }",

@@ -1,11 +1,12 @@
 import Devices
 import Guarding
 import HardwareIO
-import Hub
 import MonotonicTime
 import Publishing
 import TestSupport
 import Testing
+
+@testable import Hub
 
 /// A receiver that is told to sleep keeps its supply; nothing else does.
 @Suite(.timeLimit(.minutes(10)))
@@ -210,6 +211,58 @@ struct ReceiverSleepTests {
     #expect(hardware.ports.values == ["open", "closed"])
     // Asleep it says nothing, and is left alone.
     #expect(hub.makeSafe().isEmpty)
+    receiver.end()
+  }
+
+  // MARK: As the hub chooses
+
+  @Test func `left to the hub it loses its supply, and sleeps once that has been dear, until the pause is too long`()
+    async throws
+  {
+    let receiver = Self.receiver()
+    let hardware = WiredHardware(receiver)
+    let hub = try hub(hardware, power: line + #"sleep: "auto","#)
+    try await wake(hub, receiver, settings: 1)
+    #expect(hardware.levels.values == [true, false] && !receiver.requests.values.contains { Self.kind($0) == 0x0241 })
+    #expect(eventually { hub.devices.first?.power == .off })
+    // Its battery is empty; whoever leaves comes again within the hour.
+    let book = try #require(hub.receiver).monitor.book
+    for _ in 1...6 {
+      book.learnStart(behind: .off) { $0.started(after: 600, joules: 4, seconds: 30) }
+      book.learn { $0.visited(after: 3000, lingered: nil, LearnedLinger.Costs(watts: 0.13, assumedJoules: 4)) }
+    }
+    try await wake(hub, receiver, settings: 2)
+    #expect(hardware.levels.values == [true, false, true] && receiver.isAsleep)
+    #expect(eventually { hub.devices.first?.power == .asleep })
+    let status = try #require(hub.devices.first)
+    #expect(status.remark == nil && status.milliwatts < 1)
+    let text = status.linger?.explanation ?? []
+    #expect(text.contains { $0.hasPrefix("rested by 'backup', which takes least over a pause of ") }, "\(text)")
+    // Nobody comes.
+    hardware.clock.advance(by: .seconds(2 * 86_400))
+    #expect(eventually { hub.devices.first?.power == .off })
+    #expect(hardware.levels.values == [true, false, true, false])
+    // It is found awake.
+    try await wake(hub, receiver, settings: 3)
+    #expect(Array(hardware.levels.values.prefix(5)) == [true, false, true, false, true])
+    #expect(hub.devices.first?.remark == nil)
+    hub.shutDown()
+    await hub.isOff()
+    #expect(hardware.levels.values.last == false)
+    receiver.end()
+  }
+
+  @Test func `left to the hub, one without a switch sleeps as deep as it can`() async throws {
+    let receiver = Self.receiver()
+    let hub = try hub(WiredHardware(receiver), power: #"sleep: "auto","#)
+    #expect(hub.makeSafe().isEmpty)
+    #expect(receiver.isAsleep)
+    try await wake(hub, receiver, settings: 1)
+    #expect(receiver.isAsleep)
+    #expect(eventually { hub.devices.first?.power == .asleep })
+    #expect(hub.devices.first?.remark == nil && hub.devices.first.map { $0.milliwatts < 1 } == true)
+    try await wake(hub, receiver, settings: 2)
+    #expect(receiver.isAsleep)
     receiver.end()
   }
 

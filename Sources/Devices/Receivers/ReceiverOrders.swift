@@ -8,6 +8,8 @@ public struct ReceiverOrders: Sendable {
   public var settings: ReceiverSettings
   /// How it rests; `nil` where nothing can be done about it.
   public var sleep: ReceiverSleep?
+  /// How it rests is chosen each time that it is not wanted any more; `sleep` says nothing then.
+  public var choosesSleep = false
   /// Whether its supply can be switched.
   public var isSwitched: Bool
   /// Whether something keeps its memory while its supply is off.
@@ -27,11 +29,14 @@ public struct ReceiverOrders: Sendable {
   /// How it rests with its supply on.
   var rest: ReceiverSleep? { sleep == .off ? nil : sleep }
 
-  /// Whether what it knows is to be kept for it while its supply is off.
+  /// Whether what it knows is to be kept for it when its supply goes.
   var keepsKnowledge: Bool { !hasBackupBattery && isSwitched && rest == nil && driver.speaks }
 
-  /// Whether it is told to rest.
-  public var sleepsSupplied: Bool { rest != nil }
+  /// Whether it is told to rest, or may be.
+  public var sleepsSupplied: Bool { rest != nil || choosesSleep }
+
+  /// Whether nothing else can be done about it.
+  var mustRest: Bool { rest != nil || choosesSleep && !isSwitched }
 
   /// Where it is to be looked for first, by what its owner says.
   var likelySpeeds: [BaudRate] {
@@ -40,6 +45,10 @@ public struct ReceiverOrders: Sendable {
     }
   }
 
-  /// Whether it keeps its settings when it is not wanted, be it asleep or not.
-  var outlastsRuns: Bool { rest != nil || !isSwitched }
+  /// What wakes it whichever of its ways it was left in.
+  var wakingBytes: [UInt8] {
+    let sleeps = rest.map { [$0] } ?? (choosesSleep ? driver.sleeps(isSwitched: isSwitched) : [])
+    let calls = sleeps.map { driver.wakingBytes(from: $0) }
+    return calls.indices.filter { calls.firstIndex(of: calls[$0]) == $0 }.flatMap { calls[$0] }
+  }
 }

@@ -21,6 +21,9 @@ public final class ReceiverSession {
   private let doubt: ReceiverDoubt
   private let isSuppliedAlone: () -> Bool
   private let knowledge: KnowledgeOfRun
+  private let chooseSleep: (ReceiverDriver) -> ReceiverSleep?
+  /// How it rests behind this run with its supply on; `nil` where it does not. As of its end, where that is chosen then.
+  public private(set) var rest: ReceiverSleep?
   private var ladder: RestartLadder
   private var search: SearchWatch
   /// What was last said of its trouble.
@@ -39,11 +42,14 @@ public final class ReceiverSession {
   ///   - isSuppliedAlone: whether its supply is on for nobody else; else switching that would not start it anew
   ///   - restarted: gets why and how it is started anew, or that it works again
   ///   - keeping: where what it knows is kept while its supply is off
+  ///   - chooseSleep: says how one of that driver is to rest with its supply on, `nil` where it is not to; asked at the end of the run
+  ///     where the orders leave that open
   public init(
     _ orders: ReceiverOrders, _ memory: ReceiverMemory, _ receiver: SerialReceiver, suppliedSince: MonotonicInstant,
     remark: @escaping (String?) -> Void, identified: @escaping (ReceiverIdentity?) -> Void = { _ in },
     doubt: ReceiverDoubt = ReceiverDoubt(), isSuppliedAlone: @escaping () -> Bool = { true },
     restarted: @escaping (String?) -> Void = { _ in }, keeping: KnowledgeKeeping = .none,
+    chooseSleep: @escaping (ReceiverDriver) -> ReceiverSleep? = { _ in nil },
     receive: @escaping (borrowing GNSSObservation) -> Void
   ) {
     self.orders = orders
@@ -55,6 +61,8 @@ public final class ReceiverSession {
     self.doubt = doubt
     knowledge = KnowledgeOfRun(keeping, memory, clock: receiver.clock, suppliedSince: suppliedSince)
     self.isSuppliedAlone = isSuppliedAlone
+    self.chooseSleep = chooseSleep
+    rest = orders.rest
     doubt.forget()
     (ladder, trouble, search) = (memory.present.ladder.resumed, memory.present.trouble, memory.present.search)
     self.receive = receive
@@ -117,12 +125,15 @@ public final class ReceiverSession {
   ///
   /// - Returns: whether it sleeps, so that its supply may stay on
   public func end() throws(HardwareError) -> Bool {
-    if orders.keepsKnowledge {
+    let expected = memory.present.receiver?.driver ?? orders.driver
+    if orders.choosesSleep { rest = chooseSleep(expected) }
+    if orders.keepsKnowledge, rest == nil {
       saveKnowledge()
       return false
     }
-    let restores = orders.settings.restores && orders.outlastsRuns
-    guard orders.driver.speaks, restores || orders.rest != nil else { return false }
+    // Whoever loses his supply loses what was set.
+    let restores = orders.settings.restores && (rest != nil || !orders.isSwitched)
+    guard orders.driver.speaks, restores || rest != nil else { return false }
     let deadline = receiver.clock.now + ReceiverDialogue.endingTime
     var open = dialogue
     if open == nil { open = try hear(until: deadline) }
@@ -151,7 +162,8 @@ public final class ReceiverSession {
       memory.present.receiver = known
       memory.present.lastSpeed = dialogue.speed
     }
-    guard let rest = orders.rest else { return false }
+    if orders.choosesSleep, known.driver != expected { rest = chooseSleep(known.driver) }
+    guard let rest else { return false }
     guard known.driver.sleeps(isSwitched: orders.isSwitched).contains(rest) else {
       remark("\(known.name): it has no sleep '\(rest.rawValue)' that it comes back from: choose another")
       return false
@@ -171,7 +183,7 @@ public final class ReceiverSession {
   ///
   /// - Returns: whether it sleeps
   public func endFailed() -> Bool {
-    guard orders.rest != nil, !orders.isSwitched, dialogue != nil else { return false }
+    guard orders.sleepsSupplied, !orders.isSwitched, dialogue != nil else { return false }
     // What has failed already is told by the one who ends; a line that is gone fails again at once.
     return (try? end()) ?? false
   }
@@ -196,7 +208,7 @@ public final class ReceiverSession {
   }
 
   private func remarkOnSleep(_ text: String) {
-    if orders.rest != nil { remark(text) }
+    if orders.mustRest { remark(text) }
   }
 
   /// Where it talks, of a receiver that the reader has not heard before it was told to stop; one that was told to wake and has
@@ -320,10 +332,10 @@ public final class ReceiverSession {
           "the receiver on \(receiver.port.name) does not wake ('\(asleep.rawValue)'); its supply is switched off and on"
         )
       }
-    } else if let rest = orders.rest, !orders.isSwitched {
+    } else if orders.sleepsSupplied, !orders.isSwitched {
       // A hub before this one may have left it asleep. At a wrong speed its input takes this for noise, of which it bears little.
       let speeds = likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(3)) : likely
-      found = try listen(at: speeds, saying: orders.driver.wakingBytes(from: rest))
+      found = try listen(at: speeds, saying: orders.wakingBytes)
     }
     if found == .nowhere { found = try listen(at: likely) }
     switch found {
@@ -387,7 +399,7 @@ public final class ReceiverSession {
       memory.present.receiver = nil
       identified(nil)
       // Of whom nothing is asked nothing is missed.
-      let isMissed = orders.driver != .auto || !orders.settings.keys.isEmpty || orders.rest != nil
+      let isMissed = orders.driver != .auto || !orders.settings.keys.isEmpty || orders.mustRest
       if isMissed { remark(ReceiverSession.unanswered(as: orders.driver)) }
       return
     }
@@ -427,7 +439,7 @@ extension ReceiverSession {
   public static func putToSleep(
     _ orders: ReceiverOrders, _ port: any SerialPort, clock: any MonotonicTimeSource
   ) throws(HardwareError) {
-    guard let rest = orders.rest else { return }
+    guard orders.sleepsSupplied else { return }
     let receiver = SerialReceiver(port: port, poller: Poller(stop: -1), clock: clock)
     let likely = orders.likelySpeeds
     // Opening a line may cost a byte or two.
@@ -439,6 +451,7 @@ extension ReceiverSession {
       guard try receiver.listen(at: speed, for: SerialReceiver.listeningTime, { _ in }) == .heard else { continue }
       let dialogue = ReceiverDialogue(receiver, speed: speed, receive: { _ in })
       guard let known = try orders.driver.identify(dialogue),
+        let rest = orders.rest ?? known.driver.deepestSleep(isSwitched: orders.isSwitched),
         known.driver.sleeps(isSwitched: orders.isSwitched).contains(rest)
       else {
         throw .unexpectedDevice("the receiver on \(port.name) does not answer, so it cannot be put to sleep")

@@ -124,6 +124,8 @@ public struct Board: Equatable, Sendable {
     public var `switch`: Switch
     /// How a receiver rests that nobody wants; `nil` where the board file says nothing: its supply is switched off, if that can be.
     public var sleep: ReceiverSleep?
+    /// How a receiver rests is chosen each time, by how long that is expected to be; `sleep` says nothing then.
+    public var choosesSleep = false
     /// Whether a receiver's memory is kept while its supply is off, by a battery or by a pin of its own.
     public var hasBackupBattery = true
     /// From power on until the device can be talked to.

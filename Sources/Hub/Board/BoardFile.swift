@@ -201,6 +201,14 @@ extension Board.Power {
 
   private enum Lingering: String, CaseIterable { case learned }
 
+  /// What can be said of how a receiver is to rest.
+  fileprivate enum SleepWish: String, CaseIterable {
+    case off, backup, standby, stop, auto
+
+    /// `nil` where that is chosen each time.
+    var sleep: ReceiverSleep? { ReceiverSleep(rawValue: rawValue) }
+  }
+
   /// - Parameters:
   ///   - standby: of a device that sleeps by itself when it is not wanted; `nil` for one that does not
   ///   - receiver: how it is spoken to; `nil` for what is no receiver
@@ -218,13 +226,18 @@ extension Board.Power {
       `switch` = .gpio(line, activeLow: activeLow)
     }
     if let receiver {
-      sleep = try section.sleep(of: receiver, isSwitched: `switch` != .none)
+      let wish = try section.sleep(of: receiver, isSwitched: `switch` != .none)
+      (sleep, choosesSleep) = (wish?.sleep, wish == .auto)
       hasBackupBattery = try section.backupBattery(of: receiver, isSwitched: `switch` != .none)
     }
     settleTime = try section.milliseconds("settleMilliseconds") ?? settleTime
     currentMilliamperes = try section.number("currentMilliamperes", in: 0...10_000) ?? currentMilliamperes
+    if choosesSleep, section.has("standbyMilliamperes") {
+      throw section.wrong(
+        "standbyMilliamperes", expected: "left out: each way to rest that 'auto' may choose has its own")
+    }
     standbyMilliamperes =
-      try section.number("standbyMilliamperes", in: 0...10_000) ?? standby ?? sleep?.typicalMilliamperes
+      try section.number("standbyMilliamperes", in: 0...10_000) ?? standby ?? receiver.flatMap(restMilliamperes)
       ?? currentMilliamperes
     supplyVolts = try section.number("supplyVolts", in: 0...24) ?? supplyVolts
     monitor = try section.string("monitor")
@@ -237,6 +250,12 @@ extension Board.Power {
     timing.minimumOff = try section.seconds("minimumOffSeconds") ?? timing.minimumOff
     budget = try EnergyBudget(&section, ofReceiver: receiver != nil)
     try section.finish()
+  }
+
+  /// By its usual current; `nil` where it does not rest, or with its supply off.
+  private func restMilliamperes(of driver: ReceiverDriver) -> Double? {
+    let sleeps = choosesSleep ? driver.sleeps(isSwitched: `switch` != .none) : [sleep].compactMap { $0 }
+    return sleeps.filter { $0 != .off }.map { ReceiverRestFigures($0, of: driver).milliamperes }.min()
   }
 }
 
@@ -258,10 +277,13 @@ extension BoardSection {
     return false
   }
 
-  fileprivate mutating func sleep(of driver: ReceiverDriver, isSwitched: Bool) throws(BoardError) -> ReceiverSleep? {
-    guard let sleep = try choice("sleep", of: ReceiverSleep.self) else { return nil }
+  fileprivate mutating func sleep(
+    of driver: ReceiverDriver, isSwitched: Bool
+  ) throws(BoardError) -> Board.Power.SleepWish? {
+    guard let wish = try choice("sleep", of: Board.Power.SleepWish.self) else { return nil }
     let known = driver.sleeps(isSwitched: isSwitched)
-    guard sleep == .off ? isSwitched : known.contains(sleep) else {
+    let isPossible = wish.sleep.map { $0 == .off ? isSwitched : known.contains($0) } ?? !known.isEmpty
+    guard isPossible else {
       let choices = (isSwitched ? [.off] : []) + known
       throw wrong(
         "sleep",
@@ -270,19 +292,7 @@ extension BoardSection {
           : choices.map { "'\($0.rawValue)'" }.joined(separator: " or ")
             + (isSwitched ? "" : " with this driver; 'off' takes a switch"))
     }
-    return sleep
-  }
-}
-
-extension ReceiverSleep {
-  /// As receivers' data sheets have it; `nil` where nothing is drawn, or as much as ever.
-  fileprivate var typicalMilliamperes: Double? {
-    switch self {
-    case .off: nil
-    case .backup: 0.03
-    case .standby: 1
-    case .stop: 10
-    }
+    return wish
   }
 }
 

@@ -36,6 +36,7 @@ public struct ReceiverDescription: Equatable, Sendable {
     var orders = ReceiverOrders(
       driver: driver, speed: speed, settings: settings, sleep: power.sleep, isSwitched: power.switch != .none)
     orders.hasBackupBattery = power.hasBackupBattery
+    orders.choosesSleep = power.choosesSleep
     return orders
   }
 }

@@ -54,6 +54,8 @@ public struct LearnedLinger: Equatable, Sendable {
 
   /// So many gaps tell nothing yet.
   static let leastGaps = 3
+  /// The same of those that have lasted as long as the present one.
+  static let leastLongerGaps = 0.9
   static let recentCount = 8
   /// More restarts than these are not saved up for mistakes, and so many it begins with.
   static let mostSavedRestarts = 5.0
@@ -106,6 +108,18 @@ public struct LearnedLinger: Equatable, Sendable {
     if recentGaps.count > LearnedLinger.recentCount { recentGaps.removeFirst() }
     gapCount += 1
     noticeChange(costs, restart)
+  }
+
+  /// For how many seconds nobody is expected to come any more where nobody has come for some by now: the mean of the gaps that were
+  /// longer; `nil` where there were too few to say.
+  func expectedPause(after seconds: Double) -> Double? {
+    guard gapCount >= LearnedLinger.leastGaps else { return nil }
+    var (weight, sum) = (0.0, 0.0)
+    for bin in gaps.weights.indices where GapHistogram.middle(bin) > seconds {
+      weight += gaps.weights[bin]
+      sum += gaps.weights[bin] * (GapHistogram.middle(bin) - seconds)
+    }
+    return weight >= LearnedLinger.leastLongerGaps ? sum / weight : nil
   }
 
   private func saved(_ restart: Double) -> Double { savedJoules ?? LearnedLinger.givenRestarts * restart }

@@ -9,6 +9,8 @@ public struct LingerReport: Equatable, Sendable {
   public var costs: LearnedLinger.Costs
   /// What it has learnt for fixes on a schedule.
   public var acquisitions = AcquisitionTimes()
+  /// How it rested last, where that is chosen each time; `nil` before.
+  public var sleep: SleepChoice?
 
   /// What was learnt, applied or not.
   public var decision: LearnedLinger.Decision { learned.decide(costs) }
@@ -32,6 +34,7 @@ public struct LingerReport: Equatable, Sendable {
         "lingers for \(usual.inSeconds.short) s, as the board file says; linger: 'learned' would have it learn")
       if decision.ground != .nothingToSave { lines.append("learnt until now (\(decision.reason))") }
     }
+    lines += sleep?.explanation ?? []
     lines.append("staying on takes \((1000 * costs.watts).short) mW more than resting")
     var hasStarts = false
     for kind in RestartCosts.Kind.allCases {
@@ -97,7 +100,7 @@ extension LearnedLinger.Decision {
 
 extension Double {
   /// Joules, in the unit in which there is something to be seen.
-  fileprivate var energy: String { self < 1 ? "\((1000 * self).short) mJ" : "\(short) J" }
+  var energy: String { self < 1 ? "\((1000 * self).short) mJ" : "\(short) J" }
 
   /// With three digits or so: `0.15`, `28`, `115.5`.
   var short: String {

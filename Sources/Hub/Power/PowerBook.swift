@@ -1,3 +1,4 @@
+import Devices
 import Guarding
 
 /// What the hub knows of one device's power beyond this run: what its visits and starts have taught, and what it drew, hour by hour.
@@ -7,6 +8,8 @@ public final class PowerBook: Sendable {
   struct Content: Equatable, Sendable {
     var learned = LearnedLinger()
     var acquisitions = AcquisitionTimes()
+    /// What starts take behind each way to rest, of a receiver for which that is chosen.
+    var starts: [ReceiverSleep: RestartCosts] = [:]
     var ledger = EnergyLedger()
   }
 
@@ -19,6 +22,7 @@ public final class PowerBook: Sendable {
   let identity: String
   private let lessons = Guarded(LearnedLinger())
   private let times = Guarded(AcquisitionTimes())
+  private let startsBehindSleep = Guarded<[ReceiverSleep: RestartCosts]>([:])
   private let shared: SharedLedger
   private let systemTime: @Sendable () -> Int64
 
@@ -40,6 +44,13 @@ public final class PowerBook: Sendable {
 
   func learnAcquisitions(_ lesson: (inout AcquisitionTimes) -> Void) { times.withLock { lesson(&$0) } }
 
+  /// What starts take behind each way to rest, of a receiver for which that is chosen.
+  public var starts: [ReceiverSleep: RestartCosts] { startsBehindSleep.withLock { $0 } }
+
+  func learnStart(behind sleep: ReceiverSleep, _ lesson: (inout RestartCosts) -> Void) {
+    startsBehindSleep.withLock { lesson(&$0[sleep, default: RestartCosts()]) }
+  }
+
   func charge(_ milliwattHours: Double, to payers: EnergyBills.Payers, over seconds: Double) {
     let now = Double(systemTime()) / 1e9
     shared.ledger.withLock { $0.charge(milliwattHours, to: payers, over: seconds, until: now) }
@@ -58,7 +69,7 @@ public final class PowerBook: Sendable {
   }
 
   var snapshot: Content {
-    Content(learned: learned, acquisitions: acquisitions, ledger: shared.ledger.withLock { $0 })
+    Content(learned: learned, acquisitions: acquisitions, starts: starts, ledger: shared.ledger.withLock { $0 })
   }
 
   /// - Parameter identity: of whom it was learnt
@@ -66,6 +77,7 @@ public final class PowerBook: Sendable {
     if identity == self.identity {
       lessons.withLock { $0 = content.learned }
       times.withLock { $0 = content.acquisitions }
+      startsBehindSleep.withLock { $0 = content.starts }
     }
     shared.ledger.withLock { $0 = content.ledger }
   }

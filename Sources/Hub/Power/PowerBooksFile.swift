@@ -1,3 +1,4 @@
+import Devices
 import Glibc
 
 /// The file of the power books: JSON, for people to read and for the next run of the hub.
@@ -21,15 +22,8 @@ enum PowerBooksFile {
 
   private static func members(_ device: Device) -> [String] {
     let learned = device.content.learned
-    let restarts = RestartCosts.Kind.allCases.compactMap { kind in
-      learned.restarts[kind].map { estimate in
-        (
-          kind.rawValue,
-          object([
-            ("joules", number(estimate.joules)), ("seconds", number(estimate.seconds)), ("count", "\(estimate.count)"),
-          ])
-        )
-      }
+    let starts = ReceiverSleep.allCases.compactMap { sleep in
+      device.content.starts[sleep].map { (sleep.rawValue, text($0)) }
     }
     let acquisitions = RestartCosts.Kind.allCases.compactMap { kind in
       let grades = AcquisitionTimes.Grade.all.compactMap { grade -> (String, String)? in
@@ -48,13 +42,29 @@ enum PowerBooksFile {
     }
     // Only where there are some: an older release takes a key that it does not know for damage.
     let schedules = acquisitions.isEmpty ? [] : ["\"acquisitions\": \(object(acquisitions))"]
+    let rests = starts.isEmpty ? [] : ["\"startsBehindSleep\": \(object(starts))"]
     return [
-      "\"device\": \(quoted(device.identity))", "\"restarts\": \(object(restarts))",
+      "\"device\": \(quoted(device.identity))", "\"restarts\": \(text(learned.restarts))",
       "\"gapCount\": \(learned.gapCount)",
       "\"changeCount\": \(learned.changeCount)",
       "\"savedJoules\": \(learned.savedJoules.map(number) ?? "null")", "\"gaps\": \(object(gaps))",
       hours.isEmpty ? "\"hours\": {}" : "\"hours\": {\n" + hours.joined(separator: ",\n") + "\n      }",
-    ] + schedules
+    ] + schedules + rests
+  }
+
+  private static func text(_ restarts: RestartCosts) -> String {
+    object(
+      RestartCosts.Kind.allCases.compactMap { kind in
+        restarts[kind].map { estimate in
+          (
+            kind.rawValue,
+            object([
+              ("joules", number(estimate.joules)), ("seconds", number(estimate.seconds)),
+              ("count", "\(estimate.count)"),
+            ])
+          )
+        }
+      })
   }
 
   private static func object(_ members: [(String, String)]) -> String {
@@ -103,16 +113,17 @@ enum PowerBooksFile {
     var section = section
     var content = PowerBook.Content()
     let identity = try section.required("device")
-    for (name, restart) in try section.namedSections("restarts") {
-      var restart = restart
-      guard let kind = RestartCosts.Kind(rawValue: name) else {
-        throw restart.wrong(expected: "'hot', 'warm' or 'cold'")
+    content.learned.restarts = try restarts(&section, "restarts")
+    // Files from before these were learnt have none.
+    if var starts = try section.section("startsBehindSleep") {
+      for key in starts.keys {
+        guard let sleep = ReceiverSleep(rawValue: key) else {
+          throw starts.wrong(
+            key, expected: "one of \(ReceiverSleep.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", "))")
+        }
+        content.starts[sleep] = try restarts(&starts, key)
       }
-      content.learned.restarts[kind] = RestartCosts.Estimate(
-        joules: try restart.number("joules", in: 0...1e9) ?? 0,
-        seconds: try restart.number("seconds", in: 0...1e9) ?? 0,
-        count: try restart.integer("count", in: 1...Int(Int32.max)) ?? 1)
-      try restart.finish()
+      try starts.finish()
     }
     try readAcquisitions(&section, into: &content.acquisitions)
     content.learned.gapCount = try section.integer("gapCount", in: 0...Int(Int32.max)) ?? 0
@@ -139,6 +150,22 @@ enum PowerBooksFile {
     }
     try section.finish()
     return (id, identity, content)
+  }
+
+  private static func restarts(_ section: inout BoardSection, _ key: String) throws(BoardError) -> RestartCosts {
+    var costs = RestartCosts()
+    for (name, restart) in try section.namedSections(key) {
+      var restart = restart
+      guard let kind = RestartCosts.Kind(rawValue: name) else {
+        throw restart.wrong(expected: "'hot', 'warm' or 'cold'")
+      }
+      costs[kind] = RestartCosts.Estimate(
+        joules: try restart.number("joules", in: 0...1e9) ?? 0,
+        seconds: try restart.number("seconds", in: 0...1e9) ?? 0,
+        count: try restart.integer("count", in: 1...Int(Int32.max)) ?? 1)
+      try restart.finish()
+    }
+    return costs
   }
 
   /// Files from before these were learnt have none.

@@ -1,3 +1,4 @@
+import Devices
 import MonotonicTime
 
 /// Tells a device's book what its life teaches: what its starts take, and when its visitors come again.
@@ -7,6 +8,8 @@ struct PowerLessons: Sendable {
     var milliwattHours: Double
     /// For how many seconds it had been off; `nil` where nobody knows.
     var off: Double?
+    /// How it had rested, where that is chosen each time.
+    var sleep: ReceiverSleep?
   }
 
   private struct Gap {
@@ -22,9 +25,15 @@ struct PowerLessons: Sendable {
   /// While nobody is there.
   private var gap: Gap?
 
-  /// - Parameter milliwattHours: what the device has drawn until now
-  mutating func required(at now: MonotonicInstant, _ milliwattHours: Double) {
-    start = Start(at: now, milliwattHours: milliwattHours, off: offSince.map { now.seconds(since: $0) })
+  /// Since when nobody has come; `nil` while somebody is there, or comes on a schedule.
+  var awaySince: MonotonicInstant? { gap?.since }
+
+  /// - Parameters:
+  ///   - milliwattHours: what the device has drawn until now
+  ///   - sleep: how it has rested, where that is chosen each time
+  mutating func required(at now: MonotonicInstant, _ milliwattHours: Double, after sleep: ReceiverSleep? = nil) {
+    start = Start(
+      at: now, milliwattHours: milliwattHours, off: offSince.map { now.seconds(since: $0) }, sleep: sleep)
     offSince = nil
   }
 
@@ -48,6 +57,10 @@ struct PowerLessons: Sendable {
     let seconds = now.seconds(since: start.at)
     let joules = max(0, 3.6 * (milliwattHours - start.milliwattHours) - restWatts * seconds)
     book.learn { $0.restarts.started(after: off, joules: joules, seconds: seconds, isComplete: isComplete) }
+    guard let sleep = start.sleep else { return }
+    book.learnStart(behind: sleep) {
+      $0.started(after: off, joules: joules, seconds: seconds, isComplete: isComplete)
+    }
   }
 
   mutating func came(at now: MonotonicInstant, _ costs: LearnedLinger.Costs, _ book: PowerBook) {

@@ -53,6 +53,11 @@ public final class PowerRail: Sendable {
     state.withLock { $0.supply.isOn && $0.supply.users == [user] && $0.supply.sleepers.isEmpty }
   }
 
+  /// Whether the supply is on for one that sleeps by it and for nobody else.
+  func isOn(forSleepOf sleeper: String) -> Bool {
+    state.withLock { $0.supply.isOn && $0.supply.users.isEmpty && $0.supply.sleepers == [sleeper] }
+  }
+
   /// Has the supply on for a device until `release`.
   ///
   /// - Parameters:

@@ -1,3 +1,4 @@
+import Devices
 import Guarding
 import HardwareIO
 import MonotonicTime
@@ -51,6 +52,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
             monitor.released(error)
           }
         }
+        monitor.cancelSupplyEnd()
         reading.switchedOn()
         monitor.required()
         let scope = DeviceScope(
@@ -192,9 +194,21 @@ struct DeviceScope<Sample: Sendable> {
   }
 
   /// It has been told to sleep. Where it does its supply may stay on. The last that is said of it in a run.
-  func ended(isAsleep: Bool) {
-    monitor.ended(isAsleep: isAsleep)
-    if isAsleep { rail.rest(monitor.id) }
+  ///
+  /// - Parameter sleep: how it does
+  func ended(isAsleep: Bool, as sleep: ReceiverSleep? = nil) {
+    monitor.ended(isAsleep: isAsleep, as: sleep)
+    guard isAsleep else { return }
+    rail.rest(monitor.id)
+    monitor.endSupplyInTime { [weak monitor, weak rail] in
+      guard let monitor, let rail, rail.isOn(forSleepOf: monitor.id) else { return }
+      do throws(HardwareError) {
+        try rail.endRest(of: monitor.id)
+        monitor.lostSupplyAtRest()
+      } catch {
+        monitor.unswitched(error)
+      }
+    }
   }
 
   /// It measures.

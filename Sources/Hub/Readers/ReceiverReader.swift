@@ -88,6 +88,7 @@ public final class ReceiverReader: Sendable {
         identified: { identification.answered($0) }, doubt: doubt,
         isSuppliedAlone: { [scope = copy scope] in scope.isSuppliedAlone },
         restarted: { [monitor = scope.monitor] in monitor.remark(onRestart: $0) }, keeping: keeping,
+        chooseSleep: { [monitor = scope.monitor] in monitor.chooseSleep(of: $0) },
         receive: { [scope = copy scope] observation in
           identification.heard(receiver.speech)
           corrections.take(observation)
@@ -95,7 +96,7 @@ public final class ReceiverReader: Sendable {
         })
       // On every way out: what stays awake is said.
       var isAsleep = false
-      defer { if orders.sleepsSupplied { scope.ended(isAsleep: isAsleep) } }
+      defer { if orders.sleepsSupplied { scope.ended(isAsleep: isAsleep, as: session.rest) } }
       do throws(HardwareError) {
         if let speed = try session.start() {
           if foundSpeed.value != speed { foundSpeed.value = speed }

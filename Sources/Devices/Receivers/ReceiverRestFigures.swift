@@ -1,0 +1,46 @@
+/// What data sheets say of a way to rest.
+public struct ReceiverRestFigures: Equatable, Sendable {
+  /// Drawn while it rests; of one that is off nothing, whatever a battery of its own gives it.
+  public var milliamperes: Double
+  /// From its waking to its first fix, where it has been at rest for two hours at most.
+  public var startSeconds: Double
+
+  /// Whoever knows nothing any more takes so long.
+  public static let coldSeconds = 30.0
+  /// A first fix by what is still known: a second in most data sheets.
+  private static let hotSeconds = 1.0
+  /// The same by what the host has kept for it.
+  private static let helpedSeconds = 5.0
+  /// From its waking, or its supply's coming on, until it is at work.
+  private static let wakingSeconds = 0.5
+
+  /// - Parameters:
+  ///   - sleep: a way to rest
+  ///   - driver: of the receiver, as far as that is known
+  ///   - hasBackupBattery: whether something keeps its memory while its supply is off
+  public init(_ sleep: ReceiverSleep, of driver: ReceiverDriver, hasBackupBattery: Bool = true) {
+    let (waking, hot) = (ReceiverRestFigures.wakingSeconds, ReceiverRestFigures.hotSeconds)
+    switch sleep {
+    case .off:
+      let helped = driver.isHelped ? ReceiverRestFigures.helpedSeconds : ReceiverRestFigures.coldSeconds
+      milliamperes = 0
+      startSeconds = waking + (hasBackupBattery ? hot : helped)
+    case .backup: (milliamperes, startSeconds) = (0.03, waking + hot)
+    case .standby:
+      // AT6558: 10 uA; AG3352: 0.6 mA; MT3333: 1 mA.
+      milliamperes = driver == .casic ? 0.01 : driver == .airoha ? 0.6 : 1
+      startSeconds = waking + hot
+    case .stop: (milliamperes, startSeconds) = (10, hot)
+    }
+  }
+}
+
+extension ReceiverDriver {
+  /// In which of these its receivers draw the least; `nil` where they have none that they come back from.
+  ///
+  /// - Parameter isSwitched: whether their supply can be switched
+  func deepestSleep(isSwitched: Bool) -> ReceiverSleep? {
+    func milliamperes(_ sleep: ReceiverSleep) -> Double { ReceiverRestFigures(sleep, of: self).milliamperes }
+    return sleeps(isSwitched: isSwitched).min { milliamperes($0) < milliamperes($1) }
+  }
+}

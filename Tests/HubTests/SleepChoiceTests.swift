@@ -1,0 +1,104 @@
+import Devices
+import MonotonicTime
+import TestSupport
+import Testing
+
+@testable import Hub
+
+/// Which way to rest costs least.
+struct SleepChoiceTests {
+  private func power(_ text: String, driver: String = "ublox") throws -> Board.Power {
+    let text = "{ name: 'x', devices: { gps: { driver: '\(driver)', port: 'p', power: { \(text) } } } }"
+    return try #require(try Board(json5: Array(text.utf8), file: "board").receiver).power
+  }
+
+  private let switched = "sleep: 'auto', switch: 'gpio', chip: 'c', line: 'l'"
+
+  private func choice(
+    _ power: Board.Power, _ driver: ReceiverDriver = .ublox, _ pause: SleepChoice.Pause,
+    learnt: [ReceiverSleep: RestartCosts] = [:]
+  ) -> SleepChoice {
+    SleepChoice(SleepChoice.ways(of: driver, power, watts: power.milliwatts / 1000, learnt: learnt), for: pause)
+  }
+
+  private func starts(joules: Double) -> RestartCosts {
+    var costs = RestartCosts()
+    costs.started(after: 60, joules: joules, seconds: 10 * joules)
+    return costs
+  }
+
+  @Test func `of a pause of which nobody knows anything the supply is off, or what draws least without a switch`()
+    throws
+  {
+    #expect(choice(try power(switched), .unknown).chosen?.sleep == .off)
+    #expect(choice(try power(switched + ", backupBattery: false"), .unknown).chosen?.sleep == .off)
+    #expect(choice(try power("sleep: 'auto'"), .unknown).chosen?.sleep == .backup)
+    #expect(choice(try power("sleep: 'auto'", driver: "mediatek"), .mediatek, .unknown).chosen?.sleep == .standby)
+    // It comes back from none without a switch.
+    #expect(choice(try power("sleep: 'auto'", driver: "auto"), .casic, .unknown).chosen == nil)
+  }
+
+  @Test func `what knows nothing without its supply keeps it for an hour, and not for a day`() throws {
+    let power = try power(switched + ", backupBattery: false")
+    for minutes in [10.0, 60] {
+      #expect(choice(power, .scheduled(60 * minutes)).chosen?.sleep == .backup, "\(minutes) min")
+    }
+    #expect(choice(power, .scheduled(86_400)).chosen?.sleep == .off)
+    // With a battery nothing is lost by that.
+    #expect(choice(try self.power(switched), .scheduled(600)).chosen?.sleep == .off)
+  }
+
+  @Test func `what starts have taken counts more than data sheets`() throws {
+    let power = try power(switched)
+    // Its battery is empty.
+    let learnt: [ReceiverSleep: RestartCosts] = [.off: starts(joules: 4), .backup: starts(joules: 0.2)]
+    let chosen = choice(power, .learnt(600), learnt: learnt)
+    #expect(chosen.chosen?.sleep == .backup)
+    let text = chosen.explanation
+    #expect(text.first == "rested by 'backup', which takes least over a pause of 600 s, as pauses were", "\(text)")
+    #expect(
+      text.contains { $0.hasPrefix("  off: 0 mW, 4 J for the start (by 1 of its starts), 4 J in all") }, "\(text)")
+    #expect(text.contains { $0.hasPrefix("  stop: 33 mW, ") && $0.contains("(by data sheets)") }, "\(text)")
+    #expect(text.last?.hasSuffix("has its supply switched off all the same") == true, "\(text)")
+  }
+
+  @Test(arguments: [ReceiverDriver.ublox, .mediatek, .airoha, .casic])
+  func `over no pause is the choice worse than the supply line, and over one that lasts not more than twice as dear`(
+    _ driver: ReceiverDriver
+  ) throws {
+    var chance = SeededRandom()
+    let keys = [switched] + (driver.isHelped ? [switched + ", backupBattery: false"] : [])
+    for power in try keys.map({ try power($0, driver: driver.rawValue) }) {
+      for _ in 0..<200 {
+        var learnt: [ReceiverSleep: RestartCosts] = [:]
+        for sleep in ReceiverSleep.allCases where Bool.random(using: &chance) {
+          learnt[sleep] = starts(joules: Double.random(in: 0.05...5, using: &chance))
+        }
+        let expected = Double.random(in: 1...7000, using: &chance)
+        let choice = choice(power, driver, .learnt(expected), learnt: learnt)
+        let chosen = try #require(choice.chosen)
+        let off = try #require(choice.ways.first { $0.sleep == .off })
+        #expect(chosen.joules(of: expected) <= off.joules(of: expected))
+        guard let end = choice.secondsUntilOff else { continue }
+        // The pause goes on for longer than was expected, and is over when it is dearest.
+        let spent = chosen.restWatts * end + max(off.startJoules(after: 0), off.keepsMemory ? 0 : off.assumedColdJoules)
+        let least = min(chosen.joules(of: min(end, 7200)), off.joules(of: min(end, 7200)))
+        if end <= 7200, off.keepsMemory { #expect(spent <= 2 * least + 0.001, "\(choice)") }
+      }
+    }
+  }
+
+  @Test func `a pause is as long as those were that lasted as long as this one by now`() {
+    var learned = LearnedLinger()
+    let costs = LearnedLinger.Costs(watts: 0.1, assumedJoules: 3)
+    #expect(learned.expectedPause(after: 0) == nil)
+    for _ in 0..<10 {
+      learned.visited(after: 10, lingered: nil, costs)
+      learned.visited(after: 600, lingered: nil, costs)
+    }
+    let (first, later) = (learned.expectedPause(after: 0), learned.expectedPause(after: 60))
+    #expect(first.map { (250...360).contains($0) } == true, "\(String(describing: first))")
+    #expect(later.map { (480...600).contains($0) } == true, "\(String(describing: later))")
+    #expect(learned.expectedPause(after: 3600) == nil)
+  }
+}
