@@ -160,6 +160,24 @@ import Testing
     logger.send(SIGKILL)
   }
 
+  @Test func `a broker that is restarted costs its viewers' receivers no power cycle`() {
+    let hub = hub()
+    #expect(hasJoined(hub))
+    let watch = Program(["watch", "--json", "--rate", "5", "--parts", "attitude", "\(broker.address)/boat"])
+    func values() -> Int { HubProcess.states(watch).count { $0.attitude != nil } }
+    #expect(eventually { values() > 0 }, "\(watch.standardError)")
+    // It says in the name of all its clients that they have gone.
+    broker.stop()
+    #expect(eventually { hub.program.standardError.contains("is not reached") })
+    broker.start()
+    let before = values()
+    #expect(eventually { values() > before + 5 }, "\(hub.program.standardError)")
+    #expect(hub.devicesNow["imu"].wakes == 1)
+    watch.send(SIGKILL)
+    #expect(eventually { hub.isOff })
+    #expect(hub.stop() == 0)
+  }
+
   @Test func `without its broker nobody is taken to look for long`() {
     let hub = hub()
     #expect(hasJoined(hub))

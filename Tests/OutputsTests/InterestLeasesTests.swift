@@ -56,6 +56,59 @@ struct InterestLeasesTests {
     await end()
   }
 
+  @Test func `a broker that goes takes nothing back, and viewers have time to come back`() async {
+    say("{}")
+    leases.brokerLeaves()
+    say("")
+    #expect(isHeld)
+    leases.disconnected()
+    clock.advance(by: .seconds(3))
+    leases.connected()
+    clock.advance(by: .seconds(9))
+    say("{}")
+    clock.advance(by: .seconds(60))
+    #expect(viewers.values == [["phone"]])
+    // From then on it is the viewer's word again.
+    say("")
+    #expect(!isHeld)
+    await end()
+  }
+
+  @Test func `what a broker has taken back just before it says that it goes is wanted as before`() async {
+    say("{}")
+    say("")
+    #expect(!isHeld)
+    leases.brokerLeaves()
+    #expect(isHeld)
+    reconnect()
+    clock.advance(by: .milliseconds(9900))
+    #expect(isHeld)
+    // Its viewer has not come back.
+    clock.advance(by: .milliseconds(200))
+    #expect(!isHeld)
+    // One who had gone before that is not held for.
+    say("{}")
+    say("")
+    clock.advance(by: .seconds(1))
+    leases.brokerLeaves()
+    #expect(!isHeld)
+    await end()
+  }
+
+  @Test func `where a broker that was to go stays, those who left meanwhile are looked for for a while`() async {
+    say("{}")
+    leases.brokerLeaves()
+    say("")
+    clock.advance(by: .seconds(9))
+    #expect(isHeld)
+    clock.advance(by: .seconds(2))
+    #expect(!isHeld)
+    say("{}")
+    say("")
+    #expect(!isHeld)
+    await end()
+  }
+
   @Test func `what has ended while the broker was away does not begin again`() async {
     say(#"{"for": 60}"#)
     leases.disconnected()

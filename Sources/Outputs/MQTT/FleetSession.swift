@@ -99,7 +99,7 @@ final class FleetSession: Sendable {
     guard let name = settings.hub ?? HubIdentity.ofMachine else { throw .noName }
     let topics = HubTopics(topic: settings.topic, hub: name)
     var options = try MQTTOptions(
-      settings, identifier: "sensorhub-\(name)", subscriptions: topics.allInterest + [topics.health])
+      settings, identifier: "sensorhub-\(name)", subscriptions: topics.allInterest + [topics.health, topics.status])
     options.will = MQTTOptions.Will(topic: topics.status, text: "offline")
     // Interest is retained: what a broker would keep for a hub that is away could only be out of date.
     options.sessionExpiry = .zero
@@ -149,6 +149,11 @@ final class FleetSession: Sendable {
     case .notTaken(let refusal): say(refusal)
     case .received(let topic, let payload, let isRetained, let expirySeconds):
       if topic == topics.health { return heard(payload) }
+      if topic == topics.status {
+        // Nobody but a broker that goes says that to one who is there: as its last word in the name of each of its clients.
+        if payload == Array("offline".utf8), !isRetained { interests.brokerLeaves() }
+        return
+      }
       if let former = formerPlaces.first(where: { $0.topics.status == topic }) {
         return hear(of: former, status: payload, isRetained: isRetained)
       }

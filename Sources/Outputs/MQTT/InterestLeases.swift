@@ -7,7 +7,8 @@ import Publishing
 /// What viewers at the other end of a broker ask for, each as a lease of its own.
 ///
 /// A lease lasts until its viewer, the broker in the viewer's name, or its own time ends it. Without a connection nobody can say
-/// that any more: after a while all end but those that have said for how long they are.
+/// that any more: after a while all end but those that have said for how long they are. A broker that goes speaks in the name of
+/// all its clients once more, as if each had gone; that counts as no more than that it goes.
 final class InterestLeases: Sendable {
   /// How many there may be at once.
   static let limit = 256
@@ -15,6 +16,8 @@ final class InterestLeases: Sendable {
   static let grace = Duration.seconds(10)
   /// How long a broker may take to say what it has retained, after a connection.
   static let settlement = Duration.seconds(5)
+  /// Within which time a broker that goes says so in the name of all its clients.
+  static let farewell = Duration.milliseconds(250)
 
   /// What a viewer has said, and until when it counts.
   private struct Wish {
@@ -39,11 +42,18 @@ final class InterestLeases: Sendable {
     }
   }
 
+  /// What somebody wanted until just now.
+  private struct TakenBack {
+    var key: Interest.Key
+    var wish: Wish
+    var at: MonotonicInstant
+  }
+
   private struct Entry {
     var wish: Wish
     var lease: Subscription
     var timer: ScheduledAction?
-    /// Since the last connection.
+    /// Since the last connection, and since the broker has said that it goes.
     var isConfirmed = true
   }
 
@@ -54,6 +64,9 @@ final class InterestLeases: Sendable {
     /// Of each stream the one whose values are published: there need be no others.
     var fastest: [Interest.Stream: Interest.Key] = [:]
     var isConnected = false
+    /// When the broker has said that it goes, since the last connection.
+    var brokerLeftAt: MonotonicInstant?
+    var takenBack: [TakenBack] = []
     /// When those end that nobody has confirmed.
     var review: ScheduledAction?
     var isOver = false
@@ -106,7 +119,7 @@ final class InterestLeases: Sendable {
     guard isValid else { return host.traffic.mqtt.clientRefused() }
     guard let interest else {
       state.withLock { $0.over[key] = nil }
-      return end(key)
+      return takeBack(key)
     }
     var wish = Wish(interest, payload, expirySeconds: expirySeconds, at: clock.now)
     if isRepeated, interest.duration != nil {
@@ -120,11 +133,15 @@ final class InterestLeases: Sendable {
       }
     }
     state.withLock { $0.over[key] = nil }
+    take(wish, from: key)
+  }
+
+  private func take(_ wish: Wish, from key: Interest.Key) {
     if renew(key, wish) { return }
     guard state.withLock({ !$0.isOver && ($0.entries.count < InterestLeases.limit || $0.entries[key] != nil) }) else {
       return host.traffic.mqtt.clientRefused()
     }
-    let lease = lease(interest, for: key)
+    let lease = lease(wish.interest, for: key)
     let (old, isNew): (Entry?, Bool) = state.withLock { state in
       guard !state.isOver else { return (Entry(wish: wish, lease: lease), false) }
       let old = state.entries.updateValue(Entry(wish: wish, lease: lease), forKey: key)
@@ -137,6 +154,23 @@ final class InterestLeases: Sendable {
     old?.lease.cancel()
     _ = renew(key, wish)
     tellChange()
+  }
+
+  private func takeBack(_ key: Interest.Key) {
+    let now = clock.now
+    let isTheBrokers = state.withLock { state in
+      guard let entry = state.entries[key] else { return false }
+      if let at = state.brokerLeftAt, now - at < InterestLeases.grace {
+        state.entries[key]?.isConfirmed = false
+        return true
+      }
+      state.takenBack.removeAll { now - $0.at > InterestLeases.farewell }
+      if state.takenBack.count < InterestLeases.limit {
+        state.takenBack.append(TakenBack(key: key, wish: entry.wish, at: now))
+      }
+      return false
+    }
+    if !isTheBrokers { end(key) }
   }
 
   private func lease(_ interest: Interest, for key: Interest.Key) -> Subscription {
@@ -216,13 +250,33 @@ final class InterestLeases: Sendable {
     return true
   }
 
-  /// What the broker has retained is said again now. What is not has been taken back while nobody could hear it.
+  /// What the broker has retained is said again now. What is not has been taken back while nobody could hear it, or its viewer has to
+  /// come back itself to a broker that has been away.
   func connected() {
-    state.withLock { state in
+    let hasBrokerLeft = state.withLock { state in
       state.isConnected = true
       for key in state.entries.keys { state.entries[key]?.isConfirmed = false }
+      state.takenBack = []
+      defer { state.brokerLeftAt = nil }
+      return state.brokerLeftAt != nil
     }
-    review(in: InterestLeases.settlement) { !$0.isConfirmed }
+    review(in: hasBrokerLeft ? InterestLeases.grace : InterestLeases.settlement) { !$0.isConfirmed }
+  }
+
+  /// The broker goes. What it takes back now, and has taken back just before, stays until its viewers have had time to come back.
+  func brokerLeaves() {
+    let now = clock.now
+    let takenBack = state.withLock { state in
+      state.brokerLeftAt = now
+      defer { state.takenBack = [] }
+      return state.takenBack.filter { now - $0.at <= InterestLeases.farewell && state.entries[$0.key] == nil }
+    }
+    for one in takenBack {
+      take(one.wish, from: one.key)
+      state.withLock { $0.entries[one.key]?.isConfirmed = false }
+    }
+    // It may stay after all.
+    review(in: InterestLeases.grace) { !$0.isConfirmed }
   }
 
   /// Told with each failure to connect as well.
