@@ -1,0 +1,284 @@
+"""Whether the power line follows the viewers, whatever becomes of them, of the broker and of the network between."""
+
+import os, random, re, signal, time
+from hub import NAME, TOPIC
+from process import start, until
+
+# What programs need beside what is promised, in seconds: to start and be heard, and to be missed.
+START = 5
+LEAVE = 1
+# After what should change nothing it is looked at for so long whether anything does.
+LOOK = 1.5
+# Of the hub and of `sensorhub watch`.
+KEEP_ALIVE = 60
+# The shortest that mosquitto_sub takes.
+SHORT_KEEP_ALIVE = 5
+# How long a hub without its broker takes viewers to be there.
+GRACE = 10
+# Who has lost a broker that was there for so long comes back within seconds, others ever later, up to a minute and a half.
+SOUND = 31
+RETURN = 100
+
+
+def missed_after(keep_alive):
+  """A broker misses a client after one and a half times that (MQTT 5, 3.1.2.10), and looks once in a few seconds."""
+  return 1.5 * keep_alive + 5
+
+
+class Viewer:
+  """kind: `watch`, the hub's own, which says again what it wants when it comes back, or `sub`, mosquitto_sub, which does not."""
+
+  def __init__(self, bench, kind):
+    self.kind = kind
+    self.keep_alive = KEEP_ALIVE if kind == "watch" else SHORT_KEEP_ALIVE
+    host, port = bench.broker.address
+    if kind == "watch":
+      self.process = bench.viewer(bench.sensorhub, "watch", "--json", "--parts", "position", f"mqtt://{host}:{port}/{NAME}")
+      return
+    topic = f"{TOPIC}/interest/sub/position"
+    common = ["-V", "5", "-h", host, "-p", port, "-q", "1"]
+    self.process = bench.viewer(
+      "mosquitto_sub", *common, "-i", "sub", "-k", SHORT_KEEP_ALIVE, "-t", f"{TOPIC}/state/position", "--will-topic", topic,
+      "--will-retain", "--will-qos", "1")
+    bench.viewer("mosquitto_pub", *common, "-t", topic, "-r", "-m", "{}").wait()
+
+  def end(self, number):
+    self.process.send_signal(number)
+    self.process.wait()
+
+
+class World:
+  """A hub, its broker and at most one viewer, and what the power line has to do with each fault."""
+
+  def __init__(self, bench, chance):
+    self.bench = bench
+    self.chance = chance
+    self.line = bench.hub.line
+    self.linger = bench.hub.linger
+    self.viewer = None
+    self.miss_count = 0
+    self.is_missed = False
+    # Of each kind of fault, how long the line took to follow.
+    self.times = {}
+    self.done = {}
+    # The changes of the line that were looked at.
+    self.seen = self.line.count
+    self.sound_at = 0
+    self.began = time.monotonic()
+    host, port = bench.broker.address
+    # One who has every value kept for it while it is away.
+    self.values = bench.path("values")
+    logger = start(
+      bench.places.command(
+        "broker", "mosquitto_sub", "-V", "5", "-h", host, "-p", port, "-q", "1", "-c", "-i", "logger", "-t", f"{TOPIC}/state/#", "-t",
+        f"{TOPIC}/health"), self.values)
+    bench.callback(logger.kill)
+    # The hub's health is retained: once that has come, so does all that is said later.
+    if not until(20, lambda: os.path.getsize(self.values) > 0):
+      raise TimeoutError("who keeps the values does not come to the broker")
+
+  # What the line has to do
+
+  def follows(self, is_on, seconds, kind):
+    """Once, and within so many seconds from now."""
+    since = time.monotonic()
+    at = self.line.wait(is_on, seconds, self.seen)
+    if at is None:
+      return self.miss(f"not {'up' if is_on else 'down'} within {seconds:.1f} s")
+    self.times.setdefault(kind, []).append(max(0, at - since))
+    self.count(1)
+
+  def stays(self, seconds=LOOK):
+    time.sleep(seconds)
+    self.count(0)
+
+  def count(self, expected):
+    """How often the line has changed since this was last asked."""
+    known = self.line.count
+    if known - self.seen != expected:
+      self.miss(f"{known - self.seen} changes, {expected} expected")
+    self.seen = known
+
+  def miss(self, text):
+    self.miss_count += not self.is_missed
+    self.is_missed = True
+    changes = [f"{'up' if change.is_on else 'down'} {change.at - self.began:.2f} s after it began" for change in self.line.changes[self.seen:]]
+    self.bench.expect(False, f"{self.step}: {text}; the line: {', '.join(changes) or 'as before'}")
+    self.seen = self.line.count
+
+  # Faults
+
+  def comes(self, kind=None):
+    self.viewer = Viewer(self.bench, kind or self.chance.choice(["watch", "sub"]))
+    self.follows(True, START, "a viewer comes: up")
+    self.stays(0.5)
+
+  def is_killed(self):
+    self.viewer.end(signal.SIGKILL)
+    self.viewer = None
+    self.follows(False, self.linger + LEAVE, "a viewer is killed: down")
+
+  def leaves(self):
+    self.viewer.end(signal.SIGTERM)
+    self.viewer = None
+    self.follows(False, self.linger + LEAVE, "a viewer leaves: down")
+
+  def is_cut_off_for_a_moment(self):
+    self.bench.places.cut("viewer")
+    time.sleep(self.chance.uniform(0.1, 4))
+    self.bench.places.mend("viewer")
+    self.stays()
+
+  def is_cut_off(self):
+    self.bench.places.cut("viewer")
+    keep_alive = self.viewer.keep_alive
+    self.follows(False, missed_after(keep_alive) + self.linger, f"a viewer with a keep-alive of {keep_alive} s is cut off: down")
+    if self.viewer.kind == "watch":
+      self.bench.places.mend("viewer")
+      self.follows(True, RETURN, "a viewer comes back: up")
+      self.is_new()
+    else:
+      self.viewer.end(signal.SIGKILL)
+      self.viewer = None
+      self.bench.places.mend("viewer")
+      self.stays()
+
+  def is_killed_while_the_hub_is_cut_off(self):
+    """For so short a time that the hub does not notice."""
+    self.bench.places.cut("hub")
+    self.viewer.end(signal.SIGKILL)
+    self.viewer = None
+    time.sleep(2)
+    self.bench.places.mend("hub")
+    # TCP says again what was lost, ever later.
+    self.follows(False, 5 + self.linger + LEAVE, "a viewer is killed while the hub is cut off for 2 s: down after that")
+
+  def hub_is_cut_off_for_a_moment(self):
+    self.bench.places.cut("hub")
+    time.sleep(self.chance.uniform(0.1, 8))
+    self.bench.places.mend("hub")
+    self.stays()
+
+  def hub_is_cut_off(self):
+    self.bench.places.cut("hub")
+    self.follows(False, KEEP_ALIVE + self.linger, "the hub is cut off: down")
+    self.bench.places.mend("hub")
+    self.follows(True, RETURN, "the hub comes back: up")
+    self.is_new()
+
+  def broker_is_restarted(self):
+    self.bench.broker.stop()
+    time.sleep(self.chance.uniform(0, 4))
+    self.bench.broker.start()
+    self.is_new()
+    # For as long as hub and viewer may take to come back, and the hub to have waited for one in vain.
+    self.stays(8 + GRACE + LOOK)
+
+  def broker_is_away(self):
+    self.bench.broker.stop()
+    self.follows(False, GRACE + self.linger + LEAVE, "the broker is away: down")
+    self.bench.broker.start()
+    self.follows(True, RETURN, "the broker comes back: up")
+    self.is_new()
+
+  def is_new(self):
+    """Connections are."""
+    self.sound_at = time.monotonic() + SOUND
+
+  BREAKING = {"is_cut_off", "hub_is_cut_off", "broker_is_restarted", "broker_is_away"}
+
+  def choices(self):
+    """What may happen now, and how likely each is."""
+    if not self.viewer:
+      return {"comes": 10, "hub_is_cut_off_for_a_moment": 1, "broker_is_restarted": 1}
+    any_kind = {
+      "is_killed": 5, "is_cut_off_for_a_moment": 2, "hub_is_cut_off_for_a_moment": 2, "is_killed_while_the_hub_is_cut_off": 2}
+    if self.viewer.kind == "sub":
+      return {**any_kind, "is_cut_off": 3}
+    # Who does not say again what it wants is forgotten with these.
+    return {**any_kind, "leaves": 3, "is_cut_off": 1, "hub_is_cut_off": 2, "broker_is_restarted": 4, "broker_is_away": 2}
+
+  def cause(self, fault, *more):
+    words = fault.replace("_", " ")
+    of_viewer = {"watch": "sensorhub watch", "sub": "mosquitto_sub"}[self.viewer.kind] if self.viewer else "nobody there"
+    self.step = f"{words} ({of_viewer})"
+    self.done[words] = self.done.get(words, 0) + 1
+    if fault in self.BREAKING:
+      time.sleep(max(0, self.sound_at - time.monotonic()))
+    self.is_missed = False
+    self.began = time.monotonic()
+    # Nothing has happened meanwhile.
+    self.count(0)
+    getattr(self, fault)(*more)
+    if os.environ.get("SENSORHUB_VERBOSE"):
+      self.bench.say(f"{sum(self.done.values())}. {self.step}: {time.monotonic() - self.began:.1f} s")
+    if self.is_missed:
+      self.begin_anew()
+
+  def begin_anew(self):
+    """What a line has missed once it is not to miss again and again."""
+    if self.viewer:
+      self.viewer.end(signal.SIGKILL)
+      self.viewer = None
+    for place in ("hub", "viewer"):
+      self.bench.places.mend(place)
+    until(RETURN, lambda: self.bench.hub.is_joined and not self.line.is_high)
+    self.is_new()
+    time.sleep(GRACE + LOOK)
+    self.seen = self.line.count
+
+  def end(self):
+    if self.viewer:
+      self.viewer.end(signal.SIGKILL)
+      self.viewer = None
+    lost = []
+    until(RETURN, lambda: self.bench.hub.is_joined and not self.lost_values())
+    lost = self.lost_values()
+    count = sum(map(len, self.numbers().values()))
+    self.bench.expect(count > 0 and not lost, f"{count} values, {len(lost)} of them lost" + (f": {', '.join(lost[:5])}" if lost else ""))
+    for kind, times in sorted(self.times.items()):
+      ordered = sorted(times)
+      self.bench.say(f"{kind} after {ordered[len(ordered) // 2]:.2f} s in the median, {ordered[-1]:.2f} s at worst, of {len(ordered)}")
+
+  def numbers(self):
+    """Those that have come, of each stream."""
+    streams = {}
+    with open(self.values) as file:
+      for stream, number in re.findall(r'"id":"([^"]+)-(\d+)"', file.read()):
+        streams.setdefault(stream, set()).add(int(number))
+    return streams
+
+  def lost_values(self):
+    return [
+      f"{stream}-{number}" for stream, known in self.numbers().items() for number in range(1, max(known) + 1) if number not in known]
+
+
+def measure_cases(bench, count):
+  bench.say(f"{bench.broker.version}, {bench.hub.what}, linger {bench.hub.linger} s")
+  world = World(bench, random.Random(1))
+  for _ in range(count):
+    for kind, faults in (
+      ("sub", ["is_killed"]), ("sub", ["is_cut_off"]),
+      ("watch", ["hub_is_cut_off", "broker_is_restarted", "broker_is_away", "is_cut_off", "is_killed"])):
+      world.cause("comes", kind)
+      for fault in faults:
+        if not world.viewer:
+          world.cause("comes", kind)
+        world.cause(fault)
+  world.end()
+  bench.expect(world.miss_count == 0, f"the line has not followed {world.miss_count} of {sum(world.done.values())} times")
+
+
+def measure_random(bench, count):
+  seed = int(os.environ.get("SENSORHUB_SEED") or random.getrandbits(31))
+  bench.say(f"{bench.broker.version}, {bench.hub.what}, linger {bench.hub.linger} s, SENSORHUB_SEED={seed}")
+  world = World(bench, random.Random(seed))
+  began = time.monotonic()
+  for _ in range(count):
+    choices = world.choices()
+    world.cause(world.chance.choices(list(choices), list(choices.values()))[0])
+  world.end()
+  bench.say("; ".join(f"{words}: {number}" for words, number in sorted(world.done.items())))
+  bench.expect(
+    world.miss_count == 0,
+    f"the line has not followed {world.miss_count} of {count} faults, in {(time.monotonic() - began) / 60:.0f} minutes")
