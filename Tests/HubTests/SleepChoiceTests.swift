@@ -15,7 +15,7 @@ struct SleepChoiceTests {
   private let switched = "sleep: 'auto', switch: 'gpio', chip: 'c', line: 'l'"
 
   private func choice(
-    _ power: Board.Power, _ driver: ReceiverDriver = .ublox, _ pause: SleepChoice.Pause,
+    _ power: Board.Power, _ pause: SleepChoice.Pause, of driver: ReceiverDriver = .ublox,
     learnt: [ReceiverSleep: RestartCosts] = [:]
   ) -> SleepChoice {
     SleepChoice(SleepChoice.ways(of: driver, power, watts: power.milliwatts / 1000, learnt: learnt), for: pause)
@@ -33,9 +33,9 @@ struct SleepChoiceTests {
     #expect(choice(try power(switched), .unknown).chosen?.sleep == .off)
     #expect(choice(try power(switched + ", backupBattery: false"), .unknown).chosen?.sleep == .off)
     #expect(choice(try power("sleep: 'auto'"), .unknown).chosen?.sleep == .backup)
-    #expect(choice(try power("sleep: 'auto'", driver: "mediatek"), .mediatek, .unknown).chosen?.sleep == .standby)
+    #expect(choice(try power("sleep: 'auto'", driver: "mediatek"), .unknown, of: .mediatek).chosen?.sleep == .standby)
     // It comes back from none without a switch.
-    #expect(choice(try power("sleep: 'auto'", driver: "auto"), .casic, .unknown).chosen == nil)
+    #expect(choice(try power("sleep: 'auto'", driver: "auto"), .unknown, of: .casic).chosen == nil)
   }
 
   @Test func `what knows nothing without its supply keeps it for an hour, and not for a day`() throws {
@@ -75,7 +75,7 @@ struct SleepChoiceTests {
           learnt[sleep] = starts(joules: Double.random(in: 0.05...5, using: &chance))
         }
         let expected = Double.random(in: 1...7000, using: &chance)
-        let choice = choice(power, driver, .learnt(expected), learnt: learnt)
+        let choice = choice(power, .learnt(expected), of: driver, learnt: learnt)
         let chosen = try #require(choice.chosen)
         let off = try #require(choice.ways.first { $0.sleep == .off })
         #expect(chosen.joules(of: expected) <= off.joules(of: expected))
