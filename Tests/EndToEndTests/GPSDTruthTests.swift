@@ -291,19 +291,19 @@ import Testing
       eventually {
         positions(ordinary).count > 20 && positions(quick).count > 20 && attitudes(alone).count > 20
       })
-    // What has come by now, of both kinds.
-    let usual = ordinary.text
-    func count(_ name: String, in text: String) -> Int { GPSDTruthTests.reports(text, name).count }
-    #expect(abs(count("ATT", in: usual) - count("TPV", in: usual)) < 5)
     // A machine that is held up has every epoch afterwards, and of the attitudes the last: then it is looked at again.
-    let comesAsAsked = eventually {
-      let often = quick.text
-      let (attitudes, positions) = (count("ATT", in: often), count("TPV", in: often))
-      if positions > 20, attitudes > 3 * positions { return true }
-      if positions > 40 { quick.forget() }
-      return false
+    func comes(to client: SocketClient, _ isAsAsked: (_ attitudes: Int, _ positions: Int) -> Bool) -> Bool {
+      eventually {
+        // What has come by now, of both kinds.
+        let reports = GPSDTruthTests.reports(client.text)
+        let (attitudes, positions) = (reports.count { $0.class == "ATT" }, reports.count { $0.class == "TPV" })
+        if positions > 20, isAsAsked(attitudes, positions) { return true }
+        if positions > 40 { client.forget() }
+        return false
+      }
     }
-    #expect(comesAsAsked, "\(quick.text)")
+    #expect(comes(to: ordinary) { abs($0 - $1) < 5 }, "\(ordinary.text)")
+    #expect(comes(to: quick) { $0 > 3 * $1 }, "\(quick.text)")
     #expect(positions(alone).isEmpty)
     for client in clients {
       let reports = attitudes(client)

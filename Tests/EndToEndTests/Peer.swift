@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import TestSupport
 
 /// A client of a port at an address of this machine's that it chooses, as if it were another machine. Without a thread of its
 /// own: there may be a thousand.
@@ -8,20 +9,32 @@ final class Peer {
   private var received: [UInt8] = []
   private var hasEnded = false
 
+  /// Waits until somebody listens: a hub opens its ports one after the other, and some of them when it has said that it is there.
   init(_ port: UInt16, from address: [UInt8] = [127, 0, 0, 1]) {
-    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    precondition(descriptor >= 0, "no descriptor left")
-    precondition(clinux_bind_tcp(descriptor, address, 4, 0) == 0, "cannot be at \(address)")
+    var (connected, error): (Int32, Int32) = (-1, 0)
+    let isConnected = eventually {
+      connected = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+      precondition(connected >= 0, "no descriptor left")
+      precondition(clinux_bind_tcp(connected, address, 4, 0) == 0, "cannot be at \(address)")
+      if Peer.connect(connected, to: port) { return true }
+      error = errno
+      close(connected)
+      return false
+    }
+    precondition(isConnected, "cannot connect: \(String(cString: strerror(error)))")
+    descriptor = connected
+  }
+
+  private static func connect(_ socket: Int32, to port: UInt16) -> Bool {
     var name = sockaddr_in()
     name.sin_family = sa_family_t(AF_INET)
     name.sin_port = port.bigEndian
     name.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    let result = withUnsafePointer(to: &name) { pointer in
+    return withUnsafePointer(to: &name) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        Glibc.connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
       }
     }
-    precondition(result == 0, "cannot connect: \(String(cString: strerror(errno)))")
   }
 
   deinit { close(descriptor) }

@@ -102,8 +102,18 @@ import Testing
 
   @Test func `while the receiver warms up both ports say so once a second, and the fused sentences follow`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea, fused: true)
-    let client = SocketClient(port: nmea)
-    #expect(eventually { client.text.contains("$GPRMC,,V,,,,,,,,,,N*53\r\n") })
+    // On a busy machine it may be warm before anybody has listened; the next start is another chance.
+    var client = SocketClient(port: nmea)
+    let isSaid = (0..<10).contains { _ in
+      let coldStart = "$GPRMC,,V,,,,,,,,,,N*53\r\n"
+      _ = eventually { client.text.contains(coldStart) || client.text.contains(",A,") }
+      if client.text.contains(coldStart) { return true }
+      client.leave()
+      #expect(eventually { hub.isOff })
+      client = SocketClient(port: nmea)
+      return false
+    }
+    #expect(isSaid, "\(client.text)")
     for sentence in [
       "$GPRMC,", "$GPGGA,", "$GPVTG,", "$GPGST,", "$GNGSA,", "$GPGSV,", "$HEHDT,", "$TIROT,", "$YXXDR,", "$PASHR,",
     ] {

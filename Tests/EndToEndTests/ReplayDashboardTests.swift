@@ -180,6 +180,8 @@ import Testing
   func `it needs no more room, and can be used without seeing it`(_ scheme: String) throws {
     try browser.prefer(scheme: scheme)
     #expect(try isRunning())
+    // It is not to be over while it is looked at.
+    log.status("POST", "?rate=0.1")
     try browser.expectNoScrolling(savingAs: "replay-WIDTH-\(scheme)")
     try browser.expectAccessible()
     try click("replay-play")

@@ -53,8 +53,14 @@ import Testing
 
   @Test func `a terminal that is made narrower or wider is drawn on at once, without another state`() throws {
     let awake = hub.watch()
-    #expect(eventually { HubProcess.states(awake).last?.mode == "fused" })
-    // The next state would come in 100 s.
+    // The next state would come in 100 s: all is to be in the first.
+    #expect(
+      eventually {
+        HubProcess.states(awake).last?.mode == "fused"
+          && ["position", "velocity", "attitude", "air", "supply", "fix"].allSatisfy {
+            awake.lines.last?.contains("\"\($0)\":{") == true
+          }
+      }, "\(awake.lines.last ?? "")")
     let terminal = watch("--rate 0.01", columns: 56, rows: 24)
     // As it stays, and not while it is drawn.
     var narrow: [String] = []
