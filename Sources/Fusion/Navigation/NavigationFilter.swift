@@ -1,5 +1,3 @@
-import Glibc
-
 /// Joins inertial measurements and a receiver's fixes into position, velocity and attitude: strap-down navigation,
 /// corrected by an error-state Kalman filter (`NavigationSolution`).
 ///
@@ -12,16 +10,10 @@ import Glibc
 /// on one clock. No allocation after `init`.
 public struct NavigationFilter: Sendable {
   /// Chi-square with three degrees of freedom: 99.9 % lie inside.
-  private static let gate = 16.27
-  private static let refusal = 100.0
-  /// Fixes that are refused for so long are right after all.
-  private static let patience = JumpRule.patience
-  /// No receiver is less sure than this in the open, metres.
-  private static let soberSigma = 5.0
+  static let gate = 16.27
   /// A fix older than this no longer aids.
   private static let aidedSeconds = 2.5
   private static let longestPause = 1.0
-  private static let alignmentSpeed = 2.0
   private static let constraintSeconds = 0.1
   private static let longestQueue = 16
   /// A time that goes back by more than this is that of another clock, seconds.
@@ -46,36 +38,39 @@ public struct NavigationFilter: Sendable {
     var solution: NavigationSolution
   }
 
+  // What is not private is for the rest of the filter as well: how it begins (`NavigationAlignment`), what is known beside fixes
+  // (`NavigationConstraints`), and what fixes change (`NavigationCorrection`).
+
   public let configuration: Configuration
-  private var orientation: OrientationFilter
+  var orientation: OrientationFilter
   private var stillnessDetector = StillnessDetector()
-  private var hypotheses = HeadingHypotheses()
+  var hypotheses = HeadingHypotheses()
   /// Of the latest sample, rad/s.
-  private var latestRate = SIMD3<Double>.zero
-  private var vehicle = VehicleConstraint()
+  var latestRate = SIMD3<Double>.zero
+  var vehicle = VehicleConstraint()
   private var epochMean = EpochMeanDetector()
-  private(set) var solution: NavigationSolution?
+  var solution: NavigationSolution?
   /// A ring of the latest samples, to go back to when a fix comes late.
   private var history: [Entry] = []
   private let capacity: Int
   private var newest = -1
-  private var time: Double?
+  var time: Double?
   /// Fixes ahead of the samples, oldest first.
   private var pending: [GNSSMeasurement] = []
   private var latest: GNSSMeasurement?
-  private var lastAccepted = -Double.infinity
-  private var lastRestart = -Double.infinity
+  var lastAccepted = -Double.infinity
+  var lastRestart = -Double.infinity
   private var sinceConstraint = 0.0
-  private var compass: Compass
+  var compass: Compass
   /// How far east of true north the magnetic north lies, radians; `nil` while that is not known.
   public var magneticDeclination: Double? {
     get { compass.declination }
     set { compass.declination = newValue }
   }
-  private var alignedAt = 0.0
-  private var jumps = JumpRule()
+  var alignedAt = 0.0
+  var jumps = JumpRule()
   /// Since when samples have come without a pause.
-  private var startedAt = 0.0
+  var startedAt = 0.0
 
   /// Whether the last fix repeated the one before to the last bit, while the vehicle moved.
   public var isRepetition: Bool { jumps.isRepetition }
@@ -85,9 +80,9 @@ public struct NavigationFilter: Sendable {
   }
 
   /// How the latest fix's position differed from what was expected, and the variance expected of that.
-  private(set) var latestInnovation: (value: SIMD3<Double>, variance: SIMD3<Double>)?
+  var latestInnovation: (value: SIMD3<Double>, variance: SIMD3<Double>)?
   /// Fixes left out: too late, out of order, or not possible.
-  public private(set) var refusedCount = 0
+  public internal(set) var refusedCount = 0
 
   public init(_ configuration: Configuration = Configuration()) {
     self.configuration = configuration
@@ -296,7 +291,7 @@ public struct NavigationFilter: Sendable {
     apply(fix)
   }
 
-  private mutating func abandon() {
+  mutating func abandon() {
     if solution != nil { solution = nil }
     jumps.reset()
     hypotheses.reset()
@@ -319,84 +314,7 @@ public struct NavigationFilter: Sendable {
     if let solution, !solution.isFinite { abandon() }
   }
 
-  // MARK: Alignment
-
-  private mutating func align(_ fix: GNSSMeasurement) {
-    guard orientation.isLevelled, max(fix.positionSigma.x, fix.positionSigma.y) < 50 else { return }
-    guard let (turn, sigma) = heading(fix) else { return compareHypotheses(fix) }
-    var start = startingPoint(fix)
-    start.attitude = (Quaternion(about: turn) * start.attitude).normalized
-    start.covariance.tt.rows.2.z = sigma * sigma
-    lastAccepted = fix.time
-    begin(start)
-  }
-
-  /// A solution from a fix and the level, with any heading.
-  private func startingPoint(_ fix: GNSSMeasurement) -> NavigationSolution {
-    let now = time ?? fix.time
-    let velocity = fix.validVelocity ?? .zero
-    let velocitySigma = fix.validVelocity == nil ? SIMD3(repeating: 5) : fix.velocitySigma
-    let age = now - fix.time
-    let positionSigma =
-      fix.positionSigma + SIMD3(repeating: 0.05 + 0.5 * age + (fix.leverArm ?? configuration.leverArm).length)
-    let biasSigma = orientation.gyroscopeBiasSigma
-    // Bends tilt the vertical that is found on the move, and sharp ones by more than most.
-    let isLevel = orientation.isAtRest || now - startedAt > 20 && velocity.length < 1
-    let tiltSigma = isLevel ? 0.03 : max(0.15, orientation.inclinationSigma)
-    let tilt = tiltSigma * tiltSigma
-    return NavigationSolution(
-      time: now, position: fix.position.moved(by: age * velocity), velocity: velocity, attitude: orientation.attitude,
-      gyroscopeBias: orientation.gyroscopeBias, accelerometerBias: .zero,
-      covariance: ErrorCovariance(
-        position: positionSigma * positionSigma, velocity: velocitySigma * velocitySigma + SIMD3(repeating: 0.04),
-        attitude: SIMD3(tilt, tilt, 1),
-        gyroscopeBias: biasSigma * biasSigma + SIMD3(repeating: 1e-7),
-        accelerometerBias: SIMD3(repeating: 0.04)))
-  }
-
-  /// By how much the levelled attitude has to be turned, and how sure that is; `nil` while it cannot be told.
-  private func heading(_ fix: GNSSMeasurement) -> (turn: Double, sigma: Double)? {
-    if configuration.isVehicle {
-      guard let velocity = fix.validVelocity else { return nil }
-      let speed = (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot()
-      let sigma = max(fix.velocitySigma.x, fix.velocitySigma.y)
-      guard speed > max(NavigationFilter.alignmentSpeed, 3 * sigma) else {
-        // At rest only a compass tells, and in a vehicle one that has been calibrated there.
-        return configuration.magneticStrength == nil ? nil : turnToCompass
-      }
-      return (atan2(velocity.y, velocity.x) - orientation.attitude.yaw, sigma / speed + 0.06)
-    }
-    return turnToCompass
-  }
-
-  private var turnToCompass: (turn: Double, sigma: Double)? {
-    compass.reading(orientation).map { ($0.heading - orientation.attitude.yaw, $0.sigma) }
-  }
-
-  /// Lets the fix decide between headings. The bank only runs once something moves: at rest there is nothing to decide.
-  private mutating func compareHypotheses(_ fix: GNSSMeasurement) {
-    guard !configuration.isVehicle, let velocity = fix.validVelocity, let time else { return }
-    guard hypotheses.isRunning else {
-      let moving = max(0.5, 3 * max(fix.velocitySigma.x, fix.velocitySigma.y))
-      if velocity.length > moving { hypotheses.begin(with: startingPoint(fix)) }
-      return
-    }
-    // The fix as of now: a bank does not go back in time.
-    let age = time - fix.time
-    var late = fix
-    late.position = fix.position.moved(by: age * velocity)
-    let found = hypotheses.correct(
-      position: { [configuration, late] in configuration.positionObservation(late, $0) },
-      velocity: { [configuration, late, latestRate] in
-        var observation = configuration.velocityObservation(late, measured: velocity, $0, gyroscope: latestRate)
-        // It may have changed by so much since.
-        observation.variance += SIMD3(repeating: age * age)
-        return observation
-      })
-    guard let found else { return }
-    lastAccepted = fix.time
-    begin(found)
-  }
+  // MARK: Navigation
 
   /// Navigates on from a solution.
   mutating func begin(_ solution: NavigationSolution) {
@@ -408,8 +326,6 @@ public struct NavigationFilter: Sendable {
     newest = -1
     remember(.zero, .zero, nil, false, nil)
   }
-
-  // MARK: Navigation
 
   private mutating func advance(
     _ gyroscope: SIMD3<Double>, _ accelerometer: SIMD3<Double>, _ stillness: Stillness?, _ constrains: Bool,
@@ -427,59 +343,6 @@ public struct NavigationFilter: Sendable {
     }
     applyConstraints(gyroscope, stillness, constrains, compassHeading)
     remember(gyroscope, accelerometer, stillness, constrains, compassHeading)
-  }
-
-  private mutating func applyConstraints(
-    _ gyroscope: SIMD3<Double>, _ stillness: Stillness?, _ constrains: Bool, _ compassHeading: Double?
-  ) {
-    if let stillness { standStill(stillness) }
-    if constrains { constrain(gyroscope) }
-    if let compassHeading { correctHeading(compassHeading) }
-  }
-
-  /// The compass's errors stay the same for long: it says nothing new to who knows the heading better.
-  private mutating func correctHeading(_ heading: Double) {
-    guard let now = solution else { return }
-    let sigma = compass.sigma(orientation)
-    let variance = sigma * sigma
-    guard now.covariance.tt.rows.2.z > variance else { return }
-    var innovation = heading - now.attitude.yaw
-    innovation -= (innovation / (2 * .pi)).rounded() * 2 * .pi
-    guard innovation * innovation < 10.83 * (now.covariance.tt.rows.2.z + variance) else { return }
-    solution?.correct(ErrorCovariance.Row(t: SIMD3(0, 0, 1)), innovation: innovation, variance: variance)
-  }
-
-  private mutating func standStill(_ stillness: Stillness) {
-    guard let now = solution else { return }
-    let standstill = now.observationOfStandstill(variance: 0.02 * 0.02)
-    // Gliding over ice looks like standing still: what fixes say counts more.
-    guard now.surprise(standstill) < NavigationFilter.gate else { return }
-    solution?.correct(standstill)
-    // Standing still has changed the bias that is expected here.
-    guard let now = solution else { return }
-    let bias = now.observation(ofStillness: stillness, floor: 2e-4)
-    if now.surprise(bias) < NavigationFilter.gate { solution?.correct(bias) }
-  }
-
-  private mutating func constrain(_ gyroscope: SIMD3<Double>) {
-    guard let now = solution else { return }
-    let (value, byVelocity, byAttitude) = now.bodyVelocity
-    guard value.x > 1 || value.x < -1 else { return }
-    let yawRate = gyroscope.z - now.gyroscopeBias.z
-    let expected = vehicle.expectation(forward: value.x, yawRate: yawRate)
-    let sideways = ErrorCovariance.Row(v: byVelocity.rows.1, t: byAttitude.rows.1)
-    let downward = ErrorCovariance.Row(v: byVelocity.rows.2, t: byAttitude.rows.2)
-    func correct(_ row: ErrorCovariance.Row, _ innovation: Double, _ sigma: Double) {
-      // Ten a second share their errors.
-      let variance = 10 * sigma * sigma
-      let g = now.covariance.times(row)
-      let s = ErrorCovariance.Row.dot(row, g) + sigma * sigma
-      guard innovation * innovation < 10.83 * s else { return }
-      solution?.correct(row, innovation: innovation, variance: variance)
-    }
-    correct(sideways, expected.sideways - value.y, expected.sidewaysSigma)
-    guard let now = solution else { return }
-    correct(downward, expected.downward - now.bodyVelocity.value.z, expected.downwardSigma)
   }
 
   private mutating func remember(
@@ -535,105 +398,5 @@ public struct NavigationFilter: Sendable {
       applyConstraints(entry.gyroscope, entry.stillness, entry.constrains, entry.compassHeading)
       if let solution { history[index(back)].solution = solution }
     }
-  }
-
-  private mutating func correctPosition(_ fix: GNSSMeasurement, sinceLast: Double) {
-    guard let now = solution else { return }
-    // Errors that stay the same for a while make many fixes worth few.
-    let repetition = sinceLast.isFinite ? 1 + 2 * configuration.correlationTime / max(sinceLast, 0.01) : 1
-    // How far off one fix may be does not depend on how many of them agree.
-    let single = configuration.positionObservation(fix, now)
-    latestInnovation = (single.innovation, now.covariance.pp.diagonal + single.variance)
-    let taken = configuration.positionObservation(fix, now, repetition: repetition)
-    let surprise = now.surprise(single)
-    let agreement = now.time - max(alignedAt, lastRestart)
-    if jumps.refusesRepetition(fix, offset: single.innovation, speed: now.sureSpeed, agreement: agreement) {
-      refusedCount += 1
-      return
-    }
-    // Who has been caught, or says himself that he is deceived, is not believed by halves.
-    let isSuspect = jumps.contradiction != nil || fix.trust == .doubted
-    if !isSuspect || now.surprise(sober(fix, now)) < NavigationFilter.gate,
-      let observation = credible(taken, surprise: surprise)
-    {
-      if jumps.contradiction != nil, JumpRule.horizontal(single.innovation) > JumpRule.leastJump {
-        // Only because nothing is sure any more: what so large a correction would say of velocity and attitude is not true.
-        return restart(fix)
-      }
-      jumps.agreed(single.innovation)
-      solution?.correct(observation)
-      lastAccepted = fix.time
-      return
-    }
-    refusedCount += 1
-    switch jumps.judge(fix, offset: single.innovation, pause: sinceLast, agreement: agreement) {
-    case .refuse: break
-    case .none: if fix.trust != .doubted, fix.time - lastAccepted > NavigationFilter.patience { restart(fix) }
-    case .take: restart(fix)
-    }
-  }
-
-  /// The same fix without doubts of it: that it may be anywhere makes a jump no more credible.
-  private func sober(_ fix: GNSSMeasurement, _ now: NavigationSolution) -> NavigationSolution.Observation {
-    var fix = fix
-    let most = NavigationFilter.soberSigma
-    fix.positionSigma = SIMD3(
-      min(fix.positionSigma.x, most), min(fix.positionSigma.y, most), fix.positionSigma.z)
-    return configuration.positionObservation(fix, now)
-  }
-
-  private mutating func correctVelocity(_ fix: GNSSMeasurement, gyroscope: SIMD3<Double>) {
-    guard let measured = fix.validVelocity, let now = solution else { return }
-    let observation = configuration.velocityObservation(fix, measured: measured, now, gyroscope: gyroscope)
-    guard let credible = credible(observation, surprise: now.surprise(observation)) else { return }
-    solution?.correct(credible)
-    if configuration.isVehicle { learn(gyroscope) }
-  }
-
-  /// A measurement as far as it is to be believed: one beyond the gate counts less the further off it is, as receivers
-  /// that claim centimetres are off by decimetres in a bend; one far beyond is refused.
-  private func credible(
-    _ observation: NavigationSolution.Observation, surprise: Double
-  ) -> NavigationSolution.Observation? {
-    guard surprise < NavigationFilter.refusal else { return nil }
-    var observation = observation
-    if surprise > NavigationFilter.gate {
-      // The innovation's own variance instead of the claimed one.
-      observation.variance += observation.innovation * observation.innovation
-    }
-    return observation
-  }
-
-  private mutating func learn(_ gyroscope: SIMD3<Double>) {
-    guard let now = solution, now.time - alignedAt > 20 else { return }
-    let (value, _, byAttitude) = now.bodyVelocity
-    guard value.x > 3 else { return }
-    func variance(_ row: SIMD3<Double>) -> Double { dot(row, now.covariance.tt * row) }
-    vehicle.learn(
-      velocity: value, yawRate: gyroscope.z - now.gyroscopeBias.z,
-      variance: SIMD2(variance(byAttitude.rows.1), variance(byAttitude.rows.2)))
-  }
-
-  /// Everything was refused for too long: the fix is taken as it is. Twice in a minute, the heading must be wrong.
-  private mutating func restart(_ fix: GNSSMeasurement) {
-    guard let now = solution, now.time - lastRestart > 60 else {
-      compass.isDoubted = true
-      return abandon()
-    }
-    lastRestart = now.time
-    lastAccepted = fix.time
-    jumps.reset()
-    let arm = now.attitude.rotate(fix.leverArm ?? configuration.leverArm)
-    solution?.position = fix.position.moved(by: -arm)
-    let positionSigma = fix.positionSigma + SIMD3(repeating: 0.05)
-    solution?.covariance.restartPosition(variance: positionSigma * positionSigma)
-    if let velocity = fix.validVelocity {
-      solution?.velocity = velocity
-      let velocitySigma = fix.velocitySigma + SIMD3(repeating: 0.05)
-      solution?.covariance.restartVelocity(variance: velocitySigma * velocitySigma)
-    } else {
-      solution?.covariance.restartVelocity(variance: SIMD3(repeating: 25))
-    }
-    solution?.covariance.tt.rows.2.z += 0.25
   }
 }

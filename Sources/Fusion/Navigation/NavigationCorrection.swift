@@ -1,0 +1,109 @@
+/// What a fix changes in the solution, which is that of the fix's own time: as far as it is believed, and from what on everything else is
+/// doubted instead.
+extension NavigationFilter {
+  private static let refusal = 100.0
+  /// Fixes that are refused for so long are right after all.
+  private static let patience = JumpRule.patience
+  /// No receiver is less sure than this in the open, metres.
+  private static let soberSigma = 5.0
+
+  mutating func correctPosition(_ fix: GNSSMeasurement, sinceLast: Double) {
+    guard let now = solution else { return }
+    // Errors that stay the same for a while make many fixes worth few.
+    let repetition = sinceLast.isFinite ? 1 + 2 * configuration.correlationTime / max(sinceLast, 0.01) : 1
+    // How far off one fix may be does not depend on how many of them agree.
+    let single = configuration.positionObservation(fix, now)
+    latestInnovation = (single.innovation, now.covariance.pp.diagonal + single.variance)
+    let taken = configuration.positionObservation(fix, now, repetition: repetition)
+    let surprise = now.surprise(single)
+    let agreement = now.time - max(alignedAt, lastRestart)
+    if jumps.refusesRepetition(fix, offset: single.innovation, speed: now.sureSpeed, agreement: agreement) {
+      refusedCount += 1
+      return
+    }
+    // Who has been caught, or says himself that he is deceived, is not believed by halves.
+    let isSuspect = jumps.contradiction != nil || fix.trust == .doubted
+    if !isSuspect || now.surprise(sober(fix, now)) < NavigationFilter.gate,
+      let observation = credible(taken, surprise: surprise)
+    {
+      if jumps.contradiction != nil, JumpRule.horizontal(single.innovation) > JumpRule.leastJump {
+        // Only because nothing is sure any more: what so large a correction would say of velocity and attitude is not true.
+        return restart(fix)
+      }
+      jumps.agreed(single.innovation)
+      solution?.correct(observation)
+      lastAccepted = fix.time
+      return
+    }
+    refusedCount += 1
+    switch jumps.judge(fix, offset: single.innovation, pause: sinceLast, agreement: agreement) {
+    case .refuse: break
+    case .none: if fix.trust != .doubted, fix.time - lastAccepted > NavigationFilter.patience { restart(fix) }
+    case .take: restart(fix)
+    }
+  }
+
+  /// The same fix without doubts of it: that it may be anywhere makes a jump no more credible.
+  private func sober(_ fix: GNSSMeasurement, _ now: NavigationSolution) -> NavigationSolution.Observation {
+    var fix = fix
+    let most = NavigationFilter.soberSigma
+    fix.positionSigma = SIMD3(
+      min(fix.positionSigma.x, most), min(fix.positionSigma.y, most), fix.positionSigma.z)
+    return configuration.positionObservation(fix, now)
+  }
+
+  mutating func correctVelocity(_ fix: GNSSMeasurement, gyroscope: SIMD3<Double>) {
+    guard let measured = fix.validVelocity, let now = solution else { return }
+    let observation = configuration.velocityObservation(fix, measured: measured, now, gyroscope: gyroscope)
+    guard let credible = credible(observation, surprise: now.surprise(observation)) else { return }
+    solution?.correct(credible)
+    if configuration.isVehicle { learn(gyroscope) }
+  }
+
+  /// A measurement as far as it is to be believed: one beyond the gate counts less the further off it is, as receivers
+  /// that claim centimetres are off by decimetres in a bend; one far beyond is refused.
+  private func credible(
+    _ observation: NavigationSolution.Observation, surprise: Double
+  ) -> NavigationSolution.Observation? {
+    guard surprise < NavigationFilter.refusal else { return nil }
+    var observation = observation
+    if surprise > NavigationFilter.gate {
+      // The innovation's own variance instead of the claimed one.
+      observation.variance += observation.innovation * observation.innovation
+    }
+    return observation
+  }
+
+  private mutating func learn(_ gyroscope: SIMD3<Double>) {
+    guard let now = solution, now.time - alignedAt > 20 else { return }
+    let (value, _, byAttitude) = now.bodyVelocity
+    guard value.x > 3 else { return }
+    func variance(_ row: SIMD3<Double>) -> Double { dot(row, now.covariance.tt * row) }
+    vehicle.learn(
+      velocity: value, yawRate: gyroscope.z - now.gyroscopeBias.z,
+      variance: SIMD2(variance(byAttitude.rows.1), variance(byAttitude.rows.2)))
+  }
+
+  /// Everything was refused for too long: the fix is taken as it is. Twice in a minute, the heading must be wrong.
+  private mutating func restart(_ fix: GNSSMeasurement) {
+    guard let now = solution, now.time - lastRestart > 60 else {
+      compass.isDoubted = true
+      return abandon()
+    }
+    lastRestart = now.time
+    lastAccepted = fix.time
+    jumps.reset()
+    let arm = now.attitude.rotate(fix.leverArm ?? configuration.leverArm)
+    solution?.position = fix.position.moved(by: -arm)
+    let positionSigma = fix.positionSigma + SIMD3(repeating: 0.05)
+    solution?.covariance.restartPosition(variance: positionSigma * positionSigma)
+    if let velocity = fix.validVelocity {
+      solution?.velocity = velocity
+      let velocitySigma = fix.velocitySigma + SIMD3(repeating: 0.05)
+      solution?.covariance.restartVelocity(variance: velocitySigma * velocitySigma)
+    } else {
+      solution?.covariance.restartVelocity(variance: SIMD3(repeating: 25))
+    }
+    solution?.covariance.tt.rows.2.z += 0.25
+  }
+}
