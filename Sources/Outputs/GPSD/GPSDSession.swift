@@ -163,13 +163,13 @@ final class GPSDSession: StreamSession {
 
   /// Brings the leases in line with the watch; on the server's thread, like `end`.
   private func follow(_ watch: GPSDWatch) {
-    let wantsPositions = wantsPositions(watch)
+    let subject = subject(of: watch)
     // Before anything wakes: who watches is told that it did.
     hold(\.devices, watch.wantsReports) {
       output.activations.changes.subscribe(as: name, receiveValue: { [weak self] in self?.receive($0) })
     }
     followMoments(watch)
-    hold(\.states, wantsPositions || watch.isForPolling) {
+    hold(\.states, subject.wantsPositions || watch.isForPolling) {
       output.host.states(parts: output.board.gpsdParts).subscribe(
         as: name, receiveValue: { [weak self] in self?.send($0) })
     }
@@ -179,7 +179,7 @@ final class GPSDSession: StreamSession {
     hold(\.offsets, watch.wantsOffsets) {
       output.host.clockOffsets.subscribe(as: name, receiveValue: { [weak self] in self?.send($0) })
     }
-    let isSilenceTold = wantsPositions || oneReceiver(watch) != nil
+    let isSilenceTold = subject.isPositionTold
     let (isReminded, reminder) = state.withLock { state in
       defer { if !isSilenceTold { state.reminder = nil } }
       if !watch.wantsReports { state.activity = nil }
@@ -195,7 +195,7 @@ final class GPSDSession: StreamSession {
   /// Takes a place among those who are told the same, and leaves another.
   private func followMoments(_ watch: GPSDWatch) {
     var new: GPSDMoments?
-    if wantsPositions(watch) {
+    if subject(of: watch).wantsPositions {
       let includesAttitude =
         watch.device == nil && watch.attitudeRateHz == nil && !output.hub.receivers.candidates.isEmpty
       new = includesAttitude ? output.moments : output.momentsOfReceiver
@@ -219,7 +219,7 @@ final class GPSDSession: StreamSession {
     state.withLock { $0.lastReport = nil }
     var json = JSONWriter(capacity: 1024)
     json.lineEnd = "\r\n"
-    if let receiver = oneReceiver(watch) {
+    if let receiver = subject(of: watch).oneReceiver {
       guard let epoch = latest(of: receiver.id) else { return }
       GPSDReport.writePositionObject(epoch.fix, device: receiver.path, to: &json)
       json.endLine()
@@ -258,7 +258,7 @@ final class GPSDSession: StreamSession {
 
   /// Who watches one of several receivers gets what that one says, whichever is taken for the state.
   private func followReceiver(_ watch: GPSDWatch) {
-    let receiver = oneReceiver(watch)
+    let receiver = subject(of: watch).oneReceiver
     let present = state.withLock { $0.epochsOf }
     if receiver?.id == present?.id, receiver?.path == present?.path { return }
     let new = receiver.map { receiver in
@@ -275,7 +275,8 @@ final class GPSDSession: StreamSession {
   /// Likewise its sentences.
   private func followSentences(_ watch: GPSDWatch) {
     // An IMU has none, and is no reason to wake the receiver for its.
-    let source = watch.wantsSentences && !isOfIMU(watch) ? namedReceiver(watch)?.id ?? "" : nil
+    let subject = subject(of: watch)
+    let source = watch.wantsSentences && !subject.isOfIMU ? subject.namedReceiver?.id ?? "" : nil
     if source == state.withLock({ $0.sentencesOf }) { return }
     let new = source.map { id in
       (id.isEmpty ? output.host.sentences : output.host.sentences(of: id)).subscribe(
@@ -288,22 +289,12 @@ final class GPSDSession: StreamSession {
     old?.cancel()
   }
 
-  private func oneReceiver(_ watch: GPSDWatch) -> GPSDDevice? { watch.wantsReports ? namedReceiver(watch) : nil }
-
-  /// The receiver that a watch names, where what it says is not what the state says.
-  private func namedReceiver(_ watch: GPSDWatch) -> GPSDDevice? {
-    guard let path = watch.device else { return nil }
-    let receivers = GPSDDevice.all(of: output.hub).filter(\.isReceiver)
-    // Of a single one that is fused the state says more.
-    let isState = receivers.count == 1 && receivers.allSatisfy { output.board.fusedDevices.contains($0.id) }
-    return isState ? nil : receivers.first { $0.path == path }
-  }
-
   /// Attitudes at a pace of their own: where the client asks for one, or for the IMU alone, or where the board has no
   /// receiver to set the pace. Otherwise they come with the receiver's epochs.
   private func followAttitudes(_ watch: GPSDWatch) {
-    let isWanted = watch.wantsReports && (watch.device == nil || isOfIMU(watch))
-    let pace = isWanted ? AttitudePace(rateHz: watch.attitudeRateHz, isForIMUAlone: isOfIMU(watch)) : nil
+    let isOfIMU = subject(of: watch).isOfIMU
+    let isWanted = watch.wantsReports && (watch.device == nil || isOfIMU)
+    let pace = isWanted ? AttitudePace(rateHz: watch.attitudeRateHz, isForIMUAlone: isOfIMU) : nil
     let present = state.withLock { $0.attitudePace }
     if pace == present { return }
     let new = pace.map { pace in
@@ -318,14 +309,7 @@ final class GPSDSession: StreamSession {
     old?.cancel()
   }
 
-  private func wantsPositions(_ watch: GPSDWatch) -> Bool {
-    watch.wantsReports && !isOfIMU(watch) && oneReceiver(watch) == nil
-  }
-
-  private func isOfIMU(_ watch: GPSDWatch) -> Bool {
-    guard let device = watch.device else { return false }
-    return GPSDDevice.all(of: output.hub).first { $0.path == device }?.isReceiver != true
-  }
+  private func subject(of watch: GPSDWatch) -> GPSDSubject { GPSDSubject(of: watch, on: output.hub, output.board) }
 
   /// Subscribes or leaves, outside of the lock: either may power a device.
   private func hold(
@@ -447,9 +431,7 @@ final class GPSDSession: StreamSession {
     let clock = MonotonicClock()
     let next = clock.schedule(at: clock.now + pause) { [weak self] in self?.remind() }
     let (overtaken, isWanted) = state.withLock { state in
-      guard wantsPositions(state.watch) || oneReceiver(state.watch) != nil else {
-        return (nil as ScheduledAction?, false)
-      }
+      guard subject(of: state.watch).isPositionTold else { return (nil as ScheduledAction?, false) }
       defer { state.reminder = next }
       return (state.reminder, true)
     }
