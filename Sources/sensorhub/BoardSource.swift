@@ -1,3 +1,4 @@
+import Glibc
 import Hub
 import Outputs
 
@@ -48,6 +49,8 @@ struct BoardSource {
 extension CommandError {
   init(_ error: BoardError) {
     switch error {
+    case .unreadable(let file, _) where access(file, F_OK) == 0 && access(file, R_OK) != 0:
+      self.init(.noPermission, "\(error)", nextStep: "let this user read it; ls -l \(file) says who may")
     case .unreadable:
       self.init(
         .noInput, "\(error)",

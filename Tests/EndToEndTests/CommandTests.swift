@@ -177,6 +177,26 @@ struct CommandTests {
       probe.standardError.contains("no device found\n  next: check power and wiring"), "\(probe.standardError)")
   }
 
+  @Test func `a board file that cannot be written is named before anybody listens for it`() {
+    let probe = Program(["probe", "--port", "/dev/ttyNone", "--write", "/nowhere/board.json5"])
+    #expect(probe.wait() == 74)
+    let text = "/nowhere/board.json5 cannot be written: No such file or directory\n  next: --write to another folder"
+    #expect(probe.standardError.contains(text) && !probe.standardError.contains("listening"), "\(probe.standardError)")
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "takes root, to do without what root may"))
+  func `a board file that this user may not read is told as that`() {
+    let file = "/tmp/sensorhub-test-\(getpid())-secret.json5"
+    defer { unlink(file) }
+    HubProcess.write("{ name: \"secret\", devices: {} }", to: file)
+    #expect(chmod(file, 0) == 0)
+    // Who may not do what everybody may not.
+    let ordinary = ["--bounding-set=-dac_override,-dac_read_search"]
+    let check = Program(ordinary + [Program.sensorhub, "check", file], path: "/usr/bin/setpriv")
+    #expect(check.wait() == 77)
+    #expect(check.standardError.contains("Permission denied\n  next: let this user read it"), "\(check.standardError)")
+  }
+
   @Test func `a file in which nothing can be decoded is an error`() {
     let program = Program(["decode", SharedData.packageFolder + "/README.md"])
     #expect(program.wait() == 65)

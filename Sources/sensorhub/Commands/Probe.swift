@@ -37,6 +37,10 @@ struct Probe: ParsableCommand {
     if let write, access(write, F_OK) == 0 {
       throw CommandError(.noInput, "there is a file \(write) already", nextStep: "move it away, or name another one")
     }
+    // Nobody should listen for a minute to hear this.
+    if let write, access(Probe.folder(of: write), W_OK) != 0 {
+      throw Probe.isNotWritten(write, Errno(rawValue: errno))
+    }
     let everything = port.isEmpty && bus.isEmpty
     let ports = everything ? DeviceFiles.serialPorts : port
     let buses = everything ? DeviceFiles.i2cBuses : bus
@@ -86,9 +90,19 @@ struct Probe: ParsableCommand {
         throw error
       }
     } catch {
-      throw CommandError(
-        .inputOutput, "\(path) cannot be written: \(error)", nextStep: "--write to another folder, or without it")
+      throw isNotWritten(path, error)
     }
+  }
+
+  /// Where a file is; `.` for a name alone.
+  private static func folder(of path: String) -> String {
+    let folder = FilePath(path).removingLastComponent().string
+    return folder.isEmpty ? "." : folder
+  }
+
+  private static func isNotWritten(_ path: String, _ error: any Error) -> CommandError {
+    CommandError(
+      .inputOutput, "\(path) cannot be written: \(error)", nextStep: "--write to another folder, or without it")
   }
 
   /// Says why something was of no use: there is no board file yet that could be wrong.
