@@ -43,7 +43,7 @@ struct Probe: ParsableCommand {
     }
     let everything = port.isEmpty && bus.isEmpty
     let ports = everything ? DeviceFiles.serialPorts : port
-    let buses = everything ? DeviceFiles.i2cBuses : bus
+    let buses = everything ? MachineFiles().i2cBuses : bus
     if ports.isEmpty, everything {
       Terminal.standardOutput(
         "no serial ports: plug the receiver in, or enable the UART (sudo raspi-config nonint do_serial_hw 0)"

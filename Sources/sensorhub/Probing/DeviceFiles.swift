@@ -1,14 +1,12 @@
 import HardwareIO
 
-/// The device files in which receivers and I2C chips may be found.
+/// The device files in which receivers may be found.
 enum DeviceFiles {
   static var serialPorts: [String] {
     // Sixteen-odd ttyS entries exist on any PC and have no hardware behind them: only those that a driver has claimed.
     files(withPrefixes: ["ttyAMA", "ttyUSB", "ttyACM", "gnss"])
       + files(withPrefixes: ["ttyS"]).filter { isRealPort($0) }
   }
-
-  static var i2cBuses: [String] { files(withPrefixes: ["i2c-"]) }
 
   private static func files(withPrefixes prefixes: [String]) -> [String] {
     Files.names(in: "/dev").filter { name in prefixes.contains { name.hasPrefix($0) } }.map { "/dev/\($0)" }
