@@ -134,8 +134,33 @@ struct BoardWarningsTests {
             + "it",
           "gps: there is no /dev/pps0, so the time is as good as the serial line is: the kernel needs pps-gpio for the line "
             + "of the pulse",
-          "imu: there is no /dev/i2c-1: enable the bus",
+          "imu: there is no /dev/i2c-1, nor any other bus here; for those that the kernel may have: sudo modprobe i2c-dev && "
+            + "ls /dev/i2c-*",
         ])
+    tree.add("/dev/i2c-7")
+    tree.add("/dev/i2c-12")
+    #expect(
+      try devices("imu: { driver: 'mpu-6050', bus: '/dev/i2c-1' }") == [
+        "imu: there is no /dev/i2c-1; here there is /dev/i2c-7, /dev/i2c-12: sensorhub probe says what is on it"
+      ])
+  }
+
+  @Test func `a bus that a Raspberry Pi lacks is enabled, if it is the header's`() throws {
+    tree.add("/proc/device-tree/model", "Raspberry Pi 4 Model B Rev 1.4\0")
+    // Those of its screens are always there.
+    tree.add("/dev/i2c-20")
+    func bus(_ path: String) throws -> [String] { try devices("imu: { driver: 'mpu-6050', bus: '\(path)' }") }
+    // Another system than Raspberry Pi OS.
+    let edited =
+      "printf '[all]\\ndtparam=i2c_arm=on\\n' | sudo tee -a /boot/firmware/config.txt && sudo reboot"
+    #expect(try bus("/dev/i2c-1") == ["imu: there is no /dev/i2c-1: \(edited)"])
+    #expect(try bus("/dev/sensorhub/i2c") == ["imu: there is no /dev/sensorhub/i2c: \(edited)"])
+    tree.add("/usr/bin/raspi-config")
+    #expect(try bus("/dev/i2c-1") == ["imu: there is no /dev/i2c-1: sudo raspi-config nonint do_i2c 0"])
+    #expect(
+      try bus("/dev/i2c-3") == [
+        "imu: there is no /dev/i2c-3; here there is /dev/i2c-20: sensorhub probe says what is on it"
+      ])
   }
 
   private func fences(_ fences: String, on devices: String = "gps: { driver: 'nmea', port: 'p' }") throws -> [String] {

@@ -94,9 +94,16 @@ public enum BoardWarnings {
       return "\(missing), although the bus is there: echo i2c-dev | sudo tee /etc/modules-load.d/i2c-dev.conf "
         + "&& sudo modprobe i2c-dev"
     }
-    if machine.hasRaspiConfig { return "\(missing): sudo raspi-config nonint do_i2c 0" }
-    return machine.isRaspberryPi
-      ? "\(missing): add dtparam=i2c_arm=on to /boot/firmware/config.txt and restart" : "\(missing): enable the bus"
+    // The one on a Raspberry Pi's header; other numbers are other overlays', and what udev names is most likely on it.
+    let isHeader = MachineFiles.number(ofI2CBus: bus).map { $0 == 1 } ?? true
+    if isHeader, machine.hasRaspiConfig { return "\(missing): sudo raspi-config nonint do_i2c 0" }
+    if isHeader, machine.isRaspberryPi {
+      return "\(missing): printf '[all]\\ndtparam=i2c_arm=on\\n' | sudo tee -a /boot/firmware/config.txt && sudo reboot"
+    }
+    let present = machine.i2cBuses.joined(separator: ", ")
+    return present.isEmpty
+      ? "\(missing), nor any other bus here; for those that the kernel may have: sudo modprobe i2c-dev && ls /dev/i2c-*"
+      : "\(missing); here there is \(present): sensorhub probe says what is on it"
   }
 
   private static func pulse(_ pulse: String?, on machine: MachineFiles) -> String? {
