@@ -6,15 +6,46 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { maximum_edges = 16 };  // What the kernel queues for a line.
+enum {
+  maximum_edges = 16,  // What the kernel queues for a line.
+  maximum_label = 64,  // Of the kernel's 32.
+};
 
 static int last_error(void) { return errno ? -errno : -EIO; }
 
-static bool chip_matches(const char *path, const char *wanted);
+// Writes what the chip at a path is called; errno says why it could not.
+static bool chip_label(const char *path, char *label, int size);
+
+static bool chip_matches(const char *path, const char *wanted) {
+  char label[maximum_label];
+  return chip_label(path, label, sizeof label) && strcmp(label, wanted) == 0;
+}
+
+static int is_chip(const struct dirent *entry) { return strncmp(entry->d_name, "gpiochip", 8) == 0; }
+
+int cgpiod_list_chips(char *list, int size) {
+  struct dirent **entries = NULL;
+  int count = scandir("/dev", &entries, is_chip, alphasort);
+  if (count < 0) return last_error();
+  int used = 0;
+  list[0] = 0;
+  for (int index = 0; index < count; index++) {
+    char path[300], label[maximum_label];
+    snprintf(path, sizeof path, "/dev/%s", entries[index]->d_name);
+    if (used < size && chip_label(path, label, sizeof label)) {
+      used += snprintf(list + used, size - used, "%s%s (%s)", used ? ", " : "", entries[index]->d_name, label);
+    }
+    free(entries[index]);
+  }
+  free(entries);
+  return 0;
+}
 
 int cgpiod_find_chip(const char *chip, char *path, int path_size) {
   if (chip[0] == '/') {
+    if (access(chip, F_OK) != 0) return last_error();
     snprintf(path, path_size, "%s", chip);
     return 0;
   }
@@ -47,14 +78,14 @@ struct cgpiod_line {
 
 int cgpiod_library_version(void) { return 1; }
 
-static bool chip_matches(const char *path, const char *wanted) {
+static bool chip_label(const char *path, char *label, int size) {
   errno = 0;
   struct gpiod_chip *chip = gpiod_chip_open(path);
   if (!chip) return false;
-  bool matches = strcmp(gpiod_chip_label(chip), wanted) == 0;
+  snprintf(label, size, "%s", gpiod_chip_label(chip));
   gpiod_chip_close(chip);
   errno = 0;
-  return matches;
+  return true;
 }
 
 int cgpiod_find_line(const char *chip_path, const char *name) {
@@ -146,16 +177,16 @@ struct cgpiod_line {
 
 int cgpiod_library_version(void) { return 2; }
 
-static bool chip_matches(const char *path, const char *wanted) {
+static bool chip_label(const char *path, char *label, int size) {
   errno = 0;
   struct gpiod_chip *chip = gpiod_chip_open(path);
   if (!chip) return false;
   struct gpiod_chip_info *info = gpiod_chip_get_info(chip);
-  bool matches = info && strcmp(gpiod_chip_info_get_label(info), wanted) == 0;
+  if (info) snprintf(label, size, "%s", gpiod_chip_info_get_label(info));
   gpiod_chip_info_free(info);
   gpiod_chip_close(chip);
   errno = 0;
-  return matches;
+  return info != NULL;
 }
 
 int cgpiod_find_line(const char *chip_path, const char *name) {

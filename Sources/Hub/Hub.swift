@@ -292,6 +292,7 @@ public final class Hub: Sendable {
       do throws(HardwareError) {
         if try !entry.reader.makeSafe() { report.absent.append(id) }
       } catch {
+        if case .inUse = error { report.isHeld = true }
         report.problems.append("\(id): it cannot be switched off: \(error)")
       }
     }

@@ -362,6 +362,15 @@ struct HubProcessTests {
     #expect(
       undriven.hasSuffix("stopped; the power lines that could be driven are off, and those of imu could not"),
       "\(undriven)")
+    // A chip that is not there is no line that somebody holds.
+    let hub = HubProcess(board: "{ name: \"x\", devices: { imu: \(chip), \(power) } } }")
+    #expect(eventually { hub.program.standardError.contains("board 'x', state on") })
+    #expect(hub.stop() == 0)
+    let wrong = Program(["safe", hub.boardFile, "--socket", hub.socket])
+    #expect(wrong.wait() == 69)
+    #expect(
+      wrong.standardError.contains("imu: it cannot be switched off: there is no GPIO chip 'no-such-chip'")
+        && !wrong.standardError.contains("belongs to a hub"), "\(wrong.standardError)")
     let absent = HubProcess(board: "{ name: \"x\", devices: { imu: { driver: \"mpu-6050\", bus: \"/dev/i2c-99\" } } }")
     #expect(eventually { absent.program.standardError.contains("board 'x', state on") })
     #expect(absent.stop() == 0)

@@ -53,6 +53,19 @@ extension HardwareInTheLoop {
       #expect(eventually { !line.isHigh })
     }
 
+    @Test func `a chip that is not there is said among those that are`() {
+      let error = #expect(throws: HardwareError.self) {
+        try LinuxGPIOOutput(GPIOLineName(chip: "no-such-chip", line: "0"), activeLow: false, safeLevel: false)
+      }
+      let text = error.map { "\($0)" } ?? ""
+      #expect(text.contains("there is no GPIO chip 'no-such-chip' among gpiochip"), "\(text)")
+      #expect(text.contains(" (bench)"), "\(text)")
+      let byPath = #expect(throws: HardwareError.self) {
+        try LinuxGPIOOutput(GPIOLineName(chip: "/dev/gpiochip99", line: "0"), activeLow: false, safeLevel: false)
+      }
+      #expect(byPath.map { "\($0)".contains("'/dev/gpiochip99' among ") } == true, "\(byPath as Any)")
+    }
+
     @Test func `a tty that disappears and returns fifty times is a state with a reason each time`() throws {
       try failFiftyTimes(
         "gps", of: .init(hasIMU: false), line: board.gpsLine,

@@ -16,8 +16,12 @@ struct cgpiod_edge {
 
 /// Every call returns 0 or a count, or a negative errno.
 
-/// Finds the chip with this label, name or path; writes its path into `path`.
+/// Finds the chip with this label, name or path; writes its path into `path`. One named by its path has to be there.
 int cgpiod_find_chip(const char *chip, char *path, int path_size);
+
+/// Writes the chips that there are into `list`, by name and label: `gpiochip0 (pinctrl-bcm2711), gpiochip1 (raspberrypi-exp-gpio)`.
+/// Those that may not be opened are left out, and what has no room.
+int cgpiod_list_chips(char *list, int size);
 
 /// Finds a line by its name on a chip; returns its offset.
 int cgpiod_find_line(const char *chip_path, const char *name);

@@ -106,8 +106,7 @@ struct LineHandle: @unchecked Sendable {
     let path: Result<String, HardwareError> = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 300) { buffer in
       let result = cgpiod_find_chip(name.chip, buffer.baseAddress, 300)
       guard result == 0, let base = buffer.baseAddress else {
-        return .failure(
-          .opening("GPIO chip '\(name.chip)' (gpiodetect lists them)", -result, group: "gpio"))
+        return .failure(noChip(name.chip, -result))
       }
       return .success(String(cString: base))
     }
@@ -116,6 +115,17 @@ struct LineHandle: @unchecked Sendable {
     let offset = cgpiod_find_line(chip, name.line)
     if offset < 0 { throw error(name, -offset) }
     return (chip, UInt32(offset))
+  }
+
+  /// Why a chip is of no use: labels differ between boards, so it says which ones there are.
+  private static func noChip(_ chip: String, _ errno: Int32) -> HardwareError {
+    let error = HardwareError.opening("GPIO chip '\(chip)'", errno, group: "gpio")
+    guard case .notFound = error else { return error }
+    let present = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1000) { buffer in
+      guard let base = buffer.baseAddress, cgpiod_list_chips(base, 1000) == 0 else { return "" }
+      return String(cString: base)
+    }
+    return .notFound("GPIO chip '\(chip)'" + (present.isEmpty ? ", nor any other here" : " among \(present)"))
   }
 
   static func error(_ name: GPIOLineName, _ errno: Int32) -> HardwareError {

@@ -49,7 +49,7 @@ struct Safe: ParsableCommand {
     guard report.problems.isEmpty else {
       throw CommandError(
         .unavailable, report.problems.joined(separator: "\n"),
-        nextStep: "a line that is in use belongs to a hub that runs: sensorhub devices shows it")
+        nextStep: report.isHeld ? "a line that is in use belongs to a hub that runs: sensorhub devices shows it" : nil)
     }
     let lines = report.hasPowerLines ? "all power lines are at their safe levels" : "there are no power lines"
     let absent = report.absent.isEmpty ? "" : "; not there to be put to sleep: \(report.absent.joined(separator: ", "))"
