@@ -2,7 +2,7 @@
 
 import contextlib, os, shutil, signal, statistics, tempfile
 from broker import Broker
-from hub import Hub, TOPIC
+from hub import Hub
 from places import Places
 from process import start
 
@@ -56,6 +56,6 @@ class Bench(contextlib.ExitStack):
       f"{what}: median {median:.2f} ms, 95 % {late:.2f} ms, worst {ordered[-1]:.2f} ms of {len(ordered)}"
       + (f" (promised: a median of {promised} ms)" if promised else ""))
 
-  def viewer(self, *words):
+  def viewer(self, *words, **more):
     """A program of a viewer's."""
-    return start(self.places.command("viewer", *words), self.path("viewer.log"))
+    return start(self.places.command("viewer", *words), self.path("viewer.log"), **more)

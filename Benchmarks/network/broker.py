@@ -1,6 +1,6 @@
 """Debian's mosquitto in a place of its own. What it knows outlives a restart."""
 
-import glob, os, signal, subprocess, time
+import glob, os, signal, subprocess
 from process import start, until
 
 

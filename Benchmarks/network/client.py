@@ -1,6 +1,6 @@
 """As much of an MQTT 5 client as a viewer needs whose times are measured."""
 
-import select, struct, time
+import select, socket, struct, time
 
 
 def text(value):
@@ -20,7 +20,7 @@ def number(value):
 class Client:
   def __init__(self, places, place, address, name, topics=()):
     self.socket = places.connect(place, address)
-    self.socket.setsockopt(6, 1, 1)
+    self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     self.buffer = b""
     self.identifier = 0
     # No keep-alive.

@@ -1,6 +1,6 @@
 """Whether the power line follows the viewers, whatever becomes of them, of the broker and of the network between."""
 
-import os, random, re, signal, time
+import os, random, re, signal, subprocess, time
 from hub import NAME, TOPIC
 from process import start, until
 
@@ -9,9 +9,9 @@ START = 5
 LEAVE = 1
 # After what should change nothing it is looked at for so long whether anything does.
 LOOK = 1.5
-# Of the hub and of `sensorhub watch`.
+# Keep-alives: of the hub, of `sensorhub watch`, and the shortest that mosquitto_sub takes.
 KEEP_ALIVE = 60
-# The shortest that mosquitto_sub takes.
+WATCH_KEEP_ALIVE = 10
 SHORT_KEEP_ALIVE = 5
 # How long a hub without its broker takes viewers to be there.
 GRACE = 10
@@ -30,7 +30,7 @@ class Viewer:
 
   def __init__(self, bench, kind):
     self.kind = kind
-    self.keep_alive = KEEP_ALIVE if kind == "watch" else SHORT_KEEP_ALIVE
+    self.keep_alive = WATCH_KEEP_ALIVE if kind == "watch" else SHORT_KEEP_ALIVE
     host, port = bench.broker.address
     if kind == "watch":
       self.process = bench.viewer(bench.sensorhub, "watch", "--json", "--parts", "position", f"mqtt://{host}:{port}/{NAME}")
@@ -38,8 +38,10 @@ class Viewer:
     topic = f"{TOPIC}/interest/sub/position"
     common = ["-V", "5", "-h", host, "-p", port, "-q", "1"]
     self.process = bench.viewer(
-      "mosquitto_sub", *common, "-i", "sub", "-k", SHORT_KEEP_ALIVE, "-t", f"{TOPIC}/state/position", "--will-topic", topic,
-      "--will-retain", "--will-qos", "1")
+      "mosquitto_sub", *common, "-i", "sub", "-k", SHORT_KEEP_ALIVE, "-t", f"{TOPIC}/status", "--will-topic", topic,
+      "--will-retain", "--will-qos", "1", stdout=subprocess.PIPE)
+    # It is there, and its will too, once it has heard that the hub is.
+    self.process.stdout.readline()
     bench.viewer("mosquitto_pub", *common, "-t", topic, "-r", "-m", "{}").wait()
 
   def end(self, number):
@@ -102,7 +104,8 @@ class World:
   def miss(self, text):
     self.miss_count += not self.is_missed
     self.is_missed = True
-    changes = [f"{'up' if change.is_on else 'down'} {change.at - self.began:.2f} s after it began" for change in self.line.changes[self.seen:]]
+    changes = [
+      f"{'up' if change.is_on else 'down'} {change.at - self.began:.2f} s after it began" for change in self.line.changes[self.seen:]]
     self.bench.expect(False, f"{self.step}: {text}; the line: {', '.join(changes) or 'as before'}")
     self.seen = self.line.count
 
@@ -124,15 +127,13 @@ class World:
     self.follows(False, self.linger + LEAVE, "a viewer leaves: down")
 
   def is_cut_off_for_a_moment(self):
-    self.bench.places.cut("viewer")
-    time.sleep(self.chance.uniform(0.1, 4))
-    self.bench.places.mend("viewer")
-    self.stays()
+    self.is_out_of_reach("viewer", self.chance.uniform(0.1, 4))
 
   def is_cut_off(self):
     self.bench.places.cut("viewer")
     keep_alive = self.viewer.keep_alive
-    self.follows(False, missed_after(keep_alive) + self.linger, f"a viewer with a keep-alive of {keep_alive} s is cut off: down")
+    kind = f"a viewer with a keep-alive of {keep_alive} s is cut off: down"
+    self.follows(False, missed_after(keep_alive) + self.linger, kind)
     if self.viewer.kind == "watch":
       self.bench.places.mend("viewer")
       self.follows(True, RETURN, "a viewer comes back: up")
@@ -154,10 +155,14 @@ class World:
     self.follows(False, 5 + self.linger + LEAVE, "a viewer is killed while the hub is cut off for 2 s: down after that")
 
   def hub_is_cut_off_for_a_moment(self):
-    self.bench.places.cut("hub")
-    time.sleep(self.chance.uniform(0.1, 8))
-    self.bench.places.mend("hub")
-    self.stays()
+    self.is_out_of_reach("hub", self.chance.uniform(0.1, 8))
+
+  def is_out_of_reach(self, place, seconds):
+    self.bench.places.cut(place)
+    time.sleep(seconds)
+    self.bench.places.mend(place)
+    # What was said meanwhile is said again, by TCP: ever later, and by then it has come.
+    self.stays(seconds + LOOK)
 
   def hub_is_cut_off(self):
     self.bench.places.cut("hub")
@@ -231,11 +236,10 @@ class World:
     if self.viewer:
       self.viewer.end(signal.SIGKILL)
       self.viewer = None
-    lost = []
     until(RETURN, lambda: self.bench.hub.is_joined and not self.lost_values())
     lost = self.lost_values()
     count = sum(map(len, self.numbers().values()))
-    self.bench.expect(count > 0 and not lost, f"{count} values, {len(lost)} of them lost" + (f": {', '.join(lost[:5])}" if lost else ""))
+    self.bench.expect(count > 0 and not lost, f"{count} values, {len(lost)} of them lost {' '.join(lost[:5])}".rstrip())
     for kind, times in sorted(self.times.items()):
       ordered = sorted(times)
       self.bench.say(f"{kind} after {ordered[len(ordered) // 2]:.2f} s in the median, {ordered[-1]:.2f} s at worst, of {len(ordered)}")

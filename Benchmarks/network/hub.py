@@ -1,6 +1,6 @@
 """A hub with one receiver, whose power is watched from outside: as a process of this machine's, or on a kernel of its own."""
 
-import os, signal, subprocess, sys
+import os, signal, sys
 from line import Line
 from process import start, until
 

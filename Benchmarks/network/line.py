@@ -1,11 +1,10 @@
 """What is seen of the power from outside: changes as the program at the receiver's end says them."""
 
-import os, threading, time
+import collections, os, threading, time
 
 
-class Change:
-  def __init__(self, what, is_on, at):
-    self.what, self.is_on, self.at = what, is_on, at
+class Change(collections.namedtuple("Change", "is_on at")):
+  """at: monotonic time in seconds."""
 
 
 class Line:
@@ -44,7 +43,7 @@ class Line:
     elif what == "epoch":
       self.epochs[value] = at
     elif what == self.what:
-      self.changes.append(Change(what, value == "1", at))
+      self.changes.append(Change(value == "1", at))
 
   @property
   def is_high(self):
