@@ -15,8 +15,10 @@ WATCH_KEEP_ALIVE = 10
 SHORT_KEEP_ALIVE = 5
 # How long a hub without its broker takes viewers to be there.
 GRACE = 10
-# Who has lost a broker that was there for so long comes back within seconds, others ever later, up to a minute and a half.
+# Who has lost a broker that was there for so long comes back soon where that was away for four seconds, others ever later, up to a
+# minute and a half.
 SOUND = 31
+RETURN_SOON = 8
 RETURN = 100
 
 
@@ -177,7 +179,7 @@ class World:
     self.bench.broker.start()
     self.is_new()
     # For as long as hub and viewer may take to come back, and the hub to have waited for one in vain.
-    self.stays(8 + GRACE + LOOK)
+    self.stays(RETURN_SOON + GRACE + LOOK)
 
   def broker_is_away(self):
     self.bench.broker.stop()
@@ -186,11 +188,21 @@ class World:
     self.follows(True, RETURN, "the broker comes back: up")
     self.is_new()
 
+  def is_killed_while_the_broker_is_restarted(self):
+    """Nobody takes back for it what it wanted but the hub, which has waited for it in vain."""
+    self.bench.broker.stop()
+    self.viewer.end(signal.SIGKILL)
+    self.viewer = None
+    time.sleep(self.chance.uniform(0, 4))
+    self.bench.broker.start()
+    self.is_new()
+    self.follows(False, RETURN_SOON + GRACE + self.linger + LEAVE, "a viewer is killed while the broker is restarted: down after that")
+
   def is_new(self):
     """Connections are."""
     self.sound_at = time.monotonic() + SOUND
 
-  BREAKING = {"is_cut_off", "hub_is_cut_off", "broker_is_restarted", "broker_is_away"}
+  BREAKING = {"is_cut_off", "hub_is_cut_off", "broker_is_restarted", "broker_is_away", "is_killed_while_the_broker_is_restarted"}
 
   def choices(self):
     """What may happen now, and how likely each is."""
@@ -201,7 +213,9 @@ class World:
     if self.viewer.kind == "sub":
       return {**any_kind, "is_cut_off": 3}
     # Who does not say again what it wants is forgotten with these.
-    return {**any_kind, "leaves": 3, "is_cut_off": 1, "hub_is_cut_off": 2, "broker_is_restarted": 4, "broker_is_away": 2}
+    return {
+      **any_kind, "leaves": 3, "is_cut_off": 1, "hub_is_cut_off": 2, "broker_is_restarted": 4, "broker_is_away": 2,
+      "is_killed_while_the_broker_is_restarted": 1}
 
   def cause(self, fault, *more):
     words = fault.replace("_", " ")
