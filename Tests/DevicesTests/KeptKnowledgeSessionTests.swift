@@ -33,6 +33,7 @@ struct KeptKnowledgeSessionTests {
   }
 
   private static let name = "u-blox NEO-M8N-0, protocol 18.00"
+  private static let uniqueID: [UInt8] = [0x0A, 0xFB, 0x03, 0xD2, 0x59]
   private static let database = (1...3).map { [UInt8](repeating: $0, count: 40) }
 
   private static func kind(_ request: [UInt8]) -> UInt16 {
@@ -48,6 +49,7 @@ struct KeptKnowledgeSessionTests {
   private static func answer(_ request: [UInt8], software: String = "ROM CORE 3.01") -> ScriptedReceiver.Reaction {
     switch kind(request) {
     case 0x0A04: .says(version(software))
+    case 0x2703: .says(MadeMessage.ubx(0x2703, [1, 0, 0, 0] + uniqueID))
     case 0x0623: .says(MadeMessage.ubx(0x0501, [0x06, 0x23]))
     case 0x0914: .says(MadeMessage.ubx(0x0914, [2, 0, 0, 0, 1, 0, 0, 0]))
     case 0x1380 where request.count == 8:
@@ -63,7 +65,7 @@ struct KeptKnowledgeSessionTests {
     return orders
   }()
 
-  /// A run until it has had a fix; returns what was said in it behind the question who it is.
+  /// A run until it has had a fix; returns what was said in it behind the questions who it is.
   private func run(_ receiver: ScriptedReceiver, _ shelf: Shelf) async throws -> (said: [[UInt8]], remark: String?) {
     let rig = SessionRig(Self.orders, receiver, keeping: shelf.keeping)
     try rig.start()
@@ -72,7 +74,9 @@ struct KeptKnowledgeSessionTests {
     await rig.observations.first(count + 3)
     await rig.finish()
     #expect(rig.ended.values == ["awake"])
-    return (Array(receiver.requests.values.dropFirst()), rig.remarks.values.last ?? nil)
+    let asked = receiver.requests.values.prefix(2).map(Self.kind)
+    #expect(asked == [0x0A04, 0x2703])
+    return (Array(receiver.requests.values.dropFirst(2)), rig.remarks.values.last ?? nil)
   }
 
   @Test func `without a flash it is asked for what it knows, and that is kept`() async throws {
@@ -83,6 +87,7 @@ struct KeptKnowledgeSessionTests {
     #expect(said.last == MadeMessage.ubx(0x1380, []))
     let kept = try #require(shelf.knowledge.withLock { $0 })
     #expect(kept.receiver == Self.name && kept.database == Self.database && !kept.isInFlash)
+    #expect(kept.uniqueID == "0AFB03D259")
     #expect(abs(kept.place.latitudeDegrees - 52.51667) < 1e-4 && kept.savedAt == nil)
     #expect(remark == nil)
     receiver.end()
@@ -147,6 +152,17 @@ struct KeptKnowledgeSessionTests {
     #expect((7_200_000...7_300_000).contains(centimetres))
     #expect(Array(said[1...3]) == Self.database.map { MadeMessage.ubx(0x1380, $0) })
     #expect(said.dropFirst(4).allSatisfy { $0.count == 8 })
+    receiver.end()
+  }
+
+  @Test(arguments: [("0AFB03D259", true), ("0AFB03D25A", false), (nil, true)])
+  func `what another one of its kind has said is not given to it`(_ uniqueID: String?, _ isGiven: Bool) async throws {
+    let receiver = ScriptedReceiver { Self.answer($0) }
+    var kept = knowledge(receiver.clock)
+    kept.uniqueID = uniqueID
+    let (said, _) = try await run(receiver, Shelf(kept))
+    #expect(said.contains { Self.kind($0) == 0x1380 && $0.count > 8 } == isGiven)
+    #expect(said.contains { Self.kind($0) == 0x1340 } == isGiven)
     receiver.end()
   }
 

@@ -90,6 +90,9 @@ struct SpokenBytesTests {
     let dialogue = ReceiverDialogue(serial, speed: speed, receive: { _ in })
     let driver = SpokenBytesTests.driver(personality)
     var known = try #require(try driver.identify(dialogue, tries: 20))
+    try known.askForUniqueID(dialogue)
+    let saysWho = [.ublox8, .ublox9, .ublox10].contains(personality)
+    #expect((known.identity.uniqueID != nil) == saysWho)
     for settings in SpokenBytesTests.variants {
       var report = SettingReport()
       try known.configure(settings, dialogue, &report)
@@ -137,12 +140,12 @@ struct SpokenBytesTests {
         [
           "CFG-PRT", "CFG-MSG", "CFG-GNSS", "CFG-RATE", "CFG-NAV5", "CFG-PMS", "CFG-RST", "RXM-PMREQ", "UPD-SOS",
           "MGA-DBD",
-          "CFG-NAVX5", "MGA-INI-TIME-UTC", "MGA-INI-POS-LLH",
+          "CFG-NAVX5", "MGA-INI-TIME-UTC", "MGA-INI-POS-LLH", "SEC-UNIQID",
         ]
       case .ublox9, .ublox10:
         [
           "MON-VER", "CFG-VALSET", "CFG-VALGET", "CFG-RST", "RXM-PMREQ", "MGA-DBD", "MGA-INI-TIME-UTC",
-          "MGA-INI-POS-LLH",
+          "MGA-INI-POS-LLH", "SEC-UNIQID",
         ]
       case .mediatek:
         [

@@ -67,11 +67,11 @@ struct UbloxSessionTests {
     #expect(await rig.started.first(1) == [.b9600])
     #expect(rig.remarks.values == [nil])
     let kinds = receiver.requests.values.map(Self.kind)
-    #expect(kinds == [0x0A04, 0x063E, 0x063E, 0x0624, 0x0608, 0x0608])
+    #expect(kinds == [0x0A04, 0x2703, 0x063E, 0x063E, 0x0624, 0x0608, 0x0608])
     // The alignment to UTC is as it was found.
     #expect(receiver.requests.values.last == MadeMessage.ubx(0x0608, [200, 0, 1, 0, 0, 0]))
     #expect(
-      receiver.requests.values[2][6...].prefix(28).map { $0 }
+      receiver.requests.values[3][6...].prefix(28).map { $0 }
         == {
           var wanted = Self.systems
           wanted[4 + 8 + 4] = 1

@@ -124,6 +124,41 @@ struct KeptKnowledgeTests {
     await hub.isOff()
   }
 
+  @Test func `another one in its place is not told what it knew`() async throws {
+    let receiver = receiver(.ublox10)
+    let hub = try hub("ublox", .ublox10)
+    try await visit(hub, until: knowsTime)
+    let store = hub.machine.receiverKnowledge
+    var kept = try #require(store.knowledge(of: "gps"))
+    #expect(kept.uniqueID == "CFFB03D2592C")
+    #expect(hub.receiver?.monitor.book.uniqueID == "CFFB03D2592C")
+    // The same kind, and the same words.
+    kept.uniqueID = "CFFB03D2592D"
+    store.keep(kept, of: "gps")
+    try await visit(hub) { $0.count > 2 }
+    #expect(!receiver.commands.contains(Self.time), "\(receiver.commands)")
+    hub.shutDown()
+    await hub.isOff()
+  }
+
+  @Test func `of more receivers than there is room for what was taken down longest ago is dropped`() {
+    let store = ReceiverKnowledgeStore()
+    let count = ReceiverKnowledgeStore.mostReceivers
+    func knowledge(_ age: Int64) -> ReceiverKnowledge { self.knowledge(ago: .seconds(age)) }
+    store.restore(Dictionary(uniqueKeysWithValues: (1...count).map { ("old \($0)", knowledge(Int64($0))) }))
+    // The hub does not know the time: what it takes down itself is newer all the same.
+    var own = knowledge(0)
+    (own.savedAt, own.savedAtInstant) = (nil, MonotonicClock().now)
+    store.keep(own, of: "new")
+    #expect(store.knowledge(of: "new") == own && store.knowledge(of: "old 1") != nil)
+    #expect(store.knowledge(of: "old \(count)") == nil && store.present.value.count == count)
+    // Of one that is known already nobody has to go.
+    store.keep(own, of: "old 1")
+    #expect(store.present.value.count == count)
+    for index in 1...count { store.keep(own, of: "next \(index)") }
+    #expect(store.present.value.count == count && store.knowledge(of: "next \(count)") != nil)
+  }
+
   // MARK: Of a hub before this one
 
   /// As it was written down so long ago.

@@ -68,6 +68,24 @@ struct PowerBooksTests {
     #expect(last.book(of: "gps", "nmea /dev/ttyUSB0").learned.gapCount == 0)
   }
 
+  @Test func `what another receiver's starts have taught is forgotten, and its visitors are not`() throws {
+    let wall = Wall()
+    let books = wall.books
+    let book = books.book(of: "gps", "ublox /dev/ttyAMA0")
+    fill(book)
+    // The first to say who it is has been there before.
+    book.isOf("CFFB03D259")
+    #expect(book.learned.restarts[.hot] != nil && !book.starts.isEmpty)
+    let after = wall.books
+    let restored = after.book(of: "gps", "ublox /dev/ttyAMA0")
+    try after.restore(books.text, file: "power.json")
+    restored.isOf("CFFB03D259")
+    #expect(restored.learned.restarts[.hot] != nil && restored.uniqueID == "CFFB03D259")
+    restored.isOf("CFFB03D25A")
+    #expect(restored.learned.restarts == RestartCosts() && restored.starts.isEmpty)
+    #expect(restored.learned.gapCount == 12)
+  }
+
   @Test(arguments: [
     ("{ \"version\": 1, \"devices\": {", "power.json:1"), ("", "power.json:1"),
     ("{ \"version\": 2, \"devices\": {} }", "version"),

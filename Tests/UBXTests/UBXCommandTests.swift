@@ -22,6 +22,7 @@ struct UBXCommandTests {
 
   static let made: [Made] = [
     Made(message: UBXVersion.request, hex: "b5620a0400000e34", call: #"UBXMessage("MON", "MON-VER", POLL)"#),
+    Made(message: UBXUniqueID.request, hex: "b562270300002aa5", call: #"UBXMessage("SEC", "SEC-UNIQID", POLL)"#),
     Made(
       message: .rate(milliseconds: 200, timeReference: 1), hex: "b56206080600c80001000100de6a",
       call: #"UBXMessage("CFG", "CFG-RATE", SET, measRate=200, navRate=1, timeRef=1)"#),
@@ -191,6 +192,14 @@ struct UBXCommandTests {
     #expect(systems.known == [.gps, .sbas, .galileo, .beidou, .qzss, .glonass])
     #expect(systems.enabled == systems.known)
     #expect(dialogue.ports == 1)
+  }
+
+  @Test func `what tells a receiver from others has five bytes or six`() {
+    #expect(UBXUniqueID(payload: [1, 0, 0, 0, 0xCF, 0xFB, 0x03, 0xD2, 0x59])?.text == "CFFB03D259")
+    #expect(UBXUniqueID(payload: [2, 0, 0, 0, 0xCF, 0xFB, 0x03, 0xD2, 0x59, 0x2C])?.text == "CFFB03D2592C")
+    for strange: [UInt8] in [[], [1, 0, 0, 0], [3, 0, 0, 0, 1, 2, 3, 4, 5], [2, 0, 0, 0, 1, 2, 3, 4, 5]] {
+      #expect(UBXUniqueID(payload: strange) == nil)
+    }
   }
 
   @Test(

@@ -8,6 +8,8 @@ protocol CommandedReceiver: Sendable {
   var name: String { get }
   /// Who it is by its own words.
   var identity: ReceiverIdentity { get }
+  /// Asks what tells it from others of its kind, where it can say that.
+  mutating func askForUniqueID(_ dialogue: ReceiverDialogue) throws(HardwareError)
   /// Sets it, and notes what could not be set; ends early where the reader is told to stop.
   mutating func configure(
     _ settings: ReceiverSettings, _ dialogue: ReceiverDialogue, _ report: inout SettingReport
@@ -37,6 +39,8 @@ protocol CommandedReceiver: Sendable {
 }
 
 extension CommandedReceiver {
+  mutating func askForUniqueID(_ dialogue: ReceiverDialogue) throws(HardwareError) {}
+
   func keepKnowledge(
     _ dialogue: ReceiverDialogue, mayStop: Bool, hasBackup: Bool
   ) throws(HardwareError) -> KeptKnowledge { .nothing }

@@ -7,6 +7,8 @@ public struct ReceiverIdentity: Equatable, Sendable {
   public var hardware: String?
   /// What it adds, such as `PROTVER=18.00`.
   public var extensions: [String]
+  /// What tells it from all others of its kind; `nil` where it does not say.
+  public var uniqueID: String?
   /// It reports its positions in messages, and not in sentences.
   public var reportsInMessages = false
 
@@ -21,6 +23,12 @@ public struct ReceiverIdentity: Equatable, Sendable {
 }
 
 extension ReceiverIdentity {
+  /// Whether these are two receivers for sure.
+  func isOther(than identity: ReceiverIdentity) -> Bool {
+    guard let uniqueID, let other = identity.uniqueID else { return false }
+    return uniqueID != other
+  }
+
   /// What a receiver gives away of itself by what it sends.
   public struct Speech: Equatable, Sendable {
     /// Whose messages it has sent last; `nil` where all were sentences.

@@ -389,8 +389,13 @@ public final class ReceiverSession {
     var known = wokenFrom == nil ? nil : memory.present.receiver
     if known == nil {
       known = try identify(dialogue)
+      try known?.askForUniqueID(dialogue)
       // Of one that has kept its supply what had been found before the first setting is known, and not what is there now.
-      if !orders.isSwitched, let before = memory.present.receiver, before.name == known?.name { known = before }
+      if !orders.isSwitched, let before = memory.present.receiver, let now = known, before.name == now.name,
+        !before.identity.isOther(than: now.identity)
+      {
+        known = before
+      }
     }
     // Who was told to stop meanwhile has not asked to the end.
     hasAsked = known != nil || !dialogue.isStopped
@@ -417,9 +422,10 @@ public final class ReceiverSession {
     }
     try known.configure(orders.settings, dialogue, &report)
     if orders.driver == .auto, wokenFrom != nil, report.isUnanswered, !dialogue.isStopped,
-      let other = try identify(dialogue), other.driver != known.driver
+      var other = try identify(dialogue), other.driver != known.driver
     {
       // Another one was put in the place of the one that fell asleep.
+      try other.askForUniqueID(dialogue)
       known = other
       identified(known.identity)
       report = SettingReport()

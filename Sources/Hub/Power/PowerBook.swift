@@ -10,6 +10,8 @@ public final class PowerBook: Sendable {
     var acquisitions = AcquisitionTimes()
     /// What starts take behind each way to rest, of a receiver for which that is chosen.
     var starts: [ReceiverSleep: RestartCosts] = [:]
+    /// Whose starts these were, of receivers that say what tells them from others of their kind.
+    var uniqueID: String?
     var ledger = EnergyLedger()
   }
 
@@ -23,6 +25,7 @@ public final class PowerBook: Sendable {
   private let lessons = Guarded(LearnedLinger())
   private let times = Guarded(AcquisitionTimes())
   private let startsBehindSleep = Guarded<[ReceiverSleep: RestartCosts]>([:])
+  private let owner = Guarded<String?>(nil)
   private let shared: SharedLedger
   private let systemTime: @Sendable () -> Int64
 
@@ -51,6 +54,22 @@ public final class PowerBook: Sendable {
     startsBehindSleep.withLock { lesson(&$0[sleep, default: RestartCosts()]) }
   }
 
+  /// Whose starts are learnt, of receivers that say what tells them from others of their kind.
+  public var uniqueID: String? { owner.withLock { $0 } }
+
+  /// Who is in the place has said what tells it from others of its kind. What the starts of another one there have taught is
+  /// forgotten; when visitors come is not the receiver's.
+  func isOf(_ uniqueID: String) {
+    let before = owner.withLock { owner in
+      defer { owner = uniqueID }
+      return owner
+    }
+    guard let before, before != uniqueID else { return }
+    lessons.withLock { $0.restarts = RestartCosts() }
+    times.withLock { $0 = AcquisitionTimes() }
+    startsBehindSleep.withLock { $0 = [:] }
+  }
+
   func charge(_ milliwattHours: Double, to payers: EnergyBills.Payers, over seconds: Double) {
     let now = Double(systemTime()) / 1e9
     shared.ledger.withLock { $0.charge(milliwattHours, to: payers, over: seconds, until: now) }
@@ -69,7 +88,9 @@ public final class PowerBook: Sendable {
   }
 
   var snapshot: Content {
-    Content(learned: learned, acquisitions: acquisitions, starts: starts, ledger: shared.ledger.withLock { $0 })
+    Content(
+      learned: learned, acquisitions: acquisitions, starts: starts, uniqueID: uniqueID,
+      ledger: shared.ledger.withLock { $0 })
   }
 
   /// - Parameter identity: of whom it was learnt
@@ -78,6 +99,7 @@ public final class PowerBook: Sendable {
       lessons.withLock { $0 = content.learned }
       times.withLock { $0 = content.acquisitions }
       startsBehindSleep.withLock { $0 = content.starts }
+      owner.withLock { $0 = content.uniqueID }
     }
     shared.ledger.withLock { $0 = content.ledger }
   }

@@ -42,6 +42,7 @@ enum PowerBooksFile {
     }
     // Only where there are some: an older release takes a key that it does not know for damage.
     let schedules = acquisitions.isEmpty ? [] : ["\"acquisitions\": \(object(acquisitions))"]
+    let owner = device.content.uniqueID.map { ["\"uniqueID\": \(quoted($0))"] } ?? []
     let rests = starts.isEmpty ? [] : ["\"startsBehindSleep\": \(object(starts))"]
     return [
       "\"device\": \(quoted(device.identity))", "\"restarts\": \(text(learned.restarts))",
@@ -49,7 +50,7 @@ enum PowerBooksFile {
       "\"changeCount\": \(learned.changeCount)",
       "\"savedJoules\": \(learned.savedJoules.map(number) ?? "null")", "\"gaps\": \(object(gaps))",
       hours.isEmpty ? "\"hours\": {}" : "\"hours\": {\n" + hours.joined(separator: ",\n") + "\n      }",
-    ] + schedules + rests
+    ] + schedules + rests + owner
   }
 
   private static func text(_ restarts: RestartCosts) -> String {
@@ -126,6 +127,7 @@ enum PowerBooksFile {
       try starts.finish()
     }
     try readAcquisitions(&section, into: &content.acquisitions)
+    content.uniqueID = try section.string("uniqueID")
     content.learned.gapCount = try section.integer("gapCount", in: 0...Int(Int32.max)) ?? 0
     content.learned.changeCount = try section.integer("changeCount", in: 0...Int(Int32.max)) ?? 0
     content.learned.savedJoules = try section.number("savedJoules", in: 0...1e9)

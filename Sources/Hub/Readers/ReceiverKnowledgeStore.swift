@@ -3,9 +3,9 @@ import Guarding
 import Publishing
 
 /// What receivers without a backup supply knew when they were last switched off, by their IDs. It outlives the board files, and
-/// the hub where somebody writes it down.
+/// the hub where somebody writes it down. Of more receivers than there is room for what was taken down longest ago is dropped.
 public final class ReceiverKnowledgeStore: Sendable {
-  private static let mostReceivers = 16
+  static let mostReceivers = 16
 
   private let known = Guarded<[String: ReceiverKnowledge]>([:])
   private let property = MutableProperty<[String: ReceiverKnowledge]>([:])
@@ -21,15 +21,18 @@ public final class ReceiverKnowledgeStore: Sendable {
   func knowledge(of id: String) -> ReceiverKnowledge? { known.withLock { $0[id] } }
 
   func keep(_ knowledge: ReceiverKnowledge?, of id: String) {
-    change { known in
-      if known[id] != nil || known.count < ReceiverKnowledgeStore.mostReceivers { known[id] = knowledge }
-    }
+    change { $0[id] = knowledge }
   }
 
   private func change(_ change: (inout [String: ReceiverKnowledge]) -> Void) {
     let mustDeliver = known.withLock { known in
       let before = known
       change(&known)
+      while known.count > ReceiverKnowledgeStore.mostReceivers,
+        let oldest = known.min(by: { $0.value.isOlder(than: $1.value) })
+      {
+        known[oldest.key] = nil
+      }
       return known != before && property.stage(known)
     }
     if mustDeliver { property.deliver() }

@@ -85,7 +85,10 @@ public final class ReceiverReader: Sendable {
       let session = ReceiverSession(
         orders, memory, receiver, suppliedSince: suppliedSince,
         remark: { [monitor = scope.monitor] in monitor.remark(onOrders: $0) },
-        identified: { identification.answered($0) }, doubt: doubt,
+        identified: { [monitor = scope.monitor] identity in
+          identification.answered(identity)
+          if let uniqueID = identity?.uniqueID { monitor.book.isOf(uniqueID) }
+        }, doubt: doubt,
         isSuppliedAlone: { [scope = copy scope] in scope.isSuppliedAlone },
         restarted: { [monitor = scope.monitor] in monitor.remark(onRestart: $0) }, keeping: keeping,
         chooseSleep: { [monitor = scope.monitor] in monitor.chooseSleep(of: $0) },

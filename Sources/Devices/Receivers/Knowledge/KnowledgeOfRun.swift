@@ -61,7 +61,7 @@ final class KnowledgeOfRun {
   func giveBack(to receiver: any CommandedReceiver, _ dialogue: ReceiverDialogue) throws(HardwareError) {
     guard memory.present.givenSince != suppliedSince else { return }
     memory.present.givenSince = suppliedSince
-    guard let knowledge = keeping.present(), knowledge.receiver == receiver.name else { return }
+    guard let knowledge = keeping.present(), knowledge.isOf(receiver) else { return }
     let time = keeping.time()
     guard let age = knowledge.age(at: clock.now, time) else { return }
     let isFresh = age < ReceiverKnowledge.databaseLife
@@ -85,10 +85,11 @@ final class KnowledgeOfRun {
     guard let place = last.place.aged(by: now - last.at) else { return }
     let time = keeping.time()
     var knowledge = ReceiverKnowledge(
-      receiver: receiver.name, savedAt: time?.utc(at: now).nanosecondsSince1970, savedAtInstant: now, place: place)
+      receiver: receiver.name, uniqueID: receiver.identity.uniqueID, savedAt: time?.utc(at: now).nanosecondsSince1970,
+      savedAtInstant: now, place: place)
     // Its ephemerides are those that it was given; what it has heard since is not more.
     let before = keeping.present()
-    if now - firstFixAt < KnowledgeOfRun.leastTracking, let before, before.receiver == receiver.name,
+    if now - firstFixAt < KnowledgeOfRun.leastTracking, let before, before.isOf(receiver),
       !before.database.isEmpty, let age = before.age(at: now, time), age < ReceiverKnowledge.databaseLife / 2
     {
       return
@@ -103,7 +104,7 @@ final class KnowledgeOfRun {
         (memory.present.asleep, memory.present.asleepSince) = (.stop, now)
       }
       kept = try receiver.keepKnowledge(
-        dialogue, mayStop: mayWrite, hasBackup: keeping.present()?.isInFlash == true)
+        dialogue, mayStop: mayWrite, hasBackup: before.map { $0.isInFlash && $0.isOf(receiver) } ?? false)
     } catch {
       keeping.keep(knowledge)
       throw error

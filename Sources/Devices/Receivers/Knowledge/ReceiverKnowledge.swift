@@ -29,6 +29,8 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
 
   /// Maker, model and version: what one has said no other understands.
   public var receiver: String
+  /// Who that was, of those that say so.
+  public var uniqueID: String?
   /// When it was taken down; `nil` where the host did not know the time.
   public var savedAt: Int64?
   /// The same by the clock of the process that took it down.
@@ -39,10 +41,26 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
   /// It has kept that itself, in its flash.
   public var isInFlash = false
 
-  private enum CodingKeys: String, CodingKey { case receiver, savedAt, place, database, isInFlash }
+  private enum CodingKeys: String, CodingKey { case receiver, uniqueID, savedAt, place, database, isInFlash }
 
   /// Ephemerides are good for four hours about their time of reference (IS-GPS-200, 20.3.4.4).
   static let databaseLife = Duration.seconds(4 * 3600)
+
+  /// Whether it is this receiver's: what only another of its kind can say is not.
+  func isOf(_ receiver: any CommandedReceiver) -> Bool {
+    guard self.receiver == receiver.name else { return false }
+    guard let uniqueID, let other = receiver.identity.uniqueID else { return true }
+    return uniqueID == other
+  }
+
+  /// Whether it was taken down before another's. What another process has taken down is older than anything of this one's.
+  public func isOlder(than other: ReceiverKnowledge) -> Bool {
+    switch (savedAtInstant, other.savedAtInstant) {
+    case (let mine?, let others?): mine < others
+    case (nil, nil): (savedAt ?? 0) < (other.savedAt ?? 0)
+    case (let mine, _): mine == nil
+    }
+  }
 
   /// How old it is; `nil` where that is not known, after the host has started anew and does not know the time.
   func age(at now: MonotonicInstant, _ time: KnownTime?) -> Duration? {

@@ -7,6 +7,7 @@ import UBX
 /// u-blox F9 interface description).
 struct UbloxReceiver: CommandedReceiver {
   let version: UBXVersion
+  private var uniqueID: UBXUniqueID?
   private let legacy: Bool
   private var changes: any UbloxChanges
 
@@ -34,8 +35,17 @@ struct UbloxReceiver: CommandedReceiver {
   }
 
   var identity: ReceiverIdentity {
-    ReceiverIdentity(
+    var identity = ReceiverIdentity(
       driver: .ublox, software: version.software, hardware: version.hardware, extensions: version.extensions)
+    identity.uniqueID = uniqueID?.text
+    return identity
+  }
+
+  mutating func askForUniqueID(_ dialogue: ReceiverDialogue) throws(HardwareError) {
+    guard version.protocolVersion >= UBXUniqueID.leastProtocolVersion else { return }
+    // What does not say that is used as ever, and is not waited for longer than a second's sentences take at 9600 baud.
+    let answer = try dialogue.ask(UBXRequest(asking: UBXUniqueID.request), within: .seconds(1), tries: 1)
+    if case .answered(let payload) = answer { uniqueID = UBXUniqueID(payload: payload) }
   }
 
   mutating func configure(

@@ -1,0 +1,62 @@
+import Glibc
+import HardwareIO
+import TestSupport
+import Testing
+
+/// What a receiver without a backup battery knew, from one run of the hub to the next.
+@Suite(.timeLimit(.minutes(10)))
+final class KeptKnowledgeFileTests {
+  private let folder: String
+
+  init() {
+    var template = Array("/tmp/sensorhub-kept-XXXXXX".utf8CString)
+    mkdtemp(&template)
+    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+  }
+
+  deinit {
+    for name in Files.names(in: folder) { unlink("\(folder)/\(name)") }
+    rmdir(folder)
+  }
+
+  private func hub() -> HubProcess {
+    let board = """
+      { name: "test", devices: { gps: { driver: "ublox", port: "simulated/ublox-10",
+        power: { switch: "gpio", chip: "simulated", line: "ublox-10-power", backupBattery: false, lingerSeconds: 0 } } } }
+      """
+    return HubProcess(board: board, environment: ["STATE_DIRECTORY=\(folder)"])
+  }
+
+  private var text: String {
+    String(decoding: (try? Files.bytes(of: "\(folder)/receivers.json")) ?? [], as: UTF8.self)
+  }
+
+  @Test func `what it knew is in a file once the hub has ended, and the next hub has it from there`() {
+    let first = hub()
+    let watch = first.watch()
+    // A cold start takes as long as the data sheet says.
+    #expect(eventually { first.devicesNow["gps"].power == "tracking" }, "\(first.devicesNow)")
+    watch.send(SIGTERM)
+    watch.wait()
+    #expect(eventually { first.devicesNow["gps"].power == "off" })
+    #expect(first.stop() == 0)
+    // Who it is, and what it said of the satellites.
+    #expect(text.contains("CFFB03D2592C") && text.contains("u-blox 000A0000, protocol 34.10"), "\(text)")
+    #expect(text.contains("\"database\""), "\(text)")
+    let kept = text
+    let second = hub()
+    #expect(!second.program.standardError.contains("receivers.json"), "\(second.program.standardError)")
+    #expect(second.stop() == 0)
+    #expect(text.contains("CFFB03D2592C") && text.utf8.count == kept.utf8.count, "\(text)")
+  }
+
+  @Test func `a damaged file ends no hub, and its receivers start as they can`() {
+    HubProcess.write("{ \"gps\": { \"receiver\": ", to: "\(folder)/receivers.json")
+    let hub = hub()
+    let watch = hub.watch()
+    #expect(eventually { hub.devicesNow["gps"].power == "acquiring" }, "\(hub.devicesNow)")
+    watch.send(SIGTERM)
+    watch.wait()
+    #expect(hub.stop() == 0)
+  }
+}
