@@ -183,7 +183,7 @@ let package = Package(
       exclude: ["spoken.py"], swiftSettings: strict),
     .testTarget(
       name: "SimulationTests",
-      dependencies: ["HardwareIO", "MonotonicTime", "Simulation", "TestSupport"], exclude: ["dialogue.py"],
+      dependencies: ["Devices", "HardwareIO", "MonotonicTime", "Simulation", "TestSupport"], exclude: ["dialogue.py"],
       swiftSettings: strict),
     .testTarget(name: "FusionTests", dependencies: ["Fusion", "MonotonicTime", "Simulation"], swiftSettings: strict),
     .testTarget(

@@ -1,3 +1,4 @@
+import Devices
 import HardwareIO
 import MonotonicTime
 import Simulation
@@ -67,90 +68,6 @@ struct ReceiverEnergyTests {
 
   // MARK: Every way of every receiver
 
-  /// How a receiver spends a pause.
-  private struct Rest {
-    enum Beginning {
-      case told([UInt8])
-      case supplyOff
-      /// It goes on tracking.
-      case nothing
-    }
-
-    enum End {
-      case told([UInt8])
-      case supplyOn
-      case nothing
-    }
-
-    var name: String
-    var beginning: Beginning
-    var end: End
-    var hasBackupSupply = true
-  }
-
-  private static func said(_ text: String) -> [UInt8] { Array(nmeaLine(text).utf8) }
-
-  private static func rests(of personality: ReceiverPersonality) -> [Rest] {
-    let stop = Rest(name: "stop", beginning: .told(ubx(6, 4, [0, 0, 8, 0])), end: .told(ubx(6, 4, [0, 0, 9, 0])))
-    let own: [Rest] =
-      switch personality {
-      case .ublox6, .ublox7, .ublox8:
-        [stop, Rest(name: "backup", beginning: .told(ubx(2, 0x41, [0, 0, 0, 0, 2, 0, 0, 0])), end: .told([0xFF]))]
-      case .ublox9, .ublox10:
-        [
-          stop,
-          Rest(
-            name: "backup", beginning: .told(ubx(2, 0x41, [0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 8, 0, 0, 0])),
-            end: .told([0xFF])),
-        ]
-      case .mediatek:
-        [
-          Rest(name: "standby", beginning: .told(said("PMTK161,0")), end: .told([0x0D])),
-          Rest(name: "backup", beginning: .told(said("PMTK225,4")), end: .supplyOn),
-        ]
-      case .airoha:
-        [
-          Rest(name: "standby", beginning: .told(said("PAIR003")), end: .told(said("PAIR002"))),
-          Rest(name: "backup", beginning: .told(said("PAIR650,0")), end: .supplyOn),
-        ]
-      case .casic: [Rest(name: "standby", beginning: .told(said("PCAS12,65535")), end: .supplyOn)]
-      }
-    return [Rest(name: "on", beginning: .nothing, end: .nothing)] + own + [
-      Rest(name: "off", beginning: .supplyOff, end: .supplyOn),
-      Rest(name: "off, memory too", beginning: .supplyOff, end: .supplyOn, hasBackupSupply: false),
-    ]
-  }
-
-  /// Milliwatt-hours of a pause, until it has its position again, at 3.3 V.
-  private func energy(_ personality: ReceiverPersonality, _ rest: Rest, _ pause: Duration) throws -> Double {
-    var configuration = CommandedReceiver.Configuration()
-    configuration.hasBackupSupply = rest.hasBackupSupply
-    let bench = try ReceiverBench(personality, configuration)
-    bench.runUntilFix()
-    let start = bench.receiver.charge.coulombs
-    switch rest.beginning {
-    case .told(let bytes):
-      try bench.tell(bytes)
-      #expect(eventually { bench.receiver.phase != .tracking }, "\(personality), \(rest.name)")
-    case .supplyOff: bench.setPower(false)
-    case .nothing: break
-    }
-    bench.run(pause)
-    let asleep = bench.receiver.phase
-    switch rest.end {
-    case .told(let bytes):
-      try bench.tell(bytes)
-      #expect(eventually { bench.receiver.phase != asleep }, "\(personality), \(rest.name)")
-    case .supplyOn:
-      bench.setPower(false)
-      bench.setPower(true)
-    case .nothing: break
-    }
-    bench.runUntilFix()
-    #expect(bench.receiver.phase == .tracking, "\(personality), \(rest.name)")
-    return (bench.receiver.charge.coulombs - start) * 3.3 / 3.6
-  }
-
   private func text(_ energy: Double) -> String {
     let hundredths = Int((energy * 100).rounded())
     return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
@@ -159,8 +76,14 @@ struct ReceiverEnergyTests {
   @Test(arguments: ReceiverPersonality.allCases)
   func `what a pause costs, by how it is spent, its end included`(_ personality: ReceiverPersonality) throws {
     for minutes in [1, 10, 60] {
-      let costs = try ReceiverEnergyTests.rests(of: personality).map { rest in
-        (name: rest.name, energy: try energy(personality, rest, .seconds(60 * minutes)))
+      let sleeps: [ReceiverSleep] = personality.driver.sleeps(isSwitched: true)
+      let pauses: [(name: String, pause: ReceiverPause)] =
+        [("on", ReceiverPause(personality, nil))] + sleeps.map { ($0.rawValue, ReceiverPause(personality, $0)) } + [
+          ("off", ReceiverPause(personality, .off)),
+          ("off, memory too", ReceiverPause(personality, .off, hasBackupSupply: false)),
+        ]
+      let costs = try pauses.map { name, pause in
+        (name: name, energy: try #require(pause.milliwattHours(of: .seconds(60 * minutes)), "\(name)"))
       }
       let list = costs.map { "\($0.name) \(text($0.energy))" }.joined(separator: ", ")
       print("pause of \(minutes) min, \(personality.rawValue), mWh: \(list)")

@@ -1,7 +1,7 @@
 import CAllocations
 import Glibc
 
-/// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | parsing | hub | latency | events | gpsd | power [--plot FILE] | soak [--scale PART] [PHASE...]]
+/// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | parsing | hub | latency | events | gpsd | pauses | power [--plot FILE] | soak [--scale PART] [PHASE...]]
 @main
 struct Main {
   /// Beside the project, wherever this is started from.
@@ -12,7 +12,7 @@ struct Main {
     let arguments = CommandLine.arguments
     guard arguments.count >= 2 else {
       print(
-        "usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | parsing | hub | latency | events | gpsd | power [--plot FILE] | soak [--scale PART] [PHASE...]]"
+        "usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | parsing | hub | latency | events | gpsd | pauses | power [--plot FILE] | soak [--scale PART] [PHASE...]]"
       )
       exit(64)
     }
@@ -27,6 +27,7 @@ struct Main {
     }
     if arguments.last == "parsing" { return parsing(Recording(folder: sharedData + "/nmea")).run() }
     if arguments.last == "hub" { return HubBenchmark().run() }
+    if arguments.last == "pauses" { return PausesBenchmark().run() }
     if arguments.last == "latency" { return LatencyBenchmark(executable: arguments[1]).run() }
     if let output = arguments.last.flatMap(ClientsBenchmark.Output.init) {
       return ClientsBenchmark(executable: arguments[1], output: output).run()

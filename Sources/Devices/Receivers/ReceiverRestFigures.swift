@@ -9,7 +9,7 @@ public struct ReceiverRestFigures: Equatable, Sendable {
   public static let coldSeconds = 30.0
   /// A first fix by what is still known: a second in most data sheets.
   private static let hotSeconds = 1.0
-  /// The same by what the host has kept for it.
+  /// The same by the ephemerides that the host has kept for it; others than u-blox receivers are told time and place alone.
   private static let helpedSeconds = 5.0
   /// From its waking, or its supply's coming on, until it is at work.
   private static let wakingSeconds = 0.5
@@ -20,16 +20,19 @@ public struct ReceiverRestFigures: Equatable, Sendable {
   ///   - hasBackupBattery: whether something keeps its memory while its supply is off
   public init(_ sleep: ReceiverSleep, of driver: ReceiverDriver, hasBackupBattery: Bool = true) {
     let (waking, hot) = (ReceiverRestFigures.wakingSeconds, ReceiverRestFigures.hotSeconds)
+    // From some it comes back by its supply alone, off and on, for which nobody has asked it what it knows.
+    let wakesBySupply = driver == .casic || sleep == .backup && (driver == .mediatek || driver == .airoha)
+    let keepsMemory = hasBackupBattery || !wakesBySupply
+    let isHelped = driver == .ublox || driver == .auto
     switch sleep {
     case .off:
-      let helped = driver.isHelped ? ReceiverRestFigures.helpedSeconds : ReceiverRestFigures.coldSeconds
-      milliamperes = 0
-      startSeconds = waking + (hasBackupBattery ? hot : helped)
-    case .backup: (milliamperes, startSeconds) = (0.03, waking + hot)
+      let unknowing = isHelped ? ReceiverRestFigures.helpedSeconds : ReceiverRestFigures.coldSeconds
+      (milliamperes, startSeconds) = (0, waking + (hasBackupBattery ? hot : unknowing))
+    case .backup: (milliamperes, startSeconds) = (0.03, waking + (keepsMemory ? hot : ReceiverRestFigures.coldSeconds))
     case .standby:
-      // AT6558: 10 uA; AG3352: 0.6 mA; MT3333: 1 mA.
-      milliamperes = driver == .casic ? 0.01 : driver == .airoha ? 0.6 : 1
-      startSeconds = waking + hot
+      // AT6558: 10 uA; MT3333: 1 mA; of an AG3352, whose receiving part alone is off, 3 mA.
+      milliamperes = driver == .casic ? 0.01 : driver == .airoha ? 3 : 1
+      startSeconds = waking + (keepsMemory ? hot : ReceiverRestFigures.coldSeconds)
     case .stop: (milliamperes, startSeconds) = (10, hot)
     }
   }

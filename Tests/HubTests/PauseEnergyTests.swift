@@ -1,0 +1,43 @@
+import Devices
+import Hub
+import Simulation
+import Testing
+
+/// What the hub chooses is the cheapest by the currents and the times of data sheets, which it has not from there.
+struct PauseEnergyTests {
+  private func power(_ personality: ReceiverPersonality, _ text: String) throws -> Board.Power {
+    let text =
+      "{ name: 'x', devices: { gps: { driver: '\(personality.driver.rawValue)', port: 'p', power: { sleep: 'auto'\(text) } } } }"
+    return try #require(try Board(json5: Array(text.utf8), file: "board").receiver).power
+  }
+
+  private static let `switch` = ", switch: 'gpio', chip: 'c', line: 'l'"
+
+  /// Of one start and the next the times differ by an eighth, and 100 ms of a search are 3 uWh.
+  private let margin = (part: 0.25, milliwattHours: 0.02)
+
+  @Test(arguments: ReceiverPersonality.allCases, [1, 10, 60])
+  func `what is chosen takes no more than any other way`(_ personality: ReceiverPersonality, _ minutes: Int) throws {
+    for isSwitched in [true, false] {
+      for hasBattery in [true, false] where hasBattery || isSwitched && personality.driver.isHelped {
+        let text = (isSwitched ? Self.switch : "") + (hasBattery ? "" : ", backupBattery: false")
+        if !isSwitched, personality.driver.sleeps(isSwitched: false).isEmpty { continue }
+        let power = try power(personality, text)
+        let ways = SleepChoice.ways(of: personality.driver, power, watts: power.milliwatts / 1000)
+        let chosen = try #require(SleepChoice(ways, for: .scheduled(Double(60 * minutes))).chosen)
+        let energies = ways.compactMap { way in
+          ReceiverPause(personality, way.sleep, hasBackupSupply: hasBattery).milliwattHours(of: .seconds(60 * minutes))
+            .map { (sleep: way.sleep, energy: $0) }
+        }
+        #expect(energies.count == ways.count)
+        let least = try #require(energies.map(\.energy).min())
+        let taken = try #require(energies.first { $0.sleep == chosen.sleep }).energy
+        #expect(
+          taken <= (1 + margin.part) * least + margin.milliwattHours,
+          "\(minutes) min, \(text): \(chosen.sleep), and it takes \(energies)")
+        let on = try #require(ReceiverPause(personality, nil).milliwattHours(of: .seconds(60 * minutes)))
+        #expect(taken < on)
+      }
+    }
+  }
+}
