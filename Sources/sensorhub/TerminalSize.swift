@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// How much a terminal shows at once.
