@@ -90,8 +90,12 @@ struct SpokenBytesTests {
     let dialogue = ReceiverDialogue(serial, speed: speed, receive: { _ in })
     let driver = SpokenBytesTests.driver(personality)
     var known = try #require(try driver.identify(dialogue, tries: 20))
-    try known.askForUniqueID(dialogue)
     let saysWho = [.ublox8, .ublox9, .ublox10].contains(personality)
+    // On a busy machine it may take the simulated one longer than a real one.
+    for _ in 0..<20 where known.identity.uniqueID == nil {
+      try known.askForUniqueID(dialogue)
+      if !saysWho { break }
+    }
     #expect((known.identity.uniqueID != nil) == saysWho)
     for settings in SpokenBytesTests.variants {
       var report = SettingReport()

@@ -38,6 +38,7 @@ struct UbloxSessionTests {
     switch kind(request) {
     case 0: return .silence
     case 0x0A04: return .says(m8)
+    case 0x2703: return .says(MadeMessage.ubx(0x2703, [1, 0, 0, 0, 0xCF, 0xFB, 0x03, 0xD2, 0x59]))
     case 0x0600 where isQuestion: return .says(MadeMessage.ubx(0x0600, port9600) + acknowledge(request))
     case 0x0608 where isQuestion:
       return .says(MadeMessage.ubx(0x0608, [0xE8, 3, 1, 0, 0, 0]) + acknowledge(request))

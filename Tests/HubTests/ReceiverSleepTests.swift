@@ -80,6 +80,7 @@ struct ReceiverSleepTests {
     case 0x0A04:
       return .says(
         MadeMessage.ubx(0x0A04, text("ROM CORE 3.01", 30) + text("00080000", 10) + text("PROTVER=18.00", 30)))
+    case 0x2703: return .says(MadeMessage.ubx(0x2703, [1, 0, 0, 0, 0xCF, 0xFB, 0x03, 0xD2, 0x59]))
     case 0x0241: return .fallsAsleep
     case 0x0608 where request.count == 8:
       return .says(MadeMessage.ubx(0x0608, [0xE8, 3, 1, 0, 1, 0]) + MadeMessage.ubx(0x0501, [0x06, 0x08]))

@@ -43,8 +43,8 @@ struct UbloxReceiver: CommandedReceiver {
 
   mutating func askForUniqueID(_ dialogue: ReceiverDialogue) throws(HardwareError) {
     guard version.protocolVersion >= UBXUniqueID.leastProtocolVersion else { return }
-    // What does not say that is used as ever, and is not waited for longer than a second's sentences take at 9600 baud.
-    let answer = try dialogue.ask(UBXRequest(asking: UBXUniqueID.request), within: .seconds(1), tries: 1)
+    // What does not say that is used as ever.
+    let answer = try dialogue.ask(UBXRequest(asking: UBXUniqueID.request))
     if case .answered(let payload) = answer { uniqueID = UBXUniqueID(payload: payload) }
   }
 
