@@ -2,6 +2,8 @@
 /// that one of them has lost would come back at one instant.
 struct ReconnectPace {
   private static let longest = 60.0
+  /// Over how long they spread that are not in a hurry.
+  private static let spread = 10.0
   private var failures = 0
 
   /// It was there for a while.
@@ -14,6 +16,12 @@ struct ReconnectPace {
     failures += 1
     let share = Double.random(in: 0...0.5, using: &random)
     return .seconds(wait < Self.longest ? wait * (1 - share) : Self.longest * (1 + share))
+  }
+
+  /// Of one that was there, for a client that nobody waits for: a broker that restarts loses a thousand of them at one instant,
+  /// and has a hundred a second come back, after those that somebody does wait for.
+  mutating func nextGivingWay(using random: inout some RandomNumberGenerator) -> Duration {
+    max(next(using: &random), .seconds(Double.random(in: 0.5...Self.spread, using: &random)))
   }
 
   /// Of one that does not want the client: until somebody has done something about that.

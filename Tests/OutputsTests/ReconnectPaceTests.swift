@@ -32,4 +32,28 @@ struct ReconnectPaceTests {
     // In no hundredth of a second a tenth of them.
     #expect(Dictionary(grouping: waits, by: { $0 }).values.allSatisfy { $0.count < 100 })
   }
+
+  @Test func `a thousand that nobody waits for spread over ten seconds`() {
+    var random = SeededRandom(seed: 9)
+    let waits = (0..<1000).map { _ in
+      var pace = ReconnectPace()
+      return pace.nextGivingWay(using: &random)
+    }
+    #expect(waits.allSatisfy { $0 >= .milliseconds(500) && $0 <= .seconds(10) })
+    let sorted = waits.sorted()
+    for (index, wait) in sorted.enumerated() {
+      #expect(sorted[index...].prefix { $0 < wait + .seconds(1) }.count < 1000 / 6)
+    }
+  }
+
+  @Test func `giving way once does not bring a client back sooner the next time`() {
+    var random = SeededRandom(seed: 10)
+    for _ in 0..<100 {
+      var pace = ReconnectPace()
+      _ = pace.nextGivingWay(using: &random)
+      #expect(pace.next(using: &random) >= .seconds(1))
+      for _ in 0..<10 { _ = pace.next(using: &random) }
+      #expect(pace.nextGivingWay(using: &random) >= .seconds(60))
+    }
+  }
 }

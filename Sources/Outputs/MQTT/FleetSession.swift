@@ -63,11 +63,15 @@ final class FleetSession: Sendable {
     options.options.subscriptions += formerPlaces.map(\.topics.status)
     let topics = HubTopics(topic: settings.topic, hub: options.name)
     let connection = MQTTConnection(options.options)
+    connection.isWatched = false
     let publisher = FleetPublisher(host: host, connection: connection, topics: topics)
     let interests = InterestLeases(
       host: host, send: { [weak publisher] in publisher?.send($0, $1) },
       sendFix: { [weak publisher] in publisher?.send($0, for: $1) },
-      changed: { [weak publisher] in publisher?.watched(by: $0, rateHz: $1) },
+      changed: { [weak publisher, weak connection] viewers, rateHz in
+        connection?.isWatched = !viewers.isEmpty
+        publisher?.watched(by: viewers, rateHz: rateHz)
+      },
       // Who comes to the broker later finds nothing that is over.
       expired: { [weak connection] in connection?.retain(topics.interest($0), []) })
     if settings.subscribersWake {

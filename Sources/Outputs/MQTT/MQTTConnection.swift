@@ -30,6 +30,7 @@ public final class MQTTConnection: Sendable {
     var outbox: Outbox
     var refusedCount = 0
     var isConnected = false
+    var isWatched = true
     /// To which the broker has not answered yet.
     var awaitedSubscriptions = 0
     var isEnding = false
@@ -88,6 +89,12 @@ public final class MQTTConnection: Sendable {
   /// How many messages the broker has not taken though it had them, or would not.
   public var refusedCount: Int { state.withLock { $0.refusedCount } }
 
+  /// Whether somebody looks at what it says; `true` until somebody knows better.
+  var isWatched: Bool {
+    get { state.withLock { $0.isWatched } }
+    set { state.withLock { $0.isWatched = newValue } }
+  }
+
   public var isConnected: Bool { state.withLock { $0.isConnected } }
 
   /// Whether the broker has answered to all that the client has subscribed to.
@@ -108,6 +115,9 @@ public final class MQTTConnection: Sendable {
   // MARK: For the connection's thread
 
   var isEnding: Bool { state.withLock { $0.isEnding } }
+
+  /// Whether somebody looks, or something is to be said: it is in a hurry to be back.
+  var isAwaited: Bool { state.withLock { $0.isWatched || !$0.outbox.isEmpty } }
 
   func nextMessage() -> Outbox.Message? { state.withLock { $0.outbox.next() } }
 

@@ -65,7 +65,8 @@ final class MQTTLoop {
     while !connection.isEnding {
       let start = clock.now
       let reason = attend()
-      let wasSound = isConnected && clock.now - start >= MQTTLoop.soundness
+      let wasConnected = isConnected
+      let wasSound = wasConnected && clock.now - start >= MQTTLoop.soundness
       isConnected = false
       // For the broker it is gone from now on, not only from the next attempt on.
       if let client { cmosquitto_free(client) }
@@ -76,7 +77,8 @@ final class MQTTLoop {
       guard !connection.isEnding else { return }
       receive(.disconnected(reason: reason))
       if wasSound, !isTakenOver { pace.reset() }
-      let deadline = clock.now + pace.next(using: &random)
+      let givesWay = wasConnected && !connection.isAwaited
+      let deadline = clock.now + (givesWay ? pace.nextGivingWay(using: &random) : pace.next(using: &random))
       while !connection.isEnding, clock.now < deadline { wait(for: -1, [], until: deadline) }
     }
   }
