@@ -1,0 +1,54 @@
+"""Somebody who looks at hubs through a broker: with a session that outlives connections, so that what comes later is not missed."""
+
+import json, subprocess
+
+# Longer than any measurement. What is asked for with a time of its own outlives an outage.
+FOR_SECONDS = 7200
+
+
+class Viewer:
+  def __init__(self, broker, folder, hubs):
+    self.broker = broker
+    self.hubs = hubs
+    self.path = folder + "/viewer.log"
+    with open(self.path, "w") as log:
+      self.process = broker.client(
+        "mosquitto_sub", "-q", "1", "-i", "viewer", "-c", "-x", str(FOR_SECONDS), "-F", "%U %t %p",
+        *[word for hub in hubs for word in ("-t", f"sensorhub/{hub}/state/position")], stdout=log, stderr=subprocess.DEVNULL)
+    for hub in hubs:
+      self.ask(hub, json.dumps({"rateHz": 1, "for": FOR_SECONDS}))
+
+  def ask(self, hub, what):
+    self.broker.publish(f"sensorhub/{hub}/interest/viewer/position", what)
+
+  def leave(self):
+    for hub in self.hubs:
+      self.ask(hub, "")
+
+  def received(self):
+    """Per hub what has come so far: (when, the value's number), in the order in which it came."""
+    values = {hub: [] for hub in self.hubs}
+    with open(self.path, errors="replace") as log:
+      for line in log:
+        if not line.endswith("}\n"):
+          continue
+        when, topic, payload = line.split(" ", 2)
+        number = json.loads(payload)["id"].rpartition("-")[2]
+        values[topic.split("/")[1]].append((float(when), int(number)))
+    return values
+
+  def account(self):
+    """(values, of them twice, missing, out of order): each hub's values are numbered from one on."""
+    total = twice = missing = disordered = 0
+    for values in self.received().values():
+      numbers = [number for _, number in values]
+      first = list(dict.fromkeys(numbers))
+      total += len(numbers)
+      twice += len(numbers) - len(first)
+      missing += max(numbers, default=1) - len(first)
+      disordered += sum(1 for a, b in zip(first, first[1:]) if b < a)
+    return total, twice, missing, disordered
+
+  def end(self):
+    self.process.kill()
+    self.process.wait()
