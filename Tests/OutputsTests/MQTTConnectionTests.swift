@@ -1,0 +1,34 @@
+import Hub
+import Testing
+
+@testable import Outputs
+
+/// Which clients of a broker that is lost are in a hurry to be back.
+struct MQTTConnectionTests {
+  private let connection: MQTTConnection
+
+  init() throws {
+    let broker = try #require(BrokerAddress("mqtt://127.0.0.1"))
+    connection = MQTTConnection(MQTTOptions(broker: broker, identifier: "boat"))
+  }
+
+  @Test func `whoever looks at others is in a hurry`() { #expect(connection.isAwaited) }
+
+  @Test func `a hub is where somebody looks at it`() {
+    connection.isWatched = false
+    #expect(!connection.isAwaited)
+    connection.isWatched = true
+    #expect(connection.isAwaited)
+  }
+
+  @Test func `a hub is while it has something to say`() {
+    connection.isWatched = false
+    connection.retain("sensorhub/boat/fences", [1])
+    #expect(connection.isAwaited)
+    _ = connection.nextMessage()
+    #expect(!connection.isAwaited)
+    // What was on its way when the connection was lost.
+    connection.putBack([Outbox.Message(topic: "sensorhub/boat/state", payload: [2])])
+    #expect(connection.isAwaited)
+  }
+}
