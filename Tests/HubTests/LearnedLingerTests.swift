@@ -117,6 +117,42 @@ struct LearnedLingerTests {
     }
   }
 
+  @Test func `a restart that was dear once is tried again though every visitor comes while it lingers`() {
+    var linger = LearnedLinger()
+    live(Array(repeating: 20, count: 10), with: &linger)
+    for _ in 0..<3 { linger.restarts.started(after: 600, joules: costs.watts * 300, seconds: 300) }
+    #expect(abs(linger.decide(costs).breakEvenSeconds - 300) < 0.01 && linger.decide(costs).seconds >= 20)
+    // From now on a start takes 2 s: of visitors every 20 s a dozen hours are enough to see it.
+    var starts = 0
+    for _ in 0..<12 * 3600 / 20 {
+      if linger.decide(costs).seconds < 20 { starts += 1 }
+      live([20], with: &linger, startSeconds: 2)
+      if linger.decide(costs).breakEvenSeconds < 3 { break }
+    }
+    #expect(
+      linger.decide(costs).breakEvenSeconds < 3, "\(linger.decide(costs).breakEvenSeconds) s after \(starts) starts")
+    #expect(starts <= 10)
+  }
+
+  @Test func `a restart that is as dear as was learnt is tried so seldom that it hardly shows`() {
+    var linger = LearnedLinger()
+    live(Array(repeating: 600, count: 4), with: &linger)
+    // Until the pattern is learnt.
+    live(Array(repeating: 12, count: 40), with: &linger)
+    var hasTried = false
+    var cost = 0.0
+    for _ in 0..<1000 {
+      let decision = linger.decide(costs)
+      if decision.ground == .trial {
+        hasTried = true
+        #expect(decision.seconds == 0 && decision.reason.contains("a restart is tried"))
+      }
+      cost += live([12], with: &linger)
+    }
+    #expect(hasTried)
+    #expect(cost <= 1.06 * costs.watts * 12 * 1000, "\(cost) J")
+  }
+
   @Test func `where sleeping saves nothing that is said`() {
     let decision = LearnedLinger().decide(.init(watts: 0, assumedJoules: 1))
     #expect(decision.ground == .nothingToSave && decision.reason.contains("save nothing"))

@@ -31,6 +31,8 @@ public struct LearnedLinger: Equatable, Sendable {
       case learnt
       /// Visits have not been as they were learnt: as near to break-even as it takes to stay below twice the optimum.
       case guarded
+      /// Whoever came, came while it lingered, for so long that what a restart costs may have changed unseen: it is tried.
+      case trial
     }
 
     public var seconds: Double
@@ -47,6 +49,9 @@ public struct LearnedLinger: Equatable, Sendable {
   public internal(set) var recentGaps: [Double] = []
   /// What has been saved against twice the optimum, and may be risked; joules. `nil` before anything was decided here.
   public internal(set) var savedJoules: Double?
+  /// What has been spent on lingering since the last restart that a visitor waited for; joules. Not kept over restarts of the
+  /// service, which start the device anew.
+  public internal(set) var bridgedJoules = 0.0
   /// How many gaps have been seen.
   public internal(set) var gapCount = 0
   /// How often what was learnt was given up for what the last gaps taught.
@@ -64,6 +69,11 @@ public struct LearnedLinger: Equatable, Sendable {
   static let changeRestarts = 3.0
   /// What is saved is measured against a little more than twice the optimum, so that who has been wrong may try again.
   static let bound = 2.02
+  /// Visitors who always come while it lingers leave no restart to learn from, and one that was dear by chance would be believed for
+  /// good. So a restart is tried when lingering has cost so many of them, which makes it 5 % dearer at most if it was right; and
+  /// sooner where the last restart cost less than half of what is believed.
+  static let trialRestarts = 20.0
+  static let doubtedTrialRestarts = 4.0
   /// Where staying on costs next to nothing, as by what a supply monitor has in its noise, a restart is worth no longer: a week.
   static let mostSeconds = 7.0 * 86_400
 
@@ -85,6 +95,9 @@ public struct LearnedLinger: Equatable, Sendable {
     // A visitor just after the end costs a restart on top of what the optimum pays twice.
     let safe = min(breakEven, max(0, breakEven - saved(restart) / costs.watts))
     let seconds = max(best, safe)
+    if seconds > 0, isTrialDue(restart) {
+      return Decision(seconds: 0, ground: .trial, breakEvenSeconds: breakEven, expectedReturns: 0)
+    }
     return Decision(
       seconds: seconds, ground: seconds > best ? .guarded : .learnt, breakEvenSeconds: breakEven,
       expectedReturns: returns(within: seconds))
@@ -102,6 +115,7 @@ public struct LearnedLinger: Equatable, Sendable {
       let optimum = LearnedLinger.optimum(gap, costs, restarts)
       let saved = saved(restart) + LearnedLinger.bound * optimum - loss(gap, lingered, costs)
       savedJoules = min(max(saved, 0), LearnedLinger.mostSavedRestarts * restart)
+      bridgedJoules = gap > lingered ? 0 : bridgedJoules + costs.watts * gap
     }
     gaps.add(gap)
     recentGaps.append(gap)
@@ -123,6 +137,13 @@ public struct LearnedLinger: Equatable, Sendable {
   }
 
   private func saved(_ restart: Double) -> Double { savedJoules ?? LearnedLinger.givenRestarts * restart }
+
+  /// Only on what has been saved: a visitor at once after its end costs a restart that the optimum does not pay.
+  private func isTrialDue(_ restart: Double) -> Bool {
+    let isDoubted = (restarts[.hot]?.deviatingCount ?? 0) < 0
+    let count = isDoubted ? LearnedLinger.doubtedTrialRestarts : LearnedLinger.trialRestarts
+    return bridgedJoules >= count * restart && saved(restart) >= restart
+  }
 
   /// Gives up what was learnt where the last gaps are others.
   private mutating func noticeChange(_ costs: Costs, _ restart: Double) {

@@ -94,6 +94,7 @@ extension LearnedLinger.Decision {
         + "costs as much as \(breakEvenSeconds.short) s"
     case .guarded:
       "visits are not as learnt: for \(seconds.short) s, nearer to the \(breakEvenSeconds.short) s that a restart costs"
+    case .trial: "every visitor was back while it lingered: a restart is tried, to see what it costs by now"
     }
   }
 }
