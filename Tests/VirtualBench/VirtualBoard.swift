@@ -35,9 +35,11 @@ public final class VirtualBoard: Sendable {
   /// - Parameters:
   ///   - label: of the GPIO chip
   ///   - folder: for the names of the devices, made if missing
-  public init(label: String, folder: String, receiver configuration: SimulatedReceiver.Configuration = .init())
-    throws(HardwareError)
-  {
+  ///   - parked: seconds in which the vehicle stands, in their order; it has been on its way for 15 by now
+  public init(
+    label: String, folder: String, receiver configuration: SimulatedReceiver.Configuration = .init(),
+    parked: [Range<Double>] = []
+  ) throws(HardwareError) {
     let chip = try GPIOSimulator(
       label: label,
       lineNames: [
@@ -45,7 +47,7 @@ public final class VirtualBoard: Sendable {
         VirtualBoard.witnesses[1],
         VirtualBoard.gpsSense, VirtualBoard.imuSense,
       ])
-    let world = World(start: MonotonicClock().now.advanced(by: .seconds(-15)))
+    let world = VirtualBoard.world(parked: parked)
     let imu = SimulatedMPU6050(name: "relay", world: world) { chip.level(VirtualBoard.imuPower) }
     let receiver = SimulatedReceiver(world: world, configuration: configuration)
     @Sendable func isPowered() -> Bool { chip.level(VirtualBoard.imuPower) }
@@ -78,6 +80,12 @@ public final class VirtualBoard: Sendable {
     relay = Guarded(nil)
     try plugInIMU()
     try plugInReceiver()
+  }
+
+  private static func world(parked: [Range<Double>]) -> World {
+    var world = World(start: MonotonicClock().now.advanced(by: .seconds(-15)))
+    world.parked = parked
+    return world
   }
 
   public var bus: I2CRelay? { relay.withLock { $0 } }

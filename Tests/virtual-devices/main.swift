@@ -5,7 +5,9 @@ import Glibc
 import VirtualBench
 
 do {
-  let board = try VirtualBoard(label: "virtual-pi", folder: "/dev/sensorhub")
+  // It stands for long enough to be calibrated, once a minute, for the hours that somebody may look at it.
+  let parked = (0..<600).map { Double($0) * 60 + 40..<Double($0) * 60 + 56 }
+  let board = try VirtualBoard(label: "virtual-pi", folder: "/dev/sensorhub", parked: parked)
   print("gps on \(board.gpsPath), imu on \(board.imuPath), power lines on the chip '\(board.chip.label)'")
   fflush(nil)
   // Heard, so that it ends nothing; what is to be done is done below.
