@@ -1,0 +1,124 @@
+import Glibc
+import HardwareIO
+import TestSupport
+import Testing
+
+/// What `make run` and `make test` do to a machine that lacks packages: a machine of scripts, which note what they are asked for.
+@Suite(.timeLimit(.minutes(10)))
+final class PackagesTests {
+  private let folder: String
+
+  init() {
+    var template = Array("/tmp/sensorhub-packages-XXXXXX".utf8CString)
+    mkdtemp(&template)
+    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    // Whoever waits for a lock, or is told that no service is to be started, is the tests' own machine.
+    HubProcess.write(
+      """
+      #!/bin/sh
+      name=${0##*/}
+      [ "$name" != sudo ] || exec "$@"
+      echo "$name $*" >>\(folder)/log
+      case "$name $*" in
+        'dpkg-query -W '*) [ ! -e \(folder)/installed ] || echo install ok installed ;;
+        'dpkg-query -L '*)
+          echo /lib/systemd/system/gpsd.service
+          echo /lib/systemd/system/gpsd.socket
+          echo /lib/systemd/system/gpsdctl@.service ;;
+        'apt-get '*' install -s '*) echo 'Inst gpsd (3.22-4 Debian:12 [amd64])' ;;
+        'apt-get '*' install '*) touch \(folder)/installed ;;
+        'systemctl is-enabled gpsd.socket') echo enabled ;;
+        'systemctl is-enabled '*) echo static ;;
+      esac
+      """, to: folder + "/fake")
+    chmod(folder + "/fake", 0o755)
+    for name in ["apt-get", "dpkg-query", "systemctl", "sudo", "flock", "install", "rm", "swift"] {
+      symlink("fake", folder + "/" + name)
+    }
+  }
+
+  deinit {
+    for name in Files.names(in: folder) { unlink(folder + "/" + name) }
+    rmdir(folder)
+  }
+
+  private func command(_ words: String) -> [String] {
+    let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
+    return [
+      "-u", "CI", "-u", "YES", "-u", "MAKEFLAGS", "-u", "MAKELEVEL", "PATH=\(folder):\(path)", "sh", "-c",
+      "cd \(SharedData.packageFolder) && \(words)",
+    ]
+  }
+
+  /// Runs a command where nobody sits.
+  private func run(_ words: String) -> Program {
+    let program = Program(command(words), path: "/usr/bin/env")
+    program.wait()
+    return program
+  }
+
+  /// Runs a command before somebody who types this.
+  private func run(_ words: String, typing text: String) -> Program {
+    let quoted = command(words).map { "'\($0)'" }.joined(separator: " ")
+    let program = Program(
+      ["-qefc", "/usr/bin/env \(quoted)", "/dev/null"], path: "/usr/bin/script", input: Array(text.utf8))
+    program.wait()
+    return program
+  }
+
+  /// What was asked of the machine.
+  private var log: [String] {
+    let bytes = (try? Files.bytes(of: folder + "/log")) ?? []
+    return bytes.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  private var hasInstalled: Bool { access(folder + "/installed", F_OK) == 0 }
+
+  @Test(arguments: ["n\n", "no\n", "quit\n"])
+  func `somebody at a terminal is asked, and may refuse`(_ answer: String) {
+    let program = run(".ci/packages gpsd tmux", typing: answer)
+    #expect(program.wait() == 77, "\(program.standardOutput)")
+    #expect(program.standardOutput.contains("To be installed: gpsd tmux. Go on? [Y/n]"), "\(program.standardOutput)")
+    #expect(program.standardOutput.contains("nothing was installed; this needs gpsd tmux"), "\(program.standardOutput)")
+    #expect(log.allSatisfy { $0.hasPrefix("dpkg-query -W") }, "\(log)")
+  }
+
+  @Test func `make run says what it would install, and a refusal is its end`() {
+    let program = run("make run", typing: "n\n")
+    #expect(program.wait() != 0)
+    #expect(program.standardOutput.contains("To be installed: libi2c-dev libgpiod-dev"), "\(program.standardOutput)")
+    #expect(!hasInstalled)
+    #expect(!log.contains { $0.hasPrefix("swift build") || $0.hasPrefix("apt-get") }, "\(log)")
+  }
+
+  @Test(arguments: ["\n", "y\n", "Yes\n"])
+  func `whoever agrees gets the packages, and no service that starts with the machine`(_ answer: String) {
+    let program = run(".ci/packages gpsd tmux", typing: answer)
+    #expect(program.wait() == 0, "\(program.standardOutput)")
+    #expect(program.standardOutput.contains("installing gpsd tmux"), "\(program.standardOutput)")
+    #expect(hasInstalled)
+    // Nor that has a port: gpsd's socket would be at 2947.
+    #expect(log.filter { $0.hasPrefix("systemctl disable") } == ["systemctl disable --quiet gpsd.socket"], "\(log)")
+  }
+
+  @Test(arguments: [".ci/packages gpsd", "YES=1 .ci/packages gpsd"])
+  func `where nobody sits, nobody is asked`(_ words: String) {
+    let program = words.hasPrefix("YES") ? run(words, typing: "") : run(words)
+    #expect(program.wait() == 0, "\(program.standardOutput) \(program.standardError)")
+    #expect(!(program.standardOutput + program.standardError).contains("Go on?"))
+    #expect(hasInstalled)
+    // While it is installed nothing may be started, and afterwards everything again: unless that was somebody else's wish.
+    if access("/usr/sbin/policy-rc.d", F_OK) != 0 {
+      #expect(log.contains { $0.hasPrefix("install -m 755 ") && $0.hasSuffix(" /usr/sbin/policy-rc.d") }, "\(log)")
+      #expect(log.last { $0.hasPrefix("rm ") } == "rm -f /usr/sbin/policy-rc.d", "\(log)")
+    }
+  }
+
+  @Test func `what is there is neither asked for nor installed`() {
+    HubProcess.write("", to: folder + "/installed")
+    let program = run(".ci/packages gpsd tmux", typing: "")
+    #expect(program.wait() == 0)
+    #expect(program.standardOutput.isEmpty, "\(program.standardOutput)")
+    #expect(log.allSatisfy { $0.hasPrefix("dpkg-query -W") }, "\(log)")
+  }
+}
