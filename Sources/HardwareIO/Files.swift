@@ -36,12 +36,15 @@ public enum Files {
   }
 
   /// Writes a file anew beside the old one and puts it in its place: whatever happens, one of the two is there, whole.
-  public static func replace(_ path: String, with bytes: [UInt8]) throws(Errno) {
+  ///
+  /// - Parameter isForAll: whether everybody may read it, whatever is usual for what this process writes
+  public static func replace(_ path: String, with bytes: [UInt8], isForAll: Bool = false) throws(Errno) {
     // Its own: two processes may write the same file at the same time.
     let new = "\(path).\(getpid()).new"
     unlink(new)
     let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
     guard file >= 0 else { throw Errno(errno) }
+    if isForAll { fchmod(file, 0o644) }
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }

@@ -37,7 +37,12 @@ struct BoardSource {
         guard let file = CalibrationFolder.file(for: place) else { continue }
         board.devices[index] = device.calibrated(try ChipCalibration(file: file))
       } catch {
-        let nextStep = "calibrate the chip again (sensorhub calibrate), or remove the file"
+        let nextStep =
+          if case .unreadable(let file, _) = error {
+            "let it be read (sudo chmod a+r \(file)), or remove it"
+          } else {
+            "calibrate the chip again (sensorhub calibrate), or remove the file"
+          }
         guard let warn else { throw CommandError(.data, "\(error)", nextStep: nextStep) }
         warn("\(device.id): going on without its calibration: \(error); \(nextStep)")
       }

@@ -53,6 +53,20 @@ struct CalibrateTests {
     #expect(hub.stop() == 0)
   }
 
+  @Test func `everybody may read a calibration, whatever else its maker lets nobody read`() {
+    let recording = restRecording()
+    defer {
+      unlink(recording)
+      unlink(file)
+    }
+    let calibrate = Program(
+      ["-c", "umask 077; exec \"$0\" calibrate gyro --imu \"$1\" --device imu", Program.sensorhub, recording],
+      path: "/bin/sh", environment: state)
+    #expect(calibrate.wait() == 0, "\(calibrate.standardError)")
+    var facts = stat()
+    #expect(stat(file, &facts) == 0 && facts.st_mode & 0o777 == 0o644, "\(String(facts.st_mode, radix: 8))")
+  }
+
   @Test func `a recording does not say of which chip it is`() {
     let recording = restRecording()
     defer { unlink(recording) }

@@ -75,7 +75,8 @@ public struct ChipCalibration: Equatable, Sendable {
   /// Writes the file anew beside the old one and puts it in its place: whatever happens, one of the two is there, whole.
   public func write(to file: String) throws(HardwareError) {
     do throws(Files.Errno) {
-      try Files.replace(file, with: Array(json5.utf8))
+      // The service's umask lets nobody read what it writes, and all who check or fuse by the same board need this.
+      try Files.replace(file, with: Array(json5.utf8), isForAll: true)
     } catch {
       throw .system("writing \(file)", errno: error.rawValue)
     }
