@@ -7,7 +7,7 @@ PANELS = [
   ("broker_memory", "memory of the broker", "MB", "{:.1f}", None),
   ("broker_idle", "processor of the broker, all idle", "ms a minute", "{:.0f}", None),
   ("restart", "all back after a broker's restart", "s", "{:.1f}", 60),
-  ("restart_tries", "connections begun in the worst second", "1/s", "{:.0f}", None),
+  ("restart_tries", "connections begun then, at worst", "in one second", "{:.0f}", None),
 ]
 COLUMNS = 3
 WIDTH, HEIGHT = 300, 220
