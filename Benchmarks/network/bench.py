@@ -17,13 +17,17 @@ class Bench(contextlib.ExitStack):
     self.has_failed = False
     self.folder = tempfile.mkdtemp(prefix="sensorhub-faults-")
     self.callback(shutil.rmtree, self.folder, ignore_errors=True)
-    self.places = self.enter_context(Places(has_tap=kernel is not None))
-    self.broker = Broker(mosquitto, self.path("broker"), self.places)
-    self.broker.start()
-    self.callback(lambda: self.broker.stop())
-    self.hub = Hub(sensorhub, self.path("hub"), self.places, self.broker, kernel, **hub)
-    self.callback(lambda: self.hub.stop())
-    self.hub.start()
+    try:
+      self.places = self.enter_context(Places(has_tap=kernel is not None))
+      self.broker = Broker(mosquitto, self.path("broker"), self.places)
+      self.callback(self.broker.stop)
+      self.broker.start()
+      self.hub = Hub(sensorhub, self.path("hub"), self.places, self.broker, kernel, **hub)
+      self.callback(self.hub.stop)
+      self.hub.start()
+    except BaseException:
+      self.close()
+      raise
 
   @staticmethod
   def end_in_order():

@@ -35,10 +35,14 @@ class Broker:
   def start(self):
     self.process = start(
       self.places.command("broker", *self.command, "-c", f"{self.folder}/mosquitto.conf"), f"{self.folder}/log")
-    if not until(20, self.is_there):
-      raise TimeoutError(f"the broker does not come: {open(f'{self.folder}/log').read()}")
+    until(20, lambda: self.is_there() or self.process.poll() is not None)
+    if not self.is_there():
+      with open(f"{self.folder}/log") as file:
+        raise TimeoutError(f"the broker does not come: {file.read().strip()}")
 
   def is_there(self):
+    if self.process.poll() is not None:
+      return False
     try:
       self.places.connect("broker", self.address).close()
       return True
@@ -46,5 +50,6 @@ class Broker:
       return False
 
   def stop(self):
-    self.process.send_signal(signal.SIGTERM)
-    self.process.wait()
+    if self.process:
+      self.process.send_signal(signal.SIGTERM)
+      self.process.wait()

@@ -1,6 +1,6 @@
 """Whether the power line follows the viewers, whatever becomes of them, of the broker and of the network between."""
 
-import os, random, re, signal, subprocess, time
+import os, random, re, signal, statistics, subprocess, time
 from hub import NAME, TOPIC
 from process import start, until
 
@@ -255,8 +255,7 @@ class World:
     count = sum(map(len, self.numbers().values()))
     self.bench.expect(count > 0 and not lost, f"{count} values, {len(lost)} of them lost {' '.join(lost[:5])}".rstrip())
     for kind, times in sorted(self.times.items()):
-      ordered = sorted(times)
-      self.bench.say(f"{kind} after {ordered[len(ordered) // 2]:.2f} s in the median, {ordered[-1]:.2f} s at worst, of {len(ordered)}")
+      self.bench.say(f"{kind} after {statistics.median(times):.2f} s in the median, {max(times):.2f} s at worst, of {len(times)}")
 
   def numbers(self):
     """Those that have come, of each stream."""

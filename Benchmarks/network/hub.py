@@ -1,6 +1,6 @@
 """A hub with one receiver, whose power is watched from outside: as a process of this machine's, or on a kernel of its own."""
 
-import os, signal, sys
+import contextlib, os, signal, sys
 from line import Line
 from process import start, until
 
@@ -77,7 +77,8 @@ class Hub:
     for process in reversed(self.processes):
       if self.kernel:
         # Its processes are this machine's too.
-        os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+          os.killpg(process.pid, signal.SIGKILL)
       else:
         process.terminate()
       process.wait()
