@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Where the hub keeps what it is to know in its next run too.

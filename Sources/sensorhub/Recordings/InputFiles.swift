@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// The files that a command reads: what it writes must not take their place.
