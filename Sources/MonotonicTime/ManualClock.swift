@@ -18,6 +18,9 @@ public final class ManualClock: MonotonicTimeSource {
 
   public var minimumResolution: Duration { .nanoseconds(1) }
 
+  /// How many actions wait for their time: none where nothing would ever wake.
+  public var waitingCount: Int { state.withLock { $0.waiting.count } }
+
   /// Sets the clock forward and does, in the order of their deadlines and before it returns, what was to be done up to
   /// then.
   public func advance(by duration: Duration) {
