@@ -64,11 +64,16 @@ public final class DeviceMonitor: Sendable {
     var nextWake: MonotonicInstant?
     /// While it lingers for that wake: until when it would without.
     var lingersAnywayUntil: MonotonicInstant?
+    /// Since when it lingers, or has lingered last; `nil` where that was left on a schedule.
+    var lingersSince: MonotonicInstant?
+    /// It is to linger in another way than was decided when it was left.
+    var lingerIsNews = false
     /// Whoever comes or leaves at present does so on a schedule.
     var isScheduled = false
     var book: PowerBook
     /// What was counted before its reader began.
     var before = RunTotals()
+    var policy: PowerPolicy
     /// So many steps of its budget are taken.
     var budgetStepCount = 0
     /// Another one has its books from here on.
@@ -97,6 +102,7 @@ public final class DeviceMonitor: Sendable {
 
   public let id: String
   private let clock: any MonotonicTimeSource
+  /// Its policy is in the state.
   private let power: Board.Power
   private let isReceiver: Bool
   private let state: Guarded<State>
@@ -122,7 +128,8 @@ public final class DeviceMonitor: Sendable {
       holders: [], onTime: .zero, wakes: 0, energyMilliwattHours: 0, timeToFirstFix: nil, counters: [])
     // Until the hub has one.
     let book = PowerBook(of: id, systemTime: { 0 })
-    state = Guarded(State(status: status, accountedAt: now, isSupplied: isSupplied, book: book))
+    state = Guarded(
+      State(status: status, accountedAt: now, isSupplied: isSupplied, book: book, policy: power.policy))
     property = MutableProperty(status)
     rail.supply.subscribe(
       as: "monitor",
@@ -165,6 +172,21 @@ public final class DeviceMonitor: Sendable {
 
   /// Keeps the device's lessons and its hours in this book from here on.
   func keep(_ book: PowerBook) { state.withLock { $0.book = book } }
+
+  /// Its owner wishes so from here on.
+  ///
+  /// - Returns: whether it is to linger in another way: then its source is to be told (`reconsiderLinger`)
+  func follow(_ policy: PowerPolicy) -> Bool {
+    var lingerIsNews = false
+    change { state in
+      let old = state.policy
+      state.policy = policy
+      lingerIsNews = !policy.lingersLike(old)
+      if lingerIsNews { state.lingerIsNews = true }
+      if policy.budget != old.budget { (state.budgetStepCount, state.remarks.budget) = (0, nil) }
+    }
+    return lingerIsNews
+  }
 
   /// Closes its books: what it draws from here on stands in another one's.
   func close() -> RunTotals {
@@ -245,8 +267,8 @@ public final class DeviceMonitor: Sendable {
 
   /// What its budget leaves of wishes for fixes at present, whatever has happened to it since it was last asked.
   var relaxation: Relaxation {
-    guard let budget = power.budget else { return .none }
-    return state.withLock { state in
+    state.withLock { state in
+      guard let budget = state.policy.budget else { return .none }
       account(&state)
       takeSteps(&state)
       return budget.relaxation(state.budgetStepCount)
@@ -254,7 +276,7 @@ public final class DeviceMonitor: Sendable {
   }
 
   /// It works on and on, which is no change of anything else than of what its budget leaves.
-  func goesOn() { if power.budget != nil { change { _ in } } }
+  func goesOn() { if state.withLock({ $0.policy.budget != nil }) { change { _ in } } }
 
   private func takeSteps(_ state: inout State) {
     guard let budget = budget(state) else { return }
@@ -263,7 +285,7 @@ public final class DeviceMonitor: Sendable {
   }
 
   private func budget(_ state: borrowing State) -> BudgetReport? {
-    power.budget.map { budget in
+    state.policy.budget.map { budget in
       let left = state.book.left(of: budget)
       let count = budget.stepCount(left: left, taken: state.budgetStepCount)
       return BudgetReport(
@@ -274,8 +296,8 @@ public final class DeviceMonitor: Sendable {
 
   private func linger(_ state: borrowing State) -> LingerReport {
     LingerReport(
-      isLearned: power.lingersAsLearned, usual: power.timing.linger, learned: state.book.learned, costs: costs(state),
-      acquisitions: state.book.acquisitions, sleep: state.sleepChoice)
+      isLearned: state.policy.lingersAsLearned, usual: state.policy.linger, learned: state.book.learned,
+      costs: costs(state), acquisitions: state.book.acquisitions, sleep: state.sleepChoice)
   }
 
   func count(with counters: @escaping @Sendable () -> [DeviceStatus.Counter]) {
@@ -519,6 +541,19 @@ extension DeviceMonitor: LingerPolicy {
     }
   }
 
+  /// What was learnt, where that is what counts.
+  private func learnedLinger(_ state: borrowing State) -> LearnedLinger.Decision? {
+    guard state.policy.lingersAsLearned, case let decision = state.book.learned.decide(costs(state)),
+      decision.ground != .nothingToSave
+    else { return nil }
+    return decision
+  }
+
+  /// Behind whoever comes and leaves when he likes.
+  private func usualLinger(_ state: borrowing State, _ learned: LearnedLinger.Decision?) -> Linger {
+    learned.map { Linger(.nanoseconds(Int64($0.seconds * 1e9)), reason: $0.reason) } ?? Linger(state.policy.linger)
+  }
+
   /// The next wake is known, and staying on until then costs less than a restart.
   private func lingerForWake(_ state: borrowing State, at now: MonotonicInstant) -> Linger? {
     guard let gap = gap(state, at: now), case let breakEven = breakEvenSeconds(state), gap <= breakEven else {
@@ -563,13 +598,10 @@ extension DeviceMonitor: LingerPolicy {
 
   public func lastLeft(at now: MonotonicInstant) -> Linger {
     state.withLock { state in
-      let decision = power.lingersAsLearned ? state.book.learned.decide(costs(state)) : nil
-      let learned = decision.flatMap { $0.ground == .nothingToSave ? nil : $0 }
-      let usual =
-        state.isScheduled
-        ? lingerBehindFix(state, at: now)
-        : learned.map { Linger(.nanoseconds(Int64($0.seconds * 1e9)), reason: $0.reason) }
-          ?? Linger(power.timing.linger)
+      let learned = learnedLinger(state)
+      let usual = state.isScheduled ? lingerBehindFix(state, at: now) : usualLinger(state, learned)
+      state.lingerIsNews = false
+      state.lingersSince = state.isScheduled ? nil : now
       if !isToBeStartedAnew(state, at: now), let linger = lingerForWake(state, at: now) {
         state.lessons.forgetGap()
         state.lingersAnywayUntil = now + usual.duration
@@ -585,13 +617,30 @@ extension DeviceMonitor: LingerPolicy {
     }
   }
 
-  /// The next wake on a schedule is at another time, or nobody wants it any more.
+  /// The next wake on a schedule is at another time, or nobody wants it any more; or its owner has it linger in another way.
   public func reconsidered(at now: MonotonicInstant) -> Linger? {
     state.withLock { state in
+      if let linger = renewed(&state, at: now) { return linger }
       guard let anyway = state.lingersAnywayUntil else { return nil }
       if let linger = lingerForWake(state, at: now) { return linger }
       state.lingersAnywayUntil = nil
       return Linger(max(.zero, anyway - now), reason: lingerBehindFix(state, at: now).reason)
     }
+  }
+
+  /// From now on, as if it had been left under the present policy; `nil` where that changes nothing, or it lingers for its next wake.
+  private func renewed(_ state: inout State, at now: MonotonicInstant) -> Linger? {
+    defer { state.lingerIsNews = false }
+    guard state.lingerIsNews, let since = state.lingersSince else { return nil }
+    let learned = learnedLinger(state)
+    let usual = usualLinger(state, learned)
+    if state.lingersAnywayUntil != nil {
+      state.lingersAnywayUntil = since + usual.duration
+      return nil
+    }
+    state.lessons.left(at: since, lingering: learned?.seconds)
+    return Linger(
+      max(.zero, since + usual.duration - now),
+      reason: usual.reason ?? "the board file has it linger for \(usual.duration.inSeconds.short) s now")
   }
 }

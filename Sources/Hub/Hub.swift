@@ -112,7 +112,8 @@ public final class Hub: Sendable {
     if predecessor == nil { enterService() }
   }
 
-  /// Begins to measure what devices draw that are awake already, and to note for whom. Called once the hub before this one has
+  /// Begins to measure what devices draw that are awake already, and to note for whom, and has devices linger and save as its board
+  /// file says. Called once the hub before this one has
   /// let go of what it had.
   ///
   /// - Parameter predecessor: whose books are closed here; what its devices have come to is where theirs begin that changed
@@ -124,6 +125,10 @@ public final class Hub: Sendable {
       for reader in readers where !predecessor.has(reader) {
         reader.monitor.open(with: machine.totals(of: reader.monitor.id) ?? RunTotals())
       }
+    }
+    // Only now: a hub that never enters service changes nothing of what it would have taken over.
+    for entry in entries where entry.reader.monitor.follow(entry.description.power.policy) {
+      entry.reader.reconsiderLinger()
     }
     meters.withLock { $0 = Hub.meters(of: entries) }
     for reader in readers {

@@ -31,23 +31,24 @@ final class ScheduleBench {
   private var epochs = 0
   private var poweredAt: MonotonicInstant?
 
-  private let lingerSeconds: Int
+  /// What the board file has about how the receiver lingers.
+  private var linger: String
   /// What the board file has about it, if there is one.
   private let imu: String?
   /// What the board file has about the receiver's power beyond that.
-  private let power: String
+  private var power: String
   /// Whether the board file has a receiver before this one that is not there.
   private let isSecond: Bool
   private let parked: Range<Double>?
   private let began: MonotonicInstant
 
   private static func board(
-    _ name: String, _ lingerSeconds: Int, _ imu: String?, _ power: String, isSecond: Bool
+    _ name: String, _ linger: String, _ imu: String?, _ power: String, isSecond: Bool
   ) throws -> Board {
     let absent = isSecond ? "absent: { driver: 'nmea', port: '/dev/absent', power: { switch: 'none' } }, " : ""
     let text =
       "{ name: '\(name)', devices: { \(absent)gps: { driver: 'nmea', port: '/dev/gps', speed: 9600, power: { switch: 'gpio', "
-      + "chip: 'c', line: 'l', currentMilliamperes: 100, supplyVolts: 3.6, lingerSeconds: \(lingerSeconds)\(power.isEmpty ? "" : ", \(power)") } }"
+      + "chip: 'c', line: 'l', currentMilliamperes: 100, supplyVolts: 3.6, \(linger)\(power.isEmpty ? "" : ", \(power)") } }"
       + (imu.map { ", imu: { driver: 'lsm6dsox', bus: 'simulated/i2c', address: 0x6A, \($0) }" } ?? "") + " } }"
     return try Board(json5: Array(text.utf8), file: name)
   }
@@ -61,7 +62,7 @@ final class ScheduleBench {
     lingerSeconds: Int = 20, restoring books: [UInt8]? = nil, imu: String? = nil, power: String = "",
     isSecond: Bool = false, parked: Range<Double>? = nil
   ) throws {
-    self.lingerSeconds = lingerSeconds
+    linger = "lingerSeconds: \(lingerSeconds)"
     self.imu = imu
     self.power = power
     self.isSecond = isSecond
@@ -75,7 +76,7 @@ final class ScheduleBench {
       hardware: wire, clock: clock,
       systemTime: { [clock] in 1_795_478_400_000_000_000 + Int64(clock.now.nanoseconds) })
     if let books { try machine.books.restore(books, file: "power.json") }
-    hub = Hub(board: try ScheduleBench.board("x", lingerSeconds, imu, power, isSecond: isSecond), on: machine)
+    hub = Hub(board: try ScheduleBench.board("x", linger, imu, power, isSecond: isSecond), on: machine)
   }
 
   var status: DeviceStatus { hub.devices[isSecond ? 1 : 0] }
@@ -175,10 +176,21 @@ final class ScheduleBench {
     settle()
   }
 
+  /// A hub of another board file, which is not in service.
+  func successor() throws -> Hub {
+    let board = try ScheduleBench.board("y", linger, imu, power, isSecond: isSecond)
+    return Hub(board: board, on: machine, succeeding: hub)
+  }
+
+  /// Has the next board file say something else of the receiver's power.
+  func write(linger: String? = nil, power: String? = nil) {
+    self.linger = linger ?? self.linger
+    self.power = power ?? self.power
+  }
+
   /// Exchanges the board file, as the hub's host does.
   func reload() async throws {
-    let board = try ScheduleBench.board("y", lingerSeconds, imu, power, isSecond: isSecond)
-    let new = Hub(board: board, on: machine, succeeding: hub)
+    let new = try successor()
     let bridge = hub.bridge()
     hub.shutDown(for: new)
     await hub.isOff(for: new)

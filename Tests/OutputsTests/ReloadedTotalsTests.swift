@@ -12,17 +12,17 @@ import Testing
 struct ReloadedTotalsTests {
   private let terminal = PseudoTerminal()
 
-  private func board(linger seconds: Int?) throws -> Board {
+  private func board(speed: Int?) throws -> Board {
     let gps =
-      "gps: { driver: 'nmea', port: '\(terminal.path)', speed: 9600, power: { currentMilliamperes: 100, "
-      + "standbyMilliamperes: 10, supplyVolts: 3.6, lingerSeconds: \(seconds ?? 0) } }"
-    return try Board(json5: Array("{ name: 'x', devices: { \(seconds == nil ? "" : gps) } }".utf8), file: "x")
+      "gps: { driver: 'nmea', port: '\(terminal.path)', speed: \(speed ?? 0), power: { currentMilliamperes: 100, "
+      + "standbyMilliamperes: 10, supplyVolts: 3.6, lingerSeconds: 20 } }"
+    return try Board(json5: Array("{ name: 'x', devices: { \(speed == nil ? "" : gps) } }".utf8), file: "x")
   }
 
   @Test func `totals, bills and counters go on where the device before has left them`() async throws {
     let clock = ManualClock()
     let host = HubHost(
-      Hub(board: try board(linger: 20), hardware: LinuxHardware(), clock: clock), version: "test")
+      Hub(board: try board(speed: 9600), hardware: LinuxHardware(), clock: clock), version: "test")
     func status() throws -> DeviceStatus { try #require(host.hub.value.devices.first) }
     func sentences(_ status: DeviceStatus) -> Int { status.counters.first { $0.name == "sentences" }?.value ?? 0 }
     var drawn = 0.0
@@ -41,11 +41,11 @@ struct ReloadedTotalsTests {
     }
 
     try visit()
-    for seconds in [30, nil, 30, 40] as [Int?] {
+    for speed in [19_200, nil, 19_200, 38_400] as [Int?] {
       let before = host.hub.value.devices.first
       // The old one lingers no more.
-      #expect(await host.serve(try board(linger: seconds)) == [])
-      guard seconds != nil else {
+      #expect(await host.serve(try board(speed: speed)) == [])
+      guard speed != nil else {
         #expect(host.hub.value.devices.isEmpty)
         continue
       }

@@ -144,13 +144,6 @@ public struct Board: Equatable, Sendable {
     /// What it may draw in a day; `nil` for as much as is asked for.
     public var budget: EnergyBudget?
 
-    /// What a reader has to know of it: who measures what it costs may change while it works.
-    var ofReader: Power {
-      var power = self
-      power.monitor = nil
-      return power
-    }
-
     public var milliwatts: Double { currentMilliamperes * supplyVolts }
     public var standbyMilliwatts: Double { standbyMilliamperes * supplyVolts }
     /// What it draws while nobody wants it, unless its supply is on for others.

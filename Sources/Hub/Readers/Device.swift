@@ -12,6 +12,8 @@ public protocol Device: AnyObject, Sendable {
   var wakefulness: Deferred<Void, Never> { get }
   /// Keeps its own run going without wanting what it measures: as one that lingers, which goes on with what it has learnt.
   func keepRunning(as name: String) -> Subscription
+  /// Has it decide anew how long it lingers, where it does.
+  func reconsiderLinger()
   /// What tells of motion while nobody wants what it measures; `nil` where nothing does.
   var stillness: LazyPublisher<Stillness, Never>? { get }
   /// Its supply's switch.
@@ -34,6 +36,8 @@ extension DeviceReader: Device {
   public var stillness: LazyPublisher<Stillness, Never>? { motion?.stillness }
 
   public var wakefulness: Deferred<Void, Never> { Empty(completesImmediately: false).holding(readings) }
+
+  public func reconsiderLinger() { source.reconsiderLinger() }
 
   public func keepRunning(as name: String) -> Subscription { source.subscribe(as: name, receiveValue: { _ in }) }
 }

@@ -1,0 +1,114 @@
+import MonotonicTime
+import Publishing
+import TestSupport
+import Testing
+
+@testable import Hub
+
+/// A board file that is read again may change how a device lingers and what it may draw, and nobody's power.
+@Suite(.timeLimit(.minutes(10)))
+struct ReloadedPolicyTests {
+  private static func visit(_ bench: ScheduleBench) throws -> Subscription {
+    let lease = try #require(bench.hub.wakefulness(of: "gps")).subscribe(as: "watch[1]", receiveValue: { _ in })
+    bench.settle()
+    return lease
+  }
+
+  @Test func `a device that is held stays on, and lingers and saves as the new file says`() async throws {
+    let bench = try ScheduleBench(lingerSeconds: 20)
+    let lease = try Self.visit(bench)
+    bench.pass(10)
+    for (linger, power, perDay) in [
+      ("lingerSeconds: 60", "", nil), ("linger: 'learned'", "milliwattHoursPerDay: 240", 240),
+      ("lingerSeconds: 30", "milliwattHoursPerDay: 1, whenShort: { everySeconds: 300 }", 1),
+      ("lingerSeconds: 40", "", nil),
+    ] as [(String, String, Double?)] {
+      bench.write(linger: linger, power: power)
+      try await bench.reload()
+      let status = bench.status
+      #expect(bench.isHigh && bench.rises == 1 && status.wakes == 1 && status.holders == ["watch[1]"], "\(status)")
+      #expect(status.linger?.isLearned == linger.contains("learned"))
+      #expect(status.budget?.milliwattHoursPerDay == perDay)
+      // In ten seconds it has drawn one.
+      #expect((status.remark?.hasPrefix("its budget of 1 mWh a day is short") == true) == (perDay == 1))
+      bench.pass(1)
+    }
+    lease.cancel()
+    bench.settle()
+    #expect(bench.status.power == .lingering)
+    bench.pass(39)
+    #expect(bench.isHigh && bench.rises == 1)
+    bench.pass(2)
+    #expect(!bench.isHigh && bench.status.wakes == 1)
+    await bench.end()
+  }
+
+  @Test func `a device that lingers does so from when it was left, longer, shorter or no more`() async throws {
+    let bench = try ScheduleBench(lingerSeconds: 20)
+    let lease = try Self.visit(bench)
+    bench.pass(5)
+    let left = bench.clock.now
+    lease.cancel()
+    bench.settle()
+    bench.pass(10)
+    for seconds in [60, 15] {
+      bench.write(linger: "lingerSeconds: \(seconds)")
+      try await bench.reload()
+      let status = bench.status
+      #expect(bench.isHigh && status.power == .lingering, "\(status)")
+      #expect(status.lingersUntil == left + .seconds(Int64(seconds)))
+      #expect(status.reason == "the board file has it linger for \(seconds) s now", "\(status.reason)")
+    }
+    bench.pass(4)
+    #expect(bench.isHigh)
+    bench.pass(2)
+    #expect(!bench.isHigh && bench.rises == 1)
+    let next = try Self.visit(bench)
+    bench.pass(5)
+    next.cancel()
+    bench.settle()
+    bench.pass(10)
+    #expect(bench.isHigh && bench.rises == 2)
+    bench.write(linger: "lingerSeconds: 5")
+    try await bench.reload()
+    #expect(!bench.isHigh && bench.status.power == .off && bench.status.wakes == 2)
+    await bench.end()
+  }
+
+  @Test func `fixes on a schedule come as the new budget allows`() async throws {
+    let bench = try ScheduleBench()
+    let got = Recorder<ScheduleBench.Got>()
+    let lease = bench.subscribe("log[7]", Schedule(every: .seconds(60), accuracyMetres: 10, within: .seconds(45)), got)
+    bench.pass(200)
+    #expect(bench.status.schedules.first?.relaxed == nil)
+    bench.write(power: "milliwattHoursPerDay: 1, whenShort: { everySeconds: 300 }")
+    try await bench.reload()
+    bench.pass(120)
+    #expect(bench.status.schedules.first?.relaxed?.every == .seconds(300))
+    bench.write(power: "")
+    try await bench.reload()
+    bench.pass(320)
+    #expect(bench.status.schedules.first.map { $0.relaxed == nil } == true)
+    lease.cancel()
+    bench.settle()
+    await bench.end()
+  }
+
+  @Test func `a hub that never enters service changes nothing`() async throws {
+    let bench = try ScheduleBench(lingerSeconds: 20)
+    let lease = try Self.visit(bench)
+    bench.pass(5)
+    bench.write(linger: "linger: 'learned'", power: "milliwattHoursPerDay: 1")
+    let abandoned = try bench.successor()
+    #expect(abandoned.receiver === bench.hub.receiver)
+    let status = bench.status
+    #expect(status.budget == nil && status.linger?.isLearned == false && status.linger?.usual == .seconds(20))
+    lease.cancel()
+    bench.settle()
+    bench.pass(19)
+    #expect(bench.isHigh)
+    bench.pass(2)
+    #expect(!bench.isHigh && bench.rises == 1)
+    await bench.end()
+  }
+}
