@@ -1,0 +1,71 @@
+import MonotonicTime
+import Publishing
+import TestSupport
+import Testing
+
+@testable import Hub
+
+/// Another receiver in the place of one, or another place for its antenna: what a hub has learnt of its starts is true no longer.
+@Suite(.timeLimit(.minutes(10)))
+struct ChangedStartsTests {
+  private typealias Bench = ScheduleBench
+
+  private static let schedule = Schedule(every: .seconds(120), accuracyMetres: 10, within: .seconds(45))
+
+  /// What the hub says of the next start, and of what the last ones were like.
+  private struct Learnt {
+    var leadSeconds: Double
+    var restartSeconds: Double
+    var restartJoules: Double
+  }
+
+  /// Has the receiver started so many times, each of which takes so long to its first fix, and sleep after each.
+  private func start(_ bench: Bench, _ count: Int, seconds: Int) throws -> Learnt {
+    bench.seconds = seconds
+    let rises = bench.rises
+    for _ in 0..<count {
+      for _ in 0..<240 where !bench.isHigh { bench.pass(1) }
+      for _ in 0..<240 where bench.isHigh { bench.pass(1) }
+    }
+    #expect(bench.rises == rises + count && !bench.isHigh)
+    // A fix that came early is held until it is due.
+    for _ in 0..<60 where bench.status.schedules.first?.wake == nil { bench.pass(1) }
+    let status = bench.status
+    let report = try #require(status.schedules.first)
+    let wake = try #require(report.wake)
+    let restart = try #require(status.linger?.learned.restarts[.hot])
+    return Learnt(
+      leadSeconds: (report.due - wake).inSeconds, restartSeconds: restart.seconds, restartJoules: restart.joules)
+  }
+
+  @Test func `an antenna that is moved indoors is noticed within ten starts, and so is that it is back`() async throws {
+    let bench = try Bench()
+    let got = Recorder<Bench.Got>()
+    let lease = bench.subscribe("log[7]", Self.schedule, got)
+    // The first one is not behind a sleep.
+    let quick = try start(bench, 21, seconds: 3)
+    // Two seconds later a fix is as good as was asked for.
+    #expect((5.0...8).contains(quick.leadSeconds) && (2.5...5).contains(quick.restartSeconds), "\(quick)")
+
+    let fixes = got.values.count
+    let slow = try start(bench, 10, seconds: 30)
+    #expect((32.0...36).contains(slow.leadSeconds) && (29.5...32).contains(slow.restartSeconds), "\(slow)")
+    // At 360 mW.
+    #expect(abs(slow.restartJoules / (0.36 * slow.restartSeconds) - 1) < 0.05, "\(slow)")
+    // The first of them are late; once that is learnt none is.
+    let indoors = Array(got.values.dropFirst(fixes))
+    #expect(indoors.count == 10 && indoors.allSatisfy(\.fix.isMet), "\(indoors.count)")
+    #expect(indoors.first.map { $0.at - $0.fix.due > .seconds(20) } == true)
+    #expect(indoors.suffix(5).allSatisfy { $0.at - $0.fix.due <= .seconds(2) })
+
+    let again = try start(bench, 10, seconds: 3)
+    #expect((5.0...8).contains(again.leadSeconds) && (2.5...5).contains(again.restartSeconds), "\(again)")
+    #expect(abs(again.restartJoules / (0.36 * again.restartSeconds) - 1) < 0.05, "\(again)")
+    // What starts early is no late fix.
+    let back = Array(got.values.dropFirst(fixes + 10))
+    #expect(back.count == 10 && back.allSatisfy { $0.fix.isMet && $0.at - $0.fix.due <= .seconds(2) })
+    lease.cancel()
+    bench.settle()
+    await bench.end()
+  }
+}
