@@ -17,7 +17,7 @@ final class ScheduleBench {
     var at: MonotonicInstant
   }
 
-  let clock = ManualClock()
+  let clock: ManualClock
   let wire: Wire
   let machine: Machine
   private(set) var hub: Hub
@@ -27,6 +27,8 @@ final class ScheduleBench {
   var bestDilution = 0.6
   /// Where it is, metres north of 52°31' and east of 13°22'.
   var metres: (MonotonicInstant) -> SIMD2<Double> = { _ in .zero }
+  /// What else is to have happened, in no time by the clock, before that goes on.
+  var isAtRest: () -> Bool = { true }
   private let terminal = PseudoTerminal()
   private var epochs = 0
   private var poweredAt: MonotonicInstant?
@@ -37,46 +39,55 @@ final class ScheduleBench {
   private let imu: String?
   /// What the board file has about the receiver's power beyond that.
   private var power: String
+  /// What the board file has beside these.
+  private let others: String
   /// Whether the board file has a receiver before this one that is not there.
   private let isSecond: Bool
   private let parked: Range<Double>?
   private let began: MonotonicInstant
 
   private static func board(
-    _ name: String, _ linger: String, _ imu: String?, _ power: String, isSecond: Bool
+    _ name: String, _ linger: String, _ imu: String?, _ power: String, _ others: String, isSecond: Bool
   ) throws -> Board {
     let absent = isSecond ? "absent: { driver: 'nmea', port: '/dev/absent', power: { switch: 'none' } }, " : ""
     let text =
       "{ name: '\(name)', devices: { \(absent)gps: { driver: 'nmea', port: '/dev/gps', speed: 9600, power: { switch: 'gpio', "
       + "chip: 'c', line: 'l', currentMilliamperes: 100, supplyVolts: 3.6, \(linger)\(power.isEmpty ? "" : ", \(power)") } }"
-      + (imu.map { ", imu: { driver: 'lsm6dsox', bus: 'simulated/i2c', address: 0x6A, \($0) }" } ?? "") + " } }"
+      + (imu.map { ", imu: { driver: 'lsm6dsox', bus: 'simulated/i2c', address: 0x6A, \($0) }" } ?? "")
+      + (others.isEmpty ? "" : ", \(others)") + " } }"
     return try Board(json5: Array(text.utf8), file: name)
   }
 
   /// - Parameters:
   ///   - imu: has one with these keys
   ///   - power: more about its power
+  ///   - others: has these devices too
   ///   - isSecond: has a receiver before this one that is not there
   ///   - parked: seconds from now in which the simulated vehicle stands without a stir
+  ///   - simulated: for chips by another clock than this one's, of which each measures in no time by this one
+  ///   - instant: when it begins
   init(
     lingerSeconds: Int = 20, restoring books: [UInt8]? = nil, imu: String? = nil, power: String = "",
-    isSecond: Bool = false, parked: Range<Double>? = nil
+    others: String = "", isSecond: Bool = false, parked: Range<Double>? = nil, simulated: SimulatedHardware? = nil,
+    from instant: MonotonicInstant = ManualClock().now
   ) throws {
     linger = "lingerSeconds: \(lingerSeconds)"
     self.imu = imu
     self.power = power
+    self.others = others
     self.isSecond = isSecond
     self.parked = parked
+    clock = ManualClock(now: instant)
     began = clock.now
     var world = World(start: clock.now)
     if let parked { world.parked = [parked] }
-    wire = Wire(terminal.path, SimulatedHardware(clock: clock, world: world))
+    wire = Wire(terminal.path, simulated ?? SimulatedHardware(clock: clock, world: world), clock)
     // Hours of a day that has just begun.
     machine = Machine(
       hardware: wire, clock: clock,
       systemTime: { [clock] in 1_795_478_400_000_000_000 + Int64(clock.now.nanoseconds) })
     if let books { try machine.books.restore(books, file: "power.json") }
-    hub = Hub(board: try ScheduleBench.board("x", linger, imu, power, isSecond: isSecond), on: machine)
+    hub = Hub(board: try ScheduleBench.board("x", linger, imu, power, others, isSecond: isSecond), on: machine)
   }
 
   var status: DeviceStatus { hub.devices[isSecond ? 1 : 0] }
@@ -107,13 +118,14 @@ final class ScheduleBench {
         let isToBeAwake = status.schedules.contains { $0.reason.hasPrefix("awake, ") }
         guard hub.scheduledFixes.activity.value.holders.isEmpty != isToBeAwake else { return false }
         switch reader?.source.activity.value.phase {
-        case .idle: return !isHigh && !isToBeAwake
+        case .idle: return !isToBeAwake && (!isHigh || status.reason.hasPrefix("supplied for "))
         case .lingering: return isHigh
         case .running: return (status.power == .acquiring || status.power == .tracking) && !status.holders.isEmpty
         case .failed: return true
         default: return false
         }
       })
+    #expect(eventually { isAtRest() }, "\(hub.devices)")
     if !isHigh { poweredAt = nil } else if poweredAt == nil { poweredAt = clock.now }
   }
 
@@ -178,7 +190,7 @@ final class ScheduleBench {
 
   /// A hub of another board file, which is not in service.
   func successor() throws -> Hub {
-    let board = try ScheduleBench.board("y", linger, imu, power, isSecond: isSecond)
+    let board = try ScheduleBench.board("y", linger, imu, power, others, isSecond: isSecond)
     return Hub(board: board, on: machine, succeeding: hub)
   }
 
@@ -214,6 +226,9 @@ extension ScheduleBench {
     struct State {
       var isHigh = false
       var rises = 0
+      var raisedAt: MonotonicInstant?
+      /// Up to when the line was low the last time.
+      var highSeconds = 0.0
       /// Nothing is plugged in.
       var isMissing = false
     }
@@ -221,19 +236,33 @@ extension ScheduleBench {
     let state = Guarded(State())
     let simulated: SimulatedHardware
     private let path: String
+    private let clock: ManualClock
 
-    init(_ path: String, _ simulated: SimulatedHardware) {
+    /// What flows through the line while it is high, by the simulated supply monitor.
+    static let amperes = 0.3
+
+    init(_ path: String, _ simulated: SimulatedHardware, _ clock: ManualClock) {
       self.path = path
       self.simulated = simulated
+      self.clock = clock
+    }
+
+    /// For how long the line has been high.
+    var highSeconds: Double {
+      state.withLock { $0.highSeconds + ($0.raisedAt.map { clock.now.seconds(since: $0) } ?? 0) }
     }
 
     private struct Line: GPIOOutput {
       let wire: Wire
 
       func set(_ level: Bool) {
+        wire.simulated.gpsSupply.load("line", amperes: level ? Wire.amperes : 0)
         wire.state.withLock { state in
-          if level, !state.isHigh { state.rises += 1 }
-          state.isHigh = level
+          guard level != state.isHigh else { return }
+          let now = wire.clock.now
+          if level { state.rises += 1 }
+          state.highSeconds += state.raisedAt.map { now.seconds(since: $0) } ?? 0
+          (state.isHigh, state.raisedAt) = (level, level ? now : nil)
         }
       }
 
