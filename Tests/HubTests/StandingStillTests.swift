@@ -102,6 +102,9 @@ struct StandingStillTests {
     let always = 360.0 * 24
     let energy = bench.hub.devices.reduce(0) { $0 + $1.energyMilliwattHours }
     #expect(energy * 50 < always, "\(energy) of \(always) mWh")
+    // The hours have the same, and so has who comes back in a week to see what it was.
+    let booked = bench.hub.devices.flatMap(\.billsOfWeek).reduce(0) { $0 + $1.milliwattHours }
+    #expect(abs(booked - energy) < 0.01 * energy, "\(booked) of \(energy) mWh")
     lease.cancel()
     await bench.end()
   }
