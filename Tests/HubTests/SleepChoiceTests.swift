@@ -88,6 +88,16 @@ struct SleepChoiceTests {
     }
   }
 
+  @Test func `what was chosen until the next fix on a schedule is not switched off before`() throws {
+    // Without its supply it knows for some hours what it knew.
+    var (off, backup) = (starts(joules: 0.2), starts(joules: 0.2))
+    off.started(after: 21_600, joules: 40, seconds: 300)
+    backup.started(after: 21_600, joules: 1, seconds: 8)
+    let choice = choice(try power(switched), .scheduled(21_600), learnt: [.off: off, .backup: backup])
+    #expect(choice.chosen?.sleep == .backup)
+    #expect(choice.secondsUntilOff.map { $0 > 21_600 } == true, "\(choice)")
+  }
+
   @Test func `a pause is as long as those were that lasted as long as this one by now`() {
     var learned = LearnedLinger()
     let costs = LearnedLinger.Costs(watts: 0.1, assumedJoules: 3)

@@ -67,7 +67,7 @@ public struct SleepChoice: Equatable, Sendable {
 
   /// For how long the chosen way may go on before its supply is better switched off after all: until it has cost as much as that
   /// start would cost more. Whoever then switches off never pays more than twice what one would who had known how long the pause is.
-  /// `nil` where it cannot be switched off, or need not.
+  /// Not before the next fix on a schedule, whose time is known. `nil` where it cannot be switched off, or need not.
   public var secondsUntilOff: Double? {
     guard let chosen, chosen.sleep != .off, chosen.restWatts > 0, let off = ways.first(where: { $0.sleep == .off }),
       chosen.restWatts > off.restWatts
@@ -75,7 +75,9 @@ public struct SleepChoice: Equatable, Sendable {
     // Once it rests nobody asks it any more for what it knows.
     let end = off.keepsMemory ? off.startJoules(after: 0) : max(off.startJoules(after: 0), off.assumedColdJoules)
     let more = end - chosen.startJoules(after: 0)
-    return max(SleepChoice.leastSeconds, more / (chosen.restWatts - off.restWatts))
+    let paying = max(SleepChoice.leastSeconds, more / (chosen.restWatts - off.restWatts))
+    guard case .scheduled(let seconds) = pause else { return paying }
+    return max(paying, seconds + SleepChoice.leastSeconds)
   }
 
   private static let leastSeconds = 1.0
