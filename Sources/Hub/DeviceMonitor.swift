@@ -139,6 +139,8 @@ public final class DeviceMonitor: Sendable {
           state.sleepsByItself = supply.sleepers.contains(id)
           // Its own use is told by its reader.
           state.isSupplied = supply.isOn && (isAlways || !state.others.isEmpty || state.sleepsByItself)
+          // However it rested, it does not any more: should the supply be switched on for others, it works.
+          if !supply.isOn, state.sleep != nil { (state.sleep, state.isAwake) = (.off, true) }
         }
       }
     ).store(in: following)
@@ -376,9 +378,6 @@ public final class DeviceMonitor: Sendable {
     }
     action?.cancel()
   }
-
-  /// Its supply was switched off while it rested, as nobody came: should it be switched on for others, it works.
-  func lostSupplyAtRest() { change { ($0.sleep, $0.isAwake) = (.off, true) } }
 
   /// The device answers, but has nothing useful to say yet.
   func acquiring() { change { $0.progress = .acquiring } }

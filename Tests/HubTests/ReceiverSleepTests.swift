@@ -253,6 +253,35 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
+  @Test func `left to the hub, a rest that is too long goes with the last for whom the supply is on`()
+    async throws
+  {
+    let receiver = Self.receiver()
+    let hardware = WiredHardware(receiver)
+    let hub = try hub(hardware, power: line + #"sleep: "auto","#)
+    let device = try #require(hub.receiver).device
+    for _ in 1...6 {
+      device.monitor.book.learnStart(behind: .off) { $0.started(after: 600, joules: 4, seconds: 30) }
+      device.monitor.book.learn {
+        $0.visited(after: 3000, lingered: nil, LearnedLinger.Costs(watts: 0.13, assumedJoules: 4))
+      }
+    }
+    try await wake(hub, receiver, settings: 1)
+    #expect(hardware.levels.values == [true] && receiver.isAsleep)
+    // Another one on the same line is wanted, and sleeps by it later on.
+    _ = try device.rail.require(for: "other", after: .zero, Poller(stop: -1))
+    hardware.clock.advance(by: .seconds(2 * 86_400))
+    #expect(hardware.levels.values == [true] && hub.devices.first?.power == .asleep)
+    device.rail.rest("other")
+    #expect(hardware.levels.values == [true] && hub.devices.first?.power == .asleep)
+    try device.rail.endRest(of: "other")
+    #expect(hardware.levels.values == [true, false] && hub.devices.first?.power == .off)
+    hub.shutDown()
+    await hub.isOff()
+    #expect(hardware.levels.values == [true, false])
+    receiver.end()
+  }
+
   @Test func `left to the hub, one without a switch sleeps as deep as it can`() async throws {
     let receiver = Self.receiver()
     let hub = try hub(WiredHardware(receiver), power: #"sleep: "auto","#)

@@ -53,11 +53,6 @@ public final class PowerRail: Sendable {
     state.withLock { $0.supply.isOn && $0.supply.users == [user] && $0.supply.sleepers.isEmpty }
   }
 
-  /// Whether the supply is on for one that sleeps by it and for nobody else.
-  func isOn(forSleepOf sleeper: String) -> Bool {
-    state.withLock { $0.supply.isOn && $0.supply.users.isEmpty && $0.supply.sleepers == [sleeper] }
-  }
-
   /// Has the supply on for a device until `release`.
   ///
   /// - Parameters:
@@ -135,7 +130,8 @@ public final class PowerRail: Sendable {
     }
   }
 
-  /// Ends what `rest` began, where the device is not to be woken any more. Does nothing for who does not sleep.
+  /// Ends what `rest` began, where the device is not to be woken any more, or may lose its supply: at once where that is on for nobody
+  /// else, and with the last of the others otherwise. Does nothing for who does not sleep.
   func endRest(of sleeper: String) throws(HardwareError) {
     try change { (state) throws(HardwareError) in
       guard state.supply.sleepers.contains(sleeper) else { return }

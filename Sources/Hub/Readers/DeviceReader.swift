@@ -127,6 +127,7 @@ extension DeviceReader {
     await motion?.isOff()
     for await now in source.activity.values(as: "shutdown") where now.phase == .idle || now.phase == .failed { break }
     guard isShutDown.withLock({ $0 }) else { return }
+    monitor.cancelSupplyEnd()
     do throws(HardwareError) {
       try rail.endRest(of: monitor.id)
     } catch {
@@ -201,10 +202,9 @@ struct DeviceScope<Sample: Sendable> {
     guard isAsleep else { return }
     rail.rest(monitor.id)
     monitor.endSupplyInTime { [weak monitor, weak rail] in
-      guard let monitor, let rail, rail.isOn(forSleepOf: monitor.id) else { return }
+      guard let monitor, let rail else { return }
       do throws(HardwareError) {
         try rail.endRest(of: monitor.id)
-        monitor.lostSupplyAtRest()
       } catch {
         monitor.unswitched(error)
       }
