@@ -109,6 +109,50 @@ struct InterestLeasesTests {
     await end()
   }
 
+  @Test func `whoever says again and again that the broker goes keeps nobody awake`() async {
+    say("{}")
+    leases.brokerLeaves()
+    say("")
+    for _ in 1...3 {
+      clock.advance(by: .seconds(4))
+      leases.brokerLeaves()
+    }
+    #expect(!isHeld)
+    say("{}")
+    say("")
+    leases.brokerLeaves()
+    #expect(!isHeld)
+    await end()
+  }
+
+  @Test func `what was for some time and is taken back by a broker that goes does not last for that time`() async {
+    say(#"{"for": 3600}"#)
+    leases.brokerLeaves()
+    say("")
+    reconnect()
+    clock.advance(by: .seconds(9))
+    #expect(isHeld)
+    clock.advance(by: .seconds(2))
+    #expect(!isHeld)
+    // Nor where it was taken back just before.
+    say(#"{"for": 3600}"#)
+    say("")
+    leases.brokerLeaves()
+    #expect(isHeld)
+    clock.advance(by: .seconds(11))
+    #expect(!isHeld)
+    // Its viewer who comes back has it as before.
+    reconnect()
+    say(#"{"for": 3600}"#)
+    leases.brokerLeaves()
+    say("")
+    reconnect()
+    say(#"{"for": 3600}"#)
+    clock.advance(by: .seconds(3000))
+    #expect(isHeld)
+    await end()
+  }
+
   @Test func `what has ended while the broker was away does not begin again`() async {
     say(#"{"for": 60}"#)
     leases.disconnected()

@@ -55,6 +55,8 @@ final class InterestLeases: Sendable {
     var timer: ScheduledAction?
     /// Since the last connection, and since the broker has said that it goes.
     var isConfirmed = true
+    /// It has been taken back, by its viewer or by the broker that goes.
+    var isTakenBack = false
   }
 
   private struct State {
@@ -161,7 +163,7 @@ final class InterestLeases: Sendable {
     let isTheBrokers = state.withLock { state in
       guard let entry = state.entries[key] else { return false }
       if let at = state.brokerLeftAt, now - at < InterestLeases.grace {
-        state.entries[key]?.isConfirmed = false
+        state.entries[key]?.isTakenBack = true
         return true
       }
       state.takenBack.removeAll { now - $0.at > InterestLeases.farewell }
@@ -199,7 +201,7 @@ final class InterestLeases: Sendable {
       let old = entry.timer
       entry.timer = timer
       entry.wish = wish
-      entry.isConfirmed = true
+      (entry.isConfirmed, entry.isTakenBack) = (true, false)
       state.entries[key] = entry
       return (true, old)
     }
@@ -263,17 +265,21 @@ final class InterestLeases: Sendable {
     review(in: hasBrokerLeft ? InterestLeases.grace : InterestLeases.settlement) { !$0.isConfirmed }
   }
 
-  /// The broker goes. What it takes back now, and has taken back just before, stays until its viewers have had time to come back.
+  /// The broker goes. What it takes back now, and has taken back just before, stays until its viewers have had time to come back,
+  /// and no longer, for whatever time it was. Counts once from one connection to the next.
   func brokerLeaves() {
     let now = clock.now
-    let takenBack = state.withLock { state in
+    let takenBack: [TakenBack]? = state.withLock { state in
+      // A broker goes once. Whoever says so again and again would have nobody leave any more.
+      guard state.brokerLeftAt == nil else { return nil }
       state.brokerLeftAt = now
       defer { state.takenBack = [] }
       return state.takenBack.filter { now - $0.at <= InterestLeases.farewell && state.entries[$0.key] == nil }
     }
+    guard let takenBack else { return }
     for one in takenBack {
       take(one.wish, from: one.key)
-      state.withLock { $0.entries[one.key]?.isConfirmed = false }
+      state.withLock { $0.entries[one.key]?.isTakenBack = true }
     }
     // It may stay after all.
     review(in: InterestLeases.grace) { !$0.isConfirmed }
@@ -290,7 +296,9 @@ final class InterestLeases: Sendable {
 
   private func review(in duration: Duration, _ ends: @escaping @Sendable (Entry) -> Bool) {
     let review = clock.schedule(at: clock.now + duration) { [weak self] in
-      self?.end { state in state.entries.filter { ends($0.value) && $0.value.wish.interest.duration == nil }.map(\.key)
+      self?.end { state in
+        let ended = state.entries.filter { $1.isTakenBack || ends($1) && $1.wish.interest.duration == nil }
+        return Array(ended.keys)
       }
     }
     let old = state.withLock { state in
