@@ -1,3 +1,4 @@
+import Publishing
 import MonotonicTime
 
 /// What a board file wishes of a device's power that may change while it works: it decides when the device sleeps, and what its fixes
