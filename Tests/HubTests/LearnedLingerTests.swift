@@ -1,3 +1,4 @@
+import MonotonicTime
 import TestSupport
 import Testing
 
@@ -151,6 +152,24 @@ struct LearnedLingerTests {
     }
     #expect(hasTried)
     #expect(cost <= 1.06 * costs.watts * 12 * 1000, "\(cost) J")
+  }
+
+  @Test func `a restart that is tried is over with the start, though it was for a fix on a schedule`() {
+    var linger = LearnedLinger()
+    live(Array(repeating: 600, count: 4), with: &linger)
+    for _ in 0..<1000 where linger.decide(costs).ground != .trial { live([12], with: &linger) }
+    #expect(linger.decide(costs).ground == .trial)
+    let book = PowerBook(of: "ublox on /dev/gps", systemTime: { 0 })
+    book.learn { $0 = linger }
+    let start = MonotonicInstant(nanoseconds: 0)
+    var lessons = PowerLessons()
+    lessons.released(at: start, 0, restWatts: 0, book)
+    lessons.required(at: start + .seconds(60), 0)
+    // Whoever comes on a schedule is no visitor.
+    lessons.forgetGap()
+    lessons.tracking(at: start + .seconds(88), 2.8 / 3.6, restWatts: 0, book)
+    let decision = book.learned.decide(costs)
+    #expect(decision.ground == .learnt && decision.seconds >= 12, "\(decision)")
   }
 
   @Test func `where sleeping saves nothing that is said`() {

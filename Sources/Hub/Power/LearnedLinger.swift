@@ -49,8 +49,8 @@ public struct LearnedLinger: Equatable, Sendable {
   public internal(set) var recentGaps: [Double] = []
   /// What has been saved against twice the optimum, and may be risked; joules. `nil` before anything was decided here.
   public internal(set) var savedJoules: Double?
-  /// What has been spent on lingering since the last restart that a visitor waited for; joules. Not kept over restarts of the
-  /// service, which start the device anew.
+  /// What has been spent on lingering since the last restart; joules. Not kept over restarts of the service, which start the device
+  /// anew.
   public internal(set) var bridgedJoules = 0.0
   /// How many gaps have been seen.
   public internal(set) var gapCount = 0
@@ -122,6 +122,14 @@ public struct LearnedLinger: Equatable, Sendable {
     if recentGaps.count > LearnedLinger.recentCount { recentGaps.removeFirst() }
     gapCount += 1
     noticeChange(costs, restart)
+  }
+
+  /// The device was started anew, for whomever: what that takes has been seen, and needs no trial.
+  ///
+  /// - Parameters: as of `RestartCosts.started`
+  mutating func restarted(after off: Double, joules: Double, seconds: Double, isComplete: Bool) {
+    restarts.started(after: off, joules: joules, seconds: seconds, isComplete: isComplete)
+    bridgedJoules = 0
   }
 
   /// For how many seconds nobody is expected to come any more where nobody has come for some by now: the mean of the gaps that were

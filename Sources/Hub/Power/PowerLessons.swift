@@ -56,7 +56,7 @@ struct PowerLessons: Sendable {
     guard let off = start.off else { return }
     let seconds = now.seconds(since: start.at)
     let joules = max(0, 3.6 * (milliwattHours - start.milliwattHours) - restWatts * seconds)
-    book.learn { $0.restarts.started(after: off, joules: joules, seconds: seconds, isComplete: isComplete) }
+    book.learn { $0.restarted(after: off, joules: joules, seconds: seconds, isComplete: isComplete) }
     guard let sleep = start.sleep else { return }
     book.learnStart(behind: sleep) {
       $0.started(after: off, joules: joules, seconds: seconds, isComplete: isComplete)
