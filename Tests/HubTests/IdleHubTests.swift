@@ -23,7 +23,7 @@ struct IdleHubTests {
   @Test func `with budgets and fences nothing waits for a time before somebody comes, and after the last has left`()
     async throws
   {
-    let wire = ScheduleBench.Wire(terminal.path, SimulatedHardware(clock: clock))
+    let wire = ScheduleBench.Wire(terminal.path, SimulatedHardware(clock: clock), clock)
     let hub = Hub(
       board: try Board(json5: Array(Self.board.utf8), file: "x"), on: Machine(hardware: wire, clock: clock))
     func passDays() {
