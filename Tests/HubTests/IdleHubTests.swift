@@ -1,3 +1,5 @@
+import Guarding
+import Publishing
 import MonotonicTime
 import Simulation
 import TestSupport
