@@ -38,7 +38,7 @@ final class PowerBooksTests {
       watch.wait()
       #expect(eventually { first.isOff })
     }
-    #expect(devices(["--bills"], of: first).contains("watch "))
+    #expect(devices(["--bills"], of: first).contains("%  watch\n"))
     first.stop()
     #expect(Files.names(in: folder) == ["power.json"])
     let second = hub()
