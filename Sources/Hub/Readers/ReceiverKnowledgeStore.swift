@@ -21,15 +21,16 @@ public final class ReceiverKnowledgeStore: Sendable {
   func knowledge(of id: String) -> ReceiverKnowledge? { known.withLock { $0[id] } }
 
   func keep(_ knowledge: ReceiverKnowledge?, of id: String) {
-    change { $0[id] = knowledge }
+    change(sparing: id) { $0[id] = knowledge }
   }
 
-  private func change(_ change: (inout [String: ReceiverKnowledge]) -> Void) {
+  /// - Parameter id: of whom nothing is dropped, were all of the same age
+  private func change(sparing id: String? = nil, _ change: (inout [String: ReceiverKnowledge]) -> Void) {
     let mustDeliver = known.withLock { known in
       let before = known
       change(&known)
       while known.count > ReceiverKnowledgeStore.mostReceivers,
-        let oldest = known.min(by: { $0.value.isOlder(than: $1.value) })
+        let oldest = known.lazy.filter({ $0.key != id }).min(by: { $0.value.isOlder(than: $1.value) })
       {
         known[oldest.key] = nil
       }
