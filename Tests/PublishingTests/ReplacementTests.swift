@@ -32,6 +32,9 @@ struct ReplacementTests {
     func complete(_ index: Int, _ completion: Completion<Fault>) {
       subscribers.withLock { $0[index] }.receiveCompletion(completion)
     }
+
+    /// Lets go of who has come, who holds this through what he has subscribed to: his leaving does not, as he is to be told more.
+    func close() { subscribers.withLock { $0 = [] } }
   }
 
   /// Has something done, once, by whoever is about to have something scheduled: what another thread may do between two steps.
@@ -58,6 +61,7 @@ struct ReplacementTests {
 
   @Test func `a hint beside a failure, and the next failure, leave one wait: that of the last failure`() {
     let doors = Doors()
+    defer { doors.close() }
     let hint = Subject<Void, Never>()
     let clock = InterruptedClock {
       hint.send(())
@@ -79,6 +83,7 @@ struct ReplacementTests {
 
   @Test func `a hint beside a failure, and a try that succeeds, leave no wait`() {
     let doors = Doors()
+    defer { doors.close() }
     let hint = Subject<Void, Never>()
     let clock = InterruptedClock { hint.send(()) }
     let subscription = listener.subscribe(
@@ -143,6 +148,7 @@ struct ReplacementTests {
   @Test func `a run that ends while the signal fires for the last time ends nothing`() {
     for round in 0..<300 {
       let doors = Doors()
+      defer { doors.close() }
       let listener = Listener()
       let signal = Subject<Void, Never>()
       let subscription = listener.subscribe(to: doors.publishAndRepeat(onOutputFrom: signal))
@@ -160,6 +166,7 @@ struct ReplacementTests {
   @Test func `no value of a run comes after one of the next`() {
     for _ in 0..<300 {
       let doors = Doors()
+      defer { doors.close() }
       let listener = Listener()
       let signal = Subject<Void, Never>()
       let subscription = listener.subscribe(to: doors.publishAndRepeat(onOutputFrom: signal))
