@@ -1,3 +1,4 @@
+/// I2C buses by the names that the kernel gives them.
 extension MachineFiles {
   /// The I2C buses that programs may use, in order of their numbers: `/dev/i2c-1`.
   ///
