@@ -82,6 +82,8 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
       operations.perform(
         next: Registers.next, write: { registers.write($0, to: $1, at: clock.now) },
         beginReading: { registers.measure(world, at: clock.now) }, read: { registers.read($0) })
+      // Before any time has passed: a line that was held until it was read falls, however soon it rises again.
+      interrupt?.set(registers.isInterrupting, at: clock.now)
     }
     watch()
   }

@@ -1,3 +1,4 @@
+import Guarding
 import HardwareIO
 import MonotonicTime
 import Simulation
@@ -74,6 +75,49 @@ struct LSM6DSOXMotionDriverTests {
     #expect(try line.takeEdges()?.count == 1)
     driver.stop()
     #expect(!interrupt.isHigh)
+  }
+
+  /// Goes on between any two looks at it, as for a thread that has to wait for its turn. Nothing that is scheduled is done by it.
+  private final class HastyClock: MonotonicTimeSource {
+    let manual: ManualClock
+    let step = Guarded(Duration.zero)
+    private let passed = Guarded(Duration.zero)
+
+    init(_ manual: ManualClock) { self.manual = manual }
+
+    var now: MonotonicInstant {
+      let step = step.withLock { $0 }
+      return manual.now
+        + passed.withLock { passed in
+          passed += step
+          return passed
+        }
+    }
+
+    var minimumResolution: Duration { manual.minimumResolution }
+
+    func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
+      manual.schedule(at: deadline, action)
+    }
+  }
+
+  @Test func `a line that is asked falls, also where the chip moves again before anybody has looked at it`() throws {
+    var world = World(start: clock.now)
+    world.parked = [0..<7200]
+    let (hasty, interrupt) = (HastyClock(clock), SimulatedInterrupt())
+    let chip = SimulatedLSM6DSOX(name: "test", world: world, clock: hasty, interrupt: interrupt) { true }
+    let (rises, falls) = (interrupt.edges(falling: false), interrupt.edges(falling: true))
+    defer {
+      rises.close()
+      falls.close()
+    }
+    let driver = driver(chip)
+    try driver.start()
+    clock.run(until: world.start + .seconds(7210))
+    #expect(try rises.takeEdges()?.count == 1 && falls.takeEdges() == nil)
+    hasty.step.withLock { $0 = .seconds(2) }
+    #expect(try driver.takeMotion())
+    #expect(try falls.takeEdges()?.count == 1 && rises.takeEdges()?.count == 1 && interrupt.isHigh)
   }
 
   @Test func `one that was reset says that it waits no more, and one that waited measures again`() throws {
