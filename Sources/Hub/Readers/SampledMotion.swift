@@ -11,7 +11,7 @@ struct SampledMotion: Sendable {
   private static let timeConstantSeconds = 1.2
   /// For so long there has to be nothing.
   private static let quiet = Duration.seconds(3)
-  /// Samples that are further apart are of two runs.
+  /// What is between samples that are further apart nobody knows.
   private static let longestGap = Duration.seconds(1)
 
   private var mean = SIMD3<Float>.zero
@@ -30,8 +30,10 @@ struct SampledMotion: Sendable {
     let lastAt = self.lastAt
     self.lastAt = at
     guard let before = lastAt, at - before < SampledMotion.longestGap else {
+      // Whatever was said before, it may have moved since.
+      let hasTold = isStill != nil
       (mean, quietSince, isStill) = (force, at, nil)
-      return nil
+      return hasTold ? .unknown : nil
     }
     let deviation = force - mean
     mean += deviation * Float(min(1, at.seconds(since: before) / SampledMotion.timeConstantSeconds))
