@@ -1,5 +1,6 @@
 import Guarding
 import HardwareIO
+import Publishing
 
 /// Whose turn it is at a chip: its reader's, as soon as that wants it, and else that of who has it wait for motion. Never both's.
 final class ChipTurn: Sendable {
@@ -12,6 +13,8 @@ final class ChipTurn: Sendable {
   private let state = Guarded(State())
   /// For who watches: raised when the turn changes, and when there is a question.
   let news = WakeSignal()
+  /// Sends as the reader gives the chip back, before anybody else has it.
+  let returned = Subject<Void, Never>()
   /// For the reader: raised when who watched has let go.
   private let release = WakeSignal()
 
@@ -21,7 +24,7 @@ final class ChipTurn: Sendable {
     news.raise()
     while state.withLock({ $0.isWatched }) {
       if poller.wait(for: release.fileDescriptor) == .stopped {
-        giveBack()
+        wantNoLonger()
         return false
       }
       release.clear()
@@ -30,6 +33,11 @@ final class ChipTurn: Sendable {
   }
 
   func giveBack() {
+    returned.send(())
+    wantNoLonger()
+  }
+
+  private func wantNoLonger() {
     state.withLock { $0.isWanted = false }
     news.raise()
   }

@@ -51,11 +51,24 @@ struct SampledMotion: Sendable {
   }
 
   /// What the readings tell while others have them come. Wakes nothing.
+  ///
+  /// - Parameter ends: sends as they cease. Until the chip waits for motion nobody looks then, and where it fails to that may be long
   static func changes(
-    in readings: LazyPublisher<IMUBatch, Never>, as name: String, _ tell: @escaping @Sendable (Stillness) -> Void
+    in readings: LazyPublisher<IMUBatch, Never>, endingAt ends: Subject<Void, Never>, as name: String,
+    _ tell: @escaping @Sendable (Stillness) -> Void
   ) -> Subscription {
     let motion = Guarded(SampledMotion())
-    return readings.overheard.subscribe(
+    let samples = readings.overheard.subscribe(
       as: name, receiveValue: { batch in if let change = motion.withLock({ $0.take(batch) }) { tell(change) } })
+    let end = ends.subscribe(
+      as: name,
+      receiveValue: {
+        motion.withLock { $0 = SampledMotion() }
+        tell(.unknown)
+      })
+    return Subscription {
+      end.cancel()
+      samples.cancel()
+    }
   }
 }
