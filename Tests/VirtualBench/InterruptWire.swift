@@ -22,7 +22,9 @@ public final class InterruptWire: Sendable {
       }
       let poller = Poller(stop: end.fileDescriptor)
       while poller.wait(for: rises.fileDescriptor, or: falls.fileDescriptor) == .readable {
-        for edges in [rises, falls] { _ = try? edges.takeEdges() }
+        _ = try? rises.takeEdges()
+        // What has risen again before this looked is to rise at the other end too.
+        if (try? falls.takeEdges()) != nil { for line in [witness, line] { chip.drive(line, false) } }
         let isHigh = interrupt.isHigh
         for line in [witness, line] { chip.drive(line, isHigh) }
         // The kernel stamps it in an interrupt, up to a tick of its timer later.
