@@ -104,7 +104,7 @@ dist: release ## Pack a release folder, to be unpacked and run
 
 lint: setup
 	@.ci/packages shellcheck
-	shellcheck deploy.sh systemd/activate systemd/sensorhub-generator packaging/debian/sensorhub.p* Tests/Fuzzing/fuzz Benchmarks/network/guest-init $(filter-out %.cpp %/run-by-loader,$(wildcard .ci/*)) $(filter-out %.config %/i2c-relay,$(wildcard $(BENCH)/*))
+	shellcheck deploy.sh systemd/activate systemd/sensorhub-generator packaging/debian/sensorhub.p* Tests/Fuzzing/fuzz Benchmarks/mqtt/guest-init $(filter-out %.cpp %/run-by-loader,$(wildcard .ci/*)) $(filter-out %.config %/i2c-relay,$(wildcard $(BENCH)/*))
 	.ci/check-closures
 	.ci/check-links
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks

@@ -1,10 +1,10 @@
 """What a hub costs whose broker is not there: its tries, its wake-ups, and how long it takes to end."""
 
-import shutil, socket, tempfile, time
+import shutil, signal, socket, tempfile, time
+from broker import PORT
 from hub import Hub
-from spaces import Space
+from space import Space
 
-PORT = 1883
 # From when on it tries at most once a minute.
 SETTLED = 600
 
@@ -19,11 +19,11 @@ def listener(space):
 
 def black_hole(space):
   """An address at the end of a cable where nobody is."""
-  space.ip("link", "add", "cable", "type", "veth", "peer", "name", "nobody")
-  space.ip("link", "set", "nobody", "up")
-  space.ip("addr", "add", "10.99.0.1/24", "dev", "cable")
-  space.ip("link", "set", "cable", "up")
-  space.ip("neigh", "add", "10.99.0.2", "lladdr", "02:00:00:00:00:02", "dev", "cable", "nud", "permanent")
+  space.ip("link add cable type veth peer name nobody")
+  space.ip("link set nobody up")
+  space.ip("address add 10.99.0.1/24 dev cable")
+  space.ip("link set cable up")
+  space.ip("neighbour add 10.99.0.2 lladdr 02:00:00:00:00:02 dev cable nud permanent")
 
 
 class Case:
@@ -34,12 +34,13 @@ class Case:
     self.space = Space()
     self.listening = prepare(self.space) if prepare else None
     self.taken = []
-    self.hub = Hub(sensorhub, folder, name, broker, self.space)
+    self.hub = Hub(sensorhub, f"{folder}/{name}", name, broker, self.space)
+    self.hub.start()
     # Per second: tries begun, waits ended.
     self.seconds = []
 
   def begin(self):
-    self.before = (self.hub.tries, self.hub.switches)
+    self.before = (self.space.tries, self.hub.switches)
 
   def tick(self):
     if self.listening is not None:
@@ -48,7 +49,7 @@ class Case:
           self.taken.append(self.listening.accept()[0])
       except BlockingIOError:
         pass
-    now = (self.hub.tries, self.hub.switches)
+    now = (self.space.tries, self.hub.switches)
     self.seconds.append((now[0] - self.before[0], now[1] - self.before[1]))
     self.before = now
 
@@ -67,8 +68,8 @@ class Case:
       f"| {woken} | {sum(1 for _, count in self.seconds if count)} | {took:.2f} s ({code}) |", took, min(late_gaps, default=60))
 
   def end(self):
-    self.hub.kill()
-    self.space.end()
+    self.hub.stop(signal.SIGKILL)
+    self.space.close()
 
 
 def measure(sensorhub, minutes):

@@ -11,15 +11,14 @@ class Viewer:
     self.broker = broker
     self.hubs = hubs
     self.path = folder + "/viewer.log"
-    with open(self.path, "w") as log:
-      self.process = broker.client(
-        "mosquitto_sub", "-q", "1", "-i", "viewer", "-c", "-x", str(FOR_SECONDS), "-F", "%U %t %p",
-        *[word for hub in hubs for word in ("-t", f"sensorhub/{hub}/state/position")], stdout=log, stderr=subprocess.DEVNULL)
+    self.process = broker.client(
+      "mosquitto_sub", "-i", "viewer", "-c", "-x", FOR_SECONDS, "-F", "%U %t %p",
+      *[word for hub in hubs for word in ("-t", f"sensorhub/{hub}/state/position")], log=self.path, stderr=subprocess.DEVNULL)
     for hub in hubs:
       self.ask(hub, json.dumps({"rateHz": 1, "for": FOR_SECONDS}))
 
   def ask(self, hub, what):
-    self.broker.publish(f"sensorhub/{hub}/interest/viewer/position", what)
+    self.broker.retain(f"sensorhub/{hub}/interest/viewer/position", what)
 
   def leave(self):
     for hub in self.hubs:

@@ -1,14 +1,16 @@
 """How long it takes over the broker until the power is on, and until a viewer has what the receiver has said."""
 
 import json, random, time
+from broker import PORT
 from client import Client
-from hub import TOPIC
+from switch import ADDRESS
+from watched import TOPIC
 
 
 def measure_rise(bench, count):
   """From a viewer's word to the power line, or to the tty that is opened once that is high."""
   bench.say(f"{bench.broker.version}, {bench.hub.what}")
-  client = Client(bench.places, "viewer", bench.broker.address, "viewer")
+  client = Client(bench.viewers, (ADDRESS, PORT), "viewer")
   line, times, missed = bench.hub.line, [], 0
   for _ in range(count):
     known = line.count
@@ -34,7 +36,7 @@ def measure_epochs(bench, count):
   bench.say(f"{bench.broker.version}, {bench.hub.what}")
   if bench.hub.kernel:
     return bench.say("left out: the receiver's clock is not the viewer's")
-  client = Client(bench.places, "viewer", bench.broker.address, "viewer", [f"{TOPIC}/state/position"])
+  client = Client(bench.viewers, (ADDRESS, PORT), "viewer", [f"{TOPIC}/state/position"])
   client.retain(f"{TOPIC}/interest/viewer/position", '{"rateHz": 50}')
   # Where an epoch ends is learnt from the first.
   arrivals, skipped = {}, 20

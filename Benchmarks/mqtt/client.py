@@ -18,8 +18,9 @@ def number(value):
 
 
 class Client:
-  def __init__(self, places, place, address, name, topics=()):
-    self.socket = places.connect(place, address)
+  def __init__(self, space, address, name, topics=()):
+    with space.inside():
+      self.socket = socket.create_connection(address, 10)
     self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     self.buffer = b""
     self.identifier = 0

@@ -1,8 +1,8 @@
 """Whether the power line follows the viewers, whatever becomes of them, of the broker and of the network between."""
 
 import os, random, re, signal, statistics, subprocess, time
-from hub import NAME, TOPIC
-from process import start, until
+from process import Trouble, until
+from watched import TOPIC
 
 # What programs need beside what is promised, in seconds: to start and be heard, and to be missed.
 START = 5
@@ -33,18 +33,17 @@ class Viewer:
   def __init__(self, bench, kind):
     self.kind = kind
     self.keep_alive = WATCH_KEEP_ALIVE if kind == "watch" else SHORT_KEEP_ALIVE
-    host, port = bench.broker.address
     if kind == "watch":
-      self.process = bench.viewer(bench.sensorhub, "watch", "--json", "--parts", "position", f"mqtt://{host}:{port}/{NAME}")
+      self.process = bench.watch()
       return
     topic = f"{TOPIC}/interest/sub/position"
-    common = ["-V", "5", "-h", host, "-p", port, "-q", "1"]
-    self.process = bench.viewer(
-      "mosquitto_sub", *common, "-i", "sub", "-k", SHORT_KEEP_ALIVE, "-t", f"{TOPIC}/status", "--will-topic", topic,
-      "--will-retain", "--will-qos", "1", stdout=subprocess.PIPE)
+    log = bench.path("viewer.log")
+    self.process = bench.broker.client(
+      "mosquitto_sub", "-i", "sub", "-k", SHORT_KEEP_ALIVE, "-t", f"{TOPIC}/status", "--will-topic", topic, "--will-retain",
+      "--will-qos", "1", space=bench.viewers, log=log, stdout=subprocess.PIPE)
     # It is there, and its will too, once it has heard that the hub is.
     self.process.stdout.readline()
-    bench.viewer("mosquitto_pub", *common, "-t", topic, "-r", "-m", "{}").wait()
+    bench.broker.retain(topic, "{}", space=bench.viewers, log=log)
 
   def end(self, number):
     self.process.send_signal(number)
@@ -69,17 +68,14 @@ class World:
     self.seen = self.line.count
     self.sound_at = 0
     self.began = time.monotonic()
-    host, port = bench.broker.address
     # One who has every value kept for it while it is away.
     self.values = bench.path("values")
-    logger = start(
-      bench.places.command(
-        "broker", "mosquitto_sub", "-V", "5", "-h", host, "-p", port, "-q", "1", "-c", "-i", "logger", "-t", f"{TOPIC}/state/#", "-t",
-        f"{TOPIC}/health"), self.values)
+    logger = bench.broker.client(
+      "mosquitto_sub", "-c", "-i", "logger", "-t", f"{TOPIC}/state/#", "-t", f"{TOPIC}/health", log=self.values)
     bench.callback(logger.kill)
     # The hub's health is retained: once that has come, so does all that is said later.
     if not until(20, lambda: os.path.getsize(self.values) > 0):
-      raise TimeoutError("who keeps the values does not come to the broker")
+      raise Trouble("who keeps the values does not come to the broker")
 
   # What the line has to do
 
@@ -132,27 +128,27 @@ class World:
     self.is_out_of_reach("viewer", self.chance.uniform(0.1, 4))
 
   def is_cut_off(self):
-    self.bench.places.cut("viewer")
+    self.bench.switch.cut("viewer")
     keep_alive = self.viewer.keep_alive
     kind = f"a viewer with a keep-alive of {keep_alive} s is cut off: down"
     self.follows(False, missed_after(keep_alive) + self.linger, kind)
     if self.viewer.kind == "watch":
-      self.bench.places.mend("viewer")
+      self.bench.switch.mend("viewer")
       self.follows(True, RETURN, "a viewer comes back: up")
       self.is_new()
     else:
       self.viewer.end(signal.SIGKILL)
       self.viewer = None
-      self.bench.places.mend("viewer")
+      self.bench.switch.mend("viewer")
       self.stays()
 
   def is_killed_while_the_hub_is_cut_off(self):
     """For so short a time that the hub does not notice."""
-    self.bench.places.cut("hub")
+    self.bench.switch.cut("hub")
     self.viewer.end(signal.SIGKILL)
     self.viewer = None
     time.sleep(2)
-    self.bench.places.mend("hub")
+    self.bench.switch.mend("hub")
     # TCP says again what was lost, ever later.
     self.follows(False, 5 + self.linger + LEAVE, "a viewer is killed while the hub is cut off for 2 s: down after that")
 
@@ -160,16 +156,16 @@ class World:
     self.is_out_of_reach("hub", self.chance.uniform(0.1, 8))
 
   def is_out_of_reach(self, place, seconds):
-    self.bench.places.cut(place)
+    self.bench.switch.cut(place)
     time.sleep(seconds)
-    self.bench.places.mend(place)
+    self.bench.switch.mend(place)
     # What was said meanwhile is said again, by TCP: ever later, and by then it has come.
     self.stays(seconds + LOOK)
 
   def hub_is_cut_off(self):
-    self.bench.places.cut("hub")
+    self.bench.switch.cut("hub")
     self.follows(False, KEEP_ALIVE + self.linger, "the hub is cut off: down")
-    self.bench.places.mend("hub")
+    self.bench.switch.mend("hub")
     self.follows(True, RETURN, "the hub comes back: up")
     self.is_new()
 
@@ -240,7 +236,7 @@ class World:
       self.viewer.end(signal.SIGKILL)
       self.viewer = None
     for place in ("hub", "viewer"):
-      self.bench.places.mend(place)
+      self.bench.switch.mend(place)
     until(RETURN, lambda: self.bench.hub.is_joined and not self.line.is_high)
     self.is_new()
     time.sleep(GRACE + LOOK)

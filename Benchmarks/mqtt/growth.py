@@ -1,13 +1,13 @@
 """Hubs at one broker: what they cost while nobody looks, and what becomes of them when the broker restarts or the network is cut."""
 
-import os, resource, shutil, sys, tempfile, threading, time
+import contextlib, os, resource, shutil, signal, tempfile, threading, time
 from broker import PORT, Broker
 from hub import Hub
-from spaces import Space, run
+from process import Trouble
+from report import Report
+from switch import ADDRESS, Switch
 from viewer import Viewer
 
-BROKER = "10.77.0.1"
-SWITCH = "02:00:00:00:00:fe"
 # As many hubs may be on their way to the broker at once while they are started.
 STARTING = 24
 # For so long no further hub may join before that is taken to be all; a machine that does other things besides is slow.
@@ -24,58 +24,24 @@ def free_bytes():
     return next(int(line.split()[1]) for line in info if line.startswith("MemAvailable")) * 1024
 
 
-class Network:
-  """The broker's network with a switch (this process's own), the hubs' network, and another for those that will be cut off."""
+class Network(Switch):
+  """With the hubs' network, and another for those that will be cut off."""
 
   def __init__(self):
-    self.own = Space(own=True)
-    self.own.ip("link", "add", "switch", "address", SWITCH, "type", "bridge")
-    self.own.ip("addr", "add", BROKER + "/16", "dev", "switch")
-    self.own.ip("link", "set", "switch", "up")
-    self.hubs = self.space("hubs", "10.77.1.1", 1)
-    self.edge = self.space("edge", "10.77.2.1", 2)
-
-  def space(self, name, address, number):
-    space = Space()
-    mac = f"02:00:00:00:00:{number:02}"
-    self.own.ip("link", "add", name, "type", "veth", "peer", "name", "cable", "netns", str(space.process.pid))
-    self.own.ip("link", "set", name, "master", "switch", "up")
-    space.ip("link", "set", "cable", "address", mac, "up")
-    space.ip("addr", "add", address + "/16", "dev", "cable")
-    # Nobody tells what is cut off that it is: packets vanish, as they do further away than the next switch.
-    space.ip("neigh", "add", BROKER, "lladdr", SWITCH, "dev", "cable", "nud", "permanent")
-    self.own.ip("neigh", "add", address, "lladdr", mac, "dev", "switch", "nud", "permanent")
-    return space
-
-  def cut(self):
-    self.own.ip("link", "set", "edge", "nomaster")
-
-  def mend(self):
-    self.own.ip("link", "set", "edge", "master", "switch")
+    super().__init__("hubs", "edge")
 
   def tries(self):
     """How many connections hubs have begun so far."""
-    count = 0
-    for space in (self.hubs, self.edge):
-      with open(f"/proc/{space.process.pid}/net/snmp") as counters:
-        names, values = [line.split()[1:] for line in counters if line.startswith("Tcp:")]
-      count += int(values[names.index("ActiveOpens")])
-    return count
+    return sum(space.tries for space in self.spaces.values())
 
   def edge_is_whole(self, count):
     """Whether each hub that was cut off has a connection that both ends know, with nothing on its way."""
     def connections(space, filter, local, peer):
-      lines = run("nsenter", "--net=" + space.path, "ss", "-tnH", "state", "established", *filter).splitlines()
-      fields = [line.split() for line in lines]
+      fields = [line.split() for line in space.run("ss", "-tnH", "state", "established", *filter).splitlines()]
       return {(line[local], line[peer]): line[0] == "0" and line[1] == "0" for line in fields}
-    here = connections(self.own, ["src", f"{BROKER}:{PORT}", "and", "dst", "10.77.2.1"], 3, 2)
-    there = connections(self.edge, ["dst", f"{BROKER}:{PORT}"], 2, 3)
+    here = connections(self.space, ["src", f"{ADDRESS}:{PORT}", "and", "dst", self.addresses["edge"]], 3, 2)
+    there = connections(self.spaces["edge"], ["dst", f"{ADDRESS}:{PORT}"], 2, 3)
     return sum(1 for pair in here if pair in there and here[pair] and there[pair]) == count
-
-  def end(self):
-    self.hubs.end()
-    self.edge.end()
-    self.own.ip("link", "del", "switch")
 
 
 class Rate:
@@ -103,7 +69,7 @@ class Rate:
     return worst
 
 
-class Growth:
+class Growth(Report):
   def __init__(self, sensorhub, network, count, minutes):
     self.sensorhub = sensorhub
     self.network = network
@@ -112,19 +78,13 @@ class Growth:
     self.hubs = []
     self.viewer = None
     self.figures = {"hubs": count}
-    self.has_failed = False
-
-  def say(self, text):
-    print(f"fleet: {self.count} hubs: {text}", flush=True)
-
-  def expect(self, is_so, text):
-    self.has_failed = self.has_failed or not is_so
-    self.say(text if is_so else f"{text} - NOT AS PROMISED")
+    self.title = f"fleet: {count} hubs"
 
   def measure(self):
     self.folder = tempfile.mkdtemp(prefix="sensorhub-fleet-")
-    self.broker = Broker(self.folder, BROKER)
+    self.broker = Broker(f"{self.folder}/broker", self.network.space, ADDRESS)
     try:
+      self.broker.start()
       self.start()
       self.idle()
       self.watch()
@@ -133,34 +93,38 @@ class Growth:
       self.cut()
       self.settle()
     finally:
-      if self.viewer:
-        self.viewer.end()
-      for hub in self.hubs:
-        hub.process.kill()
-      for hub in self.hubs:
-        hub.kill()
-      self.broker.process.kill()
-      self.broker.process.wait()
-      if not os.environ.get("SENSORHUB_FLEET_KEEP"):
-        shutil.rmtree(self.folder, ignore_errors=True)
+      self.end()
     return self.figures
+
+  def end(self):
+    if self.viewer:
+      self.viewer.end()
+    for hub in self.hubs:
+      hub.process.kill()
+    for hub in self.hubs:
+      hub.process.wait()
+    self.broker.stop(signal.SIGKILL)
+    if not os.environ.get("SENSORHUB_FLEET_KEEP"):
+      shutil.rmtree(self.folder, ignore_errors=True)
 
   def start(self):
     begun = last = time.monotonic()
     joined = 0
     while joined < self.count:
       if free_bytes() < LEAST_FREE_BYTES:
-        sys.exit(f"fleet: less than {LEAST_FREE_BYTES >> 30} GB of memory are left with {len(self.hubs)} hubs")
+        raise Trouble(f"less than {LEAST_FREE_BYTES >> 30} GB of memory are left with {len(self.hubs)} hubs")
       while len(self.hubs) < self.count and len(self.hubs) - joined < STARTING:
         number = len(self.hubs)
-        space = self.network.edge if number % 10 == 0 else self.network.hubs
-        self.hubs.append(Hub(self.sensorhub, self.folder, f"hub-{number}", self.broker.address, space))
+        space = self.network.spaces["edge" if number % 10 == 0 else "hubs"]
+        hub = Hub(self.sensorhub, f"{self.folder}/hub-{number}", f"hub-{number}", self.broker.url, space)
+        hub.start()
+        self.hubs.append(hub)
       time.sleep(0.05)
       now = self.broker.look()
       if now > joined:
         last = time.monotonic()
       elif time.monotonic() > last + PATIENCE:
-        sys.exit(f"fleet: only {joined} of {self.count} hubs have joined")
+        raise Trouble(f"only {joined} of {self.count} hubs have joined")
       joined = now
     self.say(f"all joined within {time.monotonic() - begun:.0f} s of their start")
     # What they have to say first has been said.
@@ -168,7 +132,7 @@ class Growth:
 
   def traffic(self):
     """Per connection: (bytes that the hub has sent, received, segments of both)."""
-    lines = run("ss", "-tinH", "state", "established", "sport", "=", f":{PORT}").splitlines()
+    lines = self.network.space.run("ss", "-tinH", "state", "established", "sport", "=", f":{PORT}").splitlines()
     connections = {}
     for line in lines:
       if not line[0].isspace():
@@ -218,7 +182,7 @@ class Growth:
     end = time.monotonic() + 60
     while not all(self.viewer.received().values()):
       if time.monotonic() > end:
-        sys.exit("fleet: a hub is not woken by who watches it")
+        raise Trouble("a hub is not woken by who watches it")
       time.sleep(0.2)
     time.sleep(35)
     self.say(f"{len(watched)} watched")
@@ -258,9 +222,9 @@ class Growth:
     hubs = len([hub for number, hub in enumerate(self.hubs) if number % 10 == 0])
     before = len(self.broker.knocks)
     rate = Rate(self.network)
-    self.network.cut()
+    self.network.cut("edge")
     time.sleep(CUT_SECONDS)
-    self.network.mend()
+    self.network.mend("edge")
     begun = time.monotonic()
     back = self.wait(begun, lambda: self.network.edge_is_whole(hubs))
     self.broker.look()
@@ -288,14 +252,11 @@ class Growth:
 def measure(sensorhub, counts, minutes):
   """Returns the figures of each count, and whether one is not as promised."""
   resource.setrlimit(resource.RLIMIT_NOFILE, (min(65536, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
-  network = Network()
   results = []
   failed = False
-  try:
+  with contextlib.closing(Network()) as network:
     for count in counts:
       growth = Growth(sensorhub, network, count, minutes)
       results.append(growth.measure())
       failed = failed or growth.has_failed
-  finally:
-    network.end()
   return results, failed

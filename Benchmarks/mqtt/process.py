@@ -1,0 +1,60 @@
+"""Programs that end with the benchmark, and waiting for what they do."""
+
+import contextlib, ctypes, os, shutil, signal, subprocess, sys, time
+
+PRCTL = ctypes.CDLL(None).prctl
+SET_DEATH_SIGNAL = 1
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+
+class Trouble(Exception):
+  """What keeps a benchmark from measuring; says what it lacks, or what has not come."""
+
+
+def need(*programs):
+  missing = [program for program in programs if not shutil.which(program)]
+  if missing:
+    raise Trouble(f"needs {', '.join(missing)}: apt-get install mosquitto mosquitto-clients iproute2")
+
+
+def own_networks():
+  """Has the benchmark be one that may make networks: as root of a user namespace where it is not root."""
+  if os.geteuid() != 0:
+    os.execvp("unshare", ["unshare", "--user", "--map-root-user", "--net", sys.executable, *sys.argv])
+
+
+def end_in_order():
+  """At any signal that can be heard, so that what is below /tmp goes too."""
+  def end(number, _):
+    for other in ENDING:
+      signal.signal(other, signal.SIG_IGN)
+    raise SystemExit(128 + number)
+
+  for number in ENDING:
+    signal.signal(number, end)
+
+
+def start(command, log=subprocess.DEVNULL, space=None, **more):
+  """log: the file that has what it says, after what is there already. space: the network that it is in, if not this one."""
+  with contextlib.ExitStack() as stack:
+    if log != subprocess.DEVNULL:
+      log = stack.enter_context(open(log, "a"))
+    if space is not None:
+      stack.enter_context(space.inside())
+    try:
+      return subprocess.Popen(
+        [str(word) for word in command], **{"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log, **more},
+        # Whoever kills the benchmark kills them.
+        preexec_fn=lambda: PRCTL(SET_DEATH_SIGNAL, signal.SIGKILL))
+    except OSError as error:
+      raise Trouble(f"{command[0]} cannot be started: {error.strerror}")
+
+
+def until(seconds, is_so):
+  """Waits until something is so; returns whether it is."""
+  end = time.monotonic() + seconds
+  while not is_so():
+    if time.monotonic() > end:
+      return False
+    time.sleep(0.01)
+  return True
