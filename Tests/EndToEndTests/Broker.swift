@@ -1,11 +1,11 @@
 import Glibc
-import HardwareIO
 import TestSupport
 
 /// Debian's mosquitto on a port of its own, and its clients. What it knows outlives a restart.
 final class Broker {
   let port = SocketClient.freePort()
-  let folder: String
+  private let temporary = TemporaryFolder("broker")
+  var folder: String { temporary.path }
   /// What its clients need to be let in.
   private let access: [String]
   private var program: Program?
@@ -20,9 +20,7 @@ final class Broker {
     _ settings: (_ folder: String) -> String = { _ in "allow_anonymous true" },
     access: (String) -> [String] = { _ in [] }
   ) {
-    var template = Array("/tmp/sensorhub-broker-XXXXXX".utf8CString)
-    mkdtemp(&template)
-    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    let folder = temporary.path
     let user = getpwuid(getuid()).map { String(cString: $0.pointee.pw_name) } ?? "root"
     HubProcess.write(
       """
@@ -40,8 +38,6 @@ final class Broker {
 
   deinit {
     stop()
-    for name in Files.names(in: folder) { unlink("\(folder)/\(name)") }
-    rmdir(folder)
   }
 
   func start() {

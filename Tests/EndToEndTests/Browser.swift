@@ -5,6 +5,8 @@ import TestSupport
 /// Debian's Chromium without a window, driven as WebDriver has it.
 final class Browser {
   private let driver: Program
+  /// Where it keeps what it knows, and leaves that behind.
+  private let folder = TemporaryFolder("browser")
   private let port = SocketClient.freePort()
   private var session = ""
 
@@ -19,7 +21,8 @@ final class Browser {
   }
 
   init() throws {
-    driver = Program(["--port=\(port)"], path: "/usr/bin/chromedriver")
+    driver = Program(
+      ["--port=\(port)"], path: "/usr/bin/chromedriver", environment: ["TMPDIR=\(folder.path)"])
     let port = port
     // A browser's first start reads it from the disk, which takes longer than all that follows.
     _ = eventually(within: .seconds(60)) { SocketClient.isListening(port) }

@@ -6,19 +6,15 @@ import Testing
 /// `sensorhub calibrate`, on the simulated board and on recordings.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct CalibrateTests {
-  private let folder: String
-
-  init() {
-    folder = "/tmp/sensorhub-test-\(getpid())-state"
-    unlink(file)
-  }
+  private let temporary = TemporaryFolder("calibrate")
+  private var folder: String { temporary.path }
 
   /// Where these programs keep their calibrations.
   private var state: [String] { ["STATE_DIRECTORY=" + folder] }
   private var file: String { "\(folder)/calibration/simulated-i2c-68.json5" }
 
   private func restRecording() -> String {
-    let path = "/tmp/sensorhub-test-\(getpid())-rest.csv"
+    let path = "\(folder)/rest.csv"
     let rows = (0..<2000).map { "\(Double($0) / 100),0.01,-0.02,0.005,0.\($0 % 3),0,9.8" }
     HubProcess.write("t,gx,gy,gz,ax,ay,az\n" + rows.joined(separator: "\n"), to: path)
     return path
@@ -26,10 +22,6 @@ struct CalibrateTests {
 
   @Test func `a bias is stored for the chip, used from the next start on, and its age told`() {
     let recording = restRecording()
-    defer {
-      unlink(recording)
-      unlink(file)
-    }
     let calibrate = Program(["calibrate", "gyro", "--imu", recording, "--device", "imu"], environment: state)
     #expect(calibrate.wait() == 0, "\(calibrate.standardError)")
     #expect(calibrate.standardOutput.contains("gyro calibrated: ±"))
@@ -56,10 +48,6 @@ struct CalibrateTests {
 
   @Test func `everybody may read a calibration, whatever else its maker lets nobody read`() {
     let recording = restRecording()
-    defer {
-      unlink(recording)
-      unlink(file)
-    }
     let calibrate = Program(
       ["-c", "umask 077; exec \"$0\" calibrate gyro --imu \"$1\" --device imu", Program.sensorhub, recording],
       path: "/bin/sh", environment: state)
@@ -70,7 +58,6 @@ struct CalibrateTests {
 
   @Test func `a recording does not say of which chip it is`() {
     let recording = restRecording()
-    defer { unlink(recording) }
     let calibrate = Program(["calibrate", "gyro", "--imu", recording], environment: state)
     #expect(calibrate.wait() == 64)
     #expect(calibrate.standardError.contains("name the board's with --device"), "\(calibrate.standardError)")
@@ -99,7 +86,6 @@ struct CalibrateTests {
     #expect(mag.standardError.contains("% of what mag needs"), "\(mag.standardError)")
     #expect(!mag.standardError.contains("no result: 0 %"), "\(mag.standardError)")
     let recording = restRecording()
-    defer { unlink(recording) }
     let wrong = Program(["calibrate", "gyro", "--imu", recording, "--device", "mag"], environment: state)
     #expect(wrong.wait() == 65 && wrong.standardError.contains("'mag' is no IMU"), "\(wrong.standardError)")
     for (device, message) in [("nobody", "has no device 'nobody'"), ("baro", "'baro' is no IMU")] {
@@ -110,15 +96,10 @@ struct CalibrateTests {
   }
 
   @Test func `a calibration file that is wrong is named with line and key, and the hub goes on without it`() {
-    mkdir(folder, 0o755)
     mkdir(folder + "/calibration", 0o755)
     HubProcess.write("{ gyro: { at: 1, quality: 1, bais: [0, 0, 0] } }", to: file)
     let board = folder + "/board.json5"
     HubProcess.write(HubProcess.simulatedBoard(gpsd: SocketClient.freePort(), nmea: SocketClient.freePort()), to: board)
-    defer {
-      unlink(file)
-      unlink(board)
-    }
     let check = Program(["check", board], environment: state)
     #expect(check.wait() == 65)
     #expect(check.standardError.contains("did you mean 'gyro.bias'?"), "\(check.standardError)")

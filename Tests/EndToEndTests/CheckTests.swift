@@ -8,11 +8,9 @@ import Testing
     "{ driver: \"nmea\", port: \"simulated/gps\", power: { switch: \"gpio\", chip: \"simulated\", line: \"gps-power\" } }"
 
   private func check(_ board: String, options: [String] = [], environment: [String] = []) -> Program {
-    var template = Array("/tmp/sensorhub-check-XXXXXX".utf8CString)
-    close(mkstemp(&template))
-    let file = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    let folder = TemporaryFolder("check")
+    let file = folder.path + "/board.json5"
     HubProcess.write(board, to: file)
-    defer { unlink(file) }
     let program = Program(["check", file] + options, environment: environment)
     program.wait()
     return program
@@ -215,15 +213,9 @@ import Testing
   }
 
   @Test func `systemd's credential is a token`() {
-    var template = Array("/tmp/sensorhub-credentials-XXXXXX".utf8CString)
-    mkdtemp(&template)
-    let folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-    HubProcess.write("correct horse battery staple\n", to: folder + "/http-token")
-    defer {
-      unlink(folder + "/http-token")
-      rmdir(folder)
-    }
+    let folder = TemporaryFolder("credentials")
+    HubProcess.write("correct horse battery staple\n", to: folder.path + "/http-token")
     let board = "{ name: \"test\", http: { address: \"0.0.0.0\" } }"
-    #expect(check(board, environment: ["CREDENTIALS_DIRECTORY=\(folder)"]).wait() == 0)
+    #expect(check(board, environment: ["CREDENTIALS_DIRECTORY=\(folder.path)"]).wait() == 0)
   }
 }

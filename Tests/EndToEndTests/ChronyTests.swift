@@ -6,13 +6,8 @@ import Testing
 
 /// The time as Debian's chronyd gets it; it is not let near this machine's clock.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ChronyTests {
-  private let folder: String
-
-  init() {
-    var template = Array("/tmp/sensorhub-chrony-XXXXXX".utf8CString)
-    mkdtemp(&template)
-    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-  }
+  private let temporary = TemporaryFolder("chrony")
+  private var folder: String { temporary.path }
 
   @Test func `chronyd takes the receiver's time, and the receiver is awake for as long as that goes`() throws {
     let chronyd = try #require(TestTools.path("chronyd"), "run .ci/test-tools")
@@ -46,8 +41,6 @@ import Testing
     #expect(hub.stop() == 0)
     daemon.send(SIGTERM)
     daemon.wait()
-    for name in Files.names(in: folder) { unlink(folder + "/" + name) }
-    rmdir(folder)
   }
 
   /// The seconds by which the system clock is off, as chronyd has logged them.

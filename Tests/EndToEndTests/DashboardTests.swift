@@ -369,7 +369,8 @@ import Testing
   @Test(arguments: ["light", "dark"])
   func `with a history it needs no more room, and says what there is to a screen reader`(_ scheme: String) throws {
     let port = SocketClient.freePort()
-    let hub = try recordingHub(RecordedDay(), port: port)
+    let day = RecordedDay()
+    let hub = try recordingHub(day, port: port)
     try browser.prefer(scheme: scheme)
     #expect(try isLive())
     #expect(try eventually { try browser.text("document.querySelectorAll('.life').length") == "2" })
@@ -384,5 +385,6 @@ import Testing
     #expect(try browser.text("document.getElementById('recordings').open") == "false")
     #expect(try browser.text("document.activeElement.id") == "segments-count")
     #expect(hub.stop() == 0)
+    #expect(Files.names(in: day.path).contains(RecordedDay.segment))
   }
 }

@@ -6,12 +6,10 @@ import Testing
 /// What `deploy.sh` makes of a board before it touches it, with an ssh that says what boards say.
 @Suite(.timeLimit(.minutes(10)))
 final class DeployTests {
-  private let folder: String
+  private let temporary = TemporaryFolder("deploy")
+  private var folder: String { temporary.path }
 
   init() {
-    var template = Array("/tmp/sensorhub-deploy-XXXXXX".utf8CString)
-    mkdtemp(&template)
-    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     // The first question is what the board is; nothing may follow it here.
     HubProcess.write(
       """
@@ -24,11 +22,6 @@ final class DeployTests {
       esac
       """, to: folder + "/ssh")
     chmod(folder + "/ssh", 0o755)
-  }
-
-  deinit {
-    for name in Files.names(in: folder) { unlink(folder + "/" + name) }
-    rmdir(folder)
   }
 
   /// - Parameter model: `nil` for a machine without a device tree
@@ -161,7 +154,6 @@ final class DeployTests {
     #expect(SharedData.read(folder + "/asked").count == 1)
     let again = deploy(arguments, architecture: "amd64", kernel: "x86_64", model: "", temporary: board)
     #expect(again.wait() == 73 && again.standardError.contains("already"), "\(again.standardError)")
-    rmdir(board)
   }
 
   @Test func `an executable for another processor is refused before anything is copied`() {

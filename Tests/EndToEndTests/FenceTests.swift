@@ -85,19 +85,14 @@ import Testing
     let broker = Broker()
     // Where the vehicle comes once a lap and stays nowhere near.
     let fence = "spot: { circle: [52.51, 13.37, 50], speed: 20 }"
-    let folder = "/tmp/sensorhub-fence-state-\(getpid())"
-    mkdir(folder, 0o700)
-    defer {
-      for name in ["fences.json", "power.json", "fleet.json"] { unlink("\(folder)/\(name)") }
-      rmdir(folder)
-    }
+    let folder = TemporaryFolder("fence-state")
     let mqtt = ", mqtt: { broker: \"\(broker.address)\", hub: \"boat\" }"
-    func run() -> HubProcess { HubProcess(board: board(fence, mqtt), environment: ["STATE_DIRECTORY=\(folder)"]) }
+    func run() -> HubProcess { HubProcess(board: board(fence, mqtt), environment: ["STATE_DIRECTORY=\(folder.path)"]) }
     let first = run()
     #expect(eventually { first.program.standardError.contains("fence spot: the board is outside, ") })
     let topic = "sensorhub/boat/fences"
     #expect(eventually { broker.retained(topic)?.contains(#""fences":{"spot":{"state":"outside","#) == true })
-    let file = "\(folder)/fences.json"
+    let file = "\(folder.path)/fences.json"
     #expect(eventually { text(file).contains(#""isInside":false"#) }, "\(text(file))")
     #expect(first.stop() == 0)
     // As if it had been inside.
@@ -110,23 +105,18 @@ import Testing
   }
 
   @Test func `a second hub in the same folder leaves to the first what that has seen`() {
-    let folder = "/tmp/sensorhub-fence-state-\(getpid())"
-    mkdir(folder, 0o700)
-    defer {
-      for name in ["fences.json", "power.json"] { unlink("\(folder)/\(name)") }
-      rmdir(folder)
-    }
+    let folder = TemporaryFolder("fence-state")
     func run(_ name: String) -> HubProcess {
       HubProcess(
         board: HubProcess.simulatedBoard("fences: { \(name): { circle: [52.51, 13.37, 50], speed: 20 } }"),
-        environment: ["STATE_DIRECTORY=\(folder)"])
+        environment: ["STATE_DIRECTORY=\(folder.path)"])
     }
-    let file = "\(folder)/fences.json"
+    let file = "\(folder.path)/fences.json"
     let first = run("spot")
     #expect(eventually { text(file).contains(#""spot":"#) }, "\(first.program.standardError)")
     let second = run("other")
     #expect(eventually { second.program.standardError.contains("fence other: the board is outside, ") })
-    #expect(second.program.standardError.contains("another hub keeps its books in \(folder)"))
+    #expect(second.program.standardError.contains("another hub keeps its books in \(folder.path)"))
     #expect(second.stop() == 0)
     #expect(text(file).contains(#""spot":"#) && !text(file).contains("other"), "\(text(file))")
     #expect(first.stop() == 0)

@@ -235,12 +235,10 @@ import Testing
   }
 
   @Test func `a hub without the library says what to install`() {
-    var template = Array("/tmp/sensorhub-library-XXXXXX".utf8CString)
-    mkdtemp(&template)
-    let folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    let folder = TemporaryFolder("library")
     // The loader finds this one first, and it is none.
-    HubProcess.write("none", to: folder + "/libmosquitto.so.1")
-    let paths = [folder] + [getenv("LD_LIBRARY_PATH").map { String(cString: $0) }].compactMap { $0 }
+    HubProcess.write("none", to: folder.path + "/libmosquitto.so.1")
+    let paths = [folder.path] + [getenv("LD_LIBRARY_PATH").map { String(cString: $0) }].compactMap { $0 }
     let environment = ["LD_LIBRARY_PATH=\(paths.joined(separator: ":"))"]
     let hub = hub(environment: environment)
     #expect(
@@ -252,8 +250,6 @@ import Testing
     #expect(check.standardOutput.contains("at the broker \(broker.address) as 'boat'"), "\(check.standardOutput)")
     #expect(check.standardError.contains("apt-get install libmosquitto1"))
     #expect(hub.stop() == 0)
-    unlink(folder + "/libmosquitto.so.1")
-    rmdir(folder)
   }
 
   @Test func `what makes no sense changes nothing but a counter`() {

@@ -108,14 +108,9 @@ import Testing
     let bare = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port), address: \"0.0.0.0\" }"))
     #expect(eventually { bare.program.standardError.contains("need a token") }, "\(bare.program.standardError)")
     #expect(bare.stop() == 0)
-    let folder = bare.boardFile + ".credentials"
-    mkdir(folder, 0o700)
-    HubProcess.write("correct horse battery staple\n", to: folder + "/http-token")
-    defer {
-      unlink(folder + "/http-token")
-      rmdir(folder)
-    }
-    let hub = hub("address: \"0.0.0.0\"", environment: ["CREDENTIALS_DIRECTORY=\(folder)"])
+    let folder = TemporaryFolder("credentials")
+    HubProcess.write("correct horse battery staple\n", to: folder.path + "/http-token")
+    let hub = hub("address: \"0.0.0.0\"", environment: ["CREDENTIALS_DIRECTORY=\(folder.path)"])
     #expect(eventually { hub.program.standardError.contains("open to everybody, with the token") })
     #expect(get("/healthz").status == 200)
     let refusal = get("/state")

@@ -6,7 +6,8 @@ import Testing
 /// SIGHUP asks for the board file to be read again, unless it says that the terminal is gone.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 final class HangUpTests {
-  private let folder: String
+  private let temporary = TemporaryFolder("hang-up")
+  private var folder: String { temporary.path }
   private var socket: String { folder + "/hub.sock" }
   private var log: String { text(folder + "/log") }
   private var pid: pid_t? { pid_t(text(folder + "/pid").filter(\.isNumber)) }
@@ -21,16 +22,11 @@ final class HangUpTests {
   }
 
   init() {
-    var template = Array("/tmp/sensorhub-hang-up-XXXXXX".utf8CString)
-    mkdtemp(&template)
-    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     HubProcess.write(HubProcess.simulatedBoard("journal: { state: true }"), to: folder + "/board.json5")
   }
 
   deinit {
     if isRunning, let pid { kill(pid, SIGKILL) }
-    for name in Files.names(in: folder) { unlink(folder + "/" + name) }
-    rmdir(folder)
   }
 
   /// A command that starts the hub, which then reads its devices.

@@ -22,15 +22,13 @@ final class HomeAssistant {
   }
 
   private let port = SocketClient.freePort()
-  private let folder: String
+  private let temporary = TemporaryFolder("home-assistant")
+  private var folder: String { temporary.path }
   private let program: Program
 
   init(at broker: Broker) {
-    var template = Array("/tmp/sensorhub-home-XXXXXX".utf8CString)
-    mkdtemp(&template)
-    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     program = Program(
-      [folder, "\(port)", "\(broker.port)"], path: TestTools.path("home-assistant/run") ?? "/bin/false")
+      [temporary.path, "\(port)", "\(broker.port)"], path: TestTools.path("home-assistant/run") ?? "/bin/false")
     // Its first start compiles what it is made of.
     _ = eventually(within: .seconds(240)) {
       SocketClient.isListening(port) && ask("").status == 200 || !program.isRunning
@@ -40,7 +38,6 @@ final class HomeAssistant {
   deinit {
     program.send(SIGTERM)
     program.wait()
-    Program(["-rf", folder], path: "/bin/rm").wait()
   }
 
   /// Warnings and errors.

@@ -5,21 +5,12 @@ import Testing
 /// Where what is to be known in the next run is kept, for users who have been told nothing of a home.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 final class HomeTests {
-  private let folder: String
+  private let temporary = TemporaryFolder("home")
+  private var folder: String { temporary.path }
 
   init() {
-    var template = Array("/tmp/sensorhub-home-XXXXXX".utf8CString)
-    mkdtemp(&template)
-    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     HubProcess.write(HubProcess.simulatedBoard(""), to: "\(folder)/board.json5")
     chmod(folder, 0o777)
-  }
-
-  deinit {
-    for name in ["hub.sock", "devices.sock", "record.sock", "board.json5", "board-in-use.json5", "rest.csv"] {
-      unlink("\(folder)/\(name)")
-    }
-    rmdir(folder)
   }
 
   /// As a user who may read the executable wherever it is, and has no home in his environment.

@@ -6,18 +6,8 @@ import Testing
 /// What a receiver without a backup battery knew, from one run of the hub to the next.
 @Suite(.timeLimit(.minutes(10)))
 final class KeptKnowledgeFileTests {
-  private let folder: String
-
-  init() {
-    var template = Array("/tmp/sensorhub-kept-XXXXXX".utf8CString)
-    mkdtemp(&template)
-    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-  }
-
-  deinit {
-    for name in Files.names(in: folder) { unlink("\(folder)/\(name)") }
-    rmdir(folder)
-  }
+  private let temporary = TemporaryFolder("kept")
+  private var folder: String { temporary.path }
 
   private func hub() -> HubProcess {
     let board = """

@@ -6,12 +6,10 @@ import Testing
 /// What `make run` and `make test` do to a machine that lacks packages: a machine of scripts, which note what they are asked for.
 @Suite(.timeLimit(.minutes(10)))
 final class PackagesTests {
-  private let folder: String
+  private let temporary = TemporaryFolder("packages")
+  private var folder: String { temporary.path }
 
   init() {
-    var template = Array("/tmp/sensorhub-packages-XXXXXX".utf8CString)
-    mkdtemp(&template)
-    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     // Whoever waits for a lock, or is told that no service is to be started, is the tests' own machine.
     HubProcess.write(
       """
@@ -35,11 +33,6 @@ final class PackagesTests {
     for name in ["apt-get", "dpkg-query", "systemctl", "sudo", "flock", "install", "rm", "swift"] {
       symlink("fake", folder + "/" + name)
     }
-  }
-
-  deinit {
-    for name in Files.names(in: folder) { unlink(folder + "/" + name) }
-    rmdir(folder)
   }
 
   private func command(_ words: String) -> [String] {

@@ -6,18 +6,8 @@ import Testing
 /// What devices cost, from one run of the hub to the next.
 @Suite(.timeLimit(.minutes(10)))
 final class PowerBooksTests {
-  private let folder: String
-
-  init() {
-    var template = Array("/tmp/sensorhub-books-XXXXXX".utf8CString)
-    mkdtemp(&template)
-    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-  }
-
-  deinit {
-    for name in Files.names(in: folder) { unlink("\(folder)/\(name)") }
-    rmdir(folder)
-  }
+  private let temporary = TemporaryFolder("books")
+  private var folder: String { temporary.path }
 
   private func hub() -> HubProcess {
     HubProcess(board: HubProcess.simulatedBoard(""), environment: ["STATE_DIRECTORY=\(folder)"])

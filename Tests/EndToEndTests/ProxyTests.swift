@@ -1,5 +1,4 @@
 import Glibc
-import HardwareIO
 import TestSupport
 import Testing
 
@@ -46,7 +45,7 @@ struct ProxyTests {
     defer {
       program.send(SIGTERM)
       program.wait()
-      _ = Program(["-r", folder], path: "/bin/rm").wait()
+      TemporaryFolder.remove(folder)
     }
     #expect(eventually { SocketClient.isListening(port) || !program.isRunning }, "\(program.standardError)")
     try body()

@@ -6,15 +6,8 @@ import Testing
 
 /// `sensorhub record`: a recording that somebody asks for.
 @Suite(.serialized, .timeLimit(.minutes(10))) final class RecordTests {
-  private let folder: String
-
-  init() {
-    var template = Array("/tmp/sensorhub-record-XXXXXX".utf8CString)
-    mkdtemp(&template)
-    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-  }
-
-  deinit { _ = Program(["-r", folder], path: "/bin/rm").wait() }
+  private let temporary = TemporaryFolder("record")
+  private var folder: String { temporary.path }
 
   private var path: String { folder + "/drive.mcap" }
   private var board: String { HubProcess.simulatedBoard("") }

@@ -8,15 +8,8 @@ import TestSupport
 final class RecordedDay {
   static let segment = "sensorhub-20200101T000000Z-001.mcap"
 
-  let path: String
-
-  init() {
-    var template = Array("/tmp/sensorhub-day-XXXXXX".utf8CString)
-    precondition(mkdtemp(&template) != nil, "no folder to be had: \(String(cString: strerror(errno)))")
-    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  deinit { _ = Program(["-r", path], path: "/bin/rm").wait() }
+  private let folder = TemporaryFolder("day")
+  var path: String { folder.path }
 
   func write() throws {
     let now = UInt64(clamping: clinux_realtime_ns())

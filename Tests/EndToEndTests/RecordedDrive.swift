@@ -14,15 +14,8 @@ final class RecordedDrive {
   /// Seconds from the start at which there is a position.
   static let seconds = Array(0..<60) + Array(80..<140) + Array(145..<175)
 
-  let folder: String
-
-  init() {
-    var template = Array("/tmp/sensorhub-export-XXXXXX".utf8CString)
-    precondition(mkdtemp(&template) != nil, "no folder to be had: \(String(cString: strerror(errno)))")
-    folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  deinit { _ = Program(["-r", folder], path: "/bin/rm").wait() }
+  private let temporary = TemporaryFolder("export")
+  var folder: String { temporary.path }
 
   func path(_ name: String) -> String { "\(folder)/\(name)" }
 

@@ -7,17 +7,9 @@ import Testing
 
 /// What a hub records, as those find it who come later.
 @Suite(.serialized, .timeLimit(.minutes(10))) final class RecorderTests {
-  private let root: String
-  private let folder: String
-
-  init() {
-    var template = Array("/tmp/sensorhub-recorder-XXXXXX".utf8CString)
-    mkdtemp(&template)
-    root = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-    folder = root + "/recordings"
-  }
-
-  deinit { _ = Program(["-r", root], path: "/bin/rm").wait() }
+  private let temporary = TemporaryFolder("recorder")
+  private var root: String { temporary.path }
+  private var folder: String { root + "/recordings" }
 
   private var names: [String] { Files.names(in: folder) }
 

@@ -6,15 +6,8 @@ import Testing
 
 /// `sensorhub replay`: the hub on what was recorded.
 @Suite(.serialized, .timeLimit(.minutes(10))) final class ReplayTests {
-  private let folder: String
-
-  init() {
-    var template = Array("/tmp/sensorhub-replay-XXXXXX".utf8CString)
-    mkdtemp(&template)
-    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-  }
-
-  deinit { _ = Program(["-r", folder], path: "/bin/rm").wait() }
+  private let temporary = TemporaryFolder("replay")
+  private var folder: String { temporary.path }
 
   private var recordings: String { folder + "/recordings" }
 

@@ -1,5 +1,4 @@
 import Glibc
-import HardwareIO
 import TestSupport
 import Testing
 
@@ -7,15 +6,8 @@ import Testing
 /// that grows by 0.001 minutes with each.
 final class ReplayedLog {
   let port = SocketClient.freePort()
-  private let folder: String
-
-  init() {
-    var template = Array("/tmp/sensorhub-replay-XXXXXX".utf8CString)
-    mkdtemp(&template)
-    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-  }
-
-  deinit { _ = Program(["-r", folder], path: "/bin/rm").wait() }
+  private let temporary = TemporaryFolder("replay")
+  private var folder: String { temporary.path }
 
   var socket: String { folder + "/hub.sock" }
 

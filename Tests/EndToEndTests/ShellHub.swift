@@ -1,21 +1,19 @@
 import FoundationEssentials
 import Glibc
-import HardwareIO
 import TestSupport
 
 /// A hub that a shell starts, for what only a shell can set up.
 final class ShellHub {
   let program: Program
-  let folder: String
+  private let temporary = TemporaryFolder("shell")
+  var folder: String { temporary.path }
   var socket: String { folder + "/hub.sock" }
 
   /// - Parameters:
   ///   - script: what the shell is to do; `"$@"` is the hub
   ///   - prepare: called with the folder before that
   init(_ script: String, board: String, prepare: (_ folder: String) -> Void = { _ in }) {
-    var template = Array("/tmp/sensorhub-shell-XXXXXX".utf8CString)
-    mkdtemp(&template)
-    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    let folder = temporary.path
     HubProcess.write(board, to: folder + "/board.json5")
     prepare(folder)
     program = Program(
@@ -29,10 +27,6 @@ final class ShellHub {
   deinit {
     if program.isRunning { program.send(SIGKILL) }
     program.wait()
-    for folder in [folder + "/state", folder] {
-      for name in Files.names(in: folder) { unlink(folder + "/" + name) }
-      rmdir(folder)
-    }
   }
 
   /// The devices, where the hub tells.

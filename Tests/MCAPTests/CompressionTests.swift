@@ -8,9 +8,7 @@ private func hasProgram(_ name: String) -> Bool { access("/usr/bin/\(name)", X_O
 
 @Suite(.enabled(if: Zstandard.library != nil, "libzstd is not there: install libzstd1"))
 struct CompressionTests {
-  private let folder: TemporaryFolder
-
-  init() throws { folder = try TemporaryFolder() }
+  private let folder = TemporaryFolder("mcap")
 
   /// A file with one chunk that says this of itself.
   private func file(

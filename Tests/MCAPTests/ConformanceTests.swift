@@ -98,7 +98,7 @@ struct ConformanceTests {
       if: folder != nil, "SENSORHUB_MCAP_CONFORMANCE does not name tests/conformance/data of github.com/foxglove/mcap"))
   func `the format's own files are those that are built here, and are read as they should be`() throws {
     let root = try #require(ConformanceTests.folder)
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder("mcap")
     for variant in ConformanceVariant.all {
       let path = "\(root)/\(variant.content.name)/\(variant.name)"
       let bytes = try variant.bytes()

@@ -5,7 +5,7 @@ import Testing
 
 struct ExampleTests {
   @Test func `the example does what it says, also after a power cut`() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder("mcap")
     let path = folder.path + "/receiver.mcap"
     try record([["a", "b"], ["c"], ["d", "e"], ["f"]], to: path)
     #expect(try sentences(of: path, in: 1..<3) == ["c", "d", "e"])

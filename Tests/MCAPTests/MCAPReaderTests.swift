@@ -1,4 +1,5 @@
 import Guarding
+import TestSupport
 import Testing
 
 @testable import MCAP
@@ -242,7 +243,7 @@ struct MCAPReaderTests {
   }
 
   @Test func `a file on a disk is read in place`() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder("mcap")
     let path = folder.path + "/a.mcap"
     var writer = try MCAPWriter(MCAPFileSink(path: path))
     let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")

@@ -175,7 +175,7 @@ struct MCAPRepairTests {
   }
 
   @Test func `a file on a disk is repaired in place`() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder("mcap")
     let recording = try MadeRecording()
     let ends = try recording.messageEnds()
     for cut in stride(from: 0, to: recording.bytes.count, by: 53) {

@@ -73,7 +73,7 @@ struct PythonTests {
   }
 
   private func compare(_ files: [[UInt8]]) throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder("mcap")
     let paths = try files.enumerated().map { try folder.write($0.element, "\($0.offset).mcap") }
     let program = Python.program(["-c", PythonTests.script] + paths)
     #expect(program.wait() == 0, "\(program.standardError)")
@@ -131,7 +131,7 @@ struct PythonTests {
 
   @Test(arguments: ["NONE", "ZSTD", "LZ4"])
   func `what the reference writes is read here`(_ compression: String) throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder("mcap")
     let path = folder.path + "/python.mcap"
     let script = """
       import sys

@@ -26,17 +26,14 @@ final class HubCalibrationTests {
     }
   }
 
-  private let folder: String
+  private let folder = TemporaryFolder("calibration")
   private let path: SocketPath
   private let notebook = Notebook()
   private let hub: Hub
   private let service: Task<Void, any Error>
 
   init() throws {
-    var template = Array("/tmp/sensorhub-calibration-XXXXXX".utf8CString)
-    mkdtemp(&template)
-    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-    path = SocketPath(folder + "/hub.sock")
+    path = SocketPath(folder.path + "/hub.sock")
     var world = World(start: MonotonicClock().now)
     world.turntable = World.Turntable(rollRadians: 0.1, pitchRadians: 0, yawRadians: 1)
     let board = try Board(json5: Array(HubProcess.simulatedBoard("").utf8), file: "test")
@@ -44,11 +41,6 @@ final class HubCalibrationTests {
     let host = HubHost(hub, version: "test", calibrations: notebook)
     let server = try StreamServer(host: host, path: path, sink: JournalSink(), budget: DescriptorBudget.raised())
     service = Task { try await server.run() }
-  }
-
-  deinit {
-    for name in ["hub.sock", "devices.sock", "record.sock"] { unlink(folder + "/" + name) }
-    rmdir(folder)
   }
 
   private func ask(_ request: String) -> SocketClient {

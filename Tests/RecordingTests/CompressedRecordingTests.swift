@@ -6,7 +6,7 @@ import Testing
 @testable import Recording
 
 struct CompressedRecordingTests {
-  private let folder = TemporaryFolder()
+  private let folder = RecordingFolder()
   private let settings = RecordSettings(path: "", compression: .zstd)
   /// What every receiver says again and again.
   private let sentence = "$GPGSV,3,1,11,03,03,111,00,04,15,270,00,06,01,010,00,13,06,292,00*74"

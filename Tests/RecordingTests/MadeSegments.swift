@@ -9,7 +9,7 @@ final class MadeSegments {
   /// 2026-11-22T10:00:00Z
   static let start: Int64 = 1_795_341_600_000_000_000
 
-  let folder = TemporaryFolder()
+  let folder = RecordingFolder()
   private var stateCount = 0
 
   init() { precondition(mkdir(folder.path, 0o755) == 0) }

@@ -8,7 +8,7 @@ import Testing
 
 /// One file for somebody who waits for it.
 struct OneFileTests {
-  private let folder = TemporaryFolder()
+  private let folder = RecordingFolder()
 
   private func rig(_ store: any SegmentStore) -> Rig { Rig(store, .oneFile(synchronizeInterval: .seconds(1))) }
 

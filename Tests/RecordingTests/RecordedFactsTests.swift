@@ -7,7 +7,7 @@ import Testing
 
 /// What a recording says of where it comes from has its time.
 struct RecordedFactsTests {
-  private let folder = TemporaryFolder()
+  private let folder = RecordingFolder()
 
   @Test func `what is said later holds from then on, and what is not said again holds no more`() throws {
     let rig = Rig(folder.store)

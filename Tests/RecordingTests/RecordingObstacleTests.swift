@@ -7,7 +7,7 @@ import Testing
 
 /// What keeps a machine from recording.
 struct RecordingObstacleTests {
-  private let folder = TemporaryFolder()
+  private let folder = RecordingFolder()
 
   private func obstacle(_ path: String, megabytes: Int = 4) -> RecordingObstacle? {
     RecordingObstacle.find(for: RecordSettings(path: path, maximumMegabytes: megabytes))

@@ -9,7 +9,7 @@ import Testing
 @testable import Recording
 
 struct RecordingWriterTests {
-  private let folder = TemporaryFolder()
+  private let folder = RecordingFolder()
 
   @Test func `while nothing comes there is no file and nothing to wait for, and lines of the log change nothing`()
     throws
@@ -219,7 +219,7 @@ struct RecordingWriterTests {
     let rig = Rig(folder.store)
     rig.append("before")
     #expect(rig.turnWhenDue().isRest)
-    folder.remove(folder.path)
+    TemporaryFolder.remove(folder.path)
     rig.append("gone")
     rig.clock.advance(by: .seconds(5))
     _ = rig.writer.turn()

@@ -10,7 +10,7 @@ import Testing
 
 /// Segments that are written over older ones.
 struct RecyclingTests {
-  private let folder = TemporaryFolder()
+  private let folder = RecordingFolder()
   private let settings = RecordSettings(path: "", maximumMegabytes: 4)
 
   private func inode(_ name: String) -> UInt64? {

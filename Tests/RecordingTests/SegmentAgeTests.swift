@@ -10,7 +10,7 @@ import Testing
 
 /// How old a segment is, whatever is done to the clock.
 struct SegmentAgeTests {
-  private let folder = TemporaryFolder()
+  private let folder = RecordingFolder()
   private let settings = RecordSettings(path: "", maximumAge: .seconds(8 * 3600))
   private let year = Duration.seconds(365 * 86_400)
 

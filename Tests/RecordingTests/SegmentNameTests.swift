@@ -27,7 +27,7 @@ struct SegmentNameTests {
   @Test func `a board whose clock is behind keeps what it records, and makes whole what it did not finish before`()
     throws
   {
-    let folder = TemporaryFolder()
+    let folder = RecordingFolder()
     // By a clock that was a week ahead: one that was cut, and a whole one behind it.
     // A hub that was killed has let go of it.
     do {
@@ -54,7 +54,7 @@ struct SegmentNameTests {
   }
 
   @Test func `who shares a folder leaves alone what another one is writing`() throws {
-    let folder = TemporaryFolder()
+    let folder = RecordingFolder()
     let first = Rig(folder.store)
     first.append("one")
     _ = first.turnWhenDue()
@@ -69,7 +69,7 @@ struct SegmentNameTests {
   }
 
   @Test func `a segment from beyond what nanoseconds reach is one like others`() throws {
-    let folder = TemporaryFolder()
+    let folder = RecordingFolder()
     let first = Rig(folder.store)
     first.append("first")
     first.writer.finish()

@@ -9,7 +9,7 @@ import Testing
 
 /// The recorder with its thread.
 @Suite(.timeLimit(.minutes(10))) struct SegmentRecorderTests {
-  private let folder = TemporaryFolder()
+  private let folder = RecordingFolder()
 
   /// A disk that takes nothing until it is told to.
   private final class StalledStore: SegmentStore {

@@ -8,7 +8,8 @@ final class SoakedHub {
   private static let answer = Array("HTTP/1.1 200".utf8)
 
   private let hub: HubProcess
-  private let folder: String
+  private let temporary = TemporaryFolder("soak")
+  private var folder: String { temporary.path }
   private let notifications: DatagramSocket
   private let ports: (http: UInt16, gpsd: UInt16, nmea: UInt16)
   private var terminal = PseudoTerminal()
@@ -20,9 +21,7 @@ final class SoakedHub {
   private var pid: pid_t { hub.program.pid }
 
   init(executable: String) throws {
-    var template = Array("/tmp/sensorhub-soak-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { throw Visitor.Failure(description: "no folder in /tmp") }
-    folder = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
+    let folder = temporary.path
     notifications = DatagramSocket(folder + "/notify")
     ports = (SocketClient.freePort(), SocketClient.freePort(), SocketClient.freePort())
     symlink(terminal.path, folder + "/gps")
@@ -39,8 +38,6 @@ final class SoakedHub {
 
   deinit {
     if hub.program.isRunning { hub.stop(SIGKILL) }
-    for name in ["gps", "notify"] { unlink(folder + "/" + name) }
-    rmdir(folder)
   }
 
   private static func board(

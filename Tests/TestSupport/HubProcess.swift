@@ -7,7 +7,7 @@ import HardwareIO
 public final class HubProcess {
   public let program: Program
   public let socket: String
-  private let folder: String
+  private let temporary = TemporaryFolder("test")
 
   /// - Parameters:
   ///   - board: the text of a board file; `nil` for the built-in one
@@ -15,9 +15,7 @@ public final class HubProcess {
   public init(
     board: String? = nil, _ arguments: [String] = [], environment: [String] = [], path: String = Program.sensorhub
   ) {
-    var template = Array("/tmp/sensorhub-test-XXXXXX".utf8CString)
-    mkdtemp(&template)
-    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    let folder = temporary.path
     socket = folder + "/hub.sock"
     // What this machine's own boards were calibrated to is no matter of a test's.
     let environment = environment + ["STATE_DIRECTORY=\(folder)/state"]
@@ -57,17 +55,9 @@ public final class HubProcess {
 
   deinit {
     if program.isRunning { stop() }
-    for name in [
-      "hub.sock", "devices.sock", "record.sock", "board.json5", "board-in-use.json5", "board-in-use.json5.left",
-      "state/power.json", "state/fleet.json", "state/fences.json",
-    ] {
-      unlink(folder + "/" + name)
-    }
-    rmdir(folder + "/state")
-    rmdir(folder)
   }
 
-  public var boardFile: String { folder + "/board.json5" }
+  public var boardFile: String { temporary.path + "/board.json5" }
 
   public static func write(_ text: String, to path: String) { write(Array(text.utf8), to: path) }
 

@@ -11,18 +11,14 @@ public final class IIOTree: IIOFiles {
     var hidesNewTriggers = false
   }
 
-  public let root: String
+  private let folder = TemporaryFolder("iio")
+  public var root: String { folder.path }
   private let linux = LinuxIIOFiles()
   private let state = Guarded(State())
 
   public init() {
-    var template = Array("/tmp/sensorhub-iio-XXXXXX".utf8CString)
-    mkdtemp(&template)
-    root = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     for folder in ["sys/bus/iio/devices", "dev", "config/iio/triggers/hrtimer"] { makeFolders(folder) }
   }
-
-  deinit { IIOTree.remove(root) }
 
   public var system: IIOSystem {
     IIOSystem(sysfs: "\(root)/sys", dev: "\(root)/dev", configfs: "\(root)/config", files: self)
@@ -134,7 +130,7 @@ extension IIOTree {
     return names(in: "/proc/self/fd").filter { linux.resolved("/proc/self/fd/\($0)") == node }.count - 1
   }
 
-  public func removeTimers() { IIOTree.remove("\(root)/config/iio/triggers/hrtimer") }
+  public func removeTimers() { TemporaryFolder.remove("\(root)/config/iio/triggers/hrtimer") }
 
   private func link(_ name: String, to folder: String) {
     let below = folder.dropFirst("sys/".count)
@@ -149,11 +145,6 @@ extension IIOTree {
     }
   }
 
-  private static func remove(_ path: String) {
-    if unlink(path) == 0 { return }
-    for name in Files.names(in: path) { remove("\(path)/\(name)") }
-    rmdir(path)
-  }
 }
 
 // What is done to it.
@@ -183,8 +174,8 @@ extension IIOTree {
     try linux.removeFolder(path)
     let timer = String(path.split(separator: "/").last ?? "")
     for name in names(in: "\(root)/sys/bus/iio/devices") where says("\(name)/name") == timer {
-      IIOTree.remove("\(root)/sys/devices/timers/\(name)")
-      IIOTree.remove("\(root)/sys/bus/iio/devices/\(name)")
+      TemporaryFolder.remove("\(root)/sys/devices/timers/\(name)")
+      TemporaryFolder.remove("\(root)/sys/bus/iio/devices/\(name)")
     }
   }
 

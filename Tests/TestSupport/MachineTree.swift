@@ -3,15 +3,10 @@ import HardwareIO
 
 /// What a machine says of itself, made of plain files and links in a folder of its own.
 public final class MachineTree {
-  public let root: String
+  private let folder = TemporaryFolder("machine")
+  public var root: String { folder.path }
 
-  public init() {
-    var template = Array("/tmp/sensorhub-machine-XXXXXX".utf8CString)
-    mkdtemp(&template)
-    root = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-  }
-
-  deinit { MachineTree.remove(root) }
+  public init() {}
 
   public var files: MachineFiles { MachineFiles(root: root) }
 
@@ -34,11 +29,5 @@ public final class MachineTree {
       folder += "/\(part)"
       mkdir(folder, 0o755)
     }
-  }
-
-  private static func remove(_ path: String) {
-    if unlink(path) == 0 { return }
-    for name in Files.names(in: path) { remove("\(path)/\(name)") }
-    rmdir(path)
   }
 }

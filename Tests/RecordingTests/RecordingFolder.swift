@@ -5,21 +5,10 @@ import TestSupport
 
 @testable import Recording
 
-/// A folder that goes with this. The recording's own, in it, is made by the recorder.
-final class TemporaryFolder {
-  private let root: String
-  let path: String
-
-  init() {
-    var template = Array("/tmp/sensorhub-recording-XXXXXX".utf8CString)
-    precondition(mkdtemp(&template) != nil)
-    root = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    path = root + "/recordings"
-  }
-
-  deinit { remove(root) }
-
-  func remove(_ path: String) { _ = Program(["-r", path], path: "/bin/rm").wait() }
+/// A recording's folder, which goes with this; it is made by the recorder.
+final class RecordingFolder {
+  private let temporary = TemporaryFolder("recording")
+  var path: String { temporary.path + "/recordings" }
 
   var store: SegmentFolder { SegmentFolder(path: path) }
   var names: [String] { Files.names(in: path) }

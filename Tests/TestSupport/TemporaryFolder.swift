@@ -1,0 +1,23 @@
+import Glibc
+import HardwareIO
+
+/// A folder of its own below /tmp, which goes with this, and so does all that is in it by then.
+public final class TemporaryFolder: Sendable {
+  public let path: String
+
+  /// - Parameter name: by which a folder that was left behind tells whose it was
+  public init(_ name: String) {
+    var template = Array("/tmp/sensorhub-\(name)-XXXXXX".utf8CString)
+    precondition(mkdtemp(&template) != nil, "no folder to be had: \(String(cString: strerror(errno)))")
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  deinit { TemporaryFolder.remove(path) }
+
+  /// Removes a file, or a folder with all that is in it; links, not what they lead to.
+  public static func remove(_ path: String) {
+    if unlink(path) == 0 { return }
+    for name in Files.names(in: path) { remove("\(path)/\(name)") }
+    rmdir(path)
+  }
+}
