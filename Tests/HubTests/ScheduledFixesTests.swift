@@ -501,7 +501,6 @@ struct ScheduledFixesTests {
     bench.pass(3600)
     let share = (bench.status.onTime - onTime).inSeconds / bench.clock.now.seconds(since: began)
     #expect(share < 0.1, "\(share)")
-    print("fences: the receiver was on for \(share) of the time")
     #expect(said.values.count == 1)
     #expect((bench.status.bills.first { $0.payer == "fence anchor" }?.milliwattHours ?? 0) > 0)
     // A reload changes nothing of it.

@@ -50,6 +50,5 @@ struct TunnelTests {
     }
     let share = Double(within) / Double(judged.count)
     #expect(share >= 0.99, "\(within) of \(judged.count) states, the worst \(worst) m off")
-    print("tunnel: \(within) of \(judged.count) states within three sigmas, the worst \(worst) m off")
   }
 }
