@@ -106,6 +106,7 @@ lint: setup
 	@.ci/packages shellcheck
 	shellcheck deploy.sh systemd/activate systemd/sensorhub-generator packaging/debian/sensorhub.p* Tests/Fuzzing/fuzz Benchmarks/mqtt/guest-init $(filter-out %.cpp %/run-by-loader,$(wildcard .ci/*)) $(filter-out %.config %/i2c-relay,$(wildcard $(BENCH)/*))
 	.ci/check-closures
+	.ci/check-c-structs
 	.ci/check-links
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
 

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// An instant in UTC, to the second, as names and metadata have it.

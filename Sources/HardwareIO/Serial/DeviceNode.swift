@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// What an open file of a device stands for, so that another device in its place is noticed.

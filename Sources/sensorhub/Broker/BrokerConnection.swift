@@ -1,3 +1,4 @@
+import CLinux
 import Guarding
 import Hub
 import MonotonicTime
