@@ -83,7 +83,7 @@ public struct Soak {
     let hub = try SoakedHub(executable: executable)
     // What is made once has been made.
     for phase in phases { _ = try hub.live(through: phase, 2) }
-    let before = try hub.resources()
+    let before = hub.resources()
     let count = slicesPerTenth * 10
     var slices: [Slice] = []
     let start = MonotonicClock().now
@@ -116,7 +116,7 @@ public struct Soak {
           residentBytesBefore: early.resident, residentBytesAfter: late.resident, repetitions: repetitions,
           duration: slices.filter { $0.phase == phase }.reduce(.zero) { $0 + $1.duration }))
     }
-    let after = try hub.resources()
+    let after = hub.resources(noMoreThan: before)
     let stacks = hub.stacks()
     let (code, duration) = try hub.end()
     return Report(

@@ -102,21 +102,52 @@ final class SoakedHub {
     }
   }
 
-  private var threadCount: Int { Files.names(in: "/proc/\(pid)/task").count }
+  /// Which devices are being read, by the threads that do it, in alphabetical order: to see these costs the hub nothing, and of
+  /// those that the runtime has for a moment nobody has to know.
+  private var readers: [String] {
+    Files.names(in: "/proc/\(pid)/task").compactMap { task in
+      (try? Files.bytes(of: "/proc/\(pid)/task/\(task)/comm")).map { String(decoding: $0.dropLast(), as: UTF8.self) }
+    }.filter(["gps", "imu"].contains).sorted()
+  }
+
+  /// Whether the hub has a line open, hung up or not.
+  private func hasOpen(_ path: String) -> Bool {
+    Files.names(in: "/proc/\(pid)/fd").contains { number in
+      var target = [CChar](repeating: 0, count: 256)
+      let count = readlink("/proc/\(pid)/fd/\(number)", &target, target.count)
+      let text = String(decoding: target.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      return text == path || text == "\(path) (deleted)"
+    }
+  }
+
+  private var resourcesNow: Soak.Resources {
+    let counts = hub.resources
+    return Soak.Resources(threads: counts[0], descriptors: counts[1])
+  }
 
   /// Once everything that was on its way has ended.
-  func resources() throws -> Soak.Resources {
+  func resources() -> Soak.Resources {
     _ = eventually { isAtRest }
-    var counts = hub.resources
+    var resources = resourcesNow
     var unchanged = 0
     _ = eventually {
       pause(milliseconds: 100)
-      let now = hub.resources
-      unchanged = now == counts ? unchanged + 1 : 0
-      counts = now
+      let now = resourcesNow
+      unchanged = now == resources ? unchanged + 1 : 0
+      resources = now
       return unchanged == 10
     }
-    return Soak.Resources(threads: counts[0], descriptors: counts[1])
+    return resources
+  }
+
+  /// Once there is no more than there was: what is there for a moment may take its time to go.
+  func resources(noMoreThan before: Soak.Resources) -> Soak.Resources {
+    var resources = resources()
+    _ = eventually {
+      if !resources.isWithin(before) { resources = resourcesNow }
+      return resources.isWithin(before)
+    }
+    return resources
   }
 
   func stacks() -> [StackUse] { StackUse.all(of: pid) }
@@ -253,18 +284,19 @@ final class SoakedHub {
       throw Visitor.Failure(description: "the IMU does not wake")
     }
     try release(first, client)
-    let asleep = try idleThreadCount()
+    try waitUntilAsleep()
     let wakes = hub.devicesNow.devices.map(\.wakes)
     let result = try cost {
       for _ in 0..<count {
         let holds = try ["gps", "imu"].map { try hold($0, client) }
-        try until("both devices have threads") { threadCount == asleep + 2 }
+        try until("both devices are read") { readers == ["gps", "imu"] }
         for hold in holds { try release(hold, client) }
-        try until("no device has one") { threadCount == asleep }
+        try until("neither is") { readers.isEmpty }
       }
     }
     let missing = zip(hub.devicesNow.devices.map(\.wakes), wakes).map { count - ($0 - $1) }
-    guard missing.allSatisfy({ $0 == 0 }) else {
+    // A receiver that says nothing is tried again where its hold lasts for long enough.
+    guard missing.allSatisfy({ $0 <= 0 }) else {
       throw Visitor.Failure(description: "of \(count) power cycles \(missing) have not happened")
     }
     return result
@@ -285,7 +317,7 @@ final class SoakedHub {
 
   private func faults(_ count: Int) throws -> Cost {
     let client = try Visitor(port: ports.http)
-    let asleep = try idleThreadCount()
+    try waitUntilAsleep()
     let nesting = String(repeating: #"{"a":["#, count: 600)
     return try cost {
       for _ in 0..<count {
@@ -296,7 +328,9 @@ final class SoakedHub {
         unlink(folder + "/gps")
         symlink(replacement.path, folder + "/gps")
         terminal.hangUp()
-        try until("the reader has gone") { threadCount == asleep }
+        // And not until nothing is read: the next one is, soon.
+        let gone = terminal.path
+        try until("the receiver's line is closed") { !hasOpen(gone) }
         terminal = replacement
         for (nonsense, visitor) in [
           ("?WATCH=\(nesting)\(String(repeating: "}", count: 600));?VERSION;", try Visitor(port: ports.gpsd)),
@@ -314,7 +348,7 @@ final class SoakedHub {
         try client.wait(for: Array("HTTP/1.1 4".utf8))
         holder.vanish()
       }
-      try until("everything has gone") { threadCount == asleep }
+      try until("everything has gone") { readers.isEmpty && isAtRest }
     }
   }
 
@@ -362,11 +396,11 @@ final class SoakedHub {
   /// Whether no device is at work; one that failed last has nobody for whom it would be tried again.
   private var isAtRest: Bool { hub.devicesNow.devices.allSatisfy { $0.power == "off" || $0.power == "failed" } }
 
-  /// How many threads there are while the devices sleep.
-  private func idleThreadCount() throws -> Int {
-    guard eventually({ isAtRest }) else { throw Visitor.Failure(description: "the devices do not sleep") }
+  private func waitUntilAsleep() throws {
+    guard eventually({ readers.isEmpty && isAtRest }) else {
+      throw Visitor.Failure(description: "the devices do not sleep")
+    }
     rest()
-    return threadCount
   }
 
   /// A client for whom the receiver is read, and the IMU kept awake, so that who comes and goes beside it powers nothing.

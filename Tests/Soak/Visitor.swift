@@ -7,7 +7,8 @@ final class Visitor {
     var description: String
   }
 
-  private static let patienceSeconds = 20
+  /// As long as anything is waited for here: it ends what would wait for ever.
+  private static let patienceSeconds = 90
 
   let descriptor: Int32
   private let name: String
