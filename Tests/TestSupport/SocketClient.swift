@@ -78,6 +78,24 @@ public final class SocketClient: Sendable {
   public var isOpen: Bool { shared.collected.withLock { $0.isOpen } }
   public var bytes: [UInt8] { shared.collected.withLock { $0.bytes } }
   public var text: String { String(decoding: bytes, as: UTF8.self) }
+
+  /// Whether this is among what has come, without a copy of all that: of hundreds of clients it is asked again and again.
+  public func has(_ text: String) -> Bool {
+    let mark = Array(text.utf8)
+    return shared.collected.withLock { collected in
+      collected.bytes.withUnsafeBytes { bytes in
+        var rest = bytes[...]
+        while rest.count >= mark.count, let start = UnsafeRawBufferPointer(rebasing: rest).baseAddress,
+          let next = memchr(start, Int32(mark[0]), rest.count - mark.count + 1)
+        {
+          if memcmp(next, mark, mark.count) == 0 { return true }
+          rest = rest.dropFirst(UnsafeRawPointer(next) - start + 1)
+        }
+        return false
+      }
+    }
+  }
+
   public var lineCount: Int { shared.collected.withLock { $0.lineCount } }
   public func forget() {
     shared.collected.withLock { collected in
