@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import MonotonicTime
 import TestSupport
 import Testing
 
@@ -31,8 +32,8 @@ import Testing
   }
 
   /// Clients that ask for events and read none.
-  private static func streams(_ count: Int, of port: UInt16) -> [Int32] {
-    let request = Array("GET /events?rate=0.1 HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+  private static func streams(_ count: Int, of port: UInt16, _ query: String = "rate=0.1") -> [Int32] {
+    let request = Array("GET /events?\(query) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
     return (0..<count).map { _ in
       let descriptor = SocketClient.connect(port: port)
       _ = request.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
@@ -41,7 +42,9 @@ import Testing
   }
 
   @Test func `eleven hundred event streams leave the short requests a way in`() {
-    let streams = StreamLimitTests.streams(1115, of: port)
+    // A place is a place, whatever is wanted there. With each of a thousand who have the devices awake the bills of all the others
+    // are shared anew, which takes half a minute of a processor.
+    let streams = StreamLimitTests.streams(64, of: port) + StreamLimitTests.streams(1051, of: port, "only=fence")
     defer { for descriptor in streams { close(descriptor) } }
     #expect(eventually { value("output_clients{output=\"events\"}") == 1024 })
     #expect(get("/healthz").body == "ok\n")
@@ -76,11 +79,14 @@ import Testing
   }
 
   @Test func `connections on which nothing comes make room for those that ask`() {
+    let begun = MonotonicClock().now
     let idle = (0..<1300).map { _ in SocketClient.connect(port: port) }
     defer { for descriptor in idle { close(descriptor) } }
     #expect(get("/healthz").body == "ok\n")
     #expect(eventually { value("output_refused_clients_total{output=\"http\"}") >= 1300 - 1088 })
-    #expect(eventually { count("make room") == 1 })
+    #expect(eventually { count("make room") >= 1 })
+    // Once for all of them, and again where so many have had to go meanwhile who asked nothing for half a minute that there was room.
+    #expect(count("make room") <= 1 + Int((MonotonicClock().now - begun) / Duration.seconds(30)))
     let stream = SocketClient(port: port)
     stream.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")
     #expect(eventually { stream.text.contains("\"mode\":") })
