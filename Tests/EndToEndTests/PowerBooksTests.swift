@@ -43,8 +43,9 @@ final class PowerBooksTests {
     #expect(Set(["watch", "(linger)"]).isSubset(of: rows.map { $0[3] }), "\(text)")
     let energies = rows.compactMap { Double($0[0]) }
     #expect(energies == energies.sorted(by: >), "\(text)")
-    #expect(gps.contains { $0.contains("a hot start takes ") && $0.hasSuffix("by 1 start") }, "\(text)")
-    #expect(gps.contains { $0.contains("gaps between visits, 1 so far") }, "\(text)")
+    // A visitor who is held up before it says what it wants comes as two, and a receiver that is has another start.
+    #expect(gps.contains { $0.contains(/a hot start takes .* by [1-9]\d* starts?$/) }, "\(text)")
+    #expect(gps.contains { $0.contains(/gaps between visits, [1-9]\d* so far/) }, "\(text)")
     second.stop()
   }
 
