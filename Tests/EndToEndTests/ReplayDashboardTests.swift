@@ -134,10 +134,12 @@ import Testing
     try browser.run("HTMLAnchorElement.prototype.click = () => {}")
     try click("gpx")
     let segments = try browser.awaitedText("window.file.text()").split(separator: "<trkseg>").dropFirst()
-    #expect(segments.count == 2, "\(segments)")
+    // None has anything of both sides, however often a busy machine interrupts one of them.
     let times = segments.map { $0.split(separator: "<time>").dropFirst().map { String($0.prefix(19)) } }
-    #expect(try #require(times.first?.last) < "2026-11-28T10:00:40")
-    #expect(try #require(times.last?.first) >= "2026-11-28T10:00:45")
+    let (early, late) = ("2026-11-28T10:00:40", "2026-11-28T10:00:45")
+    #expect(times.allSatisfy { $0.allSatisfy { $0 < early } || $0.allSatisfy { $0 >= late } }, "\(segments)")
+    #expect(try #require(times.first?.first) < early)
+    #expect(try #require(times.last?.last) >= late)
   }
 
   @Test func `its rate is chosen, and it says when it is over`() throws {
