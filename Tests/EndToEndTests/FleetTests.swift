@@ -222,15 +222,18 @@ import Testing
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(listener, $0, &size) }
     }
     for port in [SocketClient.freePort(), UInt16(bigEndian: name.sin_port)] {
-      let hub = HubProcess(
-        board: HubProcess.simulatedBoard("mqtt: { broker: \"mqtt://127.0.0.1:\(port)\", hub: \"boat\" }"))
-      let watch = hub.watch(["--once", "--parts", "attitude"])
-      #expect(watch.wait() == 0, "\(watch.standardError)")
-      #expect(eventually { hub.isOff })
-      hub.program.send(SIGTERM)
-      // Less than a broker is given to answer, by far.
-      #expect(hub.program.wait(within: .seconds(15)) == 0)
-      #expect(hub.program.standardError.contains("all power lines are off"))
+      // Less than a broker is given to answer. On a busy machine to end may take as long once, but who waits does so each time.
+      let endsAtOnce = (0..<3).contains { _ in
+        let hub = HubProcess(
+          board: HubProcess.simulatedBoard("mqtt: { broker: \"mqtt://127.0.0.1:\(port)\", hub: \"boat\" }"))
+        let watch = hub.watch(["--once", "--parts", "attitude"])
+        #expect(watch.wait() == 0, "\(watch.standardError)")
+        #expect(eventually { hub.isOff })
+        hub.program.send(SIGTERM)
+        return hub.program.wait(within: .seconds(15)) == 0
+          && hub.program.standardError.contains("all power lines are off")
+      }
+      #expect(endsAtOnce)
     }
   }
 
