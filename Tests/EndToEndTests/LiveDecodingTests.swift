@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What clients get of a receiver that is read live is what `decode` finds in a recording of the same bytes.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct LiveDecodingTests {
   enum Manner: CaseIterable {
     case sentenceBySentence, splitAtAwkwardPlaces, allAtOnce
