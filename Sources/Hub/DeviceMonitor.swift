@@ -60,16 +60,7 @@ public final class DeviceMonitor: Sendable {
     /// Of the same time as the energy in the status.
     var bills = EnergyBills()
     var lessons = PowerLessons()
-    /// When it will be woken on a schedule, as far as that is known.
-    var nextWake: MonotonicInstant?
-    /// While it lingers for that wake: until when it would without.
-    var lingersAnywayUntil: MonotonicInstant?
-    /// Since when it lingers, or has lingered last; `nil` where that was left on a schedule.
-    var lingersSince: MonotonicInstant?
-    /// It is to linger in another way than was decided when it was left.
-    var lingerIsNews = false
-    /// Whoever comes or leaves at present does so on a schedule.
-    var isScheduled = false
+    var linger = DeviceLinger()
     var book: PowerBook
     /// What was counted before its reader began.
     var before = RunTotals()
@@ -79,26 +70,12 @@ public final class DeviceMonitor: Sendable {
     /// Another one has its books from here on.
     var isClosed = false
 
+    var rest = DeviceRest()
     /// The supply is on for its sleep.
     var sleepsByItself = false
-    /// It should have fallen asleep after its last run, and has not.
-    var isAwake = false
-    /// How its last rest was chosen, where it is.
-    var sleepChoice: SleepChoice?
-    /// How it rests, or has rested last, where that is chosen; `nil` before.
-    var sleep: ReceiverSleep?
-    /// Has its supply switched off when the rest lasts.
-    var supplyEnd: ScheduledAction?
 
     var isRequired: Bool { requiredSince != nil }
   }
-
-  /// A timer may be so late.
-  private static let wakeMargin = 1.0
-  /// Whoever rests for a year by a mistake of these figures has lost nothing.
-  private static let longestTimer = 365.0 * 86_400
-  /// For as long as so many restarts take it stays on from wake to wake, and then sleeps once.
-  private static let stayedRestarts = 64.0
 
   public let id: String
   private let clock: any MonotonicTimeSource
@@ -139,8 +116,7 @@ public final class DeviceMonitor: Sendable {
           state.sleepsByItself = supply.sleepers.contains(id)
           // Its own use is told by its reader.
           state.isSupplied = supply.isOn && (isAlways || !state.others.isEmpty || state.sleepsByItself)
-          // However it rested, it does not any more: should the supply be switched on for others, it works.
-          if !supply.isOn, state.sleep != nil { (state.sleep, state.isAwake) = (.off, true) }
+          if !supply.isOn { state.rest.lostSupply() }
         }
       }
     ).store(in: following)
@@ -184,7 +160,7 @@ public final class DeviceMonitor: Sendable {
       let old = state.policy
       state.policy = policy
       lingerIsNews = !policy.lingersLike(old)
-      if lingerIsNews { state.lingerIsNews = true }
+      if lingerIsNews { state.linger.isNews = true }
       if policy.budget != old.budget { (state.budgetStepCount, state.remarks.budget) = (0, nil) }
     }
     return lingerIsNews
@@ -225,13 +201,13 @@ public final class DeviceMonitor: Sendable {
   @discardableResult
   func expectWake(at instant: MonotonicInstant?) -> Bool {
     state.withLock { state in
-      defer { state.nextWake = instant }
-      return state.nextWake != instant
+      defer { state.linger.nextWake = instant }
+      return state.linger.nextWake != instant
     }
   }
 
   /// Whoever comes or leaves from here on, until the next call, does so on a schedule, or does not.
-  func changes(onSchedule isScheduled: Bool) { state.withLock { $0.isScheduled = isScheduled } }
+  func changes(onSchedule isScheduled: Bool) { state.withLock { $0.linger.isScheduled = isScheduled } }
 
   /// What is known of its power beyond this run.
   public var book: PowerBook { state.withLock { $0.book } }
@@ -299,7 +275,7 @@ public final class DeviceMonitor: Sendable {
   private func linger(_ state: borrowing State) -> LingerReport {
     LingerReport(
       isLearned: state.policy.lingersAsLearned, usual: state.policy.linger, learned: state.book.learned,
-      costs: costs(state), acquisitions: state.book.acquisitions, sleep: state.sleepChoice)
+      costs: costs(state), acquisitions: state.book.acquisitions, sleep: state.rest.choice)
   }
 
   func count(with counters: @escaping @Sendable () -> [DeviceStatus.Counter]) {
@@ -311,7 +287,7 @@ public final class DeviceMonitor: Sendable {
     change { state in
       let now = clock.now
       state.requiredSince = now
-      state.lessons.required(at: now, state.status.energyMilliwattHours, after: state.sleep)
+      state.lessons.required(at: now, state.status.energyMilliwattHours, after: state.rest.sleep)
       state.status.wakes += 1
       state.hasTracked = false
       state.progress = .settling
@@ -335,47 +311,33 @@ public final class DeviceMonitor: Sendable {
   ///
   /// - Parameter sleep: how; of what does not rest with its supply on that does not say
   func ended(isAsleep: Bool, as sleep: ReceiverSleep? = nil) {
-    change { state in
-      state.isAwake = !isAsleep
-      if power.choosesSleep { state.sleep = isAsleep ? sleep : .off }
-    }
+    change { $0.rest.began(isAsleep: isAsleep, as: sleep, power) }
   }
 
   /// How the device is to rest from here on with its supply on, by what is expected and what was learnt; `nil` where it is not to.
   func chooseSleep(of driver: ReceiverDriver) -> ReceiverSleep? {
     state.withLock { state in
       let now = clock.now
-      let working = state.measuredWork.milliwatts ?? power.milliwatts
-      let ways = SleepChoice.ways(of: driver, power, watts: working / 1000, learnt: state.book.starts)
-      let choice = SleepChoice(ways, for: pause(state, at: now))
-      state.sleepChoice = choice
-      return choice.chosen.flatMap { $0.sleep == .off ? nil : $0.sleep }
+      let pause = SleepChoice.Pause(
+        untilFix: state.linger.gap(at: now), state.book.learned,
+        after: state.lessons.awaySince.map { now.seconds(since: $0) })
+      return state.rest.choose(
+        for: pause, of: driver, power, workingMilliwatts: workingMilliwatts(state), learnt: state.book.starts)
     }
-  }
-
-  private func pause(_ state: borrowing State, at now: MonotonicInstant) -> SleepChoice.Pause {
-    if let gap = gap(state, at: now) { return .scheduled(gap) }
-    let away = state.lessons.awaySince.map { now.seconds(since: $0) }
-    return away.flatMap { state.book.learned.expectedPause(after: $0) }.map { .learnt($0) } ?? .unknown
   }
 
   /// Has the supply of a device that rests switched off when that lasts longer than it pays.
   ///
   /// - Parameter end: switches it off
   func endSupplyInTime(_ end: @escaping @Sendable () -> Void) {
-    guard let seconds = state.withLock({ $0.sleepChoice?.secondsUntilOff }), seconds < DeviceMonitor.longestTimer else {
-      return
-    }
-    let action = clock.schedule(at: clock.now + .nanoseconds(Int64(seconds * 1e9)), end)
-    state.withLock { $0.supplyEnd = action }
+    guard let rest = state.withLock({ $0.rest.supplyEndsAfter }) else { return }
+    let action = clock.schedule(at: clock.now + rest, end)
+    state.withLock { $0.rest.endsSupply(by: action) }
   }
 
   /// It is wanted again, or will never be.
   func cancelSupplyEnd() {
-    let action = state.withLock { state in
-      defer { state.supplyEnd = nil }
-      return state.supplyEnd
-    }
+    let action = state.withLock { $0.rest.takeSupplyEnd() }
     action?.cancel()
   }
 
@@ -474,7 +436,7 @@ public final class DeviceMonitor: Sendable {
   }
 
   private func unused(_ state: borrowing State) -> DeviceStatus.Power {
-    state.isSupplied ? state.isAwake ? .awake : .asleep : .off
+    state.isSupplied ? state.rest.isAwake ? .awake : .asleep : .off
   }
 
   /// Adds up the time and the energy since the last time.
@@ -514,17 +476,16 @@ public final class DeviceMonitor: Sendable {
 
   /// What it draws while nobody wants it.
   private func restMilliwatts(_ state: borrowing State) -> Double {
-    guard state.isSupplied else { return 0 }
-    if state.isAwake { return power.milliwatts }
-    guard let sleep = state.sleep, let way = state.sleepChoice?.ways.first(where: { $0.sleep == sleep }), sleep != .off
-    else { return power.standbyMilliwatts }
-    return 1000 * way.restWatts
+    state.rest.milliwatts(power, isSupplied: state.isSupplied)
+  }
+
+  /// Not what it draws at the moment: of one that is off that is nothing, and while it works it is now this and now that.
+  private func workingMilliwatts(_ state: borrowing State) -> Double {
+    state.measuredWork.milliwatts ?? power.milliwatts
   }
 
   private func costs(_ state: borrowing State) -> LearnedLinger.Costs {
-    // Not what it draws at the moment: of one that is off that is nothing, and while it works it is now this and now that.
-    let working = state.measuredWork.milliwatts ?? power.milliwatts
-    let watts = max(0, working - restMilliwatts(state)) / 1000
+    let watts = max(0, workingMilliwatts(state) - restMilliwatts(state)) / 1000
     // A receiver that has lost everything takes half a minute; a chip answers as soon as it has settled.
     let seconds = isReceiver ? 30 : 0.1
     return LearnedLinger.Costs(watts: watts, assumedJoules: watts * (seconds + power.settleTime.inSeconds))
@@ -534,112 +495,28 @@ public final class DeviceMonitor: Sendable {
 extension DeviceMonitor: LingerPolicy {
   public func firstCame(at now: MonotonicInstant) {
     state.withLock { state in
-      if state.isScheduled { return state.lessons.forgetGap() }
+      if state.linger.isScheduled { return state.lessons.forgetGap() }
       let costs = costs(state)
       state.lessons.came(at: now, costs, state.book)
     }
   }
 
-  /// What was learnt, where that is what counts.
-  private func learnedLinger(_ state: borrowing State) -> LearnedLinger.Decision? {
-    guard state.policy.lingersAsLearned, case let decision = state.book.learned.decide(costs(state)),
-      decision.ground != .nothingToSave
-    else { return nil }
-    return decision
-  }
-
-  /// Behind whoever comes and leaves when he likes.
-  private func usualLinger(_ state: borrowing State, _ learned: LearnedLinger.Decision?) -> Linger {
-    learned.map { Linger(.nanoseconds(Int64($0.seconds * 1e9)), reason: $0.reason) } ?? Linger(state.policy.linger)
-  }
-
-  /// The next wake is known, and staying on until then costs less than a restart.
-  private func lingerForWake(_ state: borrowing State, at now: MonotonicInstant) -> Linger? {
-    guard let gap = gap(state, at: now), case let breakEven = breakEvenSeconds(state), gap <= breakEven else {
-      return nil
-    }
-    return Linger(
-      .nanoseconds(Int64((gap + DeviceMonitor.wakeMargin) * 1e9)),
-      reason: "the next fix on a schedule has it woken in \(gap.short) s, and a restart costs as much as "
-        + "\(breakEven.short) s")
-  }
-
-  /// Whoever leaves on a schedule leaves nothing to wait for but the next wake.
-  private func lingerBehindFix(_ state: borrowing State, at now: MonotonicInstant) -> Linger {
-    Linger(
-      .zero,
-      reason: gap(state, at: now).map { "the next fix on a schedule has it woken in \($0.short) s" }
-        ?? "no fix on a schedule needs it")
-  }
-
-  /// Until the next wake on a schedule, seconds.
-  private func gap(_ state: borrowing State, at now: MonotonicInstant) -> Double? {
-    state.nextWake.map { max(0, $0.seconds(since: now)) }
-  }
-
-  /// For how long staying on costs less than a restart. What a restart costs is not known before there was one: who took it for a
-  /// dear one would stay on for ever, and never know.
-  private func breakEvenSeconds(_ state: borrowing State) -> Double {
-    guard let restart = state.book.learned.restarts[.hot] else { return 0 }
-    let decision = state.book.learned.decide(costs(state))
-    // Where nobody knows what it draws a start is still time.
-    return decision.ground == .nothingToSave ? restart.seconds : decision.breakEvenSeconds
-  }
-
-  /// It has stayed on for so long, as a restart costs more, that this may be so no longer: what is never started again shows nothing of
-  /// that. Only where there is time for a start before the next fix is due.
-  private func isToBeStartedAnew(_ state: borrowing State, at now: MonotonicInstant) -> Bool {
-    guard state.isScheduled, let since = state.requiredSince, let gap = gap(state, at: now),
-      gap > DeviceMonitor.wakeMargin
-    else { return false }
-    return now.seconds(since: since) > DeviceMonitor.stayedRestarts * breakEvenSeconds(state)
-  }
-
   public func lastLeft(at now: MonotonicInstant) -> Linger {
     state.withLock { state in
-      let learned = learnedLinger(state)
-      let usual = state.isScheduled ? lingerBehindFix(state, at: now) : usualLinger(state, learned)
-      state.lingerIsNews = false
-      state.lingersSince = state.isScheduled ? nil : now
-      if !isToBeStartedAnew(state, at: now), let linger = lingerForWake(state, at: now) {
-        state.lessons.forgetGap()
-        state.lingersAnywayUntil = now + usual.duration
-        return linger
-      }
-      state.lingersAnywayUntil = nil
-      if state.isScheduled {
-        state.lessons.forgetGap()
-      } else {
-        state.lessons.left(at: now, lingering: learned?.seconds)
-      }
-      return usual
+      let grounds = lingerGrounds(state)
+      return state.linger.left(at: now, by: grounds, &state.lessons)
     }
   }
 
-  /// The next wake on a schedule is at another time, or nobody wants it any more; or its owner has it linger in another way.
   public func reconsidered(at now: MonotonicInstant) -> Linger? {
     state.withLock { state in
-      if let linger = renewed(&state, at: now) { return linger }
-      guard let anyway = state.lingersAnywayUntil else { return nil }
-      if let linger = lingerForWake(state, at: now) { return linger }
-      state.lingersAnywayUntil = nil
-      return Linger(max(.zero, anyway - now), reason: lingerBehindFix(state, at: now).reason)
+      let grounds = lingerGrounds(state)
+      return state.linger.reconsidered(at: now, by: grounds, &state.lessons)
     }
   }
 
-  /// From now on, as if it had been left under the present policy; `nil` where that changes nothing, or it lingers for its next wake.
-  private func renewed(_ state: inout State, at now: MonotonicInstant) -> Linger? {
-    defer { state.lingerIsNews = false }
-    guard state.lingerIsNews, let since = state.lingersSince else { return nil }
-    let learned = learnedLinger(state)
-    let usual = usualLinger(state, learned)
-    if state.lingersAnywayUntil != nil {
-      state.lingersAnywayUntil = since + usual.duration
-      return nil
-    }
-    state.lessons.left(at: since, lingering: learned?.seconds)
-    return Linger(
-      max(.zero, since + usual.duration - now),
-      reason: usual.reason ?? "the board file has it linger for \(usual.duration.inSeconds.short) s now")
+  private func lingerGrounds(_ state: borrowing State) -> DeviceLinger.Grounds {
+    DeviceLinger.Grounds(
+      policy: state.policy, learned: state.book.learned, costs: costs(state), requiredSince: state.requiredSince)
   }
 }

@@ -83,6 +83,19 @@ public struct SleepChoice: Equatable, Sendable {
   private static let leastSeconds = 1.0
 }
 
+extension SleepChoice.Pause {
+  /// As far as it is known how long it will be.
+  ///
+  /// - Parameters:
+  ///   - gap: how many seconds it is until the next fix on a schedule
+  ///   - learned: what was learnt of visits
+  ///   - away: for how many seconds nobody has come by now; `nil` where somebody is there, or comes on a schedule
+  init(untilFix gap: Double?, _ learned: LearnedLinger, after away: Double?) {
+    self =
+      gap.map { .scheduled($0) } ?? away.flatMap { learned.expectedPause(after: $0) }.map { .learnt($0) } ?? .unknown
+  }
+}
+
 extension SleepChoice {
   /// The ways of a receiver, its supply first where that can be switched.
   ///
