@@ -12,23 +12,6 @@ public final class DeviceMonitor: Sendable {
     let read: @Sendable () -> [DeviceStatus.Counter]
   }
 
-  /// One does not replace another.
-  private struct Remarks {
-    var hangUp: String?
-    var restart: String?
-    var reception: String?
-    var corrections: String?
-    var finding: String?
-    var orders: String?
-    var motion: String?
-    var budget: String?
-
-    var text: String? {
-      let texts = [hangUp, restart, reception, corrections, finding, orders, motion, budget].compactMap { $0 }
-      return texts.isEmpty ? nil : texts.joined(separator: "; ")
-    }
-  }
-
   private struct State {
     /// Its on-time and energy are as of `accountedAt`.
     var status: DeviceStatus
@@ -42,7 +25,7 @@ public final class DeviceMonitor: Sendable {
     /// How far the reader has got in this run.
     var progress: DeviceStatus.Power?
     var hasTracked = false
-    var remarks = Remarks()
+    var remarks = DeviceRemarks()
     var switchProblem: String?
     /// What it draws, while a supply monitor says so.
     var measuredMilliwatts: Double?
@@ -141,7 +124,7 @@ public final class DeviceMonitor: Sendable {
       if let budget = status.budget {
         // A device that sleeps is told nothing, and has more with each hour.
         var remarks = state.remarks
-        remarks.budget = budget.remark
+        remarks[.budget] = budget.remark
         status.remark = state.switchProblem ?? remarks.text
       }
       return status
@@ -161,7 +144,7 @@ public final class DeviceMonitor: Sendable {
       state.policy = policy
       lingerIsNews = !policy.lingersLike(old)
       if lingerIsNews { state.linger.isNews = true }
-      if policy.budget != old.budget { (state.budgetStepCount, state.remarks.budget) = (0, nil) }
+      if policy.budget != old.budget { (state.budgetStepCount, state.remarks[.budget]) = (0, nil) }
     }
     return lingerIsNews
   }
@@ -259,7 +242,7 @@ public final class DeviceMonitor: Sendable {
   private func takeSteps(_ state: inout State) {
     guard let budget = budget(state) else { return }
     state.budgetStepCount = budget.stepCount
-    state.remarks.budget = budget.remark
+    state.remarks[.budget] = budget.remark
   }
 
   private func budget(_ state: borrowing State) -> BudgetReport? {
@@ -358,21 +341,8 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Says something about the device itself that its owner should know.
-  func remark(_ text: String) { change { $0.remarks.finding = text } }
-
-  /// Says that it has hung up, how it is started anew, or who disturbs its reception; `nil` that it is over.
-  func remark(onHangUp text: String?) { change { $0.remarks.hangUp = text } }
-  func remark(onRestart text: String?) { change { $0.remarks.restart = text } }
-  func remark(onReception text: String?) { change { $0.remarks.reception = text } }
-  /// Says why it gets no corrections; `nil` that it does.
-  func remark(onCorrections text: String?) { change { $0.remarks.corrections = text } }
-
-  /// Says why it does not wait for motion; `nil` where it can.
-  func remark(onMotion text: String?) { change { $0.remarks.motion = text } }
-
-  /// Says what did not go as its owner has ordered; `nil` where all did.
-  func remark(onOrders text: String?) { change { $0.remarks.orders = text } }
+  /// Says what its owner should know; `nil` that it is over.
+  func remark(on subject: DeviceRemarks.Subject, _ text: String?) { change { $0.remarks[subject] = text } }
 
   /// Why its supply is still on, if that could not be switched off.
   public var switchProblem: String? { state.withLock { $0.switchProblem } }

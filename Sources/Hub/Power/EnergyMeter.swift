@@ -64,7 +64,7 @@ final class EnergyMeter: Sendable {
   private func receive(_ sample: SupplySample) {
     let amperes = description.amperes(sample)
     if amperes < EnergyMeter.backwardsAmperes {
-      reader.monitor.remark("the current flows away from the load: is the shunt the other way round?")
+      reader.monitor.remark(on: .finding, "the current flows away from the load: is the shunt the other way round?")
     }
     // Less than nothing is the noise about it, or that.
     let measured = max(0, 1000 * sample.volts * amperes)

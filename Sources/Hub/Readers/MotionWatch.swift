@@ -51,12 +51,12 @@ final class MotionWatch: Sendable {
               }
               let end = try chip.wait(poller, turn) { stillness in
                 monitor.waitsForMotion(milliwatts: milliwatts)
-                monitor.remark(onMotion: nil)
+                monitor.remark(on: .motion, nil)
                 reading.send(stillness)
               }
               if end == .stopped { return }
             } catch {
-              monitor.remark(onMotion: "it does not wait for motion, so fixes come as scheduled: \(error)")
+              monitor.remark(on: .motion, "it does not wait for motion, so fixes come as scheduled: \(error)")
               throw error
             }
           } else if poller.wait(for: turn.news.fileDescriptor) == .stopped {

@@ -39,7 +39,7 @@ public final class ReceiverCorrections: Sendable {
   public func note(_ status: CorrectionStatus?) { state.withLock { $0.status = status } }
 
   /// Says why there are none, to whoever looks after the receiver; `nil` that there are.
-  public func remark(_ text: String?) { state.withLock { $0.monitor }?.remark(onCorrections: text) }
+  public func remark(_ text: String?) { state.withLock { $0.monitor }?.remark(on: .corrections, text) }
 
   // MARK: The reader's side
 

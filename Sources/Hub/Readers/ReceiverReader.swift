@@ -84,13 +84,13 @@ public final class ReceiverReader: Sendable {
         forward: { tap.forward() }, corrections: corrections.queue)
       let session = ReceiverSession(
         orders, memory, receiver, suppliedSince: suppliedSince,
-        remark: { [monitor = scope.monitor] in monitor.remark(onOrders: $0) },
+        remark: { [monitor = scope.monitor] in monitor.remark(on: .orders, $0) },
         identified: { [monitor = scope.monitor] identity in
           identification.answered(identity)
           if let uniqueID = identity?.uniqueID { monitor.book.isOf(uniqueID) }
         }, doubt: doubt,
         isSuppliedAlone: { [scope = copy scope] in scope.isSuppliedAlone },
-        restarted: { [monitor = scope.monitor] in monitor.remark(onRestart: $0) }, keeping: keeping,
+        restarted: { [monitor = scope.monitor] in monitor.remark(on: .restart, $0) }, keeping: keeping,
         chooseSleep: { [monitor = scope.monitor] in monitor.chooseSleep(of: $0) },
         receive: { [scope = copy scope] observation in
           identification.heard(receiver.speech)

@@ -28,8 +28,8 @@ struct ReceiverRun: Sendable {
     lastFixAt = suppliedAt
     confirmation = TimeConfirmation(switchedOnAt: remembers ? suppliedAt : nil)
     // What was said of the run before is to be seen anew.
-    monitor.remark(onHangUp: nil)
-    monitor.remark(onReception: nil)
+    monitor.remark(on: .hangUp, nil)
+    monitor.remark(on: .reception, nil)
   }
 
   /// Returns an observation with what is known of its time.
@@ -40,13 +40,13 @@ struct ReceiverRun: Sendable {
     note(observation.fix.interference, observation.fix.receiverFusion)
     if observation.isFrozen != isFrozen {
       isFrozen = observation.isFrozen
-      monitor.remark(onHangUp: isFrozen ? "it repeats one position although it moves: its fixes are not used" : nil)
+      monitor.remark(on: .hangUp, isFrozen ? "it repeats one position although it moves: its fixes are not used" : nil)
     }
     var observation = copy observation
     let system = machine.systemTime()
     let eras = observation.carryWeeksForward(system: system, isReplayed: machine.replay != nil)
     if eras > 0, isFix {
-      monitor.remark("its count of weeks has run over: dates are carried \(1024 * eras) weeks forward")
+      monitor.remark(on: .finding, "its count of weeks has run over: dates are carried \(1024 * eras) weeks forward")
     }
     observation.isTimeConfirmed = confirmation.take(
       observation.fix.time, isFix: isFix, at: observation.at, system: system)
@@ -80,7 +80,7 @@ struct ReceiverRun: Sendable {
     case .disabled:
       words.append("it does not use its own inertial sensors any more: is it mounted firmly, and as it is set to be?")
     }
-    monitor.remark(onReception: words.isEmpty ? nil : words.joined(separator: ", "))
+    monitor.remark(on: .reception, words.isEmpty ? nil : words.joined(separator: ", "))
   }
 
   private mutating func note(isFix: Bool) {
