@@ -13,9 +13,9 @@ public final class DeviceMonitor: Sendable {
   }
 
   private struct State {
-    /// Its on-time and energy are as of `accountedAt`.
+    /// Its on-time and energy are those of the account.
     var status: DeviceStatus
-    var accountedAt: MonotonicInstant
+    var account: EnergyAccount
     /// Since when its reader has required the supply, if it does.
     var requiredSince: MonotonicInstant?
     /// Whether the supply is on, for whomever.
@@ -27,21 +27,9 @@ public final class DeviceMonitor: Sendable {
     var hasTracked = false
     var remarks = DeviceRemarks()
     var switchProblem: String?
-    /// What it draws, while a supply monitor says so.
-    var measuredMilliwatts: Double?
-    /// What it has drawn at work, as far as one did.
-    var measuredWork = MeanPower()
     var activity: Activity?
-    /// Those for whom it is held in the end, as the hub knows them.
-    var payers: EnergyBills.Payers?
-    /// Those who pay for its start.
-    var starters: EnergyBills.Payers?
     /// What it draws while it waits for motion, and nobody wants what it measures; `nil` while it does not.
     var waitingMilliwatts: Double?
-    /// Those for whom it does.
-    var waitingPayers: EnergyBills.Payers?
-    /// Of the same time as the energy in the status.
-    var bills = EnergyBills()
     var lessons = PowerLessons()
     var linger = DeviceLinger()
     var book: PowerBook
@@ -50,14 +38,16 @@ public final class DeviceMonitor: Sendable {
     var policy: PowerPolicy
     /// So many steps of its budget are taken.
     var budgetStepCount = 0
-    /// Another one has its books from here on.
-    var isClosed = false
-
     var rest = DeviceRest()
     /// The supply is on for its sleep.
     var sleepsByItself = false
 
     var isRequired: Bool { requiredSince != nil }
+
+    var use: EnergyAccount.Use {
+      if isRequired { return hasTracked ? .measuring : .starting }
+      return waitingMilliwatts == nil ? .resting : .waitingForMotion
+    }
   }
 
   public let id: String
@@ -89,7 +79,7 @@ public final class DeviceMonitor: Sendable {
     // Until the hub has one.
     let book = PowerBook(of: id, systemTime: { 0 })
     state = Guarded(
-      State(status: status, accountedAt: now, isSupplied: isSupplied, book: book, policy: power.policy))
+      State(status: status, account: EnergyAccount(at: now), isSupplied: isSupplied, book: book, policy: power.policy))
     property = MutableProperty(status)
     rail.supply.subscribe(
       as: "monitor",
@@ -115,8 +105,8 @@ public final class DeviceMonitor: Sendable {
       account(&state)
       var status = state.status
       status.counters = state.before.adding(to: counters)
-      status.milliwatts = state.measuredMilliwatts ?? stated(state)
-      status.bills = state.bills.bills
+      status.milliwatts = state.account.measuredMilliwatts ?? stated(state)
+      status.bills = state.account.bills.bills
       status.billsOfDay = state.book.bills(ofLast: 24).bills
       status.billsOfWeek = state.book.bills(ofLast: 7 * 24).bills
       status.linger = linger(state)
@@ -154,10 +144,10 @@ public final class DeviceMonitor: Sendable {
     let counters = counters.withLock { $0 }?.read() ?? []
     return state.withLock { state in
       account(&state)
-      state.isClosed = true
+      state.account.close()
       return RunTotals(
-        onTime: state.status.onTime, wakes: state.status.wakes, energyMilliwattHours: state.status.energyMilliwattHours,
-        measuredMilliwattHours: state.status.measuredMilliwattHours, bills: state.bills,
+        onTime: state.account.onTime, wakes: state.status.wakes, energyMilliwattHours: state.account.milliwattHours,
+        measuredMilliwattHours: state.account.measuredMilliwattHours, bills: state.account.bills,
         counters: state.before.totals(with: counters))
     }
   }
@@ -165,13 +155,10 @@ public final class DeviceMonitor: Sendable {
   /// Opens its books with what the one before it has come to. What the device has drawn until now stands in that one's.
   func open(with totals: RunTotals) {
     state.withLock { state in
-      state.accountedAt = clock.now
+      state.account.open(with: totals, at: clock.now)
       state.before = totals
-      state.bills = totals.bills
-      (state.status.onTime, state.status.wakes) = (totals.onTime, totals.wakes)
-      (state.status.energyMilliwattHours, state.status.measuredMilliwattHours) = (
-        totals.energyMilliwattHours, totals.measuredMilliwattHours
-      )
+      state.status.take(state.account)
+      state.status.wakes = totals.wakes
     }
   }
 
@@ -199,7 +186,7 @@ public final class DeviceMonitor: Sendable {
   var holders: [String] { state.withLock { $0.activity?.holders ?? [] } }
 
   /// Those who pay at present, in the order in which they came.
-  var payers: [String] { state.withLock { $0.payers?.payers.map(\.name) ?? [] } }
+  var payers: [String] { state.withLock { $0.account.payers?.payers.map(\.name) ?? [] } }
 
   /// From here on those pay for whom it is held in the end.
   ///
@@ -208,13 +195,9 @@ public final class DeviceMonitor: Sendable {
   ///   - waiting: who pays while it waits for motion; `nil` for those of before
   func charge(_ payers: EnergyBills.Payers?, waiting: EnergyBills.Payers?) {
     state.withLock { state in
-      let payers = payers ?? state.payers
-      let waiting = waiting ?? state.waitingPayers
-      if state.payers == payers, state.waitingPayers == waiting { return }
+      guard state.account.isNews(payers, waiting: waiting) else { return }
       account(&state)
-      state.payers = payers
-      state.starters = payers?.starters(after: state.starters)
-      state.waitingPayers = waiting
+      state.account.charge(payers, waiting: waiting)
     }
   }
 
@@ -357,7 +340,7 @@ public final class DeviceMonitor: Sendable {
   func measured(milliwatts: Double?) {
     state.withLock { state in
       account(&state)
-      state.measuredMilliwatts = milliwatts
+      state.account.measuredMilliwatts = milliwatts
     }
   }
 
@@ -411,31 +394,8 @@ public final class DeviceMonitor: Sendable {
 
   /// Adds up the time and the energy since the last time.
   private func account(_ state: inout State) {
-    let now = clock.now
-    let elapsed = now - state.accountedAt
-    state.accountedAt = now
-    if state.isClosed { return }
-    if state.isRequired { state.status.onTime += elapsed }
-    let hours = elapsed.inSeconds / 3600
-    let milliwattHours = (state.measuredMilliwatts ?? stated(state)) * hours
-    state.status.energyMilliwattHours += milliwattHours
-    if let measured = state.measuredMilliwatts {
-      state.status.measuredMilliwattHours += measured * hours
-      if state.isRequired { state.measuredWork.add(measured, hours: hours) }
-    }
-    guard milliwattHours > 0 else { return }
-    let payers = payers(state)
-    state.bills.charge(milliwattHours, to: payers)
-    state.book.charge(milliwattHours, to: payers, over: elapsed.inSeconds)
-  }
-
-  private func payers(_ state: borrowing State) -> EnergyBills.Payers {
-    if !state.isRequired {
-      guard state.waitingMilliwatts != nil, let payers = state.waitingPayers, !payers.isEmpty else { return .standby }
-      return payers
-    }
-    guard let payers = state.payers, !payers.isEmpty else { return .linger }
-    return state.hasTracked ? payers : state.starters ?? payers
+    state.account.goOn(until: clock.now, state.use, drawing: stated(state), state.book)
+    state.status.take(state.account)
   }
 
   private func stated(_ state: borrowing State) -> Double {
@@ -451,7 +411,7 @@ public final class DeviceMonitor: Sendable {
 
   /// Not what it draws at the moment: of one that is off that is nothing, and while it works it is now this and now that.
   private func workingMilliwatts(_ state: borrowing State) -> Double {
-    state.measuredWork.milliwatts ?? power.milliwatts
+    state.account.workingMilliwatts ?? power.milliwatts
   }
 
   private func costs(_ state: borrowing State) -> LearnedLinger.Costs {
