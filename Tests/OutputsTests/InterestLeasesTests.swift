@@ -1,6 +1,7 @@
 import Guarding
 import Hub
 import MonotonicTime
+import Publishing
 import Simulation
 import TestSupport
 import Testing
@@ -14,6 +15,7 @@ struct InterestLeasesTests {
   private let expired = Recorder<Interest.Key>()
   private let hub: Hub
   private let leases: InterestLeases
+  private let watching: Subscription
   private let phone = Interest.Key(viewer: "phone", stream: .part(.attitude))
 
   init() throws {
@@ -21,7 +23,9 @@ struct InterestLeasesTests {
     hub = Hub(board: board, hardware: SimulatedHardware(world: World(start: MonotonicClock().now)))
     leases = InterestLeases(
       host: HubHost(hub, version: "test"), clock: clock, send: { _, _ in }, sendFix: { _, _ in },
-      changed: { [viewers] names, _ in viewers.append(names) }, expired: { [expired] in expired.append($0) })
+      expired: { [expired] in expired.append($0) })
+    watching = leases.audience.subscribe(
+      as: "test", receiveValue: { [viewers] in viewers.append($0.viewers) })
     leases.connected()
   }
 
@@ -56,6 +60,30 @@ struct InterestLeasesTests {
     await end()
   }
 
+  @Test func `of two that tell at once who looks the later one has the last word`() async {
+    let told = Recorder<[String]>()
+    let isTelling = Guarded(false)
+    let mayGoOn = Guarded(false)
+    let slow = leases.audience.subscribe(
+      as: "slow",
+      receiveValue: { audience in
+        if audience.viewers == ["phone"] {
+          isTelling.withLock { $0 = true }
+          hold { mayGoOn.withLock { $0 } }
+        }
+        told.append(audience.viewers)
+      })
+    let error = DetachedThread.start("viewer") { [self] in say("{}") }
+    #expect(error == 0)
+    #expect(eventually { isTelling.withLock { $0 } })
+    say("")
+    mayGoOn.withLock { $0 = true }
+    await told.first(3)
+    #expect(told.values == [[], ["phone"], []])
+    slow.cancel()
+    await end()
+  }
+
   @Test func `a broker that goes takes nothing back, and viewers have time to come back`() async {
     say("{}")
     leases.brokerLeaves()
@@ -67,7 +95,7 @@ struct InterestLeasesTests {
     clock.advance(by: .seconds(9))
     say("{}")
     clock.advance(by: .seconds(60))
-    #expect(viewers.values == [["phone"]])
+    #expect(viewers.values == [[], ["phone"]])
     // From then on it is the viewer's word again.
     say("")
     #expect(!isHeld)

@@ -1,5 +1,6 @@
 import Hub
 import MonotonicTime
+import Publishing
 import Simulation
 import TestSupport
 import Testing
@@ -16,6 +17,7 @@ struct SubscriberProbeTests {
   private let topics = HubTopics(topic: "sensorhub", hub: "boat")
   private let hub: Hub
   private let leases: InterestLeases
+  private let watching: Subscription
   private let probe: SubscriberProbe
 
   init() throws {
@@ -23,11 +25,13 @@ struct SubscriberProbeTests {
     hub = Hub(board: board, hardware: SimulatedHardware(world: World(start: MonotonicClock().now)))
     leases = InterestLeases(
       host: HubHost(hub, version: "test"), clock: clock, send: { _, _ in }, sendFix: { _, _ in },
-      changed: { [viewers] names, _ in viewers.append(names) }, expired: { _ in })
+      expired: { _ in })
     probe = SubscriberProbe(
       topics: topics, interests: leases, clock: clock, sentCount: { [states] in states.values.count },
       send: { [sent] in sent.append($0) },
       say: { [said] in said.append($0) })
+    watching = leases.audience.subscribe(
+      as: "test", receiveValue: { [viewers] in viewers.append($0.viewers) })
     leases.connected()
     probe.connected()
   }
@@ -60,7 +64,7 @@ struct SubscriberProbeTests {
       clock.advance(by: .seconds(60))
       probe.answered(topics.states, hasSubscribers: false)
     }
-    #expect(probes == 10 && viewers.values.isEmpty)
+    #expect(probes == 10 && viewers.values == [[]])
     probe.disconnected()
     clock.advance(by: .seconds(600))
     #expect(probes == 10)

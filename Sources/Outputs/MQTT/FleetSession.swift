@@ -45,6 +45,7 @@ final class FleetSession: Sendable {
   private let connection: MQTTConnection
   private let publisher: FleetPublisher
   private let interests: InterestLeases
+  private let watching: Subscription
   /// `nil` where subscribers have to say what they want.
   private let probe: SubscriberProbe?
   private let traffic: OutputTraffic.Kind
@@ -63,17 +64,18 @@ final class FleetSession: Sendable {
     options.options.subscriptions += formerPlaces.map(\.topics.status)
     let topics = HubTopics(topic: settings.topic, hub: options.name)
     let connection = MQTTConnection(options.options)
-    connection.isWatched = false
     let publisher = FleetPublisher(host: host, connection: connection, topics: topics)
     let interests = InterestLeases(
       host: host, send: { [weak publisher] in publisher?.send($0, $1) },
       sendFix: { [weak publisher] in publisher?.send($0, for: $1) },
-      changed: { [weak publisher, weak connection] viewers, rateHz in
-        connection?.isWatched = !viewers.isEmpty
-        publisher?.watched(by: viewers, rateHz: rateHz)
-      },
       // Who comes to the broker later finds nothing that is over.
       expired: { [weak connection] in connection?.retain(topics.interest($0), []) })
+    watching = interests.audience.subscribe(
+      as: "watching",
+      receiveValue: { [weak publisher, weak connection] audience in
+        connection?.isWatched = !audience.viewers.isEmpty
+        publisher?.watched(by: audience.viewers, rateHz: audience.rateHz)
+      })
     if settings.subscribersWake {
       probe = SubscriberProbe(
         topics: topics, interests: interests, sentCount: { [weak publisher] in publisher?.count(of: .state) ?? 0 },

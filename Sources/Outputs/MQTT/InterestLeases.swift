@@ -19,6 +19,14 @@ final class InterestLeases: Sendable {
   /// Within which time a broker that goes says so in the name of all its clients.
   static let farewell = Duration.milliseconds(250)
 
+  /// Who looks at present.
+  struct Audience: Equatable, Sendable {
+    /// Sorted.
+    var viewers: [String] = []
+    /// How often the fastest of them wants a state; 0 where none does.
+    var rateHz = 0.0
+  }
+
   /// What a viewer has said, and until when it counts.
   private struct Wish {
     var interest: Interest
@@ -87,29 +95,29 @@ final class InterestLeases: Sendable {
   private let clock: any MonotonicTimeSource
   private let send: @Sendable (FusedState, Interest.Stream) -> Void
   private let sendFix: @Sendable (ScheduledFix, Interest.Key) -> Void
-  private let changed: @Sendable ([String], Double) -> Void
   private let expired: @Sendable (Interest.Key) -> Void
   private let state = Guarded(State())
+  private let latestAudience = MutableProperty(Audience())
 
   /// - Parameters:
   ///   - send: given each state of each stream, on the thread that makes it
   ///   - sendFix: given each fix on a schedule, with who has asked for it
-  ///   - changed: called when viewers come and go, with who looks, sorted, and how often the fastest wants a state
   ///   - expired: called where the time of what a viewer has asked for is over
   init(
     host: HubHost, clock: any MonotonicTimeSource = MonotonicClock(),
     send: @escaping @Sendable (FusedState, Interest.Stream) -> Void,
     sendFix: @escaping @Sendable (ScheduledFix, Interest.Key) -> Void,
-    changed: @escaping @Sendable (_ viewers: [String], _ rateHz: Double) -> Void,
     expired: @escaping @Sendable (Interest.Key) -> Void
   ) {
     self.host = host
     self.clock = clock
     self.send = send
     self.sendFix = sendFix
-    self.changed = changed
     self.expired = expired
   }
+
+  /// Who looks at present, and each change of that.
+  var audience: Property<Audience> { latestAudience.readOnly }
 
   /// Takes what a viewer says.
   ///
@@ -309,10 +317,14 @@ final class InterestLeases: Sendable {
   }
 
   private func tellChange() {
-    let (viewers, rateHz) = state.withLock { state in
-      (Set(state.entries.keys.map(\.viewer)).sorted(), state.entries.values.map(\.wish.interest.rateHz).max() ?? 0)
+    // Staged under the lock: of two threads that tell of changes the later one has the last word.
+    let mustDeliver = state.withLock { state in
+      let audience = Audience(
+        viewers: Set(state.entries.keys.map(\.viewer)).sorted(),
+        rateHz: state.entries.values.map(\.wish.interest.rateHz).max() ?? 0)
+      return audience != latestAudience.value && latestAudience.stage(audience)
     }
-    changed(viewers, rateHz)
+    if mustDeliver { latestAudience.deliver() }
   }
 
   /// Ends all of them, those to come included.
