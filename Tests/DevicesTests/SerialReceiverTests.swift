@@ -110,6 +110,57 @@ struct SerialReceiverTests {
     #expect(try receiver.read(until: deadline, { _ in }) == .stopped)
   }
 
+  /// A clock of a machine that stands still for some seconds between the first look at it and the second.
+  private final class StandingClock: MonotonicTimeSource {
+    private let clock = ManualClock()
+    private let looks = Guarded(0)
+
+    var now: MonotonicInstant {
+      let isSecond = looks.withLock { looks in
+        looks += 1
+        return looks == 2
+      }
+      if isSecond { clock.advance(by: .seconds(15)) }
+      return clock.now
+    }
+
+    var minimumResolution: Duration { clock.minimumResolution }
+
+    func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
+      clock.schedule(at: deadline, action)
+    }
+  }
+
+  @Test func `a receiver that has talked while the machine stood still is heard`() throws {
+    let terminal = PseudoTerminal()
+    let port = try LinuxSerialPort(terminal.path, speed: .b9600)
+    defer { port.close() }
+    let stop = StopSignal()
+    func receiver() -> SerialReceiver {
+      let clock = StandingClock()
+      return SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
+    }
+    func say(_ text: String) {
+      terminal.write(text)
+      #expect(eventually { waitingCount(at: port) == text.utf8.count })
+    }
+    let sentence = nmeaLine("GPTXT,01,01,02,here")
+    say(sentence)
+    #expect(try receiver().listen(at: .b9600, for: SerialReceiver.listeningTime, { _ in }) == .heard)
+    // Without checksums it takes two.
+    say("$GPGLL,5231.0,N,01322.0,E,120000,A\r\n$GPGLL,5231.0,N,01322.0,E,120001,A\r\n")
+    #expect(try receiver().listen(at: .b9600, for: SerialReceiver.listeningTime, { _ in }) == .heard)
+    // So is one that is read already.
+    say(sentence)
+    let reader = receiver()
+    #expect(try reader.run(until: { reader.frameCount == 1 }, receive: { _ in }))
+    // Who has said nothing is not waited for.
+    #expect(try receiver().listen(at: .b9600, for: SerialReceiver.listeningTime, { _ in }) == .nothing)
+    #expect(throws: HardwareError.self) { try receiver().run(receive: { _ in }) }
+    stop.set()
+    #expect(try receiver().listen(at: .b9600, for: SerialReceiver.listeningTime, { _ in }) == .stopped)
+  }
+
   /// A line on which bytes come for ever.
   private final class NoisyPort: SerialPort {
     let name = "noise"

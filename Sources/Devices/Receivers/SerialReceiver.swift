@@ -86,7 +86,7 @@ public final class SerialReceiver {
 
   enum Hearing { case heard, nothing, stopped }
 
-  /// Listens at one speed until something comes in whole.
+  /// Listens at one speed until something comes in whole, and once more when the time is over, as `read(until:)`.
   ///
   /// - Parameter bytes: are said first, to who may be asleep
   func listen(
@@ -97,15 +97,21 @@ public final class SerialReceiver {
     if !bytes.isEmpty { try port.write(bytes) }
     let first = decoder.knownCount + 1
     var deadline = clock.now + time
-    while clock.now < deadline {
-      switch poller.wait(for: port.fileDescriptor, atMost: deadline - clock.now) {
+    var isLast = false
+    while !isLast {
+      let left = deadline - clock.now
+      isLast = left <= .zero
+      switch poller.wait(for: port.fileDescriptor, atMost: max(.zero, left)) {
       case .stopped: return .stopped
       case .timedOut: break
       case .readable:
         let before = decoder.knownCount
         try take(receive)
         if decoder.expectsChecksums || decoder.knownCount > first { return .heard }
-        if decoder.knownCount > before { deadline = max(deadline, clock.now + SerialReceiver.secondSentenceLimit) }
+        if decoder.knownCount > before {
+          deadline = max(deadline, clock.now + SerialReceiver.secondSentenceLimit)
+          isLast = false
+        }
       }
     }
     return .nothing
@@ -153,13 +159,14 @@ public final class SerialReceiver {
     var deadline = clock.now + SerialReceiver.silenceLimit
     while true {
       let left = deadline - clock.now
-      // Bytes alone are no sign of life: at a wrong speed, or in a receiver's own binary protocol, they come for ever.
-      guard left > .zero else { throw .timedOut("the receiver on \(port.name)") }
-      if try read(atMost: left, receive) == .stopped { return false }
+      if try read(atMost: max(.zero, left), receive) == .stopped { return false }
       if isOver() { return true }
       if frameCount != frames {
         frames = frameCount
         deadline = clock.now + SerialReceiver.silenceLimit
+      } else if left <= .zero {
+        // Bytes alone are no sign of life: at a wrong speed, or in a receiver's own binary protocol, they come for ever.
+        throw .timedOut("the receiver on \(port.name)")
       }
     }
   }
