@@ -95,13 +95,16 @@ struct ReceiverSleepTests {
     ScriptedReceiver(wakes: wakes, reacting: react)
   }
 
-  private func hub(_ hardware: WiredHardware, power: String) throws -> Hub {
+  private func board(power: String, rateHz: Int = 5) throws -> Board {
     let text = """
-      { name: "test", devices: { gps: { driver: "ublox", port: "/dev/gps", speed: 9600, rateHz: 5, dynamicModel: "sea",
+      { name: "test", devices: { gps: { driver: "ublox", port: "/dev/gps", speed: 9600, rateHz: \(rateHz), dynamicModel: "sea",
         power: { \(power) lingerSeconds: 0 } } } }
       """
-    return Hub(
-      board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware, clock: hardware.clock)
+    return try Board(json5: Array(text.utf8), file: "test")
+  }
+
+  private func hub(_ hardware: WiredHardware, power: String) throws -> Hub {
+    Hub(board: try board(power: power), hardware: hardware, clock: hardware.clock)
   }
 
   private let line = #"switch: "gpio", chip: "c", line: "l","#
@@ -217,6 +220,14 @@ struct ReceiverSleepTests {
 
   // MARK: As the hub chooses
 
+  /// Its battery is empty; whoever leaves comes again within the hour.
+  private func teachSleep(_ monitor: DeviceMonitor) {
+    for _ in 1...6 {
+      monitor.book.learnStart(behind: .off) { $0.started(after: 600, joules: 4, seconds: 30) }
+      monitor.book.learn { $0.visited(after: 3000, lingered: nil, LearnedLinger.Costs(watts: 0.13, assumedJoules: 4)) }
+    }
+  }
+
   @Test func `left to the hub it loses its supply, and sleeps once that has been dear, until the pause is too long`()
     async throws
   {
@@ -226,12 +237,7 @@ struct ReceiverSleepTests {
     try await wake(hub, receiver, settings: 1)
     #expect(hardware.levels.values == [true, false] && !receiver.requests.values.contains { Self.kind($0) == 0x0241 })
     #expect(eventually { hub.devices.first?.power == .off })
-    // Its battery is empty; whoever leaves comes again within the hour.
-    let book = try #require(hub.receiver).monitor.book
-    for _ in 1...6 {
-      book.learnStart(behind: .off) { $0.started(after: 600, joules: 4, seconds: 30) }
-      book.learn { $0.visited(after: 3000, lingered: nil, LearnedLinger.Costs(watts: 0.13, assumedJoules: 4)) }
-    }
+    teachSleep(try #require(hub.receiver).monitor)
     try await wake(hub, receiver, settings: 2)
     #expect(hardware.levels.values == [true, false, true] && receiver.isAsleep)
     #expect(eventually { hub.devices.first?.power == .asleep })
@@ -260,12 +266,7 @@ struct ReceiverSleepTests {
     let hardware = WiredHardware(receiver)
     let hub = try hub(hardware, power: line + #"sleep: "auto","#)
     let device = try #require(hub.receiver).device
-    for _ in 1...6 {
-      device.monitor.book.learnStart(behind: .off) { $0.started(after: 600, joules: 4, seconds: 30) }
-      device.monitor.book.learn {
-        $0.visited(after: 3000, lingered: nil, LearnedLinger.Costs(watts: 0.13, assumedJoules: 4))
-      }
-    }
+    teachSleep(device.monitor)
     try await wake(hub, receiver, settings: 1)
     #expect(hardware.levels.values == [true] && receiver.isAsleep)
     // Another one on the same line is wanted, and sleeps by it later on.
@@ -279,6 +280,42 @@ struct ReceiverSleepTests {
     hub.shutDown()
     await hub.isOff()
     #expect(hardware.levels.values == [true, false])
+    receiver.end()
+  }
+
+  @Test func `left to the hub, a rest lasts for its own time, whatever rest a reload has ended before`() async throws {
+    let receiver = Self.receiver()
+    let hardware = WiredHardware(receiver)
+    let clock = hardware.clock
+    let power = line + #"sleep: "auto","#
+    let old = try hub(hardware, power: power)
+    teachSleep(try #require(old.receiver).monitor)
+    try await wake(old, receiver, settings: 1)
+    let begun = clock.now
+    #expect(hardware.levels.values == [true] && receiver.isAsleep)
+    let seconds = try #require(old.devices.first?.linger?.sleep?.secondsUntilOff)
+    // The receiver is to report at another rate, which takes another reader, some time later.
+    clock.advance(by: .seconds(3600))
+    let new = Hub(board: try board(power: power, rateHz: 4), on: old.machine, succeeding: old)
+    old.shutDown(for: new)
+    await old.isOff(for: new)
+    new.enterService(after: old)
+    #expect(hardware.levels.values == [true, false])
+    try await wake(new, receiver, settings: 2)
+    #expect(hardware.levels.values == [true, false, true] && receiver.isAsleep)
+    // The first rest would be over, and the second is not.
+    let past = begun + .nanoseconds(Int64(seconds * 1e9)) + .seconds(60) - clock.now
+    #expect(past > .seconds(3600))
+    clock.advance(by: past)
+    #expect(eventually { new.devices.first?.power == .asleep })
+    #expect(hardware.levels.values == [true, false, true])
+    clock.advance(by: .seconds(2 * 86_400))
+    #expect(eventually { new.devices.first?.power == .off })
+    #expect(hardware.levels.values == [true, false, true, false])
+    // What its timer would have switched is there to the end.
+    #expect(old.devices.first?.power == .off)
+    new.shutDown()
+    await new.isOff()
     receiver.end()
   }
 
