@@ -168,16 +168,28 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   }
 
   /// Asks the policy anew where the source lingers, because what that was decided by has changed.
-  public func reconsiderLinger() {
+  public func reconsiderLinger() { reconsider { $0.reconsidered($1, linger: $2) } }
+
+  /// Has the source run by another timing from now on, and asks the policy anew where it lingers. Nothing is stopped or started for
+  /// that but what lingers, or stays off, for longer than is right now.
+  public func changeTiming(to timing: LifecycleTiming) {
+    reconsider { $0.changeTiming(to: timing, $1, linger: $2) }
+  }
+
+  private func reconsider(
+    _ change: (inout LifecycleMachine, MonotonicInstant, _ linger: () -> Duration?) -> LifecycleMachine.Effect
+  ) {
     transition { state, pending in
       let now = clock.now
       var reason: String?
-      let effect = state.machine.reconsidered(now) {
-        let linger = lingerPolicy?.reconsidered(at: now)
-        reason = linger?.reason
-        return linger?.duration
+      let effect = change(&state.machine, now) {
+        guard let linger = lingerPolicy?.reconsidered(at: now) else { return nil }
+        reason = linger.reason ?? "nobody came back"
+        return linger.duration
       }
-      if effect != .nothing { stageActivity(&state, &pending, reason ?? "nobody came back", isNews: true) }
+      if effect != .nothing {
+        stageActivity(&state, &pending, reason ?? "nobody came back", isNews: reason != nil)
+      }
       return effect
     }
   }

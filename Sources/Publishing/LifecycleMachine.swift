@@ -44,13 +44,15 @@ struct LifecycleMachine: Sendable {
   private(set) var state = State.idle
   /// Counts the source's runs; the current or last one.
   private(set) var run = 0
-  private let timing: LifecycleTiming
+  private var timing: LifecycleTiming
   private var subscriberCount = 0
   private var hasShownLife = false
   private(set) var isShutDown = false
   private var startedAt = MonotonicInstant(nanoseconds: 0)
   private var endedAt: MonotonicInstant?
   private(set) var lingersUntil: MonotonicInstant?
+  /// The same without its least time on.
+  private var lingerEnd: MonotonicInstant?
   /// Identifies the timer that counts; others have been overtaken.
   private var timer = 0
 
@@ -78,12 +80,7 @@ struct LifecycleMachine: Sendable {
       timer += 1
       return .cancelWait
     case .starting, .running:
-      let stopAt = max(now + (linger(timing.linger)), startedAt + timing.minimumOn)
-      if stopAt <= now {
-        state = .stopping
-        return .stop
-      }
-      return wait(until: stopAt)
+      return self.linger(until: now + linger(timing.linger), now)
     case .idle, .lingering, .stopping: return .nothing
     }
   }
@@ -93,7 +90,30 @@ struct LifecycleMachine: Sendable {
   /// - Parameter linger: asked, where it lingers, for how long from now on; `nil` for as long as before
   mutating func reconsidered(_ now: MonotonicInstant, linger: () -> Duration?) -> Effect {
     guard state == .lingering, let linger = linger() else { return .nothing }
-    let stopAt = max(now + linger, startedAt + timing.minimumOn)
+    return self.linger(until: now + linger, now)
+  }
+
+  /// The timing is another one from now on. What lingers does so for as long as was decided, and for its new least time on.
+  ///
+  /// - Parameter linger: as of `reconsidered`
+  mutating func changeTiming(
+    to timing: LifecycleTiming, _ now: MonotonicInstant, linger: () -> Duration?
+  ) -> Effect {
+    let isNews = timing != self.timing
+    self.timing = timing
+    switch state {
+    case .lingering:
+      if let linger = linger() { return self.linger(until: now + linger, now) }
+      guard let lingerEnd, max(lingerEnd, startedAt + timing.minimumOn) != lingersUntil else { return .nothing }
+      return self.linger(until: lingerEnd, now)
+    case .resting: return isNews ? startOrRest(now) : .nothing
+    case .idle, .starting, .running, .stopping: return .nothing
+    }
+  }
+
+  private mutating func linger(until end: MonotonicInstant, _ now: MonotonicInstant) -> Effect {
+    lingerEnd = end
+    let stopAt = max(end, startedAt + timing.minimumOn)
     if stopAt <= now {
       state = .stopping
       timer += 1

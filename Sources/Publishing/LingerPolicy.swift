@@ -10,7 +10,7 @@ public protocol LingerPolicy: Sendable {
   /// The last subscriber leaves a source that runs.
   func lastLeft(at now: MonotonicInstant) -> Linger
 
-  /// A source that lingers is to be decided about anew (`reconsiderLinger`); `nil` where nothing has changed.
+  /// A source that lingers is to be decided about anew (`reconsiderLinger`, `changeTiming`); `nil` where nothing has changed.
   func reconsidered(at now: MonotonicInstant) -> Linger?
 }
 

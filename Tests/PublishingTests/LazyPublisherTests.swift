@@ -143,6 +143,36 @@ struct LazyPublisherTests {
     #expect(await bench.power.first(2) == [true, false])
   }
 
+  @Test func `the timing may change while the source runs, lingers or stays off`() async {
+    let publisher = bench.publisher(LifecycleTiming(linger: .seconds(5), minimumOn: .seconds(10)))
+    let began = bench.clock.now
+    let first = Listener().subscribe(to: publisher)
+    await bench.power.first(1)
+    publisher.changeTiming(to: LifecycleTiming(linger: .seconds(5), minimumOn: .seconds(20)))
+    first.cancel()
+    #expect(publisher.activity.value.until == began + .seconds(20))
+    for (seconds, until) in [(30, 30), (0, 5), (60, 60)] {
+      publisher.changeTiming(to: LifecycleTiming(linger: .seconds(5), minimumOn: .seconds(Int64(seconds))))
+      #expect(publisher.activity.value.phase == .lingering)
+      #expect(publisher.activity.value.until == began + .seconds(Int64(until)))
+    }
+    bench.clock.advance(by: .seconds(15))
+    #expect(bench.power.values == [true])
+    // It should be off by now.
+    publisher.changeTiming(to: LifecycleTiming(linger: .seconds(5), minimumOff: .seconds(8)))
+    #expect(await bench.power.first(2) == [true, false])
+    _ = await phases(of: publisher) { $0.last == .idle }
+    let again = Listener().subscribe(to: publisher)
+    #expect(publisher.activity.value.phase == .starting)
+    for seconds in [9, 4] {
+      publisher.changeTiming(to: LifecycleTiming(minimumOff: .seconds(Int64(seconds))))
+      bench.clock.advance(by: .seconds(3))
+    }
+    #expect(await bench.power.first(3) == [true, false, true])
+    again.cancel()
+    await bench.power.first(4)
+  }
+
   @Test func `the minimum time on counts from when the supply was switched on`() async {
     let clock = ManualClock()
     let power = Recorder<Bool>()
