@@ -29,31 +29,32 @@ public final class DeviceMonitor: Sendable {
     var switchProblem: String?
     var activity: Activity?
     /// What it draws while it waits for motion, and nobody wants what it measures; `nil` while it does not.
-    var waitingMilliwatts: Double?
+    var waitingMilliamperes: Double?
     var lessons = PowerLessons()
     var linger = DeviceLinger()
     var book: PowerBook
     /// What was counted before its reader began.
     var before = RunTotals()
-    var policy: PowerPolicy
+    /// As its board file has it at present.
+    var power: Board.Power
     /// So many steps of its budget are taken.
     var budgetStepCount = 0
     var rest = DeviceRest()
     /// The supply is on for its sleep.
     var sleepsByItself = false
 
+    var policy: PowerPolicy { power.policy }
+
     var isRequired: Bool { requiredSince != nil }
 
     var use: EnergyAccount.Use {
       if isRequired { return hasTracked ? .measuring : .starting }
-      return waitingMilliwatts == nil ? .resting : .waitingForMotion
+      return waitingMilliamperes == nil ? .resting : .waitingForMotion
     }
   }
 
   public let id: String
   private let clock: any MonotonicTimeSource
-  /// Its policy is in the state.
-  private let power: Board.Power
   private let isReceiver: Bool
   private let state: Guarded<State>
   private let property: MutableProperty<DeviceStatus>
@@ -67,7 +68,6 @@ public final class DeviceMonitor: Sendable {
   ) {
     self.id = id
     self.clock = clock
-    self.power = power
     isReceiver = kind == .receiver
     let isAlways = rail.switch == .none
     let isSupplied = rail.supply.value.isOn
@@ -79,7 +79,7 @@ public final class DeviceMonitor: Sendable {
     // Until the hub has one.
     let book = PowerBook(of: id, systemTime: { 0 })
     state = Guarded(
-      State(status: status, account: EnergyAccount(at: now), isSupplied: isSupplied, book: book, policy: power.policy))
+      State(status: status, account: EnergyAccount(at: now), isSupplied: isSupplied, book: book, power: power))
     property = MutableProperty(status)
     rail.supply.subscribe(
       as: "monitor",
@@ -124,19 +124,14 @@ public final class DeviceMonitor: Sendable {
   /// Keeps the device's lessons and its hours in this book from here on.
   func keep(_ book: PowerBook) { state.withLock { $0.book = book } }
 
-  /// Its owner wishes so from here on.
-  ///
-  /// - Returns: whether it is to linger in another way: then its source is to be told (`reconsiderLinger`)
-  func follow(_ policy: PowerPolicy) -> Bool {
-    var lingerIsNews = false
+  /// Its owner wishes and states so from here on.
+  func follow(_ power: Board.Power) {
     change { state in
-      let old = state.policy
-      state.policy = policy
-      lingerIsNews = !policy.lingersLike(old)
-      if lingerIsNews { state.linger.isNews = true }
+      let (old, policy) = (state.policy, power.policy)
+      state.power = power
+      if !policy.lingersLike(old) { state.linger.isNews = true }
       if policy.budget != old.budget { (state.budgetStepCount, state.remarks[.budget]) = (0, nil) }
     }
-    return lingerIsNews
   }
 
   /// Closes its books: what it draws from here on stands in another one's.
@@ -161,6 +156,9 @@ public final class DeviceMonitor: Sendable {
       state.status.wakes = totals.wakes
     }
   }
+
+  /// For how long its supply has to be off before it is on again.
+  var minimumOff: Duration { state.withLock { $0.power.timing.minimumOff } }
 
   /// Since when it rests; `nil` while it works, or where nobody knows.
   var restingSince: MonotonicInstant? { state.withLock { $0.lessons.offSince } }
@@ -202,7 +200,7 @@ public final class DeviceMonitor: Sendable {
   }
 
   /// It waits for motion from here on while it is not required, and what it draws for that; `nil` that it does not.
-  func waitsForMotion(milliwatts: Double?) { change { $0.waitingMilliwatts = milliwatts } }
+  func waitsForMotion(milliamperes: Double?) { change { $0.waitingMilliamperes = milliamperes } }
 
   /// Its supply could not be switched off after it had waited for motion, or rested.
   func unswitched(_ problem: HardwareError) {
@@ -277,7 +275,7 @@ public final class DeviceMonitor: Sendable {
   ///
   /// - Parameter sleep: how; of what does not rest with its supply on that does not say
   func ended(isAsleep: Bool, as sleep: ReceiverSleep? = nil) {
-    change { $0.rest.began(isAsleep: isAsleep, as: sleep, power) }
+    change { $0.rest.began(isAsleep: isAsleep, as: sleep, $0.power) }
   }
 
   /// How the device is to rest from here on with its supply on, by what is expected and what was learnt; `nil` where it is not to.
@@ -288,7 +286,7 @@ public final class DeviceMonitor: Sendable {
         untilFix: state.linger.gap(at: now), state.book.learned,
         after: state.lessons.awaySince.map { now.seconds(since: $0) })
       return state.rest.choose(
-        for: pause, of: driver, power, workingMilliwatts: workingMilliwatts(state), learnt: state.book.starts)
+        for: pause, of: driver, state.power, workingMilliwatts: workingMilliwatts(state), learnt: state.book.starts)
     }
   }
 
@@ -373,7 +371,7 @@ public final class DeviceMonitor: Sendable {
     guard let activity = state.activity else { return (state.progress ?? unused(state), state.status.reason) }
     switch activity.phase {
     case .failed: return (.failed, activity.reason)
-    case .idle where state.waitingMilliwatts != nil: return (unused(state), "it waits for motion")
+    case .idle where state.waitingMilliamperes != nil: return (unused(state), "it waits for motion")
     case .lingering where state.progress != nil: return (.lingering, activity.reason)
     case .idle where state.isSupplied && !state.others.isEmpty && !state.sleepsByItself:
       return (unused(state), "supplied for \(state.others.joined(separator: " and "))")
@@ -399,26 +397,26 @@ public final class DeviceMonitor: Sendable {
   }
 
   private func stated(_ state: borrowing State) -> Double {
-    if state.isRequired { return power.milliwatts }
-    if let waiting = state.waitingMilliwatts { return waiting }
+    if state.isRequired { return state.power.milliwatts }
+    if let waiting = state.waitingMilliamperes { return waiting * state.power.supplyVolts }
     return restMilliwatts(state)
   }
 
   /// What it draws while nobody wants it.
   private func restMilliwatts(_ state: borrowing State) -> Double {
-    state.rest.milliwatts(power, isSupplied: state.isSupplied)
+    state.rest.milliwatts(state.power, isSupplied: state.isSupplied)
   }
 
   /// Not what it draws at the moment: of one that is off that is nothing, and while it works it is now this and now that.
   private func workingMilliwatts(_ state: borrowing State) -> Double {
-    state.account.workingMilliwatts ?? power.milliwatts
+    state.account.workingMilliwatts ?? state.power.milliwatts
   }
 
   private func costs(_ state: borrowing State) -> LearnedLinger.Costs {
     let watts = max(0, workingMilliwatts(state) - restMilliwatts(state)) / 1000
     // A receiver that has lost everything takes half a minute; a chip answers as soon as it has settled.
     let seconds = isReceiver ? 30 : 0.1
-    return LearnedLinger.Costs(watts: watts, assumedJoules: watts * (seconds + power.settleTime.inSeconds))
+    return LearnedLinger.Costs(watts: watts, assumedJoules: watts * (seconds + state.power.settleTime.inSeconds))
   }
 }
 

@@ -112,9 +112,8 @@ public final class Hub: Sendable {
     if predecessor == nil { enterService() }
   }
 
-  /// Begins to measure what devices draw that are awake already, and to note for whom, and has devices linger and save as its board
-  /// file says. Called once the hub before this one has
-  /// let go of what it had.
+  /// Begins to measure what devices draw that are awake already, and to note for whom, and has devices linger, save and draw as its
+  /// board file says. Called once the hub before this one has let go of what it had.
   ///
   /// - Parameter predecessor: whose books are closed here; what its devices have come to is where theirs begin that changed
   public func enterService(after predecessor: Hub? = nil) {
@@ -127,9 +126,7 @@ public final class Hub: Sendable {
       }
     }
     // Only now: a hub that never enters service changes nothing of what it would have taken over.
-    for entry in entries where entry.reader.monitor.follow(entry.description.power.policy) {
-      entry.reader.reconsiderLinger()
-    }
+    for entry in entries { entry.reader.follow(entry.description.power) }
     meters.withLock { $0 = Hub.meters(of: entries) }
     for reader in readers {
       billing.follow(reader.monitor.changes, of: self)

@@ -5,7 +5,8 @@ import Testing
 
 @testable import Hub
 
-/// A board file that is read again may change how a device lingers and what it may draw, and nobody's power.
+/// A board file that is read again may change how a device lingers, what it draws and may draw, and its least time on, and nobody's
+/// power.
 @Suite(.timeLimit(.minutes(10)))
 struct ReloadedPolicyTests {
   private static func visit(_ bench: ScheduleBench) throws -> Subscription {
@@ -40,6 +41,58 @@ struct ReloadedPolicyTests {
     #expect(bench.isHigh && bench.rises == 1)
     bench.pass(2)
     #expect(!bench.isHigh && bench.status.wakes == 1)
+    await bench.end()
+  }
+
+  @Test func `a device that is held stays on, and what it draws counts as the new file states it`() async throws {
+    let bench = try ScheduleBench(lingerSeconds: 20)
+    let lease = try Self.visit(bench)
+    bench.pass(10)
+    var drawn = 360 * 10.0 / 3600
+    for (draw, milliwatts) in [
+      ("currentMilliamperes: 200, supplyVolts: 3.6", 720), ("currentMilliamperes: 200, supplyVolts: 5", 1000),
+      ("currentMilliamperes: 100, standbyMilliamperes: 3, supplyVolts: 5", 500),
+    ] as [(String, Double)] {
+      bench.write(draw: draw)
+      try await bench.reload()
+      let status = bench.status
+      #expect(bench.isHigh && bench.rises == 1 && status.wakes == 1 && status.holders == ["watch[1]"], "\(status)")
+      #expect(status.milliwatts == milliwatts)
+      #expect(abs(status.energyMilliwattHours - drawn) < 1e-6, "\(drawn)")
+      bench.pass(10)
+      drawn += milliwatts * 10 / 3600
+      #expect(abs(bench.status.energyMilliwattHours - drawn) < 1e-6, "\(drawn)")
+    }
+    lease.cancel()
+    bench.settle()
+    bench.pass(21)
+    #expect(!bench.isHigh && bench.rises == 1 && bench.status.milliwatts == 0)
+    await bench.end()
+  }
+
+  @Test func `the least time on is that of the new file, also while a device lingers`() async throws {
+    let bench = try ScheduleBench(lingerSeconds: 20)
+    let began = bench.clock.now
+    let lease = try Self.visit(bench)
+    bench.pass(30)
+    bench.write(power: "minimumOnSeconds: 120")
+    try await bench.reload()
+    #expect(bench.isHigh && bench.rises == 1 && bench.status.holders == ["watch[1]"])
+    lease.cancel()
+    bench.settle()
+    #expect(bench.status.lingersUntil == began + .seconds(120))
+    bench.pass(10)
+    // It was left 30 seconds after it had come on, and that is ten seconds ago.
+    for (linger, least, until) in [(20, 90, 90), (70, 0, 100), (5, 80, 80)] {
+      bench.write(linger: "lingerSeconds: \(linger)", power: "minimumOnSeconds: \(least)")
+      try await bench.reload()
+      let status = bench.status
+      #expect(bench.isHigh && status.power == .lingering, "\(status)")
+      #expect(status.lingersUntil == began + .seconds(Int64(until)), "\(status)")
+    }
+    bench.write(power: "minimumOnSeconds: 0")
+    try await bench.reload()
+    #expect(!bench.isHigh && bench.rises == 1 && bench.status.power == .off)
     await bench.end()
   }
 

@@ -35,6 +35,8 @@ final class ScheduleBench {
 
   /// What the board file has about how the receiver lingers.
   private var linger: String
+  /// What the board file has about what the receiver draws.
+  private var draw = ScheduleBench.usualDraw
   /// What the board file has about it, if there is one.
   private let imu: String?
   /// What the board file has about the receiver's power beyond that.
@@ -46,13 +48,16 @@ final class ScheduleBench {
   private let parked: Range<Double>?
   private let began: MonotonicInstant
 
+  private static let usualDraw = "currentMilliamperes: 100, supplyVolts: 3.6"
+
   private static func board(
-    _ name: String, _ linger: String, _ imu: String?, _ power: String, _ others: String, isSecond: Bool
+    _ name: String, _ linger: String, _ draw: String, _ imu: String?, _ power: String, _ others: String,
+    isSecond: Bool
   ) throws -> Board {
     let absent = isSecond ? "absent: { driver: 'nmea', port: '/dev/absent', power: { switch: 'none' } }, " : ""
     let text =
       "{ name: '\(name)', devices: { \(absent)gps: { driver: 'nmea', port: '/dev/gps', speed: 9600, power: { switch: 'gpio', "
-      + "chip: 'c', line: 'l', currentMilliamperes: 100, supplyVolts: 3.6, \(linger)\(power.isEmpty ? "" : ", \(power)") } }"
+      + "chip: 'c', line: 'l', \(draw), \(linger)\(power.isEmpty ? "" : ", \(power)") } }"
       + (imu.map { ", imu: { driver: 'lsm6dsox', bus: 'simulated/i2c', address: 0x6A, \($0) }" } ?? "")
       + (others.isEmpty ? "" : ", \(others)") + " } }"
     return try Board(json5: Array(text.utf8), file: name)
@@ -87,7 +92,7 @@ final class ScheduleBench {
       hardware: wire, clock: clock,
       systemTime: { [clock] in 1_795_478_400_000_000_000 + Int64(clock.now.nanoseconds) })
     if let books { try machine.books.restore(books, file: "power.json") }
-    hub = Hub(board: try ScheduleBench.board("x", linger, imu, power, others, isSecond: isSecond), on: machine)
+    hub = Hub(board: try ScheduleBench.board("x", linger, draw, imu, power, others, isSecond: isSecond), on: machine)
   }
 
   var status: DeviceStatus { hub.devices[isSecond ? 1 : 0] }
@@ -192,13 +197,14 @@ final class ScheduleBench {
 
   /// A hub of another board file, which is not in service.
   func successor() throws -> Hub {
-    let board = try ScheduleBench.board("y", linger, imu, power, others, isSecond: isSecond)
+    let board = try ScheduleBench.board("y", linger, draw, imu, power, others, isSecond: isSecond)
     return Hub(board: board, on: machine, succeeding: hub)
   }
 
   /// Has the next board file say something else of the receiver's power.
-  func write(linger: String? = nil, power: String? = nil) {
+  func write(linger: String? = nil, draw: String? = nil, power: String? = nil) {
     self.linger = linger ?? self.linger
+    self.draw = draw ?? self.draw
     self.power = power ?? self.power
   }
 

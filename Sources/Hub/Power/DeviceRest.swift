@@ -11,6 +11,8 @@ struct DeviceRest: Sendable {
 
   /// How the last rest was chosen, where it is.
   private(set) var choice: SleepChoice?
+  /// The supply for which that counts.
+  private var choiceVolts = 0.0
   /// How it rests, or has rested last, where that is chosen; `nil` before.
   private(set) var sleep: ReceiverSleep?
   /// It should have fallen asleep after its last run, and has not.
@@ -31,7 +33,7 @@ struct DeviceRest: Sendable {
   ) -> ReceiverSleep? {
     let ways = SleepChoice.ways(of: driver, power, watts: workingMilliwatts / 1000, learnt: starts)
     let choice = SleepChoice(ways, for: pause)
-    self.choice = choice
+    (self.choice, choiceVolts) = (choice, power.supplyVolts)
     return choice.chosen.flatMap { $0.sleep == .off ? nil : $0.sleep }
   }
 
@@ -55,7 +57,7 @@ struct DeviceRest: Sendable {
     guard let sleep, let way = choice?.ways.first(where: { $0.sleep == sleep }), sleep != .off else {
       return power.standbyMilliwatts
     }
-    return 1000 * way.restWatts
+    return choiceVolts > 0 ? 1000 * way.restWatts * power.supplyVolts / choiceVolts : 0
   }
 
   /// After what rest its supply is to be switched off; `nil` where it stays on.

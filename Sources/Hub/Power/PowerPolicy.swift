@@ -22,11 +22,21 @@ extension Board.Power {
     set { (timing.linger, lingersAsLearned, budget) = (newValue.linger, newValue.lingersAsLearned, newValue.budget) }
   }
 
-  /// What a reader has to know of it: who measures what it costs may change while it works, and so may its policy.
+  /// What a reader is made for. The rest may change while it works: who measures what it draws, what that is by the board file, its
+  /// least times and its policy.
   var ofReader: Board.Power {
     var power = self
     power.monitor = nil
+    (power.currentMilliamperes, power.standbyMilliamperes, power.supplyVolts) = (0, 0, 0)
+    power.timing = LifecycleTiming()
     power.policy = PowerPolicy(linger: .zero, lingersAsLearned: false)
+    return power
+  }
+
+  /// As far as it is known of a device of which there is a recording: what it drew at rest is not.
+  var ofReplay: Board.Power {
+    var power = self
+    power.standbyMilliamperes = 0
     return power
   }
 }

@@ -12,8 +12,10 @@ public protocol Device: AnyObject, Sendable {
   var wakefulness: Deferred<Void, Never> { get }
   /// Keeps its own run going without wanting what it measures: as one that lingers, which goes on with what it has learnt.
   func keepRunning(as name: String) -> Subscription
-  /// Has it decide anew how long it lingers, where it does.
-  func reconsiderLinger()
+  /// Its power is as a board file has it that was read again, from here on. What it is supplied for goes on.
+  ///
+  /// - Parameter power: other than before in nothing that its runs are made for
+  func follow(_ power: Board.Power)
   /// What tells of motion while nobody wants what it measures; `nil` where nothing does.
   var stillness: LazyPublisher<Stillness, Never>? { get }
   /// Its supply's switch.
@@ -36,8 +38,6 @@ extension DeviceReader: Device {
   public var stillness: LazyPublisher<Stillness, Never>? { motion?.stillness }
 
   public var wakefulness: Deferred<Void, Never> { Empty(completesImmediately: false).holding(readings) }
-
-  public func reconsiderLinger() { source.reconsiderLinger() }
 
   public func keepRunning(as name: String) -> Subscription { source.subscribe(as: name, receiveValue: { _ in }) }
 }

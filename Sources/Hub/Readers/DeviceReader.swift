@@ -21,6 +21,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   /// What tells of motion while nobody wants what the device measures; `nil` where nothing does.
   let motion: MotionWatch?
   let fusedInstant = FusedInstant()
+  private let isReplayed: Bool
   private let isShutDown = Guarded(false)
   private let putToSleep: @Sendable () throws(HardwareError) -> Void
   private let following: Subscription
@@ -43,7 +44,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
       lingerPolicy: monitor, lacking: { .system("starting to read", errno: $0) },
       reading: { (reading) throws(HardwareError) in
         let poller = Poller(stop: reading.stop.fileDescriptor)
-        guard let suppliedSince = try rail.require(for: id, after: power.timing.minimumOff, poller) else { return }
+        guard let suppliedSince = try rail.require(for: id, after: monitor.minimumOff, poller) else { return }
         defer {
           do throws(HardwareError) {
             try rail.release(for: id)
@@ -73,6 +74,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     self.monitor = monitor
     self.rail = rail
     self.putToSleep = putToSleep
+    isReplayed = machine.replay != nil
     let clock = machine.clock
     let hint = machine.retryHint.signal(for: source.name)
     let name = "\(source.name) readings"
@@ -108,6 +110,18 @@ extension DeviceReader {
       default: throw error
       }
     }
+  }
+}
+
+extension DeviceReader {
+  /// Its power is as a board file has it that was read again, from here on. What it is supplied for goes on.
+  ///
+  /// - Parameter power: other than before in nothing that its runs are made for
+  public func follow(_ power: Board.Power) {
+    if isReplayed { return monitor.follow(power.ofReplay) }
+    monitor.follow(power)
+    source.changeTiming(to: power.timing)
+    motion?.changeTiming(to: power.timing)
   }
 }
 
@@ -182,7 +196,7 @@ struct DeviceScope<Sample: Sendable> {
   ///
   /// - Returns: since when it is on; `nil` where the reader was told to stop
   func cycleSupply() throws(HardwareError) -> MonotonicInstant? {
-    guard let since = try rail.cycle(for: monitor.id, off: power.timing.minimumOff, poller), settle(since: since) else {
+    guard let since = try rail.cycle(for: monitor.id, off: monitor.minimumOff, poller), settle(since: since) else {
       return nil
     }
     return since

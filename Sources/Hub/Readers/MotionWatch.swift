@@ -25,14 +25,13 @@ final class MotionWatch: Sendable {
   ) {
     guard let chip = WaitingChip(description, on: machine) else { return nil }
     let (power, clock, hint) = (description.power, machine.clock, machine.retryHint.signal(for: description.id))
-    let milliwatts = chip.milliamperes * power.supplyVolts
     let name = "\(description.id) motion"
     let source = LazyPublisher<Stillness, HardwareError>(
-      name, timing: LifecycleTiming(minimumOn: power.timing.minimumOn, minimumOff: power.timing.minimumOff),
-      clock: clock, lacking: { .system("starting to wait for motion", errno: $0) },
+      name, timing: MotionWatch.timing(power.timing), clock: clock,
+      lacking: { .system("starting to wait for motion", errno: $0) },
       reading: { (reading) throws(HardwareError) in
         let poller = Poller(stop: reading.stop.fileDescriptor)
-        guard let since = try rail.require(for: name, after: power.timing.minimumOff, poller) else { return }
+        guard let since = try rail.require(for: name, after: monitor.minimumOff, poller) else { return }
         defer {
           do throws(HardwareError) { try rail.release(for: name) } catch { monitor.unswitched(error) }
         }
@@ -45,12 +44,12 @@ final class MotionWatch: Sendable {
             defer { turn.endWatch() }
             do throws(HardwareError) {
               defer {
-                monitor.waitsForMotion(milliwatts: nil)
+                monitor.waitsForMotion(milliamperes: nil)
                 // Nobody goes by what was known before.
                 reading.send(.unknown)
               }
               let end = try chip.wait(poller, turn) { stillness in
-                monitor.waitsForMotion(milliwatts: milliwatts)
+                monitor.waitsForMotion(milliamperes: chip.milliamperes)
                 monitor.remark(on: .motion, nil)
                 reading.send(stillness)
               }
@@ -83,6 +82,14 @@ final class MotionWatch: Sendable {
   /// Has the chip asked whether it has moved; from here on it tells of the next motion. For who has seen that it `moved`, and for who
   /// wants to be sure that it still waits. Waits for nothing.
   func look() { turn.question() }
+
+  /// Its supply has other least times from here on.
+  func changeTiming(to timing: LifecycleTiming) { source.changeTiming(to: MotionWatch.timing(timing)) }
+
+  /// It does not linger.
+  private static func timing(_ timing: LifecycleTiming) -> LifecycleTiming {
+    LifecycleTiming(minimumOn: timing.minimumOn, minimumOff: timing.minimumOff)
+  }
 
   var isActive: Bool { source.activity.value.phase.isAtWork }
 

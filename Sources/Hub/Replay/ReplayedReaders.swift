@@ -15,10 +15,8 @@ extension DeviceReader {
     begin: @escaping @Sendable (DeviceMonitor, Activating<Sample, HardwareError>) -> any ReplayRun<Message>
   ) {
     let rail = machine.rail(of: .none)
-    // At rest nothing is known of what it drew.
-    var power = power
-    power.standbyMilliamperes = 0
-    let monitor = DeviceMonitor(id: id, kind: kind, title: title, power: power, rail: rail, clock: machine.clock)
+    let monitor = DeviceMonitor(
+      id: id, kind: kind, title: title, power: power.ofReplay, rail: rail, clock: machine.clock)
     let source = LazyPublisher<Sample, HardwareError>(
       deriving: id, replaysLatest: replaysLatest, clock: machine.clock
     ) { (run) throws(HardwareError) in
