@@ -44,7 +44,8 @@ struct CalibrationFolder: CalibrationStore {
           nextStep: "try again, slowly, away from iron and engines")
       }
       throw CalibrationRefusal(
-        "no result: \(Int(session.progress * 100)) % of what \(session.kind.rawValue) needs",
+        session.problem.map { "no result: \($0)" }
+          ?? "no result: \(Int(session.progress * 100)) % of what \(session.kind.rawValue) needs",
         nextStep: session.instruction)
     }
     do {

@@ -64,6 +64,19 @@ struct CalibrateTests {
     #expect(access(file, F_OK) != 0)
   }
 
+  @Test func `a sensor that moves is told so, with what to do`() {
+    let hub = HubProcess(["--no-journal-state"], environment: state)
+    // By the hub and without one. The simulated vehicle drives on.
+    for socket in [hub.socket, folder + "/nobody.sock"] {
+      let gyro = Program(["calibrate", "gyro", "--socket", socket], environment: state)
+      #expect(eventually { gyro.standardError.contains("it moves: put it down") }, "\(gyro.standardError)")
+      gyro.send(SIGINT)
+      #expect(gyro.wait() == 69, "\(gyro.standardError)")
+    }
+    #expect(eventually { hub.isOff })
+    #expect(hub.stop() == 0)
+  }
+
   @Test func `one calibration at a time, and Ctrl-C changes nothing`() {
     let nowhere = folder + "/nobody.sock"
     // The simulated vehicle hardly ever stands: this one waits.

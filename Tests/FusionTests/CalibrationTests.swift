@@ -30,6 +30,31 @@ struct CalibrationTests {
     #expect(result.sigma.max() < 0.001)
   }
 
+  @Test(arguments: [5, 30, 58.0])
+  func `a sensor that moves is told from one that lies still, and not waited for for ever`(_ moved: Double) {
+    var calibrator = GyroscopeCalibrator()
+    var random = RandomNumbers(seed: 3)
+    func pass(_ duration: Double, moving: Bool) {
+      for step in 0..<Int(duration / CalibrationTests.seconds) {
+        calibrator.add(
+          gyroscope: (moving ? SIMD3(0.5, 0, 0) : .zero) + random.vector(0.01),
+          accelerometer: SIMD3(moving ? sin(Double(step)) : 0, 0, 9.8) + random.vector(0.03),
+          seconds: CalibrationTests.seconds)
+      }
+    }
+    pass(moved, moving: true)
+    #expect(calibrator.isMoving == (moved > 10) && !calibrator.isTooRestless && calibrator.result == nil)
+    // Put down in time.
+    var other = calibrator
+    pass(4, moving: false)
+    #expect(!calibrator.isMoving && !calibrator.isTooRestless)
+    pass(12, moving: false)
+    #expect(calibrator.result != nil)
+    swap(&calibrator, &other)
+    pass(61 - moved, moving: true)
+    #expect(calibrator.isMoving && calibrator.isTooRestless && calibrator.result == nil)
+  }
+
   @Test func `six positions give the accelerometer's offsets and scales`() throws {
     var calibrator = AccelerometerCalibrator()
     var random = RandomNumbers(seed: 2)

@@ -2,11 +2,22 @@
 public struct GyroscopeCalibrator: Sendable {
   private static let neededSeconds = 10.0
   private static let windowSeconds = 0.5
+  /// Whoever has just taken the sensor in hand may take so long to put it down.
+  private static let patienceSeconds = 10.0
+  /// For how long a sensor that moves again and again is waited for, seconds.
+  public static let limitSeconds = 60.0
 
   private var detector = StillnessDetector()
   private var sum = SIMD3<Double>.zero
   private var squareSum = SIMD3<Double>.zero
   private var count = 0.0
+  private var elapsedSeconds = 0.0
+  /// It moves, and has for some time not lain still for as long as it takes.
+  public private(set) var isMoving = false
+  /// It still moves when it has been waited for for `limitSeconds`.
+  public var isTooRestless: Bool { isMoving && movedAtSeconds >= GyroscopeCalibrator.limitSeconds }
+  /// When it has moved last.
+  private var movedAtSeconds = 0.0
 
   public init() {}
 
@@ -27,6 +38,7 @@ public struct GyroscopeCalibrator: Sendable {
   ///   - seconds: since the sample before
   public mutating func add(gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, seconds: Double) {
     guard gyroscope.isFinite, accelerometer.isFinite, seconds > 0, result == nil else { return }
+    elapsedSeconds += seconds
     // What it has shown so far is the bias that more of it is compared with.
     let bias = count > 0 ? sum / count : nil
     switch detector.update(gyroscope: gyroscope, accelerometer: accelerometer, bias: bias, seconds: seconds) {
@@ -34,7 +46,10 @@ public struct GyroscopeCalibrator: Sendable {
       sum += stillness.rate
       squareSum += stillness.rate * stillness.rate
       count += 1
+      isMoving = false
     case .moving:
+      movedAtSeconds = elapsedSeconds
+      isMoving = elapsedSeconds >= GyroscopeCalibrator.patienceSeconds
       sum = .zero
       squareSum = .zero
       count = 0

@@ -7,7 +7,7 @@ import Publishing
 
 extension Hub {
   /// Calibrates an IMU or a magnetometer with its own measurements: one calibration at a time, watched by whoever subscribes;
-  /// cancelling it lets the devices sleep. It sends the session after each burst, and finishes once that has a result.
+  /// cancelling it lets the devices sleep. It sends the session after each burst, and finishes once that has a result, or a problem.
   ///
   /// - Parameter id: the device's
   public func calibration(of id: String) -> Action<CalibrationKind, CalibrationSession, HardwareError> {
@@ -62,7 +62,7 @@ private final class CalibrationWork: Sendable {
       return state.session
     }
     run.send(session)
-    if session.progress >= 1 { run.finish(.finished) }
+    if session.progress >= 1 || session.problem != nil { run.finish(.finished) }
   }
 
   func receive(_ sample: MagnetometerSample) {

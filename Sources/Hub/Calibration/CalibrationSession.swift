@@ -62,9 +62,18 @@ public struct CalibrationSession: Sendable {
     }
   }
 
+  /// Why it is not to be gone on with live, for people; `nil` while there is hope. What comes of a recording shows at its end.
+  public var problem: String? {
+    guard case .gyro(let inner) = calibrator, inner.isTooRestless else { return nil }
+    return "in \(Int(GyroscopeCalibrator.limitSeconds)) s the sensor has not lain still for ten"
+  }
+
   /// What to do next, for people.
   public var instruction: String {
     switch calibrator {
+    case .gyro(let inner) where inner.isMoving:
+      return "it moves: put it down where nothing shakes it for ten seconds, with engines and fans off; "
+        + "that is waited for \(Int(GyroscopeCalibrator.limitSeconds)) s"
     case .gyro: return "leave the sensor lying still"
     case .accel(let inner):
       let names = inner.missing.map { "\($0)".prefix(1) + ($0.rawValue % 2 == 0 ? " up" : " down") }

@@ -9,7 +9,6 @@ final class HubCalibration: Sendable {
   private struct State {
     var subscription: Subscription?
     var session: CalibrationSession
-    var percent = 0
     /// The result is being stored, or the client is gone.
     var isOver = false
   }
@@ -81,10 +80,9 @@ final class HubCalibration: Sendable {
 
   private func receive(_ session: CalibrationSession) {
     let isNews = state.withLock { state in
+      let before = state.session
       state.session = session
-      let percent = Int(session.progress * 100)
-      defer { state.percent = percent }
-      return percent != state.percent
+      return Int(session.progress * 100) != Int(before.progress * 100) || session.instruction != before.instruction
     }
     if isNews { tell(session) }
   }

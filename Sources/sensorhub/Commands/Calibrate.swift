@@ -14,7 +14,7 @@ struct Calibrate: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Calibrate the IMU or the magnetometer: gyro, accel, mag or mount.",
     discussion: """
-      gyro    its bias: leave the sensor lying still
+      gyro    its bias: leave the sensor lying still, within a minute
       accel   offsets and scales: hold it still in six positions, each axis up and down
       mag     iron near the magnetometer: turn it through all directions
       mount   how it sits in the vehicle: stand still, then speed up and brake on a straight road
@@ -142,7 +142,7 @@ struct Calibrate: ParsableCommand {
           return latest
         }
         let percent = Int(session.progress * 100)
-        if percent != Int(before.progress * 100) {
+        if percent != Int(before.progress * 100) || session.instruction != before.instruction {
           Terminal.standardError("\(percent) %: \(percent < 100 ? session.instruction : "done")")
         }
       },
