@@ -2,8 +2,8 @@
 
 BENCH := Tests/HardwareInTheLoopTests/Bench
 
-SWIFT_FAST_TESTS := --skip HardwareInTheLoopTests --skip EndToEndTests --skip TunnelTests --skip ConsistencyTests --skip PythonTests
-SWIFT_SLOW_TESTS := --skip SoakTests --filter EndToEndTests --filter TunnelTests --filter ConsistencyTests --filter PythonTests
+SWIFT_FAST_TESTS := --skip HardwareInTheLoopTests --skip SoakTests --skip EndToEndTests --skip TunnelTests --skip ConsistencyTests --skip PythonTests
+SWIFT_SLOW_TESTS := --filter EndToEndTests --filter TunnelTests --filter ConsistencyTests --filter PythonTests
 # lld, where the toolchain has it, makes the executable two megabytes smaller and quicker to start. Packed relocations
 # need glibc 2.36, that is bookworm. What is the same twice is there once, but for what somebody may compare by its address.
 TOOLCHAIN := $(shell swift -print-target-info 2>/dev/null | sed -n 's|.*"runtimeResourcePath" *: *"\(.*\)/lib/swift".*|\1|p')
@@ -18,12 +18,14 @@ OPTIMIZE := -Xswiftc -cross-module-optimization -Xswiftc -Osize
 COMMIT := $(shell git describe --always --dirty --abbrev=12 2>/dev/null)
 BUILD_RELEASE := SENSORHUB_COMMIT=$(COMMIT) swift build -c release --static-swift-stdlib $(OPTIMIZE) $(LINK) $(REPRODUCIBLE) --product
 RELEASE := $(BUILD_RELEASE) sensorhub
-# XCTest's own runner, which would find no tests, leaks; sanitizers slow timers down, so the tests that start programs are left out of their runs.
-SANITIZE = .ci/swift-test --disable-xctest --sanitize=$(1) --scratch-path .build-$(1) $(SWIFT_FAST_TESTS)
+# Sanitizers slow timers down, so the tests that start programs are left out of their runs, and of what is built for them.
+BESIDE_PROGRAMS := HardwareInTheLoopTests EndToEndTests
 # In these modules there is one thread, and more than half of the arithmetic of all tests.
-SINGLE_THREADED := --skip MCAPTests --skip FusionTests --skip NMEATests --skip UBXTests
+SINGLE_THREADED := MCAPTests FusionTests NMEATests UBXTests
 # In these there is no pointer, and most of that arithmetic.
-POINTER_FREE := --skip FusionTests
+POINTER_FREE := FusionTests
+BUILD_SANITIZED = SENSORHUB_WITHOUT='$(BESIDE_PROGRAMS) $(2)' swift build --build-tests --sanitize=$(1) --scratch-path .build-$(1)
+SANITIZED = .ci/swift-test .build-$(1) $(SWIFT_FAST_TESTS)
 
 # As many tests at once as two cores carry: with three hundred, one that takes ten turns waits for all the others ten times. They
 # wait with their threads, which are not to be all that there are (Tests/CTestThreads).
@@ -33,9 +35,9 @@ export SENSORHUB_TEST_THREADS := 16
 export SENSORHUB_QUICK := 1
 
 # A month's events in a minute: a twentieth of them, and fewer under a sanitizer.
-SOAK = swift test --disable-xctest --filter SoakTests
+SOAK := --filter SoakTests
 
-.PHONY: run check test test-programs test-release test-package test-bench test-threads test-addresses test-cross setup release deb dist lint format benchmark virtual-devices bench hil sdk test-arm64 clean help
+.PHONY: run check test test-fast test-programs test-release test-package test-bench test-threads test-addresses test-cross setup release deb dist lint format benchmark virtual-devices bench hil sdk test-arm64 clean help build-tests build-threads build-addresses build-bench
 
 help: ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -44,35 +46,48 @@ run: setup ## Build and run the hub on the simulated board
 	$(RELEASE)
 	@.build/release/sensorhub run
 
-check: lint ## Check formatting, build, and run the fast tests: a few minutes, before each commit
-	.ci/check-gpiod-2
-	swift build --build-tests
-	.ci/check-benchmarks
-	.ci/swift-test --disable-xctest --skip-build $(SWIFT_FAST_TESTS)
+check: lint test-fast ## Check formatting, build, and run the fast tests: a few minutes, before each commit
 
 test: setup ## Run everything that continuous integration runs
-	@.ci/parts \
-	  'check|2|formatting, the build, the tests that start no program' \
-	  'test-programs|5|the tests that start programs, those of others and a browser among them' \
-	  'test-release|8|the release executable: its size, that it runs, and how it takes a month' \
-	  'test-package|2|the Debian package: what is in it, lintian, manual pages, completions' \
-	  'test-bench|4|power, buses and faults, on a kernel of its own' \
-	  'test-threads|3|the fast tests under the thread sanitizer' \
-	  'test-addresses|4|the fast tests under the address sanitizer' \
-	  'test-cross|3|the fast tests for a 64-bit Raspberry Pi, where make sdk was run'
+	@.ci/parts 'build-tests build-threads build-addresses build-bench' \
+	  'lint||1|formatting, and what a compiler does not see' \
+	  'test-fast|build-tests|6|the tests that start no program' \
+	  'test-programs||7|the tests that start programs, those of others and a browser among them' \
+	  'test-threads|build-threads|6|the fast tests under the thread sanitizer' \
+	  'test-addresses|build-addresses|5|the fast tests under the address sanitizer' \
+	  'test-bench|build-bench|4|power, buses and faults, on a kernel of its own' \
+	  'test-release||3|the release executable: its size, that it runs, and how it takes a month' \
+	  'test-package||2|the Debian package: what is in it, lintian, manual pages, completions' \
+	  'test-cross||3|the fast tests for a 64-bit Raspberry Pi, where make sdk was run'
 
-test-programs: setup
-	swift build --build-tests
+# Each part builds what it needs, but for those of make test, beside which that is done: make PART BUILT=1.
+build-tests: setup
+	$(if $(BUILT),@:,swift build --build-tests)
+
+build-threads: setup
+	$(if $(BUILT),@:,$(call BUILD_SANITIZED,thread,$(SINGLE_THREADED)))
+
+build-addresses: setup
+	$(if $(BUILT),@:,$(call BUILD_SANITIZED,address,$(POINTER_FREE)))
+
+build-bench: release virtual-devices
+	$(if $(BUILT),@:,$(BENCH)/kernel || [ $$? -eq 69 ])
+
+test-fast: build-tests
+	.ci/check-gpiod-2
+	.ci/check-benchmarks
+	.ci/swift-test .build $(SWIFT_FAST_TESTS)
+
+test-programs: build-tests
 	@.ci/packages gpsd gpsd-clients python3-gps tmux chromium chromium-driver nginx-light \
 	  gpsbabel libxml2-utils mosquitto mosquitto-clients libmosquitto1 openssl
 	@.ci/test-tools
 	@.ci/home-assistant
-	.ci/swift-test --disable-xctest --skip-build $(SWIFT_SLOW_TESTS)
+	.ci/swift-test .build $(SWIFT_SLOW_TESTS)
 
-test-release: release
+test-release: release build-tests
 	@.ci/check-release .build/release/sensorhub
-	swift build --build-tests
-	SENSORHUB_PROGRAM=$(CURDIR)/.build/release/sensorhub SENSORHUB_SOAK=0.05 $(SOAK) --skip-build
+	SENSORHUB_PROGRAM=$(CURDIR)/.build/release/sensorhub SENSORHUB_SOAK=0.05 .ci/swift-test .build $(SOAK)
 
 test-package: release
 	.ci/check-deb "$$(.ci/deb)"
@@ -80,12 +95,12 @@ test-package: release
 test-bench: setup
 	$(BENCH)/hil --small || [ $$? -eq 69 ]
 
-test-threads: setup
-	$(call SANITIZE,thread) $(SINGLE_THREADED)
+test-threads: build-threads
+	$(call SANITIZED,thread)
 
-test-addresses: setup
-	$(call SANITIZE,address) $(POINTER_FREE)
-	SENSORHUB_PROGRAM=$(CURDIR)/.build-address/debug/sensorhub SENSORHUB_SANITIZED=1 SENSORHUB_SOAK=0.001 $(SOAK)
+test-addresses: build-addresses
+	$(call SANITIZED,address)
+	SENSORHUB_SANITIZED=1 SENSORHUB_SOAK=0.001 .ci/swift-test .build-address $(SOAK)
 
 test-cross: setup
 	.ci/test-arm64 --cached
@@ -94,7 +109,7 @@ setup:
 	@.ci/setup
 
 release: setup ## Build the static release executable
-	$(RELEASE)
+	$(if $(BUILT),@:,$(RELEASE))
 
 deb: release ## Build the Debian package; for another Debian than this one: make deb FOR='trixie arm64'
 	@.ci/deb $(FOR)
@@ -114,7 +129,7 @@ format: ## Format the sources
 	swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
 
 virtual-devices: setup # what plays the virtual board's peripherals; built like the rest, so that neither rebuilds the other
-	$(BUILD_RELEASE) virtual-devices
+	$(if $(BUILT),@:,$(BUILD_RELEASE) virtual-devices)
 
 bench: setup ## Build the virtual bench, a kernel and two Debians, into the cache
 	$(BENCH)/kernel
