@@ -38,8 +38,12 @@ final class GPSDSession: StreamSession {
     var positionTime = GrowingTime()
     var attitudeTime = GrowingTime()
     var lastReport: MonotonicInstant?
+    /// Of when that is with which the client was greeted: what is older was on its way meanwhile, and is no news.
+    var greetedOf: MonotonicInstant?
     /// What the client has been told of the devices.
     var activity: GPSDActivations.Activity?
+
+    func isBeforeGreeting(_ instant: MonotonicInstant) -> Bool { greetedOf.map { instant < $0 } ?? false }
   }
 
   private let connection: StreamConnection
@@ -223,30 +227,33 @@ final class GPSDSession: StreamSession {
       guard let epoch = latest(of: receiver.id) else { return }
       GPSDReport.writePositionObject(epoch.fix, device: receiver.path, to: &json)
       json.endLine()
-      return greet(json.bytes, \.epochTime, epoch.fix.time)
+      return greet(json.bytes, \.epochTime, epoch.fix.time, of: epoch.at)
     }
     let device = output.device
     let epoch = output.hub.receivers.taken.flatMap { latest(of: $0.description.id) }
     if let fused = presentState, fused.position != nil || fused.fix != nil {
       GPSDReport.writePositionObject(fused, reception: epoch, device: device, to: &json)
       json.endLine()
-      greet(json.bytes, \.positionTime, fused.positionTime)
+      greet(json.bytes, \.positionTime, fused.positionTime, of: fused.at)
     } else if let epoch {
       // Until now it was awake for its sentences alone, and nobody had the state fused.
       GPSDReport.writePositionObject(epoch.fix, device: device, to: &json)
       json.endLine()
-      greet(json.bytes, \.positionTime, epoch.fix.time)
+      greet(json.bytes, \.positionTime, epoch.fix.time, of: epoch.at)
     }
   }
 
   private func greet(
-    _ bytes: UnsafeBufferPointer<UInt8>, _ times: WritableKeyPath<State, GrowingTime>, _ time: UTCTime?
+    _ bytes: UnsafeBufferPointer<UInt8>, _ times: WritableKeyPath<State, GrowingTime>, _ time: UTCTime?,
+    of instant: MonotonicInstant
   ) {
     state.withLock { state in
       // Under the lock: what comes about meanwhile goes before or after it, and never twice.
       let isNew = state.lastReport == nil && state[keyPath: times].take(time)
       state.lastReport = MonotonicClock().now
-      if isNew { connection.send(bytes) }
+      guard isNew else { return }
+      state.greetedOf = instant
+      connection.send(bytes)
     }
   }
 
@@ -334,7 +341,7 @@ final class GPSDSession: StreamSession {
     moments.withBytes(of: fused) { bytes, statesPosition in
       state.withLock { state in
         // Who has just joined may have been told of this sample already.
-        if statesPosition, !state.positionTime.take(fused.positionTime) { return }
+        if statesPosition, state.isBeforeGreeting(fused.at) || !state.positionTime.take(fused.positionTime) { return }
         state.lastReport = MonotonicClock().now
         connection.send(bytes)
       }
@@ -344,7 +351,7 @@ final class GPSDSession: StreamSession {
   private func send(_ epoch: GNSSObservation, of path: String) {
     var json = JSONWriter(capacity: 2048)
     json.lineEnd = "\r\n"
-    if state.withLock({ $0.epochTime.take(epoch.fix.time) }) {
+    if state.withLock({ !$0.isBeforeGreeting(epoch.at) && $0.epochTime.take(epoch.fix.time) }) {
       GPSDReport.writePositionObject(epoch.fix, device: path, to: &json)
       json.endLine()
       if let errors = epoch.errorStatistics {

@@ -129,7 +129,8 @@ private final class NMEASession: StreamSession {
     output.fused.withBytes(of: fused) { bytes, statesPosition in
       state.withLock { state in
         if statesPosition {
-          if let first = state.firstPosition, fused.position?.at == first { return }
+          // What is older than that was on its way meanwhile.
+          if let first = state.firstPosition, let at = fused.position?.at, at <= first { return }
           state.firstPosition = nil
           state.lastSentence = MonotonicClock().now
         }
