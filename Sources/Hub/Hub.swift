@@ -141,20 +141,24 @@ public final class Hub: Sendable {
   }
 
   /// Tells the books of each device for whom it is held.
-  func bill() {
+  ///
+  /// - Parameter known: the payers of those who held something when they were last told
+  func bill(_ known: inout KnownPayers) {
     let derived = derivedActivities
-    for reader in readers {
-      let monitor = reader.monitor
-      monitor.charge(
-        Hub.payers(Hub.consumers(of: monitor.holders, derived)),
-        waiting: Hub.payers(reader.stillness?.activity.value.holders ?? []))
+    known.refresh { known in
+      for reader in readers {
+        let monitor = reader.monitor
+        monitor.charge(
+          Hub.payers(Hub.consumers(of: monitor.holders, derived), &known),
+          waiting: Hub.payers(reader.stillness?.activity.value.holders ?? [], &known))
+      }
     }
   }
 
   /// Who pays where these hold something; `nil` where a reload alone does: those pay on for whom it does.
-  private static func payers(_ holders: [String]) -> EnergyBills.Payers? {
+  private static func payers(_ holders: [String], _ known: inout KnownPayers) -> EnergyBills.Payers? {
     let payers = holders.filter { $0 != bridgeName }
-    return payers.isEmpty && !holders.isEmpty ? nil : EnergyBills.Payers(holders: payers)
+    return payers.isEmpty && !holders.isEmpty ? nil : known.payers(of: payers)
   }
 
   /// One for each supply monitor that sits in a device's wire.
@@ -254,12 +258,18 @@ public final class Hub: Sendable {
 
   /// Those who hold what is derived from a device, in place of that.
   static func consumers(of holders: [String], _ derived: [String: Property<Activity>]) -> [String] {
-    func consumers(_ holder: String) -> [String] {
-      derived[holder].map { $0.value.holders.flatMap(consumers) } ?? [holder]
-    }
+    var consumers: [String] = []
     // One client may hold the device in several ways.
     var known: Set<String> = []
-    return holders.flatMap(consumers).filter { known.insert($0).inserted }
+    func add(_ holder: String) {
+      if let activity = derived[holder] {
+        for holder in activity.value.holders { add(holder) }
+      } else if known.insert(holder).inserted {
+        consumers.append(holder)
+      }
+    }
+    for holder in holders { add(holder) }
+    return consumers
   }
 
   /// Why a device is what it is, with who came or left in place of what is derived from it and did so for them.

@@ -3,8 +3,13 @@ import Publishing
 
 /// Has the books of a hub's devices know for whom these are held, whenever that may have changed.
 final class Billing: Sendable {
+  private struct State {
+    var isOver = false
+    var known = KnownPayers()
+  }
+
   /// One at a time, so that the last to look says what is.
-  private let isOver = Guarded(false)
+  private let state = Guarded(State())
   private let lifetime = Lifetime()
 
   /// - Parameter changes: of who holds a device, or what is derived from it
@@ -13,13 +18,13 @@ final class Billing: Sendable {
       as: "bills",
       receiveValue: { [weak hub, weak self] _ in
         // Nothing that this asks for waits for it: a holder's list is read, and a device's books take a lock of their own.
-        self?.isOver.withLock { isOver in if !isOver { hub?.bill() } }
+        self?.state.withLock { state in if !state.isOver { hub?.bill(&state.known) } }
       }
     ).store(in: lifetime)
   }
 
   func end() {
     lifetime.end()
-    isOver.withLock { $0 = true }
+    state.withLock { $0 = State(isOver: true) }
   }
 }

@@ -28,12 +28,14 @@ public struct EnergyBills: Equatable, Sendable {
       payers = names.map { Payer(name: $0, part: 1 / Double(names.count)) }
     }
 
-    /// - Parameter holders: as the hub names them, one for each lease
-    init(holders: [String]) {
+    /// - Parameters:
+    ///   - holders: as the hub names them, one for each lease
+    ///   - payer: of a holder, as `EnergyBills.payer` has it
+    init(holders: [String], payer: (_ holder: String) -> String = EnergyBills.payer) {
       var shares: [String: Int] = [:]
       var names: [String] = []
       for holder in holders {
-        var name = EnergyBills.payer(holder)
+        var name = payer(holder)
         if shares[name] == nil {
           if names.count >= EnergyBills.limit { name = EnergyBills.others }
           if shares[name] == nil { names.append(name) }
