@@ -144,12 +144,12 @@ public final class Hub: Sendable {
   ///
   /// - Parameter known: the payers of those who held something when they were last told
   func bill(_ known: inout KnownPayers) {
-    let derived = derivedActivities
+    var consumers = Consumers(of: derivedActivities)
     known.refresh { known in
       for reader in readers {
         let monitor = reader.monitor
         monitor.charge(
-          Hub.payers(Hub.consumers(of: monitor.holders, derived), &known),
+          Hub.payers(consumers.behind(monitor.holders), &known),
           waiting: Hub.payers(reader.stillness?.activity.value.holders ?? [], &known))
       }
     }
@@ -157,7 +157,7 @@ public final class Hub: Sendable {
 
   /// Who pays where these hold something; `nil` where a reload alone does: those pay on for whom it does.
   private static func payers(_ holders: [String], _ known: inout KnownPayers) -> EnergyBills.Payers? {
-    let payers = holders.filter { $0 != bridgeName }
+    let payers = holders.contains(bridgeName) ? holders.filter { $0 != bridgeName } : holders
     return payers.isEmpty && !holders.isEmpty ? nil : known.payers(of: payers)
   }
 
@@ -240,7 +240,8 @@ public final class Hub: Sendable {
       status.holders = reader.readingsActivity.activity.value.holders
     }
     let derived = derivedActivities
-    status.holders = Hub.consumers(of: status.holders, derived)
+    var consumers = Consumers(of: derived)
+    status.holders = consumers.behind(status.holders)
     status.reason = Hub.reason(status.reason, derived)
     return status
   }
@@ -256,28 +257,13 @@ public final class Hub: Sendable {
     return derived
   }
 
-  /// Those who hold what is derived from a device, in place of that.
-  static func consumers(of holders: [String], _ derived: [String: Property<Activity>]) -> [String] {
-    var consumers: [String] = []
-    // One client may hold the device in several ways.
-    var known: Set<String> = []
-    func add(_ holder: String) {
-      if let activity = derived[holder] {
-        for holder in activity.value.holders { add(holder) }
-      } else if known.insert(holder).inserted {
-        consumers.append(holder)
-      }
-    }
-    for holder in holders { add(holder) }
-    return consumers
-  }
-
   /// Why a device is what it is, with who came or left in place of what is derived from it and did so for them.
   static func reason(_ reason: String, _ derived: [String: Property<Activity>]) -> String {
     let (came, left) = (" subscribed", " left")
     if reason.hasSuffix(came) {
       let name = String(reason.dropLast(came.count))
-      return consumers(of: [name], derived).first.map { $0 + came } ?? reason
+      var consumers = Consumers(of: derived)
+      return consumers.behind([name]).first.map { $0 + came } ?? reason
     }
     // One leaves because another has, no further than there are links.
     var reason = reason

@@ -59,8 +59,9 @@ extension Hub {
     var derived = derivedActivities
     // These are one, whoever they are.
     derived[ScheduledFixes.name] = nil
+    var consumers = Consumers(of: derived)
     return fixMonitors.contains { monitor in
-      Hub.consumers(of: monitor.holders, derived).contains { !besidesForFixes || $0 != ScheduledFixes.name }
+      consumers.behind(monitor.holders).contains { !besidesForFixes || $0 != ScheduledFixes.name }
     }
   }
 
