@@ -41,10 +41,8 @@ enum ReplayRoutes {
     guard rate != nil || step != nil || paused != nil || time != nil else {
       throw HTTPError(.badRequest, message: "say what to do: paused=true, step=1, rate=10 or to=TIME")
     }
-    if let rate { session.setRate(rate) }
-    if let time { session.seek(to: time) }
-    if let paused { session.setPaused(paused == "true") }
-    if let step { session.step(.nanoseconds(Int64(step * 1e9))) }
+    session.change(
+      rate: rate, to: time, isPaused: paused.map { $0 == "true" }, step: step.map { .nanoseconds(Int64($0 * 1e9)) })
   }
 
   /// Nanoseconds since 1970.

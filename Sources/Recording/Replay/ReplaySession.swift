@@ -32,6 +32,14 @@ public final class ReplaySession: Sendable {
     var stepsUntil: Int64?
     var seeksTo: Int64?
     var isEnding = false
+
+    mutating func seek(to time: Int64) {
+      let time = min(max(time, status.times.lowerBound), status.times.upperBound)
+      seeksTo = time
+      stepsUntil = nil
+      status.nanosecondsSince1970 = time
+      status.isOver = false
+    }
   }
 
   private struct Opening: Sendable {
@@ -80,32 +88,25 @@ public final class ReplaySession: Sendable {
 
   // MARK: What people do
 
-  public func setPaused(_ isPaused: Bool) {
+  /// What is asked for at once comes about at once: nothing is played between one of it and the next.
+  ///
+  /// - Parameters:
+  ///   - rate: how many seconds pass in one
+  ///   - time: to go on at, nanoseconds since 1970: the hub begins anew there
+  ///   - isPaused: whether it stands still
+  ///   - step: halts, and plays so much further
+  public func change(rate: Double? = nil, to time: Int64? = nil, isPaused: Bool? = nil, step: Duration? = nil) {
     change { state in
-      state.status.isPaused = isPaused
-      state.stepsUntil = nil
-    }
-  }
-
-  /// Halts, and plays so much further.
-  public func step(_ duration: Duration) {
-    change { state in
-      state.status.isPaused = true
-      state.stepsUntil = (state.stepsUntil ?? state.status.nanosecondsSince1970).clampedSum(duration.inNanoseconds)
-    }
-  }
-
-  public func setRate(_ rate: Double) { change { $0.status.rate = rate } }
-
-  /// Goes on at another time, nanoseconds since 1970: the hub begins anew there.
-  public func seek(to time: Int64) {
-    change { state in
-      let times = state.status.times
-      let time = min(max(time, times.lowerBound), times.upperBound)
-      state.seeksTo = time
-      state.stepsUntil = nil
-      state.status.nanosecondsSince1970 = time
-      state.status.isOver = false
+      if let rate { state.status.rate = rate }
+      if let time { state.seek(to: time) }
+      if let isPaused {
+        state.status.isPaused = isPaused
+        state.stepsUntil = nil
+      }
+      if let step {
+        state.status.isPaused = true
+        state.stepsUntil = (state.stepsUntil ?? state.status.nanosecondsSince1970).clampedSum(step.inNanoseconds)
+      }
     }
   }
 
