@@ -54,7 +54,8 @@ import Testing
       _ = request.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
       return descriptor
     }
-    let clients = (0..<80).map { _ in events() }
+    // Not so often that a busy machine has to leave some out: then each client would have others.
+    let clients = (0..<80).map { _ in events("?rate=2") }
     #expect(eventually { clients.allSatisfy { $0.has("\"mode\":\"fused\"") } })
     // Until the first values had to be dropped for those who do not read.
     let drops = eventually {
@@ -68,13 +69,13 @@ import Testing
     let comesToAll = eventually(within: .seconds(240)) {
       for client in clients { client.forget() }
       // Some of these lines are of satellites, and the first may be cut.
-      guard eventually({ clients.allSatisfy { $0.lineCount > 20 } }) else { return false }
+      guard eventually({ clients.allSatisfy { $0.lineCount > 15 } }) else { return false }
       // Satellites come with the time of their epoch, behind states of a later one.
       let before = clients.compactMap { $0.states.prefix(3).max() }.max() ?? 0
       let seen = clients[0].lineCount
-      guard eventually({ clients[0].lineCount > seen + 100 }) else { return false }
-      let states = clients[0].states.filter { $0 > before }
-      guard states.count > 20 else { return false }
+      guard eventually({ clients[0].lineCount > seen + 40 }) else { return false }
+      let states = clients[0].states.filter { $0 > before }.prefix(5)
+      guard states.count == 5 else { return false }
       var others = clients
       return eventually(within: .seconds(20)) {
         others.removeAll { Set($0.states).isSuperset(of: states) }
