@@ -73,9 +73,9 @@ import Testing
       // Satellites come with the time of their epoch, behind states of a later one.
       let before = clients.compactMap { $0.states.prefix(3).max() }.max() ?? 0
       let seen = clients[0].lineCount
-      guard eventually({ clients[0].lineCount > seen + 40 }) else { return false }
-      let states = clients[0].states.filter { $0 > before }.prefix(5)
-      guard states.count == 5 else { return false }
+      guard eventually({ clients[0].lineCount > seen + 150 }) else { return false }
+      let states = clients[0].states.filter { $0 > before }.prefix(20)
+      guard states.count == 20 else { return false }
       var others = clients
       return eventually(within: .seconds(20)) {
         others.removeAll { Set($0.states).isSuperset(of: states) }

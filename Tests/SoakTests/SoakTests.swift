@@ -13,11 +13,11 @@ struct SoakTests {
     var bounds = Soak.Bounds()
     // Beside other programs times are rough; memory, descriptors and threads are not.
     bounds.cpuGrowth = 1
-    bounds.end = .seconds(20)
     // The address sanitizer keeps what is freed, makes frames larger, and looks for leaks before the process ends.
     if SoakTests.variable("SENSORHUB_SANITIZED") != nil {
       bounds.memoryBytes = nil
       bounds.stackShare = nil
+      bounds.end = .seconds(20)
     }
     let scale = SoakTests.variable("SENSORHUB_SOAK").flatMap(Double.init) ?? 0.001
     let report = try Soak(executable: Program.sensorhub, scale: scale, bounds: bounds).run()
