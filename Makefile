@@ -10,14 +10,16 @@ TOOLCHAIN := $(shell swift -print-target-info 2>/dev/null | sed -n 's|.*"runtime
 LLD := $(wildcard $(TOOLCHAIN)/bin/ld.lld)
 LINK := $(if $(LLD),-Xswiftc -Xclang-linker -Xswiftc -fuse-ld=lld -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --icf=safe -Xlinker --no-export-dynamic)
 # The same commit gives the same bytes, in whatever folder: no paths, and no name that is a sum of what is stripped later.
-REPRODUCIBLE := -Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. -Xcc -ffile-prefix-map=$(CURDIR)=. -Xlinker --build-id=none
+SCRATCH = $(shell .ci/scratch .build)
+REPRODUCIBLE = --scratch-path $(SCRATCH) -Xswiftc -file-prefix-map -Xswiftc $(SCRATCH)=.build -Xcc -ffile-prefix-map=$(SCRATCH)=.build \
+  -Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. -Xcc -ffile-prefix-map=$(CURDIR)=. -Xlinker --build-id=none
 # Across modules: what is generic is made for its types, and a fix is at its clients a quarter sooner. For size: a twentieth
 # less of it, as Package.swift leaves out what has to be fast.
 OPTIMIZE := -Xswiftc -cross-module-optimization -Xswiftc -Osize
 # What --version of a release names.
 COMMIT := $(shell git describe --always --dirty --abbrev=12 2>/dev/null)
-BUILD_RELEASE := SENSORHUB_COMMIT=$(COMMIT) swift build -c release --static-swift-stdlib $(OPTIMIZE) $(LINK) $(REPRODUCIBLE) --product
-RELEASE := $(BUILD_RELEASE) sensorhub
+BUILD_RELEASE = SENSORHUB_COMMIT=$(COMMIT) swift build -c release --static-swift-stdlib $(OPTIMIZE) $(LINK) $(REPRODUCIBLE) --product
+RELEASE = $(BUILD_RELEASE) sensorhub
 # Sanitizers slow timers down, so the tests that start programs are left out of their runs, and of what is built for them.
 BESIDE_PROGRAMS := HardwareInTheLoopTests EndToEndTests
 # In these modules there is one thread, and more than half of the arithmetic of all tests.
