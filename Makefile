@@ -116,8 +116,8 @@ release: setup ## Build the static release executable
 deb: release ## Build the Debian package; for another Debian than this one: make deb FOR='trixie arm64'
 	@.ci/deb $(FOR)
 
-dist: release ## Pack a release folder, to be unpacked and run
-	@.ci/dist
+dist: release ## Pack a release folder, to be unpacked and run; for another Debian than this one: make dist FOR='trixie arm64'
+	@.ci/dist $(FOR)
 
 lint: setup
 	@.ci/packages shellcheck
