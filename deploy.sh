@@ -52,13 +52,14 @@ cd "$(dirname "$0")"
 
 [ -z "$found" ] || [ ! -e "$found" ] || fail "there is a file '$found' already: move it away, or name another one" 73
 
-# One connection for everything: whoever types a password types it once.
+# One connection for everything: whoever types a password types it once, however long it builds between. One that is dead is
+# noticed within a minute.
 work=$(mktemp -d)
-ssh_options+=(-o ControlMaster=auto -o "ControlPath=$work/ssh" -o ControlPersist=60)
+ssh_options+=(-o ControlMaster=auto -o "ControlPath=$work/ssh" -o ControlPersist=4h -o ServerAliveInterval=15)
 copied=''
 finish() {
-  # What was copied to the board for the while, whoever ended this.
-  [ -z "$copied" ] || remote "rm -rf $copied" 2>/dev/null || true
+  # What was copied to the board for the while, whoever ended this; with the connection that is there, and no new one.
+  [ -z "$copied" ] || ! ssh "${ssh_options[@]}" -O check "$target" 2>/dev/null || remote "rm -rf $copied" 2>/dev/null || true
   ssh "${ssh_options[@]}" -O exit "$target" 2>/dev/null || true
   rm -rf "$work"
 }
