@@ -121,14 +121,15 @@ case $action:$root in
   install:*' ro' | install:*' ro,'*) fail "the board's file system is mounted read-only; on the board: sudo mount -o remount,rw /" 73 ;;
 esac
 
-if [ "$action" = install ] && [ -z "$board" ]; then
+# A board that has one keeps it.
+if [ "$action" = install ] && [ -z "$board" ] && [ -z "$current" ]; then
   case $model in
     'Raspberry Pi 5'*) board=boards/raspberry-pi-5.json5 ;;
     'Raspberry Pi 4'*) board=boards/raspberry-pi-4.json5 ;;
     'Raspberry Pi 3'*) board=boards/raspberry-pi-3.json5 ;;
     'Raspberry Pi Compute Module '[345]*) board=boards/raspberry-pi-compute-module.json5 ;;
     'Raspberry Pi Zero 2'*) board=boards/raspberry-pi-zero-2-w.json5 ;;
-    *) [ -n "$current" ] || fail "no board file is known for '${model:-this machine}': give one with --board" 64 ;;
+    *) fail "no board file is known for '${model:-this machine}': give one with --board" 64 ;;
   esac
 fi
 
@@ -209,7 +210,12 @@ mkdir "$folder"
 chmod 755 "$executable"
 mv "$executable" "$folder/sensorhub"
 cp systemd/sensorhub{.service,.sysusers,.tmpfiles,-policy.service} systemd/activate udev/60-sensorhub.rules "$folder/"
-[ -z "$board" ] || cp "$board" "$folder/board.json5"
+if [ -n "$board" ]; then
+  cp "$board" "$folder/board.json5"
+else
+  # The one that the release in service has brought: with the same executable it is the same release.
+  remote "cat /opt/sensorhub/current/board.json5" >"$folder/board.json5" 2>/dev/null || rm -f "$folder/board.json5"
+fi
 # What is in it names it: the same release has the same name.
 id=$(cd "$folder" && sha256sum -- * | sha256sum | cut -c 1-12)
 

@@ -24,12 +24,15 @@ final class DeployTests {
     chmod(folder + "/ssh", 0o755)
   }
 
-  /// - Parameter model: `nil` for a machine without a device tree
+  /// - Parameters:
+  ///   - model: empty for a machine without a device tree
+  ///   - current: the release in service, as `releases/ID`; empty for none
   private func deploy(
     _ arguments: [String], architecture: String = "arm64", kernel: String = "aarch64", release: String = "trixie",
-    model: String = "Raspberry Pi 4 Model B Rev 1.4", root: String = "ext4 rw,noatime", temporary: String = "/tmp"
+    model: String = "Raspberry Pi 4 Model B Rev 1.4", root: String = "ext4 rw,noatime", current: String = "",
+    temporary: String = "/tmp"
   ) -> Program {
-    let facts = ["1000", architecture, kernel, release, model, root]
+    let facts = ["1000", architecture, kernel, release, model, root, "", current]
     HubProcess.write(facts.joined(separator: "\n") + "\n", to: folder + "/facts")
     let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
     // A name that nobody has, should another ssh be asked after all. Of two variables of a name bash takes the last.
@@ -72,6 +75,17 @@ final class DeployTests {
     let program = deploy(["--dry-run"], model: model)
     #expect(program.wait() == 0, "\(program.standardError)")
     #expect(program.standardOutput.contains("with boards/\(file).json5"), "\(program.standardOutput)")
+  }
+
+  @Test func `a board that has a board file keeps it, unless another one is named`() {
+    let kept = deploy(["--dry-run"], current: "releases/0123456789ab")
+    #expect(kept.wait() == 0, "\(kept.standardError)")
+    #expect(kept.standardOutput.contains("with the board file that is there"), "\(kept.standardOutput)")
+    let named = deploy(
+      ["--dry-run", "--board", SharedData.packageFolder + "/boards/pc-usb.json5"], current: "releases/0123456789ab")
+    #expect(named.standardOutput.contains("boards/pc-usb.json5;"), "\(named.standardOutput)")
+    // Whatever machine it is.
+    #expect(deploy(["--dry-run"], model: "", current: "releases/0123456789ab").wait() == 0)
   }
 
   @Test(arguments: [["--board", "boards"], ["--board", "nowhere/x.json5"], ["--executable", "nowhere/sensorhub"]])
