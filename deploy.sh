@@ -237,6 +237,8 @@ fi
 echo "switching to release $id"
 code=0
 as_root "sh $upload/activate install $id $packages" || code=$?
+# What ssh itself ends with; the board sees it through.
+[ $code -ne 255 ] || fail "the connection to $target was lost; what had begun there goes on. The same command again says what came of it" 69
 [ $code -eq 0 ] || fail "release $id is not in service on $target" $code
 echo "done: $target runs release $id; journalctl -u sensorhub on the board shows what it does"
 [ -z "$follow" ] || remote -t journalctl --follow -u sensorhub
