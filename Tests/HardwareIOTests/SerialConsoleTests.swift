@@ -80,6 +80,15 @@ struct SerialPortNameTests {
     #expect(name("/dev/ttyUSB0") == "/dev/serial/by-path/platform-xhci-usb-0:1:1.0-port0")
     #expect(name("/dev/ttyAMA1") == "/dev/ttyAMA1")
   }
+
+  @Test func `the ports of a Raspberry Pi 5 go by their own names`() {
+    for port in ["ttyAMA0", "ttyAMA10"] { tree.add("/dev/\(port)") }
+    tree.link("/dev/serial0", to: "ttyAMA10")
+    #expect(SerialPortName.ofHeader(on: tree.files) == "/dev/ttyAMA0")
+    for port in ["/dev/ttyAMA0", "/dev/ttyAMA10"] {
+      #expect(SerialPortName.lasting(for: port, on: tree.files) == port)
+    }
+  }
 }
 
 /// What the device tree says of a bus.

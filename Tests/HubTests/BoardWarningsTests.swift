@@ -124,6 +124,31 @@ struct BoardWarningsTests {
       "\(console)")
   }
 
+  @Test func `a Raspberry Pi 5 calls another port than the header's serial0`() throws {
+    tree.add("/proc/device-tree/model", "Raspberry Pi 5 Model B Rev 1.0\0")
+    tree.add("/usr/bin/raspi-config")
+    tree.add("/etc/udev/rules.d/60-sensorhub.rules")
+    tree.add("/dev/ttyAMA10")
+    tree.link("/dev/serial0", to: "ttyAMA10")
+    let enable = "sudo raspi-config nonint do_serial_cons 1 && sudo raspi-config nonint do_serial_hw 0 && sudo reboot"
+    for port in ["/dev/sensorhub/gps", "/dev/ttyAMA0"] {
+      #expect(
+        try devices("gps: { driver: 'nmea', port: '\(port)' }") == [
+          "gps: there is no \(port); plug the receiver in, or for one on the header's pins: \(enable)"
+        ])
+    }
+    let warning =
+      "gps: /dev/serial0 is this machine's debug connector; for a receiver on the header's pins: port: \"/dev/ttyAMA0\""
+    #expect(try devices("gps: { driver: 'nmea', port: '/dev/serial0' }") == [warning])
+    // Who means that one says so.
+    #expect(try devices("gps: { driver: 'nmea', port: '/dev/ttyAMA10' }").isEmpty)
+    tree.add("/dev/ttyAMA0")
+    #expect(
+      try devices("gps: { driver: 'nmea', port: '/dev/ttyS0' }") == [
+        "gps: there is no /dev/ttyS0; the header's UART is /dev/ttyAMA0 here: port: \"/dev/ttyAMA0\""
+      ])
+  }
+
   @Test func `elsewhere the commands are others`() throws {
     #expect(
       try devices(

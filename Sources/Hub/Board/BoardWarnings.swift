@@ -60,6 +60,10 @@ public enum BoardWarnings {
 
   private static func port(_ port: String, on machine: MachineFiles) -> String? {
     guard port.hasPrefix("/dev/") else { return nil }
+    if port == "/dev/serial0", machine.resolved(port) == SerialPortName.debugConnector {
+      return "\(port) is this machine's debug connector; for a receiver on the header's pins: "
+        + "port: \"\(SerialPortName.ofHeader(on: machine))\""
+    }
     if let console = SerialConsole(port: port, on: machine) { return "\(console); next: \(console.nextStep)" }
     return machine.has(port) ? nil : missingPort(port, on: machine)
   }
@@ -70,12 +74,13 @@ public enum BoardWarnings {
     let isHeader = ["ttyAMA", "ttyS", "serial"].contains { name.hasPrefix($0) } && !name.hasPrefix("serial/")
     let rules = ["/etc/udev/rules.d", "/usr/lib/udev/rules.d"].map { "\($0)/60-sensorhub.rules" }
     let isNamedByRules = name.hasPrefix("sensorhub/")
-    if isHeader || isNamedByRules, let uart = machine.resolved("/dev/serial0") {
+    let header = SerialPortName.ofHeader(on: machine)
+    if isHeader || isNamedByRules, let uart = machine.resolved(header) {
       if isNamedByRules, rules.contains(where: machine.has) {
         return "\(missing), as nothing that is known for a receiver is connected; the header's UART is \(uart): "
-          + "port: \"/dev/serial0\""
+          + "port: \"\(header)\""
       }
-      return "\(missing); the header's UART is \(uart) here: port: \"/dev/serial0\""
+      return "\(missing); the header's UART is \(uart) here: port: \"\(header)\""
     }
     if isHeader || isNamedByRules, machine.hasRaspiConfig {
       return "\(missing); plug the receiver in, or for one on the header's pins: "

@@ -51,7 +51,7 @@ struct ProbedBoard {
       lines += [
         "    // No receiver was found. Wire one to the header's UART and enable that (raspi-config: the serial port's hardware",
         "    // on, its login shell off), or plug one into a USB port; then:",
-        "    // gps: { driver: \"nmea\", port: \"/dev/serial0\" },",
+        "    // gps: { driver: \"nmea\", port: \"\(SerialPortName.ofHeader(on: MachineFiles()))\" },",
       ]
     }
     if !chips.contains(where: { $0.kind == .imu }) {
