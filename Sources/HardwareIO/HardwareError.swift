@@ -61,8 +61,7 @@ extension HardwareError: CustomStringConvertible {
         + "elsewhere sudo systemctl mask --now serial-getty@\(path.split(separator: "/").last ?? "").service; then restart "
         + "the board"
     case .disconnected: "check the cable; the hub tries again by itself"
-    case .noAcknowledge(let bus, _):
-      "check wiring, power and address: i2cdetect -y \(bus.split(separator: "-").last ?? "")"
+    case .noAcknowledge(let bus, _): "check wiring, power and address: sensorhub probe --bus \(bus)"
     case .busy: "a sensor can be read through it (driver: \"iio\"); or unbind it, or remove its overlay from config.txt"
     case .arbitrationLost, .timedOut, .unexpectedDevice, .unsupported, .system: nil
     }

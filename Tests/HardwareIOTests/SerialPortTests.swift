@@ -101,7 +101,8 @@ struct SerialPortTests {
 
   @Test func `errors say what to do next`() {
     #expect("\(HardwareError.noPermission("I2C bus /dev/i2c-1", group: "i2c"))".contains("usermod -aG i2c"))
-    #expect("\(HardwareError.noAcknowledge(bus: "/dev/i2c-1", address: 0x68))".contains("i2cdetect -y 1"))
+    #expect(
+      "\(HardwareError.noAcknowledge(bus: "/dev/i2c-1", address: 0x68))".contains("sensorhub probe --bus /dev/i2c-1"))
     #expect("\(HardwareError.inUse("serial port /dev/ttyAMA0", holder: "gpsd (pid 812)"))".contains("gpsd (pid 812)"))
   }
 
