@@ -24,14 +24,17 @@ fail() {
   exit "$2"
 }
 
+# OPTION [VALUE]: another option in its place is none.
+file_for() { { [ $# -ge 2 ] && [ "${2#-}" = "$2" ]; } || fail "$1 needs a file" 64; }
+
 target='' board='' found='' action=install given='' packages='' dry_run='' follow=''
 ssh_options=()
 while [ $# -gt 0 ]; do
   case $1 in
-    --board) [ $# -ge 2 ] || fail "--board needs a file" 64; board=$(realpath -m "$2"); shift ;;
-    --probe) [ $# -ge 2 ] || fail "--probe needs a file to write to" 64; action=probe; found=$(realpath -m "$2"); shift ;;
-    -F) [ $# -ge 2 ] || fail "-F needs a file" 64; ssh_options+=(-F "$(realpath -m "$2")"); shift ;;
-    --executable) [ $# -ge 2 ] || fail "--executable needs a file" 64; given=$(realpath -m "$2"); shift ;;
+    --board) file_for "$@"; board=$(realpath -m "$2"); shift ;;
+    --probe) file_for "$@"; action=probe; found=$(realpath -m "$2"); shift ;;
+    -F) file_for "$@"; ssh_options+=(-F "$(realpath -m "$2")"); shift ;;
+    --executable) file_for "$@"; given=$(realpath -m "$2"); shift ;;
     --build-on-target) fail "boards do not build: most have too little memory for it. Without that option it is built here, for the board; \
 where this machine cannot, build on another one with the board's Debian (make release), and give what comes of it with --executable" 64 ;;
     --install-packages) packages=--install-packages ;;
@@ -40,6 +43,7 @@ where this machine cannot, build on another one with the board's Debian (make re
     --rollback) action=rollback ;;
     --uninstall) action=uninstall ;;
     -h | --help) usage; exit 0 ;;
+    -[iJlop]*) fail "ssh's own options, as $1, belong into ~/.ssh/config, or into a file for -F" 64 ;;
     -*) fail "there is no option $1; ./deploy.sh --help lists them" 64 ;;
     *) [ -z "$target" ] || fail "one board at a time: $target or $1?" 64; target=$1 ;;
   esac
