@@ -78,7 +78,8 @@ facts=$(remote 'id -u; dpkg --print-architecture 2>/dev/null || uname -m; uname 
   [ ! -r /proc/device-tree/model ] || tr -d "\0" </proc/device-tree/model; echo
   awk "\$2 == \"/\" { root = \$3 \" \" \$4 } END { print root }" /proc/mounts
   echo "$(dpkg-query -W -f "\${db:Status-Status} \${Version}" sensorhub 2>/dev/null | sed -n "s/^installed //p")"
-  readlink /opt/sensorhub/current 2>/dev/null || true') || fail "cannot reach $target over ssh" 69
+  readlink /opt/sensorhub/current 2>/dev/null || true') ||
+  fail "cannot reach $target over ssh: is it on, in this network, and ssh enabled there (on it: sudo raspi-config nonint do_ssh 0)?" 69
 { read -r uid; read -r architecture; read -r kernel; read -r release; read -r model; read -r root; read -r package; read -r current; } <<<"$facts"$'
 
 ' || true
