@@ -12,7 +12,7 @@ LINK := $(if $(LLD),-Xswiftc -Xclang-linker -Xswiftc -fuse-ld=lld -Xlinker -z -X
 # The same commit gives the same bytes, in whatever folder: no paths, and no name that is a sum of what is stripped later.
 SCRATCH = $(shell .ci/scratch .build)
 REPRODUCIBLE = --scratch-path $(SCRATCH) -Xswiftc -file-prefix-map -Xswiftc $(SCRATCH)=.build -Xcc -ffile-prefix-map=$(SCRATCH)=.build \
-  -Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. -Xcc -ffile-prefix-map=$(CURDIR)=. -Xlinker --build-id=none
+  -Xswiftc -file-prefix-map -Xswiftc '$(CURDIR)=.' -Xcc '-ffile-prefix-map=$(CURDIR)=.' -Xlinker --build-id=none
 # Across modules: what is generic is made for its types, and a fix is at its clients a quarter sooner. For size: a twentieth
 # less of it, as Package.swift leaves out what has to be fast.
 OPTIMIZE := -Xswiftc -cross-module-optimization -Xswiftc -Osize
@@ -89,7 +89,7 @@ test-programs: build-tests
 
 test-release: release build-tests
 	@.ci/check-release .build/release/sensorhub
-	SENSORHUB_PROGRAM=$(CURDIR)/.build/release/sensorhub SENSORHUB_SOAK=0.05 .ci/swift-test .build $(SOAK)
+	SENSORHUB_PROGRAM='$(CURDIR)/.build/release/sensorhub' SENSORHUB_SOAK=0.05 .ci/swift-test .build $(SOAK)
 
 test-package: release
 	.ci/check-deb "$$(.ci/deb)"
