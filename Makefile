@@ -51,13 +51,13 @@ run: setup ## Build and run the hub on the simulated board
 check: lint test-fast ## Check formatting, build, and run the fast tests: a few minutes, before each commit
 
 test: setup ## Run everything that continuous integration runs
-	@.ci/parts 'build-tests build-threads build-addresses build-bench' \
+	@.ci/parts 'build-tests build-threads build-bench build-addresses test-bench test-package' \
 	  'lint||1|formatting, and what a compiler does not see' \
 	  'test-fast|build-tests|4|the tests that start no program' \
 	  'test-programs||7|the tests that start programs, those of others and a browser among them' \
 	  'test-threads|build-threads|11|the fast tests under the thread sanitizer' \
 	  'test-addresses|build-addresses|6|the fast tests under the address sanitizer' \
-	  'test-bench|build-bench|5|power, buses and faults, on a kernel of its own' \
+	  'test-bench||5|power, buses and faults, on a kernel of its own' \
 	  'test-release||3|the release executable: its size, that it runs, and how it takes a month' \
 	  'test-package||2|the Debian package: what is in it, lintian, manual pages, completions' \
 	  'test-cross||3|the fast tests for a 64-bit Raspberry Pi, where make sdk was run'
