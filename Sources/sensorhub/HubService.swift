@@ -61,7 +61,11 @@ struct HubService: Sendable {
     // The group is made of its services, and one of them ends the group: this is where they meet.
     let group = Guarded<ServiceGroup?>(nil)
     let signals = try SignalListener(
-      onTerminate: { if let group = group.withLock({ $0 }) { Task { await group.triggerGracefulShutdown() } } },
+      onTerminate: { [host] in
+        // Before anybody else hears of it: however many clients there are to be sent away, no line stays high for them.
+        host.hub.value.shutDown()
+        if let group = group.withLock({ $0 }) { Task { await group.triggerGracefulShutdown() } }
+      },
       onReload: { await reloader.reload() })
     // Only now: a signal that came between would end the process with its lines as they happen to be.
     for problem in inUse.makeSafe(hardware, isStarting: true).problems + hub.makeSafe(isStarting: true) {
