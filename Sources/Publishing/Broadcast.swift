@@ -108,9 +108,10 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
   /// Adds a receiver. With a replay it gets the latest value first.
   func stage(adding receiver: Receiver<Output, Failure>) -> Bool {
     state.withLock { state in
-      let end = state.receivers.endIndex
-      state.receivers.insert(
-        receiver, at: receiver.comesLast ? end : state.receivers.firstIndex(where: \.comesLast) ?? end)
+      var place = state.receivers.endIndex
+      // Those who come last are few, and stand at the end.
+      if !receiver.comesLast { while place > 0, state.receivers[place - 1].comesLast { place -= 1 } }
+      state.receivers.insert(receiver, at: place)
       guard replaysLatest, let latest = state.latest else { return false }
       return enqueue(.value(latest, [receiver]), &state)
     }

@@ -154,7 +154,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     guard receiver.cancel() else { return }
     transition { state, pending in
       guard broadcast.remove(receiver) else { return .nothing }
-      state.receivers.removeAll { $0 === receiver }
+      if let index = state.receivers.firstIndex(where: { $0 === receiver }) { state.receivers.remove(at: index) }
       let now = clock.now
       var reason = "\(receiver.name) left"
       let effect = state.machine.unsubscribed(now) { usual in
@@ -377,7 +377,8 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     let activity = Activity(
       phase: phase, since: before.phase == phase ? before.since : clock.now,
       reason: before.phase == phase && phase != .failed && !isNews ? before.reason : reason,
-      holders: state.receivers.map(\.name), until: phase == .lingering ? state.machine.lingersUntil : nil)
+      // A key path would be taken apart anew for each of a crowd.
+      holders: state.receivers.map { $0.name }, until: phase == .lingering ? state.machine.lingersUntil : nil)
     if activity != before, mutableActivity.stage(activity) { pending.activity = true }
   }
 
