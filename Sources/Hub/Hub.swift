@@ -144,21 +144,14 @@ public final class Hub: Sendable {
   ///
   /// - Parameter known: the payers of those who held something when they were last told
   func bill(_ known: inout KnownPayers) {
-    var consumers = Consumers(of: derivedActivities)
-    known.refresh { known in
+    known.refresh(derivedActivities.mapValues { $0.value.holders }) { known in
       for reader in readers {
         let monitor = reader.monitor
         monitor.charge(
-          Hub.payers(consumers.behind(monitor.holders), &known),
-          waiting: Hub.payers(reader.stillness?.activity.value.holders ?? [], &known))
+          known.payers(of: .device(monitor.id), monitor.holders),
+          waiting: known.payers(of: .stillness(monitor.id), reader.stillness?.activity.value.holders ?? []))
       }
     }
-  }
-
-  /// Who pays where these hold something; `nil` where a reload alone does: those pay on for whom it does.
-  private static func payers(_ holders: [String], _ known: inout KnownPayers) -> EnergyBills.Payers? {
-    let payers = holders.contains(bridgeName) ? holders.filter { $0 != bridgeName } : holders
-    return payers.isEmpty && !holders.isEmpty ? nil : known.payers(of: payers)
   }
 
   /// One for each supply monitor that sits in a device's wire.
@@ -340,7 +333,7 @@ public final class Hub: Sendable {
 
   private func has(_ reader: any Device) -> Bool { readers.contains { $0 === reader } }
 
-  private static let bridgeName = "reload"
+  static let bridgeName = "reload"
 
   /// Keeps what is awake for somebody awake, while whoever that is goes over to another hub.
   public func bridge() -> Lifetime {

@@ -6,45 +6,130 @@ import Testing
 
 @testable import Hub
 
-/// What it takes to bill a crowd, counted in names that are taken apart.
+/// What it takes to bill a crowd, counted in names that are looked up.
 @Suite(.timeLimit(.minutes(10)))
 struct KnownPayersTests {
-  /// Bills three devices: two are held for the same.
+  /// Two devices that are held for the state, and by nobody else.
   private func bill(_ known: inout KnownPayers, _ holders: [String]) {
-    known.refresh { known in
-      for holders in [holders, holders, Array(holders.dropFirst())] {
-        #expect(known.payers(of: holders) == EnergyBills.Payers(holders: holders))
+    known.refresh(["state": holders]) { known in
+      for device in ["gps", "imu"] {
+        let payers = known.payers(of: .device(device), ["state"])
+        #expect(payers.map(shares) == expectedShares(["state"], ["state": holders]))
       }
     }
   }
 
-  @Test func `a client that comes costs one name, however many are there`() {
-    var known = KnownPayers()
-    var holders: [String] = []
-    for client in 0..<200 {
-      holders.append("events 192.0.2.\(client % 20):\(40_000 + client)")
+  private func shares(_ payers: EnergyBills.Payers) -> [String: Int] {
+    // Millionths: what is left of dividing is no difference.
+    payers.payers.reduce(into: [:]) { $0[$1.name, default: 0] += Int(($1.part * 1e6).rounded()) }
+  }
+
+  /// By asking each; `nil` where only a reload holds something.
+  private func expectedShares(_ holders: [String], _ derived: [String: [String]]) -> [String: Int]? {
+    var found: Set<String> = []
+    func find(_ holders: [String]) {
+      for holder in holders {
+        if let others = derived[holder] { find(others) } else { found.insert(holder) }
+      }
+    }
+    find(holders)
+    let payers = found.subtracting(["reload"])
+    if payers.isEmpty, !found.isEmpty { return nil }
+    let counts = payers.reduce(into: [String: Int]()) { $0[EnergyBills.payer($1), default: 0] += 1 }
+    return counts.mapValues { Int((Double($0) / Double(payers.count) * 1e6).rounded()) }
+  }
+
+  @Test func `a client that comes or leaves costs as much, however many are there`() {
+    var known = KnownPayers(bridge: "reload")
+    var holders = ["log"]
+    bill(&known, holders)
+    func costs(_ change: () -> Void) -> Int {
+      let before = known.stepCount
+      change()
       bill(&known, holders)
-      #expect(known.parsedCount == holders.count)
+      return known.stepCount - before
+    }
+    for client in 0..<200 {
+      #expect(costs { holders.append("events 192.0.2.\(client % 10):\(40_000 + client)") } <= 3)
+    }
+    while holders.count > 1 {
+      #expect(costs { holders.remove(at: holders.count / 3) } <= 3)
     }
   }
 
-  @Test func `a crowd that leaves one after the other costs no more names than it has clients, and is forgotten`() {
-    var known = KnownPayers()
+  @Test func `a crowd that has left is forgotten`() {
+    var known = KnownPayers(bridge: "reload")
     var holders = (0..<200).map { "watch[\($0)]" }
     bill(&known, holders)
     while !holders.isEmpty {
       holders.removeFirst()
       bill(&known, holders)
-      #expect(known.count <= 4 * holders.count)
+      #expect(known.count <= 2 * holders.count + 4)
     }
-    #expect(known.count == 0 && known.parsedCount <= 2 * 200)
   }
 
   @Test func `visitors who come and go are not kept`() {
-    var known = KnownPayers()
+    var known = KnownPayers(bridge: "reload")
     for visit in 0..<1000 {
       bill(&known, ["log", "watch[\(visit)]"])
       #expect(known.count <= 8)
+    }
+  }
+
+  @Test func `payers stand in the order in which they came, and those behind the twelfth together`() {
+    var known = KnownPayers(bridge: "reload")
+    func payers(_ holders: [String]) -> [EnergyBills.Payers.Payer] {
+      var payers: EnergyBills.Payers?
+      known.refresh([:]) { payers = $0.payers(of: .device("gps"), holders) }
+      return payers?.payers ?? []
+    }
+    #expect(payers(["watch[1]", "gpsd 192.0.2.7:40000", "watch[2]"]).map(\.name) == ["watch", "gpsd 192.0.2.7"])
+    #expect(payers(["gpsd 192.0.2.7:40000", "log"]).map(\.name) == ["gpsd 192.0.2.7", "log"])
+    let many = payers((0..<20).map { "client \($0)" })
+    #expect(many.map(\.name) == (0..<12).map { "client \($0)" } + [EnergyBills.others])
+    #expect(abs((many.last?.part ?? 0) - 0.4) < 1e-9)
+  }
+
+  /// Clients of all kinds come and leave, some several times at once, a reload among them; what holds devices for them changes as well.
+  @Test func `whoever comes and leaves in whatever order pays as if each were asked`() {
+    var chance = SeededRandom()
+    var derived: [String: [String]] = [
+      "gps readings": [], "imu readings": [], "epochs": [], "sentences": [], "state of receiver": [],
+      "state of all": [],
+    ]
+    let links = [
+      "gps": ["gps readings"], "imu": ["imu readings"],
+      "gps readings": ["epochs", "state of receiver", "state of all"],
+      "imu readings": ["state of all"], "epochs": ["sentences"],
+    ]
+    var devices: [String: [String]] = ["gps": [], "imu": []]
+    func change(_ holders: inout [String], by link: [String]) {
+      if let index = holders.indices.randomElement(using: &chance), Bool.random(using: &chance) {
+        holders.remove(at: index)
+      } else if let link = link.first(where: { !holders.contains($0) }), Bool.random(using: &chance) {
+        holders.append(link)
+      } else if Int.random(in: 0..<20, using: &chance) == 0 {
+        holders.append("reload")
+      } else {
+        let kind = ["watch", "\"my log\"", "viewer"].randomElement(using: &chance) ?? ""
+        holders.append("\(kind)[\(Int.random(in: 0..<12, using: &chance))]")
+      }
+    }
+    var known = KnownPayers(bridge: "reload")
+    for _ in 0..<2000 {
+      for _ in 0..<Int.random(in: 1...3, using: &chance) {
+        if let name = derived.keys.sorted().randomElement(using: &chance), Int.random(in: 0..<4, using: &chance) > 0 {
+          change(&derived[name, default: []], by: links[name] ?? [])
+        } else if let name = devices.keys.sorted().randomElement(using: &chance) {
+          change(&devices[name, default: []], by: links[name] ?? [])
+        }
+      }
+      known.refresh(derived) { known in
+        for (device, holders) in devices {
+          let payers = known.payers(of: .device(device), holders)
+          #expect(payers.map(shares) == expectedShares(holders, derived), "\(device): \(holders), \(derived)")
+        }
+      }
     }
   }
 

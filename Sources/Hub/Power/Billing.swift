@@ -5,7 +5,7 @@ import Publishing
 final class Billing: Sendable {
   private struct State {
     var isOver = false
-    var known = KnownPayers()
+    var known = KnownPayers(bridge: Hub.bridgeName)
   }
 
   /// One at a time, so that the last to look says what is.

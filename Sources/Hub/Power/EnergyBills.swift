@@ -29,20 +29,23 @@ public struct EnergyBills: Equatable, Sendable {
     }
 
     /// - Parameters:
-    ///   - holders: as the hub names them, one for each lease
-    ///   - payer: of a holder, as `EnergyBills.payer` has it
-    init(holders: [String], payer: (_ holder: String) -> String = EnergyBills.payer) {
-      var shares: [String: Int] = [:]
-      var names: [String] = []
-      for holder in holders {
-        var name = payer(holder)
-        if shares[name] == nil {
-          if names.count >= EnergyBills.limit { name = EnergyBills.others }
-          if shares[name] == nil { names.append(name) }
-        }
-        shares[name, default: 0] += 1
+    ///   - shares: how many holders each payer has, in the order in which they came; none where that is not positive
+    ///   - holderCount: the sum of them
+    init(shares: some Sequence<(payer: String, holders: Int)>, of holderCount: Int) {
+      payers = []
+      var left = holderCount
+      for (payer, holders) in shares where holders > 0 {
+        if payers.count >= EnergyBills.limit { break }
+        payers.append(Payer(name: payer, part: Double(holders) / Double(holderCount)))
+        left -= holders
       }
-      payers = names.map { Payer(name: $0, part: Double(shares[$0] ?? 0) / Double(holders.count)) }
+      guard left > 0 else { return }
+      let part = Double(left) / Double(holderCount)
+      if let index = payers.firstIndex(where: { $0.name == EnergyBills.others }) {
+        payers[index].part += part
+      } else {
+        payers.append(Payer(name: EnergyBills.others, part: part))
+      }
     }
 
     var isEmpty: Bool { payers.isEmpty }
