@@ -60,6 +60,7 @@ final class DeviceHolds: Sendable {
       lease.cancel()
       return nil
     }
+    endIfOver(id, end)
     return Hold(id: id, device: device, holder: holder, remaining: duration)
   }
 
@@ -76,8 +77,12 @@ final class DeviceHolds: Sendable {
       return (Hold(id: id, device: device, holder: entry.holder, remaining: duration), old)
     }
     old.cancel()
+    endIfOver(id, end)
     return hold
   }
+
+  /// Where that was over before the hold stood there, as where the machine was stopped meanwhile, its timer has found nothing to end.
+  private func endIfOver(_ id: String, _ end: MonotonicInstant) { if end <= clock.now { isOver(id) } }
 
   /// Ends a hold; returns whether there was one of that device.
   func release(_ id: String, of device: String) -> Bool {
