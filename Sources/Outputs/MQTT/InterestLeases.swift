@@ -214,6 +214,8 @@ final class InterestLeases: Sendable {
       return (true, old)
     }
     old?.cancel()
+    // Where that was over before it stood there, its timer has found nothing to end.
+    if isSame, let end = wish.end, end <= clock.now { isOver(key) }
     return isSame
   }
 
