@@ -11,11 +11,11 @@ struct FusionRunTests {
   private let feed = ReplayFeed()
   private let clock = ManualClock(now: MonotonicInstant(nanoseconds: 10_000_000_000))
 
-  private func hub(_ devices: String) throws -> Hub {
+  private func hub(_ devices: String, playing feed: ReplayFeed? = nil) throws -> Hub {
     let text = "{ name: 'test', devices: { \(devices) } }"
     return Hub(
       board: try Board(json5: Array(text.utf8), file: "test"),
-      on: Machine(replaying: feed, clock: clock, systemTime: { 1_800_000_000_000_000_000 }))
+      on: Machine(replaying: feed ?? self.feed, clock: clock, systemTime: { 1_800_000_000_000_000_000 }))
   }
 
   /// Measured some time ago, and there only now.
@@ -80,6 +80,25 @@ struct FusionRunTests {
       feed.receiver("gps").send(bytes)
     }
     #expect(epochs.values.suffix(2) == [instant(5.9), instant(6)])
+  }
+
+  @Test(arguments: [false, true])
+  func `an epoch that a silence ended is replayed when the hub noticed that, and after the silence where nothing tells`(
+    lacksSilences: Bool
+  ) throws {
+    let feed = ReplayFeed(lacksSilences: lacksSilences)
+    let hub = try hub("gps: { driver: 'nmea', port: 'nowhere' }", playing: feed)
+    let epochs = Recorder<MonotonicInstant>()
+    let subscription = hub.epochs.subscribe(as: "test", receiveValue: { epochs.append($0.receivedAt) })
+    defer { subscription.cancel() }
+    clock.run(until: instant(0))
+    feed.receiver("gps").send(
+      ReceivedBytes(bytes: Array(gga(0).utf8), beganAt: instant(0), readAt: instant(0)))
+    // A machine that was held up noticed late; others were fused meanwhile.
+    clock.run(until: instant(2))
+    #expect(epochs.values.isEmpty == !lacksSilences)
+    feed.receiver("gps").send(.silence(until: instant(0.3)))
+    #expect(epochs.values == [instant(0.3)])
   }
 
   private func instant(_ seconds: Double) -> MonotonicInstant {

@@ -15,12 +15,14 @@ public final class ReplayFeed: Sendable {
     var supplyMonitors: [String: ReplayPort<SupplySample>] = [:]
   }
 
+  /// Whether what is played does not tell when a silence ended an epoch: a receiver's log does not, a recording does.
+  let lacksSilences: Bool
   private let ports = Guarded(Ports())
   // Of the hub that is played.
   let lastTime = LastTime()
   let lastState = MutableProperty<FusedState?>(nil)
 
-  public init() {}
+  public init(lacksSilences: Bool = false) { self.lacksSilences = lacksSilences }
 
   /// Another hub begins, which knows nothing of the one before it.
   public func begin() {

@@ -6,7 +6,7 @@ import Publishing
 
 /// Decodes what a receiver was recorded to send.
 final class ReplayedReceiver: ReplayRun {
-  /// Recordings say when a silence ended an epoch, to the instant at which the hub noticed; a log does not.
+  /// After a silence that a log does not tell of.
   private static let patience = Duration.milliseconds(300)
 
   private struct State: ~Copyable, Sendable {
@@ -81,6 +81,9 @@ final class ReplayedReceiver: ReplayRun {
   private func finish(_ state: inout State) {
     counted.present = before + state.decoder.counters
     state.run.look()
+    // A recording says at which instant the hub noticed that a silence had ended an epoch, or took the epoch to go on: a busy one
+    // may have been late for either.
+    guard machine.replay?.lacksSilences == true else { return }
     state.silence = state.decoder.silenceThatEnds.map { silence in
       machine.clock.schedule(at: machine.clock.now + silence + ReplayedReceiver.patience) { [weak self] in
         self?.endEpoch()

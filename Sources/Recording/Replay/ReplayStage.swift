@@ -8,7 +8,7 @@ public final class ReplayStage: Sendable {
   /// For the hub: its clocks show when what is played was there.
   public let machine: Machine
   let clock: ManualClock
-  let feed = ReplayFeed()
+  let feed: ReplayFeed
   let demand = MutableProperty(ReplayDemand())
   let board: MutableProperty<Board>
   private let system: SystemTime
@@ -21,8 +21,11 @@ public final class ReplayStage: Sendable {
   /// - Parameters:
   ///   - first: the message that will be played first
   ///   - board: to begin on
-  public init(first: ReplayedMessage, board: Board) {
+  ///   - lacksSilences: whether it does not tell when a silence ended a receiver's epoch
+  public init(first: ReplayedMessage, board: Board, lacksSilences: Bool = false) {
     let clock = ManualClock(now: first.at)
+    let feed = ReplayFeed(lacksSilences: lacksSilences)
+    self.feed = feed
     let system = SystemTime()
     self.clock = clock
     self.system = system

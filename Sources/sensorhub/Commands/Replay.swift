@@ -83,7 +83,8 @@ struct Replay: ParsableCommand {
     let (files, from, to, boardFile) = (files, from, to, self.board)
     let isOfHub = if case .recording = input { true } else { false }
     let service = try ReplayService(
-      board, first: first, times: input.times(from: first), rate: factor, staysAtEnd: stay, socket: socket,
+      board, on: ReplayStage(first: first, board: board, lacksSilences: input.lacksSilences),
+      times: input.times(from: first), rate: factor, staysAtEnd: stay, socket: socket,
       open: { start in
         // A log is gone through to there.
         let from = isOfHub ? start.map { ExportTime.instant(UTCTime(nanosecondsSince1970: $0)) } ?? from : nil
@@ -115,7 +116,7 @@ struct Replay: ParsableCommand {
   /// Prints the states as fast as they come.
   private func print(_ first: ReplayedMessage, _ input: ReplayInput, _ board: Board) throws {
     let output = try ExportOutput(path: nil, replaces: false)
-    let stage = ReplayStage(first: first, board: board)
+    let stage = ReplayStage(first: first, board: board, lacksSilences: input.lacksSilences)
     var player = ReplayPlayer(on: stage)
     let host = HubHost(Hub(board: board, on: stage.machine), version: SensorHub.version)
     let lines = StateLines()

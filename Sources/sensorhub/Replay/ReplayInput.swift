@@ -43,6 +43,9 @@ enum ReplayInput: ReplaySource {
     }
   }
 
+  /// Whether it does not tell when a silence ended an epoch.
+  var lacksSilences: Bool { if case .log = self { true } else { false } }
+
   /// What could not be read.
   var badCount: (messages: Int, chunks: Int) {
     if case .recording(let recording, _) = self { (recording.badMessageCount, recording.badChunkCount) } else { (0, 0) }

@@ -23,13 +23,12 @@ struct ReplayService: Sendable {
   /// Opens the sockets, so that what is wrong with them is known before anything is played.
   ///
   /// - Parameters:
-  ///   - first: what will be played first
+  ///   - stage: where it is played
   ///   - open: as the session's
   init(
-    _ board: Board, first: ReplayedMessage, times: ClosedRange<Int64>, rate: Double, staysAtEnd: Bool, socket: String?,
+    _ board: Board, on stage: ReplayStage, times: ClosedRange<Int64>, rate: Double, staysAtEnd: Bool, socket: String?,
     open: @escaping @Sendable (_ from: Int64?) throws -> any ReplaySource
   ) throws {
-    let stage = ReplayStage(first: first, board: board)
     let group = ReplayedGroup()
     self.group = group
     session = ReplaySession(
