@@ -27,12 +27,16 @@ public final class RecordInbox: Sendable {
     var newest = MonotonicInstant(nanoseconds: .min)
 
     /// When a message came that was there at an instant. Several devices are read at the same time, and what was first is not
-    /// always the first to come here; of what is far too late more chunks would overlap than a reader holds.
+    /// always the first to come here.
     mutating func logTime(_ instant: MonotonicInstant) -> MonotonicInstant {
       newest = max(newest, instant)
-      return max(instant, newest + .seconds(-1))
+      return max(instant, newest.advanced(by: .zero - RecordInbox.mostLate))
     }
   }
+
+  /// A replay has a sample fused as of its log time, so that has to be right however long a machine was held up. Of what is later
+  /// than this more chunks would overlap than a reader holds.
+  private static let mostLate = Duration.seconds(30)
 
   /// A stalled card is waited for as long as a megabyte lasts: at a hub's usual 10 kB/s more than a minute.
   public static let usualCapacity = 1 << 20

@@ -53,6 +53,34 @@ struct RecordingWriterTests {
     #expect(second?.logTimeNanoseconds == UInt64(Rig.start) + 1_000_000_000)
   }
 
+  /// A thread that fuses a sample and records it may be held up in between, while others go on.
+  @Test func `what comes late is read in its own place, to the instant, and what is far too late half a minute late`()
+    throws
+  {
+    let rig = Rig(folder.store)
+    let start = rig.clock.now
+    func append(_ text: String, at seconds: Double) {
+      let instant = start + .nanoseconds(Int64(seconds * 1e9))
+      Array(text.utf8).withUnsafeBytes { rig.inbox.append($0, to: rig.raw, at: instant, receivedAt: instant) }
+    }
+    append("first", at: 0)
+    append("third", at: 7)
+    append("second", at: 2.5)
+    _ = rig.turnWhenDue()
+    append("sixth", at: 100)
+    append("fourth", at: 75)
+    append("far too late", at: 60)
+    rig.writer.finish()
+    let reader = try MCAPReader(path: folder.path + "/" + folder.names[0])
+    var messages = reader.messages()
+    var read: [String] = []
+    while let message = try messages.next() {
+      let seconds = Double(message.logTimeNanoseconds - UInt64(Rig.start)) / 1e9
+      read.append("\(String(decoding: message.data, as: UTF8.self)) \(seconds)")
+    }
+    #expect(read == ["first 0.0", "second 2.5", "third 7.0", "far too late 70.0", "fourth 75.0", "sixth 100.0"])
+  }
+
   @Test func `of a recording that was cut nothing is missing from before the last flush`() throws {
     do {
       let rig = Rig(folder.store)
