@@ -38,12 +38,8 @@ final class GPSDSession: StreamSession {
     var positionTime = GrowingTime()
     var attitudeTime = GrowingTime()
     var lastReport: MonotonicInstant?
-    /// Of when that is with which the client was greeted: what is older was on its way meanwhile, and is no news.
-    var greetedOf: MonotonicInstant?
     /// What the client has been told of the devices.
     var activity: GPSDActivations.Activity?
-
-    func isBeforeGreeting(_ instant: MonotonicInstant) -> Bool { greetedOf.map { instant < $0 } ?? false }
   }
 
   private let connection: StreamConnection
@@ -249,11 +245,9 @@ final class GPSDSession: StreamSession {
   ) {
     state.withLock { state in
       // Under the lock: what comes about meanwhile goes before or after it, and never twice.
-      let isNew = state.lastReport == nil && state[keyPath: times].take(time)
+      let isNew = state.lastReport == nil && state[keyPath: times].take(time, of: instant)
       state.lastReport = MonotonicClock().now
-      guard isNew else { return }
-      state.greetedOf = instant
-      connection.send(bytes)
+      if isNew { connection.send(bytes) }
     }
   }
 
@@ -341,7 +335,7 @@ final class GPSDSession: StreamSession {
     moments.withBytes(of: fused) { bytes, statesPosition in
       state.withLock { state in
         // Who has just joined may have been told of this sample already.
-        if statesPosition, state.isBeforeGreeting(fused.at) || !state.positionTime.take(fused.positionTime) { return }
+        if statesPosition, !state.positionTime.take(fused.positionTime, of: fused.at) { return }
         state.lastReport = MonotonicClock().now
         connection.send(bytes)
       }
@@ -351,7 +345,7 @@ final class GPSDSession: StreamSession {
   private func send(_ epoch: GNSSObservation, of path: String) {
     var json = JSONWriter(capacity: 2048)
     json.lineEnd = "\r\n"
-    if state.withLock({ !$0.isBeforeGreeting(epoch.at) && $0.epochTime.take(epoch.fix.time) }) {
+    if state.withLock({ $0.epochTime.take(epoch.fix.time, of: epoch.at) }) {
       GPSDReport.writePositionObject(epoch.fix, device: path, to: &json)
       json.endLine()
       if let errors = epoch.errorStatistics {

@@ -1,3 +1,4 @@
+import MonotonicTime
 import NMEA
 
 /// The times of the objects of one class: no two alike, each later than the one before.
@@ -6,6 +7,7 @@ struct GrowingTime {
   private static let setBackMilliseconds: Int64 = 1000
 
   private var lastMilliseconds: Int64?
+  private var newest = NewestInstant()
 
   /// Takes a time as it will be printed; returns whether an object may carry it. One without a time may come at any time.
   mutating func take(_ time: UTCTime?) -> Bool {
@@ -17,4 +19,7 @@ struct GrowingTime {
     lastMilliseconds = milliseconds
     return true
   }
+
+  /// The same of what was not there in order: what is of an earlier instant has been overtaken, and is no clock that is set back.
+  mutating func take(_ time: UTCTime?, of instant: MonotonicInstant) -> Bool { newest.take(instant) && take(time) }
 }

@@ -44,6 +44,8 @@ private final class StateSession: StreamSession {
   private let encoding: SharedEncoding
   private let state = Guarded(State())
   private let requests = Guarded(StateRequests())
+  /// Of the states that were sent.
+  private let sent = Guarded(NewestInstant())
 
   init(_ connection: StreamConnection, host: HubHost, encoding: SharedEncoding) {
     self.connection = connection
@@ -67,11 +69,15 @@ private final class StateSession: StreamSession {
   private func subscribe(as name: String, rateHz: Double?, parts: Set<StatePart>, isRequested: Bool) {
     let new = host.state(rateHz: rateHz, parts: parts).subscribe(
       as: name,
-      receiveValue: { [connection, encoding] state in
-        encoding.withBytes(
-          at: state.at, encode: { StateReport.write(state, to: &$0) }, connection.send)
-      })
+      receiveValue: { [weak self] in self?.send($0) })
     take(new, isRequested: isRequested)
+  }
+
+  /// At two rates for a moment, where the client has asked for another: what the first still brings may be older, or the same.
+  private func send(_ state: FusedState) {
+    encoding.withBytes(at: state.at, encode: { StateReport.write(state, to: &$0) }) { bytes in
+      sent.withLock { if $0.take(state.at) { connection.send(bytes) } }
+    }
   }
 
   private func subscribe(as name: String, on schedule: Schedule) {

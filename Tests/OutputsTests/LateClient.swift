@@ -1,0 +1,47 @@
+import Glibc
+
+@testable import Outputs
+
+/// The other end of a client's connection.
+final class LateClient {
+  let connection: StreamConnection
+  private let descriptor: Int32
+
+  init() {
+    var ends: [Int32] = [0, 0]
+    precondition(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+    descriptor = ends[1]
+    connection = StreamConnection(
+      descriptor: ends[0], peer: "somebody", traffic: OutputTraffic().gpsd, wantsToWrite: {})
+  }
+
+  deinit {
+    connection.close()
+    close(descriptor)
+  }
+
+  func say(_ text: String, to session: any StreamSession) {
+    Array(text.utf8).withUnsafeBufferPointer(session.receive)
+  }
+
+  /// All that has been sent until now.
+  private var received: [UInt8] = []
+
+  var lines: [String] {
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while case let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT)), count > 0 {
+      received += buffer[..<count]
+    }
+    return String(decoding: received, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
+  }
+
+  /// The whole seconds of a minute or a clock in a line, `nil` where it has none there.
+  ///
+  /// - Parameter count: of the characters behind `key` in which they end
+  static func seconds(_ line: String, behind key: String, _ count: Int) -> Int? {
+    guard let range = line.firstRange(of: key) else { return nil }
+    let text = line[range.upperBound...].prefix(count)
+    let digits = text.split(separator: ":").last.map { $0.prefix { $0.isNumber || $0 == "." } } ?? ""
+    return Double(digits).map { Int($0.rounded()) % 100 }
+  }
+}

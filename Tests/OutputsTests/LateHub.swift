@@ -1,0 +1,130 @@
+import Devices
+import Guarding
+import Hub
+import MonotonicTime
+import Publishing
+import TestSupport
+import Testing
+
+@testable import Outputs
+
+/// A hub of which one state is held up on its way while another is made: on a busy machine any thread may be.
+final class LateHub: Sendable {
+  /// Whoever is told before the client, and takes its time.
+  private struct Hold {
+    /// How many times a second it is told; `nil` for of each state.
+    var rateHz: Double?
+    var isLong = false
+    var isUnderWay = false
+    var hasBegun = false
+    var isOver = false
+  }
+
+  private let feed = ReplayFeed()
+  private let clock = ManualClock(now: LateHub.instant(0))
+  let hub: Hub
+  let host: HubHost
+  private let hold = Guarded(Hold())
+  private let lifetime = Lifetime()
+
+  /// By the receiver's time twelve o'clock and as many seconds.
+  static func instant(_ seconds: Double) -> MonotonicInstant {
+    MonotonicInstant(nanoseconds: 20_000_000_000 + Int64(seconds * 1e9))
+  }
+
+  static func instant(_ seconds: Int) -> MonotonicInstant { instant(Double(seconds)) }
+
+  init() throws {
+    let text = """
+      { name: 'test', nmea: { port: 10110, source: 'fused' },
+        devices: { gps: { driver: 'nmea', port: 'nowhere' }, baro: { driver: 'bme280', bus: 'nowhere' },
+          meter: { driver: 'ina226', bus: 'nowhere' } } }
+      """
+    hub = Hub(
+      board: try Board(json5: Array(text.utf8), file: "test"),
+      on: Machine(replaying: feed, clock: clock, systemTime: { 1_800_000_000_000_000_000 }))
+    host = HubHost(hub, version: "test")
+  }
+
+  /// Has somebody listen who keeps all awake but the supply monitor, with a receiver whose epochs are known to the end.
+  func standStill(rateHz: Double?) {
+    hold.withLock { $0.rateHz = rateHz }
+    let parts: Set<StatePart> = [.position, .pressure]
+    let states = rateHz.map { hub.state(rateHz: $0, parts: parts) } ?? hub.state(parts: parts)
+    states.subscribe(
+      as: "slow",
+      receiveValue: { [weak self] _ in self?.holdUp() }
+    ).store(in: lifetime)
+    for second in 0..<6 { report(second) }
+  }
+
+  private func holdUp() {
+    let isLong = hold.withLock { hold in
+      if hold.isLong { hold.isUnderWay = true }
+      return hold.isLong
+    }
+    if isLong { TestSupport.hold(until: { !hold.withLock { $0.isLong } }) }
+  }
+
+  /// An epoch of the receiver's.
+  func report(_ second: Int) {
+    let instant = LateHub.instant(second)
+    clock.run(until: instant)
+    let epoch =
+      LateHub.sentence("GPRMC,12000\(second).00,A,5231.000\(second),N,01322.0000,E,10.0,90.0,231126,,,A")
+      + LateHub.sentence("GPGGA,12000\(second).00,5231.000\(second),N,01322.0000,E,1,09,0.9,40.0,M,42.0,M,,")
+    feed.receiver("gps").send(ReceivedBytes(bytes: Array(epoch.utf8), beganAt: instant, readAt: instant))
+  }
+
+  private static func sentence(_ body: String) -> String {
+    let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
+    return "$\(body)*\(sum.count == 1 ? "0" : "")\(sum)\r\n"
+  }
+
+  private func measure(_ pascals: Double) {
+    feed.barometer("baro").send(
+      BarometerSample(at: clock.now, pressurePascals: pascals, temperatureCelsius: 20, humidityPercent: nil))
+  }
+
+  /// Who has the supply monitor awake.
+  var supplyHolders: [String] { hub.devices.first { $0.id == "meter" }?.holders ?? [] }
+
+  /// While a client subscribes to all, which it shows by waking the supply monitor, a state comes about that is held up before it
+  /// reaches the client, and another one that is not, of the eighth second.
+  func overtake(duringWhat subscribe: () -> Void) {
+    let watch = hub.monitors.first { $0.id == "meter" }?.changes.subscribe(
+      as: "test", receiveValue: { [self] status in if !status.holders.isEmpty { supplyMonitorWoke() } })
+    subscribe()
+    // Whoever is held up for each state has not been let go yet.
+    hold.withLock { $0.isLong = false }
+    #expect(eventually { hold.withLock { $0.isOver } })
+    watch?.cancel()
+  }
+
+  private func supplyMonitorWoke() {
+    let (isFirst, isPaced) = hold.withLock { hold in
+      defer { hold.hasBegun = true }
+      return (!hold.hasBegun, hold.rateHz != nil)
+    }
+    guard isFirst else { return }
+    if isPaced {
+      // This one waits for its time.
+      clock.run(until: LateHub.instant(7.5))
+      measure(100_000)
+    } else {
+      clock.run(until: LateHub.instant(6.6))
+    }
+    hold.withLock { $0.isLong = true }
+    let error = DetachedThread.start("late") { [self] in
+      if isPaced { clock.run(until: LateHub.instant(8)) } else { measure(100_000) }
+      hold.withLock { $0.isOver = true }
+    }
+    #expect(error == 0)
+    TestSupport.hold(until: { hold.withLock { $0.isUnderWay } })
+    guard isPaced else { return report(8) }
+    measure(100_001)
+    // Before the client leaves what it had.
+    hold.withLock { $0.isLong = false }
+    TestSupport.hold(until: { hold.withLock { $0.isOver } })
+  }
+}

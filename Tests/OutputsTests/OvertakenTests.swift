@@ -1,0 +1,60 @@
+import Devices
+import Glibc
+import Guarding
+import Hub
+import MonotonicTime
+import Publishing
+import TestSupport
+import Testing
+
+@testable import Outputs
+
+/// What was on its way while a client was told something newer does not come to it behind that.
+struct OvertakenTests {
+  private let late: LateHub
+
+  init() throws { late = try LateHub() }
+
+  @Test func `a client of gpsd's protocol is told nothing that is older than its greeting`() throws {
+    let client = LateClient()
+    let session = try #require(GPSDOutput(host: late.host).serve(client.connection))
+    late.standStill(rateHz: nil)
+    late.overtake(duringWhat: { client.say(#"?WATCH={"enable":true,"json":true};"#, to: session) })
+    late.report(9)
+    // As of the greeting, and of what came after it. Without a position there is none.
+    let times = client.lines.filter { $0.contains("\"class\":\"TPV\"") }.compactMap {
+      LateClient.seconds($0, behind: "\"time\":\"", 23)
+    }
+    #expect(times == [8, 9], "\(client.lines)")
+    session.end()
+  }
+
+  @Test func `a client of fused sentences is told nothing that is older than its greeting`() throws {
+    let client = LateClient()
+    let output = NMEAOutput(host: late.host, feed: late.hub.board.nmea[0].feed)
+    late.standStill(rateHz: nil)
+    var session: (any StreamSession)?
+    late.overtake(duringWhat: { session = output.serve(client.connection) })
+    late.report(9)
+    let times = client.lines.compactMap { LateClient.seconds($0, behind: "RMC,", 9) }
+    #expect(times == [8, 9], "\(client.lines)")
+    session?.end()
+  }
+
+  @Test func `a client of the state that asks for another rate gets each state once, and none that is older`() throws {
+    let client = LateClient()
+    late.standStill(rateHz: 1)
+    let session = try #require(StateOutput(host: late.host).serve(client.connection))
+    client.say(#"{"rateHz": 1, "parts": ["position", "pressure"]}"# + "\n", to: session)
+    // Whoever says nothing for a moment gets all there is: it is over by now, or comes to nothing.
+    #expect(eventually { late.supplyHolders.isEmpty })
+    late.report(7)
+    late.overtake(duringWhat: {
+      client.say(#"{"rateHz": 10, "parts": ["position", "pressure", "supply"]}"# + "\n", to: session)
+    })
+    late.report(9)
+    let times = client.lines.compactMap { LateClient.seconds($0, behind: "\"monotonic\":", 9) }
+    #expect(times == [27, 28, 29], "\(client.lines)")
+    session.end()
+  }
+}
