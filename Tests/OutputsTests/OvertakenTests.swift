@@ -1,4 +1,5 @@
 import Devices
+import Fusion
 import Glibc
 import Guarding
 import Hub
@@ -56,5 +57,23 @@ struct OvertakenTests {
     let times = client.lines.compactMap { LateClient.seconds($0, behind: "\"monotonic\":", 9) }
     #expect(times == [27, 28, 29], "\(client.lines)")
     session.end()
+  }
+
+  @Test func `a broker gets the states of a stream in their order, whichever viewer they are for`() throws {
+    let broker = try #require(BrokerAddress("mqtt://127.0.0.1"))
+    let connection = MQTTConnection(MQTTOptions(broker: broker, identifier: "boat"))
+    let publisher = FleetPublisher(
+      host: late.host, connection: connection, topics: HubTopics(topic: "sensorhub", hub: "boat"))
+    for seconds in [1, 3, 2, 3, 4] { publisher.send(FusedState(at: LateHub.instant(seconds)), .state) }
+    publisher.send(FusedState(at: LateHub.instant(2)), .part(.position))
+    var sent: [String] = []
+    while let message = connection.nextMessage() {
+      let text = String(decoding: message.payload, as: UTF8.self)
+      let seconds = LateClient.seconds(text, behind: "\"monotonic\":", 9).map { "\($0)" } ?? text
+      sent.append("\(message.topic) \(seconds)")
+    }
+    let root = "sensorhub/boat/state"
+    #expect(sent == ["\(root) 21", "\(root) 23", "\(root) 24", "\(root)/position 22"])
+    #expect(publisher.count(of: .state) == 3)
   }
 }

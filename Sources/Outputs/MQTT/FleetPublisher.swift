@@ -15,6 +15,8 @@ final class FleetPublisher: Sendable {
     var json = JSONWriter(capacity: 2048)
     /// How many values each stream has had.
     var counts: [Interest.Stream: Int] = [:]
+    /// Of the states that each has had.
+    var newest: [Interest.Stream: NewestInstant] = [:]
   }
 
   private struct Last {
@@ -82,9 +84,10 @@ final class FleetPublisher: Sendable {
     self.viewers.value = viewers
   }
 
-  /// Publishes a state that somebody has asked for.
+  /// Publishes a state that somebody has asked for. Where another viewer is the fastest now, what came for the one before may be
+  /// older than what the stream has had.
   func send(_ state: FusedState, _ stream: Interest.Stream) {
-    publish(stream) { StateReport.write(state.of(stream), to: &$0) }
+    publish(stream, at: state.at) { StateReport.write(state.of(stream), to: &$0) }
   }
 
   /// Publishes a fix that a viewer has asked for, beside the states that others have: it says whose it is.
@@ -94,15 +97,21 @@ final class FleetPublisher: Sendable {
     publish(key.stream) { ScheduledFixReport.write(fix, for: key.viewer, to: &$0) }
   }
 
-  private func publish(_ stream: Interest.Stream, _ write: (inout JSONWriter) -> Void) {
-    let payload = encoding.withLock { encoding in
+  /// - Parameter instant: of a state; what is of an earlier one than the last has been overtaken, and goes nowhere
+  private func publish(
+    _ stream: Interest.Stream, at instant: MonotonicInstant? = nil, _ write: (inout JSONWriter) -> Void
+  ) {
+    encoding.withLock { encoding in
+      if let instant, !encoding.newest[stream, default: NewestInstant()].take(instant) { return }
       let count = encoding.counts[stream, default: 0] + 1
       encoding.counts[stream] = count
       encoding.json.removeAll()
       write(&encoding.json)
-      return FleetPublisher.object(encoding.json.bytes, beginningWith: "\"id\":\"\(run)-\(stream.name)-\(count)\"")
+      // Under the lock, so that they leave in their order.
+      connection.publish(
+        topics.state(stream),
+        FleetPublisher.object(encoding.json.bytes, beginningWith: "\"id\":\"\(run)-\(stream.name)-\(count)\""))
     }
-    connection.publish(topics.state(stream), payload)
   }
 
   /// How many values a stream has had.
@@ -142,8 +151,11 @@ final class FleetPublisher: Sendable {
     connection.retain(topics.fences, FleetPublisher.object(json.bytes, beginningWith: FleetPublisher.said()))
   }
 
-  func tellHealth() {
-    var json = JSONWriter()
+  /// Several threads have it told: under the lock, so that what the broker keeps is what was looked at last.
+  func tellHealth() { encoding.withLock { writeHealth(&$0.json) } }
+
+  private func writeHealth(_ json: inout JSONWriter) {
+    json.removeAll()
     json.beginObject()
     json.member("class", literal: "HEALTH")
     json.member("version", host.version)
