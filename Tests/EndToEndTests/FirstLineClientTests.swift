@@ -15,6 +15,8 @@ import Testing
     let descriptor: Int32
     var nextLook: Double
     var looks = 0
+    /// Those at more than one epoch: they came late.
+    var lateLooks = 0
     /// After how many looks at something it first had a position, and satellites.
     var position: Int?
     var satellites: Int?
@@ -32,10 +34,10 @@ import Testing
     /// Counts where something waits: how long that takes is the machine's doing as well.
     func look() {
       var bytes = [UInt8](repeating: 0, count: FirstLineClientTests.chunk)
-      var isFirst = true
+      var waited: [UInt8] = []
       while case let count = clinux_receive_now(descriptor, &bytes, bytes.count), count > 0 {
-        if isFirst { looks += 1 }
-        isFirst = false
+        if waited.isEmpty { looks += 1 }
+        waited += bytes[..<count]
         let line = bytes[..<count].prefix { $0 != UInt8(ascii: "\n") }
         guard let report = try? JSONDecoder().decode(GPSDTruthTests.Report.self, from: Data(line)) else { continue }
         // One attribute for every class that has a member of that name: a GST's metres would be taken for degrees.
@@ -44,7 +46,13 @@ import Testing
         }
         if report.class == "SKY" { satellites = satellites ?? looks }
       }
+      let lines = String(decoding: waited, as: UTF8.self).split(whereSeparator: \.isNewline)
+      if lines.count(where: { $0.hasPrefix("{\"class\":\"TPV\"") }) > 1 { lateLooks += 1 }
     }
+
+    /// How many looks it may take for what an idle machine shows within so many. A look keeps the first of several epochs, so that a
+    /// late one may miss that in which the satellites come first: for each there are two more.
+    func allowed(_ count: Int) -> Int { count + 2 * lateLooks }
   }
 
   private func now() -> Double {
@@ -68,12 +76,16 @@ import Testing
         client.look()
         client.nextLook = now() + FirstLineClientTests.interval
       }
-      return clients.allSatisfy { $0.position != nil && $0.satellites != nil || $0.looks >= 75 }
+      return clients.allSatisfy { $0.position != nil && $0.satellites != nil || $0.looks >= $0.allowed(75) }
     }
     #expect(isDone)
     for client in clients {
-      #expect(client.position.map { $0 <= 15 } == true, "three seconds: \(String(describing: client.position)) looks")
-      #expect(client.satellites.map { $0 <= 75 } == true, "fifteen seconds: \(String(describing: client.satellites))")
+      #expect(
+        client.position.map { $0 <= client.allowed(15) } == true,
+        "three seconds: \(String(describing: client.position)) looks")
+      #expect(
+        client.satellites.map { $0 <= client.allowed(75) } == true,
+        "fifteen seconds: \(String(describing: client.satellites))")
       #expect(client.wrongPositions == 0)
     }
     #expect(hub.stop() == 0)
