@@ -20,8 +20,8 @@ import Testing
 
     func command(_ port: UInt16) -> (path: String, arguments: [String]) {
       switch self {
-      case .gpspipeJSON: ("/usr/bin/gpspipe", ["-w", "-n", "20", "127.0.0.1:\(port)"])
-      case .gpspipeSentences: ("/usr/bin/gpspipe", ["-r", "-n", "20", "127.0.0.1:\(port)"])
+      case .gpspipeJSON: ("/usr/bin/gpspipe", ["-w", "-n", "100", "127.0.0.1:\(port)"])
+      case .gpspipeSentences: ("/usr/bin/gpspipe", ["-r", "-n", "100", "127.0.0.1:\(port)"])
       case .gpxlogger: ("/usr/bin/gpxlogger", ["127.0.0.1:\(port)"])
       case .pythonModule:
         (
