@@ -138,6 +138,6 @@ import Testing
     broker.publish("sensorhub/boat/interest/phone/attitude", "{}")
     #expect(eventually { hub.devicesNow["imu"].holders == ["mqtt phone 1 Hz (attitude)"] })
     #expect(hub.stop() == 0)
-    #expect(broker.retained("sensorhub/boat/status") == "offline")
+    #expect(eventually { broker.retained("sensorhub/boat/status") == "offline" })
   }
 }
