@@ -168,13 +168,20 @@ import Testing
     let watch = Program(["watch", "--json", "--rate", "5", "--parts", "attitude", "\(broker.address)/boat"])
     func values() -> Int { HubProcess.states(watch).count { $0.attitude != nil } }
     #expect(eventually { values() > 0 }, "\(watch.standardError)")
-    // It says in the name of all its clients that they have gone.
-    broker.stop()
-    #expect(eventually { hub.program.standardError.contains("is not reached") })
-    broker.start()
-    let before = values()
-    #expect(eventually { values() > before + 5 }, "\(hub.program.standardError)")
-    #expect(hub.devicesNow["imu"].wakes == 1)
+    func losses() -> Int { hub.program.standardError.ranges(of: "is not reached").count }
+    // Nobody is taken to look for more than some seconds: on a busy machine a broker may be away for longer, and a viewer come back
+    // later. Who pays for each restart with a power cycle pays for all of them.
+    let costsNothing = (0..<5).contains { _ in
+      let (known, wakes) = (losses(), hub.devicesNow["imu"].wakes)
+      // It says in the name of all its clients that they have gone.
+      broker.stop()
+      #expect(eventually { losses() > known })
+      broker.start()
+      let before = values()
+      #expect(eventually { values() > before + 5 }, "\(hub.program.standardError)")
+      return hub.devicesNow["imu"].wakes == wakes
+    }
+    #expect(costsNothing, "\(hub.program.standardError)")
     watch.send(SIGKILL)
     #expect(eventually { hub.isOff })
     #expect(hub.stop() == 0)
