@@ -238,9 +238,9 @@ import Testing
     let second = Program(["fleet", "--http", "\(port)", broker.address])
     #expect(try eventually { try has("Close", "no broker") })
     broker.start()
-    #expect(try eventually(within: .seconds(120)) { try has("Close", "looking") })
+    #expect(try eventually(within: .seconds(240)) { try has("Close", "looking") })
     #expect(
-      eventually(within: .seconds(120)) { boat.devicesNow["gps"].holders.contains { $0.hasPrefix("mqtt fleet-") } })
+      eventually(within: .seconds(240)) { boat.devicesNow["gps"].holders.contains { $0.hasPrefix("mqtt fleet-") } })
     try browser.open("about:blank")
     second.send(SIGTERM)
     #expect(second.wait() == 0)
