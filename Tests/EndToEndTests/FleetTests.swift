@@ -447,8 +447,10 @@ import Testing
     broker.publish("\(FleetTests.interest)/viewer/attitude", #"{"rateHz": 50}"#)
     #expect(eventually { said("does not take sensorhub/boat/last: its list of who may do what") == 1 })
     #expect(eventually { values(viewer).count > 200 })
-    // They came one after the other.
+    // They came one after the other. What a broker has not confirmed before it ends the connection may come once more behind that.
+    var known: Set<Int> = []
     let numbers = values(viewer).compactMap { $0.id?.split(separator: "-").last.flatMap { Int($0) } }
+      .filter { known.insert($0).inserted || queue > 0 }
     let first = try #require(numbers.first)
     #expect(numbers == Array(first..<first + numbers.count))
     #expect(said("is not reached") <= (queue == 0 ? 1 : 0), "\(hub.program.standardError)")
