@@ -98,12 +98,21 @@ import Testing
   @Test func `pages meet exactly, with every state on one of them`() throws {
     try writeTwoSegments()
     let hub = hub()
-    let whole = try times("\(HistoryTests.drive)&every=0")
-    #expect(whole.times.count == 300 && whole.pageCount == 1)
-    #expect(whole.times == whole.times.sorted() && Set(whole.times).count == 300)
-    #expect(whole.times.first == "2026-11-22T10:00:00.000Z")
-    let paged = try times("\(HistoryTests.drive)&every=0&limit=7")
-    #expect(paged.times == whole.times && paged.pageCount == 43)
+    // A page that takes a busy machine longer than a second goes as it is, and the rest is on one more: then it is asked for again.
+    func pages(_ query: String, _ count: Int) throws -> [String] {
+      var found: (times: [String], pageCount: Int) = ([], 0)
+      #expect(
+        try eventually {
+          found = try times(query)
+          return found.pageCount == count
+        }, "\(found.pageCount) pages")
+      return found.times
+    }
+    let whole = try pages("\(HistoryTests.drive)&every=0", 1)
+    #expect(whole.count == 300)
+    #expect(whole == whole.sorted() && Set(whole).count == 300)
+    #expect(whole.first == "2026-11-22T10:00:00.000Z")
+    #expect(try pages("\(HistoryTests.drive)&every=0&limit=7", 43) == whole)
     // Ten seconds unless another distance is asked for, kept from page to page.
     let seldom = try times(HistoryTests.drive)
     #expect(seldom.times.count == 16, "\(seldom.times)")
@@ -229,7 +238,7 @@ import Testing
     try reader.check()
     #expect(reader.isIndexed && reader.damage == nil)
     // The last hour is what is meant unless something else is said.
-    #expect(try page("every=0").states.count > 20)
+    #expect(try eventually { try page("every=0").states.count > 20 })
     client.leave()
     #expect(eventually { hub.isOff })
     let changes = { try decoded("/history/power", as: PowerPage.self).changes.filter { $0.id == "gps" } }
