@@ -64,8 +64,10 @@ final class HangUpTests {
 
   @Test func `one that its shell has let go is told to read its board file again, and does not end`() {
     let terminal = TerminalSession("bash --norc -i")
-    terminal.type(command() + " & disown -h")
+    terminal.type(command() + " & disown -h; echo >\(folder)/let-go")
     waitUntilItReads()
+    // Until then the shell takes it along when it ends, however far it is itself.
+    #expect(eventually { access(folder + "/let-go", F_OK) == 0 })
     terminal.close()
     readAgain()
     if let pid { kill(pid, SIGTERM) }
