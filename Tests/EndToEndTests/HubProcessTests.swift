@@ -16,7 +16,8 @@ struct HubProcessTests {
     let devices = hub.devices
     #expect(devices["gps"].power == "tracking")
     #expect(devices["imu"].power == "tracking")
-    #expect(devices["gps"].holders == ["watch[\(watch.pid)]"])
+    // It is told who that is right after it has come.
+    #expect(eventually { hub.devicesNow["gps"].holders == ["watch[\(watch.pid)]"] })
     #expect(!hub.openDevices.isEmpty)
     watch.send(SIGINT)
     watch.wait()
@@ -33,7 +34,14 @@ struct HubProcessTests {
   @Test func `the log says who has a device switched on, and who has left it`() {
     let hub = HubProcess(["--no-journal-state"])
     let watch = hub.watch()
-    #expect(eventually { hub.devicesNow["gps"].power == "tracking" && hub.devicesNow["imu"].power == "tracking" })
+    // With its name, which on a busy machine comes later than it does itself.
+    let isThere = eventually {
+      let devices = hub.devicesNow
+      return ["gps", "imu"].allSatisfy {
+        devices[$0].power == "tracking" && devices[$0].holders == ["watch[\(watch.pid)]"]
+      }
+    }
+    #expect(isThere)
     watch.send(SIGINT)
     watch.wait()
     #expect(eventually { hub.devicesNow["gps"].power == "off" && hub.devicesNow["imu"].power == "off" })
@@ -177,7 +185,11 @@ struct HubProcessTests {
             power: { switch: "gpio", chip: "simulated", line: "imu-power", lingerSeconds: 0 } } } }
         """)
     let watch = hub.watch(["--json", "--rate", "1000"])
-    #expect(eventually { hub.devicesNow["gps"].power == "acquiring" })
+    // A position is held for some seconds: the attitude beside it is not to come later than that.
+    #expect(
+      eventually {
+        HubProcess.states(watch).contains { $0.attitude != nil } && hub.devicesNow["gps"].power == "acquiring"
+      })
     let folder = try #require(SharedData.folder) + "/nmea/\(log).log"
     terminal.write(SharedData.read(folder))
     let decode = Program(["decode", folder])

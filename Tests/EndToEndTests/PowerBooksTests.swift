@@ -23,7 +23,12 @@ final class PowerBooksTests {
     let first = hub()
     for _ in 0..<2 {
       let watch = Program(["watch", "--socket", first.socket, "--json"])
-      #expect(eventually { first.devicesNow["gps"].power == "tracking" })
+      // By then the hub has heard what it calls itself, which a bill goes by.
+      let isThere = eventually {
+        let gps = first.devicesNow["gps"]
+        return gps.power == "tracking" && gps.holders == ["watch[\(watch.pid)]"]
+      }
+      #expect(isThere)
       watch.send(SIGTERM)
       watch.wait()
       #expect(eventually { first.isOff })
