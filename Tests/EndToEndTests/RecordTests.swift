@@ -37,11 +37,12 @@ import Testing
 
   @Test func `for as long as was asked for it keeps the devices awake, and all of it is in the file`() throws {
     let hub = HubProcess(board: board)
-    let program = record(hub, ["--for", "0.1m"])
+    // Long enough for a busy machine to have all of it begun, and looked at.
+    let program = record(hub, ["--for", "0.3m"])
     let name = "record[\(program.pid)]"
     #expect(eventually { ["gps", "imu"].allSatisfy { hub.devicesNow[$0].holders == [name] } })
     #expect(program.wait() == 0, "\(program.standardError)")
-    #expect(recordedSeconds(program.standardOutput).map { (6..<60).contains($0) } == true, "\(program.standardOutput)")
+    #expect(recordedSeconds(program.standardOutput).map { (18..<60).contains($0) } == true, "\(program.standardOutput)")
     #expect(program.lines.last == "  next: sensorhub info \(path)")
     // No terminal, no progress.
     #expect(program.standardError.isEmpty, "\(program.standardError)")
@@ -243,7 +244,7 @@ import Testing
     var waiting: Int32 = 0
     #expect(eventually { ioctl(descriptor, UInt(FIONREAD), &waiting) == 0 && waiting > 0 })
     program.send(SIGTERM)
-    #expect(program.wait(within: .seconds(60)) == 74)
+    #expect(program.wait() == 74)
     #expect(program.standardError.contains("could not be written"), "\(program.standardError)")
     #expect(eventually { hub.isOff })
   }
