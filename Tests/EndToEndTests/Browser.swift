@@ -25,15 +25,16 @@ final class Browser {
       ["--port=\(port)"], path: "/usr/bin/chromedriver", environment: ["TMPDIR=\(folder.path)"])
     let port = port
     // A browser's first start reads it from the disk, which takes longer than all that follows.
-    _ = eventually(within: .seconds(60)) { SocketClient.isListening(port) }
+    _ = eventually { SocketClient.isListening(port) }
     let options = """
       {"binary": "/usr/bin/chromium",
        "args": ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--no-proxy-server", "--window-size=1280,1000"]}
       """
     let logs = #"{"browser": "ALL", "performance": "ALL"}"#
-    let made: Session = try call(
-      "POST", "/session",
-      #"{"capabilities": {"alwaysMatch": {"goog:chromeOptions": \#(options), "goog:loggingPrefs": \#(logs)}}}"#)
+    // In place of half a minute: an audit of a page takes a busy machine longer.
+    let limits = #"{"script": 240000, "pageLoad": 240000}"#
+    let wanted = #"{"goog:chromeOptions": \#(options), "goog:loggingPrefs": \#(logs), "timeouts": \#(limits)}"#
+    let made: Session = try call("POST", "/session", #"{"capabilities": {"alwaysMatch": \#(wanted)}}"#)
     session = "/session/\(made.sessionId)"
   }
 
@@ -74,8 +75,8 @@ final class Browser {
   /// What the page has complained of, or what it has done: `browser` or `performance`.
   func log(_ type: String) throws -> [LogEntry] { try call("POST", session + "/se/log", #"{"type": "\#(type)"}"#) }
 
-  private func body(script: String) -> String {
-    let quoted = try! JSONEncoder().encode(script)
+  private func body(script: String) throws -> String {
+    let quoted = try JSONEncoder().encode(script)
     return #"{"script": \#(String(decoding: quoted, as: UTF8.self)), "args": []}"#
   }
 
@@ -87,7 +88,7 @@ final class Browser {
   private func call<Value: Decodable>(_ method: String, _ path: String, _ body: String = "") throws -> Value {
     let answer = HTTPAnswer(
       port, method, path, ["Content-Length: \(body.utf8.count)"], body: body, host: "localhost:\(port)",
-      asksToClose: false, within: .seconds(120))
+      asksToClose: false, within: .seconds(270))
     guard let value = try? JSONDecoder().decode(Answer<Value>.self, from: Data(answer.body.utf8)).value else {
       throw Failure(command: "\(method) \(path)", answer: "\(answer.head.prefix(300)) \(answer.body.prefix(1000))")
     }

@@ -19,7 +19,9 @@ extension Browser {
         "Emulation.setDeviceMetricsOverride",
         #"{"width": \#(width), "height": \#(height), "deviceScaleFactor": 1, "mobile": \#(isMobile)}"#)
       #expect(try eventually { try text("innerWidth") == "\(width)" })
-      #expect(try text("document.documentElement.scrollWidth") == "\(width)", "it has to be scrolled sideways")
+      #expect(
+        try eventually { try text("document.documentElement.scrollWidth") == "\(width)" },
+        "it has to be scrolled sideways at \(width)")
       #expect(
         try isMobile || eventually { try text("document.documentElement.scrollHeight") == "\(height)" },
         "it has to be scrolled at \(width)")
