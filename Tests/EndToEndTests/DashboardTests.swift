@@ -108,7 +108,7 @@ import Testing
     #expect(try eventually { try browser.text(way) == "false" })
     let utc = try text(of: "utc")
     #expect(try eventually { try text(of: "utc") != utc })
-    #expect(try text(of: "fix-time").hasSuffix(" UTC") && utc.count == 8)
+    #expect(try eventually { try text(of: "fix-time").hasSuffix(" UTC") } && utc.count == 8)
     try browser.run("URL.createObjectURL = (blob) => { window.file = blob; return 'about:blank' }")
     try browser.run("HTMLAnchorElement.prototype.click = function () { window.fileName = this.download }")
     func file() throws -> String {
@@ -230,8 +230,8 @@ import Testing
       #expect(
         try eventually { try browser.text("document.documentElement.scrollWidth <= innerWidth") == "true" }, "\(width)")
       let text = "map((e) => e.textContent).join()"
-      #expect(try browser.text("\(cut).\(text)") == "", "\(width)")
-      #expect(try browser.text("\(outside).\(text)") == "", "\(width)")
+      #expect(try eventually { try browser.text("\(cut).\(text)") == "" }, "\(width)")
+      #expect(try eventually { try browser.text("\(outside).\(text)") == "" }, "\(width)")
       browser.save(as: "full-\(width)")
     }
     let names = "[...document.querySelectorAll('.device')].map((e) => e.innerText.split('\\n')[0]).join()"
@@ -386,6 +386,7 @@ import Testing
     try browser.expectNoScrolling(savingAs: "history-WIDTH-\(scheme)")
     // With the list open, too; a key closes it, and leaves the focus where it was opened.
     try browser.run("document.getElementById('recordings').open = true")
+    #expect(try eventually { try browser.text("document.querySelectorAll('#segments a').length") != "0" })
     try browser.expectAccessible()
     try browser.run(
       """
