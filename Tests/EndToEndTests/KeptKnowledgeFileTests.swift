@@ -22,14 +22,21 @@ final class KeptKnowledgeFileTests {
   }
 
   @Test func `what it knew is in a file once the hub has ended, and the next hub has it from there`() {
-    let first = hub()
-    let watch = first.watch()
-    // A cold start takes as long as the data sheet says.
-    #expect(eventually { first.devicesNow["gps"].power == "tracking" }, "\(first.devicesNow)")
-    watch.send(SIGTERM)
-    watch.wait()
-    #expect(eventually { first.devicesNow["gps"].power == "off" })
-    #expect(first.stop() == 0)
+    // A receiver has 800 ms to say what it knows before its supply goes. Where a busy machine takes longer the next run has another
+    // chance.
+    let isTold = (0..<3).contains { _ in
+      let first = hub()
+      let watch = first.watch()
+      // A cold start takes as long as the data sheet says.
+      #expect(
+        eventually(within: .seconds(240)) { first.devicesNow["gps"].power == "tracking" }, "\(first.devicesNow)")
+      watch.send(SIGTERM)
+      watch.wait()
+      #expect(eventually { first.devicesNow["gps"].power == "off" })
+      #expect(first.stop() == 0)
+      return text.contains("\"database\"")
+    }
+    #expect(isTold)
     // Who it is, and what it said of the satellites.
     #expect(text.contains("CFFB03D2592C") && text.contains("u-blox 000A0000, protocol 34.10"), "\(text)")
     #expect(text.contains("\"database\""), "\(text)")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A replay that is halted, stepped and put to another time, over HTTP.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct ReplayControlTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ReplayControlTests {
   private let log = ReplayedLog()
 
   private func replay(_ arguments: [String]) -> Program { log.replay(arguments) }
