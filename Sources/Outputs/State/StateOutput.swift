@@ -57,6 +57,8 @@ private final class StateSession: StreamSession {
     let clock = MonotonicClock()
     let timer = clock.schedule(at: clock.now + StateSession.requestTime) { [weak self] in
       guard let self, !state.withLock({ $0.hasRequested || $0.isOver }) else { return }
+      // It has come in time, and this machine had other things to do than to read it.
+      if connection.hasUnread { return waitForRequest() }
       subscribe(as: connection.peer, rateHz: nil, parts: .all, isRequested: false)
     }
     let isTooLate = state.withLock { state in

@@ -56,6 +56,14 @@ final class StreamConnection: Sendable {
     }
   }
 
+  /// The client has sent something that nobody has read yet.
+  var hasUnread: Bool {
+    state.withLock { state in
+      var count: Int32 = 0
+      return !state.isClosed && ioctl(descriptor, UInt(FIONREAD), &count) == 0 && count > 0
+    }
+  }
+
   /// Sends a value, or drops an older one that still waits.
   func send(_ bytes: UnsafeBufferPointer<UInt8>) { write(bytes, isAnswer: false) }
 
