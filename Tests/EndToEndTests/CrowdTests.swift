@@ -49,7 +49,7 @@ import Testing
   /// A hub that stands still lets nobody in. Who finds no room at its port then hears nothing, and tries again after a second, three,
   /// seven: nobody of a crowd is to have to.
   @Test func `five hundred who come to each port at once all have room to wait in, and are served`() {
-    Peer.allow(4096)
+    Peer.allowCrowds()
     let ports = (0..<3).map { _ in SocketClient.freePort() }
     let hub = HubProcess(
       board: HubProcess.simulatedBoard(

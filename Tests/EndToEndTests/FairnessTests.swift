@@ -27,7 +27,7 @@ import Testing
   // MARK: Places
 
   @Test func `eleven hundred connections of an idle peer lock out nobody, and are one line in the log`() {
-    Peer.allow(4096)
+    Peer.allowCrowds()
     let hub = HubProcess(board: board)
     #expect(eventually { hub.program.standardError.contains("dashboard on") })
     let begun = MonotonicClock().now
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test func `with a few files to open the outputs share them, and the Unix sockets always answer`() {
-    Peer.allow(4096)
+    Peer.allowCrowds()
     let hub = ShellHub("ulimit -n 256; exec \"$@\"", board: board)
     #expect(eventually { hub.program.standardError.contains("dashboard on") }, "\(hub.program.standardError)")
     // Each of them asks for something, so that none has to make room; from so many machines that each port is full.
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test func `a program with all the connections that it gets leaves some, and who is refused hears why`() {
-    Peer.allow(4096)
+    Peer.allowCrowds()
     let hub = HubProcess(board: board)
     let crowd = (0..<300).map { _ in SocketClient.connect(path: hub.socket) }
     defer { for descriptor in crowd { close(descriptor) } }

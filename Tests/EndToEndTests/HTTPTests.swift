@@ -6,6 +6,8 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10))) struct HTTPTests {
   private let port = SocketClient.freePort()
 
+  init() { Peer.allowCrowds() }
+
   private func hub() -> HubProcess {
     let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
     #expect(eventually { hub.program.standardError.contains("dashboard on") }, "\(hub.program.standardError)")

@@ -69,11 +69,11 @@ final class Peer {
     }
   }
 
-  /// Lets this process open as many as it takes.
-  static func allow(_ count: Int) {
+  /// Lets this process open as many as crowds take, several of which may come at a time. Usually it may open 1024.
+  static func allowCrowds() {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, rlim_t(count)))
+    limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, 16_384))
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 }

@@ -9,6 +9,8 @@ import Testing
   private let nmea = SocketClient.freePort()
   private static let watch = "?WATCH={\"enable\":true,\"json\":true};"
 
+  init() { Peer.allowCrowds() }
+
   @Test func `a connection, a POLL and a list of devices wake nothing`() throws {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let client = SocketClient(port: gpsd)

@@ -10,11 +10,7 @@ import Testing
   private let hub: HubProcess
 
   init() {
-    // The tests' own descriptors, of which there are usually 1024.
-    var limit = rlimit()
-    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, 8192))
-    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    Peer.allowCrowds()
     hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
     let hub = hub
     _ = eventually { hub.program.standardError.contains("dashboard on") }
