@@ -193,6 +193,8 @@ import Testing
 
   @Test func `a page that is paused or hidden does not ask, and where nothing is replayed it never does`() throws {
     #expect(try isRunning())
+    // It is not to be over while it is looked at.
+    log.status("POST", "?rate=0.1")
     #expect(try looksAtReplay(port: log.port) >= 2)
     try click("pause")
     #expect(try shows("paused", in: "mode"))
