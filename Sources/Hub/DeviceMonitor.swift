@@ -32,6 +32,8 @@ public final class DeviceMonitor: Sendable {
     var waitingMilliamperes: Double?
     var lessons = PowerLessons()
     var linger = DeviceLinger()
+    /// Why it does not linger any more, whoever leaves: it is about to be switched off for good.
+    var ending: String?
     var book: PowerBook
     /// What was counted before its reader began.
     var before = RunTotals()
@@ -156,6 +158,9 @@ public final class DeviceMonitor: Sendable {
       state.status.wakes = totals.wakes
     }
   }
+
+  /// Its reader is about to be shut down: behind those who leave on the way it does not linger.
+  func ends(because reason: String) { state.withLock { $0.ending = reason } }
 
   /// For how long its supply has to be off before it is on again.
   var minimumOff: Duration { state.withLock { $0.power.timing.minimumOff } }
@@ -432,7 +437,8 @@ extension DeviceMonitor: LingerPolicy {
   public func lastLeft(at now: MonotonicInstant) -> Linger {
     state.withLock { state in
       let grounds = lingerGrounds(state)
-      return state.linger.left(at: now, by: grounds, &state.lessons)
+      let linger = state.linger.left(at: now, by: grounds, &state.lessons)
+      return state.ending.map { Linger(.zero, reason: $0) } ?? linger
     }
   }
 

@@ -312,8 +312,10 @@ public final class Hub: Sendable {
   ///
   /// - Parameter successor: the hub that comes in this one's place; what it has taken over goes on
   public func shutDown(for successor: Hub? = nil) {
-    scheduledFixes.leave(self, isSucceeded: successor != nil)
     let reason = successor == nil ? "the hub is shutting down" : "the board file was read again"
+    let ending = readers.filter { !(successor?.has($0) ?? false) }
+    for reader in ending { reader.monitor.ends(because: reason) }
+    scheduledFixes.leave(self, isSucceeded: successor != nil)
     for meter in meters.withLock({ $0 }) { meter.end() }
     billing.end()
     fused.shutDown()
@@ -321,9 +323,7 @@ public final class Hub: Sendable {
     sentences.shutDown()
     clockOffsets.shutDown()
     epochs.shutDown()
-    for reader in readers where !(successor?.has(reader) ?? false) {
-      reader.shutDown(because: reason)
-    }
+    for reader in ending { reader.shutDown(because: reason) }
   }
 
   /// Returns once no reader that ends with this hub is inside its scope any more, that is, once their power lines are off.
