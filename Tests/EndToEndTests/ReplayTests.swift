@@ -108,6 +108,31 @@ import Testing
     expectReplayed(live)
   }
 
+  /// The states that a recording has of somebody who wants the attitude and nothing else.
+  private func recordAttitudes(_ hub: HubProcess) throws -> [String] {
+    let watch = Program(["watch", "--socket", hub.socket, "--json", "--parts", "attitude,heading"])
+    #expect(eventually { watch.lines.count > 25 })
+    watch.send(SIGINT)
+    watch.wait()
+    #expect(hub.stop() == 0)
+    let live = try Files.names(in: recordings).sorted().flatMap { try Recorded("\(recordings)/\($0)").texts("/state") }
+    #expect(live.count > 20)
+    for state in live.suffix(20) {
+      #expect(state.contains("\"attitude\"") && !state.contains("\"position\""), "\(state)")
+    }
+    return live
+  }
+
+  @Test func `a receiver that lingers while others are heard has no share in their replay`() throws {
+    let hub = HubProcess(board: board("").replacing("lingerSeconds: 0.2", with: "lingerSeconds: 60"))
+    let watch = Program(["watch", "--socket", hub.socket, "--json"])
+    #expect(eventually { watch.lines.count > 25 && watch.lines.last?.contains("\"fused\"") == true })
+    watch.send(SIGINT)
+    watch.wait()
+    #expect(eventually { hub.devicesNow["gps"].power == "lingering" })
+    expectReplayed(try recordAttitudes(hub))
+  }
+
   @Test func `what was recorded before another board file came is replayed on the one of then`() throws {
     let turned = board("").replacing("rateHz: 200", with: "rateHz: 200, mount: [[-1, 0, 0], [0, -1, 0], [0, 0, 1]]")
     let live = try recordTwoVisits { hub in

@@ -121,7 +121,9 @@ struct Replay: ParsableCommand {
     let host = HubHost(Hub(board: board, on: stage.machine), version: SensorHub.version)
     let lines = StateLines()
     let audience = ReplayAudience(
-      host.hub.value, states: stateRate?.states(of: host) ?? host.state(rateHz: nil),
+      host.hub.value,
+      states: stateRate?.states(of: host, parts: ReplayAudience.parts)
+        ?? host.state(rateHz: nil, parts: ReplayAudience.parts),
       receive: { lines.append($0) })
     let wanted = stage.wanted.subscribe(as: "replay", receiveValue: { audience.want($0) })
     defer { wanted.cancel() }

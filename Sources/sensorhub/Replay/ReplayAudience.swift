@@ -15,12 +15,17 @@ final class ReplayAudience: Sendable {
     var states: Subscription?
   }
 
+  /// What is wanted of the states all the time. Of sensors all that was recorded was heard by somebody. A receiver is recorded while it
+  /// lingers as well, when nobody hears it: that is held as it was, and this must not wake it.
+  static let parts: Set<StatePart> = [.attitude, .rates, .acceleration, .magneticField, .pressure, .supply]
+
   private let states: Deferred<FusedState, Never>
   private let receive: Receive
   private let state: Guarded<State>
 
   private struct Receive: Sendable { let state: @Sendable (FusedState) -> Void }
 
+  /// - Parameter states: of `parts`
   init(
     _ hub: Hub, states: Deferred<FusedState, Never>, receive: @escaping @Sendable (FusedState) -> Void
   ) {

@@ -19,10 +19,11 @@ enum StateRateOption: ExpressibleByArgument {
     }
   }
 
-  func states(of host: HubHost) -> Deferred<FusedState, Never> {
+  /// - Parameter parts: what is wanted of them
+  func states(of host: HubHost, parts: Set<StatePart>) -> Deferred<FusedState, Never> {
     switch self {
-    case .hertz(let rate): host.state(rateHz: rate)
-    case .all: host.states(parts: .all)
+    case .hertz(let rate): host.state(rateHz: rate, parts: parts)
+    case .all: host.states(parts: parts)
     }
   }
 }
