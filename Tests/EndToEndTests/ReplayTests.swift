@@ -133,6 +133,17 @@ import Testing
     expectReplayed(try recordAttitudes(hub))
   }
 
+  @Test func `what only a replay has fused is not known to those who wanted states then`() throws {
+    let port = SocketClient.freePort()
+    let hub = HubProcess(board: board("nmea: { port: \(port) }"))
+    // Where the board is tells how far its magnetic north lies from the true one; the hub does not learn of it.
+    let client = SocketClient(port: port)
+    #expect(eventually { client.text.contains(",A,") })
+    client.leave()
+    #expect(eventually { hub.isOff })
+    expectReplayed(try recordAttitudes(hub))
+  }
+
   @Test func `what was recorded before another board file came is replayed on the one of then`() throws {
     let turned = board("").replacing("rateHz: 200", with: "rateHz: 200, mount: [[-1, 0, 0], [0, -1, 0], [0, 0, 1]]")
     let live = try recordTwoVisits { hub in

@@ -4,14 +4,18 @@ import MonotonicTime
 
 /// The last time that the receivers stated. Without satellites many state none, and the monotonic clock goes on from there.
 final class LastTime: Sendable {
-  private struct Stated {
-    var utcNanoseconds: Int64
-    var at: MonotonicInstant
+  struct Stated: Sendable {
+    fileprivate var utcNanoseconds: Int64
+    fileprivate var at: MonotonicInstant
   }
 
   private let last = Guarded<Stated?>(nil)
 
-  func forget() { last.withLock { $0 = nil } }
+  /// What is known; `nil` for nothing.
+  var stated: Stated? {
+    get { last.withLock { $0 } }
+    set { last.withLock { $0 = newValue } }
+  }
 
   /// Takes the next state; returns it with a time where its last epoch has none.
   func complete(_ state: FusedState) -> FusedState {

@@ -24,9 +24,24 @@ public final class ReplayFeed: Sendable {
 
   public init(lacksSilences: Bool = false) { self.lacksSilences = lacksSilences }
 
+  /// What a hub knows from one run of the fusion to the next.
+  public struct Knowledge: Sendable {
+    fileprivate let state: FusedState?
+    fileprivate let time: LastTime.Stated?
+  }
+
+  public var knowledge: Knowledge { Knowledge(state: lastState.value, time: lastTime.stated) }
+
+  /// Has the hub know what it knew, and not what it has learnt since; not while somebody has the state fused.
+  public func restore(_ knowledge: Knowledge) {
+    guard lastState.value?.mode == .asleep else { return }
+    lastTime.stated = knowledge.time
+    lastState.value = knowledge.state
+  }
+
   /// Another hub begins, which knows nothing of the one before it.
   public func begin() {
-    lastTime.forget()
+    lastTime.stated = nil
     lastState.value = nil
   }
 

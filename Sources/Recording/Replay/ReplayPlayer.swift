@@ -22,6 +22,8 @@ public struct ReplayPlayer {
   private var runCount = 0
   /// Whether the present run is one that was recorded.
   private var isRecordedRun = false
+  /// What the hub knew before a run that was not.
+  private var knowledge: ReplayFeed.Knowledge?
 
   public init(on stage: ReplayStage) { self.stage = stage }
 
@@ -51,6 +53,7 @@ public struct ReplayPlayer {
       note(Device(kind: kind, isSupplied: isSupplied, isHeld: isHeld), message.device)
     case .fusion(let isUnderWay):
       isRecordedRun = isUnderWay
+      if isUnderWay { endOwnRun() }
       setRun(begins: isUnderWay)
     case .board(let board): if stage.board.value != board { stage.board.value = board }
     default:
@@ -78,10 +81,19 @@ public struct ReplayPlayer {
       if !isWanted {
         setRun(begins: false)
       } else if stage.demand.value.run == nil, device.isHeld, !wasHeld, device.kind != .supplyMonitor {
+        knowledge = knowledge ?? feed.knowledge
         setRun(begins: true)
       }
     }
     feed.set(isSupplied: device.isSupplied, device.kind, id)
+  }
+
+  /// What was fused here alone is not known to those who had the state fused then.
+  private mutating func endOwnRun() {
+    guard let knowledge else { return }
+    setRun(begins: false)
+    feed.restore(knowledge)
+    self.knowledge = nil
   }
 
   private mutating func setRun(begins: Bool) {
@@ -139,6 +151,7 @@ public struct ReplayPlayer {
   private mutating func switchOff() {
     stage.demand.value = ReplayDemand()
     isRecordedRun = false
+    knowledge = nil
     for (id, device) in devices.sorted(by: { $0.key < $1.key }) {
       feed.set(isSupplied: false, device.kind, id)
     }
