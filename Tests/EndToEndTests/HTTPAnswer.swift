@@ -12,7 +12,7 @@ struct HTTPAnswer {
   ///   - limit: how long the answer may take
   init(
     _ port: UInt16, _ method: String, _ path: String, _ headers: [String] = [], body content: String = "",
-    host: String = "localhost", asksToClose: Bool = true, within limit: Duration = .seconds(90)
+    host: String = "localhost", asksToClose: Bool = true, within limit: Duration = .seconds(180)
   ) {
     let client = SocketClient(port: port)
     let named = headers.contains { $0.hasPrefix("Host:") } ? [] : ["Host: \(host)"]

@@ -5,7 +5,7 @@ import MonotonicTime
 /// Waits for a condition outside this process's control (a file, another process, another thread), looking often at first and then
 /// every few milliseconds, and returns whether it came to hold before the deadline. That is far off: on a busy machine five hundred
 /// clients take more than half a minute to be served, and who waits for less loses nothing.
-public func eventually(within limit: Duration = .seconds(90), _ condition: () throws -> Bool) rethrows -> Bool {
+public func eventually(within limit: Duration = .seconds(180), _ condition: () throws -> Bool) rethrows -> Bool {
   let clock = MonotonicClock()
   let deadline = clock.now + limit
   var pause = Pause()
