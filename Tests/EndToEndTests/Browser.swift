@@ -34,8 +34,16 @@ final class Browser {
     // In place of half a minute: an audit of a page takes a busy machine longer.
     let limits = #"{"script": 240000, "pageLoad": 240000}"#
     let wanted = #"{"goog:chromeOptions": \#(options), "goog:loggingPrefs": \#(logs), "timeouts": \#(limits)}"#
-    let made: Session = try call("POST", "/session", #"{"capabilities": {"alwaysMatch": \#(wanted)}}"#)
-    session = "/session/\(made.sessionId)"
+    func begin() throws -> String {
+      let made: Session = try call("POST", "/session", #"{"capabilities": {"alwaysMatch": \#(wanted)}}"#)
+      return "/session/\(made.sessionId)"
+    }
+    // Before a busy machine has the browser ready its driver may have given it up.
+    do {
+      session = try begin()
+    } catch is Failure {
+      session = try begin()
+    }
   }
 
   deinit {

@@ -269,7 +269,7 @@ import Testing
     for client in clients { #expect(write(client, request, request.count) == request.count) }
     let path = "/recordings/\(HistoryTests.first)"
     #expect(eventually { get(path).status == 503 })
-    #expect(eventually { get(path).status == 200 })
+    #expect(eventually(within: .seconds(90)) { get(path).status == 200 })
     #expect(hub.stop() == 0)
   }
 
