@@ -31,7 +31,7 @@ struct CalibrateTests {
     devices.wait()
     #expect(devices.standardOutput.contains(#""calibrations":{"gyro":{"ageSeconds":"#))
     // While the hub runs it has the IMU, and does it. Its vehicle does not stand still for long enough.
-    let second = Program(["calibrate", "gyro", "--timeout", "5", "--socket", hub.socket], environment: state)
+    let second = Program(["calibrate", "gyro", "--timeout", "10", "--socket", hub.socket], environment: state)
     #expect(second.wait() == 65)
     #expect(
       second.standardError.contains("0 %: leave the sensor lying still; Ctrl-C gives up"), "\(second.standardError)")
