@@ -56,6 +56,20 @@ struct HubProcessTests {
     }
   }
 
+  /// Whoever is sent away first would have the lines wait for all the others.
+  @Test func `a hub that ends switches its devices off before it sends its clients away`() {
+    let port = SocketClient.freePort()
+    let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
+    #expect(eventually { hub.program.standardError.contains("dashboard on") }, "\(hub.program.standardError)")
+    let stream = SocketClient(port: port)
+    stream.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    #expect(eventually { hub.devicesNow["gps"].power == "tracking" && hub.devicesNow["imu"].power == "tracking" })
+    #expect(hub.stop() == 0)
+    let log = hub.program.standardError
+    #expect(log.hasSuffix("stopped; all power lines are off\n") && !log.contains("lingering"), "\(log)")
+    withExtendedLifetime(stream) {}
+  }
+
   @Test func `the built-in board prints fused states by itself, and Ctrl-C powers it off`() {
     let hub = HubProcess()
     #expect(eventually { hub.program.standardError.contains("fused  ") }, "\(hub.program.standardError)")
