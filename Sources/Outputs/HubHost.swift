@@ -27,6 +27,7 @@ public final class HubHost: Sendable {
   /// On which side of its fences the board is.
   public let fences: Fences
   private let reload = Trigger<Reload>()
+  private let isOver = Guarded(false)
   private let text: Guarded<[UInt8]?>
 
   /// - Parameter boardText: of the board file, where there is one
@@ -74,12 +75,21 @@ public final class HubHost: Sendable {
     old.shutDown(for: new)
     // Two hubs must never drive one line: the new one appears when the old one has let go of everything else.
     await old.isOff(for: new)
+    // Whoever ends meanwhile wants no other one.
+    if isOver.withLock({ $0 }) { return old.switchProblems }
     new.enterService(after: old)
     let problems = old.switchProblems + new.makeSafe(isStarting: true) + new.pulseProblems
     self.text.withLock { $0 = text }
     current.value = new
+    if isOver.withLock({ $0 }) { new.shutDown() }
     reload.activate(.board)
     return problems
+  }
+
+  /// Powers everything off now and for good, whoever listens; of a hub that is about to come in place of this one as well.
+  public func shutDown() {
+    isOver.withLock { $0 = true }
+    hub.value.shutDown()
   }
 
   /// The same of a hub on a recording, whose devices let go at once.

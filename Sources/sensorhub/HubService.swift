@@ -63,7 +63,7 @@ struct HubService: Sendable {
     let signals = try SignalListener(
       onTerminate: { [host] in
         // Before anybody else hears of it: however many clients there are to be sent away, no line stays high for them.
-        host.hub.value.shutDown()
+        host.shutDown()
         if let group = group.withLock({ $0 }) { Task { await group.triggerGracefulShutdown() } }
       },
       onReload: { await reloader.reload() })
@@ -145,7 +145,7 @@ struct HubService: Sendable {
   /// Returns whether everything could be switched off.
   @discardableResult
   private func powerOff(_ host: HubHost) async -> Bool {
-    host.hub.value.shutDown()
+    host.shutDown()
     await host.hub.value.isOff()
     // While the folder is this hub's.
     knowledge?.end(host.hub.value.machine.receiverKnowledge)

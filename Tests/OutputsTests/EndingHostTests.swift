@@ -1,0 +1,24 @@
+import HardwareIO
+import TestSupport
+import Testing
+
+@testable import Hub
+@testable import Outputs
+
+/// A board file that is read again while the hub ends.
+@Suite(.timeLimit(.minutes(10)))
+struct EndingHostTests {
+  private func board(_ name: String) throws -> Board {
+    try Board(
+      json5: Array("{ name: '\(name)', devices: { gps: { driver: 'nmea', port: '/dev/\(name)' } } }".utf8), file: "x")
+  }
+
+  @Test func `no hub comes in place of one that ends`() async throws {
+    let host = HubHost(Hub(board: try board("one"), hardware: LinuxHardware()), version: "test")
+    let hub = host.hub.value
+    host.shutDown()
+    #expect(await host.serve(try board("two")) == [])
+    #expect(host.hub.value === hub)
+    await hub.isOff()
+  }
+}
