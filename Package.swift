@@ -220,7 +220,10 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "RecordingTests",
-      dependencies: ["Guarding", "HardwareIO", "Hub", "MCAP", "MonotonicTime", "NMEA", "Recording", "TestSupport"],
+      dependencies: [
+        "Devices", "Guarding", "HardwareIO", "Hub", "MCAP", "MonotonicTime", "NMEA", "Publishing", "Recording",
+        "TestSupport",
+      ],
       swiftSettings: strict),
   ]
 )

@@ -57,8 +57,9 @@ public struct ReplayPlayer {
       setRun(begins: isUnderWay)
     case .board(let board): if stage.board.value != board { stage.board.value = board }
     default:
-      // Of what was on before the recording began nothing is said until it changes.
-      if devices[message.device] == nil, let kind = message.content.kind {
+      // Of what was on before the recording began nothing is said until it changes, and that a device was supplied may have been
+      // written down a little after the first that it said.
+      if devices[message.device]?.isSupplied != true, let kind = message.content.kind {
         note(Device(kind: kind, isSupplied: true, isHeld: true), message.device)
       }
       hand(message.content, to: message.device)

@@ -1,0 +1,53 @@
+import Devices
+import Hub
+import MonotonicTime
+import Publishing
+import Recording
+import Testing
+
+/// What a replay has wanted of the hub that it plays to.
+struct ReplayPlayerTests {
+  private let stage: ReplayStage
+
+  init() throws {
+    let board = "{ name: 'test', devices: { baro: { driver: 'bme280', bus: 'simulated/i2c' } } }"
+    stage = ReplayStage(
+      first: ReplayPlayerTests.power(0, isSupplied: false), board: try Board(json5: Array(board.utf8), file: "test"))
+  }
+
+  private static func message(_ second: Int64, _ content: ReplayedMessage.Content) -> ReplayedMessage {
+    ReplayedMessage(
+      at: MonotonicInstant(nanoseconds: second * 1_000_000_000),
+      systemNanosecondsSince1970: 1_800_000_000_000_000_000 + second * 1_000_000_000, device: "baro", content: content)
+  }
+
+  private static func power(_ second: Int64, isSupplied: Bool) -> ReplayedMessage {
+    message(second, .power(.barometer, isSupplied: isSupplied, isHeld: isSupplied))
+  }
+
+  private func air(_ second: Int64) -> ReplayedMessage {
+    let sample = BarometerSample(
+      at: MonotonicInstant(nanoseconds: second * 1_000_000_000), pressurePascals: 100_000, temperatureCelsius: 20,
+      humidityPercent: nil)
+    return ReplayPlayerTests.message(second, .air(sample))
+  }
+
+  @Test func `what measures was supplied and held, also where that was written down later or never`() {
+    var player = ReplayPlayer(on: stage)
+    func isWanted() -> Bool {
+      let wanted = stage.wanted.value
+      #expect(wanted.devices == wanted.supplied && (wanted.run != nil) == !wanted.devices.isEmpty)
+      return wanted.devices == ["baro"]
+    }
+    player.play(ReplayPlayerTests.power(0, isSupplied: false))
+    #expect(!isWanted())
+    // The thread that writes down that it was switched on is held up.
+    player.play(air(1))
+    #expect(isWanted())
+    player.play(ReplayPlayerTests.power(2, isSupplied: true))
+    player.play(air(3))
+    #expect(isWanted())
+    player.play(ReplayPlayerTests.power(4, isSupplied: false))
+    #expect(!isWanted())
+  }
+}
