@@ -66,8 +66,9 @@ final class FusedFeed: Sendable {
     guard let interval else { return state.pace.take(fused) }
     if let due = state.due {
       guard fused.at >= due else { return false }
-      // States come at instants of their own: one that was late does not delay those after it.
-      state.due = due + interval > fused.at ? due + interval : fused.at + interval
+      // States come at instants of their own: one that was late does not delay those after it, nor do two come as if they were one.
+      let next = due + interval > fused.at ? due + interval : fused.at + interval
+      state.due = max(next, fused.at + interval / 4)
     } else {
       state.due = fused.at + interval
     }
