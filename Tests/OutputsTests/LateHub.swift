@@ -47,7 +47,7 @@ final class LateHub: Sendable {
   }
 
   /// Has somebody listen who keeps all awake but the supply monitor, with a receiver whose epochs are known to the end.
-  func standStill(rateHz: Double?) {
+  func begin(rateHz: Double?) {
     hold.withLock { $0.rateHz = rateHz }
     let parts: Set<StatePart> = [.position, .pressure]
     let states = rateHz.map { hub.state(rateHz: $0, parts: parts) } ?? hub.state(parts: parts)

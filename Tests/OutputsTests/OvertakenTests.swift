@@ -19,7 +19,7 @@ struct OvertakenTests {
   @Test func `a client of gpsd's protocol is told nothing that is older than its greeting`() throws {
     let client = LateClient()
     let session = try #require(GPSDOutput(host: late.host).serve(client.connection))
-    late.standStill(rateHz: nil)
+    late.begin(rateHz: nil)
     late.overtake(duringWhat: { client.say(#"?WATCH={"enable":true,"json":true};"#, to: session) })
     late.report(9)
     // As of the greeting, and of what came after it. Without a position there is none.
@@ -33,7 +33,7 @@ struct OvertakenTests {
   @Test func `a client of fused sentences is told nothing that is older than its greeting`() throws {
     let client = LateClient()
     let output = NMEAOutput(host: late.host, feed: late.hub.board.nmea[0].feed)
-    late.standStill(rateHz: nil)
+    late.begin(rateHz: nil)
     var session: (any StreamSession)?
     late.overtake(duringWhat: { session = output.serve(client.connection) })
     late.report(9)
@@ -44,7 +44,7 @@ struct OvertakenTests {
 
   @Test func `a client of the state that asks for another rate gets each state once, and none that is older`() throws {
     let client = LateClient()
-    late.standStill(rateHz: 1)
+    late.begin(rateHz: 1)
     let session = try #require(StateOutput(host: late.host).serve(client.connection))
     client.say(#"{"rateHz": 1, "parts": ["position", "pressure"]}"# + "\n", to: session)
     // Whoever says nothing for a moment gets all there is: it is over by now, or comes to nothing.
