@@ -1,4 +1,5 @@
 import HardwareIO
+import Publishing
 import TestSupport
 import Testing
 
