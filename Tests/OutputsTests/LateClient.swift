@@ -39,9 +39,13 @@ final class LateClient {
   ///
   /// - Parameter count: of the characters behind `key` in which they end
   static func seconds(_ line: String, behind key: String, _ count: Int) -> Int? {
+    number(line, behind: key, count).map { Int($0.rounded()) % 100 }
+  }
+
+  /// The seconds of a minute or a clock in a line, with their decimals.
+  static func number(_ line: String, behind key: String, _ count: Int) -> Double? {
     guard let range = line.firstRange(of: key) else { return nil }
     let text = line[range.upperBound...].prefix(count)
-    let digits = text.split(separator: ":").last.map { $0.prefix { $0.isNumber || $0 == "." } } ?? ""
-    return Double(digits).map { Int($0.rounded()) % 100 }
+    return text.split(separator: ":").last.flatMap { Double($0.prefix { $0.isNumber || $0 == "." }) }
   }
 }
