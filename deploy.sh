@@ -195,9 +195,10 @@ if [ "$action" = probe ]; then
   tar -C "$work/probe" -cz . | remote "tar -C $upload -xz"
   echo "looking for devices on $target, up to fifteen seconds a port"
   code=0
-  # Both at once: a sudo that asks remembers nobody at the next terminal. Where the file is there, and what to do with it, says
-  # this side.
+  # All at once: a sudo that asks remembers nobody at the next terminal. Where the file is there, and what to do with it, says
+  # this side. A bus that config.txt alone enables has no file in /dev before its module is there.
   as_root "sh -c 'sh $upload/activate libraries $packages || exit
+    modprobe -q i2c-dev 2>/dev/null
     { $upload/sensorhub probe --write $upload/board.json5; echo \$? >$upload/code; } | sed -u \"/^written to /d\"
     exit \$(cat $upload/code)'" || code=$?
   remote "cat $upload/board.json5" >"$work/board.json5" 2>/dev/null || {
