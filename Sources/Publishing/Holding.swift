@@ -8,14 +8,17 @@ extension Publisher {
     as name: @escaping @Sendable (_ subscriber: String) -> String = { $0 }
   ) -> Deferred<Output, Failure> {
     Deferred(attaching: { subscriber in
-      let lifetime = Lifetime()
-      let both = Subscription { lifetime.end() }
+      let (lease, listening) = (Lifetime(), Lifetime())
+      let both = Subscription {
+        listening.end()
+        lease.end()
+      }
       subscriber.receiveSubscription(both)
       var listener = subscriber
       listener.receiveSubscription = { _ in }
-      // First who listens, then what there is to hear.
-      attach(listener).store(in: lifetime)
-      other.subscribe(as: name(subscriber.name), receiveValue: { _ in }).store(in: lifetime)
+      // First what there is to hear, and last when it ends: nothing is heard that is not held.
+      other.subscribe(as: name(subscriber.name), receiveValue: { _ in }).store(in: lease)
+      attach(listener).store(in: listening)
       return both
     })
   }

@@ -11,6 +11,11 @@ public struct ReplayPlayer {
     var kind: DeviceStatus.Kind
     var isSupplied: Bool
     var isHeld: Bool
+    /// It has been held since, but not by those who last had the state fused.
+    var isNew = false
+
+    /// What a supply monitor is held for may be the energy of others.
+    var isReasonToFuse: Bool { isHeld && kind != .supplyMonitor }
   }
 
   private let stage: ReplayStage
@@ -55,6 +60,8 @@ public struct ReplayPlayer {
       isRecordedRun = isUnderWay
       if isUnderWay { endOwnRun() }
       setRun(begins: isUnderWay)
+      // They are let go in a moment, or are held for something else.
+      for id in devices.keys { devices[id]?.isNew = false }
     case .board(let board): if stage.board.value != board { stage.board.value = board }
     default:
       // Of what was on before the recording began nothing is said until it changes, and that a device was supplied may have been
@@ -62,31 +69,31 @@ public struct ReplayPlayer {
       if devices[message.device]?.isSupplied != true, let kind = message.content.kind {
         note(Device(kind: kind, isSupplied: true, isHeld: true), message.device)
       }
+      beginOwnRun(for: message.device)
       hand(message.content, to: message.device)
     }
   }
 
   private mutating func note(_ device: Device, _ id: String) {
     // Whoever subscribes then is there before the first measurement, and gone before the device is off.
-    let wasHeld = devices[id]?.isHeld ?? false
+    let before = devices[id]
     devices[id] = device
+    devices[id]?.isNew = device.isHeld && (before?.isHeld != true || before?.isNew == true)
     let held = devices.filter { $0.value.isHeld }
     var demand = stage.demand.value
     demand.devices = Set(held.keys)
     demand.supplied = Set(devices.filter { $0.value.isSupplied }.keys)
     if stage.demand.value != demand { stage.demand.value = demand }
-    // What nobody had fused although it was measured is fused in a replay. What a supply monitor is held for may be the energy of
-    // others.
-    if !isRecordedRun {
-      let isWanted = held.values.contains { $0.kind != .supplyMonitor }
-      if !isWanted {
-        setRun(begins: false)
-      } else if stage.demand.value.run == nil, device.isHeld, !wasHeld, device.kind != .supplyMonitor {
-        knowledge = knowledge ?? feed.knowledge
-        setRun(begins: true)
-      }
-    }
+    if !isRecordedRun, !held.values.contains(where: \.isReasonToFuse) { setRun(begins: false) }
     feed.set(isSupplied: device.isSupplied, device.kind, id)
+  }
+
+  /// What nobody had fused although it was measured for somebody is fused in a replay.
+  private mutating func beginOwnRun(for id: String) {
+    guard !isRecordedRun, stage.demand.value.run == nil, let device = devices[id], device.isNew, device.isReasonToFuse
+    else { return }
+    knowledge = knowledge ?? feed.knowledge
+    setRun(begins: true)
   }
 
   /// What was fused here alone is not known to those who had the state fused then.
