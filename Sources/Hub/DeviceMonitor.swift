@@ -159,8 +159,11 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Its reader is about to be shut down: behind those who leave on the way it does not linger.
+  /// Its reader is about to be shut down: behind those who leave on the way it does not linger, nor sleep by its supply.
   func ends(because reason: String) { state.withLock { $0.ending = reason } }
+
+  /// Whether nobody will want it any more.
+  var isEnding: Bool { state.withLock { $0.ending != nil } }
 
   /// For how long its supply has to be off before it is on again.
   var minimumOff: Duration { state.withLock { $0.power.timing.minimumOff } }

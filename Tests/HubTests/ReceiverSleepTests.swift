@@ -130,10 +130,27 @@ struct ReceiverSleepTests {
     #expect(status.remark == nil && status.milliwatts < 1)
     try await wake(hub, receiver, settings: 2)
     #expect(hardware.levels.values == [true] && receiver.isAsleep)
+    // A hub that ends asks whether it is off when all its clients have been sent away: the line does not wait for that.
     hub.shutDown()
+    #expect(hardware.levels.values == [true, false])
     await hub.isOff()
     #expect(hardware.levels.values == [true, false])
     #expect(eventually { hub.devices.first?.power == .off })
+    receiver.end()
+  }
+
+  @Test func `awake as the hub ends it does not keep its supply to sleep by`() async throws {
+    let receiver = Self.receiver()
+    let hardware = WiredHardware(receiver)
+    let hub = try hub(hardware, power: line + #"sleep: "backup","#)
+    let lease = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    await receiver.requests.values { $0.contains { Self.kind($0) == 0x0608 && $0.count == 14 } }
+    hub.shutDown()
+    #expect(eventually { hardware.levels.values == [true, false] }, "\(hardware.levels.values)")
+    await hub.isOff()
+    #expect(hardware.levels.values == [true, false])
+    #expect(eventually { hub.devices.first?.power == .off })
+    lease.cancel()
     receiver.end()
   }
 

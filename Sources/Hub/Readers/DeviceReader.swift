@@ -134,13 +134,18 @@ extension DeviceReader {
     motion?.shutDown(because: reason)
     readings.shutDown(because: reason)
     source.shutDown(because: reason)
+    endRest()
   }
 
   /// Returns once it is not inside its scope any more; after it was shut down it does not sleep by its supply either.
   public func isOff() async {
     await motion?.isOff()
     for await now in source.activity.values(as: "shutdown") where now.phase == .idle || now.phase == .failed { break }
-    guard isShutDown.withLock({ $0 }) else { return }
+    // A run that was about to end when it was shut down may have begun to sleep since.
+    if isShutDown.withLock({ $0 }) { endRest() }
+  }
+
+  private func endRest() {
     monitor.cancelSupplyEnd()
     do throws(HardwareError) {
       try rail.endRest(of: monitor.id)
@@ -208,12 +213,13 @@ struct DeviceScope<Sample: Sendable> {
     reading.started()
   }
 
-  /// It has been told to sleep. Where it does its supply may stay on. The last that is said of it in a run.
+  /// It has been told to sleep. Where it does its supply may stay on, unless its reader ends. The last that is said of it in a run.
   ///
   /// - Parameter sleep: how it does
   func ended(isAsleep: Bool, as sleep: ReceiverSleep? = nil) {
     monitor.ended(isAsleep: isAsleep, as: sleep)
-    guard isAsleep else { return }
+    // What nobody will wake any more loses its supply with the run.
+    guard isAsleep, !monitor.isEnding else { return }
     rail.rest(monitor.id)
     monitor.endSupplyInTime { [weak monitor, weak rail] in
       guard let monitor, let rail else { return }
