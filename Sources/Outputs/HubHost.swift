@@ -63,10 +63,11 @@ public final class HubHost: Sendable {
 
   /// Puts a hub of another board into service. Devices that both boards have in the same way go on as they are; the others of
   /// the old one are powered off without lingering, as the new one may need what they use.
-  /// Returns which of the old one's supplies could not be switched off, and what is wrong with the new one's and its pulse.
   ///
   /// - Parameter text: of the board file
-  public func serve(_ board: Board, text: [UInt8]? = nil) async -> [String] {
+  /// - Returns: which of the old one's supplies could not be switched off, and what is wrong with the new one's and its pulse; `nil`
+  ///   where all ends meanwhile, and the old one is the last
+  public func serve(_ board: Board, text: [UInt8]? = nil) async -> [String]? {
     let old = current.value
     let new = Hub(board: board, on: old.machine, succeeding: old)
     // Whoever listens leaves the one before it comes to the other.
@@ -76,7 +77,7 @@ public final class HubHost: Sendable {
     // Two hubs must never drive one line: the new one appears when the old one has let go of everything else.
     await old.isOff(for: new)
     // Whoever ends meanwhile wants no other one.
-    if isOver.withLock({ $0 }) { return old.switchProblems }
+    if isOver.withLock({ $0 }) { return nil }
     new.enterService(after: old)
     let problems = old.switchProblems + new.makeSafe(isStarting: true) + new.pulseProblems
     self.text.withLock { $0 = text }

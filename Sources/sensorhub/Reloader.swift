@@ -15,9 +15,12 @@ struct Reloader: Sendable {
     do {
       let loaded = try source.loadWithText { sink.write(.warning, $0) }
       let board = loaded.board
-      for problem in await host.serve(board, text: loaded.text) { sink.write(.warning, problem) }
-      if let problem = inUse.record(loaded.fileText) { sink.write(.warning, problem) }
-      sink.write(.notice, "board '\(board.name)' read again")
+      // What a hub that ends has on stands in the file of before.
+      if let problems = await host.serve(board, text: loaded.text) {
+        for problem in problems { sink.write(.warning, problem) }
+        if let problem = inUse.record(loaded.fileText) { sink.write(.warning, problem) }
+        sink.write(.notice, "board '\(board.name)' read again")
+      }
     } catch {
       sink.write(.error, "the board file is wrong, the hub goes on with the old one: \(error)")
     }

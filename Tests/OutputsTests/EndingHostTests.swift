@@ -18,7 +18,7 @@ struct EndingHostTests {
     let host = HubHost(Hub(board: try board("one"), hardware: LinuxHardware()), version: "test")
     let hub = host.hub.value
     host.shutDown()
-    #expect(await host.serve(try board("two")) == [])
+    #expect(await host.serve(try board("two")) == nil)
     #expect(host.hub.value === hub)
     await hub.isOff()
   }
