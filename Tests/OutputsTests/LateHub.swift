@@ -1,11 +1,11 @@
 import Devices
 import Guarding
-import Hub
 import MonotonicTime
 import Publishing
 import TestSupport
 import Testing
 
+@testable import Hub
 @testable import Outputs
 
 /// A hub of which one state is held up on its way while another is made: on a busy machine any thread may be.
@@ -89,19 +89,20 @@ final class LateHub: Sendable {
   /// Who has the supply monitor awake.
   var supplyHolders: [String] { hub.devices.first { $0.id == "meter" }?.holders ?? [] }
 
-  /// While a client subscribes to all, which it shows by waking the supply monitor, a state comes about that is held up before it
-  /// reaches the client, and another one that is not, of the eighth second.
+  /// While a client subscribes to the states, one comes about that is held up before it reaches the client, and another one that
+  /// is not, of the eighth second.
   func overtake(duringWhat subscribe: () -> Void) {
-    let watch = hub.monitors.first { $0.id == "meter" }?.changes.subscribe(
-      as: "test", receiveValue: { [self] status in if !status.holders.isEmpty { supplyMonitorWoke() } })
+    let present = hub.fused.activity.value.holders.count
+    let watch = hub.fused.activity.subscribe(
+      as: "test", receiveValue: { [self] activity in if activity.holders.count > present { clientCame() } })
     subscribe()
     // Whoever is held up for each state has not been let go yet.
     hold.withLock { $0.isLong = false }
     #expect(eventually { hold.withLock { $0.isOver } })
-    watch?.cancel()
+    watch.cancel()
   }
 
-  private func supplyMonitorWoke() {
+  private func clientCame() {
     let (isFirst, isPaced) = hold.withLock { hold in
       defer { hold.hasBegun = true }
       return (!hold.hasBegun, hold.rateHz != nil)
