@@ -55,6 +55,7 @@ cd "$(dirname "$0")"
 [ -z "$board" ] || { [ -f "$board" ] && [ -r "$board" ]; } || fail "there is no board file '$board'; boards/ holds examples" 66
 
 [ -z "$found" ] || [ ! -e "$found" ] || fail "there is a file '$found' already: move it away, or name another one" 73
+[ -z "$found" ] || [ -w "$(dirname "$found")" ] || fail "'$found' cannot be written: its folder is missing, or not yours" 73
 
 # One connection for everything: whoever types a password types it once, however long it builds between. One that is dead is
 # noticed within a minute.
