@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Guarding
+import HardwareIO
 
 /// A program under test in a process of its own.
 public final class Program: Sendable {
@@ -84,6 +85,19 @@ public final class Program: Sendable {
 
   /// Signals the program; after its end has been seen the number may be another's.
   public func send(_ signal: Int32) { status.withLock { if $0 == nil { kill(pid, signal) } } }
+
+  /// Has the program stand still, and returns once all of its threads do. SIGSTOP is for one of them to pass on to the others, which
+  /// go on for as long as a busy machine has that one wait for its turn.
+  public func halt() {
+    send(SIGSTOP)
+    _ = eventually { !isRunning || Files.names(in: "/proc/\(pid)/task").allSatisfy(isHalted) }
+  }
+
+  private func isHalted(_ thread: String) -> Bool {
+    guard let status = try? Files.bytes(of: "/proc/\(pid)/task/\(thread)/stat") else { return true }
+    // The state comes behind the name, which is in parentheses.
+    return status.lastIndex(of: UInt8(ascii: ")")).map { status.dropFirst($0 + 2).first == UInt8(ascii: "T") } ?? true
+  }
 
   /// Waits for the end, until all output has been collected; returns the exit code, or minus the signal.
   ///
