@@ -5,13 +5,16 @@ struct ReconnectPace {
   /// Over how long they spread that are not in a hurry.
   private static let spread = 10.0
   private var failures = 0
+  private var random: any RandomNumberGenerator & Sendable
+
+  init(using random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) { self.random = random }
 
   /// It was there for a while.
   mutating func reset() { failures = 0 }
 
   /// A second and twice as long each time, less up to a half of that; from a minute on a minute, and up to a half more: no
   /// client comes more than once a minute from then on.
-  mutating func next(using random: inout some RandomNumberGenerator) -> Duration {
+  mutating func next() -> Duration {
     let wait = Double(1 << min(failures, 16))
     failures += 1
     let share = Double.random(in: 0...0.5, using: &random)
@@ -20,12 +23,12 @@ struct ReconnectPace {
 
   /// Of one that was there, for a client that nobody waits for: a broker that restarts loses a thousand of them at one instant,
   /// and has a hundred a second come back, after those that somebody does wait for.
-  mutating func nextGivingWay(using random: inout some RandomNumberGenerator) -> Duration {
-    max(next(using: &random), .seconds(Double.random(in: 0.5...Self.spread, using: &random)))
+  mutating func nextGivingWay() -> Duration {
+    max(next(), .seconds(Double.random(in: 0.5...Self.spread, using: &random)))
   }
 
   /// Of one that does not want the client: until somebody has done something about that.
-  static func afterRefusal(using random: inout some RandomNumberGenerator) -> Duration {
-    .seconds(longest * Double.random(in: 1...1.5, using: &random))
+  mutating func afterRefusal() -> Duration {
+    .seconds(Self.longest * Double.random(in: 1...1.5, using: &random))
   }
 }

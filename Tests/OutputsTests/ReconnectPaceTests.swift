@@ -8,26 +8,26 @@ struct ReconnectPaceTests {
   @Test func `ever later, and no oftener than once a minute after ten minutes`() {
     var random = SeededRandom(seed: 7)
     for _ in 0..<100 {
-      var pace = ReconnectPace()
+      var pace = ReconnectPace(using: SeededRandom(seed: random.next()))
       var sum = Duration.zero
       var waits: [Duration] = []
       while sum < .seconds(3600) {
-        waits.append(pace.next(using: &random))
+        waits.append(pace.next())
         if sum > .seconds(600) { #expect(waits.last! >= .seconds(60)) }
         sum += waits.last!
       }
       #expect(waits[0] <= .seconds(1))
       #expect(waits.allSatisfy { $0 <= .seconds(90) })
       pace.reset()
-      #expect(pace.next(using: &random) <= .seconds(1))
+      #expect(pace.next() <= .seconds(1))
     }
   }
 
   @Test func `not all at once`() {
     var random = SeededRandom(seed: 8)
     let waits = (0..<1000).map { _ in
-      var pace = ReconnectPace()
-      return pace.next(using: &random).components.attoseconds / 10_000_000_000_000_000
+      var pace = ReconnectPace(using: SeededRandom(seed: random.next()))
+      return pace.next().components.attoseconds / 10_000_000_000_000_000
     }
     // In no hundredth of a second a tenth of them.
     #expect(Dictionary(grouping: waits, by: { $0 }).values.allSatisfy { $0.count < 100 })
@@ -36,8 +36,8 @@ struct ReconnectPaceTests {
   @Test func `a thousand that nobody waits for spread over ten seconds`() {
     var random = SeededRandom(seed: 9)
     let waits = (0..<1000).map { _ in
-      var pace = ReconnectPace()
-      return pace.nextGivingWay(using: &random)
+      var pace = ReconnectPace(using: SeededRandom(seed: random.next()))
+      return pace.nextGivingWay()
     }
     #expect(waits.allSatisfy { $0 >= .milliseconds(500) && $0 <= .seconds(10) })
     let sorted = waits.sorted()
@@ -49,11 +49,11 @@ struct ReconnectPaceTests {
   @Test func `giving way once does not bring a client back sooner the next time`() {
     var random = SeededRandom(seed: 10)
     for _ in 0..<100 {
-      var pace = ReconnectPace()
-      _ = pace.nextGivingWay(using: &random)
-      #expect(pace.next(using: &random) >= .seconds(1))
-      for _ in 0..<10 { _ = pace.next(using: &random) }
-      #expect(pace.nextGivingWay(using: &random) >= .seconds(60))
+      var pace = ReconnectPace(using: SeededRandom(seed: random.next()))
+      _ = pace.nextGivingWay()
+      #expect(pace.next() >= .seconds(1))
+      for _ in 0..<10 { _ = pace.next() }
+      #expect(pace.nextGivingWay() >= .seconds(60))
     }
   }
 }

@@ -112,10 +112,9 @@ final class CorrectionClient: Sendable {
     sayFarewell(since: before, after, over: clock.now - startedAt)
     if error == .stopped { return }
     let lasted = after.lastAt.map { $0 - startedAt >= CorrectionClient.lasting } ?? false
-    var random = SystemRandomNumberGenerator()
     state.withLock { state in
       if lasted { state.pace.reset() }
-      let wait = error.isRefusal ? ReconnectPace.afterRefusal(using: &random) : state.pace.next(using: &random)
+      let wait = error.isRefusal ? state.pace.afterRefusal() : state.pace.next()
       state.nextTry = clock.now + wait
     }
     let text = error.text(of: caster)

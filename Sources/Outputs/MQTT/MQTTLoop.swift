@@ -30,7 +30,6 @@ final class MQTTLoop {
   private let connection: MQTTConnection
   private let receive: @Sendable (MQTTConnection.Event) -> Void
   private let clock = MonotonicClock()
-  private var random = SystemRandomNumberGenerator()
   /// Another for each connection, so that passwords and certificates are as they are then.
   private var client: OpaquePointer?
   private var isConnected = false
@@ -78,7 +77,7 @@ final class MQTTLoop {
       receive(.disconnected(reason: reason))
       if wasSound, !isTakenOver { pace.reset() }
       let givesWay = wasConnected && !connection.isAwaited
-      let deadline = clock.now + (givesWay ? pace.nextGivingWay(using: &random) : pace.next(using: &random))
+      let deadline = clock.now + (givesWay ? pace.nextGivingWay() : pace.next())
       while !connection.isEnding, clock.now < deadline { wait(for: -1, [], until: deadline) }
     }
   }
