@@ -61,7 +61,7 @@ import Testing
     let source = "ntrip://me@127.0.0.1:\(caster.port)/BASE"
     let hub = hub("caster: \"\(source)\", passwordFile: \"\(password)\"")
     // Nobody wants the receiver, so nobody asks for corrections.
-    #expect(body("/devices").contains("\"phase\":\"off\""))
+    #expect(eventually { body("/devices").contains("\"phase\":\"off\"") })
     #expect(caster.visits.values.isEmpty)
 
     let client = SocketClient(port: gpsd)
