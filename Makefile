@@ -100,7 +100,6 @@ test-bench: setup
 test-threads: build-threads
 	$(call SANITIZED,thread)
 
-test-addresses: export LSAN_OPTIONS := suppressions='$(CURDIR)/.ci/leaks.supp':print_suppressions=0
 test-addresses: build-addresses
 	$(call SANITIZED,address)
 	SENSORHUB_SANITIZED=1 SENSORHUB_SOAK=0.001 .ci/swift-test .build-address $(SOAK)
@@ -122,7 +121,7 @@ dist: release ## Pack a release folder, to be unpacked and run; for another Debi
 
 lint: setup
 	@.ci/packages shellcheck
-	shellcheck deploy.sh systemd/activate systemd/sensorhub-generator packaging/debian/sensorhub.p* Tests/Fuzzing/fuzz Benchmarks/mqtt/guest-init $(filter-out %.cpp %.supp %/run-by-loader,$(wildcard .ci/*)) $(filter-out %.config %/i2c-relay,$(wildcard $(BENCH)/*))
+	shellcheck deploy.sh systemd/activate systemd/sensorhub-generator packaging/debian/sensorhub.p* Tests/Fuzzing/fuzz Benchmarks/mqtt/guest-init $(filter-out %.cpp %/run-by-loader,$(wildcard .ci/*)) $(filter-out %.config %/i2c-relay,$(wildcard $(BENCH)/*))
 	.ci/check-closures
 	.ci/check-c-structs
 	.ci/check-links
