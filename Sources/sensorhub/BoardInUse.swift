@@ -41,8 +41,14 @@ struct BoardInUse {
 
   func forget() { unlink(path) }
 
+  /// Has whoever comes next look after what stands in it: not all of that could be switched off.
+  func leave() { rename(path, leftover) }
+
+  /// Whether a hub has left something on that could not be switched off.
+  var isLeft: Bool { BoardInUse.exists(leftover) }
+
   /// Whether a hub has left something on, or runs.
-  var isThere: Bool { BoardInUse.exists(path) || BoardInUse.exists(leftover) }
+  var isThere: Bool { BoardInUse.exists(path) || isLeft }
 
   /// Whether nobody can tell, for want of permission.
   var isHidden: Bool { access(path, F_OK) != 0 && errno == EACCES }

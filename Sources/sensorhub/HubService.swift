@@ -154,6 +154,6 @@ struct HubService: Sendable {
     for problem in problems { sink.write(.warning, problem) }
     // Else whoever comes next finds in it what is still on.
     if problems.isEmpty { inUse.forget() }
-    return problems.isEmpty
+    return problems.isEmpty && !inUse.isLeft
   }
 }

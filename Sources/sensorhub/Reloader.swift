@@ -15,9 +15,12 @@ struct Reloader: Sendable {
     do {
       let loaded = try source.loadWithText { sink.write(.warning, $0) }
       let board = loaded.board
+      let old = host.hub.value
       // What a hub that ends has on stands in the file of before.
       if let problems = await host.serve(board, text: loaded.text) {
         for problem in problems { sink.write(.warning, problem) }
+        // What the new board does not have any more stands in the file of before alone.
+        if !Set(old.switchProblems).isSubset(of: host.hub.value.switchProblems) { inUse.leave() }
         if let problem = inUse.record(loaded.fileText) { sink.write(.warning, problem) }
         sink.write(.notice, "board '\(board.name)' read again")
       }
