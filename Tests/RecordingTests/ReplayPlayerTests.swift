@@ -50,4 +50,23 @@ struct ReplayPlayerTests {
     player.play(ReplayPlayerTests.power(4, isSupplied: false))
     #expect(!isWanted())
   }
+
+  @Test func `what only a replay fuses begins with what is measured, and not again with what is held since`() {
+    var player = ReplayPlayer(on: stage)
+    func run(_ message: ReplayedMessage) -> Int? {
+      player.play(message)
+      return stage.wanted.value.run
+    }
+    // A hold comes before the run that it is for.
+    #expect(run(ReplayPlayerTests.power(1, isSupplied: true)) == nil)
+    #expect(run(air(2)) == 1)
+    #expect(run(ReplayPlayerTests.message(3, .fusion(isUnderWay: true))) == 2)
+    #expect(run(air(4)) == 2)
+    // Whoever had it fused is about to let go.
+    #expect(run(ReplayPlayerTests.message(5, .fusion(isUnderWay: false))) == nil)
+    #expect(run(air(6)) == nil)
+    #expect(run(ReplayPlayerTests.power(7, isSupplied: false)) == nil)
+    #expect(run(ReplayPlayerTests.power(8, isSupplied: true)) == nil)
+    #expect(run(air(9)) == 3)
+  }
 }
