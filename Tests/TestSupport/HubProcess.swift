@@ -54,7 +54,10 @@ public final class HubProcess {
   }
 
   deinit {
-    if program.isRunning { stop() }
+    guard program.isRunning else { return }
+    // One that a test has stopped, and left, would not hear that it is to end.
+    program.send(SIGCONT)
+    stop()
   }
 
   public var boardFile: String { temporary.path + "/board.json5" }
