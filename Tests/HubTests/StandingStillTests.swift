@@ -76,8 +76,7 @@ struct StandingStillTests {
     // It sets off: the chip's line is what the hub hears of it.
     bench.clock.run(until: bench.clock.now + .seconds(5))
     let noticed = bench.clock.now
-    // Where the sensor's own thread was just asking it, that raises the line.
-    #expect(eventually { bench.wire.simulated.lsm6dsoxInterrupt.isHigh })
+    // The line itself may be low again by then.
     #expect(eventually { bench.isHigh } && bench.rises == 2)
     bench.settle()
     bench.pass(20)
