@@ -21,9 +21,6 @@ struct StateOutput: StreamOutput {
 
 /// A client of the state: it may ask for a rate and for parts, and give its name.
 private final class StateSession: StreamSession {
-  /// Who has a request sends it at once, and who has none is not to wait: so long passes before everything is woken.
-  private static let requestTime = Duration.milliseconds(25)
-
   private struct State {
     var subscription: Subscription?
     var timer: ScheduledAction?
@@ -53,9 +50,11 @@ private final class StateSession: StreamSession {
     self.encoding = encoding
   }
 
+  /// Who has a request sends it at once; on a busy machine there may be others' turns between a client's connection and its first
+  /// word, and who wants the attitude alone is not to wake a receiver by that.
   func waitForRequest() {
     let clock = MonotonicClock()
-    let timer = clock.schedule(at: clock.now + StateSession.requestTime) { [weak self] in
+    let timer = clock.schedule(at: clock.now + StreamClient.hearing) { [weak self] in
       guard let self, !state.withLock({ $0.hasRequested || $0.isOver }) else { return }
       // It has come in time, and this machine had other things to do than to read it.
       if connection.hasUnread { return waitForRequest() }
