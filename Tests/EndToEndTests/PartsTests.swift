@@ -1,6 +1,9 @@
 import Glibc
+import MonotonicTime
 import TestSupport
 import Testing
+
+@testable import Outputs
 
 /// A subscription that names the parts of the state that it wants, on every port.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PartsTests {
@@ -52,6 +55,32 @@ import Testing
     plotter.leave()
     #expect(eventually { hub.isOff })
     #expect(hub.stop() == 0)
+  }
+
+  @Test func `who has given its end a name may take longer than others to say what it wants`() {
+    let board = HubProcess.simulatedBoard("")
+    let clock = MonotonicClock()
+    var tries = 0
+    let wereMade = eventually {
+      let (hub, other) = (HubProcess(board: board), HubProcess(board: board))
+      let start = clock.now
+      let client = SocketClient(path: hub.socket, isNamed: true)
+      // Who comes after it to another hub, and says nothing, is given everything meanwhile.
+      let mute = SocketClient(path: other.socket)
+      let isServed = eventually { other.devicesNow["gps"].wakes > 0 }
+      client.send("{\"parts\": [\"attitude\"]}\n")
+      let duration = clock.now - start
+      #expect(isServed && eventually { client.text.contains("\"attitude\":{") })
+      // A machine that was held up for too long says nothing.
+      if duration < StreamClient.hearing {
+        tries += 1
+        #expect(hub.devicesNow["gps"].wakes == 0 && hub.devicesNow["imu"].wakes == 1)
+      }
+      mute.leave()
+      #expect(hub.stop() == 0)
+      return tries == 3
+    }
+    #expect(wereMade)
   }
 
   @Test(arguments: ["attitude,longitude", "", "attitude,"])

@@ -31,7 +31,10 @@ public final class SocketClient: Sendable {
   private let shared: Shared
 
   /// Connects to a Unix socket.
-  public convenience init(path: String) { self.init(SocketClient.connect(path: path)) }
+  /// - Parameter isNamed: whether its own end is given a name before, as one does that has a request
+  public convenience init(path: String, isNamed: Bool = false) {
+    self.init(SocketClient.connect(path: path, isNamed: isNamed))
+  }
 
   /// Connects to a port of this machine's.
   public convenience init(port: UInt16) { self.init(SocketClient.connect(port: port)) }
@@ -110,11 +113,11 @@ public final class SocketClient: Sendable {
   }
 
   /// Connects without reading.
-  public static func connect(path: String) -> Int32 {
+  public static func connect(path: String, isNamed: Bool = false) -> Int32 {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
-    return connect(AF_UNIX, &address, path)
+    return connect(AF_UNIX, &address, path, isNamed: isNamed)
   }
 
   /// Connects without reading.
@@ -124,11 +127,19 @@ public final class SocketClient: Sendable {
   }
 
   /// Waits until somebody listens: a hub opens its ports one after the other.
-  private static func connect<Address>(_ family: Int32, _ address: inout Address, _ name: String) -> Int32 {
+  private static func connect<Address>(_ family: Int32, _ address: inout Address, _ name: String, isNamed: Bool = false)
+    -> Int32
+  {
     var descriptor: Int32 = -1
     var error: Int32 = 0
     let isConnected = eventually {
       descriptor = makeSocket(family)
+      if isNamed {
+        // The family without an address: the kernel chooses one.
+        var own = sockaddr()
+        own.sa_family = sa_family_t(family)
+        precondition(bind(descriptor, &own, socklen_t(MemoryLayout<sa_family_t>.size)) == 0)
+      }
       let result = withUnsafePointer(to: &address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
           Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<Address>.size))

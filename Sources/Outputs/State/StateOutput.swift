@@ -21,6 +21,9 @@ struct StateOutput: StreamOutput {
 
 /// A client of the state: it may ask for a rate and for parts, and give its name.
 private final class StateSession: StreamSession {
+  /// Who has a request sends it at once, and who has none is not to wait.
+  private static let requestTime = Duration.milliseconds(25)
+
   private struct State {
     var subscription: Subscription?
     var timer: ScheduledAction?
@@ -39,6 +42,9 @@ private final class StateSession: StreamSession {
   private let connection: StreamConnection
   private let host: HubHost
   private let encoding: SharedEncoding
+  /// How long a request is waited for before everything is woken. On a busy machine others have their turns between a client's
+  /// connection and its first word: who has given its end a name says by that that there will be one, and has time.
+  private let patience: Duration
   private let state = Guarded(State())
   private let requests = Guarded(StateRequests())
   /// Of the states that were sent.
@@ -48,13 +54,12 @@ private final class StateSession: StreamSession {
     self.connection = connection
     self.host = host
     self.encoding = encoding
+    patience = UnixSocket.isNamed(connection.descriptor) ? StreamClient.hearing : StateSession.requestTime
   }
 
-  /// Who has a request sends it at once; on a busy machine there may be others' turns between a client's connection and its first
-  /// word, and who wants the attitude alone is not to wake a receiver by that.
   func waitForRequest() {
     let clock = MonotonicClock()
-    let timer = clock.schedule(at: clock.now + StreamClient.hearing) { [weak self] in
+    let timer = clock.schedule(at: clock.now + patience) { [weak self] in
       guard let self, !state.withLock({ $0.hasRequested || $0.isOver }) else { return }
       // It has come in time, and this machine had other things to do than to read it.
       if connection.hasUnread { return waitForRequest() }

@@ -7,8 +7,8 @@ import MonotonicTime
 /// steady pace, and one that does not read its answers once it does; until then it is not read itself, and nobody else waits
 /// for it.
 final class StreamClient {
-  /// How long is listened before who says nothing is served: a browser speaks at once, and must wake nothing, and so does who wants
-  /// a part of the state alone.
+  /// How long is listened for the first word of who should have one, before everything is served: a browser speaks at once, and
+  /// must wake nothing.
   static let hearing = Duration.milliseconds(250)
   /// How long somebody may stay who never asks for anything.
   static let silence = Duration.seconds(300)

@@ -33,9 +33,10 @@ public enum UnixSocket {
     return descriptor
   }
 
-  /// Connects to a hub.
+  /// Connects to a hub, as somebody who will say what it wants.
   public static func connect(_ path: String) throws(SocketError) -> Int32 {
     let descriptor = try open(path)
+    nameEnd(of: descriptor)
     guard withAddress(path, { Glibc.connect(descriptor, $0, $1) }) == 0 else {
       let error = errno
       close(descriptor)
@@ -54,6 +55,24 @@ public enum UnixSocket {
     let descriptor = socket(AF_UNIX, type, 0)
     guard descriptor >= 0 else { throw .system(path: path, doing: "creating the socket", errno: errno) }
     return descriptor
+  }
+
+  /// Gives a client's end a name before it connects, the kernel's choice (unix(7), "autobind"). It goes with the connection, so
+  /// that the hub knows at once that a request will follow, however late this machine comes to sending it.
+  private static func nameEnd(of descriptor: Int32) {
+    var family = sockaddr()
+    family.sa_family = sa_family_t(AF_UNIX)
+    // Where that fails the client has less time for its first word, and nothing else changes.
+    _ = bind(descriptor, &family, socklen_t(MemoryLayout<sa_family_t>.size))
+  }
+
+  /// The client has given its end a name.
+  static func isNamed(_ descriptor: Int32) -> Bool {
+    var address = sockaddr_un()
+    var size = socklen_t(MemoryLayout<sockaddr_un>.size)
+    return withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &size) == 0 }
+    } && size > MemoryLayout<sa_family_t>.size
   }
 
   private static func makeDirectory(of path: String) throws(SocketError) {
