@@ -31,13 +31,4 @@ public enum Phase: String, CaseIterable, Sendable {
     case .reloads, .faults: 1000
     }
   }
-
-  /// Whether an event takes the one who has it happen always the same: to ask and to wait for the answer, and not to look
-  /// again and again whether something has come about.
-  var hasSteadyDriver: Bool {
-    switch self {
-    case .reads, .scrapes, .states, .polls, .watches, .streams, .visits: true
-    case .cycles, .reloads, .faults: false
-    }
-  }
 }

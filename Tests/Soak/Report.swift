@@ -3,23 +3,22 @@ import MonotonicTime
 extension Soak {
   /// What became of the hub.
   public struct Report: Sendable {
-    /// A phase: the second tenth against the last one.
+    /// A phase.
     public struct Row: Sendable {
       public var phase: Phase
       public var events: Int
-      /// CPU seconds an event.
+      /// CPU seconds an event, in the second tenth and in the last one.
       public var cpuSecondsBefore, cpuSecondsAfter: Double
-      /// By how much more of what an event takes the one who has it happen; a ratio, less one, where that is steady. It tells
-      /// growth from a processor that has become slower, and no bound hangs on it: a longer answer costs both.
-      public var shareGrowth: Double?
+      /// The same of a young hub's second tenth, at the time of the last one.
+      public var cpuSecondsOfYoung: Double
       public var residentBytesBefore, residentBytesAfter: Int
-      /// How often the last tenth was lived through once more, because it had cost too much.
+      /// How often the last tenth was lived through once more by both, because it had cost too much.
       public var repetitions: Int
-      /// What all of it took, by the clock on the wall.
+      /// What the month took the old hub, by the clock on the wall.
       public var duration: Duration
 
-      /// A ratio, less one.
-      public var cpuGrowth: Double { cpuSecondsAfter / cpuSecondsBefore - 1 }
+      /// Over the young hub; a ratio, less one.
+      public var cpuGrowth: Double { cpuSecondsAfter / cpuSecondsOfYoung - 1 }
       public var memoryGrowthBytes: Int { residentBytesAfter - residentBytesBefore }
     }
 
@@ -27,9 +26,9 @@ extension Soak {
     public var rows: [Row]
     public var resourcesBefore, resourcesAfter: Resources
     public var stacks: [StackUse]
-    /// Minus the signal where one ended it.
+    /// Of the old hub, or of the young one where that alone has failed. Minus the signal where one ended it.
     public var exitCode: Int32
-    /// From SIGTERM on.
+    /// From SIGTERM on, of the slower one.
     public var endDuration: Duration
     /// What a sanitizer had to say.
     public var errors: String
@@ -40,7 +39,7 @@ extension Soak {
       for row in rows {
         if row.cpuGrowth > bounds.cpuGrowth {
           problems.append(
-            "\(row.phase): an event costs \(Text.fixed(row.cpuGrowth * 100, 1)) % more CPU time than at first")
+            "\(row.phase): an event costs \(Text.fixed(row.cpuGrowth * 100, 1)) % more CPU time than in a young hub")
         }
         if let limit = bounds.memoryBytes, row.memoryGrowthBytes > limit {
           problems.append("\(row.phase): the resident memory has grown by \(row.memoryGrowthBytes / 1024) kB")
@@ -64,18 +63,17 @@ extension Soak {
     public var table: String {
       var lines = [
         line(
-          "phase", "events", "CPU us/event", "at the end", "growth", "by ours", "resident kB", "at the end", "growth",
-          "repeated",
-          "seconds")
+          "phase", "events", "CPU us/event", "at the end", "young hub", "growth", "resident kB", "at the end", "growth",
+          "repeated", "seconds")
       ]
       for row in rows {
         lines.append(
           line(
             row.phase.rawValue, "\(row.events)", Text.fixed(row.cpuSecondsBefore * 1e6, 2),
-            Text.fixed(row.cpuSecondsAfter * 1e6, 2), Text.fixed(row.cpuGrowth * 100, 1) + " %",
-            row.shareGrowth.map { Text.fixed($0 * 100, 1) + " %" } ?? "",
-            "\(row.residentBytesBefore / 1024)", "\(row.residentBytesAfter / 1024)",
-            "\(row.memoryGrowthBytes / 1024)", "\(row.repetitions)", Text.fixed(row.duration.inSeconds, 1)))
+            Text.fixed(row.cpuSecondsAfter * 1e6, 2), Text.fixed(row.cpuSecondsOfYoung * 1e6, 2),
+            Text.fixed(row.cpuGrowth * 100, 1) + " %", "\(row.residentBytesBefore / 1024)",
+            "\(row.residentBytesAfter / 1024)", "\(row.memoryGrowthBytes / 1024)", "\(row.repetitions)",
+            Text.fixed(row.duration.inSeconds, 1)))
       }
       lines.append("\(resourcesBefore) before, \(resourcesAfter) after")
       lines.append(
@@ -86,7 +84,7 @@ extension Soak {
     }
 
     private func line(_ columns: String...) -> String {
-      zip(columns, [8, 9, 13, 11, 9, 9, 12, 11, 7, 9, 8]).map { Text.column($0, $1) }.joined(separator: " ")
+      zip(columns, [8, 9, 13, 11, 11, 9, 12, 11, 7, 9, 8]).map { Text.column($0, $1) }.joined(separator: " ")
     }
   }
 

@@ -5,12 +5,13 @@ import TestSupport
 /// A month of uptime in minutes: everything that a hub lives through, again and again, and whether it leaves a trace.
 ///
 /// The phases take turns in slices, a hundred for the whole month and fewer for a part of it: what one of them leaves
-/// behind shows in the others too, and a machine that is slower for a while is so for all. The first tenth warms up; the
-/// second is what the last is held against.
+/// behind shows in the others too. The first tenth warms up. What an event costs in the last one is held against what it costs in the
+/// second tenth of a young hub that lives through that by turns with the old one: a virtual processor is at times slower by a half for
+/// minutes on end, and is so for both. What is resident is held against the old hub's own second tenth.
 public struct Soak {
   /// What is too much.
   public struct Bounds: Sendable {
-    /// By how much an event of the last tenth may cost more CPU time than one of the second: a ratio, less one.
+    /// By how much an event of the last tenth may cost more CPU time than one in a young hub: a ratio, less one.
     public var cpuGrowth = 0.05
     /// By how much the resident memory may grow meanwhile; `nil` where the allocator keeps freed memory on purpose, as the
     /// sanitizers' does.
@@ -54,7 +55,7 @@ public struct Soak {
     var index: Int
     var phase: Phase
     var events: Int
-    var cost: Cost
+    var cpuSeconds: Double
     var residentBytes: Int
     var duration: Duration
   }
@@ -64,64 +65,103 @@ public struct Soak {
     /// CPU seconds an event, in the cheapest slice: whatever else the machine does meanwhile only ever adds to it, and
     /// what has grown has grown for all of them.
     var cpu: Double
-    /// How many times what it takes this process to have an event happen: the median. A virtual processor is at times
-    /// slower by a half for minutes on end, and is so for both.
-    var share: Double
     /// The median.
     var resident: Int
 
     init?(_ slices: some Sequence<Slice>, _ phase: Phase) {
       let slices = slices.filter { $0.phase == phase }
-      guard let cheapest = slices.map({ $0.cost.hubSeconds / Double($0.events) }).min() else { return nil }
+      guard let cheapest = slices.map({ $0.cpuSeconds / Double($0.events) }).min() else { return nil }
       cpu = cheapest
-      share = slices.map { $0.cost.hubSeconds / $0.cost.driverSeconds }.sorted()[slices.count / 2]
       resident = slices.map(\.residentBytes).sorted()[slices.count / 2]
+    }
+
+    /// Takes what came later.
+    mutating func take(_ later: Summary?) {
+      guard let later else { return }
+      cpu = min(cpu, later.cpu)
+      resident = later.resident
     }
   }
 
   public func run() throws -> Report {
-    let hub = try SoakedHub(executable: executable)
-    // What is made once has been made.
-    for phase in phases { _ = try hub.live(through: phase, 2) }
+    let hub = try startedHub()
     let before = hub.resources()
     let count = slicesPerTenth * 10
+    let lastTenth = count - slicesPerTenth..<count
     var slices: [Slice] = []
     let start = MonotonicClock().now
-    for index in 0..<count {
-      for phase in phases { slices.append(try slice(phase, index, of: hub)) }
-      if (index + 1) % slicesPerTenth == 0 {
-        let tenth = (index + 1) / slicesPerTenth
-        say("\(tenth * 10) % after \(Text.fixed((MonotonicClock().now - start).inSeconds, 0)) s")
+    func live(_ index: Int, _ step: (Phase) throws -> Void) throws {
+      for phase in phases { try step(phase) }
+      guard (index + 1) % slicesPerTenth == 0 else { return }
+      let tenth = (index + 1) / slicesPerTenth
+      say("\(tenth * 10) % after \(Text.fixed((MonotonicClock().now - start).inSeconds, 0)) s")
+    }
+    for index in 0..<lastTenth.lowerBound { try live(index) { slices.append(try slice($0, index, of: hub)) } }
+    say("a young hub begins: the last tenth takes three times as long")
+    let young = try warmHub()
+    var slicesOfYoung: [Slice] = []
+    /// A slice of both, one after the other; neither is always the first.
+    func both(_ phase: Phase, _ index: Int) throws -> (old: Slice, young: Slice) {
+      if index % 2 == 0 {
+        let other = try slice(phase, index, of: young)
+        return (try slice(phase, index, of: hub), other)
+      }
+      return (try slice(phase, index, of: hub), try slice(phase, index, of: young))
+    }
+    for index in lastTenth {
+      try live(index) { phase in
+        let (old, young) = try both(phase, index)
+        slices.append(old)
+        slicesOfYoung.append(young)
       }
     }
     var rows: [Report.Row] = []
     for phase in phases {
       guard
         let early = Summary(slices.filter { $0.index / slicesPerTenth == 1 }, phase),
-        var late = Summary(slices.filter { $0.index / slicesPerTenth == 9 }, phase)
+        var late = Summary(slices.filter { lastTenth.contains($0.index) }, phase),
+        var beside = Summary(slicesOfYoung, phase)
       else { continue }
       var repetitions = 0
       // Something else that keeps the machine busy looks like growth as well. But what has grown does not shrink again
-      // when there is more of it: so it is asked once more, and again.
-      while late.cpu > early.cpu * (1 + bounds.cpuGrowth), repetitions < 3 {
+      // when there is more of it: so it is asked once more, and again, and what is the cheapest by then counts, of either.
+      while late.cpu > beside.cpu * (1 + bounds.cpuGrowth), repetitions < 3 {
         repetitions += 1
-        let again = try (count - slicesPerTenth..<count).map { try slice(phase, $0, of: hub) }
-        late = Summary(again, phase) ?? late
+        let again = try lastTenth.map { try both(phase, $0) }
+        late.take(Summary(again.map(\.old), phase))
+        beside.take(Summary(again.map(\.young), phase))
       }
       rows.append(
         Report.Row(
           phase: phase, events: slices.filter { $0.phase == phase }.reduce(0) { $0 + $1.events },
-          cpuSecondsBefore: early.cpu, cpuSecondsAfter: late.cpu,
-          shareGrowth: phase.hasSteadyDriver ? late.share / early.share - 1 : nil,
+          cpuSecondsBefore: early.cpu, cpuSecondsAfter: late.cpu, cpuSecondsOfYoung: beside.cpu,
           residentBytesBefore: early.resident, residentBytesAfter: late.resident, repetitions: repetitions,
           duration: slices.filter { $0.phase == phase }.reduce(.zero) { $0 + $1.duration }))
     }
     let after = hub.resources(noMoreThan: before)
     let stacks = hub.stacks()
-    let (code, duration) = try hub.end()
+    let end = try hub.end()
+    let endOfYoung = try young.end()
     return Report(
-      bounds: bounds, rows: rows, resourcesBefore: before, resourcesAfter: after, stacks: stacks, exitCode: code,
-      endDuration: duration, errors: hub.complaints)
+      bounds: bounds, rows: rows, resourcesBefore: before, resourcesAfter: after, stacks: stacks,
+      exitCode: end.code == 0 ? endOfYoung.code : end.code, endDuration: max(end.duration, endOfYoung.duration),
+      errors: hub.complaints + young.complaints)
+  }
+
+  private func startedHub() throws -> SoakedHub {
+    let hub = try SoakedHub(executable: executable)
+    // What is made once has been made.
+    for phase in phases { _ = try hub.live(through: phase, 2) }
+    return hub
+  }
+
+  /// One that has lived through its first tenth.
+  private func warmHub() throws -> SoakedHub {
+    let hub = try startedHub()
+    for index in 0..<slicesPerTenth {
+      for phase in phases { _ = try slice(phase, index, of: hub) }
+    }
+    return hub
   }
 
   private func slice(_ phase: Phase, _ index: Int, of hub: SoakedHub) throws -> Slice {
@@ -129,7 +169,7 @@ public struct Soak {
     let slices = Double(slicesPerTenth * 10)
     // The rare ones are not left out of a short soak.
     let events = max(1, Int(total * Double(index + 1) / slices) - Int(total * Double(index) / slices))
-    let cost: Cost
+    let cost: Double
     let start = MonotonicClock().now
     do {
       cost = try hub.live(through: phase, events)
@@ -138,7 +178,7 @@ public struct Soak {
       throw Visitor.Failure(description: "\(phase), slice \(index + 1) of \(slicesPerTenth * 10): \(error)\n\(state)")
     }
     return Slice(
-      index: index, phase: phase, events: events, cost: cost, residentBytes: hub.residentBytes,
+      index: index, phase: phase, events: events, cpuSeconds: cost, residentBytes: hub.residentBytes,
       duration: MonotonicClock().now - start)
   }
 }

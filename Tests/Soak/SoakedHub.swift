@@ -73,22 +73,13 @@ final class SoakedHub {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
-  /// What `events` cost, with what follows them.
-  private func cost(_ events: () throws -> Void) rethrows -> Cost {
+  /// The CPU seconds that `events` cost, with what follows them.
+  private func cost(_ events: () throws -> Void) rethrows -> Double {
     rest()
     let before = cpuSeconds
-    let driverBefore = SoakedHub.driverSeconds
     try events()
-    let driver = SoakedHub.driverSeconds - driverBefore
     rest()
-    return Cost(hubSeconds: cpuSeconds - before, driverSeconds: driver)
-  }
-
-  /// CPU seconds of this process.
-  private static var driverSeconds: Double {
-    var time = timespec()
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    return cpuSeconds - before
   }
 
   /// Waits until nothing happens in the process for a moment.
@@ -183,8 +174,8 @@ final class SoakedHub {
 
   // MARK: What happens
 
-  /// Has so many events happen; returns what they cost.
-  func live(through phase: Phase, _ count: Int) throws -> Cost {
+  /// Has so many events happen; returns the CPU seconds that they cost.
+  func live(through phase: Phase, _ count: Int) throws -> Double {
     switch phase {
     case .reads: try reads(count)
     case .scrapes: try requests(["/metrics"], count)
@@ -199,7 +190,7 @@ final class SoakedHub {
     }
   }
 
-  private func reads(_ count: Int) throws -> Cost {
+  private func reads(_ count: Int) throws -> Double {
     let clients = try Clients(self)
     return try cost {
       for index in 0..<count {
@@ -213,7 +204,7 @@ final class SoakedHub {
   }
 
   /// Several in a packet on one connection, as proxies send them.
-  private func requests(_ paths: [String], _ count: Int) throws -> Cost {
+  private func requests(_ paths: [String], _ count: Int) throws -> Double {
     let client = try Visitor(port: ports.http)
     return try cost {
       var rest = count
@@ -226,7 +217,7 @@ final class SoakedHub {
     }
   }
 
-  private func polls(_ count: Int) throws -> Cost {
+  private func polls(_ count: Int) throws -> Double {
     let client = try Visitor(port: ports.gpsd)
     return try cost {
       var rest = count
@@ -239,7 +230,7 @@ final class SoakedHub {
     }
   }
 
-  private func watches(_ count: Int) throws -> Cost {
+  private func watches(_ count: Int) throws -> Double {
     let holder = try awake()
     defer { release(holder) }
     return try cost {
@@ -253,7 +244,7 @@ final class SoakedHub {
     }
   }
 
-  private func streams(_ count: Int) throws -> Cost {
+  private func streams(_ count: Int) throws -> Double {
     let holder = try awake()
     defer { release(holder) }
     return try cost {
@@ -266,7 +257,7 @@ final class SoakedHub {
     }
   }
 
-  private func visits(_ count: Int) throws -> Cost {
+  private func visits(_ count: Int) throws -> Double {
     let holder = try awake()
     defer { release(holder) }
     return try cost {
@@ -280,7 +271,7 @@ final class SoakedHub {
     }
   }
 
-  private func cycles(_ count: Int) throws -> Cost {
+  private func cycles(_ count: Int) throws -> Double {
     let client = try Visitor(port: ports.http)
     // Once from its rail to its first sample.
     let first = try hold("imu", client)
@@ -306,7 +297,7 @@ final class SoakedHub {
     return result
   }
 
-  private func reloads(_ count: Int) throws -> Cost {
+  private func reloads(_ count: Int) throws -> Double {
     let clients = try Clients(self)
     return try cost {
       for _ in 0..<count {
@@ -319,7 +310,7 @@ final class SoakedHub {
     }
   }
 
-  private func faults(_ count: Int) throws -> Cost {
+  private func faults(_ count: Int) throws -> Double {
     let client = try Visitor(port: ports.http)
     try waitUntilAsleep()
     let nesting = String(repeating: #"{"a":["#, count: 600)

@@ -9,7 +9,7 @@ import Testing
 struct SoakTests {
   private static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
-  @Test func `a month's events leave no trace, and none costs more than those before`() throws {
+  @Test func `a month's events leave no trace, and none costs more than in a young hub`() throws {
     var bounds = Soak.Bounds()
     // Beside other programs times are rough; memory, descriptors and threads are not.
     bounds.cpuGrowth = 1
