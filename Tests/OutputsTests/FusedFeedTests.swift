@@ -36,4 +36,33 @@ struct FusedFeedTests {
   @Test func `behind one that was late there is none of nearly the same time`() {
     #expect(sent([0, 40, 95, 100, 140, 180]) == [0, 95, 140, 180])
   }
+
+  @Test func `no time comes twice, nor an earlier one, where an epoch is late`() throws {
+    let feed = FusedFeed(host: host, feed: Board.NMEAFeed(source: .fused, rateHz: 20))
+    let moments = (0...40).map { MonotonicInstant(nanoseconds: 1_000_000_000 + Int64($0) * 50_000_000) }
+    var lines: [Substring] = []
+    for (index, at) in moments.enumerated() {
+      // An epoch a second; the second one is read 170 ms late, and its time taken for that of then.
+      let (second, late) = index < 24 ? (0, 0) : (1, 170)
+      let time = 1_795_341_600_000_000_000 + Int64(second) * 1_000_000_000
+      var state = FusedState(at: at)
+      state.mode = .fused
+      state.fix = Dated(
+        FusedState.FixQuality(mode: 3, status: 1, satellitesUsed: 9, hdop: 0.8, utcNanoseconds: time),
+        at: MonotonicInstant(nanoseconds: 1_000_000_000 + Int64(second * 1000 + late) * 1_000_000), source: .gps)
+      state.position = Dated(
+        FusedState.Position(
+          latitudeDegrees: 52.5, longitudeDegrees: 13.4, altitudeHAEMetres: 80, altitudeMSLMetres: 40,
+          horizontalSigmaMetres: 2, verticalSigmaMetres: 3), at: at, source: [.gps, .imu])
+      state.attitude = Dated(
+        FusedState.Attitude(
+          quaternion: Quaternion(roll: 0.1, pitch: -0.05, yaw: -1.5), inclinationSigmaRadians: 0.01,
+          headingSigmaRadians: 0.02), at: at, source: [.gps, .imu])
+      feed.withBytes(of: state) { bytes, _ in lines += String(decoding: bytes, as: UTF8.self).split(separator: "\r\n") }
+    }
+    for kind in ["GPRMC", "PASHR"] {
+      let times = lines.filter { $0.hasPrefix("$\(kind),") }.map { $0.split(separator: ",")[1] }
+      #expect(times.count > 30 && zip(times, times.dropFirst()).allSatisfy { $0 < $1 }, "\(times)")
+    }
+  }
 }

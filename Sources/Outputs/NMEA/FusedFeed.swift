@@ -12,6 +12,9 @@ final class FusedFeed: Sendable {
     /// When the next ones are due, at a rate of their own.
     var due: MonotonicInstant?
     var lastPosition: MonotonicInstant?
+    // An epoch that comes late sets the receiver's time back by that, and neither repeats a time for it.
+    var positionTime = GrowingTime()
+    var attitudeTime = GrowingTime()
     /// The fix of the state before, whose epoch has been looked at.
     var lastFix: MonotonicInstant?
     /// The receiver's last list of satellites, until it has been sent.
@@ -55,11 +58,16 @@ final class FusedFeed: Sendable {
       }
     }
     guard isDue(fused, &state) else { return "" }
-    let isOld = fused.position != nil && fused.position?.at == state.lastPosition
+    let isOld =
+      fused.position.map {
+        $0.at == state.lastPosition || !state.positionTime.take(fused.sentenceTime(at: $0.at))
+      } ?? false
     state.lastPosition = fused.position?.at
     state.statesPosition = !isOld
+    let hasAttitudeTime = fused.attitude.map { state.attitudeTime.take(fused.sentenceTime(at: $0.at)) } ?? false
     return FusedSentences.make(
-      of: fused, only: choice, listing: takeSky(fused.at, &state), repeatsPosition: isOld)
+      of: fused, only: choice, listing: takeSky(fused.at, &state), repeatsPosition: isOld,
+      repeatsAttitudeTime: !hasAttitudeTime)
   }
 
   private func isDue(_ fused: FusedState, _ state: inout State) -> Bool {

@@ -29,15 +29,16 @@ enum FusedSentences {
   /// - Parameters:
   ///   - choice: the kinds of sentences that are wanted
   ///   - listing: the receiver's epoch whose satellites are due
-  ///   - repeatsPosition: the position has been sent already, and is left out
+  ///   - repeatsPosition: the position has been sent already, or another of its time, and is left out
+  ///   - repeatsAttitudeTime: so it is with the attitude, of which one sentence has a time
   static func make(
     of state: FusedState, only choice: SentenceChoice = .all, listing epoch: GNSSObservation? = nil,
-    repeatsPosition: Bool = false
+    repeatsPosition: Bool = false, repeatsAttitudeTime: Bool = false
   ) -> String {
     // PASHR goes first: gpsd (3.22, for one) takes the last sentence with a time for the end of what belongs together, and of
     // this one it makes no report.
     var chosen = Chosen(choice: choice)
-    if let attitude = state.attitude { addPASHR(of: state, attitude, to: &chosen) }
+    if !repeatsAttitudeTime, let attitude = state.attitude { addPASHR(of: state, attitude, to: &chosen) }
     if !repeatsPosition {
       if let position = state.position {
         addPosition(of: state, position, to: &chosen)

@@ -54,8 +54,8 @@ final class NMEAOutput: StreamOutput {
 private final class NMEASession: StreamSession {
   private struct State {
     var lastSentence: MonotonicInstant?
-    /// When the position was valid that it has been told on joining.
-    var firstPosition: MonotonicInstant?
+    /// Of the positions that it has been told.
+    var positionTime = GrowingTime()
     var reminder: ScheduledAction?
     var isOver = false
   }
@@ -97,9 +97,9 @@ private final class NMEASession: StreamSession {
     state.withLock { state in
       // Under the lock: what comes about meanwhile goes before or after it, and never twice.
       guard state.lastSentence == nil else { return }
-      if fused.position != nil {
+      if let position = fused.position {
         state.lastSentence = MonotonicClock().now
-        state.firstPosition = fused.position?.at
+        _ = state.positionTime.take(fused.sentenceTime(at: position.at), of: position.at)
       }
       sentences.withUnsafeBufferPointer(connection.send)
     }
@@ -129,9 +129,12 @@ private final class NMEASession: StreamSession {
     output.fused.withBytes(of: fused) { bytes, statesPosition in
       state.withLock { state in
         if statesPosition {
-          // What is older than that was on its way meanwhile.
-          if let first = state.firstPosition, let at = fused.position?.at, at <= first { return }
-          state.firstPosition = nil
+          // Who has just joined may have been told of this one, or of a later one, already.
+          if let position = fused.position,
+            !state.positionTime.take(fused.sentenceTime(at: position.at), of: position.at)
+          {
+            return
+          }
           state.lastSentence = MonotonicClock().now
         }
         connection.send(bytes)

@@ -13,6 +13,11 @@ extension FusedState {
     return UTCTime(nanosecondsSince1970: utc &+ (instant.nanoseconds &- fix.at.nanoseconds))
   }
 
+  /// The same as sentences say it, in whole hundredths of a second.
+  func sentenceTime(at instant: MonotonicInstant) -> UTCTime? {
+    utc(at: instant).map { UTCTime(nanosecondsSince1970: $0.nanosecondsSince1970 / 10_000_000 * 10_000_000) }
+  }
+
   /// The position is carried on without satellites: by the IMU where the receiver's last epoch has none, or by the receiver.
   var isReckoned: Bool {
     switch mode {
