@@ -314,7 +314,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `who joins is told at once how things are`() throws {
+  @Test func `who joins is told at once how things are, and takes no report from the others`() throws {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let steady = SocketClient(port: gpsd)
     steady.send(GPSDTruthTests.watch)
@@ -335,6 +335,24 @@ import Testing
       #expect(grow(positions(client)), "\(client.text)")
     }
     #expect(grow(positions(steady).filter { $0.mode == 3 }))
+    // Who stays is told of each epoch's position. A machine that holds its IMU up for two of them has one position for both: then it
+    // is looked at again.
+    let isAllTold = eventually {
+      steady.forget()
+      let haveComeAndGone = eventually {
+        let guests = (0..<10).map { _ in
+          let guest = Peer(gpsd)
+          guest.send(GPSDTruthTests.watch)
+          return guest
+        }
+        return eventually { guests.allSatisfy { $0.text.contains("\"mode\":3") } }
+          && GPSDTruthTests.reports(steady.text, "SKY").count > 40
+      }
+      let skies = GPSDTruthTests.reports(steady.text, "SKY").count
+      return haveComeAndGone && positions(steady).count * 10 > skies * 9
+    }
+    #expect(isAllTold, "\(steady.text)")
+    #expect(grow(positions(steady)))
     steady.leave()
     #expect(eventually { hub.isOff })
     #expect(hub.stop() == 0)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The short form of `benchmarks SENSORHUB soak`: the part of a month that SENSORHUB_SOAK says. A release executable, which
-/// SENSORHUB_PROGRAM may name, lives through a twentieth in a minute; one that was built for debugging takes its time.
+/// SENSORHUB_PROGRAM may name, lives through a twentieth in two minutes; one that was built for debugging takes its time.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct SoakTests {
   private static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
