@@ -172,8 +172,7 @@ private struct EpochDates {
   mutating func date(
     _ epoch: borrowing GNSSEpoch, receivedAt: MonotonicInstant, _ frozen: inout FrozenReceiver, _ frames: Int
   ) -> GNSSObservation {
-    // Satellites may come before the first epoch has begun.
-    var at = epoch.beganAt > 0 ? MonotonicInstant(nanoseconds: epoch.beganAt) : receivedAt
+    var at = MonotonicInstant(nanoseconds: epoch.beganAt)
     if let last { at = max(at, last + .nanoseconds(1)) }
     last = at
     var observation = GNSSObservation(

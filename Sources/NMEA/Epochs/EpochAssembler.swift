@@ -192,7 +192,6 @@ public struct EpochAssembler: ~Copyable, Sendable {
     if update.concernsFix {
       if isReported, update.isSubstantial, kind != .gsa { cameTooLate(update) }
       merge(&update)
-      hasSomethingToReport = true
     }
     noteEnd(MessageCode(talker, kind), receive)
   }
@@ -213,7 +212,6 @@ public struct EpochAssembler: ~Copyable, Sendable {
     if update.concernsFix {
       if isReported, update.isSubstantial { cameTooLate(update) }
       merge(&update)
-      hasSomethingToReport = true
     }
     noteEnd(code, receive)
   }
@@ -299,6 +297,9 @@ public struct EpochAssembler: ~Copyable, Sendable {
   }
 
   private mutating func merge(_ update: inout FixUpdate) {
+    // The first epoch may begin with what has no time.
+    if epoch.beganAt == 0 { epoch.beganAt = beganAt }
+    hasSomethingToReport = true
     epoch.fix.merge(&update)
     if let time = fix.time, let before = lastFix.time, time != before { previousFix = lastFix }
     fix.derive(from: previousFix)

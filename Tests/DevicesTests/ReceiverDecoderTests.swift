@@ -1,0 +1,23 @@
+import Devices
+import MonotonicTime
+import Testing
+
+struct ReceiverDecoderTests {
+  /// A replay hands over what was read as of when it was fused, which may be later.
+  @Test func `an epoch is of when its first byte was read, the first one and one without a time too`() {
+    var decoder = ReceiverDecoder()
+    var stamps: [Int64] = []
+    for (checksum, second) in zip(["79", "7A", "7B", "7C"], 1...) {
+      let text = "$GNRMC,,V,,,,,,,,,,N,V*37\r\n$GNGGA,00000\(second).00,,,,,0,00,99.99,,,,,,*\(checksum)\r\n"
+      let beganAt = MonotonicInstant(nanoseconds: Int64(second) * 1_000_000_000)
+      Array(text.utf8).withUnsafeBufferPointer { bytes in
+        decoder.take(bytes, beganAt: beganAt, readAt: beganAt + .milliseconds(4)) { stamps.append($0.at.nanoseconds) }
+      }
+    }
+    #expect(decoder.counters.badChecksum == 0)
+    #expect(stamps.first == 1_000_000_000)
+    // No two have the same instant; where both sentences are an epoch each they differ by a nanosecond.
+    #expect(Set(stamps).count == stamps.count)
+    #expect(stamps.allSatisfy { $0 % 1_000_000_000 <= 1 }, "\(stamps)")
+  }
+}
