@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Fusion
 import Glibc
 import MonotonicTime
@@ -32,6 +33,28 @@ struct JSONWriterTests {
       #expect(try abs(#require(Double(text)) - value) <= 0.5 * unit + 2 * value.ulp, "\(value) became \(text)")
       #expect(text.split(separator: ".").dropFirst().first?.count ?? 0 == decimals)
     }
+  }
+
+  @Test func `a number that is written exactly is read back bit for bit`() throws {
+    // Steps of converters, as multiples and as parts, which are seldom the nearest to what their nine decimals say.
+    let steps = (-2000...2000).map(Double.init)
+    try expectExact(
+      steps.flatMap { [$0 * 0.000_002_5, $0 * 0.001_25] } + [.leastNonzeroMagnitude, .greatestFiniteMagnitude, 1e16])
+    try expectExact(steps.map { Float($0) / 68.42 } + [.leastNonzeroMagnitude, .greatestFiniteMagnitude, 1e-5])
+  }
+
+  private func expectExact<Value: FloatingPoint & CustomStringConvertible & Decodable>(_ values: [Value]) throws {
+    var json = JSONWriter()
+    json.beginArray()
+    for value in values {
+      json.beginObject()
+      json.member("a", exactly: value)
+      json.member("b", exactly: Value.nan)
+      json.endObject()
+    }
+    json.endArray()
+    let read = try JSONDecoder().decode([[String: Value]].self, from: Data(json.bytes))
+    #expect(read == values.map { ["a": $0] })
   }
 
   @Test func `what is not known or not finite is left out, and strings are escaped`() {

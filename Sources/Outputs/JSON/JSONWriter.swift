@@ -1,7 +1,7 @@
 /// Writes JSON into a byte buffer that is used again and again, so that a steady stream of objects allocates nothing.
 ///
-/// Numbers are written with a fixed count of decimals, as the protocols have them, and a value that is not finite is
-/// left out: JSON cannot say it and clients do not expect `null`.
+/// Numbers are written with a fixed count of decimals, as the protocols have them, or exactly, and a value that is not finite
+/// is left out: JSON cannot say it and clients do not expect `null`.
 public struct JSONWriter: ~Copyable, @unchecked Sendable {
   // Unchecked, and safe: the memory belongs to this value alone, which cannot be copied, so that whoever has the value
   // has the memory to himself.
@@ -307,6 +307,16 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     guard let value, value.isFinite else { return }
     self.key(key)
     number(value, decimals: decimals)
+  }
+
+  /// The shortest number that is read back as this very value.
+  public mutating func member<Value: FloatingPoint & CustomStringConvertible>(
+    _ key: StaticString, exactly value: Value?
+  ) {
+    guard let value, value.isFinite else { return }
+    self.key(key)
+    separate()
+    text(value.description)
   }
 
   public mutating func member(_ key: StaticString, _ value: Int?) {

@@ -5,6 +5,8 @@ import MonotonicTime
 import Recording
 
 /// What the devices measure, each in a channel of its own from the first time that it says something.
+///
+/// Measurements are exact: one that is half way between two numbers would be rounded the other way in a replay if it lost a bit.
 struct RecordedDevices: HubRecorder {
   let inbox: RecordInbox
   let clock: any MonotonicTimeSource
@@ -42,9 +44,9 @@ struct RecordedDevices: HubRecorder {
     return { sample, instant in
       channel.append(at: sample.at, receivedAt: instant) { json in
         json.beginObject()
-        json.member("x", Double(sample.field.x), decimals: 9)
-        json.member("y", Double(sample.field.y), decimals: 9)
-        json.member("z", Double(sample.field.z), decimals: 9)
+        json.member("x", exactly: sample.field.x)
+        json.member("y", exactly: sample.field.y)
+        json.member("z", exactly: sample.field.z)
         json.monotonic(sample.at)
         json.endObject()
       }
@@ -56,9 +58,9 @@ struct RecordedDevices: HubRecorder {
     return { sample, instant in
       channel.append(at: sample.at, receivedAt: instant) { json in
         json.beginObject()
-        json.member("pressure", sample.pressurePascals, decimals: 9)
-        json.member("temperature", sample.temperatureCelsius, decimals: 9)
-        json.member("humidity", sample.humidityPercent, decimals: 9)
+        json.member("pressure", exactly: sample.pressurePascals)
+        json.member("temperature", exactly: sample.temperatureCelsius)
+        json.member("humidity", exactly: sample.humidityPercent)
         json.monotonic(sample.at)
         json.endObject()
       }
@@ -70,9 +72,9 @@ struct RecordedDevices: HubRecorder {
     return { sample, amperes, instant in
       channel.append(at: sample.at, receivedAt: instant) { json in
         json.beginObject()
-        json.member("volts", sample.volts, decimals: 9)
-        json.member("amperes", amperes, decimals: 9)
-        json.member("shuntVolts", sample.shuntVolts, decimals: 9)
+        json.member("volts", exactly: sample.volts)
+        json.member("amperes", exactly: amperes)
+        json.member("shuntVolts", exactly: sample.shuntVolts)
         json.monotonic(sample.at)
         json.endObject()
       }
