@@ -56,7 +56,7 @@ import Testing
         "gpsd: { port: \(ports[0]) }, nmea: { port: \(ports[1]) }, http: { port: \(ports[2]) }"))
     #expect(eventually { hub.program.standardError.contains("dashboard on") }, "\(hub.program.standardError)")
     #expect(eventually { ports.allSatisfy(SocketClient.isListening) })
-    hub.program.halt()
+    #expect(hub.program.halt())
     let crowds = ports.map { port in (0..<CrowdTests.size).map { _ in Visitor(port) } }
     for (port, crowd) in zip(["gpsd", "nmea", "http"], crowds) {
       let haveRoom = eventually { crowd.allSatisfy(\.isConnected) }

@@ -20,7 +20,7 @@ import Testing
     for port in [gpsd, nmea] {
       // A browser speaks at once, which a test on a busy machine does not always: so the hub stands still between its connection and
       // its words. Who has said nothing at the second port after a quarter of a second is a plotter.
-      hub.program.halt()
+      #expect(hub.program.halt())
       let browser = Peer(port)
       browser.send(request)
       hub.program.send(SIGCONT)

@@ -83,7 +83,7 @@ struct HubProcessTests {
     let hub = HubProcess(["--no-journal-state"])
     let stalled = hub.watch(["--json", "--rate", "1000"])
     #expect(eventually { HubProcess.states(stalled).contains { $0.mode == "fused" } })
-    stalled.halt()
+    #expect(stalled.halt())
     let other = hub.watch(["--json", "--rate", "100"])
     // More than a socket buffer holds: the stalled one must have lost some by then.
     #expect(eventually(within: .seconds(240)) { other.lines.count > 280 })

@@ -81,7 +81,7 @@ extension HardwareInTheLoop {
       #expect(taken - read <= 85)
       Bench.saw("\(taken) samples into the FIFO, \(lost) lost, \(read) read")
       // A second without its reader: the FIFO holds 85 samples.
-      hub.program.halt()
+      #expect(hub.program.halt())
       let stopped = MonotonicClock().now
       _ = eventually { MonotonicClock().now - stopped > .seconds(1) }
       hub.program.send(SIGCONT)

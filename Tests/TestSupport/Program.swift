@@ -88,9 +88,9 @@ public final class Program: Sendable {
 
   /// Has the program stand still, and returns once all of its threads do. SIGSTOP is for one of them to pass on to the others, which
   /// go on for as long as a busy machine has that one wait for its turn.
-  public func halt() {
+  public func halt() -> Bool {
     send(SIGSTOP)
-    _ = eventually { !isRunning || Files.names(in: "/proc/\(pid)/task").allSatisfy(isHalted) }
+    return eventually { !isRunning || Files.names(in: "/proc/\(pid)/task").allSatisfy(isHalted) }
   }
 
   private func isHalted(_ thread: String) -> Bool {
