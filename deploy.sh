@@ -98,8 +98,17 @@ echo "  Debian $release on $architecture${model:+, $model}${current:+, with ${cu
 [ -z "$package" ] || [ "$action" = probe ] || { [ "$action" != install ] && [ -n "$current" ]; } ||
   fail "the Debian package sensorhub $package is installed on $target. First: ssh -t $target sudo apt remove sensorhub" 69
 
+case $action in rollback | uninstall) [ -n "$current" ] || fail "SensorHub is not installed on $target" 1 ;; esac
+case $action:$root in
+  probe:*) ;;
+  *:overlay*)
+    echo "  warning: the board's file system is an overlay in memory: the next start forgets what is changed now. To keep it, on the board:"
+    echo "    sudo raspi-config nonint do_overlayfs 1 && sudo reboot; then this again, and do_overlayfs 0 after that"
+    ;;
+  *' ro' | *' ro,'*) fail "the board's file system is mounted read-only; on the board: sudo mount -o remount,rw /" 73 ;;
+esac
+
 if [ "$action" = rollback ] || [ "$action" = uninstall ]; then
-  [ -n "$current" ] || fail "SensorHub is not installed on $target" 1
   [ -z "$dry_run" ] || { echo "would $action ${current##*/} on $target"; exit 0; }
   # Out of the way first: uninstalling removes the script that does it.
   as_root "sh -c 'cp /opt/sensorhub/current/activate /run/sensorhub-activate && sh /run/sensorhub-activate $action; code=\$?; rm -f /run/sensorhub-activate; exit \$code'"
@@ -118,13 +127,6 @@ case $architecture in
       *) fail "$what, which its processor ($kernel) cannot do: take a Raspberry Pi 3, 4, 5 or Zero 2 W" 69 ;;
     esac
     ;;
-esac
-case $action:$root in
-  install:overlay*)
-    echo "  warning: the board's file system is an overlay in memory: the next start forgets what is deployed. To keep it, on the board:"
-    echo "    sudo raspi-config nonint do_overlayfs 1 && sudo reboot; then deploy again, and do_overlayfs 0 after that"
-    ;;
-  install:*' ro' | install:*' ro,'*) fail "the board's file system is mounted read-only; on the board: sudo mount -o remount,rw /" 73 ;;
 esac
 
 # A board that has one keeps it.

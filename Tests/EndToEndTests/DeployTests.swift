@@ -103,16 +103,20 @@ final class DeployTests {
     #expect(program.standardError.contains("no board file is known for 'this machine'"), "\(program.standardError)")
   }
 
-  @Test func `a root that cannot be written to, or forgets, is said`() {
+  @Test(arguments: [[], ["--rollback"], ["--uninstall"]])
+  func `a root that cannot be written to, or forgets, is said`(_ action: [String]) {
+    func deployed(_ root: String) -> Program {
+      deploy(["--dry-run"] + action, root: root, current: "releases/0123456789ab")
+    }
     for options in ["ext4 ro,noatime", "ext4 ro"] {
-      let program = deploy(["--dry-run"], root: options)
+      let program = deployed(options)
       #expect(program.wait() == 73)
       #expect(program.standardError.contains("sudo mount -o remount,rw /"), "\(program.standardError)")
     }
-    let program = deploy(["--dry-run"], root: "overlay rw,lowerdir=/lower")
+    let program = deployed("overlay rw,lowerdir=/lower")
     #expect(program.wait() == 0)
     #expect(program.standardOutput.contains("sudo raspi-config nonint do_overlayfs 1"), "\(program.standardOutput)")
-    #expect(!deploy(["--dry-run"], root: "ext4 rw,errors=remount-ro").standardOutput.contains("warning"))
+    #expect(!deployed("ext4 rw,errors=remount-ro").standardOutput.contains("warning"))
   }
 
   @Test func `a board does not build, and what to do instead is said`() {
