@@ -34,6 +34,16 @@ public struct RecordingTime: Sendable {
     MonotonicInstant(nanoseconds: beganAt.nanoseconds &+ (Int64(clamping: time) &- beganNanosecondsSince1970))
   }
 
+  /// By how much the system's clock is ahead of it now; `nil` where this thread was held up too often to tell.
+  public var systemAheadNanoseconds: Int64? {
+    for _ in 0..<3 {
+      let before = clock.now
+      let system = system()
+      if clock.now - before < .milliseconds(1) { return system &- offsetNanoseconds &- before.nanoseconds }
+    }
+    return nil
+  }
+
   /// What the system's clock says now.
   var systemNanosecondsSince1970: Int64 { system() }
 }

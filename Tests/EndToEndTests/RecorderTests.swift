@@ -73,7 +73,8 @@ import Testing
     #expect(file.isWhole)
     #expect(
       file.topics == [
-        "/fix", "/fusion", "/imu/imu/batch", "/log", "/power", "/receiver/gps/raw", "/receiver/gps/silence", "/state",
+        "/clock", "/fix", "/fusion", "/imu/imu/batch", "/log", "/power", "/receiver/gps/raw", "/receiver/gps/silence",
+        "/state",
       ])
 
     let sent = byStamp(client.text.split(separator: "\n").map(String.init))

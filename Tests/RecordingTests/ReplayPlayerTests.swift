@@ -51,6 +51,24 @@ struct ReplayPlayerTests {
     #expect(!isWanted())
   }
 
+  @Test func `the system's clock is what it was then, and another recording's is its own`() {
+    var player = ReplayPlayer(on: stage)
+    func secondsAhead(_ message: ReplayedMessage) -> Int64 {
+      player.play(message)
+      return (stage.machine.systemTime() - message.systemNanosecondsSince1970) / 1_000_000_000
+    }
+    #expect(secondsAhead(air(1)) == 0)
+    // The board hears of the time from its network.
+    #expect(secondsAhead(ReplayPlayerTests.message(2, .clock(aheadNanoseconds: 7_200_000_000_000))) == 7200)
+    #expect(secondsAhead(air(3)) == 7200)
+    // The hub is started again on the clock that was set, and goes on at its own times.
+    var first = air(5)
+    first.systemNanosecondsSince1970 += 7_200_000_000_000
+    first.beginsRecording = true
+    #expect(secondsAhead(first) == 0)
+    #expect(player.time(until: air(6)) == .seconds(1))
+  }
+
   @Test func `what only a replay fuses begins with what is measured, and not again with what is held since`() {
     var player = ReplayPlayer(on: stage)
     func run(_ message: ReplayedMessage) -> Int? {

@@ -9,12 +9,13 @@ import Recording
 /// Measurements are exact: one that is half way between two numbers would be rounded the other way in a replay if it lost a bit.
 struct RecordedDevices: HubRecorder {
   let inbox: RecordInbox
-  let clock: any MonotonicTimeSource
+  let systemClock: RecordedSystemClock
 
   func sentences(of id: String) -> @Sendable (ReceivedBytes, MonotonicInstant) -> Void {
     let channel = inbox.register(RecordedChannel(topic: "/receiver/\(id)/raw", messageEncoding: "nmea0183"))
     let silences = RecordedJSON("/receiver/\(id)/silence", .silence, in: inbox)
-    return { [inbox] sentences, instant in
+    return { [inbox, systemClock] sentences, instant in
+      systemClock.look(before: instant)
       if sentences.isSilence {
         silences.append(at: sentences.beganAt, receivedAt: instant) { json in
           json.beginObject()

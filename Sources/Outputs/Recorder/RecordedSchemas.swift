@@ -57,6 +57,10 @@ extension RecordedChannel.Schema {
       + #"begins with an estimate of its own; monotonic in seconds.","#
       + #""properties":{"underWay":{"type":"boolean"},"monotonic":{"type":"number"}}}"#)
 
+  static let clock = numbers(
+    "sensorhub.Clock", "By how much the system's clock is ahead of log times from then on; monotonic in seconds.",
+    ["aheadNanoseconds", "monotonic"])
+
   static let log = RecordedChannel.Schema(
     name: "foxglove.Log", encoding: "jsonschema",
     text: #"{"title":"foxglove.Log","type":"object","properties":{\#(timestamp),"#

@@ -37,7 +37,8 @@ struct RecordingFeed: Sendable {
     followState(of: hub, for: inbox).store(in: lifetime)
     hold(
       hub.record(
-        to: RecordedDevices(inbox: inbox, clock: time.clock), as: name, wakes: demand == .everything))
+        to: RecordedDevices(inbox: inbox, systemClock: RecordedSystemClock(in: inbox, time: time)), as: name,
+        wakes: demand == .everything))
     return lifetime
   }
 

@@ -22,6 +22,8 @@ public struct ReplayPlayer {
   /// What is to be added to a message's time. The hub's clock only goes forward, the times of recordings do not: each start of
   /// a board has its own, and nobody knows how long it was between them.
   private var shiftNanoseconds: Int64 = 0
+  /// What is to be added to a message's time for that of the system's clock.
+  private var systemAheadNanoseconds: Int64 = 0
   /// By ID, those of which anything has been said.
   private var devices: [String: Device] = [:]
   private var runCount = 0
@@ -52,7 +54,8 @@ public struct ReplayPlayer {
   public mutating func play(_ message: ReplayedMessage) {
     if message.beginsRecording { begin(at: message) }
     clock.run(until: instant(of: message))
-    stage.setSystemTime(message.systemNanosecondsSince1970)
+    if case .clock(let ahead) = message.content { systemAheadNanoseconds = ahead }
+    stage.setSystemTime(message.systemNanosecondsSince1970.clampedSum(systemAheadNanoseconds))
     switch message.content {
     case .power(let kind, let isSupplied, let isHeld):
       note(Device(kind: kind, isSupplied: isSupplied, isHeld: isHeld), message.device)
@@ -62,6 +65,7 @@ public struct ReplayPlayer {
       setRun(begins: isUnderWay)
       // They are let go in a moment, or are held for something else.
       for id in devices.keys { devices[id]?.isNew = false }
+    case .clock: break
     case .board(let board): if stage.board.value != board { stage.board.value = board }
     default:
       // Of what was on before the recording began nothing is said until it changes, and that a device was supplied may have been
@@ -132,7 +136,7 @@ public struct ReplayPlayer {
     case .supply(var sample):
       sample.at = sample.at + shift
       feed.supplyMonitor(id).send(sample)
-    case .power, .fusion, .board: break
+    case .power, .fusion, .clock, .board: break
     }
   }
 
@@ -148,8 +152,13 @@ public struct ReplayPlayer {
     feed.begin()
     let instant = message.at + .nanoseconds(shiftNanoseconds)
     let offset = message.systemNanosecondsSince1970 &- instant.nanoseconds
-    // A hub that was started again, or what comes later in the same recording: its clock has gone on meanwhile.
-    if instant >= clock.now, (offset &- stage.systemTimeOffsetNanoseconds).magnitude < 1_000_000_000 {
+    func isOffset(_ other: Int64) -> Bool { (offset &- other).magnitude < 1_000_000_000 }
+    let before = stage.systemTimeOffsetNanoseconds
+    let isSame = isOffset(before &- systemAheadNanoseconds)
+    // A hub that was started again begins with the clock as it had been set.
+    if !isSame { systemAheadNanoseconds = 0 }
+    // That, or what comes later in the same recording: its clock has gone on meanwhile.
+    if instant >= clock.now, isSame || isOffset(before) {
       clock.run(until: instant)
     } else {
       shiftNanoseconds = clock.now.nanoseconds &- message.at.nanoseconds

@@ -17,6 +17,8 @@ public struct ReplayedMessage: Sendable {
     case power(DeviceStatus.Kind, isSupplied: Bool, isHeld: Bool)
     /// Of no device: whether somebody had the state fused from here on.
     case fusion(isUnderWay: Bool)
+    /// Of no device: by how much the system's clock was ahead of the recording's from here on.
+    case clock(aheadNanoseconds: Int64)
     /// Of no device: the board that was in service from here on. Not in place, as it is large.
     indirect case board(Board)
 
@@ -28,7 +30,7 @@ public struct ReplayedMessage: Sendable {
       case .air: .barometer
       case .supply: .supplyMonitor
       case .power(let kind, _, _): kind
-      case .fusion, .board: nil
+      case .fusion, .clock, .board: nil
       }
     }
   }

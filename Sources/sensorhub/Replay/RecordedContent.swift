@@ -35,6 +35,10 @@ enum RecordedContent {
     var underWay: Bool
   }
 
+  private struct Clock: Decodable {
+    var aheadNanoseconds: Int64
+  }
+
   /// The device's ID and what it said; `nil` for what cannot be read.
   static func read(_ message: MCAPMessage, topic: String) -> (String, ReplayedMessage.Content)? {
     // Of the sample, or of the first byte.
@@ -43,6 +47,8 @@ enum RecordedContent {
     switch (parts.first, parts.count) {
     case ("power", 1): return power(message.data)
     case ("fusion", 1): return decode(Fusion.self, message.data).map { ("", .fusion(isUnderWay: $0.underWay)) }
+    case ("clock", 1):
+      return decode(Clock.self, message.data).map { ("", .clock(aheadNanoseconds: $0.aheadNanoseconds)) }
     case ("receiver", 3) where parts[2] == "raw":
       return (
         String(parts[1]),

@@ -47,7 +47,7 @@ final class RecordingReplay {
   }
 
   /// Topics that are not of one device.
-  private static let common: Set<String> = ["/power", "/fusion"]
+  private static let common: Set<String> = ["/power", "/fusion", "/clock"]
 
   static func isWanted(_ topic: String) -> Bool {
     common.contains(topic)
@@ -164,7 +164,7 @@ extension ReplayedMessage.Content {
     case .batch(var batch):
       batch.readAt = instant
       return .batch(batch)
-    case .magneticField, .air, .supply, .power, .fusion, .board: return self
+    case .magneticField, .air, .supply, .power, .fusion, .clock, .board: return self
     }
   }
 }
