@@ -19,12 +19,38 @@ public protocol HubRecorder {
   func supply(of id: String) -> @Sendable (SupplySample, _ amperes: Double, MonotonicInstant) -> Void
 }
 
+/// What is taken of a hub's devices, until it ends.
+public struct HubRecording: Sendable {
+  fileprivate let lifetime = Lifetime()
+  /// Of the receivers.
+  fileprivate var sentences: [(reader: ReceiverReader, subscription: Subscription)] = []
+
+  public func end() {
+    endButSentences()
+    for (_, subscription) in sentences { subscription.cancel() }
+  }
+
+  /// Goes on with sentences alone: they come whether anybody wants them or not, and none is to be lost while a hub gives way to the
+  /// next one.
+  public func endButSentences() { lifetime.end() }
+}
+
 extension Hub {
   /// Has everything taken that the devices measure, whichever of them are fused.
   ///
-  /// - Parameter wakes: has all of them awake, and not only listened to while they are awake for others
-  public func record(to recorder: some HubRecorder, as name: String, wakes: Bool) -> Lifetime {
-    let lifetime = Lifetime()
+  /// - Parameters:
+  ///   - wakes: has all of them awake, and not only listened to while they are awake for others
+  ///   - before: of the hub before this one, for the same recorder: what it hears of receivers that are this hub's as well is heard on,
+  ///     and the rest of it ended
+  public func record(
+    to recorder: some HubRecorder, as name: String, wakes: Bool, continuing before: HubRecording? = nil
+  ) -> HubRecording {
+    var recording = HubRecording()
+    let lifetime = recording.lifetime
+    defer {
+      for (reader, subscription) in before?.sentences ?? []
+      where !recording.sentences.contains(where: { $0.reader === reader }) { subscription.cancel() }
+    }
     func wake<Sample>(_ reader: DeviceReader<Sample>) {
       if wakes { reader.readings.subscribe(as: name, receiveValue: { _ in }).store(in: lifetime) }
     }
@@ -45,10 +71,8 @@ extension Hub {
       let id = entry.description.id
       switch entry {
       case .receiver(_, let reader):
-        let receive = recorder.sentences(of: id)
-        reader.forwardEverything { [fusedInstant = reader.device.fusedInstant] sentences in
-          receive(sentences, fusedInstant.of(sampleReadAt: sentences.readAt))
-        }.store(in: lifetime)
+        let heard = before?.sentences.first { $0.reader === reader }?.subscription
+        recording.sentences.append((reader, heard ?? forward(reader, to: recorder.sentences(of: id))))
         // Its epochs follow from that.
         wake(reader.device)
       case .imu(_, let reader): hear(reader, readAt: { $0.readAt }, recorder.batches(of: id))
@@ -59,6 +83,14 @@ extension Hub {
         hear(reader, readAt: { $0.at }) { receive($0, monitor.amperes($0), $1) }
       }
     }
-    return lifetime
+    return recording
+  }
+
+  private func forward(
+    _ reader: ReceiverReader, to receive: @escaping @Sendable (ReceivedBytes, MonotonicInstant) -> Void
+  ) -> Subscription {
+    reader.forwardEverything { [fusedInstant = reader.device.fusedInstant] sentences in
+      receive(sentences, fusedInstant.of(sampleReadAt: sentences.readAt))
+    }
   }
 }

@@ -154,6 +154,51 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
+  @Test func `a receiver that stays loses no sentence to a reload`() throws {
+    let terminal = PseudoTerminal()
+    func board(_ motion: String) -> String {
+      """
+      { name: "test", motion: "\(motion)",
+        devices: { gps: { driver: "nmea", port: "\(terminal.path)",
+          power: { switch: "gpio", chip: "simulated", line: "gps-power", lingerSeconds: 60 } } },
+        record: { path: "\(folder)", wakes: true } }
+      """
+    }
+    func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    func sentence(_ second: Int) -> String {
+      nmeaLine("GPRMC,\(two(second / 3600))\(two(second / 60 % 60))\(two(second % 60)),V,,,,,,,010126,,,N")
+    }
+    let hub = HubProcess(board: board("vehicle"))
+    #expect(eventually { hub.devicesNow["gps"].power == "acquiring" })
+    var count = 0
+    // As fast as it is read, and now and then with a pause in which all of it is written.
+    func speak(until isDone: () -> Bool) {
+      for turn in 1...4000 {
+        terminal.write(sentence(count))
+        count += 1
+        if turn.isMultiple(of: 100), isDone() { return }
+        if turn.isMultiple(of: 500) { #expect(eventually { terminal.isRead }) }
+      }
+      #expect(eventually { isDone() })
+    }
+    func reloadCount() -> Int { hub.program.standardError.split(separator: "board 'test' read again").count - 1 }
+    speak { self.recorded() != nil }
+    for reload in 1...20 {
+      HubProcess.write(board(reload.isMultiple(of: 2) ? "vehicle" : "free"), to: hub.boardFile)
+      hub.program.send(SIGHUP)
+      speak { reloadCount() == reload }
+      #expect(eventually { terminal.isRead })
+    }
+    #expect(hub.stop() == 0)
+    let sentences = try Recorded("\(folder)/\(names[0])").texts("/receiver/gps/raw").joined()
+      .split(separator: "\r\n").map { String($0) + "\r\n" }
+    let sent = (0..<count).map(sentence)
+    let first = try #require(sentences.first.flatMap(sent.firstIndex(of:)))
+    #expect(sentences.count > count / 2)
+    let isWhole = sentences == Array(sent[first...].prefix(sentences.count))
+    #expect(isWhole)
+  }
+
   @Test func `check tells what is recorded, and what cannot be`() {
     func check(_ record: String) -> Program {
       HubProcess.write("{ name: \"test\", record: { \(record) } }", to: root + "/board.json5")

@@ -12,7 +12,7 @@ final class ClientRecording: Sendable {
     /// The hubs that are in service one after the other.
     var hubs: Subscription?
     /// What the present one is heard by.
-    var listening: Lifetime?
+    var listening: RecordingFeed.Listening?
     var isEnding = false
   }
 
@@ -59,9 +59,7 @@ final class ClientRecording: Sendable {
       defer { state.listening = nil }
       return state.listening
     }
-    // First away from the old hub: what both had would be recorded twice.
-    before?.end()
-    let listening = feed.listen(to: hub, for: inbox)
+    let listening = feed.listen(to: hub, for: inbox, continuing: before)
     let isTooLate = state.withLock { state in
       if !state.isEnding { state.listening = listening }
       return state.isEnding

@@ -14,7 +14,7 @@ public final class RecorderOutput: Service {
     var settings: RecordSettings
     var recorder: SegmentRecorder
     /// What the hub in service is heard by.
-    var listening: Lifetime
+    var listening: RecordingFeed.Listening
   }
 
   /// One that writes what it still has.
@@ -76,16 +76,17 @@ public final class RecorderOutput: Service {
   /// Called for one hub at a time.
   private func serve(_ hub: Hub) {
     let before = state.withLock { $0.present }
-    // First away from the old hub: what both had would be recorded twice.
-    before?.listening.end()
     let next = hub.board.record.map { settings in
-      let recorder = before?.settings == settings ? before?.recorder ?? makeRecorder(settings) : makeRecorder(settings)
-      recorder.inbox.set(
-        RecordedMetadata.records(hub.board, boardText: host.boardText, version: host.version, time: time))
+      let same = before.flatMap { $0.settings == settings ? $0 : nil }
+      if same == nil { before?.listening.end() }
+      let recorder = same?.recorder ?? makeRecorder(settings)
       let feed = RecordingFeed(
         host: host, sink: sink, time: time, name: "recorder", demand: settings.wakes ? .everything : .nothing)
-      return Present(settings: settings, recorder: recorder, listening: feed.listen(to: hub, for: recorder.inbox))
+      return Present(
+        settings: settings, recorder: recorder,
+        listening: feed.listen(to: hub, for: recorder.inbox, continuing: same?.listening))
     }
+    if next == nil { before?.listening.end() }
     let isInTime = state.withLock { state in
       // The end has taken what was there before, and would not come back for this.
       guard !state.isOver else { return false }

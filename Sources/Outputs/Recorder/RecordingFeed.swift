@@ -24,9 +24,24 @@ struct RecordingFeed: Sendable {
   let name: String
   let demand: Demand
 
-  /// Has all of it put into an inbox for as long as the lifetime. It is one hub's: of two at once the inbox would get twice what
-  /// both have.
-  func listen(to hub: Hub, for inbox: RecordInbox) -> Lifetime {
+  /// What of a hub is put into an inbox, until it ends.
+  struct Listening: Sendable {
+    fileprivate let lifetime: Lifetime
+    fileprivate let devices: HubRecording
+
+    func end() {
+      lifetime.end()
+      devices.end()
+    }
+  }
+
+  /// Has all of it put into an inbox. It is one hub's: of two at once the inbox would get twice what both have.
+  ///
+  /// - Parameter before: to the hub before this one, for the same inbox, and ended by this; what receivers say that both have is not
+  ///   interrupted
+  func listen(to hub: Hub, for inbox: RecordInbox, continuing before: Listening? = nil) -> Listening {
+    before?.lifetime.end()
+    before?.devices.endButSentences()
     inbox.set(RecordedMetadata.records(hub.board, boardText: host.boardText, version: host.version, time: time))
     let lifetime = Lifetime()
     func hold(_ other: Lifetime) { Subscription { other.end() }.store(in: lifetime) }
@@ -35,11 +50,10 @@ struct RecordingFeed: Sendable {
     hold(RecordedPower(in: inbox, clock: time.clock).follow(hub))
     RecordedFusion(in: inbox, clock: time.clock).follow(hub).store(in: lifetime)
     followState(of: hub, for: inbox).store(in: lifetime)
-    hold(
-      hub.record(
-        to: RecordedDevices(inbox: inbox, systemClock: RecordedSystemClock(in: inbox, time: time)), as: name,
-        wakes: demand == .everything))
-    return lifetime
+    let devices = hub.record(
+      to: RecordedDevices(inbox: inbox, systemClock: RecordedSystemClock(in: inbox, time: time)), as: name,
+      wakes: demand == .everything, continuing: before?.devices)
+    return Listening(lifetime: lifetime, devices: devices)
   }
 
   private func followState(of hub: Hub, for inbox: RecordInbox) -> Subscription {
