@@ -24,11 +24,15 @@ final class Aggregator: Sendable {
   private let receivers: ReceiverSelection
   /// From before the last sleep.
   private let lastKnown: Dated<FusedState.Position>?
+  /// Of a replay: what tells which epochs are fused.
+  private let replay: ReplayFeed?
 
   private init(
     board: Board, receivers: ReceiverSelection, clock: any MonotonicTimeSource, run: Activating<FusedState, Never>,
-    lastState: MutableProperty<FusedState?>, fusionRun: MutableProperty<FusionRun>, lastTime: LastTime
+    lastState: MutableProperty<FusedState?>, fusionRun: MutableProperty<FusionRun>, lastTime: LastTime,
+    replay: ReplayFeed?
   ) {
+    self.replay = replay
     self.receivers = receivers
     self.lastState = lastState
     self.fusionRun = fusionRun
@@ -57,7 +61,7 @@ final class Aggregator: Sendable {
     var at: MonotonicInstant
     /// What comes before the run has begun, or after it has ended, is not fused.
     var isUnderWay = false
-    /// By rank, from when the epoch is with which the run began.
+    /// By rank, from when the last epoch is that was fused.
     var known: [Int: MonotonicInstant] = [:]
   }
 
@@ -75,16 +79,18 @@ final class Aggregator: Sendable {
   ///   - lastState: is set to each state too
   ///   - fusionRun: is set when somebody comes, and when everybody has gone
   ///   - lastTime: from run to run
+  ///   - replay: of a replay, tells which epochs are fused
   static func publisher(
     board: Board, fusing devices: [BoardDevice], receivers: ReceiverSelection, clock: any MonotonicTimeSource,
-    lastState: MutableProperty<FusedState?>, fusionRun: MutableProperty<FusionRun>, lastTime: LastTime
+    lastState: MutableProperty<FusedState?>, fusionRun: MutableProperty<FusionRun>, lastTime: LastTime,
+    replay: ReplayFeed?
   ) -> LazyPublisher<FusedState, Never> {
     LazyPublisher(
       deriving: "state", clock: clock,
       activating: { (run) throws(Never) in
         let aggregator = Aggregator(
           board: board, receivers: receivers, clock: clock, run: run, lastState: lastState,
-          fusionRun: fusionRun, lastTime: lastTime)
+          fusionRun: fusionRun, lastTime: lastTime, replay: replay)
         let lifetime = Lifetime()
         let ranked = devices.map { device in
           (device, rank: board.devices.firstIndex { $0.id == device.description.id } ?? 0)
@@ -104,8 +110,8 @@ final class Aggregator: Sendable {
     let mustDeliver = fusing.withLock { fusing in
       // What a receiver that is awake said last comes first, and is not to be before what was sent.
       let latest = devices.compactMap { device, rank in
-        if case .receiver(let receiver, let reader) = device {
-          reader.device.readings.latest.map { (observation: $0, receiver, reader.doubt, rank) }
+        if case .receiver(let receiver, let reader) = device, replay?.tellsEpochs != true {
+          reader.device.readings.latest.map { (observation: $0, receiver, reader, rank) }
         } else {
           nil
         }
@@ -114,17 +120,21 @@ final class Aggregator: Sendable {
       fusing.isUnderWay = true
       let isRunStaged = fusionRun.stage(FusionRun(isUnderWay: true, since: fusing.at))
       var staged = (state: false, last: false)
-      for (observation, receiver, doubt, rank) in latest {
+      var epochs: [(reader: ReceiverReader, fused: FusedEpoch)] = []
+      for (observation, receiver, reader, rank) in latest {
         take(
-          observation, of: receiver, doubt, declination: observation.position.map(Aggregator.declination), rank: rank,
+          observation, of: receiver, reader.doubt, declination: observation.position.map(Aggregator.declination),
+          rank: rank,
           &fusing)
         fusing.known[rank] = observation.at
         fusing.at = fusing.at + Aggregator.leastBetweenStates
+        epochs.append((reader, FusedEpoch(epochAt: observation.at, fusedAt: fusing.at)))
         let next = stageState(of: &fusing)
         staged = (staged.state || next.state, staged.last || next.last)
       }
-      return (run: isRunStaged, state: staged.state, last: staged.last)
+      return (run: isRunStaged, state: staged.state, last: staged.last, epochs: epochs)
     }
+    for (reader, fused) in mustDeliver.epochs { reader.fusedEpochs.forward()?(fused) }
     if mustDeliver.run { fusionRun.deliver() }
     if mustDeliver.last { lastState.deliver() }
     if mustDeliver.state { run.deliver() }
@@ -135,11 +145,22 @@ final class Aggregator: Sendable {
     let source = DeviceSet(rank)
     switch device {
     case .receiver(let receiver, let reader):
-      return reader.device.readings.overheard.subscribe(
+      let epochs = reader.device.readings.overheard.subscribe(
         as: "state",
-        receiveValue: { [self] in
-          receive($0, of: receiver, reader.doubt, rank: rank, noting: reader.device.fusedInstant)
+        receiveValue: { [self] observation in
+          if replay?.tellsEpochs == true { return }
+          receive(observation, of: receiver, reader, rank: rank)
         })
+      guard let replay else { return epochs }
+      let told = replay.epochs.subscribe(
+        as: "state",
+        receiveValue: { [self] epoch in
+          if epoch.id == receiver.id { receive(epoch.observation, of: receiver, reader, rank: rank, isTold: true) }
+        })
+      return Subscription {
+        epochs.cancel()
+        told.cancel()
+      }
     case .imu(let imu, let reader):
       let (calibration, mount) = (imu.calibration.values, imu.calibration.mount ?? imu.mount)
       let interval = 1 / imu.rateHz
@@ -223,14 +244,19 @@ final class Aggregator: Sendable {
     }
   }
 
+  /// - Parameter isTold: the epoch is fused now, whenever it was received
   private func receive(
-    _ observation: GNSSObservation, of receiver: ReceiverDescription, _ doubt: ReceiverDoubt, rank: Int,
-    noting fusedInstant: FusedInstant
+    _ observation: GNSSObservation, of receiver: ReceiverDescription, _ reader: ReceiverReader, rank: Int,
+    isTold: Bool = false
   ) {
     let declination = observation.position.map(Aggregator.declination)
-    publish(at: observation.receivedAt, noting: fusedInstant, epoch: (rank, observation.at)) { fusing in
-      take(observation, of: receiver, doubt, declination: declination, rank: rank, &fusing)
+    let fusedAt = publish(
+      at: isTold ? clock.now : observation.receivedAt, noting: reader.device.fusedInstant,
+      epoch: (rank, observation.at)
+    ) { fusing in
+      take(observation, of: receiver, reader.doubt, declination: declination, rank: rank, &fusing)
     }
+    if let fusedAt { reader.fusedEpochs.forward()?(FusedEpoch(epochAt: observation.at, fusedAt: fusedAt)) }
   }
 
   private func take(
@@ -260,22 +286,28 @@ final class Aggregator: Sendable {
   ///   - instant: when what changes it was there. The state is as of then, and not as of when a thread gets round to it: what was
   ///     recorded gives the same states again.
   ///   - epoch: of a receiver: whose, and from when
+  /// - Returns: as of when it was fused; `nil` where it was not
+  @discardableResult
   private func publish(
     at instant: MonotonicInstant, noting fusedInstant: FusedInstant, epoch: (rank: Int, at: MonotonicInstant)? = nil,
     _ change: (inout Fusing) -> Void
-  ) {
-    let mustDeliver = fusing.withLock { fusing in
-      guard fusing.isUnderWay else { return (state: false, last: false) }
-      // An epoch may have been on its way when the run began with it.
-      if let epoch, let known = fusing.known[epoch.rank], epoch.at <= known { return (state: false, last: false) }
+  ) -> MonotonicInstant? {
+    let published = fusing.withLock { fusing -> (at: MonotonicInstant, state: Bool, last: Bool)? in
+      guard fusing.isUnderWay else { return nil }
+      // An epoch may have been on its way when the run began with it, and whoever comes is given the last one again.
+      if let epoch, let known = fusing.known[epoch.rank], epoch.at <= known { return nil }
       change(&fusing)
+      if let epoch { fusing.known[epoch.rank] = epoch.at }
       // Several devices are read at the same time; no two states are of the same.
       fusing.at = max(instant, fusing.at + Aggregator.leastBetweenStates)
       fusedInstant.set(fusing.at, ofSampleReadAt: instant)
-      return stageState(of: &fusing)
+      let staged = stageState(of: &fusing)
+      return (fusing.at, staged.state, staged.last)
     }
-    if mustDeliver.last { lastState.deliver() }
-    if mustDeliver.state { run.deliver() }
+    guard let published else { return nil }
+    if published.last { lastState.deliver() }
+    if published.state { run.deliver() }
+    return published.at
   }
 
   /// Returns what must be delivered.

@@ -108,7 +108,7 @@ public final class Hub: Sendable {
     scheduledFixes = predecessor?.scheduledFixes ?? ScheduledFixes(clock: clock)
     fused = Aggregator.publisher(
       board: board, fusing: Hub.fused(entries, on: board), receivers: receivers, clock: clock, lastState: lastState,
-      fusionRun: fusionRun, lastTime: lastTime)
+      fusionRun: fusionRun, lastTime: lastTime, replay: machine.replay)
     if predecessor == nil { enterService() }
   }
 

@@ -8,10 +8,12 @@ import Publishing
 /// for a sample.
 ///
 /// With each comes the instant as of which it was fused, or when it was read where it is not. No two that are fused have the same,
-/// and they were fused in that order.
+/// and they were fused in that order. Of sentences that is the first epoch which they end; which are fused is told besides.
 public protocol HubRecorder {
   /// Those that tell of a silence come too.
   func sentences(of id: String) -> @Sendable (ReceivedBytes, MonotonicInstant) -> Void
+  /// Which of a receiver's epochs were fused, and as of when.
+  func epochs(of id: String) -> @Sendable (_ epochAt: MonotonicInstant, _ fusedAt: MonotonicInstant) -> Void
   func batches(of id: String) -> @Sendable (IMUBatch, MonotonicInstant) -> Void
   func magneticFields(of id: String) -> @Sendable (MagnetometerSample, MonotonicInstant) -> Void
   func air(of id: String) -> @Sendable (BarometerSample, MonotonicInstant) -> Void
@@ -72,7 +74,7 @@ extension Hub {
       switch entry {
       case .receiver(_, let reader):
         let heard = before?.sentences.first { $0.reader === reader }?.subscription
-        recording.sentences.append((reader, heard ?? forward(reader, to: recorder.sentences(of: id))))
+        recording.sentences.append((reader, heard ?? forward(reader, of: id, to: recorder)))
         // Its epochs follow from that.
         wake(reader.device)
       case .imu(_, let reader): hear(reader, readAt: { $0.readAt }, recorder.batches(of: id))
@@ -86,11 +88,15 @@ extension Hub {
     return recording
   }
 
-  private func forward(
-    _ reader: ReceiverReader, to receive: @escaping @Sendable (ReceivedBytes, MonotonicInstant) -> Void
-  ) -> Subscription {
-    reader.forwardEverything { [fusedInstant = reader.device.fusedInstant] sentences in
+  private func forward(_ reader: ReceiverReader, of id: String, to recorder: some HubRecorder) -> Subscription {
+    let (receive, fused) = (recorder.sentences(of: id), recorder.epochs(of: id))
+    let epochs = reader.fusedEpochs.add { fused($0.epochAt, $0.fusedAt) }
+    let sentences = reader.forwardEverything { [fusedInstant = reader.device.fusedInstant] sentences in
       receive(sentences, fusedInstant.of(sampleReadAt: sentences.readAt))
+    }
+    return Subscription {
+      epochs.cancel()
+      sentences.cancel()
     }
   }
 }

@@ -73,7 +73,8 @@ import Testing
     #expect(file.isWhole)
     #expect(
       file.topics == [
-        "/clock", "/fix", "/fusion", "/imu/imu/batch", "/log", "/power", "/receiver/gps/raw", "/receiver/gps/silence",
+        "/clock", "/fix", "/fusion", "/imu/imu/batch", "/log", "/power", "/receiver/gps/fused", "/receiver/gps/raw",
+        "/receiver/gps/silence",
         "/state",
       ])
 

@@ -133,6 +133,28 @@ import Testing
     expectReplayed(try recordAttitudes(hub))
   }
 
+  @Test func `who wants a position for a while, beside others who want none, has it in the replay for as long`() throws
+  {
+    let hub = HubProcess(board: board("").replacing("lingerSeconds: 0.2", with: "lingerSeconds: 60"))
+    func watch(_ parts: String) -> Program { Program(["watch", "--socket", hub.socket, "--json", "--parts", parts]) }
+    let attitudes = watch("attitude,heading")
+    #expect(eventually { attitudes.lines.count > 5 })
+    for visit in 0..<8 {
+      let positions = watch("position")
+      #expect(eventually { positions.lines.last?.contains("\"position\"") == true })
+      positions.send(SIGINT)
+      positions.wait()
+      let count = attitudes.lines.count
+      #expect(eventually { attitudes.lines.count > count + visit })
+    }
+    attitudes.send(SIGINT)
+    attitudes.wait()
+    #expect(hub.stop() == 0)
+    let live = try Files.names(in: recordings).sorted().flatMap { try Recorded("\(recordings)/\($0)").texts("/state") }
+    #expect(live.contains { $0.contains("\"position\"") } && live.count > 40)
+    expectReplayed(live)
+  }
+
   @Test func `what only a replay has fused is not known to those who wanted states then`() throws {
     let port = SocketClient.freePort()
     let hub = HubProcess(board: board("nmea: { port: \(port) }"))

@@ -101,6 +101,59 @@ struct FusionRunTests {
     #expect(epochs.values == [instant(0.3)])
   }
 
+  /// Has the receiver report an epoch a second from 0 on.
+  private func report(_ seconds: Range<Int>) {
+    for second in seconds {
+      clock.run(until: instant(Double(second)))
+      feed.receiver("gps").send(
+        ReceivedBytes(bytes: Array(gga(second).utf8), beganAt: instant(Double(second)), readAt: instant(Double(second)))
+      )
+      let end = instant(Double(second) + 0.3)
+      clock.run(until: end)
+      feed.receiver("gps").send(.silence(until: end))
+    }
+  }
+
+  @Test func `the epoch with which a run begins is recorded as fused then, and others as they are fused`() throws {
+    let hub = try hub("gps: { driver: 'nmea', port: 'nowhere' }")
+    let recorder = InstantRecorder()
+    let recording = hub.record(to: recorder, as: "test", wakes: true)
+    defer { recording.end() }
+    report(0..<2)
+    #expect(recorder.epochs.values.isEmpty)
+    clock.run(until: instant(1.8))
+    let watch = hub.state.subscribe(as: "watch", receiveValue: { _ in })
+    report(2..<3)
+    watch.cancel()
+    report(3..<4)
+    #expect(recorder.epochs.values.map(\.epochAt) == [instant(1), instant(2)])
+    // By then it is known with which sentence an epoch ends.
+    #expect(recorder.epochs.values.map(\.fusedAt) == [instant(1.800001), instant(2)])
+  }
+
+  @Test func `where it is told which epochs are fused no other one is, and each when it is told`() throws {
+    let hub = try hub("gps: { driver: 'nmea', port: 'nowhere' }")
+    let states = Recorder<FusedState>()
+    report(0..<2)
+    feed.tellsEpochs = true
+    let watch = hub.state.subscribe(as: "watch", receiveValue: { states.append($0) })
+    defer { watch.cancel() }
+    report(2..<4)
+    #expect(states.values.isEmpty)
+    // Somebody comes who wants a position, and is given the last one.
+    clock.run(until: instant(3.8))
+    feed.fuse(epochAt: instant(3), of: "gps")
+    // At the instant at which a sentence is read that ends an epoch it may be told before.
+    clock.run(until: instant(4.3))
+    feed.fuse(epochAt: instant(4), of: "gps")
+    #expect(states.values.map(\.at) == [instant(3.8)])
+    feed.receiver("gps").send(
+      ReceivedBytes(bytes: Array(gga(4).utf8), beganAt: instant(4), readAt: instant(4)))
+    feed.receiver("gps").send(.silence(until: instant(4.3)))
+    #expect(states.values.map(\.at) == [instant(3.8), instant(4.3)])
+    #expect(states.values.map { $0.position?.at } == [instant(3), instant(4)])
+  }
+
   private func instant(_ seconds: Double) -> MonotonicInstant {
     MonotonicInstant(nanoseconds: 20_000_000_000 + Int64(seconds * 1e9))
   }
@@ -122,8 +175,13 @@ struct FusionRunTests {
 /// Keeps the pressures with the instants as of which they count.
 private struct InstantRecorder: HubRecorder {
   let air = Recorder<(pascals: Double, at: MonotonicInstant)>()
+  let epochs = Recorder<(epochAt: MonotonicInstant, fusedAt: MonotonicInstant)>()
 
   func sentences(of id: String) -> @Sendable (ReceivedBytes, MonotonicInstant) -> Void { { _, _ in } }
+  func epochs(of id: String) -> @Sendable (MonotonicInstant, MonotonicInstant) -> Void {
+    { [epochs] in epochs.append(($0, $1)) }
+  }
+
   func batches(of id: String) -> @Sendable (IMUBatch, MonotonicInstant) -> Void { { _, _ in } }
   func magneticFields(of id: String) -> @Sendable (MagnetometerSample, MonotonicInstant) -> Void { { _, _ in } }
   func supply(of id: String) -> @Sendable (SupplySample, Double, MonotonicInstant) -> Void { { _, _, _ in } }

@@ -78,10 +78,10 @@ struct ReplayPlayerTests {
     // A hold comes before the run that it is for.
     #expect(run(ReplayPlayerTests.power(1, isSupplied: true)) == nil)
     #expect(run(air(2)) == 1)
-    #expect(run(ReplayPlayerTests.message(3, .fusion(isUnderWay: true))) == 2)
+    #expect(run(ReplayPlayerTests.message(3, .fusion(isUnderWay: true, tellsEpochs: false))) == 2)
     #expect(run(air(4)) == 2)
     // Whoever had it fused is about to let go.
-    #expect(run(ReplayPlayerTests.message(5, .fusion(isUnderWay: false))) == nil)
+    #expect(run(ReplayPlayerTests.message(5, .fusion(isUnderWay: false, tellsEpochs: false))) == nil)
     #expect(run(air(6)) == nil)
     #expect(run(ReplayPlayerTests.power(7, isSupplied: false)) == nil)
     #expect(run(ReplayPlayerTests.power(8, isSupplied: true)) == nil)

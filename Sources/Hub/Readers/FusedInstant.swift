@@ -20,8 +20,11 @@ final class FusedInstant: Sendable {
 
   private let state = Guarded(State())
 
+  /// Of two epochs that one read ended the first counts: it is to have been read by then.
   func set(_ instant: MonotonicInstant, ofSampleReadAt readAt: MonotonicInstant) {
-    state.withLock { $0.last = Last(readAt: readAt, instant: instant) }
+    state.withLock { state in
+      if state.last?.readAt != readAt { state.last = Last(readAt: readAt, instant: instant) }
+    }
   }
 
   /// What has not been fused by now is not fused in this run.

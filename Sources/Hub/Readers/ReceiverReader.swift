@@ -16,7 +16,9 @@ public final class ReceiverReader: Sendable {
   public let corrections: ReceiverCorrections
   /// What the fusion knows of it.
   let doubt = ReceiverDoubt()
-  private let tap: SentenceTap
+  /// Which of its epochs were fused.
+  let fusedEpochs = Tap<FusedEpoch>()
+  private let tap: Tap<ReceivedBytes>
 
   public var monitor: DeviceMonitor { device.monitor }
 
@@ -32,7 +34,7 @@ public final class ReceiverReader: Sendable {
 
   init(_ description: ReceiverDescription, on machine: Machine) {
     let counted = ReceiverCounters()
-    let tap = SentenceTap()
+    let tap = Tap<ReceivedBytes>()
     self.tap = tap
     let identification = ReceiverIdentification()
     identity = identification.present

@@ -1,6 +1,7 @@
 import Devices
 import Fusion
 import Guarding
+import MonotonicTime
 import Publishing
 
 /// Where whoever plays a recording puts what it says, in place of a board's devices.
@@ -22,7 +23,28 @@ public final class ReplayFeed: Sendable {
   let lastTime = LastTime()
   let lastState = MutableProperty<FusedState?>(nil)
 
+  /// Epochs to be fused now, where what is played tells.
+  let epochs = Subject<ReplayedEpoch, Never>()
+  private let decoded = Guarded(DecodedEpochs())
+
   public init(lacksSilences: Bool = false) { self.lacksSilences = lacksSilences }
+
+  /// Whether it is told from here on which epochs are fused. Else it is each that comes.
+  public var tellsEpochs: Bool {
+    get { decoded.withLock { $0.areTold } }
+    set { decoded.withLock { $0.areTold = newValue } }
+  }
+
+  /// Has an epoch fused, or once it has been decoded: of what came at one instant either may come first.
+  public func fuse(epochAt at: MonotonicInstant, of id: String) {
+    let observation = decoded.withLock { $0.take(at, of: id) }
+    if let observation { epochs.send(ReplayedEpoch(id: id, observation: observation)) }
+  }
+
+  func note(decoded observation: GNSSObservation, of id: String) {
+    let isAwaited = decoded.withLock { $0.note(observation, of: id) }
+    if isAwaited { epochs.send(ReplayedEpoch(id: id, observation: observation)) }
+  }
 
   /// What a hub knows from one run of the fusion to the next.
   public struct Knowledge: Sendable {
@@ -41,6 +63,7 @@ public final class ReplayFeed: Sendable {
 
   /// Another hub begins, which knows nothing of the one before it.
   public func begin() {
+    decoded.withLock { $0 = DecodedEpochs() }
     lastTime.stated = nil
     lastState.value = nil
   }

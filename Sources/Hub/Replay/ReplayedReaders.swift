@@ -63,7 +63,7 @@ extension DeviceReader where Sample == GNSSObservation {
   /// A reader of recorded sentences, which go the way that those of a receiver go.
   convenience init(
     replaying description: ReceiverDescription, _ port: ReplayPort<ReceivedBytes>,
-    counted: ReceiverCounters, _ identification: ReceiverIdentification, tap: SentenceTap, on machine: Machine
+    counted: ReceiverCounters, _ identification: ReceiverIdentification, tap: Tap<ReceivedBytes>, on machine: Machine
   ) {
     self.init(
       replaying: description.id, .receiver, title: "recorded GPS", power: description.power, replaysLatest: true,

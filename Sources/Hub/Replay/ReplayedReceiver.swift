@@ -15,20 +15,22 @@ final class ReplayedReceiver: ReplayRun {
     var silence: ScheduledAction?
   }
 
+  private let id: String
   private let output: Activating<GNSSObservation, HardwareError>
   private let machine: Machine
   private let counted: ReceiverCounters
   private let before: ReceiverDecoder.Counters
   private let identification: ReceiverIdentification
-  private let tap: SentenceTap
+  private let tap: Tap<ReceivedBytes>
   /// Only ever waited for by the one thread that plays.
   private let state: Guarded<State>
 
   init(
     _ monitor: DeviceMonitor, _ output: Activating<GNSSObservation, HardwareError>,
     remembers: Bool, counted: ReceiverCounters,
-    _ identification: ReceiverIdentification, tap: SentenceTap, on machine: Machine
+    _ identification: ReceiverIdentification, tap: Tap<ReceivedBytes>, on machine: Machine
   ) {
+    id = monitor.id
     self.output = output
     self.machine = machine
     self.counted = counted
@@ -62,8 +64,15 @@ final class ReplayedReceiver: ReplayRun {
       return (observations.map { state.run.take($0) }, state.decoder.speech)
     }
     identification.heard(speech)
-    for observation in observations { output.send(observation) }
+    send(observations)
     tap.forward()?(sentences)
+  }
+
+  private func send(_ observations: [GNSSObservation]) {
+    for observation in observations {
+      output.send(observation)
+      machine.replay?.note(decoded: observation, of: id)
+    }
   }
 
   private func endEpoch(at end: MonotonicInstant? = nil) {
@@ -75,7 +84,7 @@ final class ReplayedReceiver: ReplayRun {
       finish(&state)
       return observations.map { state.run.take($0) }
     }
-    for observation in observations { output.send(observation) }
+    send(observations)
   }
 
   private func finish(_ state: inout State) {

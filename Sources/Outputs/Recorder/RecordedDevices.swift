@@ -30,6 +30,17 @@ struct RecordedDevices: HubRecorder {
     }
   }
 
+  func epochs(of id: String) -> @Sendable (_ epochAt: MonotonicInstant, _ fusedAt: MonotonicInstant) -> Void {
+    let channel = RecordedJSON("/receiver/\(id)/fused", .fusedEpoch, in: inbox)
+    return { epochAt, fusedAt in
+      channel.append(at: epochAt, receivedAt: fusedAt) { json in
+        json.beginObject()
+        json.monotonic(epochAt)
+        json.endObject()
+      }
+    }
+  }
+
   func batches(of id: String) -> @Sendable (IMUBatch, MonotonicInstant) -> Void {
     let channel = inbox.register(
       RecordedChannel(topic: "/imu/\(id)/batch", messageEncoding: "sensorhub-imu", schema: .imuBatch))

@@ -37,6 +37,7 @@ struct RecordedFusion {
     channel.append(at: run.since, receivedAt: instant, isWritten: false) { json in
       json.beginObject()
       json.member("underWay", run.isUnderWay)
+      json.member("epochs", true)
       json.monotonic(run.since)
       json.endObject()
     }

@@ -25,6 +25,10 @@ extension RecordedChannel.Schema {
   static let silence = numbers(
     "sensorhub.Silence", "Until then nothing came for as long as ends an epoch; monotonic in seconds.", ["monotonic"])
 
+  static let fusedEpoch = numbers(
+    "sensorhub.FusedEpoch", "The epoch that began then was fused as of the log time; monotonic in seconds.",
+    ["monotonic"])
+
   static let state = RecordedChannel.Schema(
     name: "sensorhub.State", encoding: "jsonschema",
     text: #"{"title":"sensorhub.State","type":"object","description":"The fused state as its socket sends it.","#
@@ -54,8 +58,9 @@ extension RecordedChannel.Schema {
   static let fusion = RecordedChannel.Schema(
     name: "sensorhub.Fusion", encoding: "jsonschema",
     text: #"{"title":"sensorhub.Fusion","type":"object","description":"Whether somebody has the state fused; each run "#
-      + #"begins with an estimate of its own; monotonic in seconds.","#
-      + #""properties":{"underWay":{"type":"boolean"},"monotonic":{"type":"number"}}}"#)
+      + #"begins with an estimate of its own. epochs: which of a receiver's are fused in it is said as well. "#
+      + #"monotonic in seconds.","#
+      + #""properties":{"underWay":{"type":"boolean"},"epochs":{"type":"boolean"},"monotonic":{"type":"number"}}}"#)
 
   static let clock = numbers(
     "sensorhub.Clock", "By how much the system's clock is ahead of log times from then on; monotonic in seconds.",

@@ -49,10 +49,11 @@ struct RecordingFeed: Sendable {
     sink.observe { log.append($0) }.store(in: lifetime)
     hold(RecordedPower(in: inbox, clock: time.clock).follow(hub))
     RecordedFusion(in: inbox, clock: time.clock).follow(hub).store(in: lifetime)
-    followState(of: hub, for: inbox).store(in: lifetime)
     let devices = hub.record(
       to: RecordedDevices(inbox: inbox, systemClock: RecordedSystemClock(in: inbox, time: time)), as: name,
       wakes: demand == .everything, continuing: before?.devices)
+    // Last: it may be what has the state fused, and of that nothing is to be missed.
+    followState(of: hub, for: inbox).store(in: lifetime)
     return Listening(lifetime: lifetime, devices: devices)
   }
 

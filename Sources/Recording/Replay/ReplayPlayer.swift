@@ -59,12 +59,15 @@ public struct ReplayPlayer {
     switch message.content {
     case .power(let kind, let isSupplied, let isHeld):
       note(Device(kind: kind, isSupplied: isSupplied, isHeld: isHeld), message.device)
-    case .fusion(let isUnderWay):
+    case .fusion(let isUnderWay, let tellsEpochs):
       isRecordedRun = isUnderWay
       if isUnderWay { endOwnRun() }
+      if isUnderWay { feed.tellsEpochs = tellsEpochs }
       setRun(begins: isUnderWay)
+      if !isUnderWay { feed.tellsEpochs = false }
       // They are let go in a moment, or are held for something else.
       for id in devices.keys { devices[id]?.isNew = false }
+    case .epoch(let at): feed.fuse(epochAt: at + .nanoseconds(shiftNanoseconds), of: message.device)
     case .clock: break
     case .board(let board): if stage.board.value != board { stage.board.value = board }
     default:
@@ -136,7 +139,7 @@ public struct ReplayPlayer {
     case .supply(var sample):
       sample.at = sample.at + shift
       feed.supplyMonitor(id).send(sample)
-    case .power, .fusion, .clock, .board: break
+    case .power, .fusion, .epoch, .clock, .board: break
     }
   }
 
@@ -168,6 +171,7 @@ public struct ReplayPlayer {
   private mutating func switchOff() {
     stage.demand.value = ReplayDemand()
     isRecordedRun = false
+    feed.tellsEpochs = false
     knowledge = nil
     for (id, device) in devices.sorted(by: { $0.key < $1.key }) {
       feed.set(isSupplied: false, device.kind, id)

@@ -16,7 +16,11 @@ public struct ReplayedMessage: Sendable {
     ///   - isHeld: whether somebody wanted it
     case power(DeviceStatus.Kind, isSupplied: Bool, isHeld: Bool)
     /// Of no device: whether somebody had the state fused from here on.
-    case fusion(isUnderWay: Bool)
+    ///
+    /// - Parameter tellsEpochs: whether it is said which epochs are fused; else all are that come
+    case fusion(isUnderWay: Bool, tellsEpochs: Bool)
+    /// The receiver's epoch of this instant was fused.
+    case epoch(MonotonicInstant)
     /// Of no device: by how much the system's clock was ahead of the recording's from here on.
     case clock(aheadNanoseconds: Int64)
     /// Of no device: the board that was in service from here on. Not in place, as it is large.
@@ -31,6 +35,7 @@ public struct ReplayedMessage: Sendable {
       case .supply: .supplyMonitor
       case .power(let kind, _, _): kind
       case .fusion, .clock, .board: nil
+      case .epoch: .receiver
       }
     }
   }

@@ -33,6 +33,7 @@ enum RecordedContent {
 
   private struct Fusion: Decodable {
     var underWay: Bool
+    var epochs: Bool?
   }
 
   private struct Clock: Decodable {
@@ -46,7 +47,10 @@ enum RecordedContent {
     let parts = topic.split(separator: "/")
     switch (parts.first, parts.count) {
     case ("power", 1): return power(message.data)
-    case ("fusion", 1): return decode(Fusion.self, message.data).map { ("", .fusion(isUnderWay: $0.underWay)) }
+    case ("fusion", 1):
+      return decode(Fusion.self, message.data).map { run in
+        ("", .fusion(isUnderWay: run.underWay, tellsEpochs: run.epochs ?? false))
+      }
     case ("clock", 1):
       return decode(Clock.self, message.data).map { ("", .clock(aheadNanoseconds: $0.aheadNanoseconds)) }
     case ("receiver", 3) where parts[2] == "raw":
@@ -57,6 +61,7 @@ enum RecordedContent {
             bytes: Array(message.data), isBinary: message.data.first.map { $0 >= 0x80 } ?? false, beganAt: at,
             readAt: at))
       )
+    case ("receiver", 3) where parts[2] == "fused": return (String(parts[1]), .epoch(at))
     case ("receiver", 3) where parts[2] == "silence": return (String(parts[1]), .sentences(.silence(until: at)))
     case ("imu", 3): return RecordedBatch.read(message.data).map { (String(parts[1]), .batch($0)) }
     case ("magnetometer", 2):

@@ -1,0 +1,28 @@
+import Guarding
+import Publishing
+
+/// Who gets what a receiver's reader has besides its observations, while somebody does.
+final class Tap<Value: Sendable>: Sendable {
+  private final class Listener: Sendable {
+    let receive: @Sendable (Value) -> Void
+
+    init(_ receive: @escaping @Sendable (Value) -> Void) { self.receive = receive }
+  }
+
+  private let listeners = Guarded<[Listener]>([])
+
+  /// Hands values to those who listen now; `nil` where there are none.
+  func forward() -> ((Value) -> Void)? {
+    let present = listeners.withLock { $0 }
+    if present.isEmpty { return nil }
+    return { value in
+      for listener in present { listener.receive(value) }
+    }
+  }
+
+  func add(_ receive: @escaping @Sendable (Value) -> Void) -> Subscription {
+    let listener = Listener(receive)
+    listeners.withLock { $0.append(listener) }
+    return Subscription { [self] in listeners.withLock { $0.removeAll { $0 === listener } } }
+  }
+}
