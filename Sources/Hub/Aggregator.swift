@@ -124,8 +124,7 @@ final class Aggregator: Sendable {
       for (observation, receiver, reader, rank) in latest {
         take(
           observation, of: receiver, reader.doubt, declination: observation.position.map(Aggregator.declination),
-          rank: rank,
-          &fusing)
+          rank: rank, &fusing)
         fusing.known[rank] = observation.at
         fusing.at = fusing.at + Aggregator.leastBetweenStates
         epochs.append((reader, FusedEpoch(epochAt: observation.at, fusedAt: fusing.at)))

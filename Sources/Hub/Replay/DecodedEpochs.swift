@@ -16,6 +16,19 @@ struct DecodedEpochs: Sendable {
     var epochs: [GNSSObservation] = []
     /// Told, and not decoded so far.
     var awaited: [MonotonicInstant] = []
+
+    mutating func expect(_ at: MonotonicInstant) {
+      awaited.append(at)
+      if awaited.count > DecodedEpochs.mostKept { awaited.removeFirst() }
+    }
+
+    mutating func note(_ observation: GNSSObservation) -> Bool {
+      epochs.append(observation)
+      if epochs.count > DecodedEpochs.mostKept { epochs.removeFirst() }
+      guard let index = awaited.firstIndex(of: observation.at) else { return false }
+      awaited.remove(at: index)
+      return true
+    }
   }
 
   var areTold = false
@@ -23,22 +36,13 @@ struct DecodedEpochs: Sendable {
 
   /// Returns the epoch that is to be fused; one that has not come yet is awaited.
   mutating func take(_ at: MonotonicInstant, of id: String) -> GNSSObservation? {
-    var receiver = receivers[id] ?? Receiver()
-    defer { receivers[id] = receiver }
-    if let observation = receiver.epochs.last(where: { $0.at == at }) { return observation }
-    receiver.awaited.append(at)
-    if receiver.awaited.count > DecodedEpochs.mostKept { receiver.awaited.removeFirst() }
+    if let observation = receivers[id]?.epochs.last(where: { $0.at == at }) { return observation }
+    receivers[id, default: Receiver()].expect(at)
     return nil
   }
 
   /// Takes one that was decoded; returns whether it is awaited.
   mutating func note(_ observation: GNSSObservation, of id: String) -> Bool {
-    var receiver = receivers[id] ?? Receiver()
-    defer { receivers[id] = receiver }
-    receiver.epochs.append(observation)
-    if receiver.epochs.count > DecodedEpochs.mostKept { receiver.epochs.removeFirst() }
-    guard let index = receiver.awaited.firstIndex(of: observation.at) else { return false }
-    receiver.awaited.remove(at: index)
-    return true
+    receivers[id, default: Receiver()].note(observation)
   }
 }

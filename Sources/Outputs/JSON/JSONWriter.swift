@@ -309,7 +309,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     number(value, decimals: decimals)
   }
 
-  /// The shortest number that is read back as this very value.
+  /// The shortest number that is read back as this very value. One of more than fifteen characters is allocated for a moment.
   public mutating func member<Value: FloatingPoint & CustomStringConvertible>(
     _ key: StaticString, exactly value: Value?
   ) {

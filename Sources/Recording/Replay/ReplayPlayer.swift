@@ -61,9 +61,12 @@ public struct ReplayPlayer {
       note(Device(kind: kind, isSupplied: isSupplied, isHeld: isHeld), message.device)
     case .fusion(let isUnderWay, let tellsEpochs):
       isRecordedRun = isUnderWay
-      if isUnderWay { endOwnRun() }
-      if isUnderWay { feed.tellsEpochs = tellsEpochs }
+      if isUnderWay {
+        endOwnRun()
+        feed.tellsEpochs = tellsEpochs
+      }
       setRun(begins: isUnderWay)
+      // What is left of the run is told as well.
       if !isUnderWay { feed.tellsEpochs = false }
       // They are let go in a moment, or are held for something else.
       for id in devices.keys { devices[id]?.isNew = false }
