@@ -36,21 +36,25 @@ enum PowerBooksFile {
       learned.gaps.weights[bin] < 0.001
         ? nil : (number(GapHistogram.upperEdge(bin)), number(learned.gaps.weights[bin]))
     }
-    let hours = device.content.ledger.hours.map { hour in
-      "        \(quoted("\(hour.number)")): "
-        + object(hour.bills.bills.map { ($0.payer, number($0.milliwattHours)) })
+    let hours: [String] = device.content.ledger.hours.map { hour in
+      let bills: [(String, String)] = hour.bills.bills.map { ($0.payer, number($0.milliwattHours)) }
+      return "        \(quoted("\(hour.number)")): \(object(bills))"
     }
-    // Only where there are some: an older release takes a key that it does not know for damage.
-    let schedules = acquisitions.isEmpty ? [] : ["\"acquisitions\": \(object(acquisitions))"]
-    let owner = device.content.uniqueID.map { ["\"uniqueID\": \(quoted($0))"] } ?? []
-    let rests = starts.isEmpty ? [] : ["\"startsBehindSleep\": \(object(starts))"]
-    return [
-      "\"device\": \(quoted(device.identity))", "\"restarts\": \(text(learned.restarts))",
-      "\"gapCount\": \(learned.gapCount)",
-      "\"changeCount\": \(learned.changeCount)",
-      "\"savedJoules\": \(learned.savedJoules.map(number) ?? "null")", "\"gaps\": \(object(gaps))",
-      hours.isEmpty ? "\"hours\": {}" : "\"hours\": {\n" + hours.joined(separator: ",\n") + "\n      }",
-    ] + schedules + rests + owner
+    let savedJoules = learned.savedJoules.map(number) ?? "null"
+    var members: [String] = []
+    members.append("\"device\": \(quoted(device.identity))")
+    members.append("\"restarts\": \(text(learned.restarts))")
+    members.append("\"gapCount\": \(learned.gapCount)")
+    members.append("\"changeCount\": \(learned.changeCount)")
+    members.append("\"savedJoules\": \(savedJoules)")
+    members.append("\"gaps\": \(object(gaps))")
+    let hourLines = hours.joined(separator: ",\n")
+    members.append(hours.isEmpty ? "\"hours\": {}" : "\"hours\": {\n\(hourLines)\n      }")
+    // An older release takes a key that it does not know for damage, so these stand only where they say something.
+    if !acquisitions.isEmpty { members.append("\"acquisitions\": \(object(acquisitions))") }
+    if !starts.isEmpty { members.append("\"startsBehindSleep\": \(object(starts))") }
+    if let owner = device.content.uniqueID { members.append("\"uniqueID\": \(quoted(owner))") }
+    return members
   }
 
   private static func text(_ restarts: RestartCosts) -> String {
