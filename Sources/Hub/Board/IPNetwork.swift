@@ -16,7 +16,9 @@ public struct IPNetwork: Equatable, Sendable {
   public func contains(_ other: IPAddress) -> Bool {
     guard other.bytes.count == address.bytes.count else { return false }
     return (0..<prefixLength).allSatisfy { bit in
-      (address.bytes[bit / 8] ^ other.bytes[bit / 8]) & (0x80 >> UInt8(bit % 8)) == 0
+      let difference: UInt8 = address.bytes[bit / 8] ^ other.bytes[bit / 8]
+      let mask: UInt8 = 0x80 >> UInt8(bit % 8)
+      return difference & mask == 0
     }
   }
 }
