@@ -25,6 +25,7 @@ public final class Program: Sendable {
   public init(
     _ arguments: [String], path: String = Program.sensorhub, input: [UInt8]? = nil, environment: [String] = []
   ) {
+    TestRunGuardian.ofThisProcess
     let out = Program.pipe()
     let err = Program.pipe()
     let standardInput = Program.pipe()
@@ -46,11 +47,12 @@ public final class Program: Sendable {
     posix_spawnattr_setsigdefault(&attributes, &signals)
     var argv: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
     var pid: pid_t = 0
-    // The first of a name counts.
     var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) }
+    // A name stands in it once: of two, some programs take the first and shells the last.
+    let names = environment.map { $0.prefix { $0 != "=" } + "=" }
     var inherited = environ
     while let variable = inherited.pointee {
-      variables.append(strdup(variable))
+      if !names.contains(where: { String(cString: variable).hasPrefix($0) }) { variables.append(strdup(variable)) }
       inherited += 1
     }
     variables.append(nil)
