@@ -183,7 +183,7 @@ case $how in
       .build/release/sensorhub "$executable"
     ;;
   *)
-    .ci/swift-for "$release" "$architecture" build -c release --static-swift-stdlib --product sensorhub -Xlinker -s
+    .ci/build-for "$release" "$architecture"
     cp ".build-$release-$architecture/release/sensorhub" "$executable"
     ;;
 esac

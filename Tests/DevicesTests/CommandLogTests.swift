@@ -5,7 +5,7 @@ import Testing
 @testable import Devices
 
 /// The answers of real receivers in the logs of pynmeagps are told for what they are.
-@Suite(.enabled(if: SharedData.folder != nil))
+@Suite(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"))
 struct CommandLogTests {
   private func sentences(_ log: String) -> [String] {
     let bytes = SharedData.read("\(SharedData.folder ?? "")/ubx/messages/\(log)")

@@ -8,10 +8,7 @@ import Testing
 @testable import Devices
 
 /// Others' parsers, which know nothing of this project, read whatever the drivers say.
-@Suite(
-  .timeLimit(.minutes(10)),
-  .enabled(
-    if: Python.has("pyubx2") && Python.has("pynmeagps"), "Python's pyubx2 is not there: .ci/test-tools fetches it"))
+@Suite(.timeLimit(.minutes(10)))
 struct SpokenBytesTests {
   /// Keeps what is written.
   private struct HeardPort: SerialPort {

@@ -96,7 +96,7 @@ struct FuseTests {
     #expect(String(decoding: try Files.bytes(of: plot), as: UTF8.self).hasPrefix("<svg"))
   }
 
-  @Test(.enabled(if: SharedData.folder != nil, "needs ../shared/data"))
+  @Test(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"))
   func `six real trials are off by less than 1.9 degrees on average`() throws {
     let folder = try #require(SharedData.folder) + "/attitude"
     var errors: [Double] = []

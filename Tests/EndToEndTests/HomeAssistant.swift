@@ -5,8 +5,6 @@ import TestSupport
 
 /// Home Assistant itself, as `.ci/home-assistant` has fetched it: MQTT, its REST API, and no pages.
 final class HomeAssistant {
-  static let isThere = TestTools.path("home-assistant/run") != nil
-
   struct Entity: Decodable {
     /// What a tracker has.
     struct Place: Decodable { var latitude, longitude: Double? }

@@ -3,10 +3,7 @@ import TestSupport
 import Testing
 
 /// What Home Assistant makes of what it is told of a hub: nothing here knows how it reads that.
-@Suite(
-  .serialized, .timeLimit(.minutes(10)),
-  .enabled(if: HomeAssistant.isThere, "Home Assistant is not there: .ci/home-assistant fetches it")
-) struct HomeAssistantTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct HomeAssistantTests {
   private static let found = [
     "device_tracker.boat_position", "switch.boat_live", "sensor.boat_last_fix", "sensor.boat_speed",
     "sensor.boat_power_gps", "sensor.boat_energy_gps", "sensor.boat_power_imu", "sensor.boat_energy_imu",

@@ -63,14 +63,14 @@ struct LiveDecodingTests {
     "$GPRMC,235958.00,A,0001.0000,N,00001.0000,E,0.0,0.0,301226,,,A*5A\r\n"
     + "$GPRMC,235959.00,A,0002.0000,N,00002.0000,E,0.0,0.0,301226,,,A*5B\r\n"
 
-  @Test(.enabled(if: SharedData.folder != nil, "needs ../shared/data"), arguments: SharedData.logs)
+  @Test(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"), arguments: SharedData.logs)
   func `every log gives a gpsd client and the socket the positions that decode finds`(_ log: String) throws {
     try compare(log, try #require(SharedData.folder) + "/nmea/\(log).log")
   }
 
   /// Of one maker's four generations, with a clean end of an epoch, with sentences beside it, and with neither.
   @Test(
-    .enabled(if: SharedData.folder != nil, "needs ../shared/data"),
+    .enabled(if: SharedData.isWanted, "left out by SKIP=recordings"),
     arguments: ["navisys-gr701w", "quectel-l76k-binary", "ublox-neo-m8n", "ublox-zed-f9p-rtk", "ublox-zed-f9r"])
   func `so does that of a receiver with a binary protocol`(_ log: String) throws {
     try compare(log, try #require(SharedData.folder) + "/ubx/\(log).log")

@@ -89,7 +89,7 @@ struct EpochAssemblerTests {
     #expect(skies[1].isEmpty)
   }
 
-  @Test(.enabled(if: SharedData.folder != nil, "needs ../shared/data"), arguments: SharedData.logs)
+  @Test(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"), arguments: SharedData.logs)
   func `learning the order of a real receiver changes when epochs are reported, not how many`(_ log: String) throws {
     let bytes = SharedData.read(try #require(SharedData.folder) + "/nmea/\(log).log")
     func run(_ promptness: EpochAssembler.Promptness) -> [UTCTime?] {

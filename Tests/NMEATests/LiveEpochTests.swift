@@ -176,7 +176,7 @@ struct LiveEpochTests {
     #expect(assembly.live == assembly.recorded)
   }
 
-  @Test(.enabled(if: SharedData.folder != nil, "needs ../shared/data"), arguments: SharedData.logs)
+  @Test(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"), arguments: SharedData.logs)
   func `a real receiver's log gives live what it gives recorded, however it is cut`(_ log: String) throws {
     let bytes = SharedData.read(try #require(SharedData.folder) + "/nmea/\(log).log")
     for length in [1, 7, 83, 4096, bytes.count] {

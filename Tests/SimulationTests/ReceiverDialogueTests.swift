@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 
 /// Others' parsers and makers of messages, which know nothing of this project, talk to each receiver.
-@Suite(
-  .timeLimit(.minutes(10)),
-  .enabled(if: Python.has("pyubx2"), "Python's pyubx2 is not there: .ci/test-tools fetches it"))
+@Suite(.timeLimit(.minutes(10)))
 struct ReceiverDialogueTests {
   @Test func `pyubx2 and pynmeagps understand every byte that each receiver says`() throws {
     let world = World(start: MonotonicClock().now)

@@ -1,9 +1,12 @@
 import Glibc
 import HardwareIO
 
-/// Real recordings, which lie beside the project and are not part of it.
+/// Real recordings, which are kept next to the project and are no part of it.
 public enum SharedData {
-  /// The folder, or `nil` where it is absent: tests that need it are skipped, visibly.
+  /// Whether tests that need recordings run. Only `SKIP=recordings` leaves them out: without the folder they fail.
+  public static let isWanted = !(environment("SKIP") ?? "").split { $0 == " " || $0 == "," }.contains("recordings")
+
+  /// The folder, or `nil` if it is absent.
   public static let folder: String? = {
     let candidates = [environment("SENSORHUB_DATA"), packageFolder + "/../shared/data"].compactMap { $0 }
     return candidates.first { access($0 + "/nmea", R_OK) == 0 }

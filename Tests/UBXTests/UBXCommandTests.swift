@@ -173,7 +173,8 @@ struct UBXCommandTests {
     return dialogue
   }
 
-  @Test(.enabled(if: SharedData.folder != nil)) func `the dialogue of a ZED-F9P is understood`() throws {
+  @Test(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"))
+  func `the dialogue of a ZED-F9P is understood`() throws {
     let dialogue = read("ucenter-ZEDF9P-configdebug.log")
     #expect((dialogue.accepted, dialogue.refused) == (44, 14))
     #expect(dialogue.values.count == 24 && dialogue.questions == 24 && dialogue.strange == 0)
@@ -184,7 +185,8 @@ struct UBXCommandTests {
     #expect(dialogue.values.joined().contains(UBXSetting(.measurementMilliseconds, 1000)))
   }
 
-  @Test(.enabled(if: SharedData.folder != nil)) func `what a receiver of the eighth generation answers is understood`()
+  @Test(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"))
+  func `what a receiver of the eighth generation answers is understood`()
     throws
   {
     let dialogue = read("pygpsdata-CFG.log")
