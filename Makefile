@@ -64,11 +64,11 @@ run: setup ## Build and run the hub on the simulated board
 check: lint test-fast ## Check formatting, build, and run the fast tests: a few minutes, before each commit
 
 test: setup ## Build once, and run lint, the fast tests and the tests that start programs
-	@.ci/parts 'build-tests' \
+	@.ci/parts 'build-tests test-fast' \
 	  'lint||1|formatting, and what a compiler does not see' \
 	  'fetch||1|the programs of others that the tests need' \
-	  'test-fast|build-tests|2|the tests that start no program' \
-	  'test-programs|build-tests|4|the tests that start programs: the hub, its clients, a browser, Home Assistant'
+	  'test-programs|build-tests|4|the tests that start programs: the hub, its clients, a browser, Home Assistant' \
+	  'test-fast||0|the tests that start no program, at the same time'
 
 test-rest: setup ## Run what make test leaves to make test-all
 	@.ci/parts 'build-release build-cross build-bench test-bench build-threads build-addresses' \

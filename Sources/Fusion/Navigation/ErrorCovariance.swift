@@ -105,12 +105,34 @@ struct ErrorCovariance: Equatable, Sendable {
   /// P H', for one measurement.
   @inline(__always)
   func times(_ h: Row) -> Row {
-    Row(
-      p: pp * h.p + pv * h.v + pt * h.t + pg * h.g + pa * h.a,
-      v: pv.combined(h.p) + vv * h.v + vt * h.t + vg * h.g + va * h.a,
-      t: pt.combined(h.p) + vt.combined(h.v) + tt * h.t + tg * h.g + ta * h.a,
-      g: pg.combined(h.p) + vg.combined(h.v) + tg.combined(h.t) + gg * h.g + ga * h.a,
-      a: pa.combined(h.p) + va.combined(h.v) + ta.combined(h.t) + ga.combined(h.g) + aa * h.a)
+    // One product a statement: Swift 6.2 takes seconds to type-check a sum of five.
+    var product = Row()
+    product.p = pp * h.p
+    product.p += pv * h.v
+    product.p += pt * h.t
+    product.p += pg * h.g
+    product.p += pa * h.a
+    product.v = pv.combined(h.p)
+    product.v += vv * h.v
+    product.v += vt * h.t
+    product.v += vg * h.g
+    product.v += va * h.a
+    product.t = pt.combined(h.p)
+    product.t += vt.combined(h.v)
+    product.t += tt * h.t
+    product.t += tg * h.g
+    product.t += ta * h.a
+    product.g = pg.combined(h.p)
+    product.g += vg.combined(h.v)
+    product.g += tg.combined(h.t)
+    product.g += gg * h.g
+    product.g += ga * h.a
+    product.a = pa.combined(h.p)
+    product.a += va.combined(h.v)
+    product.a += ta.combined(h.t)
+    product.a += ga.combined(h.g)
+    product.a += aa * h.a
+    return product
   }
 
   /// Takes one scalar measurement in Joseph's form, which keeps P positive for any gain:
