@@ -1,0 +1,182 @@
+"""Cuts what a hub sends into messages. No I/O: bytes go in, messages come out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .errors import ProtocolError
+
+_LONGEST = 16 * 1024 * 1024
+"""Bytes. No line, event or header of a hub comes close."""
+
+
+class LineSplitter:
+    """Cuts a stream into lines, without their ends."""
+
+    def __init__(self) -> None:
+        self._pending = bytearray()
+
+    def receive(self, data: bytes) -> list[bytes]:
+        """Takes the next bytes, and returns the lines that they complete."""
+        self._pending += data
+        if b"\n" not in data:
+            if len(self._pending) > _LONGEST:
+                raise ProtocolError("a line of more than 16 MB came", "is this a SensorHub?")
+            return []
+        *lines, rest = self._pending.split(b"\n")
+        self._pending = rest
+        return [bytes(line.removesuffix(b"\r")) for line in lines]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A server-sent event."""
+
+    name: str
+    """``message`` if the event has no name."""
+    data: str
+
+
+class EventSplitter:
+    """Cuts a stream into server-sent events (WHATWG HTML, 9.2.6)."""
+
+    def __init__(self) -> None:
+        self._lines = LineSplitter()
+        self._name = ""
+        self._data: list[str] = []
+
+    def receive(self, data: bytes) -> list[Event]:
+        """Takes the next bytes, and returns the events that they complete."""
+        events = []
+        for raw in self._lines.receive(data):
+            line = raw.decode("utf-8", "replace")
+            if not line:
+                if self._data:
+                    events.append(Event(self._name or "message", "\n".join(self._data)))
+                self._name, self._data = "", []
+                continue
+            key, _, value = line.partition(":")
+            value = value.removeprefix(" ")
+            if key == "data":
+                self._data.append(value)
+            elif key == "event":
+                self._name = value
+        return events
+
+
+@dataclass
+class Response:
+    """The head of an HTTP response."""
+
+    status: int
+    headers: dict[str, str] = field(default_factory=dict)
+    """By their names in lower case."""
+
+
+class ResponseReader:
+    """Reads one response of HTTP/1.1 (RFC 9112) on a connection that serves no other."""
+
+    def __init__(self) -> None:
+        self.response: Response | None = None
+        self.is_complete = False
+        self._pending = bytearray()
+        self._left: int | None = 0
+        """Bytes of the body, or of its chunk, that have not come yet; ``None`` for all until the end."""
+        self._is_chunked = False
+        self._is_after_chunk = False
+
+    def receive(self, data: bytes) -> bytes:
+        """Takes the next bytes, and returns what they add to the body."""
+        self._pending += data
+        body = bytearray()
+        while self._step(body):
+            pass
+        if self._left is not None and len(self._pending) > _LONGEST:
+            raise ProtocolError("the answer is no HTTP response", "is this the hub's web port?")
+        return bytes(body)
+
+    def end(self) -> None:
+        """The connection has ended.
+
+        :raises ProtocolError: if that cut the response
+        """
+        if self.response is not None and self._left is None and not self._is_chunked:
+            self.is_complete = True
+        if not self.is_complete:
+            raise ProtocolError("the answer ends in the middle", "try again")
+
+    def _step(self, body: bytearray) -> bool:
+        """Takes one piece of what is pending; returns whether there may be another."""
+        if self.is_complete:
+            return False
+        if self.response is None:
+            return self._read_head()
+        if self._left is None:
+            body += self._take(len(self._pending))
+            return False
+        if self._left > 0:
+            piece = self._take(self._left)
+            body += piece
+            self._left -= len(piece)
+            if self._left > 0:
+                return False
+            self._is_after_chunk = self._is_chunked
+        if not self._is_chunked:
+            self.is_complete = True
+            return False
+        return self._read_chunk_size()
+
+    def _read_head(self) -> bool:
+        if not b"HTTP/1.".startswith(self._pending[:7]):
+            raise ProtocolError("the answer is no HTTP response", "is this the hub's web port?")
+        end = self._pending.find(b"\r\n\r\n")
+        if end < 0:
+            return False
+        status_line, *lines = self._take(end + 4).decode("latin-1").rstrip("\r\n").split("\r\n")
+        words = status_line.split(" ", 2)
+        if len(words) < 2 or not words[1].isdigit():
+            raise ProtocolError(f"the answer begins with {status_line!r:.60}", "is this the hub's web port?")
+        response = Response(int(words[1]))
+        for line in lines:
+            name, _, value = line.partition(":")
+            response.headers[name.strip().lower()] = value.strip()
+        if 100 <= response.status < 200:
+            return True
+        self.response = response
+        self._is_chunked = response.headers.get("transfer-encoding", "").lower() == "chunked"
+        length = response.headers.get("content-length")
+        if self._is_chunked:
+            self._left = 0
+        elif length is not None:
+            if not length.isdigit():
+                raise ProtocolError(f"the answer's length is {length!r:.60}", "is this the hub's web port?")
+            self._left = int(length)
+        else:
+            self._left = None
+        return True
+
+    def _read_chunk_size(self) -> bool:
+        """The line before a chunk, after the one that ends the chunk before."""
+        start = 2 if self._is_after_chunk else 0
+        end = self._pending.find(b"\r\n", start)
+        if end < 0:
+            return False
+        line = bytes(self._pending[start:end])
+        try:
+            size = int(line.partition(b";")[0], 16)
+        except ValueError:
+            raise ProtocolError(f"a chunk begins with {line!r:.60}", "is this the hub's web port?") from None
+        if size == 0:
+            # Trailers and the empty line after them, if they are here: nothing else follows on this connection.
+            self._pending.clear()
+            self.is_complete = True
+            return False
+        self._take(end + 2)
+        self._is_after_chunk = False
+        self._left = size
+        return True
+
+    def _take(self, count: int) -> bytes:
+        taken = bytes(self._pending[:count])
+        del self._pending[:count]
+        return taken

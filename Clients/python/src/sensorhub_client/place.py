@@ -1,0 +1,160 @@
+"""Where a hub is, and what it means that it cannot be reached there."""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+from .errors import AccessDenied, HubError, HubUnavailable
+from .wire import PlainWire, TLSWire, Wire
+
+Token: TypeAlias = "str | os.PathLike[str] | None"
+"""The token of the web port, or the path of the file that has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What to connect to: a Unix socket, or a port."""
+
+    path: str = ""
+    """Empty for a port."""
+    host: str = ""
+    port: int = 0
+    tls: ssl.SSLContext | None = None
+
+    def __str__(self) -> str:
+        return self.path or (f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}")
+
+    def wire(self) -> Wire:
+        return TLSWire(self.tls, self.host) if self.tls else PlainWire()
+
+    def unreachable(self, error: OSError) -> HubError:
+        """Says what a failure to connect, or of a connection, means here."""
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return AccessDenied(
+                f"the certificate of {self} is not trusted ({error.verify_message})", "pass tls= a context that knows its issuer"
+            )
+        if isinstance(error, ssl.SSLError):
+            return HubUnavailable(f"{self} does not speak TLS ({error.reason})", "is it http:// in place of https://?")
+        reason = error.strerror or str(error) or type(error).__name__
+        if self.path:
+            if isinstance(error, PermissionError):
+                return AccessDenied(f"no permission to connect to {self}", "the socket's folder must be open to this user")
+            if isinstance(error, (FileNotFoundError, ConnectionRefusedError, NotADirectoryError)):
+                return HubUnavailable(
+                    f"no hub answers at {self}", "start it ('sensorhub run', or the service), or say where it is: Hub(place)"
+                )
+            return HubUnavailable(f"no connection to {self}: {reason}", "does 'sensorhub devices' reach the hub?")
+        if isinstance(error, socket.gaierror):
+            return HubUnavailable(f"the name {self.host!r} is unknown ({reason})", "check the name, or use the address")
+        if isinstance(error, ConnectionRefusedError):
+            return HubUnavailable(
+                f"no hub answers at {self}", "does it run, and does its board file open this port ('http: {}')?"
+            )
+        return HubUnavailable(f"no connection to {self}: {reason}", "check the address, the network and whether the hub runs")
+
+
+@dataclass(frozen=True, slots=True)
+class SocketPlace:
+    """A hub on this machine."""
+
+    candidates: tuple[str, ...]
+    """Paths of hub.sock; the first that exists counts."""
+
+    @property
+    def path(self) -> str:
+        return next((path for path in self.candidates if os.path.exists(path)), self.candidates[0])
+
+    @property
+    def states(self) -> Target:
+        return Target(path=self.path)
+
+    @property
+    def devices(self) -> Target:
+        return Target(path=os.path.join(os.path.dirname(self.path), "devices.sock"))
+
+
+@dataclass(frozen=True, slots=True)
+class WebPlace:
+    """A hub's web port."""
+
+    target: Target
+    prefix: str
+    """Before each path: a proxy may have the hub below its own root."""
+    authority: str
+    """What the Host header says."""
+    token: Token = None
+
+    def secret(self) -> str | None:
+        """The token, read from its file if it is in one.
+
+        :raises AccessDenied: if the file cannot be read
+        """
+        if self.token is None or isinstance(self.token, str):
+            secret = self.token
+        else:
+            try:
+                secret = Path(self.token).read_text("utf-8").strip()
+            except (OSError, UnicodeDecodeError) as error:
+                reason = error.strerror if isinstance(error, OSError) else "it is not text"
+                raise AccessDenied(f"the token cannot be read from {self.token}: {reason}", "check its path and mode") from error
+        if secret is not None and not (secret.isascii() and secret.isprintable() and secret):
+            raise AccessDenied("the token is not one line of ASCII", "pass what the file http.tokenFile contains")
+        return secret
+
+
+Place: TypeAlias = SocketPlace | WebPlace
+
+
+def find(place: str | os.PathLike[str] | None, token: Token, tls: ssl.SSLContext | None) -> Place:
+    """Where a hub is.
+
+    :param place: the path of hub.sock or of its folder, a URL, or ``None`` for the hub of this machine
+    :raises ValueError: if that makes no sense
+    """
+    text = "" if place is None else os.fspath(place)
+    if "://" in text:
+        return _web(text, token, tls)
+    if token is not None:
+        raise ValueError("a token is for a hub with a URL: Hub('http://host:8080', token=...)")
+    if not text:
+        return SocketPlace(_candidates())
+    if "/" not in text and ":" in text:
+        raise ValueError(f"{text!r} is no URL; write 'http://{text}'")
+    return SocketPlace((os.path.join(text, "hub.sock") if os.path.isdir(text) else text,))
+
+
+def _candidates() -> tuple[str, ...]:
+    """Where hubs are: this user's own, then the system's."""
+    system = "/run/sensorhub/hub.sock"
+    if os.getuid() == 0:
+        return (system,)
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    own = f"{runtime}/sensorhub/hub.sock" if runtime else f"/tmp/sensorhub-{os.getuid()}/hub.sock"
+    return (own, system)
+
+
+def _web(text: str, token: Token, tls: ssl.SSLContext | None) -> WebPlace:
+    url = urlsplit(text)
+    if url.scheme not in ("http", "https"):
+        raise ValueError(f"{text!r} is neither http:// nor https://")
+    if not url.hostname:
+        raise ValueError(f"{text!r} names no host")
+    if url.username is not None or url.password is not None:
+        raise ValueError("a token does not belong into the URL, where logs would show it; pass token=")
+    if url.query or url.fragment:
+        raise ValueError(f"{text!r} has a query; pass the address alone")
+    is_secure = url.scheme == "https"
+    if tls is not None and not is_secure:
+        raise ValueError("tls= is for https://")
+    target = Target(
+        host=url.hostname,
+        port=url.port or (443 if is_secure else 80),
+        tls=(tls or ssl.create_default_context()) if is_secure else None,
+    )
+    return WebPlace(target, url.path.rstrip("/"), url.netloc, token)
