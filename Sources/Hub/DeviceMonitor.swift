@@ -12,7 +12,7 @@ public final class DeviceMonitor: Sendable {
     let read: @Sendable () -> [DeviceStatus.Counter]
   }
 
-  private struct State {
+  fileprivate struct State {
     /// Its on-time and energy are those of the account.
     var status: DeviceStatus
     var account: EnergyAccount
@@ -28,6 +28,11 @@ public final class DeviceMonitor: Sendable {
     var remarks = DeviceRemarks()
     var switchProblem: String?
     var activity: Activity?
+    /// For whom it is held, between two tries of its reader as well.
+    var holders = HolderSet()
+    var shares = PayerShares()
+    /// Of those for whom it waits for motion.
+    var waitingShares = PayerShares()
     /// What it draws while it waits for motion, and nobody wants what it measures; `nil` while it does not.
     var waitingMilliamperes: Double?
     var lessons = PowerLessons()
@@ -106,6 +111,7 @@ public final class DeviceMonitor: Sendable {
     return state.withLock { state in
       account(&state)
       var status = state.status
+      status.holders = state.holders.list.map(\.label)
       status.counters = state.before.adding(to: counters)
       status.milliwatts = state.account.measuredMilliwatts ?? stated(state)
       status.bills = state.account.bills.bills
@@ -182,25 +188,22 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Whoever comes or leaves from here on, until the next call, does so on a schedule, or does not.
-  func changes(onSchedule isScheduled: Bool) { state.withLock { $0.linger.isScheduled = isScheduled } }
-
   /// What is known of its power beyond this run.
   public var book: PowerBook { state.withLock { $0.book } }
 
-  /// The names of its leases, in the order in which they came.
-  var holders: [String] { state.withLock { $0.activity?.holders ?? [] } }
+  /// Whether its reader is to read for such a holder.
+  func isWanted(by isMeant: (Holder) -> Bool = { _ in true }) -> Bool {
+    state.withLock { $0.activity.map { $0.subscriberCount > 0 } == true && $0.holders.contains(where: isMeant) }
+  }
 
   /// Those who pay at present, in the order in which they came.
   var payers: [String] { state.withLock { $0.account.payers?.payers.map(\.name) ?? [] } }
 
-  /// From here on those pay for whom it is held in the end.
-  ///
-  /// - Parameters:
-  ///   - payers: `nil` for those of before
-  ///   - waiting: who pays while it waits for motion; `nil` for those of before
-  func charge(_ payers: EnergyBills.Payers?, waiting: EnergyBills.Payers?) {
+  /// Those who hold it come and leave, or those for whom it waits for motion, and pay from here on.
+  fileprivate func changeHolders(_ change: (inout State) -> Void) {
     state.withLock { state in
+      change(&state)
+      let (payers, waiting) = (state.shares.payers, state.waitingShares.payers)
       guard state.account.isNews(payers, waiting: waiting) else { return }
       account(&state)
       state.account.charge(payers, waiting: waiting)
@@ -361,7 +364,6 @@ public final class DeviceMonitor: Sendable {
       takeSteps(&state)
       (state.status.power, state.status.reason) = present(state)
       if state.status.power != before.power { state.status.since = clock.now }
-      state.status.holders = state.activity?.holders ?? []
       state.status.lingersUntil = state.status.power == .lingering ? state.activity?.until : nil
       state.status.remark = state.switchProblem ?? state.remarks.text
       // Energy alone is no change.
@@ -370,7 +372,10 @@ public final class DeviceMonitor: Sendable {
         state.status.measuredMilliwattHours, state.status.energyMilliwattHours
       )
       unchanged.onTime = state.status.onTime
-      return state.status == unchanged ? false : property.stage(state.status)
+      if state.status == unchanged { return false }
+      // Holders alone are no change: a crowd that comes and goes behind others moves nothing.
+      state.status.holders = state.holders.list.map(\.label)
+      return property.stage(state.status)
     }
     if mustDeliver { property.deliver() }
   }
@@ -429,18 +434,19 @@ public final class DeviceMonitor: Sendable {
 }
 
 extension DeviceMonitor: LingerPolicy {
-  public func firstCame(at now: MonotonicInstant) {
+  public func firstCame(_ holder: Holder, at now: MonotonicInstant) {
     state.withLock { state in
-      if state.linger.isScheduled { return state.lessons.forgetGap() }
+      if holder.purpose == .schedule { return state.lessons.forgetGap() }
       let costs = costs(state)
       state.lessons.came(at: now, costs, state.book)
     }
   }
 
-  public func lastLeft(at now: MonotonicInstant) -> Linger {
+  public func lastLeft(_ holder: Holder, at now: MonotonicInstant) -> Linger {
     state.withLock { state in
       let grounds = lingerGrounds(state)
-      let linger = state.linger.left(at: now, by: grounds, &state.lessons)
+      let linger = state.linger.left(
+        at: now, isScheduled: holder.purpose == .schedule, by: grounds, &state.lessons)
       return state.ending.map { Linger(.zero, reason: $0) } ?? linger
     }
   }
@@ -455,5 +461,33 @@ extension DeviceMonitor: LingerPolicy {
   private func lingerGrounds(_ state: borrowing State) -> DeviceLinger.Grounds {
     DeviceLinger.Grounds(
       policy: state.policy, learned: state.book.learned, costs: costs(state), requiredSince: state.requiredSince)
+  }
+}
+
+/// Of the runs of its reader, and of the tries: whoever holds one of them holds the device.
+extension DeviceMonitor: HolderObserver {
+  public func came(_ holders: [Holder]) {
+    changeHolders { state in
+      for holder in holders where state.holders.insert(holder) { state.shares.add(holder) }
+    }
+  }
+
+  public func left(_ holders: [Holder]) {
+    changeHolders { state in
+      for holder in holders where state.holders.remove(holder) { state.shares.remove(holder) }
+    }
+  }
+}
+
+/// Tells a device's books for whom it waits for motion.
+struct StillnessHolders: HolderObserver {
+  let monitor: DeviceMonitor
+
+  func came(_ holders: [Holder]) {
+    monitor.changeHolders { state in for holder in holders { state.waitingShares.add(holder) } }
+  }
+
+  func left(_ holders: [Holder]) {
+    monitor.changeHolders { state in for holder in holders { state.waitingShares.remove(holder) } }
   }
 }

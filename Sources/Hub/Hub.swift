@@ -42,7 +42,6 @@ public final class Hub: Sendable {
   /// Of those who want one now and then, of the hubs before it too.
   let scheduledFixes: ScheduledFixes
   private let meters = Guarded<[EnergyMeter]>([])
-  private let billing = Billing()
   /// The epochs of the receiver that is taken, however often it fails on the way; nothing on a board without one.
   public let epochs: LazyPublisher<GNSSObservation, Never>
   /// The sentences of the receiver that is taken as they came, some whole ones at a time.
@@ -80,11 +79,11 @@ public final class Hub: Sendable {
     self.imu = imu
     hasMagnetometer = board.fusedKinds.contains(.magnetometer)
     epochs = LazyPublisher(deriving: "epochs", clock: clock) { (run) throws(Never) in
-      receivers.epochs(as: "epochs", wakes: true) { observation, _ in run.send(observation) }
+      receivers.epochs(as: run.holders, wakes: true) { observation, _ in run.send(observation) }
     }
     sentences = LazyPublisher(deriving: "sentences", clock: clock) { [epochs] (run) throws(Never) in
       let sentences = receivers.sentences { run.send($0) }
-      let lease = epochs.subscribe(as: "sentences", receiveValue: { _ in })
+      let lease = epochs.subscribe(as: run.holders, receiveValue: { _ in })
       return Subscription {
         lease.cancel()
         sentences.cancel()
@@ -112,8 +111,7 @@ public final class Hub: Sendable {
     if predecessor == nil { enterService() }
   }
 
-  /// Begins to measure what devices draw that are awake already, and to note for whom, and has devices linger, save and draw as its
-  /// board file says. Called once the hub before this one has let go of what it had.
+  /// Begins to measure what devices draw that are awake already, and has devices linger, save and draw as its board file says. Called once the hub before this one has let go of what it had.
   ///
   /// - Parameter predecessor: whose books are closed here; what its devices have come to is where theirs begin that changed
   public func enterService(after predecessor: Hub? = nil) {
@@ -128,30 +126,7 @@ public final class Hub: Sendable {
     // Only now: a hub that never enters service changes nothing of what it would have taken over.
     for entry in entries { entry.reader.follow(entry.description.power) }
     meters.withLock { $0 = Hub.meters(of: entries) }
-    for reader in readers {
-      billing.follow(reader.monitor.changes, of: self)
-      billing.follow(reader.readingsActivity.activity, of: self)
-      if let stillness = reader.stillness { billing.follow(stillness.activity, of: self) }
-    }
-    for activity in [epochs.activity, sentences.activity, clockOffsets.activity, scheduledFixes.activity] {
-      billing.follow(activity, of: self)
-    }
-    for waker in wakers.withLock({ Array($0.values) }) { billing.follow(waker.activity, of: self) }
     scheduledFixes.enter(self)
-  }
-
-  /// Tells the books of each device for whom it is held.
-  ///
-  /// - Parameter known: the payers of those who held something when they were last told
-  func bill(_ known: inout KnownPayers) {
-    known.refresh(derivedActivities.mapValues { $0.value.holders }) { known in
-      for reader in readers {
-        let monitor = reader.monitor
-        monitor.charge(
-          known.payers(of: .device(monitor.id), monitor.holders),
-          waiting: known.payers(of: .stillness(monitor.id), reader.stillness?.activity.value.holders ?? []))
-      }
-    }
   }
 
   /// One for each supply monitor that sits in a device's wire.
@@ -213,58 +188,16 @@ public final class Hub: Sendable {
 
   public var monitors: [DeviceMonitor] { readers.map(\.monitor) }
 
-  /// The status of every device as of now, with the final holders of its leases. Wakes nothing.
+  /// The status of every device as of now. Wakes nothing.
   public var devices: [DeviceStatus] {
     let schedules = scheduledFixes.reports(by: self)
     return entries.map { entry in
-      var status = namingConsumers(entry.reader.monitor.status)
+      var status = entry.reader.monitor.status
       if receivers.candidates.contains(where: { $0.description.id == status.id }) { status.schedules = schedules }
       status.calibrations = entry.description.calibration?.entries ?? [:]
       if case .receiver(_, let reader) = entry { status.corrections = reader.corrections.status }
       return status
     }
-  }
-
-  /// A device's status with those who hold what is derived from it in place of that, which holds the device for them.
-  public func namingConsumers(_ status: DeviceStatus) -> DeviceStatus {
-    var status = status
-    // Between two tries nobody holds the device itself.
-    if status.power == .failed, let reader = readers.first(where: { $0.monitor.id == status.id }) {
-      status.holders = reader.readingsActivity.activity.value.holders
-    }
-    let derived = derivedActivities
-    var consumers = Consumers(of: derived)
-    status.holders = consumers.behind(status.holders)
-    status.reason = Hub.reason(status.reason, derived)
-    return status
-  }
-
-  /// What is derived from devices, by the names under which it holds them.
-  var derivedActivities: [String: Property<Activity>] {
-    var derived = [
-      epochs.name: epochs.activity, sentences.name: sentences.activity, clockOffsets.name: clockOffsets.activity,
-      ScheduledFixes.name: scheduledFixes.activity,
-    ]
-    for waker in wakers.withLock({ Array($0.values) }) { derived[waker.name] = waker.activity }
-    for reader in readers { derived[reader.readingsActivity.name] = reader.readingsActivity.activity }
-    return derived
-  }
-
-  /// Why a device is what it is, with who came or left in place of what is derived from it and did so for them.
-  static func reason(_ reason: String, _ derived: [String: Property<Activity>]) -> String {
-    let (came, left) = (" subscribed", " left")
-    if reason.hasSuffix(came) {
-      let name = String(reason.dropLast(came.count))
-      var consumers = Consumers(of: derived)
-      return consumers.behind([name]).first.map { $0 + came } ?? reason
-    }
-    // One leaves because another has, no further than there are links.
-    var reason = reason
-    for _ in derived where reason.hasSuffix(left) {
-      guard let next = derived[String(reason.dropLast(left.count))]?.value.reason, next.hasSuffix(left) else { break }
-      reason = next
-    }
-    return reason
   }
 
   /// Drives every power line to its safe level, and has what has none sleep, whatever a hub before this one left behind.
@@ -317,7 +250,6 @@ public final class Hub: Sendable {
     for reader in ending { reader.monitor.ends(because: reason) }
     scheduledFixes.leave(self, isSucceeded: successor != nil)
     for meter in meters.withLock({ $0 }) { meter.end() }
-    billing.end()
     fused.shutDown()
     for waker in wakers.withLock({ Array($0.values) }) { waker.shutDown() }
     sentences.shutDown()
@@ -333,17 +265,15 @@ public final class Hub: Sendable {
 
   private func has(_ reader: any Device) -> Bool { readers.contains { $0 === reader } }
 
-  static let bridgeName = "reload"
-
   /// Keeps what is awake for somebody awake, while whoever that is goes over to another hub.
   public func bridge() -> Lifetime {
-    let lifetime = Lifetime()
-    for reader in readers where !reader.readingsActivity.activity.value.holders.isEmpty {
-      reader.wakefulness.subscribe(as: Hub.bridgeName, receiveValue: { _ in }).store(in: lifetime)
+    let (lifetime, reload) = (Lifetime(), Holder.standIn("reload"))
+    for reader in readers where reader.isHeld {
+      reader.wakefulness.subscribe(as: reload, receiveValue: { _ in }).store(in: lifetime)
     }
     for reader in readers {
-      guard let stillness = reader.stillness, !stillness.activity.value.holders.isEmpty else { continue }
-      stillness.subscribe(as: Hub.bridgeName, receiveValue: { _ in }).store(in: lifetime)
+      guard let stillness = reader.stillness, stillness.isHeld else { continue }
+      stillness.subscribe(as: reload, receiveValue: { _ in }).store(in: lifetime)
     }
     return lifetime
   }
@@ -372,17 +302,12 @@ public final class Hub: Sendable {
   private func waking(
     _ parts: Set<StatePart>, _ states: some Publisher<FusedState, Never>
   ) -> Deferred<FusedState, Never> {
-    states.holding(waker(parts.kinds(on: board)), as: { Hub.holder($0, of: parts) })
-  }
-
-  /// Who holds devices for some parts of the state: `watch (attitude)`.
-  public static func holder(_ name: String, of parts: Set<StatePart>) -> String {
-    parts == .all ? name : "\(name) (\(parts.names))"
+    states.holding(waker(parts.kinds(on: board)), as: { $0.wanting(parts) })
   }
 
   func waker(_ kinds: Set<DeviceStatus.Kind>) -> LazyPublisher<Void, Never> {
-    let (waker, isNew) = wakers.withLock { wakers in
-      if let waker = wakers[kinds] { return (waker, false) }
+    wakers.withLock { wakers in
+      if let waker = wakers[kinds] { return waker }
       let name =
         "state of \(DeviceStatus.Kind.allCases.filter(kinds.contains).map(\.rawValue).joined(separator: " and "))"
       let devices = Hub.fused(entries, on: board).filter { kinds.contains($0.description.kind) }
@@ -392,16 +317,16 @@ public final class Hub: Sendable {
       let clock = clock
       let waker = LazyPublisher<Void, Never>(deriving: name, clock: clock) { (run) throws(Never) in
         let lifetime = Lifetime()
-        for reader in others { reader.wakefulness.subscribe(as: name, receiveValue: { _ in }).store(in: lifetime) }
-        let standby = StandbyLease(imus[...], as: name, clock: clock)
+        for reader in others {
+          reader.wakefulness.subscribe(as: run.holders, receiveValue: { _ in }).store(in: lifetime)
+        }
+        let standby = StandbyLease(imus[...], as: run.holders, clock: clock)
         Subscription { standby.end() }.store(in: lifetime)
         return Subscription { lifetime.end() }
       }
       wakers[kinds] = waker
-      return (waker, true)
+      return waker
     }
-    if isNew { billing.follow(waker.activity, of: self) }
-    return waker
   }
 
   private func shared(_ states: Deferred<FusedState, Never>, _ interval: Duration) -> LazyPublisher<FusedState, Never> {
@@ -428,9 +353,9 @@ public final class Hub: Sendable {
 
   /// The epochs of the receiver that is taken while it is awake for others. Wakes nothing.
   public var overheardEpochs: Deferred<GNSSObservation, Never> {
-    Deferred { [receivers, clock] name in
-      LazyPublisher(deriving: name, clock: clock) { (run) throws(Never) in
-        receivers.epochs(as: name, wakes: false) { observation, _ in run.send(observation) }
+    Deferred { [receivers, clock] holders in
+      LazyPublisher(deriving: holders.label, clock: clock) { (run) throws(Never) in
+        receivers.epochs(as: run.holders, wakes: false) { observation, _ in run.send(observation) }
       }
     }
   }
@@ -438,10 +363,10 @@ public final class Hub: Sendable {
   /// The sentences of one receiver, whichever is taken; `nil` for an unknown one. Subscribing wakes it.
   public func sentences(of id: String) -> Deferred<[UInt8], Never>? {
     receivers.candidates.first { $0.description.id == id }.map { receiver in
-      Deferred { [clock] name in
-        LazyPublisher(deriving: name, clock: clock) { (run) throws(Never) in
+      Deferred { [clock] holders in
+        LazyPublisher(deriving: holders.label, clock: clock) { (run) throws(Never) in
           let sentences = receiver.reader.forwardSentences { run.send($0.bytes) }
-          let lease = receiver.reader.device.readings.subscribe(as: name, receiveValue: { _ in })
+          let lease = receiver.reader.device.readings.subscribe(as: run.holders, receiveValue: { _ in })
           return Subscription {
             lease.cancel()
             sentences.cancel()
@@ -457,12 +382,19 @@ public final class Hub: Sendable {
   }
 
   /// Keeps a device's own run going, as while it lingers, and sends nothing; `nil` for an unknown device.
-  public func keepRunning(_ id: String, as name: String) -> Subscription? {
-    readers.first { $0.monitor.id == id }?.keepRunning(as: name)
+  public func keepRunning(_ id: String, as holder: Holder) -> Subscription? {
+    readers.first { $0.monitor.id == id }?.keepRunning(as: holder)
   }
 
   /// Keeps a device awake, and sends nothing; `nil` for an unknown device.
   public func wakefulness(of id: String) -> Deferred<Void, Never>? {
     readers.first { $0.monitor.id == id }?.wakefulness
+  }
+}
+
+extension Holder {
+  /// As it holds devices for some parts of the state: `watch (attitude)`.
+  public func wanting(_ parts: Set<StatePart>) -> Holder {
+    parts == .all ? self : labelled("\(label) (\(parts.names))")
   }
 }

@@ -45,7 +45,7 @@ extension Hub {
   ///   - before: of the hub before this one, for the same recorder: what it hears of receivers that are this hub's as well is heard on,
   ///     and the rest of it ended
   public func record(
-    to recorder: some HubRecorder, as name: String, wakes: Bool, continuing before: HubRecording? = nil
+    to recorder: some HubRecorder, as holder: Holder, wakes: Bool, continuing before: HubRecording? = nil
   ) -> HubRecording {
     var recording = HubRecording()
     let lifetime = recording.lifetime
@@ -54,7 +54,7 @@ extension Hub {
       where !recording.sentences.contains(where: { $0.reader === reader }) { subscription.cancel() }
     }
     func wake<Sample>(_ reader: DeviceReader<Sample>) {
-      if wakes { reader.readings.subscribe(as: name, receiveValue: { _ in }).store(in: lifetime) }
+      if wakes { reader.readings.subscribe(as: holder, receiveValue: { _ in }).store(in: lifetime) }
     }
     func hear<Sample>(
       _ reader: DeviceReader<Sample>, readAt: @escaping @Sendable (Sample) -> MonotonicInstant,
@@ -62,7 +62,7 @@ extension Hub {
     ) {
       // After it has been fused, which says as of when.
       reader.readings.overheardLast.subscribe(
-        as: name,
+        as: holder,
         receiveValue: { [fusedInstant = reader.fusedInstant] sample in
           receive(sample, fusedInstant.of(sampleReadAt: readAt(sample)))
         }

@@ -6,7 +6,7 @@ import Guarding
 public func accumulateLatest<Output: Sendable, Failure: Error>(
   _ publishers: [any Publisher<Output, Failure>]
 ) -> Deferred<[Output], Failure> {
-  Deferred { (subscriber, run) throws(Failure) in
+  Deferred.deriving { (run) throws(Failure) in
     guard !publishers.isEmpty else {
       run.send([])
       run.finish(.finished)
@@ -16,7 +16,7 @@ public func accumulateLatest<Output: Sendable, Failure: Error>(
     let lifetime = Lifetime()
     for (index, publisher) in publishers.enumerated() {
       run.subscribe(
-        to: publisher, as: subscriber,
+        to: publisher,
         receiveValue: { value in
           // Staged under the lock, so that an older combination cannot overtake a newer one.
           let mustDeliver = state.withLock { state in

@@ -34,9 +34,9 @@ public final class Action<Input: Sendable, Output: Sendable, Failure: Error>: Se
 
   /// The job for this input. It fails with `.disabled` where another one is under way when it is subscribed to.
   public func apply(_ input: Input) -> Deferred<Output, ActionError<Failure>> {
-    Deferred { (subscriber, run) throws(ActionError<Failure>) in
+    Deferred.deriving { (run) throws(ActionError<Failure>) in
       guard self.setBusy(true) else { throw .disabled }
-      let upstream = self.start(input, subscriber, run)
+      let upstream = self.start(input, run)
       return Subscription {
         upstream.cancel()
         _ = self.setBusy(false)
@@ -56,10 +56,10 @@ public final class Action<Input: Sendable, Output: Sendable, Failure: Error>: Se
   }
 
   private func start(
-    _ input: Input, _ subscriber: String, _ run: Activating<Output, ActionError<Failure>>
+    _ input: Input, _ run: Activating<Output, ActionError<Failure>>
   ) -> Subscription {
     run.subscribe(
-      to: work(input), as: subscriber, receiveValue: { run.send($0) },
+      to: work(input), receiveValue: { run.send($0) },
       receiveCompletion: { completion in
         switch completion {
         case .finished: run.finish(.finished)

@@ -20,15 +20,18 @@ public struct Activating<Output: Sendable, Failure: Error>: Sendable {
   /// Delivers what was staged, on this thread; or waits like `send` where another one is delivering.
   public func deliver() { publisher.deliver() }
 
-  /// Subscribes to what the values are derived from. This lease ends with the run even before the activation has returned
-  /// it: what is subscribed to may send everything that it has at once, and without end.
+  /// Those for whom it runs: for whom an activation subscribes to what the values are derived from.
+  public var holders: Holders { publisher.forwardedHolders }
+
+  /// Subscribes to what the values are derived from, for those who subscribe to these. This lease ends with the run even before
+  /// the activation has returned it: what is subscribed to may send everything that it has at once, and without end.
   public func subscribe<UpstreamOutput, UpstreamFailure>(
-    to upstream: some Publisher<UpstreamOutput, UpstreamFailure>, as name: String,
+    to upstream: some Publisher<UpstreamOutput, UpstreamFailure>,
     receiveValue: @escaping @Sendable (UpstreamOutput) -> Void,
     receiveCompletion: @escaping @Sendable (Completion<UpstreamFailure>) -> Void = { _ in }
   ) -> Subscription {
     upstream.subscribe(
-      as: name, receiveSubscription: { [run] in if run.holdUntilActivated($0) { $0.cancel() } },
+      as: holders, receiveSubscription: { [run] in if run.holdUntilActivated($0) { $0.cancel() } },
       receiveValue: receiveValue, receiveCompletion: receiveCompletion)
   }
 }

@@ -1,6 +1,6 @@
 import MonotonicTime
 
-/// What a lazy publisher is doing, since when, why, and for whom.
+/// What a lazy publisher is doing, since when, why, and for how many.
 public struct Activity: Equatable, Sendable {
   public enum Phase: String, Equatable, Sendable {
     /// The source does not run; whatever it powers is off.
@@ -19,18 +19,18 @@ public struct Activity: Equatable, Sendable {
   public var phase: Phase
   public var since: MonotonicInstant
   public var reason: String
-  /// The names of the subscribers, in the order in which they came.
-  public var holders: [String]
+  /// How many subscribe to it directly. For whom they do says `LazyPublisher.holders`.
+  public var subscriberCount: Int
   /// When it stops lingering, if it does and nobody comes.
   public var until: MonotonicInstant?
 
   public init(
-    phase: Phase, since: MonotonicInstant, reason: String, holders: [String], until: MonotonicInstant? = nil
+    phase: Phase, since: MonotonicInstant, reason: String, subscriberCount: Int, until: MonotonicInstant? = nil
   ) {
     self.phase = phase
     self.since = since
     self.reason = reason
-    self.holders = holders
+    self.subscriberCount = subscriberCount
     self.until = until
   }
 }

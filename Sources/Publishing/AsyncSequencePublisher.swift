@@ -4,7 +4,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   ///
   /// The handlers run on that task's thread, and the next element is asked for when they have returned.
   public var publisher: Deferred<Element, Failure> {
-    Deferred { (_, run) throws(Failure) in
+    Deferred.deriving { (run) throws(Failure) in
       let task = Task {
         do throws(Failure) {
           var iterator = self.makeAsyncIterator()

@@ -16,30 +16,30 @@ public enum Buffering: Equatable, Sendable {
 extension Publisher {
   /// The values as an asynchronous sequence. Each iteration subscribes for itself, from its first `next()` until it ends;
   /// a slow one delays neither the source nor anybody else.
-  public func values(as name: String, buffering: Buffering = .newest(16)) -> BufferedValues<Output, Failure> {
-    BufferedValues(upstream: self, name: name, capacity: buffering.capacity)
+  public func values(as holder: Holder, buffering: Buffering = .newest(16)) -> BufferedValues<Output, Failure> {
+    BufferedValues(upstream: self, holder: holder, capacity: buffering.capacity)
   }
 }
 
 /// A publisher's values, buffered between the thread that sends and the task that waits.
 public struct BufferedValues<Element: Sendable, Failure: Error>: AsyncSequence, Sendable {
   fileprivate let upstream: any Publisher<Element, Failure>
-  fileprivate let name: String
+  fileprivate let holder: Holder
   fileprivate let capacity: Int
 
   public func makeAsyncIterator() -> Iterator {
-    Iterator(upstream: upstream, name: name, buffer: ValueBuffer(capacity: capacity))
+    Iterator(upstream: upstream, holder: holder, buffer: ValueBuffer(capacity: capacity))
   }
 
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let upstream: any Publisher<Element, Failure>
-    fileprivate let name: String
+    fileprivate let holder: Holder
     fileprivate let buffer: ValueBuffer<Element, Failure>
     private var subscription: Subscription?
 
-    fileprivate init(upstream: any Publisher<Element, Failure>, name: String, buffer: ValueBuffer<Element, Failure>) {
+    fileprivate init(upstream: any Publisher<Element, Failure>, holder: Holder, buffer: ValueBuffer<Element, Failure>) {
       self.upstream = upstream
-      self.name = name
+      self.holder = holder
       self.buffer = buffer
     }
 
@@ -52,7 +52,7 @@ public struct BufferedValues<Element: Sendable, Failure: Error>: AsyncSequence, 
       if subscription == nil {
         let buffer = buffer
         subscription = upstream.subscribe(
-          as: name, receiveValue: { buffer.append($0) }, receiveCompletion: { buffer.complete($0) })
+          as: holder, receiveValue: { buffer.append($0) }, receiveCompletion: { buffer.complete($0) })
       }
       return try await buffer.next().get()
     }

@@ -8,8 +8,8 @@ extension Publisher {
   public func debounced(
     for quiet: Duration, clock: any MonotonicTimeSource = MonotonicClock()
   ) -> Deferred<Output, Failure> {
-    Deferred { (subscriber, run) throws(Failure) in
-      Pacer(.afterQuiet(quiet), clock: clock, run: run).subscribe(to: self, as: subscriber)
+    Deferred.deriving { (run) throws(Failure) in
+      Pacer(.afterQuiet(quiet), clock: clock, run: run).subscribe(to: self)
     }
   }
 }

@@ -6,9 +6,9 @@ public struct Deferred<Output: Sendable, Failure: Error>: Publisher {
   // `any Publisher<Output, Failure>`, and a compiler with checks, such as Debian's, then gives up.
   private let start: @Sendable (Subscriber<Output, Failure>) -> Subscription
 
-  /// - Parameter make: called for each subscriber with its name
-  public init(_ make: @escaping @Sendable (_ subscriber: String) -> any Publisher<Output, Failure>) {
-    start = { make($0.name).attach($0) }
+  /// - Parameter make: called for each subscriber, with those for whom it subscribes
+  public init(_ make: @escaping @Sendable (_ holders: Holders) -> any Publisher<Output, Failure>) {
+    start = { make($0.holders).attach($0) }
   }
 
   /// - Parameter start: attaches each subscriber
@@ -17,11 +17,8 @@ public struct Deferred<Output: Sendable, Failure: Error>: Publisher {
   public func attach(_ subscriber: Subscriber<Output, Failure>) -> Subscription { start(subscriber) }
 
   /// Does the work of `activation` anew for each subscriber.
-  init(activating activation: @escaping @Sendable (String, Activating<Output, Failure>) throws(Failure) -> Subscription)
-  {
-    self.init { subscriber in
-      LazyPublisher(deriving: subscriber) { (run) throws(Failure) in try activation(subscriber, run) }
-    }
+  static func deriving(_ activation: @escaping LazyPublisher<Output, Failure>.Activation) -> Deferred {
+    Deferred { LazyPublisher(deriving: $0.label, activating: activation) }
   }
 }
 
@@ -30,9 +27,9 @@ extension Publisher {
   public func compactMap<NewOutput: Sendable>(
     _ transform: @escaping @Sendable (Output) -> NewOutput?
   ) -> Deferred<NewOutput, Failure> {
-    Deferred { (subscriber, run) throws(Failure) in
+    Deferred.deriving { (run) throws(Failure) in
       run.subscribe(
-        to: self, as: subscriber, receiveValue: { if let value = transform($0) { run.send(value) } },
+        to: self, receiveValue: { if let value = transform($0) { run.send(value) } },
         receiveCompletion: { run.finish($0) })
     }
   }
@@ -50,7 +47,7 @@ extension Publisher {
     clock: any MonotonicTimeSource = MonotonicClock()
   ) -> LazyPublisher<Output, Failure> {
     LazyPublisher(deriving: name, timing: timing, replaysLatest: replaysLatest, clock: clock) { (run) throws(Failure) in
-      run.subscribe(to: self, as: name, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
+      run.subscribe(to: self, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
     }
   }
 }

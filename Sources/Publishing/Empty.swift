@@ -6,7 +6,7 @@ public struct Empty<Output: Sendable, Failure: Error>: Publisher {
   public init(completesImmediately: Bool = true) { self.completesImmediately = completesImmediately }
 
   public func attach(_ subscriber: Subscriber<Output, Failure>) -> Subscription {
-    LazyPublisher<Output, Failure>(deriving: subscriber.name) { (run) throws(Failure) in
+    LazyPublisher<Output, Failure>(deriving: subscriber.holders.label) { (run) throws(Failure) in
       if completesImmediately { run.finish(.finished) }
       return Subscription {}
     }.attach(subscriber)

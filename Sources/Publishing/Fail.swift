@@ -5,7 +5,7 @@ public struct Fail<Output: Sendable, Failure: Error>: Publisher {
   public init(_ error: Failure) { self.error = error }
 
   public func attach(_ subscriber: Subscriber<Output, Failure>) -> Subscription {
-    LazyPublisher<Output, Failure>(deriving: subscriber.name) { (_) throws(Failure) in throw error }
+    LazyPublisher<Output, Failure>(deriving: subscriber.holders.label) { (_) throws(Failure) in throw error }
       .attach(subscriber)
   }
 }

@@ -6,10 +6,10 @@ extension Publisher {
 
   /// The first value that meets a condition, and the end.
   public func first(where isMet: @escaping @Sendable (Output) -> Bool) -> Deferred<Output, Failure> {
-    Deferred { (subscriber, run) throws(Failure) in
+    Deferred.deriving { (run) throws(Failure) in
       let isFound = Atomic(false)
       return run.subscribe(
-        to: self, as: subscriber,
+        to: self,
         receiveValue: { value in
           guard !isFound.load(ordering: .relaxed), isMet(value) else { return }
           // Values come one at a time; a further one only before the lease upstream has ended.

@@ -25,9 +25,15 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     var isRead: Bool { if case .body = self { true } else { false } }
   }
 
+  /// A subscriber's, and for whom it subscribes.
+  private struct Place {
+    let receiver: Receiver<Output, Failure>
+    let membership: HolderGroup.Membership
+  }
+
   private struct State {
     var machine: LifecycleMachine
-    var receivers: [Receiver<Output, Failure>] = []
+    var receivers: [Place] = []
     var run: SourceRun?
     var timer: ScheduledAction?
     var failure: String?
@@ -39,6 +45,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   private let lingerPolicy: (any LingerPolicy)?
   private let broadcast: Broadcast<Output, Failure>
   private let state: Guarded<State>
+  private let group: HolderGroup
   private let mutableActivity: MutableProperty<Activity>
 
   /// A publisher of what `body` reads on a thread of its own: `LazyPublisher("ticks") { reading in … }`.
@@ -47,17 +54,18 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   ///   - name: names the thread and stands in messages
   ///   - replaysLatest: whether a new subscriber first gets the latest value of the current run
   ///   - lingerPolicy: decides for how long to linger in place of the timing
+  ///   - holderObserver: hears who comes to hold the source and who leaves it
   ///   - lacking: the failure to report where the system has no thread or descriptor to give; by default the
   ///     subscribers are finished, and nobody will try again
   ///   - body: powers the device, reads until told to stop, and powers down on every way out
   public convenience init(
     _ name: String, timing: LifecycleTiming = LifecycleTiming(), replaysLatest: Bool = false,
     clock: any MonotonicTimeSource = MonotonicClock(), lingerPolicy: (any LingerPolicy)? = nil,
-    lacking: (@Sendable (_ errno: Int32) -> Failure)? = nil,
+    holderObserver: (any HolderObserver)? = nil, lacking: (@Sendable (_ errno: Int32) -> Failure)? = nil,
     reading body: @escaping Body
   ) {
     self.init(
-      name, timing, replaysLatest, clock, lingerPolicy,
+      name, timing, replaysLatest, clock, lingerPolicy, holderObserver,
       .body(body) { errno in lacking.map { .failed($0(errno)) } ?? .finished })
   }
 
@@ -65,32 +73,44 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   /// what that returned is cancelled.
   ///
   /// - Parameters:
-  ///   - name: stands in messages, and is usually the one to subscribe to the others as
+  ///   - name: stands in messages
   ///   - replaysLatest: whether a new subscriber first gets the latest value of the current run
-  ///   - activation: subscribes to what the values are derived from, and returns the subscription
+  ///   - holderObserver: as of a source that is read
+  ///   - activation: subscribes to what the values are derived from, as `Activating.holders`, and returns the subscription
   public convenience init(
     deriving name: String, timing: LifecycleTiming = LifecycleTiming(), replaysLatest: Bool = false,
-    clock: any MonotonicTimeSource = MonotonicClock(), activating activation: @escaping Activation
+    clock: any MonotonicTimeSource = MonotonicClock(), holderObserver: (any HolderObserver)? = nil,
+    activating activation: @escaping Activation
   ) {
-    self.init(name, timing, replaysLatest, clock, nil, .activation(activation))
+    self.init(name, timing, replaysLatest, clock, nil, holderObserver, .activation(activation))
   }
 
   private init(
     _ name: String, _ timing: LifecycleTiming, _ replaysLatest: Bool, _ clock: any MonotonicTimeSource,
-    _ lingerPolicy: (any LingerPolicy)?, _ source: Source
+    _ lingerPolicy: (any LingerPolicy)?, _ holderObserver: (any HolderObserver)?, _ source: Source
   ) {
     self.name = name
     self.source = source
     self.clock = clock
     self.lingerPolicy = lingerPolicy
     broadcast = Broadcast(replaysLatest: replaysLatest)
+    group = HolderGroup(name, observer: holderObserver)
     state = Guarded(State(machine: LifecycleMachine(timing: timing)))
     mutableActivity = MutableProperty(
-      Activity(phase: .idle, since: clock.now, reason: "nobody has subscribed yet", holders: []))
+      Activity(phase: .idle, since: clock.now, reason: "nobody has subscribed yet", subscriberCount: 0))
   }
 
-  /// What the source is doing, and for whom. Reading it starts nothing.
+  /// What the source is doing. Reading it starts nothing.
   public var activity: Property<Activity> { mutableActivity.readOnly }
+
+  /// For whom it runs, or is to run: those who subscribe to it, or to what is derived from it, in the order in which they came.
+  public var holders: [Holder] { group.list }
+
+  /// Whether somebody holds it.
+  public var isHeld: Bool { !group.isEmpty }
+
+  /// For whom the activation subscribes.
+  var forwardedHolders: Holders { Holders(group) }
 
   /// The latest value of the present run, where new subscribers get it. Reading it starts nothing.
   public var latest: Output? { broadcast.latest }
@@ -107,12 +127,13 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
         isTooLate = true
         return .nothing
       }
-      state.receivers.append(receiver)
+      let membership = group.add(receiver.holders)
+      state.receivers.append(Place(receiver: receiver, membership: membership))
       if broadcast.stage(adding: receiver) { pending.broadcast = true }
       let now = clock.now
-      if state.receivers.count == 1 { lingerPolicy?.firstCame(at: now) }
+      if state.receivers.count == 1 { lingerPolicy?.firstCame(membership.comer, at: now) }
       let effect = state.machine.subscribed(now)
-      stageActivity(&state, &pending, "\(receiver.name) subscribed")
+      stageActivity(&state, &pending, "\(membership.comer.label) subscribed")
       return effect
     }
     if isTooLate { receiver.complete(.finished) }
@@ -146,6 +167,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
 
   /// Queues the end of all subscribers; returns whether it must be delivered.
   private func finish(_ state: inout State, _ completion: Completion<Failure>) -> Bool {
+    for place in state.receivers { group.remove(place.membership) }
     state.receivers = []
     return broadcast.stage(completion)
   }
@@ -153,12 +175,17 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   private func cancel(_ receiver: Receiver<Output, Failure>) {
     guard receiver.cancel() else { return }
     transition { state, pending in
-      guard broadcast.remove(receiver) else { return .nothing }
-      if let index = state.receivers.firstIndex(where: { $0 === receiver }) { state.receivers.remove(at: index) }
+      guard broadcast.remove(receiver), let index = state.receivers.firstIndex(where: { $0.receiver === receiver })
+      else {
+        return .nothing
+      }
+      let membership = state.receivers.remove(at: index).membership
+      group.remove(membership)
       let now = clock.now
-      var reason = "\(receiver.name) left"
+      let leaver = membership.leaver
+      var reason = "\(leaver.label) left"
       let effect = state.machine.unsubscribed(now) { usual in
-        guard let linger = lingerPolicy?.lastLeft(at: now) else { return usual }
+        guard let linger = lingerPolicy?.lastLeft(leaver, at: now) else { return usual }
         if let why = linger.reason { reason = why }
         return linger.duration
       }
@@ -355,7 +382,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       // What an ended source still sends goes nowhere.
       broadcast.begin(generation: -run.id)
       // Who came meanwhile has it started anew; else it is idle for the reason for which it was told to stop.
-      let told = state.receivers.first.map { "\($0.name) subscribed" } ?? mutableActivity.value.reason
+      let told = state.receivers.first.map { "\($0.membership.comer.label) subscribed" } ?? mutableActivity.value.reason
       stageActivity(&state, &pending, state.failure ?? (endedByItself ? "the source has ended" : told))
       return effect
     }
@@ -377,8 +404,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     let activity = Activity(
       phase: phase, since: before.phase == phase ? before.since : clock.now,
       reason: before.phase == phase && phase != .failed && !isNews ? before.reason : reason,
-      // A key path would be taken apart anew for each of a crowd.
-      holders: state.receivers.map { $0.name }, until: phase == .lingering ? state.machine.lingersUntil : nil)
+      subscriberCount: state.receivers.count, until: phase == .lingering ? state.machine.lingersUntil : nil)
     if activity != before, mutableActivity.stage(activity) { pending.activity = true }
   }
 

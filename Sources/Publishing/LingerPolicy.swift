@@ -4,11 +4,11 @@ import MonotonicTime
 ///
 /// It is asked under the publisher's lock: it decides at once, and calls nothing of the publisher's.
 public protocol LingerPolicy: Sendable {
-  /// Somebody subscribes while nobody else does.
-  func firstCame(at now: MonotonicInstant)
+  /// Somebody subscribes while nobody else does: this one, or several of which this is the first.
+  func firstCame(_ holder: Holder, at now: MonotonicInstant)
 
   /// The last subscriber leaves a source that runs.
-  func lastLeft(at now: MonotonicInstant) -> Linger
+  func lastLeft(_ holder: Holder, at now: MonotonicInstant) -> Linger
 
   /// A source that lingers is to be decided about anew (`reconsiderLinger`, `changeTiming`); `nil` where nothing has changed.
   func reconsidered(at now: MonotonicInstant) -> Linger?

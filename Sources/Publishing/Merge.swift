@@ -6,14 +6,14 @@ import Guarding
 public func merge<Output: Sendable, Failure: Error>(
   _ publishers: [any Publisher<Output, Failure>]
 ) -> Deferred<Output, Failure> {
-  Deferred { (subscriber, run) throws(Failure) in
+  Deferred.deriving { (run) throws(Failure) in
     if publishers.isEmpty { run.finish(.finished) }
     let open = Guarded(publishers.count)
     let lifetime = Lifetime()
     for publisher in publishers {
       if run.isOver { break }
       run.subscribe(
-        to: publisher, as: subscriber, receiveValue: { run.send($0) },
+        to: publisher, receiveValue: { run.send($0) },
         receiveCompletion: { completion in
           guard case .finished = completion else { return run.finish(completion) }
           let isLast = open.withLock { open in

@@ -45,9 +45,9 @@ final class Pacer<Output: Sendable, Failure: Error>: Sendable {
   }
 
   /// Subscribes to `upstream`, and ends with the subscription.
-  func subscribe(to upstream: some Publisher<Output, Failure>, as name: String) -> Subscription {
+  func subscribe(to upstream: some Publisher<Output, Failure>) -> Subscription {
     let upstream = run.subscribe(
-      to: upstream, as: name, receiveValue: { self.receive($0) }, receiveCompletion: { self.complete($0) })
+      to: upstream, receiveValue: { self.receive($0) }, receiveCompletion: { self.complete($0) })
     return Subscription {
       upstream.cancel()
       self.state.withLock { $0.isOver = true }

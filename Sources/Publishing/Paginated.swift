@@ -18,10 +18,10 @@ public struct Paginated<Page: Sendable, Failure: Error>: Publisher {
     from first: Cursor, onOutputFrom signal: some Publisher<some Sendable, Never>,
     fetch: @escaping @Sendable (Cursor) throws(Failure) -> (page: Page, next: Cursor?)
   ) {
-    pages = Deferred { (subscriber, run) throws(Failure) in
+    pages = Deferred.deriving { (run) throws(Failure) in
       let turning = PageTurning(first, run, fetch)
       let trigger = run.subscribe(
-        to: signal, as: subscriber, receiveValue: { _ in turning.turn() }, receiveCompletion: { _ in turning.close() })
+        to: signal, receiveValue: { _ in turning.turn() }, receiveCompletion: { _ in turning.close() })
       turning.turn()
       return trigger
     }

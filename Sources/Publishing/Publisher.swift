@@ -19,8 +19,8 @@ extension Completion: Equatable where Failure: Equatable {}
 
 /// Who listens, and what to do with what comes.
 public struct Subscriber<Output: Sendable, Failure: Error>: Sendable {
-  /// Names the subscriber where leases are listed: `gpsd 127.0.0.1:51512`.
-  public var name: String
+  /// For whom it subscribes.
+  public var holders: Holders
   /// Called once, before anything else, on the subscribing thread.
   public var receiveSubscription: @Sendable (Subscription) -> Void
   /// Called for each value, one at a time, on the thread that sent it.
@@ -29,11 +29,11 @@ public struct Subscriber<Output: Sendable, Failure: Error>: Sendable {
   public var receiveCompletion: @Sendable (Completion<Failure>) -> Void
 
   public init(
-    name: String, receiveSubscription: @escaping @Sendable (Subscription) -> Void = { _ in },
+    holders: Holders, receiveSubscription: @escaping @Sendable (Subscription) -> Void = { _ in },
     receiveValue: @escaping @Sendable (Output) -> Void,
     receiveCompletion: @escaping @Sendable (Completion<Failure>) -> Void = { _ in }
   ) {
-    self.name = name
+    self.holders = holders
     self.receiveSubscription = receiveSubscription
     self.receiveValue = receiveValue
     self.receiveCompletion = receiveCompletion
@@ -47,16 +47,29 @@ extension Publisher {
   /// first value takes it in `receiveSubscription`.
   ///
   /// - Parameters:
-  ///   - name: who holds the lease, as people will read it
+  ///   - holder: who holds the lease
   ///   - receiveValue: runs on the thread that sends, so it must not block; it may subscribe, cancel and send
   public func subscribe(
-    as name: String, receiveSubscription: @escaping @Sendable (Subscription) -> Void = { _ in },
+    as holder: Holder, receiveSubscription: @escaping @Sendable (Subscription) -> Void = { _ in },
+    receiveValue: @escaping @Sendable (Output) -> Void,
+    receiveCompletion: @escaping @Sendable (Completion<Failure>) -> Void = { _ in }
+  ) -> Subscription {
+    subscribe(
+      as: Holders(holder), receiveSubscription: receiveSubscription, receiveValue: receiveValue,
+      receiveCompletion: receiveCompletion)
+  }
+
+  /// Subscribes for all for whom something derived from this one runs, as they come and leave.
+  ///
+  /// - Parameter holders: `run.holders` in an activation
+  public func subscribe(
+    as holders: Holders, receiveSubscription: @escaping @Sendable (Subscription) -> Void = { _ in },
     receiveValue: @escaping @Sendable (Output) -> Void,
     receiveCompletion: @escaping @Sendable (Completion<Failure>) -> Void = { _ in }
   ) -> Subscription {
     attach(
       Subscriber(
-        name: name, receiveSubscription: receiveSubscription, receiveValue: receiveValue,
+        holders: holders, receiveSubscription: receiveSubscription, receiveValue: receiveValue,
         receiveCompletion: receiveCompletion))
   }
 }

@@ -2,7 +2,7 @@ import Synchronization
 
 /// One subscriber's place in a broadcast.
 final class Receiver<Output: Sendable, Failure: Error>: Sendable {
-  let name: String
+  let holders: Holders
   /// Whether it gets each value after those who do not come last.
   let comesLast: Bool
   private let receiveValue: @Sendable (Output) -> Void
@@ -10,7 +10,7 @@ final class Receiver<Output: Sendable, Failure: Error>: Sendable {
   private let isOver = Atomic(false)
 
   init(_ subscriber: Subscriber<Output, Failure>, comesLast: Bool = false) {
-    name = subscriber.name
+    holders = subscriber.holders
     self.comesLast = comesLast
     receiveValue = subscriber.receiveValue
     receiveCompletion = subscriber.receiveCompletion

@@ -30,7 +30,7 @@ public struct Recording<Output: Sendable, Failure: Error>: Publisher {
   }
 
   public func attach(_ subscriber: Subscriber<Output, Failure>) -> Subscription {
-    LazyPublisher<Output, Failure>(deriving: subscriber.name) { [self] (run) throws(Failure) in
+    LazyPublisher<Output, Failure>(deriving: subscriber.holders.label) { [self] (run) throws(Failure) in
       let player = Player(recording: self, run: run, clock: clock)
       player.play(from: 0)
       return Subscription { player.stop() }

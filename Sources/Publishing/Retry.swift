@@ -62,11 +62,10 @@ extension Publisher {
     _ backoff: @escaping @Sendable (Failure) -> Backoff, hint: some Publisher<some Sendable, Never>,
     failures: FailureCount? = nil, clock: any MonotonicTimeSource = MonotonicClock()
   ) -> Deferred<Output, Never> {
-    Deferred { (subscriber, run) throws(Never) in
+    Deferred.deriving { (run) throws(Never) in
       let retry = Retry(
-        upstream: self, backoff: backoff, failures: failures ?? FailureCount(), clock: clock, subscriber: subscriber,
-        run: run)
-      let hints = hint.subscribe(as: subscriber, receiveValue: { [weak retry] _ in retry?.tryNow() })
+        upstream: self, backoff: backoff, failures: failures ?? FailureCount(), clock: clock, run: run)
+      let hints = hint.subscribe(as: "retry", receiveValue: { [weak retry] _ in retry?.tryNow() })
       retry.start()
       return Subscription {
         hints.cancel()
@@ -90,27 +89,25 @@ private final class Retry<Upstream: Publisher>: Sendable {
   private let backoff: @Sendable (Upstream.Failure) -> Backoff
   private let failures: FailureCount
   private let clock: any MonotonicTimeSource
-  private let subscriber: String
   private let run: Activating<Upstream.Output, Never>
   private let current = CurrentSubscription(isExpected: true)
   private let state = Guarded(State())
 
   init(
     upstream: Upstream, backoff: @escaping @Sendable (Upstream.Failure) -> Backoff, failures: FailureCount,
-    clock: any MonotonicTimeSource, subscriber: String, run: Activating<Upstream.Output, Never>
+    clock: any MonotonicTimeSource, run: Activating<Upstream.Output, Never>
   ) {
     self.upstream = upstream
     self.backoff = backoff
     self.failures = failures
     self.clock = clock
-    self.subscriber = subscriber
     self.run = run
   }
 
   func start() {
     current.replace { place in
       upstream.subscribe(
-        as: subscriber,
+        as: run.holders,
         receiveValue: { [failures, run] value in
           failures.sawValue()
           run.send(value)

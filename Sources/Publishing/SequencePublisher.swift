@@ -4,7 +4,7 @@ extension Sequence where Self: Sendable, Element: Sendable {
   /// A sequence without an end is sent until the subscriber cancels, from inside its handler, or has what it wants:
   /// `(1...).publisher.first { $0 > 9 }`.
   public var publisher: Deferred<Element, Never> {
-    Deferred { (_, run) throws(Never) in
+    Deferred.deriving { (run) throws(Never) in
       for element in self {
         if run.isOver { break }
         run.send(element)

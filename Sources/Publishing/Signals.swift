@@ -16,12 +16,12 @@ extension Publisher {
   private func rerun(
     onOutputFrom signal: some Publisher<some Sendable, Never>, atOnce: Bool
   ) -> Deferred<Output, Failure> {
-    Deferred { (subscriber, run) throws(Failure) in
+    Deferred.deriving { (run) throws(Failure) in
       let current = CurrentSubscription(isExpected: atOnce)
       let start: @Sendable () -> Void = { [weak current] in
         current?.replace { place in
           subscribe(
-            as: subscriber,
+            as: run.holders,
             receiveValue: { value in
               // Staged where it cannot be replaced, so that no value of this run comes after one of the next.
               if place.isCurrent(and: { run.stage(value) }) { run.deliver() }
@@ -35,7 +35,7 @@ extension Publisher {
       }
       // Both the signal and the present run have to be over before there is nothing more to come.
       let trigger = signal.subscribe(
-        as: subscriber, receiveValue: { _ in start() },
+        as: run.holders, receiveValue: { _ in start() },
         receiveCompletion: { [weak current] _ in if current?.close() == true { run.finish(.finished) } })
       if atOnce { start() }
       return Subscription {
@@ -48,14 +48,14 @@ extension Publisher {
   /// The same values, but the end waits for the signal: what is appended, the next page for example, begins only when
   /// somebody asks for it.
   public func wait(untilOutputFrom signal: some Publisher<some Sendable, Never>) -> Deferred<Output, Failure> {
-    Deferred { (subscriber, run) throws(Failure) in
+    Deferred.deriving { (run) throws(Failure) in
       let lifetime = Lifetime()
       subscribe(
-        as: subscriber, receiveValue: { run.send($0) },
+        as: run.holders, receiveValue: { run.send($0) },
         receiveCompletion: { [weak lifetime] completion in
           guard case .finished = completion, let lifetime else { return run.finish(completion) }
           signal.subscribe(
-            as: subscriber, receiveValue: { _ in run.finish(.finished) },
+            as: run.holders, receiveValue: { _ in run.finish(.finished) },
             receiveCompletion: { _ in run.finish(.finished) }
           ).store(in: lifetime)
         }

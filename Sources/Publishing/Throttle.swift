@@ -12,8 +12,8 @@ extension Publisher {
   public func throttled(
     to interval: Duration, clock: any MonotonicTimeSource = MonotonicClock()
   ) -> Deferred<Output, Failure> {
-    Deferred { (subscriber, run) throws(Failure) in
-      Pacer(.every(interval), clock: clock, run: run).subscribe(to: self, as: subscriber)
+    Deferred.deriving { (run) throws(Failure) in
+      Pacer(.every(interval), clock: clock, run: run).subscribe(to: self)
     }
   }
 }

@@ -8,7 +8,7 @@ extension MonotonicTimeSource {
   public func ticks(every interval: Duration) -> Deferred<MonotonicInstant, Never> {
     let interval = interval.inNanoseconds
     precondition(interval > 0, "ticks must be some time apart")
-    return Deferred { (_, run) throws(Never) in
+    return Deferred.deriving { (run) throws(Never) in
       let alarm = Alarm(clock: self)
       @Sendable func wait(for due: MonotonicInstant) {
         alarm.set(at: due) {

@@ -37,7 +37,7 @@ struct EnergyBillsTests {
       let isFirst = leases.isEmpty
       if status.power == .asleep { hasTracked = false }
       let wakefulness = try #require(hub.wakefulness(of: "gps"))
-      leases.append((name, wakefulness.subscribe(as: name, receiveValue: { _ in })))
+      leases.append((name, wakefulness.subscribe(as: .client(name), receiveValue: { _ in })))
       if isFirst { #expect(eventually { [.acquiring, .tracking].contains(status.power) }) }
       settle()
     }
@@ -53,7 +53,7 @@ struct EnergyBillsTests {
 
     /// The books know what the test knows.
     private func settle() {
-      let payers = leases.map { EnergyBills.payer($0.name) }
+      let payers = leases.compactMap { Holder.client($0.name).payer?.name }
       #expect(
         eventually { hub.monitors[0].payers == payers.reduce(into: []) { if !$0.contains($1) { $0.append($1) } } })
     }
@@ -90,7 +90,7 @@ struct EnergyBillsTests {
         charge([EnergyBills.standby], 36, seconds)
         clock.run(until: end)
       default:
-        let payers = leases.map { EnergyBills.payer($0.name) }
+        let payers = leases.compactMap { Holder.client($0.name).payer?.name }
         // Without a position for ten seconds it is acquiring again, and its start is paid all the same.
         charge(hasTracked ? payers : Array(payers.prefix(1)), 360, seconds)
         talk(until: end)
@@ -123,7 +123,7 @@ struct EnergyBillsTests {
   @Test func `the bills add up, whoever holds the device when`() async throws {
     var chance = SeededRandom()
     let visited = try Visited()
-    let names = ["watch[812]", "logger[900] (position)", "gpsd 127.0.0.1:40022"]
+    let names = ["watch[812]", "logger[900]", "gpsd 127.0.0.1:40022"]
     for _ in 0..<60 {
       let name = names[Int.random(in: 0..<3, using: &chance)]
       switch Int.random(in: 0..<5, using: &chance) {
@@ -147,7 +147,8 @@ struct EnergyBillsTests {
 
   @Test func `what a reload keeps awake is paid by those for whom it does`() async throws {
     let visited = try Visited()
-    let lease = try #require(visited.hub.wakefulness(of: "gps")).subscribe(as: "watch[812]", receiveValue: { _ in })
+    let lease = try #require(visited.hub.wakefulness(of: "gps")).subscribe(
+      as: .client("watch[812]"), receiveValue: { _ in })
     #expect(eventually { visited.status.power == .acquiring && visited.hub.monitors[0].payers == ["watch"] })
     let bridge = visited.hub.bridge()
     visited.talk(until: visited.clock.now + .seconds(5))
@@ -188,16 +189,6 @@ struct EnergyBillsTests {
     #expect(linger.explanation.contains { $0.hasPrefix("a hot start takes 4 s") }, "\(linger.explanation)")
     #expect(learnt.wakes == 2)
     await visited.end()
-  }
-
-  @Test(arguments: [
-    ("mqtt alice 5 Hz", "mqtt"), ("watch[812]", "watch"), ("watch[812] (attitude, heading)", "watch"),
-    ("gpsd 127.0.0.1:40022", "gpsd 127.0.0.1"),
-    ("gpsd [::1]:40022", "gpsd [::1]"), ("held for fe80::1", "held for fe80::1"), ("\"my log\"[7]", "\"my log\""),
-    ("journal", "journal"), ("(linger)", "(others)"),
-  ])
-  func `a visitor pays under the same name each time`(_ holder: String, _ payer: String) {
-    #expect(EnergyBills.payer(holder) == payer)
   }
 
   @Test func `names are bounded, and nothing is lost`() {

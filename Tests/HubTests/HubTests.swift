@@ -35,7 +35,7 @@ struct HubTests {
   private var imuIsOn: Bool { hardware.powerLines.level(SimulatedHardware.imuPowerLine) }
 
   private func subscribe(_ states: Recorder<FusedState>, as name: String = "test") -> Subscription {
-    hub.state(rateHz: 100).subscribe(as: name, receiveValue: { states.append($0) })
+    hub.state(rateHz: 100).subscribe(as: .client(name), receiveValue: { states.append($0) })
   }
 
   @Test func `nothing is powered until somebody subscribes, and nothing after they have left`() async {

@@ -103,7 +103,7 @@ final class ScheduleBench {
 
   func subscribe(_ name: String, _ schedule: Schedule, _ got: Recorder<Got>) -> Subscription {
     let lease = hub.fixes(on: schedule).subscribe(
-      as: name, receiveValue: { [clock] in got.append(Got(fix: $0, at: clock.now)) })
+      as: .client(name), receiveValue: { [clock] in got.append(Got(fix: $0, at: clock.now)) })
     settle()
     return lease
   }
@@ -122,7 +122,7 @@ final class ScheduleBench {
         let status = status
         // What the plan has decided may be another thread's to bring about.
         let isToBeAwake = status.schedules.contains { $0.reason.hasPrefix("awake, ") }
-        guard hub.scheduledFixes.activity.value.holders.isEmpty != isToBeAwake else { return false }
+        guard hub.scheduledFixes.areUnderWay == isToBeAwake else { return false }
         switch reader?.source.activity.value.phase {
         case .idle: return !isToBeAwake && (!isHigh || status.reason.hasPrefix("supplied for "))
         case .lingering: return isHigh

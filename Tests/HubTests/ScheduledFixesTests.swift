@@ -120,10 +120,10 @@ struct ScheduledFixesTests {
     let leases = (0..<50).map { bench.subscribe("log[\($0)]", Self.minute, got) }
     bench.pass(240)
     while bench.isHigh { bench.pass(1) }
-    let changes = Recorder<[String]>()
+    let changes = Recorder<DeviceStatus>()
     let lifetime = Lifetime()
-    for activity in bench.hub.derivedActivities.values {
-      activity.subscribe(as: "test", receiveValue: { changes.append($0.holders) }).store(in: lifetime)
+    for monitor in bench.hub.monitors {
+      monitor.changes.subscribe(as: "test", receiveValue: { changes.append($0) }).store(in: lifetime)
     }
     let (known, fixes, rises) = (changes.values.count, got.values.count, bench.rises)
     while !bench.isHigh { bench.pass(1) }

@@ -23,7 +23,9 @@ struct StatePartTests {
 
   private func subscribe(_ parts: Set<StatePart>, as name: String) -> (states: Recorder<FusedState>, Subscription) {
     let states = Recorder<FusedState>()
-    return (states, hub.state(rateHz: 100, parts: parts).subscribe(as: name, receiveValue: { states.append($0) }))
+    return (
+      states, hub.state(rateHz: 100, parts: parts).subscribe(as: .client(name), receiveValue: { states.append($0) })
+    )
   }
 
   @Test func `an attitude leaves the receiver off`() async {

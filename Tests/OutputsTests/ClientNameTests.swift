@@ -1,3 +1,5 @@
+import Hub
+import Publishing
 import Testing
 
 @testable import Outputs
@@ -24,10 +26,31 @@ struct ClientNameTests {
     #expect((ClientName.shown(name) ?? "").utf8.count <= 40)
   }
 
+  private let python = ClientPeer(process: 812, called: "python3")
+
   @Test func `the process stays, whatever it calls itself`() {
-    #expect(ClientName.shown("logger", of: "python3[812]") == "logger[812]")
-    #expect(ClientName.shown("a[12]", of: "python3[812]") == "\"a[12]\"[812]")
-    #expect(ClientName.shown("", of: "python3[812]") == nil)
-    #expect(ClientName.shown("logger", of: "socket client") == "logger")
+    #expect(python.called("logger")?.description == "logger[812]")
+    #expect(python.called("a[12]")?.description == "\"a[12]\"[812]")
+    #expect(python.called("") == nil)
+    #expect(ClientPeer(by: "socket client").called("logger")?.description == "logger")
+    // What comes from an address has no process that a name could stand before.
+    #expect(ClientPeer(host: "[::1]", port: 40022).called("logger")?.description == "logger")
+  }
+
+  @Test func `a visitor pays under the same name each time, and each visit is another holder`() throws {
+    func account(_ holder: Holder) -> [String?] { [holder.label, holder.payer?.name] }
+    #expect(account(python.holder()) == ["python3[812]", "python3"])
+    #expect(account(try #require(python.called("my log")).holder()) == ["\"my log\"[812]", "\"my log\""])
+    #expect(
+      account(ClientPeer(host: "127.0.0.1", port: 40022).holder("gpsd")) == ["gpsd 127.0.0.1:40022", "gpsd 127.0.0.1"])
+    #expect(account(ClientPeer(host: "[::1]", port: 40022).holder("web")) == ["web [::1]:40022", "web [::1]"])
+    #expect(account(python.holder("gpsd").wanting([.attitude])) == ["gpsd python3[812] (attitude)", "gpsd python3"])
+    // A broker's viewers name themselves, anew with each visit, and as they like.
+    for viewer in ["alice", "gpsd 127.0.0.1:1", "x (attitude)"] {
+      let interest = try #require(Interest.read(Array("{\"rateHz\":5}".utf8), of: .state).interest)
+      #expect(account(InterestLeases.holder(viewer, interest)) == ["mqtt \(viewer) 5 Hz", "mqtt"])
+    }
+    #expect(python.holder().id == python.called("logger")?.holder("nmea").id)
+    #expect(python.holder().id != ClientPeer(process: 812, called: "python3").holder().id)
   }
 }

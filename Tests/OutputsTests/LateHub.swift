@@ -92,9 +92,9 @@ final class LateHub: Sendable {
   /// While a client subscribes to the states, one comes about that is held up before it reaches the client, and another one that
   /// is not, of the eighth second.
   func overtake(duringWhat subscribe: () -> Void) {
-    let present = hub.fused.activity.value.holders.count
+    let present = hub.fused.activity.value.subscriberCount
     let watch = hub.fused.activity.subscribe(
-      as: "test", receiveValue: { [self] activity in if activity.holders.count > present { clientCame() } })
+      as: "test", receiveValue: { [self] activity in if activity.subscriberCount > present { clientCame() } })
     subscribe()
     // Whoever is held up for each state has not been let go yet.
     hold.withLock { $0.isLong = false }

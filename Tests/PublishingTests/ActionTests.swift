@@ -14,7 +14,7 @@ struct ActionTests {
     _ action: Action<Int, Int, Fault>, _ name: String = "job", _ atValue: @escaping @Sendable (Int) -> Void = { _ in }
   ) -> Subscription {
     action.apply(1).subscribe(
-      as: name,
+      as: Holder(name),
       receiveValue: { [trace] value in
         trace.append("\(name): \(value), \(action.isExecuting.value)")
         atValue(value)

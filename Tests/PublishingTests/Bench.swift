@@ -54,9 +54,9 @@ final class Listener: Sendable {
 
   let events = Recorder<Event>()
 
-  func subscribe(to publisher: some Publisher<Int, Fault>, as name: String = "listener") -> Subscription {
+  func subscribe(to publisher: some Publisher<Int, Fault>, as holder: Holder = "listener") -> Subscription {
     publisher.subscribe(
-      as: name, receiveSubscription: { _ in self.events.append(.subscription) },
+      as: holder, receiveSubscription: { _ in self.events.append(.subscription) },
       receiveValue: { self.events.append(.value($0)) },
       receiveCompletion: { completion in
         switch completion {

@@ -48,11 +48,11 @@ struct LazyPublisherTests {
   private final class Growing: LingerPolicy {
     let visits = Recorder<String>()
 
-    func firstCame(at now: MonotonicInstant) { visits.append("came") }
+    func firstCame(_ holder: Holder, at now: MonotonicInstant) { visits.append("\(holder.label) came") }
 
-    func lastLeft(at now: MonotonicInstant) -> Linger {
-      visits.append("left")
-      return Linger(.seconds(visits.values.count { $0 == "left" }), reason: "growing")
+    func lastLeft(_ holder: Holder, at now: MonotonicInstant) -> Linger {
+      visits.append("\(holder.label) left")
+      return Linger(.seconds(visits.values.count { $0 == "second left" }), reason: "growing")
     }
   }
 
@@ -60,7 +60,9 @@ struct LazyPublisherTests {
     let policy = Growing()
     let publisher = bench.publisher(LifecycleTiming(linger: .seconds(60)), lingerPolicy: policy)
     for seconds in [1, 2] {
-      let (first, second) = (Listener().subscribe(to: publisher), Listener().subscribe(to: publisher))
+      let (first, second) = (
+        Listener().subscribe(to: publisher, as: "first"), Listener().subscribe(to: publisher, as: "second")
+      )
       #expect(eventually { bench.isOn })
       first.cancel()
       second.cancel()
@@ -74,7 +76,7 @@ struct LazyPublisherTests {
       #expect(eventually { publisher.activity.value.phase == .idle })
       #expect(publisher.activity.value.until == nil)
     }
-    #expect(policy.visits.values == ["came", "left", "came", "left"])
+    #expect(policy.visits.values == ["first came", "second left", "first came", "second left"])
   }
 
   @Test func `a subscriber who arrives while the source lingers cancels the stop without a power cycle`() async {
@@ -465,15 +467,15 @@ struct LazyPublisherTests {
 
   // MARK: Who holds it
 
-  @Test func `the activity names the holders in the order in which they came`() async {
+  @Test func `the publisher names its holders in the order in which they came`() async {
     let publisher = bench.publisher()
     let first = Listener().subscribe(to: publisher, as: "watch")
     let second = Listener().subscribe(to: publisher, as: "recorder")
-    #expect(publisher.activity.value.holders == ["watch", "recorder"])
+    #expect(publisher.holders == ["watch", "recorder"])
     first.cancel()
-    #expect(publisher.activity.value.holders == ["recorder"])
+    #expect(publisher.holders == ["recorder"])
     second.cancel()
-    #expect(publisher.activity.value.holders.isEmpty)
+    #expect(publisher.holders.isEmpty)
     await bench.power.first(2)
   }
 

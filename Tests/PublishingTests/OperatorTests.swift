@@ -59,8 +59,8 @@ struct OperatorTests {
 
   @Test func `publish on a signal runs once per signal and not before`() {
     let runs = Recorder<String>()
-    let cold = Deferred<Int, Fault> { subscriber in
-      runs.append(subscriber)
+    let cold = Deferred<Int, Fault> { holders in
+      runs.append(holders.label)
       return source
     }
     let trigger = Trigger<String>()
@@ -149,15 +149,15 @@ struct OperatorTests {
 
   @Test func `a deferred publisher works for each subscriber and a shared one once for all`() {
     let works = Recorder<String>()
-    let cold = Deferred<Int, Fault> { subscriber in
-      works.append(subscriber)
+    let cold = Deferred<Int, Fault> { holders in
+      works.append(holders.label)
       return source
     }
     let subscriptions = [listener.subscribe(to: cold), Listener().subscribe(to: cold)]
     #expect(works.values.count == 2)
     let shared = cold.shared(as: "hot")
     let more = [listener.subscribe(to: shared), Listener().subscribe(to: shared)]
-    #expect(works.values == ["listener", "listener", "hot"])
+    #expect(works.values == ["listener", "listener", "listener"])
     for subscription in subscriptions + more { subscription.cancel() }
   }
 
@@ -211,7 +211,7 @@ struct OperatorTests {
     let outcomes = Recorder<String>()
     func start(_ name: String) -> Subscription {
       action.apply(1).subscribe(
-        as: name, receiveValue: { outcomes.append("\(name) \($0)") },
+        as: Holder(name), receiveValue: { outcomes.append("\(name) \($0)") },
         receiveCompletion: { outcomes.append("\(name) \($0)") })
     }
     let first = start("first")

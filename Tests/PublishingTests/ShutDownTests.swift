@@ -17,7 +17,7 @@ struct ShutDownTests {
     #expect(late.events.values == [.subscription, .finished])
     bench.clock.advance(by: .seconds(3600))
     #expect(bench.power.values == Array(repeating: [true, false], count: runs).flatMap(\.self))
-    #expect(publisher.activity.value.holders.isEmpty)
+    #expect(publisher.holders.isEmpty)
     subscription.cancel()
   }
 

@@ -29,13 +29,13 @@ struct SourceTests {
   @Test func `a derived publisher holds its lease upstream while somebody subscribes`() {
     let upstream = LazyPublisher<Int, Never>(deriving: "upstream") { _ in Subscription {} }
     let derived = LazyPublisher<Int, Never>(deriving: "derived") { run in
-      upstream.subscribe(as: "derived", receiveValue: { run.send($0) })
+      upstream.subscribe(as: run.holders, receiveValue: { run.send($0) })
     }
-    #expect(upstream.activity.value.holders == [])
+    #expect(upstream.holders == [])
     let subscription = listener.subscribe(to: derived)
-    #expect(upstream.activity.value.holders == ["derived"])
+    #expect(upstream.holders == ["listener"])
     subscription.cancel()
-    #expect(upstream.activity.value.holders == [])
+    #expect(upstream.holders == [])
   }
 
   // MARK: Values at hand
@@ -215,9 +215,9 @@ struct SourceTests {
   }
 
   @Test func `a merge that has failed does not subscribe to what is left`() {
-    let subscribed = Recorder<String>()
-    let last = Deferred<Int, Fault> { name in
-      subscribed.append(name)
+    let subscribed = Recorder<Holders>()
+    let last = Deferred<Int, Fault> { holders in
+      subscribed.append(holders)
       return Empty()
     }
     let subscription = listener.subscribe(to: merge([Fail<Int, Fault>(.broken), last]))
@@ -270,7 +270,7 @@ struct SourceTests {
   @Test func `an activation that fails lets go of what it has subscribed to`() {
     let upstream = LazyPublisher<Int, Fault>(deriving: "upstream") { _ in Subscription {} }
     let failing = LazyPublisher<Int, Fault>(deriving: "failing") { (run) throws(Fault) in
-      _ = run.subscribe(to: upstream, as: "failing", receiveValue: { run.send($0) })
+      _ = run.subscribe(to: upstream, receiveValue: { run.send($0) })
       throw .broken
     }
     let subscription = listener.subscribe(to: failing)

@@ -69,7 +69,7 @@ struct StressTests {
     #expect(scope.most.load(ordering: .relaxed) == 1, "two runs overlapped")
     #expect(eventually { alive.count == 0 }, "handlers were leaked")
     #expect(eventually { [.idle, .failed].contains(publisher.activity.value.phase) })
-    #expect(publisher.activity.value.holders.isEmpty)
+    #expect(publisher.holders.isEmpty)
   }
 
   private final class Population: Sendable {

@@ -1,7 +1,7 @@
 import CAllocations
 import Glibc
 
-/// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | parsing | hub | latency | events | gpsd | pauses | power [--plot FILE] | soak [--scale PART] [PHASE...]]
+/// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | parsing | publishing | hub | latency | events | gpsd | pauses | power [--plot FILE] | soak [--scale PART] [PHASE...]]
 @main
 struct Main {
   /// Beside the project, wherever this is started from.
@@ -12,7 +12,7 @@ struct Main {
     let arguments = CommandLine.arguments
     guard arguments.count >= 2 else {
       print(
-        "usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | parsing | hub | latency | events | gpsd | pauses | power [--plot FILE] | soak [--scale PART] [PHASE...]]"
+        "usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | parsing | publishing | hub | latency | events | gpsd | pauses | power [--plot FILE] | soak [--scale PART] [PHASE...]]"
       )
       exit(64)
     }
@@ -26,6 +26,7 @@ struct Main {
       return PowerBenchmark(plot: arguments.count == 5 && arguments[3] == "--plot" ? arguments[4] : nil).run()
     }
     if arguments.last == "parsing" { return parsing(Recording(folder: sharedData + "/nmea")).run() }
+    if arguments.last == "publishing" { return PublishingBenchmark().run() }
     if arguments.last == "hub" { return HubBenchmark().run() }
     if arguments.last == "pauses" { return PausesBenchmark().run() }
     if arguments.last == "latency" { return LatencyBenchmark(executable: arguments[1]).run() }

@@ -1,9 +1,12 @@
 import CAllocations
 import Guarding
+import Hub
 import MonotonicTime
 import Publishing
+import Simulation
 
-/// What a value costs on its way through a lazy publisher, and from two threads at once through a subject.
+/// What a value costs on its way through a lazy publisher, and from two threads at once through a subject; and what a client of
+/// a hub costs that comes and goes, alone and in a crowd.
 struct PublishingBenchmark {
   struct Sample: Sendable {
     var values = InlineArray<12, Double>(repeating: 0)
@@ -12,6 +15,29 @@ struct PublishingBenchmark {
   func run() {
     for subscribers in [1, 4] { measure(subscribers) }
     measureTwoSenders()
+    for crowd in [0, 1000] { measureVisits(in: crowd) }
+  }
+
+  /// A client of the state of six devices subscribes and leaves, on a thread whose time is taken.
+  private func measureVisits(in crowd: Int) {
+    guard let board = try? Board(json5: Array(SixDevices.board(SixDevices.all).utf8), file: "benchmark") else {
+      return print("visits: the board file is wrong")
+    }
+    let hub = Hub(board: board, hardware: SimulatedHardware())
+    let states = hub.state(rateHz: 2)
+    let first = states.subscribe(as: "first", receiveValue: { _ in })
+    let others = (0..<crowd).map { index in states.subscribe(as: "client \(index)", receiveValue: { _ in }) }
+    pause(seconds: 3)
+    let rounds = 1000
+    let start = callocations_thread_seconds()
+    for index in 0..<rounds { states.subscribe(as: "visitor \(index % 8)", receiveValue: { _ in }).cancel() }
+    let seconds = callocations_thread_seconds() - start
+    print(
+      "a client of six devices that comes and goes beside \(crowd) others: "
+        + "\(fixed(seconds / Double(rounds) * 1e6, 1)) us")
+    for other in others { other.cancel() }
+    first.cancel()
+    hub.shutDown()
   }
 
   private func measureTwoSenders() {

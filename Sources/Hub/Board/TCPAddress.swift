@@ -10,5 +10,8 @@ public struct TCPAddress: Equatable, Sendable {
 }
 
 extension TCPAddress: CustomStringConvertible {
-  public var description: String { address.bytes.count == 4 ? "\(address):\(port)" : "[\(address)]:\(port)" }
+  public var description: String { "\(host):\(port)" }
+
+  /// The address as it stands before a port: `127.0.0.1`, `[::1]`.
+  public var host: String { address.bytes.count == 4 ? "\(address)" : "[\(address)]" }
 }

@@ -20,16 +20,16 @@ extension Hub {
           let lifetime = Lifetime()
           if kind == .mag {
             magnetometer?.source.subscribe(
-              as: "calibration", receiveValue: { work.receive($0) }, receiveCompletion: { run.finish($0) }
+              as: run.holders, receiveValue: { work.receive($0) }, receiveCompletion: { run.finish($0) }
             ).store(in: lifetime)
           } else {
             imu?.source.subscribe(
-              as: "calibration", receiveValue: { work.receive($0) }, receiveCompletion: { run.finish($0) }
+              as: run.holders, receiveValue: { work.receive($0) }, receiveCompletion: { run.finish($0) }
             ).store(in: lifetime)
           }
           if kind == .mount {
             receiver?.device.source.subscribe(
-              as: "calibration", receiveValue: { work.receive($0) }, receiveCompletion: { run.finish($0) }
+              as: run.holders, receiveValue: { work.receive($0) }, receiveCompletion: { run.finish($0) }
             ).store(in: lifetime)
           }
           return Subscription { lifetime.end() }

@@ -29,7 +29,7 @@ struct ClockComparison {
       }
       let comparisons = Guarded(sources.map { ClockComparison(fixLatency: $0.receiver.description.fixLatency) })
       let judges = Guarded(sources.map { _ in PulseJudge() })
-      return receivers.epochs(as: "clock", wakes: true) { epoch, receiver in
+      return receivers.epochs(as: run.holders, wakes: true) { epoch, receiver in
         guard let index = sources.firstIndex(where: { $0.receiver.rank == receiver.rank }) else { return }
         let pulse = sources[index].pulse?.lastNanosecondsSince1970
         let system = systemTime(of: epoch.at, on: machine)

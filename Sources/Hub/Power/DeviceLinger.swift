@@ -41,8 +41,6 @@ struct DeviceLinger: Sendable {
 
   /// When it will be woken on a schedule, as far as that is known.
   var nextWake: MonotonicInstant?
-  /// Whoever comes or leaves at present does so on a schedule.
-  var isScheduled = false
   /// It is to linger in another way than was decided when it was left.
   var isNews = false
   /// While it lingers for that wake: until when it would without.
@@ -54,12 +52,16 @@ struct DeviceLinger: Sendable {
   func gap(at now: MonotonicInstant) -> Double? { nextWake.map { max(0, $0.seconds(since: now)) } }
 
   /// The last one leaves it.
-  mutating func left(at now: MonotonicInstant, by grounds: Grounds, _ lessons: inout PowerLessons) -> Linger {
+  ///
+  /// - Parameter isScheduled: on a schedule
+  mutating func left(
+    at now: MonotonicInstant, isScheduled: Bool, by grounds: Grounds, _ lessons: inout PowerLessons
+  ) -> Linger {
     let decision = grounds.decision
     let usual = isScheduled ? behindFix(at: now) : grounds.usual(decision)
     isNews = false
     since = isScheduled ? nil : now
-    if !isToBeStartedAnew(at: now, by: grounds), let linger = untilWake(at: now, by: grounds) {
+    if !(isScheduled && isToBeStartedAnew(at: now, by: grounds)), let linger = untilWake(at: now, by: grounds) {
       lessons.forgetGap()
       anywayUntil = now + usual.duration
       return linger
@@ -124,7 +126,7 @@ struct DeviceLinger: Sendable {
   /// It has stayed on for so long, as a restart costs more, that this may be so no longer: what is never started again shows nothing of
   /// that. Only where there is time for a start before the next fix is due.
   private func isToBeStartedAnew(at now: MonotonicInstant, by grounds: Grounds) -> Bool {
-    guard isScheduled, let since = grounds.requiredSince, let gap = gap(at: now), gap > DeviceLinger.wakeMargin else {
+    guard let since = grounds.requiredSince, let gap = gap(at: now), gap > DeviceLinger.wakeMargin else {
       return false
     }
     return now.seconds(since: since) > DeviceLinger.stayedRestarts * grounds.breakEvenSeconds

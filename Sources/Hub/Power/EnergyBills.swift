@@ -1,3 +1,5 @@
+import Publishing
+
 /// Energy by who caused it. What is charged is charged to somebody, so that the sum is what was drawn.
 ///
 /// - A subscriber pays an equal share of what the device draws while it measures.
@@ -97,31 +99,8 @@ public struct EnergyBills: Equatable, Sendable {
     for bill in other.bills { charge(bill.milliwattHours, to: bill.payer) }
   }
 
-  /// Who pays for a holder: itself without what changes from visit to visit, the process, the port and the parts.
-  /// `watch[812] (attitude)` is `watch`, `gpsd 127.0.0.1:40022` is `gpsd 127.0.0.1`. Viewers at a broker are one payer: they name
-  /// themselves, anew with each visit.
-  static func payer(_ holder: String) -> String {
-    if holder.hasPrefix("mqtt ") { return "mqtt" }
-    var name = holder[...]
-    if name.last == ")", let parts = name.lastIndex(of: "("), name[..<parts].last == " " {
-      name = name[..<parts].dropLast()
-    }
-    func cut(_ mark: Character, ending: Character?) {
-      var digits = name
-      if let ending {
-        guard digits.last == ending else { return }
-        digits = digits.dropLast()
-      }
-      guard let at = digits.lastIndex(of: mark), case let number = digits[digits.index(after: at)...], !number.isEmpty,
-        number.utf8.allSatisfy({ (0x30...0x39).contains($0) }), at > name.startIndex
-      else { return }
-      name = name[..<at]
-    }
-    cut("[", ending: "]")
-    // A port, and not the last part of an IPv6 address, which stands in square brackets where there is one.
-    if name.count(where: { $0 == ":" }) == 1 || name.contains("]:") { cut(":", ending: nil) }
-    let payer = String(name)
-    // Nobody passes for a policy.
-    return payer.isEmpty || payer.utf8.first == 0x28 ? others : payer
+  /// An account's name in the bills: none passes for a policy.
+  static func name(of payer: Payer) -> String {
+    payer.name.isEmpty || payer.name.utf8.first == 0x28 ? others : payer.name
   }
 }

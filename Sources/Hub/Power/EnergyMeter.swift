@@ -54,7 +54,7 @@ final class EnergyMeter: Sendable {
       guard isWanted else { return EnergyMeter.end(&state, devices) }
       let started = Lifetime()
       reader.readings.subscribe(
-        as: "energy of \(devices.map(\.id).joined(separator: " and "))",
+        as: Holder("energy of \(devices.map(\.id).joined(separator: " and "))", purpose: .internal),
         receiveValue: { [weak self] in self?.receive($0) }
       ).store(in: started)
       state.lease = started

@@ -6,12 +6,12 @@ import Publishing
 public protocol Device: AnyObject, Sendable {
   /// The books of its power.
   var monitor: DeviceMonitor { get }
-  /// What its readings are doing, under the name by which they hold the device.
-  var readingsActivity: (name: String, activity: Property<Activity>) { get }
+  /// Whether somebody wants what it measures, between two tries of its reader as well.
+  var isHeld: Bool { get }
   /// Keeps it awake, and sends nothing.
   var wakefulness: Deferred<Void, Never> { get }
   /// Keeps its own run going without wanting what it measures: as one that lingers, which goes on with what it has learnt.
-  func keepRunning(as name: String) -> Subscription
+  func keepRunning(as holder: Holder) -> Subscription
   /// Its power is as a board file has it that was read again, from here on. What it is supplied for goes on.
   ///
   /// - Parameter power: other than before in nothing that its runs are made for
@@ -33,11 +33,11 @@ public protocol Device: AnyObject, Sendable {
 }
 
 extension DeviceReader: Device {
-  public var readingsActivity: (name: String, activity: Property<Activity>) { (readings.name, readings.activity) }
+  public var isHeld: Bool { readings.isHeld }
 
   public var stillness: LazyPublisher<Stillness, Never>? { motion?.stillness }
 
   public var wakefulness: Deferred<Void, Never> { Empty(completesImmediately: false).holding(readings) }
 
-  public func keepRunning(as name: String) -> Subscription { source.subscribe(as: name, receiveValue: { _ in }) }
+  public func keepRunning(as holder: Holder) -> Subscription { source.subscribe(as: holder, receiveValue: { _ in }) }
 }

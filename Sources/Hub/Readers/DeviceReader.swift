@@ -41,7 +41,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     let monitor = DeviceMonitor(id: id, kind: kind, title: title, power: power, rail: rail, clock: clock)
     let source = LazyPublisher<Sample, HardwareError>(
       id, timing: power.timing, replaysLatest: replaysLatest, clock: clock,
-      lingerPolicy: monitor, lacking: { .system("starting to read", errno: $0) },
+      lingerPolicy: monitor, holderObserver: monitor, lacking: { .system("starting to read", errno: $0) },
       reading: { (reading) throws(HardwareError) in
         let poller = Poller(stop: reading.stop.fileDescriptor)
         guard let suppliedSince = try rail.require(for: id, after: monitor.minimumOff, poller) else { return }
@@ -80,10 +80,12 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     let name = "\(source.name) readings"
     // From one visit to the next: what is woken on a schedule and is not there is tried once for each fix in the end.
     let failures = FailureCount()
-    readings = LazyPublisher(deriving: name, replaysLatest: replaysLatest, clock: clock) { (run) throws(Never) in
+    readings = LazyPublisher(
+      deriving: name, replaysLatest: replaysLatest, clock: clock, holderObserver: monitor
+    ) { (run) throws(Never) in
       source.retrying(
         { Backoff.device($0, switched: rail.switch != .none) }, hint: hint, failures: failures, clock: clock
-      ).subscribe(as: name, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
+      ).subscribe(as: run.holders, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
     }
     self.motion = motion(readings, monitor, rail)
     following = source.activity.subscribe(as: "monitor", receiveValue: { monitor.follow($0) })

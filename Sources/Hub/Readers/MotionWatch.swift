@@ -67,11 +67,13 @@ final class MotionWatch: Sendable {
       })
     self.source = source
     self.turn = turn
-    stillness = LazyPublisher(deriving: name, replaysLatest: true, clock: clock) { (run) throws(Never) in
-      let samples = SampledMotion.changes(in: readings, endingAt: turn.returned, as: name) { run.send($0) }
+    stillness = LazyPublisher(
+      deriving: name, replaysLatest: true, clock: clock, holderObserver: StillnessHolders(monitor: monitor)
+    ) { (run) throws(Never) in
+      let samples = SampledMotion.changes(in: readings, endingAt: turn.returned, as: run.holders) { run.send($0) }
       let waiting = source.retrying(
         { _ in Backoff(initial: .seconds(1), maximum: .seconds(60)) }, hint: hint, clock: clock
-      ).subscribe(as: name, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
+      ).subscribe(as: run.holders, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
       return Subscription {
         waiting.cancel()
         samples.cancel()

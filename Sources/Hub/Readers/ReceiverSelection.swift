@@ -55,7 +55,7 @@ public final class ReceiverSelection: Sendable {
   ///
   /// - Parameter wakes: has all of them awake, and not only listened to while they are awake for others
   func epochs(
-    as name: String, wakes: Bool, _ receive: @escaping @Sendable (GNSSObservation, Candidate) -> Void
+    as holders: Holders, wakes: Bool, _ receive: @escaping @Sendable (GNSSObservation, Candidate) -> Void
   ) -> Subscription {
     let lifetime = Lifetime()
     for candidate in candidates {
@@ -64,9 +64,9 @@ public final class ReceiverSelection: Sendable {
       }
       let readings = candidate.reader.device.readings
       if wakes {
-        readings.subscribe(as: name, receiveValue: take).store(in: lifetime)
+        readings.subscribe(as: holders, receiveValue: take).store(in: lifetime)
       } else {
-        readings.overheard.subscribe(as: name, receiveValue: take).store(in: lifetime)
+        readings.overheard.subscribe(as: holders, receiveValue: take).store(in: lifetime)
       }
     }
     return Subscription { lifetime.end() }
@@ -76,7 +76,7 @@ public final class ReceiverSelection: Sendable {
   func sentences(_ receive: @escaping @Sendable ([UInt8]) -> Void) -> Subscription {
     let lifetime = Lifetime()
     // So that it is known which is taken, whoever else asks.
-    epochs(as: "sentences", wakes: false) { _, _ in }.store(in: lifetime)
+    epochs(as: Holders("sentences"), wakes: false) { _, _ in }.store(in: lifetime)
     for candidate in candidates {
       candidate.reader.forwardSentences { [self] sentences in
         if taken?.rank == candidate.rank { receive(sentences.bytes) }

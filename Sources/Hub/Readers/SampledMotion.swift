@@ -54,14 +54,14 @@ struct SampledMotion: Sendable {
   ///
   /// - Parameter ends: sends as they cease. Until the chip waits for motion nobody looks then, and where it fails to that may be long
   static func changes(
-    in readings: LazyPublisher<IMUBatch, Never>, endingAt ends: Subject<Void, Never>, as name: String,
+    in readings: LazyPublisher<IMUBatch, Never>, endingAt ends: Subject<Void, Never>, as holders: Holders,
     _ tell: @escaping @Sendable (Stillness) -> Void
   ) -> Subscription {
     let motion = Guarded(SampledMotion())
     let samples = readings.overheard.subscribe(
-      as: name, receiveValue: { batch in if let change = motion.withLock({ $0.take(batch) }) { tell(change) } })
+      as: holders, receiveValue: { batch in if let change = motion.withLock({ $0.take(batch) }) { tell(change) } })
     let end = ends.subscribe(
-      as: name,
+      as: holders,
       receiveValue: {
         motion.withLock { $0 = SampledMotion() }
         tell(.unknown)

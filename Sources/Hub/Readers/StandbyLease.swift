@@ -14,26 +14,26 @@ final class StandbyLease: Sendable {
   private static let proof = Duration.seconds(5)
 
   private let readers: ArraySlice<any Device>
-  private let name: String
+  private let holders: Holders
   private let clock: any MonotonicTimeSource
   private let state = Guarded(State())
   private let lifetime = Lifetime()
 
   /// - Parameters:
   ///   - readers: in the order of preference
-  ///   - name: of who holds them
-  init(_ readers: ArraySlice<any Device>, as name: String, clock: any MonotonicTimeSource) {
+  ///   - holders: for whom
+  init(_ readers: ArraySlice<any Device>, as holders: Holders, clock: any MonotonicTimeSource) {
     self.readers = readers
-    self.name = name
+    self.holders = holders
     self.clock = clock
     guard let first = readers.first else { return }
-    first.wakefulness.subscribe(as: name, receiveValue: { _ in }).store(in: lifetime)
+    first.wakefulness.subscribe(as: holders, receiveValue: { _ in }).store(in: lifetime)
     guard readers.count > 1 else { return }
     first.monitor.changes.subscribe(
-      as: name, receiveValue: { [weak self] status in if status.power == .failed { self?.wakeNext() } }
+      as: "standby", receiveValue: { [weak self] status in if status.power == .failed { self?.wakeNext() } }
     ).store(in: lifetime)
     first.monitor.changes.map { $0.power == .tracking }.debounced(for: StandbyLease.proof, clock: clock).subscribe(
-      as: name, receiveValue: { [weak self] works in if works { self?.releaseNext() } }
+      as: "standby", receiveValue: { [weak self] works in if works { self?.releaseNext() } }
     ).store(in: lifetime)
   }
 
@@ -52,7 +52,7 @@ final class StandbyLease: Sendable {
   /// Called by one thread at a time: a property delivers its changes one after the other.
   private func wakeNext() {
     guard state.withLock({ $0.next == nil && !$0.isOver }) else { return }
-    let next = StandbyLease(readers.dropFirst(), as: name, clock: clock)
+    let next = StandbyLease(readers.dropFirst(), as: holders, clock: clock)
     let isTooLate = state.withLock { state in
       if state.isOver { return true }
       state.next = next

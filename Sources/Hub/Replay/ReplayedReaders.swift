@@ -18,12 +18,12 @@ extension DeviceReader {
     let monitor = DeviceMonitor(
       id: id, kind: kind, title: title, power: power.ofReplay, rail: rail, clock: machine.clock)
     let source = LazyPublisher<Sample, HardwareError>(
-      deriving: id, replaysLatest: replaysLatest, clock: machine.clock
+      deriving: id, replaysLatest: replaysLatest, clock: machine.clock, holderObserver: monitor
     ) { (run) throws(HardwareError) in
       let scope = ReplayScope(monitor) { begin(monitor, run) }
       if port.isSupplied { scope.begin() }
       let events = port.events.subscribe(
-        as: id,
+        as: run.holders,
         receiveValue: { event in
           switch event {
           case .began: scope.begin()

@@ -14,9 +14,6 @@ extension Hub {
     scheduledFixes.fixes(on: schedule)
   }
 
-  /// Who holds receivers for a fix.
-  static func holderOfFix(_ name: String) -> String { holder(name, of: [.position]) }
-
   /// The receiver by which it is told how early to wake: it gives the fixes, or has given the last.
   var fixMonitor: DeviceMonitor? { receivers.taken?.reader.monitor }
 
@@ -27,21 +24,18 @@ extension Hub {
   /// What is fused while somebody has devices awake. Wakes nothing.
   var overheardStates: LazyPublisher<FusedState, Never> { fused }
 
-  /// Has the receivers awake, for all who are to have a fix.
-  func leaseForFixes() -> Subscription {
-    waker(Set([StatePart.position]).kinds(on: board)).subscribe(as: ScheduledFixes.name, receiveValue: { _ in })
+  /// Has the receivers awake.
+  ///
+  /// - Parameter holders: all who are to have a fix
+  func leaseForFixes(as holders: Holders) -> Subscription {
+    waker(Set([StatePart.position]).kinds(on: board)).subscribe(as: holders, receiveValue: { _ in })
   }
 
   /// Takes or ends leases of fixes on a schedule.
   ///
   /// - Parameter nextWake: when the receivers will be woken next, if this lets them go and somebody wants a fix after it
   func changeScheduledLeases<Result>(nextWake: MonotonicInstant?, _ change: () -> Result) -> Result {
-    let monitors = fixMonitors
-    for monitor in monitors {
-      monitor.expectWake(at: nextWake)
-      monitor.changes(onSchedule: true)
-    }
-    defer { for monitor in monitors { monitor.changes(onSchedule: false) } }
+    for monitor in fixMonitors { monitor.expectWake(at: nextWake) }
     return change()
   }
 
@@ -56,13 +50,7 @@ extension Hub {
   ///
   /// - Parameter besidesForFixes: for somebody else than those who are to have a fix
   func receiversAreHeld(besidesForFixes: Bool) -> Bool {
-    var derived = derivedActivities
-    // These are one, whoever they are.
-    derived[ScheduledFixes.name] = nil
-    var consumers = Consumers(of: derived)
-    return fixMonitors.contains { monitor in
-      consumers.behind(monitor.holders).contains { !besidesForFixes || $0 != ScheduledFixes.name }
-    }
+    fixMonitors.contains { $0.isWanted { !besidesForFixes || $0.purpose != .schedule } }
   }
 
   /// What the receivers' budgets leave of wishes for fixes.
@@ -72,5 +60,13 @@ extension Hub {
     FixForecast(
       now: now, restingSince: fixMonitor?.restingSince, times: fixBook?.acquisitions ?? AcquisitionTimes(),
       restarts: fixBook?.learned.restarts ?? RestartCosts())
+  }
+}
+
+extension Holder {
+  /// As it holds receivers for a fix on a schedule: `log (position)`.
+  var forFix: Holder {
+    let wanting = wanting([.position])
+    return wanting.labelled(wanting.label, purpose: .schedule)
   }
 }

@@ -15,7 +15,7 @@ final class ScheduledFixes: Sendable {
   private typealias ID = SchedulePlan.ID
 
   private struct Member {
-    let name: String
+    let holders: Holders
     let run: Activating<ScheduledFix, Never>
     /// What it has asked for; the plan has what the receivers' budgets leave of that.
     var schedule: Schedule
@@ -60,6 +60,8 @@ final class ScheduledFixes: Sendable {
     var lease: Subscription?
     /// For whom, as has been said last.
     var awake: [ID] = []
+    /// Their places in the group.
+    var memberships: [ID: HolderGroup.Membership] = [:]
     /// To the states, while somebody has devices awake.
     var states: Subscription?
     /// Of whoever has gone.
@@ -89,10 +91,10 @@ final class ScheduledFixes: Sendable {
   /// What is to be done next.
   private enum Step {
     case deliver([Delivery])
-    /// For whom receivers are awake.
-    case name([String])
+    /// For whom receivers are awake from here on, and for whom no more.
+    case name([(id: ID, holders: Holders)], notAnyMore: [HolderGroup.Membership])
     case listen(Hub)
-    case watch(ID, Int, name: String, MotionWatch)
+    case watch(ID, Int, Holders, MotionWatch)
     case wake(Hub)
     case release(Subscription, Hub?, nextWake: MonotonicInstant?)
     case end(Subscription)
@@ -104,21 +106,15 @@ final class ScheduledFixes: Sendable {
   /// between two waves, and has one when it is due.
   private static let stand = Duration.seconds(60)
 
-  /// Who holds receivers, in place of those for whom that is.
-  static let name = "fixes"
-
   private let clock: any MonotonicTimeSource
   private let state = Guarded(State())
-  private let mutableActivity: MutableProperty<Activity>
-
-  init(clock: any MonotonicTimeSource) {
-    self.clock = clock
-    mutableActivity = MutableProperty(
-      Activity(phase: .idle, since: clock.now, reason: "nobody is to have a fix", holders: []))
-  }
-
   /// For whom receivers are awake.
-  var activity: Property<Activity> { mutableActivity.readOnly }
+  private let group = HolderGroup("fixes")
+
+  init(clock: any MonotonicTimeSource) { self.clock = clock }
+
+  /// Whether receivers are awake for somebody.
+  var areUnderWay: Bool { !group.isEmpty }
 
   // MARK: Who wants fixes
 
@@ -126,13 +122,13 @@ final class ScheduledFixes: Sendable {
   ///
   /// - Parameter schedule: with each change the next fix is due so long from then
   func fixes(on schedule: Property<Schedule>) -> Deferred<ScheduledFix, Never> {
-    Deferred { [self, clock] name in
-      LazyPublisher(deriving: name, clock: clock) { [self] (run) throws(Never) in
+    Deferred { [self, clock] holders in
+      LazyPublisher(deriving: holders.label, clock: clock) { [self] (run) throws(Never) in
         let id = state.withLock { state -> ID? in
           if state.isOver { return nil }
           state.lastID += 1
           let schedule = schedule.value
-          state.members[state.lastID] = Member(name: name, run: run, schedule: schedule)
+          state.members[state.lastID] = Member(holders: holders, run: run, schedule: schedule)
           state.plan.add(state.lastID, state.relaxation.applied(to: schedule), at: clock.now)
           advance(&state)
           return state.lastID
@@ -142,7 +138,7 @@ final class ScheduledFixes: Sendable {
           return Subscription {}
         }
         work()
-        let changes = schedule.subscribe(as: name, receiveValue: { [weak self] in self?.change(id, to: $0) })
+        let changes = schedule.subscribe(as: holders, receiveValue: { [weak self] in self?.change(id, to: $0) })
         return Subscription { [self] in
           changes.cancel()
           remove(id)
@@ -373,7 +369,7 @@ final class ScheduledFixes: Sendable {
     if let motion = state.hub?.motion, let (id, member) = state.members.first(where: { $0.value.watch == nil }) {
       state.lastWatch += 1
       state.members[id]?.watch = state.lastWatch
-      return .watch(id, state.lastWatch, name: member.name, motion)
+      return .watch(id, state.lastWatch, member.holders, motion)
     }
     let now = clock.now
     let lead = lead(state.hub, at: now)
@@ -387,8 +383,11 @@ final class ScheduledFixes: Sendable {
     state.isCollecting = collectionEnd != nil
     // Before receivers are woken: all of them pay for that.
     if awake != state.awake, collectionEnd == nil {
+      let (before, now) = (Set(state.awake), Set(awake))
       state.awake = awake
-      return .name(awake.compactMap { state.members[$0]?.name })
+      return .name(
+        awake.filter { !before.contains($0) }.compactMap { id in state.members[id].map { (id, $0.holders) } },
+        notAnyMore: before.subtracting(now).compactMap { state.memberships.removeValue(forKey: $0) })
     }
     if let hub = state.hub, !awake.isEmpty {
       if state.states == nil { return .listen(hub) }
@@ -429,9 +428,12 @@ final class ScheduledFixes: Sendable {
   private func perform(_ step: Step) {
     switch step {
     case .deliver(let deliveries): for delivery in deliveries { delivery.run.send(delivery.fix) }
-    case .name(let names):
-      mutableActivity.value = Activity(
-        phase: names.isEmpty ? .idle : .running, since: clock.now, reason: "", holders: names.map(Hub.holderOfFix))
+    case .name(let new, let notAnyMore):
+      let memberships = group.add(new.map { $0.holders.map(\.forFix) })
+      state.withLock { state in
+        for (one, membership) in zip(new, memberships) { state.memberships[one.id] = membership }
+      }
+      group.remove(notAnyMore)
     case .finish(let members):
       for member in members {
         member.motion?.cancel()
@@ -442,9 +444,10 @@ final class ScheduledFixes: Sendable {
       state.withLock { state in
         if state.hub === hub { state.states = states } else { state.ended.append(states) }
       }
-    case .watch(let id, let watch, let name, let motion):
+    case .watch(let id, let watch, let holders, let motion):
       let subscription = motion.stillness.subscribe(
-        as: Hub.holder(name, of: [.motion]), receiveValue: { [weak self] in self?.receive($0, for: id, by: watch) })
+        as: holders.map { $0.wanting([.motion]) },
+        receiveValue: { [weak self] in self?.receive($0, for: id, by: watch) })
       state.withLock { state in
         if state.members[id]?.watch == watch {
           state.members[id]?.motion = subscription
@@ -465,7 +468,7 @@ final class ScheduledFixes: Sendable {
     let now = clock.now
     let kind = hub.fixMonitor?.restingSince.map { RestartCosts.Kind(after: now.seconds(since: $0)) }
     state.withLock { $0.trace = kind.map { AcquisitionTrace($0, at: now) } }
-    let lease = hub.changeScheduledLeases(nextWake: nil) { hub.leaseForFixes() }
+    let lease = hub.changeScheduledLeases(nextWake: nil) { hub.leaseForFixes(as: Holders(group)) }
     state.withLock { state in
       if state.hub === hub { state.lease = lease } else { state.ended.append(lease) }
     }
@@ -520,7 +523,8 @@ final class ScheduledFixes: Sendable {
           reason = isMet ? "its fix is there before it is due" : "time ran out before it is due"
         }
         return ScheduleReport(
-          holder: member.name, schedule: member.schedule, relaxed: state.plan.relaxed(id, member.schedule), due: due,
+          holder: member.holders.label, schedule: member.schedule, relaxed: state.plan.relaxed(id, member.schedule),
+          due: due,
           wake: phase == .asleep && !state.plan.stands(id) ? wake : nil, reason: reason)
       }
     }

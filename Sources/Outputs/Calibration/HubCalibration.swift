@@ -22,7 +22,7 @@ final class HubCalibration: Sendable {
 
   /// Begins one; returns `nil` where there is none to be had, which the client has been told.
   static func begin(
-    _ kind: CalibrationKind, of id: String?, as name: String, for connection: StreamConnection, by host: HubHost
+    _ kind: CalibrationKind, of id: String?, as holder: Holder, for connection: StreamConnection, by host: HubHost
   ) -> HubCalibration? {
     do throws(CalibrationRefusal) {
       guard host.replay == nil, let store = host.calibrations else {
@@ -40,7 +40,7 @@ final class HubCalibration: Sendable {
         throw CalibrationRefusal("another calibration is under way", reason: .busy, nextStep: "let it end, or stop it")
       }
       let calibration = HubCalibration(connection, host, store, chip, kind)
-      calibration.start(hub, as: name)
+      calibration.start(hub, as: holder)
       return calibration
     } catch {
       refuse(error, on: connection)
@@ -60,10 +60,10 @@ final class HubCalibration: Sendable {
     state = Guarded(State(session: CalibrationSession(kind)))
   }
 
-  private func start(_ hub: Hub, as name: String) {
+  private func start(_ hub: Hub, as holder: Holder) {
     tell(CalibrationSession(kind))
     let subscription = hub.calibration(of: chip.id).apply(kind).subscribe(
-      as: name, receiveValue: { [weak self] in self?.receive($0) },
+      as: holder, receiveValue: { [weak self] in self?.receive($0) },
       receiveCompletion: { [weak self] completion in
         if case .failed(let error) = completion {
           self?.fail(CalibrationRefusal("\(error)", nextStep: "sensorhub devices says how the device is"))

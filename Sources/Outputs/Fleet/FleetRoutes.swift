@@ -34,10 +34,10 @@ struct FleetRoutes {
       HTTPRoute(.get, "events", asking: ["hubs"]) { request, context in
         let hubs = try hubs(of: request)
         // Each may have one that waits, and one that comes.
-        return try streams.response(to: request, context, valueLimit: 2 * FleetRoutes.mostOpen) { name, queue in
+        return try streams.response(to: request, context, valueLimit: 2 * FleetRoutes.mostOpen) { holder, queue in
           let lifetime = Lifetime()
           for hub in hubs {
-            looks.news(of: hub).subscribe(as: name, receiveValue: { queue.send(FleetRoutes.event(hub, $0)) })
+            looks.news(of: hub).subscribe(as: holder, receiveValue: { queue.send(FleetRoutes.event(hub, $0)) })
               .store(in: lifetime)
           }
           return lifetime

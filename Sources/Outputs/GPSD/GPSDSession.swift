@@ -45,10 +45,11 @@ final class GPSDSession: StreamSession {
   private let connection: StreamConnection
   private let output: GPSDOutput
   private let state = Guarded(State())
-  private var name: String { "gpsd \(connection.peer)" }
+  private let holder: Holder
 
   init(_ connection: StreamConnection, output: GPSDOutput) {
     self.connection = connection
+    holder = connection.peer.holder("gpsd")
     self.output = output
   }
 
@@ -166,18 +167,18 @@ final class GPSDSession: StreamSession {
     let subject = subject(of: watch)
     // Before anything wakes: who watches is told that it did.
     hold(\.devices, watch.wantsReports) {
-      output.activations.changes.subscribe(as: name, receiveValue: { [weak self] in self?.receive($0) })
+      output.activations.changes.subscribe(as: holder, receiveValue: { [weak self] in self?.receive($0) })
     }
     followMoments(watch)
     hold(\.states, subject.wantsPositions || watch.isForPolling) {
       output.host.states(parts: output.board.gpsdParts).subscribe(
-        as: name, receiveValue: { [weak self] in self?.send($0) })
+        as: holder, receiveValue: { [weak self] in self?.send($0) })
     }
     followAttitudes(watch)
     followReceiver(watch)
     followSentences(watch)
     hold(\.offsets, watch.wantsOffsets) {
-      output.host.clockOffsets.subscribe(as: name, receiveValue: { [weak self] in self?.send($0) })
+      output.host.clockOffsets.subscribe(as: holder, receiveValue: { [weak self] in self?.send($0) })
     }
     let isSilenceTold = subject.isPositionTold
     let (isReminded, reminder) = state.withLock { state in
@@ -264,7 +265,7 @@ final class GPSDSession: StreamSession {
     if receiver?.id == present?.id, receiver?.path == present?.path { return }
     let new = receiver.map { receiver in
       output.host.epochs(of: receiver.id).subscribe(
-        as: name, receiveValue: { [weak self] in self?.send($0, of: receiver.path) })
+        as: holder, receiveValue: { [weak self] in self?.send($0, of: receiver.path) })
     }
     let old = state.withLock { state in
       defer { (state.epochs, state.epochsOf) = (new, receiver) }
@@ -281,7 +282,7 @@ final class GPSDSession: StreamSession {
     if source == state.withLock({ $0.sentencesOf }) { return }
     let new = source.map { id in
       (id.isEmpty ? output.host.sentences : output.host.sentences(of: id)).subscribe(
-        as: name, receiveValue: { [connection] in $0.withUnsafeBufferPointer(connection.send) })
+        as: holder, receiveValue: { [connection] in $0.withUnsafeBufferPointer(connection.send) })
     }
     let old = state.withLock { state in
       defer { (state.sentences, state.sentencesOf) = (new, source) }
@@ -300,7 +301,7 @@ final class GPSDSession: StreamSession {
     if pace == present { return }
     let new = pace.map { pace in
       output.host.attitudes(rateHz: pace.rateHz, besideReceiver: pace.rateHz != nil || pace.isForIMUAlone).subscribe(
-        as: name, receiveValue: { [weak self] in self?.sendAttitude($0) })
+        as: holder, receiveValue: { [weak self] in self?.sendAttitude($0) })
     }
     // The new subscription stands before the old one goes: changing the pace is no reason for a power cycle.
     let old = state.withLock { state in

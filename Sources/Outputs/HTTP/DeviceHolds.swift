@@ -47,7 +47,7 @@ final class DeviceHolds: Sendable {
     // Looked at before as well as after: who is refused must not have woken the device.
     guard entries.withLock({ $0.count < DeviceHolds.limit }) else { return nil }
     let id = DeviceHolds.newIdentifier()
-    let lease = host.wakefulness(of: device).subscribe(as: holder, receiveValue: { _ in })
+    let lease = host.wakefulness(of: device).subscribe(as: Holder(holder), receiveValue: { _ in })
     let end = clock.now + duration
     let timer = clock.schedule(at: end) { [weak self] in self?.isOver(id) }
     let isKept = entries.withLock { entries in

@@ -54,7 +54,7 @@ final class EventStreams: Sendable {
   ///   - subscribe: given who asks, and where to send events to; what it returns ends with the stream
   func response(
     to request: Request, _ context: HTTPContext, valueLimit: Int = EventQueue.usualValueLimit,
-    _ subscribe: @escaping @Sendable (_ name: String, _ queue: EventQueue) -> Lifetime
+    _ subscribe: @escaping @Sendable (_ holder: Holder, _ queue: EventQueue) -> Lifetime
   ) throws -> Response {
     let place: StreamPlace
     do throws(StreamPlaces.Refusal) {
@@ -76,7 +76,7 @@ final class EventStreams: Sendable {
   }
 
   private func stream(
-    _ request: Request, _ context: HTTPContext, _ queue: EventQueue, _ subscribe: (String, EventQueue) -> Lifetime,
+    _ request: Request, _ context: HTTPContext, _ queue: EventQueue, _ subscribe: (Holder, EventQueue) -> Lifetime,
     to writer: inout any ResponseBodyWriter
   ) async throws {
     guard let id = add(queue) else { return try await writer.finish(nil) }
@@ -92,7 +92,7 @@ final class EventStreams: Sendable {
       connections.streams(context.channel, false)
       traffic.clientLeft()
     }
-    let lifetime = subscribe("web \(context.peer)", queue)
+    let lifetime = subscribe(context.peer.holder("web"), queue)
     defer { lifetime.end() }
     try await request.body.consumeWithInboundCloseHandler { _ in
       for await _ in queue.signals {

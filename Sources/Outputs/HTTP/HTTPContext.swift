@@ -18,11 +18,11 @@ struct HTTPContext: RequestContext {
     channel.remoteAddress?.ipAddress.flatMap { IPAddress(String($0.prefix { $0 != "%" })) }
   }
 
-  /// Who asks: `127.0.0.1:40022`.
-  var peer: String {
-    guard let address = channel.remoteAddress, let ip = address.ipAddress, let port = address.port else {
-      return "http"
+  /// Who asks.
+  var peer: ClientPeer {
+    guard let remote = channel.remoteAddress, let ip = remote.ipAddress, let port = remote.port else {
+      return ClientPeer(by: "http")
     }
-    return address.protocol == .inet6 ? "[\(ip)]:\(port)" : "\(ip):\(port)"
+    return ClientPeer(host: remote.protocol == .inet6 ? "[\(ip)]" : ip, port: port)
   }
 }

@@ -22,17 +22,17 @@ final class HubEvents: Sendable {
 
   func response(to request: Request, _ context: HTTPContext, _ wish: EventWish) throws -> Response {
     if case .fixes = wish, let lack = host.lackOfFixes { throw HTTPError(.notFound, message: lack) }
-    return try streams.response(to: request, context) { [self] name, queue in
+    return try streams.response(to: request, context) { [self] holder, queue in
       let lifetime = Lifetime()
-      subscribeToFences(as: name, lifetime, queue)
+      subscribeToFences(as: holder, lifetime, queue)
       switch wish {
       case .fences: break
-      case .states(let rateHz, let parts): subscribe(as: name, rateHz: rateHz, parts: parts, lifetime, queue)
+      case .states(let rateHz, let parts): subscribe(as: holder, rateHz: rateHz, parts: parts, lifetime, queue)
       case .fixes(let schedule):
         // What each is told is his own: it says how late it comes.
         let fixes = EventEncoding()
         host.fixes(on: schedule).subscribe(
-          as: name,
+          as: holder,
           receiveValue: { fix in queue.send(fixes.event(at: fix.state.at) { ScheduledFixReport.write(fix, to: &$0) }) }
         ).store(in: lifetime)
       }
@@ -41,10 +41,10 @@ final class HubEvents: Sendable {
   }
 
   /// Each as it is, and then those whose state has changed. Wakes nothing.
-  private func subscribeToFences(as name: String, _ lifetime: Lifetime, _ queue: EventQueue) {
+  private func subscribeToFences(as holder: Holder, _ lifetime: Lifetime, _ queue: EventQueue) {
     let told = Guarded<[FenceStatus]>([])
     host.fences.changes.subscribe(
-      as: name,
+      as: holder,
       receiveValue: { [host] statuses in
         let old = told.withLock { told in
           defer { told = statuses }
@@ -63,10 +63,10 @@ final class HubEvents: Sendable {
   }
 
   private func subscribe(
-    as name: String, rateHz: Double?, parts: Set<StatePart>, _ lifetime: Lifetime, _ queue: EventQueue
+    as holder: Holder, rateHz: Double?, parts: Set<StatePart>, _ lifetime: Lifetime, _ queue: EventQueue
   ) {
     host.state(rateHz: rateHz, parts: parts).subscribe(
-      as: name,
+      as: holder,
       receiveValue: { [states] state in queue.send(states.event(at: state.at) { StateReport.write(state, to: &$0) }) }
     ).store(in: lifetime)
     // An epoch without satellites must not take the place of one with them.
@@ -74,7 +74,7 @@ final class HubEvents: Sendable {
     epochs.compactMap { $0.sky.isEmpty ? nil : $0 }.throttled(
       to: .nanoseconds(Int64(1e9 / (rateHz ?? host.hub.value.board.stateRateHz)))
     ).subscribe(
-      as: Hub.holder(name, of: parts),
+      as: holder.wanting(parts),
       receiveValue: { [skies] epoch in
         queue.send(
           skies.event(at: epoch.at) { json in

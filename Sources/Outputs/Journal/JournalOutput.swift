@@ -28,8 +28,7 @@ public final class JournalOutput: Service {
         let perHub = Lifetime()
         for monitor in hub.monitors {
           let log = DeviceLog(sink: sink)
-          monitor.changes.subscribe(as: "journal", receiveValue: { log.receive(hub.namingConsumers($0)) }).store(
-            in: perHub)
+          monitor.changes.subscribe(as: "journal", receiveValue: { log.receive($0) }).store(in: perHub)
         }
         if writesState ?? hub.board.journalsState {
           hub.state(rateHz: 1).subscribe(as: "journal", receiveValue: { [sink] in JournalOutput.write($0, to: sink) })

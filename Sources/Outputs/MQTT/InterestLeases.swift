@@ -184,21 +184,24 @@ final class InterestLeases: Sendable {
   }
 
   private func lease(_ interest: Interest, for key: Interest.Key) -> Subscription {
-    let name = InterestLeases.name(key.viewer, interest)
+    let holder = InterestLeases.holder(key.viewer, interest)
     guard let schedule = interest.schedule else {
       return host.state(rateHz: interest.rateHz, parts: interest.parts).subscribe(
-        as: name, receiveValue: { [weak self] state in self?.receive(state, for: key) })
+        as: holder, receiveValue: { [weak self] state in self?.receive(state, for: key) })
     }
-    return host.fixes(on: schedule).subscribe(as: name, receiveValue: { [sendFix] fix in sendFix(fix, key) })
+    return host.fixes(on: schedule).subscribe(as: holder, receiveValue: { [sendFix] fix in sendFix(fix, key) })
   }
 
-  /// How the holder of a lease is listed: `mqtt phone 2 Hz`, or `mqtt phone` beside whose schedule it is.
-  static func name(_ viewer: String, _ interest: Interest) -> String {
-    if interest.schedule != nil { return "mqtt \(viewer)" }
+  /// Who holds a lease: `mqtt phone 2 Hz`, or `mqtt phone` beside whose schedule it is. Viewers at a broker are one payer: they name
+  /// themselves, anew with each visit.
+  static func holder(_ viewer: String, _ interest: Interest) -> Holder {
+    let (name, payer) = ("mqtt \(viewer)", Payer("mqtt"))
+    let id = HolderID(named: name)
+    if interest.schedule != nil { return Holder(name, id: id, payer: payer) }
     var rate = Text.fixed(interest.rateHz, 3)
     while rate.hasSuffix("0") { rate.removeLast() }
     if rate.hasSuffix(".") { rate.removeLast() }
-    return "mqtt \(viewer) \(rate) Hz"
+    return Holder("\(name) \(rate) Hz", id: id, payer: payer)
   }
 
   /// Has a lease last until the end of a wish, if it is for the same.

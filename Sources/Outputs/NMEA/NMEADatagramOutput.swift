@@ -48,13 +48,15 @@ public final class NMEADatagramOutput: Service {
   private func subscribe(
     _ datagrams: SentenceDatagrams, to target: UDPTarget, _ feed: Board.NMEAFeed, _ hub: Hub
   ) -> Subscription {
-    let name = "nmea udp \(target)"
+    let machine = TCPAddress(address: target.address, port: target.port).host
+    let holder = Holder(
+      "nmea udp \(target)", payer: target.interface == nil ? "nmea udp \(machine)" : "nmea udp \(target)")
     switch feed.source {
     case .receiver:
       let send = { @Sendable (sentences: [UInt8]) in
         feed.sentences.filter(sentences).withUnsafeBufferPointer(datagrams.send)
       }
-      return target.keepsAwake ? hub.sentences.subscribe(as: name, receiveValue: send) : hub.overhearSentences(send)
+      return target.keepsAwake ? hub.sentences.subscribe(as: holder, receiveValue: send) : hub.overhearSentences(send)
     case .fused:
       let fused = FusedFeed(host: host, feed: feed)
       let send = { @Sendable (state: FusedState) in
@@ -62,8 +64,8 @@ public final class NMEADatagramOutput: Service {
         if state.mode != .asleep { fused.withBytes(of: state) { bytes, _ in datagrams.send(bytes) } }
       }
       return target.keepsAwake
-        ? hub.state(parts: feed.parts).subscribe(as: name, receiveValue: send)
-        : hub.lastState.subscribe(as: name, receiveValue: { if let state = $0 { send(state) } })
+        ? hub.state(parts: feed.parts).subscribe(as: holder, receiveValue: send)
+        : hub.lastState.subscribe(as: holder, receiveValue: { if let state = $0 { send(state) } })
     }
   }
 }

@@ -74,13 +74,15 @@ private final class NMEASession: StreamSession {
   }
 
   func start() {
-    let name = "nmea \(connection.peer)"
+    let holder = connection.peer.holder("nmea")
     switch output.feed.source {
     case .receiver:
-      output.host.sentences.subscribe(as: name, receiveValue: { [weak self] in self?.send($0) }).store(in: lifetime)
+      output.host.sentences.subscribe(as: holder, receiveValue: { [weak self] in self?.send($0) }).store(in: lifetime)
     case .fused:
-      output.host.states(parts: output.feed.parts).subscribe(as: name, receiveValue: { [weak self] in self?.send($0) })
-        .store(in: lifetime)
+      output.host.states(parts: output.feed.parts).subscribe(
+        as: holder, receiveValue: { [weak self] in self?.send($0) }
+      )
+      .store(in: lifetime)
       greet()
     }
     // Who did not choose the sentence that says so is told nothing.

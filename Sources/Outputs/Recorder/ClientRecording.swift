@@ -19,7 +19,7 @@ final class ClientRecording: Sendable {
   private let host: HubHost
   private let sink: JournalSink
   /// `record[812]`.
-  private let name: String
+  private let holder: Holder
   private let descriptor: Int32
   private let whenOver: @Sendable (ClientRecording) -> Void
   private let state = Guarded(State())
@@ -28,12 +28,12 @@ final class ClientRecording: Sendable {
   ///   - descriptor: of the connection; this recording's own, which it closes in the end
   ///   - whenOver: called once, when that is so
   init(
-    host: HubHost, sink: JournalSink, name: String, descriptor: Int32,
+    host: HubHost, sink: JournalSink, holder: Holder, descriptor: Int32,
     whenOver: @escaping @Sendable (ClientRecording) -> Void
   ) {
     self.host = host
     self.sink = sink
-    self.name = name
+    self.holder = holder
     self.descriptor = descriptor
     self.whenOver = whenOver
   }
@@ -41,14 +41,14 @@ final class ClientRecording: Sendable {
   func begin(_ request: RecordRequest) {
     // By the system's clock of now: since the hub's start that may have been set.
     let time = RecordingTime()
-    let feed = RecordingFeed(host: host, sink: sink, time: time, name: name, demand: request.demand)
+    let feed = RecordingFeed(host: host, sink: sink, time: time, holder: holder, demand: request.demand)
     let recorder = SegmentRecorder(
       .oneFile(synchronizeInterval: request.syncInterval), to: ClientStore(descriptor), time: time,
       library: "sensorhub \(host.version)", counters: RecordingCounters(),
       report: { [weak self] in self?.hear($0) })
     state.withLock { $0.recorder = recorder }
     let hubs = host.hub.subscribe(
-      as: name, receiveValue: { [weak self] in self?.listen(to: $0, by: feed, for: recorder.inbox) })
+      as: holder, receiveValue: { [weak self] in self?.listen(to: $0, by: feed, for: recorder.inbox) })
     state.withLock { $0.hubs = hubs }
     recorder.start()
   }
@@ -111,6 +111,6 @@ final class ClientRecording: Sendable {
   }
 
   private func write(_ priority: JournalSink.Priority, _ text: String) {
-    sink.write(priority, "the recording for \(name): \(text)", fields: [.init("SENSORHUB_EVENT", "recording")])
+    sink.write(priority, "the recording for \(holder.label): \(text)", fields: [.init("SENSORHUB_EVENT", "recording")])
   }
 }

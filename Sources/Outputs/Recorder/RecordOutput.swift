@@ -44,7 +44,7 @@ final class RecordOutput: StreamOutput {
     }
     let recording = ClientRecording(
       host: host, sink: sink,
-      name: request.name.flatMap { ClientName.shown($0, of: connection.peer) } ?? connection.peer,
+      holder: (request.name.flatMap(connection.peer.called) ?? connection.peer).holder(),
       descriptor: descriptor, whenOver: { [weak self] in self?.forget($0) })
     let hasPlace = recordings.withLock { recordings in
       if recordings.count < RecordOutput.places { recordings.append(recording) }

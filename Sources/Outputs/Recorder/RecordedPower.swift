@@ -26,7 +26,7 @@ struct RecordedPower {
             defer { isFirst = false }
             return !isFirst
           }
-          append(hub.namingConsumers(status), isChange: isChange)
+          append(status, isChange: isChange)
         }
       ).store(in: lifetime)
     }

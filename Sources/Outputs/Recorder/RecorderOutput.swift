@@ -81,7 +81,7 @@ public final class RecorderOutput: Service {
       if same == nil { before?.listening.end() }
       let recorder = same?.recorder ?? makeRecorder(settings)
       let feed = RecordingFeed(
-        host: host, sink: sink, time: time, name: "recorder", demand: settings.wakes ? .everything : .nothing)
+        host: host, sink: sink, time: time, holder: "recorder", demand: settings.wakes ? .everything : .nothing)
       return Present(
         settings: settings, recorder: recorder,
         listening: feed.listen(to: hub, for: recorder.inbox, continuing: same?.listening))

@@ -21,7 +21,7 @@ struct RecordingFeed: Sendable {
   let sink: JournalSink
   let time: RecordingTime
   /// As whom it holds devices.
-  let name: String
+  let holder: Holder
   let demand: Demand
 
   /// What of a hub is put into an inbox, until it ends.
@@ -50,7 +50,7 @@ struct RecordingFeed: Sendable {
     hold(RecordedPower(in: inbox, clock: time.clock).follow(hub))
     RecordedFusion(in: inbox, clock: time.clock).follow(hub).store(in: lifetime)
     let devices = hub.record(
-      to: RecordedDevices(inbox: inbox, systemClock: RecordedSystemClock(in: inbox, time: time)), as: name,
+      to: RecordedDevices(inbox: inbox, systemClock: RecordedSystemClock(in: inbox, time: time)), as: holder,
       wakes: demand == .everything, continuing: before?.devices)
     // Last: it may be what has the state fused, and of that nothing is to be missed.
     followState(of: hub, for: inbox).store(in: lifetime)
@@ -68,10 +68,10 @@ struct RecordingFeed: Sendable {
     switch demand {
     case .nothing:
       return hub.lastState.throttled(to: .nanoseconds(Int64(1e9 / rateHz)), clock: time.clock)
-        .subscribe(as: name, receiveValue: { if let state = $0 { receive(state) } })
+        .subscribe(as: holder, receiveValue: { if let state = $0 { receive(state) } })
     case .parts(let chosen): parts = chosen
     case .everything: parts = .all
     }
-    return hub.state(rateHz: rateHz, parts: parts).subscribe(as: name, receiveValue: receive)
+    return hub.state(rateHz: rateHz, parts: parts).subscribe(as: holder, receiveValue: receive)
   }
 }

@@ -30,7 +30,7 @@ private final class StateSession: StreamSession {
     var hasRequested = false
     var isOver = false
     // What was asked for last; a request leaves as it is what it does not name.
-    var name: String?
+    var client: ClientPeer?
     var rateHz: Double?
     var parts = Set<StatePart>.all
     /// In place of states.
@@ -63,7 +63,7 @@ private final class StateSession: StreamSession {
       guard let self, !state.withLock({ $0.hasRequested || $0.isOver }) else { return }
       // It has come in time, and this machine had other things to do than to read it.
       if connection.hasUnread { return waitForRequest() }
-      subscribe(as: connection.peer, rateHz: nil, parts: .all, isRequested: false)
+      subscribe(as: connection.peer.holder(), rateHz: nil, parts: .all, isRequested: false)
     }
     let isTooLate = state.withLock { state in
       state.timer = timer
@@ -72,9 +72,9 @@ private final class StateSession: StreamSession {
     if isTooLate { timer.cancel() }
   }
 
-  private func subscribe(as name: String, rateHz: Double?, parts: Set<StatePart>, isRequested: Bool) {
+  private func subscribe(as holder: Holder, rateHz: Double?, parts: Set<StatePart>, isRequested: Bool) {
     let new = host.state(rateHz: rateHz, parts: parts).subscribe(
-      as: name,
+      as: holder,
       receiveValue: { [weak self] in self?.send($0) })
     take(new, isRequested: isRequested)
   }
@@ -86,9 +86,9 @@ private final class StateSession: StreamSession {
     }
   }
 
-  private func subscribe(as name: String, on schedule: Schedule) {
+  private func subscribe(as holder: Holder, on schedule: Schedule) {
     let new = host.fixes(on: schedule).subscribe(
-      as: name,
+      as: holder,
       receiveValue: { [connection] fix in
         var json = JSONWriter()
         ScheduledFixReport.write(fix, to: &json)
@@ -131,7 +131,7 @@ private final class StateSession: StreamSession {
     if request.schedule != nil, let lack = host.lackOfFixes { return refuse(lack) }
     if let kind = request.calibrate.flatMap(CalibrationKind.init) { return calibrate(kind, request) }
     let wish = state.withLock { state in
-      if let name = request.name.flatMap({ ClientName.shown($0, of: connection.peer) }) { state.name = name }
+      if let client = request.name.flatMap(connection.peer.called) { state.client = client }
       if let schedule = request.schedule {
         state.schedule = schedule
       } else if request.rateHz != nil || request.parts != nil {
@@ -140,11 +140,12 @@ private final class StateSession: StreamSession {
       if let rateHz = request.rateHz { state.rateHz = rateHz }
       if let parts = request.parts.flatMap({ Set<StatePart>(names: $0) }) { state.parts = parts }
       return (
-        name: state.name ?? connection.peer, rateHz: state.rateHz, parts: state.parts, schedule: state.schedule
+        holder: (state.client ?? connection.peer).holder(), rateHz: state.rateHz, parts: state.parts,
+        schedule: state.schedule
       )
     }
-    if let schedule = wish.schedule { return subscribe(as: wish.name, on: schedule) }
-    subscribe(as: wish.name, rateHz: wish.rateHz, parts: wish.parts, isRequested: true)
+    if let schedule = wish.schedule { return subscribe(as: wish.holder, on: schedule) }
+    subscribe(as: wish.holder, rateHz: wish.rateHz, parts: wish.parts, isRequested: true)
   }
 
   private func calibrate(_ kind: CalibrationKind, _ request: StateRequests.Request) {
@@ -155,8 +156,8 @@ private final class StateSession: StreamSession {
     }
     subscription?.cancel()
     guard isFirst else { return }
-    let name = request.name.flatMap { ClientName.shown($0, of: connection.peer) } ?? connection.peer
-    let calibration = HubCalibration.begin(kind, of: request.device, as: name, for: connection, by: host)
+    let client = request.name.flatMap(connection.peer.called) ?? connection.peer
+    let calibration = HubCalibration.begin(kind, of: request.device, as: client.holder(), for: connection, by: host)
     let isTooLate = state.withLock { state in
       state.calibration = calibration
       return state.isOver

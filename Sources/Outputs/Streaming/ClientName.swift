@@ -30,14 +30,6 @@ enum ClientName {
     return isWord ? shown : "\"\(shown)\""
   }
 
-  /// The same with the process behind it, which stays, whatever it calls itself: `logger[812]`.
-  ///
-  /// - Parameter peer: the process at the other end, as `StreamConnection` has it
-  static func shown(_ name: String, of peer: String) -> String? {
-    let process = peer.lastIndex(of: "[").map { peer[$0...] } ?? ""
-    return shown(name).map { "\($0)\(process)" }
-  }
-
   private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber: true

@@ -29,15 +29,15 @@ final class StreamConnection: Sendable {
   }
 
   let descriptor: Int32
-  /// Who is there: `gpspipe[812]`, or `127.0.0.1:40022`.
-  let peer: String
+  /// Who is there.
+  let peer: ClientPeer
   private let traffic: OutputTraffic.Kind
   private let wantsToWrite: @Sendable () -> Void
   private let state = Guarded(State())
 
   /// - Parameter wantsToWrite: called when something waits that could not be written at once
   init(
-    descriptor: Int32, peer: String, traffic: OutputTraffic.Kind, wantsToWrite: @escaping @Sendable () -> Void
+    descriptor: Int32, peer: ClientPeer, traffic: OutputTraffic.Kind, wantsToWrite: @escaping @Sendable () -> Void
   ) {
     self.traffic = traffic
     traffic.clientCame()

@@ -255,14 +255,14 @@ public final class StreamServer: Service {
     guard let (descriptor, isLast) = accept(listener.descriptor) else { return }
     defer { if isLast { reserve.withLock { $0 = open("/dev/null", O_RDONLY | O_CLOEXEC) } } }
     let address: IPAddress?
-    let peer: String
+    let peer: ClientPeer
     var guest: LocalAdmission.Guest?
     if let port = listener.port {
       guard let other = TCPSocket.prepare(descriptor) else {
         close(descriptor)
         return
       }
-      peer = "\(other)"
+      peer = ClientPeer(other)
       address = other.address
       let reason =
         isLast ? StreamServer.noFiles : makeRoom(for: other.address, at: port, listener.kind, &clients)
@@ -271,7 +271,7 @@ public final class StreamServer: Service {
         return refuse(listener.kind, peer, reason)
       }
     } else {
-      peer = UnixSocket.peerName(descriptor)
+      peer = UnixSocket.peer(descriptor)
       address = nil
       let newcomer = UnixSocket.guest(descriptor)
       guest = newcomer
@@ -336,7 +336,7 @@ public final class StreamServer: Service {
   }
 
   /// Counts a client that has been sent away, and says so, if not for each.
-  private func refuse(_ kind: StreamKind, _ peer: String, _ reason: String) {
+  private func refuse(_ kind: StreamKind, _ peer: ClientPeer, _ reason: String) {
     kind.counted(in: host.traffic).clientRefused()
     if refusals[kind]?.admit() == true { sink.write(.warning, "\(kind.title): \(peer) is refused: \(reason)") }
   }

@@ -101,9 +101,10 @@ public enum UnixSocket {
   }
 
   /// The process at the other end: `gpsd[812]`.
-  static func peerName(_ descriptor: Int32) -> String {
+  static func peer(_ descriptor: Int32) -> ClientPeer {
     var peer = clinux_peer()
-    guard clinux_socket_peer(descriptor, &peer) == 0 else { return "socket client" }
-    return "\(Files.commandName(ofProcess: peer.pid).flatMap(ClientName.shown) ?? "client")[\(peer.pid)]"
+    guard clinux_socket_peer(descriptor, &peer) == 0 else { return ClientPeer(by: "socket client") }
+    return ClientPeer(
+      process: peer.pid, called: Files.commandName(ofProcess: peer.pid).flatMap(ClientName.shown) ?? "client")
   }
 }

@@ -1,0 +1,57 @@
+import Publishing
+
+/// Who pays for what is held, and in which parts: each holder has one share, in however many ways it holds it.
+///
+/// A holder that comes or leaves changes one number, however many there are.
+struct PayerShares: Sendable {
+  /// In how many ways each holder holds it.
+  private var ways: [HolderID: Int] = [:]
+  /// How many holders each account pays for.
+  private var shares: [String: Int] = [:]
+  /// The accounts, in the order in which they came.
+  private var order: [String] = []
+  /// Those that only stand in for others.
+  private var standInCount = 0
+
+  /// How many holders are kept.
+  var holderCount: Int { ways.count }
+
+  mutating func add(_ holder: Holder) {
+    let before = ways[holder.id] ?? 0
+    ways[holder.id] = before + 1
+    if before > 0 { return }
+    guard let payer = holder.payer.map(EnergyBills.name) else {
+      standInCount += 1
+      return
+    }
+    let share = shares[payer] ?? 0
+    shares[payer] = share + 1
+    if share == 0 { order.append(payer) }
+  }
+
+  mutating func remove(_ holder: Holder) {
+    guard let before = ways[holder.id] else { return }
+    if before > 1 {
+      ways[holder.id] = before - 1
+      return
+    }
+    ways[holder.id] = nil
+    ways.giveBackCapacity()
+    guard let payer = holder.payer.map(EnergyBills.name) else {
+      standInCount -= 1
+      return
+    }
+    guard let share = shares[payer] else { return }
+    shares[payer] = share > 1 ? share - 1 : nil
+    guard share == 1, let index = order.firstIndex(of: payer) else { return }
+    order.remove(at: index)
+    shares.giveBackCapacity()
+  }
+
+  /// Who pays; `nil` where there are only stand-ins: those of before pay on.
+  var payers: EnergyBills.Payers? {
+    if order.isEmpty, standInCount > 0 { return nil }
+    return EnergyBills.Payers(
+      shares: order.lazy.map { ($0, shares[$0] ?? 0) }, of: ways.count - standInCount)
+  }
+}

@@ -1,0 +1,86 @@
+import Guarding
+import HardwareIO
+import MonotonicTime
+import Publishing
+import TestSupport
+import Testing
+
+@testable import Hub
+
+/// What a device makes of who comes and leaves.
+@Suite(.timeLimit(.minutes(10)))
+struct HoldersOfReceiversTests {
+  private func receiver(_ id: String, _ terminal: PseudoTerminal) -> String {
+    "\(id): { driver: 'nmea', port: '\(terminal.path)', speed: 9600, power: { lingerSeconds: 60 } }"
+  }
+
+  @Test func `a client that leaves on another thread while a fix on a schedule wakes the receivers leaves as a client`()
+    async throws
+  {
+    let clock = ManualClock()
+    let terminals = [PseudoTerminal(), PseudoTerminal()]
+    // The receivers stay plugged in to the end.
+    defer { withExtendedLifetime(terminals) {} }
+    let text = "{ name: 'x', devices: { \(receiver("one", terminals[0])), \(receiver("two", terminals[1])) } }"
+    let hub = Hub(
+      board: try Board(json5: Array(text.utf8), file: "x"), hardware: LinuxHardware(), clock: clock)
+    let client = try #require(hub.wakefulness(of: "two")).subscribe(as: "watch[1]", receiveValue: { _ in })
+    #expect(eventually { hub.devices[1].power == .acquiring })
+    let changes = Recorder<DeviceStatus>()
+    let watching = Lifetime()
+    hub.monitors[1].changes.subscribe(as: "test", receiveValue: { changes.append($0) }).store(in: watching)
+    // The first receiver is woken for the fix. Before the second one is, its client leaves.
+    let isOver = MutableProperty(false)
+    hub.receivers.candidates[0].reader.device.source.activity.subscribe(
+      as: "test",
+      receiveValue: { activity in
+        guard activity.phase == .starting, !isOver.value else { return }
+        #expect(
+          DetachedThread.start("client") {
+            client.cancel()
+            isOver.value = true
+          } == 0)
+        hold(until: { isOver.value })
+      }
+    ).store(in: watching)
+    let schedule = Schedule(every: .seconds(3600), accuracyMetres: 10, within: .seconds(60))
+    let log = hub.fixes(on: schedule).subscribe(as: "log", receiveValue: { _ in })
+    #expect(isOver.value)
+    #expect(changes.values.contains { $0.power == .lingering && $0.reason == "watch[1] left" }, "\(changes.values)")
+    #expect(eventually { hub.devices.allSatisfy { $0.holders == ["log (position)"] && $0.power == .acquiring } })
+    #expect(hub.devices[1].wakes == 1, "\(hub.devices[1])")
+    watching.end()
+    log.cancel()
+    hub.shutDown()
+    await hub.isOff()
+  }
+
+  @Test func `a device says for whom it is on whatever is derived from it, and who came and who left last`()
+    async throws
+  {
+    let clock = ManualClock()
+    let terminal = PseudoTerminal()
+    // The receiver stays plugged in to the end.
+    defer { withExtendedLifetime(terminal) {} }
+    let text = "{ name: 'x', devices: { \(receiver("one", terminal)) } }"
+    let hub = Hub(
+      board: try Board(json5: Array(text.utf8), file: "x"), hardware: LinuxHardware(), clock: clock)
+    // A name as the hub's own messages have them says nothing of what was done.
+    let odd: Holder = "one who has left"
+    let first = hub.clockOffsets.map { $0.offsetSeconds }.subscribe(as: odd, receiveValue: { _ in })
+    #expect(hub.devices[0].holders == ["one who has left"])
+    #expect(hub.monitors[0].changes.value.reason == "one who has left subscribed")
+    #expect(eventually { hub.devices[0].power == .acquiring })
+    let second = hub.state(rateHz: 2, parts: [.position]).subscribe(as: "map", receiveValue: { _ in })
+    let third = hub.sentences.throttled(to: .seconds(1), clock: clock).subscribe(as: "log", receiveValue: { _ in })
+    #expect(hub.devices[0].holders == ["one who has left", "map (position)", "log"])
+    first.cancel()
+    third.cancel()
+    #expect(hub.devices[0].holders == ["map (position)"])
+    second.cancel()
+    #expect(hub.devices[0].power == .lingering && hub.devices[0].holders.isEmpty)
+    #expect(hub.devices[0].reason == "map (position) left")
+    hub.shutDown()
+    await hub.isOff()
+  }
+}

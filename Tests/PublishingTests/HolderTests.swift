@@ -1,0 +1,124 @@
+import Guarding
+import MonotonicTime
+import TestSupport
+import Testing
+
+@testable import Publishing
+
+/// For whom a source runs, whatever is derived from it.
+@Suite(.timeLimit(.minutes(10)))
+struct HolderTests {
+  /// Notes who has come and who has left, and how many changes that took.
+  private final class Notes: HolderObserver {
+    let present = Guarded(HolderSet())
+    let changes = Recorder<[String]>()
+
+    func came(_ holders: [Holder]) {
+      let areNew = present.withLock { present in holders.map { present.insert($0) } }
+      #expect(areNew.allSatisfy { $0 })
+      changes.append(holders.map { "+\($0.label)" })
+    }
+
+    func left(_ holders: [Holder]) {
+      let wereThere = present.withLock { present in holders.map { present.remove($0) } }
+      #expect(wereThere.allSatisfy { $0 })
+      changes.append(holders.map { "-\($0.label)" })
+    }
+
+    var labels: [String] { present.withLock { $0.list.map(\.label) } }
+  }
+
+  private let notes = Notes()
+
+  private func source(_ timing: LifecycleTiming = LifecycleTiming()) -> LazyPublisher<Int, Fault> {
+    LazyPublisher(deriving: "source", timing: timing, holderObserver: notes) { (_) throws(Fault) in Subscription {} }
+  }
+
+  @Test func `a source knows the holders in the end through whatever is derived from it, as they come and leave`() {
+    let source = source()
+    let clock = ManualClock()
+    let hints = Trigger<Int>()
+    let values = source.retrying(
+      Backoff(initial: .seconds(1), maximum: .seconds(1)), hint: hints.signal(for: 1), clock: clock
+    ).map { $0 + 1 }.throttled(to: .seconds(1), clock: clock).shared(as: "shared", clock: clock)
+    let signal = Trigger<Int>()
+    let again = values.merge(with: values.debounced(for: .seconds(1), clock: clock)).publishAndRepeat(
+      onOutputFrom: signal.signal(for: 1))
+    let held = Empty<Int, Never>(completesImmediately: false).holding(
+      values, as: { $0.labelled("\($0.label) (value)") })
+    var leases = [again.subscribe(as: "first", receiveValue: { _ in })]
+    #expect(source.holders.map(\.label) == ["first"])
+    leases.append(held.subscribe(as: "second", receiveValue: { _ in }))
+    leases.append(again.subscribe(as: "third", receiveValue: { _ in }))
+    #expect(source.holders == ["first", Holder("second").labelled("second (value)"), "third"])
+    // A new run for each: they never left.
+    signal.activate(1)
+    #expect(source.holders.count == 3)
+    leases[0].cancel()
+    #expect(source.holders.map(\.label) == ["second (value)", "third"] && values.isHeld)
+    leases[2].cancel()
+    leases[1].cancel()
+    #expect(source.holders.isEmpty && !values.isHeld && notes.labels.isEmpty)
+    #expect(source.activity.value.reason == "second (value) left")
+  }
+
+  @Test func `those for whom something is derived come to a source together, and who has left is known`() {
+    let source = source()
+    let group = HolderGroup("group")
+    let members = group.add((0..<100).map { Holders("\($0)") })
+    let known = notes.changes.values.count
+    let further = source.subscribe(as: Holders(group), receiveValue: { _ in })
+    #expect(source.holders.count == 100 && notes.changes.values.count == known + 1)
+    group.remove(members)
+    #expect(source.holders.isEmpty && notes.changes.values.count == known + 2)
+    #expect(source.isHeld == false && source.activity.value.phase == .running)
+    further.cancel()
+    #expect(source.activity.value.reason == "99 left")
+  }
+
+  @Test func `the label says nothing of who it is, nor of what it pays`() {
+    let source = source()
+    let visits = (0..<2).map { _ in Holder("web 127.0.0.1:1", id: HolderID(), payer: "web 127.0.0.1") }
+    let leases = visits.map { source.subscribe(as: $0, receiveValue: { _ in }) }
+    // Two connections that look alike are two, and a part of the program is one, in however many ways it holds something.
+    #expect(source.holders.count == 2)
+    let parts = (0..<2).map { _ in source.subscribe(as: "journal", receiveValue: { _ in }) }
+    #expect(source.holders.count == 3)
+    parts[0].cancel()
+    #expect(source.holders.map(\.label) == ["web 127.0.0.1:1", "web 127.0.0.1:1", "journal"])
+    leases[0].cancel()
+    #expect(source.holders == [visits[1], "journal"])
+    leases[1].cancel()
+    parts[1].cancel()
+  }
+
+  /// A crowd on several threads, at publishers derived from each other, whose sources come and go with it.
+  @Test func `whoever comes and leaves on whatever thread, in the end the source knows who is there`() async {
+    let source = source()
+    let middle = source.shared(as: "middle")
+    let ends = [middle.map { $0 }, middle.map { $0 * 2 }].map { $0.shared(as: "end") }
+    let done = Recorder<Int>()
+    let stayed = Guarded<[Subscription]>([])
+    for thread in 0..<8 {
+      let error = DetachedThread.start("crowd") {
+        var held: [Subscription] = []
+        for visit in 0..<400 {
+          let end = ends[visit % 2]
+          held.append(end.subscribe(as: Holder("\(thread) \(visit % 5)"), receiveValue: { _ in }))
+          if visit % 3 == 0 { held.append(middle.subscribe(as: Holder("\(thread)"), receiveValue: { _ in })) }
+          while held.count > visit % 7 { held.removeFirst().cancel() }
+        }
+        held = []
+        stayed.withLock { $0.append(ends[thread % 2].subscribe(as: Holder("\(thread)"), receiveValue: { _ in })) }
+        done.append(thread)
+      }
+      #expect(error == 0)
+    }
+    await done.first(8)
+    let expected = Set((0..<8).map { "\($0)" })
+    for holders in [source.holders, middle.holders] { #expect(Set(holders.map(\.label)) == expected) }
+    #expect(Set(notes.labels) == expected)
+    for lease in stayed.withLock({ $0 }) { lease.cancel() }
+    #expect(source.holders.isEmpty && middle.holders.isEmpty && notes.labels.isEmpty)
+  }
+}
