@@ -19,7 +19,7 @@ import Testing
 
   @Test(arguments: [
     "test_framing", "test_decoding", "test_request", "test_place", "test_conversation", "test_persistence",
-    "test_description", "test_hub", "test_async_hub",
+    "test_description", "test_clients", "test_hub", "test_async_hub",
   ])
   func `the client passes its tests against a real hub`(_ module: String) {
     let program = run(

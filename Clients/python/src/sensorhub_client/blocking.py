@@ -80,7 +80,8 @@ class Hub:
         :param rate: states a second at most, 0.01 to 1000; left out, the board's own rate
         :param parts: the parts of the state that are wanted (``PARTS``): only the devices that these take are woken.
             Parts that other clients have awake may come along. Left out: all
-        :param more: other keys, for a hub that is newer than this package
+        :param more: other keys, for a hub that is newer than this package. A web port refuses keys that it does not know; a
+            socket passes over them
         """
         return self._subscription(self._core.states(rate, parts, more))
 
@@ -99,7 +100,8 @@ class Hub:
         :param every: seconds from one fix to the next, 1 to 604800
         :param accuracy: metres, the radius that 95 of 100 fixes must keep, 0.1 to 10000; left out, any fix will do
         :param within: seconds that the receiver may be awake for one fix, 1 to 3600; left out, 60
-        :param more: other keys, for a hub that is newer than this package
+        :param more: other keys, for a hub that is newer than this package. A web port refuses keys that it does not know; a
+            socket passes over them
         """
         return self._subscription(self._core.fixes(every, accuracy, within, more))
 
