@@ -25,10 +25,10 @@ struct ConformanceVariant: Sendable {
   /// All that make sense, 416.
   static let all: [ConformanceVariant] = ConformanceContent.all.flatMap { content in
     let features = Feature.allCases
-    return (0..<1 << features.count).map { bits in
-      ConformanceVariant(
-        content: content, features: Set(features.indices.filter { bits >> $0 & 1 == 1 }.map { features[$0] }))
-    }.filter(\.makesSense)
+    let subsets: [Set<Feature>] = (0..<1 << features.count).map { (bits: Int) in
+      Set(features.enumerated().filter { bits & 1 << $0.offset != 0 }.map(\.element))
+    }
+    return subsets.map { ConformanceVariant(content: content, features: $0) }.filter(\.makesSense)
   }
 
   private var makesSense: Bool {

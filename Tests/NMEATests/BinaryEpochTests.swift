@@ -92,8 +92,8 @@ struct BinaryEpochTests {
     let fixes = epochs([solution(0), end(0), solution(1), sentences, end(1), solution(2), end(2)])
     #expect(fixes.count == 3)
     #expect(fixes.map(\.hdop) == [nil, 0.77, nil])
-    #expect(
-      fixes.map { $0.time?.nanosecondsSince1970 } == (0..<3).map { 1_795_435_200_000_000_000 + $0 * 1_000_000_000 })
+    let times: [Int64?] = [1_795_435_200_000_000_000, 1_795_435_201_000_000_000, 1_795_435_202_000_000_000]
+    #expect(fixes.map { $0.time?.nanosecondsSince1970 } == times)
   }
 
   @Test func `a solution that is older than one by inertial sensors does not take the epoch back`() {

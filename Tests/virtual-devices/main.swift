@@ -6,7 +6,10 @@ import VirtualBench
 
 do {
   // It stands for long enough to be calibrated, once a minute, for the hours that somebody may look at it.
-  let parked = (0..<600).map { Double($0) * 60 + 40..<Double($0) * 60 + 56 }
+  let parked: [Range<Double>] = (0..<600).map { (minute: Int) in
+    let start = 60 * Double(minute)
+    return start + 40..<start + 56
+  }
   let board = try VirtualBoard(label: "virtual-pi", folder: "/dev/sensorhub", parked: parked)
   print("gps on \(board.gpsPath), imu on \(board.imuPath), power lines on the chip '\(board.chip.label)'")
   fflush(nil)
