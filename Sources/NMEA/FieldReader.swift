@@ -48,20 +48,30 @@ struct FieldReader {
     if position < end { position += 1 }
   }
 
-  /// The field's first character.
+  /// Steps over what pads a field at its beginning: some makers right-align their numbers.
+  @inline(__always)
+  private mutating func skipBlanks() {
+    while position < end, position.pointee == Byte.blank { position += 1 }
+  }
+
+  /// The field's first character that is not a blank.
   @inline(__always)
   mutating func character() -> UInt8? {
+    skipBlanks()
     let first: UInt8? = position < end && position.pointee != Byte.comma ? position.pointee : nil
     leaveField()
     return first
   }
 
-  /// The field's bytes, valid as long as the sentence's buffer.
+  /// The field's bytes without the blanks around them, valid as long as the sentence's buffer.
   @inline(__always)
   mutating func bytes() -> UnsafeBufferPointer<UInt8> {
+    skipBlanks()
     let start = position
     while position < end, position.pointee != Byte.comma { position += 1 }
-    let field = UnsafeBufferPointer(start: start, count: position - start)
+    var count = position - start
+    while count > 0, start[count - 1] == Byte.blank { count -= 1 }
+    let field = UnsafeBufferPointer(start: start, count: count)
     closeField()
     return field
   }
@@ -106,6 +116,7 @@ struct FieldReader {
   ) -> (value: Int?, end: UnsafePointer<UInt8>) {
     var position = start
     var isNegative = false
+    while position < end, position.pointee == Byte.blank { position += 1 }
     if position < end, position.pointee == Byte.minus || position.pointee == Byte.plus {
       isNegative = position.pointee == Byte.minus
       position += 1
@@ -140,6 +151,7 @@ struct FieldReader {
 
   @inline(__always)
   mutating func decimal() -> Decimal? {
+    skipBlanks()
     var isNegative = false
     if position < end {
       if position.pointee == Byte.minus {
@@ -181,17 +193,21 @@ struct FieldReader {
     return position - first
   }
 
-  /// Two fields: degrees and minutes as `dddmm.mmmm`, and the hemisphere. Degrees, positive north and east.
+  /// Two fields: degrees and minutes as `dddmm.mmmm`, and the hemisphere. Degrees, positive north and east. A sign, minutes
+  /// beyond sixty or another letter are no angle.
   @inline(__always)
-  mutating func angle(negative: UInt8) -> Double? {
+  mutating func angle(positive: UInt8, negative: UInt8) -> Double? {
     let decimal = decimal()
     let hemisphere = character()
     guard let decimal, let hemisphere, decimal.hasPoint, !decimal.isNegative else { return nil }
+    guard hemisphere == positive || hemisphere == negative else { return nil }
     let scale = Decimal.powersOfTen[decimal.decimals]
     let whole = decimal.mantissa / scale
     let fraction = decimal.mantissa % scale
     let degrees = whole / 100
     let minutes = Double(whole % 100) + Double(fraction) / Double(scale)
+    // Sixty itself comes of rounding.
+    guard minutes <= 60 else { return nil }
     let value = Double(degrees) + minutes / 60
     return hemisphere == negative ? -value : value
   }
@@ -199,8 +215,8 @@ struct FieldReader {
   /// Four fields: latitude, N or S, longitude, E or W. Both or neither.
   @inline(__always)
   mutating func coordinate() -> Coordinate? {
-    let latitude = angle(negative: Byte.S)
-    let longitude = angle(negative: Byte.W)
+    let latitude = angle(positive: Byte.N, negative: Byte.S)
+    let longitude = angle(positive: Byte.E, negative: Byte.W)
     guard let latitude, let longitude, abs(latitude) <= 90, abs(longitude) <= 180 else { return nil }
     return Coordinate(latitudeDegrees: latitude, longitudeDegrees: longitude)
   }
@@ -208,6 +224,7 @@ struct FieldReader {
   /// `hhmmss` with an optional fraction.
   @inline(__always)
   mutating func timeOfDay() -> TimeOfDay? {
+    skipBlanks()
     let start = position
     guard let decimal = decimal() else { return nil }
     // Six digits before the point are the format; fewer mean that the field holds something else.
@@ -299,6 +316,7 @@ enum Byte {
   static let comma = UInt8(ascii: ",")
   static let minus = UInt8(ascii: "-")
   static let point = UInt8(ascii: ".")
+  static let blank = UInt8(ascii: " ")
   static let zero = UInt8(ascii: "0")
   static let A = UInt8(ascii: "A")
   static let C = UInt8(ascii: "C")

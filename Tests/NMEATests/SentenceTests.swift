@@ -82,7 +82,7 @@ struct SentenceTests {
     ("GPZDA,160012.71,11,03,2004,-1,00", "zda 57612.71 2004-3-11"),
     ("SDDBT,7.7,f,2.3,M,1.3,F", "depth 2.3"),
     ("SDDBT,10,f,,M,,F", "depth 3.048"),
-    ("SDDPT,2.5,-0.5,", "depth 3.0"),
+    ("SDDPT,2.5,-0.5,", "depth 2.0"),
     ("HEHDT,341.8,T", "heading 341.8 - -"),
     ("HEHDT,361,T", "heading - - -"),
     ("APHDM,218.634,M", "heading - 218.634 -"),

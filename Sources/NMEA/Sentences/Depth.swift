@@ -1,4 +1,5 @@
-/// Depth of water, from DBT (below the transducer) or DPT (with the transducer's offset).
+/// Depth of water, from DBT (below the transducer) or DPT (below the keel where its offset is negative, and below the transducer
+/// otherwise).
 public struct Depth: Equatable, Sendable {
   public var depthMetres: Double?
 
@@ -13,11 +14,12 @@ public struct Depth: Equatable, Sendable {
     depthMetres = metres ?? feet.map { $0 * Unit.metresPerFoot } ?? fathoms.map { $0 * Unit.metresPerFathom }
   }
 
-  /// A negative offset is the way from transducer to keel and is added, so that the depth counts from the keel.
+  /// A negative offset is the way from the transducer down to the keel: so much less water is below the keel. gpsd adds it, which
+  /// promises water that is not there.
   init?(withOffset fields: inout FieldReader) {
-    guard fields.remaining >= 3 else { return nil }
+    guard fields.remaining >= 1 else { return nil }
     let depth = fields.number()
     let offset = fields.number() ?? 0
-    depthMetres = depth.map { offset < 0 ? $0 - offset : $0 }
+    depthMetres = depth.map { offset < 0 ? $0 + offset : $0 }
   }
 }
