@@ -44,7 +44,8 @@ public enum FixStatus: UInt8, Equatable, Sendable {
     switch mode {
     case nil, .invalid: self = .unknown
     case .autonomous, .other: self = .gnss
-    case .differential, .precise: self = .differential
+    case .differential: self = .differential
+    case .precise: self = .precise
     case .estimated: self = .deadReckoning
     case .rtkFloat: self = .rtkFloat
     case .rtkFixed: self = .rtkFixed

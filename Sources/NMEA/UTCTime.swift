@@ -47,6 +47,9 @@ public struct TimeOfDay: Equatable, Sendable {
 
   /// Whether midnight lies between the other and this one, rather than that the clock was put back.
   public func isNextDay(after other: TimeOfDay) -> Bool { second < other.second - 43200 }
+
+  /// Whether this one is of the evening before, and came late.
+  func isPreviousDay(before other: TimeOfDay) -> Bool { second > other.second + 43200 }
 }
 
 /// A day of the proleptic Gregorian calendar.
@@ -72,6 +75,7 @@ public struct CalendarDate: Equatable, Sendable {
   }
 
   var next: CalendarDate { CalendarDate(daysSince1970: daysSince1970 + 1) }
+  var previous: CalendarDate { CalendarDate(daysSince1970: daysSince1970 - 1) }
 
   init(daysSince1970 days: Int) {
     let shifted = days + 719_468

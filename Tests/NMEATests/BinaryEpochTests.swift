@@ -110,4 +110,102 @@ struct BinaryEpochTests {
     let fixes = epochs([quick(10), quick(11), quick(12), solution(1), end(1), quick(13), quick(14)])
     #expect(fixes.map { ($0.time?.nanosecondsSince1970 ?? 0) % 60_000_000_000 / 100_000_000 } == [10, 11, 12, 13, 14])
   }
+
+  // MARK: Validity flags
+
+  private func changed(_ message: [UInt8], _ changes: [(Int, UInt8)]) -> [UInt8] {
+    var payload = Array(message.dropFirst(6).dropLast(2))
+    for (offset, value) in changes { payload[offset] = value }
+    return MadeMessage.ubx(0x0107, payload)
+  }
+
+  @Test func `a solution whose coordinates are said to be invalid has no position`() throws {
+    let fix = try #require(epochs([changed(solution(5), [(78, 1)])]).first)
+    #expect(fix.mode == .noFix && fix.position == nil && fix.time != nil)
+    // Before protocol 15 something else stands there.
+    let short = Array(changed(solution(5), [(78, 1)]).dropFirst(6).prefix(84))
+    let old = try #require(epochs([MadeMessage.ubx(0x0107, short)]).first)
+    #expect(old.mode == .threeDimensional && old.position != nil)
+  }
+
+  @Test(
+    arguments: [
+      (0, .noFix, .unknown), (1, .twoDimensional, .deadReckoning), (2, .twoDimensional, .gnss),
+      (3, .threeDimensional, .gnss), (4, .threeDimensional, .gnss), (5, .threeDimensional, .surveyed),
+      (6, .noFix, .unknown),
+    ] as [(UInt8, FixMode, FixStatus)])
+  func `the kind of fix says how many dimensions are known, and what it rests on`(
+    _ type: UInt8, _ mode: FixMode, _ status: FixStatus
+  ) throws {
+    let fix = try #require(epochs([changed(solution(5), [(20, type)])]).first)
+    #expect(fix.mode == mode && fix.status == status)
+  }
+
+  @Test(arguments: [(7, true), (3, true), (1, false), (2, false), (0, false)] as [(UInt8, Bool)])
+  func `a time counts once its date and its time of day are valid`(_ validity: UInt8, _ isKnown: Bool) throws {
+    let fix = try #require(epochs([changed(solution(5), [(11, validity)])]).first)
+    #expect((fix.time != nil) == isKnown)
+  }
+
+  /// NAV-STATUS, POSLLH, DOP and TIMEUTC of a timing receiver that was surveyed in.
+  private static let surveyed = bytes(
+    "b5620103100000e1f50505dd0008fc3a000078e00100683eb56201021c0000e1f505c0c2da0660e6a61cac09090078520800b80b0000a00f0000"
+      + "6677b5620104120000e1f5059600820064006e0050003c0032009a36b5620121140000e1f5051400000000000000ea070601032e2837ad10"
+  )
+
+  private static func bytes(_ digits: String) -> [UInt8] {
+    let characters = Array(digits)
+    return stride(from: 0, to: characters.count, by: 2).map {
+      UInt8(String(characters[$0...$0 + 1]), radix: 16) ?? 0
+    }
+  }
+
+  @Test func `a timing receiver knows where it stands, and the time`() throws {
+    let fix = try #require(epochs([BinaryEpochTests.surveyed]).last)
+    #expect(fix.mode == .threeDimensional && fix.status == .surveyed)
+    #expect(abs((fix.position?.latitudeDegrees ?? 0) - 48.0700000) < 1e-6, "\(fix)")
+    #expect(fix.altitudeMSLMetres == 545.4 && fix.hdop != nil)
+    #expect(fix.time?.components.date == CalendarDate(year: 2026, month: 6, day: 1))
+    // The position may come before the message that says what it is.
+    let messages = BinaryEpochTests.surveyed
+    let status = Array(messages.prefix(24))
+    let position = Array(messages.dropFirst(24).prefix(36))
+    let rest = Array(messages.dropFirst(60))
+    let other = try #require(epochs([position, status, rest]).last)
+    #expect(other.mode == .threeDimensional && other.position == fix.position)
+  }
+
+  @Test func `a status beside a solution says nothing of the fix`() throws {
+    let time = MadeMessage.littleEndian((86_400 + 43_200 + 18 + UInt32(5)) * 1000)
+    let status = MadeMessage.ubx(0x0103, time + [3, 1] + [UInt8](repeating: 0, count: 10))
+    let none = changed(solution(5), [(20, 0), (21, 0)])
+    #expect(epochs([none, status, end(5)]).map(\.mode) == [.noFix])
+  }
+
+  @Test(
+    arguments: [
+      (0, 5, 5, .gps, 5), (0, 33, nil, nil, nil), (1, 133, 46, .sbas, 133), (1, 152, 152, .sbas, 152),
+      (1, 119, nil, nil, nil), (2, 36, 336, .galileo, 36), (2, 37, nil, nil, nil), (3, 46, 446, .beidou, 46),
+      (4, 1, 173, .imes, 1), (4, 11, nil, nil, nil), (5, 3, 195, .qzss, 3), (6, 24, 88, .glonass, 24),
+      (6, 255, nil, nil, nil), (7, 9, 509, .navic, 9), (8, 1, nil, nil, nil),
+    ] as [(UInt8, UInt8, UInt16?, SatelliteSystem?, UInt8?)])
+  func `satellites are numbered inside each system`(
+    _ system: UInt8, _ number: UInt8, _ extended: UInt16?, _ expected: SatelliteSystem?, _ vehicle: UInt8?
+  ) {
+    let time = MadeMessage.littleEndian((86_400 + 43_200 + 18 + UInt32(5)) * 1000)
+    // One of GPS beside it, so that the list is never empty.
+    let entries: [UInt8] = [0, 1, 40, 30, 200, 0, 0, 0, 15, 0, 0, 0, system, number, 30, 20, 200, 0, 0, 0, 7, 0, 0, 0]
+    let list = MadeMessage.ubx(0x0135, time + [1, 2, 0, 0] + entries)
+    var framer = ReceiverFramer()
+    var assembler = EpochAssembler(promptness: .certain)
+    var satellites: [Satellite] = []
+    (solution(5) + list).withUnsafeBufferPointer { bytes in
+      framer.push(bytes) { frame in
+        if case .message(let message) = frame { assembler.consume(message) { satellites = $0.sky.satellites } }
+      }
+    }
+    assembler.finish { satellites = $0.sky.satellites }
+    let found = satellites.count > 1 ? satellites[1].number : nil
+    #expect(found?.extended == extended && found?.system == expected && found?.vehicle == vehicle)
+  }
 }

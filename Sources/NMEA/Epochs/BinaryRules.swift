@@ -43,6 +43,8 @@ extension EpochAssembler {
     case (.ubx, UBXKind.navSTATUS):
       guard let status = NavigationStatus(message) else { return false }
       interference.note(status.spoofing, at: now)
+      // Where nothing else says whether there is a fix, it does.
+      return statesFix
     case (.ubx, UBXKind.monRF):
       guard let radio = RadioStatus(message), radio.count > 0 else { return false }
       var (jamming, indicator) = (JammingReport.unknown, UInt8(0))
@@ -83,12 +85,20 @@ extension EpochAssembler {
 
   private mutating func apply(ubx message: borrowing BinaryFrame, _ update: inout FixUpdate) -> Bool {
     switch message.kind {
+    case UBXKind.navSTATUS:
+      guard let status = NavigationStatus(message) else { return false }
+      stamp(status.timeOfWeekMilliseconds, &update)
+      update.mode = status.isFixOK ? FixMode(status.fixType) : .noFix
+      update.status = FixStatus(status.fixType, isDifferential: status.isDifferential, status.carrier)
+      return true
     case UBXKind.navPVT, UBXKind.hnrPVT:
       guard let solution = NavigationPVT(message) else { return false }
+      statesFix = true
       stamp(solution.timeOfWeekMilliseconds, solution.date, &update)
       apply(solution, &update)
     case UBXKind.navSOL:
       guard let solution = NavigationSolution(message) else { return false }
+      statesFix = true
       stamp(solution.timeOfWeekMilliseconds, solution.fractionNanoseconds, week: solution.week, &update)
       apply(solution, &update)
     case UBXKind.navPOSLLH, UBXKind.navHPPOSLLH:
@@ -185,7 +195,8 @@ extension EpochAssembler {
   }
 
   private func apply(_ solution: borrowing NavigationPVT, _ update: inout FixUpdate) {
-    update.mode = solution.isFixOK ? FixMode(solution.fixType) : .noFix
+    let isFix = solution.isFixOK ? solution.isPositionValid : false
+    update.mode = isFix ? FixMode(solution.fixType) : .noFix
     update.status = FixStatus(solution.fixType, isDifferential: solution.isDifferential, solution.carrier)
     update.values.satellitesUsed = solution.satellitesUsed
     if let pdop = solution.pdop { update.values.pdop = DilutionOfPrecision.valid(pdop) }
@@ -194,7 +205,10 @@ extension EpochAssembler {
     if solution.date != nil { update.values.timeErrorSeconds = seconds(solution.timeAccuracyNanoseconds) }
     guard update.mode != .noFix,
       let place = Coordinate(stated: solution.latitudeDegrees, solution.longitudeDegrees)
-    else { return }
+    else {
+      update.mode = .noFix
+      return
+    }
     update.values.position = place
     update.values.altitudeHAEMetres = solution.altitudeHAEMetres
     update.values.altitudeMSLMetres = solution.altitudeMSLMetres
@@ -227,8 +241,8 @@ extension EpochAssembler {
   }
 
   private func apply(_ position: borrowing NavigationPosition, _ update: inout FixUpdate) {
-    // Whether there is a fix at all is another message's to say.
-    guard fix.mode >= .twoDimensional,
+    // Whether there is a fix at all is another message's to say, which may come after it.
+    guard modeSoFar(update) != .noFix,
       let place = Coordinate(stated: position.latitudeDegrees, position.longitudeDegrees)
     else { return }
     update.values.position = place
@@ -407,19 +421,38 @@ extension Velocity {
 extension SatelliteNumber {
   /// - Parameter system: as u-blox numbers them; `nil` for numbers that say it themselves
   fileprivate init?(ublox number: UInt8, system: UInt8?) {
-    // A satellite of GLONASS whose number is not known yet.
-    if number == 255 { return nil }
+    let number = Int(number)
     guard let system else {
-      // Two ranges are u-blox's own.
-      switch Int(number) {
-      case 211...246: self.init(Int(number) - 210, system: .galileo)
-      case 159...163: self.init(Int(number) - 158, system: .beidou)
-      case 33...64: self.init(Int(number) - 27, system: .beidou)
-      default: self.init(Int(number), system: nil)
+      // Of all systems, the ranges are u-blox's own (u-blox 8 interface description, appendix A, "UBX svId").
+      switch number {
+      case 1...32: self.init(number, system: nil)
+      case 33...64: self.init(number - 27, system: .beidou)
+      case 65...96: self.init(number - 64, system: .glonass)
+      case 120...158: self.init(sbas: number)
+      case 159...163: self.init(number - 158, system: .beidou)
+      case 173...182, 193...202: self.init(number, system: nil)
+      case 211...246: self.init(number - 210, system: .galileo)
+      // 255 is one of GLONASS whose number is not known yet.
+      default: return nil
       }
       return
     }
-    guard let system = SatelliteSystem(rawValue: system) else { return nil }
-    self.init(Int(number), system: system)
+    // Inside each system, with what it numbers (u-blox F9 interface description, appendix A).
+    switch (SatelliteSystem(rawValue: system), number) {
+    case (.gps, 1...32): self.init(number, system: nil)
+    case (.sbas, 120...158): self.init(sbas: number)
+    case (.galileo, 1...36): self.init(number, system: .galileo)
+    case (.beidou, 1...63): self.init(number, system: .beidou)
+    case (.imes, 1...10): self.init(number + 172, system: nil)
+    case (.qzss, 1...10): self.init(number, system: .qzss)
+    case (.glonass, 1...32): self.init(number, system: .glonass)
+    case (.navic, 1...14): self.init(number, system: .navic)
+    default: return nil
+    }
+  }
+
+  /// By NMEA's numbers, as gpsd has them: the last ones do not fit into the range, and go by their own.
+  private init?(sbas number: Int) {
+    self.init(number <= 151 ? number - 87 : number, system: nil)
   }
 }

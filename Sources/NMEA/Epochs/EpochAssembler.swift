@@ -27,6 +27,8 @@ public struct EpochAssembler: ~Copyable, Sendable {
   var previousFix = FixMemory()
   var date: CalendarDate?
   var timeOfDay: TimeOfDay?
+  /// The last ZDA stated date and time.
+  var clockIsTold = false
   /// The stamp by which epochs are told apart.
   var epochStamp: TimeOfDay?
   var used = UsedSatellites()
@@ -43,6 +45,8 @@ public struct EpochAssembler: ~Copyable, Sendable {
   var leapSeconds: Int64 = 18
   /// The receiver says where its epochs end.
   private var statesEnds = false
+  /// It has a message or a sentence of its solution that says whether there is a fix.
+  var statesFix = false
   /// By which messages of CASIC tell their solutions apart.
   var runTime: UInt32?
   /// Of the solution whose satellites are listed.
@@ -54,6 +58,8 @@ public struct EpochAssembler: ~Copyable, Sendable {
   var pulseErrorSeconds: Double?
   var lastGGA: (talker: Talker, time: TimeOfDay?)?
   var isClockStuck = false
+  /// A sentence of the current epoch has said that there is no fix.
+  var isFixDenied = false
   var lastWasGSV = false
   private var hasSomethingToReport = false
   private var isReported = false
@@ -180,6 +186,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     _ receive: (borrowing GNSSEpoch) -> Void
   ) {
     lastWasGSV = false
+    if kind.statesPosition { statesFix = true }
     if kind != .gsa { used.endList() }
     keepThirdDimension(&update)
 
@@ -292,6 +299,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     fix = GNSSFix()
     epoch.beganAt = beganAt
     attitude = NMEAAttitude()
+    isFixDenied = false
     hasSomethingToReport = false
     isReported = false
   }
@@ -300,6 +308,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     // The first epoch may begin with what has no time.
     if epoch.beganAt == 0 { epoch.beganAt = beganAt }
     hasSomethingToReport = true
+    if update.mode != nil { isFixDenied = update.deniesFix }
     epoch.fix.merge(&update)
     if let time = fix.time, let before = lastFix.time, time != before { previousFix = lastFix }
     fix.derive(from: previousFix)

@@ -4,6 +4,8 @@ struct FixUpdate {
   var values = GNSSFix()
   var mode: FixMode?
   var status: FixStatus?
+  /// It says that there is no fix, and a GSA of the same epoch does not know better.
+  var deniesFix = false
   /// The receiver said that it does not know the time.
   var clearsTime = false
   /// The epoch's time as the sentence states it.
@@ -92,9 +94,10 @@ extension GNSSFix {
     }
     if let variation = magneticVariationDegrees {
       if let track = trackDegrees, magneticTrackDegrees == nil {
-        magneticTrackDegrees = Angle.onCircle(track + variation)
+        // Magnetic north is so far to the east: from there the same course is less.
+        magneticTrackDegrees = Angle.onCircle(track - variation)
       } else if let magnetic = magneticTrackDegrees, trackDegrees == nil {
-        trackDegrees = Angle.onCircle(magnetic - variation)
+        trackDegrees = Angle.onCircle(magnetic + variation)
       }
     }
     if let separation = geoidSeparationMetres {

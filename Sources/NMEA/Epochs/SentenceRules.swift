@@ -8,9 +8,10 @@ extension EpochAssembler {
     case .gsa(let gsa): apply(gsa, sentence.talker, &update)
     case .gsv(let gsv): apply(gsv, sentence.talker)
     case .gll(let gll): apply(gll, &update)
-    case .gns(let gns): apply(gns, &update)
+    case .gns(let gns): apply(gns, sentence.talker, &update)
     case .vtg(let vtg): apply(vtg, &update)
     case .zda(let zda):
+      clockIsTold = zda.time != nil && zda.date != nil
       guard let time = zda.time, let date = zda.date else { break }
       stamp(time, on: date, &update)
     case .gst(let gst):
@@ -67,7 +68,16 @@ extension EpochAssembler {
 
   /// The day of a time that is stated without one. Not every epoch has a sentence with the date.
   private func date(at time: TimeOfDay) -> CalendarDate? {
-    timeOfDay.map { time.isNextDay(after: $0) } == true ? date?.next : date
+    guard let timeOfDay else { return date }
+    if time.isNextDay(after: timeOfDay) { return date?.next }
+    // A sentence of the second before midnight may come late.
+    return time.isPreviousDay(before: timeOfDay) ? date?.previous : date
+  }
+
+  /// What the epoch that an update belongs to has said of a fix so far.
+  func modeSoFar(_ update: borrowing FixUpdate) -> FixMode {
+    guard let stamp = update.stamp, let epochStamp, !stamp.isAnotherEpoch(than: epochStamp) else { return .unknown }
+    return fix.mode
   }
 
   private mutating func goOn(to time: TimeOfDay) {
@@ -94,8 +104,9 @@ extension EpochAssembler {
     update.concernsFix = true
   }
 
-  /// The receiver has lost its clock.
+  /// The receiver has lost its clock; unless it tells the time by itself, and leaves it out where there is no fix.
   private mutating func forgetTime(_ update: inout FixUpdate) {
+    if clockIsTold { return }
     date = nil
     timeOfDay = nil
     update.clearsTime = true
@@ -104,7 +115,7 @@ extension EpochAssembler {
   mutating func apply(_ gga: GGA, _ talker: Talker, _ update: inout FixUpdate) {
     update.concernsFix = true
     if gga.quality == .invalid, gga.time == nil { forgetTime(&update) }
-    if let quality = gga.quality { update.status = FixStatus(quality) }
+    update.status = gga.quality.map { FixStatus($0) } ?? .unknown
     // Some receivers that lose the sky repeat their last GGA, time included, and a GSA that is not to be believed.
     // Receivers that send a GGA per system do the same rightly.
     isClockStuck =
@@ -114,7 +125,9 @@ extension EpochAssembler {
 
     update.values.satellitesUsed = gga.satellitesUsed
     update.mode = .noFix
-    if let position = gga.position {
+    // Whatever position stands beside it: the last one, an almanac's or the makers' own town.
+    update.deniesFix = gga.quality == nil || gga.quality == .invalid
+    if let quality = gga.quality, quality != .invalid, let position = gga.position {
       update.values.position = position
       update.values.geoidSeparationMetres =
         gga.geoidSeparationMetres ?? EarthModel.geoidSeparationMetres(at: position)
@@ -122,6 +135,9 @@ extension EpochAssembler {
       // GSA decides between two and three dimensions, but not every receiver sends it, nor every epoch.
       if gga.satellitesUsed >= 3 {
         update.mode = gga.altitudeMSLMetres != nil && gga.satellitesUsed >= 4 ? .threeDimensional : .twoDimensional
+      } else if quality.needsNoSatellites {
+        // Whether a position without satellites holds is another sentence's to say.
+        update.mode = modeSoFar(update) == .unknown ? .twoDimensional : nil
       }
     }
     update.values.hdop = DilutionOfPrecision.valid(gga.hdop)
@@ -136,6 +152,7 @@ extension EpochAssembler {
     guard rmc.isValid else {
       // The time beside an invalid position is not to be trusted either: some chips make it up.
       update.mode = .noFix
+      update.deniesFix = true
       if rmc.time == nil || !rmc.hasDateField { forgetTime(&update) }
       return
     }
@@ -162,6 +179,7 @@ extension EpochAssembler {
     if let time = gll.time { stamp(time, &update) }
     guard gll.status == .valid, gll.mode != .invalid, let position = gll.position else {
       update.mode = .noFix
+      update.deniesFix = true
       update.status = .unknown
       return
     }
@@ -177,11 +195,15 @@ extension EpochAssembler {
     }
   }
 
-  private mutating func apply(_ gns: GNS, _ update: inout FixUpdate) {
+  private mutating func apply(_ gns: GNS, _ talker: Talker, _ update: inout FixUpdate) {
     update.concernsFix = true
     if let time = gns.time { stamp(time, &update) }
     guard let mode = gns.mode, mode != .invalid else {
+      // After the sentence of the whole solution each system may have one of its own, with its corrections alone.
+      let isOfOneSystem = gns.mode == nil && gns.position == nil && talker != .combined
+      if isOfOneSystem, modeSoFar(update) != .unknown { return }
       update.mode = .noFix
+      update.deniesFix = true
       return
     }
     if gns.isUnsafe { return }
@@ -211,7 +233,10 @@ extension EpochAssembler {
     used.begin(talker)
     update.concernsFix = true
     // Where several systems have lists of their own, the one for GPS alone does not speak for the solution.
-    if !(used.hasSeveralLists && talker == .gps) || isFirstCombined { update.mode = gsa.mode }
+    let speaksForAll = !(used.hasSeveralLists && talker == .gps) || isFirstCombined
+    // How many dimensions a fix has it says, and not that there is one where the epoch has none.
+    if speaksForAll, !isFixDenied || gsa.mode == .noFix { update.mode = gsa.mode }
+    update.deniesFix = isFixDenied
     update.values.pdop = DilutionOfPrecision.valid(gsa.pdop)
     update.values.hdop = DilutionOfPrecision.valid(gsa.hdop)
     update.values.vdop = DilutionOfPrecision.valid(gsa.vdop)
@@ -330,7 +355,7 @@ extension EpochAssembler {
       if let time = position.time { stamp(time, &update) }
       update.mode = position.mode
       guard position.mode >= .twoDimensional else { return }
-      update.status = position.isDifferential ? .differential : .gnss
+      update.status = position.status
       update.values.position = position.position
       update.values.altitudeHAEMetres = position.altitudeHAEMetres
       update.values.speedMetresPerSecond = position.speedMetresPerSecond

@@ -22,6 +22,14 @@ public struct GGA: Equatable, Sendable {
     case estimated = 6
     case manual = 7
     case simulator = 8
+
+    /// The position is of inertial sensors, of somebody who typed it, or made up.
+    var needsNoSatellites: Bool {
+      switch self {
+      case .estimated, .manual, .simulator: true
+      case .invalid, .autonomous, .differential, .precise, .rtkFixed, .rtkFloat: false
+      }
+    }
   }
 
   @inline(__always)

@@ -10,6 +10,16 @@ public struct GLL: Equatable, Sendable {
     case invalid
     /// Older receivers leave the field empty; nothing can be said.
     case missing
+
+    /// `A` is valid, and so is `D`, which stands for a differential fix with many RTK receivers. All others warn.
+    @inline(__always)
+    init(_ letter: UInt8?) {
+      switch letter {
+      case Byte.A, Byte.D: self = .valid
+      case nil: self = .missing
+      default: self = .invalid
+      }
+    }
   }
 
   @inline(__always)
@@ -17,11 +27,7 @@ public struct GLL: Equatable, Sendable {
     guard fields.remaining >= 6 else { return nil }
     position = fields.coordinate()
     time = fields.timeOfDay()
-    switch fields.character() {
-    case Byte.A: status = .valid
-    case nil: status = .missing
-    default: status = .invalid
-    }
+    status = Status(fields.character())
     mode = fields.character().map(ModeIndicator.init)
   }
 }

@@ -2,7 +2,7 @@
 public struct GNS: Equatable, Sendable {
   public var time: TimeOfDay?
   public var position: Coordinate?
-  /// The first system's mode; the letters of the others follow it in the sentence and are not kept.
+  /// The best of what the letters say, one for each system: a fix of one system alone is a fix.
   public var mode: ModeIndicator?
   public var satellitesUsed: UInt8
   public var hdop: Double?
@@ -10,7 +10,8 @@ public struct GNS: Equatable, Sendable {
   public var geoidSeparationMetres: Double?
   public var differentialAgeSeconds: Double?
   public var differentialStation: UInt16?
-  /// The receiver warns that the position must not be used (navigational status U or V, NMEA 4.1).
+  /// The receiver warns that the position must not be used (navigational status U, NMEA 4.1). V is no warning: it says that the
+  /// receiver gives no navigational status, and u-blox's always send it.
   public var isUnsafe: Bool
 
   @inline(__always)
@@ -18,14 +19,13 @@ public struct GNS: Equatable, Sendable {
     guard fields.remaining >= 12 else { return nil }
     time = fields.timeOfDay()
     position = fields.coordinate()
-    mode = fields.character().map(ModeIndicator.init)
+    mode = ModeIndicator(ofSystems: fields.bytes())
     satellitesUsed = UInt8(clamping: fields.integer() ?? 0)
     hdop = fields.number()
     altitudeMSLMetres = fields.number()
     geoidSeparationMetres = fields.number()
     differentialAgeSeconds = fields.number()
     differentialStation = fields.integer().map { UInt16(clamping: $0) }
-    let status = fields.character()
-    isUnsafe = status == Byte.U || status == Byte.V
+    isUnsafe = fields.character() == Byte.U
   }
 }

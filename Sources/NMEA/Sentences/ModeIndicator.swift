@@ -26,4 +26,31 @@ public enum ModeIndicator: Equatable, Sendable {
     default: self = .other
     }
   }
+
+  /// Of a field that has a letter for each system: the best of them; `nil` for none.
+  init?(ofSystems letters: UnsafeBufferPointer<UInt8>) {
+    var best: ModeIndicator?
+    for letter in letters {
+      let mode = ModeIndicator(letter)
+      if best.map({ mode.rank > $0.rank }) ?? true { best = mode }
+    }
+    guard let best else { return nil }
+    self = best
+  }
+
+  /// What no satellite says comes first, so that it never passes for a measurement.
+  private var rank: Int {
+    switch self {
+    case .simulator: 9
+    case .manual: 8
+    case .rtkFixed: 7
+    case .rtkFloat: 6
+    case .precise: 5
+    case .differential: 4
+    case .autonomous: 3
+    case .other: 2
+    case .estimated: 1
+    case .invalid: 0
+    }
+  }
 }

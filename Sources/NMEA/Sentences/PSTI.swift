@@ -36,11 +36,7 @@ public enum PSTI: Equatable, Sendable {
       guard fields.remaining >= 14 else { return nil }
       var fix = Fix(stamp: Stamp(), status: .missing)
       fix.stamp.time = fields.timeOfDay()
-      switch fields.character() {
-      case Byte.A: fix.status = .valid
-      case nil: fix.status = .missing
-      default: fix.status = .invalid
-      }
+      fix.status = GLL.Status(fields.character())
       fix.position = fields.coordinate()
       fix.altitudeMSLMetres = fields.number()
       let east = fields.number() ?? 0

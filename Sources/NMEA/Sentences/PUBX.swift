@@ -8,7 +8,7 @@ public enum PUBX: Equatable, Sendable {
     public var position: Coordinate?
     public var altitudeHAEMetres: Double?
     public var mode: FixMode
-    public var isDifferential: Bool
+    public var status: FixStatus
     public var horizontalAccuracyMetres: Double?
     public var verticalAccuracyMetres: Double?
     public var speedMetresPerSecond: Double?
@@ -23,20 +23,25 @@ public enum PUBX: Equatable, Sendable {
     switch fields.integer() {
     case 0:
       guard fields.remaining >= 17 else { return nil }
-      var position = Position(mode: .noFix, isDifferential: false, satellitesUsed: 0)
+      var position = Position(mode: .noFix, status: .unknown, satellitesUsed: 0)
       position.time = fields.timeOfDay()
       position.position = fields.coordinate()
       position.altitudeHAEMetres = fields.number()
       // NF no fix, DR dead reckoning, G2 and G3 stand-alone, D2 and D3 differential, RK combined, TT time only.
       let status = fields.bytes()
-      if status.count == 2 {
-        position.isDifferential = status[0] == Byte.D && status[1] != Byte.R
-        switch status[1] {
-        case UInt8(ascii: "2"): position.mode = .twoDimensional
-        case UInt8(ascii: "3"), UInt8(ascii: "K"): position.mode = .threeDimensional
-        case Byte.R: position.mode = .twoDimensional
-        default: position.mode = .noFix
-        }
+      if status.spells("G2") {
+        (position.mode, position.status) = (.twoDimensional, .gnss)
+      } else if status.spells("G3") || status.spells("RK") {
+        (position.mode, position.status) = (.threeDimensional, .gnss)
+      } else if status.spells("D2") {
+        (position.mode, position.status) = (.twoDimensional, .differential)
+      } else if status.spells("D3") {
+        (position.mode, position.status) = (.threeDimensional, .differential)
+      } else if status.spells("DR") {
+        (position.mode, position.status) = (.twoDimensional, .deadReckoning)
+      } else if status.spells("TT") {
+        // A timing receiver knows where it stands.
+        (position.mode, position.status) = (.threeDimensional, .surveyed)
       }
       position.horizontalAccuracyMetres = fields.number()
       position.verticalAccuracyMetres = fields.number()

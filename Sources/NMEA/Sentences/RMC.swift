@@ -1,7 +1,7 @@
 /// Recommended minimum data: time with its date, position, speed and course.
 public struct RMC: Equatable, Sendable {
   public var time: TimeOfDay?
-  /// The status field says `A`.
+  /// The status field says `A`, or `D` as many RTK receivers do, and the mode, where there is one, is not `N`.
   public var isValid: Bool
   public var position: Coordinate?
   public var speedMetresPerSecond: Double?
@@ -18,7 +18,7 @@ public struct RMC: Equatable, Sendable {
   init?(_ fields: inout FieldReader) {
     guard fields.remaining >= 7 else { return nil }
     time = fields.timeOfDay()
-    isValid = fields.character() == Byte.A
+    let status = GLL.Status(fields.character())
     position = fields.coordinate()
     speedMetresPerSecond = fields.number().map { $0 * Unit.metresPerSecondPerKnot }
     trackDegrees = fields.direction()
@@ -32,5 +32,6 @@ public struct RMC: Equatable, Sendable {
     default: magneticVariationDegrees = nil
     }
     mode = fields.character().map(ModeIndicator.init)
+    isValid = status == .valid && mode != .invalid
   }
 }

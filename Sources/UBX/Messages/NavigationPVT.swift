@@ -14,6 +14,8 @@ public struct NavigationPVT {
   public let fixType: NavigationFixType
   /// Within the limits for accuracy that are configured.
   public let isFixOK: Bool
+  /// The receiver does not say that longitude, latitude and heights are invalid.
+  public let isPositionValid: Bool
   public let isDifferential: Bool
   public let carrier: Carrier
   /// `nil` where the message has none.
@@ -51,6 +53,9 @@ public struct NavigationPVT {
     fixType = NavigationFixType(payload.uint8(20))
     let flags = payload.uint8(21)
     isFixOK = flags & 1 != 0
+    // Before protocol 15 there are other things there.
+    let moreFlags = payload.count >= 92 ? payload.uint8(78) : 0
+    isPositionValid = moreFlags & 1 == 0
     isDifferential = flags & 2 != 0
     carrier = Carrier(rawValue: flags >> 6) ?? .none
     satellitesUsed = payload.uint8(23)
@@ -67,7 +72,7 @@ public struct NavigationPVT {
     speedAccuracyMetresPerSecond = Double(payload.uint32(68)) / 1000
     trackAccuracyDegrees = Double(payload.uint32(72)) * 1e-5
     pdop = Double(payload.uint16(76)) / 100
-    correctionAgeSeconds = NavigationPVT.correctionAge(payload.uint8(78) >> 1 & 0xF)
+    correctionAgeSeconds = NavigationPVT.correctionAge(moreFlags >> 1 & 0xF)
   }
 
   /// In steps, each with its longest; of the last that is left out (u-blox F9 interface description, UBX-NAV-PVT, flags3).
@@ -84,6 +89,7 @@ public struct NavigationPVT {
     fixType = NavigationFixType(payload.uint8(16))
     let flags = payload.uint8(17)
     isFixOK = flags & 1 != 0
+    isPositionValid = true
     isDifferential = flags & 2 != 0
     carrier = .none
     satellitesUsed = nil

@@ -3,6 +3,8 @@ public struct NavigationStatus {
   public let timeOfWeekMilliseconds: UInt32
   public let fixType: NavigationFixType
   public let isFixOK: Bool
+  public let isDifferential: Bool
+  public let carrier: NavigationPVT.Carrier
   public let spoofing: SpoofingReport
   /// From the start to the first fix; 0 before that.
   public let timeToFirstFixMilliseconds: UInt32
@@ -14,6 +16,8 @@ public struct NavigationStatus {
     timeOfWeekMilliseconds = payload.uint32(0)
     fixType = NavigationFixType(payload.uint8(4))
     isFixOK = payload.uint8(5) & 1 != 0
+    isDifferential = payload.uint8(5) & 2 != 0
+    carrier = NavigationPVT.Carrier(rawValue: payload.uint8(7) >> 6) ?? .none
     spoofing = SpoofingReport(rawValue: payload.uint8(7) >> 3 & 3) ?? .unknown
     timeToFirstFixMilliseconds = payload.uint32(8)
     runTimeMilliseconds = payload.uint32(12)
