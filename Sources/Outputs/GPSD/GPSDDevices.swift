@@ -39,7 +39,7 @@ extension GPSDReport {
     json.member("class", literal: "DEVICES")
     json.key("devices")
     json.beginArray()
-    for device in GPSDDevice.all(of: hub) { writeDeviceObject(device, activity, to: &json) }
+    for device in GPSDDevice.all(of: hub).prefix(GPSDLimits.devices) { writeDeviceObject(device, activity, to: &json) }
     json.endArray()
     json.endObject()
     json.endLine()
@@ -53,9 +53,9 @@ extension GPSDReport {
     json.member("path", device.path)
     if device.isReceiver {
       json.member("driver", literal: device.identity?.gpsdDriver ?? "NMEA0183")
-      json.member("subtype", device.identity?.gpsdSubtype)
+      json.member("subtype", device.identity?.gpsdSubtype.map { GPSDLimits.shortened($0) })
       if let extensions = device.identity?.extensions, !extensions.isEmpty {
-        json.member("subtype1", extensions.joined(separator: ","))
+        json.member("subtype1", GPSDLimits.shortened(extensions.joined(separator: ",")))
       }
     } else {
       json.member("driver", literal: "IMU")

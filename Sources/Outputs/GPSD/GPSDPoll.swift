@@ -10,42 +10,87 @@ extension GPSDReport {
   /// What is older than this is not told any more.
   private static let lifetime = Duration.seconds(5)
 
+  /// What a device has to tell.
+  private struct Entry {
+    var path: String
+    /// `nil` for what is told by the receiver's epoch alone.
+    var state: FusedState?
+    var epoch: GNSSObservation?
+  }
+
   /// Writes a `POLL`; asking wakes nothing. While everything sleeps its lists are empty, and nothing is active.
+  ///
+  /// Each of its lists has one entry for each active device, as gpsd's have: clients take the last of a list (gpsd-py3) or the first,
+  /// and take it for granted. What the IMU and the receiver that is taken make together is told as one device's, the last.
   static func writePoll(_ host: HubHost, at now: MonotonicInstant, to json: inout JSONWriter) {
     let hub = host.hub.value
-    let device = hub.mainDevice
-    let state = hub.presentState(at: now, within: lifetime)
-    let epoch = hub.receivers.taken?.reader.device.source.latest.flatMap { now - $0.at <= lifetime ? $0 : nil }
+    let entries = entries(of: hub, at: now)
+    let start = json.count
     json.beginObject()
     json.member("class", literal: "POLL")
-    let time = state?.utc(at: now) ?? UTCTime(nanosecondsSince1970: hub.machine.systemTime())
+    let time = entries.last?.state?.utc(at: now) ?? UTCTime(nanosecondsSince1970: hub.machine.systemTime())
     json.member("time", time: JSONTime(time))
-    // Only what has said something: clients take the last of the lists for granted.
-    json.member("active", state == nil && epoch == nil ? 0 : 1)
+    json.member("active", entries.count)
     json.key("tpv")
-    writeOne(state != nil || epoch != nil, to: &json) { json in
-      if let state {
-        writePositionObject(state, reception: epoch, device: device, to: &json)
-      } else if let epoch {
+    json.beginArray()
+    for entry in entries {
+      if let state = entry.state {
+        writePositionObject(state, reception: entry.epoch, device: entry.path, to: &json)
+      } else if let epoch = entry.epoch {
         // Nobody has the state fused: the receiver is awake for its own sentences or its time.
-        writePositionObject(epoch.fix, device: device, to: &json)
+        writePositionObject(epoch.fix, device: entry.path, to: &json)
       }
     }
+    json.endArray()
     json.key("gst")
-    writeOne(epoch?.errorStatistics != nil, to: &json) { json in
-      if let errors = epoch?.errorStatistics { writeErrorsObject(errors, device: device, to: &json) }
+    json.beginArray()
+    for entry in entries {
+      if let errors = entry.epoch?.errorStatistics {
+        writeErrorsObject(errors, device: entry.path, to: &json)
+      } else {
+        writeEmptyObject("GST", of: entry, to: &json)
+      }
     }
+    json.endArray()
     json.key("sky")
-    writeOne(epoch != nil, to: &json) { json in
-      if let epoch { writeSkyObject(epoch, device: device, to: &json) }
+    json.beginArray()
+    for (index, entry) in entries.enumerated() {
+      guard let epoch = entry.epoch else {
+        writeEmptyObject("SKY", of: entry, to: &json)
+        continue
+      }
+      // All satellites have to go into one line.
+      let left = GPSDLimits.lineBytes - (json.count - start)
+      writeSkyObject(epoch, device: entry.path, lineBytes: left / (entries.count - index), to: &json)
     }
+    json.endArray()
     json.endObject()
     json.endLine()
   }
 
-  private static func writeOne(_ isPresent: Bool, to json: inout JSONWriter, _ write: (inout JSONWriter) -> Void) {
-    json.beginArray()
-    if isPresent { write(&json) }
-    json.endArray()
+  /// The active devices: who has said something lately. The one that stands for the fused state comes last.
+  private static func entries(of hub: Hub, at now: MonotonicInstant) -> [Entry] {
+    let state = hub.presentState(at: now, within: lifetime)
+    let taken = hub.receivers.taken
+    func latest(_ receiver: ReceiverSelection.Candidate) -> GNSSObservation? {
+      receiver.reader.device.source.latest.flatMap { now - $0.at <= lifetime ? $0 : nil }
+    }
+    var entries: [Entry] = []
+    for receiver in hub.receivers.candidates where receiver !== taken {
+      if let epoch = latest(receiver) {
+        entries.append(Entry(path: receiver.description.port, state: nil, epoch: epoch))
+      }
+    }
+    let epoch = taken.flatMap { latest($0) }
+    if state != nil || epoch != nil { entries.append(Entry(path: hub.mainDevice, state: state, epoch: epoch)) }
+    return entries
+  }
+
+  /// Of what a device has not said.
+  private static func writeEmptyObject(_ name: StaticString, of entry: Entry, to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("class", literal: name)
+    json.member("device", entry.path)
+    json.endObject()
   }
 }

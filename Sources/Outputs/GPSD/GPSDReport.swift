@@ -63,6 +63,7 @@ public enum GPSDReport {
   }
 
   static func writeSkyObject(_ sky: Sky, _ fix: borrowing GNSSFix, device: String?, to json: inout JSONWriter) {
+    let start = json.count
     json.beginObject()
     json.member("class", literal: "SKY")
     json.member("device", device)
@@ -70,25 +71,35 @@ public enum GPSDReport {
     json.member("hdop", fix.hdop, decimals: 2)
     json.member("pdop", fix.pdop, decimals: 2)
     json.member("vdop", fix.vdop, decimals: 2)
-    json.member("nSat", sky.count)
+    // What stands behind the list, and before it: the counts.
+    let room = GPSDLimits.lineBytes - (json.count - start) - 64
+    let listed = GPSDLimits.listed(sky, room: room) { index in
+      var scratch = JSONWriter(capacity: 128)
+      write(sky[index], isFirst: true, to: &scratch)
+      return scratch.count
+    }
+    let count = listed?.count ?? sky.count
+    json.member("nSat", count)
     let usedCount = if let stated = fix.satellitesUsed { Int(stated) } else { sky.usedCount }
     json.member("uSat", usedCount)
     json.key("satellites")
     json.beginArray()
-    for index in 0..<sky.count {
-      // Satellites are most of what is written, so their keys go out in one piece with what stands between them.
-      let satellite = sky[index]
-      json.fragment(index == 0 ? #"{"PRN":"# : #",{"PRN":"#, then: Int(satellite.number.extended))
-      json.fragment(#","gnssid":"#, then: Int(satellite.number.system.rawValue))
-      json.fragment(#","svid":"#, then: Int(satellite.number.vehicle))
-      if satellite.signal != 0 { json.fragment(#","sigid":"#, then: Int(satellite.signal)) }
-      json.fragment(#","az":"#, then: Int(satellite.azimuthDegrees))
-      json.fragment(#".0,"el":"#, then: Int(satellite.elevationDegrees))
-      json.fragment(#".0,"ss":"#, then: Int(satellite.signalStrength))
-      json.fragment(satellite.isUsed ? #".0,"used":true}"# : #".0,"used":false}"#)
-    }
+    for place in 0..<count { write(sky[listed?[place] ?? place], isFirst: place == 0, to: &json) }
     json.endArray()
     json.endObject()
+  }
+
+  /// Satellites are most of what is written, so their keys go out in one piece with what stands between them.
+  @inline(__always)
+  private static func write(_ satellite: Satellite, isFirst: Bool, to json: inout JSONWriter) {
+    json.fragment(isFirst ? #"{"PRN":"# : #",{"PRN":"#, then: Int(satellite.number.extended))
+    json.fragment(#","gnssid":"#, then: Int(satellite.number.system.rawValue))
+    json.fragment(#","svid":"#, then: Int(satellite.number.vehicle))
+    if satellite.signal != 0 { json.fragment(#","sigid":"#, then: Int(satellite.signal)) }
+    json.fragment(#","az":"#, then: Int(satellite.azimuthDegrees))
+    json.fragment(#".0,"el":"#, then: Int(satellite.elevationDegrees))
+    json.fragment(#".0,"ss":"#, then: Int(satellite.signalStrength))
+    json.fragment(satellite.isUsed ? #".0,"used":true}"# : #".0,"used":false}"#)
   }
 
   static func writeErrors(_ errors: GNSSErrorStatistics, to json: inout JSONWriter) {

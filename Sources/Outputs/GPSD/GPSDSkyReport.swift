@@ -5,7 +5,12 @@ import NMEA
 extension GPSDReport {
   /// Writes a `SKY` with all dilutions: the receiver's own, and those that it leaves out as they follow from where its
   /// satellites stand. What is not known of a satellite is left out.
-  static func writeSkyObject(_ epoch: GNSSObservation, device: String?, to json: inout JSONWriter) {
+  ///
+  /// - Parameter lineBytes: as long the line may become that the object is a part of, counted from where the object begins
+  static func writeSkyObject(
+    _ epoch: GNSSObservation, device: String?, lineBytes: Int = GPSDLimits.lineBytes, to json: inout JSONWriter
+  ) {
+    let start = json.count
     epoch.sky.withSky { sky in
       let fix = epoch.fix
       let computed = SkyDilution(sky)
@@ -20,11 +25,20 @@ extension GPSDReport {
       json.member("xdop", computed?.x, decimals: 2)
       json.member("ydop", computed?.y, decimals: 2)
       json.member("vdop", known(fix.vdop) ?? computed?.vertical, decimals: 2)
-      json.member("nSat", sky.count)
+      var scratch = JSONWriter(capacity: 128)
+      // What stands behind the list, and before it: the counts.
+      let room = lineBytes - (json.count - start) - 64
+      let listed = GPSDLimits.listed(sky, room: room) { index in
+        scratch.removeAll()
+        write(sky[index], to: &scratch)
+        return scratch.count
+      }
+      let count = listed?.count ?? sky.count
+      json.member("nSat", count)
       json.member("uSat", fix.satellitesUsed.map(Int.init) ?? sky.usedCount)
       json.key("satellites")
       json.beginArray()
-      for index in 0..<sky.count { write(sky[index], to: &json) }
+      for place in 0..<count { write(sky[listed?[place] ?? place], to: &json) }
       json.endArray()
       json.endObject()
     }
