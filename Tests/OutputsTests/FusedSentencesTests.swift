@@ -133,6 +133,24 @@ struct FusedSentencesTests {
     #expect((attitude.rateOfTurnDegreesPerMinute ?? 0) > 300)
   }
 
+  @Test(
+    arguments: [
+      (1, "A", "1"), (2, "D", "2"), (3, "R", "4"), (4, "F", "5"), (5, "E", "6"), (7, "M", "7"), (8, "S", "8"),
+      (9, "P", "3"),
+    ])
+  func `what the fix rests on stays what the receiver says`(_ status: Int, _ letter: String, _ quality: String) {
+    var state = fused
+    state.mode = .gnss
+    state.fix?.value.status = status
+    let text = FusedSentences.make(of: state)
+    let lines = text.split(separator: "\r\n")
+    for name in ["RMC", "VTG"] {
+      #expect(lines.contains { $0.dropFirst(3).hasPrefix(name) && $0.contains(",\(letter)*") }, "\(text)")
+    }
+    let gga = lines.first { $0.hasPrefix("$GPGGA,") }?.split(separator: ",", omittingEmptySubsequences: false)
+    #expect(gga.map { String($0[6]) } == quality)
+  }
+
   @Test func `dead reckoning says that it is an estimate`() {
     var state = fused
     state.mode = .deadReckoning

@@ -11,7 +11,7 @@ enum PositionSentence {
     var fields: [String] = []
     fields.append(SentenceField.time(time))
     fields.append(SentenceField.coordinate(place.latitudeDegrees, place.longitudeDegrees))
-    fields.append("\(GGAQuality.number(ofStatus: Int(fix.status.rawValue)))")
+    fields.append("\(FixLetter.quality(ofStatus: Int(fix.status.rawValue)))")
     fields.append(satellites)
     fields.append(SentenceField.fixed(fix.hdop ?? 1, 1))
     fields += [SentenceField.fixed(fix.altitudeMSLMetres ?? 0, 1), "M"]

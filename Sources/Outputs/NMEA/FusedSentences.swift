@@ -8,7 +8,8 @@ import NMEA
 /// receiver's satellites as GSA and GSV, which have nothing to be fused.
 enum FusedSentences {
   private static let degrees = 180 / Double.pi
-  private static let knot = 1852.0 / 3600
+  /// The status of the gpsd protocol.
+  private static let deadReckoning = 5
 
   /// The sentences of a choice, one behind the other.
   private struct Chosen {
@@ -62,11 +63,12 @@ enum FusedSentences {
   private static func addAttitude(of state: FusedState, _ attitude: FusedState.Attitude, to chosen: inout Chosen) {
     let quaternion = attitude.quaternion
     if let heading = attitude.headingDegrees {
-      chosen.add("HE", "HDT", "\(bearing(heading, 1)),T")
+      chosen.add("HE", "HDT", "\(SentenceText.bearing(heading, 1)),T")
       // What a compass would say; of its deviation nothing is left.
       if let place = state.position?.value {
         let variation = variation(at: place)
-        chosen.add("HC", "HDG", "\(bearing(onCircle(heading - variation), 1)),,,\(eastOrWest(variation))")
+        let magnetic = SentenceText.bearing(onCircle(heading - variation), 1)
+        chosen.add("HC", "HDG", "\(magnetic),,,\(SentenceText.eastOrWest(variation))")
       }
     }
     if let rates = state.rates?.value {
@@ -93,10 +95,6 @@ enum FusedSentences {
       at: Coordinate(latitudeDegrees: place.latitudeDegrees, longitudeDegrees: place.longitudeDegrees))
   }
 
-  private static func eastOrWest(_ degrees: Double) -> String {
-    "\(SentenceField.fixed(abs(degrees), 1)),\(degrees < 0 ? "W" : "E")"
-  }
-
   private static func onCircle(_ degrees: Double) -> Double {
     let turned = degrees.truncatingRemainder(dividingBy: 360)
     return turned < 0 ? turned + 360 : turned
@@ -109,26 +107,15 @@ enum FusedSentences {
     guard let utc = state.utc(at: part.at) else { return }
     let attitude = part.value
     let heading = attitude.headingDegrees
-    let inclination = sigma(attitude.inclinationSigmaRadians * degrees, 3)
+    let inclination = SentenceText.sigma(attitude.inclinationSigmaRadians * degrees, 3)
     let fields = [
-      SentenceField.time(utc), heading.map { bearing($0, 2) } ?? "", "T",
+      SentenceField.time(utc), heading.map { SentenceText.bearing($0, 2) } ?? "", "T",
       SentenceField.fixed(attitude.quaternion.roll * degrees, 2),
       SentenceField.fixed(attitude.quaternion.pitch * degrees, 2), "", inclination, inclination,
-      attitude.headingSigmaRadians.map { sigma($0 * degrees, 3) } ?? "", "\(pashrQuality(state))",
+      attitude.headingSigmaRadians.map { SentenceText.sigma($0 * degrees, 3) } ?? "", "\(pashrQuality(state))",
       heading == nil ? "0" : "1",
     ]
     chosen.add("", "PASHR", fields.joined(separator: ","))
-  }
-
-  /// From 0 to less than 360, after rounding too.
-  private static func bearing(_ degrees: Double, _ decimals: Int) -> String {
-    let text = SentenceField.fixed(degrees, decimals)
-    return text.hasPrefix("360") ? SentenceField.fixed(0, decimals) : text
-  }
-
-  /// A standard deviation; one that is beyond all use takes no more room than others.
-  private static func sigma(_ value: Double, _ decimals: Int) -> String {
-    SentenceField.fixed(min(value, 9999), decimals)
   }
 
   /// 0 without a position, 2 where the receiver counts whole waves, 1 otherwise.
@@ -146,23 +133,18 @@ enum FusedSentences {
     let time = utc.map { SentenceField.time($0) } ?? ""
     let date = utc.map { SentenceField.date($0) } ?? ""
     let place = SentenceField.coordinate(position.latitudeDegrees, position.longitudeDegrees)
-    // At a hundred knots a tenth of one has to do: with all that it may say the sentence would be too long.
-    let knots =
-      motion.map { motion in
-        let speed = motion.speedMetresPerSecond / knot
-        return SentenceField.fixed(speed, speed < 99.99 ? 2 : speed < 999.9 ? 1 : 0)
-      } ?? ""
-    let track = motion?.trackDegrees.map { bearing($0, 1) } ?? ""
-    // A for autonomous, D for differential, E for estimated, that is dead reckoning.
-    let indicator = state.isReckoned ? "E" : (state.fix?.value.status ?? 1) > 1 ? "D" : "A"
+    let knots = motion.map { SentenceText.knots($0.speedMetresPerSecond) } ?? ""
+    let track = motion?.trackDegrees.map { SentenceText.bearing($0, 1) } ?? ""
+    // What the receiver says of its fix, so that a simulated one stays that; or dead reckoning.
+    let status = state.isReckoned ? FusedSentences.deadReckoning : state.fix?.value.status ?? 1
+    let indicator = FixLetter.mode(ofStatus: status)
     let variation = variation(at: position)
-    chosen.add("GP", "RMC", "\(time),A,\(place),\(knots),\(track),\(date),\(eastOrWest(variation)),\(indicator)")
-    let quality = state.isReckoned ? 6 : GGAQuality.number(ofStatus: state.fix?.value.status ?? 1)
+    let side = SentenceText.eastOrWest(variation)
+    chosen.add("GP", "RMC", "\(time),A,\(place),\(knots),\(track),\(date),\(side),\(indicator)")
+    let quality = FixLetter.quality(ofStatus: status)
     let used = state.fix?.value.satellitesUsed.map { SentenceField.padded($0, 2) } ?? ""
     let hdop = state.fix?.value.hdop.map { SentenceField.fixed($0, 1) } ?? ""
-    // Far up a metre has to do: the sentence would be too long.
-    let decimals = (position.altitudeMSLMetres?.magnitude ?? 0) < 9999 ? 1 : 0
-    let altitude = position.altitudeMSLMetres.map { SentenceField.fixed($0, decimals) } ?? ""
+    let altitude = position.altitudeMSLMetres.map { SentenceText.altitude($0) } ?? ""
     var separation = ""
     if let hae = position.altitudeHAEMetres, let msl = position.altitudeMSLMetres {
       separation = SentenceField.fixed(hae - msl, 1)
@@ -170,13 +152,13 @@ enum FusedSentences {
     chosen.add("GP", "GGA", "\(time),\(place),\(quality),\(used),\(hdop),\(altitude),M,\(separation),M,,")
     if let motion {
       let kilometres = SentenceField.fixed(motion.speedMetresPerSecond * 3.6, 2)
-      let magnetic = motion.trackDegrees.map { bearing(onCircle($0 - variation), 1) } ?? ""
+      let magnetic = motion.trackDegrees.map { SentenceText.bearing(onCircle($0 - variation), 1) } ?? ""
       chosen.add("GP", "VTG", "\(track),T,\(magnetic),M,\(knots),N,\(kilometres),K,\(indicator)")
     }
-    if let axis = position.horizontalSigmaMetres.map({ sigma($0, 2) }) {
+    if let axis = position.horizontalSigmaMetres.map({ SentenceText.sigma($0, 2) }) {
       // The state has one sigma for north and east, so that the ellipse is a circle, which lies in no direction. How far off
       // the ranges were nobody knows: they are the receiver's.
-      let vertical = position.verticalSigmaMetres.map { sigma($0, 2) } ?? ""
+      let vertical = position.verticalSigmaMetres.map { SentenceText.sigma($0, 2) } ?? ""
       chosen.add("GP", "GST", "\(time),,\(axis),\(axis),0.0,\(axis),\(axis),\(vertical)")
     }
   }

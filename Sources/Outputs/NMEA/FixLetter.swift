@@ -1,0 +1,30 @@
+/// What a fix rests on, as sentences say it. The numbers of `status` are the gpsd protocol's.
+enum FixLetter {
+  /// GGA's quality.
+  static func quality(ofStatus status: Int) -> Int {
+    switch status {
+    case 2: 2
+    case 3: 4
+    case 4: 5
+    case 5: 6
+    case 7: 7
+    case 8: 8
+    case 9: 3
+    default: 1
+    }
+  }
+
+  /// The mode indicator of RMC and VTG.
+  static func mode(ofStatus status: Int) -> String {
+    switch status {
+    case 2: "D"
+    case 3: "R"
+    case 4: "F"
+    case 5: "E"
+    case 7: "M"
+    case 8: "S"
+    case 9: "P"
+    default: "A"
+    }
+  }
+}
