@@ -44,8 +44,8 @@ public final class Hub: Sendable {
   private let meters = Guarded<[EnergyMeter]>([])
   /// The epochs of the receiver that is taken, however often it fails on the way; nothing on a board without one.
   public let epochs: LazyPublisher<GNSSObservation, Never>
-  /// The sentences of the receiver that is taken as they came, some whole ones at a time.
-  public let sentences: LazyPublisher<[UInt8], Never>
+  /// The output of the receiver that is taken: whole sentences and messages as they came, some at a time, and epochs.
+  public let sentences: LazyPublisher<ReceiverOutput, Never>
   /// How far the system clock is from the receiver's time, with each epoch that tells.
   public let clockOffsets: LazyPublisher<ClockOffset, Never>
   /// The last of them, however long ago.
@@ -82,7 +82,7 @@ public final class Hub: Sendable {
       receivers.epochs(as: run.holders, wakes: true) { observation, _ in run.send(observation) }
     }
     sentences = LazyPublisher(deriving: "sentences", clock: clock) { [epochs] (run) throws(Never) in
-      let sentences = receivers.sentences { run.send($0) }
+      let sentences = receivers.outputs { run.send($0) }
       let lease = epochs.subscribe(as: run.holders, receiveValue: { _ in })
       return Subscription {
         lease.cancel()
@@ -175,8 +175,8 @@ public final class Hub: Sendable {
   }
 
   /// The same while it is awake for others. Wakes nothing.
-  public func overhearSentences(_ receive: @escaping @Sendable ([UInt8]) -> Void) -> Subscription {
-    receivers.sentences(receive)
+  public func overhearSentences(_ receive: @escaping @Sendable (ReceiverOutput) -> Void) -> Subscription {
+    receivers.outputs(receive)
   }
 
   /// The supplies that could not be switched off, in words.
@@ -360,13 +360,14 @@ public final class Hub: Sendable {
     }
   }
 
-  /// The sentences of one receiver, whichever is taken; `nil` for an unknown one. Subscribing wakes it.
-  public func sentences(of id: String) -> Deferred<[UInt8], Never>? {
+  /// The output of one receiver, whichever is taken; `nil` for an unknown one. Subscribing wakes it.
+  public func sentences(of id: String) -> Deferred<ReceiverOutput, Never>? {
     receivers.candidates.first { $0.description.id == id }.map { receiver in
       Deferred { [clock] holders in
         LazyPublisher(deriving: holders.label, clock: clock) { (run) throws(Never) in
-          let sentences = receiver.reader.forwardSentences { run.send($0.bytes) }
-          let lease = receiver.reader.device.readings.subscribe(as: run.holders, receiveValue: { _ in })
+          let sentences = receiver.reader.forwardBytes { run.send(.bytes($0)) }
+          let lease = receiver.reader.device.readings.subscribe(
+            as: run.holders, receiveValue: { run.send(.epoch($0)) })
           return Subscription {
             lease.cancel()
             sentences.cancel()

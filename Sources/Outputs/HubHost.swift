@@ -153,9 +153,9 @@ public final class HubHost: Sendable {
     following { hub in hub.epochs(of: id).map { $0 as any Publisher<GNSSObservation, Never> } ?? HubHost.nothing() }
   }
 
-  /// The sentences of one receiver, whichever is taken.
-  func sentences(of id: String) -> Deferred<[UInt8], Never> {
-    following { hub in hub.sentences(of: id).map { $0 as any Publisher<[UInt8], Never> } ?? HubHost.nothing() }
+  /// The output of one receiver, whichever is taken.
+  func sentences(of id: String) -> Deferred<ReceiverOutput, Never> {
+    following { hub in hub.sentences(of: id).map { $0 as any Publisher<ReceiverOutput, Never> } ?? HubHost.nothing() }
   }
 
   /// The epochs of the receiver that is taken; nothing on a board without one.
@@ -167,8 +167,8 @@ public final class HubHost: Sendable {
   /// How far the system clock is from the receiver's time; nothing on a board without one.
   var clockOffsets: Deferred<ClockOffset, Never> { following { $0.clockOffsets } }
 
-  /// The receiver's sentences as they came, some whole ones at a time; nothing on a board without a receiver.
-  var sentences: Deferred<[UInt8], Never> { following { $0.sentences } }
+  /// The receiver's output, some whole sentences or messages at a time; nothing on a board without a receiver.
+  var sentences: Deferred<ReceiverOutput, Never> { following { $0.sentences } }
 
   /// What `source` finds in the hub in service, and in the ones after it.
   private func following<Output>(

@@ -22,12 +22,12 @@ public final class ReceiverReader: Sendable {
 
   public var monitor: DeviceMonitor { device.monitor }
 
-  /// Has the sentences handed on as they come, while the receiver is read. Powers nothing.
-  func forwardSentences(to receive: @escaping @Sendable (ReceivedBytes) -> Void) -> Subscription {
-    tap.add { if !$0.isSilence && !$0.isBinary { receive($0) } }
+  /// Has the sentences and messages handed on as they come, while the receiver is read. Powers nothing.
+  func forwardBytes(to receive: @escaping @Sendable (ReceivedBytes) -> Void) -> Subscription {
+    tap.add { if !$0.isSilence { receive($0) } }
   }
 
-  /// The same with messages of binary protocols, and with the silences that end an epoch: for who is to decode them again.
+  /// The same with the silences that end an epoch: for who is to decode them again.
   func forwardEverything(to receive: @escaping @Sendable (ReceivedBytes) -> Void) -> Subscription {
     tap.add(receive)
   }

@@ -72,14 +72,14 @@ public final class ReceiverSelection: Sendable {
     return Subscription { lifetime.end() }
   }
 
-  /// The sentences of the receiver that is taken, as they come while it is awake for others. Wakes nothing.
-  func sentences(_ receive: @escaping @Sendable ([UInt8]) -> Void) -> Subscription {
+  /// The output of the receiver that is taken, as it comes while that is awake for others. Wakes nothing.
+  func outputs(_ receive: @escaping @Sendable (ReceiverOutput) -> Void) -> Subscription {
     let lifetime = Lifetime()
-    // So that it is known which is taken, whoever else asks.
-    epochs(as: Holders("sentences"), wakes: false) { _, _ in }.store(in: lifetime)
+    // Also so that it is known which is taken, whoever else asks.
+    epochs(as: Holders("sentences"), wakes: false) { epoch, _ in receive(.epoch(epoch)) }.store(in: lifetime)
     for candidate in candidates {
-      candidate.reader.forwardSentences { [self] sentences in
-        if taken?.rank == candidate.rank { receive(sentences.bytes) }
+      candidate.reader.forwardBytes { [self] bytes in
+        if taken?.rank == candidate.rank { receive(.bytes(bytes)) }
       }.store(in: lifetime)
     }
     return Subscription { lifetime.end() }

@@ -28,6 +28,7 @@ final class GPSDSession: StreamSession {
     var epochsOf: GPSDDevice?
     var epochTime = GrowingTime()
     var sentences: Subscription?
+    var feed = ReceiverFeed()
     /// Of whom they are; empty for those of the receiver that is taken.
     var sentencesOf: String?
     var offsets: Subscription?
@@ -282,10 +283,10 @@ final class GPSDSession: StreamSession {
     if source == state.withLock({ $0.sentencesOf }) { return }
     let new = source.map { id in
       (id.isEmpty ? output.host.sentences : output.host.sentences(of: id)).subscribe(
-        as: holder, receiveValue: { [connection] in $0.withUnsafeBufferPointer(connection.send) })
+        as: holder, receiveValue: { [weak self] in self?.send($0) })
     }
     let old = state.withLock { state in
-      defer { (state.sentences, state.sentencesOf) = (new, source) }
+      defer { (state.sentences, state.sentencesOf, state.feed) = (new, source, ReceiverFeed()) }
       return state.sentences
     }
     old?.cancel()
@@ -361,6 +362,14 @@ final class GPSDSession: StreamSession {
     guard json.count > 0 else { return }
     state.withLock { $0.lastReport = MonotonicClock().now }
     connection.send(json.bytes)
+  }
+
+  /// A receiver's own output, in the form that the client wants.
+  private func send(_ output: ReceiverOutput) {
+    let bytes = state.withLock { state in
+      state.feed.bytes(of: output, sentences: state.watch.wantsNMEA, raw: state.watch.raw)
+    }
+    if !bytes.isEmpty { bytes.withUnsafeBufferPointer(connection.send) }
   }
 
   private func sendAttitude(_ fused: FusedState) {

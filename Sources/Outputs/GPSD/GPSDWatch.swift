@@ -3,7 +3,7 @@ struct GPSDWatch: Equatable {
   var isEnabled = false
   var wantsJSON = false
   var wantsNMEA = false
-  /// 0 none, 1 sentences, 2 bytes as they came; a receiver that speaks NMEA makes no difference between them.
+  /// 0 none; 1 sentences, and messages in hexadecimal digits; 2 bytes as they came.
   var raw = 0
   var isScaled = false
   var wantsPPS = false

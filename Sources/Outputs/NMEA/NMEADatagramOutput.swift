@@ -53,8 +53,10 @@ public final class NMEADatagramOutput: Service {
       "nmea udp \(target)", payer: target.interface == nil ? "nmea udp \(machine)" : "nmea udp \(target)")
     switch feed.source {
     case .receiver:
-      let send = { @Sendable (sentences: [UInt8]) in
-        feed.sentences.filter(sentences).withUnsafeBufferPointer(datagrams.send)
+      let receiver = Guarded(ReceiverFeed())
+      let send = { @Sendable (output: ReceiverOutput) in
+        let sentences = receiver.withLock { $0.bytes(of: output) }
+        if !sentences.isEmpty { feed.sentences.filter(sentences).withUnsafeBufferPointer(datagrams.send) }
       }
       return target.keepsAwake ? hub.sentences.subscribe(as: holder, receiveValue: send) : hub.overhearSentences(send)
     case .fused:

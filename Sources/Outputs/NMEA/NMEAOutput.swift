@@ -54,6 +54,7 @@ final class NMEAOutput: StreamOutput {
 private final class NMEASession: StreamSession {
   private struct State {
     var lastSentence: MonotonicInstant?
+    var feed = ReceiverFeed()
     /// Of the positions that it has been told.
     var positionTime = GrowingTime()
     var reminder: ScheduledAction?
@@ -121,8 +122,12 @@ private final class NMEASession: StreamSession {
     return heard.map { now - $0 >= silence } ?? true
   }
 
-  private func send(_ sentences: [UInt8]) {
-    state.withLock { $0.lastSentence = MonotonicClock().now }
+  private func send(_ receiver: ReceiverOutput) {
+    let sentences = state.withLock { state in
+      let sentences = state.feed.bytes(of: receiver)
+      if !sentences.isEmpty { state.lastSentence = MonotonicClock().now }
+      return sentences
+    }
     let chosen = output.feed.sentences.filter(sentences)
     if !chosen.isEmpty { chosen.withUnsafeBufferPointer(connection.send) }
   }

@@ -1,0 +1,62 @@
+import Devices
+import Hub
+import NMEA
+import UBX
+
+/// What a client gets that wants a receiver's own output: sentences as they came or, of a receiver that reports in messages, as they
+/// are made of its epochs; and messages in hexadecimal digits or as they came.
+///
+/// A receiver may send both. As long as its own sentences state positions, none are made.
+struct ReceiverFeed {
+  /// So many epochs without a sentence of the receiver's say that it sends none.
+  private static let patience = 3
+
+  private var hasMessages = false
+  private var epochsWithoutSentence = patience - 1
+
+  /// - Parameters:
+  ///   - sentences: whether sentences are wanted
+  ///   - raw: 1 for sentences, and messages in digits, a line each; 2 for all bytes as they came
+  mutating func bytes(of output: ReceiverOutput, sentences: Bool = true, raw: Int = 0) -> [UInt8] {
+    switch output {
+    case .bytes(let received):
+      guard received.isBinary else {
+        if ReceiverFeed.statePosition(received.bytes) { epochsWithoutSentence = 0 }
+        return sentences || raw > 0 ? received.bytes : []
+      }
+      hasMessages = true
+      return raw > 1 ? received.bytes : raw == 1 ? ReceiverFeed.digits(received.bytes) : []
+    case .epoch(let epoch):
+      epochsWithoutSentence = min(epochsWithoutSentence + 1, ReceiverFeed.patience)
+      guard sentences, hasMessages, epochsWithoutSentence == ReceiverFeed.patience else { return [] }
+      return Array(EpochSentences.make(of: epoch).utf8)
+    }
+  }
+
+  /// Whether one of some whole sentences is of those of which every receiver sends at least one an epoch.
+  private static func statePosition(_ sentences: [UInt8]) -> Bool {
+    sentences.split(separator: UInt8(ascii: "\n")).contains { line in
+      guard line.count > 6, line.first == UInt8(ascii: "$") else { return false }
+      let name = line.dropFirst(3).prefix(3)
+      return ["GGA", "RMC", "GNS", "GLL"].contains { name.elementsEqual($0.utf8) }
+    }
+  }
+
+  /// A line of digits for each message, as gpsd has them.
+  private static func digits(_ messages: [UInt8]) -> [UInt8] {
+    let hexadecimal = Array("0123456789abcdef".utf8)
+    var lines: [UInt8] = []
+    var framer = ReceiverFramer()
+    messages.withUnsafeBufferPointer { bytes in
+      framer.push(bytes) { frame in
+        guard case .message(let message) = frame else { return }
+        for byte in message.bytes {
+          lines.append(hexadecimal[Int(byte >> 4)])
+          lines.append(hexadecimal[Int(byte & 0xF)])
+        }
+        lines += [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
+      }
+    }
+    return lines
+  }
+}
