@@ -91,7 +91,10 @@ public struct GPXWriter<Output: TrackOutput>: TrackWriter, ~Copyable {
   private static func fix(of point: TrackPoint) -> String? {
     if point.isReckoned { return "none" }
     guard let mode = point.fixMode, mode >= 2 else { return nil }
-    return (2...4).contains(point.fixStatus ?? 1) ? "dgps" : mode == 2 ? "2d" : "3d"
+    switch point.fixStatus {
+    case 2, 3, 4, 9: return "dgps"
+    default: return mode == 2 ? "2d" : "3d"
+    }
   }
 
   /// Hands over what has been written so far: it is gathered into pieces otherwise.
