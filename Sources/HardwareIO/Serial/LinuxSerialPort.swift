@@ -10,20 +10,10 @@ public final class LinuxSerialPort: SerialPort {
   /// Opens the tty for this process alone: a second hub is told who has it.
   public init(_ path: String, speed: BaudRate) throws(HardwareError) {
     name = path
-    let descriptor = Glibc.open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      let reason = errno
-      if reason == EBUSY { throw .inUse("serial port \(path)", holder: FileHolder.find(path)) }
-      if reason == EACCES, LinuxSerialPort.isTerminal(path) { throw .terminal(Files.resolved(path) ?? path) }
-      throw .opening("serial port \(path)", reason, group: "dialout")
-    }
+    let descriptor = try LinuxSerialPort.open(path)
     self.descriptor = Guarded(descriptor)
     do throws(HardwareError) {
-      guard isatty(descriptor) == 1 else { throw .unsupported("\(path) is not a serial port") }
-      // TIOCEXCL does not hold root off, and a lock does not hold off who does not ask: together they do.
-      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-        throw .inUse("serial port \(path)", holder: FileHolder.find(path))
-      }
+      try LinuxSerialPort.lock(descriptor, path)
       // A pseudo-terminal outlives who has opened it: whoever is killed would leave it closed to all.
       if !clinux_tty_is_pseudo(descriptor) { _ = clinux_tty_exclusive(descriptor) }
       try setSpeed(speed)
@@ -35,6 +25,33 @@ public final class LinuxSerialPort: SerialPort {
   }
 
   deinit { close() }
+
+  /// Throws if the tty could not be opened now. Leaves it as it is.
+  static func check(_ path: String) throws(HardwareError) {
+    let descriptor = try open(path)
+    defer {
+      _ = flock(descriptor, LOCK_UN)
+      _ = Glibc.close(descriptor)
+    }
+    try lock(descriptor, path)
+  }
+
+  private static func open(_ path: String) throws(HardwareError) -> Int32 {
+    let descriptor = Glibc.open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+    if descriptor >= 0 { return descriptor }
+    let reason = errno
+    if reason == EBUSY { throw .inUse("serial port \(path)", holder: FileHolder.find(path)) }
+    if reason == EACCES, LinuxSerialPort.isTerminal(path) { throw .terminal(Files.resolved(path) ?? path) }
+    throw .opening("serial port \(path)", reason, group: "dialout")
+  }
+
+  /// TIOCEXCL does not hold root off, and a lock does not hold off who does not ask: together they do.
+  private static func lock(_ descriptor: Int32, _ path: String) throws(HardwareError) {
+    guard isatty(descriptor) == 1 else { throw .unsupported("\(path) is not a serial port") }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      throw .inUse("serial port \(path)", holder: FileHolder.find(path))
+    }
+  }
 
   /// Whether a login has, or had, the tty for itself, as one on a Raspberry Pi's header has until it is configured away: it takes
   /// it from the group dialout, and lets others write only. Where processes are hidden that is all there is to be seen of it,
@@ -105,10 +122,28 @@ public final class LinuxSerialPort: SerialPort {
       return descriptor
     }
     guard open >= 0 else { return }
+    LinuxSerialPort.drain(open)
     // Explicitly: a program that is just being started has a copy of the descriptor until it runs, and with it the lock.
     _ = clinux_tty_shared(open)
     _ = flock(open, LOCK_UN)
     _ = Glibc.close(open)
+  }
+
+  /// Closing waits up to half a minute for what a blocked line has not sent, with the supply on. What still moves has a second; the
+  /// rest is dropped.
+  private static func drain(_ descriptor: Int32) {
+    var drain = SerialDrain()
+    while true {
+      var count: Int32 = 0
+      let unsent = ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : 0
+      switch drain.look(unsent: unsent) {
+      case .done: return
+      case .wait(let milliseconds): _ = poll(nil, 0, Int32(milliseconds))
+      case .drop:
+        tcflush(descriptor, TCOFLUSH)
+        return
+      }
+    }
   }
 
   private func failure(_ doing: String) -> HardwareError {

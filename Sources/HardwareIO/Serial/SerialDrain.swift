@@ -1,0 +1,24 @@
+/// Decides how long a serial line that is about to be closed may go on sending.
+struct SerialDrain {
+  enum Step: Equatable {
+    /// Everything has left.
+    case done
+    case wait(milliseconds: Int)
+    /// The line is blocked, or takes too long: what is left is dropped.
+    case drop
+  }
+
+  /// At the slowest speed a dozen bytes leave in it.
+  private static let interval = 25
+  private static let mostLooks = 40
+
+  private var before = Int.max
+  private var looks = 0
+
+  mutating func look(unsent: Int) -> Step {
+    if unsent <= 0 { return .done }
+    guard unsent < before, looks < SerialDrain.mostLooks else { return .drop }
+    (before, looks) = (unsent, looks + 1)
+    return .wait(milliseconds: SerialDrain.interval)
+  }
+}

@@ -1,0 +1,24 @@
+import Testing
+
+@testable import HardwareIO
+
+/// How long a serial line that is about to be closed may go on sending.
+struct SerialDrainTests {
+  @Test func `what moves is waited for, and what is blocked is dropped`() {
+    var empty = SerialDrain()
+    #expect(empty.look(unsent: 0) == .done)
+    var moving = SerialDrain()
+    #expect(moving.look(unsent: 24) == .wait(milliseconds: 25))
+    #expect(moving.look(unsent: 12) == .wait(milliseconds: 25))
+    #expect(moving.look(unsent: 0) == .done)
+    var blocked = SerialDrain()
+    #expect(blocked.look(unsent: 24) == .wait(milliseconds: 25))
+    #expect(blocked.look(unsent: 24) == .drop)
+  }
+
+  @Test func `a line that takes longer than a second is not waited for`() {
+    var slow = SerialDrain()
+    let steps = (1...100).map { slow.look(unsent: 4096 - $0) }
+    #expect(steps.firstIndex(of: .drop) == 40)
+  }
+}
