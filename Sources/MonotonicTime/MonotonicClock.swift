@@ -11,6 +11,12 @@ public protocol MonotonicTimeSource: Clock where Instant == MonotonicInstant, Du
 public struct MonotonicClock: MonotonicTimeSource {
   public init() {}
 
+  /// Starts the thread that performs what is scheduled, which otherwise comes with the first action. For a program in which nothing
+  /// would ever be powered down again without it.
+  ///
+  /// - Returns: 0, or the error number if the system has no thread or descriptor to give
+  public static func start() -> Int32 { TimerThread.shared.start() }
+
   public var now: MonotonicInstant { MonotonicInstant(nanoseconds: clinux_monotonic_ns()) }
 
   public var minimumResolution: Duration { .nanoseconds(1) }

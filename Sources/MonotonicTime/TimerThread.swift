@@ -8,6 +8,21 @@ import Guarding
 final class TimerThread: Sendable {
   static let shared = TimerThread()
 
+  /// Starts the thread where that has not been done.
+  ///
+  /// - Returns: 0, or why there is none
+  func start() -> Int32 {
+    if timer < 0 { return EMFILE }
+    let mustStart = state.withLock { state in
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+    guard mustStart else { return 0 }
+    let error = DetachedThread.start("timers") { self.run() }
+    if error != 0 { state.withLock { $0.isRunning = false } }
+    return error
+  }
+
   private struct State {
     /// The earliest first.
     var waiting: [ScheduledAction] = []
@@ -17,23 +32,17 @@ final class TimerThread: Sendable {
   private let timer: Int32
   private let state = Guarded(State())
 
-  private init() {
-    timer = clinux_timerfd()
-    // A clock that can never fire would leave devices powered for ever.
-    precondition(timer >= 0, "no file descriptor for timers")
-  }
+  private init() { timer = clinux_timerfd() }
 
   func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
     let scheduled = ScheduledAction(at: deadline, action) { [self] in remove($0) }
-    let mustStart = state.withLock { state in
+    state.withLock { state in
       let index = state.waiting.firstIndex { $0.deadline > deadline } ?? state.waiting.endIndex
       state.waiting.insert(scheduled, at: index)
       if index == 0 { arm(state) }
-      defer { state.isRunning = true }
-      return !state.isRunning
     }
-    // Without a thread nothing would ever be powered down again: better to end here, where the supervisor sees it.
-    if mustStart { precondition(DetachedThread.start("timers", { self.run() }) == 0, "no thread for timers") }
+    // A program that must not be without it has started it before (`MonotonicClock.start`). Any other one tries with each action.
+    _ = start()
     return scheduled
   }
 

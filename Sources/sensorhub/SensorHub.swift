@@ -31,10 +31,13 @@ struct SensorHub: ParsableCommand {
         let service = try HubService(board: command.board, socket: command.socket, writesState: command.journalState)
         try await withTaskExecutorPreference(SingleThreadExecutor.shared) { try await service.run() }
       } else if let command = command as? Calibrate {
+        try requireThread()
         try await withTaskExecutorPreference(SingleThreadExecutor.shared) { try await command.calibrate() }
       } else if let command = command as? Replay, command.isServed {
+        try requireThread()
         try await withTaskExecutorPreference(SingleThreadExecutor.shared) { try await command.serve() }
       } else if let command = command as? FleetList, command.http != nil {
+        try requireThread()
         try await withTaskExecutorPreference(SingleThreadExecutor.shared) { try await command.serve() }
       } else {
         try command.run()
@@ -47,6 +50,12 @@ struct SensorHub: ParsableCommand {
     } catch {
       exit(withError: error)
     }
+  }
+
+  private static func requireThread() throws {
+    let error = SingleThreadExecutor.shared.start()
+    guard error != 0 else { return }
+    throw CommandError(.unavailable, "no thread for tasks: \(String(cString: strerror(error)))")
   }
 
   private static func parsed() throws -> any ParsableCommand {

@@ -18,13 +18,24 @@ final class SingleThreadExecutor: TaskExecutor {
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
+    state.withLock { $0.jobs.append(job) }
+    // The main program has started it before, and ended if there was none.
+    _ = start()
+    wake.raise()
+  }
+
+  /// Starts the thread if it does not run yet.
+  ///
+  /// - Returns: 0, or the error number if the system has no thread to give
+  func start() -> Int32 {
     let mustStart = state.withLock { state in
-      state.jobs.append(job)
       defer { state.isRunning = true }
       return !state.isRunning
     }
-    if mustStart { precondition(DetachedThread.start("tasks", { self.run() }) == 0, "no thread for tasks") }
-    wake.raise()
+    guard mustStart else { return 0 }
+    let error = DetachedThread.start("tasks") { self.run() }
+    if error != 0 { state.withLock { $0.isRunning = false } }
+    return error
   }
 
   private func run() {
