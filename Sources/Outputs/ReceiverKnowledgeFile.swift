@@ -15,7 +15,7 @@ public final class ReceiverKnowledgeFile: Sendable {
   /// Cards wear out. What is lost with a hub that does not end in order is a quarter of an hour old at most.
   private static let interval = Duration.seconds(15 * 60)
 
-  private let file: StateFile<[String: ReceiverKnowledge]>
+  private let file: StateFile<[String: StateEntry<ReceiverKnowledge>]>
   private let state = Guarded(State())
 
   /// - Parameters:
@@ -27,7 +27,7 @@ public final class ReceiverKnowledgeFile: Sendable {
 
   /// Reads the disk, and follows what changes from then on.
   public func begin(_ store: ReceiverKnowledgeStore, clock: any MonotonicTimeSource) {
-    store.restore(file.content)
+    store.restore(file.content.compactMapValues(\.value))
     state.withLock { $0.writtenAt = clock.now }
     let following = store.present.subscribe(
       as: "receivers' knowledge", receiveValue: { [weak self] in self?.follow($0, at: clock.now) })
@@ -41,7 +41,10 @@ public final class ReceiverKnowledgeFile: Sendable {
       return true
     }
     // Where there is no thread to be had, with the next change.
-    if isDue { _ = DetachedThread.start("receivers' knowledge") { [file] in file.change { $0 = known } } }
+    if isDue {
+      _ = DetachedThread.start("receivers' knowledge") { [file] in file.change { $0 = known.mapValues(StateEntry.init) }
+      }
+    }
   }
 
   /// Once all receivers are off, where it has begun. Waits for the disk.
@@ -54,6 +57,6 @@ public final class ReceiverKnowledgeFile: Sendable {
     guard let following else { return }
     following.cancel()
     let known = store.present.value
-    file.change { $0 = known }
+    file.change { $0 = known.mapValues(StateEntry.init) }
   }
 }

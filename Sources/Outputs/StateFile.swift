@@ -2,6 +2,18 @@ import FoundationEssentials
 import Guarding
 import HardwareIO
 
+/// An entry of a state file, which is skipped if it is damaged: it costs none of the others.
+struct StateEntry<Value: Codable & Equatable & Sendable>: Codable, Equatable, Sendable {
+  /// `nil` if it is damaged.
+  var value: Value?
+
+  init(_ value: Value) { self.value = value }
+
+  init(from decoder: any Decoder) { value = try? Value(from: decoder) }
+
+  func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
+}
+
 /// What a part of the hub knows over its runs, as JSON in a file. What is lost of it does no harm: a file that is damaged counts as
 /// none, and a hub that cannot write there says so of its power books.
 final class StateFile<Content: Codable & Equatable & Sendable>: Sendable {

@@ -9,7 +9,7 @@ public final class FenceMemory: Sendable {
     var isInside: Bool
   }
 
-  private let file: StateFile<[String: Side]>
+  private let file: StateFile<[String: StateEntry<Side>]>
 
   /// - Parameters:
   ///   - path: the file that it is kept in
@@ -23,7 +23,7 @@ public final class FenceMemory: Sendable {
     if fences.isEmpty { return [:] }
     let known = file.content
     return fences.reduce(into: [:]) { found, fence in
-      guard let side = known[fence.name], side.area == fence.area.description else { return }
+      guard let side = known[fence.name]?.value, side.area == fence.area.description else { return }
       found[fence.name] = side.isInside ? .inside : .outside
     }
   }
@@ -42,9 +42,9 @@ public final class FenceMemory: Sendable {
           let area = fence.settings.area.description
           switch fence.status.state {
           case .unknown:
-            if let known = old[fence.settings.name], known.area == area { sides[fence.settings.name] = known }
+            if let known = old[fence.settings.name], known.value?.area == area { sides[fence.settings.name] = known }
           case .inside, .outside:
-            sides[fence.settings.name] = Side(area: area, isInside: fence.status.state == .inside)
+            sides[fence.settings.name] = StateEntry(Side(area: area, isInside: fence.status.state == .inside))
           }
         }
       }

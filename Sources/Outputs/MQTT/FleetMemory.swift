@@ -25,7 +25,7 @@ public final class FleetMemory: Sendable {
   /// The oldest are forgotten first.
   private static let mostPlaces = 16
 
-  private let file: StateFile<[Place]>
+  private let file: StateFile<[StateEntry<Place>]>
 
   /// - Parameters:
   ///   - path: the file that it is kept in
@@ -35,7 +35,7 @@ public final class FleetMemory: Sendable {
   }
 
   /// Reads the disk.
-  var places: [Place] { file.content }
+  var places: [Place] { file.content.compactMap(\.value) }
 
   /// Takes down where the hub is. Waits for the disk.
   ///
@@ -43,14 +43,14 @@ public final class FleetMemory: Sendable {
   func enter(_ place: Place) -> Place? {
     var known: Place?
     file.change { places in
-      known = places.first { $0.isSame(as: place) }
-      places.removeAll { $0.isSame(as: place) }
-      places.append(place)
+      known = places.lazy.compactMap(\.value).first { $0.isSame(as: place) }
+      places.removeAll { $0.value?.isSame(as: place) ?? true }
+      places.append(StateEntry(place))
       places.removeFirst(max(0, places.count - FleetMemory.mostPlaces))
     }
     return known
   }
 
   /// Forgets a place where nothing is left of the hub. Waits for the disk.
-  func forget(_ place: Place) { file.change { places in places.removeAll { $0.isSame(as: place) } } }
+  func forget(_ place: Place) { file.change { places in places.removeAll { $0.value?.isSame(as: place) ?? true } } }
 }

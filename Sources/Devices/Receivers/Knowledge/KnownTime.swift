@@ -17,6 +17,7 @@ public struct KnownTime: Equatable, Sendable {
 
   /// At another instant, not long after.
   func utc(at now: MonotonicInstant) -> UTCTime {
-    UTCTime(nanosecondsSince1970: utc.nanosecondsSince1970 + (now - at).inNanoseconds)
+    let (sum, overflows) = utc.nanosecondsSince1970.addingReportingOverflow((now - at).inNanoseconds)
+    return overflows ? utc : UTCTime(nanosecondsSince1970: sum)
   }
 }

@@ -66,8 +66,47 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
   func age(at now: MonotonicInstant, _ time: KnownTime?) -> Duration? {
     if let savedAtInstant { return now - savedAtInstant }
     guard let savedAt, let time else { return nil }
-    let age = Duration.nanoseconds(time.utc(at: now).nanosecondsSince1970 - savedAt)
-    return age >= .zero ? age : nil
+    let (age, overflows) = time.utc(at: now).nanosecondsSince1970.subtractingReportingOverflow(savedAt)
+    return overflows || age < 0 ? nil : .nanoseconds(age)
+  }
+}
+
+extension ReceiverKnowledge {
+  /// Nothing that a receiver says of itself is longer.
+  private static let longestName = 256
+  /// A receiver's message has a length of 16 bits; no database message comes near.
+  private static let longestMessage = 8192
+  private static let mostDatabaseBytes = 1 << 16
+
+  /// What a file says may be damaged: what no receiver can have said is an error.
+  public init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    func require(_ isRight: Bool, _ key: CodingKeys) throws {
+      if !isRight {
+        throw DecodingError.dataCorruptedError(forKey: key, in: values, debugDescription: "out of range")
+      }
+    }
+    receiver = try values.decode(String.self, forKey: .receiver)
+    try require(receiver.utf8.count <= ReceiverKnowledge.longestName, .receiver)
+    uniqueID = try values.decodeIfPresent(String.self, forKey: .uniqueID)
+    try require(uniqueID.map { $0.utf8.count <= ReceiverKnowledge.longestName } ?? true, .uniqueID)
+    savedAt = try values.decodeIfPresent(Int64.self, forKey: .savedAt)
+    try require((savedAt ?? 0) >= 0, .savedAt)
+    place = try values.decode(Place.self, forKey: .place)
+    try require(place.isPossible, .place)
+    database = try values.decode([[UInt8]].self, forKey: .database)
+    let lengths = database.map(\.count)
+    try require(lengths.allSatisfy { (1...ReceiverKnowledge.longestMessage).contains($0) }, .database)
+    try require(lengths.reduce(0, +) <= ReceiverKnowledge.mostDatabaseBytes, .database)
+    isInFlash = try values.decode(Bool.self, forKey: .isInFlash)
+  }
+}
+
+extension ReceiverKnowledge.Place {
+  fileprivate var isPossible: Bool {
+    let isHigh = altitudeHAEMetres.map { (-20_000...1e6).contains($0) } ?? true
+    return (-90...90).contains(latitudeDegrees) && (-180...180).contains(longitudeDegrees) && isHigh
+      && (0...1e7).contains(sigmaMetres)
   }
 }
 
