@@ -87,7 +87,10 @@ final class PowerBooksKeeper: Sendable {
     do throws(Files.Errno) {
       let text = try Files.bytes(of: path, limit: PowerBooksKeeper.mostBytes)
       do throws(BoardError) {
-        return try machine.books.restore(text, file: path)
+        for skipped in try machine.books.restore(text, file: path) {
+          sink.write(.warning, "an entry of what devices cost is skipped: \(skipped)")
+        }
+        return
       } catch {
         problem = "its file is damaged: \(error)"
       }
@@ -100,8 +103,9 @@ final class PowerBooksKeeper: Sendable {
     if state.withLock({ $0.isReadOnly }) {
       return sink.write(.warning, "what devices cost is not known, as \(problem)")
     }
-    if Files.move(path, to: path + ".damaged") {
-      sink.write(.warning, "what devices cost is learnt anew, as \(problem); it is kept as \(path).damaged")
+    let copy = copyName
+    if Files.move(path, to: copy) {
+      sink.write(.warning, "what devices cost is learnt anew, as \(problem); it is kept as \(copy)")
     } else {
       state.withLock { $0.isReadOnly = true }
       sink.write(
@@ -109,6 +113,12 @@ final class PowerBooksKeeper: Sendable {
         "what devices cost is learnt anew and forgotten with this run, as \(problem); it could not be moved out of the way"
       )
     }
+  }
+
+  /// What a damaged file is kept as: it does not take the place of one before it, until there are nine.
+  private var copyName: String {
+    let names = [path + ".damaged"] + (2...9).map { "\(path).damaged-\($0)" }
+    return names.first { access($0, F_OK) != 0 } ?? names[names.count - 1]
   }
 
   /// Closes the accounts up to now, and writes them now and then. Called by what wakes the process anyway.

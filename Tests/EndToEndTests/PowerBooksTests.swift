@@ -65,6 +65,16 @@ final class PowerBooksTests {
     #expect(Files.names(in: folder) == ["power.json", "power.json.damaged"])
   }
 
+  @Test func `a second damaged file does not take the place of the first`() {
+    HubProcess.write("first {", to: "\(folder)/power.json.damaged")
+    HubProcess.write("second {", to: "\(folder)/power.json")
+    let hub = hub()
+    #expect(eventually { hub.program.standardError.contains("\(folder)/power.json.damaged-2") })
+    hub.stop()
+    #expect((try? Files.bytes(of: "\(folder)/power.json.damaged")) == Array("first {".utf8))
+    #expect((try? Files.bytes(of: "\(folder)/power.json.damaged-2")) == Array("second {".utf8))
+  }
+
   @Test func `a file that cannot be read is kept as well, and that is said once`() {
     // No text of this program's is so long.
     HubProcess.write(Array(repeating: 0x20, count: 17 << 20), to: "\(folder)/power.json")

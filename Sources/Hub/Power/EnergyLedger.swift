@@ -22,8 +22,10 @@ public struct EnergyLedger: Equatable, Sendable {
   mutating func charge(_ milliwattHours: Double, to payers: EnergyBills.Payers, over seconds: Double, until end: Double)
   {
     guard milliwattHours > 0, end.isFinite, seconds.isFinite else { return }
+    // A board without a clock of its own begins in 1970: what it drew before that stands in the first hour.
+    let end = max(0, end)
     let now = Int((end / 3600).rounded(.down))
-    let all = max(0, seconds)
+    let all = min(max(0, seconds), end)
     // What was drawn before the week stands nowhere any more, and not in the week either.
     var from = max(end - all, Double(now - EnergyLedger.hourCount + 1) * 3600)
     while true {

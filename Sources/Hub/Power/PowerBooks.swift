@@ -36,9 +36,12 @@ public final class PowerBooks: Sendable {
   /// Takes over what a hub before this one knew.
   ///
   /// - Parameter file: what the file has in it
-  /// - Throws: where there is something in it that nobody wrote; then nothing is taken over
-  public func restore(_ text: [UInt8], file: String) throws(BoardError) {
-    for (id, identity, content) in try PowerBooksFile.read(text, file: file) {
+  /// - Returns: what is wrong with the entries that were skipped
+  /// - Throws: if nothing in the file is of use; then nothing is taken over
+  @discardableResult
+  public func restore(_ text: [UInt8], file: String) throws(BoardError) -> [BoardError] {
+    let (devices, problems) = try PowerBooksFile.read(text, file: file)
+    for (id, identity, content) in devices {
       let book = entries.withLock { entries -> PowerBook? in
         if let known = entries.first(where: { $0.id == id }) { return known.book }
         guard entries.count < PowerBooks.limit else { return nil }
@@ -48,6 +51,7 @@ public final class PowerBooks: Sendable {
       }
       book?.restore(content, of: identity)
     }
+    return problems
   }
 
   /// As the file has them.

@@ -99,7 +99,9 @@ enum PowerBooksFile {
 
   // MARK: Reading
 
-  static func read(_ text: [UInt8], file: String) throws(BoardError) -> [Device] {
+  /// - Returns: what is right in the file, and what is wrong with the entries that were skipped
+  /// - Throws: if nothing in the file is of use
+  static func read(_ text: [UInt8], file: String) throws(BoardError) -> (devices: [Device], problems: [BoardError]) {
     var root = try BoardSection(json5: text, file: file)
     let version = try root.integer("version", in: 0...Int(Int32.max))
     guard version == PowerBooksFile.version else {
@@ -107,14 +109,21 @@ enum PowerBooksFile {
     }
     _ = try root.string("note")
     var devices: [Device] = []
+    var problems: [BoardError] = []
     for (id, section) in try root.namedSections("devices").prefix(PowerBooks.limit) {
-      devices.append(try device(id, section))
+      do throws(BoardError) {
+        devices.append(try device(id, section, &problems))
+      } catch {
+        problems.append(error)
+      }
     }
-    try root.finish()
-    return devices
+    do throws(BoardError) { try root.finish() } catch { problems.append(error) }
+    return (devices, problems)
   }
 
-  private static func device(_ id: String, _ section: BoardSection) throws(BoardError) -> Device {
+  private static func device(
+    _ id: String, _ section: BoardSection, _ problems: inout [BoardError]
+  ) throws(BoardError) -> Device {
     var section = section
     var content = PowerBook.Content()
     let identity = try section.required("device")
@@ -145,17 +154,26 @@ enum PowerBooksFile {
       }
     }
     for (name, bills) in try section.namedSections("hours").suffix(EnergyLedger.hourCount) {
-      var bills = bills
-      guard let hour = Int(name), (0...10_000_000).contains(hour), hour > content.ledger.hours.last?.number ?? -1
-      else {
-        throw bills.wrong(expected: "named by an hour since 1970, in their order")
+      do throws(BoardError) {
+        content.ledger.hours.append(try hour(name, bills, after: content.ledger.hours.last?.number))
+      } catch {
+        problems.append(error)
       }
-      var charged = EnergyBills()
-      for (payer, milliwattHours) in try bills.numbers(in: 0...1e9) { charged.charge(milliwattHours, to: payer) }
-      content.ledger.hours.append(EnergyLedger.Hour(number: hour, bills: charged))
     }
-    try section.finish()
+    do throws(BoardError) { try section.finish() } catch { problems.append(error) }
     return (id, identity, content)
+  }
+
+  private static func hour(
+    _ name: String, _ bills: BoardSection, after before: Int?
+  ) throws(BoardError) -> EnergyLedger.Hour {
+    var bills = bills
+    guard let number = Int(name), (0...10_000_000).contains(number), number > before ?? -1 else {
+      throw bills.wrong(expected: "named by an hour since 1970, in their order")
+    }
+    var charged = EnergyBills()
+    for (payer, milliwattHours) in try bills.numbers(in: 0...1e9) { charged.charge(milliwattHours, to: payer) }
+    return EnergyLedger.Hour(number: number, bills: charged)
   }
 
   private static func restarts(_ section: inout BoardSection, _ key: String) throws(BoardError) -> RestartCosts {
