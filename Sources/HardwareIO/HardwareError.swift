@@ -16,6 +16,8 @@ public enum HardwareError: Error, Equatable, Sendable {
   /// Another controller was talking; trying again is all it takes.
   case arbitrationLost(bus: String, address: UInt8)
   case timedOut(String)
+  /// A call to the kernel does not return.
+  case stuck(String)
   /// A driver of the kernel's has the address.
   case busy(bus: String, address: UInt8, driver: String?)
   /// A device answers, but is not what it should be, or does not do what it must.
@@ -41,6 +43,7 @@ extension HardwareError: CustomStringConvertible {
     case .noAcknowledge(let bus, let address): "no answer from address \(hex(address)) on \(bus)"
     case .arbitrationLost(let bus, let address): "lost arbitration to another controller at \(hex(address)) on \(bus)"
     case .timedOut(let what): "\(what) did not answer in time"
+    case .stuck(let what): "\(what) hangs in a call that does not return"
     case .busy(let bus, let address, let driver):
       "the kernel's driver\(driver.map { " '\($0)'" } ?? "") has address \(hex(address)) on \(bus)"
     case .unexpectedDevice(let what): what
@@ -62,6 +65,7 @@ extension HardwareError: CustomStringConvertible {
         + "the board"
     case .disconnected: "check the cable; the hub tries again by itself"
     case .noAcknowledge(let bus, _): "check wiring, power and address: sensorhub probe --bus \(bus)"
+    case .stuck: "the kernel's log (dmesg) may say why; if it stays so, restart the board"
     case .busy: "a sensor can be read through it (driver: \"iio\"); or unbind it, or remove its overlay from config.txt"
     case .arbitrationLost, .timedOut, .unexpectedDevice, .unsupported, .system: nil
     }

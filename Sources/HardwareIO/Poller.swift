@@ -16,15 +16,19 @@ public struct Poller: Sendable {
 
   private let stop: Int32
   private let clock: any MonotonicTimeSource
+  private let progress: ReaderProgress?
 
-  /// - Parameter stop: a descriptor that becomes readable when the wait, and all later ones, are to end
-  public init(stop: Int32, clock: any MonotonicTimeSource = MonotonicClock()) {
+  /// - Parameters:
+  ///   - stop: a descriptor that becomes readable when the wait, and all later ones, are to end
+  ///   - progress: told when the thread waits and when it goes on
+  public init(stop: Int32, clock: any MonotonicTimeSource = MonotonicClock(), progress: ReaderProgress? = nil) {
     self.stop = stop
     self.clock = clock
+    self.progress = progress
   }
 
   /// One that cannot be told to stop: for what has to be ended in order.
-  public var unstoppable: Poller { Poller(stop: -1, clock: clock) }
+  public var unstoppable: Poller { Poller(stop: -1, clock: clock, progress: progress) }
 
   /// Waits for a descriptor to become readable, or for its line to hang up.
   ///
@@ -62,6 +66,8 @@ public struct Poller: Sendable {
       pollfd(fd: signal, events: Int16(POLLIN), revents: 0)
     )
     let deadline = limit.map { clock.now + $0 }
+    progress?.beginsToWait()
+    defer { progress?.goesOn() }
     while true {
       // Rounded up, so that a wait is never cut short and then busy until its end.
       let milliseconds = deadline.map {

@@ -2,7 +2,7 @@ import Guarding
 import MonotonicTime
 
 /// One scheduled action at a time: setting it again overtakes the one before, and after its end it is not set any more.
-final class Alarm: Sendable {
+public final class Alarm: Sendable {
   private struct State {
     var action: ScheduledAction?
     /// Counts the settings: an action that is done at once, and sets the next one, is noted here after that.
@@ -13,10 +13,10 @@ final class Alarm: Sendable {
   private let clock: any MonotonicTimeSource
   private let state = Guarded(State())
 
-  init(clock: any MonotonicTimeSource) { self.clock = clock }
+  public init(clock: any MonotonicTimeSource) { self.clock = clock }
 
   /// Not to be called under a lock that `action` takes: where the instant is past it may be done at once.
-  func set(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) {
+  public func set(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) {
     let (overtaken, setting): (ScheduledAction?, Int?) = state.withLock { state in
       if state.isOver { return (nil, nil) }
       state.setting += 1
@@ -34,8 +34,18 @@ final class Alarm: Sendable {
     if isTooLate { scheduled.cancel() }
   }
 
+  /// Takes back what was set: until it is set again no action begins once this has returned.
+  public func cancel() {
+    let action = state.withLock { state in
+      state.setting += 1
+      defer { state.action = nil }
+      return state.action
+    }
+    action?.cancel()
+  }
+
   /// Once this has returned no action begins any more.
-  func end() {
+  public func end() {
     let action = state.withLock { state in
       state.isOver = true
       defer { state.action = nil }

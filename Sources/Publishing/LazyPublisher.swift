@@ -37,6 +37,8 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     var run: SourceRun?
     var timer: ScheduledAction?
     var failure: String?
+    /// Why the present run was given up.
+    var hang: Failure?
   }
 
   public let name: String
@@ -132,7 +134,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       if broadcast.stage(adding: receiver) { pending.broadcast = true }
       let now = clock.now
       if state.receivers.count == 1 { lingerPolicy?.firstCame(membership.comer, at: now) }
-      let effect = state.machine.subscribed(now)
+      let effect = state.machine.subscribed(now, restEnd: restEnd)
       stageActivity(&state, &pending, "\(membership.comer.label) subscribed")
       return effect
     }
@@ -159,7 +161,8 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     transition { state, pending in
       let effect = state.machine.shutDown()
       // Where a source is to leave its scope first its end finishes them.
-      if state.machine.state == .idle, finish(&state, .finished) { pending.broadcast = true }
+      let isOver = state.machine.state == .idle || state.machine.state == .stuck
+      if isOver, finish(&state, .finished) { pending.broadcast = true }
       stageActivity(&state, &pending, reason)
       return effect
     }
@@ -200,7 +203,22 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   /// Has the source run by another timing from now on, and asks the policy anew where it lingers. Nothing is stopped or started for
   /// that but what lingers, or stays off, for longer than is right now.
   public func changeTiming(to timing: LifecycleTiming) {
-    reconsider { $0.changeTiming(to: timing, $1, linger: $2) }
+    reconsider { $0.changeTiming(to: timing, $1, restEnd: self.restEnd, linger: $2) }
+  }
+
+  /// Asks the policy again where the source has to stay off, because what that was decided by has changed.
+  public func reconsiderRest() {
+    transition { state, pending in
+      let before = state.machine.state
+      let effect = state.machine.reconsideredRest(clock.now, restEnd: restEnd)
+      if state.machine.state != before { stageActivity(&state, &pending, "it may be on again") }
+      return effect
+    }
+  }
+
+  private func restEnd(_ usual: MonotonicInstant?) -> MonotonicInstant? {
+    guard let lingerPolicy else { return usual }
+    return lingerPolicy.restEnd(usual)
   }
 
   private func reconsider(
@@ -284,7 +302,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   private func timerFired(_ timer: Int) {
     transition { state, pending in
       let before = state.machine.state
-      let effect = state.machine.timerFired(timer, clock.now)
+      let effect = state.machine.timerFired(timer, clock.now, restEnd: restEnd)
       if state.machine.state != before {
         stageActivity(
           &state, &pending, before == .lingering ? "nobody came back" : "the minimum time off has passed")
@@ -370,11 +388,26 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     }
   }
 
+  /// Gives up waiting for a run that hangs: it counts as failed from here on. The next run starts once this one has left its scope.
+  func hangs(_ run: SourceRun, _ failure: Failure) {
+    transition { state, pending in
+      guard state.run === run else { return .nothing }
+      let effect = state.machine.hung()
+      guard effect != .nothing else { return .nothing }
+      (state.failure, state.hang) = ("\(failure)", failure)
+      if state.machine.isShutDown, finish(&state, .finished) { pending.broadcast = true }
+      stageActivity(&state, &pending, "\(failure)")
+      return effect
+    }
+  }
+
   private func ended(_ run: SourceRun, _ completion: Completion<Failure>, failure: String? = nil) {
     transition { state, pending in
       guard state.run === run else { return .nothing }
       state.run = nil
-      let (endedByItself, isOverForAll, effect) = state.machine.ended(clock.now)
+      let completion = state.hang.map { .failed($0) } ?? completion
+      state.hang = nil
+      let (endedByItself, isOverForAll, effect) = state.machine.ended(clock.now, restEnd: restEnd)
       // What goes wrong in a source that was told to stop went wrong because of that, and says nothing of the device.
       if endedByItself, case .failed(let error) = completion { state.failure = "\(error)" }
       if let failure { state.failure = failure }
@@ -399,6 +432,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       case .running: .running
       case .lingering: .lingering
       case .stopping: .stopping
+      case .stuck: .failed
       }
     let before = mutableActivity.value
     let activity = Activity(

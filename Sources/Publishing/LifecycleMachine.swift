@@ -31,6 +31,8 @@ struct LifecycleMachine: Sendable {
     case lingering
     /// The source has been told to stop and has not left its scope yet.
     case stopping
+    /// The source hangs: it was told to stop, and counts as failed until it leaves its scope after all.
+    case stuck
   }
 
   enum Effect: Equatable {
@@ -58,15 +60,18 @@ struct LifecycleMachine: Sendable {
 
   init(timing: LifecycleTiming) { self.timing = timing }
 
-  mutating func subscribed(_ now: MonotonicInstant) -> Effect {
+  /// Until when the source has to stay off; given when that is by its timing, `nil` for not at all.
+  typealias RestEnd = (_ usual: MonotonicInstant?) -> MonotonicInstant?
+
+  mutating func subscribed(_ now: MonotonicInstant, restEnd: RestEnd = { $0 }) -> Effect {
     subscriberCount += 1
     switch state {
-    case .idle: return startOrRest(now)
+    case .idle: return startOrRest(now, restEnd)
     case .lingering:
       state = hasShownLife ? .running : .starting
       timer += 1
       return .cancelWait
-    case .resting, .starting, .running, .stopping: return .nothing
+    case .resting, .starting, .running, .stopping, .stuck: return .nothing
     }
   }
 
@@ -81,7 +86,7 @@ struct LifecycleMachine: Sendable {
       return .cancelWait
     case .starting, .running:
       return self.linger(until: now + linger(timing.linger), now)
-    case .idle, .lingering, .stopping: return .nothing
+    case .idle, .lingering, .stopping, .stuck: return .nothing
     }
   }
 
@@ -97,7 +102,7 @@ struct LifecycleMachine: Sendable {
   ///
   /// - Parameter linger: as of `reconsidered`
   mutating func changeTiming(
-    to timing: LifecycleTiming, _ now: MonotonicInstant, linger: () -> Duration?
+    to timing: LifecycleTiming, _ now: MonotonicInstant, restEnd: RestEnd = { $0 }, linger: () -> Duration?
   ) -> Effect {
     let isNews = timing != self.timing
     self.timing = timing
@@ -106,9 +111,15 @@ struct LifecycleMachine: Sendable {
       if let linger = linger() { return self.linger(until: now + linger, now) }
       guard let lingerEnd, max(lingerEnd, startedAt + timing.minimumOn) != lingersUntil else { return .nothing }
       return self.linger(until: lingerEnd, now)
-    case .resting: return isNews ? startOrRest(now) : .nothing
-    case .idle, .starting, .running, .stopping: return .nothing
+    case .resting: return isNews ? startOrRest(now, restEnd) : .nothing
+    case .idle, .starting, .running, .stopping, .stuck: return .nothing
     }
+  }
+
+  /// What it has to stay off for has changed.
+  mutating func reconsideredRest(_ now: MonotonicInstant, restEnd: RestEnd) -> Effect {
+    guard state == .resting else { return .nothing }
+    return startOrRest(now, restEnd)
   }
 
   private mutating func linger(until end: MonotonicInstant, _ now: MonotonicInstant) -> Effect {
@@ -124,14 +135,14 @@ struct LifecycleMachine: Sendable {
 
   func isWaiting(for timer: Int) -> Bool { timer == self.timer && (state == .lingering || state == .resting) }
 
-  mutating func timerFired(_ firedTimer: Int, _ now: MonotonicInstant) -> Effect {
+  mutating func timerFired(_ firedTimer: Int, _ now: MonotonicInstant, restEnd: RestEnd = { $0 }) -> Effect {
     guard firedTimer == timer else { return .nothing }
     switch state {
     case .lingering:
       state = .stopping
       return .stop
-    case .resting: return startOrRest(now)
-    case .idle, .starting, .running, .stopping: return .nothing
+    case .resting: return startOrRest(now, restEnd)
+    case .idle, .starting, .running, .stopping, .stuck: return .nothing
     }
   }
 
@@ -147,7 +158,22 @@ struct LifecycleMachine: Sendable {
       state = .idle
       subscriberCount = 0
       return .cancelWait
+    case .stuck:
+      subscriberCount = 0
+      return .nothing
     case .idle, .stopping: return .nothing
+    }
+  }
+
+  /// The source hangs. Its subscribers wait until it leaves its scope, unless it has been shut down.
+  mutating func hung() -> Effect {
+    switch state {
+    case .starting, .running, .lingering, .stopping:
+      state = .stuck
+      timer += 1
+      if isShutDown { subscriberCount = 0 }
+      return .stop
+    case .idle, .resting, .stuck: return .nothing
     }
   }
 
@@ -173,7 +199,9 @@ struct LifecycleMachine: Sendable {
 
   /// The source has left its scope. Where it was not told to, or will not start again, its subscribers are completed and
   /// count no more.
-  mutating func ended(_ now: MonotonicInstant) -> (endedByItself: Bool, isOverForAll: Bool, effect: Effect) {
+  mutating func ended(
+    _ now: MonotonicInstant, restEnd: RestEnd = { $0 }
+  ) -> (endedByItself: Bool, isOverForAll: Bool, effect: Effect) {
     let endedByItself = state != .stopping
     endedAt = now
     state = .idle
@@ -182,14 +210,14 @@ struct LifecycleMachine: Sendable {
       timer += 1
       return (endedByItself, true, .cancelWait)
     }
-    return (false, false, subscriberCount > 0 ? startOrRest(now) : .nothing)
+    return (false, false, subscriberCount > 0 ? startOrRest(now, restEnd) : .nothing)
   }
 
-  private mutating func startOrRest(_ now: MonotonicInstant) -> Effect {
-    if let endedAt, endedAt + timing.minimumOff > now {
+  private mutating func startOrRest(_ now: MonotonicInstant, _ restEnd: RestEnd) -> Effect {
+    if let end = restEnd(endedAt.map { $0 + timing.minimumOff }), end > now {
       state = .resting
       timer += 1
-      return .wait(until: endedAt + timing.minimumOff, timer: timer)
+      return .wait(until: end, timer: timer)
     }
     state = .starting
     hasShownLife = false

@@ -12,10 +12,18 @@ public protocol LingerPolicy: Sendable {
 
   /// A source that lingers is to be decided about anew (`reconsiderLinger`, `changeTiming`); `nil` where nothing has changed.
   func reconsidered(at now: MonotonicInstant) -> Linger?
+
+  /// Until when a source has to stay off that is about to start.
+  ///
+  /// - Parameter usual: by its timing and its last end
+  /// - Returns: `nil` to start at once
+  func restEnd(_ usual: MonotonicInstant?) -> MonotonicInstant?
 }
 
 extension LingerPolicy {
   public func reconsidered(at now: MonotonicInstant) -> Linger? { nil }
+
+  public func restEnd(_ usual: MonotonicInstant?) -> MonotonicInstant? { usual }
 }
 
 /// For how long a source runs on, and why.

@@ -15,6 +15,10 @@ public struct Reading<Output: Sendable, Failure: Error>: Sendable {
   /// Says that the device's supply has just been switched on: its minimum time on begins.
   public func switchedOn() { publisher.switchedOn(run) }
 
+  /// Says, on another thread, that the body hangs: the source has failed from here on, and is told to stop. It starts again once the
+  /// body has returned.
+  public func hangs(_ failure: Failure) { publisher.hangs(run, failure) }
+
   /// Says that the source is up before it has a value to send.
   public func started() { if run.isFirstSignOfLife { publisher.showedLife(run) } }
 }

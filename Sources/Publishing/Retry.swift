@@ -15,7 +15,7 @@ public struct Backoff: Equatable, Sendable {
   }
 
   /// - Parameter failures: failures in a row, from 1
-  func delay(afterFailures failures: Int) -> Duration {
+  public func delay(afterFailures failures: Int) -> Duration {
     var delay = initial
     for _ in 1..<max(failures, 1) where delay < maximum { delay = min(delay * factor, maximum) }
     return min(delay, maximum)
