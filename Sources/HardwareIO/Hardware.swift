@@ -3,9 +3,15 @@
 public protocol Hardware: Sendable {
   func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus
   func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort
+  /// Throws if the port could not be opened, for want of permission or because another program has it. Changes nothing about it.
+  func checkSerialPort(_ name: String) throws(HardwareError)
   func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput
   /// - Parameter falling: the edges at which the line falls, instead of those at which it rises
   func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput
+}
+
+extension Hardware {
+  public func checkSerialPort(_ name: String) throws(HardwareError) {}
 }
 
 /// The devices of the kernel.
@@ -20,6 +26,8 @@ public struct LinuxHardware: Hardware {
   public func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort {
     try LinuxSerialPort(name, speed: speed)
   }
+
+  public func checkSerialPort(_ name: String) throws(HardwareError) { try LinuxSerialPort.check(name) }
 
   public func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {
     try LinuxGPIOOutput(name, activeLow: activeLow, safeLevel: false)

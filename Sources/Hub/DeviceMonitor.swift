@@ -62,6 +62,7 @@ public final class DeviceMonitor: Sendable {
 
   public let id: String
   private let clock: any MonotonicTimeSource
+  private let rail: PowerRail
   private let isReceiver: Bool
   private let state: Guarded<State>
   private let property: MutableProperty<DeviceStatus>
@@ -75,6 +76,7 @@ public final class DeviceMonitor: Sendable {
   ) {
     self.id = id
     self.clock = clock
+    self.rail = rail
     isReceiver = kind == .receiver
     let isAlways = rail.switch == .none
     let isSupplied = rail.supply.value.isOn
@@ -95,8 +97,11 @@ public final class DeviceMonitor: Sendable {
           state.others = (supply.users + supply.sleepers).filter { $0 != id }
           state.sleepsByItself = supply.sleepers.contains(id)
           // Its own use is told by its reader.
-          state.isSupplied = supply.isOn && (isAlways || !state.others.isEmpty || state.sleepsByItself)
+          let isLeftOn = supply.users.isEmpty
+          state.isSupplied = supply.isOn && (isAlways || isLeftOn || !state.others.isEmpty || state.sleepsByItself)
           if !supply.isOn { state.rest.lostSupply() }
+          // A line that has never been there is not known to be on.
+          state.switchProblem = supply.isOn ? supply.problem.map { "its supply could not be switched off: \($0)" } : nil
         }
       }
     ).store(in: following)
@@ -171,8 +176,8 @@ public final class DeviceMonitor: Sendable {
   /// Whether nobody will want it any more.
   var isEnding: Bool { state.withLock { $0.ending != nil } }
 
-  /// For how long its supply has to be off before it is on again.
-  var minimumOff: Duration { state.withLock { $0.power.timing.minimumOff } }
+  /// The least times that its supply is on and off.
+  var timing: LifecycleTiming { state.withLock { $0.power.timing } }
 
   /// Since when it rests; `nil` while it works, or where nobody knows.
   var restingSince: MonotonicInstant? { state.withLock { $0.lessons.offSince } }
@@ -212,11 +217,6 @@ public final class DeviceMonitor: Sendable {
 
   /// It waits for motion from here on while it is not required, and what it draws for that; `nil` that it does not.
   func waitsForMotion(milliamperes: Double?) { change { $0.waitingMilliamperes = milliamperes } }
-
-  /// Its supply could not be switched off after it had waited for motion, or rested.
-  func unswitched(_ problem: HardwareError) {
-    change { $0.switchProblem = "its supply could not be switched off: \(problem)" }
-  }
 
   /// What its budget leaves of wishes for fixes at present, whatever has happened to it since it was last asked.
   var relaxation: Relaxation {
@@ -271,14 +271,14 @@ public final class DeviceMonitor: Sendable {
 
   /// The device needs no supply any more.
   ///
-  /// - Parameter problem: why that is still on
-  func released(_ problem: HardwareError? = nil) {
+  /// Said a second time it changes nothing: a reader that was given up for stuck may say so later itself.
+  func released() {
     change { state in
+      state.progress = nil
+      guard state.isRequired else { return }
       state.lessons.released(
         at: clock.now, state.status.energyMilliwattHours, restWatts: restMilliwatts(state) / 1000, state.book)
       state.requiredSince = nil
-      state.progress = nil
-      state.switchProblem = problem.map { "its supply could not be switched off: \($0)" }
     }
   }
 
@@ -449,6 +449,11 @@ extension DeviceMonitor: LingerPolicy {
         at: now, isScheduled: holder.purpose == .schedule, by: grounds, &state.lessons)
       return state.ending.map { Linger(.zero, reason: $0) } ?? linger
     }
+  }
+
+  /// Where there is a switch it is the supply that has to rest, whichever device it was on for.
+  public func restEnd(_ usual: MonotonicInstant?) -> MonotonicInstant? {
+    rail.switch == .none ? usual : rail.restEnd(timing.minimumOff)
   }
 
   public func reconsidered(at now: MonotonicInstant) -> Linger? {

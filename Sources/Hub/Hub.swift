@@ -208,19 +208,7 @@ public final class Hub: Sendable {
 
   /// The same, with what came of it.
   public func madeSafe(isStarting: Bool = false) -> SafetyReport {
-    var report = SafetyReport()
-    for entry in entries {
-      let (id, isSwitched) = (entry.description.id, entry.description.power.switch != .none)
-      if isSwitched { report.hasPowerLines = true }
-      if isStarting, case .receiver = entry, !isSwitched { continue }
-      do throws(HardwareError) {
-        if try !entry.reader.makeSafe() { report.absent.append(id) }
-      } catch {
-        if case .inUse = error { report.isHeld = true }
-        report.problems.append("\(id): it cannot be switched off: \(error)")
-      }
-    }
-    return report
+    MakingSafe([self], isStarting: isStarting, clock: clock).run().first ?? SafetyReport()
   }
 
   /// The devices with a power line that could not be driven once since the hub began, by their IDs: it is as it was found.
@@ -256,11 +244,55 @@ public final class Hub: Sendable {
     clockOffsets.shutDown()
     epochs.shutDown()
     for reader in ending { reader.shutDown(because: reason) }
+    // What ends with the process has no least time on.
+    if successor == nil { for reader in readers { reader.rail.end() } }
   }
 
   /// Returns once no reader that ends with this hub is inside its scope any more, that is, once their power lines are off.
-  public func isOff(for successor: Hub? = nil) async {
-    for reader in readers where !(successor?.has(reader) ?? false) { await reader.isOff() }
+  ///
+  /// - Parameter limit: how long it waits at most: a reader, or a line, may hang for ever. `nil` for no limit
+  /// - Returns: the devices of which that is not so, by their IDs; their supplies are cut
+  @discardableResult
+  public func isOff(for successor: Hub? = nil, within limit: Duration? = nil) async -> [String] {
+    let ending = readers.filter { !(successor?.has($0) ?? false) }
+    let clock = machine.supervisor.clock
+    let deadline = limit.map { clock.now + $0 }
+    // The last part of the time is for cutting supplies.
+    let late = await Hub.unended(ending, until: deadline.map { $0 + .milliseconds(-500) }, clock) { await $0.isOff() }
+    for reader in late { reader.cutSupply() }
+    let stuck = await Hub.unended(late, until: deadline, clock) { await $0.rail.isSettled() }
+    return late.isEmpty
+      ? []
+      : (late + stuck).map(\.monitor.id).reduce(into: []) { ids, id in
+        if !ids.contains(id) { ids.append(id) }
+      }
+  }
+
+  /// Waits for all readers at the same time.
+  ///
+  /// - Returns: those for which the time was not enough
+  private static func unended(
+    _ readers: [any Device], until deadline: MonotonicInstant?, _ clock: any MonotonicTimeSource,
+    _ end: @escaping @Sendable (any Device) async -> Void
+  ) async -> [any Device] {
+    await withTaskGroup(of: Int?.self) { group in
+      var unended = Set(readers.indices)
+      for (index, reader) in readers.enumerated() {
+        group.addTask {
+          await end(reader)
+          return Task.isCancelled ? nil : index
+        }
+      }
+      if let deadline {
+        group.addTask {
+          try? await clock.sleep(until: deadline, tolerance: nil)
+          return nil
+        }
+      }
+      while !unended.isEmpty, let ended = await group.next(), let index = ended { unended.remove(index) }
+      group.cancelAll()
+      return unended.sorted().map { readers[$0] }
+    }
   }
 
   private func has(_ reader: any Device) -> Bool { readers.contains { $0 === reader } }

@@ -13,6 +13,8 @@ public final class Machine: Sendable {
   public let systemTime: @Sendable () -> Int64
   /// Where measurements come from in place of devices; `nil` where there are devices.
   public let replay: ReplayFeed?
+  /// Notices readers that hang.
+  public let supervisor: Supervisor
   /// Activated with a device's ID when it was plugged in or should be tried again.
   public let retryHint = Trigger<String>()
   /// What is known of the power of its devices beyond this run.
@@ -23,13 +25,15 @@ public final class Machine: Sendable {
   let hostTime: HostTime
   /// What its devices have come to that were changed or taken away, by their IDs.
   private let totals = Guarded<[String: RunTotals]>([:])
+  private let suppliesBefore = Guarded<SupplyTimes?>(nil)
   private let rails = Guarded<[Board.Power.Switch: PowerRail]>([:])
 
   public init(
     hardware: any Hardware, clock: any MonotonicTimeSource = MonotonicClock(),
-    systemTime: @escaping @Sendable () -> Int64 = { clinux_realtime_ns() }
+    systemTime: @escaping @Sendable () -> Int64 = { clinux_realtime_ns() }, supervisor: Supervisor = Supervisor()
   ) {
     self.hardware = hardware
+    self.supervisor = supervisor
     self.clock = clock
     self.systemTime = systemTime
     books = PowerBooks(systemTime: systemTime)
@@ -45,6 +49,7 @@ public final class Machine: Sendable {
     replaying replay: ReplayFeed, clock: any MonotonicTimeSource, systemTime: @escaping @Sendable () -> Int64
   ) {
     hardware = NoHardware()
+    supervisor = Supervisor()
     self.clock = clock
     self.systemTime = systemTime
     books = PowerBooks(systemTime: systemTime)
@@ -58,8 +63,39 @@ public final class Machine: Sendable {
     return rails.withLock { rails in
       if let rail = rails[`switch`] { return rail }
       let rail = PowerRail(`switch`, hardware: hardware, clock: clock)
+      if let before = suppliesBefore.withLock({ $0 }) { restore(before, to: rail) }
       rails[`switch`] = rail
       return rail
+    }
+  }
+
+  /// Since when its supplies are off that can be switched.
+  public var supplyTimes: SupplyTimes {
+    rails.withLock { rails in
+      var times = SupplyTimes(at: clock.now)
+      for case (.gpio(let line, _), let rail) in rails {
+        let supply = rail.supply.value
+        if !supply.isOn, let since = supply.since { times.offSince["\(line)"] = since.nanoseconds }
+      }
+      return times
+    }
+  }
+
+  /// Takes over since when supplies were off in the run of a hub before this one, so that their least times off hold over a restart.
+  public func restore(_ before: SupplyTimes) {
+    guard before.at <= clock.now.nanoseconds else { return }
+    suppliesBefore.withLock { $0 = before }
+    for rail in rails.withLock({ Array($0.values) }) { restore(before, to: rail) }
+  }
+
+  private func restore(_ before: SupplyTimes, to rail: PowerRail) {
+    guard case .gpio(let line, _) = rail.switch else { return }
+    let now = clock.now
+    if let since = before.offSince["\(line)"], (0...now.nanoseconds).contains(since) {
+      rail.wasOff(since: MonotonicInstant(nanoseconds: since))
+    } else if before.isRunning {
+      // That hub was killed: what it had on is being switched off now.
+      rail.wasOff(since: now)
     }
   }
 

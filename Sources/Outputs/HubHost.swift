@@ -11,6 +11,9 @@ import Recording
 public final class HubHost: Sendable {
   private enum Reload: Equatable { case board }
 
+  /// How long devices have to end, less than the systemd unit allows a stop (`TimeoutStopSec`).
+  public static let longestEnd = Duration.seconds(4)
+
   private let current: MutableProperty<Hub>
   /// What is replayed; `nil` where there are devices.
   public let replay: ReplaySession?
@@ -74,12 +77,13 @@ public final class HubHost: Sendable {
     let bridge = old.bridge()
     defer { bridge.end() }
     old.shutDown(for: new)
-    // Two hubs must never drive one line: the new one appears when the old one has let go of everything else.
-    await old.isOff(for: new)
+    // Two hubs must never drive one line: the new one appears when the old one has let go of everything else, or cannot.
+    let stuck = await old.isOff(for: new, within: HubHost.longestEnd)
     // Whoever ends meanwhile wants no other one.
     if isOver.withLock({ $0 }) { return nil }
     new.enterService(after: old)
-    let problems = old.switchProblems + new.makeSafe(isStarting: true) + new.pulseProblems
+    let unended = stuck.map { "\($0): it has not stopped, so the new board may not get what it uses" }
+    let problems = unended + old.switchProblems + new.makeSafe(isStarting: true) + new.pulseProblems
     self.text.withLock { $0 = text }
     current.value = new
     if isOver.withLock({ $0 }) { new.shutDown() }

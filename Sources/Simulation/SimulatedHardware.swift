@@ -135,6 +135,10 @@ public final class SimulatedHardware: Hardware {
     }
   }
 
+  public func checkSerialPort(_ name: String) throws(HardwareError) {
+    if !isSimulated(name) { try real.checkSerialPort(name) }
+  }
+
   /// Whether no switch works a line: then the receiver behind it is always supplied.
   private func isWired(_ line: String) -> Bool { !powerLines.isDriven(line) }
 

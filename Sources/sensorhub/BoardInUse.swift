@@ -8,8 +8,12 @@ import SystemPackage
 /// killed finds in it what that had on, whatever the board file says by then.
 struct BoardInUse {
   let path: String
-  /// That of a hub before, where not everything could be switched off.
-  private var leftover: String { path + ".left" }
+  /// Those of hubs before, where not everything could be switched off: each has lines of its own.
+  private var leftovers: [String] {
+    [path + ".left"] + (2...BoardInUse.mostLeftovers).map { "\(path).left-\($0)" }
+  }
+
+  private static let mostLeftovers = 9
 
   init(beside socket: SocketPath) {
     let folder = socket.state.lastIndex(of: "/").map { String(socket.state[...$0]) } ?? ""
@@ -42,10 +46,17 @@ struct BoardInUse {
   func forget() { unlink(path) }
 
   /// Has whoever comes next look after what stands in it: not all of that could be switched off.
-  func leave() { rename(path, leftover) }
+  func leave() { keep(path) }
+
+  /// No left-over board takes the place of another one, as the lines of both may be on. Where there are too many of them the last one
+  /// does.
+  private func keep(_ copy: String) {
+    if leftovers.contains(copy) { return }
+    rename(copy, leftovers.first { !BoardInUse.exists($0) } ?? leftovers[leftovers.count - 1])
+  }
 
   /// Whether a hub has left something on that could not be switched off.
-  var isLeft: Bool { BoardInUse.exists(leftover) }
+  var isLeft: Bool { leftovers.contains(where: BoardInUse.exists) }
 
   /// Whether a hub has left something on, or runs.
   var isThere: Bool { BoardInUse.exists(path) || isLeft }
@@ -57,25 +68,27 @@ struct BoardInUse {
 
   /// Has everything off that a hub before this one had on, and forgets it. What went wrong is kept in mind for the
   /// next time.
-  func makeSafe(_ hardware: any Hardware, isStarting: Bool = false) -> SafetyReport {
+  ///
+  /// - Parameter hub: has its own devices off as well, at the same time
+  func makeSafe(_ hardware: any Hardware, and hub: Hub? = nil, isStarting: Bool = false) -> SafetyReport {
     var report = SafetyReport()
-    for copy in [leftover, path] where BoardInUse.exists(copy) {
-      let found = makeSafe(copy, hardware, isStarting: isStarting)
-      if found.problems.isEmpty { unlink(copy) } else { rename(copy, leftover) }
-      report += found
+    var found: [(copy: String?, hub: Hub)] = []
+    for copy in leftovers + [path] where BoardInUse.exists(copy) {
+      do throws(BoardError) {
+        found.append((copy, Hub(board: try Board(file: copy), hardware: hardware)))
+      } catch {
+        keep(copy)
+        let problem = "what a hub before this one had on is not known: \(error)"
+        report.problems.append("\(problem); look after it, and remove \(leftovers[0]) and others like it")
+      }
+    }
+    if let hub { found.append((nil, hub)) }
+    let reports = MakingSafe(found.map(\.hub), isStarting: isStarting).run()
+    for (index, made) in reports.enumerated() {
+      report += made
+      guard let copy = found[index].copy else { continue }
+      if made.problems.isEmpty { unlink(copy) } else { keep(copy) }
     }
     return report
-  }
-
-  private func makeSafe(_ copy: String, _ hardware: any Hardware, isStarting: Bool) -> SafetyReport {
-    do throws(BoardError) {
-      return Hub(board: try Board(file: copy), hardware: hardware).madeSafe(isStarting: isStarting)
-    } catch {
-      var report = SafetyReport()
-      report.problems = [
-        "what a hub before this one had on is not known: \(error); look after it, and remove \(leftover)"
-      ]
-      return report
-    }
   }
 }

@@ -4,6 +4,7 @@ import Guarding
 import HardwareIO
 import Hub
 import Logging
+import MonotonicTime
 import Outputs
 import Publishing
 import ServiceLifecycle
@@ -22,6 +23,8 @@ struct HubService: Sendable {
   private let books: PowerBooksKeeper?
   /// Of real boards as well.
   private let knowledge: ReceiverKnowledgeFile?
+  /// Of boards with a least time off; `nil` where there is nothing to keep.
+  private let supplyTimes: SupplyTimesFile?
   /// Of the board file, as it was read; `nil` for the board that is built in.
   private let fileText: [UInt8]?
   private let budget = DescriptorBudget.raised()
@@ -35,6 +38,11 @@ struct HubService: Sendable {
     receiver.tunnel = SimulatedReceiver.Tunnel(period: .seconds(120), entrance: .seconds(75), length: .seconds(30))
     hardware = SimulatedHardware(receiver: receiver)
     self.writesState = writesState
+    // Without these threads nothing would ever be powered down again, so there is no hub without them.
+    for (error, what) in [(MonotonicClock.start(), "timers"), (SingleThreadExecutor.shared.start(), "tasks")] {
+      guard error != 0 else { continue }
+      throw CommandError(.unavailable, "no thread for \(what): \(String(cString: strerror(error)))")
+    }
     let loaded = try source.loadWithText { [sink] in sink.write(.warning, $0) }
     fileText = loaded.fileText
     host = HubHost(
@@ -45,6 +53,10 @@ struct HubService: Sendable {
     }
     knowledge = (fileText == nil ? nil : StateFolder.path).map { folder in
       ReceiverKnowledgeFile(path: "\(folder)/receivers.json") { try? StateFolder.make(folder) }
+    }
+    let hasTimes = loaded.board.devices.contains { $0.power.timing.minimumOff > .zero }
+    supplyTimes = (fileText == nil || !hasTimes ? nil : StateFolder.path).map { folder in
+      SupplyTimesFile(path: "\(folder)/supplies.json") { try? StateFolder.make(folder) }
     }
     path = socket.map(SocketPath.init) ?? .standard
     inUse = BoardInUse(beside: path)
@@ -67,10 +79,9 @@ struct HubService: Sendable {
         if let group = group.withLock({ $0 }) { Task { await group.triggerGracefulShutdown() } }
       },
       onReload: { await reloader.reload() })
+    supplyTimes?.begin(hub.machine)
     // Only now: a signal that came between would end the process with its lines as they happen to be.
-    for problem in inUse.makeSafe(hardware, isStarting: true).problems + hub.makeSafe(isStarting: true) {
-      sink.write(.warning, problem)
-    }
+    for problem in inUse.makeSafe(hardware, and: hub, isStarting: true).problems { sink.write(.warning, problem) }
     if let problem = inUse.record(fileText) { sink.write(.warning, problem) }
     for problem in hub.pulseProblems { sink.write(.warning, problem) }
     sink.write(.notice, "sensorhub \(SensorHub.versionWithCommit): board '\(hub.board.name)', state on \(path.state)")
@@ -94,7 +105,9 @@ struct HubService: Sendable {
       FleetOutput(host: host, sink: sink, memory: HubService.fleetMemory),
       CorrectionsOutput(host: host, sink: sink), HotPlugService(host: host, sink: sink),
     ]
-    if let interval = ServiceManager.watchdogInterval { services.append(Watchdog(interval: interval, books: books)) }
+    if let interval = ServiceManager.watchdogInterval {
+      services.append(Watchdog(interval: interval, supervisor: hub.machine.supervisor, books: books))
+    }
     let serviceGroup = ServiceGroup(
       services: services, logger: Logger(label: "sensorhub") { _ in SwiftLogNoOpLogHandler() })
     group.withLock { $0 = serviceGroup }
@@ -146,11 +159,12 @@ struct HubService: Sendable {
   @discardableResult
   private func powerOff(_ host: HubHost) async -> Bool {
     host.shutDown()
-    await host.hub.value.isOff()
+    let stuck = await host.hub.value.isOff(within: HubHost.longestEnd)
     // While the folder is this hub's.
     knowledge?.end(host.hub.value.machine.receiverKnowledge)
     books?.end()
-    let problems = host.hub.value.switchProblems
+    supplyTimes?.end(host.hub.value.machine)
+    let problems = stuck.map { "\($0): it has not stopped" } + host.hub.value.switchProblems
     for problem in problems { sink.write(.warning, problem) }
     // Else whoever comes next finds in it what is still on.
     if problems.isEmpty { inUse.forget() }

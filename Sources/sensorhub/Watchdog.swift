@@ -1,10 +1,13 @@
+import Hub
 import MonotonicTime
 import Outputs
 import ServiceLifecycle
 
-/// Tells systemd that the process is alive, as often as the unit asks for.
+/// Tells systemd that the process is alive, as often as the unit asks for, unless a reader hangs that nothing frees: then systemd starts
+/// the process again, and has `sensorhub safe` drive the lines low in between.
 struct Watchdog: Service {
   let interval: Duration
+  let supervisor: Supervisor
   /// Whose accounts are closed with it, as the process is awake then.
   let books: PowerBooksKeeper?
 
@@ -13,7 +16,7 @@ struct Watchdog: Service {
     // Ending is what the cancellation is for; an error would make the whole service end as failed.
     try? await cancelWhenGracefulShutdown {
       while true {
-        ServiceManager.watchdogPing()
+        if !supervisor.isHopeless { ServiceManager.watchdogPing() }
         books?.closeAccounts()
         try await clock.sleep(until: clock.now + interval, tolerance: interval / 10)
       }

@@ -26,7 +26,7 @@ struct PowerRailTests {
 
     func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {
       let line = try simulated.gpioOutput(name, activeLow: activeLow)
-      return WatchedLine(line: line, levels: levels, cannotBeDrivenLow: cannotBeDrivenLow.withLock { $0 })
+      return WatchedLine(line: line, hardware: self)
     }
 
     func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput {
@@ -36,18 +36,17 @@ struct PowerRailTests {
 
   private struct WatchedLine: GPIOOutput {
     let line: any GPIOOutput
-    let levels: Recorder<Bool>
-    let cannotBeDrivenLow: Bool
+    let hardware: WatchedHardware
 
     func set(_ level: Bool) throws(HardwareError) {
       try line.set(level)
-      levels.append(level)
+      hardware.levels.append(level)
     }
 
     func close() throws(HardwareError) {
       try line.close()
-      levels.append(false)
-      if cannotBeDrivenLow { throw .system("driving the line", errno: 19) }
+      hardware.levels.append(false)
+      if hardware.cannotBeDrivenLow.withLock({ $0 }) { throw .system("driving the line", errno: 19) }
     }
   }
 
@@ -124,6 +123,71 @@ struct PowerRailTests {
     #expect(hardware.levels.values == [true, false])
     #expect(hub.devices.map(\.power) == [.off, .off])
     watching?.cancel()
+  }
+
+  @Test func `a device on a supply that is on already does not wait for its least time off`() async throws {
+    let clock = ManualClock()
+    let hub = try hub(
+      WatchedHardware(), gps: line + "minimumOffSeconds: 20, ", imu: line + "minimumOffSeconds: 20, ", clock: clock)
+    let samples = Recorder<Void>()
+    let readings = try #require(hub.imu?.readings)
+    let gps = try #require(hub.wakefulness(of: "gps")).subscribe(as: "map", receiveValue: { _ in })
+    #expect(eventually { hub.devices[0].power == .acquiring })
+    // The chip has had its visit, and its supply stays on for the receiver.
+    let first = readings.subscribe(as: "level", receiveValue: { _ in samples.append(()) })
+    await samples.first(1)
+    first.cancel()
+    await hub.imu?.isOff()
+    let again = Recorder<Void>()
+    let second = readings.subscribe(as: "level", receiveValue: { _ in again.append(()) })
+    // The clock stands still.
+    await again.first(1)
+    second.cancel()
+    gps.cancel()
+    hub.shutDown()
+    await hub.isOff()
+  }
+
+  @Test func `a least time off holds over a restart`() async throws {
+    let clock = ManualClock()
+    let old = Machine(hardware: WatchedHardware(), clock: clock)
+    let text = """
+      { name: "test", devices: { imu: { driver: "mpu-6050", bus: "simulated/i2c",
+          power: { \(line) minimumOffSeconds: 20, lingerSeconds: 0 } } } }
+      """
+    let board = try Board(json5: Array(text.utf8), file: "test")
+    let first = Hub(board: board, on: old)
+    let visit = try #require(first.wakefulness(of: "imu")).subscribe(as: "test", receiveValue: { _ in })
+    #expect(eventually { first.devices[0].power == .tracking })
+    visit.cancel()
+    first.shutDown()
+    await first.isOff()
+    let times = old.supplyTimes
+    #expect(times.offSince == ["simulated/imu-power": clock.now.nanoseconds])
+    clock.advance(by: .seconds(2))
+    // The next process, on the same clock.
+    for (isKilled, rest) in [(false, 18), (true, 20)] {
+      let hardware = WatchedHardware()
+      let machine = Machine(hardware: hardware, clock: clock)
+      let second = Hub(board: board, on: machine)
+      machine.restore(isKilled ? SupplyTimes(at: clock.now, isRunning: true) : times)
+      #expect(second.makeSafe() == [])
+      let samples = Recorder<Void>()
+      let lease = try #require(second.imu?.readings).subscribe(as: "test", receiveValue: { _ in samples.append(()) })
+      await clock.sleepers(1)
+      clock.advance(by: .seconds(rest) - .milliseconds(1))
+      #expect(!hardware.levels.values.contains(true))
+      clock.advance(by: .milliseconds(1))
+      await samples.first(1)
+      lease.cancel()
+      second.shutDown()
+      await second.isOff()
+    }
+    // A machine that has started again knows nothing of it.
+    let reborn = Machine(hardware: WatchedHardware(), clock: ManualClock())
+    _ = Hub(board: board, on: reborn)
+    reborn.restore(SupplyTimes(at: clock.now, isRunning: true))
+    #expect(reborn.supplyTimes.offSince.isEmpty)
   }
 
   @Test func `a supply that is in use stays on when lines are made safe`() async throws {

@@ -15,11 +15,12 @@ public struct GPIOLineName: Hashable, Sendable, CustomStringConvertible {
   public var description: String { "\(chip)/\(line)" }
 }
 
-/// An output. It is let go of at its safe level.
+/// An output. It is released at its safe level.
 public protocol GPIOOutput: Sendable {
   /// - Parameter level: the logical level; active-low lines are inverted on the way
   func set(_ level: Bool) throws(HardwareError)
-  /// Drives the safe level and lets go of the line, also where it cannot be driven; done too when the last reference goes.
+  /// Drives the safe level, then releases the line. A line that cannot be driven stays requested, so that a released line never
+  /// floats at the wrong level: call this again. The line is released at the latest when the last reference goes.
   func close() throws(HardwareError)
 }
 

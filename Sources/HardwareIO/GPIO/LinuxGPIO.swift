@@ -20,7 +20,13 @@ public final class LinuxGPIOOutput: GPIOOutput {
     line = Guarded(LineHandle(pointer: handle))
   }
 
-  deinit { try? close() }
+  deinit {
+    try? close()
+    line.withLock { line in
+      cgpiod_close(line.pointer)
+      line.pointer = nil
+    }
+  }
 
   public func set(_ level: Bool) throws(HardwareError) {
     let result = line.withLock { line in
@@ -34,6 +40,7 @@ public final class LinuxGPIOOutput: GPIOOutput {
       guard line.pointer != nil else { return 0 }
       // A released line keeps its level with some kernels and floats with others: leave it as it must be.
       let result = cgpiod_set(line.pointer, safeLevel)
+      if result < 0 { return result }
       cgpiod_close(line.pointer)
       line.pointer = nil
       return result

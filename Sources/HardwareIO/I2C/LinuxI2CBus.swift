@@ -44,7 +44,7 @@ public final class LinuxI2CBus: I2CBus {
   public func claim(_ address: UInt8) throws(HardwareError) {
     let result = clinux_lock_byte(descriptor, Int64(address))
     switch -result {
-    case 0: return
+    case 0: try requireFree(address)
     case EAGAIN, EACCES:
       throw .inUse("address 0x\(String(address, radix: 16)) on \(name)", holder: FileHolder.find(name))
     case let errno: throw .system("claiming 0x\(String(address, radix: 16)) on \(name)", errno: errno)

@@ -3,26 +3,32 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// One switch of a supply, and the devices that hang on it: on with the first that is wanted, off after the last, unless one of
-/// them sleeps and keeps what it knows by it.
+/// One switch of a supply and the devices on it: on with the first device that needs it, off after the last, unless a device sleeps
+/// and keeps what it knows by it.
 ///
-/// A rail knows nothing of board files and outlives them: whoever reads one again finds the rails as they are.
+/// A rail knows nothing of board files and outlives them. `RailMachine` decides what the rail does. Driving a line may hang, so that
+/// happens under no lock: the thread that drives the line owns it until it reports the result. Nothing is driven on the timers' thread.
 public final class PowerRail: Sendable {
   public struct Supply: Equatable, Sendable {
     public var isOn: Bool
     /// The IDs of the devices that want it on, in the order in which they came.
     public var users: [String]
-    /// The IDs of those that nobody wants and that need it for their sleep.
+    /// The IDs of the devices that no client wants and that need it for their sleep.
     public var sleepers: [String] = []
-    /// Since when it is on, or off; `nil` where it has been off since before the hub began.
+    /// Since when it is on, or off; `nil` if it has been off since before the hub began.
     public var since: MonotonicInstant?
+    /// Why its line could not be driven low: it counts as on, and is tried again until it is low.
+    public var problem: HardwareError?
+    /// Whether a thread drives the line at present.
+    var isBeingSwitched = false
   }
 
   private struct State {
-    var supply: Supply
-    /// Open only while the supply is on.
+    var machine: RailMachine
+    /// Requested from the first time that it is driven high until it is low. The thread that drives the line takes it.
     var output: (any GPIOOutput)?
-    var hasBeenDriven = false
+    /// Raised when the supply has changed.
+    var waiting: [WakeSignal] = []
   }
 
   public let `switch`: Board.Power.Switch
@@ -30,144 +36,235 @@ public final class PowerRail: Sendable {
   private let clock: any MonotonicTimeSource
   private let state: Guarded<State>
   private let property: MutableProperty<Supply>
+  private let alarm: Alarm
 
   init(_ switch: Board.Power.Switch, hardware: any Hardware, clock: any MonotonicTimeSource) {
     self.switch = `switch`
     self.hardware = hardware
     self.clock = clock
-    let supply = Supply(isOn: `switch` == .none, users: [], since: `switch` == .none ? clock.now : nil)
-    state = Guarded(State(supply: supply))
-    property = MutableProperty(supply)
+    let machine = RailMachine(isSwitched: `switch` != .none, now: clock.now)
+    state = Guarded(State(machine: machine))
+    property = MutableProperty(machine.supply)
+    alarm = Alarm(clock: clock)
   }
 
-  deinit { try? state.withLock { try $0.output?.close() } }
+  deinit {
+    alarm.end()
+    try? state.withLock { $0.output }?.close()
+  }
 
   /// Whether the supply is on, and for whom. Subscribing switches nothing.
   public var supply: Property<Supply> { property.readOnly }
 
   /// Whether its line could be driven at all.
-  var hasBeenDriven: Bool { state.withLock { $0.hasBeenDriven } }
+  var hasBeenDriven: Bool { state.withLock { $0.machine.hasBeenDriven } }
 
-  /// Whether the supply is on for one of its users and for nobody else, awake or asleep: letting go of it would switch it off.
+  /// Whether the supply is on for one of its users and for no other device, awake or asleep: letting go of it would switch it off.
   func isOn(forAlone user: String) -> Bool {
-    state.withLock { $0.supply.isOn && $0.supply.users == [user] && $0.supply.sleepers.isEmpty }
+    state.withLock { state in
+      let supply = state.machine.supply
+      return supply.isOn && supply.users == [user] && supply.sleepers.isEmpty
+    }
   }
 
-  /// Has the supply on for a device until `release`.
+  /// The supply has been off since an instant in the run of a hub before this one.
+  func wasOff(since instant: MonotonicInstant) { change { $0.machine.wasOff(since: instant) } }
+
+  /// Until when the supply has to stay off; `nil` if it is on, or has been off since before the hub began.
+  func restEnd(_ minimumOff: Duration) -> MonotonicInstant? { state.withLock { $0.machine.restEnd(minimumOff) } }
+}
+
+// MARK: On
+
+extension PowerRail {
+  /// Switches the supply on for a device until `release`.
   ///
   /// - Parameters:
-  ///   - minimumOff: for how long the supply has to have been off before
-  ///   - poller: ends that wait early when the reader is told to stop
-  /// - Returns: since when it is on; `nil` where the reader was told to stop before
+  ///   - minimumOff: how long the supply must have been off before
+  ///   - minimumOn: how long the supply stays on at least, also after `release`
+  ///   - poller: ends the wait for that early when the reader is told to stop
+  /// - Returns: since when it is on; `nil` if the reader was told to stop before
   func require(
-    for user: String, after minimumOff: Duration, _ poller: Poller
+    for user: String, after minimumOff: Duration, atLeast minimumOn: Duration = .zero, _ poller: Poller
   ) throws(HardwareError) -> MonotonicInstant? {
     while true {
-      let (onSince, rest) = try change { (state) throws(HardwareError) in try switchOn(&state, user, minimumOff) }
-      if let onSince { return onSince }
-      if poller.wait(for: nil, atMost: rest) == .stopped { return nil }
-    }
-  }
-
-  private func switchOn(
-    _ state: inout State, _ user: String, _ minimumOff: Duration
-  ) throws(HardwareError) -> (onSince: MonotonicInstant?, rest: Duration) {
-    let now = clock.now
-    if !state.supply.isOn, case .gpio(let line, let activeLow) = `switch` {
-      if let since = state.supply.since, now - since < minimumOff { return (nil, minimumOff - (now - since)) }
-      let output = try hardware.gpioOutput(line, activeLow: activeLow)
-      do throws(HardwareError) {
-        try output.set(true)
-      } catch {
-        try? output.close()
-        throw error
+      let news = WakeSignal()
+      let answer = change { state in
+        let answer = state.machine.require(for: user, minimumOff: minimumOff, minimumOn: minimumOn, clock.now)
+        if answer.mustWait { state.waiting.append(news) }
+        return answer
       }
-      state.output = output
-      state.hasBeenDriven = true
-      state.supply.isOn = true
-      state.supply.since = now
-    }
-    state.supply.users.append(user)
-    state.supply.sleepers.removeAll { $0 == user }
-    return (state.supply.since ?? now, .zero)
-  }
-
-  /// Ends what `require` began; the last user's end drives the line low, unless somebody sleeps by it. Does nothing for who is no
-  /// user.
-  ///
-  /// - Throws: where the line could not be driven; it is let go of all the same
-  func release(for user: String) throws(HardwareError) {
-    try change { (state) throws(HardwareError) in
-      guard let index = state.supply.users.firstIndex(of: user) else { return }
-      state.supply.users.remove(at: index)
-      try switchOffIfUnused(&state)
+      switch answer {
+      case .granted(let since): return since
+      case .driveHigh: return try driveHigh(for: user, minimumOn)
+      case .busy: if wait(for: news, poller) == .stopped { return nil }
+      case .rest(let end):
+        let timer = clock.schedule(at: end) { news.raise() }
+        defer { timer.cancel() }
+        if wait(for: news, poller) == .stopped { return nil }
+      }
     }
   }
 
-  /// What buffers a supply takes so long to run down.
+  private func wait(for news: WakeSignal, _ poller: Poller) -> Poller.Event {
+    defer { state.withLock { $0.waiting.removeAll { $0 === news } } }
+    // Without a descriptor it asks again each second.
+    let descriptor = news.fileDescriptor < 0 ? nil : news.fileDescriptor
+    return poller.wait(for: descriptor, atMost: descriptor == nil ? .seconds(1) : nil)
+  }
+
+  private func driveHigh(for user: String, _ minimumOn: Duration) throws(HardwareError) -> MonotonicInstant? {
+    guard case .gpio(let name, let activeLow) = `switch` else { return clock.now }
+    var output = takeOutput()
+    var (result, failure): (RailMachine.HighResult, HardwareError?) = (.high, nil)
+    do throws(HardwareError) {
+      let line = if let output { output } else { try hardware.gpioOutput(name, activeLow: activeLow) }
+      output = line
+      try line.set(true)
+    } catch {
+      failure = error
+      if output == nil {
+        result = .unopened
+      } else {
+        let low = driveLow(output)
+        output = low.kept
+        result = low.problem.map { .unknown($0) } ?? .low
+      }
+    }
+    let kept = output
+    let (onSince, effect) = change { state in
+      state.output = kept
+      return state.machine.droveHigh(for: user, minimumOn: minimumOn, result, clock.now)
+    }
+    perform(effect)
+    if let failure { throw failure }
+    return onSince
+  }
+
+  private func takeOutput() -> (any GPIOOutput)? {
+    state.withLock { state in
+      defer { state.output = nil }
+      return state.output
+    }
+  }
+}
+
+// MARK: Off
+
+extension PowerRail {
+  /// Ends what `require` began; the last user's end drives the line low on this thread, unless a device sleeps by it, or its least time
+  /// on has not passed: then that happens later. Does nothing for a device that is no user.
+  func release(for user: String) { perform(change { $0.machine.release(for: user, clock.now) }) }
+
+  /// The device does not get the supply any more, whatever its reader is doing and however short it was on. Returns at once.
+  func cut(for user: String) { performElsewhere(change { $0.machine.cut(for: user, clock.now) }) }
+
+  /// How long buffers take to run a supply down.
   private static let leastOff = Duration.milliseconds(200)
 
-  /// Has the supply off and on again for one of its users, unless it is on for others as well.
+  /// Switches the supply off and on again for one of its users, unless it is on for others as well.
   ///
   /// - Parameters:
-  ///   - minimumOff: for how long it has to be off
+  ///   - minimumOff: how long it has to be off
   ///   - poller: ends that wait early when the reader is told to stop
-  /// - Returns: since when it is on; `nil` where the reader was told to stop, who is no user any more then
+  /// - Returns: since when it is on; `nil` if the reader was told to stop: then it is no user any more
   func cycle(
-    for user: String, off minimumOff: Duration, _ poller: Poller
+    for user: String, off minimumOff: Duration, atLeast minimumOn: Duration, _ poller: Poller
   ) throws(HardwareError) -> MonotonicInstant? {
-    try release(for: user)
-    return try require(for: user, after: max(minimumOff, PowerRail.leastOff), poller)
+    perform(change { $0.machine.release(for: user, early: true, clock.now) })
+    return try require(for: user, after: max(minimumOff, PowerRail.leastOff), atLeast: minimumOn, poller)
   }
 
-  /// Has a device that fell asleep need the supply for that, and not be its user any more.
-  func rest(_ user: String) {
-    // Nothing is switched.
-    try? change { (state) throws(HardwareError) in
-      guard let index = state.supply.users.firstIndex(of: user) else { return }
-      state.supply.users.remove(at: index)
-      state.supply.sleepers.append(user)
-    }
-  }
+  /// A device that fell asleep needs the supply for that, and is not its user any more. Switches nothing.
+  func rest(_ user: String) { change { $0.machine.rest(user) } }
 
-  /// Ends what `rest` began, where the device is not to be woken any more, or may lose its supply: at once where that is on for nobody
-  /// else, and with the last of the others otherwise. Does nothing for who does not sleep.
-  func endRest(of sleeper: String) throws(HardwareError) {
-    try change { (state) throws(HardwareError) in
-      guard state.supply.sleepers.contains(sleeper) else { return }
-      state.supply.sleepers.removeAll { $0 == sleeper }
-      try switchOffIfUnused(&state)
-    }
-  }
+  /// Ends what `rest` began: the device will not be woken any more, or may lose its supply. The supply goes off now if it is on for
+  /// no other device, and with the last of the others otherwise. Returns at once. Does nothing for a device that does not sleep.
+  func endRest(of sleeper: String) { performElsewhere(change { $0.machine.endRest(of: sleeper, clock.now) }) }
 
-  private func switchOffIfUnused(_ state: inout State) throws(HardwareError) {
-    guard state.supply.users.isEmpty, state.supply.sleepers.isEmpty, let output = state.output else { return }
-    state.output = nil
-    state.supply.isOn = false
-    state.supply.since = clock.now
-    try output.close()
-  }
+  /// The process is about to end: no least time on holds any more. Returns at once.
+  func end() { performElsewhere(change { $0.machine.end(clock.now) }) }
 
-  /// Drives the safe level once, whatever a hub before this one left behind; nothing where the supply is in use.
+  /// Tries again to drive a line low that could not be. Returns at once.
+  func retry() { performElsewhere(change { $0.machine.look(clock.now) }) }
+
+  /// Drives the safe level once, whatever a hub before this one left behind; does nothing if the supply is in use.
   func makeSafe() throws(HardwareError) {
-    guard case .gpio(let line, let activeLow) = `switch` else { return }
-    try state.withLock { (state) throws(HardwareError) in
-      // Opening drives the safe level, and closing leaves it.
-      if state.output == nil { try hardware.gpioOutput(line, activeLow: activeLow).close() }
-      state.hasBeenDriven = true
+    if let problem = perform(change { $0.machine.makeSafe() }) { throw problem }
+  }
+
+  /// Returns once no thread drives the line.
+  func isSettled() async {
+    for await supply in supply.values(as: "shutdown") where !supply.isBeingSwitched { break }
+  }
+
+  /// - Returns: why the line could not be driven low
+  @discardableResult
+  private func perform(_ effect: RailMachine.Effect) -> HardwareError? {
+    switch effect {
+    case .nothing: return nil
+    case .lookAgain(let instant):
+      alarm.set(at: instant) { [weak self] in self?.retry() }
+      return nil
+    case .driveLow:
+      let (kept, problem) = driveLow(takeOutput())
+      let next = change { state in
+        state.output = kept
+        return state.machine.droveLow(problem, clock.now)
+      }
+      perform(next)
+      return problem
     }
   }
 
-  /// Changes the state under the lock and tells of it once that is free, also where the change went wrong half-way.
-  private func change<Result>(
-    _ body: (inout State) throws(HardwareError) -> Result
-  ) throws(HardwareError) -> Result {
-    var mustDeliver = false
-    defer { if mustDeliver { property.deliver() } }
-    return try state.withLock { (state) throws(HardwareError) in
-      let before = state.supply
-      defer { if state.supply != before { mustDeliver = property.stage(state.supply) } }
-      return try body(&state)
+  /// On a thread of its own: a line that hangs must not stop the thread of the timers, of the signals or of another device.
+  private func performElsewhere(_ effect: RailMachine.Effect) {
+    guard effect == .driveLow else {
+      perform(effect)
+      return
+    }
+    // Without a thread to give it is better to wait than to leave the line high.
+    if DetachedThread.start("power line", { self.perform(effect) }) != 0 { perform(effect) }
+  }
+
+  /// - Returns: the line if it stays requested, and why it could not be driven low
+  private func driveLow(_ output: (any GPIOOutput)?) -> (kept: (any GPIOOutput)?, problem: HardwareError?) {
+    guard case .gpio(let name, let activeLow) = `switch` else { return (nil, nil) }
+    var kept = output
+    do throws(HardwareError) {
+      // Opening drives the safe level, and closing leaves it.
+      let line = if let output { output } else { try hardware.gpioOutput(name, activeLow: activeLow) }
+      kept = line
+      try line.close()
+      return (nil, nil)
+    } catch {
+      switch error {
+      // A chip that has gone away comes back as another one, whose line has to be opened again.
+      case .notFound, .disconnected: return (nil, error)
+      default: return (kept, error)
+      }
+    }
+  }
+
+  /// Changes the state under the lock, and tells of a change once the lock is free.
+  private func change<Result>(_ body: (inout State) -> Result) -> Result {
+    let (result, woken, mustDeliver) = state.withLock { state -> (Result, [WakeSignal], Bool) in
+      let before = state.machine.supply
+      let result = body(&state)
+      if state.machine.supply == before { return (result, [], false) }
+      return (result, state.waiting, property.stage(state.machine.supply))
+    }
+    for waiting in woken { waiting.raise() }
+    if mustDeliver { property.deliver() }
+    return result
+  }
+}
+
+extension RailMachine.Answer {
+  fileprivate var mustWait: Bool {
+    switch self {
+    case .granted, .driveHigh: false
+    case .rest, .busy: true
     }
   }
 }

@@ -20,14 +20,16 @@ public protocol Device: AnyObject, Sendable {
   var stillness: LazyPublisher<Stillness, Never>? { get }
   /// Its supply's switch.
   var rail: PowerRail { get }
-  /// Drives its supply to the safe level where nobody needs it, or has it sleep, whatever a hub before this one left behind.
+  /// Puts it to sleep if its supply cannot be switched and it is not at work, whatever a hub before this one left behind.
   ///
   /// - Returns: whether it is there, as far as that shows
-  func makeSafe() throws(HardwareError) -> Bool
+  func fallAsleep() throws(HardwareError) -> Bool
   /// Ends its runs for good, whoever subscribes.
   ///
   /// - Parameter reason: as the device's status has it
   func shutDown(because reason: String)
+  /// Takes its supply away, whatever its reader is doing: that may hang. Returns at once.
+  func cutSupply()
   /// Returns once it is not inside its scope any more, that is, once it does not need its supply.
   func isOff() async
 }

@@ -25,33 +25,46 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   private let isShutDown = Guarded(false)
   private let putToSleep: @Sendable () throws(HardwareError) -> Void
   private let following: Subscription
+  private let followingSupply: Subscription
 
   /// - Parameters:
   ///   - replaysLatest: whether who comes first gets the latest sample of the present run
+  ///   - patience: how long a call to the kernel may take before the reader counts as stuck
+  ///   - check: looks for what keeps the device from being read whether it has its supply or not, before that is switched on
   ///   - putToSleep: has a device sleep of which nothing is known, because a hub before this one may have left it awake
   ///   - motion: makes what tells of motion
   convenience init(
     _ id: String, _ kind: DeviceStatus.Kind, title: String, power: Board.Power, replaysLatest: Bool = false,
-    on machine: Machine, putToSleep: @escaping @Sendable () throws(HardwareError) -> Void = {},
+    patience: Duration = .seconds(2), on machine: Machine,
+    check: @escaping @Sendable () throws(HardwareError) -> Void = {},
+    putToSleep: @escaping @Sendable () throws(HardwareError) -> Void = {},
     motion: (LazyPublisher<Sample, Never>, DeviceMonitor, PowerRail) -> MotionWatch? = { _, _, _ in nil },
     reading body: @escaping Body
   ) {
-    let clock = machine.clock
+    let (clock, supervisor) = (machine.clock, machine.supervisor)
     let rail = machine.rail(of: power.switch)
     let monitor = DeviceMonitor(id: id, kind: kind, title: title, power: power, rail: rail, clock: clock)
     let source = LazyPublisher<Sample, HardwareError>(
       id, timing: power.timing, replaysLatest: replaysLatest, clock: clock,
       lingerPolicy: monitor, holderObserver: monitor, lacking: { .system("starting to read", errno: $0) },
       reading: { (reading) throws(HardwareError) in
-        let poller = Poller(stop: reading.stop.fileDescriptor)
-        guard let suppliedSince = try rail.require(for: id, after: monitor.minimumOff, poller) else { return }
+        let progress = ReaderProgress()
+        let poller = Poller(stop: reading.stop.fileDescriptor, progress: progress)
+        let watch = supervisor.watch(progress, patience: patience) {
+          // Its supply first: that may free it.
+          rail.cut(for: id)
+          monitor.released()
+          reading.hangs(.stuck("the reader of \(id)"))
+        }
+        defer { watch.cancel() }
+        if !rail.supply.value.isOn { try DeviceReader.check(check) }
+        let timing = monitor.timing
+        guard
+          let suppliedSince = try rail.require(for: id, after: timing.minimumOff, atLeast: timing.minimumOn, poller)
+        else { return }
         defer {
-          do throws(HardwareError) {
-            try rail.release(for: id)
-            monitor.released()
-          } catch {
-            monitor.released(error)
-          }
+          rail.release(for: id)
+          monitor.released()
         }
         monitor.cancelSupplyEnd()
         reading.switchedOn()
@@ -62,6 +75,18 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
         if scope.settle(since: suppliedSince) { try body(scope) }
       })
     self.init(source, monitor, rail, replaysLatest: replaysLatest, on: machine, putToSleep: putToSleep, motion: motion)
+  }
+
+  /// What is not there may come with the supply.
+  private static func check(_ body: @Sendable () throws(HardwareError) -> Void) throws(HardwareError) {
+    do throws(HardwareError) {
+      try body()
+    } catch {
+      switch error {
+      case .notFound, .disconnected, .noAcknowledge: break
+      default: throw error
+      }
+    }
   }
 
   /// - Parameter source: named as the device is
@@ -88,16 +113,18 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
       ).subscribe(as: run.holders, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
     }
     self.motion = motion(readings, monitor, rail)
+    // On for another device, the supply has no least time off to wait for any more.
+    followingSupply = rail.supply.subscribe(
+      as: "\(source.name) reader", receiveValue: { [weak source] _ in source?.reconsiderRest() })
     following = source.activity.subscribe(as: "monitor", receiveValue: { monitor.follow($0) })
   }
 }
 
 extension DeviceReader {
-  /// Drives the supply to its safe level where nobody needs it; a device whose supply cannot be switched is put to sleep.
+  /// Puts a device to sleep whose supply cannot be switched, unless it is at work.
   ///
   /// - Returns: whether it is there, as far as that shows
-  public func makeSafe() throws(HardwareError) -> Bool {
-    try rail.makeSafe()
+  public func fallAsleep() throws(HardwareError) -> Bool {
     // One that lingers has no holder, and is at work all the same.
     let phase = source.activity.value.phase
     guard rail.switch == .none, phase == .idle || phase == .failed, motion?.isActive != true else { return true }
@@ -139,30 +166,36 @@ extension DeviceReader {
     endRest()
   }
 
+  public func cutSupply() { rail.cut(for: monitor.id) }
+
   /// Returns once it is not inside its scope any more; after it was shut down it does not sleep by its supply either.
   public func isOff() async {
     await motion?.isOff()
     for await now in source.activity.values(as: "shutdown") where now.phase == .idle || now.phase == .failed { break }
     // A run that was about to end when it was shut down may have begun to sleep since.
     if isShutDown.withLock({ $0 }) { endRest() }
+    await rail.isSettled()
   }
 
   private func endRest() {
     monitor.cancelSupplyEnd()
-    do throws(HardwareError) {
-      try rail.endRest(of: monitor.id)
-    } catch {
-      monitor.released(error)
-    }
+    rail.endRest(of: monitor.id)
+    // A line that could not be driven low is tried again at every stop.
+    rail.retry()
   }
 }
 
 extension Backoff {
-  /// A device that comes back should be seen within a second or two; trying more often only fills the journal. Where there is
-  /// no port each try works the switch for nothing, and what is plugged in is heard of at once.
+  /// A device that comes back should be seen within a second or two; trying more often only fills the journal. Where there is a
+  /// switch each try works it, so a fault that lasts is tried ever less often; what is plugged in is heard of at once. What another
+  /// program has, or what is not permitted, is found out before the supply is switched.
   fileprivate static func device(_ error: HardwareError, switched: Bool) -> Backoff {
-    let isMissing = if case .notFound = error { true } else { false }
-    return Backoff(initial: .milliseconds(250), maximum: isMissing && switched ? .seconds(60) : .seconds(1))
+    let maximum: Duration =
+      switch error {
+      case .inUse, .noPermission, .terminal, .busy: .seconds(5)
+      default: switched ? .seconds(60) : .seconds(1)
+      }
+    return Backoff(initial: .milliseconds(250), maximum: maximum)
   }
 }
 
@@ -203,9 +236,9 @@ struct DeviceScope<Sample: Sendable> {
   ///
   /// - Returns: since when it is on; `nil` where the reader was told to stop
   func cycleSupply() throws(HardwareError) -> MonotonicInstant? {
-    guard let since = try rail.cycle(for: monitor.id, off: monitor.minimumOff, poller), settle(since: since) else {
-      return nil
-    }
+    let timing = monitor.timing
+    let since = try rail.cycle(for: monitor.id, off: timing.minimumOff, atLeast: timing.minimumOn, poller)
+    guard let since, settle(since: since) else { return nil }
     return since
   }
 
@@ -223,14 +256,7 @@ struct DeviceScope<Sample: Sendable> {
     // What nobody will wake any more loses its supply with the run.
     guard isAsleep, !monitor.isEnding else { return }
     rail.rest(monitor.id)
-    monitor.endSupplyInTime { [weak monitor, weak rail] in
-      guard let monitor, let rail else { return }
-      do throws(HardwareError) {
-        try rail.endRest(of: monitor.id)
-      } catch {
-        monitor.unswitched(error)
-      }
-    }
+    monitor.endSupplyInTime { [weak rail, id = monitor.id] in rail?.endRest(of: id) }
   }
 
   /// It measures.

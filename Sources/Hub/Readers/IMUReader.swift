@@ -22,6 +22,12 @@ extension DeviceReader where Sample == IMUBatch {
     let turn = ChipTurn()
     self.init(
       description.id, .imu, title: "IMU at \(place)", power: description.power, on: machine,
+      check: { () throws(HardwareError) in
+        if let line = description.dataReady {
+          try hardware.gpioEdges(line, falling: description.chip.dataReadyFalls).close()
+        }
+        try hardware.i2cBus(place.bus).claim(place.address)
+      },
       putToSleep: { () throws(HardwareError) in
         try description.chip.sleep(on: try hardware.i2cBus(place.bus), address: place.address)
       },

@@ -30,11 +30,18 @@ final class MotionWatch: Sendable {
       name, timing: MotionWatch.timing(power.timing), clock: clock,
       lacking: { .system("starting to wait for motion", errno: $0) },
       reading: { (reading) throws(HardwareError) in
-        let poller = Poller(stop: reading.stop.fileDescriptor)
-        guard let since = try rail.require(for: name, after: monitor.minimumOff, poller) else { return }
-        defer {
-          do throws(HardwareError) { try rail.release(for: name) } catch { monitor.unswitched(error) }
+        let progress = ReaderProgress()
+        let poller = Poller(stop: reading.stop.fileDescriptor, progress: progress)
+        let watch = machine.supervisor.watch(progress, patience: .seconds(2)) {
+          rail.cut(for: name)
+          reading.hangs(.stuck("what waits for the motion of \(description.id)"))
         }
+        defer { watch.cancel() }
+        let timing = monitor.timing
+        guard
+          let since = try rail.require(for: name, after: timing.minimumOff, atLeast: timing.minimumOn, poller)
+        else { return }
+        defer { rail.release(for: name) }
         reading.switchedOn()
         let unsettled = power.settleTime - (clock.now - since)
         if unsettled > .zero, poller.wait(for: nil, atMost: unsettled) == .stopped { return }

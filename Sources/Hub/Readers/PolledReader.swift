@@ -23,6 +23,7 @@ extension DeviceReader where Sample: PlacedSample {
     self.init(
       description.id, kind, title: "\(title.prefix(1).uppercased())\(title.dropFirst()) at \(place)",
       power: description.power, on: machine,
+      check: { () throws(HardwareError) in try hardware.i2cBus(place.bus).claim(place.address) },
       putToSleep: { () throws(HardwareError) in
         try description.chip.sleep(on: try hardware.i2cBus(place.bus), address: place.address)
       }

@@ -56,7 +56,9 @@ public final class ReceiverReader: Sendable {
     let keeping = KnowledgeKeeping(of: description.id, on: machine)
     device = DeviceReader(
       description.id, .receiver, title: "GPS on \(description.port)", power: description.power, replaysLatest: true,
-      on: machine,
+      // A line that is blocked takes each write a second.
+      patience: .seconds(3), on: machine,
+      check: { () throws(HardwareError) in try hardware.checkSerialPort(description.port) },
       putToSleep: { () throws(HardwareError) in
         guard orders.sleepsSupplied else { return }
         let port = try hardware.serialPort(description.port, speed: description.speed ?? .b9600)

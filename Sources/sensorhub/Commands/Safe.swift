@@ -25,7 +25,6 @@ struct Safe: ParsableCommand {
   var socket: String?
 
   func run() throws {
-    let hardware = SimulatedHardware()
     let path = socket.map(SocketPath.init) ?? .standard
     for path in socket == nil ? SocketPath.candidates : [path] {
       guard let running = try? UnixSocket.connect(path.devices) else { continue }
@@ -44,8 +43,7 @@ struct Safe: ParsableCommand {
         .noInput, "no hub has left anything on: there is no \(inUse.path)",
         nextStep: "name a board file, or the hub's --socket")
     }
-    var report = inUse.makeSafe(hardware)
-    if let board { report += Hub(board: try BoardSource(file: board).load(), hardware: hardware).madeSafe() }
+    let report = try makeSafe(inUse, SimulatedHardware())
     guard report.problems.isEmpty else {
       throw CommandError(
         .unavailable, report.problems.joined(separator: "\n"),
@@ -54,5 +52,17 @@ struct Safe: ParsableCommand {
     let lines = report.hasPowerLines ? "all power lines are at their safe levels" : "there are no power lines"
     let absent = report.absent.isEmpty ? "" : "; not there to be put to sleep: \(report.absent.joined(separator: ", "))"
     Terminal.standardOutput("\(board ?? inUse.path): \(lines)\(absent)")
+  }
+
+  /// A board file that is wrong does not keep on what a hub has left on.
+  private func makeSafe(_ inUse: BoardInUse, _ hardware: any Hardware) throws -> SafetyReport {
+    let named: Hub?
+    do {
+      named = try board.map { Hub(board: try BoardSource(file: $0).load(), hardware: hardware) }
+    } catch {
+      _ = inUse.makeSafe(hardware)
+      throw error
+    }
+    return inUse.makeSafe(hardware, and: named)
   }
 }

@@ -1,0 +1,48 @@
+import Guarding
+import MonotonicTime
+
+/// Steps that may hang, each on a thread of its own. The caller waits for them only up to an instant, and goes on without those that
+/// have not returned by then.
+final class BoundedSteps<Result: Sendable>: Sendable {
+  private struct State {
+    var results: [Int: Result] = [:]
+    var startedCount = 0
+    var isTimeOver = false
+
+    var isDone: Bool { results.count == startedCount }
+  }
+
+  private let clock: any MonotonicTimeSource
+  private let state = Guarded(State())
+  private let news = WakeSignal()
+
+  init(clock: any MonotonicTimeSource) { self.clock = clock }
+
+  /// - Parameters:
+  ///   - number: names the step among the results
+  ///   - name: of the thread
+  func start(_ number: Int, _ name: String, _ step: @escaping @Sendable () -> Result) {
+    state.withLock { $0.startedCount += 1 }
+    let run: @Sendable () -> Void = { [self] in
+      let result = step()
+      state.withLock { $0.results[number] = result }
+      news.raise()
+    }
+    // Without a descriptor to wait by, or a thread to give, the step is done here and now.
+    if news.fileDescriptor < 0 || DetachedThread.start(name, run) != 0 { run() }
+  }
+
+  /// Returns once all steps that were started have returned, at the latest at an instant.
+  ///
+  /// - Returns: what came of those that have, by their numbers
+  func results(until deadline: MonotonicInstant) -> [Int: Result] {
+    state.withLock { $0.isTimeOver = false }
+    let timer = clock.schedule(at: deadline) { [self] in
+      state.withLock { $0.isTimeOver = true }
+      news.raise()
+    }
+    defer { timer.cancel() }
+    while !state.withLock({ $0.isDone || $0.isTimeOver }) { news.wait() }
+    return state.withLock { $0.results }
+  }
+}

@@ -1,0 +1,119 @@
+import HardwareIO
+import MonotonicTime
+
+/// Switches off what a hub before this one may have left on: every power line first, then the chips and receivers that have no
+/// switch are put to sleep.
+///
+/// All lines are driven at the same time, and so are all chips, as one that hangs must not keep another one on. All of it takes at
+/// most `limit`, which is less than the systemd unit allows a start (`TimeoutStartSec`) and what follows a stop (`TimeoutStopSec`).
+public struct MakingSafe {
+  public static let limit = Duration.seconds(4)
+  /// A line that takes longer than this does not keep chips from being put to sleep.
+  private static let longestLine = Duration.seconds(1)
+
+  private enum Outcome: Sendable {
+    case safe
+    case absent
+    case failed(HardwareError)
+  }
+
+  /// What is done for the devices that share a line, a port or a chip, for one after the other.
+  private struct Group {
+    var steps: [(hub: Int, id: String, reader: any Device)] = []
+  }
+
+  private let hubs: [Hub]
+  private let isStarting: Bool
+  private let clock: any MonotonicTimeSource
+
+  /// - Parameters:
+  ///   - hubs: the one whose rails go on last
+  ///   - isStarting: leaves receivers alone that would have to be listened to for seconds: they sleep after the next visit
+  public init(_ hubs: [Hub], isStarting: Bool = false, clock: any MonotonicTimeSource = MonotonicClock()) {
+    self.hubs = hubs
+    self.isStarting = isStarting
+    self.clock = clock
+  }
+
+  /// - Returns: what came of it, hub by hub
+  public func run(within limit: Duration = MakingSafe.limit) -> [SafetyReport] {
+    var reports = hubs.map { _ in SafetyReport() }
+    var lines: [GPIOLineName: Group] = [:]
+    var sleepers: [String: Group] = [:]
+    for (index, hub) in hubs.enumerated() {
+      for entry in hub.entries {
+        let step = (hub: index, id: entry.description.id, reader: entry.reader)
+        if case .gpio(let line, _) = entry.description.power.switch {
+          reports[index].hasPowerLines = true
+          lines[line, default: Group()].steps.append(step)
+        } else if !entry.isReceiver || !isStarting {
+          sleepers[entry.connection, default: Group()].steps.append(step)
+        }
+      }
+    }
+    let begin = clock.now
+    let driving = start(lines.values.map { $0 }, "power line") { (reader) throws(HardwareError) in
+      try reader.rail.makeSafe()
+      return true
+    }
+    _ = driving.steps.results(until: begin + min(limit, MakingSafe.longestLine))
+    let sleeping = start(sleepers.values.map { $0 }, "to sleep") { (reader) throws(HardwareError) in
+      try reader.fallAsleep()
+    }
+    for (groups, steps) in [sleeping, driving] {
+      let results = steps.results(until: begin + limit)
+      for (number, group) in groups.enumerated() { note(results[number], of: group, within: limit, in: &reports) }
+    }
+    for index in reports.indices {
+      reports[index].problems.sort()
+      reports[index].absent.sort()
+    }
+    return reports
+  }
+
+  private func start(
+    _ groups: [Group], _ name: String, _ step: @escaping @Sendable (any Device) throws(HardwareError) -> Bool
+  ) -> (groups: [Group], steps: BoundedSteps<[Outcome]>) {
+    let steps = BoundedSteps<[Outcome]>(clock: clock)
+    for (number, group) in groups.enumerated() {
+      let readers = group.steps.map(\.reader)
+      steps.start(number, name) {
+        readers.map { reader in
+          do throws(HardwareError) {
+            return try step(reader) ? .safe : .absent
+          } catch {
+            return .failed(error)
+          }
+        }
+      }
+    }
+    return (groups, steps)
+  }
+
+  private func note(
+    _ outcomes: [Outcome]?, of group: Group, within limit: Duration, in reports: inout [SafetyReport]
+  ) {
+    for (index, step) in group.steps.enumerated() {
+      switch outcomes?[index] {
+      case .safe: break
+      case .absent: reports[step.hub].absent.append(step.id)
+      case .failed(let error):
+        if case .inUse = error { reports[step.hub].isHeld = true }
+        reports[step.hub].problems.append("\(step.id): it cannot be switched off: \(error)")
+      case nil:
+        reports[step.hub].problems.append(
+          "\(step.id): it cannot be switched off: it has not answered for \(Int(limit.inSeconds)) s")
+      }
+    }
+  }
+}
+
+extension BoardDevice {
+  fileprivate var isReceiver: Bool { if case .receiver = self { true } else { false } }
+
+  /// What only one at a time can talk through.
+  fileprivate var connection: String {
+    if case .receiver(let receiver, _) = self { return receiver.port }
+    return description.place.map { "\($0)" } ?? description.id
+  }
+}

@@ -1,0 +1,95 @@
+import Guarding
+import HardwareIO
+import MonotonicTime
+import Publishing
+
+/// Notices readers that hang, from another thread than theirs: `SupervisorMachine` decides, by the stamps that the readers' pollers make.
+///
+/// It looks once a second while a device is awake, and not at all otherwise: an idle hub has no timer.
+public final class Supervisor: Sendable {
+  private struct Watch {
+    let progress: ReaderProgress
+    let onStuck: Callback
+  }
+
+  private struct State {
+    var machine = SupervisorMachine()
+    var watches: [Int: Watch] = [:]
+    var lastNumber = 0
+    var isLooking = false
+  }
+
+  private static let interval = Duration.seconds(1)
+
+  /// What bounds the waits for readers that may hang.
+  let clock: any MonotonicTimeSource
+  private let state = Guarded(State())
+  private let alarm: Alarm
+
+  /// - Parameter clock: of the kernel, as that is where readers hang, unless a test turns its hands
+  public init(clock: any MonotonicTimeSource = MonotonicClock()) {
+    self.clock = clock
+    alarm = Alarm(clock: clock)
+  }
+
+  deinit { alarm.end() }
+
+  /// Whether a reader hangs that nothing has freed: the process had better be started again.
+  public var isHopeless: Bool { state.withLock { $0.machine.isHopeless(clock.now) } }
+
+  /// Watches a reader until the subscription ends.
+  ///
+  /// - Parameters:
+  ///   - patience: how long its thread may be somewhere else than in its poller
+  ///   - onStuck: called once, on the timers' thread, when that is longer
+  func watch(
+    _ progress: ReaderProgress, patience: Duration, onStuck: @escaping @Sendable () -> Void
+  ) -> Subscription {
+    let (number, mustLook) = state.withLock { state -> (Int, Bool) in
+      state.lastNumber += 1
+      let number = state.lastNumber
+      state.watches[number] = Watch(progress: progress, onStuck: Callback(onStuck))
+      state.machine.begin(number, patience: patience, stepCount: progress.stepCount, clock.now)
+      defer { state.isLooking = true }
+      return (number, !state.isLooking)
+    }
+    if mustLook { lookLater() }
+    return Subscription { [self] in end(number) }
+  }
+
+  private func end(_ number: Int) {
+    let isLast = state.withLock { state in
+      _ = state.machine.end(number)
+      state.watches[number] = nil
+      guard state.machine.isEmpty, state.isLooking else { return false }
+      state.isLooking = false
+      return true
+    }
+    if isLast { stopLooking() }
+  }
+
+  private func lookLater() {
+    alarm.set(at: clock.now + Supervisor.interval) { [weak self] in self?.look() }
+    // The last reader may have ended before the alarm was set.
+    if !state.withLock({ $0.isLooking }) { stopLooking() }
+  }
+
+  private func stopLooking() {
+    alarm.cancel()
+    // The next reader may have begun before that.
+    if state.withLock({ $0.isLooking }) { lookLater() }
+  }
+
+  private func look() {
+    let (stuck, mustLook) = state.withLock { state -> ([Callback], Bool) in
+      let watches = state.watches
+      let effects = state.machine.look(clock.now) { watches[$0]?.progress.stepCount }
+      let stuck = effects.compactMap { effect -> Callback? in
+        if case .stuck(let number) = effect { watches[number]?.onStuck } else { nil }
+      }
+      return (stuck, state.isLooking)
+    }
+    for callback in stuck { callback() }
+    if mustLook { lookLater() }
+  }
+}

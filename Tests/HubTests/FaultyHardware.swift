@@ -1,0 +1,128 @@
+import Guarding
+import HardwareIO
+import Simulation
+import TestSupport
+
+/// The simulated hardware with power lines and buses that fail and hang as a test tells them, and notes of the levels that the lines
+/// really have.
+final class FaultyHardware: Hardware {
+  enum Fault: Equatable {
+    /// There is no such chip.
+    case missing
+    /// The kernel refuses to drive the line low this many times.
+    case refusesLow(times: Int)
+    /// Each call hangs until the test takes the fault back.
+    case hangs
+  }
+
+  private struct State {
+    var lines: [String: Fault] = [:]
+    /// The addresses at which a transaction hangs.
+    var hangingAddresses: Set<UInt8> = []
+    /// How many calls hang.
+    var hangCount = 0
+    /// The addresses of all transactions that have come to an end.
+    var ended: [UInt8: Int] = [:]
+  }
+
+  let simulated: SimulatedHardware
+  /// The levels of all lines, as `imu-power true`, in their order.
+  let levels = Recorder<String>()
+  private let state = Guarded(State())
+
+  init(_ simulated: SimulatedHardware = SimulatedHardware()) { self.simulated = simulated }
+
+  var hangCount: Int { state.withLock { $0.hangCount } }
+
+  /// How many transactions with a chip have come to an end.
+  func transactionCount(at address: UInt8) -> Int { state.withLock { $0.ended[address] ?? 0 } }
+
+  fileprivate func ended(at address: UInt8) { state.withLock { $0.ended[address, default: 0] += 1 } }
+
+  func set(_ fault: Fault?, line: String) { state.withLock { $0.lines[line] = fault } }
+
+  func setHangs(_ hangs: Bool, at address: UInt8) {
+    state.withLock { state in
+      if hangs { state.hangingAddresses.insert(address) } else { state.hangingAddresses.remove(address) }
+    }
+  }
+
+  /// The last level of a line; `nil` before it was driven.
+  func level(of line: String) -> Bool? { levels.values.last { $0.hasPrefix("\(line) ") }?.hasSuffix(" true") }
+
+  fileprivate func drive(_ line: String, low: Bool) throws(HardwareError) {
+    if state.withLock({ $0.lines[line] }) == .hangs {
+      state.withLock { $0.hangCount += 1 }
+      hold { self.state.withLock { $0.lines[line] } != .hangs }
+      state.withLock { $0.hangCount -= 1 }
+    }
+    let isRefused = state.withLock { state in
+      guard low, case .refusesLow(let times) = state.lines[line], times > 0 else { return false }
+      state.lines[line] = .refusesLow(times: times - 1)
+      return true
+    }
+    if isRefused { throw .system("driving GPIO line \(line)", errno: 5) }
+  }
+
+  fileprivate func holdAt(_ address: UInt8) {
+    guard state.withLock({ $0.hangingAddresses.contains(address) }) else { return }
+    state.withLock { $0.hangCount += 1 }
+    hold { self.state.withLock { !$0.hangingAddresses.contains(address) } }
+    state.withLock { $0.hangCount -= 1 }
+  }
+
+  func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus {
+    HangingBus(bus: try simulated.i2cBus(name), hardware: self)
+  }
+
+  func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort {
+    try simulated.serialPort(name, speed: speed)
+  }
+
+  func checkSerialPort(_ name: String) throws(HardwareError) { try simulated.checkSerialPort(name) }
+
+  func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {
+    if state.withLock({ $0.lines[name.line] }) == .missing { throw .notFound("GPIO chip '\(name.chip)'") }
+    // Requesting a line as an output drives it low.
+    try drive(name.line, low: true)
+    return FaultyLine(
+      name: name.line, line: try simulated.gpioOutput(name, activeLow: activeLow), hardware: self)
+  }
+
+  func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput {
+    try simulated.gpioEdges(name, falling: falling)
+  }
+}
+
+private struct FaultyLine: GPIOOutput {
+  let name: String
+  let line: any GPIOOutput
+  let hardware: FaultyHardware
+
+  func set(_ level: Bool) throws(HardwareError) {
+    try hardware.drive(name, low: !level)
+    try line.set(level)
+    hardware.levels.append("\(name) \(level)")
+  }
+
+  func close() throws(HardwareError) {
+    try hardware.drive(name, low: true)
+    try line.close()
+    hardware.levels.append("\(name) false")
+  }
+}
+
+private struct HangingBus: I2CBus {
+  let bus: any I2CBus
+  let hardware: FaultyHardware
+
+  var name: String { bus.name }
+  var maximumReadLength: Int { bus.maximumReadLength }
+  func claim(_ address: UInt8) throws(HardwareError) { try bus.claim(address) }
+
+  func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {
+    hardware.holdAt(address)
+    defer { hardware.ended(at: address) }
+    try bus.transaction(address, operations)
+  }
+}

@@ -1,0 +1,78 @@
+import Guarding
+import Hub
+import MonotonicTime
+import Simulation
+import TestSupport
+import Testing
+
+/// Switching off what a hub before this one may have left on, where some of it hangs.
+@Suite(.timeLimit(.minutes(10)))
+struct MakingSafeTests {
+  private func power(_ line: String) -> String { "power: { switch: 'gpio', chip: 'simulated', line: '\(line)' }" }
+
+  private func hub(_ devices: String, _ hardware: FaultyHardware) throws -> Hub {
+    Hub(board: try Board(json5: Array("{ name: 'x', devices: { \(devices) } }".utf8), file: "x"), hardware: hardware)
+  }
+
+  /// Runs it on a thread of its own and turns the hands until it returns.
+  private func run(_ hub: Hub, _ clock: ManualClock, _ whileRunning: () -> Void) -> SafetyReport {
+    let reports = Guarded<[SafetyReport]?>(nil)
+    let error = DetachedThread.start("making safe") {
+      let made = MakingSafe([hub], clock: clock).run()
+      reports.withLock { $0 = made }
+    }
+    #expect(error == 0)
+    whileRunning()
+    #expect(
+      eventually {
+        clock.advance(by: .seconds(1))
+        return reports.withLock { $0 } != nil
+      })
+    return reports.withLock { $0 }?.first ?? SafetyReport()
+  }
+
+  @Test func `a line that hangs keeps no other line high and no chip awake, and is named`() throws {
+    let hardware = FaultyHardware()
+    hardware.set(.hangs, line: "gps-power")
+    let hub = try hub(
+      """
+      gps: { driver: 'nmea', port: 'simulated/gps', speed: 9600, \(power("gps-power")) },
+      mag: { driver: 'lis3mdl', bus: 'simulated/i2c', \(power("mag-power")) },
+      imu: { driver: 'mpu-6050', bus: 'simulated/i2c' }
+      """, hardware)
+    let clock = ManualClock()
+    let report = run(hub, clock) {
+      // While the first one hangs.
+      #expect(eventually { hardware.hangCount == 1 && hardware.level(of: "mag-power") == false })
+      #expect(hardware.transactionCount(at: 0x68) == 0)
+      clock.advance(by: .seconds(1))
+      // The chip is asked who it is, and put to sleep.
+      #expect(eventually { hardware.transactionCount(at: 0x68) >= 2 && hardware.hangCount == 1 })
+    }
+    #expect(report.problems.contains("gps: it cannot be switched off: it has not answered for 4 s"))
+    #expect(!report.problems.contains { $0.hasPrefix("mag") })
+    #expect(report.hasPowerLines)
+    hardware.set(nil, line: "gps-power")
+    #expect(eventually { hardware.level(of: "gps-power") == false })
+  }
+
+  @Test func `chips that hang keep no line high, and do not hold up a start`() throws {
+    let hardware = FaultyHardware()
+    hardware.setHangs(true, at: 0x68)
+    hardware.setHangs(true, at: 0x69)
+    let hub = try hub(
+      """
+      imu: { driver: 'mpu-6050', bus: 'simulated/i2c' }, spare: { driver: 'bmi160', bus: 'simulated/i2c', address: 0x69 },
+      gps: { driver: 'nmea', port: 'simulated/gps', speed: 9600, \(power("gps-power")) }
+      """, hardware)
+    let clock = ManualClock()
+    let report = run(hub, clock) {
+      #expect(eventually { hardware.hangCount == 2 })
+      #expect(hardware.level(of: "gps-power") == false)
+    }
+    #expect(report.problems.map { $0.prefix(5) } == ["imu: ", "spare"])
+    hardware.setHangs(false, at: 0x68)
+    hardware.setHangs(false, at: 0x69)
+    #expect(eventually { hardware.hangCount == 0 })
+  }
+}

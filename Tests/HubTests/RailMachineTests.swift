@@ -1,0 +1,86 @@
+import HardwareIO
+import MonotonicTime
+import Testing
+
+@testable import Hub
+
+/// When the line of a supply is driven, without a line.
+struct RailMachineTests {
+  private let broken = HardwareError.system("driving the line", errno: 5)
+  private func at(_ seconds: Double) -> MonotonicInstant { MonotonicInstant(nanoseconds: Int64(1e9 * (100 + seconds))) }
+
+  private func switchedOn(for user: String, minimumOn: Duration = .zero) -> RailMachine {
+    var machine = RailMachine(isSwitched: true, now: at(0))
+    #expect(machine.require(for: user, minimumOff: .zero, minimumOn: minimumOn, at(0)) == .driveHigh)
+    let (since, effect) = machine.droveHigh(for: user, minimumOn: minimumOn, .high, at(0))
+    #expect(since == at(0) && effect == .nothing)
+    return machine
+  }
+
+  @Test func `a line that cannot be driven low counts as on, and is tried again ever less often until it is low`() {
+    var machine = switchedOn(for: "gps")
+    #expect(machine.release(for: "gps", at(1)) == .driveLow)
+    #expect(machine.droveLow(broken, at(1)) == .lookAgain(at: at(2)))
+    #expect(machine.supply.isOn && machine.supply.problem == broken)
+    #expect(machine.look(at(2)) == .driveLow)
+    #expect(machine.droveLow(broken, at(2)) == .lookAgain(at: at(4)))
+    #expect(machine.look(at(4)) == .driveLow)
+    #expect(machine.droveLow(nil, at(4)) == .nothing)
+    #expect(!machine.supply.isOn && machine.supply.problem == nil && machine.supply.since == at(4))
+    #expect(machine.look(at(5)) == .nothing)
+  }
+
+  @Test func `every stop of a device on it tries again at once`() {
+    var machine = switchedOn(for: "gps")
+    _ = machine.release(for: "gps", at(1))
+    _ = machine.droveLow(broken, at(1))
+    #expect(machine.require(for: "imu", minimumOff: .zero, minimumOn: .zero, at(1.1)) == .driveHigh)
+    _ = machine.droveHigh(for: "imu", minimumOn: .zero, .high, at(1.1))
+    #expect(machine.supply.problem == nil)
+    #expect(machine.release(for: "imu", at(1.2)) == .driveLow)
+  }
+
+  @Test func `a chip that has never been there is not known to be on`() {
+    var machine = RailMachine(isSwitched: true, now: at(0))
+    #expect(machine.makeSafe() == .driveLow)
+    #expect(machine.droveLow(.notFound("GPIO chip"), at(0)) == .lookAgain(at: at(1)))
+    #expect(!machine.supply.isOn && machine.supply.problem != nil && !machine.hasBeenDriven)
+    #expect(machine.look(at(1)) == .driveLow)
+    _ = machine.droveLow(nil, at(1))
+    #expect(machine.hasBeenDriven && machine.supply.problem == nil)
+  }
+
+  @Test
+  func `a supply stays on for its least time whatever ends its user, and a cut and the end of the process do not wait`()
+  {
+    var machine = switchedOn(for: "gps", minimumOn: .seconds(6))
+    #expect(machine.release(for: "gps", at(2)) == .lookAgain(at: at(6)))
+    #expect(machine.supply.isOn)
+    // On for the next one at once.
+    #expect(
+      machine.require(for: "gps", minimumOff: .seconds(9), minimumOn: .seconds(6), at(3)) == .granted(since: at(0)))
+    #expect(machine.release(for: "gps", at(6)) == .driveLow)
+    var cut = switchedOn(for: "gps", minimumOn: .seconds(6))
+    #expect(cut.cut(for: "gps", at(2)) == .driveLow)
+    var ending = switchedOn(for: "gps", minimumOn: .seconds(6))
+    _ = ending.release(for: "gps", at(2))
+    #expect(ending.end(at(3)) == .driveLow)
+  }
+
+  @Test func `a device that is cut off while its line is being driven does not get it`() {
+    var machine = RailMachine(isSwitched: true, now: at(0))
+    #expect(machine.require(for: "gps", minimumOff: .zero, minimumOn: .zero, at(0)) == .driveHigh)
+    #expect(machine.require(for: "imu", minimumOff: .zero, minimumOn: .zero, at(1)) == .busy)
+    #expect(machine.cut(for: "gps", at(3)) == .nothing)
+    let (since, effect) = machine.droveHigh(for: "gps", minimumOn: .seconds(60), .high, at(9))
+    #expect(since == nil && effect == .driveLow)
+  }
+
+  @Test func `the least time off counts from the last level, and a hub before this one has had it too`() {
+    var machine = RailMachine(isSwitched: true, now: at(0))
+    #expect(machine.restEnd(.seconds(20)) == nil)
+    machine.wasOff(since: at(-5))
+    #expect(machine.require(for: "gps", minimumOff: .seconds(20), minimumOn: .zero, at(0)) == .rest(until: at(15)))
+    #expect(machine.require(for: "gps", minimumOff: .seconds(20), minimumOn: .zero, at(15)) == .driveHigh)
+  }
+}
