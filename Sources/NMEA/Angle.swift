@@ -4,7 +4,22 @@
   import Musl
 #endif
 
-enum Angle {
+/// Directions in degrees.
+public enum Angle {
+  /// A direction as it is written: rounded first and then wrapped, so that it is never 360.
+  ///
+  ///     Angle.bearing(-0.0004, decimals: 3)   // 0, and not 360
+  ///
+  /// - Returns: 0 up to 360
+  public static func bearing(_ degrees: Double, decimals: Int) -> Double {
+    var scale = 1.0
+    for _ in 0..<max(0, decimals) { scale *= 10 }
+    let steps = (degrees * scale).rounded()
+    let turned = steps.truncatingRemainder(dividingBy: 360 * scale)
+    if turned == 0 { return 0 }
+    return (turned < 0 ? turned + 360 * scale : turned) / scale
+  }
+
   /// The same direction as 0 up to 360 degrees.
   static func onCircle(_ degrees: Double) -> Double {
     let remainder = degrees.truncatingRemainder(dividingBy: 360)

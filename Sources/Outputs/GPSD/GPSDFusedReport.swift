@@ -75,8 +75,8 @@ extension GPSDReport {
     let variation = fix?.magneticVariationDegrees ?? EarthModel.magneticVariationDegrees(at: place)
     json.member("magvar", variation, decimals: 1)
     if let motion = state.motion?.value {
-      json.member("track", motion.trackDegrees, decimals: 4)
-      json.member("magtrack", motion.trackDegrees.map { onCircle($0 - variation) }, decimals: 4)
+      json.member("track", bearing: motion.trackDegrees, decimals: 4)
+      json.member("magtrack", bearing: motion.trackDegrees.map { $0 - variation }, decimals: 4)
       json.member("speed", motion.speedMetresPerSecond, decimals: 3)
       json.member("climb", motion.climbMetresPerSecond, decimals: 3)
       writeMotionErrors(motion, fix, to: &json)
@@ -128,7 +128,7 @@ extension GPSDReport {
       json.member("time", time: state.utc(at: attitude.at).map(JSONTime.init))
       if attitude.value.headingSigmaRadians != nil {
         let yaw = quaternion.yaw * degrees
-        json.member("heading", onCircle(yaw), decimals: 3)
+        json.member("heading", bearing: yaw, decimals: 3)
         if let place = state.position?.value {
           let variation = EarthModel.magneticVariationDegrees(
             at: Coordinate(latitudeDegrees: place.latitudeDegrees, longitudeDegrees: place.longitudeDegrees))
@@ -179,12 +179,6 @@ extension GPSDReport {
       json.member("mag_y", field.y, decimals: 3)
       json.member("mag_z", field.z, decimals: 3)
     }
-  }
-
-  /// 0 to 360.
-  private static func onCircle(_ degrees: Double) -> Double {
-    let turned = degrees.truncatingRemainder(dividingBy: 360)
-    return turned < 0 ? turned + 360 : turned
   }
 }
 

@@ -4,6 +4,7 @@ import Fusion
 import Glibc
 import Hub
 import MonotonicTime
+import NMEA
 import Publishing
 import Recording
 
@@ -156,6 +157,9 @@ enum MetricsReport {
     func gauge(_ name: String, _ help: String, _ value: Double?, decimals: Int) {
       family(name, "gauge", help, value.map { [("", Text.fixed($0, decimals))] } ?? [])
     }
+    func course(_ name: String, _ help: String, _ degrees: Double?) {
+      gauge(name, help, degrees.map { Angle.bearing($0, decimals: 2) }, decimals: 2)
+    }
     let position = known(state?.position)
     gauge("position_latitude_degrees", "WGS 84, north positive.", position?.latitudeDegrees, decimals: 7)
     gauge("position_longitude_degrees", "WGS 84, east positive.", position?.longitudeDegrees, decimals: 7)
@@ -169,16 +173,11 @@ enum MetricsReport {
       position?.horizontalSigmaMetres, decimals: 3)
     let motion = known(state?.motion)
     gauge("speed_meters_per_second", "Over ground.", motion?.speedMetresPerSecond, decimals: 3)
-    gauge("course_degrees", "Over ground, clockwise from true north.", motion?.trackDegrees, decimals: 2)
+    course("course_degrees", "Over ground, clockwise from true north.", motion?.trackDegrees)
     let attitude = known(state?.attitude)
-    gauge(
+    course(
       "heading_degrees", "Where the board points, clockwise from true north.",
-      attitude.flatMap { attitude in
-        attitude.headingSigmaRadians.map { _ in
-          let yaw = attitude.quaternion.yaw * 180 / .pi
-          return yaw < 0 ? yaw + 360 : yaw
-        }
-      }, decimals: 2)
+      attitude.flatMap { $0.headingSigmaRadians == nil ? nil : $0.quaternion.yaw * 180 / .pi })
     let air = known(state?.air)
     gauge(
       "air_pressure_pascals", "As the barometer measures it, where the board is.", air?.pressurePascals, decimals: 1)

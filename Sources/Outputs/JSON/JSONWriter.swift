@@ -1,3 +1,5 @@
+import NMEA
+
 /// Writes JSON into a byte buffer that is used again and again, so that a steady stream of objects allocates nothing.
 ///
 /// Numbers are written with a fixed count of decimals, as the protocols have them, or exactly, and a value that is not finite
@@ -307,6 +309,14 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     guard let value, value.isFinite else { return }
     self.key(key)
     number(value, decimals: decimals)
+  }
+
+  /// A direction in degrees, 0 up to 360.
+  @inline(__always)
+  public mutating func member(_ key: StaticString, bearing degrees: Double?, decimals: Int) {
+    guard let degrees, degrees.isFinite else { return }
+    self.key(key)
+    number(Angle.bearing(degrees, decimals: decimals), decimals: decimals)
   }
 
   /// The shortest number that is read back as this very value. One of more than fifteen characters is allocated for a moment.

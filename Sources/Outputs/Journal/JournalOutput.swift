@@ -2,6 +2,7 @@ import Fusion
 import Guarding
 import Hub
 import MonotonicTime
+import NMEA
 import Publishing
 import ServiceLifecycle
 
@@ -57,7 +58,7 @@ public final class JournalOutput: Service {
       add("POSITION_AGE", state.age(of: position)?.inSeconds, 3)
     }
     add("SPEED", state.motion?.value.speedMetresPerSecond, 2)
-    add("TRACK", state.motion?.value.trackDegrees, 1)
+    add("TRACK", state.motion?.value.trackDegrees.map { Angle.bearing($0, decimals: 1) }, 1)
     if let attitude = state.attitude?.value {
       let degrees = 180 / Double.pi
       add("ROLL", attitude.quaternion.roll * degrees, 2)

@@ -67,7 +67,7 @@ enum FusedSentences {
       // What a compass would say; of its deviation nothing is left.
       if let place = state.position?.value {
         let variation = variation(at: place)
-        let magnetic = SentenceText.bearing(onCircle(heading - variation), 1)
+        let magnetic = SentenceText.bearing(heading - variation, 1)
         chosen.add("HC", "HDG", "\(magnetic),,,\(SentenceText.eastOrWest(variation))")
       }
     }
@@ -93,11 +93,6 @@ enum FusedSentences {
   private static func variation(at place: FusedState.Position) -> Double {
     EarthModel.magneticVariationDegrees(
       at: Coordinate(latitudeDegrees: place.latitudeDegrees, longitudeDegrees: place.longitudeDegrees))
-  }
-
-  private static func onCircle(_ degrees: Double) -> Double {
-    let turned = degrees.truncatingRemainder(dividingBy: 360)
-    return turned < 0 ? turned + 360 : turned
   }
 
   /// By its first field it is told from Ashtech's other sentences of that name: without a time there is none.
@@ -152,7 +147,7 @@ enum FusedSentences {
     chosen.add("GP", "GGA", "\(time),\(place),\(quality),\(used),\(hdop),\(altitude),M,\(separation),M,,")
     if let motion {
       let kilometres = SentenceField.fixed(motion.speedMetresPerSecond * 3.6, 2)
-      let magnetic = motion.trackDegrees.map { SentenceText.bearing(onCircle($0 - variation), 1) } ?? ""
+      let magnetic = motion.trackDegrees.map { SentenceText.bearing($0 - variation, 1) } ?? ""
       chosen.add("GP", "VTG", "\(track),T,\(magnetic),M,\(knots),N,\(kilometres),K,\(indicator)")
     }
     if let axis = position.horizontalSigmaMetres.map({ SentenceText.sigma($0, 2) }) {
@@ -165,10 +160,6 @@ enum FusedSentences {
 }
 
 extension FusedState.Attitude {
-  /// 0 to 360 from true north; `nil` while the heading is unknown.
-  fileprivate var headingDegrees: Double? {
-    guard headingSigmaRadians != nil else { return nil }
-    let yaw = quaternion.yaw * 180 / .pi
-    return yaw < 0 ? yaw + 360 : yaw
-  }
+  /// From true north; `nil` while the heading is unknown.
+  fileprivate var headingDegrees: Double? { headingSigmaRadians == nil ? nil : quaternion.yaw * 180 / .pi }
 }

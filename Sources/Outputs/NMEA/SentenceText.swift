@@ -12,8 +12,7 @@ enum SentenceText {
 
   /// From 0 to less than 360, after rounding too.
   static func bearing(_ degrees: Double, _ decimals: Int) -> String {
-    let text = SentenceField.fixed(degrees, decimals)
-    return text.hasPrefix("360") ? SentenceField.fixed(0, decimals) : text
+    SentenceField.fixed(Angle.bearing(degrees, decimals: decimals), decimals)
   }
 
   static func eastOrWest(_ degrees: Double) -> String {

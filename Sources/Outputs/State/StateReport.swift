@@ -106,7 +106,7 @@ public enum StateReport {
       json.key("velocity")
       json.beginObject()
       json.member("speed", motion.value.speedMetresPerSecond, decimals: 3)
-      json.member("track", motion.value.trackDegrees, decimals: 2)
+      json.member("track", bearing: motion.value.trackDegrees, decimals: 2)
       json.member("climb", motion.value.climbMetresPerSecond, decimals: 3)
       json.member("sigmaHorizontal", motion.value.horizontalSigmaMetresPerSecond, decimals: 3)
       json.member("sigmaVertical", motion.value.verticalSigmaMetresPerSecond, decimals: 3)
@@ -125,8 +125,7 @@ public enum StateReport {
       json.member("pitch", quaternion.pitch * degrees, decimals: 3)
       // Without a heading the yaw is left out: a number would be taken for one.
       if let sigma = attitude.value.headingSigmaRadians {
-        let yaw = quaternion.yaw * degrees
-        json.member("yaw", yaw < 0 ? yaw + 360 : yaw, decimals: 3)
+        json.member("yaw", bearing: quaternion.yaw * degrees, decimals: 3)
         json.member("sigmaYaw", sigma * degrees, decimals: 3)
       }
       json.member("sigmaInclination", attitude.value.inclinationSigmaRadians * degrees, decimals: 3)
