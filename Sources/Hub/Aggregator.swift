@@ -42,7 +42,7 @@ final class Aggregator: Sendable {
     self.run = run
     var estimator = StateEstimator(
       NavigationFilter.Configuration(board), devices: DeviceNames(board.devices.map(\.id)))
-    estimator.magneticDeclination = lastKnown.map { Aggregator.declination(at: $0.value) }
+    estimator.magneticDeclination = lastKnown.map { Aggregator.declination(at: $0.value, nil) }
     fusing = Guarded(
       Fusing(
         estimator: estimator,
@@ -123,7 +123,8 @@ final class Aggregator: Sendable {
       var epochs: [(reader: ReceiverReader, fused: FusedEpoch)] = []
       for (observation, receiver, reader, rank) in latest {
         take(
-          observation, of: receiver, reader.doubt, declination: observation.position.map(Aggregator.declination),
+          observation, of: receiver, reader.doubt,
+          declination: observation.position.map { Aggregator.declination(at: $0, observation.fix.time) },
           rank: rank, &fusing)
         fusing.known[rank] = observation.at
         fusing.at = fusing.at + Aggregator.leastBetweenStates
@@ -248,7 +249,7 @@ final class Aggregator: Sendable {
     _ observation: GNSSObservation, of receiver: ReceiverDescription, _ reader: ReceiverReader, rank: Int,
     isTold: Bool = false
   ) {
-    let declination = observation.position.map(Aggregator.declination)
+    let declination = observation.position.map { Aggregator.declination(at: $0, observation.fix.time) }
     let fusedAt = publish(
       at: isTold ? clock.now : observation.receivedAt, noting: reader.device.fusedInstant,
       epoch: (rank, observation.at)
@@ -273,10 +274,10 @@ final class Aggregator: Sendable {
   }
 
   /// How far east of true north the magnetic north lies, radians.
-  private static func declination(at position: FusedState.Position) -> Double {
-    EarthModel.magneticVariationDegrees(
-      at: Coordinate(latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees)) * .pi
-      / 180
+  private static func declination(at position: FusedState.Position, _ time: UTCTime?) -> Double {
+    let place = Coordinate(latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees)
+    let year = time.map { EarthModel.year(nanosecondsSince1970: $0.nanosecondsSince1970) }
+    return EarthModel.magneticVariationDegrees(at: place, year: year) * .pi / 180
   }
 
   /// Changes the estimate and queues the state under the lock, so that states leave in the order in which they came about.

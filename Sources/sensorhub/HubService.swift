@@ -84,6 +84,9 @@ struct HubService: Sendable {
     for problem in inUse.makeSafe(hardware, and: hub, isStarting: true).problems { sink.write(.warning, problem) }
     if let problem = inUse.record(fileText) { sink.write(.warning, problem) }
     for problem in hub.pulseProblems { sink.write(.warning, problem) }
+    for warning in BoardWarnings.magneticModel(of: hub.board, at: hub.machine.systemTime()) {
+      sink.write(.warning, warning)
+    }
     sink.write(.notice, "sensorhub \(SensorHub.versionWithCommit): board '\(hub.board.name)', state on \(path.state)")
     if let other = SocketPath.candidates.first(where: { $0 != path && HubService.isServed($0) }) {
       sink.write(.warning, "another hub runs at \(other.state): what it has cannot be had by this one")

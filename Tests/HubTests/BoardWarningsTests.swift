@@ -27,6 +27,16 @@ struct BoardWarningsTests {
       (0..<4).map { UInt8(truncatingIfNeeded: hertz >> (24 - 8 * $0)) })
   }
 
+  @Test func `after its last year the magnetic model is named`() throws {
+    func warnings(_ devices: String, at seconds: Int64) throws -> [String] {
+      BoardWarnings.magneticModel(of: try board(devices), at: seconds * 1_000_000_000)
+    }
+    let gps = "gps: { driver: 'ublox', port: '/dev/gps' }"
+    #expect(try warnings(gps, at: 1_893_300_000).isEmpty)
+    #expect(try warnings(gps, at: 1_893_600_000).first?.contains("WMM2025 ended with 2029") == true)
+    #expect(try warnings("imu: { driver: 'lsm6dsox', bus: '/dev/i2c-1', address: 0x6A }", at: 1_893_600_000).isEmpty)
+  }
+
   @Test func `a budget that is used up at rest is said, with what to do`() throws {
     func budgets(_ power: String) throws -> [String] {
       BoardWarnings.budgets(

@@ -110,6 +110,24 @@ struct GPSDFusedReportTests {
     #expect(attitude[1].contains(#""mag_y":0.000"#))
   }
 
+  @Test func `a direction that is rounded up to 360 is 0, and an old date has its own variation`() throws {
+    var fused = state(.fused)
+    fused.motion?.value.trackDegrees = 359.999_99
+    fused.attitude?.value.quaternion = Quaternion(roll: 0, pitch: 0, yaw: -0.0004 * .pi / 180)
+    fused.attitude?.value.headingSigmaRadians = 0.01
+    let attitude = lines { GPSDReport.writeAttitude(fused, device: "imu", to: &$0) }
+    #expect(attitude[0].contains(#""heading":0.000"#), "\(attitude[0])")
+    let report = lines { StateReport.write(fused, to: &$0) }
+    #expect(report[0].contains(#""yaw":0.000"#) && report[0].contains(#""track":0.00"#), "\(report[0])")
+    let tpv = try position(fused, nil)
+    #expect(tpv.track == 0)
+    var later = fused
+    later.fix?.value.utcNanoseconds = 1_890_000_000_000_000_000
+    var sooner = fused
+    sooner.fix?.value.utcNanoseconds = 1_740_000_000_000_000_000
+    #expect(try position(later, nil).magvar != position(sooner, nil).magvar)
+  }
+
   @Test func `what follows from a position or is the receiver's alone is told too`() throws {
     var epoch = GNSSObservation(at: now, fix: GNSSFix(), sky: [])
     epoch.fix.differentialAgeSeconds = 4

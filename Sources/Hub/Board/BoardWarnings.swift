@@ -1,4 +1,5 @@
 import HardwareIO
+import NMEA
 
 /// What is right in a board file, and on a machine will not do, or only badly. Each says what to do about it.
 public enum BoardWarnings {
@@ -43,6 +44,19 @@ public enum BoardWarnings {
       return "\(device.id): at rest it draws \(rest.short) mWh a day, and its budget is \(perDay.short): that will "
         + "always be used up; switch its supply, have it sleep, or raise 'milliwattHoursPerDay'"
     }
+  }
+
+  /// That the model of the earth's magnetic field has ended. Wherever the file is checked: every position has a variation.
+  ///
+  /// - Parameter now: nanoseconds since 1970
+  public static func magneticModel(of board: Board, at now: Int64) -> [String] {
+    let usesModel = board.fusedKinds.contains(.magnetometer) || board.fusedKinds.contains(.receiver)
+    let end = WorldMagneticModel.endYear
+    guard usesModel, EarthModel.year(nanosecondsSince1970: now) >= Double(end) else { return [] }
+    return [
+      "the magnetic model WMM2025 ended with \(end - 1): headings by compass and magnetic variations become wrong by up to half "
+        + "a degree a year; update SensorHub, or set the clock if it is wrong"
+    ]
   }
 
   /// Ports, buses and pulses that a machine lacks, and ports that it uses itself.

@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// A property of the globe sampled every 5 degrees, and read between the samples by bilinear interpolation.
 struct EarthGrid: Sendable {
   private static let stepDegrees = 5.0
@@ -33,8 +39,14 @@ public enum EarthModel {
     EarthGrid.geoid.value(at: coordinate)
   }
 
-  /// Magnetic variation, degrees, positive east; of the year 2020, good to about a degree outside the polar regions.
-  public static func magneticVariationDegrees(at coordinate: Coordinate) -> Double {
-    EarthGrid.magneticVariation.value(at: coordinate)
+  /// Magnetic variation, degrees, positive east; see `WorldMagneticModel`.
+  ///
+  /// - Parameter year: with its fraction; `nil` where the date is not known
+  public static func magneticVariationDegrees(at coordinate: Coordinate, year: Double?) -> Double {
+    let field = WorldMagneticModel.field(at: coordinate, year: year)
+    return atan2(field.y, field.x) * 180 / .pi
   }
+
+  /// The year of an instant, with its fraction, to a day.
+  public static func year(nanosecondsSince1970: Int64) -> Double { 1970 + Double(nanosecondsSince1970) / 31_556_952e9 }
 }

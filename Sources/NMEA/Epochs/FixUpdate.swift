@@ -84,7 +84,8 @@ extension GNSSFix {
         geoidSeparationMetres = EarthModel.geoidSeparationMetres(at: position)
       }
       if magneticVariationDegrees == nil {
-        magneticVariationDegrees = EarthModel.magneticVariationDegrees(at: position)
+        magneticVariationDegrees = EarthModel.magneticVariationDegrees(
+          at: position, year: time.map { EarthModel.year(nanosecondsSince1970: $0.nanosecondsSince1970) })
       }
     }
     if let velocity {

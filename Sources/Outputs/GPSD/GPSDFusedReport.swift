@@ -72,7 +72,7 @@ extension GPSDReport {
     _ state: FusedState, at position: FusedState.Position, _ fix: GNSSFix?, to json: inout JSONWriter
   ) {
     let place = Coordinate(latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees)
-    let variation = fix?.magneticVariationDegrees ?? EarthModel.magneticVariationDegrees(at: place)
+    let variation = fix?.magneticVariationDegrees ?? state.magneticVariationDegrees(at: position)
     json.member("magvar", variation, decimals: 1)
     if let motion = state.motion?.value {
       json.member("track", bearing: motion.trackDegrees, decimals: 4)
@@ -130,9 +130,8 @@ extension GPSDReport {
         let yaw = quaternion.yaw * degrees
         json.member("heading", bearing: yaw, decimals: 3)
         if let place = state.position?.value {
-          let variation = EarthModel.magneticVariationDegrees(
-            at: Coordinate(latitudeDegrees: place.latitudeDegrees, longitudeDegrees: place.longitudeDegrees))
-          json.member("mheading", onCircle(yaw - variation), decimals: 3)
+          let variation = state.magneticVariationDegrees(at: place)
+          json.member("mheading", bearing: yaw - variation, decimals: 3)
         }
         json.member("yaw", yaw, decimals: 3)
       }

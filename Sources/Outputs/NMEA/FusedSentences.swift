@@ -66,7 +66,7 @@ enum FusedSentences {
       chosen.add("HE", "HDT", "\(SentenceText.bearing(heading, 1)),T")
       // What a compass would say; of its deviation nothing is left.
       if let place = state.position?.value {
-        let variation = variation(at: place)
+        let variation = state.magneticVariationDegrees(at: place)
         let magnetic = SentenceText.bearing(heading - variation, 1)
         chosen.add("HC", "HDG", "\(magnetic),,,\(SentenceText.eastOrWest(variation))")
       }
@@ -87,12 +87,6 @@ enum FusedSentences {
     fields.append("C,\(SentenceField.fixed(air.temperatureCelsius, 1)),C,TempAir")
     if let humidity = air.humidityPercent { fields.append("H,\(SentenceField.fixed(humidity, 1)),P,Humidity") }
     chosen.add("WI", "XDR", fields.joined(separator: ","))
-  }
-
-  /// Degrees, east positive.
-  private static func variation(at place: FusedState.Position) -> Double {
-    EarthModel.magneticVariationDegrees(
-      at: Coordinate(latitudeDegrees: place.latitudeDegrees, longitudeDegrees: place.longitudeDegrees))
   }
 
   /// By its first field it is told from Ashtech's other sentences of that name: without a time there is none.
@@ -133,7 +127,7 @@ enum FusedSentences {
     // What the receiver says of its fix, so that a simulated one stays that; or dead reckoning.
     let status = state.isReckoned ? FusedSentences.deadReckoning : state.fix?.value.status ?? 1
     let indicator = FixLetter.mode(ofStatus: status)
-    let variation = variation(at: position)
+    let variation = state.magneticVariationDegrees(at: position)
     let side = SentenceText.eastOrWest(variation)
     chosen.add("GP", "RMC", "\(time),A,\(place),\(knots),\(track),\(date),\(side),\(indicator)")
     let quality = FixLetter.quality(ofStatus: status)

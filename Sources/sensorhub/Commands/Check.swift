@@ -1,4 +1,5 @@
 import ArgumentParser
+import CLinux
 import Devices
 import HardwareIO
 import Hub
@@ -60,6 +61,7 @@ struct Check: ParsableCommand {
     }
     let warnings =
       BoardWarnings.rates(of: board, on: machine) + BoardWarnings.fences(of: board)
+      + BoardWarnings.magneticModel(of: board, at: clinux_realtime_ns())
       + BoardWarnings.budgets(of: board) + (device ? BoardWarnings.devices(of: board, on: machine) : [])
     if isElsewhere {
       for file in BoardProblems.missingFiles(of: board) {
