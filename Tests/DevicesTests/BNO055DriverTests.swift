@@ -48,7 +48,7 @@ struct BNO055DriverTests {
   }
 
   /// Until two looks agree there is no sample.
-  static let firstSample = look() + look() + [temperature]
+  static let firstSample = look() + look() + [temperature, temperature]
 
   static let timedOut = HardwareError.timedOut("address 0x28 on playback")
 
@@ -98,6 +98,22 @@ struct BNO055DriverTests {
       #expect(batch.temperatureCelsius == -5 && driver.counters.samples == 1 && !batch.followsGap)
       driver.stop()
     }
+  }
+
+  @Test func `a temperature of which a bit is flipped is read again`() throws {
+    let flipped = Step("with its top bit flipped", [0x34], read: [0x7B])
+    let again = Step("as it is", [0x34], read: [0xFC])
+    // Once in 51 samples.
+    let samples = (0..<51).flatMap { BNO055DriverTests.look(981, $0 % 2 == 0 ? 101 : 100) }
+    try read(
+      times: 52, BNO055DriverTests.firstSample + samples + [flipped, again, again]
+    ) { _, batches in
+      #expect(batches.first?.temperatureCelsius == -5)
+      #expect(batches.last?.temperatureCelsius == -4)
+    }
+    // Nor is the very first believed alone.
+    let first = BNO055DriverTests.look() + BNO055DriverTests.look() + [flipped, again, again]
+    try read(times: 1, first) { _, batches in #expect(batches.last?.temperatureCelsius == -4) }
   }
 
   @Test func `starting takes as long as the chip resets`() throws {

@@ -21,6 +21,8 @@ final class BNO055Driver: InertialDriver {
   private static let failureLimit = 5
   /// The temperature changes slowly: once in so many samples will do.
   private static let temperatureInterval = 50
+  /// Two readings that are no further apart agree, degrees.
+  private static let temperatureStep: Float = 2
 
   private(set) var counters = InertialCounters()
 
@@ -129,8 +131,7 @@ final class BNO055Driver: InertialDriver {
     if samplesUntilTemperature < 0 {
       samplesUntilTemperature = BNO055Driver.temperatureInterval
       // The sample is good without it.
-      let byte = try? persist { () throws(HardwareError) -> UInt8 in try registers.read(BNO055Register.temperature) }
-      if let byte { temperatureCelsius = Float(Int8(bitPattern: byte)) }
+      if let degrees = believableTemperature() { temperatureCelsius = degrees }
     }
     batch.temperatureCelsius = temperatureCelsius
   }
@@ -217,6 +218,19 @@ final class BNO055Driver: InertialDriver {
       if let last, reading.isClose(to: last) { return reading }
       if let earlier, reading.isClose(to: earlier) { return reading }
       earlier = reading
+    }
+    return nil
+  }
+
+  /// Degrees Celsius, as soon as it is close to the one before, or two readings agree; `nil` where none do.
+  private func believableTemperature() -> Float? {
+    var earlier = temperatureCelsius
+    for _ in 0..<BNO055Driver.tries {
+      let byte = try? persist { () throws(HardwareError) -> UInt8 in try registers.read(BNO055Register.temperature) }
+      guard let byte else { continue }
+      let degrees = Float(Int8(bitPattern: byte))
+      if let earlier, abs(degrees - earlier) <= BNO055Driver.temperatureStep { return degrees }
+      earlier = degrees
     }
     return nil
   }
