@@ -72,6 +72,25 @@ struct LSM6DSOXDriverTests {
     bus.finish()
   }
 
+  @Test func `a sample at an end of the scale is left out, and the others keep their times`() throws {
+    typealias Tests = LSM6DSOXDriverTests
+    let bus = PlaybackBus(
+      Tests.start + Tests.restartFIFO
+        + Tests.burst([
+          Tests.gyroscope(0), Tests.accelerometer(0), Tests.gyroscope(1), Tests.word(2, 1, [0, .max, 8197]),
+          Tests.word(1, 2, [1000, 0, .min]), Tests.accelerometer(2), Tests.gyroscope(3), Tests.accelerometer(3),
+        ]) + [Tests.temperature], address: 0x6A)
+    let driver = driver(bus)
+    try driver.start()
+    clock.advance(by: .milliseconds(40))
+    var batch = IMUBatch()
+    try driver.read(into: &batch)
+    try #require(batch.count == 2)
+    #expect(abs((batch[1].at - batch[0].at).inSeconds - 3 / 104.0) < 1e-5)
+    #expect(abs(batch[1].accelerometer.z - 9.807) < 1e-3 && abs(batch[1].gyroscope.x - radians(17.5)) < 1e-5)
+    bus.finish()
+  }
+
   @Test func `the halves of a sample find each other across two reads, and what lost its other half is dropped`() throws
   {
     let (gyroscope, accelerometer) = (LSM6DSOXDriverTests.gyroscope, LSM6DSOXDriverTests.accelerometer)

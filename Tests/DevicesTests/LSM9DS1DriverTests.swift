@@ -113,6 +113,17 @@ struct LSM9DS1DriverTests {
     bus.finish()
   }
 
+  @Test(arguments: [0, 1]) func `a sample at an end of the scale is left out`(_ saturated: Int) throws {
+    var sample = LSM9DS1DriverTests.sample
+    sample[saturated].read = [0xFF, 0x7F, 0, 0, 0x18, 0xFC]
+    let steps =
+      [LSM9DS1DriverTests.look(0x02)] + sample + LSM9DS1DriverTests.sample + [LSM9DS1DriverTests.temperature]
+    try read(steps) { _, batch in
+      try #require(batch.count == 1)
+      #expect(abs(batch[0].gyroscope.x - radians(17.5)) < 1e-5 && abs(batch[0].accelerometer.z + 9.807) < 1e-3)
+    }
+  }
+
   @Test func `an overrun empties the FIFO, is counted and marks the gap`() throws {
     let steps =
       [LSM9DS1DriverTests.look(0x60)] + LSM9DS1DriverTests.restartFIFO + [LSM9DS1DriverTests.look(0x01)]

@@ -27,7 +27,8 @@ struct MPUDriverTests {
   /// Two frames: 1 g down the z axis and 100 units about x; then -32768 everywhere.
   static let twoFrames: [UInt8] =
     [0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x64, 0x00, 0x00, 0xFF, 0x9C]
-    + Array(repeating: [0x80, 0x00], count: 6).joined()
+    // A unit above the lower end of the scale, which would be no measurement.
+    + Array(repeating: [0x80, 0x01], count: 6).joined()
 
   static func burst(_ frames: [UInt8]) -> [Step] {
     [
@@ -59,7 +60,8 @@ struct MPUDriverTests {
     let rate: Double = radians(100 * 500 / 32768)
     #expect(abs(batch[0].gyroscope.x - rate) < 1e-6)
     #expect(abs(batch[0].gyroscope.z + rate) < 1e-6)
-    #expect(abs(batch[1].accelerometer.x + 4 * 9.80665) < 1e-4)
+    let almostFullScale: Double = 4 * 9.80665 * 32767 / 32768
+    #expect(abs(batch[1].accelerometer.x + almostFullScale) < 1e-4)
     let temperature = try #require(batch.temperatureCelsius)
     #expect(abs(temperature - 24.7065) < 1e-3)
     // Ten milliseconds apart, the newest half a period before the read.

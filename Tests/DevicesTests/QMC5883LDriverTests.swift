@@ -53,6 +53,16 @@ struct QMC5883LDriverTests {
     bus.finish()
   }
 
+  @Test(arguments: [[0xFF, 0x7F], [0x00, 0x80]] as [[UInt8]])
+  func `an end of the scale is no measurement, whether the chip says so or not`(_ end: [UInt8]) throws {
+    let (driver, bus) = driver([
+      Step("new", [0x06], read: [0x01]), Step("the axes", [0x00], read: [0x00, 0x01] + end + [0x00, 0x02]),
+    ])
+    try driver.start()
+    #expect(try driver.read() == nil)
+    bus.finish()
+  }
+
   @Test(arguments: [0x00, 0xFF] as [UInt8])
   func `a bus that hangs is no measurement`(_ byte: UInt8) throws {
     let (driver, bus) = driver([

@@ -178,7 +178,7 @@ struct BMI088Accelerometer {
       // What is cut off comes again.
       guard offset + payload < bytes.count else { break }
       if payload == 6 {
-        func axis(_ number: Int) -> Float { Float(bytes.littleEndian(at: offset + 1 + 2 * number)) }
+        func axis(_ number: Int) -> Float { bytes.littleEndian(at: offset + 1 + 2 * number).measured }
         samples.append(Sample(at: 0, force: SIMD3(axis(0), axis(1), axis(2)) * scale))
       }
       offset += 1 + payload

@@ -138,7 +138,7 @@ final class BMI088Driver: InertialDriver {
     let bytes = try gyroscope.readPort(
       BMI088GyroscopeRegister.fifoData, count: count * BMI088Driver.frameLength, unit: BMI088Driver.frameLength)
     for offset in stride(from: 0, to: bytes.count, by: BMI088Driver.frameLength) {
-      func axis(_ number: Int) -> Float { Float(bytes.littleEndian(at: offset + 2 * number)) }
+      func axis(_ number: Int) -> Float { bytes.littleEndian(at: offset + 2 * number).measured }
       rates.append(gyroscope: SIMD3(axis(0), axis(1), axis(2)) * scale, accelerometer: .zero)
     }
     try readout.complete(&rates, left: left) { () throws(HardwareError) in

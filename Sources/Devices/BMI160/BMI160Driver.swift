@@ -98,7 +98,7 @@ public final class BMI160Driver: InertialDriver {
       }
       // What is cut off comes again.
       guard offset + payload < bytes.count else { break }
-      func axis(_ number: Int) -> Float { Float(bytes.littleEndian(at: offset + 1 + 2 * number)) }
+      func axis(_ number: Int) -> Float { bytes.littleEndian(at: offset + 1 + 2 * number).measured }
       switch bytes[offset] & BMI160Register.headerMask {
       case BMI160Register.bothFrame:
         batch.append(

@@ -91,7 +91,7 @@ final class ICM20948Driver: InertialDriver {
       return try startOver(.misread, &batch)
     }
     for offset in stride(from: 0, to: bytes.count, by: ICM20948Driver.frameLength) {
-      func axis(_ number: Int) -> Float { Float(bytes.bigEndian(at: offset + 2 * number)) }
+      func axis(_ number: Int) -> Float { bytes.bigEndian(at: offset + 2 * number).measured }
       batch.append(
         gyroscope: SIMD3(axis(3), axis(4), axis(5)) * gyroscopeScale,
         accelerometer: SIMD3(axis(0), axis(1), axis(2)) * accelerometerScale)

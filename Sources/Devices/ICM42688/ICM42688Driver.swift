@@ -111,9 +111,11 @@ final class ICM42688Driver: InertialDriver {
         continue
       }
       hasMeasured = true
+      func measured(_ units: SIMD3<Int16>) -> SIMD3<Float> {
+        SIMD3(units.x.measured, units.y.measured, units.z.measured)
+      }
       batch.append(
-        gyroscope: SIMD3<Float>(gyroscope) * gyroscopeScale,
-        accelerometer: SIMD3<Float>(accelerometer) * accelerometerScale)
+        gyroscope: measured(gyroscope) * gyroscopeScale, accelerometer: measured(accelerometer) * accelerometerScale)
     }
     return true
   }

@@ -74,6 +74,8 @@ struct FIFOReadout {
       edge.map { sampleClock.stamp(batch.count, edge: $0 + back) }
       ?? sampleClock.stamp(batch.count, readAt: readAt + back)
     batch.stamp(first: time.first, period: time.period)
+    // All of them at an end of the scale: the gap is still to be told.
+    if batch.count == 0 { hasGap = true }
     counters.samples += batch.count
     burstsUntilTemperature -= 1
     if burstsUntilTemperature < 0 {

@@ -13,6 +13,12 @@ public struct IMUSample: Equatable, Sendable {
     self.gyroscope = gyroscope
     self.accelerometer = accelerometer
   }
+
+  /// Whether all six are numbers: an end of a scale is none.
+  var isMeasured: Bool {
+    let sum = gyroscope.sum() + accelerometer.sum()
+    return sum.isFinite
+  }
 }
 
 /// The samples that one burst brought, oldest first. A value without heap storage, so that a stream of them allocates
@@ -41,22 +47,33 @@ public struct IMUBatch: Sendable {
     return storage[index]
   }
 
+  /// Adds a sample; one that is no number is left out.
   public mutating func append(_ sample: IMUSample) {
+    if sample.isMeasured { place(sample) }
+  }
+
+  private mutating func place(_ sample: IMUSample) {
     guard count < IMUBatch.capacity else { return }
     storage[count] = sample
     count += 1
   }
 
-  /// A sample that gets its time with `stamp`.
+  /// A sample that gets its time with `stamp`. One that is no number keeps its place until then.
   mutating func append(gyroscope: SIMD3<Float>, accelerometer: SIMD3<Float>) {
-    append(IMUSample(at: MonotonicInstant(nanoseconds: 0), gyroscope: gyroscope, accelerometer: accelerometer))
+    place(IMUSample(at: MonotonicInstant(nanoseconds: 0), gyroscope: gyroscope, accelerometer: accelerometer))
   }
 
-  /// Gives the samples their times, `period` nanoseconds apart.
+  /// Gives the samples their times, `period` nanoseconds apart, and leaves out those that are no numbers.
   mutating func stamp(first: Int64, period: Double) {
+    var kept = 0
     for index in 0..<count {
-      storage[index].at = MonotonicInstant(nanoseconds: first + Int64(period * Double(index)))
+      var sample = storage[index]
+      guard sample.isMeasured else { continue }
+      sample.at = MonotonicInstant(nanoseconds: first + Int64(period * Double(index)))
+      storage[kept] = sample
+      kept += 1
     }
+    count = kept
   }
 
   /// Moves all its times.

@@ -111,8 +111,8 @@ public final class MPUDriver: InertialDriver {
   private func decode(_ bytes: UnsafeRawBufferPointer, _ count: Int, of model: MPUModel, _ batch: inout IMUBatch) {
     func axes(at offset: Int) -> SIMD3<Float> {
       SIMD3(
-        Float(bytes.bigEndian(at: offset)), Float(bytes.bigEndian(at: offset + 2)),
-        Float(bytes.bigEndian(at: offset + 4)))
+        bytes.bigEndian(at: offset).measured, bytes.bigEndian(at: offset + 2).measured,
+        bytes.bigEndian(at: offset + 4).measured)
     }
     for offset in stride(from: 0, to: count * model.frameLength, by: model.frameLength) {
       batch.append(

@@ -29,8 +29,7 @@ final class LIS2MDLDriver: PolledDriver {
     guard try registers.read(LIS2MDLRegister.status) & LIS2MDLRegister.allAxesAreNew != 0 else { return nil }
     let bytes = try registers.read(LIS2MDLRegister.output, count: 6)
     let units = SIMD3(bytes.littleEndian(at: 0), bytes.littleEndian(at: 2), bytes.littleEndian(at: 4))
-    // The ends of the scale stand for whatever is beyond them.
-    guard units.min() > Int16.min, units.max() < Int16.max else { return nil }
+    guard units.isWithinScale else { return nil }
     // x and y are printed on boards; with z the other way round they are right-handed.
     let axes = SIMD3(Float(units.x), Float(units.y), -Float(units.z))
     return MagnetometerSample(

@@ -30,10 +30,10 @@ final class LIS3MDLDriver: PolledDriver {
   func read() throws(HardwareError) -> MagnetometerSample? {
     guard try registers.read(LIS3MDLRegister.status) & LIS3MDLRegister.allAxesAreNew != 0 else { return nil }
     let bytes = try registers.read(LIS3MDLRegister.output | LIS3MDLRegister.advancing, count: 6)
-    let units = SIMD3<Float>(
-      Float(bytes.littleEndian(at: 0)), Float(bytes.littleEndian(at: 2)), Float(bytes.littleEndian(at: 4)))
+    let units = SIMD3(bytes.littleEndian(at: 0), bytes.littleEndian(at: 2), bytes.littleEndian(at: 4))
+    guard units.isWithinScale else { return nil }
     return MagnetometerSample(
-      goodAt: connection.measuredAt(rateHz: rate.hertz), field: units * LIS3MDLDriver.microteslaPerUnit)
+      goodAt: connection.measuredAt(rateHz: rate.hertz), field: SIMD3<Float>(units) * LIS3MDLDriver.microteslaPerUnit)
   }
 
   func stop() { try? registers.write(LIS3MDLRegister.poweredDown, to: LIS3MDLRegister.control3) }

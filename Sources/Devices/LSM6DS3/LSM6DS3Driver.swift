@@ -110,7 +110,7 @@ final class LSM6DS3Driver: InertialDriver {
         isFirstSample = false
         continue
       }
-      func axis(_ number: Int) -> Float { Float(bytes.littleEndian(at: offset + 2 * number)) }
+      func axis(_ number: Int) -> Float { bytes.littleEndian(at: offset + 2 * number).measured }
       batch.append(
         gyroscope: SIMD3(axis(0), axis(1), axis(2)) * gyroscopeScale,
         accelerometer: SIMD3(axis(3), axis(4), axis(5)) * accelerometerScale)

@@ -110,7 +110,7 @@ public final class LSM6DSOXDriver: InertialDriver {
       let tag = bytes[offset]
       // The lowest bit makes the number of ones even.
       guard tag.nonzeroBitCount.isMultiple(of: 2) else { return false }
-      func axis(_ number: Int) -> Float { Float(bytes.littleEndian(at: offset + 1 + 2 * number)) }
+      func axis(_ number: Int) -> Float { bytes.littleEndian(at: offset + 1 + 2 * number).measured }
       let word = Word(tag: tag >> 3, count: tag >> 1 & 3, axes: SIMD3(axis(0), axis(1), axis(2)))
       guard word.tag == LSM6DSOXRegister.gyroscopeTag || word.tag == LSM6DSOXRegister.accelerometerTag else {
         return false

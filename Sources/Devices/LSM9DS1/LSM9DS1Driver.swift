@@ -79,7 +79,8 @@ final class LSM9DS1Driver: InertialDriver {
   private func sample(_ register: UInt8) throws(HardwareError) -> SIMD3<Float> {
     let bytes = try registers.readPort(
       register, count: LSM9DS1Driver.sampleLength, unit: LSM9DS1Driver.sampleLength)
-    return SIMD3(Float(bytes.littleEndian(at: 0)), Float(bytes.littleEndian(at: 2)), Float(bytes.littleEndian(at: 4)))
+    return SIMD3(
+      bytes.littleEndian(at: 0).measured, bytes.littleEndian(at: 2).measured, bytes.littleEndian(at: 4).measured)
   }
 
   private func startOver(_ loss: FIFOReadout.Loss, _ batch: inout IMUBatch) throws(HardwareError) {

@@ -32,10 +32,10 @@ final class QMC5883LDriver: PolledDriver {
     let status = try registers.read(QMC5883LRegister.status)
     guard status & QMC5883LRegister.isNew != 0, status & QMC5883LRegister.isOverflow == 0 else { return nil }
     let bytes = try registers.read(QMC5883LRegister.output, count: 6)
-    let units = SIMD3<Float>(
-      Float(bytes.littleEndian(at: 0)), Float(bytes.littleEndian(at: 2)), Float(bytes.littleEndian(at: 4)))
+    let units = SIMD3(bytes.littleEndian(at: 0), bytes.littleEndian(at: 2), bytes.littleEndian(at: 4))
+    guard units.isWithinScale else { return nil }
     return MagnetometerSample(
-      goodAt: connection.measuredAt(rateHz: rate.hertz), field: units * QMC5883LDriver.microteslaPerUnit)
+      goodAt: connection.measuredAt(rateHz: rate.hertz), field: SIMD3<Float>(units) * QMC5883LDriver.microteslaPerUnit)
   }
 
   func stop() { try? registers.write(QMC5883LRegister.standby, to: QMC5883LRegister.control1) }

@@ -30,10 +30,10 @@ final class QMC5883PDriver: PolledDriver {
     let status = try registers.read(QMC5883PRegister.status)
     guard status & QMC5883PRegister.isNew != 0, status & QMC5883PRegister.isOverflow == 0 else { return nil }
     let bytes = try registers.read(QMC5883PRegister.output, count: 6)
-    let units = SIMD3<Float>(
-      Float(bytes.littleEndian(at: 0)), Float(bytes.littleEndian(at: 2)), Float(bytes.littleEndian(at: 4)))
+    let units = SIMD3(bytes.littleEndian(at: 0), bytes.littleEndian(at: 2), bytes.littleEndian(at: 4))
+    guard units.isWithinScale else { return nil }
     return MagnetometerSample(
-      goodAt: connection.measuredAt(rateHz: rate.hertz), field: units * QMC5883PDriver.microteslaPerUnit)
+      goodAt: connection.measuredAt(rateHz: rate.hertz), field: SIMD3<Float>(units) * QMC5883PDriver.microteslaPerUnit)
   }
 
   func stop() { try? registers.write(QMC5883PRegister.suspended, to: QMC5883PRegister.control1) }
