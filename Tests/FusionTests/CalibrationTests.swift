@@ -136,3 +136,18 @@ struct CalibrationTests {
     #expect(result.quality > 0.95)
   }
 }
+  @Test(arguments: [SIMD3(96.0, 0, 0), SIMD3(150, 0, 0), SIMD3(300, -200, 150)], [0, 10, 599])
+  func `one outlier neither spoils nor blocks it`(_ outlier: SIMD3<Double>, _ place: Int) throws {
+    var calibrator = MagnetometerCalibrator()
+    var random = RandomNumbers(seed: 6)
+    let offset = SIMD3(10.0, -20, 5)
+    for step in 0..<600 {
+      if step == place { calibrator.add(outlier + offset) }
+      let direction = random.vector(1)
+      calibrator.add(48 * direction / direction.length + offset + random.vector(0.3))
+    }
+    #expect(calibrator.progress == 1)
+    let result = try #require(calibrator.result)
+    #expect((result.offset - offset).length < 0.5 && abs(result.strength - 48) < 0.5)
+  }
+

@@ -11,6 +11,17 @@ public struct MagnetometerCalibrator: Sendable {
   private static let weakestField = 22.0
   /// What is further off than this, relatively, is no ellipsoid.
   private static let largestResidual = 0.15
+  /// One in so many samples at either end of an axis has no say in where the middle is.
+  private static let trimmedShare = 20
+  /// Of the radius, within which a sample is no outlier: of a sphere about the middle, and of the ellipsoid.
+  private static let roughTolerance = 0.35
+  private static let fineTolerance = 0.03
+  /// In standard deviations, which are so many medians of the absolute deviation.
+  private static let largestDeviation = 4.0
+  private static let normalDeviation = 1.4826
+  private static let longestRefit = 10
+  /// Where fewer lie on one ellipsoid it is none.
+  private static let leastInlierShare = 0.8
 
   private var samples: [SIMD3<Double>] = []
 
@@ -21,10 +32,16 @@ public struct MagnetometerCalibrator: Sendable {
     min(Double(samples.count) / Double(MagnetometerCalibrator.neededCount), Double(octants.count) / 8, 1)
   }
 
-  /// About the middle of what was seen: not yet the centre, but inside.
+  /// About the middle of what was seen: not yet the centre, but inside. The outermost samples of each axis,
+  /// which may be outliers, have no say.
   private var middle: SIMD3<Double> {
-    guard let first = samples.first else { return .zero }
-    return 0.5 * (samples.reduce(first) { pointwiseMin($0, $1) } + samples.reduce(first) { pointwiseMax($0, $1) })
+    guard !samples.isEmpty else { return .zero }
+    func middle(_ values: [Double]) -> Double {
+      let sorted = values.sorted()
+      let few = sorted.count < 10 ? 0 : max(1, sorted.count / MagnetometerCalibrator.trimmedShare)
+      return 0.5 * (sorted[few] + sorted[sorted.count - 1 - few])
+    }
+    return SIMD3(middle(samples.map(\.x)), middle(samples.map(\.y)), middle(samples.map(\.z)))
   }
 
   /// In which of the eight octants about the middle something was seen.
@@ -48,10 +65,43 @@ public struct MagnetometerCalibrator: Sendable {
   public var result: (offset: SIMD3<Double>, matrix: [SIMD3<Double>], strength: Double, residual: Double)? {
     guard progress >= 1 else { return nil }
     let middle = middle
-    let scale = samples.map { ($0 - middle).length }.reduce(0, +) / Double(samples.count)
+    // Roughly a sphere first, so that a far outlier does not bend the first ellipsoid.
+    let distances = samples.map { ($0 - middle).length }
+    let radius = MagnetometerCalibrator.median(distances)
+    var kept = MagnetometerCalibrator.inliers(
+      distances, about: radius, least: MagnetometerCalibrator.roughTolerance * radius)
+    for _ in 0..<MagnetometerCalibrator.longestRefit {
+      guard let fit = fit(kept, about: middle, radius) else { return nil }
+      let strengths = samples.map { (fit.matrix * ($0 - fit.offset)).length }
+      let strength = MagnetometerCalibrator.median(strengths)
+      let next = MagnetometerCalibrator.inliers(
+        strengths, about: strength, least: MagnetometerCalibrator.fineTolerance * strength)
+      if next == kept { return conclude(fit, kept) }
+      kept = next
+    }
+    return fit(kept, about: middle, radius).flatMap { conclude($0, kept) }
+  }
+
+  private typealias Fit = (offset: SIMD3<Double>, matrix: Matrix3)
+
+  private func conclude(
+    _ fit: Fit, _ kept: [Int]
+  ) -> (offset: SIMD3<Double>, matrix: [SIMD3<Double>], strength: Double, residual: Double)? {
+    let enough = MagnetometerCalibrator.leastInlierShare * Double(samples.count)
+    guard Double(kept.count) >= enough else { return nil }
+    let strengths = kept.map { (fit.matrix * (samples[$0] - fit.offset)).length }
+    let mean = strengths.reduce(0, +) / Double(strengths.count)
+    let variance = strengths.reduce(0) { $0 + ($1 - mean) * ($1 - mean) } / Double(strengths.count)
+    let residual = variance.squareRoot() / mean
+    guard mean > 0, fit.offset.isFinite, residual < MagnetometerCalibrator.largestResidual else { return nil }
+    return (fit.offset, [fit.matrix.rows.0, fit.matrix.rows.1, fit.matrix.rows.2], mean, residual)
+  }
+
+  /// The ellipsoid through some of the samples, by least squares; `nil` where they lie on none.
+  private func fit(_ kept: [Int], about middle: SIMD3<Double>, _ scale: Double) -> Fit? {
     // x' A x + b' x = 1 about a point inside, the nine unknowns linear.
-    let rows = samples.map { sample -> [Double] in
-      let p = (sample - middle) / scale
+    let rows = kept.map { index -> [Double] in
+      let p = (samples[index] - middle) / scale
       return [p.x * p.x, p.y * p.y, p.z * p.z, 2 * p.x * p.y, 2 * p.x * p.z, 2 * p.y * p.z, p.x, p.y, p.z]
     }
     guard let u = LinearSystem.leastSquares(rows, Array(repeating: 1, count: rows.count)) else { return nil }
@@ -63,14 +113,19 @@ public struct MagnetometerCalibrator: Sendable {
     // The sphere keeps the volume of the ellipsoid, so that strengths stay what they are.
     let determinant = dot(root.rows.0, cross(root.rows.1, root.rows.2))
     guard determinant > 0 else { return nil }
-    let matrix = (1 / cbrt(determinant)) * root
-    let offset = middle + centre * scale
-    let strengths = samples.map { (matrix * ($0 - offset)).length }
-    let mean = strengths.reduce(0, +) / Double(strengths.count)
-    let variance = strengths.reduce(0) { $0 + ($1 - mean) * ($1 - mean) } / Double(strengths.count)
-    let residual = variance.squareRoot() / mean
-    guard mean > 0, offset.isFinite, residual < MagnetometerCalibrator.largestResidual else { return nil }
-    return (offset, [matrix.rows.0, matrix.rows.1, matrix.rows.2], mean, residual)
+    return (middle + centre * scale, (1 / cbrt(determinant)) * root)
+  }
+
+  /// The places of the values that lie about another as most do: within so many of their usual deviations,
+  /// and at least within `least`.
+  private static func inliers(_ values: [Double], about centre: Double, least: Double) -> [Int] {
+    let usual = normalDeviation * median(values.map { abs($0 - centre) })
+    let limit = max(largestDeviation * usual, least)
+    return values.indices.filter { abs(values[$0] - centre) <= limit }
+  }
+
+  private static func median(_ values: [Double]) -> Double {
+    values.isEmpty ? 0 : values.sorted()[values.count / 2]
   }
 
   /// The symmetric root of a symmetric positive matrix, by Denman and Beavers' iteration.
@@ -84,9 +139,5 @@ public struct MagnetometerCalibrator: Sendable {
     let check = y * y - matrix
     let error = [check.rows.0, check.rows.1, check.rows.2].map(\.length).max() ?? .infinity
     return error < 1e-6 ? y.symmetrized : nil
-  }
-
-  private func pointwiseMin(_ a: SIMD3<Double>, _ b: SIMD3<Double>) -> SIMD3<Double> {
-    SIMD3(min(a.x, b.x), min(a.y, b.y), min(a.z, b.z))
   }
 }
