@@ -174,6 +174,11 @@ public final class Hub: Sendable {
     }.first
   }
 
+  /// Those that are fused.
+  var magnetometers: [MagnetometerReader] {
+    Hub.fused(entries, on: board).compactMap { if case .magnetometer(_, let reader) = $0 { reader } else { nil } }
+  }
+
   /// The same while it is awake for others. Wakes nothing.
   public func overhearSentences(_ receive: @escaping @Sendable (ReceiverOutput) -> Void) -> Subscription {
     receivers.outputs(receive)

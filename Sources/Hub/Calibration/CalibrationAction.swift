@@ -12,6 +12,7 @@ extension Hub {
   /// - Parameter id: the device's
   public func calibration(of id: String) -> Action<CalibrationKind, CalibrationSession, HardwareError> {
     let (imu, magnetometer, receiver) = (imu(id), magnetometer(id), receiver)
+    let witnesses = magnetometers
     return Action { kind in
       LazyPublisher<CalibrationSession, HardwareError>(
         deriving: "calibration",
@@ -26,6 +27,14 @@ extension Hub {
             imu?.source.subscribe(
               as: run.holders, receiveValue: { work.receive($0) }, receiveCompletion: { run.finish($0) }
             ).store(in: lifetime)
+          }
+          if kind == .gyro {
+            // A field that stays shows that the sensor does not turn. One that fails takes nothing with it.
+            for witness in witnesses {
+              witness.source.subscribe(
+                as: run.holders, receiveValue: { work.receive($0, isWitness: true) }, receiveCompletion: { _ in }
+              ).store(in: lifetime)
+            }
           }
           if kind == .mount {
             receiver?.device.source.subscribe(
@@ -65,11 +74,13 @@ private final class CalibrationWork: Sendable {
     if session.progress >= 1 || session.problem != nil { run.finish(.finished) }
   }
 
-  func receive(_ sample: MagnetometerSample) {
+  /// - Parameter isWitness: it is not what is calibrated
+  func receive(_ sample: MagnetometerSample, isWitness: Bool = false) {
     let session = state.withLock { state in
       state.session.add(magnetometer: SIMD3<Double>(sample.field))
       return state.session
     }
+    if isWitness { return }
     run.send(session)
     if session.progress >= 1 { run.finish(.finished) }
   }

@@ -24,9 +24,16 @@ public struct CalibrationSession: Sendable {
 
   /// - Parameter magnetometer: in the chip's own axes, microtesla
   public mutating func add(magnetometer: SIMD3<Double>) {
-    guard case .mag(var inner) = calibrator else { return }
-    inner.add(magnetometer)
-    calibrator = .mag(inner)
+    switch calibrator {
+    case .mag(var inner):
+      inner.add(magnetometer)
+      calibrator = .mag(inner)
+    case .gyro(var inner):
+      // It shows that the sensor does not turn.
+      inner.add(magnetometer: magnetometer)
+      calibrator = .gyro(inner)
+    case .accel, .mount: break
+    }
   }
 
   /// - Parameters: in the chip's own axes: rad/s, m/s², and seconds since the sample before
@@ -74,6 +81,9 @@ public struct CalibrationSession: Sendable {
     case .gyro(let inner) where inner.isMoving:
       return "it moves: put it down where nothing shakes it for ten seconds, with engines and fans off; "
         + "that is waited for \(Int(GyroscopeCalibrator.limitSeconds)) s"
+    case .gyro(let inner) where inner.needsProof:
+      return "leave the sensor lying still; without a magnetometer nothing shows that it does not turn slowly, "
+        + "so this takes two minutes"
     case .gyro: return "leave the sensor lying still"
     case .accel(let inner):
       let names = inner.missing.map { "\($0)".prefix(1) + ($0.rawValue % 2 == 0 ? " up" : " down") }
