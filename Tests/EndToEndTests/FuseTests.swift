@@ -73,6 +73,55 @@ struct FuseTests {
     #expect(drawing.hasPrefix("<svg") && drawing.contains("dead reckoning") && drawing.hasSuffix("</svg>\n"))
   }
 
+  /// A minute of turning at 100 degrees per second about the vertical, a row per 10 ms.
+  private var turning: [String] {
+    (0..<500).map { step in "\(Double(step) / 100),0,0,1.7453292519943295,0,0,-9.80665" }
+  }
+
+  private static let heading = "t,gx,gy,gz,ax,ay,az"
+
+  @Test func `rows out of order count as if they were sorted`() {
+    var swapped = turning
+    for index in stride(from: 10, to: 500, by: 20) { swapped.swapAt(index, index + 1) }
+    let paths = [turning, swapped].enumerated().map { index, rows in
+      write(([FuseTests.heading] + rows).joined(separator: "\n") + "\n", "order-\(index).csv")
+    }
+    defer { for path in paths { unlink(path) } }
+    let results = paths.map { Program(["fuse", "--imu", $0]) }
+    #expect(results.map { $0.wait() } == [0, 0])
+    #expect(results[0].lines == results[1].lines && results[1].lines.count == 501)
+    #expect(results[1].standardError.isEmpty)
+  }
+
+  @Test func `a recording whose clock starts again is two recordings, and a stray row is none`() {
+    var imu: [String] = []
+    var gnss: [String] = []
+    for step in 0..<1500 {
+      let time = Double(step) / 100
+      imu.append("\(time),0,0,0,0,0,-9.808")
+      if step % 25 == 0 { gnss.append("\(time),\(47 + time * 10 / 111_170),8,400,1,1,2,10,0,0,0.1,0.1,0.2,1") }
+    }
+    let columns = "t,lat,lon,alt,sn,se,sd,vn,ve,vd,svn,sve,svd,quality"
+    func fuse(_ imu: [String], _ gnss: [String]) -> Program {
+      let paths = [
+        write(([FuseTests.heading] + imu).joined(separator: "\n") + "\n", "twice-imu.csv"),
+        write(([columns] + gnss).joined(separator: "\n") + "\n", "twice-gnss.csv"),
+      ]
+      defer { for path in paths { unlink(path) } }
+      let program = Program(["fuse", "--imu", paths[0], "--gnss", paths[1], "--vehicle"])
+      #expect(program.wait() == 0)
+      return program
+    }
+    let once = fuse(imu, gnss)
+    let twice = fuse(imu + imu, gnss + gnss)
+    #expect(once.lines.count == 1501 && once.lines.last?.hasSuffix(",fused") == true)
+    #expect(twice.lines == once.lines + once.lines.dropFirst())
+    #expect(twice.standardError.isEmpty, "\(twice.standardError)")
+    let stray = fuse(imu.prefix(700) + ["0.005,9,9,9,0,0,0"] + imu.suffix(800), gnss)
+    #expect(stray.lines == once.lines)
+    #expect(stray.standardError == "bad_rows=1 refused_fixes=0\n")
+  }
+
   @Test func `a drawing replaces nothing that is there unless it is to, and never what is read`() throws {
     let text = "t,gx,gy,gz,ax,ay,az\n0.00,0,0,0,0,0,9.81\n0.01,0,0,0,0,0,9.81\n"
     let imu = write(text, "drawn.csv")

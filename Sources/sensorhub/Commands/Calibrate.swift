@@ -113,15 +113,21 @@ struct Calibrate: ParsableCommand {
     var speeds = try gnss.map { try GNSSRecording(path: $0) }
     var fix = speeds?.next()
     var last: Double?
+    var section = 0
     while let sample = samples.next() {
+      if sample.section != section {
+        section = sample.section
+        last = nil
+      }
+      while let stale = fix, stale.section < section { fix = speeds?.next() }
       session.add(
         gyroscope: sample.gyroscope, accelerometer: sample.accelerometer,
         seconds: last.map { sample.time - $0 } ?? samples.interval)
       if let magnetometer = sample.magnetometer { session.add(magnetometer: magnetometer) }
       last = sample.time
-      while let due = fix, due.time <= sample.time {
-        if let velocity = due.velocity {
-          session.add(speed: (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot(), time: due.time)
+      while let due = fix, due.section == section, due.fix.time <= sample.time {
+        if let velocity = due.fix.velocity {
+          session.add(speed: (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot(), time: due.fix.time)
         }
         fix = speeds?.next()
       }

@@ -15,6 +15,8 @@ struct Fuse: ParsableCommand {
       Writes CSV, a row per inertial sample: t and the quaternion qw,qx,qy,qz from the sensor to the earth frame; with \
       fixes also lat,lon,alt,vn,ve,vd,sn,se,sd,svn,sve,svd,mode.
 
+      Rows are put in the order of their times. Where the clock starts again, everything does.
+
       Example: sensorhub fuse --imu imu.csv --gnss gnss.csv --vehicle > fused.csv
       """)
 
@@ -91,7 +93,14 @@ struct Fuse: ParsableCommand {
     var filter = OrientationFilter(interval: samples.interval)
     var drawing = FusedPlot()
     var last: Double?
+    var section = 0
     while let sample = samples.next() {
+      if sample.section != section {
+        // The clock has started again, and so does everything.
+        section = sample.section
+        filter = OrientationFilter(interval: samples.interval)
+        last = nil
+      }
       filter.update(
         gyroscope: sample.gyroscope, accelerometer: sample.accelerometer, magnetometer: sample.magnetometer,
         seconds: last.map { sample.time - $0 } ?? samples.interval)
@@ -113,12 +122,26 @@ struct Fuse: ParsableCommand {
     var drawing = FusedPlot()
     var fixes = recording
     var fix = fixes.next()
+    var section = 0
+    var refused = 0
+    var fault: InertialFault?
     while let sample = samples.next() {
+      if sample.section != section {
+        section = sample.section
+        refused += filter.refusedCount
+        filter = NavigationFilter(configuration)
+      }
+      while let stale = fix, stale.section < section {
+        // Behind the last sample of its section.
+        refused += 1
+        fix = fixes.next()
+      }
       filter.update(
         gyroscope: sample.gyroscope, accelerometer: sample.accelerometer, magnetometer: sample.magnetometer,
         time: sample.time)
-      while let due = fix, due.time <= sample.time {
-        filter.update(due)
+      fault = fault ?? filter.inertialFault
+      while let due = fix, due.section == section, due.fix.time <= sample.time {
+        filter.update(due.fix)
         fix = fixes.next()
       }
       try output.write(time: sample.time, filter)
@@ -126,7 +149,8 @@ struct Fuse: ParsableCommand {
     }
     try output.flush()
     if let picture { try drawing.write(to: picture) }
-    summarize(bad: samples.badCount + fixes.badCount, refused: filter.refusedCount)
+    summarize(bad: samples.badCount + fixes.badCount, refused: refused + filter.refusedCount)
+    if let fault { Terminal.standardError("imu: \(fault)") }
   }
 
   /// Says what was left out, where anything was.

@@ -3,6 +3,7 @@ import Fusion
 /// Recorded fixes of a receiver.
 struct GNSSRecording {
   private var table: CSVReader
+  private var order = TimeOrder()
 
   init(path: String) throws(CommandError) {
     table = try CSVReader(
@@ -10,12 +11,13 @@ struct GNSSRecording {
       optional: ["sn", "se", "sd", "vn", "ve", "vd", "svn", "sve", "svd", "quality"])
   }
 
-  var badCount: Int { table.badCount }
+  /// Rows left out, those among them whose time does not advance.
+  var badCount: Int { table.badCount + order.droppedCount }
 
-  /// The next fix; rows of quality 0 hold none.
-  mutating func next() -> GNSSMeasurement? {
-    while table.next() {
-      let row = table.row
+  /// The next fix in the order of their times, and after how many starts of the recorder's clock; rows of quality
+  /// 0 hold none.
+  mutating func next() -> (section: Int, fix: GNSSMeasurement)? {
+    while let (section, row) = order.next(of: &table) {
       if row[13] == 0 { continue }
       func vector(_ first: Int, orElse missing: Double) -> SIMD3<Double> {
         let values = SIMD3(row[first], row[first + 1], row[first + 2])
@@ -23,12 +25,13 @@ struct GNSSRecording {
         return values.replacing(with: missing, where: values .!= values)
       }
       let velocity = SIMD3(row[7], row[8], row[9])
-      return GNSSMeasurement(
+      let fix = GNSSMeasurement(
         time: row[0],
         position: GeodeticPosition(latitudeDegrees: row[1], longitudeDegrees: row[2], altitude: row[3]),
         positionSigma: vector(4, orElse: 5),
         velocity: velocity.x.isNaN || velocity.y.isNaN || velocity.z.isNaN ? nil : velocity,
         velocitySigma: vector(10, orElse: 0.5))
+      return (section, fix)
     }
     return nil
   }

@@ -4,6 +4,8 @@ import Hub
 /// Recorded measurements of an IMU, in the body's axes.
 struct InertialRecording {
   struct Sample {
+    /// Of how many starts of the recorder's clock before it.
+    var section: Int
     /// Seconds.
     var time: Double
     /// rad/s
@@ -19,8 +21,7 @@ struct InertialRecording {
   private let calibration: InertialCalibration
   /// The usual time between samples, seconds.
   let interval: Double
-  private var lastTime: Double?
-  private var staleCount = 0
+  private var order = TimeOrder()
 
   /// - Parameters:
   ///   - mount, calibration: of the chip, where the recording is in its own axes
@@ -38,18 +39,16 @@ struct InertialRecording {
     table.rewind()
   }
 
-  /// Rows left out, and rows whose time does not advance, which change nothing.
-  var badCount: Int { table.badCount + staleCount }
+  /// Rows left out, those among them whose time does not advance.
+  var badCount: Int { table.badCount + order.droppedCount }
 
+  /// The next sample in the order of their times.
   mutating func next() -> Sample? {
-    guard table.next() else { return nil }
-    let row = table.row
-    if let lastTime, row[0] <= lastTime { staleCount += 1 }
-    lastTime = row[0]
+    guard let (section, row) = order.next(of: &table) else { return nil }
     let field = SIMD3(row[7], row[8], row[9])
     let hasField = field.x.isFinite && field.y.isFinite && field.z.isFinite
     return Sample(
-      time: row[0], gyroscope: mount.apply(calibration.gyroscope(SIMD3(row[1], row[2], row[3]))),
+      section: section, time: row[0], gyroscope: mount.apply(calibration.gyroscope(SIMD3(row[1], row[2], row[3]))),
       accelerometer: mount.apply(calibration.accelerometer(SIMD3(row[4], row[5], row[6]))),
       magnetometer: hasField ? mount.apply(calibration.magnetometer(field)) : nil)
   }
