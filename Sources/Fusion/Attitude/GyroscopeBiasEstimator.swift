@@ -50,6 +50,11 @@ struct GyroscopeBiasEstimator: Sendable {
     covariance = Matrix3(diagonal: SIMD3(repeating: sigma * sigma))
   }
 
+  /// The bias has jumped: what was known of it holds no longer.
+  mutating func restart(at bias: SIMD3<Double>) {
+    begin(with: bias, sigma: GyroscopeBiasEstimator.initialSigma)
+  }
+
   /// The motion's filters start afresh, as the accelerometer's does.
   mutating func resetMotion() {
     filteredRotation = (LowPassFilter(), LowPassFilter(), LowPassFilter())

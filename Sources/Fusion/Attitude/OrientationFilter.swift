@@ -19,12 +19,17 @@ import Glibc
 /// Frames: sensor axes are right-handed; the earth frame is north, east, down, north being the magnetic one.
 /// No allocation; the same input gives the same output, bit for bit. What is not finite never gets in.
 public struct OrientationFilter: Sendable {
-  private static let magnetometerTimeConstant = 9.0
+  private static let magnetometerTimeConstant = 11.0
   /// A disturbed field is not listened to for so long; then at half the gain, as it may be the new normal.
   private static let maximumRejectionTime = 60.0
   private static let rejectionFactor = 2.0
   /// With which the heading starts its way to the new one when hard iron has been found.
   private static let hardIronTimeConstant = 3.0
+  /// A magnetic field that is older than this tells nothing of a turn, seconds.
+  private static let fieldLifetime = 2.5
+  /// How far the field can have moved from one sample to the next, apart from how the sensor turned:
+  /// microtesla, and a share of the field, as a magnet that is fixed to the sensor turns with it.
+  private static let fieldStep = (microtesla: 40.0, share: 0.5)
   private static let gravity = 9.80665
   private static let scaleTolerance = 1.02
   /// Of roll and pitch at rest, and where motions average out.
@@ -42,6 +47,10 @@ public struct OrientationFilter: Sendable {
   private var inclination = Quaternion.identity
   private var force = LowPassFilter()
   private var rest: RestDetector
+  private var turn = TurnDetector()
+  /// The magnetic field in the sensor's axes, filtered as the rest detector filters the other two.
+  private var meanField = LowPassFilter()
+  private let meanFieldCoefficients: LowPassFilter.Coefficients
   private var biasEstimator: GyroscopeBiasEstimator
   private var reference: MagneticReference
   private var hardIron: HardIronEstimator
@@ -51,6 +60,7 @@ public struct OrientationFilter: Sendable {
   private var initialGain = 1.0
   private var rejectionTime = maximumRejectionTime
   private var latestRate = SIMD3<Double>.zero
+  private var fieldSpikes = SpikeGate()
   /// Since the latest magnetic field.
   private var fieldSeconds = 0.0
   private var hasForce = false
@@ -76,6 +86,7 @@ public struct OrientationFilter: Sendable {
       timeConstant: accelerometerTimeConstant, interval: interval)
     headingGain = 1 - exp(-magneticInterval / OrientationFilter.magnetometerTimeConstant)
     rest = RestDetector(interval: interval)
+    meanFieldCoefficients = RestDetector.coefficients(interval: magneticInterval)
     biasEstimator = GyroscopeBiasEstimator(limit: biasLimit, interval: interval)
     reference = MagneticReference(interval: magneticInterval, strength: magneticStrength)
     hardIron = HardIronEstimator(interval: magneticInterval)
@@ -134,7 +145,7 @@ public struct OrientationFilter: Sendable {
     }
     let square = dot(accelerometer, accelerometer)
     guard square > 1e-6, square < 1e12 else { return }
-    let rotation = updateInclination(accelerometer)
+    let rotation = updateInclination(accelerometer, seconds)
     fieldSeconds += seconds
     guard let magnetometer else { return }
     updateHeading(magnetometer, rotation, min(fieldSeconds, 2 * max(magneticInterval, seconds)))
@@ -163,7 +174,7 @@ public struct OrientationFilter: Sendable {
 
   /// Equation (3), and what its correction says about the bias. Returns the rotation of the sensor to the frame of (3).
   @inline(__always)
-  private mutating func updateInclination(_ accelerometer: SIMD3<Double>) -> Matrix3 {
+  private mutating func updateInclination(_ accelerometer: SIMD3<Double>, _ seconds: Double) -> Matrix3 {
     force.update(strapdown.rotate(accelerometer), accelerometerCoefficients)
     let filtered = inclination.rotate(force.value)
     let length = filtered.length
@@ -181,7 +192,7 @@ public struct OrientationFilter: Sendable {
     // The very first correction levels the sensor and says nothing about its bias.
     if hasForce {
       biasEstimator.update(
-        rotation: rotation, tilt: SIMD3(-down.y, down.x, 0) / interval, restRate: rest.isAtRest ? rest.rate : nil,
+        rotation: rotation, tilt: SIMD3(-down.y, down.x, 0) / interval, restRate: restRate(seconds),
         accelerometerCoefficients)
     }
     hasForce = true
@@ -190,12 +201,34 @@ public struct OrientationFilter: Sendable {
 
   /// Equation (4).
   @inline(__always)
+  /// The gyroscope's mean while the sensor lies still; `nil` while it moves, or turns slowly and steadily.
+  @inline(__always)
+  private mutating func restRate(_ seconds: Double) -> SIMD3<Double>? {
+    guard rest.isAtRest else {
+      turn.interrupt()
+      return nil
+    }
+    let verdict = turn.update(
+      rate: rest.rate, bias: biasEstimator.bias, variance: biasEstimator.covariance.diagonal, force: rest.force,
+      field: fieldSeconds < OrientationFilter.fieldLifetime ? meanField.value : nil, seconds: seconds)
+    switch verdict {
+    case .rest: return rest.rate
+    case .turn: return nil
+    case .newBias:
+      biasEstimator.restart(at: rest.rate)
+      return rest.rate
+    }
+  }
+
   private mutating func updateHeading(_ measured: SIMD3<Double>, _ rotation: Matrix3, _ seconds: Double) {
     let square = dot(measured, measured)
     guard square > 1e-6, square < 1e12 else { return }
     let rotated = rotation * measured
     let rate = latestRate.length
     if let field = hardIron.update(rotated: rotated, rotation: rotation, rate: rate) {
+    let step = OrientationFilter.fieldStep
+    if fieldSpikes.judge(rotated, limit: step.microtesla, share: step.share) == .hold { return }
+    meanField.update(measured, meanFieldCoefficients)
       // Another field from here on: the heading is sought again, more quickly at first.
       reference.assume(field: field)
       initialGain = min(1, magneticInterval / OrientationFilter.hardIronTimeConstant)
@@ -234,6 +267,9 @@ public struct OrientationFilter: Sendable {
     rest = RestDetector(interval: interval)
     biasEstimator.resetMotion()
     initialGain = 1
+    turn.interrupt()
+    meanField.reset()
+    fieldSpikes = SpikeGate()
     hasForce = false
   }
 

@@ -13,10 +13,17 @@ struct RestDetector: Sendable {
 
   /// The mean rate, rad/s: the gyroscope's bias while at rest.
   var rate: SIMD3<Double> { gyroscope.value }
+  /// The mean specific force, m/s².
+  var force: SIMD3<Double> { accelerometer.value }
   private(set) var isAtRest = false
 
-  init(interval: Double) {
-    coefficients = LowPassFilter.Coefficients(timeConstant: RestDetector.timeConstant, interval: interval)
+  init(interval: Double) { coefficients = RestDetector.coefficients(interval: interval) }
+
+  /// Of the filter that measurements at rest go through.
+  ///
+  /// - Parameter interval: seconds between the measurements
+  static func coefficients(interval: Double) -> LowPassFilter.Coefficients {
+    LowPassFilter.Coefficients(timeConstant: timeConstant, interval: interval)
   }
 
   /// - Parameter biasLimit: a steady rate above it, in rad/s, is a rotation and no bias
