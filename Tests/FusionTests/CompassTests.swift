@@ -57,6 +57,26 @@ struct CompassTests {
     #expect(try #require(state.attitude?.value.headingSigmaRadians) > 0.2)
   }
 
+  @Test func `where the horizontal field is weak a compass is less sure, and so is its declination`() throws {
+    func sigma(_ field: SIMD3<Double>) throws -> Double {
+      var configuration = configuration
+      configuration.magneticStrength = (field * field).sum().squareRoot()
+      var estimator = StateEstimator(configuration)
+      estimator.magneticDeclination = 0.1
+      for step in 1...1000 {
+        let at = start.advanced(by: .milliseconds(10 * step))
+        if step % 5 == 0 { estimator.update(magneticField: field, at: at) }
+        estimator.update(gyroscope: .zero, accelerometer: SIMD3(0, 0, -9.80665), at: at)
+      }
+      let attitude = estimator.state(at: start.advanced(by: .seconds(10))).attitude
+      return try #require(attitude?.value.headingSigmaRadians)
+    }
+    // In Europe, and in the north of Greenland, where the model itself is off by two degrees.
+    let (usual, weak) = (try sigma(SIMD3(20, 0, 45)), try sigma(SIMD3(3, 0, 55)))
+    #expect(usual > 0.05 && usual < 0.055)
+    #expect(weak > 0.3)
+  }
+
   @Test func `the barometer's height is the board's, and not that of an antenna far above`() throws {
     for hasIMU in [true, false] {
       var estimator = StateEstimator(configuration)

@@ -29,6 +29,9 @@ struct MagneticReference: Sendable {
   /// Of the earth's field, where that is known; its dip is learnt with the first field that is as strong.
   private let knownStrength: Double?
 
+  /// Of the reference, along the horizon; `nil` while it is unknown.
+  @inline(__always) var horizontalField: Double? { reference.x > 0 ? reference.x * cos(reference.y) : nil }
+
   init(interval: Double, strength: Double? = nil) {
     knownStrength = strength
     coefficients = LowPassFilter.Coefficients(

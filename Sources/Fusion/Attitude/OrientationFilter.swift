@@ -117,6 +117,8 @@ public struct OrientationFilter: Sendable {
   /// How old the last magnetic field is, seconds.
   var secondsSinceField: Double { fieldSeconds }
   public var isMagneticallyDisturbed: Bool { reference.isDisturbed }
+  /// How strong the earth's field is along the horizon, microtesla; `nil` while that is not known.
+  @inline(__always) var horizontalFieldMicrotesla: Double? { reference.horizontalField }
   /// The field of what is fixed to the sensor, where there is evidence of any; microtesla, in the sensor's axes.
   public var hardIronMicrotesla: SIMD3<Double> { hardIron.correction }
 
@@ -199,8 +201,6 @@ public struct OrientationFilter: Sendable {
     return rotation
   }
 
-  /// Equation (4).
-  @inline(__always)
   /// The gyroscope's mean while the sensor lies still; `nil` while it moves, or turns slowly and steadily.
   @inline(__always)
   private mutating func restRate(_ seconds: Double) -> SIMD3<Double>? {
@@ -220,15 +220,17 @@ public struct OrientationFilter: Sendable {
     }
   }
 
+  /// Equation (4).
+  @inline(__always)
   private mutating func updateHeading(_ measured: SIMD3<Double>, _ rotation: Matrix3, _ seconds: Double) {
     let square = dot(measured, measured)
     guard square > 1e-6, square < 1e12 else { return }
     let rotated = rotation * measured
-    let rate = latestRate.length
-    if let field = hardIron.update(rotated: rotated, rotation: rotation, rate: rate) {
     let step = OrientationFilter.fieldStep
     if fieldSpikes.judge(rotated, limit: step.microtesla, share: step.share) == .hold { return }
     meanField.update(measured, meanFieldCoefficients)
+    let rate = latestRate.length
+    if let field = hardIron.update(rotated: rotated, rotation: rotation, rate: rate) {
       // Another field from here on: the heading is sought again, more quickly at first.
       reference.assume(field: field)
       initialGain = min(1, magneticInterval / OrientationFilter.hardIronTimeConstant)
@@ -265,11 +267,11 @@ public struct OrientationFilter: Sendable {
     inclination = .identity
     force.reset()
     rest = RestDetector(interval: interval)
-    biasEstimator.resetMotion()
-    initialGain = 1
     turn.interrupt()
     meanField.reset()
     fieldSpikes = SpikeGate()
+    biasEstimator.resetMotion()
+    initialGain = 1
     hasForce = false
   }
 

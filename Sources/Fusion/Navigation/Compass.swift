@@ -7,11 +7,19 @@ struct Compass: Sendable {
     var sigma: Double
   }
 
-  /// Of a magnetometer that is calibrated, and of one that is not, radians.
+  /// Of a magnetometer that is calibrated, and of one that is not, radians, where the horizontal field is
+  /// `usualField` microtesla. Near the magnetic poles it is weaker, and the same disturbance turns it further.
   private static let calibratedSigma = 0.05
   private static let uncalibratedSigma = 0.25
+  private static let usualField = 20.0
   /// The magnetic north lies so far off, in most places.
   private static let declinationSigma = 0.2
+  /// Of a declination by the world's model, radians: everywhere, and times the horizontal field in
+  /// microtesla (the error model of WMM2025, which has iron in the ground in it).
+  private static let modelSigma = 0.26 * Double.pi / 180
+  private static let modelFieldSigma = 5.417 * Double.pi / 180
+  /// Beyond half a turn nothing is less certain.
+  private static let largestSigma = Double.pi
   /// What the gyroscope makes of the heading in each second without a magnetic field, rad/s.
   private static let headingDrift = 0.002
   /// A field that is older than so many intervals, and than a second, is none.
@@ -38,10 +46,19 @@ struct Compass: Sendable {
   /// One standard deviation, radians.
   @inline(__always) func sigma(_ orientation: OrientationFilter) -> Double {
     let isGood = isCalibrated && !orientation.isMagneticallyDisturbed
-    let sigma = isGood ? Compass.calibratedSigma : Compass.uncalibratedSigma
-    let declinationSigma = declination == nil ? Compass.declinationSigma : 0
+    let field = max(orientation.horizontalFieldMicrotesla ?? Compass.usualField, 1e-3)
+    let weakness = max(1, Compass.usualField / field)
+    let sigma = weakness * (isGood ? Compass.calibratedSigma : Compass.uncalibratedSigma)
     let drift = Compass.headingDrift * orientation.secondsSinceField
-    return (sigma * sigma + declinationSigma * declinationSigma + drift * drift).squareRoot()
+    let variance = sigma * sigma + declinationVariance(field: field) + drift * drift
+    return min(variance.squareRoot(), Compass.largestSigma)
+  }
+
+  /// - Parameter field: the horizontal one, microtesla
+  @inline(__always) private func declinationVariance(field: Double) -> Double {
+    guard declination != nil else { return Compass.declinationSigma * Compass.declinationSigma }
+    let byField = Compass.modelFieldSigma / field
+    return Compass.modelSigma * Compass.modelSigma + byField * byField
   }
 
   /// Where it points the board; `nil` where it is not to be trusted.
