@@ -20,7 +20,22 @@ struct BarometricHeight: Sendable {
   private static let quorum = 5
   /// Chi-square with one degree of freedom: 99.9 % lie inside.
   private static let gate = 10.83
+  /// How far the height can have moved between two pressures, metres, and metres for each second.
+  private static let leastStep = 3.0
+  private static let fastestClimb = 25.0
+  /// A step that lasts and is larger is none of the board's, metres.
+  private static let incredibleStep = 60.0
+  /// The weather makes half a kilometre of the standard atmosphere at most. What is further off is no
+  /// pressure of the air here: of another chip that is read as this one, or inside a pressurised cabin.
+  private static let largestOffset = 1500.0
+  /// Where no receiver tells the height: nobody lives higher, metres.
+  private static let highestPlace = 5200.0
 
+  private var spikes = SpikeGate()
+  /// The pressure cannot be that of the air here.
+  private(set) var isWrong = false
+  /// A receiver has told its height.
+  private var hasComparison = false
   /// Smoothed, in the standard atmosphere, metres; with when it was measured, seconds.
   private var pressureAltitude: (metres: Double, time: Double)?
   /// What has to be added to that to be above the ellipsoid, metres; with its variance and when it was found.
@@ -31,15 +46,28 @@ struct BarometricHeight: Sendable {
   /// The height in the standard atmosphere, metres, of a pressure in Pa.
   static func pressureAltitude(_ pascals: Double) -> Double { 44_330.77 * (1 - pow(pascals / 101_325, 0.190_263)) }
 
-  mutating func update(pressurePascals: Double, time: Double) {
+  /// Returns whether the pressure is a believable one, and no spike.
+  @discardableResult
+  mutating func update(pressurePascals: Double, time: Double) -> Bool {
     let metres = BarometricHeight.pressureAltitude(pressurePascals)
-    guard metres.isFinite, time > pressureAltitude?.time ?? -.infinity else { return }
-    guard let last = pressureAltitude, time - last.time < BarometricHeight.lifetime else {
+    guard metres.isFinite, time > pressureAltitude?.time ?? -.infinity else { return false }
+    let elapsed = min(pressureAltitude.map { time - $0.time } ?? 0, BarometricHeight.lifetime)
+    let limit = BarometricHeight.leastStep + BarometricHeight.fastestClimb * elapsed
+    let verdict = spikes.judge(SIMD3(metres, 0, 0), limit: limit)
+    if verdict == .hold { return false }
+    if !hasComparison { isWrong = metres > BarometricHeight.highestPlace }
+    guard let last = pressureAltitude, verdict == .pass, time - last.time < BarometricHeight.lifetime else {
+      if verdict == .step, let last = pressureAltitude {
+        // Nothing climbs like this: what the weather makes is no longer known.
+        let step = metres - last.metres
+        if abs(step) > BarometricHeight.incredibleStep { offset?.variance += step * step }
+      }
       pressureAltitude = (metres, time)
-      return
+      return true
     }
     let gain = 1 - exp(-(time - last.time) / BarometricHeight.smoothingTime)
     pressureAltitude = (last.metres + gain * (metres - last.metres), time)
+    return true
   }
 
   /// - Parameters:
@@ -52,6 +80,12 @@ struct BarometricHeight: Sendable {
     else { return }
     let single = sigma * sigma + BarometricHeight.sigma * BarometricHeight.sigma
     let measured = altitude - pressureAltitude.metres
+    hasComparison = true
+    isWrong = abs(measured) > BarometricHeight.largestOffset + 3 * single.squareRoot()
+    if isWrong {
+      offset = nil
+      return
+    }
     guard let last = offset else {
       offset = (measured, single, time)
       return

@@ -68,14 +68,20 @@ public struct StateEstimator: Sendable {
     gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, at: MonotonicInstant, from source: DeviceSet = .imu
   ) {
     if let newestSample, at <= newestSample { return }
-    newestSample = at
-    imuSource = source
     filter.update(
       gyroscope: gyroscope, accelerometer: accelerometer, magnetometer: takeField(by: at), time: seconds(at))
+    if filter.inertialFault != nil { return }
+    newestSample = at
+    imuSource = source
     guard gyroscope.isFinite, accelerometer.isFinite else { return }
     state.rates = Dated(gyroscope, at: at, source: source)
     state.acceleration = Dated(accelerometer, at: at, source: source)
   }
+
+  /// Why the inertial sensor's latest sample was not fused; `nil` where it was.
+  public var inertialFault: InertialFault? { filter.inertialFault }
+  /// Whether the pressure cannot be that of the air here, so that it is not fused.
+  public var hasWrongPressure: Bool { height.isWrong }
 
   /// Another inertial sensor goes on from here.
   ///
@@ -102,8 +108,9 @@ public struct StateEstimator: Sendable {
   /// Takes what a barometer measured.
   public mutating func update(air: FusedState.Air, at: MonotonicInstant, from source: DeviceSet = .baro) {
     guard air.pressurePascals.isFinite, at > state.air?.at ?? StateEstimator.longAgo else { return }
+    // A spike is no pressure of the air.
+    guard height.update(pressurePascals: air.pressurePascals, time: seconds(at)) else { return }
     state.air = Dated(air, at: at, source: source)
-    height.update(pressurePascals: air.pressurePascals, time: seconds(at))
   }
 
   /// Takes what a supply monitor measured, which is told and not fused.

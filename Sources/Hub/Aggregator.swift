@@ -27,6 +27,10 @@ final class Aggregator: Sendable {
   /// Of a replay: what tells which epochs are fused.
   private let replay: ReplayFeed?
 
+  private static let wrongPressure =
+    "its pressure cannot be that of the air here, and is not fused; an MS5607 read as an MS5611 shows half of it: check "
+    + "the chip's marking"
+
   private init(
     board: Board, receivers: ReceiverSelection, clock: any MonotonicTimeSource, run: Activating<FusedState, Never>,
     lastState: MutableProperty<FusedState?>, fusionRun: MutableProperty<FusionRun>, lastTime: LastTime,
@@ -57,6 +61,9 @@ final class Aggregator: Sendable {
     var imus: StandbyChoice
     /// The one that the estimator has been told of.
     var imu: Int?
+    /// By rank, why what a device measures is not fused; and what its owner was told of that.
+    var findings: [Int: String] = [:]
+    var told: [Int: String] = [:]
     /// As of when the last state was.
     var at: MonotonicInstant
     /// What comes before the run has begun, or after it has ended, is not fused.
@@ -168,6 +175,7 @@ final class Aggregator: Sendable {
         as: "state",
         receiveValue: { [self] in
           receive($0, calibration, mount, interval: interval, rank: rank, noting: reader.fusedInstant)
+          remark(on: reader.monitor, rank: rank)
         })
     case .magnetometer(let magnetometer, let reader):
       let (calibration, mount) = (magnetometer.calibration.values, magnetometer.placement)
@@ -188,7 +196,9 @@ final class Aggregator: Sendable {
             humidityPercent: sample.humidityPercent)
           publish(at: sample.at, noting: reader.fusedInstant) {
             $0.estimator.update(air: air, at: sample.at, from: source)
+            $0.findings[rank] = $0.estimator.hasWrongPressure ? Aggregator.wrongPressure : nil
           }
+          remark(on: reader.monitor, rank: rank)
         })
     case .supplyMonitor(let monitor, let reader):
       return reader.readings.overheard.subscribe(
@@ -241,7 +251,19 @@ final class Aggregator: Sendable {
           accelerometer: mount.apply(calibration.accelerometer(SIMD3<Double>(sample.accelerometer))), at: sample.at,
           from: DeviceSet(rank))
       }
+      fusing.findings[rank] = fusing.estimator.inertialFault?.description
     }
+  }
+
+  /// Tells the owner of a device why what it measures is not fused, when that has changed.
+  private func remark(on monitor: DeviceMonitor, rank: Int) {
+    let (text, isNew) = fusing.withLock { fusing in
+      let text = fusing.findings[rank]
+      let isNew = text != fusing.told[rank]
+      fusing.told[rank] = text
+      return (text, isNew)
+    }
+    if isNew { monitor.remark(on: .finding, text) }
   }
 
   /// - Parameter isTold: the epoch is fused now, whenever it was received

@@ -43,6 +43,7 @@ public struct NavigationFilter: Sendable {
 
   public let configuration: Configuration
   var orientation: OrientationFilter
+  private var plausibility = InertialPlausibility()
   private var stillnessDetector = StillnessDetector()
   var hypotheses = HeadingHypotheses()
   /// Of the latest sample, rad/s.
@@ -55,6 +56,8 @@ public struct NavigationFilter: Sendable {
   private let capacity: Int
   private var newest = -1
   var time: Double?
+  /// Of the latest inertial sample, whether it was fused or not.
+  private var sampledAt: Double?
   /// Fixes ahead of the samples, oldest first.
   private var pending: [GNSSMeasurement] = []
   private var latest: GNSSMeasurement?
@@ -87,9 +90,7 @@ public struct NavigationFilter: Sendable {
   public init(_ configuration: Configuration = Configuration()) {
     self.configuration = configuration
     compass = Compass(configuration)
-    orientation = OrientationFilter(
-      interval: configuration.interval, magneticInterval: configuration.magneticInterval,
-      magneticStrength: configuration.magneticStrength)
+    orientation = OrientationFilter(configuration)
     // A velocity may be older than its fix by half an epoch.
     let interval = min(configuration.interval, configuration.shortestInterval ?? .infinity)
     let samples = ((configuration.latestFix + 0.75) / max(interval, 1e-4)).rounded(.up)
@@ -99,6 +100,9 @@ public struct NavigationFilter: Sendable {
   }
 
   // MARK: What is known
+
+  /// Why the latest inertial sample was not fused; `nil` where it was.
+  public var inertialFault: InertialFault? { @inline(__always) get { plausibility.fault } }
 
   // Inlined: to be asked by a call, the filter would first be copied whole.
 
@@ -188,6 +192,7 @@ public struct NavigationFilter: Sendable {
   ) {
     guard now.isFinite, gyroscope.isFinite, accelerometer.isFinite, gyroscope.length < 1e3, accelerometer.length < 1e4
     else { return }
+    guard admits(gyroscope, accelerometer, at: now) else { return }
     guard let before = time else {
       time = now
       startedAt = now
@@ -242,10 +247,29 @@ public struct NavigationFilter: Sendable {
     }
   }
 
+  /// Whether an inertial sample can be true. Of a sensor whose scale is wrong nothing that was learnt holds.
+  private mutating func admits(
+    _ gyroscope: SIMD3<Double>, _ accelerometer: SIMD3<Double>, at now: Double
+  ) -> Bool {
+    let before = sampledAt
+    sampledAt = now
+    let seconds = before.map { now - $0 } ?? configuration.interval
+    // Of a repeated or earlier time the filter says itself what it makes.
+    guard seconds > 0 else { return true }
+    if plausibility.admits(gyroscope: gyroscope, accelerometer: accelerometer, seconds: seconds) { return true }
+    if plausibility.fault != .repeats, time != nil {
+      abandon()
+      orientation = OrientationFilter(configuration)
+      time = nil
+    }
+    return false
+  }
+
   /// Another inertial sensor goes on from here: the attitude stays, and what was learnt of the biases is of the one before.
   ///
   /// - Parameter interval: seconds between its samples
   public mutating func changeInertialSensor(interval: Double) {
+    plausibility = InertialPlausibility()
     orientation.changeSensor(interval: interval)
     guard var now = solution else { return hypotheses.reset() }
     now.gyroscopeBias = .zero
@@ -398,5 +422,13 @@ public struct NavigationFilter: Sendable {
       applyConstraints(entry.gyroscope, entry.stillness, entry.constrains, entry.compassHeading)
       if let solution { history[index(back)].solution = solution }
     }
+  }
+}
+
+extension OrientationFilter {
+  fileprivate init(_ configuration: NavigationFilter.Configuration) {
+    self.init(
+      interval: configuration.interval, magneticInterval: configuration.magneticInterval,
+      magneticStrength: configuration.magneticStrength)
   }
 }

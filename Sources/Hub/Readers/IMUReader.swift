@@ -1,4 +1,5 @@
 import Devices
+import Fusion
 import Guarding
 import HardwareIO
 import MonotonicTime
@@ -18,6 +19,8 @@ extension DeviceReader where Sample == IMUBatch {
     let burstSeconds = max(1 / description.burstRateHz, description.dataReady == nil ? 0 : edgeLimit.inSeconds)
     let patience = max(5, Int(0.4 / burstSeconds))
     let counted = Guarded(InertialCounters())
+    // From one run to the next: a chip that is stuck when it is started again shows nothing else.
+    let repetition = Guarded(RepetitionDetector())
     let (hardware, clock) = (machine.hardware, machine.clock)
     let turn = ChipTurn()
     self.init(
@@ -66,12 +69,13 @@ extension DeviceReader where Sample == IMUBatch {
         try driver.read(into: &batch)
         batch.readAt = clock.now
         counted.withLock { $0 = before + driver.counters }
-        guard batch.count > 0 else {
+        let isStuck = repetition.withLock { $0.isStuck(after: batch) }
+        guard batch.count > 0, !isStuck else {
           emptyBursts += 1
           if emptyBursts < patience { continue }
           // A chip that was reset sleeps, and a hung bus reads all zeros or ones: both answer for ever.
-          throw .unexpectedDevice(
-            "the IMU at \(place) answers, but measures nothing any more; it is started again")
+          let symptom = isStuck ? "repeats one sample bit for bit" : "measures nothing any more"
+          throw .unexpectedDevice("the IMU at \(place) answers, but \(symptom); it is started again")
         }
         emptyBursts = 0
         scope.tracking()
@@ -85,5 +89,17 @@ extension DeviceReader where Sample == IMUBatch {
         .init("misreads", counters.misreads),
       ]
     }
+  }
+}
+
+extension RepetitionDetector {
+  /// Takes a batch; returns whether its last sample only repeats those before.
+  fileprivate mutating func isStuck(after batch: borrowing IMUBatch) -> Bool {
+    var isStuck = isStuck
+    for index in 0..<batch.count {
+      isStuck = update(
+        gyroscope: SIMD3<Double>(batch[index].gyroscope), accelerometer: SIMD3<Double>(batch[index].accelerometer))
+    }
+    return isStuck
   }
 }

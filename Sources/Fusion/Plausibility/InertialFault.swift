@@ -1,0 +1,44 @@
+/// Why an inertial sensor's samples are not fused.
+public enum InertialFault: Equatable, Sendable {
+  /// It repeats one sample bit for bit.
+  case repeats
+  /// The mean length of what its accelerometer shows is not gravity's; m/s².
+  case wrongGravity(length: Double)
+}
+
+extension InertialFault: CustomStringConvertible {
+  /// What to tell its owner.
+  public var description: String {
+    switch self {
+    case .repeats: return "it repeats one sample bit for bit: it is stuck, and not fused"
+    case .wrongGravity(let length):
+      let tenths = Int((length * 10).rounded())
+      let (found, share) = ("\(tenths / 10).\(tenths % 10)", length / 9.80665)
+      let cause =
+        share < 1
+        ? "half of gravity is what another chip of the same name shows, as an LSM6DSO32 read as an LSM6DSO"
+        : "twice gravity is what a chip in a narrower range shows"
+      return "its accelerometer shows \(found) m/s² of gravity instead of 9.8, and is not fused; \(cause): "
+        + "check the chip's marking, or calibrate with 'sensorhub calibrate accel'"
+    }
+  }
+}
+
+/// Decides whether an inertial sensor's samples can be true.
+struct InertialPlausibility: Sendable {
+  private var repetition = RepetitionDetector()
+  private var gravity = GravityCheck()
+  private(set) var fault: InertialFault?
+
+  /// Takes a sample; returns whether it may be fused.
+  @inline(__always)
+  mutating func admits(gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, seconds: Double) -> Bool {
+    if repetition.update(gyroscope: gyroscope, accelerometer: accelerometer) {
+      fault = .repeats
+      return false
+    }
+    gravity.update(accelerometer, seconds: seconds)
+    fault = gravity.wrongLength.map { .wrongGravity(length: $0) }
+    return fault == nil
+  }
+}
