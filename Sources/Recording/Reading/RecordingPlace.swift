@@ -10,25 +10,40 @@ public struct RecordingPlace: Equatable, Sendable {
   var sequence: UInt32
   /// Before this log time no other state is wanted.
   var dueNanoseconds: UInt64
+  /// Before this log time no other state without a point is wanted.
+  var givenNanoseconds: UInt64
+  /// When the last point was measured, by the monotonic clock of its recording.
+  var stampSeconds: Double?
 
-  init(file: String, logTimeNanoseconds: UInt64, sequence: UInt32, dueNanoseconds: UInt64) {
+  init(
+    file: String, logTimeNanoseconds: UInt64, sequence: UInt32, dueNanoseconds: UInt64, givenNanoseconds: UInt64,
+    stampSeconds: Double?
+  ) {
     self.file = file
     self.logTimeNanoseconds = logTimeNanoseconds
     self.sequence = sequence
     self.dueNanoseconds = dueNanoseconds
+    self.givenNanoseconds = givenNanoseconds
+    self.stampSeconds = stampSeconds
   }
 
   /// Reads what `text` wrote; `nil` for anything else.
   public init?(_ text: some StringProtocol) {
     let parts = text.split(separator: "~", omittingEmptySubsequences: false)
-    guard parts.count == 4, SegmentName.isOne(String(parts[0])), let time = UInt64(parts[1]),
-      let sequence = UInt32(parts[2]), let due = UInt64(parts[3])
+    guard parts.count == 6, SegmentName.isOne(String(parts[0])), let time = UInt64(parts[1]),
+      let sequence = UInt32(parts[2]), let due = UInt64(parts[3]), let given = UInt64(parts[4]),
+      let stamp = UInt64(parts[5]).map({ Double(bitPattern: $0) })
     else { return nil }
-    self.init(file: String(parts[0]), logTimeNanoseconds: time, sequence: sequence, dueNanoseconds: due)
+    self.init(
+      file: String(parts[0]), logTimeNanoseconds: time, sequence: sequence, dueNanoseconds: due,
+      givenNanoseconds: given, stampSeconds: stamp.isNaN ? nil : stamp)
   }
 
   /// In letters that mean nothing in an address.
-  public var text: String { "\(file)~\(logTimeNanoseconds)~\(sequence)~\(dueNanoseconds)" }
+  public var text: String {
+    let stamp = (stampSeconds ?? .nan).bitPattern
+    return "\(file)~\(logTimeNanoseconds)~\(sequence)~\(dueNanoseconds)~\(givenNanoseconds)~\(stamp)"
+  }
 
   /// Whether a message of that segment has been looked at already.
   func covers(_ message: MCAPMessage) -> Bool {

@@ -12,7 +12,7 @@ extension SegmentCatalogue {
   /// The states of a time, as many as a page may have.
   ///
   /// - Parameters:
-  ///   - everySeconds: no more than one state in this time; 0 for all
+  ///   - everySeconds: no more than one state in this time, the first with a new position where there is one; 0 for all
   ///   - place: where the page before ended
   ///   - isStopped: asked again and again; once it says so the page ends
   public func states(
@@ -20,7 +20,7 @@ extension SegmentCatalogue {
     isStopped: () -> Bool = { false }
   ) -> StatePage {
     let messages = RecordedMessages(files(in: times, after: place), in: times, after: place) { $0 == "/state" }
-    var states = StatesOfRecording(messages, everySeconds: everySeconds, after: place)
+    var states = StatesOfRecording(messages, wanted: .states, everySeconds: everySeconds, after: place)
     var page = StatePage()
     // What lies in a ring is read leniently: nothing is thrown.
     while let entry = try? states.next(isStopped: isStopped) {

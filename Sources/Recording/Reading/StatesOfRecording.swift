@@ -17,6 +17,14 @@ public struct StatesOfRecording: Sendable {
     var data: ArraySlice<UInt8>
   }
 
+  /// What is asked for, of which there is one in each interval.
+  public enum Wanted: Sendable {
+    /// States that have a point.
+    case points
+    /// States: in each interval the first that has a point or, where none has, the first of all.
+    case states
+  }
+
   private struct Power: Decodable {
     var kind: String
     var power: String
@@ -26,8 +34,15 @@ public struct StatesOfRecording: Sendable {
   private static let leastBetweenStampsSeconds = 1e-5
 
   private var messages: RecordedMessages
+  private let wanted: Wanted
   private let everyNanoseconds: UInt64
   private var dueNanoseconds: UInt64 = 0
+  /// A state without a point, and the end of its interval: it is given unless one with a point comes in that interval.
+  private var held: (entry: Entry, endNanoseconds: UInt64)?
+  /// Up to this log time a state without a point has been given.
+  private var givenNanoseconds: UInt64 = 0
+  /// The message that ended the interval of a state that was held. It has not been looked at yet.
+  private var waiting: MCAPMessage?
   private var lastLogTimeNanoseconds: UInt64 = 0
   private var lastStampSeconds: Double?
   private var hasRested = false
@@ -39,14 +54,20 @@ public struct StatesOfRecording: Sendable {
   private(set) var isPaused = false
 
   /// - Parameters:
-  ///   - everySeconds: no more than one state in this time; 0 for all
+  ///   - wanted: what there is one of in each interval; where it is points, all other states are left out
+  ///   - everySeconds: the interval; 0 for all
   ///   - place: behind which it goes on
-  public init(_ messages: RecordedMessages, everySeconds: Double, after place: RecordingPlace? = nil) {
+  public init(
+    _ messages: RecordedMessages, wanted: Wanted, everySeconds: Double, after place: RecordingPlace? = nil
+  ) {
     self.messages = messages
+    self.wanted = wanted
     everyNanoseconds = UInt64(everySeconds * 1e9)
     guard let place else { return }
     dueNanoseconds = place.dueNanoseconds
     lastLogTimeNanoseconds = place.logTimeNanoseconds
+    givenNanoseconds = place.givenNanoseconds
+    lastStampSeconds = place.stampSeconds
   }
 
   /// Behind the last state that was looked at; `nil` before the first one.
@@ -54,7 +75,7 @@ public struct StatesOfRecording: Sendable {
     guard !lastFileName.isEmpty else { return nil }
     return RecordingPlace(
       file: lastFileName, logTimeNanoseconds: lastLogTimeNanoseconds, sequence: lastSequence,
-      dueNanoseconds: dueNanoseconds)
+      dueNanoseconds: dueNanoseconds, givenNanoseconds: givenNanoseconds, stampSeconds: lastStampSeconds)
   }
 
   /// Topics that these are made of.
@@ -71,24 +92,51 @@ public struct StatesOfRecording: Sendable {
   /// - Parameter isStopped: asked between states that are left out, so that looking for the next one does not take for ever
   public mutating func next(isStopped: () -> Bool = { false }) throws(RecordingError) -> Entry? {
     isPaused = false
-    while let message = try messages.next() {
+    while let message = try nextMessage() {
       if messages.topic(of: message) == "/power" {
         notePower(message.data)
+      } else if endsInterval(message) {
+        waiting = message
+        return giveHeld()
       } else if let entry = take(message) {
         return entry
       }
       if isStopped() {
         isPaused = true
-        return nil
+        return giveHeld()
       }
     }
-    return nil
+    return giveHeld()
+  }
+
+  private mutating func nextMessage() throws(RecordingError) -> MCAPMessage? {
+    guard let waiting else { return try messages.next() }
+    self.waiting = nil
+    return waiting
+  }
+
+  /// Whether a state belongs to a later interval than the one that is held, or to another recording.
+  private func endsInterval(_ message: MCAPMessage) -> Bool {
+    guard let held else { return false }
+    let logTime = message.logTimeNanoseconds
+    return logTime >= held.endNanoseconds || logTime < lastLogTimeNanoseconds
+  }
+
+  private mutating func giveHeld() -> Entry? {
+    guard let held else { return nil }
+    self.held = nil
+    // A point may still come in the interval, on the next page.
+    givenNanoseconds = held.endNanoseconds
+    return held.entry
   }
 
   private mutating func take(_ message: MCAPMessage) -> Entry? {
     let logTime = message.logTimeNanoseconds
     // Another recording, by a clock that was wrong.
-    if logTime < lastLogTimeNanoseconds { dueNanoseconds = 0 }
+    if logTime < lastLogTimeNanoseconds {
+      dueNanoseconds = 0
+      givenNanoseconds = 0
+    }
     lastLogTimeNanoseconds = logTime
     lastFileName = messages.fileName
     lastSequence = message.sequence
@@ -97,19 +145,36 @@ public struct StatesOfRecording: Sendable {
       badMessageCount += 1
       return nil
     }
-    advanceDue(behind: logTime)
-    return entry(state, message)
+    let entry = entry(state, message)
+    let end = intervalEnd(around: logTime)
+    if entry.point == nil {
+      if wanted == .points { return nil }
+      guard everyNanoseconds > 0 else { return entry }
+      if held == nil, logTime >= givenNanoseconds { held = (entry, end) }
+      return nil
+    }
+    held = nil
+    lastStampSeconds = stamp(of: state)
+    hasRested = false
+    guard everyNanoseconds > 0 else { return entry }
+    dueNanoseconds = end
+    messages.skipStates(beforeNanoseconds: end)
+    return entry
   }
 
-  /// On a grid of times, so that states that come a little early or late stay as many.
-  private mutating func advanceDue(behind logTime: UInt64) {
-    guard everyNanoseconds > 0 else { return }
+  /// The end of the interval that a log time lies in. Intervals are a grid of times that begins with the first state, so that
+  /// states that come a little early or late stay as many.
+  private mutating func intervalEnd(around logTime: UInt64) -> UInt64 {
+    guard everyNanoseconds > 0 else { return logTime }
     if dueNanoseconds == 0 { dueNanoseconds = logTime }
     let steps = (logTime - dueNanoseconds) / everyNanoseconds + 1
     let (advance, overflows) = steps.multipliedReportingOverflow(by: everyNanoseconds)
-    dueNanoseconds = overflows ? .max : dueNanoseconds.addingReportingOverflow(advance).partialValue
-    messages.skipStates(beforeNanoseconds: dueNanoseconds)
+    let (end, isBeyond) = dueNanoseconds.addingReportingOverflow(advance)
+    return overflows || isBeyond ? .max : end
   }
+
+  /// When the position of a state was measured.
+  private func stamp(of state: RecordedState) -> Double { state[.monotonic] - (state.known(.positionAge) ?? 0) }
 
   private mutating func entry(_ state: RecordedState, _ message: MCAPMessage) -> Entry {
     let logTime = messages.time(of: message)
@@ -120,14 +185,11 @@ public struct StatesOfRecording: Sendable {
       // Its position is the last one known, and nobody has looked since.
       hasRested = true
     } else if state.hasPosition {
-      let age = state.known(.positionAge) ?? 0
-      let stamp = state[.monotonic] - age
+      let stamp = stamp(of: state)
       let isNew = lastStampSeconds.map { abs(stamp - $0) > StatesOfRecording.leastBetweenStampsSeconds } ?? true
       if isNew {
-        lastStampSeconds = stamp
-        entry.point = point(of: state, at: entry.time, age: age)
+        entry.point = point(of: state, at: entry.time, age: state.known(.positionAge) ?? 0)
         entry.hasRested = hasRested
-        hasRested = false
       }
     }
     return entry

@@ -37,11 +37,11 @@ public struct TrackReading: Sendable {
   private var states: StatesOfRecording
   private var splitter: TrackSplitter
 
-  /// - Parameter everySeconds: no more than one state in this time; 0 for all
+  /// - Parameter everySeconds: no more than one point in this time; 0 for all
   public init(_ catalogue: SegmentCatalogue, in times: Range<UTCTime>, everySeconds: Double) {
     let messages = RecordedMessages(
       catalogue.files(in: times), in: times, isWanted: StatesOfRecording.isWanted)
-    states = StatesOfRecording(messages, everySeconds: everySeconds)
+    states = StatesOfRecording(messages, wanted: .points, everySeconds: everySeconds)
     splitter = TrackSplitter(everySeconds: everySeconds)
   }
 

@@ -17,7 +17,7 @@ struct Export: ParsableCommand {
 
       \(TimeOption.help)
 
-      Example: sensorhub export /var/lib/sensorhub/recordings --format gpx --from 10:00 --to 11:30 > tour.gpx
+      Example: sensorhub export /var/lib/sensorhub/recordings --from 10:00 --to 11:30 --output tour.gpx
       """)
 
   enum Format: String, ExpressibleByArgument, CaseIterable {
@@ -30,8 +30,19 @@ struct Export: ParsableCommand {
   @Argument(help: ArgumentHelp("Recordings, or folders of them.", valueName: "file"))
   var files: [String]
 
-  @Option(help: "What to write.")
-  var format: Format
+  @Option(
+    name: .customLong("format"),
+    help: ArgumentHelp("What to write; left out, what the ending of --output's file says.", valueName: "format"))
+  var namedFormat: Format?
+
+  /// Once it has been validated there is one.
+  private var format: Format { namedFormat ?? Export.format(ofFile: output) ?? .mcap }
+
+  private static func format(ofFile path: String?) -> Format? {
+    path?.split(separator: "/").last?.split(separator: ".").dropFirst().last.flatMap {
+      Format(rawValue: $0.lowercased())
+    }
+  }
 
   @Option(help: ArgumentHelp("Leave out what was before.", valueName: "time"), transform: TimeOption.read)
   var from: ExportTime?
@@ -39,7 +50,11 @@ struct Export: ParsableCommand {
   @Option(help: ArgumentHelp("Leave out this and what comes later.", valueName: "time"), transform: TimeOption.read)
   var to: ExportTime?
 
-  @Option(parsing: .unconditional, help: ArgumentHelp("No more than one state in this time.", valueName: "seconds"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "No more than one position in this time; of csv one row, with a position where there is one.",
+      valueName: "seconds"))
   var every: Double?
 
   @Option(
@@ -67,6 +82,10 @@ struct Export: ParsableCommand {
   var force = false
 
   func validate() throws {
+    if namedFormat == nil, Export.format(ofFile: output) == nil {
+      let known = Format.allCases.map(\.rawValue).joined(separator: ", ")
+      throw ValidationError("say what to write: --format, or a file for --output that ends in one of \(known)")
+    }
     if files.isEmpty { throw ValidationError("name a recording, or a folder of them") }
     if let every, !(0.001...86_400).contains(every) { throw ValidationError("--every must be from 0.001 to 86400") }
     if let simplify, !(0...100_000).contains(simplify) { throw ValidationError("--simplify must be from 0 to 100000") }
@@ -125,9 +144,9 @@ struct Export: ParsableCommand {
 
   private func writeTrack(of recordings: RecordingFiles, to output: ExportOutput) throws {
     var states = StatesOfRecording(
-      try messages(recordings, StatesOfRecording.isWanted), everySeconds: every ?? 0)
+      try messages(recordings, StatesOfRecording.isWanted), wanted: .points, everySeconds: every ?? 0)
     // What comes first says whose track it is.
-    guard let first = try nextPoint(&states) else { throw nothing("position", states.badCount) }
+    guard let first = try states.next() else { throw nothing("position", states.badCount) }
     let name = states.reader.flatMap(BoardOfRecording.name) ?? "SensorHub"
     switch format {
     case .gpx:
@@ -136,9 +155,6 @@ struct Export: ParsableCommand {
     case .geojson:
       var writer = GeoJSONWriter(output, name: name)
       try write(first, &states, to: &writer)
-      if writer.leftOutCount > 0 {
-        Terminal.standardError("left out \(writer.leftOutCount) single points, of which no line can be made")
-      }
     default:
       var writer = KMLWriter(output, name: name)
       try write(first, &states, to: &writer)
@@ -152,11 +168,13 @@ struct Export: ParsableCommand {
     var splitter = TrackSplitter(everySeconds: every ?? 0)
     // With --simplify, the segment so far.
     var segment: [TrackPoint] = []
+    var lonePoints = LonePoints()
     var entry: StatesOfRecording.Entry? = first
     while let current = entry {
       if let point = current.point {
         if current.hasRested { splitter.noteRest() }
         let beginsSegment = splitter.beginsSegment(at: point.time)
+        lonePoints.add(beginsSegment: beginsSegment)
         if simplify == nil {
           try writer.add(point, beginsSegment: beginsSegment)
         } else {
@@ -164,10 +182,16 @@ struct Export: ParsableCommand {
           segment.append(point)
         }
       }
-      entry = try nextPoint(&states)
+      entry = try states.next()
     }
     try write(&segment, to: &writer)
     try writer.finish()
+    lonePoints.finish()
+    guard lonePoints.count > 0 else { return }
+    Terminal.standardError(
+      "\(lonePoints.count) of \(lonePoints.totalCount) points stand alone between pauses, and no line is drawn through them"
+        + (format == .geojson ? ": they are left out" : "")
+        + "; fixes on a schedule are joined by --every with the seconds between two")
   }
 
   private func write(_ segment: inout [TrackPoint], to writer: inout some TrackWriter & ~Copyable) throws {
@@ -176,18 +200,11 @@ struct Export: ParsableCommand {
     for (index, point) in points.enumerated() { try writer.add(point, beginsSegment: index == 0) }
   }
 
-  private func nextPoint(_ states: inout StatesOfRecording) throws(RecordingError) -> StatesOfRecording.Entry? {
-    while let entry = try states.next() {
-      if entry.point != nil { return entry }
-    }
-    return nil
-  }
-
   // MARK: States, sentences, everything
 
   private func writeTable(of recordings: RecordingFiles, to output: ExportOutput) throws {
     var states = StatesOfRecording(
-      try messages(recordings, StatesOfRecording.isWanted), everySeconds: every ?? 0)
+      try messages(recordings, StatesOfRecording.isWanted), wanted: .states, everySeconds: every ?? 0)
     guard let first = try states.next() else { throw nothing("state", states.badCount) }
     var table = StateTable(output)
     try table.add(first)

@@ -1,0 +1,18 @@
+/// Counts the points of a track that no line is drawn through: each is a segment by itself.
+struct LonePoints {
+  private(set) var count = 0
+  private(set) var totalCount = 0
+  private var segmentCount = 0
+
+  mutating func add(beginsSegment: Bool) {
+    if beginsSegment { finish() }
+    segmentCount += 1
+    totalCount += 1
+  }
+
+  /// After the last point.
+  mutating func finish() {
+    if segmentCount == 1 { count += 1 }
+    segmentCount = 0
+  }
+}
