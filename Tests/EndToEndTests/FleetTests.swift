@@ -517,6 +517,71 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
+  private func reload(_ hub: HubProcess, _ section: String) {
+    HubProcess.write(HubProcess.simulatedBoard(section), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+  }
+
+  @Test(arguments: [("boat", "boat", "other"), ("boat_9", "boat.9", "sensorhub"), ("Yacht", "yacht", "sensorhub")])
+  func `a hub that is called or placed otherwise is still known to Home Assistant`(
+    _ name: String, _ next: String, _ topic: String
+  ) {
+    func section(_ name: String, _ topic: String) -> String {
+      "mqtt: { broker: \"\(broker.address)\", hub: \"\(name)\", topic: \"\(topic)\", homeAssistant: true }"
+    }
+    let listener = broker.listen(["homeassistant/device/+/config"])
+    let hub = HubProcess(board: HubProcess.simulatedBoard(section(name, "sensorhub")))
+    #expect(eventually { listener.standardOutput.contains("/sensorhub-\(name)/config {") })
+    reload(hub, section(next, topic))
+    let left = ["status", "health", "devices"].map { "sensorhub/\(name)/\($0)" }
+    #expect(eventually { left.allSatisfy { broker.retained($0) == nil } }, "\(hub.program.standardError)")
+    let told = "\"availability_topic\":\"\(topic)/\(next)/status\""
+    #expect(eventually { listener.standardOutput.contains(told) }, "\(listener.standardOutput)")
+    // All that the broker has of it in the end is what it is now.
+    func kept() -> [String] {
+      let look = broker.listen(["homeassistant/device/+/config", "sensorhub/+/status", "other/+/status"], ["-W", "2"])
+      look.wait()
+      return look.lines.map { String($0) }.filter { line in line.hasPrefix("homeassistant/") }
+    }
+    let found = kept()
+    #expect(found.count == 1 && found.allSatisfy { $0.contains(told) }, "\(found)")
+    // What was known by another name went first.
+    let lines = listener.lines.map { String($0) }
+    let cleared = lines.lastIndex { (line: String) -> Bool in line.split(separator: " ").count == 1 }
+    let first = lines.firstIndex { (line: String) -> Bool in line.contains(told) }
+    if let cleared, let first {
+      #expect(cleared < first, "\(lines)")
+    }
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `what is taken out of a board file is taken out of Home Assistant, also over a restart`() {
+    let mqtt = "mqtt: { broker: \"\(broker.address)\", hub: \"boat\", homeAssistant: true }"
+    func fences(_ names: [String]) -> String {
+      mqtt + ", fences: { \(names.map { "\($0): { circle: [52.5163, 13.3777, 5000] }" }.joined(separator: ", ")) }"
+    }
+    let topic = "homeassistant/device/sensorhub-boat/config"
+    let listener = broker.listen([topic])
+    let hub = HubProcess(board: HubProcess.simulatedBoard(fences(["port", "quay", "buoy"])))
+    #expect(eventually { broker.retained(topic)?.contains("fence_quay") == true }, "\(hub.program.standardError)")
+    reload(hub, fences(["port", "quay"]))
+    #expect(eventually { listener.standardOutput.contains(#""fence_buoy":{"platform":"sensor"}"#) })
+    #expect(eventually { broker.retained(topic)?.contains("fence_buoy") == false })
+    // What was taken out before the next run.
+    #expect(hub.stop() == 0)
+    HubProcess.write(HubProcess.simulatedBoard(fences(["port"])), to: hub.boardFile)
+    let folder = hub.boardFile.dropLast("/board.json5".count)
+    let next = Program(
+      ["run", "--socket", hub.socket, "--board", hub.boardFile], environment: ["STATE_DIRECTORY=\(folder)/state"])
+    #expect(
+      eventually { listener.standardOutput.contains(#""fence_quay":{"platform":"sensor"}"#) }, "\(next.standardError)")
+    #expect(eventually { broker.retained(topic)?.contains("fence_quay") == false })
+    #expect(broker.retained(topic)?.contains("fence_port") == true)
+    #expect(listener.standardOutput.ranges(of: #"{"platform":"sensor"}"#).count == 2)
+    next.send(SIGTERM)
+    next.wait()
+  }
+
   @Test func `a name that another hub has taken is that one's`() {
     let hub = hub()
     #expect(hasJoined(hub))

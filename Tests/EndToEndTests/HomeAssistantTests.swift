@@ -53,4 +53,28 @@ import Testing
     #expect(home.entities(of: "boat").count == HomeAssistantTests.found.count)
     #expect(!home.log.contains("sensorhub/boat"), "\(home.log)")
   }
+
+  @Test func `each name has an entity of its own, and what is taken out is gone`() {
+    let broker = Broker()
+    func board(_ hub: String, _ fences: [String], _ devices: [String]) -> String {
+      let areas = fences.map { "\"\($0)\": { circle: [52.5163, 13.3777, 5000] }" }.joined(separator: ", ")
+      let list = devices.map { "\"\($0)\": { driver: \"nmea\", port: \"simulated/gps\" }" }.joined(separator: ", ")
+      return "{ name: \"test\", devices: { \(list) }, fences: { \(areas) }, "
+        + "mqtt: { broker: \"\(broker.address)\", hub: \"\(hub)\", homeAssistant: true } }"
+    }
+    let hub = HubProcess(board: board("boat-8", ["home-1", "home_1", "Home_1"], ["gps-1"]))
+    let other = HubProcess(board: board("Boat.8", ["home-1"], ["gps_1"]))
+    let home = HomeAssistant(at: broker)
+    func fences() -> [String] {
+      home.entities(of: "boat_8").keys.filter { $0.hasPrefix("sensor.boat_8_fence_home_1") }.sorted()
+    }
+    let four = (1...4).map { "sensor.boat_8_fence_home_1" + ($0 == 1 ? "" : "_\($0)") }
+    #expect(eventually { fences() == four }, "\(fences()) \(home.log)")
+    #expect(eventually { home.entities(of: "boat_8").keys.filter { $0.contains("_power_gps_1") }.count == 2 })
+    HubProcess.write(board("boat-8", ["home-1"], ["gps-1"]), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(eventually { fences().count == 2 }, "\(fences()) \(hub.program.standardError)")
+    #expect(hub.stop() == 0)
+    #expect(other.stop() == 0)
+  }
 }

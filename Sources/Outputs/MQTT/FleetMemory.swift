@@ -9,6 +9,8 @@ public final class FleetMemory: Sendable {
     var hub: String
     /// Whether Home Assistant was told of it.
     var homeAssistant: Bool
+    /// What it was told; `nil` where a version of the hub did so that did not note it.
+    var discovery: Discovery?
 
     init(_ settings: FleetSettings, hub: String) {
       broker = settings.broker.description
@@ -17,9 +19,19 @@ public final class FleetMemory: Sendable {
       homeAssistant = settings.homeAssistant
     }
 
+    /// Where Home Assistant was told of it.
+    var discoveryTopic: String { discovery?.topic ?? HomeAssistantDiscovery.topicOfOldVersions(hub: hub) }
+
     var topics: HubTopics { HubTopics(topic: topic, hub: hub) }
 
     func isSame(as other: Place) -> Bool { broker == other.broker && topic == other.topic && hub == other.hub }
+  }
+
+  /// What Home Assistant was told of a hub.
+  struct Discovery: Codable, Equatable, Sendable {
+    var topic: String
+    /// The platforms of its components, by their keys.
+    var components: [String: String]
   }
 
   /// The oldest are forgotten first.
@@ -38,17 +50,12 @@ public final class FleetMemory: Sendable {
   var places: [Place] { file.content.compactMap(\.value) }
 
   /// Takes down where the hub is. Waits for the disk.
-  ///
-  /// - Returns: what was known of that place
-  func enter(_ place: Place) -> Place? {
-    var known: Place?
+  func enter(_ place: Place) {
     file.change { places in
-      known = places.lazy.compactMap(\.value).first { $0.isSame(as: place) }
       places.removeAll { $0.value?.isSame(as: place) ?? true }
       places.append(StateEntry(place))
       places.removeFirst(max(0, places.count - FleetMemory.mostPlaces))
     }
-    return known
   }
 
   /// Forgets a place where nothing is left of the hub. Waits for the disk.

@@ -17,10 +17,16 @@ final class FleetSession: Sendable {
     case givenUp
   }
 
+  /// For so long Home Assistant is not told of a hub that it knows by an earlier name: that is cleared in this time, unless
+  /// another hub has the name now.
+  private static let clearing = Duration.seconds(2)
+
   /// Different refusals that are said; viewers make up topics.
   private static let mostRefusals = 32
 
   private struct State {
+    /// What the memory knows of the hub at this place.
+    var known: FleetMemory.Place?
     /// What was last said of the connection.
     var said: String?
     var lostCount = 0
@@ -29,6 +35,10 @@ final class FleetSession: Sendable {
     /// What the broker has of the hub's health is its own.
     var hasHeardItself = false
     var hasSaidTwin = false
+    /// Of this hub.
+    var discovery: HomeAssistantDiscovery?
+    /// Home Assistant is told of this hub once what it knows of an earlier name has been cleared.
+    var holdsDiscovery = false
     /// The memory knows where it is.
     var hasEntered = false
     /// What becomes of the names that it had before.
@@ -53,14 +63,16 @@ final class FleetSession: Sendable {
   private let place: FleetMemory.Place
   /// What the hub was called at this broker before.
   private let formerPlaces: [FleetMemory.Place]
-  private let state = Guarded(State())
+  private let clock = MonotonicClock()
+  private let state: Guarded<State>
 
   init(
     _ settings: FleetSettings, host: HubHost, sink: JournalSink, memory: FleetMemory?
   ) throws(FleetObstacle) {
     var options = try FleetSession.options(settings)
     let place = FleetMemory.Place(settings, hub: options.name)
-    let formerPlaces = (memory?.places ?? []).filter { $0.broker == place.broker && !$0.isSame(as: place) }
+    let knownPlaces = memory?.places ?? []
+    let formerPlaces = knownPlaces.filter { $0.broker == place.broker && !$0.isSame(as: place) }
     options.options.subscriptions += formerPlaces.map(\.topics.status)
     let topics = HubTopics(topic: settings.topic, hub: options.name)
     let connection = MQTTConnection(options.options)
@@ -96,6 +108,7 @@ final class FleetSession: Sendable {
     self.memory = memory
     self.place = place
     self.formerPlaces = formerPlaces
+    state = Guarded(State(known: knownPlaces.first { $0.isSame(as: place) }))
   }
 
   /// Who the hub is at the broker, and how it comes there.
@@ -129,8 +142,27 @@ final class FleetSession: Sendable {
   func follow(_ hub: Hub) {
     publisher.follow(hub)
     guard settings.homeAssistant else { return }
-    connection.retain(
-      HomeAssistantDiscovery.topic(of: name), HomeAssistantDiscovery(hub, name, topics, version: version).json)
+    let discovery = HomeAssistantDiscovery(hub, name, topics, version: version)
+    let (isHeld, hasEntered) = state.withLock { state in
+      state.discovery = discovery
+      if !state.hasEntered { state.holdsDiscovery = hasToClear(discovery, known: state.known) }
+      return (state.holdsDiscovery, state.hasEntered)
+    }
+    if !isHeld { connection.retain(HomeAssistantDiscovery.topic(of: name), discovery.message().json) }
+    if hasEntered, connection.isConnected { enter() }
+  }
+
+  /// Whether Home Assistant knows this hub by an earlier name, which goes first: entities of one name get numbers there.
+  private func hasToClear(_ discovery: HomeAssistantDiscovery, known: FleetMemory.Place?) -> Bool {
+    let topic = HomeAssistantDiscovery.topic(of: name)
+    if let known, isOutdated(known, discovery) { return true }
+    let places = formerPlaces + [known].compactMap { $0 }
+    return places.contains { $0.homeAssistant && $0.discoveryTopic != topic }
+  }
+
+  /// Whether an old version of the hub has named things otherwise at Home Assistant.
+  private func isOutdated(_ known: FleetMemory.Place, _ discovery: HomeAssistantDiscovery) -> Bool {
+    known.homeAssistant && known.discovery == nil && discovery.differsFromOldVersions
   }
 
   /// On the connection's thread.
@@ -189,14 +221,45 @@ final class FleetSession: Sendable {
     if isNew { sink.write(priority, text) }
   }
 
-  /// Takes down where the hub is, and takes back what it is not to be any more.
+  /// Takes down where the hub is and what it tells of itself, and takes back what it is not any more.
   private func enter() {
-    let isFirst = state.withLock { state in
-      defer { state.hasEntered = true }
-      return !state.hasEntered
+    let topic = HomeAssistantDiscovery.topic(of: name)
+    let (known, discovery, isFirst) = state.withLock { state in
+      let isFirst = !state.hasEntered
+      state.hasEntered = true
+      return (state.known, state.discovery, isFirst)
     }
-    guard isFirst, let known = memory?.enter(place), known.homeAssistant, !settings.homeAssistant else { return }
-    connection.retain(HomeAssistantDiscovery.topic(of: name), [])
+    var place = place
+    var removed: [String: String] = [:]
+    let message = discovery?.message()
+    if let message, settings.homeAssistant {
+      place.discovery = FleetMemory.Discovery(topic: topic, components: message.components)
+      // Under another topic of the fleet it was told of at the same place.
+      let told = ([known] + formerPlaces).compactMap { place in place?.discovery }
+      let before = told.first { $0.topic == topic }
+      removed = (before?.components ?? [:]).filter { message.components[$0.key] == nil }
+    }
+    state.withLock { $0.known = place }
+    memory?.enter(place)
+    if let known, known.homeAssistant {
+      if !settings.homeAssistant || known.discoveryTopic != topic {
+        connection.retain(known.discoveryTopic, [])
+      } else if isFirst, let discovery, isOutdated(known, discovery) {
+        // It is told again in a moment.
+        connection.publish(topic, [])
+      }
+    }
+    if let discovery, !removed.isEmpty { connection.publish(topic, discovery.message(removing: removed).json) }
+    guard isFirst, state.withLock({ $0.holdsDiscovery }) else { return }
+    _ = clock.schedule(at: clock.now + FleetSession.clearing) { [weak self] in self?.tellDiscovery() }
+  }
+
+  private func tellDiscovery() {
+    let discovery = state.withLock { state in
+      state.holdsDiscovery = false
+      return state.isOver ? nil : state.discovery
+    }
+    if let discovery { connection.retain(HomeAssistantDiscovery.topic(of: name), discovery.message().json) }
   }
 
   /// Clears what is left of the hub under a name that it has no more, unless another hub has that name now.
@@ -225,7 +288,10 @@ final class FleetSession: Sendable {
   /// Once its status is empty too it is forgotten.
   private func clear(_ former: FleetMemory.Place) {
     say(.notice, "what '\(former.hub)', as this hub was called, has left at \(settings.broker) is cleared")
-    if former.homeAssistant { connection.retain(HomeAssistantDiscovery.topic(of: former.hub), []) }
+    // Under another topic of the fleet it may be told of where it is now.
+    if former.homeAssistant, former.discoveryTopic != HomeAssistantDiscovery.topic(of: name) {
+      connection.retain(former.discoveryTopic, [])
+    }
     for topic in former.topics.retained { connection.retain(topic, []) }
   }
 

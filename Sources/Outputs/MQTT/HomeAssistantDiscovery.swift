@@ -12,17 +12,17 @@ struct HomeAssistantDiscovery {
   private static let viewer = "homeassistant"
   private static let lookSeconds = 3600
 
+  /// What is published.
+  struct Message {
+    var json: [UInt8]
+    /// The platforms of its components, by their keys.
+    var components: [String: String]
+  }
+
   private let hub: Hub
   private let name: String
   private let topics: HubTopics
   private let version: String
-
-  /// The hub's name stays what it is there as far as Home Assistant takes it, so that a broker's list of who may do what can
-  /// name it.
-  static func topic(of hub: String) -> String {
-    let name = String(hub.map { $0 == "." || $0 == "@" ? "_" : $0 })
-    return "homeassistant/device/sensorhub-\(name)/config"
-  }
 
   init(_ hub: Hub, _ name: String, _ topics: HubTopics, version: String) {
     self.hub = hub
@@ -31,12 +31,54 @@ struct HomeAssistantDiscovery {
     self.version = version
   }
 
-  /// As identifiers there are written.
-  private static func identifier(_ text: String) -> String {
+  /// The hub's name stays what it is there as far as Home Assistant takes it, so that a broker's list of who may do what can
+  /// name it. A name with letters that it does not take has a number after it: `boat.8` is not `boat_8`.
+  static func topic(of hub: String) -> String {
+    let taken = topicOfOldVersions(hub: hub)
+    guard hub.contains(where: { $0 == "." || $0 == "@" }) else { return taken }
+    return taken.dropLast("/config".count) + "-\(checksum(of: hub))/config"
+  }
+
+  /// Where hubs have told of themselves that have not noted it in their `FleetMemory`.
+  static func topicOfOldVersions(hub: String) -> String {
+    let name = String(hub.map { $0 == "." || $0 == "@" ? "_" : $0 })
+    return "homeassistant/device/sensorhub-\(name)/config"
+  }
+
+  /// A number that other names do not have (FNV-1a, 32 bits).
+  private static func checksum(of name: String) -> String {
+    var hash: UInt32 = 2_166_136_261
+    for byte in name.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
+    return String(hash, radix: 16)
+  }
+
+  /// What names a hub or a component there, other for each name. The hyphens of names are underscores there as in all other
+  /// integrations, and so that `home-1` is not `home_1`, their underscores are hyphens.
+  static func identifier(_ text: String) -> String {
+    String(text.map { $0 == "-" ? "_" : $0 == "_" ? "-" : $0 })
+  }
+
+  /// An entity's name, as the user sees it. Home Assistant numbers those that are alike.
+  private static func slug(_ text: String) -> String {
     String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }).lowercased()
   }
 
-  var json: [UInt8] {
+  /// Whether a hub that has not noted in its `FleetMemory` how it names things has named them otherwise.
+  var differsFromOldVersions: Bool {
+    ([name] + hub.board.fences.map(\.name) + hub.devices.map(\.id)).contains {
+      HomeAssistantDiscovery.identifier($0) != HomeAssistantDiscovery.slug($0)
+    }
+  }
+
+  /// - Parameter removed: components that the hub had before and has no more, with their platforms: Home Assistant removes what
+  ///   has nothing but a platform, and keeps what is only left out
+  func message(removing removed: [String: String] = [:]) -> Message {
+    var components: [String: String] = [:]
+    let json = write(removing: removed, &components)
+    return Message(json: json, components: components)
+  }
+
+  private func write(removing removed: [String: String], _ components: inout [String: String]) -> [UInt8] {
     var json = JSONWriter()
     json.beginObject()
     json.key("device")
@@ -60,62 +102,73 @@ struct HomeAssistantDiscovery {
     json.beginObject()
     let kinds = Set(hub.devices.map(\.kind))
     if kinds.contains(.receiver) {
-      writeTracker(to: &json)
-      writeSwitch(to: &json)
+      writeTracker(to: &json, &components)
+      writeSwitch(to: &json, &components)
       sensor(
         "last_fix", "Last fix", topics.last,
         // Once it sleeps its states have no time of the receiver's; where they have no position it keeps the one it had.
         "{% if value_json.position is defined %}{{ (as_datetime(value_json.time | default(value_json.said)) - "
           + "timedelta(seconds=value_json.position.age)).isoformat() }}"
           + "{% else %}{{ this.state if as_datetime(this.state, none) else none }}{% endif %}",
-        deviceClass: "timestamp", isMeasured: false, to: &json)
+        deviceClass: "timestamp", isMeasured: false, to: &json, &components)
       sensor(
         "speed", "Speed", topics.last, "{{ value_json.velocity.speed }}", if: "value_json.velocity",
         deviceClass: "speed",
-        unit: "m/s", to: &json)
+        unit: "m/s", to: &json, &components)
     }
     if kinds.contains(.barometer) {
       sensor(
         "pressure", "Pressure", topics.last, "{{ value_json.air.pressure / 100 }}", if: "value_json.air",
-        deviceClass: "atmospheric_pressure", unit: "hPa", to: &json)
+        deviceClass: "atmospheric_pressure", unit: "hPa", to: &json, &components)
     }
     if kinds.contains(.supplyMonitor) {
       sensor(
         "voltage", "Voltage", topics.last, "{{ value_json.supply.volts }}", if: "value_json.supply",
-        deviceClass: "voltage", unit: "V", to: &json)
+        deviceClass: "voltage", unit: "V", to: &json, &components)
     }
     for fence in hub.board.fences {
       sensor(
-        "fence_\(fence.name)", "\(fence.name) fence", topics.fences, "{{ value_json.fences['\(fence.name)'].state }}",
-        isMeasured: false, to: &json)
+        "fence_\(HomeAssistantDiscovery.identifier(fence.name))", "\(fence.name) fence", topics.fences,
+        "{{ value_json.fences['\(fence.name)'].state }}",
+        isMeasured: false, to: &json, &components)
     }
     for device in hub.devices {
+      let identifier = HomeAssistantDiscovery.identifier(device.id)
       let one = "(value_json.devices | selectattr('id', 'eq', '\(device.id)') | first)"
       sensor(
-        "power_\(device.id)", "\(device.id) power", topics.devices, "{{ \(one).power }}", isMeasured: false,
-        isDiagnostic: true, to: &json)
+        "power_\(identifier)", "\(device.id) power", topics.devices, "{{ \(one).power }}", isMeasured: false,
+        isDiagnostic: true, to: &json, &components)
       sensor(
-        "energy_\(device.id)", "\(device.id) energy", topics.devices, "{{ \(one).energyMilliwattHours / 1000 }}",
-        deviceClass: "energy", unit: "Wh", isMeasured: false, isDiagnostic: true, to: &json)
+        "energy_\(identifier)", "\(device.id) energy", topics.devices, "{{ \(one).energyMilliwattHours / 1000 }}",
+        deviceClass: "energy", unit: "Wh", isMeasured: false, isDiagnostic: true, to: &json, &components)
+    }
+    for (key, platform) in removed.sorted(by: { $0.key < $1.key }) where components[key] == nil {
+      json.key(dynamic: key)
+      json.beginObject()
+      json.member("platform", platform)
+      json.endObject()
     }
     json.endObject()
     json.endObject()
     return Array(json.bytes)
   }
 
-  private func begin(_ key: String, _ platform: StaticString, _ title: String?, to json: inout JSONWriter) {
-    let key = HomeAssistantDiscovery.identifier(key)
-    let hub = HomeAssistantDiscovery.identifier(name)
+  private func begin(
+    _ key: String, _ platform: StaticString, _ title: String?, to json: inout JSONWriter,
+    _ components: inout [String: String]
+  ) {
+    components[key] = "\(platform)"
     json.key(dynamic: key)
     json.beginObject()
     json.member("platform", literal: platform)
     json.member("name", title)
-    json.member("unique_id", "sensorhub_\(hub)_\(key)")
-    json.member("default_entity_id", "\(platform).\(hub)_\(key)")
+    json.member("unique_id", "sensorhub_\(HomeAssistantDiscovery.identifier(name))_\(key)")
+    let slugs = [name, key].map(HomeAssistantDiscovery.slug)
+    json.member("default_entity_id", "\(platform).\(slugs[0])_\(slugs[1])")
   }
 
-  private func writeTracker(to json: inout JSONWriter) {
-    begin("position", "device_tracker", "Position", to: &json)
+  private func writeTracker(to json: inout JSONWriter, _ components: inout [String: String]) {
+    begin("position", "device_tracker", "Position", to: &json, &components)
     json.member("source_type", literal: "gps")
     json.member("json_attributes_topic", topics.last)
     // Its accuracy is a radius: that of a circle with 95 of 100 positions in it.
@@ -128,9 +181,9 @@ struct HomeAssistantDiscovery {
     json.endObject()
   }
 
-  private func writeSwitch(to json: inout JSONWriter) {
+  private func writeSwitch(to json: inout JSONWriter, _ components: inout [String: String]) {
     let key = Interest.Key(viewer: HomeAssistantDiscovery.viewer, stream: .part(.position))
-    begin("live", "switch", "Live position", to: &json)
+    begin("live", "switch", "Live position", to: &json, &components)
     json.member("command_topic", topics.interest(key))
     json.member("payload_on", #"{"rateHz":1,"for":\#(HomeAssistantDiscovery.lookSeconds)}"#)
     json.member("payload_off", #"{"rateHz":0}"#)
@@ -150,9 +203,9 @@ struct HomeAssistantDiscovery {
   private func sensor(
     _ key: String, _ title: String, _ topic: String, _ template: String, if condition: String? = nil,
     deviceClass: String? = nil, unit: String? = nil, isMeasured: Bool = true, isDiagnostic: Bool = false,
-    to json: inout JSONWriter
+    to json: inout JSONWriter, _ components: inout [String: String]
   ) {
-    begin(key, "sensor", title, to: &json)
+    begin(key, "sensor", title, to: &json, &components)
     json.member("state_topic", topic)
     // Whatever comes has it grow old anew. So what is no more measured while others have the hub say something is unknown; the
     // last word before all sleep leaves it as it was, until it is too old.
