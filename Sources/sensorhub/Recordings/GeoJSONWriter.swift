@@ -2,8 +2,8 @@ import Outputs
 import Recording
 import SystemPackage
 
-/// A track as GeoJSON (RFC 7946): one feature, a line for each segment. Heights are above the ellipsoid, as the RFC has
-/// them.
+/// A track as GeoJSON (RFC 7946): one feature, a line for each segment, which is cut where it crosses the antimeridian
+/// (section 3.1.9). Heights are above the ellipsoid, as the RFC has them. A segment of one point is no line there, and left out.
 ///
 /// The times and the sigmas lie in lists like those of the coordinates. They follow behind all of these, so that they are
 /// kept until the end.
@@ -19,8 +19,8 @@ struct GeoJSONWriter: TrackWriter, ~Copyable {
   private var times = JSONWriter()
   private var sigmas = JSONWriter()
   private var hasLines = false
-  /// Points alone between two pauses, of which no line can be made.
-  private(set) var leftOutCount = 0
+  /// The one before, of the same segment.
+  private var last: TrackPoint?
 
   init(_ output: ExportOutput, name: String) {
     self.output = output
@@ -29,7 +29,18 @@ struct GeoJSONWriter: TrackWriter, ~Copyable {
   }
 
   mutating func add(_ point: TrackPoint, beginsSegment: Bool) throws(Errno) {
-    if beginsSegment { try endLine() }
+    if beginsSegment {
+      try endLine()
+    } else if let last, let crossing = AntimeridianCrossing(from: last, to: point) {
+      append(crossing.end)
+      try endLine()
+      append(crossing.start)
+    }
+    append(point)
+    last = point
+  }
+
+  private mutating func append(_ point: TrackPoint) {
     if lineCount > 0 {
       coordinates.fragment(",\n")
       lineTimes.fragment(",")
@@ -74,10 +85,7 @@ struct GeoJSONWriter: TrackWriter, ~Copyable {
       lineSigmas.removeAll()
       lineCount = 0
     }
-    guard lineCount > 1 else {
-      leftOutCount += lineCount
-      return
-    }
+    guard lineCount > 1 else { return }
     if hasLines {
       text.fragment(",\n")
       times.fragment(",")

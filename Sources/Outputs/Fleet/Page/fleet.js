@@ -1,7 +1,7 @@
 // The page of a fleet. What hubs have left at their broker is only looked at, which wakes none. An open event stream names the hubs
 // that are open here, and wakes them as long as somebody can see the page.
 
-import { drawGrid, drawScale, frame, mercator, metreAt, placed, prepare } from "./map.js";
+import { beside, drawGrid, drawScale, frame, gathered, mercator, metreAt, placed, prepare } from "./map.js";
 
 const $ = (id) => document.getElementById(id);
 const lookMilliseconds = 2000;
@@ -115,8 +115,8 @@ function toggle(hub) {
 
 function follow(hub, { position, mode }) {
   if (!position || mode === "none" || mode === "asleep") return;
-  const point = mercator(position);
   const last = hub.track.at(-1);
+  const point = beside(mercator(position), last);
   if (last && Math.hypot(point.x - last.x, point.y - last.y) < 0.5 * metreAt(position.lat)) return;
   hub.track.push(point);
   if (hub.track.length > trackPoints) hub.track.shift();
@@ -281,15 +281,21 @@ const tones = { live: "tracking", waking: "acquiring", awake: "lingering", aslee
 
 function drawMap(colour) {
   const { pen, width, height, letters } = prepare($("map"));
-  const places = [...hubs.values()].flatMap((hub) => {
+  const known = [...hubs.values()].flatMap((hub) => {
     const place = whereabouts(hub);
     return place ? [{ hub, lat: place.lat, ...mercator(place) }] : [];
   });
+  const isPartial = !showsAll && known.some(({ hub }) => hub.isOpen);
+  const shown = gathered(known.filter(({ hub }) => hub.isOpen || !isPartial));
+  const places = known.map((point) => shown.find(({ hub }) => hub === point.hub) ?? beside(point, shown[0]));
   const open = places.filter(({ hub }) => hub.isOpen);
+  const tracks = open.map(({ hub: { track }, x }) => {
+    const turns = Math.round((track.at(-1)?.x ?? x) - x);
+    return track.map((point) => ({ x: point.x - turns, y: point.y }));
+  });
   $("extent").hidden = open.length === 0 || open.length === places.length;
   set($("extent"), showsAll ? "Show what is open" : "Show all");
-  const shown = open.length && !showsAll ? open : places;
-  const view = frame([shown, ...open.map(({ hub }) => hub.track)], width, height, metreAt(shown[0]?.lat ?? 0));
+  const view = frame([shown, ...tracks], width, height, metreAt(shown[0]?.lat ?? 0));
   drawGrid(pen, view, width, height, colour);
   $("map-empty").hidden = places.length > 0;
   const words = places.length ? `Map: ${places.length} hubs, ${open.length} of them open` : "Map: no position yet";
@@ -299,9 +305,9 @@ function drawMap(colour) {
   const place = placed(view);
   pen.lineWidth = 3;
   pen.strokeStyle = colour("accent");
-  for (const { hub } of open) {
+  for (const track of tracks) {
     pen.beginPath();
-    for (const point of hub.track) pen.lineTo(...place(point));
+    for (const point of track) pen.lineTo(...place(point));
     pen.stroke();
   }
   pen.lineWidth = 2;

@@ -1,7 +1,7 @@
 // The dashboard. An open event stream is a subscription and keeps the devices awake, so there is one only while somebody
 // can see the page and has not paused it. The devices and the fences are only looked at, which wakes nothing.
 
-import { bounds, drawGrid, drawScale, frame, mercator, metreAt, placed, prepare } from "./map.js";
+import { beside, bounds, connected, drawGrid, drawScale, frame, mercator, metreAt, placed, prepare } from "./map.js";
 
 const $ = (id) => document.getElementById(id);
 const rateHz = 10;
@@ -561,12 +561,12 @@ function cornersOf({ circle, polygon }) {
  * @param last the place that they are next to
  */
 function fenceEdges(last) {
-  let beside = last;
+  let centre = last;
   return [...fences].map(([name, { status }]) => {
     const way = cornersOf(status).map((corner) => {
-      const point = mercator(corner);
-      beside ??= point;
-      return { ...corner, x: point.x - Math.round(point.x - beside.x), y: point.y };
+      const point = { ...corner, ...mercator(corner) };
+      centre ??= point;
+      return beside(point, centre);
     });
     return { name, way, look: isAwayNow() ? "muted" : lookOf(status) };
   });
@@ -715,12 +715,14 @@ async function recallTrack() {
   const from = Math.floor(Date.now() / 1000) - pastSeconds;
   const text = await (await read(`history/track.gpx?from=${from}&every=${pastEverySeconds}&simplify=${pastMetres}`)).text();
   const file = new DOMParser().parseFromString(text, "application/xml");
-  past = [...file.querySelectorAll("trkseg")].flatMap((segment) =>
+  const way = [...file.querySelectorAll("trkseg")].flatMap((segment) =>
     [...segment.querySelectorAll("trkpt")].map((element, index) => {
       const [lat, lon] = [Number(element.getAttribute("lat")), Number(element.getAttribute("lon"))];
       const isReckoned = element.querySelector("fix")?.textContent === "none";
       return { ...mercator({ lat, lon }), lat, lon, isReckoned, isStart: index === 0 };
     }));
+  // Its end is where the page's own track is.
+  past = connected([...track.slice(-1), ...way.reverse()]).slice(track.length ? 1 : 0).reverse();
   isPastKnown = true;
 }
 
@@ -984,8 +986,10 @@ function follow({ position, mode, time, monotonic }) {
   followed = moment;
   const isReckoned = mode === "deadReckoning";
   const { lat, lon } = position;
-  const point = { ...mercator(position), lat, lon, height: position.altMSL ?? position.altHAE, time, isReckoned, isStart };
   const last = track.at(-1);
+  const height = position.altMSL ?? position.altHAE;
+  const point = beside(
+    { ...mercator(position), lat, lon, height, time, isReckoned, isStart }, last ?? past.at(-1));
   const isNear = last && Math.hypot(point.x - last.x, point.y - last.y) < 0.5 * metreAt(lat);
   if (isNear && !isStart) return;
   track.push(point);
@@ -1076,6 +1080,15 @@ function drawLines(pen, place, way, colour) {
     pen.stroke();
   }
   pen.setLineDash([]);
+  // A fix on a schedule, between two rests of the receiver, is a part of its own: no line is drawn through it, so a dot is.
+  for (const [index, point] of way.entries()) {
+    if (index && !point.isStart) continue;
+    if (index + 1 < way.length && !way[index + 1].isStart) continue;
+    pen.fillStyle = colour(point.isReckoned ? "warn" : "accent");
+    pen.beginPath();
+    pen.arc(...place(point), 3, 0, 2 * Math.PI);
+    pen.fill();
+  }
 }
 
 /** Each part of the way begins with a ring. */

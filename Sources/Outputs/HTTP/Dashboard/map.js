@@ -24,6 +24,31 @@ export function mercator({ lat, lon }) {
   return { x: lon / 360 + 0.5, y: 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI) };
 }
 
+/** A place of the round world once more, on that side of the date line where it is nearest to another. */
+export function beside(point, other) {
+  const turns = other ? Math.round(point.x - other.x) : 0;
+  return turns ? { ...point, x: point.x - turns } : point;
+}
+
+/** A way whose points lie beside each other, also over the date line. */
+export function connected(way) {
+  let last = null;
+  return way.map((point) => (last = beside(point, last)));
+}
+
+/** Places from all around the world, with the widest part of it where there are none outside the map. */
+export function gathered(points) {
+  const all = points.map(({ x }) => x - Math.floor(x)).sort((one, other) => one - other);
+  let edge = 0;
+  let widest = all[0] + 1 - all.at(-1);
+  for (let index = 1; index < all.length; index++) {
+    if (all[index] - all[index - 1] <= widest) continue;
+    widest = all[index] - all[index - 1];
+    edge = all[index];
+  }
+  return points.map((point) => ({ ...point, x: point.x - Math.floor(point.x - edge) }));
+}
+
 export const metreAt = (lat) => 1 / (40_075_017 * Math.cos((lat * Math.PI) / 180));
 
 /** The longest of 1, 2 or 5 times a power of ten. */

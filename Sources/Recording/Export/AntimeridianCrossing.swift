@@ -1,0 +1,36 @@
+import NMEA
+
+/// Where the line between two points of a track crosses 180 degrees of longitude, as the end of one line on this side and the start
+/// of another on the other side.
+public struct AntimeridianCrossing: Equatable, Sendable {
+  /// At 180 degrees on the side that the track comes from.
+  public let end: TrackPoint
+  /// The same place and time, on the other side.
+  public let start: TrackPoint
+
+  /// `nil` for two points whose short way does not cross it.
+  public init?(from: TrackPoint, to: TrackPoint) {
+    let turn = to.longitudeDegrees - from.longitudeDegrees
+    guard abs(turn) > 180 else { return nil }
+    let side: Double = turn < 0 ? 180 : -180
+    let whole = turn < 0 ? turn + 360 : turn - 360
+    // Both may lie on it, on different sides.
+    let share = whole == 0 ? 0 : (side - from.longitudeDegrees) / whole
+    func between(_ one: Double, _ other: Double) -> Double { one + share * (other - one) }
+    func between(_ one: Double?, _ other: Double?) -> Double? {
+      guard let one, let other else { return nil }
+      return between(one, other)
+    }
+    let pause = Double(to.time.nanosecondsSince1970 - from.time.nanosecondsSince1970)
+    var point = TrackPoint(
+      time: UTCTime(nanosecondsSince1970: from.time.nanosecondsSince1970 + Int64(share * pause)),
+      latitudeDegrees: between(from.latitudeDegrees, to.latitudeDegrees), longitudeDegrees: side)
+    point.altitudeMSLMetres = between(from.altitudeMSLMetres, to.altitudeMSLMetres)
+    point.altitudeHAEMetres = between(from.altitudeHAEMetres, to.altitudeHAEMetres)
+    point.horizontalSigmaMetres = between(from.horizontalSigmaMetres, to.horizontalSigmaMetres)
+    point.isReckoned = from.isReckoned || to.isReckoned
+    end = point
+    point.longitudeDegrees = -side
+    start = point
+  }
+}
