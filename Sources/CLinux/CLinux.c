@@ -2,6 +2,7 @@
 #include "CLinux.h"
 
 #include <linux/pps.h>
+#include <linux/rtnetlink.h>
 #include <malloc.h>
 
 int clinux_open_pseudo_terminal(char *path, int path_size) {
@@ -26,6 +27,21 @@ int clinux_reserve(int fd, int64_t offset, int64_t count) {
 }
 
 int clinux_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_CLOEXEC); }
+
+int clinux_watch_addresses(void) {
+  int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+  if (fd < 0) return -1;
+  struct sockaddr_nl name = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};
+  if (bind(fd, (struct sockaddr *)&name, sizeof name) == 0) return fd;
+  close(fd);
+  return -1;
+}
+
+void clinux_clear_address_changes(int fd) {
+  char bytes[4096];
+  // Where messages were lost (ENOBUFS) the next call goes on.
+  while (recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0 || errno == ENOBUFS || errno == EINTR) errno = 0;
+}
 
 int clinux_bind_tcp(int fd, const uint8_t *address, size_t size, uint16_t port) {
   if (size == 4) {

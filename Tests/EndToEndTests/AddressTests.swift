@@ -19,7 +19,8 @@ import Testing
       for address in ["127.0.0.1", "127.0.0.9", "[::1]"] {
         #expect(eventually { log().contains("\(title) on \(address):\(port), open to this machine, 192.0.2.0/24\n") })
       }
-      let obstacle = "\(title) is not served: listening on 192.0.2.1:\(port): Cannot assign requested address\n"
+      let obstacle =
+        "\(title) is not served yet: listening on 192.0.2.1:\(port): this machine does not have that address"
       #expect(eventually { log().contains(obstacle) }, "\(log())")
     }
     for address in ["127.0.0.1", "127.0.0.9", "[::1]"] {
@@ -69,6 +70,68 @@ import Testing
     let count = client.lineCount
     #expect(eventually { client.lineCount > count + 10 })
     #expect(client.isOpen)
+    #expect(hub.stop() == 0)
+  }
+}
+
+/// Outputs at addresses and ports that are not there when the hub starts.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct LaterAddressTests {
+  /// A network of its own: `unshare` takes root.
+  private static let isRoot = getuid() == 0
+  private let gpsd = SocketClient.freePort()
+  private let nmea = SocketClient.freePort()
+  private let web = SocketClient.freePort()
+
+  @Test(.enabled(if: isRoot, "needs root")) func `an output is opened when its address comes`() {
+    let temporary = TemporaryFolder("addresses")
+    let list = "address: [\"127.0.0.1\", \"10.98.97.96\"], allow: [\"10.98.97.0/24\"]"
+    let board = temporary.path + "/board.json5"
+    HubProcess.write(
+      HubProcess.simulatedBoard(
+        "gpsd: { port: \(gpsd), address: \"10.98.97.96\", allow: [\"10.98.97.0/24\"] }, nmea: { port: \(nmea), \(list) }, "
+          + "http: { port: \(web), \(list) }"), to: board)
+    let run = "ip link set lo up; exec '\(Program.sensorhub)' run --board \(board) --socket \(temporary.path)/hub.sock"
+    let hub = Program(
+      ["--net", "/bin/sh", "-c", run], path: "/usr/bin/unshare",
+      environment: ["STATE_DIRECTORY=\(temporary.path)/state"])
+    let log = { hub.standardError }
+    let titles = [
+      ("gpsd protocol", "10.98.97.96:\(gpsd)"), ("NMEA 0183", "10.98.97.96:\(nmea)"),
+      ("dashboard", "http://10.98.97.96:\(web)"),
+    ]
+    #expect(eventually { log().contains("NMEA 0183 on 127.0.0.1") && log().contains("dashboard on http://127.0.0.1") })
+    for (title, _) in titles { #expect(eventually { log().contains("\(title) is not served") }, "\(log())") }
+    let add = Program(
+      ["-t", "\(hub.pid)", "-n", "ip", "address", "add", "10.98.97.96/32", "dev", "lo"], path: "/usr/bin/nsenter")
+    #expect(add.wait() == 0, "\(add.standardError)")
+    for (title, place) in titles { #expect(eventually { log().contains("\(title) on \(place)") }, "\(log())") }
+    #expect(log().contains("it is tried again"))
+    hub.send(SIGTERM)
+    #expect(hub.wait() == 0)
+  }
+
+  @Test func `an output is opened when another program has left its port`() {
+    let listeners = [gpsd, nmea, web].map { FullListener(port: $0) }
+    let hub = HubProcess(
+      board: HubProcess.simulatedBoard(
+        "gpsd: { port: \(gpsd) }, nmea: { port: \(nmea) }, http: { port: \(web) }"))
+    let log = { hub.program.standardError }
+    for port in [gpsd, nmea, web] {
+      #expect(eventually { log().contains("another program listens on 127.0.0.1:\(port)") }, "\(log())")
+    }
+    func threads() -> [String] {
+      Files.names(in: "/proc/\(hub.program.pid)/task").compactMap { task in
+        (try? Files.bytes(of: "/proc/\(hub.program.pid)/task/\(task)/comm")).map { String(decoding: $0, as: UTF8.self) }
+      }
+    }
+    #expect(eventually { threads().contains("ports\n") })
+    for listener in listeners { listener.end() }
+    for title in ["gpsd protocol on 127", "NMEA 0183 on 127", "dashboard on http://127"] {
+      #expect(eventually { log().contains(title) }, "\(log())")
+    }
+    // It is said once, however often it was tried, and an idle hub has no thread for it.
+    #expect(log().occurrences(of: "another program listens on 127.0.0.1:\(gpsd)") == 1)
+    #expect(eventually { !threads().contains("ports\n") }, "\(threads())")
     #expect(hub.stop() == 0)
   }
 }

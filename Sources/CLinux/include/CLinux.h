@@ -103,6 +103,12 @@ static inline ssize_t clinux_receive_now(int fd, void *bytes, size_t count) {
   return recv(fd, bytes, count, MSG_DONTWAIT);
 }
 
+/// A socket that becomes readable when an address of this machine's comes or goes (rtnetlink(7)); -1 on error.
+int clinux_watch_addresses(void);
+
+/// Takes all that waits there.
+void clinux_clear_address_changes(int fd);
+
 /// Accepts a connection whose descriptor is not inherited.
 int clinux_accept(int listener);
 

@@ -18,8 +18,24 @@ final class HTTPServing: Sendable {
   private let site: HTTPSite
   private let sink: JournalSink
   private let listeners: Guarded<[Listener]>
+  private let missing: MissingPorts
+  /// What has been said of ports that could not be opened.
+  private let said = Guarded<Set<String>>([])
+  private let isEnding = Guarded(false)
   private let connections: HTTPConnections
   private let group: MultiThreadedEventLoopGroup
+
+  /// The one whose ports are missing, from when it is made.
+  private final class Present: Sendable {
+    private let weak = Guarded(WeakServing())
+
+    var serving: HTTPServing? {
+      get { weak.withLock { $0.serving } }
+      set { weak.withLock { $0.serving = newValue } }
+    }
+  }
+
+  private struct WeakServing { weak var serving: HTTPServing? }
 
   private enum Phase { case opening, open, over }
 
@@ -31,8 +47,15 @@ final class HTTPServing: Sendable {
     var phase: MutableProperty<Phase>
   }
 
-  /// Tries again to open the port at those of its addresses where that has failed. Who is served at another goes on.
+  /// Tries again to open the port at those of its addresses where that has failed, and says what comes of it. Who is served at
+  /// another goes on.
   func reopen() {
+    said.withLock { $0 = [] }
+    retry()
+  }
+
+  private func retry() {
+    if isEnding.withLock({ $0 }) { return }
     listeners.withLock { listeners in
       for index in listeners.indices where listeners[index].phase.value == .over {
         listeners[index] = listen(at: listeners[index].socket)
@@ -63,6 +86,9 @@ final class HTTPServing: Sendable {
     let streams = EventStreams(traffic: traffic.events, places: places, connections: connections)
     site = HTTPSite(routes(streams), port: offer.port, token: offer.token, streams: streams)
     listeners = Guarded([])
+    let present = Present()
+    missing = MissingPorts { present.serving?.retry() }
+    present.serving = self
     let opened = offer.port.endpoint.sockets.map { listen(at: $0) }
     listeners.withLock { $0 = opened }
   }
@@ -71,20 +97,33 @@ final class HTTPServing: Sendable {
     let phase = MutableProperty(Phase.opening)
     let server = site.server(
       at: socket, clientLimit: connections.limit + HTTPServing.slack, connections: connections, group: group
-    ) { [name, offer, sink] in
+    ) { [weak self, name, offer, sink] in
       phase.value = .open
+      self?.review()
       let secret = offer.token == nil ? "" : ", with the token"
       sink.write(.notice, "\(name) on http://\(socket), open to \(offer.port.audience)\(secret)")
     }
-    let task = Task(executorPreference: EventLoopTasks(group.next())) { [name, sink] in
+    let task = Task(executorPreference: EventLoopTasks(group.next())) { [weak self, name] in
       do {
         try await server.run()
       } catch {
-        sink.write(.warning, "the \(name) is not served at \(socket): \(HTTPServing.reason(error, socket))")
+        self?.say("the \(name) is not served at \(socket) yet: \(HTTPServing.reason(error, socket)); it is tried again")
       }
       phase.value = .over
+      self?.review()
     }
     return Listener(socket: socket, server: server, task: task, phase: phase)
+  }
+
+  /// Once, however often it is tried.
+  private func say(_ text: String) {
+    if said.withLock({ $0.insert(text).inserted }) { sink.write(.warning, text) }
+  }
+
+  private func review() {
+    let isEnding = isEnding.withLock { $0 }
+    let isMissing = listeners.withLock { $0.contains { $0.phase.value == .over } }
+    missing.set(isMissing: isMissing && !isEnding)
   }
 
   /// Whether it is open at any address, once that is known.
@@ -104,6 +143,8 @@ final class HTTPServing: Sendable {
   /// Says goodbye, and closes the port. Cancelling the server instead would drop connections that it has accepted and not
   /// looked at yet, which its library takes for a mistake and ends the process.
   func end() async {
+    isEnding.withLock { $0 = true }
+    missing.set(isMissing: false)
     site.endStreams()
     let listeners = listeners.withLock { $0 }
     // A server that is asked to stop while it opens its port would drop that in the same way.

@@ -23,6 +23,8 @@ extension SocketError: CustomStringConvertible {
       // What a process may ask the kernel for is settled when it starts.
       "\(doing) \(path): this machine has no such network, or the service had no port when it started and lets none be "
         + "opened; then: sudo systemctl restart sensorhub"
+    case .system(let path, "listening on", EADDRNOTAVAIL):
+      "listening on \(path): this machine does not have that address (ip address lists those that it has)"
     case .system(let path, let doing, let errno): "\(doing) \(path): \(String(cString: strerror(errno)))"
     }
   }

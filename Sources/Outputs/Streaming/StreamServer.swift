@@ -10,7 +10,7 @@ import ServiceLifecycle
 /// asks or leaves.
 ///
 /// The Unix sockets stay as they are. The TCP ports are those of the board file in service; one that cannot be opened is
-/// reported, and everything else goes on. Each has its own share of the connections that there can be, and so has each
+/// reported, everything else goes on, and it is opened once its address or its port is there. Each has its own share of the connections that there can be, and so has each
 /// machine of those of a port: nobody can take them from the others, and the Unix sockets always answer.
 public final class StreamServer: Service {
   private struct Listener {
@@ -29,6 +29,8 @@ public final class StreamServer: Service {
     var listeners: [Listener]
     /// What there is to say about the new ones.
     var reports: [(priority: JournalSink.Priority, text: String)] = []
+    /// Some could not be opened.
+    var isIncomplete = false
   }
 
   /// What a client that is not read is watched for: it has left. `POLLRDHUP`, which the overlay leaves out.
@@ -49,6 +51,9 @@ public final class StreamServer: Service {
   private let stop = StopSignal()
   /// Makes the thread look at its clients and ports again.
   private let wake = WakeSignal()
+  /// The ports that could not be opened are to be tried again.
+  private let retry = WakeSignal()
+  private let missing: MissingPorts
   private let hasEnded = MutableProperty(false)
   private let reserve = Guarded(open("/dev/null", O_RDONLY | O_CLOEXEC))
 
@@ -59,6 +64,7 @@ public final class StreamServer: Service {
     self.sink = sink
     self.budget = budget
     refusals = StreamServer.refusals(to: sink)
+    missing = MissingPorts { [retry] in retry.raise() }
     recordings = RecordOutput(host: host, sink: sink)
     outputs = [
       .devices: DevicesOutput(host: host), .state: StateOutput(host: host), .record: recordings,
@@ -112,7 +118,10 @@ public final class StreamServer: Service {
     var ports = firstPorts
     report(ports)
     var clients: [StreamClient] = []
+    missing.set(isMissing: ports.isIncomplete)
+    var isRetryDue = false
     defer {
+      missing.set(isMissing: false)
       for client in clients { client.end() }
       for listener in fixed + ports.listeners { close(listener.descriptor) }
       reserve.withLock { _ = close($0) }
@@ -126,15 +135,23 @@ public final class StreamServer: Service {
       if hub !== ports.hub {
         ports = StreamServer.openPorts(of: hub, host, replacing: ports.listeners)
         report(ports)
+        missing.set(isMissing: ports.isIncomplete)
         // Whoever may not connect any more may not stay either.
         let (admitted, refused) = StreamServer.divide(clients, by: ports.listeners)
         for client in refused { client.end() }
         clients = admitted
+      } else if isRetryDue {
+        isRetryDue = false
+        let said = Set(ports.reports.map(\.text))
+        ports = StreamServer.openPorts(of: hub, host, replacing: ports.listeners)
+        report(ports, unless: said)
+        missing.set(isMissing: ports.isIncomplete)
       }
       let listeners = fixed + ports.listeners
-      var descriptors = ([stop.fileDescriptor, wake.fileDescriptor] + listeners.map(\.descriptor)).map {
-        pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
-      }
+      var descriptors =
+        ([stop.fileDescriptor, wake.fileDescriptor, retry.fileDescriptor] + listeners.map(\.descriptor)).map {
+          pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+        }
       var earliest: MonotonicInstant?
       for client in clients {
         if let deadline = client.deadline { earliest = min(earliest ?? deadline, deadline) }
@@ -146,9 +163,13 @@ public final class StreamServer: Service {
       guard poll(&descriptors, nfds_t(descriptors.count), Int32(timeout)) >= 0 else { continue }
       if descriptors[0].revents != 0 { return }
       if descriptors[1].revents != 0 { wake.clear() }
+      if descriptors[2].revents != 0 {
+        retry.clear()
+        isRetryDue = true
+      }
       let now = MonotonicClock().now
       var present: [StreamClient] = []
-      for (client, descriptor) in zip(clients, descriptors[(2 + listeners.count)...]) {
+      for (client, descriptor) in zip(clients, descriptors[(3 + listeners.count)...]) {
         if serve(client, Int32(descriptor.revents), now), client.proceed(now: now) {
           present.append(client)
         } else {
@@ -156,7 +177,7 @@ public final class StreamServer: Service {
         }
       }
       clients = present
-      for (listener, descriptor) in zip(listeners, descriptors[2...]) where descriptor.revents != 0 {
+      for (listener, descriptor) in zip(listeners, descriptors[3...]) where descriptor.revents != 0 {
         accept(listener, &clients, now)
       }
     }
@@ -177,8 +198,9 @@ public final class StreamServer: Service {
     }
   }
 
-  private func report(_ ports: Ports) {
-    for report in ports.reports { sink.write(report.priority, report.text) }
+  /// - Parameter said: what has been said of the try before
+  private func report(_ ports: Ports, unless said: Set<String> = []) {
+    for report in ports.reports where !said.contains(report.text) { sink.write(report.priority, report.text) }
   }
 
   /// Opens the ports that a board file asks for. Those that are open already stay open; the others are closed first, as one
@@ -204,7 +226,8 @@ public final class StreamServer: Service {
         ports.listeners.append(Listener(descriptor: descriptor, kind: kind, port: port))
         ports.reports.append((.notice, "\(kind.title) on \(port.socket), open to \(port.endpoint.audience)"))
       } catch {
-        ports.reports.append((.warning, "\(kind.title) is not served: \(error)"))
+        ports.isIncomplete = true
+        ports.reports.append((.warning, "\(kind.title) is not served yet: \(error); it is tried again"))
       }
     }
     return ports
