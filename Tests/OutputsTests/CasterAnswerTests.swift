@@ -11,6 +11,7 @@ struct CasterAnswerTests {
     var body: [UInt8] = []
     var kind: CasterAnswer.Body?
     var error: CasterError?
+    var isOver = false
   }
 
   private func read(_ pieces: some Sequence<some Sequence<UInt8>>) -> Read {
@@ -21,6 +22,7 @@ struct CasterAnswerTests {
       read.error = error
     }
     read.kind = answer.body
+    read.isOver = answer.isOver
     return read
   }
 
@@ -54,10 +56,18 @@ struct CasterAnswerTests {
     let head = Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
     #expect(
       read([head + chunked([1, 2, 3], by: 2) + Array("0\r\n\r\n".utf8)])
-        == Read(body: [1, 2, 3], kind: .corrections, error: .closed))
+        == Read(body: [1, 2, 3], kind: .corrections, isOver: true))
     for damage in ["\r\n", "xyz\r\n", "-1\r\n", "fffffffffffffffffff\r\n", ";a=b\r\n"] {
       #expect(read([head + Array(damage.utf8)]).error == .broken, "\(damage)")
     }
+  }
+
+  @Test func `a body ends where its length says, and what comes behind it is none of it`() {
+    let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcdef".utf8)
+    let whole = Read(body: Array("abc".utf8), kind: .corrections, isOver: true)
+    #expect(read([answer]) == whole)
+    #expect(read(answer.map { [$0] }) == whole)
+    #expect(!read([answer.dropLast(4)]).isOver)
   }
 
   @Test(

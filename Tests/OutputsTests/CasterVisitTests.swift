@@ -84,6 +84,46 @@ struct CasterVisitTests {
     #expect(requests[1].contains("\r\nAuthorization: Basic bWVAZXhhbXBsZS5vcmc6c2VjcmV0\r\n"))
   }
 
+  private static let table = "STR;BERLIN;x\r\nSTR;BERLIN2;x\r\nSTR;PARIS;x\r\nENDSOURCETABLE\r\n"
+
+  @Test(arguments: [
+    "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: \(table.utf8.count)\r\n\r\n\(table)",
+    "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nSOURCETABLE 200 OK\r\nServer: x\r\n\r\n\(table)",
+    "HTTP/1.1 200 OK\r\nSOURCETABLE 200 OK\r\nContent-Type: text/plain\r\n\r\n\(table)",
+    "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nSTR;x",
+    "HTTP/1.1 200 OK\r\nContent-Type: gnss/sourcetable\r\nTransfer-Encoding: chunked\r\n\r\n"
+      + "\(String(table.utf8.count, radix: 16))\r\n\(table)\r\n0\r\n\r\n",
+  ])
+  func `a table in place of corrections is one, whatever its head says`(_ answer: String) {
+    for byByte in [false, true] {
+      // It does not close the connection: the answer is over by itself.
+      let caster = ScriptedCaster { visit in
+        if byByte { for byte in answer.utf8 { visit.send([byte]) } } else { visit.send(answer) }
+      }
+      let end = visit(settings(caster))
+      guard case .noSuchMountPoint(_, let count) = end else {
+        Issue.record("\(end)")
+        continue
+      }
+      #expect(count == (answer.hasSuffix("STR;x") ? 0 : 3))
+      #expect(end.text(of: settings(caster)).contains("it has no mount point BERLIN1"))
+    }
+  }
+
+  @Test(arguments: [true, false]) func `a page in place of corrections is none, and not asked for again and again`(
+    _ isClosed: Bool
+  ) {
+    let page = "<!DOCTYPE html><html><body>Please log in</body></html>"
+    let length = isClosed ? "" : "Content-Length: \(page.utf8.count)\r\n"
+    let caster = ScriptedCaster { visit in
+      visit.send("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\(length)\r\n\(page)")
+      if isClosed { visit.close() }
+    }
+    let end = visit(settings(caster))
+    #expect(end == .noCorrections && end.isRefusal)
+    #expect(end.text(of: settings(caster)).contains("what comes is no RTCM 3"))
+  }
+
   @Test func `a mount point that is not there is named with the nearest of those that are`() {
     let table = "STR;BERLIN;x\r\nSTR;BERLIN2;x\r\nSTR;PARIS;x\r\nENDSOURCETABLE\r\n"
     let second = ScriptedCaster { visit in

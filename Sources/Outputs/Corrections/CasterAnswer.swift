@@ -15,6 +15,13 @@ struct CasterAnswer {
   private var location = ""
   private var isTable = false
   private var chunks: ChunkedBody?
+  /// Of the body, what is still to come, where its length is known.
+  private var leftCount: Int?
+  /// Its head is that of HTTP: what comes after that is the body, and nothing else.
+  private(set) var isHTTP = false
+
+  /// The body has come to the end that its head, or its last chunk, has named.
+  var isOver: Bool { stage == .body && (chunks?.isOver ?? (leftCount == 0)) }
 
   /// `nil` before its head has come whole.
   var body: Body? { stage == .body ? isTable ? .sourceTable : .corrections : nil }
@@ -36,7 +43,10 @@ struct CasterAnswer {
       line = []
     }
     if stage != .body || rest.isEmpty { return }
-    if chunks == nil { receive(rest) } else { try chunks?.take(rest, receive) }
+    if chunks != nil { return try chunks?.take(rest, receive) ?? () }
+    let part = rest.prefix(leftCount ?? .max)
+    leftCount = leftCount.map { $0 - part.count }
+    if !part.isEmpty { receive(part) }
   }
 
   /// A server of something else is not waited for until it has said a line.
@@ -75,17 +85,21 @@ struct CasterAnswer {
       guard words.count > 1, let number = Int(words[1]) else { throw .noCaster(CasterAnswer.shown(text)) }
       status = number
       statusText = words.dropFirst().joined(separator: " ")
+      isHTTP = true
       stage = .head
     default: throw .noCaster(CasterAnswer.shown(text))
     }
   }
 
   private mutating func takeHeader(_ text: String) {
+    // Some casters have the word of both versions of the protocol.
+    if text.hasPrefix("SOURCETABLE ") { isTable = true }
     guard let colon = text.firstIndex(of: ":") else { return }
     let value = text[text.index(after: colon)...].drop { $0 == " " }
     switch text[..<colon].lowercased() {
     case "transfer-encoding" where value.lowercased().contains("chunked"): chunks = ChunkedBody()
-    case "content-type": isTable = value.lowercased().contains("sourcetable")
+    case "content-type": isTable = isTable || value.lowercased().contains("sourcetable")
+    case "content-length": leftCount = Int(value).flatMap { $0 >= 0 ? $0 : nil }
     case "location": location = String(value)
     default: break
     }

@@ -24,6 +24,8 @@ struct CasterVisit {
     case message(UInt16, [UInt8])
   }
 
+  /// What a message of RTCM 3 begins with.
+  private static let preamble: UInt8 = 0xD3
   /// So much of something else is taken for noise.
   private static let mostNoise = 16 * 1024
   /// Ten times what the fullest corrections take. Of a caster that sends more, and without end, no more is read.
@@ -97,12 +99,21 @@ struct CasterVisit {
     receive(.connected)
     var framer = BinaryFramer()
     var noise = 0
+    // The body's first bytes, while they may be a table's, and whether what came is, or may become, a message.
+    var (opening, mayBeCorrections) = ([UInt8](), false)
     var heardAt = clock.now
     var (second, bytesOfSecond) = (heardAt, 0)
     // Where all is made for one place nothing comes before that is known.
     var (isPlaced, nextPosition) = (caster.positionInterval == nil, heardAt)
     while true {
       if !body.isEmpty {
+        if opening.count < SourceTable.openingCount {
+          opening += body
+          if SourceTable.begins(opening) {
+            throw try readTable(connection, &answer, opening).lack(of: caster.mountPoint)
+          }
+        }
+        mayBeCorrections = mayBeCorrections || body.contains(CasterVisit.preamble)
         heardAt = clock.now
         noise += body.count
         receive(.bytes(body.count))
@@ -122,6 +133,8 @@ struct CasterVisit {
           throw .stopped
         }
       }
+      let isPage = answer.isHTTP && !opening.isEmpty && !mayBeCorrections
+      if answer.isOver { throw isPage ? .noCorrections : .closed }
       let now = clock.now
       var deadline = heardAt + patience.silence
       if let interval = caster.positionInterval {
@@ -134,7 +147,11 @@ struct CasterVisit {
         deadline = isPlaced ? min(heardAt + patience.silence, nextPosition) : nextPosition
       }
       guard !isPlaced || now < heardAt + patience.silence else { throw .silent }
-      body = try read(connection, &answer, atMost: deadline - now)
+      do throws(CasterError) {
+        body = try read(connection, &answer, atMost: deadline - now)
+      } catch {
+        throw error == .closed && isPage ? .noCorrections : error
+      }
     }
   }
 
@@ -157,7 +174,9 @@ struct CasterVisit {
     while true {
       table.take(body[...])
       count += body.count
-      guard !table.isWhole, count < CasterVisit.longestTable, case let left = deadline - clock.now, left > .zero else {
+      guard !table.isWhole, !answer.isOver, count < CasterVisit.longestTable, case let left = deadline - clock.now,
+        left > .zero
+      else {
         return table
       }
       do throws(CasterError) {

@@ -5,6 +5,8 @@ struct ChunkedBody {
     case data(Int)
     /// The line end behind a chunk.
     case end
+    /// Behind the last one, which is empty.
+    case over
   }
 
   private static let largestSize = 1 << 30
@@ -14,6 +16,10 @@ struct ChunkedBody {
   private var hasDigits = false
   /// Behind the digits there may be more on the line.
   private var isBehindDigits = false
+
+  var isOver: Bool {
+    if case .over = stage { true } else { false }
+  }
 
   /// Takes what has come, and hands on what was sent.
   mutating func take(_ bytes: ArraySlice<UInt8>, _ receive: (ArraySlice<UInt8>) -> Void) throws(CasterError) {
@@ -25,6 +31,7 @@ struct ChunkedBody {
         receive(chunk)
         rest = rest.dropFirst(chunk.count)
         stage = chunk.count < count ? .data(count - chunk.count) : .end
+      case .over: return
       case .end:
         rest = rest.dropFirst()
         if byte == UInt8(ascii: "\n") { (stage, size, hasDigits, isBehindDigits) = (.size, 0, false, false) }
@@ -38,9 +45,7 @@ struct ChunkedBody {
   private mutating func takeSize(_ byte: UInt8) throws(CasterError) {
     if byte == UInt8(ascii: "\n") {
       guard hasDigits else { throw .broken }
-      // The last one is empty.
-      guard size > 0 else { throw .closed }
-      stage = .data(size)
+      stage = size > 0 ? .data(size) : .over
     } else if !isBehindDigits, let digit = Character(Unicode.Scalar(byte)).hexDigitValue {
       size = size * 16 + digit
       hasDigits = true

@@ -10,6 +10,15 @@ struct SourceTable {
   private(set) var isWhole = false
   private var line: [UInt8] = []
 
+  /// As much of a body as tells whether it is a table.
+  static let openingCount = 16
+
+  /// Whether a body that begins so is a table, whatever its head says of it.
+  static func begins(_ bytes: [UInt8]) -> Bool {
+    let text = bytes.drop { $0 <= 0x20 }
+    return ["SOURCETABLE ", "ENDSOURCETABLE", "STR;", "CAS;", "NET;"].contains { text.starts(with: $0.utf8) }
+  }
+
   mutating func take(_ bytes: ArraySlice<UInt8>) {
     for byte in bytes where !isWhole {
       if byte != UInt8(ascii: "\n") {
