@@ -84,6 +84,21 @@ facts=$(remote 'id -u; dpkg --print-architecture 2>/dev/null || uname -m; uname 
 { read -r uid; read -r architecture; read -r kernel; read -r release; read -r model; read -r root; read -r package; read -r current; } <<<"$facts"$'
 
 ' || true
+# Makes a folder there from which programs may be run: /tmp is mounted noexec on hardened boards. Says its name, or fails.
+# shellcheck disable=SC2016 # meant for the other side
+runnable_folder() {
+  remote 'for parent in "${TMPDIR:-/tmp}" /var/tmp "$HOME"; do
+      folder=$(mktemp -d "$parent/sensorhub-XXXXXXXX" 2>/dev/null) || continue
+      printf "#!/bin/sh\n" >"$folder/try" && chmod 700 "$folder/try"
+      # A name that is not quoted everywhere has no blanks.
+      case $folder in
+        *[!A-Za-z0-9/._-]*) ;;
+        *) if "$folder/try" 2>/dev/null; then rm -f "$folder/try"; echo "$folder"; exit 0; fi ;;
+      esac
+      rm -rf "$folder"
+    done
+    exit 1'
+}
 as_root() {
   if [ "$uid" = 0 ]; then
     remote "$1"
@@ -189,7 +204,8 @@ case $how in
 esac
 
 if [ "$action" = probe ]; then
-  copied=$(remote 'mktemp -d')
+  copied=$(runnable_folder) || fail "no program may be run from /tmp, /var/tmp or your home folder on $target: they are mounted noexec, \
+or full. On it: sudo mount -o remount,exec /tmp; then this again" 73
   upload=$copied
   mkdir "$work/probe"
   chmod 755 "$executable"
@@ -231,7 +247,8 @@ id=$(cd "$folder" && sha256sum -- * | sha256sum | cut -c 1-12)
 upload=/opt/sensorhub/releases/$id
 if ! remote test -d "$upload"; then
   echo "copying release $id"
-  copied=$(remote 'mktemp -d')
+  # Where nothing may be run the board file is checked by the service alone.
+  copied=$(runnable_folder || remote 'mktemp -d')
   upload=$copied
   # What the release in service has too need not travel: the executable, where only the board file is another.
   present=()

@@ -174,6 +174,39 @@ final class DeployTests {
     #expect(again.wait() == 73 && again.standardError.contains("already"), "\(again.standardError)")
   }
 
+  @Test(.enabled(if: getuid() == 0, "needs root"))
+  func `a board that lets nothing be run from its folder for files is probed from another`() {
+    let board = folder + "/board"
+    mkdir(board, 0o755)
+    let mount = Program(["-t", "tmpfs", "-o", "noexec", "none", board], path: "/bin/mount")
+    #expect(mount.wait() == 0, "\(mount.standardError)")
+    defer { Program([board], path: "/bin/umount").wait() }
+    HubProcess.write(
+      """
+      #!/bin/sh
+      for last; do :; done
+      case $last in
+        'id -u;'*) cat \(folder)/facts ;;
+        *@board.invalid) ;;
+        *) TMPDIR=\(board) exec sh -c "$last" ;;
+      esac
+      """, to: folder + "/ssh")
+    HubProcess.write("#!/bin/sh\nexec \"$@\"\n", to: folder + "/sudo")
+    chmod(folder + "/sudo", 0o755)
+    HubProcess.write(
+      "#!/bin/sh\n#       >\0\necho from \"$0\"; [ \"$1\" = probe ] && echo '{ name: \"found\" }' >\"$3\"\n",
+      to: folder + "/program")
+    let file = folder + "/found.json5"
+    let probe = deploy(
+      ["--probe", file, "--executable", folder + "/program"], architecture: "amd64", kernel: "x86_64", model: "")
+    #expect(probe.wait() == 0, "\(probe.standardError)")
+    #expect(probe.standardOutput.contains("from /var/tmp/sensorhub-"), "\(probe.standardOutput)")
+    #expect(String(decoding: SharedData.read(file), as: UTF8.self) == "{ name: \"found\" }\n")
+    let used = probe.standardOutput.split(separator: "from ").last?.split(separator: "\n").first ?? "/"
+    #expect(access(String(used), F_OK) != 0, "\(used) is still there")
+    #expect(Files.names(in: board).isEmpty)
+  }
+
   @Test func `an executable for another processor is refused before anything is copied`() {
     // As those of a Raspberry Pi begin, and those of a PC.
     for (machine, architecture, other) in [(0xB7, "arm64", "amd64"), (0x3E, "amd64", "arm64")]
