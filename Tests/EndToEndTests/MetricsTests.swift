@@ -90,4 +90,40 @@ import Testing
     #expect(checker.wait() == 0, "\(checker.standardOutput)\(checker.standardError)")
     #expect(checker.standardOutput.contains("\(rules.count) rules found"))
   }
+
+  @Test func `panels of several hubs have a line for each hub and device, which says whose it is`() throws {
+    struct Dashboard: Decodable {
+      struct Panel: Decodable {
+        struct Target: Decodable { var expr: String, legendFormat: String? }
+        var title, type: String
+        var `repeat`: String?
+        var targets: [Target]
+      }
+      var panels: [Panel]
+    }
+    let dashboard = try JSONDecoder().decode(
+      Dashboard.self, from: Data(HTTPAnswer(port, "GET", "/grafana.json").body.utf8))
+    for panel in dashboard.panels where panel.repeat != "instance" {
+      #expect(panel.targets.allSatisfy { $0.legendFormat?.contains("{{instance}}") == true }, "\(panel.title)")
+    }
+    // A map joins by time alone what it is given.
+    #expect(dashboard.panels.contains { $0.type == "geomap" && $0.repeat == "instance" })
+    let power = try #require(dashboard.panels.first { $0.title == "Power" }?.targets.first?.expr)
+    let expression = power.replacing("$instance", with: ".*")
+    let series = [("boat", "off"), ("van", "tracking")].map { hub, state in
+      "  - series: 'sensorhub_device_power_state{job=\"hubs\",instance=\"\(hub)\",device=\"gps\",state=\"\(state)\"}'\n"
+        + "    values: '1 1'\n"
+    }
+    let samples = [("boat", 1), ("van", 4)].map { hub, value in
+      "    - labels: '{job=\"hubs\",instance=\"\(hub)\",device=\"gps\"}'\n      value: \(value)\n"
+    }
+    let folder = TemporaryFolder("panels")
+    HubProcess.write(
+      "evaluation_interval: 1m\ntests:\n- interval: 1m\n  input_series:\n\(series.joined())  promql_expr_test:\n"
+        + "  - expr: '\(expression)'\n    eval_time: 1m\n    exp_samples:\n\(samples.joined())",
+      to: folder.path + "/panels.yaml")
+    let promtool = try #require(TestTools.path("promtool"), "run .ci/test-tools")
+    let checker = Program(["test", "rules", folder.path + "/panels.yaml"], path: promtool)
+    #expect(checker.wait() == 0, "\(checker.standardOutput)\(checker.standardError)")
+  }
 }
