@@ -5,7 +5,7 @@ import Testing
 
 /// What a client of `record.sock` may ask for.
 struct RecordRequestTests {
-  private func read(_ line: String) -> RecordRequest? { RecordRequest.read(Array(line.utf8)) }
+  private func read(_ line: String) -> RecordRequest? { try? RecordRequest.read(Array(line.utf8)) }
 
   @Test func `nothing said means everything, within a second`() {
     let request = read("{}")

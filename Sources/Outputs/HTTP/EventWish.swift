@@ -11,7 +11,7 @@ enum EventWish {
   case fences
 
   /// What may be asked.
-  static let words = ["rate", "parts", "every", "accuracy", "within", "only"]
+  static let words = ["rateHz", "rate", "parts", "every", "accuracy", "within", "only"]
 
   /// - Throws: where the query says what nobody can want
   init(_ request: Request) throws {
@@ -19,7 +19,7 @@ enum EventWish {
       guard only == "fence" else {
         throw HTTPError(.badRequest, message: "'only' takes 'fence', the events that are there without the states")
       }
-      for other: Substring in ["rate", "parts", "every", "accuracy", "within"]
+      for other: Substring in ["rateHz", "rate", "parts", "every", "accuracy", "within"]
       where try HTTPQuery.text(other, of: request) != nil {
         throw HTTPError(.badRequest, message: "'only' asks for no states, and goes without '\(other)'")
       }
@@ -33,11 +33,17 @@ enum EventWish {
       guard accuracy == nil, within == nil else {
         throw HTTPError(.badRequest, message: "'accuracy' and 'within' go with 'every', the seconds between two fixes")
       }
-      self = .states(
-        rateHz: try HTTPQuery.number("rate", of: request, in: 0.01...1000), parts: try HTTPQuery.parts(of: request))
+      // One thing under two names: `rateHz` as elsewhere, and what this path has called it before.
+      let rates = try ["rateHz", "rate"].compactMap { (name: Substring) throws in
+        try HTTPQuery.number(name, of: request, in: 0.01...1000)
+      }
+      guard rates.count <= 1 else {
+        throw HTTPError(.badRequest, message: "'rateHz' and 'rate' are the same: give one of them")
+      }
+      self = .states(rateHz: rates.first, parts: try HTTPQuery.parts(of: request))
       return
     }
-    for other: Substring in ["rate", "parts"] where try HTTPQuery.text(other, of: request) != nil {
+    for other: Substring in ["rateHz", "rate", "parts"] where try HTTPQuery.text(other, of: request) != nil {
       throw HTTPError(.badRequest, message: "'every' asks for fixes, and goes without '\(other)'")
     }
     guard let schedule = Schedule(everySeconds: every, accuracyMetres: accuracy, withinSeconds: within) else {

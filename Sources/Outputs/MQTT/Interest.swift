@@ -42,7 +42,7 @@ struct Interest: Equatable, Sendable {
     /// Seconds, metres, seconds.
     var every, accuracy, within: Double?
 
-    private enum CodingKeys: CodingKey { case rateHz, parts, `for`, every, accuracy, within }
+    private enum CodingKeys: CodingKey { case rateHz, rate, parts, `for`, every, accuracy, within }
 
     init(from decoder: any Decoder) throws {
       let values = try decoder.container(keyedBy: CodingKeys.self)
@@ -50,7 +50,7 @@ struct Interest: Equatable, Sendable {
         // Whose number is null has meant one: without the key the same words would ask for something else.
         values.contains(key) ? try values.decode(Double.self, forKey: key) : nil
       }
-      rateHz = try number(.rateHz)
+      rateHz = try RequestKey.either(number(.rateHz), number(.rate))
       parts = try values.decodeIfPresent([String].self, forKey: .parts)
       `for` = try number(.for)
       every = try number(.every)

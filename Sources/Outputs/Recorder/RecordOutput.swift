@@ -94,7 +94,13 @@ private final class RecordSession: StreamSession {
 
   func receive(_ bytes: UnsafeBufferPointer<UInt8>) {
     guard let line = state.withLock({ RecordSession.take(bytes, &$0) }) else { return }
-    guard let request = RecordRequest.read(line) else { return refuse(RecordRequest.help) }
+    let read: RecordRequest?
+    do throws(RequestKey.Unknown) {
+      read = try RecordRequest.read(line)
+    } catch {
+      return refuse("\(error)")
+    }
+    guard let request = read else { return refuse(RecordRequest.help) }
     do throws(RecordOutput.Refusal) {
       let recording = try output.begin(request, for: connection)
       state.withLock { $0.recording = recording }

@@ -17,10 +17,30 @@ struct RecordRequest: Decodable {
   /// How long something may wait before it is sent.
   var syncSeconds: Double?
 
+  private enum CodingKeys: String, CodingKey, CaseIterable { case name, wakes, parts, syncSeconds }
+
+  init(from decoder: any Decoder) throws {
+    try RequestKey.require(CodingKeys.allCases.map(\.rawValue), in: decoder)
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    name = try values.decodeIfPresent(String.self, forKey: .name)
+    wakes = try values.decodeIfPresent(Bool.self, forKey: .wakes)
+    parts = try values.decodeIfPresent([String].self, forKey: .parts)
+    syncSeconds = try values.decodeIfPresent(Double.self, forKey: .syncSeconds)
+  }
+
   /// `nil` where a line is no request.
-  static func read(_ line: some Collection<UInt8>) -> RecordRequest? {
-    guard let request = try? JSONDecoder().decode(RecordRequest.self, from: Data(line)),
-      request.syncSeconds.map({ (0.1...60).contains($0) }) ?? true,
+  ///
+  /// - Throws: where it has a key that there is not
+  static func read(_ line: some Collection<UInt8>) throws(RequestKey.Unknown) -> RecordRequest? {
+    let request: RecordRequest
+    do {
+      request = try JSONDecoder().decode(RecordRequest.self, from: Data(line))
+    } catch let unknown as RequestKey.Unknown {
+      throw unknown
+    } catch {
+      return nil
+    }
+    guard request.syncSeconds.map({ (0.1...60).contains($0) }) ?? true,
       request.parts.map({ Set<StatePart>(names: $0) != nil }) ?? true
     else { return nil }
     return request

@@ -111,7 +111,7 @@ private final class StateSession: StreamSession {
     for request in requests.withLock({ $0.take(bytes) }) { serve(request) }
   }
 
-  private func serve(_ request: StateRequests.Request?) {
+  private func serve(_ line: StateRequests.Line) {
     // Whatever it is, it is no client that wants everything without a word.
     let timer = state.withLock { state in
       state.hasRequested = true
@@ -119,14 +119,24 @@ private final class StateSession: StreamSession {
     }
     timer?.cancel()
     func refuse(_ message: String) {
-      Array("{\"class\":\"ERROR\",\"message\":\"\(message)\"}\n".utf8).withUnsafeBufferPointer(connection.answer)
+      var json = JSONWriter(capacity: 512)
+      json.beginObject()
+      json.member("class", "ERROR")
+      json.member("message", message)
+      json.endObject()
+      json.endLine()
+      connection.answer(json.bytes)
     }
-    guard let request else {
-      let parts = StatePart.allCases.map { "\\\"\($0.rawValue)\\\"" }.joined(separator: ", ")
+    let request: StateRequests.Request
+    switch line {
+    case .request(let known): request = known
+    case .unknownKey(let unknown): return refuse("\(unknown)")
+    case .none:
+      let parts = StatePart.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
       return refuse(
-        #"send {\"rateHz\": 0.01 to 1000, \"name\": \"who you are\", "#
-          + #"\"parts\": some of [\#(parts)]}, or for a fix now and then {\"every\": 1 to 604800 seconds, "#
-          + #"\"accuracy\": 0.1 to 10000 metres, \"within\": 1 to 3600 seconds, \"name\": \"who you are\"}"#)
+        #"send {"rateHz": 0.01 to 1000, "name": "who you are", "parts": some of [\#(parts)]}, or for a fix now and then "#
+          + #"{"every": 1 to 604800 seconds, "accuracy": 0.1 to 10000 metres, "within": 1 to 3600 seconds, "#
+          + #""name": "who you are"}"#)
     }
     if request.schedule != nil, let lack = host.lackOfFixes { return refuse(lack) }
     if let kind = request.calibrate.flatMap(CalibrationKind.init) { return calibrate(kind, request) }

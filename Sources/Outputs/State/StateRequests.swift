@@ -16,6 +16,24 @@ struct StateRequests {
     var calibrate: String?
     var device: String?
 
+    private enum CodingKeys: String, CodingKey, CaseIterable {
+      case rateHz, rate, name, parts, every, accuracy, within, calibrate, device
+    }
+
+    init(from decoder: any Decoder) throws {
+      try RequestKey.require(CodingKeys.allCases.map(\.rawValue), in: decoder)
+      let values = try decoder.container(keyedBy: CodingKeys.self)
+      rateHz = try RequestKey.either(
+        values.decodeIfPresent(Double.self, forKey: .rateHz), values.decodeIfPresent(Double.self, forKey: .rate))
+      name = try values.decodeIfPresent(String.self, forKey: .name)
+      parts = try values.decodeIfPresent([String].self, forKey: .parts)
+      every = try values.decodeIfPresent(Double.self, forKey: .every)
+      accuracy = try values.decodeIfPresent(Double.self, forKey: .accuracy)
+      within = try values.decodeIfPresent(Double.self, forKey: .within)
+      calibrate = try values.decodeIfPresent(String.self, forKey: .calibrate)
+      device = try values.decodeIfPresent(String.self, forKey: .device)
+    }
+
     /// `nil` where it does not ask for one, or for one that there is not.
     var schedule: Schedule? {
       every.flatMap { Schedule(everySeconds: $0, accuracyMetres: accuracy, withinSeconds: within) }
@@ -32,8 +50,20 @@ struct StateRequests {
 
   private var pending: [UInt8] = []
 
-  /// Takes the next bytes; returns the requests that they complete, `nil` for each line that is none.
-  mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) -> [Request?] {
+  /// What a line asks for.
+  enum Line {
+    case request(Request)
+    /// It has a key that there is not.
+    case unknownKey(RequestKey.Unknown)
+    case none
+
+    var request: Request? {
+      if case .request(let request) = self { request } else { nil }
+    }
+  }
+
+  /// Takes the next bytes; returns what the lines ask for that they complete.
+  mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) -> [Line] {
     pending += bytes
     var lines = pending.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     pending = Array(lines.removeLast())
@@ -41,12 +71,19 @@ struct StateRequests {
     return lines.filter { !$0.isEmpty }.map(StateRequests.request)
   }
 
-  private static func request(_ line: ArraySlice<UInt8>) -> Request? {
-    guard let request = try? JSONDecoder().decode(Request.self, from: Data(line)),
-      request.rateHz.map({ (0.01...1000).contains($0) }) ?? true,
+  private static func request(_ line: ArraySlice<UInt8>) -> Line {
+    let request: Request
+    do {
+      request = try JSONDecoder().decode(Request.self, from: Data(line))
+    } catch let unknown as RequestKey.Unknown {
+      return .unknownKey(unknown)
+    } catch {
+      return .none
+    }
+    guard request.rateHz.map({ (0.01...1000).contains($0) }) ?? true,
       request.parts.map({ Set<StatePart>(names: $0) != nil }) ?? true,
       request.calibrate.map({ CalibrationKind(rawValue: $0) != nil }) ?? true, request.isScheduleSound
-    else { return nil }
-    return request
+    else { return .none }
+    return .request(request)
   }
 }

@@ -1,0 +1,39 @@
+import Hub
+
+/// Any key of a client's request.
+struct RequestKey: CodingKey {
+  /// A key that means nothing, which is refused: what it was meant for would be as if nothing had been asked, and a client that
+  /// wanted the IMU alone would wake everything.
+  struct Unknown: Error, CustomStringConvertible {
+    var key: String
+    var known: [String]
+
+    var description: String {
+      let guess = NearestWord.guess(key, among: known).map { "did you mean '\($0)'?" }
+      return "'\(Text.printable(String(key.prefix(40))))' is nothing to ask here; "
+        + (guess ?? "there are \(known.joined(separator: ", "))")
+    }
+  }
+
+  /// One thing under two names was given by both.
+  struct Ambiguous: Error {}
+
+  var stringValue: String
+  var intValue: Int? { nil }
+
+  init(stringValue: String) { self.stringValue = stringValue }
+  init?(intValue: Int) { nil }
+
+  /// - Throws: `Unknown` for the first key, by name, that is not among the known ones
+  static func require(_ known: [String], in decoder: any Decoder) throws {
+    let keys = try decoder.container(keyedBy: RequestKey.self).allKeys.map(\.stringValue)
+    let unknown = keys.filter { !known.contains($0) }.min()
+    if let unknown { throw Unknown(key: unknown, known: known) }
+  }
+
+  /// What goes by two names: `rateHz`, which is `rate` to people who type it.
+  static func either<Value>(_ one: Value?, _ other: Value?) throws -> Value? {
+    if one != nil, other != nil { throw Ambiguous() }
+    return one ?? other
+  }
+}
