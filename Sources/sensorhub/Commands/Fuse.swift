@@ -94,7 +94,7 @@ struct Fuse: ParsableCommand {
     var drawing = FusedPlot()
     var last: Double?
     var section = 0
-    while let sample = samples.next() {
+    while output.isTaken || picture != nil, let sample = samples.next() {
       if sample.section != section {
         // The clock has started again, and so does everything.
         section = sample.section
@@ -125,7 +125,7 @@ struct Fuse: ParsableCommand {
     var section = 0
     var refused = 0
     var fault: InertialFault?
-    while let sample = samples.next() {
+    while output.isTaken || picture != nil, let sample = samples.next() {
       if sample.section != section {
         section = sample.section
         refused += filter.refusedCount

@@ -6,6 +6,8 @@ import SystemPackage
 struct FusedTable: ~Copyable {
   private let frame: Fuse.Frame
   private var text = JSONWriter(capacity: 1 << 17)
+  /// Whether anybody still takes it: `head` has seen enough after a few rows.
+  private(set) var isTaken = true
 
   /// - Parameter hasPosition: whether rows go on behind the quaternion
   init(frame: Fuse.Frame, hasPosition: Bool) {
@@ -42,7 +44,11 @@ struct FusedTable: ~Copyable {
   }
 
   mutating func flush() throws {
-    _ = try FileDescriptor.standardOutput.writeAll(text.bytes)
+    do {
+      if isTaken { _ = try FileDescriptor.standardOutput.writeAll(text.bytes) }
+    } catch Errno.brokenPipe {
+      isTaken = false
+    }
     text.removeAll()
   }
 
