@@ -48,6 +48,16 @@ struct FuseTests {
     #expect(program.standardError.contains(text), "\(program.standardError)")
   }
 
+  @Test func `who reads only the first rows ends it without a word`() {
+    let rows = (0..<40_000).map { "\(Double($0) / 100),0,0,0,0,0,-9.808\n" }
+    let path = write("t,gx,gy,gz,ax,ay,az\n" + rows.joined(), "many.csv")
+    defer { unlink(path) }
+    let script = "set -o pipefail; '\(Program.sensorhub)' fuse --imu \(path) | head -n 2"
+    let program = Program(["-c", script], path: "/bin/bash")
+    #expect(program.wait() == 0, "\(program.standardError)")
+    #expect(program.lines.count == 2 && program.standardError.isEmpty, "\(program.standardError)")
+  }
+
   @Test func `with fixes it navigates, and draws what it did`() {
     var imu = "t,gx,gy,gz,ax,ay,az\n"
     var gnss = "t,lat,lon,alt,sn,se,sd,vn,ve,vd,svn,sve,svd,quality\n"
