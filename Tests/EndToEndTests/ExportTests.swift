@@ -74,6 +74,16 @@ struct ExportTests {
     #expect(times(gpx) == feature.properties.times.joined().map { Substring($0) })
   }
 
+  @Test func `the ending of the file says what to write`() throws {
+    let drive = RecordedDrive()
+    let path = try drive.write()
+    _ = export([path, "--output", drive.path("tour.gpx")])
+    let text = String(decoding: SharedData.read(drive.path("tour.gpx")), as: UTF8.self)
+    #expect(text.contains("<trkseg>"))
+    let nothing = export([path, "--output", drive.path("tour")], expecting: 64)
+    #expect(nothing.standardError.contains("say what to write: --format"), "\(nothing.standardError)")
+  }
+
   @Test func `a table has what is known under its name, and nothing else`() throws {
     let drive = RecordedDrive()
     let text = export([try drive.write(), "--format", "csv"]).standardOutput
