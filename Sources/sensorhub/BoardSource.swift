@@ -52,6 +52,9 @@ struct BoardSource {
 }
 
 extension CommandError {
+  /// What to do about a mistake in a board file, for every command but `check` itself.
+  static let mendsBoardFile = "mend the file; sensorhub check FILE says whether it is right"
+
   init(_ error: BoardError) {
     switch error {
     case .unreadable(let file, _) where access(file, F_OK) == 0 && access(file, R_OK) != 0:
@@ -60,7 +63,7 @@ extension CommandError {
       self.init(
         .noInput, "\(error)",
         nextStep: "give the path of a board file; boards/ holds examples, and sensorhub probe --write FILE makes one")
-    default: self.init(.data, "\(error)", nextStep: "mend the file; sensorhub check FILE says whether it is right")
+    default: self.init(.data, "\(error)", nextStep: CommandError.mendsBoardFile)
     }
   }
 

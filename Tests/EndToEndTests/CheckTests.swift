@@ -218,4 +218,12 @@ import Testing
     let board = "{ name: \"test\", http: { address: \"0.0.0.0\" } }"
     #expect(check(board, environment: ["CREDENTIALS_DIRECTORY=\(folder.path)"]).wait() == 0)
   }
+
+  @Test func `whoever checks a file with a mistake is not told to check it by the same command`() {
+    let program = check("{ name: \"test\", devcies: {} }")
+    #expect(program.wait() == 65)
+    #expect(program.standardError.contains("did you mean 'devices'?"), "\(program.standardError)")
+    #expect(program.standardError.contains("next: mend the file, and check it again"), "\(program.standardError)")
+    #expect(!program.standardError.contains("sensorhub check FILE"), "\(program.standardError)")
+  }
 }

@@ -45,6 +45,15 @@ struct Check: ParsableCommand {
   var devicePolicy = false
 
   func run() throws {
+    do {
+      try check()
+    } catch let error as CommandError where error.nextStep == CommandError.mendsBoardFile {
+      // Whoever runs this command need not be told to.
+      throw CommandError(error.code, error.message, nextStep: "mend the file, and check it again")
+    }
+  }
+
+  private func check() throws {
     if convert { return try printConverted() }
     let board = try BoardSource(file: board).load()
     if devicePolicy {
