@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// The few things about files that neither the overlay nor swift-system do in one call.
@@ -23,6 +24,28 @@ public enum Files {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { throw Errno(errno) }
     defer { close(file) }
+    return try bytes(from: file, limit: limit)
+  }
+
+  /// The whole of a file that a program keeps for itself, in a folder that others may write to: nothing but a regular file is
+  /// read, as a pipe would be waited for. `status` is as it was when the file was opened.
+  public static func bytes(
+    ofRegular path: String, limit: Int = .max, status: inout stat
+  ) throws(Errno) -> [UInt8] {
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    guard file >= 0 else { throw Errno(errno) }
+    defer { close(file) }
+    guard fstat(file, &status) == 0 else { throw Errno(errno) }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw Errno(EINVAL, "it is no regular file") }
+    return try bytes(from: file, limit: limit)
+  }
+
+  public static func bytes(ofRegular path: String, limit: Int = .max) throws(Errno) -> [UInt8] {
+    var status = stat()
+    return try bytes(ofRegular: path, limit: limit, status: &status)
+  }
+
+  private static func bytes(from file: Int32, limit: Int) throws(Errno) -> [UInt8] {
     let chunk = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 16)
     defer { chunk.deallocate() }
     var bytes: [UInt8] = []
@@ -83,8 +106,13 @@ public enum Files {
 
     public let rawValue: Int32
 
-    init(_ rawValue: Int32) { self.rawValue = rawValue }
+    private let reason: String?
 
-    public var description: String { String(cString: strerror(rawValue)) }
+    init(_ rawValue: Int32, _ reason: String? = nil) {
+      self.rawValue = rawValue
+      self.reason = reason
+    }
+
+    public var description: String { reason ?? String(cString: strerror(rawValue)) }
   }
 }

@@ -75,7 +75,7 @@ struct BoardInUse {
     var found: [(copy: String?, hub: Hub)] = []
     for copy in leftovers + [path] where BoardInUse.exists(copy) {
       do throws(BoardError) {
-        found.append((copy, Hub(board: try Board(file: copy), hardware: hardware)))
+        found.append((copy, Hub(board: try Board(ownFile: copy), hardware: hardware)))
       } catch {
         keep(copy)
         let problem = "what a hub before this one had on is not known: \(error)"

@@ -1,5 +1,6 @@
-import Hub
 import Testing
+
+@testable import Hub
 
 /// What a board file says of its broker.
 struct FleetSettingsTests {
@@ -18,7 +19,9 @@ struct FleetSettingsTests {
 
   @Test func `what is not said is as usual`() throws {
     let settings = try #require(try fleet("broker: 'mqtt://localhost'"))
-    #expect(settings == FleetSettings(broker: BrokerAddress(host: "localhost", isEncrypted: false)))
+    var usual = FleetSettings(broker: BrokerAddress(host: "localhost", isEncrypted: false))
+    usual.isOfBoardFile = true
+    #expect(settings == usual)
     #expect(
       settings.topic == "sensorhub" && settings.hub == nil && !settings.homeAssistant && !settings.subscribersWake)
     #expect(try Board(json5: Array("{ name: 'x' }".utf8), file: "board").fleet == nil)

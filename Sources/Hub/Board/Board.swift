@@ -96,8 +96,7 @@ public struct Board: Equatable, Sendable {
 
     /// Whom to credit on the map: as the board file says, or as OpenStreetMap asks for where its servers are used.
     public var credit: String? {
-      guard let tiles else { return nil }
-      let host = tiles.split(separator: "/", maxSplits: 2).dropFirst().first.map { $0.prefix { $0 != ":" } } ?? ""
+      guard let host = tiles.flatMap(TileOrigin.init(of:))?.host else { return nil }
       let isOpenStreetMap = host == "openstreetmap.org" || host.hasSuffix(".openstreetmap.org")
       return attribution ?? (isOpenStreetMap ? "© OpenStreetMap contributors" : nil)
     }

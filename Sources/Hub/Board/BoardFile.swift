@@ -22,6 +22,17 @@ extension Board {
     try self.init(json5: bytes, file: file)
   }
 
+  /// Reads a copy that a hub has left for the next: a regular file, and nothing that would be waited for.
+  public init(ownFile file: String) throws(BoardError) {
+    let text: [UInt8]
+    do throws(Files.Errno) {
+      text = try Files.bytes(ofRegular: file, limit: 1 << 20)
+    } catch {
+      throw .unreadable(file: file, reason: "\(error)")
+    }
+    try self.init(json5: text, file: file)
+  }
+
   static func bytes(of file: String) throws(BoardError) -> [UInt8] {
     do throws(Files.Errno) {
       // A board file is a few kilobytes; a device or a log given by mistake is not read to its end.
@@ -47,32 +58,35 @@ extension Board {
     _ devices: [DeviceDescription], in sections: [BoardSection]
   ) throws(BoardError) -> [DeviceDescription] {
     var shared = devices
+    let monitors = devices.filter { $0.kind == .supplyMonitor }.map(\.id)
+    let known = Set(monitors)
+    // The first of each switch that names one.
+    var ofSwitch: [Board.Power.Switch: (device: String, monitor: String)] = [:]
     for (index, device) in devices.enumerated() {
+      let power = device.power
+      guard let monitor = power.monitor else { continue }
+      guard device.kind != .supplyMonitor else {
+        throw sections[index].wrong("power", expected: "without 'monitor': it measures what others draw")
+      }
+      guard known.contains(monitor) else {
+        throw sections[index].wrong(
+          "power",
+          expected: monitors.isEmpty
+            ? "without 'monitor', as the board has no supply monitor for it"
+            : "with a 'monitor' that is a supply monitor: " + monitors.joined(separator: " or "))
+      }
+      guard power.switch != .none else { continue }
+      let first = ofSwitch[power.switch] ?? (device.id, monitor)
+      guard first.monitor == monitor else {
+        throw sections[index].wrong(
+          "power", expected: "with the same 'monitor' as '\(first.device)' has, which hangs on the same switch")
+      }
+      ofSwitch[power.switch] = first
+    }
+    for (index, device) in devices.enumerated() where device.kind != .supplyMonitor {
       var power = device.power
-      if device.kind == .supplyMonitor {
-        guard power.monitor == nil else {
-          throw sections[index].wrong("power", expected: "without 'monitor': it measures what others draw")
-        }
-        continue
-      }
-      if let monitor = power.monitor {
-        guard devices.contains(where: { $0.id == monitor && $0.kind == .supplyMonitor }) else {
-          let known = devices.filter { $0.kind == .supplyMonitor }.map(\.id)
-          throw sections[index].wrong(
-            "power",
-            expected: known.isEmpty
-              ? "without 'monitor', as the board has no supply monitor for it"
-              : "with a 'monitor' that is a supply monitor: " + known.joined(separator: " or "))
-        }
-      }
-      for other in devices where other.power.switch == power.switch && power.switch != .none {
-        guard let monitor = other.power.monitor else { continue }
-        if let own = power.monitor, own != monitor {
-          throw sections[index].wrong(
-            "power", expected: "with the same 'monitor' as '\(other.id)' has, which hangs on the same switch")
-        }
-        power.monitor = monitor
-      }
+      guard power.monitor == nil, let first = ofSwitch[power.switch] else { continue }
+      power.monitor = first.monitor
       shared[index] = device.powered(by: power)
     }
     return shared
@@ -81,6 +95,7 @@ extension Board {
   /// - Parameter file: the name that errors give
   public init(json5 bytes: [UInt8], file: String) throws(BoardError) {
     var root = try BoardSection(json5: bytes, file: file)
+    try root.refuseControlCharacters()
     name = try root.required("name")
     if let key = OldBoardFile.keys.first(where: root.has) {
       throw root.wrong(key, expected: "in 'devices': sensorhub check --convert prints the file as it is written now")
@@ -93,12 +108,13 @@ extension Board {
     if var fusion = try root.section("fusion") {
       let known = devices.map(\.id)
       if let named = try fusion.strings("devices") {
-        guard named.allSatisfy(known.contains), Set(named).count == named.count else {
+        let chosen = Set(named)
+        guard chosen.isSubset(of: known), chosen.count == named.count else {
           throw fusion.wrong("devices", expected: "a list of some of " + known.joined(separator: ", "))
         }
-        fusedDevices = known.filter(named.contains)
+        fusedDevices = known.filter(chosen.contains)
         for kind in [DeviceStatus.Kind.magnetometer, .barometer, .supplyMonitor] {
-          guard devices.count(where: { $0.kind == kind && named.contains($0.id) }) <= 1 else {
+          guard devices.count(where: { $0.kind == kind && chosen.contains($0.id) }) <= 1 else {
             throw fusion.wrong("devices", expected: "a list with one \(kind.rawValue) at most")
           }
         }
@@ -184,10 +200,11 @@ extension Board.HTTPPort {
     tiles = try section.string("tiles")
     attribution = try section.string("attribution")
     let parts = ["{z}", "{x}", "{y}"]
-    if let tiles,
-      !["https://", "http://"].contains(where: tiles.hasPrefix) || !parts.allSatisfy({ tiles.contains($0) })
-    {
-      throw section.wrong("tiles", expected: "an address with {z}, {x} and {y} in it")
+    if let tiles, TileOrigin(of: tiles) == nil || !parts.allSatisfy({ tiles.contains($0) }) {
+      throw section.wrong(
+        "tiles",
+        expected: "an address with {z}, {x} and {y} in it, such as \"https://tiles.example/{z}/{x}/{y}.png\", without "
+          + "a user, blanks or quotes")
     }
     try section.finish()
   }

@@ -31,6 +31,49 @@ struct BoardSection {
     self.init(file: file, path: "", line: document.line, members: members)
   }
 
+  /// Refuses characters that control something in any key or string, at whatever depth.
+  ///
+  /// What a board file says goes into other languages: a unit of systemd's, logs, terminals, pages. None of them is to be
+  /// told more by a line's end, and no name or path of a board has one.
+  func refuseControlCharacters() throws(BoardError) {
+    for key in keys {
+      guard !key.unicodeScalars.contains(where: BoardSection.isControl) else {
+        let shown = key.unicodeScalars.map { BoardSection.isControl($0) ? "\u{FFFD}" : String($0) }.joined()
+        throw .wrongValue(
+          file: file, line: values[key]?.line ?? line, keyPath: keyPath(shown),
+          expected: "a key without control characters, such as ends of lines")
+      }
+      if let value = values[key] { try refuseControlCharacters(in: value, keyPath(key)) }
+    }
+  }
+
+  private func refuseControlCharacters(in value: JSONValue, _ keyPath: String) throws(BoardError) {
+    switch value.content {
+    case .string(let text):
+      guard let scalar = text.unicodeScalars.first(where: BoardSection.isControl) else { return }
+      let digits = String(scalar.value, radix: 16, uppercase: true)
+      let number = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+      throw .wrongValue(
+        file: file, line: value.line, keyPath: keyPath,
+        expected: "a text without control characters, such as ends of lines; it has U+\(number)")
+    case .array(let elements):
+      for (index, element) in elements.enumerated() {
+        try refuseControlCharacters(in: element, "\(keyPath)[\(index)]")
+      }
+    case .object(let members):
+      try BoardSection(file: file, path: keyPath, line: value.line, members: members).refuseControlCharacters()
+    default: break
+    }
+  }
+
+  /// Whether a character ends a line or controls a device: Unicode's categories Cc, Zl and Zp.
+  static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029: true
+    default: false
+    }
+  }
+
   func keyPath(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
   func wrong(_ key: String, expected: String) -> BoardError {
@@ -228,9 +271,14 @@ struct BoardSection {
     try number(key, in: 0...60_000).map { .nanoseconds(Int64($0 * 1e6)) }
   }
 
-  mutating func vector(_ key: String) throws(BoardError) -> SIMD3<Double>? {
+  /// Three numbers, none of them larger than `limit`.
+  mutating func vector(_ key: String, limit: Double) throws(BoardError) -> SIMD3<Double>? {
     guard let value = value(key) else { return nil }
-    guard let vector = BoardSection.vector(value) else { throw wrong(key, expected: "three numbers: [x, y, z]") }
+    guard let vector = BoardSection.vector(value), abs(vector.x) <= limit, abs(vector.y) <= limit,
+      abs(vector.z) <= limit
+    else {
+      throw wrong(key, expected: "three numbers, each from \(text(-limit)) to \(text(limit)): [x, y, z]")
+    }
     return vector
   }
 

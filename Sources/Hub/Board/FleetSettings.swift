@@ -17,6 +17,8 @@ public struct FleetSettings: Equatable, Sendable {
   public var homeAssistant: Bool
   /// Whether who has subscribed to the states has the devices awake without having asked for that.
   public var subscribersWake = false
+  /// A board file says so, and nobody at a command line: what files it names may be read is limited.
+  public internal(set) var isOfBoardFile = false
 
   public init(broker: BrokerAddress, topic: String = "sensorhub", homeAssistant: Bool = false) {
     self.broker = broker
@@ -49,6 +51,7 @@ extension FleetSettings {
         "broker", expected: "an address, such as \"mqtts://broker.example:8883\" or \"mqtt://192.168.1.5\"")
     }
     self.init(broker: broker)
+    isOfBoardFile = true
     hub = try section.string("hub")
     if let hub, !FleetSettings.isName(hub) {
       throw section.wrong("hub", expected: "at most 64 letters, digits and any of -_.@")

@@ -30,6 +30,9 @@ public struct IPAddress: Equatable, Sendable {
   /// Every address of this machine, IPv4 included.
   public static let anyIPv6 = IPAddress(bytes: [UInt8](repeating: 0, count: 16))
 
+  /// 127.0.0.1
+  public static let loopbackIPv4 = IPAddress(bytes: [127, 0, 0, 1])
+
   /// What belongs to one machine, as far as can be told: an IPv4 address, or the 64 bits in front of an IPv6 one, behind which
   /// a machine gives itself as many addresses as it likes (RFC 4291, section 2.5.4). Link-local addresses differ only there.
   public var machine: [UInt8] {

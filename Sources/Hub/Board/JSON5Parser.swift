@@ -100,9 +100,11 @@ struct JSON5Parser {
       let key = next == UInt8(ascii: "\"") || next == UInt8(ascii: "'") ? try string() : try identifier()
       let keyRange = begin..<position
       try skipSpace()
-      guard next == UInt8(ascii: ":") else { throw unexpected("where ':' should follow the key '\(key)'") }
+      guard next == UInt8(ascii: ":") else { throw unexpected("where ':' should follow the key '\(shown(key))'") }
       advance()
-      guard keys.insert(key).inserted else { throw Failure(line: start, reason: "the key '\(key)' stands twice") }
+      guard keys.insert(key).inserted else {
+        throw Failure(line: start, reason: "the key '\(shown(key))' stands twice")
+      }
       try skipSpace()
       let valueStart = position
       let value = try value()
@@ -116,7 +118,7 @@ struct JSON5Parser {
       if hasComma {
         advance()
       } else if next != UInt8(ascii: "}") {
-        throw unexpected("where ',' or '}' should follow the value of '\(key)'")
+        throw unexpected("where ',' or '}' should follow the value of '\(shown(key))'")
       }
     }
     advance()
@@ -155,25 +157,33 @@ struct JSON5Parser {
     case "true": return .boolean(true)
     case "false": return .boolean(false)
     case "null": return .null
-    default: throw failure("'\(word)' is no value; a string needs quotes")
+    default: throw failure("'\(shown(word))' is no value; a string needs quotes")
     }
   }
 
   private mutating func number() throws(Failure) -> Double {
     let start = position
     while let byte = next, isLetter(byte) || isDigit(byte) || [0x2B, 0x2D, 0x2E].contains(byte) { advance() }
-    var text = String(decoding: bytes[start..<position], as: UTF8.self)
-    var sign = 1.0
-    if let first = text.first, first == "+" || first == "-" {
-      sign = first == "-" ? -1 : 1
-      text.removeFirst()
+    let text = String(decoding: bytes[start..<position], as: UTF8.self)
+    let isNegative = text.hasPrefix("-")
+    let magnitude = isNegative || text.hasPrefix("+") ? text.dropFirst() : text[...]
+    guard let value = JSON5Parser.magnitude(magnitude) else { throw failure("'\(shown(text))' is no number") }
+    return isNegative ? -value : value
+  }
+
+  /// What stands behind the sign: digits, or `0x` and hexadecimal digits.
+  private static func magnitude(_ text: Substring) -> Double? {
+    if text.hasPrefix("0x") || text.hasPrefix("0X") {
+      let digits = text.dropFirst(2)
+      guard digits.utf8.allSatisfy({ hexadecimal($0) != nil }) else { return nil }
+      return UInt64(digits, radix: 16).map { Double($0) }
     }
-    if text.lowercased().hasPrefix("0x"), let value = UInt64(text.dropFirst(2), radix: 16) {
-      return sign * Double(value)
-    }
+    // Signs are an exponent's only: `--5` is a slip of the finger, and no five.
     let isPlain = text.utf8.allSatisfy { isDigit($0) || [0x2B, 0x2D, 0x2E, 0x45, 0x65].contains($0) }
-    guard isPlain, let value = Double(text), value.isFinite else { throw failure("'\(text)' is no number") }
-    return sign * value
+    guard isPlain, let first = text.utf8.first, isDigit(first) || first == UInt8(ascii: "."),
+      let value = Double(text), value.isFinite
+    else { return nil }
+    return value
   }
 
   private mutating func string() throws(Failure) -> String {
@@ -182,31 +192,87 @@ struct JSON5Parser {
     advance()
     var result: [UInt8] = []
     while let byte = next, byte != quote {
-      guard byte != UInt8(ascii: "\n") else { break }
+      guard byte != UInt8(ascii: "\n"), byte != UInt8(ascii: "\r") else { break }
       advance()
       if byte == UInt8(ascii: "\\") { try escape(&result) } else { result.append(byte) }
     }
     guard next == quote else { throw Failure(line: start, reason: "a string that never ends") }
     advance()
-    return String(decoding: result, as: UTF8.self)
+    // A path with a letter replaced would be another path.
+    guard let text = String(validating: result, as: UTF8.self) else {
+      throw Failure(line: start, reason: "a string that is not UTF-8")
+    }
+    return text
   }
 
+  /// What follows a backslash (spec.json5.org, section 5.1).
   private mutating func escape(_ result: inout [UInt8]) throws(Failure) {
     guard let byte = next else { throw failure("the file ends in a string") }
     advance()
     switch byte {
-    case UInt8(ascii: "n"): result.append(0x0A)
+    case UInt8(ascii: "b"): result.append(0x08)
     case UInt8(ascii: "t"): result.append(0x09)
+    case UInt8(ascii: "n"): result.append(0x0A)
+    case UInt8(ascii: "v"): result.append(0x0B)
+    case UInt8(ascii: "f"): result.append(0x0C)
     case UInt8(ascii: "r"): result.append(0x0D)
+    case UInt8(ascii: "0"):
+      if let next, isDigit(next) { throw failure("'\\0' with a digit behind it is no character") }
+      result.append(0)
+    case UInt8(ascii: "1")...UInt8(ascii: "9"): throw failure("'\\\(UnicodeScalar(byte))' is no character")
+    // A line's end behind a backslash is no part of the string.
     case UInt8(ascii: "\n"): break
-    case UInt8(ascii: "u"):
-      let digits = String(decoding: bytes[position..<min(position + 4, bytes.count)], as: UTF8.self)
-      guard digits.utf8.count == 4, let code = UInt32(digits, radix: 16), let scalar = UnicodeScalar(code) else {
-        throw failure("'\\u\(digits)' is no character")
-      }
-      position += 4
-      result += Array(String(Character(scalar)).utf8)
+    case UInt8(ascii: "\r"): if next == UInt8(ascii: "\n") { advance() }
+    case 0xE2 where bytes[position...].starts(with: [0x80, 0xA8]) || bytes[position...].starts(with: [0x80, 0xA9]):
+      position += 2
+    case UInt8(ascii: "x"):
+      result += Array(String(UnicodeScalar(UInt8(truncatingIfNeeded: try digits(2, after: "x")))).utf8)
+    case UInt8(ascii: "u"): result += Array(String(try unicodeEscape()).utf8)
     default: result.append(byte)
+    }
+  }
+
+  /// The character behind `\u`, which takes two of these where it has more than sixteen bits.
+  private mutating func unicodeEscape() throws(Failure) -> UnicodeScalar {
+    let first = try digits(4, after: "u")
+    if let scalar = UnicodeScalar(first) { return scalar }
+    let name = String(first, radix: 16)
+    guard (0xD800..<0xDC00).contains(first), bytes[position...].starts(with: Array("\\u".utf8)) else {
+      throw failure("'\\u\(name)' is half a character")
+    }
+    position += 2
+    let second = try digits(4, after: "u")
+    guard (0xDC00..<0xE000).contains(second),
+      let scalar = UnicodeScalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
+    else { throw failure("'\\u\(name)\\u\(String(second, radix: 16))' is no character") }
+    return scalar
+  }
+
+  private mutating func digits(_ count: Int, after letter: String) throws(Failure) -> UInt32 {
+    var value: UInt32 = 0
+    for _ in 0..<count {
+      guard let next, let digit = JSON5Parser.hexadecimal(next) else {
+        throw failure("'\\\(letter)' takes \(count) hexadecimal digits")
+      }
+      value = value << 4 | digit
+      position += 1
+    }
+    return value
+  }
+
+  private static func hexadecimal(_ byte: UInt8) -> UInt32? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0"))
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte - UInt8(ascii: "a") + 10)
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A") + 10)
+    default: nil
+    }
+  }
+
+  /// As an error may show it: nothing in it ends the line or moves a terminal's cursor.
+  private func shown(_ text: String) -> String {
+    text.unicodeScalars.reduce(into: "") {
+      $0.unicodeScalars.append(BoardSection.isControl($1) ? "\u{FFFD}" : $1)
     }
   }
 
@@ -214,5 +280,7 @@ struct JSON5Parser {
     (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) || byte == 0x5F || byte == 0x24 || byte >= 0x80
   }
 
-  private func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+  private func isDigit(_ byte: UInt8) -> Bool { JSON5Parser.isDigit(byte) }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 }

@@ -14,8 +14,8 @@ public struct MountMatrix: Equatable, Sendable {
     let normal = SIMD3(
       first.y * second.z - first.z * second.y, first.z * second.x - first.x * second.z,
       first.x * second.y - first.y * second.x)
-    guard abs(dot(first, first) - 1) < 0.01, abs(dot(second, second) - 1) < 0.01, abs(dot(first, second)) < 0.01,
-      dot(normal, third) > 0.99
+    func isUnit(_ row: SIMD3<Double>) -> Bool { abs(dot(row, row) - 1) < 0.01 }
+    guard isUnit(first), isUnit(second), isUnit(third), abs(dot(first, second)) < 0.01, dot(normal, third) > 0.99
     else { return nil }
     rows = (first, second, third)
   }

@@ -50,7 +50,7 @@ extension ReceiverDescription {
     speed = try section.baudRate("speed")
     settings = try ReceiverSettings(of: driver, &section)
     pulse = try section.string("pps")
-    leverArmMetres = try section.vector("leverArmMetres") ?? .zero
+    leverArmMetres = try section.vector("leverArmMetres", limit: 1000) ?? .zero
     fixLatency =
       try section.number("fixLatencyMilliseconds", in: 0...400).map { .nanoseconds(Int64($0 * 1e6)) } ?? .zero
     caster = try section.section("ntrip").map { (section) throws(BoardError) in try CasterSettings(section) }

@@ -22,13 +22,16 @@ public struct ChipCalibration: Equatable, Sendable {
   public var mount: MountMatrix?
   public var entries: [CalibrationKind: Entry] = [:]
 
+  /// Far beyond what any chip needs; arithmetic with it stays finite.
+  private static let largestNumber = 1e6
+
   public init() {}
 
   /// Reads a chip's file; nothing has been calibrated where there is none.
   public init(file: String) throws(BoardError) {
     let bytes: [UInt8]
     do throws(Files.Errno) {
-      bytes = try Files.bytes(of: file, limit: 1 << 16)
+      bytes = try Files.bytes(ofRegular: file, limit: 1 << 16)
     } catch {
       if error.rawValue == ENOENT {
         self.init()
@@ -43,18 +46,20 @@ public struct ChipCalibration: Equatable, Sendable {
   public init(json5 bytes: [UInt8], file: String) throws(BoardError) {
     var root = try BoardSection(json5: bytes, file: file)
     if var gyro = try root.section("gyro") {
-      values.gyroscopeBias = try gyro.vector("bias") ?? .zero
+      values.gyroscopeBias = try gyro.vector("bias", limit: ChipCalibration.largestNumber) ?? .zero
       try finish(&gyro, .gyro)
     }
     if var accel = try root.section("accel") {
-      values.accelerometerOffset = try accel.vector("offset") ?? .zero
-      values.accelerometerScale = try accel.vector("scale") ?? SIMD3(1, 1, 1)
+      values.accelerometerOffset = try accel.vector("offset", limit: ChipCalibration.largestNumber) ?? .zero
+      values.accelerometerScale = try accel.vector("scale", limit: ChipCalibration.largestNumber) ?? SIMD3(1, 1, 1)
       try finish(&accel, .accel)
     }
     if var mag = try root.section("mag") {
-      values.magnetometerOffset = try mag.vector("offset") ?? .zero
+      values.magnetometerOffset = try mag.vector("offset", limit: ChipCalibration.largestNumber) ?? .zero
       for (index, key) in ["row0", "row1", "row2"].enumerated() {
-        if let row = try mag.vector(key) { values.magnetometerMatrix[index] = row }
+        if let row = try mag.vector(key, limit: ChipCalibration.largestNumber) {
+          values.magnetometerMatrix[index] = row
+        }
       }
       values.magnetometerStrength = try mag.number("strength", in: 1...1000)
       try finish(&mag, .mag)

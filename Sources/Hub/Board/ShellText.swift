@@ -1,0 +1,21 @@
+/// Text in commands that a person is told to type.
+public enum ShellText {
+  /// One word of a POSIX shell's: as it is where nothing in it means anything, else in single quotes.
+  public static func word(_ text: String) -> String {
+    let isPlain =
+      !text.isEmpty
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"):
+          true
+        default: "-_./:@%+=,".utf8.contains(byte)
+        }
+      }
+    if isPlain { return text }
+    let inner = text.unicodeScalars.reduce(into: "") { quoted, scalar in
+      if scalar == "'" { quoted += "'\\''" } else { quoted.unicodeScalars.append(scalar) }
+    }
+    return "'\(inner)'"
+  }
+}

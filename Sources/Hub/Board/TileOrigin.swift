@@ -1,0 +1,32 @@
+/// Which server a map's tiles come from, as a policy of a page names it (CSP 3, host-source): `https://tiles.example:8443`.
+///
+/// It stands between blanks and semicolons that end it, so it is put together of a host and a number, and never cut out of
+/// what somebody wrote.
+public struct TileOrigin: Equatable, Sendable {
+  /// `https` or `http`.
+  public let scheme: String
+  public let host: String
+  public let port: UInt16?
+
+  /// - Parameter address: of all tiles, with `{z}`, `{x}` and `{y}`; `nil` where that is not one of visible ASCII alone, whose
+  ///   host is a name or an address
+  public init?(of address: String) {
+    let forbidden = "\"'<>\\^`|;,".utf8
+    guard address.utf8.count <= 1024, address.utf8.allSatisfy({ 0x21...0x7E ~= $0 && !forbidden.contains($0) }) else {
+      return nil
+    }
+    guard let scheme = ["https", "http"].first(where: { address.hasPrefix("\($0)://") }) else { return nil }
+    let authority = address.dropFirst(scheme.count + 3).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+    guard let place = HostPort(authority) else { return nil }
+    self.scheme = scheme
+    host = place.host
+    port = place.port
+  }
+}
+
+extension TileOrigin: CustomStringConvertible {
+  public var description: String {
+    let name = host.contains(":") ? "[\(host)]" : host
+    return "\(scheme)://\(name)\(port.map { ":\($0)" } ?? "")"
+  }
+}

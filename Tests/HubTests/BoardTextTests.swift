@@ -1,0 +1,116 @@
+import Fusion
+import TestSupport
+import Testing
+
+@testable import Hub
+
+/// What a board file's strings and numbers may be.
+struct BoardTextTests {
+  private func read(_ text: String) throws(BoardError) -> Board {
+    try Board(json5: Array(text.utf8), file: "board")
+  }
+
+  private func message(_ text: String) -> String {
+    do throws(BoardError) {
+      _ = try read(text)
+      return "none"
+    } catch {
+      return error.description
+    }
+  }
+
+  /// What a string of a board file says, by the name of the board.
+  private func name(_ quoted: String) throws(BoardError) -> [UInt8] { Array(try read("{ name: \(quoted) }").name.utf8) }
+
+  @Test(arguments: [
+    (
+      "{ name: 'a\\nb' }",
+      "board:1: 'name' must be a text without control characters, such as ends of lines; it has U+000A"
+    ),
+    ("{ name: 'x',\n record: { path: '/a\\nExecStartPre=+/bin/x' } }", "board:2: 'record.path' must be a text without"),
+    (
+      "{ name: 'x', devices: {\n gps: { driver: 'nmea', port: '/dev/\\u009b1m' } } }",
+      "board:2: 'devices.gps.port' must"
+    ),
+    ("{ name: 'x', http: { hosts: ['a', 'b\\u2028'] } }", "'http.hosts[1]' must be a text without"),
+    ("{ name: 'x', gpsd: { allow: ['\\x7f'] } }", "'gpsd.allow[0]' must be a text without"),
+    ("{ name: 'x', 'a\\u001b[2J': 1 }", "'a\u{FFFD}[2J' must be a key without control characters"),
+    ("{ name: 'x', devices: { 'g\\n': {} } }", "'devices.g\u{FFFD}' must be a key without"),
+    // A character of the file itself, and not an escape.
+    ("{ name: 'a\tb' }", "it has U+0009"),
+    ("{ name: 'x', chrony: { socket: '/a\u{85}b' } }", "'chrony.socket' must be a text without"),
+  ])
+  func `no key and no string has control characters`(_ text: String, _ reason: String) {
+    #expect(message(text).contains(reason), "\(message(text))")
+    #expect(message(text).unicodeScalars.allSatisfy { !BoardSection.isControl($0) })
+  }
+
+  @Test func `errors of the syntax show no control characters either`() {
+    for text in ["{ 'a\\n\\u001b[2J' 5 }", "{ 'a\\u001b': 1, 'a\\u001b': 1 }", "{ a: \u{9B}2J }", "{ 'a\\n': 1 2 }"] {
+      #expect(
+        message(text).unicodeScalars.allSatisfy { !BoardSection.isControl($0) }, "\(message(text).debugDescription)")
+    }
+  }
+
+  @Test func `a string's escapes are those of JSON5`() throws {
+    #expect(try name(#"'\x41\xe9'"#) == Array("A\u{e9}".utf8))
+    #expect(try name(#"'\ud83d\ude80 \u00fc \'\"\\ \/ \q'"#) == Array("\u{1F680} \u{fc} '\"\\ / q".utf8))
+    for end in ["\n", "\r", "\r\n", "\u{2028}", "\u{2029}"] {
+      #expect(try name("'a\\\(end)b'") == Array("ab".utf8), "\(end.debugDescription)")
+    }
+    // They are characters that no name has, and are read as what they are.
+    for (escape, number) in [("b", "08"), ("f", "0C"), ("v", "0B"), ("0", "00"), ("n", "0A"), ("r", "0D"), ("t", "09")]
+    {
+      #expect(message("{ name: 'a\\\(escape)' }").contains("it has U+00\(number)"), "\(escape)")
+    }
+    for wrong in [
+      #"\ud83d"#, #"\ud83dx"#, #"\ud83d\u0041"#, #"\ude80"#, #"\u12"#, #"\u+123"#, #"\xg0"#, #"\x4"#, #"\1"#, #"\01"#,
+    ] {
+      #expect(message("{ name: 'a\(wrong)' }").hasPrefix("board:1: '\\"), "\(message("{ name: 'a\(wrong)' }"))")
+    }
+    #expect(message("{ name: 'a\rb' }") == "board:1: a string that never ends")
+  }
+
+  @Test func `a string that is not UTF-8 is refused and not mended`() {
+    let bytes = Array("{ name: '".utf8) + [0x66, 0xFC, 0x72] + Array("' }".utf8)
+    #expect(throws: BoardError.syntax(file: "board", line: 1, reason: "a string that is not UTF-8")) {
+      try Board(json5: bytes, file: "board")
+    }
+  }
+
+  @Test(arguments: [
+    "gps: { driver: 'nmea', port: '/p', leverArmMetres: [1e154, 0, 0] }",
+    "gps: { driver: 'nmea', port: '/p', leverArmMetres: [0, 0, -1001] }",
+    "imu: { driver: 'mpu-6050', bus: '/b', mount: [[1, 0, 0], [0, 1, 0], [0, 0, 1e154]] }",
+    "imu: { driver: 'mpu-6050', bus: '/b', mount: [[1, 0, 0], [0, 1, 0], [0, 0, 2]] }",
+  ])
+  func `a number that cannot be is refused`(_ device: String) {
+    #expect(message("{ name: 'x', devices: { \(device) } }").contains(" must be "), "\(device)")
+  }
+
+  @Test(arguments: ["--5", "+-5", "0x", "0x+f", "1e", "e5", ".", "- 5", "0x-1", "1e400"])
+  func `what is no number is refused`(_ number: String) {
+    #expect(message("{ name: 'x', state: { rateHz: \(number) } }") != "none", "\(number)")
+  }
+
+  @Test func `a calibration's numbers are in range`() {
+    let text = "{ gyro: { at: 1, quality: 1, bias: [0, 1e154, 0] } }"
+    #expect(throws: BoardError.self) { try ChipCalibration(json5: Array(text.utf8), file: "chip") }
+  }
+
+  @Test(arguments: [
+    "https://t/{z}/{x}/{y}; script-src 'unsafe-inline'", "https://t;script-src *;/{z}/{x}/{y}", "https://*/{z}/{x}/{y}",
+    "https://a b/{z}/{x}/{y}", "https://user@t/{z}/{x}/{y}", "https://t,u/{z}/{x}/{y}", "https:///{z}/{x}/{y}",
+    "https://t/{z}/{x}/{y}\"onload", "http://t:0/{z}/{x}/{y}", "ftp://t/{z}/{x}/{y}", "https://ü/{z}/{x}/{y}",
+    "https://t/{z}/{x}",
+  ])
+  func `tiles come from one server, and say nothing else to a browser`(_ tiles: String) {
+    let quoted = tiles.replacing("\"", with: "\\\"")
+    #expect(message("{ name: 'x', http: { tiles: \"\(quoted)\" } }").contains("'http.tiles' must be an address"))
+  }
+
+  @Test func `the server of tiles is told by its name and port`() {
+    #expect(TileOrigin(of: "https://t.example:8443/a/{z}/{x}/{y}.png?k=1")?.description == "https://t.example:8443")
+    #expect(TileOrigin(of: "http://[2001:db8::1]/{z}/{x}/{y}")?.description == "http://[2001:db8::1]")
+  }
+}
