@@ -81,6 +81,8 @@ facts=$(remote 'id -u; dpkg --print-architecture 2>/dev/null || uname -m; uname 
   echo "$(dpkg-query -W -f "\${db:Status-Status} \${Version}" sensorhub 2>/dev/null | sed -n "s/^installed //p")"
   readlink /opt/sensorhub/current 2>/dev/null || true') ||
   fail "cannot reach $target over ssh: is it on, in this network, and ssh enabled there (on it: sudo raspi-config nonint do_ssh 0)?" 69
+# Whatever the other side says of itself, it moves no cursor here.
+facts=$(LC_ALL=C tr -cd '\n\040-\176' <<<"$facts")
 { read -r uid; read -r architecture; read -r kernel; read -r release; read -r model; read -r root; read -r package; read -r current; } <<<"$facts"$'
 
 ' || true

@@ -10,8 +10,10 @@ public enum BoardProblems {
   ///
   /// - Parameter isElsewhere: this machine is not the board, whose secrets and certificates need not be here
   public static func find(in board: Board, isElsewhere: Bool = false) -> [String] {
-    let board = isElsewhere ? withoutMissingFiles(board) : board
-    return ports(board) + http(board, isElsewhere: isElsewhere) + connections(board) + lines(board) + chrony(board)
+    let misplaced = misplacedPasswords(board)
+    let board = withoutMisplacedPasswords(isElsewhere ? withoutMissingFiles(board) : board)
+    return misplaced + ports(board) + http(board, isElsewhere: isElsewhere) + connections(board) + lines(board)
+      + chrony(board)
       + record(board) + parts(board)
       + fleet(board) + fences(board) + casters(board, isElsewhere: isElsewhere)
   }
@@ -26,6 +28,19 @@ public enum BoardProblems {
     ]
     let casters = passwordsForCasters(of: board).map { ($0.key, Optional($0.file)) }
     return (files + casters).compactMap { key, file in file.flatMap { isMissing($0) ? "'\(key)': \($0)" : nil } }
+  }
+
+  /// Files with secrets, each with its key.
+  static func secrets(of board: Board) -> [(key: String, file: String)] {
+    let named = [("http.tokenFile", board.http?.tokenFile), ("mqtt.passwordFile", board.fleet?.passwordFile)]
+    return named.compactMap { key, file in file.map { (key, $0) } } + passwordsForCasters(of: board)
+  }
+
+  /// Passwords that are nowhere where a board file may have them, wherever it is checked.
+  private static func misplacedPasswords(_ board: Board) -> [String] {
+    secrets(of: board).filter { $0.key != "http.tokenFile" }.compactMap { key, file in
+      SecretFile.refusal(ofBoards: file).map { "'\(key)' cannot be read from \(file): \($0)" }
+    }
   }
 
   private static func passwordsForCasters(of board: Board) -> [(key: String, file: String)] {
@@ -57,6 +72,22 @@ public enum BoardProblems {
       fleet.certificateFile = here(fleet.certificateFile)
       fleet.keyFile = here(fleet.keyFile)
       board.fleet = fleet
+    }
+    return board
+  }
+
+  /// The board with the passwords that may be read: what is wrong with the others has been said.
+  private static func withoutMisplacedPasswords(_ board: Board) -> Board {
+    var board = board
+    if let file = board.fleet?.passwordFile, SecretFile.refusal(ofBoards: file) != nil {
+      board.fleet?.passwordFile = nil
+    }
+    for (index, device) in board.devices.enumerated() {
+      guard case .receiver(var receiver) = device, let file = receiver.caster?.passwordFile,
+        SecretFile.refusal(ofBoards: file) != nil
+      else { continue }
+      receiver.caster?.passwordFile = nil
+      board.devices[index] = .receiver(receiver)
     }
     return board
   }
@@ -125,19 +156,26 @@ public enum BoardProblems {
       let path = Files.resolved(device.path) ?? device.path
       return device.place.map { "\(I2CPlace(bus: path, address: $0.address))" } ?? path
     }
-    return board.devices.indices.flatMap { index in
-      board.devices[..<index].filter { place($0) == place(board.devices[index]) }.map {
-        "'devices.\(board.devices[index].id)' is at \(place($0)), where 'devices.\($0.id)' is already"
+    // Looked up once for each: there may be thousands.
+    var first: [String: String] = [:]
+    return board.devices.compactMap { device in
+      let place = place(device)
+      guard let other = first[place] else {
+        first[place] = device.id
+        return nil
       }
+      return "'devices.\(device.id)' is at \(place), where 'devices.\(other)' is already"
     }
   }
 
   /// A line has one use: the second one would fail with each start. Devices that hang on one switch use it together.
   private static func lines(_ board: Board) -> [String] {
-    let users = board.lines
-    return users.indices.flatMap { index in
-      let user = users[index]
-      return users[..<index].filter { $0.line == user.line && ($0.switch == nil || $0.switch != user.switch) }.map {
+    // The first of each use of a line.
+    var known: [GPIOLineName: [Board.NamedLine]] = [:]
+    return board.lines.flatMap { user in
+      let others = known[user.line] ?? []
+      if !others.contains(where: { $0.switch == user.switch }) { known[user.line, default: []].append(user) }
+      return others.filter { $0.switch == nil || $0.switch != user.switch }.map {
         $0.switch != nil && user.switch != nil
           ? "'\(user.key)' is the line \(user.line) with another 'activeLow' than '\($0.key)'"
           : "'\(user.key)' is the line \(user.line), which '\($0.key)' has already"
@@ -156,6 +194,9 @@ public enum BoardProblems {
   private static func record(_ board: Board) -> [String] {
     guard let path = board.record?.path else { return [] }
     // A hub that systemd starts is in no folder that anybody would expect.
+    if path.hasPrefix("/"), UnitText.path(path, isOptional: true) == nil {
+      return ["'record.path' must be a folder below the root, without '..', such as /var/lib/sensorhub/recordings"]
+    }
     if !path.hasPrefix("/") { return ["'record.path' must be an absolute path, such as /var/lib/sensorhub/recordings"] }
     var status = stat()
     guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return [] }

@@ -1,24 +1,73 @@
+import CLinux
 import Glibc
 import HardwareIO
+import Hub
 
 /// A secret that lives in a file, so that it is in no list of processes and in no history, or in a credential of systemd's.
-enum SecretFile {
+public enum SecretFile {
   struct Failure: Error {
     var file: String
     var reason: String
   }
 
+  /// Where a board file may have a password read from, which the hub then sends to others: a file that somebody's board file
+  /// names must not be any that the hub can read.
+  private static let folders = ["/etc/sensorhub/", "/run/credentials/sensorhub.service/"]
+
+  private static var credentials: String? {
+    getenv("CREDENTIALS_DIRECTORY").map { "\(String(cString: $0))/" }
+  }
+
+  /// Why a board file's password is not read from a file; `nil` where it may be.
+  static func refusal(ofBoards file: String) -> String? {
+    let allowed = folders + [credentials].compactMap { $0 }
+    let parts = file.utf8.split(separator: UInt8(ascii: "/"))
+    let isBelow = allowed.contains { $0.utf8.first == UInt8(ascii: "/") && file.utf8.starts(with: $0.utf8) }
+    if isBelow, !parts.contains(where: { $0.elementsEqual("..".utf8) }) { return nil }
+    return
+      "a board file has passwords in /etc/sensorhub or in systemd's credentials alone: move it there, or without the "
+      + "service set CREDENTIALS_DIRECTORY to its folder"
+  }
+
   /// Reads what is in the file, or in the credential where no file is named, without the blanks around it; `nil` where there is
   /// neither.
   static func read(_ file: String?, orCredential name: String) throws(Failure) -> (file: String, secret: [UInt8])? {
-    let credential = getenv("CREDENTIALS_DIRECTORY").map { "\(String(cString: $0))/\(name)" }
+    let credential = credentials.map { "\($0)\(name)" }
     guard let path = file ?? credential.flatMap({ access($0, F_OK) == 0 ? $0 : nil }) else { return nil }
+    var status = stat()
+    let content: [UInt8]
     do throws(Files.Errno) {
-      let blanks = " \t\r\n".utf8
-      let content = try Files.bytes(of: path, limit: 4096)
-      return (path, content.drop { blanks.contains($0) }.reversed().drop { blanks.contains($0) }.reversed())
+      // A pipe of this process's own, as a shell makes of <(…), and no other: one that nobody writes to is waited for.
+      let isOwn = path.hasPrefix("/dev/fd/")
+      content =
+        isOwn
+        ? try Files.bytes(of: path, limit: 4096) : try Files.bytes(ofRegular: path, limit: 4096, status: &status)
     } catch {
       throw Failure(file: path, reason: "\(error)")
     }
+    guard status.st_mode & S_IWOTH == 0 else {
+      throw Failure(file: path, reason: "everybody may change it: sudo chmod o-w \(ShellText.word(path))")
+    }
+    let blanks = " \t\r\n".utf8
+    let secret = content.drop { blanks.contains($0) }.reversed().drop { blanks.contains($0) }.reversed()
+    // A key or a list of accounts that was named by mistake, or by malice, stays here.
+    guard secret.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+      throw Failure(file: path, reason: "it is more than one line of text, so it is no password")
+    }
+    return (path, Array(secret))
+  }
+
+  /// What the owner of a token or a password should know: files that everybody on this machine can read.
+  public static func warnings(of board: Board) -> [String] {
+    BoardProblems.secrets(of: board).compactMap { key, file in
+      warning(of: file).map { "'\(key)': \($0)" }
+    }
+  }
+
+  static func warning(of file: String) -> String? {
+    var status = stat()
+    guard stat(file, &status) == 0, status.st_mode & S_IROTH != 0 else { return nil }
+    return "everybody on this machine can read \(file): sudo chmod o-r \(ShellText.word(file)), for a service with its "
+      + "group sensorhub"
   }
 }

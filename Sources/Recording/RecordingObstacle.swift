@@ -34,7 +34,8 @@ extension RecordingObstacle: CustomStringConvertible {
   public var description: String {
     switch self {
     case .missing(let folder):
-      "there is no folder \(folder), and only the last one of 'record.path' is made; make it: mkdir -p \(folder)"
+      "there is no folder \(folder), and only the last one of 'record.path' is made; make it: "
+        + "mkdir -p \(ShellText.word(folder))"
     case .notWritable(let folder, EROFS): "the disk of \(folder) is read-only; mount it writable, or name another place"
     case .notWritable(let folder, let errno):
       "this user cannot write to \(folder): \(String(cString: strerror(errno))); where the hub runs as another one that "

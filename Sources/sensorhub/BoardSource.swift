@@ -39,7 +39,7 @@ struct BoardSource {
       } catch {
         let nextStep =
           if case .unreadable(let file, _) = error {
-            "let it be read (sudo chmod a+r \(file)), or remove it"
+            "let it be read (sudo chmod a+r \(ShellText.word(file))), or remove it"
           } else {
             "calibrate the chip again (sensorhub calibrate), or remove the file"
           }
@@ -58,7 +58,8 @@ extension CommandError {
   init(_ error: BoardError) {
     switch error {
     case .unreadable(let file, _) where access(file, F_OK) == 0 && access(file, R_OK) != 0:
-      self.init(.noPermission, "\(error)", nextStep: "let this user read it; ls -l \(file) says who may")
+      self.init(
+        .noPermission, "\(error)", nextStep: "let this user read it; ls -l \(ShellText.word(file)) says who may")
     case .unreadable:
       self.init(
         .noInput, "\(error)",

@@ -2,6 +2,7 @@ import FoundationEssentials
 import HardwareIO
 import Hub
 import MonotonicTime
+import Outputs
 
 /// A calibration that a running hub does: it has the sensor, and knows where to store the result.
 struct CalibrationByHub {
@@ -46,7 +47,7 @@ struct CalibrationByHub {
       case .stopped: throw CommandError(.unavailable, "given up; nothing was changed")
       case .timedOut:
         throw CommandError(
-          .data, "no result: \(Int((last.progress ?? 0) * 100)) % of what \(kind.rawValue) needs",
+          .data, "no result: \(Text.fixed(100 * (last.progress ?? 0), 0)) % of what \(kind.rawValue) needs",
           nextStep: last.instruction)
       }
     }
@@ -63,7 +64,7 @@ struct CalibrationByHub {
     if let file = answer.file, let quality = answer.quality { return StoredCalibration(file: file, quality: quality) }
     if let progress = answer.progress, let instruction = answer.instruction {
       Terminal.standardError(
-        progress > 0 ? "\(Int(progress * 100)) %: \(instruction)" : "0 %: \(instruction); Ctrl-C gives up")
+        progress > 0 ? "\(Text.fixed(100 * progress, 0)) %: \(instruction)" : "0 %: \(instruction); Ctrl-C gives up")
     }
     return nil
   }

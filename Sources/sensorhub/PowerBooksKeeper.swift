@@ -85,7 +85,7 @@ final class PowerBooksKeeper: Sendable {
   private func restore() {
     let problem: String
     do throws(Files.Errno) {
-      let text = try Files.bytes(of: path, limit: PowerBooksKeeper.mostBytes)
+      let text = try Files.bytes(ofRegular: path, limit: PowerBooksKeeper.mostBytes)
       do throws(BoardError) {
         for skipped in try machine.books.restore(text, file: path) {
           sink.write(.warning, "an entry of what devices cost is skipped: \(skipped)")

@@ -26,12 +26,12 @@ final class StatePanel: Sendable {
 
   /// Returns whether anybody still looks.
   func show(_ state: FusedState) -> Bool {
-    view.withLock { Terminal.standardOutput($0.frame(state, in: .ofStandardOutput)) }
+    view.withLock { Terminal.draw($0.frame(state, in: .ofStandardOutput)) }
   }
 
   private func drawAgain() {
     view.withLock { view in
-      if let frame = view.frame(in: .ofStandardOutput) { Terminal.standardOutput(frame) }
+      if let frame = view.frame(in: .ofStandardOutput) { Terminal.draw(frame) }
     }
   }
 }

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Guarding
+import Outputs
 import SystemPackage
 
 /// Where commands print for people, and whether there are any.
@@ -16,11 +17,24 @@ enum Terminal {
   /// Why standard output could not be written, the first time; a reader that has gone away is none.
   private static let failure = Guarded<Errno?>(nil)
 
-  /// Prints a line to standard output; returns whether that can go on. Why not is for `requireWritten()`, when the command ends.
+  /// Prints a line to standard output, or some with ends between; returns whether that can go on. Why not is for
+  /// `requireWritten()`, when the command ends. Nothing in it moves the terminal's cursor, whoever has sent it.
   @discardableResult
-  static func standardOutput(_ line: String) -> Bool {
+  static func standardOutput(_ line: String) -> Bool { printed(Text.printableLines(line)) }
+
+  /// Prints a line of JSON, which stays the same JSON.
+  @discardableResult
+  static func standardOutput(json line: String) -> Bool { printed(Text.printableJSON(line)) }
+
+  /// Prints what moves the terminal's cursor on purpose.
+  ///
+  /// - Parameter drawing: made of texts that have been through `Text.printable`
+  @discardableResult
+  static func draw(_ drawing: String) -> Bool { printed(drawing) }
+
+  private static func printed(_ text: String) -> Bool {
     do throws(Errno) {
-      try write(line, to: .standardOutput)
+      try write(text, to: .standardOutput)
       return true
     } catch {
       if error != .brokenPipe { failure.withLock { $0 = $0 ?? error } }
@@ -42,10 +56,10 @@ enum Terminal {
   }
 
   /// Prints a line to standard error, if it takes one within two seconds: nobody may read it, and what has gone wrong must not
-  /// keep a process from ending.
+  /// keep a process from ending. Nothing in it moves the terminal's cursor.
   static func standardError(_ line: String) {
     var wait = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
-    if poll(&wait, 1, 2000) != 0 { try? write(line, to: .standardError) }
+    if poll(&wait, 1, 2000) != 0 { try? write(Text.printableLines(line), to: .standardError) }
   }
 
   private static func write(_ line: String, to descriptor: FileDescriptor) throws(Errno) {

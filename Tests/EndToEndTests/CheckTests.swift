@@ -20,7 +20,7 @@ import Testing
     ("http: { address: \"0.0.0.0\" }", "others than this machine need a token"),
     ("http: { address: \"::\", allow: [\"192.168.1.0/24\"] }", "others than this machine need a token"),
     ("http: { tokenFile: \"/nowhere/token\" }", "cannot be read from /nowhere/token"),
-    ("http: { tokenFile: \"/dev/null\" }", "fewer than 16 characters"),
+    ("http: { tokenFile: \"/dev/null\" }", "/dev/null: it is no regular file"),
     ("http: { hosts: [\"https://hub.example\"] }", "'http.hosts' has 'https://hub.example': a name alone"),
     ("http: { hosts: [\"hub.example:8080\"] }", "a name alone is meant"),
     (
@@ -81,12 +81,14 @@ import Testing
     let board = """
       { name: "test", devices: { gps: { driver: "nmea", port: "/dev/ttyUSB97" } },
         http: { address: "0.0.0.0", tokenFile: "/nowhere/token" },
-        mqtt: { broker: "mqtts://broker", username: "a", passwordFile: "/nowhere/p", caFile: "/nowhere/ca" } }
+        mqtt: { broker: "mqtts://broker", username: "a", passwordFile: "/etc/sensorhub/p", caFile: "/nowhere/ca" } }
       """
     let elsewhere = check(board)
     #expect(elsewhere.wait() == 0, "\(elsewhere.standardError)")
     #expect(elsewhere.standardOutput.contains("right; this is 'test'"))
-    for file in ["'http.tokenFile': /nowhere/token", "'mqtt.passwordFile': /nowhere/p", "'mqtt.caFile': /nowhere/ca"] {
+    for file in [
+      "'http.tokenFile': /nowhere/token", "'mqtt.passwordFile': /etc/sensorhub/p", "'mqtt.caFile': /nowhere/ca",
+    ] {
       #expect(elsewhere.standardError.contains("not on this machine, and needed on the board: \(file)\n"))
     }
     let there = check(board, options: ["--device"])
@@ -190,7 +192,8 @@ import Testing
     let check = { (file: String) in
       self.check(
         "{ name: \"test\", devices: { gps: { driver: \"nmea\", port: \"simulated/gps\", ntrip: { "
-          + "caster: \"ntrip://me@caster.example/BASE\", passwordFile: \"\(file)\", gga: true } } } }")
+          + "caster: \"ntrip://me@caster.example/BASE\", passwordFile: \"\(file)\", gga: true } } } }",
+        environment: ["CREDENTIALS_DIRECTORY=/etc"])
     }
     let missing = check("/nowhere/at/all")
     #expect(missing.wait() != 0)

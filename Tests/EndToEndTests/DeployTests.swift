@@ -47,6 +47,14 @@ final class DeployTests {
     return program
   }
 
+  @Test func `what a board calls itself moves no cursor`() {
+    let program = deploy(["--dry-run"], model: "Raspberry Pi 4\u{1b}[2J\u{9b}1m\u{202e} B\u{7}")
+    #expect(program.wait() == 0, "\(program.standardError)")
+    #expect(program.standardOutput.contains("Raspberry Pi 4[2J1m B"), "\(program.standardOutput.debugDescription)")
+    let said = program.standardOutput + program.standardError
+    #expect(said.unicodeScalars.allSatisfy { $0 == "\n" || (" "..."~").contains($0) }, "\(said.debugDescription)")
+  }
+
   @Test(arguments: [
     ("armhf", "aarch64", "Raspberry Pi 4 Model B Rev 1.4", "write 'Raspberry Pi OS (64-bit)' to its card"),
     ("armhf", "armv7l", "Raspberry Pi 3 Model B Rev 1.2", "write 'Raspberry Pi OS (64-bit)' to its card"),

@@ -28,7 +28,7 @@ import Testing
         """
         mqtt: { broker: "\(broker.address)", hub: "boat", username: "boat", passwordFile: "\(broker.folder)/boat",
           homeAssistant: true }
-        """))
+        """), environment: ["CREDENTIALS_DIRECTORY=\(broker.folder)"])
     #expect(eventually { hub.program.standardError.contains("joined \(broker.address) as 'boat'") })
     let address = "mqtt://viewer@127.0.0.1:\(broker.port)"
     let watch = Program(
@@ -77,7 +77,7 @@ import Testing
       board: HubProcess.simulatedBoard(
         """
         mqtt: { broker: "\(broker.address)", hub: "boat", username: "boat", passwordFile: "\(broker.folder)/boat" }
-        """))
+        """), environment: ["CREDENTIALS_DIRECTORY=\(broker.folder)"])
     #expect(eventually { hub.program.standardError.contains("lets it not in") }, "\(hub.program.standardError)")
     HubProcess.write("of boat\n", to: broker.folder + "/boat")
     #expect(

@@ -43,4 +43,50 @@ import Testing
     #expect(areNamed, "\(hub.program.standardError)")
     #expect(hub.stop() == 0)
   }
+
+  @Test func `a browser that looks for a relay at a stream port wakes nothing`() {
+    // An Allocate request of TURN over TCP (RFC 8656, section 7.1), as Chromium sends it first: for a relay of UDP.
+    let request: [UInt8] =
+      [0x00, 0x03, 0x00, 0x08, 0x21, 0x12, 0xA4, 0x42] + Array("Yk3bQzT8v0wP".utf8)
+      + [0x00, 0x19, 0x00, 0x04, 0x11, 0x00, 0x00, 0x00]
+    let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    #expect(eventually { hub.program.standardError.contains("NMEA 0183 on 127.0.0.1:\(nmea), ") })
+    for (port, words) in [(gpsd, request), (nmea, request), (nmea, Array("hello\r\n".utf8))] {
+      #expect(hub.program.halt())
+      let browser = Peer(port)
+      browser.send(words)
+      hub.program.send(SIGCONT)
+      #expect(eventually { !browser.isOpen }, "\(browser.text)")
+      #expect(browser.text.isEmpty)
+    }
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 && $0.holders.isEmpty })
+    // A plotter's own sentences are welcome.
+    let plotter = Peer(nmea)
+    plotter.send("$GPRMB,A*00\r\n")
+    #expect(eventually { plotter.text.contains("RMC") })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a page that uses WebRTC wakes nothing`() throws {
+    let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    #expect(eventually { hub.program.standardError.contains("NMEA 0183 on 127.0.0.1:\(nmea), ") })
+    let browser = try Browser()
+    try browser.open("about:blank")
+    for port in [gpsd, nmea] {
+      try browser.run(
+        """
+        const server = { urls: 'turn:127.0.0.1:\(port)?transport=tcp', username: 'a', credential: 'b' };
+        const connection = new RTCPeerConnection({ iceServers: [server], iceTransportPolicy: 'relay' });
+        window.connections = (window.connections || []).concat([connection]);
+        connection.createDataChannel('a');
+        connection.createOffer().then((offer) => connection.setLocalDescription(offer));
+        """)
+    }
+    for title in ["gpsd protocol", "NMEA 0183"] {
+      #expect(
+        eventually { hub.program.standardError.contains("\(title): 127.0.0.1:") }, "\(hub.program.standardError)")
+    }
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 && $0.holders.isEmpty })
+    #expect(hub.stop() == 0)
+  }
 }

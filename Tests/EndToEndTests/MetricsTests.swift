@@ -53,6 +53,21 @@ import Testing
     #expect(value("state_timestamp_seconds", in: after) != nil)
   }
 
+  @Test(arguments: ["a\"\u{301}} 1\nb{c=\"", "\\\u{301}\"\u{200D}", "\u{600}\"", "\r\n\"", "d\u{301}\\"])
+  func `no client's name breaks the scrape`(_ name: String) throws {
+    let client = SocketClient(path: hub.socket)
+    let quoted = String(decoding: try JSONEncoder().encode(name), as: UTF8.self)
+    client.send("{\"rateHz\": 5, \"name\": \(quoted)}\n")
+    #expect(eventually { scrape().contains("device=\"gps\",payer=\"\\\"") }, "\(scrape())")
+    let file = hub.boardFile + ".scrape"
+    HubProcess.write(scrape(), to: file)
+    defer { unlink(file) }
+    let promtool = try #require(TestTools.path("promtool"), "run .ci/test-tools")
+    let checker = Program(["-c", "\(promtool) check metrics < \(file)"], path: "/bin/sh")
+    #expect(checker.wait() == 0, "\(checker.standardOutput)\(checker.standardError)")
+    client.leave()
+  }
+
   @Test func `the Grafana dashboard asks for nothing that there is not, in words that Prometheus understands`() throws {
     struct Dashboard: Decodable {
       struct Panel: Decodable {

@@ -31,7 +31,7 @@ import Testing
           devices: { gps: { driver: "ublox", port: "\(port)", rateHz: 5, messages: "ubx", ntrip: { \(ntrip) },
             power: { lingerSeconds: 0.2 } } },
           http: { port: \(http) }, gpsd: { port: \(gpsd) } }
-        """, ["--no-journal-state"])
+        """, ["--no-journal-state"], environment: ["CREDENTIALS_DIRECTORY=/tmp"])
     #expect(eventually { hub.program.standardError.contains("dashboard on") }, "\(hub.program.standardError)")
     return hub
   }

@@ -39,8 +39,9 @@ final class Peer {
 
   deinit { close(descriptor) }
 
-  func send(_ text: String) {
-    let bytes = Array(text.utf8)
+  func send(_ text: String) { send(Array(text.utf8)) }
+
+  func send(_ bytes: [UInt8]) {
     _ = clinux_send_now(descriptor, bytes, bytes.count)
   }
 

@@ -162,6 +162,9 @@ final class CorrectionClient: Sendable {
 
   private func password() throws(CasterError) -> String {
     guard caster.username != nil else { return "" }
+    if let file = caster.passwordFile, let reason = SecretFile.refusal(ofBoards: file) {
+      throw .unreadablePassword(file: file, reason: reason)
+    }
     do throws(SecretFile.Failure) {
       let found = try SecretFile.read(caster.passwordFile, orCredential: "ntrip-password")
       return found.map { String(decoding: $0.secret, as: UTF8.self) } ?? ""

@@ -39,6 +39,12 @@ public struct FleetHub: Sendable {
     }
   }
 
+  /// Longer than any hub's: what is longer is none.
+  static let mostReportBytes = 1 << 18
+
+  /// What its reports take up.
+  var byteCount: Int { reports.values.reduce(0) { $0 + $1.count } }
+
   /// How a topic beside those of the reports is called.
   static let status = "status"
 
@@ -60,7 +66,9 @@ public struct FleetHub: Sendable {
       defer { isOnlineSaid = said }
       return said != isOnlineSaid
     }
-    guard let report = Report(rawValue: String(kind)), payload.isEmpty || report.isSound(payload) else { return false }
+    guard let report = Report(rawValue: String(kind)), payload.count <= FleetHub.mostReportBytes,
+      payload.isEmpty || report.isSound(payload)
+    else { return false }
     // What has been understood is JSON; a line's end in it would be the end of this one's.
     let text = payload.isEmpty ? nil : payload.filter { $0 >= 0x20 }
     defer { reports[report] = text }

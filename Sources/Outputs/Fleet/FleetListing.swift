@@ -4,12 +4,22 @@ import Hub
 public struct FleetListing: Sendable {
   /// More than anybody has; who may publish there could make up any number.
   private static let limit = 100_000
+  /// What all reports may take up, a few hundred times what a thousand hubs have to say.
+  private static let usualBytes = 64 << 20
 
   public private(set) var hubs: [String: FleetHub] = [:]
+  private let mostBytes: Int
+  private var byteCount = 0
   private let topic: String
 
   /// - Parameter topic: what the topics of all hubs begin with
-  public init(topic: String) { self.topic = topic }
+  public init(topic: String) { self.init(topic: topic, mostBytes: FleetListing.usualBytes) }
+
+  /// - Parameter mostBytes: what all reports may take up; what is beyond that is not taken
+  init(topic: String, mostBytes: Int) {
+    self.topic = topic
+    self.mostBytes = mostBytes
+  }
 
   /// Where it hears of them.
   ///
@@ -25,7 +35,13 @@ public struct FleetListing: Sendable {
   public mutating func take(_ topic: String, _ payload: [UInt8]) -> String? {
     guard let (name, kind) = parts(of: topic) else { return nil }
     guard hubs[name] != nil || !payload.isEmpty && hubs.count < FleetListing.limit else { return nil }
-    return hubs[name, default: FleetHub()].take(kind, payload) ? name : nil
+    guard byteCount + payload.count <= mostBytes || payload.isEmpty else { return nil }
+    var hub = hubs[name] ?? FleetHub()
+    let before = hub.byteCount
+    let isNews = hub.take(kind, payload)
+    byteCount += hub.byteCount - before
+    hubs[name] = hub
+    return isNews ? name : nil
   }
 
   /// A hub, and what it says of itself under the topic; `nil` where that is no hub's.
@@ -36,5 +52,8 @@ public struct FleetListing: Sendable {
   }
 
   /// As if it had taken back what it had left.
-  mutating func forget(_ hub: String) { hubs[hub] = FleetHub() }
+  mutating func forget(_ hub: String) {
+    byteCount -= hubs[hub]?.byteCount ?? 0
+    hubs[hub] = FleetHub()
+  }
 }

@@ -37,6 +37,7 @@ public final class FleetPage: Service {
     } catch {
       throw error.isMissing ? .noToken : .unreadableToken(error.description)
     }
+    if let warning = port.tokenFile.flatMap(SecretFile.warning) { sink.write(.warning, "the token: \(warning)") }
     broker = options.broker
     directory = FleetDirectory(options, topic: topic, hub: hub, sink: sink)
     looks = FleetLooks(options, topic: topic, user: user)

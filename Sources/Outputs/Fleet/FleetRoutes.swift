@@ -18,7 +18,7 @@ struct FleetRoutes {
 
   var all: [HTTPRoute] {
     let page = HTTPDocument(
-      lasting: ByteBuffer(string: Dashboard.filled(PackageResources.fleet_html, [("{{broker}}", broker)])),
+      lasting: ByteBuffer(bytes: HTMLText.filled(PackageResources.fleet_html, ["broker": broker])),
       type: "text/html; charset=utf-8")
     return [
       .page("") { request, _ in page.response(to: request) },

@@ -21,23 +21,13 @@ struct Dashboard {
   }
 
   private func page(_ board: Board) -> HTTPDocument {
-    let page = Dashboard.filled(
+    let page = HTMLText.filled(
       PackageResources.dashboard_html,
       [
-        ("{{board}}", board.name), ("{{tiles}}", board.http?.tiles ?? ""),
-        ("{{attribution}}", board.http?.credit ?? ""),
-        ("{{records}}", RecordedHistory.folder(of: host) == nil ? "" : "yes"),
-        ("{{replay}}", host.replay == nil ? "" : "yes"), ("{{fences}}", board.fences.isEmpty ? "" : "yes"),
+        "board": board.name, "tiles": board.http?.tiles ?? "", "attribution": board.http?.credit ?? "",
+        "records": RecordedHistory.folder(of: host) == nil ? "" : "yes", "replay": host.replay == nil ? "" : "yes",
+        "fences": board.fences.isEmpty ? "" : "yes",
       ])
-    return HTTPDocument(lasting: ByteBuffer(string: page), type: "text/html; charset=utf-8")
-  }
-
-  /// A page with text in the place of its marks.
-  static func filled(_ page: [UInt8], _ marks: [(String, String)]) -> String {
-    marks.reduce(String(decoding: page, as: UTF8.self)) { $0.replacing($1.0, with: escaped($1.1)) }
-  }
-
-  private static func escaped(_ text: String) -> String {
-    text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing("\"", with: "&quot;")
+    return HTTPDocument(lasting: ByteBuffer(bytes: page), type: "text/html; charset=utf-8")
   }
 }

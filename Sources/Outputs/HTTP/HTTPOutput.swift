@@ -63,7 +63,9 @@ public final class HTTPOutput: Service {
   private func offer(of board: Board) -> Offer? {
     guard let port = board.http else { return nil }
     do throws(AccessToken.Failure) {
-      return Offer(port: port, token: try AccessToken.load(for: port))
+      let token = try AccessToken.load(for: port)
+      if let warning = port.tokenFile.flatMap(SecretFile.warning) { sink.write(.warning, "the token: \(warning)") }
+      return Offer(port: port, token: token)
     } catch {
       sink.write(.warning, "the dashboard is not served on \(port.endpoint): \(error)")
       return nil

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import HTTPTypes
+import Hub
 import Hummingbird
 import NIOCore
 
@@ -15,7 +16,7 @@ struct HeaderMiddleware: RouterMiddleware {
   init(tiles: String?) {
     // OpenStreetMap's servers refuse those who do not say where they come from; nobody else has to know.
     referrer = tiles == nil ? "no-referrer" : "strict-origin-when-cross-origin"
-    let map = tiles.map { " " + $0.split(separator: "/", maxSplits: 2).prefix(2).joined(separator: "//") } ?? ""
+    let map = tiles.flatMap(TileOrigin.init(of:)).map { " \($0)" } ?? ""
     policy =
       "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:\(map); "
       + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -35,8 +35,10 @@ enum MetricsReport {
 
     func timestamp(_ at: MonotonicInstant) -> String { Text.fixed(wall - (now - at).inSeconds, 3) }
 
-    family("build_info", "gauge", "The program.", [("{version=\"\(escaped(host.version))\"}", "1")])
-    family("board_info", "gauge", "The board that is in service.", [("{board=\"\(escaped(hub.board.name))\"}", "1")])
+    family("build_info", "gauge", "The program.", [("{version=\"\(PrometheusText.label(host.version))\"}", "1")])
+    family(
+      "board_info", "gauge", "The board that is in service.",
+      [("{board=\"\(PrometheusText.label(hub.board.name))\"}", "1")])
     family(
       "device_power_state", "gauge", "1 for the state that a device's power is in, 0 for the others.",
       devices.flatMap { device in
@@ -64,7 +66,8 @@ enum MetricsReport {
       devices.flatMap { device in
         device.bills.map { bill in
           (
-            "{device=\"\(device.id)\",payer=\"\(escaped(bill.payer))\"}", Text.fixed(bill.milliwattHours * 3.6, 6)
+            "{device=\"\(device.id)\",payer=\"\(PrometheusText.label(bill.payer))\"}",
+            Text.fixed(bill.milliwattHours * 3.6, 6)
           )
         }
       })
@@ -95,7 +98,8 @@ enum MetricsReport {
     }
     for kind in kinds {
       family(
-        "device_\(snakeCased(kind))_total", "counter", "Counted while reading from the device: \(escaped(kind)).",
+        "device_\(PrometheusText.name(kind))_total", "counter",
+        "Counted while reading from the device: \(PrometheusText.help(kind)).",
         perDevice { device in device.counters.first { $0.name == kind }.map { "\($0.value)" } })
     }
     let corrected = devices.compactMap { device in device.corrections.map { (id: device.id, status: $0) } }
@@ -206,14 +210,20 @@ enum MetricsReport {
       "receiver_jamming_state", "gauge", "1 for what the receiver says of jamming, 0 for the others.",
       fix.map { fix in
         Reception.Jamming.allCases.map { state in
-          ("{device=\"\(escaped(receiver))\",state=\"\(state.rawValue)\"}", fix.reception.jamming == state ? "1" : "0")
+          (
+            "{device=\"\(PrometheusText.label(receiver))\",state=\"\(state.rawValue)\"}",
+            fix.reception.jamming == state ? "1" : "0"
+          )
         }
       } ?? [])
     family(
       "receiver_spoofing_state", "gauge", "1 for what the receiver says of spoofing, 0 for the others.",
       fix.map { fix in
         Reception.Spoofing.allCases.map { state in
-          ("{device=\"\(escaped(receiver))\",state=\"\(state.rawValue)\"}", fix.reception.spoofing == state ? "1" : "0")
+          (
+            "{device=\"\(PrometheusText.label(receiver))\",state=\"\(state.rawValue)\"}",
+            fix.reception.spoofing == state ? "1" : "0"
+          )
         }
       } ?? [])
     gauge(
@@ -245,7 +255,7 @@ enum MetricsReport {
 
     let fences = host.fences.outlooks.map(\.status)
     func perFence(_ value: (FenceStatus) -> String?) -> [(labels: String, value: String)] {
-      fences.compactMap { fence in value(fence).map { ("{fence=\"\(escaped(fence.name))\"}", $0) } }
+      fences.compactMap { fence in value(fence).map { ("{fence=\"\(PrometheusText.label(fence.name))\"}", $0) } }
     }
     family(
       "fence_inside", "gauge", "1 for a fence that the board is inside of, 0 for one that it is outside of.",
@@ -279,22 +289,9 @@ enum MetricsReport {
     return text
   }
 
-  /// `badChecksum` as Prometheus writes names: `bad_checksum`.
-  private static func snakeCased(_ name: String) -> String {
-    name.reduce(into: "") { text, letter in
-      if letter.isUppercase { text += "_" }
-      text += letter.isASCII && (letter.isLetter || letter.isNumber) ? letter.lowercased() : "_"
-    }
-  }
-
   private static var unixSeconds: Double {
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)
     return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
-  }
-
-  /// A label's value may be anything, with three characters written otherwise.
-  private static func escaped(_ text: String) -> String {
-    text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
   }
 }

@@ -166,8 +166,23 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
   public mutating func string(_ value: String) {
     separate()
     append(UInt8(ascii: "\""))
-    for byte in value.utf8 { appendEscaped(byte) }
+    if value.utf8.allSatisfy({ $0 < 0x7F }) {
+      for byte in value.utf8 { appendEscaped(byte) }
+    } else {
+      for scalar in value.unicodeScalars { appendEscaped(scalar) }
+    }
     append(UInt8(ascii: "\""))
+  }
+
+  /// What hides is written out, and is the same to who reads the JSON: it may be shown on a terminal as it is.
+  private mutating func appendEscaped(_ scalar: Unicode.Scalar) {
+    if scalar.value < 0x7F {
+      appendEscaped(UInt8(truncatingIfNeeded: scalar.value))
+    } else if Text.isHidden(scalar) {
+      text(Text.escape(ofJSON: scalar))
+    } else {
+      for byte in String(scalar).utf8 { append(byte) }
+    }
   }
 
   private mutating func appendEscaped(_ byte: UInt8) {

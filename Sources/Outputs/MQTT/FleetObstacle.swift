@@ -27,6 +27,9 @@ public enum FleetObstacle: Error, Equatable, CustomStringConvertible {
       return .unreadable(key: key, file: file, reason: String(cString: strerror(errno)))
     }
     if isElsewhere, settings.passwordFile == nil { return nil }
+    if settings.isOfBoardFile, let file = settings.passwordFile, let reason = SecretFile.refusal(ofBoards: file) {
+      return .unreadable(key: "passwordFile", file: file, reason: reason)
+    }
     do throws(FleetObstacle) {
       _ = try password(of: settings.username, in: settings.passwordFile)
       return nil

@@ -25,45 +25,22 @@ public enum Text {
     return String(repeating: "0", count: 3 - "\(whole)".count) + "\(whole)°"
   }
 
-  /// `1 h 02 min`, `3 min 20 s`, `4.2 s`
+  /// `1 h 02 min`, `3 min 20 s`, `4.2 s`; of any number, those that others sent too.
   public static func duration(seconds: Double) -> String {
-    if seconds < 60 { return "\(fixed(seconds, 1)) s" }
-    let whole = Int(seconds)
+    guard seconds.isFinite else { return "unknown" }
+    if seconds < 60 { return "\(fixed(max(seconds, -longest), 1)) s" }
+    let whole = Int(min(seconds, longest))
     if seconds < 3600 { return "\(whole / 60) min \(two(whole % 60)) s" }
     return "\(whole / 3600) h \(two(whole / 60 % 60)) min"
-  }
-
-  /// One line of a log: its own line ends begin no line that could be taken for another one's, and nothing in it moves a
-  /// terminal's cursor.
-  static func indented(_ text: String) -> String {
-    text.split(separator: "\n", omittingEmptySubsequences: false).map { printable(String($0)) }.joined(
-      separator: "\n  ")
-  }
-
-  /// Text in which nothing hides: what controls a terminal, ends a line, turns the direction of writing or cannot be seen is
-  /// written out, as `\n` or `\u{1b}`.
-  public static func printable(_ text: String) -> String {
-    if text.utf8.allSatisfy({ 0x20..<0x7f ~= $0 }) { return text }
-    return text.unicodeScalars.reduce(into: "") { $0 += printable($1) }
-  }
-
-  static func printable(_ scalar: Unicode.Scalar) -> String {
-    switch scalar.properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned:
-      switch scalar {
-      case "\n": "\\n"
-      case "\r": "\\r"
-      case "\t": "\\t"
-      default: "\\u{\(String(scalar.value, radix: 16))}"
-      }
-    default: String(scalar)
-    }
   }
 
   /// Filled up with blanks to the right.
   public static func padded(_ text: String, _ width: Int) -> String {
     text + String(repeating: " ", count: max(0, width - text.count))
   }
+
+  /// Thirty million years: no number of seconds is meant to be more, and an integer holds it.
+  private static let longest = 1e15
 
   private static func two(_ value: Int) -> String { (value < 10 ? "0" : "") + "\(value)" }
 }

@@ -1,8 +1,9 @@
-/// Tells by its first line what does not belong on a port: an HTTP request, or TLS.
+/// Tells by its first line what does not belong on a port: an HTTP request, TLS, or a protocol that is no text, such as STUN.
 ///
-/// A web page can have its browser send either to any port of this machine or network, with requests of the page's own
-/// further down in it, and with a method of the page's own making where it takes the port for its own site's. No page can
-/// have it begin with anything else.
+/// A web page can have its browser send an HTTP request or TLS to any port of this machine or network, with requests of the
+/// page's own further down in it, and with a method of the page's own making where it takes the port for its own site's. By
+/// WebRTC it has it ask any port for a relay (TURN over TCP, RFC 8656), which begins with STUN's header: a byte below 4 (RFC
+/// 8489, section 5). No page can have it begin with anything else.
 enum ForeignProtocol {
   enum Verdict: Equatable {
     /// More bytes are needed.
@@ -16,16 +17,16 @@ enum ForeignProtocol {
   private static let beginnings =
     ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "PRI"].map { Array("\($0) ".utf8) }
 
-  /// The first byte of a TLS handshake (RFC 8446, section 5.1).
-  private static let handshake: UInt8 = 22
-
   private static let blanks = Array("\r\n \t".utf8)
 
-  static func verdict(on bytes: some Collection<UInt8>) -> Verdict {
+  /// - Parameter letters: what the first byte of text has to be, after what is blank; `nil` for any that can be printed
+  static func verdict(on bytes: some Collection<UInt8>, textBeginsWith letters: [UInt8]? = nil) -> Verdict {
     // Servers put up with empty lines before a request, and some with blanks.
     let bytes = bytes.drop { blanks.contains($0) }
     guard let first = bytes.first else { return .undecided }
-    if first == handshake { return .foreign }
+    if let letters { return letters.contains(first) ? .other : .foreign }
+    // TLS begins with 22, STUN with less than 4: whatever is no text is not spoken here.
+    guard 0x21...0x7E ~= first else { return .foreign }
     if beginnings.contains(where: { bytes.starts(with: $0) }) { return .foreign }
     guard let afterMethod = bytes.firstIndex(where: { !isOfToken($0) }) else { return .undecided }
     guard afterMethod != bytes.startIndex, bytes[afterMethod] == UInt8(ascii: " ") else { return .other }

@@ -67,7 +67,7 @@ final class StreamClient {
   func receive(_ bytes: some Collection<UInt8>, now: MonotonicInstant) -> Bool {
     pending += bytes
     if !isRecognised {
-      switch ForeignProtocol.verdict(on: pending) {
+      switch ForeignProtocol.verdict(on: pending, textBeginsWith: kind.firstLetters) {
       case .foreign: return false
       case .undecided: return pending.count <= StreamClient.beginning
       case .other: break

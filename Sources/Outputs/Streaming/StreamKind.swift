@@ -26,6 +26,12 @@ enum StreamKind: CaseIterable {
   /// Connecting alone asks for something: who says nothing is a client all the same.
   var servesWhoeverConnects: Bool { self != .gpsd && self != .record }
 
+  /// What clients may begin with; `nil` for any letter.
+  var firstLetters: [UInt8]? {
+    // Sentences of a receiver's, of AIS, and with a tag block before them (NMEA 0183, section 5.3).
+    self == .nmea ? Array("$!\\".utf8) : nil
+  }
+
   /// The index after what may be a request, or after all there is: no two of them are in one piece.
   func endOfRequest(in bytes: ArraySlice<UInt8>) -> Int {
     let end =

@@ -193,7 +193,7 @@ public final class StreamServer: Service {
       if count == 0 { return false }
       if count < 0 { return errno == EAGAIN || errno == EINTR }
       if client.receive(buffer.bindMemory(to: UInt8.self)[..<count], now: now) { return true }
-      refuse(client.kind, client.connection.peer, "it speaks HTTP or TLS")
+      refuse(client.kind, client.connection.peer, "it speaks HTTP, TLS or another protocol that has no place here")
       return false
     }
   }

@@ -24,7 +24,8 @@ struct Check: ParsableCommand {
       With --device it looks at this machine as well: for ports, buses and pulses that are missing, and for ports on \
       which the kernel prints or somebody may log in. Nothing is opened. Each warning ends with what to do.
 
-      With --device-policy it prints what the board needs instead, as a drop-in for the systemd unit: the kinds of \
+      It ends with what the service's sandbox is opened for, as it is written for systemd. With --device-policy it \
+      prints that alone, as a drop-in for the systemd unit: the kinds of \
       devices that the service may open, and no others.
 
       With --convert it prints the file as it is written now, comments and all, where it was written for an older hub.
@@ -68,10 +69,12 @@ struct Check: ParsableCommand {
         .data, problems.map { "\(self.board): \($0)" }.joined(separator: "\n"),
         nextStep: "mend the file; a hub would start and leave that out")
     }
-    let warnings =
-      BoardWarnings.rates(of: board, on: machine) + BoardWarnings.fences(of: board)
-      + BoardWarnings.magneticModel(of: board, at: clinux_realtime_ns())
-      + BoardWarnings.budgets(of: board) + (device ? BoardWarnings.devices(of: board, on: machine) : [])
+    var warnings = BoardWarnings.rates(of: board, on: machine)
+    warnings += BoardWarnings.fences(of: board)
+    warnings += BoardWarnings.magneticModel(of: board, at: clinux_realtime_ns())
+    warnings += BoardWarnings.budgets(of: board)
+    warnings += SecretFile.warnings(of: board)
+    if device { warnings += BoardWarnings.devices(of: board, on: machine) }
     if isElsewhere {
       for file in BoardProblems.missingFiles(of: board) {
         Terminal.standardError("not on this machine, and needed on the board: \(file)")
@@ -114,6 +117,8 @@ struct Check: ParsableCommand {
       }
       if let obstacle = RecordingObstacle.find(for: record) { Terminal.standardError("here \(obstacle)") }
     }
+    Terminal.standardOutput("  what the service may do for it, as its drop-in for systemd has it:")
+    for line in DevicePolicy(board).lines { Terminal.standardOutput("    \(line)") }
   }
 
   /// Whether this machine is the board: the file is the service's, a device of it is here, or none is real.

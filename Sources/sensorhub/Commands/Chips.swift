@@ -25,7 +25,7 @@ struct Chips: ParsableCommand {
       for chip in CatalogueEntry.all {
         var writer = JSONWriter()
         Chips.write(chip, to: &writer)
-        Terminal.standardOutput(String(decoding: writer.bytes, as: UTF8.self))
+        Terminal.standardOutput(json: String(decoding: writer.bytes, as: UTF8.self))
       }
       return
     }

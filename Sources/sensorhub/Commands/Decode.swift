@@ -1,4 +1,5 @@
 import ArgumentParser
+import Hub
 import NMEA
 import Outputs
 import SystemPackage
@@ -84,7 +85,7 @@ struct Decode: ParsableCommand {
       throw CommandError(
         .noInput, "there is no file '\(file)'", nextStep: "give a recording's path, or - for standard input")
     } catch Errno.permissionDenied {
-      throw CommandError(.noPermission, "no permission to read '\(file)'", nextStep: "ls -l '\(file)'")
+      throw CommandError(.noPermission, "no permission to read '\(file)'", nextStep: "ls -l \(ShellText.word(file))")
     } catch let error as Errno {
       throw CommandError(.noInput, "cannot open '\(file)': \(error)")
     }

@@ -39,23 +39,23 @@ struct Devices: ParsableCommand {
 
   func run() throws {
     if json {
-      Terminal.standardOutput(String(decoding: try DevicesOfHub.line(socket), as: UTF8.self))
+      Terminal.standardOutput(json: String(decoding: try DevicesOfHub.line(socket), as: UTF8.self))
       return
     }
     let devices = try DevicesOfHub.read(socket)
     for device in devices {
-      Terminal.standardOutput("\(device.id): \(device.title)")
-      Terminal.standardOutput(
+      say("\(device.id): \(device.title)")
+      say(
         "  power    \(device.power) for \(Text.duration(seconds: device.forSeconds))\(rest(device)): \(device.reason)")
-      Terminal.standardOutput(
+      say(
         "  held by  \(device.holders.isEmpty ? "nobody" : device.holders.joined(separator: ", "))")
-      Terminal.standardOutput(
+      say(
         "  so far   on for \(Text.duration(seconds: device.onSeconds)) in \(device.wakes) \(device.wakes == 1 ? "wake" : "wakes"), "
           + "\(Text.fixed(device.energyMilliwattHours, 3)) mWh\(measured(device))")
       if let budget = device.budget { write(budget) }
       for schedule in device.schedules ?? [] { write(schedule) }
       if let corrections = device.corrections { write(corrections) }
-      if let remark = device.remark { Terminal.standardOutput("  remark   \(remark)") }
+      if let remark = device.remark { say("  remark   \(remark)") }
       if bills { write(BillTable(device.bills.run, title: "bills", span: "since the hub started")) }
       switch since {
       case .day: write(BillTable(device.bills.day, title: "day", span: "in the last 24 hours"))
@@ -64,12 +64,15 @@ struct Devices: ParsableCommand {
       }
       if explain {
         for (index, line) in device.linger.explanation.enumerated() {
-          Terminal.standardOutput("  \(index == 0 ? "learnt  " : "        ") \(line)")
+          say("  \(index == 0 ? "learnt  " : "        ") \(line)")
         }
       }
     }
-    if devices.isEmpty { Terminal.standardOutput("the board file names no devices") }
+    if devices.isEmpty { say("the board file names no devices") }
   }
+
+  /// One line: what the hub says ends none.
+  private func say(_ line: String) { Terminal.standardOutput(Text.printable(line)) }
 
   /// How much longer it lingers.
   private func rest(_ device: DevicesOfHub.Device) -> String {
@@ -85,7 +88,7 @@ struct Devices: ParsableCommand {
     let left = schedule.relaxed.map { " (as its energy is short: \(wish($0.everySeconds, $0.accuracyMetres)))" }
     let due =
       schedule.dueInSeconds > 0 ? "in \(Text.duration(seconds: schedule.dueInSeconds))" : "now"
-    Terminal.standardOutput(
+    say(
       "  due      \(due) for \(schedule.holder), \(wish(schedule.everySeconds, schedule.accuracyMetres))\(left ?? ""): "
         + schedule.reason)
   }
@@ -93,14 +96,14 @@ struct Devices: ParsableCommand {
   private func write(_ budget: DevicesOfHub.Budget) {
     let steps =
       budget.steps == 0 ? "" : ", \(budget.stepsTaken) of \(budget.steps) steps taken to make it last"
-    Terminal.standardOutput(
+    say(
       "  budget   \(Text.fixed(budget.leftMilliwattHours, 3)) mWh left, "
         + "of \(Text.fixed(budget.milliwattHoursPerDay, 3)) a day\(steps)")
   }
 
   private func write(_ corrections: DevicesOfHub.Corrections) {
     var text = "\(corrections.phase) from \(corrections.source)"
-    let count = corrections.messages.values.reduce(0, +)
+    let count = corrections.messages.values.reduce(0, &+)
     if count > 0 {
       let numbers = corrections.messages.keys.sorted().joined(separator: ", ")
       text += ", \(count) messages (\(numbers)), \(corrections.bytes) bytes"
@@ -115,11 +118,11 @@ struct Devices: ParsableCommand {
       let words = counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" }
       text += ", of which the receiver says: \(words.joined(separator: ", "))"
     }
-    Terminal.standardOutput("  base     \(text)")
+    say("  base     \(text)")
   }
 
   private func write(_ table: BillTable) {
-    for line in table.lines { Terminal.standardOutput("  \(line)") }
+    for line in table.lines { say("  \(line)") }
   }
 
   /// How much of the energy a supply monitor measured; the rest is by the currents that the board file states.

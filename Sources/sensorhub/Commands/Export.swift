@@ -239,8 +239,8 @@ struct Export: ParsableCommand {
     guard let device else {
       guard ids.count <= 1 else {
         throw CommandError(
-          .data, "the recording has several receivers: \(ids.joined(separator: ", "))",
-          nextStep: "choose one, for instance --device \(ids[0])")
+          .data, "the recording has several receivers: \(ids.map(Text.printable).joined(separator: ", "))",
+          nextStep: "choose one, for instance --device \(Text.printable(ids[0]))")
       }
       guard let id = ids.first else { throw nothing("sentence of a receiver", (0, 0)) }
       return id
@@ -248,7 +248,8 @@ struct Export: ParsableCommand {
     guard ids.contains(device) else {
       throw CommandError(
         .data, "the recording has nothing of a receiver '\(device)'",
-        nextStep: ids.isEmpty ? "sensorhub info says what there is" : "it has \(ids.joined(separator: ", "))")
+        nextStep: ids.isEmpty
+          ? "sensorhub info says what there is" : "it has \(ids.map(Text.printable).joined(separator: ", "))")
     }
     return device
   }

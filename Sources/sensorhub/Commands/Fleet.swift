@@ -112,7 +112,7 @@ struct FleetList: ParsableCommand {
     connection.end()
     if fleet.hubs.isEmpty { Terminal.standardError("no hub has joined \(place.broker) under '\(broker.topic)'") }
     for (name, hub) in fleet.hubs.filter({ !$0.value.isGone }).sorted(by: { $0.key < $1.key }) {
-      Terminal.standardOutput(json ? hub.json(name) : hub.text(name))
+      if json { Terminal.standardOutput(json: hub.json(name)) } else { Terminal.standardOutput(hub.text(name)) }
     }
   }
 }

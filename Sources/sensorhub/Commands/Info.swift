@@ -63,7 +63,7 @@ struct Info: ParsableCommand {
       all.write(to: &writer)
       writer.endObject()
       writer.endObject()
-      Terminal.standardOutput(String(decoding: writer.bytes, as: UTF8.self))
+      Terminal.standardOutput(json: String(decoding: writer.bytes, as: UTF8.self))
     } else if recordings.files.count > 1 {
       Terminal.standardOutput("in all: \(recordings.files.count) files")
       for line in all.lines { Terminal.standardOutput(line) }

@@ -3,6 +3,8 @@ import Devices
 import Glibc
 import Guarding
 import HardwareIO
+import Hub
+import Outputs
 import Simulation
 import SystemPackage
 
@@ -62,7 +64,7 @@ struct Probe: ParsableCommand {
     let isEmpty = board.receivers.isEmpty && board.chips.isEmpty
     if let write {
       try Probe.write(board.text, to: write)
-      Terminal.standardOutput("written to \(write); next: sensorhub check \(write)")
+      Terminal.standardOutput("written to \(write); next: sensorhub check \(ShellText.word(write))")
     } else if !isEmpty {
       Terminal.standardOutput("\nfor a board file (--write makes a whole one):\n  \(board.snippet)")
     }

@@ -137,7 +137,7 @@ struct Record: ParsableCommand {
     let text = "recorded \(Text.duration(seconds: seconds)): \(RecordingContents.size(target.byteCount))"
     guard let path = target.path else { return Terminal.standardError(text) }
     Terminal.standardOutput("\(text) in \(path)")
-    if target.isFile { Terminal.standardOutput("  next: sensorhub info \(path)") }
+    if target.isFile { Terminal.standardOutput("  next: sensorhub info \(ShellText.word(path))") }
   }
 
   /// Makes a file whole that has no end; returns whether it had one, and in words what it is like now.

@@ -110,7 +110,8 @@ struct Replay: ParsableCommand {
   private static func report(_ unknown: Set<String>) {
     guard !unknown.isEmpty else { return }
     Terminal.standardError(
-      "left out: \(unknown.sorted().joined(separator: ", ")), which the board does not have; another one: --board FILE")
+      "left out: \(unknown.sorted().map(Text.printable).joined(separator: ", ")), which the board does not have; another one: --board FILE"
+    )
   }
 
   /// Prints the states as fast as they come.

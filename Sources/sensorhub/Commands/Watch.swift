@@ -176,7 +176,7 @@ struct Watch: ParsableCommand {
       if let deadline, now >= deadline { break }
       if let due = hint, now >= due {
         hint = nil
-        let devices = try hub.devices().map { "\($0.id) is \($0.power), \($0.reason)" }
+        let devices = try hub.devices().map { Text.printable("\($0.id) is \($0.power), \($0.reason)") }
         Terminal.standardError("waiting for a \(what): \(devices.joined(separator: "; "))")
       }
     }
@@ -227,7 +227,7 @@ struct Watch: ParsableCommand {
   /// Returns whether anybody still reads.
   @discardableResult
   private func print(_ line: [UInt8]) -> Bool {
-    if json { return Terminal.standardOutput(String(decoding: line, as: UTF8.self)) }
+    if json { return Terminal.standardOutput(json: String(decoding: line, as: UTF8.self)) }
     guard let state = StateReport.read(line) else { return true }
     return Terminal.standardOutput(StateLine.text(state) + outcome(line))
   }

@@ -21,6 +21,7 @@ final class ExportOutput: TrackOutput {
     self.path = path
     guard let path else {
       file = .standardOutput
+      isTerminal = isatty(STDOUT_FILENO) == 1
       temporaryPath = nil
       isRemovedOnFailure = false
       self.replaces = replaces
@@ -42,6 +43,7 @@ final class ExportOutput: TrackOutput {
       // What is there stays.
       isFinished = true
       file = .standardOutput
+      isTerminal = false
       if number == EEXIST, !replaces {
         throw CommandError(
           .noInput, "there is a file '\(path)' already", nextStep: "name another one, or replace it with --force")
@@ -50,6 +52,7 @@ final class ExportOutput: TrackOutput {
         number == EACCES ? .noPermission : .inputOutput, "cannot write '\(path)': \(String(cString: strerror(number)))")
     }
     file = FileDescriptor(rawValue: descriptor)
+    isTerminal = isatty(descriptor) == 1
   }
 
   deinit {
@@ -61,11 +64,17 @@ final class ExportOutput: TrackOutput {
   var name: String { path.map { "'\($0)'" } ?? "standard output" }
 
   /// Whether this would fill somebody's screen.
-  var isTerminal: Bool { isatty(file.rawValue) == 1 }
+  let isTerminal: Bool
 
   func write(_ bytes: UnsafeRawBufferPointer) throws(Errno) {
     do {
-      _ = try file.writeAll(bytes)
+      if isTerminal {
+        // What a receiver sent may be anything.
+        let text = String(decoding: bytes.filter { $0 != UInt8(ascii: "\r") }, as: UTF8.self)
+        _ = try file.writeAll(Text.printableLines(text).utf8)
+      } else {
+        _ = try file.writeAll(bytes)
+      }
     } catch {
       throw error as? Errno ?? .ioError
     }

@@ -6,19 +6,19 @@ import Hub
 /// logins that would have its ports.
 ///
 /// Kinds and not paths: a receiver that is plugged in later has a device number that nobody knows yet.
-struct DevicePolicy {
+public struct DevicePolicy {
   /// `char-i2c`, sorted.
   let kinds: [String]
   /// Whether there is a port, a broker or a caster at all: without one the hub needs no network, not even this machine's own.
   let usesNetwork: Bool
   /// Who else than this machine may connect, or is connected to: networks, or `any`.
   let networks: [String]
-  /// Folders that the hub writes to.
+  /// Folders that the hub writes to, as the unit names them.
   let writtenPaths: [String]
   /// Units that wait for a login on a port of the board's: a port is a receiver's or a login's.
   let logins: [String]
 
-  init(_ board: Board, on machine: MachineFiles = MachineFiles()) {
+  public init(_ board: Board, on machine: MachineFiles = MachineFiles()) {
     var kinds: Set<String> = []
     for device in board.devices {
       if case .receiver(let receiver) = device {
@@ -45,14 +45,25 @@ struct DevicePolicy {
     if let broker = board.fleet?.broker, !broker.isLoopback { networks.append(broker.address?.description ?? "any") }
     for caster in casters where !caster.isLoopback { networks.append(caster.address?.description ?? "any") }
     self.networks = networks
-    writtenPaths = [board.record?.path].compactMap { $0 }
+    // One that is not there yet does not keep the hub from starting.
+    writtenPaths = [board.record?.path].compactMap { $0.flatMap { UnitText.path($0, isOptional: true) } }
     let ports = board.devices.compactMap { if case .receiver(let receiver) = $0 { receiver.port } else { nil } }
     let terminals = ports.compactMap(machine.resolved).filter { $0.hasPrefix("/dev/tty") }
-    logins = Set(terminals.map { "serial-getty@\($0.dropFirst("/dev/".count)).service" }).sorted()
+    logins = Set(
+      terminals.map { terminal in
+        let name = UnitText.instance(String(terminal.dropFirst("/dev/".count)))
+        return "serial-getty@\(name).service"
+      }
+    ).sorted()
   }
 
-  var dropIn: String {
-    var lines = ["# What the board needs; written by sensorhub check --device-policy."]
+  public var dropIn: String {
+    (["# What the board needs; written by sensorhub check --device-policy."] + lines).joined(separator: "\n")
+  }
+
+  /// What the drop-in says, without the comment at its head.
+  public var lines: [String] {
+    var lines: [String] = []
     if !logins.isEmpty { lines += ["[Unit]"] + logins.map { "Conflicts=\($0)" } }
     lines.append("[Service]")
     lines += kinds.map { "DeviceAllow=\($0) rw" }
@@ -60,9 +71,8 @@ struct DevicePolicy {
     if kinds.contains("char-iio") { lines.append("ProtectKernelTunables=no") }
     if usesNetwork { lines += ["RestrictAddressFamilies=AF_INET AF_INET6", "IPAddressAllow=localhost"] }
     lines += networks.map { "IPAddressAllow=\($0)" }
-    // One that is not there yet does not keep the hub from starting.
-    lines += writtenPaths.map { "ReadWritePaths=-\($0)" }
-    return lines.joined(separator: "\n")
+    lines += writtenPaths.map { "ReadWritePaths=\($0)" }
+    return lines
   }
 
   /// By the driver, which the name tells. A name that udev gives may stand for another one tomorrow: what is plugged in goes

@@ -9,6 +9,8 @@ public enum XMLText {
       case ">": escaped += "&gt;"
       case "\t", "\n", "\r": escaped += " "
       case "\u{0}"..<" ", "\u{FFFE}", "\u{FFFF}": break
+      // The same to who reads it, and harmless on a terminal.
+      case _ where Text.isHidden(scalar): escaped += "&#x\(String(scalar.value, radix: 16));"
       default: escaped.unicodeScalars.append(scalar)
       }
     }

@@ -1,0 +1,40 @@
+/// Text in pages.
+public enum HTMLText {
+  /// Text between tags, and between the quotes of an attribute, of either kind.
+  ///
+  /// By scalars: a `<` with a combining mark or after a prepended one is a letter of its own to Swift, and a `<` to a browser.
+  public static func escaped(_ text: String) -> String {
+    text.unicodeScalars.reduce(into: "") { escaped, scalar in
+      switch scalar {
+      case "&": escaped += "&amp;"
+      case "<": escaped += "&lt;"
+      case ">": escaped += "&gt;"
+      case "\"": escaped += "&quot;"
+      case "'": escaped += "&#39;"
+      // A page may not have it in any form (HTML, section 13.2.6.4: U+0000 is a parse error).
+      case "\0": escaped += "\u{FFFD}"
+      default: escaped.unicodeScalars.append(scalar)
+      }
+    }
+  }
+
+  /// A page with text in the place of its marks, such as `{{board}}`; a mark in a text is none.
+  public static func filled(_ page: [UInt8], _ texts: [String: String]) -> [UInt8] {
+    var filled: [UInt8] = []
+    filled.reserveCapacity(page.count)
+    var rest = page[...]
+    while let start = rest.firstRange(of: "{{".utf8) {
+      filled += rest[..<start.lowerBound]
+      rest = rest[start.upperBound...]
+      guard let end = rest.firstRange(of: "}}".utf8),
+        let text = texts[String(decoding: rest[..<end.lowerBound], as: UTF8.self)]
+      else {
+        filled += "{{".utf8
+        continue
+      }
+      filled += escaped(text).utf8
+      rest = rest[end.upperBound...]
+    }
+    return filled + rest
+  }
+}

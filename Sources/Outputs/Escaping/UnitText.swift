@@ -1,0 +1,48 @@
+/// Text in unit files of systemd's, and in drop-ins (systemd.syntax(7), systemd.unit(5)).
+public enum UnitText {
+  /// One word of a list, such as a path, whatever is in it: quoted, so that a blank begins no second one, and with `%` doubled,
+  /// so that none is a specifier.
+  ///
+  /// `nil` where systemd has no way to write it: control characters, of which an end of a line would begin a directive.
+  public static func word(_ text: String) -> String? {
+    var word = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "%": word += "%%"
+      case "\\": word += "\\\\"
+      case "\"": word += "\\\""
+      case _ where scalar.properties.generalCategory == .control: return nil
+      case "\u{2028}", "\u{2029}": return nil
+      default: word.unicodeScalars.append(scalar)
+      }
+    }
+    return word + "\""
+  }
+
+  /// A path as a setting such as `ReadWritePaths=` takes it; `nil` for one that is not absolute, names the root or goes back
+  /// by `..`, and for what cannot be written.
+  ///
+  /// - Parameter isOptional: one that is not there yet does not keep the unit from starting
+  public static func path(_ path: String, isOptional: Bool) -> String? {
+    let parts = path.utf8.split(separator: UInt8(ascii: "/"))
+    guard path.utf8.first == UInt8(ascii: "/"), !parts.isEmpty, !parts.contains(where: { $0.elementsEqual("..".utf8) })
+    else { return nil }
+    return word((isOptional ? "-" : "") + path)
+  }
+
+  /// The instance of a template's unit, which no word and no specifier can hide in: `ttyAMA0` of `serial-getty@ttyAMA0.service`,
+  /// as `systemd-escape` makes it.
+  public static func instance(_ name: String) -> String {
+    name.utf8.enumerated().reduce(into: "") { escaped, entry in
+      let (index, byte) = entry
+      switch byte {
+      case UInt8(ascii: "/"): escaped += "-"
+      case UInt8(ascii: ".") where index == 0: escaped += "\\x2e"
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: ":"), UInt8(ascii: "_"), UInt8(ascii: "."):
+        escaped.unicodeScalars.append(UnicodeScalar(byte))
+      default: escaped += (byte < 16 ? "\\x0" : "\\x") + String(byte, radix: 16)
+      }
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import Glibc
+import Hub
+import TestSupport
+import Testing
+
+@testable import Outputs
+
+struct BoardProblemsTests {
+  private func board(_ sections: String) throws(BoardError) -> Board {
+    try Board(json5: Array("{ name: 'x', \(sections) }".utf8), file: "board")
+  }
+
+  /// One line for each device that is too much: with one for each pair, and a look at the disk for that, a long board file took
+  /// minutes.
+  @Test func `each device that is in the way is named once`() throws {
+    let devices = (0..<200).map { index in
+      """
+      d\(index): { driver: 'mpu-6050', bus: '/dev/i2c-1', dataReady: { chip: 'c', line: '1' },
+        power: { switch: 'gpio', chip: 'c', line: '2', activeLow: \(index == 0) } }
+      """
+    }
+    let problems = BoardProblems.find(in: try board("devices: { \(devices.joined(separator: ",")) }"))
+    #expect(problems.count { $0.contains("is at 0x68 on /dev/i2c-1, where 'devices.d0' is already") } == 199)
+    #expect(problems.count { $0.contains("is the line") && $0.contains("has already") } == 199)
+    #expect(problems.count { $0.contains("with another 'activeLow' than 'devices.d0.power'") } == 199)
+    #expect(problems.count == 3 * 199, "\(problems.prefix(5))")
+  }
+
+  @Test func `a board file's password is no file of somebody's`() throws {
+    let folder = TemporaryFolder("secret")
+    let file = folder.path + "/key"
+    HubProcess.write("somebody's own\n", to: file)
+    let board = try board(
+      """
+      mqtt: { broker: 'mqtts://b', username: 'a', passwordFile: '\(file)' }, devices: { gps: { driver: 'nmea',
+        port: '/p', ntrip: { caster: 'ntrip://me@c/M', passwordFile: '\(file)' } } }
+      """)
+    let problems = BoardProblems.find(in: board)
+    for key in ["mqtt.passwordFile", "devices.gps.ntrip.passwordFile"] {
+      #expect(problems.contains { $0.hasPrefix("'\(key)' cannot be read from \(file): a board file has passwords in") })
+    }
+    guard let fleet = board.fleet else { return }
+    #expect(throws: FleetObstacle.self) { try MQTTOptions(fleet, identifier: "x", subscriptions: []) }
+    // Who names it at a command line has a right to.
+    var own = FleetSettings(broker: fleet.broker)
+    (own.username, own.passwordFile) = ("a", file)
+    #expect(try MQTTOptions(own, identifier: "x", subscriptions: []).passwordFile == file)
+  }
+
+  @Test func `what many hubs say takes no more than there is room for`() {
+    var fleet = FleetListing(topic: "t", mostBytes: 1000)
+    func say(_ hub: String, _ count: Int) -> String? {
+      fleet.take("t/\(hub)/health", Array("{\"board\":\"\(String(repeating: "x", count: count - 12))\"}".utf8))
+    }
+    #expect(say("a", 400) == "a")
+    #expect(say("b", 400) == "b")
+    #expect(say("c", 400) == nil)
+    // What is taken back makes room, and what is there is replaced.
+    #expect(fleet.take("t/a/health", []) == "a")
+    #expect(say("c", 400) == "c")
+    #expect(say("c", 100) == "c")
+    fleet.forget("b")
+    #expect(say("d", 800) == "d")
+    var usual = FleetListing(topic: "t")
+    let long = "{\"board\":\"\(String(repeating: "x", count: FleetHub.mostReportBytes))\"}"
+    #expect(usual.take("t/a/health", Array(long.utf8)) == nil)
+  }
+
+  @Test func `a pipe among what a hub remembers does not hold it up`() {
+    struct Content: Codable, Equatable { var number = 0 }
+    let folder = TemporaryFolder("state")
+    mkfifo(folder.path + "/file", 0o600)
+    let file = StateFile(path: folder.path + "/file", mostBytes: 100, nothing: Content()) {}
+    #expect(file.content == Content())
+    file.change { $0.number = 5 }
+    #expect(file.content.number == 5)
+  }
+}
