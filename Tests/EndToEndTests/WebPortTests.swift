@@ -22,6 +22,33 @@ import Testing
     return client
   }
 
+  @Test func `a wrong token is told of, and waited for, and the right one is not`() {
+    let folder = TemporaryFolder("token")
+    let file = folder.path + "/token"
+    HubProcess.write("correct horse battery staple\n", to: file)
+    chmod(file, 0o644)
+    let hub = hub("tokenFile: \"\(file)\"")
+    #expect(hub.program.standardError.contains("the token: everybody on this machine can read \(file)"))
+    // Sent first, and answered last. On a busy machine the other one may take as long now and then.
+    let isSlow = eventually {
+      let guess = SocketClient(port: port)
+      guess.send("GET /state HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer incorrect\r\n\r\n")
+      let right = get("/devices", ["Authorization: Bearer correct horse battery staple"])
+      let isFirst = guess.bytes.isEmpty
+      #expect(right.status == 200)
+      #expect(eventually { guess.text.hasPrefix("HTTP/1.1 401") })
+      return isFirst
+    }
+    #expect(isSlow)
+    #expect(
+      eventually { hub.program.standardError.contains("warning: dashboard: 127.0.0.1:") },
+      "\(hub.program.standardError)")
+    #expect(hub.program.standardError.contains(" has sent a wrong token\n"))
+    // Who has none yet is asked for it at once, and is no news.
+    #expect(get("/state").status == 401)
+    #expect(hub.stop() == 0)
+  }
+
   @Test func `an open event stream wakes, and closing it lets sleep`() {
     let hub = hub()
     let client = events()

@@ -12,10 +12,12 @@ struct AccessMiddleware: RouterMiddleware {
   private static let site = HTTPField.Name("Sec-Fetch-Site")!
 
   private let token: AccessToken?
+  private let wrongTokens: WrongTokens
   private let names: Set<String>
 
-  init(port: Board.HTTPPort, token: AccessToken?) {
+  init(port: Board.HTTPPort, token: AccessToken?, wrongTokens: WrongTokens) {
     self.token = token
+    self.wrongTokens = wrongTokens
     var name = [CChar](repeating: 0, count: 256)
     let own =
       gethostname(&name, name.count - 1) == 0
@@ -52,6 +54,9 @@ struct AccessMiddleware: RouterMiddleware {
       throw HTTPError(.forbidden, message: "pages of other sites may not talk to this hub")
     }
     if let token, !token.isBrought(by: request.headers), request.uri.path != "/healthz" {
+      if request.headers[.authorization] != nil {
+        try await wrongTokens.refuse(context.peer, on: context.channel)
+      }
       throw HTTPError(
         .unauthorized, headers: [.wwwAuthenticate: #"Basic realm="SensorHub", charset="UTF-8""#],
         message: "the token is needed, as bearer or as password")

@@ -84,7 +84,9 @@ final class HTTPServing: Sendable {
       sink.write(.warning, "event streams are refused: \($0)")
     }
     let streams = EventStreams(traffic: traffic.events, places: places, connections: connections)
-    site = HTTPSite(routes(streams), port: offer.port, token: offer.token, streams: streams)
+    site = HTTPSite(
+      routes(streams), port: offer.port, token: offer.token, wrongTokens: WrongTokens(name, sink: sink),
+      streams: streams)
     listeners = Guarded([])
     let present = Present()
     missing = MissingPorts { present.serving?.retry() }

@@ -12,11 +12,13 @@ struct HTTPSite {
   private let responder: RouterResponder<HTTPContext>
   private let streams: EventStreams
 
-  init(_ routes: [HTTPRoute], port: Board.HTTPPort, token: AccessToken?, streams: EventStreams) {
+  init(
+    _ routes: [HTTPRoute], port: Board.HTTPPort, token: AccessToken?, wrongTokens: WrongTokens, streams: EventStreams
+  ) {
     self.port = port
     let router = Router(context: HTTPContext.self, options: .autoGenerateHeadEndpoints)
     router.add(middleware: HeaderMiddleware(tiles: port.tiles))
-    router.add(middleware: AccessMiddleware(port: port, token: token))
+    router.add(middleware: AccessMiddleware(port: port, token: token, wrongTokens: wrongTokens))
     router.add(middleware: MissingMiddleware(routes: routes))
     for route in routes { router.on(route.path, method: route.method, use: route.respond) }
     responder = router.buildResponder()
