@@ -91,7 +91,8 @@ final class RecordingReplay {
     guard board == nil || said != present else { return nil }
     present = facts
     do throws(CommandError) {
-      let new = try BoardOfRecording.board(facts, file: boardFile).asReplayed
+      let recorded = try BoardOfRecording.board(facts, file: boardFile)
+      let new = boardFile == nil ? recorded.asReplayedFromRecording : recorded.asReplayed
       if new == board { return nil }
       board = new
       return (

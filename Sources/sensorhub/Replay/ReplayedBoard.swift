@@ -15,4 +15,34 @@ extension Board {
     }
     return board
   }
+
+  /// The same for a board that a recording brings along, which may be anybody's: it also names no file of this machine, sends a
+  /// browser nowhere, and lets this machine alone connect.
+  var asReplayedFromRecording: Board {
+    var board = asReplayed
+    if var http = board.http {
+      http.tokenFile = nil
+      http.hosts = []
+      http.tiles = nil
+      http.attribution = nil
+      http.endpoint = http.endpoint.ofThisMachine
+      board.http = http
+    }
+    board.gpsdEndpoint = board.gpsdEndpoint?.ofThisMachine
+    for (index, port) in board.nmea.enumerated() {
+      if let endpoint = port.endpoint { board.nmea[index].place = .clients(endpoint.ofThisMachine) }
+    }
+    return board
+  }
+}
+
+extension TCPEndpoint {
+  /// The same port for this machine alone.
+  fileprivate var ofThisMachine: TCPEndpoint {
+    var endpoint = self
+    let own = addresses.filter(\.isLoopback)
+    endpoint.addresses = own.isEmpty ? [.loopbackIPv4] : own
+    endpoint.allow = []
+    return endpoint
+  }
 }
