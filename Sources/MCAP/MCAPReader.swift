@@ -30,7 +30,7 @@ public struct MCAPReader<Source: MCAPSource> {
     _ source: Source, memoryLimitByteCount: Int = 256 << 20, after before: MCAPScan? = nil
   ) throws(MCAPError) {
     self.source = source
-    limit = max(0, memoryLimitByteCount)
+    limit = source.memoryLimit(memoryLimitByteCount)
     var damage: MCAPError?
     do {
       let header = try MCAPReader.header(of: source, limit: limit)

@@ -37,7 +37,7 @@ public struct MCAPRepair: Equatable, Sendable {
   public init(
     of source: some MCAPSource, isRecycled: Bool, memoryLimitByteCount: Int = 256 << 20
   ) throws(MCAPError) {
-    let limit = max(0, memoryLimitByteCount)
+    let limit = source.memoryLimit(memoryLimitByteCount)
     if !isRecycled, let messageCount = try MCAPRepair.messageCount(ofWhole: source, limit: limit) {
       keptByteCount = source.byteCount
       leftOut = []

@@ -11,6 +11,15 @@ public protocol MCAPSource {
 }
 
 extension MCAPSource {
+  /// How much memory reading this may take, of what would be allowed: in eight kilobytes of a file that somebody sent are no
+  /// 256 megabytes of anything. Measurements are compressed to a twentieth at best, and what stands still all day to a hundredth.
+  func memoryLimit(_ wanted: Int) -> Int {
+    let least: UInt64 = 16 << 20
+    let (product, isTooMuch) = byteCount.multipliedReportingOverflow(by: 200)
+    let sensible = isTooMuch ? .max : product.adding(least) ?? .max
+    return max(0, min(wanted, Int(clamping: sensible)))
+  }
+
   /// Some of the bytes. Never more are asked for than there are, so a wrong length in the file does not cost memory.
   func bytes(at offset: UInt64, count: Int) throws(MCAPError) -> [UInt8] {
     guard let end = offset.adding(UInt64(count)), end <= byteCount else { throw .cut(offset: offset) }

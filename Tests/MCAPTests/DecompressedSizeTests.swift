@@ -1,0 +1,24 @@
+import TestSupport
+import Testing
+
+@testable import MCAP
+
+/// A file that is small on the disk, and would not be in memory.
+struct DecompressedSizeTests {
+  @Test(.enabled(if: MCAPCompression.zstd().isAvailable, "takes Zstandard's library"))
+  func `a few kilobytes of a file do not take hundreds of megabytes`() throws {
+    var writer = try MCAPWriter(MCAPBytes([]), compression: .zstd())
+    let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")
+    let zeros = [UInt8](repeating: 0, count: 48 << 20)
+    try zeros.withUnsafeBytes { data throws in try writer.append(data, channelID: channel, logTimeNanoseconds: 1) }
+    try writer.finish()
+    let bytes = writer.sink.bytes
+    #expect(bytes.count < 1 << 16)
+    let reader = try MCAPReader(MCAPBytes(bytes))
+    var messages = reader.messages()
+    #expect(throws: MCAPError.self) { try messages.next() }
+    // Of a file that is as large as what is in it, everything is read.
+    #expect(MCAPBytes(bytes).memoryLimit(256 << 20) < 32 << 20)
+    #expect(MCAPBytes([UInt8](repeating: 0, count: 2 << 20)).memoryLimit(256 << 20) == 256 << 20)
+  }
+}
