@@ -18,4 +18,28 @@ struct SeedTests {
       }
     }
   }
+
+  /// What means something in any of the languages that names are written into, and what sticks to it.
+  private static let pieces = [
+    "a", " ", "%", "%h", "\"", "'", "\\", "<", ">", "&", ";", "#", "=", "[", "]", "{{", "}}", "$", "`", "/", "..", "-",
+    "\n",
+    "\r", "\t", "\0", "\u{1b}", "\u{7f}", "\u{9b}", "\u{200d}", "\u{202e}", "\u{2028}", "\u{301}", "\u{600}",
+    "\u{e000}",
+    "\u{e0001}", "é", "🚀", "\u{fffe}", "\u{10ffff}",
+  ]
+
+  @Test(.timeLimit(.minutes(10))) func `names made of all that means something are read back as they are`() {
+    var random = SeededRandom()
+    for _ in 0..<20_000 {
+      let count = Int.random(in: 0...12, using: &random)
+      let name = (0..<count).map { _ in SeedTests.pieces.randomElement(using: &random) ?? "" }.joined()
+      Array(name.utf8).withUnsafeBufferPointer { FuzzTarget.escapes.run($0) }
+      let quoted = name.utf16.map { unit in
+        let digits = String(unit, radix: 16)
+        return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      }
+      let board = "{ name: 'x', record: { path: '/\(quoted.joined())' } }"
+      Array(board.utf8).withUnsafeBufferPointer { FuzzTarget.dropins.run($0) }
+    }
+  }
 }

@@ -1,6 +1,6 @@
 /// What reads other people's bytes, and can be given any: each ends the process where something that must always hold does not.
 public enum FuzzTarget: String, CaseIterable, Sendable {
-  case framing, messages, sentences, gpsd, boards, addresses, http, clients, states, casters
+  case framing, messages, sentences, gpsd, boards, addresses, http, clients, states, casters, escapes, dropins
 
   public func run(_ input: UnsafeBufferPointer<UInt8>) {
     switch self {
@@ -14,6 +14,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case .clients: ClientTarget.run(input)
     case .states: StateTarget.run(input)
     case .casters: CasterTarget.run(input)
+    case .escapes: EscapeTarget.run(input)
+    case .dropins: DropInTarget.run(input)
     }
   }
 }

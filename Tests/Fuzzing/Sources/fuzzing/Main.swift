@@ -20,6 +20,8 @@ import Glibc
     case .clients: { fuzz($0, $1, .clients) }
     case .states: { fuzz($0, $1, .states) }
     case .casters: { fuzz($0, $1, .casters) }
+    case .escapes: { fuzz($0, $1, .escapes) }
+    case .dropins: { fuzz($0, $1, .dropins) }
     }
   }
 
