@@ -26,6 +26,12 @@ enum Terminal {
   @discardableResult
   static func standardOutput(json line: String) -> Bool { printed(Text.printableJSON(line)) }
 
+  /// Prints a file, which goes into one as it is, and on a terminal moves no cursor.
+  @discardableResult
+  static func standardOutput(file text: String) -> Bool {
+    isatty(STDOUT_FILENO) == 1 ? standardOutput(text) : printed(text)
+  }
+
   /// Prints what moves the terminal's cursor on purpose.
   ///
   /// - Parameter drawing: made of texts that have been through `Text.printable`

@@ -57,10 +57,10 @@ struct MPUDriverTests {
     try driver.read(into: &batch)
     #expect(batch.count == 2)
     #expect(abs(batch[0].accelerometer.z - 9.80665) < 1e-4)
-    let rate: Double = radians(100 * 500 / 32768)
+    let rate: Float = radians(100 * 500 / 32768)
     #expect(abs(batch[0].gyroscope.x - rate) < 1e-6)
     #expect(abs(batch[0].gyroscope.z + rate) < 1e-6)
-    let almostFullScale: Double = 4 * 9.80665 * 32767 / 32768
+    let almostFullScale: Float = 4 * 9.80665 * 32767 / 32768
     #expect(abs(batch[1].accelerometer.x + almostFullScale) < 1e-4)
     let temperature = try #require(batch.temperatureCelsius)
     #expect(abs(temperature - 24.7065) < 1e-3)

@@ -1,4 +1,5 @@
 import Glibc
+import HardwareIO
 import TestSupport
 import Testing
 

@@ -8,7 +8,8 @@ import Testing
 /// Commands that need no hub.
 @Suite(.timeLimit(.minutes(10)))
 struct CommandTests {
-  @Test(arguments: [
+  /// Arguments, exit code, and words of the message.
+  private static let mistakes: [([String], Int32, String)] = [
     (["decode", "/nowhere"], 66, "there is no file"),
     (["check", "/nowhere"], 66, "cannot read '/nowhere'"),
     (["run", "--board", "/nowhere"], 66, "cannot read '/nowhere'"),
@@ -55,7 +56,9 @@ struct CommandTests {
     (["fleet", "holdd", "mqtt://[::1]/hub"], 64, "there is no subcommand 'holdd' of 'fleet'; did you mean 'hold'?"),
     (["watch", "--within", "4"], 64, "--within goes with --once or --every"),
     (["run", "my.json5"], 64, "Error: a board file is named with --board my.json5\nUsage: sensorhub run"),
-  ])
+  ]
+
+  @Test(arguments: mistakes)
   func `a mistake has its own exit code and says what to do`(_ arguments: [String], _ code: Int32, _ text: String) {
     let program = Program(arguments)
     #expect(program.wait() == code)

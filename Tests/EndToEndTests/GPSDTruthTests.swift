@@ -369,12 +369,21 @@ import Testing
     steady.send(GPSDTruthTests.watch)
     // The times of day that the receiver has said, and those that the client was told.
     func sent() -> [Substring] {
-      plotter.text.split(separator: "\r\n").map { $0.split(separator: ",", omittingEmptySubsequences: false) }
-        .filter { $0.count > 6 && $0[0].hasSuffix("GGA") && $0[6] != "0" }.map { $0[1] }
+      var times: [Substring] = []
+      for line in plotter.text.split(separator: "\r\n") {
+        let fields: [Substring] = line.split(separator: ",", omittingEmptySubsequences: false)
+        if fields.count > 6, fields[0].hasSuffix("GGA"), fields[6] != "0" { times.append(fields[1]) }
+      }
+      return times
     }
     func told() -> [Substring] {
-      GPSDTruthTests.reports(steady.text, "TPV").filter { $0.mode == 3 }
-        .map { ($0.time ?? "").dropFirst("2026-11-26T".count).filter { $0 != ":" }.prefix("120000.00".count) }
+      var times: [Substring] = []
+      for report in GPSDTruthTests.reports(steady.text, "TPV") where report.mode == 3 {
+        let timeOfDay: Substring = (report.time ?? "").dropFirst("2026-11-26T".count)
+        let digits: String = timeOfDay.filter { $0 != ":" }
+        times.append(digits.prefix("120000.00".count))
+      }
+      return times
     }
     #expect(eventually { !told().isEmpty })
     let haveComeAndGone = eventually {

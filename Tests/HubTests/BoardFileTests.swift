@@ -85,7 +85,7 @@ struct BoardFileTests {
       "{ name: 'x', devices: { a: { driver: 'ina219', bus: 'b' }, b: { driver: 'ina219', bus: 'b', address: 0x41 },\n"
         + " c: { driver: 'nmea', port: 'p', power: { switch: 'gpio', chip: 'c', line: 'l', monitor: 'a' } },\n"
         + " d: { driver: 'nmea', port: 'q', power: { switch: 'gpio', chip: 'c', line: 'l', monitor: 'b' } } } }",
-      "board:2: 'devices.c.power' must be with the same 'monitor' as 'd' has, which hangs on the same switch"
+      "board:3: 'devices.d.power' must be with the same 'monitor' as 'c' has, which hangs on the same switch"
     ),
     (
       "{ name: 'x',\n devices: { 'my gps': { driver: 'nmea' } } }",

@@ -1,6 +1,7 @@
 import Devices
 import Hub
 import MonotonicTime
+import Publishing
 import TestSupport
 import Testing
 

@@ -55,7 +55,7 @@ struct AccessMiddleware: RouterMiddleware {
     }
     if let token, !token.isBrought(by: request.headers), request.uri.path != "/healthz" {
       if request.headers[.authorization] != nil {
-        try await wrongTokens.refuse(context.peer, on: context.channel)
+        try await wrongTokens.refuse("\(context.peer.name)\(context.peer.visit)", on: context.channel)
       }
       throw HTTPError(
         .unauthorized, headers: [.wwwAuthenticate: #"Basic realm="SensorHub", charset="UTF-8""#],

@@ -58,7 +58,7 @@ struct Check: ParsableCommand {
     if convert { return try printConverted() }
     let board = try BoardSource(file: board).load()
     if devicePolicy {
-      Terminal.standardOutput(DevicePolicy(board).dropIn)
+      Terminal.standardOutput(file: DevicePolicy(board).dropIn)
       return
     }
     let machine = MachineFiles()
@@ -132,7 +132,7 @@ struct Check: ParsableCommand {
     do throws(BoardError) {
       var text = try OldBoardFile.converted(file: board)
       if text.last == UInt8(ascii: "\n") { text.removeLast() }
-      Terminal.standardOutput(String(decoding: text, as: UTF8.self))
+      Terminal.standardOutput(file: String(decoding: text, as: UTF8.self))
     } catch {
       throw CommandError(error)
     }
