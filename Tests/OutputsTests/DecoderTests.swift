@@ -42,7 +42,9 @@ struct DecoderTests {
       compare("geoidSep", ours.geoidSep, reference.geoidSep, 0.06, time)
       compare("speed", ours.speed, reference.speed, 0.006, time)
       compare("track", ours.track, reference.track, 0.06, time)
-      compare("magvar", ours.magvar, reference.magvar, 0.06, time)
+      // A receiver that does not say the variation gets it from a model. gpsd 3.22 has a table of the model of 2015, which is up to
+      // some degrees off by now; ours is that of 2025.
+      compare("magvar", ours.magvar, reference.magvar, 5, time)
     }
   }
 
