@@ -87,10 +87,13 @@ import Testing
     let temporary = TemporaryFolder("addresses")
     let list = "address: [\"127.0.0.1\", \"10.98.97.96\"], allow: [\"10.98.97.0/24\"]"
     let board = temporary.path + "/board.json5"
+    // The dashboard is served to other machines only with a token.
+    let token = temporary.path + "/token"
+    HubProcess.write("correct horse battery staple\n", to: token)
     HubProcess.write(
       HubProcess.simulatedBoard(
         "gpsd: { port: \(gpsd), address: \"10.98.97.96\", allow: [\"10.98.97.0/24\"] }, nmea: { port: \(nmea), \(list) }, "
-          + "http: { port: \(web), \(list) }"), to: board)
+          + "http: { port: \(web), \(list), tokenFile: \"\(token)\" }"), to: board)
     let run = "ip link set lo up; exec '\(Program.sensorhub)' run --board \(board) --socket \(temporary.path)/hub.sock"
     let hub = Program(
       ["--net", "/bin/sh", "-c", run], path: "/usr/bin/unshare",

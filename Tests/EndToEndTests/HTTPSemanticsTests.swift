@@ -78,7 +78,7 @@ import Testing
 
   @Test(arguments: [
     ("GET", "/events?part=attitude", "'part' is nothing to ask here; did you mean 'parts'?"),
-    ("GET", "/events?rateHz=2", "did you mean 'rate'?"),
+    ("GET", "/events?ratehz=2", "did you mean 'rateHz'?"),
     ("POST", "/devices/imu/hold?four=1", "did you mean 'for'?"),
   ])
   func `a word that is not known is refused, and wakes nothing`(_ method: String, _ path: String, _ text: String) {

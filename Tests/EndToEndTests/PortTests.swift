@@ -198,7 +198,8 @@ import Testing
   @Test func `five hundred clients do not keep the hub from ending, with its power off`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let clients = (0..<500).map { index in SocketClient(port: index % 2 == 0 ? gpsd : nmea) }
-    for client in clients { client.send(PortTests.watch) }
+    // The NMEA port sends without being asked, and closes on what is no sentence.
+    for index in stride(from: 0, to: clients.count, by: 2) { clients[index].send(PortTests.watch) }
     #expect(eventually { clients.allSatisfy { $0.lineCount > 4 } })
     #expect(hub.stop() == 0)
     #expect(hub.program.standardError.contains("all power lines are off"))
