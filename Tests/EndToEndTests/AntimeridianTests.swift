@@ -96,10 +96,11 @@ import Testing
     let broker = Broker()
     let port = SocketClient.freePort()
     for (name, longitude) in [("east", -179.999), ("west", 179.999)] {
+      let position = #"{"lat":-17.5,"lon":\#(longitude),"age":1.0,"source":"gps"}"#
       broker.publish("sensorhub/\(name)/status", "online")
       broker.publish(
         "sensorhub/\(name)/last",
-        #"{"said":"2026-11-27T10:00:00Z","class":"STATE","mode":"asleep","position":{"lat":-17.5,"lon":\#(longitude),"age":1}}"#
+        #"{"said":"2026-11-27T10:00:00.000Z","class":"STATE","mode":"asleep","monotonic":9.0,"position":\#(position)}"#
       )
     }
     let page = Program(["fleet", "--http", "\(port)", broker.address])
