@@ -21,7 +21,7 @@ public final class HubHost: Sendable {
   let calibrations: (any CalibrationStore)?
   /// Only one calibration at a time.
   let isCalibrating = Guarded(false)
-  /// Of the program: `0.1.0`.
+  /// Of the program: `0.2.0`.
   public let version: String
   /// Who is being served.
   public let traffic = OutputTraffic()

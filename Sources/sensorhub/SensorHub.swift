@@ -14,9 +14,9 @@ struct SensorHub: ParsableCommand {
       Calibrate.self, Safe.self, Chips.self, Record.self, Info.self, Export.self, Replay.self, Fleet.self,
     ])
 
-  static let version = "0.1.0"
+  static let version = "0.2.0"
 
-  /// `0.1.0 (d3abdb8e0f12)`, where whoever built it has said what from.
+  /// `0.2.0 (d3abdb8e0f12)`, where whoever built it has said what from.
   static var versionWithCommit: String {
     let commit = String(cString: cbuild_commit())
     return commit.isEmpty ? version : "\(version) (\(commit))"

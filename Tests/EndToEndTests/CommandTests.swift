@@ -78,7 +78,7 @@ struct CommandTests {
     let program = Program(["--version"])
     #expect(program.wait() == 0)
     let words = program.lines.first?.split(separator: " ") ?? []
-    #expect(words.first == "0.1.0" && program.lines.count == 1, "\(program.standardOutput)")
+    #expect(words.first == "0.2.0" && program.lines.count == 1, "\(program.standardOutput)")
     let commit = words.dropFirst().first ?? "(0)"
     #expect(commit.hasPrefix("(") && commit.hasSuffix(")") && words.count <= 2)
     #expect(commit.dropFirst().prefix { $0.isHexDigit }.count >= 1, "\(program.standardOutput)")

@@ -28,7 +28,7 @@ import Testing
 
   @Test func `what is known is told, and left out when it is known no more`() {
     let asleep = scrape()
-    #expect(asleep.contains("sensorhub_build_info{version=\"0.1.0\"} 1\n"))
+    #expect(asleep.contains("sensorhub_build_info{version=\"0.2.0\"} 1\n"))
     for gauge in ["position_latitude_degrees", "speed_meters_per_second", "fix_mode", "state_timestamp_seconds"] {
       #expect(value(gauge, in: asleep) == nil, "\(gauge)")
     }

@@ -54,8 +54,8 @@ import Testing
     #expect(program.wait() == 0, "\(program.standardError)")
     #expect(
       program.lines.prefix(3) == [
-        "sensorhub_client", "sensorhub_client-0.1.0.dist-info", "installed/sensorhub_client/py.typed",
+        "sensorhub_client", "sensorhub_client-0.2.0.dist-info", "installed/sensorhub_client/py.typed",
       ], "\(program.standardOutput)")
-    #expect(program.lines.last?.hasPrefix("0.1.0 ") == true, "\(program.standardOutput)\(program.standardError)")
+    #expect(program.lines.last?.hasPrefix("0.2.0 ") == true, "\(program.standardOutput)\(program.standardError)")
   }
 }

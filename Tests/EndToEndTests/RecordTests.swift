@@ -55,7 +55,7 @@ import Testing
     #expect(file.texts("/receiver/gps/raw").allSatisfy { $0.hasPrefix("$") && $0.hasSuffix("\r\n") })
     #expect(file.texts("/power").contains { $0.contains("\"id\":\"gps\"") && $0.contains("\"\(name)\"") })
     #expect(file.metadata.first { $0.name == "board" }?.entries["file"] == board)
-    #expect(file.metadata.first { $0.name == "sensorhub" }?.entries["version"] == "0.1.0")
+    #expect(file.metadata.first { $0.name == "sensorhub" }?.entries["version"] == "0.2.0")
     // The hub has none of its own.
     let info = Program(["info", path])
     #expect(info.wait() == 0 && info.standardOutput.contains("state     whole"))

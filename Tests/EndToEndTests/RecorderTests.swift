@@ -99,7 +99,7 @@ import Testing
     let reader = try MCAPReader(path: path)
     let metadata = try reader.summary.metadata.map { try reader.metadata($0) }
     #expect(metadata.first { $0.name == "board" }?.entries["file"] == board())
-    #expect(metadata.first { $0.name == "sensorhub" }?.entries["version"] == "0.1.0")
+    #expect(metadata.first { $0.name == "sensorhub" }?.entries["version"] == "0.2.0")
     for (topic, messages) in file.messages {
       let times = messages.map(\.logTimeNanoseconds)
       #expect(times == times.sorted(), "\(topic)")

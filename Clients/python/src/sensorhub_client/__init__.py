@@ -50,7 +50,7 @@ from .models import (
 )
 from .request import PARTS
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "PARTS",
