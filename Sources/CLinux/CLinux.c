@@ -16,6 +16,16 @@ int clinux_open_pseudo_terminal(char *path, int path_size) {
   return fd;
 }
 
+int clinux_socket_peer_groups(int fd, uint32_t *groups, int count) {
+  socklen_t size = count * sizeof *groups;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) != 0) return -1;
+  return size / sizeof *groups;
+}
+
+int clinux_open_place(int folder, const char *path, bool follows) {
+  return openat(folder, path, O_PATH | O_CLOEXEC | (follows ? 0 : O_NOFOLLOW));
+}
+
 int clinux_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
 
 int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {

@@ -45,7 +45,7 @@ public enum Files {
     return try bytes(ofRegular: path, limit: limit, status: &status)
   }
 
-  private static func bytes(from file: Int32, limit: Int) throws(Errno) -> [UInt8] {
+  static func bytes(from file: Int32, limit: Int) throws(Errno) -> [UInt8] {
     let chunk = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 16)
     defer { chunk.deallocate() }
     var bytes: [UInt8] = []
@@ -58,29 +58,27 @@ public enum Files {
     }
   }
 
-  /// Writes a file anew beside the old one and puts it in its place: whatever happens, one of the two is there, whole.
+  /// The whole of a file that this program keeps for itself: its folder and the file are this user's, root's or the service's, and
+  /// neither is another user's link.
+  public static func bytes(ofOwn path: String, limit: Int = .max) throws(Errno) -> [UInt8] {
+    let (folder, name) = try place(of: path)
+    return try folder.bytes(of: name, limit: limit)
+  }
+
+  /// Writes a file of this program's own anew beside the old one and puts it in its place: whatever happens, one of the two is
+  /// there, whole.
   ///
   /// - Parameter isForAll: whether everybody may read it, whatever is usual for what this process writes
   public static func replace(_ path: String, with bytes: [UInt8], isForAll: Bool = false) throws(Errno) {
-    // Its own: two processes may write the same file at the same time.
-    let new = "\(path).\(getpid()).new"
-    unlink(new)
-    let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
-    guard file >= 0 else { throw Errno(errno) }
-    if isForAll { fchmod(file, 0o644) }
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
-      if count <= 0 { break }
-      rest = rest.dropFirst(count)
-    }
-    let isWritten = rest.isEmpty && fsync(file) == 0
-    let error = errno
-    close(file)
-    guard isWritten, rename(new, path) == 0 else {
-      let reason = isWritten ? errno : error
-      unlink(new)
-      throw Errno(reason)
+    let (folder, name) = try place(of: path)
+    try folder.replace(name, with: bytes, isForAll: isForAll)
+  }
+
+  private static func place(of path: String) throws(Errno) -> (folder: Folder, name: String) {
+    do throws(FolderError) {
+      return try Folder.of(file: path, of: .trusted)
+    } catch {
+      throw error.isUntrusted ? Errno(error.errno, "\(error)") : Errno(error.errno)
     }
   }
 
@@ -90,9 +88,6 @@ public enum Files {
     defer { free(resolved) }
     return String(cString: resolved)
   }
-
-  /// Gives a file another name. Returns whether it has it.
-  public static func move(_ path: String, to other: String) -> Bool { rename(path, other) == 0 }
 
   /// The name of a running program; `nil` where there is none, or /proc does not tell.
   public static func commandName(ofProcess pid: Int32) -> String? {

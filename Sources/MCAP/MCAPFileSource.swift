@@ -9,10 +9,20 @@ public final class MCAPFileSource: MCAPSource, Sendable {
 
   public convenience init(path: String) throws(MCAPError) { try self.init(path: path, flags: O_RDONLY) }
 
-  init(path: String, flags: Int32) throws(MCAPError) {
+  /// A file that somebody else may have put into a folder: a link in its place is not followed.
+  public convenience init(ofFolder path: String) throws(MCAPError) {
+    try self.init(path: path, flags: O_RDONLY | O_NOFOLLOW)
+  }
+
+  convenience init(path: String, flags: Int32) throws(MCAPError) {
     // A pipe that nobody writes to would be waited for.
     let descriptor = open(path, flags | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw .system("opening \(path)", errno: errno) }
+    try self.init(path: path, descriptor: descriptor)
+  }
+
+  /// Takes over the descriptor.
+  init(path: String, descriptor: Int32) throws(MCAPError) {
     // Who writes a recording over an older one leaves alone what somebody reads.
     _ = flock(descriptor, LOCK_SH | LOCK_NB)
     let end = lseek(descriptor, 0, SEEK_END)

@@ -130,7 +130,15 @@ public struct MCAPRepair: Equatable, Sendable {
   /// Repairs a file in place, and returns once that is on the disk. A power cut meanwhile leaves a file that can be repaired as
   /// before. Nobody else may write to it.
   public static func repair(path: String, isRecycled: Bool) throws(MCAPError) -> MCAPRepair {
-    let file = try MCAPFileSource(path: path, flags: O_RDWR)
+    try repair(MCAPFileSource(path: path, flags: O_RDWR), isRecycled: isRecycled)
+  }
+
+  /// The same for a file that is open for reading and writing; takes over the descriptor.
+  public static func repair(descriptor: Int32, path: String, isRecycled: Bool) throws(MCAPError) -> MCAPRepair {
+    try repair(MCAPFileSource(path: path, descriptor: descriptor), isRecycled: isRecycled)
+  }
+
+  private static func repair(_ file: MCAPFileSource, isRecycled: Bool) throws(MCAPError) -> MCAPRepair {
     // One that was ended has not been cut: what is wrong in it is read as far as it goes, and nothing of it is given up.
     if !isRecycled, try MCAPRepair.isEnded(file) { return MCAPRepair(leaving: file) }
     let repair = try MCAPRepair(of: file, isRecycled: isRecycled)
@@ -139,7 +147,7 @@ public struct MCAPRepair: Equatable, Sendable {
     try write(repair.appendedBytes, to: file, at: repair.keptByteCount)
     let end = repair.keptByteCount + UInt64(repair.appendedBytes.count)
     guard ftruncate(file.descriptor, off_t(end)) == 0, fsync(file.descriptor) == 0 else {
-      throw .system("repairing \(path)", errno: errno)
+      throw .system("repairing \(file.path)", errno: errno)
     }
     return repair
   }

@@ -37,7 +37,7 @@ final class StateFile<Content: Codable & Equatable & Sendable>: Sendable {
 
   /// Reads the disk.
   var content: Content {
-    guard let text = try? Files.bytes(ofRegular: path, limit: mostBytes) else { return nothing }
+    guard let text = try? Files.bytes(ofOwn: path, limit: mostBytes) else { return nothing }
     return (try? JSONDecoder().decode(Content.self, from: Data(text))) ?? nothing
   }
 

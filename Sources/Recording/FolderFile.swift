@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import HardwareIO
 import MCAP
 
 /// A segment in a folder, written in whole blocks of the disk: a new file, or an older segment that is written over.
@@ -12,10 +13,12 @@ final class FolderFile: SegmentFile {
   static let blockByteCount = 4096
   private static let pieceByteCount: UInt64 = 1 << 20
 
-  private let path: String
+  private let folder: Folder
+  private let name: String
+  private var path: String { "\(folder.path)/\(name)" }
   private let descriptor: Int32
   /// What the file is called as long as nothing in it is new.
-  private var oldPath: String?
+  private var oldName: String?
   /// Which file of which disk it is; `nil` where that could not be found out.
   private var identity: Identity?
   private var end: UInt64 = 0
@@ -38,13 +41,18 @@ final class FolderFile: SegmentFile {
     }
   }
 
-  /// A new file; what was there is gone.
-  init(path: String, limit: UInt64?) throws(MCAPError) {
-    descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw .system("creating \(path)", errno: errno) }
-    self.path = path
+  /// A new file; what was there is gone, a link itself and not what it leads to.
+  init(_ name: String, in folder: Folder, limit: UInt64?) throws(MCAPError) {
+    folder.remove(name)
+    do throws(Files.Errno) {
+      descriptor = try folder.open(name, O_RDWR | O_CREAT, mode: 0o644)
+    } catch {
+      throw .system("creating \(folder.path)/\(name)", errno: error.rawValue)
+    }
+    self.folder = folder
+    self.name = name
     self.limit = limit ?? .max
-    identity = Identity(path)
+    identity = Identity("\(folder.path)/\(name)")
     // So that another hub with the same folder does not take it for one that was cut.
     _ = flock(descriptor, LOCK_EX | LOCK_NB)
   }
@@ -52,10 +60,11 @@ final class FolderFile: SegmentFile {
   /// An older segment, to write over. It loses its end, by which it would still be read, and with its first new bytes gets its name.
   ///
   /// - Returns: `nil` if somebody reads it or has it under another name too, or if there is nothing to gain
-  init?(recycling oldPath: String, as path: String, limit: UInt64?) throws(MCAPError) {
-    descriptor = open(oldPath, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-    self.path = path
-    self.oldPath = oldPath
+  init?(recycling oldName: String, as name: String, in folder: Folder, limit: UInt64?) throws(MCAPError) {
+    descriptor = (try? folder.open(oldName, O_RDWR)) ?? -1
+    self.folder = folder
+    self.name = name
+    self.oldName = oldName
     self.limit = limit ?? .max
     guard descriptor >= 0 else { return nil }
     var status = stat()
@@ -67,7 +76,7 @@ final class FolderFile: SegmentFile {
     guard kept > 0 else { return nil }
     // On the disk before anything new is: an old end behind a new start would be worse than either.
     guard ftruncate(descriptor, off_t(kept)) == 0, fdatasync(descriptor) == 0 else {
-      throw .system("writing over \(oldPath)", errno: errno)
+      throw .system("writing over \(folder.path)/\(oldName)", errno: errno)
     }
     takenByteCount = kept
   }
@@ -79,7 +88,7 @@ final class FolderFile: SegmentFile {
     close(descriptor)
   }
 
-  var isThere: Bool { identity != nil && Identity(oldPath ?? path) == identity }
+  var isThere: Bool { identity != nil && Identity("\(folder.path)/\(oldName ?? name)") == identity }
 
   func growth(by count: Int) -> UInt64 { taken(for: end + UInt64(count)) - takenByteCount }
 
@@ -133,12 +142,16 @@ final class FolderFile: SegmentFile {
 
   /// The new start is on the disk before the new name is: under that there is never an older recording.
   private func takeName() throws(MCAPError) {
-    guard let oldPath else { return }
+    guard let oldName else { return }
     try synchronize()
-    guard rename(oldPath, path) == 0 else { throw .system("renaming \(oldPath) to \(path)", errno: errno) }
-    self.oldPath = nil
+    do throws(Files.Errno) {
+      try folder.rename(oldName, to: name)
+    } catch {
+      throw .system("renaming \(folder.path)/\(oldName) to \(path)", errno: error.rawValue)
+    }
+    self.oldName = nil
     identity = Identity(path)
-    SegmentFolder.synchronize(folderOf: path)
+    folder.synchronize()
   }
 
   func synchronize() throws(MCAPError) {

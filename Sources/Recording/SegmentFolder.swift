@@ -31,23 +31,24 @@ public struct SegmentFolder: SegmentStore {
 
   public func create(_ name: String, limit: UInt64?) throws(MCAPError) -> any SegmentFile {
     // The last part of the path only: what is above it is somebody's decision, or a disk that is not there.
-    guard mkdir(path, 0o755) == 0 || errno == EEXIST else { throw .system("making the folder \(path)", errno: errno) }
-    let file = try FolderFile(path: "\(path)/\(name)", limit: limit)
-    SegmentFolder.synchronize(folderOf: "\(path)/\(name)")
+    let folder = try open(makingWith: 0o755)
+    let file = try FolderFile(name, in: folder, limit: limit)
+    folder.synchronize()
     return file
   }
 
   public func recycle(_ old: String, as name: String, limit: UInt64?) throws(MCAPError) -> (any SegmentFile)? {
-    try FolderFile(recycling: "\(path)/\(old)", as: "\(path)/\(name)", limit: limit)
+    try FolderFile(recycling: old, as: name, in: try open(), limit: limit)
   }
 
-  /// A file that nobody finds after a power cut is none.
-  static func synchronize(folderOf path: String) {
-    let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { return }
-    fsync(descriptor)
-    close(descriptor)
+  /// Opens the folder. It stays open no longer than a segment is written, so that its disk can be taken away.
+  private func open(makingWith mode: UInt32? = nil) throws(MCAPError) -> Folder {
+    do throws(FolderError) {
+      return try Folder(path, of: .anyone, makingWith: mode)
+    } catch {
+      let doing = if case .system(let doing, _) = error.reason { doing } else { "opening the folder" }
+      throw .system("\(doing) \(path)", errno: error.errno)
+    }
   }
 
   public func remove(_ name: String) throws(MCAPError) {
@@ -63,8 +64,7 @@ public struct SegmentFolder: SegmentStore {
   }
 
   public func isHeld(_ name: String) -> Bool {
-    let descriptor = open("\(path)/\(name)", O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return false }
+    guard let folder = try? open(), let descriptor = try? folder.open(name, O_RDONLY) else { return false }
     defer {
       _ = flock(descriptor, LOCK_UN)
       close(descriptor)
@@ -73,7 +73,14 @@ public struct SegmentFolder: SegmentStore {
   }
 
   public func repair(_ name: String) throws(MCAPError) -> MCAPRepair {
+    let folder = try open()
+    let descriptor: Int32
+    do throws(Files.Errno) {
+      descriptor = try folder.open(name, O_RDWR)
+    } catch {
+      throw .system("opening \(path)/\(name)", errno: error.rawValue)
+    }
     // Those that were written over are sealed, and say so themselves.
-    try MCAPRepair.repair(path: "\(path)/\(name)", isRecycled: false)
+    return try MCAPRepair.repair(descriptor: descriptor, path: "\(path)/\(name)", isRecycled: false)
   }
 }

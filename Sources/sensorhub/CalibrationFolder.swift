@@ -1,4 +1,5 @@
 import Glibc
+import HardwareIO
 import Hub
 
 /// Where calibrations are stored: a file for each chip.
@@ -62,32 +63,24 @@ struct CalibrationFolder: CalibrationStore {
   /// - Returns: what is to be closed
   static func lock(waits: Bool) throws(CalibrationRefusal) -> Int32 {
     guard let path else { throw nowhere }
-    try make(path)
-    let lock = open("\(path)/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
-    guard lock >= 0 else { throw cannotWrite(path) }
-    guard flock(lock, waits ? LOCK_EX : LOCK_EX | LOCK_NB) == 0 else {
-      close(lock)
-      throw CalibrationRefusal("another calibration is under way", reason: .busy, nextStep: "let it end, or stop it")
-    }
-    return lock
-  }
-
-  private static func make(_ path: String) throws(CalibrationRefusal) {
+    let folder: Folder
     do throws(StateFolder.Obstacle) {
-      try StateFolder.make(path)
+      folder = try StateFolder.open(path)
     } catch {
       throw refusal("\(error)")
     }
+    do throws(Files.Errno) {
+      if let lock = try folder.lock("lock", waits: waits) { return lock }
+    } catch {
+      throw refusal("cannot write in \(path): \(error)")
+    }
+    throw CalibrationRefusal.busy(with: FileHolder.find("\(path)/lock"))
   }
 
   private static var nowhere: CalibrationRefusal {
     CalibrationRefusal(
       "a calibration has nowhere to be stored: this user has no home", reason: .noPermission,
       nextStep: "name a folder with STATE_DIRECTORY")
-  }
-
-  private static func cannotWrite(_ folder: String) -> CalibrationRefusal {
-    refusal("cannot write in \(folder): \(String(cString: strerror(errno)))")
   }
 
   private static func refusal(_ message: String) -> CalibrationRefusal {

@@ -24,7 +24,7 @@ final class PowerBooksKeeper: Sendable {
     var isReadOnly = false
     /// Another hub has locked the folder.
     var isTaken = false
-    /// Of the folder, while it is locked.
+    /// While it is this hub's.
     var lock: Int32?
   }
 
@@ -39,7 +39,8 @@ final class PowerBooksKeeper: Sendable {
   private let host: HubHost
   private let sink: JournalSink
   private let folder: String
-  private var path: String { "\(folder)/power.json" }
+  private var path: String { "\(folder)/\(PowerBooksKeeper.name)" }
+  private static let name = "power.json"
   private let state = Guarded(State())
   /// One writes at a time.
   private let disk = Guarded(())
@@ -68,24 +69,27 @@ final class PowerBooksKeeper: Sendable {
   /// Two hubs would each forget what the other one has written.
   private func lock() {
     try? StateFolder.make(folder)
-    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     // What is wrong with the folder shows when it is written to.
-    guard descriptor >= 0 else { return }
-    guard flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK else {
-      return state.withLock { $0.lock = descriptor }
+    guard let folder = try? Folder(folder, of: .trusted) else { return }
+    let lock: Int32?
+    do throws(Files.Errno) {
+      // Not the folder itself, which everybody can open, and so lock.
+      lock = try folder.lock("books.lock")
+    } catch {
+      return
     }
-    close(descriptor)
+    if let lock { return state.withLock { $0.lock = lock } }
     state.withLock { ($0.isReadOnly, $0.isTaken) = (true, true) }
     sink.write(
       .warning,
-      "what devices cost is forgotten with this run: another hub keeps its books in \(folder); give each a folder of "
+      "what devices cost is forgotten with this run: another hub keeps its books in \(folder.path); give each a folder of "
         + "its own with STATE_DIRECTORY")
   }
 
   private func restore() {
     let problem: String
     do throws(Files.Errno) {
-      let text = try Files.bytes(ofRegular: path, limit: PowerBooksKeeper.mostBytes)
+      let text = try Files.bytes(ofOwn: path, limit: PowerBooksKeeper.mostBytes)
       do throws(BoardError) {
         for skipped in try machine.books.restore(text, file: path) {
           sink.write(.warning, "an entry of what devices cost is skipped: \(skipped)")
@@ -103,8 +107,7 @@ final class PowerBooksKeeper: Sendable {
     if state.withLock({ $0.isReadOnly }) {
       return sink.write(.warning, "what devices cost is not known, as \(problem)")
     }
-    let copy = copyName
-    if Files.move(path, to: copy) {
+    if let copy = moveAside() {
       sink.write(.warning, "what devices cost is learnt anew, as \(problem); it is kept as \(copy)")
     } else {
       state.withLock { $0.isReadOnly = true }
@@ -115,10 +118,19 @@ final class PowerBooksKeeper: Sendable {
     }
   }
 
-  /// What a damaged file is kept as: it does not take the place of one before it, until there are nine.
-  private var copyName: String {
-    let names = [path + ".damaged"] + (2...9).map { "\(path).damaged-\($0)" }
-    return names.first { access($0, F_OK) != 0 } ?? names[names.count - 1]
+  /// Keeps a damaged file under another name, which it does not take from one before it, until there are nine.
+  ///
+  /// - Returns: where it is; `nil` if it cannot be moved
+  private func moveAside() -> String? {
+    guard let folder = try? Folder(folder, of: .trusted) else { return nil }
+    let names = [PowerBooksKeeper.name + ".damaged"] + (2...9).map { "\(PowerBooksKeeper.name).damaged-\($0)" }
+    let copy = names.first { !folder.has($0) } ?? names[names.count - 1]
+    do throws(Files.Errno) {
+      try folder.rename(PowerBooksKeeper.name, to: copy)
+      return "\(folder.path)/\(copy)"
+    } catch {
+      return nil
+    }
   }
 
   /// Closes the accounts up to now, and writes them now and then. Called by what wakes the process anyway.

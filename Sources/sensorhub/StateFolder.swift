@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import HardwareIO
 
 /// Where the hub keeps what it is to know in its next run too.
 enum StateFolder {
@@ -44,6 +45,16 @@ enum StateFolder {
       guard mkdir(folder, 0o755) == 0 || errno == EEXIST else {
         throw Obstacle(folder: folder, reason: String(cString: strerror(errno)))
       }
+    }
+  }
+
+  /// Opens a folder for what this program keeps, and makes it and everything above it where that is not there.
+  static func open(_ path: String) throws(Obstacle) -> Folder {
+    try make(path)
+    do throws(FolderError) {
+      return try Folder(path, of: .trusted)
+    } catch {
+      throw Obstacle(folder: path, reason: error.isUntrusted ? "\(error)" : String(cString: strerror(error.errno)))
     }
   }
 

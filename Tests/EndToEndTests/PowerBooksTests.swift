@@ -35,7 +35,7 @@ final class PowerBooksTests {
     }
     #expect(devices(["--bills"], of: first).contains("%  watch\n"))
     first.stop()
-    #expect(Files.names(in: folder) == ["power.json"])
+    #expect(Files.names(in: folder) == ["books.lock", "power.json"])
     let second = hub()
     #expect(second.devicesNow["gps"].wakes == 0)
     let text = devices(["--since", "day", "--explain"], of: second)
@@ -62,7 +62,7 @@ final class PowerBooksTests {
         hub.program.standardError.contains("\(folder)/power.json:1") && hub.program.standardError.contains(".damaged")
       })
     hub.stop()
-    #expect(Files.names(in: folder) == ["power.json", "power.json.damaged"])
+    #expect(Files.names(in: folder) == ["books.lock", "power.json", "power.json.damaged"])
   }
 
   @Test func `a second damaged file does not take the place of the first`() {
@@ -82,7 +82,7 @@ final class PowerBooksTests {
     #expect(eventually { hub.program.standardError.contains("\(folder)/power.json.damaged") })
     hub.stop()
     #expect(hub.program.standardError.split(separator: "\n").count { $0.contains(".damaged") } == 1)
-    #expect(Files.names(in: folder) == ["power.json", "power.json.damaged"])
+    #expect(Files.names(in: folder) == ["books.lock", "power.json", "power.json.damaged"])
     #expect((try? Files.bytes(of: "\(folder)/power.json.damaged").count) == 17 << 20)
   }
 
@@ -92,9 +92,9 @@ final class PowerBooksTests {
     #expect(eventually { second.program.standardError.contains("another hub keeps its books in \(folder)") })
     #expect(!first.program.standardError.contains("another hub"))
     second.stop()
-    #expect(Files.names(in: folder) == [])
+    #expect(Files.names(in: folder) == ["books.lock"])
     first.stop()
-    #expect(Files.names(in: folder) == ["power.json"])
+    #expect(Files.names(in: folder) == ["books.lock", "power.json"])
     // With the first one's end the folder is free.
     let third = hub()
     third.stop()

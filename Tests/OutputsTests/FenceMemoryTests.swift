@@ -1,4 +1,3 @@
-import Glibc
 import MonotonicTime
 import NMEA
 import TestSupport
@@ -10,9 +9,8 @@ import Testing
 /// Where the board was in other runs.
 struct FenceMemoryTests {
   @Test func `what has not changed is not written again`() throws {
-    let path = "/tmp/sensorhub-fence-memory-\(getpid()).json"
-    unlink(path)
-    defer { unlink(path) }
+    let folder = TemporaryFolder("fence-memory")
+    let path = "\(folder.path)/fences.json"
     let area = try FenceArea(circleAbout: Coordinate(latitudeDegrees: 54, longitudeDegrees: 10), radiusMetres: 40)
     let settings = FenceSettings(name: "anchor", area: area)
     let (writes, looks) = (Recorder<Void>(), Recorder<Void>())

@@ -163,6 +163,7 @@ int clinux_udp_send(int fd, const uint8_t *address, size_t size, uint16_t port, 
 struct clinux_peer {
   int32_t pid;
   uint32_t uid;
+  uint32_t gid;
 };
 
 /// Who is at the other end of a Unix socket.
@@ -176,8 +177,18 @@ static inline int clinux_socket_peer(int fd, struct clinux_peer *peer) {
   int result = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length);
   peer->pid = credentials.pid;
   peer->uid = credentials.uid;
+  peer->gid = credentials.gid;
   return result;
 }
+
+/// The supplementary groups of who is at the other end of a Unix socket, as of its connecting. Returns how many, or -1: none are
+/// known where there are more than `count`.
+int clinux_socket_peer_groups(int fd, uint32_t *groups, int count);
+
+/// Opens a file, a folder or a link itself to look at it alone (open(2), O_PATH). Returns a descriptor, or -1 with errno set.
+///
+/// `follows`: a link is followed, whoever has made it.
+int clinux_open_place(int folder, const char *path, bool follows);
 
 /// Opens a pipe that no program started meanwhile inherits. Returns 0, or -1 with errno set.
 int clinux_pipe(int ends[2]);

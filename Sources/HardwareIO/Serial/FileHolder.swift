@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 
 /// Finds out who has a file open, to name them in an error.
-enum FileHolder {
+public enum FileHolder {
   /// `gpsd (pid 812)`, or `nil` where /proc does not tell.
-  static func find(_ path: String) -> String? {
+  public static func find(_ path: String) -> String? {
     guard let wanted = Files.resolved(path) else { return nil }
     for pid in Files.names(in: "/proc").compactMap(Int32.init) where pid != getpid() {
       for descriptor in Files.names(in: "/proc/\(pid)/fd") where link("/proc/\(pid)/fd/\(descriptor)") == wanted {

@@ -17,6 +17,15 @@ public struct CalibrationRefusal: Error, Equatable, CustomStringConvertible {
     self.nextStep = nextStep
   }
 
+  /// There is one at a time.
+  ///
+  /// - Parameter holder: who has begun the other one, if that is known
+  public static func busy(with holder: String?) -> CalibrationRefusal {
+    CalibrationRefusal(
+      "another calibration is under way\(holder.map { ": \($0) has begun it" } ?? "")", reason: .busy,
+      nextStep: "let it end, or stop it")
+  }
+
   public var description: String { message }
 }
 

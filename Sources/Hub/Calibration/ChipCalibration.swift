@@ -31,7 +31,7 @@ public struct ChipCalibration: Equatable, Sendable {
   public init(file: String) throws(BoardError) {
     let bytes: [UInt8]
     do throws(Files.Errno) {
-      bytes = try Files.bytes(ofRegular: file, limit: 1 << 16)
+      bytes = try Files.bytes(ofOwn: file, limit: 1 << 16)
     } catch {
       if error.rawValue == ENOENT {
         self.init()

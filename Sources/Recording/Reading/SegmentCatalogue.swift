@@ -103,7 +103,7 @@ public final class SegmentCatalogue: Sendable {
     if let old, old.identity == identity { return old }
     var new = Known(identity: identity)
     // What cannot be read is listed all the same.
-    if let reader = try? MCAPReader(MCAPFileSource(path: path), after: old?.file?.scan),
+    if let reader = try? MCAPReader(MCAPFileSource(ofFolder: path), after: old?.file?.scan),
       let file = try? RecordingFiles.File(path: path, reader)
     {
       new.file = file

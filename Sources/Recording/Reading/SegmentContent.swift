@@ -6,7 +6,7 @@ public final class SegmentContent: Sendable {
   private let source: RepairedSource<MCAPFileSource>
 
   init(path: String) throws(MCAPError) {
-    let file = try MCAPFileSource(path: path)
+    let file = try MCAPFileSource(ofFolder: path)
     source = RepairedSource(file, try MCAPRepair(of: file, isRecycled: false))
   }
 

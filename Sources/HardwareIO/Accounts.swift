@@ -1,0 +1,56 @@
+import Glibc
+
+/// The accounts and groups of this machine.
+public enum Accounts {
+  /// The account and the group that the service runs as.
+  public static let service = "sensorhub"
+
+  /// The number of the service's account; `nil` if the service is not installed.
+  public static let serviceUser: UInt32? = user(named: service)
+
+  /// The number of the service's group; `nil` if the service is not installed.
+  public static var serviceGroup: UInt32? {
+    var entry = group()
+    var found: UnsafeMutablePointer<group>?
+    var text = [CChar](repeating: 0, count: 1 << 16)
+    guard getgrnam_r(service, &entry, &text, text.count, &found) == 0, found != nil else { return nil }
+    return entry.gr_gid
+  }
+
+  /// What an account is called; `nil` for a number that the register of users does not have.
+  public static func name(ofUser number: UInt32) -> String? {
+    var entry = passwd()
+    var found: UnsafeMutablePointer<passwd>?
+    var text = [CChar](repeating: 0, count: 1 << 14)
+    guard getpwuid_r(number, &entry, &text, text.count, &found) == 0, found != nil, let name = entry.pw_name else {
+      return nil
+    }
+    return String(cString: name)
+  }
+
+  /// An account as errors name it: `mallory`, or `user 1001`.
+  public static func title(ofUser number: UInt32) -> String { name(ofUser: number) ?? "user \(number)" }
+
+  /// The groups of an account, its own among them, by the register of groups.
+  public static func groups(ofUser number: UInt32) -> [UInt32] {
+    var entry = passwd()
+    var found: UnsafeMutablePointer<passwd>?
+    var text = [CChar](repeating: 0, count: 1 << 14)
+    guard getpwuid_r(number, &entry, &text, text.count, &found) == 0, found != nil, let name = entry.pw_name else {
+      return []
+    }
+    var count: Int32 = 256
+    var groups = [gid_t](repeating: 0, count: Int(count))
+    // More groups than there is room for: the first of them.
+    let result = getgrouplist(name, entry.pw_gid, &groups, &count)
+    return Array(groups[..<min(result < 0 ? groups.count : Int(count), groups.count)])
+  }
+
+  private static func user(named name: String) -> UInt32? {
+    var entry = passwd()
+    var found: UnsafeMutablePointer<passwd>?
+    var text = [CChar](repeating: 0, count: 1 << 14)
+    guard getpwnam_r(name, &entry, &text, text.count, &found) == 0, found != nil else { return nil }
+    return entry.pw_uid
+  }
+}

@@ -1,0 +1,326 @@
+import CLinux
+import Glibc
+
+/// A folder that is held open, and whose owner has been checked.
+///
+/// What is opened, renamed and removed in it goes by its descriptor and follows no link: other users of the machine can neither
+/// lead it elsewhere by what they make of its path, nor have anything outside of it read, written or truncated by what they plant.
+///
+///     let folder = try Folder("/tmp/sensorhub-1000", of: .own, makingWith: 0o700)
+///     try folder.replace("board-in-use.json5", with: text)
+public final class Folder: Sendable {
+  /// Whose a folder may be.
+  public enum Owner: Sendable {
+    /// This process's user, or root; no group and nobody else may write to it.
+    case own
+    /// The same, or the service's account.
+    case trusted
+    /// Any account: a folder that the user has chosen for recordings, a USB stick's for example.
+    case anyone
+  }
+
+  public let path: String
+  let descriptor: Int32
+  private let user: UInt32
+  private let group: UInt32
+  private let owner: Owner
+
+  /// Opens a folder. A link in its place is followed only if it is this process's user's or root's.
+  ///
+  /// - Parameters:
+  ///   - owner: whose it may be
+  ///   - mode: with which it is made if it is not there, the folder above it being there; `nil` if it must be there
+  public convenience init(_ path: String, of owner: Owner, makingWith mode: UInt32? = nil) throws(FolderError) {
+    if let mode, mkdir(path, mode) != 0, errno != EEXIST {
+      throw FolderError(path, .system("making the folder", errno))
+    }
+    try self.init(path, of: owner, at: try Folder.open(path, of: owner))
+  }
+
+  /// Takes over the descriptor.
+  private init(_ path: String, of owner: Owner, at descriptor: Int32) throws(FolderError) {
+    var status = stat()
+    let result = fstat(descriptor, &status)
+    let reason = result == 0 ? Folder.refusal(of: status, owner) : .system("opening the folder", errno)
+    self.path = path
+    self.descriptor = descriptor
+    self.owner = owner
+    (user, group) = (status.st_uid, status.st_gid)
+    // From here on the end of this closes it.
+    if let reason { throw FolderError(path, reason) }
+  }
+
+  deinit { close(descriptor) }
+
+  private static func open(_ path: String, of owner: Owner) throws(FolderError) -> Int32 {
+    var next = path
+    for _ in 0..<8 {
+      let place = clinux_open_place(AT_FDCWD, next, owner == .anyone)
+      guard place >= 0 else { throw FolderError(path, .system("opening the folder", errno)) }
+      var status = stat()
+      let kind = fstat(place, &status) == 0 ? status.st_mode & S_IFMT : 0
+      if kind == S_IFDIR { return place }
+      defer { close(place) }
+      guard kind == S_IFLNK else { throw FolderError(path, .system("opening the folder", ENOTDIR)) }
+      guard status.st_uid == geteuid() || status.st_uid == 0 else {
+        throw FolderError(path, .link(ofUser: status.st_uid))
+      }
+      let target = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer -> String? in
+        guard let base = buffer.baseAddress else { return nil }
+        let count = readlinkat(place, "", base, buffer.count - 1)
+        guard count > 0 else { return nil }
+        base[count] = 0
+        return String(cString: base)
+      }
+      guard let text = target else { throw FolderError(path, .system("reading the link", errno)) }
+      next = text.utf8.first == UInt8(ascii: "/") ? text : "\(Folder.above(next))/\(text)"
+    }
+    throw FolderError(path, .system("opening the folder", ELOOP))
+  }
+
+  /// Where a file is; `.` for a name alone.
+  static func above(_ path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  private static func name(_ path: String) -> String {
+    path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
+  }
+
+  private static func refusal(of status: stat, _ owner: Owner) -> FolderError.Reason? {
+    if owner == .anyone { return nil }
+    guard isTrusted(status.st_uid, by: owner) else { return .foreign(user: status.st_uid) }
+    return status.st_mode & (S_IWGRP | S_IWOTH) == 0 ? nil : .writable(mode: status.st_mode & 0o7777)
+  }
+
+  private static func isTrusted(_ user: UInt32, by owner: Owner) -> Bool {
+    switch owner {
+    case .anyone: true
+    case .own: user == geteuid() || user == 0
+    case .trusted: user == geteuid() || user == 0 || user == Accounts.serviceUser
+    }
+  }
+
+  /// The folder of a file, and the file's name in it.
+  public static func of(
+    file path: String, of owner: Owner
+  ) throws(FolderError) -> (folder: Folder, name: String) {
+    (try Folder(above(path), of: owner), name(path))
+  }
+
+  /// A path that leads to this folder, whatever its own path leads to: for calls that take no descriptor.
+  public func path(to name: String) -> String { "/proc/self/fd/\(descriptor)/\(name)" }
+
+  /// Opens a regular file in the folder, and nothing else: a link is not followed, and a pipe is not waited for. In a folder whose
+  /// owner does not matter (`anyone`) a file that is written to is this process's user's, or the folder's owner's.
+  ///
+  /// - Parameters:
+  ///   - flags: as open(2) has them; O_CREAT comes with O_EXCL, so that what is made is new
+  ///   - mode: of a file that is made
+  /// - Returns: a descriptor, which the caller closes
+  public func open(_ name: String, _ flags: Int32, mode: UInt32 = 0o600) throws(Files.Errno) -> Int32 {
+    guard !name.isEmpty, !name.utf8.contains(UInt8(ascii: "/")), name != ".", name != ".." else {
+      throw Files.Errno(EINVAL)
+    }
+    let exclusive = flags & O_CREAT == 0 ? 0 : O_EXCL
+    let file = openat(
+      descriptor, name, flags | exclusive | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, mode)
+    guard file >= 0 else {
+      throw errno == ELOOP ? Files.Errno(ELOOP, "it is a link, which is not followed here") : Files.Errno(errno)
+    }
+    var status = stat()
+    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      close(file)
+      throw Files.Errno(EINVAL, "it is no regular file")
+    }
+    // A stick's files are all its folder's owner's, whoever has made them.
+    if flags & (O_WRONLY | O_RDWR) != 0, owner == .anyone, status.st_uid != geteuid(), status.st_uid != user {
+      close(file)
+      throw Files.Errno(EPERM, "it belongs to \(Accounts.title(ofUser: status.st_uid))")
+    }
+    return file
+  }
+
+  /// The whole of a regular file in the folder, whose owner is as the folder's may be.
+  public func bytes(of name: String, limit: Int = .max) throws(Files.Errno) -> [UInt8] {
+    let file = try open(name, O_RDONLY)
+    defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0 else { throw Files.Errno(errno) }
+    guard Folder.isTrusted(status.st_uid, by: owner) else {
+      throw Files.Errno(EPERM, "it belongs to \(Accounts.title(ofUser: status.st_uid)), whose word does not count here")
+    }
+    return try Files.bytes(from: file, limit: limit)
+  }
+
+  /// Writes a file anew beside the old one and puts it in its place: whatever happens, one of the two is there, whole.
+  ///
+  /// - Parameters:
+  ///   - mode: of the file, where the process's umask allows it
+  ///   - isForAll: whether everybody may read it, whatever is usual for what this process writes
+  public func replace(
+    _ name: String, with bytes: [UInt8], mode: UInt32 = 0o644, isForAll: Bool = false
+  ) throws(Files.Errno) {
+    // Its own: two processes may write the same file at the same time.
+    let new = "\(name).\(getpid()).new"
+    remove(new)
+    let file = try open(new, O_WRONLY | O_CREAT, mode: mode)
+    if isForAll { fchmod(file, 0o644) }
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+      if count <= 0 { break }
+      rest = rest.dropFirst(count)
+    }
+    let isWritten = rest.isEmpty && fsync(file) == 0
+    let error = errno
+    close(file)
+    guard isWritten, renameat(descriptor, new, descriptor, name) == 0 else {
+      let reason = isWritten ? errno : error
+      remove(new)
+      throw Files.Errno(reason)
+    }
+  }
+
+  /// Gives a file another name in the folder; one of that name is replaced.
+  public func rename(_ name: String, to other: String) throws(Files.Errno) {
+    guard renameat(descriptor, name, descriptor, other) == 0 else { throw Files.Errno(errno) }
+  }
+
+  /// Removes a file, or a link itself; does nothing if there is none.
+  @discardableResult
+  public func remove(_ name: String) -> Bool { unlinkat(descriptor, name, 0) == 0 }
+
+  /// Whether anything has this name.
+  public func has(_ name: String) -> Bool {
+    var status = stat()
+    return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0
+  }
+
+  /// Whether it cannot be told, for want of permission, if anything has this name.
+  public func isHidden(_ name: String) -> Bool {
+    var status = stat()
+    return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) != 0 && errno == EACCES
+  }
+
+  /// Writes what has changed in the folder itself to the disk: a file that nobody finds after a power cut is none.
+  public func synchronize() {
+    let readable = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard readable >= 0 else { return }
+    fsync(readable)
+    close(readable)
+  }
+
+  /// Locks the folder for one process, by a file in it that only its owner can open: a lock on what everybody can open is
+  /// everybody's to take.
+  ///
+  /// - Parameter waits: for the process that has it, rather than to return `nil`
+  /// - Returns: what to close, which ends it; `nil` if another process has it
+  public func lock(_ name: String, waits: Bool = false) throws(Files.Errno) -> Int32? {
+    let file = try openLock(name)
+    var status = stat()
+    guard fstat(file, &status) == 0, Folder.isTrusted(status.st_uid, by: owner), status.st_nlink == 1 else {
+      close(file)
+      throw Files.Errno(EPERM, "the file '\(name)' in it is another user's, or has another name too")
+    }
+    // The folder's owner has to be able to open it as well, and those before have made it for all to read.
+    if geteuid() == 0, status.st_uid != user { fchown(file, user, group) }
+    if status.st_mode & 0o777 != 0o600 { fchmod(file, 0o600) }
+    while flock(file, waits ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
+      let reason = errno
+      if reason == EINTR { continue }
+      close(file)
+      if reason == EWOULDBLOCK { return nil }
+      throw Files.Errno(reason)
+    }
+    return file
+  }
+
+  private func openLock(_ name: String) throws(Files.Errno) -> Int32 {
+    // Another process may make it or remove it between the two.
+    for _ in 0..<8 {
+      do throws(Files.Errno) {
+        return try open(name, O_RDWR)
+      } catch {
+        guard error.rawValue == ENOENT else { throw error }
+      }
+      do throws(Files.Errno) {
+        return try open(name, O_RDWR | O_CREAT)
+      } catch {
+        guard error.rawValue == EEXIST else { throw error }
+      }
+    }
+    throw Files.Errno(EAGAIN)
+  }
+
+  /// Lets everybody connect to a socket in the folder. Its mode is set through a descriptor that has been checked, and whatever the
+  /// umask, which is the whole process's.
+  public func openToAll(socket name: String) throws(Files.Errno) {
+    let place = clinux_open_place(descriptor, name, false)
+    guard place >= 0 else { throw Files.Errno(errno) }
+    defer { close(place) }
+    var status = stat()
+    guard fstat(place, &status) == 0 else { throw Files.Errno(errno) }
+    guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else {
+      throw Files.Errno(EPERM, "what lies there is not this hub's socket")
+    }
+    guard chmod("/proc/self/fd/\(place)", 0o666) == 0 else { throw Files.Errno(errno) }
+  }
+}
+
+/// Why a folder is not used.
+public struct FolderError: Error, Equatable, Sendable {
+  public enum Reason: Equatable, Sendable {
+    case system(_ doing: String, Int32)
+    /// A link that another user has made.
+    case link(ofUser: UInt32)
+    case foreign(user: UInt32)
+    /// By its group, or by everybody.
+    case writable(mode: UInt32)
+  }
+
+  public let path: String
+  public let reason: Reason
+
+  init(_ path: String, _ reason: Reason) {
+    self.path = path
+    self.reason = reason
+  }
+
+  /// There is none.
+  public var isMissing: Bool {
+    if case .system(_, let number) = reason { number == ENOENT || number == ENOTDIR } else { false }
+  }
+
+  /// The number of the system's error; EPERM for a folder that is not trusted.
+  public var errno: Int32 { if case .system(_, let number) = reason { number } else { EPERM } }
+
+  /// Another user could change what is in it.
+  public var isUntrusted: Bool { if case .system = reason { false } else { true } }
+
+  /// What to do about a folder that is not trusted, as a command.
+  public var nextStep: String? {
+    let quoted = "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+    switch reason {
+    case .system: return nil
+    case .link: return "look at what it leads to, and remove it: ls -l \(quoted)"
+    case .foreign: return "look at who has made it, and remove it or name another place: ls -ld \(quoted)"
+    case .writable: return "chmod go-w \(quoted)"
+    }
+  }
+}
+
+extension FolderError: CustomStringConvertible {
+  public var description: String {
+    switch reason {
+    case .system(let doing, let number): "\(doing) \(path): \(String(cString: strerror(number)))"
+    case .link(let user):
+      "\(path) is a link of \(Accounts.title(ofUser: user)), who could have it lead anywhere: it is not followed"
+    case .foreign(let user):
+      "the folder \(path) belongs to \(Accounts.title(ofUser: user)), who could put anything there: it is not used"
+    case .writable(let mode):
+      "the folder \(path) can be written to by other users (mode \(String(mode, radix: 8))): it is not used"
+    }
+  }
+}
