@@ -2,22 +2,30 @@ import Glibc
 import HardwareIO
 import Hub
 import Outputs
-import SystemPackage
 
 /// A copy of the board file that a hub works by, beside its socket, for as long as it runs. Who comes after a hub that was
 /// killed finds in it what that had on, whatever the board file says by then.
+///
+/// Lines are driven and chips are spoken to as it says: the folder and the file are this user's, root's or the service's, or
+/// nothing is believed.
 struct BoardInUse {
-  let path: String
-  /// Those of hubs before, where not everything could be switched off: each has lines of its own.
-  private var leftovers: [String] {
-    [path + ".left"] + (2...BoardInUse.mostLeftovers).map { "\(path).left-\($0)" }
-  }
-
   private static let mostLeftovers = 9
+  /// A board file is a few kilobytes.
+  private static let mostBytes = 1 << 20
 
-  init(beside socket: SocketPath) {
-    let folder = socket.state.lastIndex(of: "/").map { String(socket.state[...$0]) } ?? ""
-    path = folder + "board-in-use.json5"
+  private let folder: Folder
+  private let name = "board-in-use.json5"
+
+  /// - Parameter folder: that of the hub's sockets
+  init(in folder: Folder) { self.folder = folder }
+
+  var path: String { path(of: name) }
+
+  private func path(of name: String) -> String { "\(folder.path)/\(name)" }
+
+  /// The names of those of hubs before, where not everything could be switched off: each has lines of its own.
+  private var leftovers: [String] {
+    [name + ".left"] + (2...BoardInUse.mostLeftovers).map { "\(name).left-\($0)" }
   }
 
   /// - Parameter text: `nil` for the board that is built in, which has no real devices
@@ -27,44 +35,50 @@ struct BoardInUse {
       forget()
       return nil
     }
-    do {
+    do throws(Files.Errno) {
       // In one step: half a board would be none.
-      let temporary = path + ".new"
-      unlink(temporary)
-      let file = try FileDescriptor.open(
-        temporary, .writeOnly, options: [.create, .exclusiveCreate, .noFollow, .closeOnExec],
-        permissions: .ownerReadWrite)
-      try file.closeAfter { _ = try file.writeAll(text) }
-      guard rename(temporary, path) == 0 else { throw Errno(rawValue: errno) }
+      try folder.replace(name, with: text, mode: 0o600)
       return nil
     } catch {
-      unlink(path + ".new")
       return "\(path) cannot be written, so what is on after a crash is known from the board file alone: \(error)"
     }
   }
 
-  func forget() { unlink(path) }
+  func forget() { folder.remove(name) }
 
   /// Has whoever comes next look after what stands in it: not all of that could be switched off.
-  func leave() { keep(path) }
+  func leave() { keep(name) }
 
   /// No left-over board takes the place of another one, as the lines of both may be on. Where there are too many of them the last one
   /// does.
   private func keep(_ copy: String) {
     if leftovers.contains(copy) { return }
-    rename(copy, leftovers.first { !BoardInUse.exists($0) } ?? leftovers[leftovers.count - 1])
+    try? folder.rename(copy, to: leftovers.first { !folder.has($0) } ?? leftovers[leftovers.count - 1])
   }
 
   /// Whether a hub has left something on that could not be switched off.
-  var isLeft: Bool { leftovers.contains(where: BoardInUse.exists) }
+  var isLeft: Bool { leftovers.contains(where: folder.has) }
 
   /// Whether a hub has left something on, or runs.
-  var isThere: Bool { BoardInUse.exists(path) || isLeft }
+  var isThere: Bool { folder.has(name) || isLeft }
 
   /// Whether nobody can tell, for want of permission.
-  var isHidden: Bool { access(path, F_OK) != 0 && errno == EACCES }
+  var isHidden: Bool { folder.isHidden(name) }
 
-  private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+  /// The board of the hub that runs here; `nil` for one on the board that is built in.
+  ///
+  /// - Throws: `BoardError.unreadable` if it cannot be known, for want of permission for example
+  func board() throws(BoardError) -> Board? { folder.has(name) ? try board(of: name) : nil }
+
+  private func board(of copy: String) throws(BoardError) -> Board {
+    let text: [UInt8]
+    do throws(Files.Errno) {
+      text = try folder.bytes(of: copy, limit: BoardInUse.mostBytes)
+    } catch {
+      throw .unreadable(file: path(of: copy), reason: "\(error)")
+    }
+    return try Board(json5: text, file: path(of: copy))
+  }
 
   /// Has everything off that a hub before this one had on, and forgets it. What went wrong is kept in mind for the
   /// next time.
@@ -73,13 +87,13 @@ struct BoardInUse {
   func makeSafe(_ hardware: any Hardware, and hub: Hub? = nil, isStarting: Bool = false) -> SafetyReport {
     var report = SafetyReport()
     var found: [(copy: String?, hub: Hub)] = []
-    for copy in leftovers + [path] where BoardInUse.exists(copy) {
+    for copy in leftovers + [name] where folder.has(copy) {
       do throws(BoardError) {
-        found.append((copy, Hub(board: try Board(ownFile: copy), hardware: hardware)))
+        found.append((copy, Hub(board: try board(of: copy), hardware: hardware)))
       } catch {
         keep(copy)
         let problem = "what a hub before this one had on is not known: \(error)"
-        report.problems.append("\(problem); look after it, and remove \(leftovers[0]) and others like it")
+        report.problems.append("\(problem); look after it, and remove \(path(of: leftovers[0])) and others like it")
       }
     }
     if let hub { found.append((nil, hub)) }
@@ -87,7 +101,7 @@ struct BoardInUse {
     for (index, made) in reports.enumerated() {
       report += made
       guard let copy = found[index].copy else { continue }
-      if made.problems.isEmpty { unlink(copy) } else { keep(copy) }
+      if made.problems.isEmpty { folder.remove(copy) } else { keep(copy) }
     }
     return report
   }

@@ -1,4 +1,5 @@
 import Glibc
+import HardwareIO
 import Hub
 import Outputs
 
@@ -74,6 +75,7 @@ extension CommandError {
     case .notRunning: self.init(.unavailable, "\(error)", nextStep: "start one: sensorhub run")
     case .noPermission:
       self.init(.noPermission, "\(error)", nextStep: "give a path of your own: --socket /tmp/sensorhub/hub.sock")
+    case .untrusted(let folder): self.init(.noPermission, "\(error)", nextStep: folder.nextStep)
     case .system, .portInUse: self.init(.inputOutput, "\(error)")
     }
   }

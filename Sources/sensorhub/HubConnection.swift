@@ -15,11 +15,18 @@ struct HubConnection: ~Copyable {
   ///   - socket: the path that the user gave, or `nil` to look where hubs usually are
   ///   - choose: which of the sockets
   static func open(_ socket: String?, _ choose: (SocketPath) -> String) throws -> HubConnection {
-    let paths = socket.map { [SocketPath($0)] } ?? SocketPath.candidates
-    var first: SocketError?
-    for path in paths {
+    // A path that the user gives is the user's decision.
+    if let socket {
       do throws(SocketError) {
-        return HubConnection(descriptor: try UnixSocket.connect(choose(path)))
+        return HubConnection(descriptor: try UnixSocket.connect(choose(SocketPath(socket))))
+      } catch {
+        throw CommandError(error)
+      }
+    }
+    var first: SocketError?
+    for path in SocketPath.candidates {
+      do throws(SocketError) {
+        return HubConnection(descriptor: try UnixSocket.connect(choose(path), in: path.openTrustedFolder()))
       } catch {
         first = first ?? error
       }

@@ -59,12 +59,12 @@ struct HubService: Sendable {
       SupplyTimesFile(path: "\(folder)/supplies.json") { try? StateFolder.make(folder) }
     }
     path = socket.map(SocketPath.init) ?? .standard
-    inUse = BoardInUse(beside: path)
     do throws(SocketError) {
       server = try StreamServer(host: host, path: path, sink: sink, budget: budget)
     } catch {
       throw CommandError(error)
     }
+    inUse = BoardInUse(in: server.folder)
   }
 
   func run() async throws {
@@ -130,7 +130,9 @@ struct HubService: Sendable {
 
   /// Whether a hub answers there. Wakes nothing.
   private static func isServed(_ path: SocketPath) -> Bool {
-    guard let descriptor = try? UnixSocket.connect(path.devices) else { return false }
+    guard let folder = try? path.openTrustedFolder(),
+      let descriptor = try? UnixSocket.connect(path.devices, in: folder)
+    else { return false }
     close(descriptor)
     return true
   }

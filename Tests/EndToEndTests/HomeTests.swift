@@ -10,7 +10,6 @@ final class HomeTests {
 
   init() {
     HubProcess.write(HubProcess.simulatedBoard(""), to: "\(folder)/board.json5")
-    chmod(folder, 0o777)
   }
 
   /// As a user who may read the executable wherever it is, and has no home in his environment.
@@ -25,6 +24,8 @@ final class HomeTests {
 
   /// What a hub says from its start to its end.
   private func wordsOfHub(uid: Int) -> String {
+    // A hub has its sockets in a folder of its own.
+    chown(folder, UInt32(uid), UInt32(uid))
     let hub = program(["run", "--socket", "\(folder)/hub.sock", "--board", "\(folder)/board.json5"], uid: uid)
     #expect(eventually { hub.standardError.contains("state on") }, "\(hub.standardError)")
     hub.send(SIGTERM)

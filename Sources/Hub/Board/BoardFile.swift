@@ -22,17 +22,6 @@ extension Board {
     try self.init(json5: bytes, file: file)
   }
 
-  /// Reads a copy that a hub has left for the next: a regular file, and nothing that would be waited for.
-  public init(ownFile file: String) throws(BoardError) {
-    let text: [UInt8]
-    do throws(Files.Errno) {
-      text = try Files.bytes(ofRegular: file, limit: 1 << 20)
-    } catch {
-      throw .unreadable(file: file, reason: "\(error)")
-    }
-    try self.init(json5: text, file: file)
-  }
-
   static func bytes(of file: String) throws(BoardError) -> [UInt8] {
     do throws(Files.Errno) {
       // A board file is a few kilobytes; a device or a log given by mistake is not read to its end.

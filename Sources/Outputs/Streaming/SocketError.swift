@@ -1,4 +1,5 @@
 import Glibc
+import HardwareIO
 
 /// What goes wrong with the hub's sockets.
 public enum SocketError: Error, Equatable, Sendable {
@@ -8,6 +9,8 @@ public enum SocketError: Error, Equatable, Sendable {
   case portInUse(address: String)
   case notRunning(path: String)
   case noPermission(path: String)
+  /// Another user could have made or changed what is there.
+  case untrusted(FolderError)
   case system(path: String, doing: String, errno: Int32)
 }
 
@@ -19,6 +22,7 @@ extension SocketError: CustomStringConvertible {
       "another program listens on \(address) (ss -ltnp shows which); stop it, or choose another port in the board file"
     case .notRunning(let path): "no hub is running: nothing answers on \(path)"
     case .noPermission(let path): "no permission for \(path)"
+    case .untrusted(let error): "\(error)"
     case .system(let path, let doing, EAFNOSUPPORT):
       // What a process may ask the kernel for is settled when it starts.
       "\(doing) \(path): this machine has no such network, or the service had no port when it started and lets none be "
@@ -26,6 +30,16 @@ extension SocketError: CustomStringConvertible {
     case .system(let path, "listening on", EADDRNOTAVAIL):
       "listening on \(path): this machine does not have that address (ip address lists those that it has)"
     case .system(let path, let doing, let errno): "\(doing) \(path): \(String(cString: strerror(errno)))"
+    }
+  }
+}
+
+extension SocketError {
+  init(_ error: FolderError) {
+    switch error.errno {
+    case _ where error.isUntrusted: self = .untrusted(error)
+    case EACCES, EPERM, EROFS: self = .noPermission(path: error.path)
+    case let number: self = .system(path: error.path, doing: "opening the folder", errno: number)
     }
   }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import HardwareIO
 
 /// Where the hub's sockets are.
 ///
@@ -19,13 +20,51 @@ public struct SocketPath: Equatable, Sendable {
 
   private var directory: String { state.lastIndex(of: "/").map { String(state[...$0]) } ?? "" }
 
+  /// The folder that they are in.
+  public var folder: String {
+    guard let slash = state.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    return slash == state.startIndex ? "/" : String(state[..<slash])
+  }
+
+  /// What is in the folder under one of the paths.
+  static func name(of path: String) -> String {
+    path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
+  }
+
+  /// The mode of a folder that a hub makes: a user's own is for nobody else, and another one as the umask has it.
+  private var mode: UInt32 {
+    let runtime = SocketPath.environment("XDG_RUNTIME_DIR").map { "\($0)/sensorhub" }
+    return folder == runtime || folder == SocketPath.ownTemporary ? 0o700 : 0o755
+  }
+
+  /// Opens the folder as a hub has it: made if it is not there, this user's or root's, and writable by nobody else.
+  func openOwnFolder() throws(SocketError) -> Folder {
+    do throws(FolderError) {
+      return try Folder(folder, of: .own, makingWith: mode)
+    } catch {
+      throw SocketError(error)
+    }
+  }
+
+  /// Opens the folder as a client trusts it: this user's, root's or the service's, and writable by nobody else.
+  public func openTrustedFolder() throws(SocketError) -> Folder {
+    do throws(FolderError) {
+      return try Folder(folder, of: .trusted)
+    } catch {
+      throw error.isMissing ? .notRunning(path: state) : SocketError(error)
+    }
+  }
+
   /// `/run/sensorhub/hub.sock` for the system's hub, otherwise in the user's own runtime directory.
   public static var standard: SocketPath {
     if let directory = environment("RUNTIME_DIRECTORY") { return SocketPath("\(directory)/hub.sock") }
     if getuid() == 0 { return SocketPath("/run/sensorhub/hub.sock") }
     if let directory = environment("XDG_RUNTIME_DIR") { return SocketPath("\(directory)/sensorhub/hub.sock") }
-    return SocketPath("/tmp/sensorhub-\(getuid())/hub.sock")
+    return SocketPath("\(ownTemporary)/hub.sock")
   }
+
+  /// Where a user's hub is who has no runtime folder: others can make one of this name first, so whose it is is always checked.
+  private static var ownTemporary: String { "/tmp/sensorhub-\(getuid())" }
 
   /// Where a client looks: the user's own hub first, then the system's.
   public static var candidates: [SocketPath] {

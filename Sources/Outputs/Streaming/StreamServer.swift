@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Guarding
+import HardwareIO
 import Hub
 import MonotonicTime
 import Publishing
@@ -41,6 +42,8 @@ public final class StreamServer: Service {
 
   private let host: HubHost
   private let path: SocketPath
+  /// That of the Unix sockets, as it was checked at the start.
+  public let folder: Folder
   private let sink: JournalSink
   private let fixed: [Listener]
   private let firstPorts: Ports
@@ -70,17 +73,31 @@ public final class StreamServer: Service {
       .devices: DevicesOutput(host: host), .state: StateOutput(host: host), .record: recordings,
       .gpsd: GPSDOutput(host: host),
     ]
+    folder = try StreamServer.folder(of: path)
     firstPorts = StreamServer.openPorts(of: host.hub.value, host, replacing: [])
     do throws(SocketError) {
-      fixed = try StreamServer.listen(path)
+      fixed = try StreamServer.listen(path, in: folder)
     } catch {
       for listener in firstPorts.listeners { close(listener.descriptor) }
       throw error
     }
   }
 
+  private static func folder(of path: SocketPath) throws(SocketError) -> Folder {
+    do throws(SocketError) {
+      return try path.openOwnFolder()
+    } catch {
+      // The service's folder is not this user's, and where it runs that is the better reason.
+      if let trusted = try? path.openTrustedFolder(), let other = try? UnixSocket.connect(path.devices, in: trusted) {
+        close(other)
+        throw .inUse(path: path.state)
+      }
+      throw error
+    }
+  }
+
   /// Opens the Unix sockets, or else none.
-  private static func listen(_ path: SocketPath) throws(SocketError) -> [Listener] {
+  private static func listen(_ path: SocketPath, in folder: Folder) throws(SocketError) -> [Listener] {
     var listeners: [Listener] = []
     // The state's last: who sees it finds everything.
     let wanted: [(kind: StreamKind, path: String)] = [
@@ -88,12 +105,12 @@ public final class StreamServer: Service {
     ]
     do throws(SocketError) {
       for (kind, path) in wanted {
-        listeners.append(Listener(descriptor: try UnixSocket.listen(path), kind: kind))
+        listeners.append(Listener(descriptor: try UnixSocket.listen(path, in: folder), kind: kind))
       }
     } catch {
       for (listener, (_, path)) in zip(listeners, wanted) {
         close(listener.descriptor)
-        unlink(path)
+        folder.remove(SocketPath.name(of: path))
       }
       throw error
     }
@@ -125,9 +142,7 @@ public final class StreamServer: Service {
       for client in clients { client.end() }
       for listener in fixed + ports.listeners { close(listener.descriptor) }
       reserve.withLock { _ = close($0) }
-      unlink(path.state)
-      unlink(path.devices)
-      unlink(path.record)
+      for path in [path.state, path.devices, path.record] { folder.remove(SocketPath.name(of: path)) }
       recordings.waitForEnds()
     }
     while true {

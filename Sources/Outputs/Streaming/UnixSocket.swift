@@ -5,39 +5,50 @@ import HardwareIO
 /// The few calls that Unix stream sockets take.
 public enum UnixSocket {
   /// Listens on a path; a socket that a hub left behind is replaced, one that a hub answers on is not.
-  static func listen(_ path: String) throws(SocketError) -> Int32 {
-    try makeDirectory(of: path)
-    if let other = try? connect(path) {
+  ///
+  /// - Parameter folder: the path's own, as the hub has checked it; nobody else can change what is in it
+  static func listen(_ path: String, in folder: Folder) throws(SocketError) -> Int32 {
+    let name = SocketPath.name(of: path)
+    if let other = try? connect(path, in: folder) {
       close(other)
       throw .inUse(path: path)
     }
     // Under another name until somebody listens there: who sees the socket can connect to it.
-    let unfinished = path + "~"
-    unlink(unfinished)
-    let descriptor = try open(unfinished)
-    let result = withAddress(unfinished) { bind(descriptor, $0, $1) }
-    // Whoever may reach the directory may listen: positions are no secret between users of one board.
+    let unfinished = name + "~"
+    folder.remove(unfinished)
+    let descriptor = try open(path)
+    let result = withAddress(folder.path(to: unfinished)) { bind(descriptor, $0, $1) }
     // Who has left between the report and the accept must not hold up the others.
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-    guard
-      result == 0, Glibc.listen(descriptor, 64) == 0, chmod(unfinished, 0o666) == 0, rename(unfinished, path) == 0
-    else {
-      let error = errno
+    var number = result == 0 && Glibc.listen(descriptor, 64) == 0 ? 0 : errno
+    if number == 0 {
+      do throws(Files.Errno) {
+        // Whoever may reach the folder may connect: positions are no secret between users of one board.
+        try folder.openToAll(socket: unfinished)
+        try folder.rename(unfinished, to: name)
+      } catch {
+        number = error.rawValue
+      }
+    }
+    guard number == 0 else {
       close(descriptor)
-      unlink(unfinished)
-      switch error {
+      folder.remove(unfinished)
+      switch number {
       case EACCES, EPERM, EROFS: throw .noPermission(path: path)
-      default: throw .system(path: path, doing: "listening on", errno: error)
+      default: throw .system(path: path, doing: "listening on", errno: number)
       }
     }
     return descriptor
   }
 
   /// Connects to a hub, as somebody who will say what it wants.
-  public static func connect(_ path: String) throws(SocketError) -> Int32 {
+  ///
+  /// - Parameter folder: the path's own, where whose it is has been checked; `nil` for a path that the user has given
+  public static func connect(_ path: String, in folder: Folder? = nil) throws(SocketError) -> Int32 {
     let descriptor = try open(path)
     nameEnd(of: descriptor)
-    guard withAddress(path, { Glibc.connect(descriptor, $0, $1) }) == 0 else {
+    let place = folder?.path(to: SocketPath.name(of: path)) ?? path
+    guard withAddress(place, { Glibc.connect(descriptor, $0, $1) }) == 0 else {
       let error = errno
       close(descriptor)
       switch error {
@@ -75,15 +86,6 @@ public enum UnixSocket {
     } && size > MemoryLayout<sa_family_t>.size
   }
 
-  private static func makeDirectory(of path: String) throws(SocketError) {
-    guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return }
-    let directory = String(path[..<slash])
-    guard mkdir(directory, 0o755) == 0 || errno == EEXIST else {
-      throw errno == EACCES
-        ? .noPermission(path: directory) : .system(path: directory, doing: "creating the directory", errno: errno)
-    }
-  }
-
   private static func withAddress(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -98,6 +100,15 @@ public enum UnixSocket {
     var peer = clinux_peer()
     guard clinux_socket_peer(descriptor, &peer) == 0 else { return LocalAdmission.Guest(process: 0, user: .max) }
     return LocalAdmission.Guest(process: peer.pid, user: peer.uid)
+  }
+
+  /// The groups of who is at the other end, its own first; none where the kernel does not say.
+  static func groups(_ descriptor: Int32) -> [UInt32] {
+    var peer = clinux_peer()
+    guard clinux_socket_peer(descriptor, &peer) == 0 else { return [] }
+    var groups = [UInt32](repeating: 0, count: 1024)
+    let count = clinux_socket_peer_groups(descriptor, &groups, Int32(groups.count))
+    return [peer.gid] + groups[..<max(0, Int(count))]
   }
 
   /// The process at the other end: `gpsd[812]`.

@@ -12,8 +12,8 @@ struct Safe: ParsableCommand {
     discussion: """
       A hub does so whenever it stops. Killed or crashed it cannot, and some kernels keep a line's last level: the \
       systemd unit runs this command after every stop. What that hub had in use is known from a copy of its board file \
-      beside its socket; the one that is named here comes in addition. A line that a running hub holds is left to it, \
-      and that is an error.
+      beside its socket; the one that is named here comes in addition. What a running hub uses is left to it, and that is \
+      an error; a hub that uses other lines, ports and chips is no obstacle.
 
       Example: sensorhub safe /etc/sensorhub/board.json5
       """)
@@ -26,14 +26,58 @@ struct Safe: ParsableCommand {
 
   func run() throws {
     let path = socket.map(SocketPath.init) ?? .standard
-    for path in socket == nil ? SocketPath.candidates : [path] {
-      guard let running = try? UnixSocket.connect(path.devices) else { continue }
-      close(running)
-      throw CommandError(
-        .unavailable, "a hub is running on \(path.state), and keeps what it uses",
-        nextStep: "stop it: it leaves all off")
+    let running = (socket == nil ? SocketPath.candidates : [path]).compactMap(RunningHub.init)
+    let isRunning = running.contains { $0.path == path }
+    let named: Board?
+    do {
+      named = try board.map { try BoardSource(file: $0).load() }
+    } catch {
+      // A board file that is wrong does not keep on what a hub has left on.
+      if !isRunning { _ = try? boardInUse(path)?.makeSafe(SimulatedHardware()) }
+      throw error
     }
-    let inUse = BoardInUse(beside: path)
+    if isRunning, named == nil { throw Safe.refusal(path, "keeps what it uses") }
+    if let named {
+      for hub in running {
+        let shared = hub.board.map { BoardConnections.shared(named, $0) } ?? []
+        if !shared.isEmpty {
+          throw Safe.refusal(hub.path, "uses what this board names: \(shared.joined(separator: ", "))")
+        }
+      }
+    }
+    let left = isRunning ? nil : try boardInUse(path)
+    let report = makeSafe(left, named, SimulatedHardware())
+    guard report.problems.isEmpty else {
+      throw CommandError(
+        .unavailable, report.problems.joined(separator: "\n"),
+        nextStep: report.isHeld ? "a line that is in use belongs to a hub that runs: sensorhub devices shows it" : nil)
+    }
+    let lines = report.hasPowerLines ? "all power lines are at their safe levels" : "there are no power lines"
+    let absent = report.absent.isEmpty ? "" : "; not there to be put to sleep: \(report.absent.joined(separator: ", "))"
+    Terminal.standardOutput("\(board ?? left?.path ?? path.folder): \(lines)\(absent)")
+  }
+
+  private static func refusal(_ path: SocketPath, _ reason: String) -> CommandError {
+    CommandError(
+      .unavailable, "a hub is running on \(path.state), and \(reason)", nextStep: "stop it: it leaves all off")
+  }
+
+  /// What a hub that was killed has left; `nil` if there is nothing, which is an error without a board file.
+  private func boardInUse(_ path: SocketPath) throws -> BoardInUse? {
+    let inUse: BoardInUse
+    do throws(SocketError) {
+      inUse = BoardInUse(in: try path.openTrustedFolder())
+    } catch .notRunning where board != nil {
+      return nil
+    } catch .notRunning {
+      throw CommandError(
+        .noInput, "no hub has left anything on: there is no folder \(path.folder)",
+        nextStep: "name a board file, or the hub's --socket")
+    } catch {
+      guard board != nil else { throw CommandError(error) }
+      Terminal.standardError("going on without what a hub may have left on: \(error)")
+      return nil
+    }
     if board == nil, inUse.isHidden {
       throw CommandError(
         .noPermission, "no permission to look for \(inUse.path)", nextStep: "run it as the hub's user, or with sudo")
@@ -43,26 +87,29 @@ struct Safe: ParsableCommand {
         .noInput, "no hub has left anything on: there is no \(inUse.path)",
         nextStep: "name a board file, or the hub's --socket")
     }
-    let report = try makeSafe(inUse, SimulatedHardware())
-    guard report.problems.isEmpty else {
-      throw CommandError(
-        .unavailable, report.problems.joined(separator: "\n"),
-        nextStep: report.isHeld ? "a line that is in use belongs to a hub that runs: sensorhub devices shows it" : nil)
-    }
-    let lines = report.hasPowerLines ? "all power lines are at their safe levels" : "there are no power lines"
-    let absent = report.absent.isEmpty ? "" : "; not there to be put to sleep: \(report.absent.joined(separator: ", "))"
-    Terminal.standardOutput("\(board ?? inUse.path): \(lines)\(absent)")
+    return inUse
   }
 
-  /// A board file that is wrong does not keep on what a hub has left on.
-  private func makeSafe(_ inUse: BoardInUse, _ hardware: any Hardware) throws -> SafetyReport {
-    let named: Hub?
-    do {
-      named = try board.map { Hub(board: try BoardSource(file: $0).load(), hardware: hardware) }
-    } catch {
-      _ = inUse.makeSafe(hardware)
-      throw error
-    }
-    return inUse.makeSafe(hardware, and: named)
+  private func makeSafe(_ left: BoardInUse?, _ named: Board?, _ hardware: any Hardware) -> SafetyReport {
+    let named = named.map { Hub(board: $0, hardware: hardware) }
+    guard let left else { return MakingSafe([named].compactMap { $0 }).run().reduce(into: SafetyReport()) { $0 += $1 } }
+    return left.makeSafe(hardware, and: named)
+  }
+}
+
+/// A hub that answers, and what it uses.
+private struct RunningHub {
+  let path: SocketPath
+  /// `nil` for the one that is built in, and if it may not be read: then the locks of the kernel's on lines, ports and chips tell.
+  let board: Board?
+
+  init?(_ path: SocketPath) {
+    // One that another user has planted there says nothing.
+    guard let folder = try? path.openTrustedFolder(),
+      let descriptor = try? UnixSocket.connect(path.devices, in: folder)
+    else { return nil }
+    close(descriptor)
+    self.path = path
+    board = try? BoardInUse(in: folder).board()
   }
 }

@@ -1,0 +1,26 @@
+import HardwareIO
+import Hub
+import Simulation
+
+/// The lines, ports and chips that two boards have in common: only one hub may use each.
+enum BoardConnections {
+  /// In words, sorted; what is simulated is each hub's own.
+  static func shared(_ board: Board, _ other: Board) -> [String] {
+    all(of: board).intersection(all(of: other)).sorted()
+  }
+
+  private static func all(of board: Board) -> Set<String> {
+    var all: Set<String> = []
+    for device in board.devices {
+      if !SimulatedHardware.isSimulated(device.path) {
+        // One device may have several names in /dev.
+        let path = Files.resolved(device.path) ?? device.path
+        all.insert(device.place.map { "\(I2CPlace(bus: path, address: $0.address))" } ?? path)
+      }
+      if case .gpio(let line, _) = device.power.switch, !SimulatedHardware.isSimulated(line.chip) {
+        all.insert("line \(line.line) of \(line.chip)")
+      }
+    }
+    return all
+  }
+}
