@@ -19,8 +19,8 @@ public final class HubHost: Sendable {
   public let replay: ReplaySession?
   /// Where calibrations are kept; `nil` where there are no devices.
   let calibrations: (any CalibrationStore)?
-  /// Only one calibration at a time.
-  let isCalibrating = Guarded(false)
+  /// Who calibrates: only one at a time.
+  let calibrator = Guarded<String?>(nil)
   /// Of the program: `0.2.0`.
   public let version: String
   /// Who is being served.

@@ -29,16 +29,20 @@ final class HubCalibration: Sendable {
         throw CalibrationRefusal(
           "a replay has no chips", nextStep: "end it, and start a hub on the board: sensorhub run --board …")
       }
+      // The result is used by everybody, in the next run too.
+      guard LocalRights.mayChange(connection.descriptor) else {
+        throw CalibrationRefusal(
+          "you may not calibrate the hub's sensors: \(LocalRights.lack)", reason: .noPermission,
+          nextStep: LocalRights.nextStep(for: "sensorhub calibrate \(kind.rawValue)"))
+      }
       let hub = host.hub.value
       let chip = try hub.board.device(for: kind, named: id)
-      guard
-        host.isCalibrating.withLock({ isCalibrating in
-          defer { isCalibrating = true }
-          return !isCalibrating
-        })
-      else {
-        throw CalibrationRefusal("another calibration is under way", reason: .busy, nextStep: "let it end, or stop it")
+      let own = LocalRights.title(holder.label, connection.descriptor)
+      let other = host.calibrator.withLock { calibrator in
+        defer { calibrator = calibrator ?? own }
+        return calibrator
       }
+      if let other { throw CalibrationRefusal.busy(with: other) }
       let calibration = HubCalibration(connection, host, store, chip, kind)
       calibration.start(hub, as: holder)
       return calibration
@@ -123,7 +127,7 @@ final class HubCalibration: Sendable {
   }
 
   /// The next one may begin. Before the client is told of the end: whoever has seen that is not to be refused.
-  private func free() { host.isCalibrating.withLock { $0 = false } }
+  private func free() { host.calibrator.withLock { $0 = nil } }
 
   /// Ends the lease; returns what has been measured, the first time.
   private func finish() -> CalibrationSession? {

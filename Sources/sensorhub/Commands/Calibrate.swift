@@ -19,7 +19,8 @@ struct Calibrate: ParsableCommand {
       mag     iron near the magnetometer: turn it through all directions
       mount   how it sits in the vehicle: stand still, then speed up and brake on a straight road
 
-      A running hub does it, with its own board: it has the sensor. Otherwise this program does, with the board of \
+      A running hub does it, with its own board: it has the sensor. As the result is everybody's, that takes root, the account \
+      that the hub runs as, or the group sensorhub. Otherwise this program does, with the board of \
       --board. The result is stored for this chip and used by "fuse --board", and by the hub from its next start or \
       reload on. A recording does not say of which chip it is: --device has to.
 
