@@ -21,6 +21,8 @@ public final class HubHost: Sendable {
   let calibrations: (any CalibrationStore)?
   /// Who calibrates: only one at a time.
   let calibrator = Guarded<String?>(nil)
+  /// What root can end.
+  let placeHolders = PlaceHolders()
   /// Of the program: `0.2.0`.
   public let version: String
   /// Who is being served.

@@ -11,7 +11,7 @@ struct SensorHub: ParsableCommand {
     version: versionWithCommit,
     subcommands: [
       Run.self, Watch.self, Devices.self, Probe.self, Check.self, Decode.self, Fuse.self,
-      Calibrate.self, Safe.self, Chips.self, Record.self, Info.self, Export.self, Replay.self, Fleet.self,
+      Calibrate.self, Safe.self, Release.self, Chips.self, Record.self, Info.self, Export.self, Replay.self, Fleet.self,
     ])
 
   static let version = "0.2.0"

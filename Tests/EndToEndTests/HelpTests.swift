@@ -18,7 +18,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "run", "watch", "devices", "probe", "check", "decode", "fuse", "calibrate", "safe", "chips", "record", "info",
+    "run", "watch", "devices", "probe", "check", "decode", "fuse", "calibrate", "safe", "release", "chips", "record",
+    "info",
     "export", "replay", "fleet",
   ])
   func `help fills its lines`(_ command: String) {

@@ -16,7 +16,7 @@ struct RequestKeyTests {
     (
       #"{"rateHz": 5, "zzzzzzzzzzzz": 1}"#,
       "'zzzzzzzzzzzz' is nothing to ask here; there are rateHz, rate, name, parts, "
-        + "every, accuracy, within, calibrate, device"
+        + "every, accuracy, within, calibrate, device, release"
     ),
   ])
   func `an unknown key of a state request is refused`(_ text: String, _ message: String) {

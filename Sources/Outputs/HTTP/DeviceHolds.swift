@@ -8,6 +8,10 @@ import Publishing
 final class DeviceHolds: Sendable {
   /// How many there may be at once.
   static let limit = 256
+  /// How long one may last in seconds: a day for root, the hub's own user, the service's group, and those who have the port's token;
+  /// an hour for others. Prolonging one is no longer.
+  static let longest = 86_400.0
+  static let longestOfOthers = 3600.0
 
   /// A hold as its caller knows it.
   struct Hold: Equatable, Sendable {
@@ -17,8 +21,14 @@ final class DeviceHolds: Sendable {
     var remaining: Duration
   }
 
+  /// Why there is none for somebody.
+  struct Refusal: Error {
+    var reason: String
+  }
+
   private struct Entry {
     var device: String
+    var user: PlaceUser
     var holder: String
     var lease: Subscription
     var timer: ScheduledAction
@@ -32,6 +42,7 @@ final class DeviceHolds: Sendable {
   init(host: HubHost, clock: any MonotonicTimeSource = MonotonicClock()) {
     self.host = host
     self.clock = clock
+    host.placeHolders.add(self)
   }
 
   /// Every hold, the next to end first.
@@ -42,26 +53,32 @@ final class DeviceHolds: Sendable {
     }.sorted { ($0.remaining, $0.id) < ($1.remaining, $1.id) }
   }
 
-  /// Keeps a device awake; `nil` where too many are held already.
-  func hold(_ device: String, for duration: Duration, as holder: String) -> Hold? {
+  /// Keeps a device awake, where its user may have one more.
+  func hold(
+    _ device: String, for duration: Duration, as holder: String, of user: PlaceUser
+  ) throws(Refusal) -> Hold {
     // Looked at before as well as after: who is refused must not have woken the device.
-    guard entries.withLock({ $0.count < DeviceHolds.limit }) else { return nil }
+    if let reason = entries.withLock({ DeviceHolds.refusal(of: user, $0) }) { throw Refusal(reason: reason) }
     let id = DeviceHolds.newIdentifier()
     let lease = host.wakefulness(of: device).subscribe(as: Holder(holder), receiveValue: { _ in })
     let end = clock.now + duration
     let timer = clock.schedule(at: end) { [weak self] in self?.isOver(id) }
-    let isKept = entries.withLock { entries in
-      guard entries.count < DeviceHolds.limit else { return false }
-      entries[id] = Entry(device: device, holder: holder, lease: lease, timer: timer, end: end)
-      return true
+    let refusal = entries.withLock { entries -> String? in
+      if let reason = DeviceHolds.refusal(of: user, entries) { return reason }
+      entries[id] = Entry(device: device, user: user, holder: holder, lease: lease, timer: timer, end: end)
+      return nil
     }
-    guard isKept else {
+    if let refusal {
       timer.cancel()
       lease.cancel()
-      return nil
+      throw Refusal(reason: refusal)
     }
     endIfOver(id, end)
     return Hold(id: id, device: device, holder: holder, remaining: duration)
+  }
+
+  private static func refusal(of user: PlaceUser, _ entries: [String: Entry]) -> String? {
+    user.refusal(to: limit, among: entries.values.lazy.map(\.user))
   }
 
   /// Has a hold last so long from now; `nil` where it is over, or another device's.
@@ -94,8 +111,9 @@ final class DeviceHolds: Sendable {
     return entry != nil
   }
 
-  /// Ends every hold: nobody is left who could.
-  func releaseAll() { for hold in all { _ = release(hold.id, of: hold.device) } }
+  /// Ends every hold: nobody is left who could, or root wants none.
+  @discardableResult
+  func releaseAll() -> Int { all.count { release($0.id, of: $0.device) } }
 
   /// The time of a hold is over, unless it has been prolonged while the timer fired.
   private func isOver(_ id: String) {
@@ -111,4 +129,8 @@ final class DeviceHolds: Sendable {
     return String(UInt64.random(in: .min ... .max, using: &random), radix: 36)
       + String(UInt64.random(in: .min ... .max, using: &random), radix: 36)
   }
+}
+
+extension DeviceHolds: PlaceHolding {
+  var placeKind: String { "holds" }
 }

@@ -18,6 +18,24 @@ struct HTTPContext: RequestContext {
     channel.remoteAddress?.ipAddress.flatMap { IPAddress(String($0.prefix { $0 != "%" })) }
   }
 
+  /// Whose a place is that is asked for: an account, if this machine can tell, or another machine's.
+  var user: PlaceUser {
+    guard let address else { return .machine([]) }
+    if let client = HTTPContext.end(channel.remoteAddress), let server = HTTPContext.end(channel.localAddress),
+      let account = LocalTCPUser.find(of: client, to: server)
+    {
+      return PlaceUser(account: account)
+    }
+    return .machine(address.machine)
+  }
+
+  private static func end(_ end: SocketAddress?) -> TCPAddress? {
+    guard let end, let port = end.port,
+      let address = end.ipAddress.flatMap({ IPAddress(String($0.prefix { $0 != "%" })) })
+    else { return nil }
+    return TCPAddress(address: address, port: UInt16(port))
+  }
+
   /// Who asks.
   var peer: ClientPeer {
     guard let remote = channel.remoteAddress, let ip = remote.ipAddress, let port = remote.port else {

@@ -47,7 +47,7 @@ public final class HTTPOutput: Service {
         if offer == nil { holds.releaseAll() }
         present = offer.map { offer in
           HTTPServing("dashboard", offer, places: budget.http, traffic: host.traffic, sink: sink, on: group) {
-            HubRoutes.all(host, holds, $0)
+            HubRoutes.all(host, holds, $0, hasToken: offer.token != nil)
           }
         }
       }

@@ -1,5 +1,6 @@
 import Fusion
 import HTTPTypes
+import HardwareIO
 import Hub
 import Hummingbird
 import MonotonicTime
@@ -7,8 +8,12 @@ import Publishing
 
 /// What a hub is asked for, and what it is asked to do.
 enum HubRoutes {
-  static func all(_ host: HubHost, _ holds: DeviceHolds, _ streams: EventStreams) -> [HTTPRoute] {
-    Dashboard(host: host).routes + reading(host, HubEvents(host: host, streams: streams)) + holding(holds, host)
+  /// - Parameter hasToken: whoever gets in has the port's token
+  static func all(
+    _ host: HubHost, _ holds: DeviceHolds, _ streams: EventStreams, hasToken: Bool
+  ) -> [HTTPRoute] {
+    Dashboard(host: host).routes + reading(host, HubEvents(host: host, streams: streams))
+      + holding(holds, host, hasToken: hasToken)
       + HistoryRoutes(history: RecordedHistory(host: host)).routes + ReplayRoutes.routes(host.replay)
   }
 
@@ -50,25 +55,33 @@ enum HubRoutes {
   }
 
   /// Who keeps a device awake without listening to it.
-  private static func holding(_ holds: DeviceHolds, _ host: HubHost) -> [HTTPRoute] {
+  private static func holding(_ holds: DeviceHolds, _ host: HubHost, hasToken: Bool) -> [HTTPRoute] {
     [
       HTTPRoute(.get, "holds") { request, _ in HTTPDocument.json(to: request) { HoldsReport.write(holds.all, to: &$0) }
       },
       HTTPRoute(.post, "devices/:id/hold", asking: ["for", "hold"]) { request, context in
         let device = try device(context, host.hub.value)
-        let seconds = try HTTPQuery.number("for", of: request, in: 1...86_400) ?? 60
+        let seconds = try HTTPQuery.number("for", of: request, in: 1...DeviceHolds.longest) ?? 60
+        let user = context.user
+        if seconds > DeviceHolds.longestOfOthers, !hasToken, !user.isTrusted {
+          throw HTTPError(
+            .forbidden,
+            message: "a hold lasts \(Int(DeviceHolds.longestOfOthers)) s at most, but for root, the group "
+              + "\(Accounts.service) and those who bring the port's token (http.tokenFile); its id prolongs it")
+        }
         let duration = Duration.nanoseconds(Int64(seconds * 1e9))
         if let id = try HTTPQuery.text("hold", of: request) {
           guard let hold = holds.renew(String(id), of: device, for: duration) else { throw unknownHold(id, device) }
           return HTTPDocument.json(to: request) { HoldsReport.write(hold, to: &$0) }
         }
         let peer = context.address.map { "\($0)" } ?? "http"
-        guard let hold = holds.hold(device, for: duration, as: "held for \(peer)") else {
+        do throws(DeviceHolds.Refusal) {
+          let hold = try holds.hold(device, for: duration, as: "held for \(peer)", of: user)
+          return HTTPDocument.json(to: request) { HoldsReport.write(hold, to: &$0) }
+        } catch {
           throw HTTPError(
-            .serviceUnavailable, headers: [.retryAfter: "60"],
-            message: "there are \(DeviceHolds.limit) holds, as many as there may be")
+            .serviceUnavailable, headers: [.retryAfter: "60"], message: "no hold: \(error.reason)")
         }
-        return HTTPDocument.json(to: request) { HoldsReport.write(hold, to: &$0) }
       },
       HTTPRoute(.post, "devices/:id/release", asking: ["hold"]) { request, context in
         let id = try HTTPQuery.text("hold", of: request)

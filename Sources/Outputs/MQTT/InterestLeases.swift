@@ -10,7 +10,7 @@ import Publishing
 /// that any more: after a while all end but those that have said for how long they are. A broker that goes speaks in the name of
 /// all its clients once more, as if each had gone; that counts as no more than that it goes.
 final class InterestLeases: Sendable {
-  /// How many there may be at once.
+  /// How many there may be at once; half of them for one user of the broker's.
   static let limit = 256
   /// For how long the broker may be away before nobody is taken to look any more.
   static let grace = Duration.seconds(10)
@@ -114,6 +114,7 @@ final class InterestLeases: Sendable {
     self.send = send
     self.sendFix = sendFix
     self.expired = expired
+    host.placeHolders.add(self)
   }
 
   /// Who looks at present, and each change of that.
@@ -148,7 +149,7 @@ final class InterestLeases: Sendable {
 
   private func take(_ wish: Wish, from key: Interest.Key) {
     if renew(key, wish) { return }
-    guard state.withLock({ !$0.isOver && ($0.entries.count < InterestLeases.limit || $0.entries[key] != nil) }) else {
+    guard state.withLock({ !$0.isOver && ($0.entries[key] != nil || InterestLeases.hasPlace(for: key, in: $0)) }) else {
       return host.traffic.mqtt.clientRefused()
     }
     let lease = lease(wish.interest, for: key)
@@ -164,6 +165,11 @@ final class InterestLeases: Sendable {
     old?.lease.cancel()
     _ = renew(key, wish)
     tellChange()
+  }
+
+  private static func hasPlace(for key: Interest.Key, in state: State) -> Bool {
+    let users = state.entries.keys.lazy.map { PlaceUser(viewer: $0.viewer) }
+    return PlaceUser(viewer: key.viewer).refusal(to: limit, among: users) == nil
   }
 
   private func takeBack(_ key: Interest.Key) {
@@ -340,5 +346,19 @@ final class InterestLeases: Sendable {
     }
     review?.cancel()
     end { Array($0.entries.keys) }
+  }
+}
+
+extension InterestLeases: PlaceHolding {
+  var placeKind: String { "interests" }
+
+  /// The broker forgets them too.
+  func releaseAll() -> Int {
+    let keys = state.withLock { Array($0.entries.keys) }
+    for key in keys {
+      end(key)
+      expired(key)
+    }
+    return keys.count
   }
 }

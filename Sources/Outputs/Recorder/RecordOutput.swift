@@ -16,15 +16,21 @@ final class RecordOutput: StreamOutput {
     var reason: String
   }
 
+  private struct Place {
+    var recording: ClientRecording
+    var user: PlaceUser
+  }
+
   private let host: HubHost
   private let sink: JournalSink
-  private let recordings = Guarded<[ClientRecording]>([])
+  private let recordings = Guarded<[Place]>([])
   /// Raised when one of them is over.
   private let change = WakeSignal()
 
   init(host: HubHost, sink: JournalSink) {
     self.host = host
     self.sink = sink
+    host.placeHolders.add(self)
   }
 
   func serve(_ connection: StreamConnection) -> (any StreamSession)? { RecordSession(connection, of: self) }
@@ -46,21 +52,23 @@ final class RecordOutput: StreamOutput {
       host: host, sink: sink,
       holder: (request.name.flatMap(connection.peer.called) ?? connection.peer).holder(),
       descriptor: descriptor, whenOver: { [weak self] in self?.forget($0) })
-    let hasPlace = recordings.withLock { recordings in
-      if recordings.count < RecordOutput.places { recordings.append(recording) }
-      return recordings.last === recording
+    let user = PlaceUser(account: UnixSocket.guest(connection.descriptor).user)
+    let refusal = recordings.withLock { recordings -> String? in
+      let reason = user.refusal(to: RecordOutput.places, among: recordings.lazy.map(\.user))
+      if reason == nil { recordings.append(Place(recording: recording, user: user)) }
+      return reason
     }
-    guard hasPlace else {
+    if let refusal {
       close(descriptor)
       host.traffic.record.clientRefused()
-      throw Refusal(reason: "\(RecordOutput.places) recordings are under way, which is all there is room for")
+      throw Refusal(reason: "no recording: \(refusal)")
     }
     recording.begin(request)
     return recording
   }
 
   private func forget(_ recording: ClientRecording) {
-    recordings.withLock { $0.removeAll { $0 === recording } }
+    recordings.withLock { $0.removeAll { $0.recording === recording } }
     change.raise()
   }
 
@@ -72,6 +80,17 @@ final class RecordOutput: StreamOutput {
     while recordings.withLock({ !$0.isEmpty }), clock.now < deadline {
       if poller.wait(for: change.fileDescriptor, atMost: deadline - clock.now) == .readable { change.clear() }
     }
+  }
+}
+
+extension RecordOutput: PlaceHolding {
+  var placeKind: String { "recordings" }
+
+  /// Their clients get whole files.
+  func releaseAll() -> Int {
+    let recordings = recordings.withLock { $0.map(\.recording) }
+    for recording in recordings { recording.end() }
+    return recordings.count
   }
 }
 

@@ -139,6 +139,7 @@ private final class StateSession: StreamSession {
           + #""name": "who you are"}"#)
     }
     if request.schedule != nil, let lack = host.lackOfFixes { return refuse(lack) }
+    if request.release != nil { return releaseAll() }
     if let kind = request.calibrate.flatMap(CalibrationKind.init) { return calibrate(kind, request) }
     let wish = state.withLock { state in
       if let client = request.name.flatMap(connection.peer.called) { state.client = client }
@@ -156,6 +157,28 @@ private final class StateSession: StreamSession {
     }
     if let schedule = wish.schedule { return subscribe(as: wish.holder, on: schedule) }
     subscribe(as: wish.holder, rateHz: wish.rateHz, parts: wish.parts, isRequested: true)
+  }
+
+  /// Ends what others keep in the hub, for who may.
+  private func releaseAll() {
+    var json = JSONWriter(capacity: 512)
+    json.beginObject()
+    if LocalRights.mayChange(connection.descriptor) {
+      json.member("class", literal: "RELEASED")
+      for (kind, count) in host.placeHolders.releaseAll() {
+        json.key(dynamic: kind)
+        json.integer(count)
+      }
+    } else {
+      json.member("class", literal: "ERROR")
+      json.member("reason", CalibrationRefusal.Reason.noPermission.rawValue)
+      json.member("message", "you may not end what others keep in the hub: \(LocalRights.lack)")
+      json.member("nextStep", LocalRights.nextStep(for: "sensorhub release"))
+    }
+    json.endObject()
+    json.endLine()
+    connection.answer(json.bytes)
+    connection.hangUp()
   }
 
   private func calibrate(_ kind: CalibrationKind, _ request: StateRequests.Request) {

@@ -15,9 +15,11 @@ struct StateRequests {
     /// What to calibrate instead of sending states, and of which device.
     var calibrate: String?
     var device: String?
+    /// `all`: everything is to end that others keep in the hub.
+    var release: String?
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
-      case rateHz, rate, name, parts, every, accuracy, within, calibrate, device
+      case rateHz, rate, name, parts, every, accuracy, within, calibrate, device, release
     }
 
     init(from decoder: any Decoder) throws {
@@ -32,6 +34,7 @@ struct StateRequests {
       within = try values.decodeIfPresent(Double.self, forKey: .within)
       calibrate = try values.decodeIfPresent(String.self, forKey: .calibrate)
       device = try values.decodeIfPresent(String.self, forKey: .device)
+      release = try values.decodeIfPresent(String.self, forKey: .release)
     }
 
     /// `nil` where it does not ask for one, or for one that there is not.
@@ -82,7 +85,8 @@ struct StateRequests {
     }
     guard request.rateHz.map({ (0.01...1000).contains($0) }) ?? true,
       request.parts.map({ Set<StatePart>(names: $0) != nil }) ?? true,
-      request.calibrate.map({ CalibrationKind(rawValue: $0) != nil }) ?? true, request.isScheduleSound
+      request.calibrate.map({ CalibrationKind(rawValue: $0) != nil }) ?? true,
+      request.release.map({ $0 == "all" }) ?? true, request.isScheduleSound
     else { return .none }
     return .request(request)
   }

@@ -6,7 +6,6 @@ import MonotonicTime
 import NIOCore
 import Publishing
 import Recording
-import Synchronization
 
 /// What the board in service has recorded, for those who ask over HTTP. To look wakes nothing.
 final class RecordedHistory: Sendable {
@@ -19,9 +18,18 @@ final class RecordedHistory: Sendable {
   let host: HubHost
   let threads = ReadingThreads()
   private let present = Guarded<SegmentCatalogue?>(nil)
-  private let downloads = Atomic(0)
+  private let downloads = Guarded<[Download]>([])
 
-  init(host: HubHost) { self.host = host }
+  private struct Download {
+    var id: HolderID
+    var user: PlaceUser
+    var channel: any Channel
+  }
+
+  init(host: HubHost) {
+    self.host = host
+    host.placeHolders.add(self)
+  }
 
   /// Where the board in service records; `nil` where it does not. In a replay nothing is, whatever its board file says.
   static func folder(of host: HubHost) -> String? {
@@ -51,18 +59,34 @@ final class RecordedHistory: Sendable {
   /// A place for as long as somebody keeps it. Meanwhile a client that takes nothing loses its connection soon: it would keep
   /// others out, and a segment's bytes on the disk that has been removed.
   ///
-  /// - Throws: 503 where there are too many
-  func takePlace(for channel: any Channel) throws(HTTPError) -> DownloadPlace {
-    guard downloads.add(1, ordering: .relaxed).newValue <= RecordedHistory.downloadLimit else {
-      giveBack()
+  /// - Throws: 503 where there are too many, or too many of one user's
+  func takePlace(for context: HTTPContext) throws(HTTPError) -> DownloadPlace {
+    let download = Download(id: HolderID(), user: context.user, channel: context.channel)
+    let refusal = downloads.withLock { downloads -> String? in
+      let reason = download.user.refusal(to: RecordedHistory.downloadLimit, among: downloads.lazy.map(\.user))
+      if reason == nil { downloads.append(download) }
+      return reason
+    }
+    if let refusal {
       throw HTTPError(
         .serviceUnavailable, headers: [.retryAfter: RecordedHistory.retrySeconds],
-        message: "\(RecordedHistory.downloadLimit) downloads are under way, as many as there may be")
+        message: "no download: \(refusal)")
     }
-    return DownloadPlace(self, channel)
+    return DownloadPlace(self, download.id, context.channel)
   }
 
-  fileprivate func giveBack() { downloads.subtract(1, ordering: .relaxed) }
+  fileprivate func giveBack(_ id: HolderID) { downloads.withLock { $0.removeAll { $0.id == id } } }
+}
+
+extension RecordedHistory: PlaceHolding {
+  var placeKind: String { "downloads" }
+
+  /// Closes their connections, which gives their places back.
+  func releaseAll() -> Int {
+    let channels = downloads.withLock { $0.map(\.channel) }
+    for channel in channels { channel.close(promise: nil) }
+    return channels.count
+  }
 }
 
 /// One download's place.
@@ -71,17 +95,19 @@ final class DownloadPlace: Sendable {
   private static let patience = Duration.seconds(30)
 
   private let history: RecordedHistory
+  private let id: HolderID
   private let channel: any Channel
 
-  fileprivate init(_ history: RecordedHistory, _ channel: any Channel) {
+  fileprivate init(_ history: RecordedHistory, _ id: HolderID, _ channel: any Channel) {
     self.history = history
+    self.id = id
     self.channel = channel
     TCPSocket.set(DownloadPlace.patience, of: channel)
   }
 
   // However the download ends, before its first byte or after its last: whoever served it lets go of the place.
   deinit {
-    history.giveBack()
+    history.giveBack(id)
     TCPSocket.set(StreamConnection.patience, of: channel)
   }
 }

@@ -12,7 +12,7 @@ struct SegmentDownload {
 
   func response(_ context: HTTPContext, name: String) async throws -> Response {
     let catalogue = try history.catalogue()
-    let place = try history.takePlace(for: context.channel)
+    let place = try history.takePlace(for: context)
     let opened = try await history.threads.run { () -> Result<SegmentContent?, MCAPError> in
       Result { () throws(MCAPError) in try catalogue.content(of: name) }
     }

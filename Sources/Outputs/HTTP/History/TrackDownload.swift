@@ -21,7 +21,7 @@ struct TrackDownload {
   let catalogue: SegmentCatalogue
 
   func response(_ context: HTTPContext, _ query: HistoryQuery) throws -> Response {
-    let place = try history.takePlace(for: context.channel)
+    let place = try history.takePlace(for: context)
     let name = history.host.hub.value.board.name
     let headers: HTTPFields = [
       .contentType: "application/gpx+xml", .cacheControl: "no-store",

@@ -1,0 +1,39 @@
+import Guarding
+
+/// What keeps places for users that outlive their requests, until they or root end them.
+protocol PlaceHolding: AnyObject, Sendable {
+  /// What it keeps, as the answer to root names it: `holds`.
+  var placeKind: String { get }
+
+  /// Ends all of them.
+  ///
+  /// - Returns: how many there were
+  func releaseAll() -> Int
+}
+
+/// All that keep places in a hub.
+final class PlaceHolders: Sendable {
+  private struct Entry: Sendable {
+    weak var holder: (any PlaceHolding)?
+  }
+
+  private let entries = Guarded<[Entry]>([])
+
+  /// Takes one in for as long as it lives.
+  func add(_ holder: some PlaceHolding) {
+    entries.withLock { entries in
+      entries.removeAll { $0.holder == nil }
+      entries.append(Entry(holder: holder))
+    }
+  }
+
+  /// Ends all that anybody keeps.
+  ///
+  /// - Returns: how many of each kind, in the order of the kinds' names
+  func releaseAll() -> [(kind: String, count: Int)] {
+    let holders = entries.withLock { $0.compactMap(\.holder) }
+    var counts: [String: Int] = [:]
+    for holder in holders { counts[holder.placeKind, default: 0] += holder.releaseAll() }
+    return counts.sorted { $0.key < $1.key }.map { (kind: $0.key, count: $0.value) }
+  }
+}

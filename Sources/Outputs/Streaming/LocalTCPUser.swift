@@ -1,0 +1,64 @@
+import HardwareIO
+import Hub
+
+/// Whose the other end of a TCP connection is, if that is on this machine: the kernel's table of sockets names the account.
+enum LocalTCPUser {
+  /// Some megabytes have room for every connection that a board can have.
+  private static let mostBytes = 32 << 20
+
+  /// - Parameters:
+  ///   - client: the other end
+  ///   - server: this end
+  /// - Returns: `nil` for another machine's, and where the table does not say
+  static func find(of client: TCPAddress, to server: TCPAddress) -> UInt32? {
+    // A socket that is closed in this moment is shown as root's: who is it twice, with the connection open, is it.
+    guard let first = look(client, server), look(client, server) == first else { return nil }
+    return first
+  }
+
+  private static func look(_ client: TCPAddress, _ server: TCPAddress) -> UInt32? {
+    var users: Set<UInt32> = []
+    for name in ["tcp", "tcp6"] {
+      // This process's own: in the service's sandbox /proc has nothing else.
+      guard let table = try? Files.bytes(of: "/proc/self/net/\(name)", limit: mostBytes) else { continue }
+      users.formUnion(LocalTCPUser.users(in: table, of: client, to: server, isIPv6: name == "tcp6"))
+    }
+    return users.count == 1 ? users.first : nil
+  }
+
+  /// The users of a table's open connections between two addresses.
+  ///
+  /// - Parameter table: as proc(5) has `/proc/net/tcp`
+  static func users(in table: [UInt8], of client: TCPAddress, to server: TCPAddress, isIPv6: Bool) -> [UInt32] {
+    let ends = [client, server].map { text($0, isIPv6: isIPv6) }
+    guard let from = ends[0], let to = ends[1] else { return [] }
+    // `01` is ESTABLISHED: others may have lost their process, and would be root's.
+    let wanted = Array("\(from) \(to) 01 ".utf8)
+    return table.split(separator: UInt8(ascii: "\n")).compactMap { line in
+      guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+      let row = line[(colon + 1)...].drop { $0 == UInt8(ascii: " ") }
+      guard row.starts(with: wanted) else { return nil }
+      let fields = row.split(separator: UInt8(ascii: " "))
+      return fields.count > 6 ? UInt32(String(decoding: fields[6], as: UTF8.self)) : nil
+    }
+  }
+
+  /// An address as the table has it, each 32 bits of it as the processor has a number; `nil` for one that is in another table.
+  private static func text(_ end: TCPAddress, isIPv6: Bool) -> String? {
+    var bytes = end.address.bytes
+    // An IPv4 address at a socket for both.
+    if isIPv6, bytes.count == 4 { bytes = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF] + bytes }
+    guard bytes.count == (isIPv6 ? 16 : 4) else { return nil }
+    var text = ""
+    for start in stride(from: 0, to: bytes.count, by: 4) {
+      let word = bytes[start..<start + 4].withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
+      text += padded(word, 8)
+    }
+    return "\(text):\(padded(UInt32(end.port), 4))"
+  }
+
+  private static func padded(_ number: UInt32, _ count: Int) -> String {
+    let digits = String(number, radix: 16, uppercase: true)
+    return String(repeating: "0", count: max(0, count - digits.count)) + digits
+  }
+}

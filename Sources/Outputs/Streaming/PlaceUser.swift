@@ -1,0 +1,70 @@
+import Glibc
+import HardwareIO
+import Hub
+
+/// Whose a place is, where there are few and they outlive a request: holds, recordings, downloads, what viewers at a broker ask for.
+/// One user gets half of them at most.
+enum PlaceUser: Hashable, Sendable {
+  /// Root, or the user that the hub runs as.
+  case keeper
+  /// Another account of this machine.
+  case account(UInt32)
+  /// What asks over the network: `IPAddress.machine`.
+  case machine([UInt8])
+  /// A user of the broker's; all viewers that the broker does not tell apart are one.
+  case broker(String)
+
+  init(account: UInt32, own: UInt32 = geteuid()) {
+    self = account == 0 || account == own ? .keeper : .account(account)
+  }
+
+  /// The viewer of an interest, which has its user's name before a slash if the broker sees to that.
+  init(viewer: String) {
+    self = .broker(
+      viewer.split(separator: "/", maxSplits: 1).first.map { viewer.contains("/") ? String($0) : "" } ?? "")
+  }
+
+  /// Why there is no place for this user, as it stands behind "…: "; `nil` where there is one.
+  ///
+  /// - Parameters:
+  ///   - places: how many there may be
+  ///   - users: those who have one
+  func refusal(to places: Int, among users: some Sequence<PlaceUser>) -> String? {
+    var (all, ofOthers, own) = (0, 0, 0)
+    for user in users {
+      all += 1
+      if user != .keeper { ofOthers += 1 }
+      if user == self { own += 1 }
+    }
+    if self != .keeper {
+      let share = max(1, places / 2)
+      if own >= share { return "\(title) has \(own) of \(places), which is the share of one" }
+      // Root and the hub's own user find some whoever else comes. At a broker there are neither.
+      if !isOfBroker, ofOthers >= places - max(1, places / 4) {
+        return "other users have \(ofOthers) of \(places), which is their share"
+      }
+    }
+    return all >= places ? "there are \(all), as many as there may be" : nil
+  }
+
+  private var isOfBroker: Bool { if case .broker = self { true } else { false } }
+
+  private var title: String {
+    switch self {
+    case .keeper: "the hub's own user"
+    case .account(let number): Accounts.title(ofUser: number)
+    case .machine: "this machine"
+    case .broker(""): "the viewers without a user of the broker's"
+    case .broker(let name): "the broker's user \(name)"
+    }
+  }
+
+  /// May have what lasts long: root, the hub's own user, and members of the service's group.
+  var isTrusted: Bool {
+    switch self {
+    case .keeper: true
+    case .account(let number): Accounts.serviceGroup.map(Accounts.groups(ofUser: number).contains) == true
+    case .machine, .broker: false
+    }
+  }
+}
