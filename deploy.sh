@@ -218,7 +218,9 @@ or full. On it: sudo mount -o remount,exec /tmp; then this again" 73
   code=0
   # All at once: a sudo that asks remembers nobody at the next terminal. Where the file is there, and what to do with it, says
   # this side. A bus that config.txt alone enables has no file in /dev before its module is there.
-  as_root "sh -c 'sh $upload/activate libraries $packages || exit
+  # Files of root's in a folder of the login's are new ones, and no link's.
+  as_root "sh -c 'set -C
+    sh $upload/activate libraries $packages || exit
     modprobe -q i2c-dev 2>/dev/null
     { $upload/sensorhub probe --write $upload/board.json5; echo \$? >$upload/code; } | sed -u \"/^written to /d\"
     exit \$(cat $upload/code)'" || code=$?

@@ -1,0 +1,275 @@
+import Glibc
+import HardwareIO
+import TestSupport
+import Testing
+
+/// What other users of the same machine can do to a hub and to its clients: a second user, for real.
+@Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: OtherUser.isWanted, "left out by SKIP=two-users"))
+final class OtherUsersTests {
+  private let temporary = TemporaryFolder("users")
+  private var folder: String { temporary.path }
+  private let planted = "/tmp/sensorhub-\(OtherUser.victim)"
+
+  init() throws {
+    try OtherUser.require()
+    chmod(temporary.path, 0o755)
+  }
+
+  deinit { TemporaryFolder.remove(planted) }
+
+  // MARK: What is planted
+
+  @Test func `a folder that another user has made first is used by no hub and no client`() throws {
+    #expect(mkdir(planted, 0o755) == 0 && OtherUser.give(planted))
+    // What a client would believe.
+    let script = """
+      import socket
+      for name in ("hub", "devices"):
+        s = socket.socket(socket.AF_UNIX); s.bind("\(planted)/" + name + ".sock"); s.listen(); globals()[name] = s
+      print("ready", flush=True)
+      while True: hub.accept()[0].send(b'{"class":"STATE","mode":"forged"}\\n')
+      """
+    let forger = OtherUser.program(["-c", script], path: "/usr/bin/python3", readsAll: false)
+    #expect(eventually { forger.standardOutput.contains("ready") }, "\(forger.standardError)")
+    let said = "the folder \(planted) belongs to user \(OtherUser.mallory), who could put anything there"
+    for command in [["run"], ["watch", "--once", "--json"], ["devices"], ["safe"], ["release"]] {
+      let program = OtherUser.program(command, as: OtherUser.victim)
+      #expect(program.wait() == 77, "\(command): \(program.standardError)")
+      #expect(program.standardError.contains(said), "\(command): \(program.standardError)")
+      #expect(program.standardError.contains("next: look at who has made it"), "\(program.standardError)")
+      #expect(!program.standardOutput.contains("forged"))
+    }
+    // The folder is as it was: nobody has made anything in it.
+    #expect(Files.names(in: planted) == ["devices.sock", "hub.sock"])
+    forger.send(SIGKILL)
+  }
+
+  @Test func `a link in the folder's place, and a folder that all can write to, are not used`() throws {
+    #expect(mkdir("\(folder)/target", 0o755) == 0)
+    #expect(symlink("\(folder)/target", planted) == 0 && OtherUser.give(planted))
+    let linked = OtherUser.program(["run"], as: OtherUser.victim)
+    #expect(
+      linked.wait() == 77 && linked.standardError.contains("\(planted) is a link of user"), "\(linked.standardError)")
+    unlink(planted)
+    #expect(mkdir(planted, 0o755) == 0 && OtherUser.give(planted, to: OtherUser.victim) && chmod(planted, 0o777) == 0)
+    let open = OtherUser.program(["run"], as: OtherUser.victim)
+    #expect(open.wait() == 77 && open.standardError.contains("next: chmod go-w '\(planted)'"), "\(open.standardError)")
+    #expect(Files.names(in: planted).isEmpty && Files.names(in: "\(folder)/target").isEmpty)
+    // Its own is: for nobody else where it makes it itself.
+    rmdir(planted)
+    let hub = OtherUser.program(["run"], as: OtherUser.victim)
+    #expect(eventually { hub.standardError.contains("state on \(planted)/hub.sock\n") }, "\(hub.standardError)")
+    #expect(OtherUser.mode(of: planted) == 0o700 && OtherUser.mode(of: "\(planted)/hub.sock") == 0o666)
+    let watch = OtherUser.program(["watch", "--once", "--json"], as: OtherUser.victim)
+    #expect(watch.wait() == 0 && watch.standardOutput.contains("\"mode\":"), "\(watch.standardError)")
+    hub.send(SIGTERM)
+    #expect(hub.wait() == 0)
+    #expect(Files.names(in: planted).isEmpty)
+  }
+
+  @Test func `another user cannot have the mode of a file changed while a hub opens its sockets`() throws {
+    // Who could swap the socket for a link between its making and its chmod needs a folder to do so in.
+    let shared = "\(folder)/shared"
+    #expect(mkdir(shared, 0o777) == 0 && chmod(shared, 0o1777) == 0)
+    HubProcess.write("secret", to: "\(folder)/victim")
+    #expect(chmod("\(folder)/victim", 0o600) == 0)
+    let swap = "while :; do ln -sfn \(folder)/victim \(shared)/hub.sock~; done"
+    let racer = OtherUser.program(["-c", swap], path: "/bin/sh", readsAll: false)
+    #expect(eventually { OtherUser.mode(of: "\(shared)/hub.sock~") != 0 }, "\(racer.standardError)")
+    for _ in 0..<25 {
+      let hub = Program(["run", "--socket", "\(shared)/hub.sock"])
+      #expect(
+        hub.wait() == 77 && hub.standardError.contains("can be written to by other users"), "\(hub.standardError)")
+    }
+    #expect(OtherUser.mode(of: "\(folder)/victim") == 0o600)
+    racer.send(SIGKILL)
+    // In a folder of its own a link that is there already is removed, and not what it leads to.
+    let own = "\(folder)/own"
+    #expect(mkdir(own, 0o755) == 0 && symlink("\(folder)/victim", "\(own)/hub.sock~") == 0)
+    let hub = Program(["run", "--socket", "\(own)/hub.sock"])
+    #expect(eventually { hub.standardError.contains("state on") }, "\(hub.standardError)")
+    #expect(OtherUser.mode(of: "\(folder)/victim") == 0o600 && OtherUser.mode(of: "\(own)/hub.sock") == 0o666)
+    hub.send(SIGTERM)
+    #expect(hub.wait() == 0)
+  }
+
+  @Test func `a board that another user says was in use is not believed`() throws {
+    let theirs = "\(folder)/theirs"
+    #expect(mkdir(theirs, 0o755) == 0)
+    HubProcess.write("{ name: \"theirs\" }", to: "\(theirs)/board-in-use.json5")
+    #expect(OtherUser.give("\(theirs)/board-in-use.json5") && OtherUser.give(theirs))
+    let safe = Program(["safe", "--socket", "\(theirs)/hub.sock"])
+    #expect(safe.wait() == 77 && safe.standardError.contains("belongs to user"), "\(safe.standardError)")
+    // What root names itself is made safe all the same.
+    HubProcess.write("{ name: \"ours\" }", to: "\(folder)/board.json5")
+    let named = Program(["safe", "\(folder)/board.json5", "--socket", "\(theirs)/hub.sock"])
+    #expect(named.wait() == 0 && named.standardError.contains("going on without"), "\(named.standardError)")
+    #expect(access("\(theirs)/board-in-use.json5", F_OK) == 0)
+    // In root's folder, by a name that another user could once make there.
+    let ours = "\(folder)/ours"
+    #expect(mkdir(ours, 0o755) == 0)
+    HubProcess.write("{ name: \"theirs\" }", to: "\(ours)/board-in-use.json5")
+    #expect(OtherUser.give("\(ours)/board-in-use.json5"))
+    let file = Program(["safe", "--socket", "\(ours)/hub.sock"])
+    #expect(file.wait() == 69 && file.standardError.contains("whose word does not count"), "\(file.standardError)")
+  }
+
+  // MARK: What lasts
+
+  @Test func `another user may watch, and not calibrate, and is told what it takes`() throws {
+    let hub = HubProcess(board: HubProcess.simulatedBoard(""))
+    let refused = OtherUser.program(["calibrate", "gyro", "--socket", hub.socket])
+    #expect(refused.wait() == 77, "\(refused.standardError)")
+    #expect(
+      refused.standardError.contains("you may not calibrate the hub's sensors: it takes root or the group sensorhub"),
+      "\(refused.standardError)")
+    #expect(refused.standardError.contains("next: sudo sensorhub calibrate gyro"), "\(refused.standardError)")
+    #expect(hub.devicesNow["imu"].wakes == 0)
+    let watch = OtherUser.program(["watch", "--once", "--json", "--socket", hub.socket])
+    #expect(watch.wait() == 0, "\(watch.standardError)")
+    // Root is not kept out, and who comes second is told by whom. The simulated vehicle hardly ever stands: this one waits.
+    let first = Program(["calibrate", "mount", "--socket", hub.socket])
+    #expect(eventually { first.standardError.contains("0 %") }, "\(first.standardError)")
+    let second = Program(["calibrate", "gyro", "--socket", hub.socket])
+    #expect(second.wait() == 69)
+    #expect(
+      second.standardError.contains("under way: calibrate[\(first.pid)] of root has begun it"),
+      "\(second.standardError)")
+    first.send(SIGINT)
+    first.wait()
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `another user cannot lock calibrations or books, nor lead root's files elsewhere`() throws {
+    let state = ["STATE_DIRECTORY=\(folder)/state"]
+    let rows = (0..<2000).map { "\(Double($0) / 100),0.01,-0.02,0.005,0.\($0 % 3),0,9.8" }
+    HubProcess.write("t,gx,gy,gz,ax,ay,az\n" + rows.joined(separator: "\n"), to: "\(folder)/rest.csv")
+    func calibrate() -> Program {
+      let program = Program(
+        ["calibrate", "gyro", "--imu", "\(folder)/rest.csv", "--device", "imu"], environment: state)
+      program.wait()
+      return program
+    }
+    HubProcess.write("secret", to: "\(folder)/victim")
+    let (calibrations, chip) = ("\(folder)/state/calibration", "simulated-i2c-68.json5")
+    #expect(mkdir("\(folder)/state", 0o755) == 0 && mkdir(calibrations, 0o755) == 0)
+    // A daemon that was taken over plants these.
+    #expect(symlink("\(folder)/victim", "\(calibrations)/lock") == 0)
+    let linked = calibrate()
+    #expect(linked.wait() == 77 && linked.standardError.contains("it is a link"), "\(linked.standardError)")
+    unlink("\(calibrations)/lock")
+    #expect(symlink("\(folder)/victim", "\(calibrations)/\(chip)") == 0)
+    let chipLinked = calibrate()
+    #expect(chipLinked.wait() == 65 && chipLinked.standardError.contains("it is a link"), "\(chipLinked.standardError)")
+    unlink("\(calibrations)/\(chip)")
+    let done = calibrate()
+    #expect(done.wait() == 0, "\(done.standardError)")
+    #expect((try? Files.bytes(of: "\(folder)/victim")) == Array("secret".utf8))
+    // Who may read the folder may not lock it for root.
+    for lock in ["\(calibrations)/lock", "\(folder)/state/books.lock"] where access(lock, F_OK) == 0 {
+      let locker = OtherUser.program(["--nonblock", lock, "true"], path: "/usr/bin/flock", readsAll: false)
+      #expect(locker.wait() != 0)
+    }
+    let locker = OtherUser.program(
+      ["\(calibrations)", "sh", "-c", "echo locked; exec sleep 600"], path: "/usr/bin/flock", readsAll: false)
+    #expect(eventually { locker.standardOutput.contains("locked") }, "\(locker.standardError)")
+    #expect(calibrate().wait() == 0)
+    locker.send(SIGKILL)
+    // The folder itself as a link, which the daemon's account can make where the service keeps its state.
+    #expect(rename(calibrations, "\(folder)/moved") == 0)
+    #expect(symlink("\(folder)/moved", calibrations) == 0 && OtherUser.give(calibrations))
+    let led = calibrate()
+    #expect(led.wait() == 65 && led.standardError.contains("is a link of user"), "\(led.standardError)")
+  }
+
+  // MARK: Places
+
+  /// Asks the web port as another user, `count` times; returns what was answered, with how often.
+  private func ask(_ port: UInt16, _ path: String, _ count: Int = 1) -> (statuses: String, answer: String) {
+    let script = """
+      import http.client, collections
+      c = http.client.HTTPConnection("127.0.0.1", \(port))
+      n = collections.Counter()
+      for _ in range(\(count)):
+        c.request("POST", "\(path)"); r = c.getresponse(); n[r.status] += 1; text = r.read().decode()
+      print(sorted(n.items())); print(text)
+      """
+    let program = OtherUser.program(["-c", script], path: "/usr/bin/python3", readsAll: false)
+    program.wait()
+    let lines = program.lines
+    return (lines.first ?? program.standardError, lines.dropFirst().joined())
+  }
+
+  @Test func `one user has half of the holds, for an hour each, and root ends them all`() throws {
+    let port = SocketClient.freePort()
+    let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
+    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    let long = ask(port, "/devices/imu/hold?for=3601")
+    #expect(long.statuses == "[(403, 1)]" && long.answer.contains("a hold lasts 3600 s at most"), "\(long)")
+    let all = ask(port, "/devices/imu/hold?for=3600", 140)
+    #expect(all.statuses == "[(200, 128), (503, 12)]", "\(all)")
+    #expect(all.answer.contains("has 128 of 256, which is the share of one"), "\(all)")
+    #expect(HTTPAnswer(port, "POST", "/devices/imu/hold?for=86400").status == 200)
+    let refused = OtherUser.program(["release", "--socket", hub.socket])
+    #expect(refused.wait() == 77 && refused.standardError.contains("it takes root or"), "\(refused.standardError)")
+    #expect(refused.standardError.contains("next: sudo sensorhub release"), "\(refused.standardError)")
+    #expect(HTTPAnswer(port, "GET", "/holds").body.contains("held for"))
+    let release = Program(["release", "--socket", hub.socket])
+    #expect(release.wait() == 0 && release.standardOutput == "ended: 129 holds\n", "\(release.standardOutput)")
+    #expect(!HTTPAnswer(port, "GET", "/holds").body.contains("held for"))
+    #expect(eventually { hub.isOff })
+    // It has woken nothing itself.
+    #expect(hub.devicesNow["gps"].wakes == 0)
+    let again = Program(["release", "--socket", hub.socket])
+    #expect(again.wait() == 0 && again.standardOutput == "nobody keeps anything\n")
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `one user has half of the recordings, and root ends them whole`() throws {
+    let hub = HubProcess(board: HubProcess.simulatedBoard(""))
+    chmod(folder, 0o777)
+    func record(_ name: String) -> Program {
+      OtherUser.program(["record", "--observe", "--socket", hub.socket, "--output", "\(folder)/\(name).mcap"])
+    }
+    func isRecorded(_ name: String) -> Bool { ((try? Files.bytes(of: "\(folder)/\(name).mcap")) ?? []).count > 8 }
+    let programs = ["one", "two"].map(record)
+    #expect(eventually { isRecorded("one") && isRecorded("two") })
+    let third = record("three")
+    #expect(third.wait() == 69 && third.standardError.contains("has 2 of 4"), "\(third.standardError)")
+    let own = Program([
+      "record", "--for", "0.5", "--observe", "--socket", hub.socket, "--output", "\(folder)/own.mcap",
+    ])
+    #expect(own.wait() == 0, "\(own.standardError)")
+    let release = Program(["release", "--socket", hub.socket])
+    #expect(release.wait() == 0 && release.standardOutput == "ended: 2 recordings\n", "\(release.standardOutput)")
+    for program in programs { program.wait() }
+    for name in ["one", "two"] {
+      let info = Program(["info", "\(folder)/\(name).mcap"])
+      #expect(info.wait() == 0, "\(info.standardOutput)\(info.standardError)")
+    }
+    #expect(hub.stop() == 0)
+  }
+
+  // MARK: Making safe
+
+  @Test func `a hub that uses something else does not keep a board from being made safe`() {
+    func board(_ name: String, _ bus: String) -> String {
+      "{ name: \"\(name)\", devices: { imu: { driver: \"mpu-6050\", bus: \"\(bus)\" } } }"
+    }
+    let hub = HubProcess(board: board("first", "/dev/i2c-98"))
+    HubProcess.write(board("second", "/dev/i2c-99"), to: "\(folder)/second.json5")
+    let other = Program(["safe", "\(folder)/second.json5", "--socket", hub.socket])
+    #expect(other.wait() == 0, "\(other.standardError)")
+    #expect(other.standardOutput.contains("not there to be put to sleep: imu"), "\(other.standardOutput)")
+    let same = Program(["safe", hub.boardFile, "--socket", hub.socket])
+    #expect(same.wait() == 69)
+    #expect(same.standardError.contains("uses what this board names: 0x68 on /dev/i2c-98"), "\(same.standardError)")
+    let unnamed = Program(["safe", "--socket", hub.socket])
+    #expect(unnamed.wait() == 69 && unnamed.standardError.contains("keeps what it uses"), "\(unnamed.standardError)")
+    // What the hub has in use is still known once it was killed.
+    #expect(hub.stop(SIGKILL) == -SIGKILL)
+    let left = Program(["safe", "--socket", hub.socket])
+    #expect(
+      left.wait() == 0 && left.standardOutput.contains("not there to be put to sleep: imu"), "\(left.standardError)")
+  }
+}

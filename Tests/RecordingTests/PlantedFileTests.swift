@@ -1,0 +1,54 @@
+import Glibc
+import HardwareIO
+import MCAP
+import TestSupport
+import Testing
+
+@testable import Recording
+
+/// What another user plants in a folder for recordings that others may write to.
+struct PlantedFileTests {
+  private let temporary = TemporaryFolder("planted")
+  private let name = "sensorhub-20260101T000000Z-001.mcap"
+  private var folder: String { "\(temporary.path)/recordings" }
+  private var victim: String { "\(temporary.path)/victim" }
+  private var store: SegmentFolder { SegmentFolder(path: folder) }
+
+  init() {
+    mkdir(folder, 0o777)
+    HubProcess.write(Array(repeating: 7, count: 10_000), to: victim)
+  }
+
+  private var isVictimWhole: Bool { (try? Files.bytes(of: victim)) == Array(repeating: 7, count: 10_000) }
+
+  @Test func `a link in a segment's place is replaced, and what it leads to stays`() throws {
+    #expect(symlink(victim, "\(folder)/\(name)") == 0)
+    let file = try store.create(name, limit: nil)
+    try [UInt8](repeating: 1, count: 100).withUnsafeBytes { (bytes) throws(MCAPError) in try file.append(bytes) }
+    try file.finish()
+    #expect(isVictimWhole)
+    #expect(try Files.bytes(of: "\(folder)/\(name)").count == 100)
+    #expect(store.segments.map(\.name) == [name])
+  }
+
+  @Test func `a link is neither repaired, written over, served nor taken for one that is written`() throws {
+    #expect(symlink(victim, "\(folder)/\(name)") == 0)
+    #expect(throws: MCAPError.self) { try store.repair(name) }
+    #expect(try store.recycle(name, as: "sensorhub-20260101T000001Z-001.mcap", limit: nil) == nil)
+    #expect(!store.isHeld(name))
+    #expect(try SegmentCatalogue(path: folder).content(of: name) == nil)
+    #expect(isVictimWhole)
+  }
+
+  @Test(.enabled(if: OtherUser.isWanted, "left out by SKIP=two-users"))
+  func `another user's file is not written over, but on a disk where all are the folder's owner's`() throws {
+    try OtherUser.require()
+    HubProcess.write([UInt8](repeating: 7, count: 10_000), to: "\(folder)/\(name)")
+    #expect(OtherUser.give("\(folder)/\(name)"))
+    #expect(try store.recycle(name, as: "sensorhub-20260101T000001Z-001.mcap", limit: nil) == nil)
+    #expect(throws: MCAPError.self) { try store.repair(name) }
+    #expect(try Files.bytes(of: "\(folder)/\(name)").count == 10_000)
+    #expect(OtherUser.give(folder))
+    #expect(try store.recycle(name, as: "sensorhub-20260101T000001Z-001.mcap", limit: nil) != nil)
+  }
+}

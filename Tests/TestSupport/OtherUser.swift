@@ -1,0 +1,50 @@
+import CLinux
+import Glibc
+
+/// Another user of this machine, for tests of what users can do to each other.
+public enum OtherUser {
+  /// Whether tests that take a second user run. Only `SKIP=two-users` leaves them out: without root they fail.
+  public static let isWanted = !(getenv("SKIP").map { String(cString: $0) } ?? "").split { $0 == " " || $0 == "," }
+    .contains("two-users")
+
+  /// Numbers that no register of users has, and no other run of the tests.
+  public static let mallory = 1_900_000_000 + UInt32(getpid()) * 2
+  public static let victim = mallory + 1
+
+  public struct LacksRoot: Error, CustomStringConvertible {
+    public var description: String {
+      "a second user takes root: run the tests as root, or leave these out: make test SKIP=two-users"
+    }
+  }
+
+  /// Throws if there is no other user to be had.
+  public static func require() throws { if geteuid() != 0 { throw LacksRoot() } }
+
+  /// A program as another user, who has no folder of its own in its environment.
+  ///
+  /// - Parameters:
+  ///   - readsAll: may read what the test may, as the executable under test may lie in root's own folder; writes no more for that
+  public static func program(
+    _ arguments: [String], path: String = Program.sensorhub, as user: UInt32 = mallory, groups: [UInt32] = [],
+    readsAll: Bool = true, environment: [String] = []
+  ) -> Program {
+    let names = groups.isEmpty ? ["--clear-groups"] : ["--groups", groups.map { "\($0)" }.joined(separator: ",")]
+    let capability = readsAll ? ["--inh-caps", "+dac_read_search", "--ambient-caps", "+dac_read_search"] : []
+    let homeless = [
+      "/usr/bin/env", "-u", "HOME", "-u", "XDG_STATE_HOME", "-u", "XDG_RUNTIME_DIR", "-u", "RUNTIME_DIRECTORY", "-u",
+      "STATE_DIRECTORY",
+    ]
+    return Program(
+      names + ["--regid", "\(user)", "--reuid", "\(user)"] + capability + homeless + environment + [path] + arguments,
+      path: "/usr/bin/setpriv")
+  }
+
+  /// Gives a file, a folder or a link itself to another user.
+  public static func give(_ path: String, to user: UInt32 = mallory) -> Bool { lchown(path, user, user) == 0 }
+
+  /// The mode of a file, a folder or a link itself; 0 if there is none.
+  public static func mode(of path: String) -> UInt32 {
+    var status = stat()
+    return lstat(path, &status) == 0 ? status.st_mode & 0o7777 : 0
+  }
+}
