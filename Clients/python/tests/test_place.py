@@ -13,12 +13,37 @@ class PlaceTests(unittest.TestCase):
     def test_without_a_place_the_hub_of_this_machine(self) -> None:
         with mock.patch("os.getuid", return_value=1000), mock.patch.dict(os.environ, {"XDG_RUNTIME_DIR": "/run/user/1000"}):
             self.assertEqual(
-                find(None, None, None), SocketPlace(("/run/user/1000/sensorhub/hub.sock", "/run/sensorhub/hub.sock"))
+                find(None, None, None),
+                SocketPlace(("/run/user/1000/sensorhub/hub.sock", "/run/sensorhub/hub.sock"), checked=True),
             )
         with mock.patch("os.getuid", return_value=1000), mock.patch.dict(os.environ, clear=True):
-            self.assertEqual(find(None, None, None), SocketPlace(("/tmp/sensorhub-1000/hub.sock", "/run/sensorhub/hub.sock")))
+            self.assertEqual(
+                find(None, None, None), SocketPlace(("/tmp/sensorhub-1000/hub.sock", "/run/sensorhub/hub.sock"), checked=True)
+            )
         with mock.patch("os.getuid", return_value=0):
-            self.assertEqual(find(None, None, None), SocketPlace(("/run/sensorhub/hub.sock",)))
+            self.assertEqual(find(None, None, None), SocketPlace(("/run/sensorhub/hub.sock",), checked=True))
+
+    def test_a_folder_that_others_can_change_is_not_trusted(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            own, system = Path(folder, "own"), Path(folder, "system")
+            for place in (own, system):
+                place.mkdir()
+                Path(place, "hub.sock").touch()
+            candidates = (f"{own}/hub.sock", f"{system}/hub.sock")
+            self.assertEqual(SocketPlace(candidates, checked=True).path, candidates[0])
+            own.chmod(0o777)
+            self.assertEqual(SocketPlace(candidates).path, candidates[0])
+            self.assertEqual(SocketPlace(candidates, checked=True).path, candidates[1])
+            link = Path(folder, "link")
+            link.symlink_to(system)
+            for untrusted in (own, link):
+                with self.assertRaisesRegex(AccessDenied, f"the folder {untrusted} is another user's.*ls -ld"):
+                    SocketPlace((f"{untrusted}/hub.sock",), checked=True).path  # noqa: B018
+            own.chmod(0o755)
+            with mock.patch("os.lstat") as lstat:
+                lstat.return_value = mock.Mock(st_mode=0o40755, st_uid=os.getuid() + 7)
+                with self.assertRaises(AccessDenied):
+                    SocketPlace(candidates, checked=True).path  # noqa: B018
 
     def test_a_socket_and_its_neighbour(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import pwd
 import socket
 import ssl
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -65,10 +67,24 @@ class SocketPlace:
 
     candidates: tuple[str, ...]
     """Paths of hub.sock; the first that exists counts."""
+    checked: bool = False
+    """Whether the folder must be this user's, root's or the service's: another user can make ``/tmp/sensorhub-UID`` first."""
 
     @property
     def path(self) -> str:
-        return next((path for path in self.candidates if os.path.exists(path)), self.candidates[0])
+        """The path of hub.sock.
+
+        :raises AccessDenied: if another user could have put it there
+        """
+        there = [path for path in self.candidates if os.path.exists(path)]
+        trusted = [path for path in there if not self.checked or _is_trusted(os.path.dirname(path))]
+        if there and not trusted:
+            folder = os.path.dirname(there[0])
+            raise AccessDenied(
+                f"the folder {folder} is another user's, or others can write to it: it is not used",
+                f"look at who has made it: ls -ld {folder}",
+            )
+        return trusted[0] if trusted else self.candidates[0]
 
     @property
     def states(self) -> Target:
@@ -123,10 +139,24 @@ def find(place: str | os.PathLike[str] | None, token: Token, tls: ssl.SSLContext
     if token is not None:
         raise ValueError("a token is for a hub with a URL: Hub('http://host:8080', token=...)")
     if not text:
-        return SocketPlace(_candidates())
+        return SocketPlace(_candidates(), checked=True)
     if "/" not in text and ":" in text:
         raise ValueError(f"{text!r} is no URL; write 'http://{text}'")
     return SocketPlace((os.path.join(text, "hub.sock") if os.path.isdir(text) else text,))
+
+
+def _is_trusted(folder: str) -> bool:
+    """Whether what is in a folder is this user's, root's or the service's."""
+    owners = {os.geteuid(), 0}
+    try:
+        owners.add(pwd.getpwnam("sensorhub").pw_uid)
+    except KeyError:
+        pass
+    try:
+        status = os.lstat(folder)
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid in owners and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _candidates() -> tuple[str, ...]:
