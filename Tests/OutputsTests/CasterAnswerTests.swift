@@ -60,6 +60,28 @@ struct CasterAnswerTests {
     for damage in ["\r\n", "xyz\r\n", "-1\r\n", "fffffffffffffffffff\r\n", ";a=b\r\n"] {
       #expect(read([head + Array(damage.utf8)]).error == .broken, "\(damage)")
     }
+    // After a chunk there is the end of its line, and nothing else.
+    for damage in ["1\r\nab", "1\r\na b\r\n", "1\r\na\r\r\n", "1\r\na\r2\r\n"] {
+      #expect(read([head + Array(damage.utf8)]).error == .broken, "\(damage)")
+    }
+    #expect(read([head + Array("1\na\n2\r\nbc\r\n".utf8)]).body == Array("abc".utf8))
+  }
+
+  @Test(arguments: [("0", "1"), ("1;", "x")])
+  func `the line with a chunk's size has at most 256 bytes, with its end or without one`(
+    _ first: String, _ last: String
+  ) {
+    let head = Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
+    func line(_ byteCount: Int) -> [UInt8] {
+      let filler = first == "0" ? "0" : "x"
+      return Array((first + String(repeating: filler, count: byteCount - first.count - 3) + last + "\r\n").utf8)
+    }
+    #expect(line(256).count == 256)
+    #expect(read([head + line(256) + Array("a\r\n".utf8)]) == Read(body: Array("a".utf8), kind: .corrections))
+    #expect(read([head + line(257)]).error == .broken)
+    let endless = head + line(1000).dropLast(2)
+    #expect(read([endless.prefix(head.count + 256)]).error == nil)
+    #expect(read([endless.prefix(head.count + 257)]).error == .broken)
   }
 
   @Test func `a body ends where its length says, and what comes behind it is none of it`() {

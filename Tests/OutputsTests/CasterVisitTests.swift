@@ -156,6 +156,74 @@ struct CasterVisitTests {
       eventually { mute.visits.values.allSatisfy { !$0.isOpen } && chatter.visits.values.allSatisfy { !$0.isOpen } })
   }
 
+  private static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
+
+  @Test(arguments: [
+    ("\(chunked)\r\n", "0", CasterError.broken), ("\(chunked)\r\n1;", "x", .broken),
+    ("\(chunked)\r\n1\r\na", "x", .broken), ("\(chunked)\r\n1\r\na", "\r", .broken),
+    // A byte of a body in each two hundred, and none of a message.
+    ("\(chunked)\r\n", "1;\(String(repeating: "x", count: 200))\r\na\r\n", .noCorrections),
+    ("HTTP/1.1 200 OK\r\nX: ", "x", .noCaster("")), ("HTTP/1.1 200 OK\r\n", "X: x\r\n", .noCaster("")),
+    ("ICY 200 OK\r\n", "x", .noCorrections),
+  ]) func `a caster that sends one thing without end is left soon`(
+    _ begun: String, _ endless: String, _ reason: CasterError
+  ) {
+    let caster = EndlessCaster(begun, endless)
+    // Longer than a busy machine takes, and short for who waits for a caster that is never silent.
+    #expect(visit(settings(caster.caster), silence: .seconds(60)) == reason)
+    caster.waitUntilLeft()
+    // What it got rid of waits in the sockets of both ends, for the most part.
+    #expect(caster.sentByteCount < EndlessCaster.most)
+  }
+
+  @Test(arguments: [
+    ("SOURCETABLE 200 OK\r\n\r\nSTR;A;", "x"), ("SOURCETABLE 200 OK\r\n\r\n", "STR;A;x\r\n"),
+    ("\(chunked)Content-Type: gnss/sourcetable\r\n\r\n", "1;\(String(repeating: "x", count: 200))\r\na\r\n"),
+    ("\(chunked)Content-Type: gnss/sourcetable\r\n\r\n", "0"),
+  ]) func `of a table without end no more is read than of the longest that there are`(
+    _ begun: String, _ endless: String
+  ) {
+    let caster = EndlessCaster(begun, endless)
+    guard case .noSuchMountPoint(_, let count) = visit(settings(caster.caster)) else {
+      Issue.record("a table is none")
+      return
+    }
+    #expect(count <= 20_000)
+    caster.waitUntilLeft()
+    #expect(caster.sentByteCount < EndlessCaster.most)
+  }
+
+  /// Sends something, and then one thing again and again, for as long as anything is taken.
+  private final class EndlessCaster: Sendable {
+    /// More than a visit reads and the sockets of both ends hold.
+    static let most = 64 << 20
+
+    /// Of its one visit.
+    private final class Progress: Sendable {
+      let sentByteCount = Guarded(0)
+      let hasBeenLeft = StopSignal()
+    }
+
+    let caster: ScriptedCaster
+    private let progress = Progress()
+
+    var sentByteCount: Int { progress.sentByteCount.withLock { $0 } }
+
+    init(_ begun: String, _ endless: String) {
+      let piece = Array(String(repeating: endless, count: max(1, 16384 / endless.utf8.count)).utf8)
+      caster = ScriptedCaster { [progress] visit in
+        visit.send(begun)
+        while visit.isOpen, progress.sentByteCount.withLock({ $0 }) < EndlessCaster.most {
+          visit.send(piece)
+          progress.sentByteCount.withLock { $0 += piece.count }
+        }
+        progress.hasBeenLeft.set()
+      }
+    }
+
+    func waitUntilLeft() { hold { progress.hasBeenLeft.isSet } }
+  }
+
   @Test func `of a caster that sends without end no more is read in a second than makes sense`() throws {
     let count = 150
     let flood = Array((0..<count).map { _ in MadeMessage.correction(1077, byteCount: 700) }.joined())

@@ -24,9 +24,16 @@ struct CasterVisit {
     case message(UInt16, [UInt8])
   }
 
+  /// What has come at once. A caster that sends much and says little, such as sizes of chunks, is known by what it sends.
+  private struct Piece {
+    var body: [UInt8] = []
+    /// Of all bytes as they came.
+    var count = 0
+  }
+
   /// What a message of RTCM 3 begins with.
   private static let preamble: UInt8 = 0xD3
-  /// So much of something else is taken for noise.
+  /// This many bytes without a whole message among them are noise. Sizes of chunks count as well.
   private static let mostNoise = 16 * 1024
   /// Ten times what the fullest corrections take. Of a caster that sends more, and without end, no more is read.
   private static let mostBytesASecond = 32 * 1024
@@ -65,14 +72,14 @@ struct CasterVisit {
     return connection
   }
 
-  /// What comes of the body within a time; nothing where only the head comes, or nothing.
+  /// What comes within a time; its body is empty where only the head comes, or sizes of chunks.
   private func read(
     _ connection: borrowing CasterConnection, _ answer: inout CasterAnswer, atMost limit: Duration
-  ) throws(CasterError) -> [UInt8] {
-    var body: [UInt8] = []
+  ) throws(CasterError) -> Piece {
     let bytes = try connection.receive(atMost: limit)
-    try answer.take(bytes[...]) { body += $0 }
-    return body
+    var piece = Piece(count: bytes.count)
+    try answer.take(bytes[...]) { piece.body += $0 }
+    return piece
   }
 
   /// Awaits the head of the answer; returns what has come of the body with it.
@@ -82,8 +89,8 @@ struct CasterVisit {
     let deadline = clock.now + patience.answer
     while true {
       guard case let left = deadline - clock.now, left > .zero else { throw .silent }
-      let body = try read(connection, &answer, atMost: left)
-      if answer.body != nil { return body }
+      let piece = try read(connection, &answer, atMost: left)
+      if answer.body != nil { return piece.body }
     }
   }
 
@@ -92,10 +99,12 @@ struct CasterVisit {
   private func stay(_ receive: (Event) -> Void) throws(CasterError) -> Never {
     let connection = try connect(caster.mountPoint)
     var answer = CasterAnswer()
-    var body = try readHead(connection, &answer)
+    let begun = try readHead(connection, &answer)
     guard answer.body == .corrections else {
-      throw try readTable(connection, &answer, body).lack(of: caster.mountPoint)
+      throw try readTable(connection, &answer, begun).lack(of: caster.mountPoint)
     }
+    // The head is no noise.
+    var piece = Piece(body: begun, count: begun.count)
     receive(.connected)
     var framer = BinaryFramer()
     var noise = 0
@@ -106,7 +115,8 @@ struct CasterVisit {
     // Where all is made for one place nothing comes before that is known.
     var (isPlaced, nextPosition) = (caster.positionInterval == nil, heardAt)
     while true {
-      if !body.isEmpty {
+      if piece.count > 0 {
+        let body = piece.body
         if opening.count < SourceTable.openingCount {
           opening += body
           if SourceTable.begins(opening) {
@@ -115,8 +125,8 @@ struct CasterVisit {
         }
         mayBeCorrections = mayBeCorrections || body.contains(CasterVisit.preamble)
         heardAt = clock.now
-        noise += body.count
-        receive(.bytes(body.count))
+        noise += piece.count
+        if !body.isEmpty { receive(.bytes(body.count)) }
         body.withUnsafeBufferPointer { bytes in
           framer.push(bytes, readAt: heardAt.nanoseconds) { piece in
             guard case .message(let message) = piece, message.format == .rtcm3 else { return }
@@ -126,7 +136,7 @@ struct CasterVisit {
         }
         if noise > CasterVisit.mostNoise { throw .noCorrections }
         if heardAt - second >= .seconds(1) { (second, bytesOfSecond) = (heardAt, 0) }
-        bytesOfSecond += body.count
+        bytesOfSecond += piece.count
         if bytesOfSecond >= CasterVisit.mostBytesASecond,
           poller.wait(for: nil, atMost: .seconds(1) - (clock.now - second)) == .stopped
         {
@@ -148,7 +158,7 @@ struct CasterVisit {
       }
       guard !isPlaced || now < heardAt + patience.silence else { throw .silent }
       do throws(CasterError) {
-        body = try read(connection, &answer, atMost: deadline - now)
+        piece = try read(connection, &answer, atMost: deadline - now)
       } catch {
         throw error == .closed && isPage ? .noCorrections : error
       }
@@ -170,17 +180,17 @@ struct CasterVisit {
   ) throws(CasterError) -> SourceTable {
     let deadline = clock.now + patience.answer
     var table = SourceTable()
-    var (body, count) = (begun, 0)
+    var (piece, count) = (Piece(body: begun, count: begun.count), 0)
     while true {
-      table.take(body[...])
-      count += body.count
+      table.take(piece.body[...])
+      count += piece.count
       guard !table.isWhole, !answer.isOver, count < CasterVisit.longestTable, case let left = deadline - clock.now,
         left > .zero
       else {
         return table
       }
       do throws(CasterError) {
-        body = try read(connection, &answer, atMost: left)
+        piece = try read(connection, &answer, atMost: left)
       } catch {
         if error == .stopped { throw error }
         return table

@@ -3,16 +3,19 @@ struct ChunkedBody {
   private enum Stage {
     case size
     case data(Int)
-    /// The line end behind a chunk.
-    case end
+    /// The line end after a chunk: nothing else may stand there.
+    case end(hasReturn: Bool)
     /// Behind the last one, which is empty.
     case over
   }
 
   private static let largestSize = 1 << 30
+  /// Of the line with a chunk's size, extensions included. Casters send none, or a word.
+  private static let longestLine = 256
 
   private var stage = Stage.size
   private var size = 0
+  private var lineCount = 0
   private var hasDigits = false
   /// Behind the digits there may be more on the line.
   private var isBehindDigits = false
@@ -30,11 +33,15 @@ struct ChunkedBody {
         let chunk = rest.prefix(count)
         receive(chunk)
         rest = rest.dropFirst(chunk.count)
-        stage = chunk.count < count ? .data(count - chunk.count) : .end
+        stage = chunk.count < count ? .data(count - chunk.count) : .end(hasReturn: false)
       case .over: return
-      case .end:
+      case .end(let hasReturn):
         rest = rest.dropFirst()
-        if byte == UInt8(ascii: "\n") { (stage, size, hasDigits, isBehindDigits) = (.size, 0, false, false) }
+        switch byte {
+        case UInt8(ascii: "\r") where !hasReturn: stage = .end(hasReturn: true)
+        case UInt8(ascii: "\n"): beginLine()
+        default: throw .broken
+        }
       case .size:
         rest = rest.dropFirst()
         try takeSize(byte)
@@ -42,7 +49,14 @@ struct ChunkedBody {
     }
   }
 
+  private mutating func beginLine() {
+    (stage, size, lineCount) = (.size, 0, 0)
+    (hasDigits, isBehindDigits) = (false, false)
+  }
+
   private mutating func takeSize(_ byte: UInt8) throws(CasterError) {
+    lineCount += 1
+    guard lineCount <= ChunkedBody.longestLine else { throw .broken }
     if byte == UInt8(ascii: "\n") {
       guard hasDigits else { throw .broken }
       stage = size > 0 ? .data(size) : .over
