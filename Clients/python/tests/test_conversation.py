@@ -124,6 +124,13 @@ class WebTests(unittest.TestCase):
             web().devices().begin().receive(answer("503 Busy", b"", "Retry-After: 10"))
         self.assertEqual(caught.exception.retry_after, 10)
 
+    def test_a_document_without_end_is_refused(self) -> None:
+        talk = web().devices().begin()
+        talk.receive(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        with self.assertRaises(ProtocolError):
+            for _ in range(20):
+                talk.receive(chunk(b"x" * 1_000_000))
+
     def test_another_program_is_no_hub(self) -> None:
         with self.assertRaisesRegex(ProtocolError, "no HTTP response"):
             web().devices().begin().receive(b"SSH-2.0-OpenSSH\r\n")

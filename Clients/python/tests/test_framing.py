@@ -29,6 +29,13 @@ class EventSplitterTests(unittest.TestCase):
             self.assertEqual(events, [Event("message", "{}"), Event("fence", "one\ntwo"), Event("message", "x")])
 
 
+    def test_an_event_without_end_is_refused(self) -> None:
+        splitter = EventSplitter()
+        with self.assertRaises(ProtocolError):
+            for _ in range(20):
+                splitter.receive(b"data: x\n" * 125_000)
+
+
 class ResponseReaderTests(unittest.TestCase):
     def read(self, text: bytes, size: int) -> tuple[ResponseReader, bytes]:
         reader = ResponseReader()
@@ -47,6 +54,27 @@ class ResponseReaderTests(unittest.TestCase):
         for size in range(1, len(text) + 1):
             reader, body = self.read(text, size)
             self.assertEqual((body, reader.is_complete), (b"wikipedia\r\n in", True))
+
+    def test_a_head_a_size_or_what_follows_a_chunk_without_end_is_refused(self) -> None:
+        head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        for begun, endless in [
+            (b"HTTP/1.1 200 OK\r\nX: ", b"x"),
+            (b"HTTP/1.1 200 OK\r\n", b"X: x\r\n"),
+            (head, b"0"),
+            (head + b"1;", b"x"),
+            (head + b"1\r\na", b"x"),
+        ]:
+            for size in (1, 1000):
+                reader = ResponseReader()
+                reader.receive(begun)
+                with self.assertRaises(ProtocolError):
+                    for _ in range(200_000 // size):
+                        reader.receive(endless * size)
+
+    def test_only_digits_are_a_size(self) -> None:
+        for size in (b"-5", b"+5", b"1_0", b"0x5", b"", b";a=b"):
+            with self.assertRaises(ProtocolError):
+                self.read(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + size + b"\r\nhello\r\n", 100)
 
     def test_a_body_until_the_end(self) -> None:
         reader, body = self.read(b"HTTP/1.0 200 OK\r\n\r\nhello", 3)

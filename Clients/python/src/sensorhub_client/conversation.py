@@ -14,6 +14,9 @@ from .place import Target, WebPlace
 
 T = TypeVar("T")
 
+LONGEST_DOCUMENT = 16 * 1024 * 1024
+"""Bytes. No answer of a hub that is read whole comes close."""
+
 STREAM_SILENCE = 45.0
 """Seconds. An event stream says something every 15 seconds; one that is silent for this long is lost."""
 
@@ -94,6 +97,8 @@ class Document(Conversation[T]):
 
     def receive(self, data: bytes) -> list[T]:
         self._body += self._reader.receive(data)
+        if len(self._body) > LONGEST_DOCUMENT:
+            raise ProtocolError(f"{self._place.target} sends a document without end", "is this the address of a hub?")
         return self._finish()
 
     def end(self) -> list[T]:
@@ -134,7 +139,7 @@ class Events(Conversation[T]):
             return []
         if response.status != 200:
             self._refused += body
-            if self._reader.is_complete:
+            if self._reader.is_complete or len(self._refused) > LONGEST_DOCUMENT:
                 raise refusal(self._place, response, bytes(self._refused))
             return []
         if not response.headers.get("content-type", "").startswith("text/event-stream"):

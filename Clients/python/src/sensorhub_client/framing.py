@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 from .errors import ProtocolError
 
 _LONGEST = 16 * 1024 * 1024
-"""Bytes. No line, event or header of a hub comes close."""
+"""Bytes. No line or event of a hub comes close, and no document."""
+_LONGEST_HEAD = 64 * 1024
+"""Bytes of a response before its body."""
+_LONGEST_SIZE = 256
+"""Bytes of the line before a chunk."""
 
 
 class LineSplitter:
@@ -44,6 +48,8 @@ class EventSplitter:
         self._lines = LineSplitter()
         self._name = ""
         self._data: list[str] = []
+        self._size = 0
+        """Of the lines of the event that has begun, characters."""
 
     def receive(self, data: bytes) -> list[Event]:
         """Takes the next bytes, and returns the events that they complete."""
@@ -53,8 +59,11 @@ class EventSplitter:
             if not line:
                 if self._data:
                     events.append(Event(self._name or "message", "\n".join(self._data)))
-                self._name, self._data = "", []
+                self._name, self._data, self._size = "", [], 0
                 continue
+            self._size += len(line) + 1
+            if self._size > _LONGEST:
+                raise ProtocolError("an event of more than 16 MB came", "is this a SensorHub?")
             key, _, value = line.partition(":")
             value = value.removeprefix(" ")
             if key == "data":
@@ -129,8 +138,10 @@ class ResponseReader:
     def _read_head(self) -> bool:
         if not b"HTTP/1.".startswith(self._pending[:7]):
             raise ProtocolError("the answer is no HTTP response", "is this the hub's web port?")
-        end = self._pending.find(b"\r\n\r\n")
+        end = self._pending.find(b"\r\n\r\n", 0, _LONGEST_HEAD)
         if end < 0:
+            if len(self._pending) > _LONGEST_HEAD:
+                raise ProtocolError("the head of the answer has more than 64 kB", "is this the hub's web port?")
             return False
         status_line, *lines = self._take(end + 4).decode("latin-1").rstrip("\r\n").split("\r\n")
         words = status_line.split(" ", 2)
@@ -157,22 +168,27 @@ class ResponseReader:
 
     def _read_chunk_size(self) -> bool:
         """The line before a chunk, after the one that ends the chunk before."""
-        start = 2 if self._is_after_chunk else 0
-        end = self._pending.find(b"\r\n", start)
-        if end < 0:
+        if self._is_after_chunk:
+            if not b"\r\n".startswith(self._pending[:2]):
+                raise ProtocolError("a chunk does not end where it says", "is this the hub's web port?")
+            if len(self._pending) < 2:
+                return False
+            self._take(2)
+            self._is_after_chunk = False
+        end = self._pending.find(b"\r\n", 0, _LONGEST_SIZE)
+        line = bytes(self._pending[:end] if end >= 0 else self._pending[:_LONGEST_SIZE])
+        if end < 0 and len(line) < _LONGEST_SIZE:
             return False
-        line = bytes(self._pending[start:end])
-        try:
-            size = int(line.partition(b";")[0], 16)
-        except ValueError:
-            raise ProtocolError(f"a chunk begins with {line!r:.60}", "is this the hub's web port?") from None
+        digits = line.partition(b";")[0].strip()
+        if end < 0 or not digits or digits.strip(b"0123456789abcdefABCDEF"):
+            raise ProtocolError(f"a chunk begins with {line!r:.60}", "is this the hub's web port?")
+        size = int(digits, 16)
         if size == 0:
             # Trailers and the empty line after them, if they are here: nothing else follows on this connection.
             self._pending.clear()
             self.is_complete = True
             return False
         self._take(end + 2)
-        self._is_after_chunk = False
         self._left = size
         return True
 
