@@ -5,9 +5,14 @@ import Outputs
 
 /// A client's end of one of the hub's sockets, read line by line, or as the bytes come.
 struct HubConnection: ~Copyable {
+  /// Far more than a hub says of its devices at once. What goes on without a line's end is no hub.
+  static let longestLine = 64 << 20
+
   /// To be waited for together with others.
   let descriptor: Int32
   private var pending: [UInt8] = []
+  /// Of the pending bytes, those that have no line's end among them.
+  private var searchedCount = 0
 
   private init(descriptor: Int32) { self.descriptor = descriptor }
 
@@ -70,10 +75,15 @@ struct HubConnection: ~Copyable {
   /// - Parameter deadline: until when to wait; `nil` for as long as it takes
   mutating func nextLine(by deadline: MonotonicInstant?) -> Line {
     while true {
-      if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
-        defer { pending.removeFirst(end + 1) }
+      if let end = pending[searchedCount...].firstIndex(of: UInt8(ascii: "\n")) {
+        defer {
+          pending.removeFirst(end + 1)
+          searchedCount = 0
+        }
         return .text(Array(pending[..<end]))
       }
+      searchedCount = pending.count
+      if pending.count > HubConnection.longestLine { return .closed }
       if let deadline {
         let left = (deadline - MonotonicClock().now).inSeconds
         guard left > 0 else { return .late }

@@ -1,0 +1,45 @@
+import Glibc
+import HardwareIO
+import TestSupport
+import Testing
+
+/// What listens at a hub's sockets, and is none.
+@Suite(.timeLimit(.minutes(10))) struct ImpostorHubTests {
+  private let temporary = TemporaryFolder("impostor")
+
+  /// Sends one letter again and again, to whichever of the sockets is connected to.
+  private static let script = """
+    import os, socket, sys, threading
+    def serve(path):
+      listener = socket.socket(socket.AF_UNIX)
+      listener.bind(path)
+      listener.listen()
+      while True:
+        client = listener.accept()[0]
+        sent = 0
+        try:
+          while sent < 1 << 30:
+            client.sendall(b"x" * 65536)
+            sent += 65536
+        except OSError:
+          pass
+        client.close()
+        print(sent >> 20, "MB", flush=True)
+    for name in ("hub.sock", "devices.sock"):
+      threading.Thread(target=serve, args=(os.path.join(sys.argv[1], name),), daemon=True).start()
+    sys.stdin.read()
+    """
+
+  @Test func `a line without end is given up long before it fills the memory`() {
+    let impostor = Program(["python3", "-c", ImpostorHubTests.script, temporary.path], path: "/usr/bin/env")
+    #expect(eventually { Set(Files.names(in: temporary.path)).isSuperset(of: ["hub.sock", "devices.sock"]) })
+    for (index, command) in ["devices", "watch"].enumerated() {
+      let program = Program([command, "--socket", "\(temporary.path)/hub.sock"])
+      #expect(program.wait() == 69, "\(program.standardError)")
+      #expect(program.standardError.contains("the hub has closed the connection"), "\(program.standardError)")
+      #expect(eventually { impostor.lines.count > index })
+    }
+    for line in impostor.lines { #expect((Int(line.prefix { $0.isNumber }) ?? .max) < 256, "\(line)") }
+    impostor.send(SIGKILL)
+  }
+}
