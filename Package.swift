@@ -221,8 +221,10 @@ let package = Package(
     .testTarget(
       name: "OutputsTests",
       dependencies: [
-        "Fusion", "Guarding", "HardwareIO", "Hub", "MCAP", "MonotonicTime", "Outputs", "Publishing", "Recording",
-        "Simulation", "TestSupport",
+        "CLinux", "Fusion", "Guarding", "HardwareIO", "Hub", "MCAP", "MonotonicTime", "Outputs", "Publishing",
+        "Recording", "Simulation", "TestSupport",
+        .product(name: "Hummingbird", package: "hummingbird"), .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
       ],
       swiftSettings: strict),
     .testTarget(

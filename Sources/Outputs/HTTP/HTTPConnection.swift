@@ -4,29 +4,39 @@ import Hub
 import NIOCore
 import NIOHTTPTypes
 
-/// Readies a connection, and ends it where it is not admitted or sends more than anybody needs to.
-final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
+/// Readies a connection, and ends it where it is not admitted, sends more than any client needs to, or where nothing moves on it.
+final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias InboundOut = HTTPRequestPart
+  typealias OutboundIn = HTTPResponsePart
+  typealias OutboundOut = HTTPResponsePart
 
   /// Nothing that is served here takes more than a few parameters.
   private static let bodyLimit = 64 * 1024
 
   private let port: Board.HTTPPort
   private let connections: HTTPConnections
+  private let sent = SentBytes()
+  private var patience: ConnectionPatience
   private var bodySize = 0
+  /// When the connection is looked at again.
+  private var nextLook: (at: NIODeadline, task: Scheduled<Void>)?
 
   init(_ port: Board.HTTPPort, connections: HTTPConnections) {
     self.port = port
     self.connections = connections
+    patience = ConnectionPatience(connections.patience, at: .now())
   }
 
   func channelInactive(context: ChannelHandlerContext) {
+    stopLooking()
     connections.closed(context.channel)
     context.fireChannelInactive()
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
+    // Between all that makes bytes of an answer and the socket.
+    try? context.pipeline.syncOperations.addHandler(sent, position: .first)
     guard let options = context.channel.syncOptions else { return }
     try? options.setOption(.writeBufferWaterMark, value: .init(low: 4096, high: 16384))
     for (level, name, value) in TCPSocket.options {
@@ -34,6 +44,8 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
       try? options.setOption(option, value: SocketOptionValue(value))
     }
   }
+
+  func handlerRemoved(context: ChannelHandlerContext) { stopLooking() }
 
   func channelActive(context: ChannelHandlerContext) {
     let text = context.channel.remoteAddress?.ipAddress ?? ""
@@ -44,16 +56,23 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
       return
     }
     connections.opened(context.channel)
+    look(context)
     context.fireChannelActive()
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let now = NIODeadline.now()
     switch unwrapInboundIn(data) {
     case .head:
       bodySize = 0
       connections.asked(context.channel)
-    case .end: bodySize = 0
-    case .body(let bytes): bodySize += bytes.readableBytes
+      patience.heard(isHead: true, isEnd: false, at: now)
+    case .end:
+      bodySize = 0
+      patience.heard(isHead: false, isEnd: true, at: now)
+    case .body(let bytes):
+      bodySize += bytes.readableBytes
+      patience.heard(isHead: false, isEnd: false, at: now)
     }
     guard bodySize <= HTTPConnection.bodyLimit else {
       context.close(promise: nil)
@@ -61,13 +80,50 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
     }
     context.fireChannelRead(data)
   }
-}
 
-extension TCPSocket {
-  /// Says for how long a client may take nothing while something waits for it.
-  static func set(_ patience: Duration, of channel: any Channel) {
-    let (level, name, value) = TCPSocket.patience(patience)
-    let option = ChannelOptions.Types.SocketOption(level: .init(rawValue: level), name: .init(rawValue: name))
-    channel.setOption(option, value: SocketOptionValue(value)).whenComplete { _ in }
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    let isEnd = if case .end = unwrapOutboundIn(data) { true } else { false }
+    context.write(data, promise: promise)
+    guard isEnd else { return }
+    patience.answered()
+    look(context)
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if !context.channel.isWritable { look(context) }
+    context.fireChannelWritabilityChanged()
+  }
+
+  // MARK: Progress
+
+  /// Looks whether anything moves, and when to look again.
+  private func look(_ context: ChannelHandlerContext) {
+    guard let waiting = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes) else { return }
+    let outgoing = ConnectionPatience.Outgoing(
+      takenCount: sent.count - waiting, waitingCount: waiting, isStream: connections.isStream(context.channel))
+    switch patience.verdict(on: outgoing, at: .now()) {
+    case .goesOn(let end): lookAgain(at: end, context)
+    case .isSilent: context.close(promise: nil)
+    case .isStalled:
+      connections.stalled(context.channel, waiting: waiting)
+      context.close(promise: nil)
+    }
+  }
+
+  private func lookAgain(at end: NIODeadline?, _ context: ChannelHandlerContext) {
+    guard let end else { return stopLooking() }
+    // One that is too early only looks once more.
+    if let nextLook, nextLook.at <= end { return }
+    stopLooking()
+    let task = context.eventLoop.assumeIsolatedUnsafeUnchecked().scheduleTask(deadline: end) { [self] in
+      nextLook = nil
+      look(context)
+    }
+    nextLook = (end, task)
+  }
+
+  private func stopLooking() {
+    nextLook?.task.cancel()
+    nextLook = nil
   }
 }

@@ -31,7 +31,10 @@ final class HTTPConnections: Sendable {
   private let state = Guarded(State())
   private let traffic: OutputTraffic.Kind
   private let report: @Sendable (_ limit: Int) -> Void
+  private let reportStalled: @Sendable (_ peer: String, _ waitingCount: Int) -> Void
 
+  /// For how long nothing may move on one of them.
+  let patience: ConnectionPatience.Limits
   /// How many there may be at once.
   let limit: Int
   /// How many of them may be event streams.
@@ -41,7 +44,14 @@ final class HTTPConnections: Sendable {
   ///   - places: how many the process has descriptors for
   ///   - traffic: counts those who are here, and those who were sent away
   ///   - report: called with the first connection of many that had to make room
-  init(places: Int, traffic: OutputTraffic.Kind, report: @escaping @Sendable (_ limit: Int) -> Void) {
+  ///   - reportStalled: called with each that is ended as it takes nothing of its answer
+  init(
+    places: Int, patience: ConnectionPatience.Limits, traffic: OutputTraffic.Kind,
+    report: @escaping @Sendable (_ limit: Int) -> Void,
+    reportStalled: @escaping @Sendable (_ peer: String, _ waitingCount: Int) -> Void
+  ) {
+    self.patience = patience
+    self.reportStalled = reportStalled
     limit = min(places, StreamPlaces.most + HTTPConnections.reserve)
     streamLimit = limit - min(limit / 2, HTTPConnections.reserve)
     self.traffic = traffic
@@ -80,6 +90,14 @@ final class HTTPConnections: Sendable {
   func streams(_ channel: any Channel, _ isStream: Bool) {
     state.withLock { $0.open[ObjectIdentifier(channel)]?.isStream = isStream }
   }
+
+  /// Whether the answer is an event stream.
+  func isStream(_ channel: any Channel) -> Bool {
+    state.withLock { $0.open[ObjectIdentifier(channel)]?.isStream == true }
+  }
+
+  /// It is ended, as it takes nothing of its answer.
+  func stalled(_ channel: any Channel, waiting count: Int) { reportStalled("\(ClientPeer(of: channel))", count) }
 
   func closed(_ channel: any Channel) {
     let (wasOpen, isCrowd) = state.withLock { state in

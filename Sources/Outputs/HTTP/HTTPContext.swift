@@ -37,10 +37,16 @@ struct HTTPContext: RequestContext {
   }
 
   /// Who asks.
-  var peer: ClientPeer {
+  var peer: ClientPeer { ClientPeer(of: channel) }
+}
+
+extension ClientPeer {
+  /// Who is at the other end of a connection of the web port.
+  init(of channel: any Channel) {
     guard let remote = channel.remoteAddress, let ip = remote.ipAddress, let port = remote.port else {
-      return ClientPeer(by: "http")
+      self.init(by: "http")
+      return
     }
-    return ClientPeer(host: remote.protocol == .inet6 ? "[\(ip)]" : ip, port: port)
+    self.init(host: remote.protocol == .inet6 ? "[\(ip)]" : ip, port: port)
   }
 }

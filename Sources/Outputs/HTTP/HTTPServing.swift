@@ -2,6 +2,7 @@ import Glibc
 import Guarding
 import Hub
 import HummingbirdCore
+import MonotonicTime
 import NIOCore
 import NIOPosix
 import Publishing
@@ -66,18 +67,27 @@ final class HTTPServing: Sendable {
   /// - Parameters:
   ///   - name: what people call it: `dashboard`
   ///   - places: how many connections there are descriptors for
+  ///   - patience: for how long nothing may move on a connection
   ///   - routes: what is served, given where event streams come from
   init(
-    _ name: String, _ offer: HTTPOutput.Offer, places: Int, traffic: OutputTraffic, sink: JournalSink,
-    on group: MultiThreadedEventLoopGroup, routes: (EventStreams) -> [HTTPRoute]
+    _ name: String, _ offer: HTTPOutput.Offer, places: Int, patience: ConnectionPatience.Limits = .init(),
+    traffic: OutputTraffic, sink: JournalSink, on group: MultiThreadedEventLoopGroup,
+    routes: (EventStreams) -> [HTTPRoute]
   ) {
     self.name = name
     self.offer = offer
     self.group = group
     self.sink = sink
-    let connections = HTTPConnections(places: places, traffic: traffic.http) { limit in
+    let stalled = HTTPServing.stalledLines(name, to: sink)
+    let connections = HTTPConnections(places: places, patience: patience, traffic: traffic.http) { limit in
       sink.write(
         .warning, "the web port has \(limit) connections, as many as it takes: the idle ones make room")
+    } reportStalled: { peer, waitingCount in
+      guard stalled.admit() else { return }
+      sink.write(
+        .warning,
+        "\(name): \(peer) is cut off with \(waitingCount) bytes of its answer left (it has stopped reading); it may ask again"
+      )
     }
     self.connections = connections
     let places = StreamPlaces(limit: connections.streamLimit) {
@@ -93,6 +103,13 @@ final class HTTPServing: Sendable {
     present.serving = self
     let opened = offer.port.endpoint.sockets.map { listen(at: $0) }
     listeners.withLock { $0 = opened }
+  }
+
+  /// One line a minute, whatever number of clients stop reading.
+  private static func stalledLines(_ name: String, to sink: JournalSink) -> RepeatedLines {
+    RepeatedLines(limit: 1, within: .seconds(60), clock: MonotonicClock()) { count in
+      sink.write(.warning, "\(name): \(count) more are cut off within 60 s (they had stopped reading)")
+    }
   }
 
   private func listen(at socket: TCPAddress) -> Listener {

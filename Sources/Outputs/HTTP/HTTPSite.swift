@@ -34,8 +34,9 @@ struct HTTPSite {
   ) -> Server<HTTP1Channel> {
     let (port, responder) = (port, responder)
     let logger = Logger(label: "http") { _ in SwiftLogNoOpLogHandler() }
+    // No time limit of the library's: it counts from when an answer is written, whatever of it has not been sent by then.
     var channel = HTTP1Channel.Configuration(
-      additionalChannelHandlers: [HTTPConnection(port, connections: connections)], idleTimeout: .seconds(30))
+      additionalChannelHandlers: [HTTPConnection(port, connections: connections)])
     channel.httpDecoder = .init(maxHeaderFieldSize: 8192, maxHeaderListSize: 16384, maxHeaderFieldCount: 100)
     let child = HTTP1Channel(
       responder: { request, writer, channel in

@@ -56,8 +56,8 @@ final class RecordedHistory: Sendable {
     return { clock.now >= end || !channel.isActive }
   }
 
-  /// A place for as long as somebody keeps it. Meanwhile a client that takes nothing loses its connection soon: it would keep
-  /// others out, and a segment's bytes on the disk that has been removed.
+  /// A place for as long as it is kept. A client that takes nothing loses its connection soon (`ConnectionPatience`): it would
+  /// keep others out, and a segment's bytes on the disk that has been removed.
   ///
   /// - Throws: 503 where there are too many, or too many of one user's
   func takePlace(for context: HTTPContext) throws(HTTPError) -> DownloadPlace {
@@ -72,7 +72,7 @@ final class RecordedHistory: Sendable {
         .serviceUnavailable, headers: [.retryAfter: RecordedHistory.retrySeconds],
         message: "no download: \(refusal)")
     }
-    return DownloadPlace(self, download.id, context.channel)
+    return DownloadPlace(self, download.id)
   }
 
   fileprivate func giveBack(_ id: HolderID) { downloads.withLock { $0.removeAll { $0.id == id } } }
@@ -91,23 +91,14 @@ extension RecordedHistory: PlaceHolding {
 
 /// One download's place.
 final class DownloadPlace: Sendable {
-  /// How long a client may take nothing at all.
-  private static let patience = Duration.seconds(30)
-
   private let history: RecordedHistory
   private let id: HolderID
-  private let channel: any Channel
 
-  fileprivate init(_ history: RecordedHistory, _ id: HolderID, _ channel: any Channel) {
+  fileprivate init(_ history: RecordedHistory, _ id: HolderID) {
     self.history = history
     self.id = id
-    self.channel = channel
-    TCPSocket.set(DownloadPlace.patience, of: channel)
   }
 
   // However the download ends, before its first byte or after its last: whoever served it lets go of the place.
-  deinit {
-    history.giveBack(id)
-    TCPSocket.set(StreamConnection.patience, of: channel)
-  }
+  deinit { history.giveBack(id) }
 }

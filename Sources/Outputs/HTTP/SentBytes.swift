@@ -1,0 +1,14 @@
+import NIOCore
+
+/// Counts what is written to a connection, as it will be sent.
+final class SentBytes: ChannelOutboundHandler {
+  typealias OutboundIn = IOData
+  typealias OutboundOut = IOData
+
+  private(set) var count = 0
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    count += unwrapOutboundIn(data).readableBytes
+    context.write(data, promise: promise)
+  }
+}

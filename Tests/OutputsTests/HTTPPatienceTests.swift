@@ -1,0 +1,183 @@
+import CLinux
+import Glibc
+import Hub
+import Hummingbird
+import MonotonicTime
+import NIOCore
+import NIOPosix
+import Publishing
+import TestSupport
+import Testing
+
+@testable import Outputs
+
+/// Clients of a web port that take their time, over real connections.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct HTTPPatienceTests {
+  private static let documentByteCount = 600_000
+
+  /// A web port with a document of some size.
+  private final class Port {
+    let number = SocketClient.freePort()
+    let traffic = OutputTraffic()
+    let log = Recorder<String>()
+    private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    private let lifetime = Lifetime()
+    private let serving: HTTPServing
+
+    init(patience: ConnectionPatience.Limits) throws {
+      let board = try Board(json5: Array("{ name: \"test\", http: { port: \(number) } }".utf8), file: "test")
+      let sink = JournalSink(to: Nowhere())
+      sink.observe { [log] in log.append($0.message) }.store(in: lifetime)
+      let document = ByteBuffer(repeating: UInt8(ascii: "x"), count: HTTPPatienceTests.documentByteCount)
+      serving = HTTPServing(
+        "dashboard", .init(port: try #require(board.http)), places: 100, patience: patience, traffic: traffic,
+        sink: sink, on: group
+      ) { _ in
+        [
+          HTTPRoute(.get, "whole") { _, _ in Response(status: .ok, body: ResponseBody(byteBuffer: document)) },
+          HTTPRoute(.get, "pieces") { _, _ in
+            let body = ResponseBody(contentLength: document.readableBytes) { writer in
+              var rest = document
+              while let piece = rest.readSlice(length: min(50_000, rest.readableBytes)), piece.readableBytes > 0 {
+                try await writer.write(piece)
+              }
+              try await writer.finish(nil)
+            }
+            return Response(status: .ok, body: body)
+          },
+        ]
+      }
+    }
+
+    func end() async {
+      await serving.end()
+      lifetime.end()
+      try? await group.shutdownGracefully()
+    }
+  }
+
+  private struct Nowhere: LogDestination {
+    func write(_ entry: LogEntry) {}
+  }
+
+  /// A connection whose own end holds little: what is not read is not sent.
+  private final class Reader {
+    private let descriptor: Int32
+    private(set) var byteCount = 0
+    private(set) var isOver = false
+
+    init(_ port: UInt16) {
+      var connected: Int32 = -1
+      _ = eventually {
+        connected = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var room: Int32 = 4096
+        setsockopt(connected, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size))
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        name.sin_port = port.bigEndian
+        name.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let result = withUnsafePointer(to: &name) { pointer in
+          pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            Glibc.connect(connected, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+          }
+        }
+        if result != 0 { close(connected) }
+        return result == 0
+      }
+      descriptor = connected
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ text: String) {
+      let bytes = Array(text.utf8)
+      _ = clinux_send_now(descriptor, bytes, bytes.count)
+    }
+
+    func ask(for path: String) { send("GET /\(path) HTTP/1.1\r\nHost: localhost\r\n\r\n") }
+
+    /// Waits until something comes, and takes at most so much of it.
+    func take(_ count: Int) {
+      var bytes = [UInt8](repeating: 0, count: count)
+      let received = recv(descriptor, &bytes, count, 0)
+      byteCount += max(received, 0)
+      isOver = received <= 0
+    }
+
+    /// Takes whatever there is until the other end closes.
+    func takeAll() { while !isOver { take(65536) } }
+  }
+
+  private func pause(milliseconds: Int) {
+    var time = timespec(tv_sec: 0, tv_nsec: milliseconds * 1_000_000)
+    nanosleep(&time, nil)
+  }
+
+  @Test(arguments: ["whole", "pieces"]) func `an answer that takes several patiences comes whole`(_ path: String)
+    async throws
+  {
+    let patience = Duration.seconds(1)
+    let port = try Port(patience: .init(silence: .seconds(1), answer: .seconds(1), stream: .seconds(1)))
+    let clock = MonotonicClock()
+    // A try in which this machine had others to run for half a patience says nothing.
+    for _ in 1...20 {
+      let began = clock.now
+      let reader = Reader(port.number)
+      reader.ask(for: path)
+      var (lastAt, longestPause) = (began, Duration.zero)
+      while !reader.isOver, reader.byteCount < HTTPPatienceTests.documentByteCount {
+        reader.take(4096)
+        pause(milliseconds: 25)
+        longestPause = max(longestPause, clock.now - lastAt)
+        lastAt = clock.now
+      }
+      if longestPause >= patience / 2 { continue }
+      #expect(reader.byteCount >= HTTPPatienceTests.documentByteCount, "\(reader.byteCount) bytes: \(port.log.values)")
+      #expect(clock.now - began > patience * 3)
+      #expect(!port.log.values.contains { $0.contains("cut off") })
+      await port.end()
+      return
+    }
+    Issue.record("this machine is too busy to read a little forty times a second")
+  }
+
+  @Test(arguments: ["whole", "pieces"]) func `a client that takes nothing more is cut off, and that is said`(
+    _ path: String
+  ) async throws {
+    let port = try Port(patience: .init(silence: .seconds(600), answer: .milliseconds(400), stream: .seconds(600)))
+    let reader = Reader(port.number)
+    reader.ask(for: path)
+    reader.take(4096)
+    #expect(eventually { port.log.values.contains { $0.contains(" of its answer left (it has stopped reading)") } })
+    #expect(port.log.values.contains { $0.hasPrefix("dashboard: 127.0.0.1:") })
+    #expect(eventually { port.traffic.http.clients == 0 })
+    reader.takeAll()
+    #expect(reader.byteCount < HTTPPatienceTests.documentByteCount)
+    await port.end()
+  }
+
+  @Test(arguments: [
+    "", "GET /whole HTTP/1.1\r\nHost: local", "GET /other HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nabc",
+  ])
+  func `a client that asks for nothing, or not to the end, is closed without a word`(_ words: String) async throws {
+    let port = try Port(patience: .init(silence: .milliseconds(400), answer: .seconds(600), stream: .seconds(600)))
+    let reader = Reader(port.number)
+    reader.send(words)
+    reader.takeAll()
+    #expect(reader.byteCount < HTTPPatienceTests.documentByteCount)
+    #expect(eventually { port.traffic.http.clients == 0 })
+    #expect(!port.log.values.contains { $0.contains("cut off") })
+    await port.end()
+  }
+
+  @Test func `a connection is kept for another request`() async throws {
+    let port = try Port(patience: .init(silence: .seconds(600), answer: .seconds(600), stream: .seconds(600)))
+    let reader = Reader(port.number)
+    for round in 1...3 {
+      reader.ask(for: "whole")
+      while !reader.isOver, reader.byteCount < round * HTTPPatienceTests.documentByteCount { reader.take(65536) }
+      #expect(!reader.isOver)
+    }
+    await port.end()
+  }
+}
