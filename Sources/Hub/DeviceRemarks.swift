@@ -7,6 +7,8 @@ struct DeviceRemarks: Sendable {
     case restart
     /// Who disturbs its reception.
     case reception
+    /// What it states that cannot be true.
+    case values
     /// Why it gets no corrections.
     case corrections
     /// What has shown of the device itself or of how it is connected.

@@ -59,6 +59,33 @@ struct ReceiverProgressTests {
     await hub.isOff()
   }
 
+  @Test func `what it states that cannot be true is counted and named, until a minute after the last of it`() async {
+    _ = await statuses.first { $0.power == .acquiring }
+    func epoch(_ second: Int, height: String, knots: String = "1.0") -> String {
+      let place = "5231.00\(second),N,01322.0000,E"
+      return nmeaLine("GPGGA,1200\(second).00,\(place),1,08,0.9,\(height),M,40.0,M,,")
+        + nmeaLine("GPRMC,1200\(second).00,A,\(place),\(knots),45.0,211126,,,A")
+    }
+    terminal.write(epoch(10, height: "40.0"))
+    #expect(eventually { count("sentences") == 2 })
+    #expect(hub.devices[0].remark == nil && count("implausible") == 0)
+    terminal.write(epoch(11, height: "999999999999"))
+    #expect(eventually { hub.devices[0].remark == "it states heights that cannot be true: they are left out" })
+    terminal.write(epoch(12, height: "999999999999", knots: "99999999"))
+    #expect(eventually { hub.devices[0].remark == "it states heights, speeds that cannot be true: they are left out" })
+    #expect(eventually { count("implausible") == 3 })
+    clock.advance(by: .seconds(59))
+    terminal.write(epoch(20, height: "40.0"))
+    #expect(eventually { count("sentences") == 8 })
+    #expect(hub.devices[0].remark != nil)
+    clock.advance(by: .seconds(2))
+    terminal.write(epoch(22, height: "40.0"))
+    #expect(eventually { hub.devices[0].remark == nil })
+    #expect(count("implausible") == 3)
+    lifetime.end()
+    await hub.isOff()
+  }
+
   @Test func `while it does not use inertial sensors of its own that is remarked upon`() async {
     _ = await statuses.first { $0.power == .acquiring }
     func epochs(_ seconds: ClosedRange<UInt8>, fusion mode: UInt8) -> [UInt8] {

@@ -61,6 +61,13 @@ struct DecoderTests {
     #expect(summary == "sentences=3 bad_checksum=1 unknown=1 epochs=1")
   }
 
+  @Test func `what cannot be true is left out and counted`() {
+    let log = "$GPGGA,120000.00,5231.0000,N,01322.0000,E,1,08,0.9,999999999999999999,M,40.0,M,,\r\n"
+    let (output, summary) = decode(Array(log.utf8))
+    #expect(!String(decoding: output, as: UTF8.self).contains("alt"))
+    #expect(summary == "sentences=1 bad_checksum=0 unknown=0 epochs=1 implausible=1")
+  }
+
   private func decode(_ bytes: [UInt8]) -> (output: [UInt8], summary: String) {
     var decoder = GPSDDecoder()
     bytes.withUnsafeBufferPointer { decoder.decode($0) }

@@ -14,6 +14,8 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
     public var truncated = 0
     public var unknown = 0
     public var epochs = 0
+    /// What cannot be true, and was left out.
+    public var refused = RefusedValues()
 
     public init() {}
 
@@ -25,6 +27,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
       sum.truncated += b.truncated
       sum.unknown += b.unknown
       sum.epochs += b.epochs
+      sum.refused = a.refused + b.refused
       return sum
     }
   }
@@ -114,6 +117,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
     counters.truncated = framer.sentences.truncated
     counters.unknown += unknown
     counters.epochs = assembler.epochCount
+    counters.refused = assembler.refused
     frozen.look(at: readAt, frames: counters.sentences + counters.messages)
   }
 

@@ -83,7 +83,7 @@ public final class ReceiverReader: Sendable {
         port: port, poller: scope.poller, clock: clock,
         report: { counters in
           counted.present = before + counters
-          run.look()
+          run.look(counters)
         },
         forward: { tap.forward() }, corrections: corrections.queue)
       let session = ReceiverSession(

@@ -8,6 +8,8 @@ import UBX
 struct ReceiverRun: Sendable {
   /// A receiver that has found its position is tracking for so long without another.
   private static let fixLifetime = Duration.seconds(10)
+  /// A receiver that has stated nothing impossible for this long is warned of no more.
+  private static let refusalLifetime = Duration.seconds(60)
 
   private let machine: Machine
   private let monitor: DeviceMonitor
@@ -17,6 +19,9 @@ struct ReceiverRun: Sendable {
   private var interference = Interference()
   private var receiverFusion: FusionMode?
   private var isFrozen = false
+  /// What it has stated that cannot be true, and when it did so last.
+  private var refusedCount = 0
+  private var refused: (quantities: StatedQuantities, at: MonotonicInstant)?
 
   /// - Parameters:
   ///   - suppliedAt: since when it is supplied, or listened to where that is not known
@@ -30,6 +35,7 @@ struct ReceiverRun: Sendable {
     // What was said of the run before is to be seen anew.
     monitor.remark(on: .hangUp, nil)
     monitor.remark(on: .reception, nil)
+    monitor.remark(on: .values, nil)
   }
 
   /// Returns an observation with what is known of its time.
@@ -57,8 +63,27 @@ struct ReceiverRun: Sendable {
   }
 
   /// Something has been read: that need not be epochs any more.
-  mutating func look() {
+  ///
+  /// - Parameter counters: of this run
+  mutating func look(_ counters: ReceiverDecoder.Counters) {
+    note(counters.refused)
     if hasFix, machine.clock.now - lastFixAt > ReceiverRun.fixLifetime { note(isFix: false) }
+  }
+
+  /// Told when it states another kind of value that cannot be true, and when that is over. How often it does is counted.
+  private mutating func note(_ present: RefusedValues) {
+    let now = machine.clock.now
+    guard present.count > refusedCount else {
+      guard let refused, now - refused.at >= ReceiverRun.refusalLifetime else { return }
+      self.refused = nil
+      return monitor.remark(on: .values, nil)
+    }
+    refusedCount = present.count
+    let quantities = present.quantities
+    let isNews = refused?.quantities != quantities
+    refused = (quantities, now)
+    guard isNews else { return }
+    monitor.remark(on: .values, "it states \(quantities.names) that cannot be true: they are left out")
   }
 
   /// Told once for each change.
@@ -120,7 +145,7 @@ extension ReceiverDecoder.Counters {
     [
       .init("sentences", sentences), .init("messages", messages), .init("badChecksum", badChecksum),
       .init("truncated", truncated),
-      .init("unknown", unknown), .init("epochs", epochs),
+      .init("unknown", unknown), .init("epochs", epochs), .init("implausible", refused.count),
     ]
   }
 }

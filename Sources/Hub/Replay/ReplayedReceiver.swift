@@ -89,7 +89,7 @@ final class ReplayedReceiver: ReplayRun {
 
   private func finish(_ state: inout State) {
     counted.present = before + state.decoder.counters
-    state.run.look()
+    state.run.look(state.decoder.counters)
     // A recording says at which instant the hub noticed that a silence had ended an epoch, or took the epoch to go on: a busy one
     // may have been late for either.
     guard machine.replay?.lacksSilences == true else { return }

@@ -125,9 +125,9 @@ extension EpochAssembler {
     case UBXKind.navDOP:
       guard let dilution = NavigationDilution(message) else { return false }
       stamp(dilution.timeOfWeekMilliseconds, &update)
-      update.values.pdop = DilutionOfPrecision.valid(dilution.pdop)
-      update.values.hdop = DilutionOfPrecision.valid(dilution.hdop)
-      update.values.vdop = DilutionOfPrecision.valid(dilution.vdop)
+      update.values.pdop = dilution.pdop
+      update.values.hdop = dilution.hdop
+      update.values.vdop = dilution.vdop
     case UBXKind.navCOV:
       guard let covariance = NavigationCovariance(message) else { return false }
       stamp(covariance.timeOfWeekMilliseconds, &update)
@@ -199,13 +199,12 @@ extension EpochAssembler {
     update.mode = isFix ? FixMode(solution.fixType) : .noFix
     update.status = FixStatus(solution.fixType, isDifferential: solution.isDifferential, solution.carrier)
     update.values.satellitesUsed = solution.satellitesUsed
-    if let pdop = solution.pdop { update.values.pdop = DilutionOfPrecision.valid(pdop) }
+    update.values.pdop = solution.pdop
     // Sentences state it to the tenth of a second.
     if fix.differentialAgeSeconds == nil { update.values.differentialAgeSeconds = solution.correctionAgeSeconds }
     if solution.date != nil { update.values.timeErrorSeconds = seconds(solution.timeAccuracyNanoseconds) }
-    guard update.mode != .noFix,
-      let place = Coordinate(stated: solution.latitudeDegrees, solution.longitudeDegrees)
-    else {
+    guard update.mode != .noFix else { return }
+    guard let place = update.place(solution.latitudeDegrees, solution.longitudeDegrees) else {
       update.mode = .noFix
       return
     }
@@ -229,7 +228,7 @@ extension EpochAssembler {
     update.mode = FixMode(solution.fixType)
     update.status = FixStatus(solution.fixType, isDifferential: solution.isDifferential, .none)
     update.values.satellitesUsed = solution.satellitesUsed
-    update.values.pdop = DilutionOfPrecision.valid(solution.pdop)
+    update.values.pdop = solution.pdop
     guard update.mode != .noFix, let point = EarthCentredPoint(solution.positionMetres) else { return }
     update.values.position = point.coordinate
     update.values.altitudeHAEMetres = point.altitudeHAEMetres
@@ -243,7 +242,7 @@ extension EpochAssembler {
   private func apply(_ position: borrowing NavigationPosition, _ update: inout FixUpdate) {
     // Whether there is a fix at all is another message's to say, which may come after it.
     guard modeSoFar(update) != .noFix,
-      let place = Coordinate(stated: position.latitudeDegrees, position.longitudeDegrees)
+      let place = update.place(position.latitudeDegrees, position.longitudeDegrees)
     else { return }
     update.values.position = place
     update.values.altitudeHAEMetres = position.altitudeHAEMetres
@@ -310,9 +309,9 @@ extension EpochAssembler {
       }
     } else if let dilution = CASICDilution(message) {
       begin(dilution.runTimeMilliseconds, &update)
-      update.values.pdop = DilutionOfPrecision.valid(dilution.pdop)
-      update.values.hdop = DilutionOfPrecision.valid(dilution.hdop)
-      update.values.vdop = DilutionOfPrecision.valid(dilution.vdop)
+      update.values.pdop = dilution.pdop
+      update.values.hdop = dilution.hdop
+      update.values.vdop = dilution.vdop
     } else if let satellites = CASICSatellites(message) {
       begin(satellites.runTimeMilliseconds, &update)
     } else {
@@ -335,10 +334,12 @@ extension EpochAssembler {
     case .none, .external, .roughEstimate, .held: update.mode = .noFix
     }
     update.values.satellitesUsed = solution.satellitesUsed
-    update.values.pdop = DilutionOfPrecision.valid(solution.pdop)
-    guard update.mode != .noFix,
-      let place = Coordinate(stated: solution.latitudeDegrees, solution.longitudeDegrees)
-    else { return }
+    update.values.pdop = solution.pdop
+    guard update.mode != .noFix else { return }
+    guard let place = update.place(solution.latitudeDegrees, solution.longitudeDegrees) else {
+      update.mode = .noFix
+      return
+    }
     update.status = solution.position == .deadReckoning ? .deadReckoning : .gnss
     update.values.position = place
     update.values.altitudeHAEMetres = solution.altitudeHAEMetres
@@ -400,14 +401,6 @@ extension FixStatus {
     case (_, .float): self = .rtkFloat
     default: self = isDifferential ? .differential : .gnss
     }
-  }
-}
-
-extension Coordinate {
-  /// `nil` for what is nowhere.
-  fileprivate init?(stated latitudeDegrees: Double, _ longitudeDegrees: Double) {
-    guard abs(latitudeDegrees) <= 90, abs(longitudeDegrees) <= 180 else { return nil }
-    self.init(latitudeDegrees: latitudeDegrees, longitudeDegrees: longitudeDegrees)
   }
 }
 

@@ -17,6 +17,8 @@ public struct EpochAssembler: ~Copyable, Sendable {
   }
 
   public private(set) var epochCount = 0
+  /// What cannot be true, and was left out.
+  public private(set) var refused = RefusedValues()
 
   let promptness: Promptness
   var detector = EndOfEpochDetector()
@@ -60,6 +62,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
   var isClockStuck = false
   /// A sentence of the current epoch has said that there is no fix.
   var isFixDenied = false
+  private var refusedOfEpoch: StatedQuantities = []
   var lastWasGSV = false
   private var hasSomethingToReport = false
   private var isReported = false
@@ -160,6 +163,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     guard let sentence else { return separate() }
     var update = FixUpdate()
     let changedAttitude = apply(sentence, &update)
+    if changedAttitude { note(refused: attitude.refuse()) }
     if case .gsv(let gsv) = sentence.content {
       take(gsv, sentence.talker, receive)
     } else {
@@ -300,6 +304,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     epoch.beganAt = beganAt
     attitude = NMEAAttitude()
     isFixDenied = false
+    refusedOfEpoch = []
     hasSomethingToReport = false
     isReported = false
   }
@@ -308,11 +313,18 @@ public struct EpochAssembler: ~Copyable, Sendable {
     // The first epoch may begin with what has no time.
     if epoch.beganAt == 0 { epoch.beganAt = beganAt }
     hasSomethingToReport = true
+    update.refuse()
+    note(refused: update.refused)
     if update.mode != nil { isFixDenied = update.deniesFix }
     epoch.fix.merge(&update)
     if let time = fix.time, let before = lastFix.time, time != before { previousFix = lastFix }
     fix.derive(from: previousFix)
     if fix.time != nil { lastFix = FixMemory(fix) }
+  }
+
+  mutating func note(refused quantities: StatedQuantities) {
+    refused.note(quantities)
+    refusedOfEpoch.formUnion(quantities)
   }
 
   /// A sentence that tells no more than that there is a fix (RMC, say) does not take the third dimension away.
@@ -332,6 +344,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
       fix.takeDilution(lateDilution)
       self.lateDilution = nil
     }
+    fix.leaveOut(refusedOfEpoch)
     if fix.satellitesUsed == nil, used.count > 0 { fix.satellitesUsed = UInt8(clamping: used.count) }
     if skyIsComplete {
       if !skyStatesUse { satellites.mark(used) }

@@ -14,6 +14,8 @@ struct FixUpdate {
   var beginsEpoch = false
   /// The sentence says something about the fix, rather than about the sky or nothing at all.
   var concernsFix = false
+  /// What it states that cannot be true, and what was left out for that.
+  var refused: StatedQuantities = []
 
   /// Leaves only what is true of other instants too.
   mutating func keepDilutions() {
@@ -116,12 +118,14 @@ extension GNSSFix {
     else { return }
     let seconds = Double(time.nanosecondsSince1970 - before.nanosecondsSince1970) / 1e9
     if speedMetresPerSecond == nil, let position, let old = previous.position {
-      speedMetresPerSecond = position.distanceMetres(to: old) / seconds
+      let speed = position.distanceMetres(to: old) / seconds
+      if StatedRange.speedMetresPerSecond.contains(speed) { speedMetresPerSecond = speed }
     }
     if climbMetresPerSecond == nil, mode == .threeDimensional, previous.mode == .threeDimensional,
       let height = altitudeHAEMetres, let oldHeight = previous.altitudeHAEMetres
     {
-      climbMetresPerSecond = (height - oldHeight) / seconds
+      let climb = (height - oldHeight) / seconds
+      if StatedRange.componentMetresPerSecond.contains(climb) { climbMetresPerSecond = climb }
     }
   }
 }

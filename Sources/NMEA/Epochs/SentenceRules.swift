@@ -16,7 +16,9 @@ extension EpochAssembler {
       stamp(time, on: date, &update)
     case .gst(let gst):
       let time = gst.time.flatMap { time in date(at: time).map { UTCTime(date: $0, time: time) } }
-      errorStatistics = GNSSErrorStatistics(time: time, statistics: gst)
+      var possible = gst
+      note(refused: possible.refuse())
+      errorStatistics = GNSSErrorStatistics(time: time, statistics: possible)
     case .gbs(let gbs): apply(gbs, &update)
     case .airohaJamming(let report):
       if report.isOtherBand {
@@ -140,7 +142,7 @@ extension EpochAssembler {
         update.mode = modeSoFar(update) == .unknown ? .twoDimensional : nil
       }
     }
-    update.values.hdop = DilutionOfPrecision.valid(gga.hdop)
+    update.values.hdop = gga.hdop
     if let age = gga.differentialAgeSeconds, let station = gga.differentialStation, age > 0.09 || station > 0 {
       update.values.differentialAgeSeconds = age
       update.values.differentialStation = station
@@ -237,9 +239,9 @@ extension EpochAssembler {
     // How many dimensions a fix has it says, and not that there is one where the epoch has none.
     if speaksForAll, !isFixDenied || gsa.mode == .noFix { update.mode = gsa.mode }
     update.deniesFix = isFixDenied
-    update.values.pdop = DilutionOfPrecision.valid(gsa.pdop)
-    update.values.hdop = DilutionOfPrecision.valid(gsa.hdop)
-    update.values.vdop = DilutionOfPrecision.valid(gsa.vdop)
+    update.values.pdop = gsa.pdop
+    update.values.hdop = gsa.hdop
+    update.values.vdop = gsa.vdop
     let system = SatelliteSystem(talker: talker) ?? gsa.systemID.flatMap(SatelliteSystem.init(nmeaSystemID:))
     for index in 0..<gsa.satelliteCount {
       if let number = SatelliteNumber(Int(gsa.satellites[index]), system: system) { used.insert(number) }

@@ -45,11 +45,13 @@ public struct GPSDDecoder: ~Copyable {
   /// Whether nothing that has been read so far gave an object.
   public var isEmpty: Bool { assembler.epochCount == 0 && attitudeCount == 0 }
 
-  /// What was read: `sentences=… messages=… bad_checksum=… unknown=… epochs=…`, the messages where there are any.
+  /// What was read: `sentences=… messages=… bad_checksum=… unknown=… epochs=… implausible=…`, the messages and the sentences with
+  /// values that cannot be true where there are any.
   public var summary: String {
     let (sentences, messages) = (framer.sentences, framer.messages)
     return "sentences=\(sentences.sentences) " + (messages.messages > 0 ? "messages=\(messages.messages) " : "")
       + "bad_checksum=\(sentences.badChecksum + messages.badChecksum) unknown=\(unknownCount) "
       + "epochs=\(assembler.epochCount)"
+      + (assembler.refused.count > 0 ? " implausible=\(assembler.refused.count)" : "")
   }
 }

@@ -1,0 +1,203 @@
+/// What a receiver can truly say of where it is and how it moves, whatever its protocol.
+///
+/// A value outside of its range is no measurement: it comes of a damaged sentence whose checksum is right by chance, of a receiver
+/// that has lost itself, or of one that lies. It is left out, and not moved to the edge of the range. The ranges are as wide as
+/// what receivers are used for: what is unlikely, and not impossible, is for the fusion to doubt.
+enum StatedRange {
+  /// From below the deepest sea floor (10.9 km) to the end of GPS' terrestrial service volume (3000 km, GPS SPS Performance Standard
+  /// of 2020, section 1.3). Most modules stop at 50 or 80 km, but those without the limits of export control fly on satellites.
+  static let heightMetres = -12_000.0...3_000_000.0
+  /// The geoid lies between 107 m below and 86 m above the ellipsoid (EGM96).
+  static let geoidSeparationMetres = -200.0...200.0
+  /// A satellite in a low orbit moves at 7.9 km/s, and leaves the Earth at 11.2.
+  static let speedMetresPerSecond = 0.0...12_000.0
+  static let componentMetresPerSecond = -12_000.0...12_000.0
+  static let courseDegrees = 0.0...360.0
+  static let angleDegrees = -180.0...180.0
+  /// Half of the way around the Earth. What is not known u-blox states as 4,294,967 m.
+  static let errorMetres = 0.0...20_037_508.0
+  /// The same limit of u-blox's, in its units.
+  static let errorMetresPerSecond = 0.0...4_294_968.0
+  static let errorDegrees = 0.0...42_950.0
+  /// Corrections that are older than a week correct nothing.
+  static let ageSeconds = 0.0...604_800.0
+  /// A keel may be in the ground.
+  static let depthMetres = -100.0...12_000.0
+  static let waterCelsius = -10.0...110.0
+  /// A turn a second.
+  static let turnDegreesPerMinute = -21_600.0...21_600.0
+}
+
+/// Kinds of values that a receiver states.
+public struct StatedQuantities: OptionSet, Sendable {
+  public let rawValue: UInt16
+
+  public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+  public static let positions = StatedQuantities(rawValue: 1 << 0)
+  public static let heights = StatedQuantities(rawValue: 1 << 1)
+  public static let speeds = StatedQuantities(rawValue: 1 << 2)
+  public static let courses = StatedQuantities(rawValue: 1 << 3)
+  public static let horizontalErrors = StatedQuantities(rawValue: 1 << 4)
+  public static let verticalErrors = StatedQuantities(rawValue: 1 << 5)
+  public static let speedErrors = StatedQuantities(rawValue: 1 << 6)
+  public static let correctionAges = StatedQuantities(rawValue: 1 << 7)
+  public static let depths = StatedQuantities(rawValue: 1 << 8)
+  public static let temperatures = StatedQuantities(rawValue: 1 << 9)
+  public static let attitudes = StatedQuantities(rawValue: 1 << 10)
+
+  private static let named: [(StatedQuantities, String)] = [
+    (.positions, "positions"), (.heights, "heights"), (.speeds, "speeds"), (.courses, "courses"),
+    (.horizontalErrors, "horizontal errors"), (.verticalErrors, "vertical errors"), (.speedErrors, "errors of speed"),
+    (.correctionAges, "ages of corrections"), (.depths, "depths"), (.temperatures, "temperatures"),
+    (.attitudes, "attitudes"),
+  ]
+
+  /// For people: `heights, speeds`.
+  public var names: String { StatedQuantities.named.filter { contains($0.0) }.map(\.1).joined(separator: ", ") }
+}
+
+/// What a receiver has stated that cannot be true.
+public struct RefusedValues: Equatable, Sendable {
+  /// Sentences and messages with such values.
+  public var count = 0
+  public var quantities: StatedQuantities = []
+
+  public init() {}
+
+  mutating func note(_ quantities: StatedQuantities) {
+    if quantities.isEmpty { return }
+    count += 1
+    self.quantities.formUnion(quantities)
+  }
+
+  public static func + (a: RefusedValues, b: RefusedValues) -> RefusedValues {
+    var sum = a
+    sum.count += b.count
+    sum.quantities.formUnion(b.quantities)
+    return sum
+  }
+}
+
+extension StatedQuantities {
+  /// Takes a value away that lies outside of its range, or is no number.
+  @inline(__always)
+  fileprivate mutating func drop(
+    _ value: inout Double?, outside range: ClosedRange<Double>, _ quantity: StatedQuantities
+  ) {
+    guard let present = value, !range.contains(present) else { return }
+    value = nil
+    insert(quantity)
+  }
+
+  @inline(__always)
+  fileprivate mutating func drop(
+    _ value: inout SIMD3<Float>?, outside range: ClosedRange<Double>, _ quantity: StatedQuantities
+  ) {
+    guard let present = value else { return }
+    guard !range.contains(Double(present.x)) || !range.contains(Double(present.y)) || !range.contains(Double(present.z))
+    else { return }
+    value = nil
+    insert(quantity)
+  }
+}
+
+extension FixUpdate {
+  /// Takes out what cannot be true.
+  mutating func refuse() {
+    refused.drop(&values.altitudeHAEMetres, outside: StatedRange.heightMetres, .heights)
+    refused.drop(&values.altitudeMSLMetres, outside: StatedRange.heightMetres, .heights)
+    refused.drop(&values.geoidSeparationMetres, outside: StatedRange.geoidSeparationMetres, .heights)
+    refused.drop(&values.speedMetresPerSecond, outside: StatedRange.speedMetresPerSecond, .speeds)
+    refused.drop(&values.climbMetresPerSecond, outside: StatedRange.componentMetresPerSecond, .speeds)
+    if let velocity = values.velocity, !velocity.isPossible {
+      values.velocity = nil
+      refused.insert(.speeds)
+    }
+    refused.drop(&values.trackDegrees, outside: StatedRange.courseDegrees, .courses)
+    refused.drop(&values.magneticTrackDegrees, outside: StatedRange.courseDegrees, .courses)
+    refused.drop(&values.magneticVariationDegrees, outside: StatedRange.angleDegrees, .courses)
+    // Of these a value outside stands for one that is not known, with many receivers.
+    values.pdop = DilutionOfPrecision.valid(values.pdop)
+    values.hdop = DilutionOfPrecision.valid(values.hdop)
+    values.vdop = DilutionOfPrecision.valid(values.vdop)
+    refuseErrors()
+    refused.drop(&values.differentialAgeSeconds, outside: StatedRange.ageSeconds, .correctionAges)
+    refused.drop(&values.depthMetres, outside: StatedRange.depthMetres, .depths)
+    refused.drop(&values.waterTemperatureCelsius, outside: StatedRange.waterCelsius, .temperatures)
+  }
+
+  private mutating func refuseErrors() {
+    refused.drop(&values.horizontalErrorMetres, outside: StatedRange.errorMetres, .horizontalErrors)
+    refused.drop(&values.latitudeErrorMetres, outside: StatedRange.errorMetres, .horizontalErrors)
+    refused.drop(&values.longitudeErrorMetres, outside: StatedRange.errorMetres, .horizontalErrors)
+    refused.drop(&values.sphericalErrorMetres, outside: StatedRange.errorMetres, .horizontalErrors)
+    refused.drop(&values.verticalErrorMetres, outside: StatedRange.errorMetres, .verticalErrors)
+    refused.drop(&values.positionSigmas, outside: StatedRange.errorMetres, [.horizontalErrors, .verticalErrors])
+    refused.drop(&values.speedErrorMetresPerSecond, outside: StatedRange.errorMetresPerSecond, .speedErrors)
+    refused.drop(&values.velocitySigmas, outside: StatedRange.errorMetresPerSecond, .speedErrors)
+    refused.drop(&values.trackErrorDegrees, outside: StatedRange.errorDegrees, .speedErrors)
+  }
+
+  /// A place that a message states; `nil` for what is nowhere.
+  mutating func place(_ latitudeDegrees: Double, _ longitudeDegrees: Double) -> Coordinate? {
+    guard abs(latitudeDegrees) <= 90, abs(longitudeDegrees) <= 180 else {
+      refused.insert(.positions)
+      return nil
+    }
+    return Coordinate(latitudeDegrees: latitudeDegrees, longitudeDegrees: longitudeDegrees)
+  }
+}
+
+extension Velocity {
+  fileprivate var isPossible: Bool {
+    let range = StatedRange.componentMetresPerSecond
+    return range.contains(northMetresPerSecond) && range.contains(eastMetresPerSecond)
+      && range.contains(downMetresPerSecond)
+  }
+}
+
+extension GST {
+  /// Takes out what cannot be true; returns of what.
+  mutating func refuse() -> StatedQuantities {
+    var refused: StatedQuantities = []
+    refused.drop(&semiMajorMetres, outside: StatedRange.errorMetres, .horizontalErrors)
+    refused.drop(&semiMinorMetres, outside: StatedRange.errorMetres, .horizontalErrors)
+    refused.drop(&latitudeSigmaMetres, outside: StatedRange.errorMetres, .horizontalErrors)
+    refused.drop(&longitudeSigmaMetres, outside: StatedRange.errorMetres, .horizontalErrors)
+    refused.drop(&altitudeSigmaMetres, outside: StatedRange.errorMetres, .verticalErrors)
+    return refused
+  }
+}
+
+extension NMEAAttitude {
+  /// Takes out what cannot be true; returns of what.
+  mutating func refuse() -> StatedQuantities {
+    var refused: StatedQuantities = []
+    refused.drop(&headingDegrees, outside: StatedRange.courseDegrees, .attitudes)
+    refused.drop(&magneticHeadingDegrees, outside: StatedRange.courseDegrees, .attitudes)
+    refused.drop(&pitchDegrees, outside: StatedRange.angleDegrees, .attitudes)
+    refused.drop(&rollDegrees, outside: StatedRange.angleDegrees, .attitudes)
+    refused.drop(&rateOfTurnDegreesPerMinute, outside: StatedRange.turnDegreesPerMinute, .attitudes)
+    return refused
+  }
+}
+
+extension GNSSFix {
+  /// Leaves out what cannot hold without a value that was refused in the same epoch. A position whose error cannot be true would
+  /// count for as much as one that states none.
+  mutating func leaveOut(_ refused: StatedQuantities) {
+    if refused.isEmpty { return }
+    if refused.contains(.horizontalErrors) {
+      position = nil
+      mode = .noFix
+      status = .unknown
+    }
+    if refused.contains(.verticalErrors) { (altitudeHAEMetres, altitudeMSLMetres) = (nil, nil) }
+    if refused.contains(.speedErrors) {
+      (speedMetresPerSecond, velocity, climbMetresPerSecond) = (nil, nil, nil)
+    }
+    let lacksHeight = altitudeHAEMetres == nil && altitudeMSLMetres == nil
+    if lacksHeight, !refused.isDisjoint(with: [.heights, .verticalErrors]) { mode = min(mode, .twoDimensional) }
+  }
+}
