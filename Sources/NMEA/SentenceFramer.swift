@@ -205,7 +205,9 @@ public struct SentenceFramer: ~Copyable, Sendable {
 
   @inline(__always)
   private mutating func accept(_ sentence: RawSentence) -> Bool {
-    let isWhole = sentence.hasChecksum || (!hasHighBit && (!expectsChecksums || sentence.isDiagnostic))
+    let isWhole =
+      sentence.hasChecksum
+      || (!hasHighBit && (!expectsChecksums || sentence.isDiagnostic) && !sentence.hasTornChecksum)
     guard isWhole, sentence.address.count >= 3 else {
       counters.truncated += 1
       return false
@@ -271,6 +273,13 @@ public struct RawSentence {
     let address = address
     return bytes[0] == Byte.dollar && address.count == 5
       && (address[0] != Byte.P || address[1] == UInt8(ascii: "Q"))
+  }
+
+  /// It has no checksum, and ends with a star, or with that and a single digit: the rest was lost.
+  fileprivate var hasTornChecksum: Bool {
+    guard !hasChecksum, let last = bytes.last else { return false }
+    if last == Byte.star { return true }
+    return bytes.count >= 2 && bytes[bytes.count - 2] == Byte.star && Byte.hexadecimalValue(last) != nil
   }
 
   /// Skytraq's STI, the one sentence that never has a checksum.

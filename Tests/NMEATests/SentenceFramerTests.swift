@@ -36,6 +36,13 @@ struct SentenceFramerTests {
     Case(
       testDescription: "a receiver that sends no checksums", stream: "$GPGLL,,,,,,V\r\n$GPRMC,,V\r\n",
       sentences: ["$GPGLL,,,,,,V", "$GPRMC,,V"]),
+    Case(
+      testDescription: "a checksum of one digit, whichever came before",
+      stream: "$GPRMC,,V,,,,,,,,,,N*5\r\n\(gll)\r\n$GPRMC,,V,,,,,,,,,,N*5\r\n$GPRMC,,V,,,,,,,,,,N*\r\n",
+      sentences: [gll], truncated: 3),
+    Case(
+      testDescription: "a checksum of one digit that would be right with a zero before it",
+      stream: "$GPTXT,j*9\r\n\(gll)", sentences: [gll], truncated: 1),
     Case(testDescription: "a star inside a text", stream: "$GPTXT,a*b*4A\r\n", sentences: ["$GPTXT,a*b*4A"]),
     Case(
       testDescription: "the diagnostic sentence that never has a checksum", stream: "\(rmc)\r\n$STI,IC,error=1\r\n",

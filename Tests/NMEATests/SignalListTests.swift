@@ -84,6 +84,21 @@ struct SignalListTests {
     Row(7, 0, 18, 186, 46, true), Row(7, 4, 18, 186, 35, false), Row(32, 0, 51, 94, 0, false),
   ]
 
+  @Test func `sentences that list a satellite once for each signal, and name none, give an entry for each`() throws {
+    // As Unicore's UM980 does.
+    let sentences = [
+      "GPRMC,120000.00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A",
+      "GPGSV,2,1,05,04,47,169,49,04,47,169,43,04,47,169,38,09,62,105,45",
+      "GPGSV,2,2,05,09,62,105,41",
+    ]
+    let sky = try #require(skies(sentences.map { Array(nmeaLine($0).utf8) }).last)
+    #expect(
+      sky.map(Row.init) == [
+        Row(4, 0, 47, 169, 49, false), Row(4, 0, 47, 169, 43, false), Row(4, 0, 47, 169, 38, false),
+        Row(9, 0, 62, 105, 45, false), Row(9, 0, 62, 105, 41, false),
+      ])
+  }
+
   @Test func `signals stand where their satellites do, whichever list comes first`() throws {
     for messages in [[solution, satellites, signals()], [solution, signals(), satellites]] {
       let skies = skies(messages)

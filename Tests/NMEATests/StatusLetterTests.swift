@@ -56,6 +56,23 @@ struct StatusLetterTests {
     expect(["GNRMC,120000.00,A,\(StatusLetterTests.place),0.50,84.40,010626,,,\(letter),V"], mode, status)
   }
 
+  @Test func `where the equator meets the prime meridian is a place like others`() throws {
+    let fix = try #require(
+      StatusLetterTests.fix(["GPRMC,120000.00,A,0000.0000,N,00000.0000,E,0.50,84.40,010626,,,A"]))
+    #expect(fix.mode == .twoDimensional)
+    #expect(fix.position == Coordinate(latitudeDegrees: 0, longitudeDegrees: 0))
+  }
+
+  @Test func `time and date next to status V are not used`() {
+    for place in [StatusLetterTests.place, ",,,"] {
+      let fix = StatusLetterTests.fix(["GPRMC,120000.00,V,\(place),,,010626,,,N"])
+      #expect(fix?.mode == .noFix && fix?.time == nil)
+    }
+    // A receiver that knows the time without a fix says so in a ZDA.
+    let fix = StatusLetterTests.fix(["GPZDA,120000.00,01,06,2026,00,00", "GPRMC,120000.00,V,,,,,,,010626,,,N"])
+    #expect(fix?.mode == .noFix && fix?.time != nil)
+  }
+
   @Test func `an RTK receiver's status D is a fix, alone and with its GGA`() throws {
     let rmc = "GNRMC,120000.00,D,\(StatusLetterTests.place),0.50,84.40,010626,0.0,E,R,C"
     expect([rmc], .twoDimensional, .rtkFixed)
