@@ -69,6 +69,21 @@ import Testing
     #expect(eventually { broker.retained("sensorhub/boat/status") == "offline" })
   }
 
+  @Test func `what another client says of whether the hub is there is corrected, while it is there`() {
+    let hub = hub()
+    #expect(hasJoined(hub), "\(hub.program.standardError)")
+    #expect(eventually { broker.retained("sensorhub/boat/status") == "online" })
+    for round in 1...2 {
+      broker.publish("sensorhub/boat/status", "offline")
+      #expect(eventually { broker.retained("sensorhub/boat/status") == "online" }, "round \(round)")
+    }
+    // Whoever says so again and again fills no log.
+    let lines = hub.program.standardError.split(separator: "\n")
+    #expect(lines.count { $0.contains("has said that 'boat' is offline (sensorhub/boat/status)") } == 1)
+    #expect(hub.stop() == 0)
+    #expect(eventually { broker.retained("sensorhub/boat/status") == "offline" })
+  }
+
   @Test func `a command shows the states of a hub elsewhere, and nobody looks once it is gone`() {
     let hub = hub()
     #expect(hasJoined(hub))

@@ -21,6 +21,9 @@ final class FleetSession: Sendable {
   /// another hub has the name now.
   private static let clearing = Duration.seconds(2)
 
+  /// A broker that goes says so in the name of each client, and has closed the connection by then.
+  private static let lastWord = Duration.seconds(5)
+
   /// Different refusals that are said; viewers make up topics.
   private static let mostRefusals = 32
 
@@ -35,6 +38,8 @@ final class FleetSession: Sendable {
     /// What the broker has of the hub's health is its own.
     var hasHeardItself = false
     var hasSaidTwin = false
+    /// It will soon say again that it is there.
+    var correctsStatus = false
     /// Of this hub.
     var discovery: HomeAssistantDiscovery?
     /// Home Assistant is told of this hub once what it knows of an earlier name has been cleared.
@@ -188,8 +193,11 @@ final class FleetSession: Sendable {
     case .received(let topic, let payload, let isRetained, let expirySeconds):
       if topic == topics.health { return heard(payload) }
       if topic == topics.status {
-        // Nobody but a broker that goes says that to one who is there: as its last word in the name of each of its clients.
-        if payload == Array("offline".utf8), !isRetained { interests.brokerLeaves() }
+        // A broker that goes says that to one that is there, as its last word in the name of each of its clients.
+        if payload == Array("offline".utf8), !isRetained {
+          interests.brokerLeaves()
+          correctStatus()
+        }
         return
       }
       if let former = formerPlaces.first(where: { $0.topics.status == topic }) {
@@ -293,6 +301,28 @@ final class FleetSession: Sendable {
       connection.retain(former.discoveryTopic, [])
     }
     for topic in former.topics.retained { connection.retain(topic, []) }
+  }
+
+  /// Where the broker stays, another client has said that the hub is offline, which would stand there for as long as it is not.
+  private func correctStatus() {
+    let isDue = state.withLock { state in
+      defer { state.correctsStatus = true }
+      return state.correctsStatus
+    }
+    if isDue { return }
+    _ = clock.schedule(at: clock.now + FleetSession.lastWord) { [weak self] in self?.tellStatus() }
+  }
+
+  private func tellStatus() {
+    let isOver = state.withLock { state in
+      state.correctsStatus = false
+      return state.isOver
+    }
+    guard !isOver, connection.isConnected else { return }
+    connection.retain(topics.status, Array("online".utf8))
+    say(
+      .warning,
+      "another client at \(settings.broker) has said that '\(name)' is offline (\(topics.status)): it is corrected")
   }
 
   /// What it has said of its health comes back to it. Before that come the words of the run before this one.
