@@ -7,9 +7,11 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 // Of mosquitto.h and mqtt_protocol.h.
 struct mosquitto;
@@ -234,10 +236,24 @@ bool cmosquitto_is_of_message(int error) {
 
 bool cmosquitto_is_too_large(int error) { return error == PAYLOAD_SIZE || error == OVERSIZE_PACKET; }
 
+// The library does not say what is wrong with a certificate. The date alone: words that change each minute would be said each minute.
+static const char *tls_error(void) {
+  static _Thread_local char text[256];
+  char today[16] = "";
+  time_t now = time(NULL);
+  struct tm utc;
+  if (gmtime_r(&now, &utc)) strftime(today, sizeof today, "%Y-%m-%d", &utc);
+  snprintf(text, sizeof text,
+           "no TLS: who vouches for the broker's certificate, is it of that name, and is it valid on %s, which is today by this "
+           "board's clock? openssl s_client shows its dates",
+           today);
+  return text;
+}
+
 const char *cmosquitto_error(int error) {
   switch (error) {
   case INVALID: return "a certificate or key file cannot be read";
-  case TLS: return "no TLS: who vouches for the broker's certificate, and is it of that name?";
+  case TLS: return tls_error();
   case ERRNO: return strerror(errno);
   case LOOKUP: return gai_strerror(errno);
   default: return library.strerror(error);
