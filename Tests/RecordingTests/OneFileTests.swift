@@ -24,6 +24,29 @@ struct OneFileTests {
     #expect(try reader.summary.metadata.map { try reader.metadata($0).name } == ["board"])
   }
 
+  @Test func `the two times of a message are of two clocks, which are as far apart as the file says`() throws {
+    let rig = rig(folder.store)
+    let offset = Rig.start - rig.clock.now.nanoseconds
+    _ = rig.writer.turn()
+    for second in 0..<3 {
+      rig.append("\(second)")
+      rig.clock.advance(by: .seconds(1))
+      // What the system's clock does meanwhile is no matter.
+      rig.system.set(forward: .seconds(3600))
+    }
+    _ = rig.writer.turn()
+    rig.writer.finish()
+    let reader = try MCAPReader(path: folder.path + "/" + folder.names[0])
+    var messages = reader.messages(channelIDs: reader.summary.channelIDs(ofTopics: ["/raw"]), order: .logTime)
+    var offsets: Set<Int64> = []
+    var count = 0
+    while let message = try messages.next() {
+      count += 1
+      offsets.insert(Int64(message.logTimeNanoseconds) - Int64(message.publishTimeNanoseconds))
+    }
+    #expect(count == 3 && offsets == [offset])
+  }
+
   @Test func `lines of the log alone are in it`() throws {
     let rig = rig(folder.store)
     _ = rig.writer.turn()
