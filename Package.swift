@@ -166,7 +166,7 @@ let package = Package(
     .testTarget(
       name: "FuzzingTests",
       dependencies: [
-        "HardwareIO", "Hub", "NMEA", "Outputs", "TestSupport", "UBX",
+        "HardwareIO", "Hub", "MCAP", "NMEA", "Outputs", "Publishing", "TestSupport", "UBX",
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "NIOCore", package: "swift-nio"),

@@ -19,8 +19,10 @@ let package = Package(
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "Hub", package: "SensorHub"), .product(name: "NMEA", package: "SensorHub"),
-        .product(name: "Outputs", package: "SensorHub"), .product(name: "UBX", package: "SensorHub"),
+        .product(name: "Hub", package: "SensorHub"), .product(name: "MCAP", package: "SensorHub"),
+        .product(name: "NMEA", package: "SensorHub"),
+        .product(name: "Outputs", package: "SensorHub"), .product(name: "Publishing", package: "SensorHub"),
+        .product(name: "UBX", package: "SensorHub"),
       ],
       path: "Targets"),
     .executableTarget(

@@ -18,6 +18,7 @@ enum CasterTarget {
       let cut = read(input, by: size)
       require(cut == whole, "in pieces of \(size) it is \(cut), and as a whole \(whole)")
     }
+    require(whole.body.count <= input.count, "a body of \(whole.body.count) bytes, of \(input.count)")
     for name in whole.mountPoints {
       require(Text.printable(name) == name, "a mount point in which something hides")
     }

@@ -1,6 +1,8 @@
 /// What reads other people's bytes, and can be given any: each ends the process where something that must always hold does not.
 public enum FuzzTarget: String, CaseIterable, Sendable {
-  case framing, messages, sentences, gpsd, boards, addresses, http, clients, states, casters, escapes, dropins
+  case framing, messages, sentences, gpsd, boards, addresses, http, clients, states, casters, escapes, dropins,
+    documents,
+    recordings
 
   public func run(_ input: UnsafeBufferPointer<UInt8>) {
     switch self {
@@ -16,6 +18,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case .casters: CasterTarget.run(input)
     case .escapes: EscapeTarget.run(input)
     case .dropins: DropInTarget.run(input)
+    case .documents: DocumentTarget.run(input)
+    case .recordings: RecordingTarget.run(input)
     }
   }
 }

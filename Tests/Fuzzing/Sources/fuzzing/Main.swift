@@ -22,6 +22,8 @@ import Glibc
     case .casters: { fuzz($0, $1, .casters) }
     case .escapes: { fuzz($0, $1, .escapes) }
     case .dropins: { fuzz($0, $1, .dropins) }
+    case .documents: { fuzz($0, $1, .documents) }
+    case .recordings: { fuzz($0, $1, .recordings) }
     }
   }
 

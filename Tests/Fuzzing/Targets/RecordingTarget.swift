@@ -1,0 +1,52 @@
+import MCAP
+
+/// A file that somebody sent as a recording: as it is, and as it is once it has been repaired.
+enum RecordingTarget {
+  /// More than any input needs. A file is read to its end, whatever stands in it.
+  private static let mostSteps = 100_000
+  private static let memoryLimit = 1 << 20
+
+  static func run(_ input: UnsafeBufferPointer<UInt8>) {
+    let file = MCAPBytes(Array(input))
+    read(file)
+    for isRecycled in [false, true] { requireRepair(of: file, isRecycled) }
+  }
+
+  /// Whatever is found in it; returns the number of messages, `nil` where it is not read to its end.
+  @discardableResult
+  private static func read(_ file: some MCAPSource) -> Int? {
+    guard let reader = try? MCAPReader(file, memoryLimitByteCount: memoryLimit) else { return nil }
+    for index in reader.summary.metadata { _ = try? reader.metadata(index) }
+    for index in reader.summary.attachments { _ = try? reader.attachment(index) }
+    try? reader.check()
+    let counts = [MCAPOrder.file, .logTime].map { order in count(reader.messages(order: order)) }
+    let isWhole = reader.damage == nil && counts[0] != nil && counts[1] != nil
+    require(!isWhole || counts[0] == counts[1], "\(counts) messages in the two orders")
+    return isWhole ? counts[0] : nil
+  }
+
+  /// `nil` where a chunk cannot be read.
+  private static func count(_ messages: consuming MCAPMessages<some MCAPSource>) -> Int? {
+    var count = 0
+    var isWhole = true
+    for _ in 0..<mostSteps {
+      do throws(MCAPError) {
+        guard try messages.next() != nil else { return isWhole ? count : nil }
+        count += 1
+      } catch {
+        // It goes on behind that.
+        isWhole = false
+      }
+    }
+    fatalError("messages without end")
+  }
+
+  /// A file that was repaired has no use for a repair.
+  private static func requireRepair(of file: MCAPBytes, _ isRecycled: Bool) {
+    guard let repair = try? MCAPRepair(of: file, isRecycled: isRecycled, memoryLimitByteCount: memoryLimit) else {
+      return
+    }
+    require(repair.keptByteCount <= file.byteCount, "a repair that keeps more than there is")
+    read(RepairedSource(file, repair))
+  }
+}
