@@ -44,7 +44,7 @@ struct DataSectionScan<Source: MCAPSource> {
   /// Whether the last chunk's message indexes are all there, and where they end.
   private var isLastChunkIndexed = true
   private var messageIndexesEnd: UInt64 = 0
-  /// Parts that are known to be damaged.
+  /// Parts that are known to be damaged, in their order.
   private let damaged: [Range<UInt64>]
   /// As this was before the first of the records that are left out, as long as nothing tells that what is behind them is of the
   /// recording.
@@ -55,7 +55,7 @@ struct DataSectionScan<Source: MCAPSource> {
 
   /// - Parameters:
   ///   - limit: larger records, in bytes, are not read
-  ///   - damaged: parts to be left out, each from a record's start to another's
+  ///   - damaged: parts to be left out in their order, each from a record's start to another's
   /// - Throws: `notMCAP`, `system`, `compressed` where a library is missing and channels may be hidden in a chunk, `tooLarge` when it is for a repair
   init(_ source: Source, trust: Trust, limit: Int, leavingOut damaged: [Range<UInt64>] = []) throws(MCAPError) {
     self.source = source
@@ -127,10 +127,21 @@ struct DataSectionScan<Source: MCAPSource> {
   /// A record that ends in zeros just where all the rest is zeros may be one that has not been written to its end.
   private func isWhole(_ end: UInt64) -> Bool { end <= zeros || end == source.byteCount }
 
+  /// The damaged part that begins at an offset. There may be as many as records.
+  private func damagedPiece(at offset: UInt64) -> Range<UInt64>? {
+    var candidates = damaged[...]
+    while let middle = candidates.indices.dropFirst(candidates.count / 2).first {
+      let piece = candidates[middle]
+      if piece.lowerBound == offset { return piece }
+      candidates = piece.lowerBound < offset ? candidates[(middle + 1)...] : candidates[..<middle]
+    }
+    return nil
+  }
+
   /// Takes the record at `end`; returns `false` at the data section's end.
   private mutating func readRecord() throws(MCAPError) -> Bool {
     let offset = end
-    if let piece = damaged.first(where: { $0.lowerBound == offset }) {
+    if let piece = damagedPiece(at: offset) {
       leaveOut(piece, because: .wrongChecksum("piece", offset: offset))
       return true
     }

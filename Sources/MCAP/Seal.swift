@@ -39,10 +39,18 @@ struct Seal: Equatable {
     let byteCount = content.upperBound - content.lowerBound
     let lengths = UInt64(Seal.contentByteCount)...UInt64(Seal.contentByteCount + Seal.mostPadding)
     guard lengths.contains(byteCount) else { return nil }
-    let bytes = try source.bytes(at: content.lowerBound, count: Int(byteCount))
-    // A length with a wrong bit would take what follows for padding, and with it perhaps all the file's other seals.
-    guard bytes.starts(with: Seal.mark), bytes.dropFirst(Seal.contentByteCount).allSatisfy({ $0 == 0 })
-    else { return nil }
+    let bytes = try source.bytes(at: content.lowerBound, count: Seal.contentByteCount)
+    guard bytes.starts(with: Seal.mark) else { return nil }
+    // A length with a wrong bit would take what follows for padding, and with it perhaps all the file's other seals. What only looks
+    // like a seal shows it in the first bytes: a file may have one in every few.
+    var end = content.lowerBound + UInt64(Seal.contentByteCount)
+    var count: UInt64 = 256
+    while end < content.upperBound {
+      count = min(count, content.upperBound - end)
+      guard try source.bytes(at: end, count: Int(count)).allSatisfy({ $0 == 0 }) else { return nil }
+      end += count
+      count *= 16
+    }
     var fields = RecordReader(
       bytes, Seal.mark.count..<bytes.count, name: "seal", offset: content.lowerBound - UInt64(Layout.prefixByteCount))
     identity = try fields.integer()
