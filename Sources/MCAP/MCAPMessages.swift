@@ -11,7 +11,11 @@ public struct MCAPMessages<Source: MCAPSource> {
   private let limit: Int
   /// What has not been loaded yet, the next one last.
   private var pending: [Part]
+  /// The one with the next message first, and each before those at twice its place plus one and two (a binary heap): a file may have
+  /// any number of chunks that overlap.
   private var loaded: [LoadedMessages] = []
+  /// Of all chunks that are loaded.
+  private var heldByteCount = 0
   private var skipped: (channelIDs: Set<UInt16>, before: UInt64) = ([], 0)
 
   /// The matching messages of one chunk.
@@ -24,6 +28,8 @@ public struct MCAPMessages<Source: MCAPSource> {
     let chunk: LoadedChunk
     var places: [Place] = []
     var next = 0
+
+    var nextLogTimeNanoseconds: UInt64 { places[next].logTimeNanoseconds }
   }
 
   init(
@@ -65,47 +71,65 @@ public struct MCAPMessages<Source: MCAPSource> {
   /// - Throws: if a chunk is damaged, or compressed in a way that is not read here; the call after that goes on behind it.
   public mutating func next() throws(MCAPError) -> MCAPMessage? {
     while true {
-      let first = indexOfFirst()
-      if let part = pending.last, first.map({ mustLoad(part, before: loaded[$0]) }) ?? true {
+      if let part = pending.last, loaded.first.map({ mustLoad(part, before: $0) }) ?? true {
         pending.removeLast()
         if isSkipped(part) { continue }
         try load(part)
         continue
       }
-      guard let first else { return nil }
-      let place = loaded[first].places[loaded[first].next]
-      let chunk = loaded[first].chunk
-      loaded[first].next += 1
-      if loaded[first].next == loaded[first].places.count { loaded.remove(at: first) }
+      guard let first = loaded.first else { return nil }
+      let place = first.places[first.next]
+      let chunk = first.chunk
+      loaded[0].next += 1
+      if loaded[0].next == loaded[0].places.count {
+        heldByteCount -= chunk.bytes.count
+        loaded.swapAt(0, loaded.count - 1)
+        loaded.removeLast()
+      }
+      moveDown()
       var fields = chunk.reader("message", content: place.content)
       return try MCAPMessage(&fields, of: chunk.bytes)
     }
   }
 
-  /// Where the next message is among what is loaded: of those with the same time the first in the file.
-  private func indexOfFirst() -> Int? {
-    guard loaded.count > 1 else { return loaded.indices.first }
-    return loaded.indices.min { first, second in
-      let left = loaded[first]
-      let right = loaded[second]
-      let leftTime = left.places[left.next].logTimeNanoseconds
-      let rightTime = right.places[right.next].logTimeNanoseconds
-      return (leftTime, left.chunk.offset) < (rightTime, right.chunk.offset)
+  /// By their next messages: of those with the same time the first in the file.
+  private func isBefore(_ first: Int, _ second: Int) -> Bool {
+    let (time, other) = (loaded[first].nextLogTimeNanoseconds, loaded[second].nextLogTimeNanoseconds)
+    return time == other ? loaded[first].chunk.offset < loaded[second].chunk.offset : time < other
+  }
+
+  /// Puts the first, whose next message is another one, in its place.
+  private mutating func moveDown() {
+    var index = 0
+    while 2 * index + 1 < loaded.count {
+      var child = 2 * index + 1
+      if child + 1 < loaded.count, isBefore(child + 1, child) { child += 1 }
+      guard isBefore(child, index) else { return }
+      loaded.swapAt(index, child)
+      index = child
+    }
+  }
+
+  /// Puts the last, which is new, in its place.
+  private mutating func moveUp() {
+    var index = loaded.count - 1
+    while index > 0, isBefore(index, (index - 1) / 2) {
+      loaded.swapAt(index, (index - 1) / 2)
+      index = (index - 1) / 2
     }
   }
 
   private func mustLoad(_ part: Part, before first: LoadedMessages) -> Bool {
-    order == .logTime && part.startTimeNanoseconds <= first.places[first.next].logTimeNanoseconds
+    order == .logTime && part.startTimeNanoseconds <= first.nextLogTimeNanoseconds
   }
 
   private mutating func load(_ part: Part) throws(MCAPError) {
-    let held = loaded.reduce(0) { $0 + $1.chunk.bytes.count }
-    let byteCount = UInt64(held).adding(part.byteCount)?.adding(part.decompressedByteCount) ?? .max
+    let byteCount = UInt64(heldByteCount).adding(part.byteCount)?.adding(part.decompressedByteCount) ?? .max
     guard byteCount <= UInt64(limit) else {
       throw .tooLarge("chunks that overlap in time", byteCount: byteCount, limit: UInt64(limit))
     }
     // What the index says of a chunk need not be so.
-    let chunk = try part.load(source, limit: limit - held)
+    let chunk = try part.load(source, limit: limit - heldByteCount)
     var messages = LoadedMessages(chunk: chunk)
     var isSorted = true
     var records = chunk.sequence
@@ -125,7 +149,9 @@ public struct MCAPMessages<Source: MCAPSource> {
         ($0.logTimeNanoseconds, $0.content.lowerBound) < ($1.logTimeNanoseconds, $1.content.lowerBound)
       }
     }
+    heldByteCount += chunk.bytes.count
     loaded.append(messages)
+    moveUp()
   }
 }
 
