@@ -26,6 +26,8 @@ int clinux_open_place(int folder, const char *path, bool follows) {
   return openat(folder, path, O_PATH | O_CLOEXEC | (follows ? 0 : O_NOFOLLOW));
 }
 
+int clinux_replace(int number, int fd) { return dup3(fd, number, O_CLOEXEC); }
+
 int clinux_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
 
 int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {

@@ -24,10 +24,14 @@ public struct LinuxHardware: Hardware {
   }
 
   public func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort {
-    try LinuxSerialPort(name, speed: speed)
+    if let source = NetworkSource(name) { return try NetworkPort(source) }
+    return try LinuxSerialPort(name, speed: speed)
   }
 
-  public func checkSerialPort(_ name: String) throws(HardwareError) { try LinuxSerialPort.check(name) }
+  public func checkSerialPort(_ name: String) throws(HardwareError) {
+    // No other program can have a network source for itself.
+    if NetworkSource(name) == nil { try LinuxSerialPort.check(name) }
+  }
 
   public func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {
     try LinuxGPIOOutput(name, activeLow: activeLow, safeLevel: false)

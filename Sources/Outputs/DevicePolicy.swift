@@ -33,8 +33,12 @@ public struct DevicePolicy {
     if board.lines.contains(where: { $0.line.chip != "simulated" }) { kinds.insert("char-gpiochip") }
     self.kinds = kinds.sorted()
     let casters = board.devices.compactMap { if case .receiver(let receiver) = $0 { receiver.caster } else { nil } }
+    let sources = board.devices.compactMap { device in
+      if case .receiver(let receiver) = device { NetworkSource(receiver.port) } else { nil }
+    }
     usesNetwork =
       board.gpsdEndpoint != nil || board.http != nil || !board.nmea.isEmpty || board.fleet != nil || !casters.isEmpty
+      || !sources.isEmpty
     let endpoints = [board.gpsdEndpoint].compactMap { $0 } + board.nmea.compactMap(\.endpoint)
     var networks = endpoints.filter { !$0.isLoopback }.flatMap(\.allow).map(\.description)
     networks += board.nmea.compactMap(\.target?.address).filter { !$0.isLoopback }.map(\.description)
@@ -44,6 +48,7 @@ public struct DevicePolicy {
     // What a name stands for changes, and takes a server of names to find out.
     if let broker = board.fleet?.broker, !broker.isLoopback { networks.append(broker.address?.description ?? "any") }
     for caster in casters where !caster.isLoopback { networks.append(caster.address?.description ?? "any") }
+    for source in sources where !DevicePolicy.isLocal(source) { networks.append(DevicePolicy.network(of: source)) }
     self.networks = networks
     // One that is not there yet does not keep the hub from starting.
     writtenPaths = [board.record?.path].compactMap { $0.flatMap { UnitText.path($0, isOptional: true) } }
@@ -73,6 +78,15 @@ public struct DevicePolicy {
     lines += networks.map { "IPAddressAllow=\($0)" }
     lines += writtenPaths.map { "ReadWritePaths=\($0)" }
     return lines
+  }
+
+  private static func isLocal(_ source: NetworkSource) -> Bool {
+    source.host == "localhost" || IPAddress(source.host)?.isLoopback == true
+  }
+
+  /// Datagrams may come from any machine. What a name stands for changes.
+  private static func network(of source: NetworkSource) -> String {
+    source.kind == .udp ? "any" : IPAddress(source.host)?.description ?? "any"
   }
 
   /// By the driver, which the name tells. A name that udev gives may stand for another one tomorrow: what is plugged in goes

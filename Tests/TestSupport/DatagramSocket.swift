@@ -32,6 +32,13 @@ public final class DatagramSocket {
 
   deinit { close(descriptor) }
 
+  /// Sends a datagram to a port of this machine's.
+  public func send(_ text: String, to port: UInt16) {
+    let bytes = Array(text.utf8)
+    let result = clinux_udp_send(descriptor, [127, 0, 0, 1], 4, port, 0, bytes, bytes.count)
+    precondition(result == 0, "cannot send to port \(port): \(String(cString: strerror(errno)))")
+  }
+
   /// The next datagram, if there is one.
   public func next() -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: 2048)

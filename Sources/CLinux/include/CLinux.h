@@ -190,6 +190,9 @@ int clinux_socket_peer_groups(int fd, uint32_t *groups, int count);
 /// `follows`: a link is followed, whoever has made it.
 int clinux_open_place(int folder, const char *path, bool follows);
 
+/// Makes a descriptor's number stand for another open file, which no program inherits. Returns the number, or -1 with errno set.
+int clinux_replace(int number, int fd);
+
 /// Opens a pipe that no program started meanwhile inherits. Returns 0, or -1 with errno set.
 int clinux_pipe(int ends[2]);
 

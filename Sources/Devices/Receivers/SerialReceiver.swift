@@ -65,7 +65,8 @@ public final class SerialReceiver {
   public func findSpeed(
     _ speed: BaudRate?, rounds: Int = 3, receive: (borrowing GNSSObservation) -> Void
   ) throws(HardwareError) -> BaudRate? {
-    if let speed {
+    // Where there is no speed, one is as good as another.
+    if let speed = port.hasSpeed ? speed : .b115200 {
       switch try listen(at: speed, for: SerialReceiver.silenceLimit, receive) {
       case .heard: return speed
       case .stopped: return nil
@@ -124,7 +125,11 @@ public final class SerialReceiver {
   }
 
   func unheard(at speeds: String) -> HardwareError {
-    .unexpectedDevice(
+    if !port.hasSpeed {
+      if byteCount == 0 { return .timedOut(port.name) }
+      return .unexpectedDevice("\(port.name) sends something other than NMEA, UBX and CASIC")
+    }
+    return .unexpectedDevice(
       "nothing on \(port.name) sends NMEA, UBX or CASIC at \(speeds): is the receiver powered, and are TX and RX swapped?"
     )
   }

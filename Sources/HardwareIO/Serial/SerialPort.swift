@@ -13,8 +13,14 @@ public protocol SerialPort: Sendable {
   /// How much of what was written has still to leave, bytes; 0 where nobody knows.
   var unsentCount: Int { get }
   func setSpeed(_ speed: BaudRate) throws(HardwareError)
+  /// Whether the line has a speed that must be right; a network has none.
+  var hasSpeed: Bool { get }
   /// Closes the line; also done when the last reference goes.
   func close()
+}
+
+extension SerialPort {
+  public var hasSpeed: Bool { true }
 }
 
 /// The speeds that receivers use, bits per second.

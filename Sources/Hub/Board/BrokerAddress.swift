@@ -1,3 +1,5 @@
+import HardwareIO
+
 /// Where an MQTT broker is: `mqtts://broker.example:8883`.
 public struct BrokerAddress: Equatable, Sendable {
   /// A name, or an address without brackets.

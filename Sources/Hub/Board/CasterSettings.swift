@@ -1,3 +1,5 @@
+import HardwareIO
+
 /// Where a receiver's corrections come from: a mount point of an NTRIP caster, as a board file names it.
 public struct CasterSettings: Equatable, Sendable {
   /// A name, or an address without brackets.

@@ -9,7 +9,7 @@ public struct ReceiverDescription: Equatable, Sendable {
   public var driver: ReceiverDriver
   /// What it is set to.
   public var settings = ReceiverSettings()
-  /// The tty.
+  /// The tty, or the address of a `NetworkSource`.
   public var port: String
   /// `nil` to find out.
   public var speed: BaudRate?
@@ -58,6 +58,28 @@ extension ReceiverDescription {
     // A receiver that is not told to sleep works on.
     power = try Board.Power(
       section.section("power"), typicalMilliamperes: 40, standbyMilliamperes: nil, receiver: driver)
+    try checkSource(section)
     try section.finish()
+  }
+
+  private func checkSource(_ section: BoardSection) throws(BoardError) {
+    guard NetworkSource.isMeant(by: port) else { return }
+    guard let source = NetworkSource(port) else {
+      throw section.wrong(
+        "port",
+        expected: "a tty, or an address such as \"tcp://192.168.1.7:10110\", \"udp://:10110\" or \"gpsd://host\"")
+    }
+    if let key = ["speed", "setSpeed"].first(where: section.has) {
+      throw section.wrong(key, expected: "left out: \(port) is on the network, and has no speed")
+    }
+    if source.takesBytes { return }
+    if driver != .nmea {
+      throw section.wrong(
+        "port",
+        expected: "a tty or a tcp:// address for driver '\(driver.rawValue)': nothing can be sent to \(port)")
+    }
+    if caster != nil {
+      throw section.wrong("ntrip", expected: "left out: corrections cannot be sent to \(port)")
+    }
   }
 }

@@ -1,3 +1,5 @@
+import HardwareIO
+
 /// Which server a map's tiles come from, as a policy of a page names it (CSP 3, host-source): `https://tiles.example:8443`.
 ///
 /// It stands between blanks and semicolons that end it, so it is put together of a host and a number, and never cut out of

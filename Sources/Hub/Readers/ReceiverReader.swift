@@ -56,8 +56,8 @@ public final class ReceiverReader: Sendable {
     let keeping = KnowledgeKeeping(of: description.id, on: machine)
     device = DeviceReader(
       description.id, .receiver, title: "GPS on \(description.port)", power: description.power, replaysLatest: true,
-      // A line that is blocked takes each write a second.
-      patience: .seconds(3), on: machine,
+      // A line that is blocked takes each write a second. To look up a host's name takes longer if no name server answers.
+      patience: .seconds(NetworkSource(description.port) == nil ? 3 : 30), on: machine,
       check: { () throws(HardwareError) in try hardware.checkSerialPort(description.port) },
       putToSleep: { () throws(HardwareError) in
         guard orders.sleepsSupplied else { return }

@@ -141,7 +141,9 @@ struct Check: ParsableCommand {
   private func describe(_ device: DeviceDescription) -> String {
     switch device {
     case .receiver(let receiver):
-      "\(receiver.port), \(receiver.speed.map { "\($0.rawValue) baud" } ?? "speed found by listening")"
+      receiver.port
+        + (NetworkSource.isMeant(by: receiver.port)
+          ? "" : ", \(receiver.speed.map { "\($0.rawValue) baud" } ?? "speed found by listening")")
         + (receiver.caster.map { ", \(describe($0))" } ?? "")
     case .imu(let imu):
       "\(imu.chip.name) at \(imu.place), \(Text.fixed(imu.rateHz, 1)) Hz in "

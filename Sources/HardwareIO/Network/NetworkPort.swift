@@ -1,0 +1,140 @@
+import CLinux
+import Glibc
+import Guarding
+
+/// A receiver on the network, read like one on a tty.
+///
+/// Opening does not wait for the other end: it connects while the reader polls, and a host with several addresses is tried at one
+/// after the other. Only the name of a host is looked up at once, which takes some seconds if no name server answers.
+public final class NetworkPort: SerialPort {
+  private struct State {
+    var descriptor: Int32
+    /// The addresses that were not tried yet.
+    var addresses: [SocketAddress]
+    var isConnected = false
+    var sentences = GPSDSentences()
+  }
+
+  private let source: NetworkSource
+  private let state: Guarded<State>
+
+  public init(_ source: NetworkSource) throws(HardwareError) {
+    self.source = source
+    var addresses = try SocketAddress.find(source)
+    if source.kind == .udp {
+      let descriptor = try NetworkPort.listen(source, addresses[0])
+      state = Guarded(State(descriptor: descriptor, addresses: [], isConnected: true))
+      return
+    }
+    var failure: Int32 = 0
+    while let next = addresses.first {
+      addresses.removeFirst()
+      let descriptor = next.connect()
+      failure = errno
+      guard descriptor < 0 else {
+        state = Guarded(State(descriptor: descriptor, addresses: addresses))
+        return
+      }
+    }
+    throw .system("connecting to \(source)", errno: failure)
+  }
+
+  deinit { close() }
+
+  public var name: String { "\(source)" }
+  public var hasSpeed: Bool { false }
+  public var fileDescriptor: Int32 { state.withLock { $0.descriptor } }
+  public func setSpeed(_ speed: BaudRate) {}
+
+  public func read(into buffer: UnsafeMutableRawBufferPointer) throws(HardwareError) -> Int {
+    let result = state.withLock { read(into: buffer, &$0) }
+    return try result.get()
+  }
+
+  private func read(into buffer: UnsafeMutableRawBufferPointer, _ state: inout State) -> Result<Int, HardwareError> {
+    guard let base = buffer.baseAddress, buffer.count > 1 else { return .success(0) }
+    // A datagram without an end of line gets one, so that it does not run into the next.
+    let count = clinux_receive_now(state.descriptor, base, buffer.count - 1)
+    if count < 0 { return failed(errno, &state) }
+    if source.kind == .udp {
+      guard count > 0, buffer[count - 1] != UInt8(ascii: "\n") else { return .success(max(0, count)) }
+      buffer[count] = UInt8(ascii: "\n")
+      return .success(count + 1)
+    }
+    if count == 0 { return .failure(.disconnected("\(source)")) }
+    guard source.kind == .gpsd else {
+      state.isConnected = true
+      return .success(count)
+    }
+    // The first that comes is the greeting.
+    if !state.isConnected {
+      state.isConnected = true
+      let request = Array(GPSDSentences.request(for: source.device).utf8)
+      let sent = request.withUnsafeBytes { clinux_send_now(state.descriptor, $0.baseAddress, $0.count) }
+      guard sent == request.count else { return .failure(.disconnected("\(source)")) }
+    }
+    return .success(state.sentences.keepSentences(in: buffer, count: count))
+  }
+
+  private func failed(_ error: Int32, _ state: inout State) -> Result<Int, HardwareError> {
+    if error == EAGAIN || error == EINTR { return .success(0) }
+    if state.isConnected { return .failure(.disconnected("\(source)")) }
+    while let next = state.addresses.first {
+      state.addresses.removeFirst()
+      let descriptor = next.connect()
+      guard descriptor >= 0 else { continue }
+      // The reader polls this number.
+      let result = clinux_replace(state.descriptor, descriptor)
+      _ = Glibc.close(descriptor)
+      if result >= 0 { return .success(0) }
+    }
+    return .failure(.system("connecting to \(source)", errno: error))
+  }
+
+  public func write(_ bytes: [UInt8]) throws(HardwareError) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      rest = rest.dropFirst(try writeNow(rest))
+      if rest.isEmpty { return }
+      var wait = pollfd(fd: fileDescriptor, events: Int16(POLLOUT), revents: 0)
+      guard poll(&wait, 1, 1000) > 0 else { throw .timedOut("\(source)") }
+    }
+  }
+
+  public func writeNow(_ bytes: ArraySlice<UInt8>) throws(HardwareError) -> Int {
+    guard source.takesBytes else { throw .unsupported("nothing can be sent to \(source)") }
+    let count = bytes.withUnsafeBytes { clinux_send_now(fileDescriptor, $0.baseAddress, $0.count) }
+    if count >= 0 { return count }
+    guard errno == EAGAIN || errno == EINTR || errno == ENOTCONN else { throw .disconnected("\(source)") }
+    return 0
+  }
+
+  public var unsentCount: Int {
+    guard source.kind != .udp else { return 0 }
+    var count: Int32 = 0
+    return ioctl(fileDescriptor, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : 0
+  }
+
+  public func close() {
+    let open = state.withLock { state in
+      defer { state.descriptor = -1 }
+      return state.descriptor
+    }
+    if open >= 0 { _ = Glibc.close(open) }
+  }
+
+  /// A socket that takes datagrams. Several programs of this machine may take those of a group, or a broadcast's.
+  private static func listen(_ source: NetworkSource, _ place: SocketAddress) throws(HardwareError) -> Int32 {
+    let descriptor = place.makeSocket()
+    guard descriptor >= 0 else { throw .system("opening \(source)", errno: errno) }
+    var isShared: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isShared, socklen_t(MemoryLayout<Int32>.size))
+    var error = place.bind(descriptor)
+    if error == 0 { error = place.joinGroup(descriptor) }
+    guard error == 0 else {
+      _ = Glibc.close(descriptor)
+      throw .system("opening \(source)", errno: error)
+    }
+    return descriptor
+  }
+}

@@ -1,0 +1,58 @@
+/// The address of a receiver on the network, which a board file gives as the `port`.
+///
+///     tcp://192.168.1.7:10110      connects, and reads what the other end sends
+///     udp://:10110                 takes the datagrams that are sent to this port
+///     udp://239.2.1.1:10110        the same for a multicast group
+///     gpsd://phone.local           asks a gpsd, or another hub, for the sentences of all its receivers
+///     gpsd://boat:2947/dev/ttyS0   the same for one receiver
+public struct NetworkSource: Equatable, Sendable {
+  public enum Kind: String, CaseIterable, Sendable { case tcp, udp, gpsd }
+
+  /// The port that gpsd listens at, and that this uses if none is named.
+  private static let gpsdPort: UInt16 = 2947
+  private static let separator = "://"
+
+  public let kind: Kind
+  /// A name or an address without brackets; empty for datagrams to any of this machine's addresses.
+  public let host: String
+  public let port: UInt16
+  /// The receiver at a gpsd: `/dev/ttyS0`; `nil` for all of them.
+  public let device: String?
+
+  /// Whether a port's name is an address on the network, correct or not, and not a tty.
+  public static func isMeant(by name: String) -> Bool { name.contains(separator) }
+
+  /// Returns `nil` for text that is no such address.
+  public init?(_ text: String) {
+    guard let scheme = Kind.allCases.first(where: { text.hasPrefix($0.rawValue + NetworkSource.separator) }) else {
+      return nil
+    }
+    kind = scheme
+    var rest = text.dropFirst(scheme.rawValue.count + NetworkSource.separator.count)
+    if let slash = rest.firstIndex(of: "/") {
+      // Within JSON this needs no escapes.
+      let isPlain = rest[slash...].utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }
+      guard scheme == .gpsd, isPlain, rest[slash...].count > 1 else { return nil }
+      device = String(rest[slash...])
+      rest = rest[..<slash]
+    } else {
+      device = nil
+    }
+    if scheme == .udp, rest.first == ":", let number = UInt16(rest.dropFirst()), number > 0 {
+      (host, port) = ("", number)
+      return
+    }
+    guard let place = HostPort(rest), let number = place.port ?? (scheme == .gpsd ? NetworkSource.gpsdPort : nil)
+    else { return nil }
+    (host, port) = (place.host, number)
+  }
+
+  /// Whether bytes can be sent to the receiver: commands and corrections.
+  public var takesBytes: Bool { kind == .tcp }
+}
+
+extension NetworkSource: CustomStringConvertible {
+  public var description: String {
+    "\(kind.rawValue)\(NetworkSource.separator)\(HostPort.text(host, port))\(device ?? "")"
+  }
+}

@@ -1,0 +1,102 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Receivers that are on the network: another hub, gpsd itself, datagrams.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct NetworkReceiverTests {
+  private let gpsd = SocketClient.freePort()
+  private let nmea = SocketClient.freePort()
+
+  private func reader(of port: String) -> HubProcess {
+    HubProcess(board: "{ devices: { remote: { driver: \"nmea\", port: \"\(port)\" } } }")
+  }
+
+  private func hasFix(_ watch: Program) -> Bool {
+    HubProcess.states(watch).contains { $0.mode == "gnss" && $0.position?.source == "remote" }
+  }
+
+  @Test(arguments: ["gpsd", "tcp"])
+  func `a hub reads another one while a client needs it, and lets its receiver sleep afterwards`(_ kind: String) {
+    let source = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    let hub = reader(of: kind == "gpsd" ? "gpsd://localhost:\(gpsd)" : "tcp://localhost:\(nmea)")
+    #expect(source.devicesNow["gps"].wakes == 0)
+    for visit in 1...2 {
+      let watch = hub.watch()
+      #expect(eventually { hasFix(watch) }, "\(hub.devicesNow) \(hub.program.standardError)")
+      #expect(source.devicesNow["gps"].wakes == visit)
+      // Reports of a gpsd are no garbage on the line.
+      let counters = hub.devicesNow["remote"].counters
+      #expect(counters["badChecksum", default: 0] == 0 && counters["sentences", default: 0] > 0, "\(counters)")
+      watch.send(SIGTERM)
+      watch.wait()
+      #expect(eventually { hub.devicesNow["remote"].power == "off" && source.isOff })
+    }
+    #expect(hub.stop() == 0)
+    #expect(source.stop() == 0)
+  }
+
+  @Test func `datagrams of another hub are read`() {
+    let source = HubProcess(
+      board: HubProcess.simulatedBoard("nmea: { udp: \"127.0.0.1:\(nmea)\", source: \"receiver\", keepsAwake: true }"))
+    let hub = reader(of: "udp://:\(nmea)")
+    let watch = hub.watch()
+    #expect(eventually { hasFix(watch) }, "\(hub.devicesNow) \(hub.program.standardError)")
+    #expect(hub.stop() == 0)
+    #expect(source.stop() == 0)
+  }
+
+  @Test func `Debian's gpsd is a source, and is left when no client needs it`() throws {
+    let source = HubProcess.simulated(gpsd: SocketClient.freePort(), nmea: nmea)
+    let daemon = Program(
+      ["-N", "-S", "\(gpsd)", "tcp://127.0.0.1:\(nmea)"], path: "/usr/sbin/gpsd")
+    let hub = reader(of: "gpsd://127.0.0.1:\(gpsd)")
+    let watch = hub.watch()
+    #expect(eventually { hasFix(watch) }, "\(hub.devicesNow) \(hub.program.standardError) \(daemon.standardError)")
+    watch.send(SIGTERM)
+    watch.wait()
+    #expect(eventually { hub.devicesNow["remote"].power == "off" })
+    daemon.send(SIGTERM)
+    daemon.wait()
+    #expect(hub.stop() == 0)
+    #expect(source.stop() == 0)
+  }
+
+  @Test func `a source that is not there is named, tried again, and read once it is there`() {
+    let hub = reader(of: "tcp://127.0.0.1:\(nmea)")
+    let watch = hub.watch()
+    #expect(
+      eventually {
+        hub.devicesNow["remote"].reason.contains("connecting to tcp://127.0.0.1:\(nmea): Connection refused")
+      }, "\(hub.devicesNow)")
+    let source = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
+    #expect(eventually { hasFix(watch) }, "\(hub.devicesNow)")
+    #expect(source.stop() == 0)
+    #expect(eventually { hub.devicesNow["remote"].power == "failed" }, "\(hub.devicesNow)")
+    #expect(hub.stop() == 0)
+  }
+
+  @Test(arguments: [
+    ("{ driver: \"ublox\", port: \"gpsd://host\" }", "a tcp:// address for driver 'ublox'"),
+    ("{ driver: \"nmea\", port: \"udp://:1\", ntrip: { caster: \"ntrip://c/M\" } }", "corrections cannot be sent"),
+    ("{ driver: \"nmea\", port: \"tcp://host:1\", speed: 9600 }", "has no speed"),
+    ("{ driver: \"nmea\", port: \"http://host:1\" }", "\"udp://:10110\""),
+  ])
+  func `check refuses what a network cannot do`(_ section: String, _ words: String) {
+    let folder = TemporaryFolder("network-source")
+    let file = folder.path + "/board.json5"
+    HubProcess.write("{ devices: { remote: \(section) } }", to: file)
+    let program = Program(["check", file])
+    #expect(program.wait() != 0)
+    #expect(program.standardError.contains(words), "\(program.standardError)")
+  }
+
+  @Test func `the service may reach its source and nothing else`() {
+    let folder = TemporaryFolder("network-source")
+    let file = folder.path + "/board.json5"
+    HubProcess.write("{ devices: { remote: { driver: \"nmea\", port: \"tcp://192.168.1.7:10110\" } } }", to: file)
+    let program = Program(["check", "--device-policy", file])
+    #expect(program.wait() == 0)
+    #expect(program.standardOutput.contains("RestrictAddressFamilies=AF_INET AF_INET6"), "\(program.standardOutput)")
+    #expect(program.standardOutput.contains("IPAddressAllow=192.168.1.7"), "\(program.standardOutput)")
+  }
+}

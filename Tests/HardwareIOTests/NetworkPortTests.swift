@@ -1,0 +1,65 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import HardwareIO
+
+@Suite struct NetworkPortTests {
+  /// Reads what comes next, or throws what the port does.
+  private func read(_ port: NetworkPort) throws -> String {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while true {
+      var wait = pollfd(fd: port.fileDescriptor, events: Int16(POLLIN), revents: 0)
+      try #require(poll(&wait, 1, 60_000) == 1)
+      let count = try buffer.withUnsafeMutableBytes { try port.read(into: $0) }
+      if count > 0 { return String(decoding: buffer[..<count], as: UTF8.self) }
+    }
+  }
+
+  @Test func `a host with an address that nothing listens at is read at its next one`() throws {
+    // On most machines this name stands for ::1 and 127.0.0.1; the server listens at the latter only.
+    let server = ScriptedServer { $0.send("$GPRMC\r\n") }
+    let name = "tcp://localhost:\(server.port)"
+    let port = try NetworkPort(try #require(NetworkSource(name)))
+    #expect(try read(port) == "$GPRMC\r\n")
+    try port.write(Array("$PMTK\r\n".utf8))
+    #expect(eventually { server.clients.values.first?.text == "$PMTK\r\n" })
+    server.end()
+    #expect(throws: HardwareError.disconnected(name)) { try read(port) }
+  }
+
+  @Test func `a refused connection is named with its address`() throws {
+    let number = SocketClient.freePort()
+    let port = try NetworkPort(try #require(NetworkSource("tcp://127.0.0.1:\(number)")))
+    #expect(throws: HardwareError.system("connecting to tcp://127.0.0.1:\(number)", errno: ECONNREFUSED)) {
+      try read(port)
+    }
+  }
+
+  @Test func `an unknown host is named`() throws {
+    let source = try #require(NetworkSource("tcp://no-such-host.invalid:1"))
+    let error = #expect(throws: HardwareError.self) { try NetworkPort(source) }
+    #expect("\(try #require(error))".contains("no address is known for 'no-such-host.invalid'"))
+  }
+
+  @Test func `datagrams are lines of their own, and take no bytes`() throws {
+    let number = SocketClient.freePort()
+    let port = try NetworkPort(try #require(NetworkSource("udp://127.0.0.1:\(number)")))
+    let sender = DatagramSocket(port: SocketClient.freePort())
+    sender.send("$GPGGA,1", to: number)
+    sender.send("$GPRMC,2\r\n", to: number)
+    #expect(try read(port) == "$GPGGA,1\n")
+    #expect(try read(port) == "$GPRMC,2\r\n")
+    #expect(throws: HardwareError.unsupported("nothing can be sent to udp://127.0.0.1:\(number)")) {
+      try port.write([1])
+    }
+  }
+
+  @Test func `a gpsd is asked for sentences after its greeting, and its reports are left out`() throws {
+    let server = ScriptedServer { $0.send("{\"class\":\"VERSION\"}\r\n$GPRMC\r\n") }
+    let port = try NetworkPort(try #require(NetworkSource("gpsd://127.0.0.1:\(server.port)/dev/ttyS0")))
+    #expect(try read(port) == "$GPRMC\r\n")
+    let request = "?WATCH={\"enable\":true,\"nmea\":true,\"device\":\"/dev/ttyS0\"};\n"
+    #expect(eventually { server.clients.values.first?.text == request })
+  }
+}

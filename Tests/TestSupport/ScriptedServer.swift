@@ -1,0 +1,50 @@
+import CLinux
+import Glibc
+import Guarding
+import HardwareIO
+
+/// A TCP server on this machine, which a test tells what to say.
+public final class ScriptedServer: Sendable {
+  public let port: UInt16
+  /// The connections so far.
+  public let clients = Recorder<SocketClient>()
+  private let stop = StopSignal()
+
+  /// - Parameter serve: called on the server's thread with each connection
+  public init(serving serve: @escaping @Sendable (SocketClient) -> Void = { _ in }) {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_in()
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    // Any free port: it is not given away before this one is closed.
+    let isListening =
+      clinux_bind_tcp(listener, [127, 0, 0, 1], 4, 0) == 0 && listen(listener, 16) == 0
+      && withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &size) == 0 }
+      }
+    precondition(isListening, "no port to be had")
+    port = UInt16(bigEndian: address.sin_port)
+    let (clients, poller) = (clients, Poller(stop: stop.fileDescriptor))
+    let error = DetachedThread.start("scripted server") {
+      while poller.wait(for: listener) == .readable {
+        let descriptor = clinux_accept(listener)
+        guard descriptor >= 0 else { continue }
+        let client = SocketClient(accepted: descriptor)
+        clients.append(client)
+        serve(client)
+      }
+      Glibc.close(listener)
+    }
+    precondition(error == 0, "no thread to be had")
+  }
+
+  deinit { end() }
+
+  /// Whether the server was told to end.
+  public var isOver: Bool { stop.isSet }
+
+  /// Accepts no further connection, and closes those that there are.
+  public func end() {
+    stop.set()
+    for client in clients.values { client.leave() }
+  }
+}
