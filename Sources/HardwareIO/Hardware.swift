@@ -8,9 +8,13 @@ public protocol Hardware: Sendable {
   func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput
   /// - Parameter falling: the edges at which the line falls, instead of those at which it rises
   func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput
+  /// Whether nothing real is at a bus or port of this name.
+  func isSimulated(_ name: String) -> Bool
 }
 
 extension Hardware {
+  public func isSimulated(_ name: String) -> Bool { false }
+
   public func checkSerialPort(_ name: String) throws(HardwareError) {}
 }
 

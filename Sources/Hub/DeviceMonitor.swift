@@ -26,6 +26,8 @@ public final class DeviceMonitor: Sendable {
     var progress: DeviceStatus.Power?
     var hasTracked = false
     var remarks = DeviceRemarks()
+    /// Since when the present remark stands.
+    var remarkSince: MonotonicInstant
     var switchProblem: String?
     var activity: Activity?
     /// For whom it is held, between two tries of its reader as well.
@@ -61,6 +63,8 @@ public final class DeviceMonitor: Sendable {
   }
 
   public let id: String
+  /// Whether it works, and why not.
+  let health: DeviceHealth
   private let clock: any MonotonicTimeSource
   private let rail: PowerRail
   private let isReceiver: Bool
@@ -75,6 +79,7 @@ public final class DeviceMonitor: Sendable {
     clock: any MonotonicTimeSource
   ) {
     self.id = id
+    health = DeviceHealth(clock: clock)
     self.clock = clock
     self.rail = rail
     isReceiver = kind == .receiver
@@ -88,7 +93,9 @@ public final class DeviceMonitor: Sendable {
     // Until the hub has one.
     let book = PowerBook(of: id, systemTime: { 0 })
     state = Guarded(
-      State(status: status, account: EnergyAccount(at: now), isSupplied: isSupplied, book: book, power: power))
+      State(
+        status: status, account: EnergyAccount(at: now), isSupplied: isSupplied, remarkSince: now, book: book,
+        power: power))
     property = MutableProperty(status)
     rail.supply.subscribe(
       as: "monitor",
@@ -130,8 +137,28 @@ public final class DeviceMonitor: Sendable {
         remarks[.budget] = budget.remark
         status.remark = state.switchProblem ?? remarks.text
       }
+      status.conditions = conditions(state)
       return status
     }
+  }
+
+  /// What is the matter with it, the worst first, and whether a client wants it. Costs no more than a look.
+  public var trouble: (isWanted: Bool, conditions: [DeviceCondition]) {
+    state.withLock { state in
+      (!state.holders.list.isEmpty, conditions(state))
+    }
+  }
+
+  /// What is the matter with it, the worst first.
+  private func conditions(_ state: borrowing State) -> [DeviceCondition] {
+    var conditions = [health.condition(at: clock.now)].compactMap { $0 }
+    if let problem = state.switchProblem {
+      conditions.append(DeviceCondition(.supply, .problem, problem, since: state.remarkSince))
+    }
+    if let remark = state.remarks.text {
+      conditions.append(DeviceCondition(.remark, .warning, remark, since: state.remarkSince))
+    }
+    return conditions.sorted { $0.severity > $1.severity }
   }
 
   /// Keeps the device's lessons and its hours in this book from here on.
@@ -259,6 +286,7 @@ public final class DeviceMonitor: Sendable {
 
   /// The supply is on for the device, which has to settle.
   func required() {
+    health.required()
     change { state in
       let now = clock.now
       state.requiredSince = now
@@ -273,6 +301,7 @@ public final class DeviceMonitor: Sendable {
   ///
   /// Said a second time it changes nothing: a reader that was given up for stuck may say so later itself.
   func released() {
+    health.released()
     change { state in
       state.progress = nil
       guard state.isRequired else { return }
@@ -317,9 +346,13 @@ public final class DeviceMonitor: Sendable {
   }
 
   /// The device answers, but has nothing useful to say yet.
-  func acquiring() { change { $0.progress = .acquiring } }
+  func acquiring() {
+    health.acquiring()
+    change { $0.progress = .acquiring }
+  }
 
   func tracking() {
+    health.tracking()
     change { state in
       guard state.progress != .tracking else { return }
       if !state.hasTracked, let since = state.requiredSince {
@@ -366,6 +399,8 @@ public final class DeviceMonitor: Sendable {
       if state.status.power != before.power { state.status.since = clock.now }
       state.status.lingersUntil = state.status.power == .lingering ? state.activity?.until : nil
       state.status.remark = state.switchProblem ?? state.remarks.text
+      state.status.isSupplyStuck = state.switchProblem != nil
+      if state.status.remark != before.remark { state.remarkSince = clock.now }
       // Energy alone is no change.
       var unchanged = before
       (unchanged.measuredMilliwattHours, unchanged.energyMilliwattHours) = (

@@ -34,6 +34,12 @@ public struct DeviceStatus: Equatable, Sendable {
     case supplyMonitor
   }
 
+  public enum Origin: String, CaseIterable, Equatable, Sendable {
+    case real
+    case simulated
+    case recorded
+  }
+
   public var id: String
   public var kind: Kind
   /// `GPS on /dev/ttyAMA0`
@@ -75,6 +81,12 @@ public struct DeviceStatus: Equatable, Sendable {
   public var calibrations: [CalibrationKind: ChipCalibration.Entry] = [:]
   /// What a receiver gets of corrections; `nil` where the board file names no caster.
   public var corrections: CorrectionStatus?
+  /// What is the matter with it, the worst first; none in what is told of a change.
+  public var conditions: [DeviceCondition] = []
+  /// What it is: no output may show what was simulated or recorded as if a device had measured it just now.
+  public var origin = Origin.real
+  /// Its supply could not be switched off; the remark says why.
+  public var isSupplyStuck = false
   /// Counters of what has been read, by name.
   public var counters: [Counter]
 

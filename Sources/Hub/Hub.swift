@@ -200,6 +200,7 @@ public final class Hub: Sendable {
       var status = entry.reader.monitor.status
       if receivers.candidates.contains(where: { $0.description.id == status.id }) { status.schedules = schedules }
       status.calibrations = entry.description.calibration?.entries ?? [:]
+      status.origin = machine.origin(of: entry.description)
       if case .receiver(_, let reader) = entry { status.corrections = reader.corrections.status }
       return status
     }

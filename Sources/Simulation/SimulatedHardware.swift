@@ -12,7 +12,7 @@ import MonotonicTime
 /// Besides, each `ReceiverPersonality` is a receiver that understands commands: `simulated/ublox-8`, powered by `ublox-8-power`.
 public final class SimulatedHardware: Hardware {
   /// What names of simulated ports and buses begin with.
-  public static let prefix = "simulated/"
+  public static let prefix = SimulatedName.prefix
   public static let serialPort = "simulated/gps"
   public static let secondSerialPort = "simulated/gps2"
   public static let i2cBus = "simulated/i2c"
@@ -155,7 +155,7 @@ public final class SimulatedHardware: Hardware {
     return lsm6dsoxInterrupt.edges(falling: falling)
   }
 
-  private func isSimulated(_ name: String) -> Bool { SimulatedHardware.isSimulated(name) }
+  public func isSimulated(_ name: String) -> Bool { SimulatedHardware.isSimulated(name) }
 
   /// Whether a name is one of the simulation's to know.
   public static func isSimulated(_ name: String) -> Bool { name == gpioChip || name.hasPrefix(prefix) }

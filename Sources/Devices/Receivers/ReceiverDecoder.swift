@@ -7,6 +7,8 @@ import UBX
 public struct ReceiverDecoder: ~Copyable, Sendable {
   /// What has been read.
   public struct Counters: Equatable, Sendable {
+    /// Whether they made sense or not.
+    public var bytes = 0
     public var sentences = 0
     /// Of binary protocols.
     public var messages = 0
@@ -21,6 +23,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
 
     public static func + (a: Counters, b: Counters) -> Counters {
       var sum = a
+      sum.bytes += b.bytes
       sum.sentences += b.sentences
       sum.messages += b.messages
       sum.badChecksum += b.badChecksum
@@ -111,6 +114,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
       inspect?(frame)
     }
     if let forward { lines.flush(readAt, forward) }
+    counters.bytes += bytes.count
     counters.sentences = framer.sentences.sentences
     counters.messages = framer.messages.messages
     counters.badChecksum = framer.sentences.badChecksum + framer.messages.badChecksum

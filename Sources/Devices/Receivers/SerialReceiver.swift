@@ -65,12 +65,13 @@ public final class SerialReceiver {
   public func findSpeed(
     _ speed: BaudRate?, rounds: Int = 3, receive: (borrowing GNSSObservation) -> Void
   ) throws(HardwareError) -> BaudRate? {
+    let (startedAt, bytes) = (clock.now, byteCount)
     // Where there is no speed, one is as good as another.
     if let speed = port.hasSpeed ? speed : .b115200 {
       switch try listen(at: speed, for: SerialReceiver.silenceLimit, receive) {
       case .heard: return speed
       case .stopped: return nil
-      case .nothing: throw unheard(at: "\(speed.rawValue) baud")
+      case .nothing: throw unheard(since: bytes, for: clock.now - startedAt)
       }
     }
     for _ in 0..<rounds {
@@ -82,7 +83,7 @@ public final class SerialReceiver {
         }
       }
     }
-    throw unheard(at: "any of the usual speeds")
+    throw unheard(since: bytes, for: clock.now - startedAt)
   }
 
   enum Hearing { case heard, nothing, stopped }
@@ -124,14 +125,19 @@ public final class SerialReceiver {
     decoder.reset()
   }
 
-  func unheard(at speeds: String) -> HardwareError {
+  /// That nothing that makes sense came over the line.
+  ///
+  /// - Parameters:
+  ///   - bytes: how many bytes were read before it was listened to
+  ///   - time: for how long it was
+  private func unheard(since bytes: Int, for time: Duration) -> HardwareError {
+    let isSilent = byteCount - bytes < FixSearch.leastNoise
     if !port.hasSpeed {
-      if byteCount == 0 { return .timedOut(port.name) }
+      if isSilent { return .timedOut(port.name) }
       return .unexpectedDevice("\(port.name) sends something other than NMEA, UBX and CASIC")
     }
-    return .unexpectedDevice(
-      "nothing on \(port.name) sends NMEA, UBX or CASIC at \(speeds): is the receiver powered, and are TX and RX swapped?"
-    )
+    let finding = isSilent ? FixSearch.Finding.silent(time) : .noSentences(time)
+    return .unexpectedDevice("\(finding.summary(on: port.name)); \(finding.nextStep ?? "")")
   }
 
   /// What says that the receiver has hung up.
@@ -160,18 +166,18 @@ public final class SerialReceiver {
       feed?.finish(on: port)
       feed = nil
     }
-    var frames = frameCount
+    var (frames, bytes) = (frameCount, byteCount)
     var deadline = clock.now + SerialReceiver.silenceLimit
     while true {
       let left = deadline - clock.now
       if try read(atMost: max(.zero, left), receive) == .stopped { return false }
       if isOver() { return true }
       if frameCount != frames {
-        frames = frameCount
+        (frames, bytes) = (frameCount, byteCount)
         deadline = clock.now + SerialReceiver.silenceLimit
       } else if left <= .zero {
         // Bytes alone are no sign of life: at a wrong speed, or in a receiver's own binary protocol, they come for ever.
-        throw .timedOut("the receiver on \(port.name)")
+        throw unheard(since: bytes, for: SerialReceiver.silenceLimit)
       }
     }
   }

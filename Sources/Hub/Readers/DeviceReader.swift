@@ -53,15 +53,17 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
         let watch = supervisor.watch(progress, patience: patience) {
           // Its supply first: that may free it.
           rail.cut(for: id)
+          monitor.health.failed(.stuck("the reader of \(id)"))
           monitor.released()
           reading.hangs(.stuck("the reader of \(id)"))
         }
         defer { watch.cancel() }
-        if !rail.supply.value.isOn { try DeviceReader.check(check) }
         let timing = monitor.timing
-        guard
-          let suppliedSince = try rail.require(for: id, after: timing.minimumOff, atLeast: timing.minimumOn, poller)
-        else { return }
+        let supplied = try monitor.health.noting { () throws(HardwareError) -> MonotonicInstant? in
+          if !rail.supply.value.isOn { try DeviceReader.check(check) }
+          return try rail.require(for: id, after: timing.minimumOff, atLeast: timing.minimumOn, poller)
+        }
+        guard let suppliedSince = supplied else { return }
         defer {
           rail.release(for: id)
           monitor.released()
@@ -72,7 +74,8 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
         let scope = DeviceScope(
           poller: poller, suppliedSince: suppliedSince, reading: reading, monitor: monitor, rail: rail, power: power,
           clock: clock)
-        if scope.settle(since: suppliedSince) { try body(scope) }
+        guard scope.settle(since: suppliedSince) else { return }
+        try monitor.health.noting { () throws(HardwareError) in try body(scope) }
       })
     self.init(source, monitor, rail, replaysLatest: replaysLatest, on: machine, putToSleep: putToSleep, motion: motion)
   }

@@ -45,6 +45,7 @@ public final class ReceiverReader: Sendable {
       device = DeviceReader(
         replaying: description, replay.receiver(description.id), counted: counted, identification, tap: tap, on: machine
       )
+      device.monitor.health.isSimulated(machine.hardware.isSimulated(description.port))
       device.monitor.count { counted.present.list }
       return
     }
@@ -117,6 +118,8 @@ public final class ReceiverReader: Sendable {
       }
       isAsleep = try session.end()
     }
+    device.monitor.health.listens(on: description.port)
+    device.monitor.health.isSimulated(hardware.isSimulated(description.port))
     device.monitor.count { counted.present.list }
   }
 }

@@ -13,6 +13,7 @@ struct ReceiverRun: Sendable {
 
   private let machine: Machine
   private let monitor: DeviceMonitor
+  private let isSimulated: Bool
   private var hasFix = false
   private var lastFixAt: MonotonicInstant
   private var confirmation: TimeConfirmation
@@ -31,6 +32,7 @@ struct ReceiverRun: Sendable {
     self.machine = machine
     self.monitor = monitor
     lastFixAt = suppliedAt
+    isSimulated = monitor.health.isSimulated
     confirmation = TimeConfirmation(switchedOnAt: remembers ? suppliedAt : nil)
     // What was said of the run before is to be seen anew.
     monitor.remark(on: .hangUp, nil)
@@ -42,6 +44,7 @@ struct ReceiverRun: Sendable {
   mutating func take(_ observation: borrowing GNSSObservation) -> GNSSObservation {
     let isFix = observation.fix.mode >= .twoDimensional
     note(isFix: isFix)
+    if !hasFix { monitor.health.heard(observation) }
     monitor.goesOn()
     note(observation.fix.interference, observation.fix.receiverFusion)
     if observation.isFrozen != isFrozen {
@@ -49,6 +52,10 @@ struct ReceiverRun: Sendable {
       monitor.remark(on: .hangUp, isFrozen ? "it repeats one position although it moves: its fixes are not used" : nil)
     }
     var observation = copy observation
+    // Where the protocol has no word for that: the hub's outputs have one each.
+    if isSimulated, isFix, observation.fix.status == .unknown || observation.fix.status == .gnss {
+      observation.fix.status = .simulated
+    }
     let system = machine.systemTime()
     let eras = observation.carryWeeksForward(system: system, isReplayed: machine.replay != nil)
     if eras > 0, isFix {
@@ -64,9 +71,10 @@ struct ReceiverRun: Sendable {
 
   /// Something has been read: that need not be epochs any more.
   ///
-  /// - Parameter counters: of this run
+  /// - Parameter counters: what has been read in this run
   mutating func look(_ counters: ReceiverDecoder.Counters) {
     note(counters.refused)
+    if !hasFix { monitor.health.read(counters) }
     if hasFix, machine.clock.now - lastFixAt > ReceiverRun.fixLifetime { note(isFix: false) }
   }
 

@@ -2,6 +2,8 @@ import HardwareIO
 
 /// The hardware of a machine that has none.
 struct NoHardware: Hardware {
+  /// What was simulated when it was recorded is so when it is played.
+  func isSimulated(_ name: String) -> Bool { SimulatedName.isSimulated(name) }
   func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus { throw .notFound(name) }
   func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort { throw .notFound(name) }
   func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {

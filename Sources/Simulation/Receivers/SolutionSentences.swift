@@ -36,7 +36,8 @@ struct SolutionSentences: Sendable {
   private var mode: String {
     guard solution.hasFix else { return "N" }
     return switch solution.correction {
-    case .none: "A"
+    // Nobody is to take it for a real one.
+    case .none: "S"
     case .float: "F"
     case .fixed: "R"
     }
@@ -71,7 +72,7 @@ struct SolutionSentences: Sendable {
     let separation = solution.separationMetres
     let altitude = SentenceField.fixed(solution.altitudeHAEMetres - separation, 1)
     let count = SentenceField.padded(min(solution.satellites.count, 12), 2)
-    let quality = [1, 5, 4][Int(solution.correction.rawValue)]
+    let quality = [8, 5, 4][Int(solution.correction.rawValue)]
     let age = solution.correction == .none ? "," : "\(SentenceField.fixed(solution.correctionAge.inSeconds, 1)),0041"
     return SentenceWriter.make(
       "\(talker)GGA,\(time),\(position),\(quality),\(count),0.90,\(altitude),M,\(SentenceField.fixed(separation, 1)),M,\(age)"

@@ -1,0 +1,159 @@
+import MonotonicTime
+import NMEA
+
+/// Finds out why a receiver that is read has no fix: from what came over its line, and from the satellites that it lists.
+///
+/// A value without clock and I/O. Its reader tells it when the line is opened, what was read so far, and each epoch; anybody may
+/// ask for the finding at any instant.
+public struct FixSearch: Equatable, Sendable {
+  /// Why there is no fix.
+  public enum Finding: Equatable, Sendable {
+    /// The line was opened a moment ago.
+    case starting
+    /// Nothing came for this long.
+    case silent(Duration)
+    /// Bytes came for this long, and no sentence or message.
+    case noSentences(Duration)
+    /// Sentences come, and none lists satellites.
+    case noList
+    /// No satellite is received.
+    case noSatellites
+    /// Fewer satellites are received than a position takes.
+    case fewSatellites(Int, strongest: Int)
+    /// Too few satellites are strong enough for their data to be read.
+    case weakSignals(Int, strongest: Int)
+    /// Enough satellites are received well: the receiver reads their orbits.
+    case loading(Int, strongest: Int)
+  }
+
+  /// A receiver reports at least once a second.
+  static let silenceLimit = Duration.seconds(5)
+  /// A round of all usual speeds takes longer than this, but each shows within it whether it is the right one, where the board file
+  /// names one.
+  static let noiseLimit = Duration.seconds(12)
+  /// A list of satellites is good for so long.
+  static let listLifetime = Duration.seconds(12)
+  /// Before this time a receiver has looked for no satellite in earnest.
+  static let listPatience = Duration.seconds(5)
+  /// A spike on an open line is no data.
+  static let leastNoise = 16
+  /// For a position in space.
+  static let leastSatellites = 4
+  /// From which strength on a satellite's data can be read, dB-Hz.
+  static let leastStrength = 30
+
+  private struct Sky: Equatable, Sendable {
+    var at: MonotonicInstant
+    var heard: Int
+    var strong: Int
+    var strongest: Int
+  }
+
+  /// When the line was opened for the first time since the last fix.
+  private var openedAt: MonotonicInstant?
+  private var lastByteAt: MonotonicInstant?
+  private var lastFrameAt: MonotonicInstant?
+  private var firstFrameAt: MonotonicInstant?
+  /// Read since the last sentence.
+  private var noise = 0
+  /// Of the present run of its reader.
+  private var counters = ReceiverDecoder.Counters()
+  private var sky: Sky?
+
+  public init() {}
+
+  /// The line is open. A try that follows another one goes on with what that one has found.
+  public mutating func opened(at now: MonotonicInstant) {
+    openedAt = openedAt ?? now
+    counters = ReceiverDecoder.Counters()
+  }
+
+  /// - Parameter present: what was read since the line was opened
+  public mutating func read(_ present: ReceiverDecoder.Counters, at now: MonotonicInstant) {
+    defer { counters = present }
+    guard present.bytes != counters.bytes else { return }
+    lastByteAt = now
+    if present.sentences + present.messages != counters.sentences + counters.messages {
+      lastFrameAt = now
+      firstFrameAt = firstFrameAt ?? now
+      noise = 0
+    } else {
+      noise += present.bytes - counters.bytes
+    }
+  }
+
+  /// Takes the satellites of an epoch without a fix.
+  public mutating func take(_ observation: borrowing GNSSObservation) {
+    if observation.sky.isEmpty { return }
+    // A satellite may have several signals.
+    var strengths: [SatelliteNumber: Int] = [:]
+    for satellite in observation.sky where satellite.signalStrength > 0 {
+      strengths[satellite.number] = max(strengths[satellite.number] ?? 0, Int(satellite.signalStrength))
+    }
+    sky = Sky(
+      at: observation.receivedAt, heard: strengths.count,
+      strong: strengths.values.count { $0 >= FixSearch.leastStrength }, strongest: strengths.values.max() ?? 0)
+  }
+
+  /// Why there is no fix at an instant; `nil` while the line is not open.
+  public func finding(at now: MonotonicInstant) -> Finding? {
+    guard let openedAt else { return nil }
+    let silence = now - max(openedAt, lastByteAt ?? openedAt)
+    if silence >= FixSearch.silenceLimit { return .silent(silence) }
+    let nonsense = now - max(openedAt, lastFrameAt ?? openedAt)
+    if nonsense >= FixSearch.noiseLimit, noise >= FixSearch.leastNoise { return .noSentences(nonsense) }
+    guard let firstFrameAt, now - firstFrameAt >= FixSearch.listPatience else { return .starting }
+    guard let sky, now - sky.at <= FixSearch.listLifetime else { return .noList }
+    if sky.heard == 0 { return .noSatellites }
+    if sky.heard < FixSearch.leastSatellites { return .fewSatellites(sky.heard, strongest: sky.strongest) }
+    if sky.strong < FixSearch.leastSatellites { return .weakSignals(sky.heard, strongest: sky.strongest) }
+    return .loading(sky.heard, strongest: sky.strongest)
+  }
+}
+
+extension FixSearch.Finding {
+  /// Nothing that makes sense comes over the line: no satellite has a part in that.
+  public var isOfLine: Bool {
+    switch self {
+    case .silent, .noSentences: true
+    case .starting, .noList, .noSatellites, .fewSatellites, .weakSignals, .loading: false
+    }
+  }
+
+  /// What is the matter.
+  ///
+  /// - Parameter port: the path of the receiver's line
+  public func summary(on port: String) -> String {
+    switch self {
+    case .starting: "it searches; a fix may take half a minute"
+    case .silent(let time): "nothing received on \(port) for \(FixSearch.Finding.text(time))"
+    case .noSentences: "bytes but no sentences on \(port): wrong speed, or not a receiver"
+    case .noList: "it has no fix, and lists no satellites"
+    case .noSatellites: "no satellite in view: antenna?"
+    case .fewSatellites(let count, let strongest):
+      "\(count) \(count == 1 ? "satellite" : "satellites") in view at \(strongest) dB: antenna?"
+    case .weakSignals(let count, let strongest): "\(count) satellites in view at \(strongest) dB at most: antenna?"
+    case .loading(let count, let strongest):
+      "sky is fine (\(count) satellites, up to \(strongest) dB), almanac is loading"
+    }
+  }
+
+  /// What to do about it; `nil` for nothing yet.
+  public var nextStep: String? {
+    switch self {
+    case .starting: nil
+    case .silent: "check that the receiver has power, and that its TX is wired to this board's RX"
+    case .noSentences:
+      "leave 'speed' out of the board file, so that the hub finds it; sensorhub probe says what it hears at each speed"
+    case .noList: "wait a minute; then check its antenna, and that its messages list satellites (GSV, NAV-SAT)"
+    case .noSatellites, .fewSatellites, .weakSignals:
+      "check the antenna's plug and cable, and that nothing but sky is above it"
+    case .loading: "wait: half a minute as a rule, 13 minutes for a receiver that remembers nothing"
+    }
+  }
+
+  private static func text(_ time: Duration) -> String {
+    let seconds = time.components.seconds
+    return seconds < 120 ? "\(seconds) s" : seconds < 7200 ? "\(seconds / 60) min" : "\(seconds / 3600) h"
+  }
+}

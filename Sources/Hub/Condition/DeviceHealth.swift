@@ -1,0 +1,153 @@
+import Devices
+import Guarding
+import HardwareIO
+import MonotonicTime
+
+/// Keeps what says whether one device works: its failure since the first try that failed, and why a receiver has no fix.
+///
+/// The reader's thread tells it what happens; that takes one lock, under which nothing else is called. What follows from that is
+/// decided when somebody asks.
+public final class DeviceHealth: Sendable {
+  private struct Failure {
+    /// When the first try failed since the device worked.
+    var since: MonotonicInstant
+    var error: HardwareError
+  }
+
+  private struct State {
+    /// Since when a client wants it and has got nothing useful; `nil` while it works or is not wanted.
+    var wantedSince: MonotonicInstant?
+    /// Whether its line or its bus is open.
+    var isOpen = false
+    var failure: Failure?
+    var isSimulated = false
+    /// Of a receiver, and where its line is.
+    var search: (search: FixSearch, port: String)?
+  }
+
+  /// A chip answers within this time.
+  private static let chipPatience = Duration.seconds(10)
+  /// A receiver may take this long to its first fix before anybody is told to look after it.
+  private static let fixPatience = Duration.seconds(60)
+  /// Nothing useful came over a line for this long: it does not work.
+  private static let linePatience = Duration.seconds(10)
+
+  private let clock: any MonotonicTimeSource
+  private let state = Guarded(State())
+
+  init(clock: any MonotonicTimeSource) { self.clock = clock }
+
+  // MARK: What happens
+
+  /// It is a receiver on a line of its own.
+  func listens(on port: String) { state.withLock { $0.search = (FixSearch(), port) } }
+
+  /// Nothing real is behind it, live or in a recording.
+  func isSimulated(_ isSimulated: Bool) { state.withLock { $0.isSimulated = isSimulated } }
+
+  var isSimulated: Bool { state.withLock { $0.isSimulated } }
+
+  /// A client wants it.
+  func required() {
+    let now = clock.now
+    state.withLock { $0.wantedSince = $0.wantedSince ?? now }
+  }
+
+  /// It is open, and has nothing useful to say yet, or any more.
+  func acquiring() {
+    let now = clock.now
+    state.withLock { state in
+      state.wantedSince = state.wantedSince ?? now
+      state.isOpen = true
+      state.search?.search.opened(at: now)
+    }
+  }
+
+  /// What a receiver was read to say so far, while it has no fix.
+  func read(_ counters: ReceiverDecoder.Counters) {
+    let now = clock.now
+    state.withLock { $0.search?.search.read(counters, at: now) }
+  }
+
+  /// An epoch without a fix.
+  func heard(_ observation: borrowing GNSSObservation) {
+    let observation = copy observation
+    state.withLock { $0.search?.search.take(observation) }
+  }
+
+  /// It measures.
+  func tracking() {
+    state.withLock { state in
+      state.wantedSince = nil
+      state.failure = nil
+      if let port = state.search?.port { state.search = (FixSearch(), port) }
+    }
+  }
+
+  /// A run of its reader has failed.
+  func failed(_ error: HardwareError) {
+    let now = clock.now
+    state.withLock { state in
+      let since = state.failure?.since ?? now
+      state.failure = Failure(since: since, error: error)
+    }
+  }
+
+  /// Notes the failure that a part of a run ends with.
+  func noting<Result>(_ part: () throws(HardwareError) -> Result) throws(HardwareError) -> Result {
+    do throws(HardwareError) {
+      return try part()
+    } catch {
+      failed(error)
+      throw error
+    }
+  }
+
+  /// A run of its reader is over. A failure stays what is known of it until it works again.
+  func released() {
+    state.withLock { state in
+      state.isOpen = false
+      guard state.failure == nil else { return }
+      state.wantedSince = nil
+      if let port = state.search?.port { state.search = (FixSearch(), port) }
+    }
+  }
+
+  // MARK: What follows
+
+  /// What is the matter with it at an instant; `nil` if it works or rests.
+  func condition(at now: MonotonicInstant) -> DeviceCondition? {
+    state.withLock { state in
+      let finding = state.search.flatMap { search in search.search.finding(at: now).map { ($0, search.port) } }
+      if let failure = state.failure { return DeviceHealth.failed(failure, finding) }
+      guard state.isOpen, let since = state.wantedSince else { return nil }
+      let time = now - since
+      guard let (finding, port) = finding else {
+        return DeviceCondition(
+          .acquiring, time < DeviceHealth.chipPatience ? .waiting : .warning, "it has measured nothing useful yet",
+          since: since)
+      }
+      let severity: DeviceCondition.Severity =
+        if finding.isOfLine {
+          time < DeviceHealth.linePatience ? .warning : .problem
+        } else {
+          time < DeviceHealth.fixPatience ? .waiting : .warning
+        }
+      return DeviceCondition(
+        .acquiring, severity, finding.summary(on: port), nextStep: finding.nextStep, since: since)
+    }
+  }
+
+  private static func failed(
+    _ failure: Failure, _ present: (finding: FixSearch.Finding, port: String)?
+  ) -> DeviceCondition {
+    // A try that has just begun knows more of the line than the one that failed.
+    if case .unexpectedDevice = failure.error, let present, present.finding.isOfLine {
+      return DeviceCondition(
+        .failed, .problem, present.finding.summary(on: present.port), nextStep: present.finding.nextStep,
+        since: failure.since)
+    }
+    return DeviceCondition(
+      .failed, .problem, failure.error.summary, nextStep: failure.error.nextStep, since: failure.since)
+  }
+}

@@ -1,0 +1,18 @@
+import HardwareIO
+
+extension Machine {
+  /// Whether a device is real, simulated, or what a recording says of one.
+  func origin(of device: DeviceDescription) -> DeviceStatus.Origin {
+    if replay != nil { return .recorded }
+    return hardware.isSimulated(device.path) ? .simulated : .real
+  }
+}
+
+extension Hub {
+  /// The least real of its devices says what the board is; a board without devices is real.
+  public var origin: DeviceStatus.Origin {
+    let origins = board.devices.map { machine.origin(of: $0) }
+    if origins.contains(.recorded) { return .recorded }
+    return origins.contains(.simulated) ? .simulated : .real
+  }
+}

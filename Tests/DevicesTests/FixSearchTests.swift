@@ -1,0 +1,144 @@
+import Devices
+import MonotonicTime
+import TestSupport
+import Testing
+
+/// Why a receiver has no fix, decided from the bytes that receivers really send.
+struct FixSearchTests {
+  private struct Line: ~Copyable {
+    var search = FixSearch()
+    private var decoder = ReceiverDecoder()
+    private var now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+
+    init() { search.opened(at: now) }
+
+    /// Some bytes at the beginning of each second.
+    mutating func hear(_ bytes: [UInt8], seconds: Int) {
+      for _ in 0..<seconds {
+        now = now + .seconds(1)
+        bytes.withUnsafeBufferPointer { bytes in
+          decoder.take(bytes, readAt: now, receive: { search.take($0) })
+        }
+        if !bytes.isEmpty { search.read(decoder.counters, at: now) }
+      }
+    }
+
+    mutating func hear(_ text: String, seconds: Int) { hear(Array(text.utf8), seconds: seconds) }
+
+    /// The line is closed and opened again.
+    mutating func tryAgain() {
+      decoder = ReceiverDecoder()
+      search.opened(at: now)
+    }
+
+    var finding: FixSearch.Finding? { search.finding(at: now) }
+  }
+
+  /// An epoch without a position, as receivers send it, with satellites at these strengths.
+  private static func epoch(_ strengths: [Int]) -> String {
+    let groups = stride(from: 0, to: max(strengths.count, 1), by: 4)
+    let count = strengths.count
+    let lists = groups.enumerated().map { index, first in
+      let satellites = strengths.dropFirst(first).prefix(4).enumerated().map { offset, strength in
+        let number = first + offset + 1
+        return ",\(number < 10 ? "0" : "")\(number),40,083,\(strength == 0 ? "" : "\(strength)")"
+      }
+      return nmeaLine("GPGSV,\((count + 3) / 4),\(index + 1),\(count)\(satellites.joined())")
+    }
+    return nmeaLine("GPRMC,,V,,,,,,,,,,N") + nmeaLine("GPGGA,,,,,,0,00,99.99,,,,,,")
+      + nmeaLine("GPGSA,A,1,,,,,,,,,,,,,99.99,99.99,99.99") + lists.joined()
+  }
+
+  @Test func `a line that was opened a moment ago is no finding`() {
+    var line = Line()
+    line.hear("", seconds: 3)
+    #expect(line.finding == .starting)
+  }
+
+  @Test func `before a line is opened there is nothing to find`() {
+    #expect(FixSearch().finding(at: MonotonicInstant(nanoseconds: 5)) == nil)
+  }
+
+  @Test func `a silent line says for how long, over tries`() {
+    var line = Line()
+    line.hear("", seconds: 12)
+    line.tryAgain()
+    line.hear("", seconds: 8)
+    #expect(line.finding == .silent(.seconds(20)))
+    #expect(line.finding?.summary(on: "/dev/ttyUSB0") == "nothing received on /dev/ttyUSB0 for 20 s")
+    #expect(line.finding?.nextStep?.contains("TX") == true)
+  }
+
+  @Test func `a line that falls silent counts from its last byte`() {
+    var line = Line()
+    line.hear(FixSearchTests.epoch([40, 41, 42, 43]), seconds: 20)
+    line.hear("", seconds: 7)
+    #expect(line.finding == .silent(.seconds(7)))
+  }
+
+  /// 9600 baud heard at 115200, and a program that prints text.
+  @Test(
+    arguments: [
+      [0x00, 0x78, 0x80, 0xF8, 0x00, 0x80, 0x78, 0xF8, 0xFE, 0x1C, 0x00, 0xE0, 0x80, 0x78, 0x00, 0xF8, 0x06, 0x18],
+      Array("Linux raspberrypi login:".utf8),
+    ] as [[UInt8]])
+  func `bytes without sentences are a wrong speed, or no receiver`(_ bytes: [UInt8]) {
+    var line = Line()
+    line.hear(bytes, seconds: 6)
+    line.tryAgain()
+    line.hear(bytes, seconds: 9)
+    #expect(line.finding == .noSentences(.seconds(15)))
+    #expect(
+      line.finding?.summary(on: "/dev/ttyS0")
+        == "bytes but no sentences on /dev/ttyS0: wrong speed, or not a receiver")
+  }
+
+  @Test func `a spike on an open line is no data`() {
+    var line = Line()
+    line.hear([0xFF], seconds: 1)
+    line.hear("", seconds: 30)
+    #expect(line.finding == .silent(.seconds(30)))
+  }
+
+  @Test func `sentences that list no satellites say so`() {
+    var line = Line()
+    line.hear(nmeaLine("GPRMC,,V,,,,,,,,,,N"), seconds: 20)
+    #expect(line.finding == .noList)
+  }
+
+  @Test func `a list that is empty or without strengths is an antenna's`() {
+    for strengths in [[], [0, 0, 0, 0, 0]] {
+      var line = Line()
+      line.hear(FixSearchTests.epoch(strengths), seconds: 20)
+      #expect(line.finding == (strengths.isEmpty ? .noList : .noSatellites), "\(strengths)")
+    }
+  }
+
+  @Test func `one weak satellite is an antenna's`() {
+    var line = Line()
+    line.hear(FixSearchTests.epoch([12, 0, 0]), seconds: 20)
+    #expect(line.finding == .fewSatellites(1, strongest: 12))
+    #expect(line.finding?.summary(on: "x") == "1 satellite in view at 12 dB: antenna?")
+  }
+
+  @Test func `many weak satellites are an antenna's too`() {
+    var line = Line()
+    line.hear(FixSearchTests.epoch([12, 18, 24, 20, 22, 31]), seconds: 20)
+    #expect(line.finding == .weakSignals(6, strongest: 31))
+  }
+
+  @Test func `a sky that is fine takes its time`() {
+    var line = Line()
+    line.hear(FixSearchTests.epoch([32, 38, 44, 40, 42, 31]), seconds: 20)
+    #expect(line.finding == .loading(6, strongest: 44))
+    #expect(line.finding?.summary(on: "x") == "sky is fine (6 satellites, up to 44 dB), almanac is loading")
+  }
+
+  @Test func `all findings have words of their own`() {
+    let all: [FixSearch.Finding] = [
+      .starting, .silent(.seconds(9)), .noSentences(.seconds(9)), .noList, .noSatellites,
+      .fewSatellites(2, strongest: 20), .weakSignals(7, strongest: 20), .loading(8, strongest: 40),
+    ]
+    #expect(Set(all.map { $0.summary(on: "/dev/ttyS0") }).count == all.count)
+  }
+}
