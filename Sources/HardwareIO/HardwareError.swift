@@ -3,7 +3,7 @@ import CLinux
 /// What goes wrong between the hub and a device, in the terms of whoever has to fix it.
 public enum HardwareError: Error, Equatable, Sendable {
   /// No such bus, port, chip or line.
-  case notFound(String)
+  case notFound(String, Missing = .name)
   case noPermission(String, group: String)
   /// Somebody else has it.
   case inUse(String, holder: String?)
@@ -27,6 +27,45 @@ public enum HardwareError: Error, Equatable, Sendable {
   case system(String, errno: Int32)
 }
 
+extension HardwareError {
+  /// What kind of thing is not there: each comes about in another way.
+  public enum Missing: Equatable, Sendable {
+    case name
+    /// A port that a cable brings.
+    case pluggedPort
+    /// A port of the board's own.
+    case headerPort
+    case i2cBus
+    case gpio
+
+    public init(port path: String) {
+      let isPlugged = ["/dev/ttyUSB", "/dev/ttyACM", "/dev/serial/", "/dev/sensorhub/"].contains(where: path.hasPrefix)
+      self = isPlugged ? .pluggedPort : .headerPort
+    }
+
+    func nextStep(on machine: MachineFiles) -> String {
+      let isPi = machine.hasRaspiConfig
+      switch self {
+      case .name: return "check the board file's name for it"
+      case .pluggedPort:
+        return "plug the receiver in (dmesg says what came), or correct 'port' in the board file: sensorhub probe "
+          + "lists the ports that are there"
+      case .headerPort:
+        let enabling =
+          isPi
+          ? "enable the port: sudo raspi-config nonint do_serial_cons 1 && sudo raspi-config nonint do_serial_hw 0, and "
+            + "restart the board" : "enable the port in the board's device tree"
+        return "\(enabling); or correct 'port' in the board file: sensorhub probe lists the ports that are there"
+      case .i2cBus:
+        let enabling =
+          isPi ? "enable I2C: sudo raspi-config nonint do_i2c 0" : "enable I2C in the board's device tree"
+        return "\(enabling); or correct 'bus' in the board file: ls /dev/i2c-* lists the buses that are there"
+      case .gpio: return "correct 'chip' and 'line' in the board file: gpioinfo lists what is there"
+      }
+    }
+  }
+}
+
 extension HardwareError: CustomStringConvertible {
   public var description: String {
     guard let nextStep else { return summary }
@@ -35,7 +74,7 @@ extension HardwareError: CustomStringConvertible {
 
   public var summary: String {
     switch self {
-    case .notFound(let what): "there is no \(what)"
+    case .notFound(let what, _): "there is no \(what)"
     case .noPermission(let what, _): "no permission to open \(what)"
     case .inUse(let what, let holder): "\(what) is in use\(holder.map { " by \($0)" } ?? "")"
     case .terminal(let path): "serial port \(path) is the terminal of a login, or was one since the system started"
@@ -55,7 +94,7 @@ extension HardwareError: CustomStringConvertible {
   /// What to do about it, where that is known.
   public var nextStep: String? {
     switch self {
-    case .notFound: "check the board file's name for it and that the interface is enabled (raspi-config, config.txt)"
+    case .notFound(_, let missing): missing.nextStep(on: MachineFiles())
     case .noPermission(_, let group):
       "add the user to the group \(group): sudo usermod -aG \(group) $USER, then log in again"
     case .inUse(_, let holder): holder == nil ? nil : "stop it first"
@@ -76,9 +115,11 @@ extension HardwareError: CustomStringConvertible {
 
 extension HardwareError {
   /// From the error of opening something at a path.
-  static func opening(_ what: String, _ errno: Int32, group: String) -> HardwareError {
+  static func opening(
+    _ what: String, _ errno: Int32, group: String, missing: Missing = .name
+  ) -> HardwareError {
     switch errno {
-    case ENOENT, ENODEV, ENXIO: .notFound(what)
+    case ENOENT, ENODEV, ENXIO: .notFound(what, missing)
     case EACCES, EPERM: .noPermission(what, group: group)
     case EBUSY: .inUse(what, holder: nil)
     default: .system("opening \(what)", errno: errno)

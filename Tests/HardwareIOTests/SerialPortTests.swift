@@ -79,7 +79,7 @@ struct SerialPortTests {
   }
 
   @Test func `a port that does not exist, and a file that is no port, say so`() {
-    #expect(throws: HardwareError.notFound("serial port /dev/ttyNone")) {
+    #expect(throws: HardwareError.notFound("serial port /dev/ttyNone", .headerPort)) {
       try LinuxSerialPort("/dev/ttyNone", speed: .b9600)
     }
     #expect(throws: HardwareError.unsupported("/dev/null is not a serial port")) {
@@ -88,7 +88,7 @@ struct SerialPortTests {
   }
 
   @Test func `a bus and a line that do not exist say so`() {
-    #expect(throws: HardwareError.notFound("I2C bus /dev/i2c-99")) { try LinuxI2CBus("i2c-99") }
+    #expect(throws: HardwareError.notFound("I2C bus /dev/i2c-99", .i2cBus)) { try LinuxI2CBus("i2c-99") }
     #expect(throws: HardwareError.self) {
       try LinuxGPIOOutput(GPIOLineName(chip: "no-such-chip", line: "1"), activeLow: false, safeLevel: false)
     }

@@ -132,11 +132,11 @@ struct LineHandle: @unchecked Sendable {
       guard let base = buffer.baseAddress, cgpiod_list_chips(base, 1000) == 0 else { return "" }
       return String(cString: base)
     }
-    return .notFound("GPIO chip '\(chip)'" + (present.isEmpty ? ", nor any other here" : " among \(present)"))
+    return .notFound("GPIO chip '\(chip)'" + (present.isEmpty ? ", nor any other here" : " among \(present)"), .gpio)
   }
 
   static func error(_ name: GPIOLineName, _ errno: Int32) -> HardwareError {
     errno == EINVAL
-      ? .notFound("GPIO line \(name) (gpioinfo lists them)") : .opening("GPIO line \(name)", errno, group: "gpio")
+      ? .notFound("GPIO line \(name)", .gpio) : .opening("GPIO line \(name)", errno, group: "gpio", missing: .gpio)
   }
 }

@@ -21,7 +21,7 @@ public final class LinuxI2CBus: I2CBus {
     let path = name.hasPrefix("/") ? name : "/dev/\(name)"
     self.name = path
     let descriptor = open(path, O_RDWR | O_CLOEXEC)
-    guard descriptor >= 0 else { throw .opening("I2C bus \(path)", errno, group: "i2c") }
+    guard descriptor >= 0 else { throw .opening("I2C bus \(path)", errno, group: "i2c", missing: .i2cBus) }
     var functions: UInt = 0
     let result = ci2c_functions(descriptor, &functions)
     guard result == 0 else {

@@ -42,7 +42,7 @@ public final class LinuxSerialPort: SerialPort {
     let reason = errno
     if reason == EBUSY { throw .inUse("serial port \(path)", holder: FileHolder.find(path)) }
     if reason == EACCES, LinuxSerialPort.isTerminal(path) { throw .terminal(Files.resolved(path) ?? path) }
-    throw .opening("serial port \(path)", reason, group: "dialout")
+    throw .opening("serial port \(path)", reason, group: "dialout", missing: .init(port: path))
   }
 
   /// TIOCEXCL does not hold root off, and a lock does not hold off who does not ask: together they do.
