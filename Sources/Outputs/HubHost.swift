@@ -31,6 +31,8 @@ public final class HubHost: Sendable {
   public let recording = RecordingCounters()
   /// On which side of its fences the board is.
   public let fences: Fences
+  /// What is the matter with devices that do not work.
+  public let conditions: ConditionFeed
   private let reload = Trigger<Reload>()
   private let isOver = Guarded(false)
   private let text: Guarded<[UInt8]?>
@@ -44,6 +46,7 @@ public final class HubHost: Sendable {
     self.calibrations = calibrations
     current = MutableProperty(hub)
     fences = Fences(clock: hub.machine.clock)
+    conditions = ConditionFeed(clock: hub.machine.clock)
     self.version = version
     text = Guarded(boardText)
   }

@@ -41,7 +41,16 @@ public final class FenceOutput: Service {
         .init("SENSORHUB_FENCE_BEYOND", Text.fixed(beyond, 1)),
       ]
     }
-    sink.write(event == .lost ? .warning : .notice, FenceOutput.text(event, status), fields: fields)
+    sink.write(FenceOutput.priority(of: event), FenceOutput.text(event, status), fields: fields)
+  }
+
+  /// A board that drifts away, and a watch that sees nothing, are what a fence is for.
+  static func priority(of event: FenceStatus.Event) -> JournalSink.Priority {
+    switch event {
+    case .lost: .error
+    case .leave: .warning
+    case .enter, .found: .notice
+    }
   }
 
   static func text(_ event: FenceStatus.Event, _ status: FenceStatus) -> String {

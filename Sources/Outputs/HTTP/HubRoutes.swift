@@ -43,7 +43,7 @@ enum HubRoutes {
         try events.response(to: request, context, try EventWish(request))
       },
       HTTPRoute(.get, "devices") { request, _ in
-        HTTPDocument.json(to: request) { DevicesReport.write(host.hub.value.devices, at: host.now, to: &$0) }
+        HTTPDocument.json(to: request) { DevicesReport.write(host, to: &$0) }
       },
       HTTPRoute(.get, "fences") { request, _ in
         HTTPDocument.json(to: request) { FenceReport.write(host.fences.outlooks, at: host.now, to: &$0) }

@@ -40,6 +40,21 @@ enum MetricsReport {
       "board_info", "gauge", "The board that is in service.",
       [("{board=\"\(PrometheusText.label(hub.board.name))\"}", "1")])
     family(
+      "device_real", "gauge", "1 for a device that measures, 0 for one that is simulated or recorded.",
+      perDevice { $0.origin == .real ? "1" : "0" })
+    family(
+      "device_condition", "gauge", "1 for what is the matter with a device; left out where nothing is.",
+      devices.flatMap { device in
+        device.conditions.reduce(into: [String: String]()) { kinds, condition in
+          kinds[condition.kind.rawValue] = kinds[condition.kind.rawValue] ?? condition.severity.rawValue
+        }.sorted { $0.key < $1.key }.map { kind, severity in
+          ("{device=\"\(device.id)\",kind=\"\(kind)\",severity=\"\(severity)\"}", "1")
+        }
+      })
+    family(
+      "device_condition_timestamp_seconds", "gauge", "Since when the worst of that has been so.",
+      perDevice { $0.conditions.first.map { timestamp($0.since) } })
+    family(
       "device_power_state", "gauge", "1 for the state that a device's power is in, 0 for the others.",
       devices.flatMap { device in
         DeviceStatus.Power.allCases.map { power in

@@ -83,7 +83,9 @@ final class DeviceLog: Sendable {
     let previous = state.previous
     state.previous = status
     defer { if status.power == .tracking { state.trackedWake = status.wakes } }
-    if let remark = status.remark, remark != previous?.remark { return (.warning, "\(status.id): \(remark)", true) }
+    if let remark = status.remark, remark != previous?.remark {
+      return (status.isSupplyStuck ? .error : .warning, "\(status.id): \(remark)", true)
+    }
     if status.remark == nil, let over = previous?.remark { return (.notice, "\(status.id): over: \(over)", true) }
     return transition(status, since: previous, &state).map { ($0.0, $0.1, false) }
   }

@@ -57,6 +57,20 @@ final class FleetPublisher: Sendable {
     for monitor in hub.monitors {
       monitor.changes.subscribe(as: "mqtt", receiveValue: { _ in devices.request() }).store(in: lifetime)
     }
+    // What passes with time alone is said of what it is, and not of how long it lasts.
+    let told = Guarded<[String]>([])
+    host.conditions.changes.subscribe(
+      as: "mqtt",
+      receiveValue: { [clock] entries in
+        let now = clock.now
+        let names = entries.map { "\($0.device) \(ConditionReport($0.condition, at: now).identity)" }
+        let isNews = told.withLock { told in
+          defer { told = names }
+          return told != names
+        }
+        if isNews { devices.request() }
+      }
+    ).store(in: lifetime)
     hub.lastState.subscribe(as: "mqtt", receiveValue: { [weak self] in if let state = $0 { self?.tellLast(state) } })
       .store(in: lifetime)
     host.fences.changes.subscribe(as: "mqtt", receiveValue: { [weak self] in self?.tell($0) }).store(in: lifetime)
@@ -140,7 +154,7 @@ final class FleetPublisher: Sendable {
 
   private func tellDevices(of hub: Hub) {
     var json = JSONWriter()
-    DevicesReport.write(hub.devices, at: host.now, to: &json)
+    DevicesReport.write(hub.devices, and: host.conditions.ofBoard, at: host.now, to: &json)
     connection.retain(topics.devices, FleetPublisher.object(json.bytes, beginningWith: FleetPublisher.said()))
   }
 
@@ -160,6 +174,10 @@ final class FleetPublisher: Sendable {
     json.member("class", literal: "HEALTH")
     json.member("version", host.version)
     json.member("board", Text.printable(host.hub.value.board.name))
+    if host.hub.value.origin != .real {
+      json.key("origin")
+      json.string(host.hub.value.origin.rawValue)
+    }
     json.member("instance", run)
     json.key("viewers")
     json.beginArray()

@@ -134,6 +134,7 @@ struct HomeAssistantDiscovery {
     }
     for device in hub.devices {
       let identifier = HomeAssistantDiscovery.identifier(device.id)
+      writeProblem(device.id, identifier, to: &json, &components)
       let one = "(value_json.devices | selectattr('id', 'eq', '\(device.id)') | first)"
       sensor(
         "power_\(identifier)", "\(device.id) power", topics.devices, "{{ \(one).power }}", isMeasured: false,
@@ -194,6 +195,27 @@ struct HomeAssistantDiscovery {
     json.member("value_template", "{{ 'ON' if '\(HomeAssistantDiscovery.viewer)' in value_json.viewers else 'OFF' }}")
     json.member("state_on", literal: "ON")
     json.member("state_off", literal: "OFF")
+    json.endObject()
+  }
+
+  /// Whether a device does not work, with the reason and the next step as attributes.
+  private func writeProblem(
+    _ id: String, _ identifier: String, to json: inout JSONWriter, _ components: inout [String: String]
+  ) {
+    let one = "(value_json.devices | selectattr('id', 'eq', '\(id)') | first)"
+    let all = "(\(one).conditions | default([]))"
+    begin("problem_\(identifier)", "binary_sensor", "\(id) problem", to: &json, &components)
+    json.member("device_class", literal: "problem")
+    json.member("state_topic", topics.devices)
+    json.member(
+      "value_template",
+      "{{ 'ON' if \(all) | rejectattr('severity', 'eq', 'waiting') | list | count > 0 else 'OFF' }}")
+    json.member("json_attributes_topic", topics.devices)
+    json.member(
+      "json_attributes_template",
+      "{% set c = \(all) | first | default({}) %}{{ {'summary': c.summary | default(''), "
+        + "'next_step': c.nextStep | default(''), 'kind': c.kind | default('')} | tojson }}")
+    json.member("entity_category", literal: "diagnostic")
     json.endObject()
   }
 

@@ -9,7 +9,7 @@ struct DevicesOutput: StreamOutput {
   func serve(_ connection: StreamConnection) -> (any StreamSession)? {
     // The status fits into any socket's buffer.
     var json = JSONWriter()
-    DevicesReport.write(host.hub.value.devices, at: host.now, to: &json)
+    DevicesReport.write(host, to: &json)
     connection.answer(json.bytes)
     return nil
   }

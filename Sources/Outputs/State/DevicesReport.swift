@@ -2,12 +2,22 @@ import Devices
 import Glibc
 import Hub
 import MonotonicTime
+import Publishing
 
 /// The status of all devices as one JSON object.
 public enum DevicesReport {
-  public static func write(_ devices: [DeviceStatus], at now: MonotonicInstant, to json: inout JSONWriter) {
+  /// The devices of the hub in service, and what is the matter with the hub itself.
+  static func write(_ host: HubHost, to json: inout JSONWriter) {
+    write(host.hub.value.devices, and: host.conditions.ofBoard, at: host.now, to: &json)
+  }
+
+  public static func write(
+    _ devices: [DeviceStatus], and conditions: [DeviceCondition] = [], at now: MonotonicInstant,
+    to json: inout JSONWriter
+  ) {
     json.beginObject()
     json.member("class", literal: "DEVICES")
+    ConditionReport.write(conditions, at: now, to: &json)
     json.key("devices")
     json.beginArray()
     for device in devices {
@@ -22,6 +32,11 @@ public enum DevicesReport {
       json.member("reason", Text.printable(device.reason))
       json.member("lingersForSeconds", device.lingersUntil.map { ($0 - now).inSeconds }, decimals: 1)
       json.member("remark", device.remark)
+      ConditionReport.write(device.conditions, at: now, to: &json)
+      if device.origin != .real {
+        json.key("origin")
+        json.string(device.origin.rawValue)
+      }
       json.key("holders")
       json.beginArray()
       for holder in device.holders { json.string(holder) }

@@ -196,6 +196,20 @@ function condition(hub) {
   return devicesOf(hub).some(({ power }) => power !== "off" && power !== "asleep") ? "awake" : "asleep";
 }
 
+/** What is the matter with its devices, as the hub says it. */
+function troubles(hub) {
+  if (hub.report.status !== "online") return [];
+  return devicesOf(hub).flatMap(({ id, conditions }) =>
+    (Array.isArray(conditions) ? conditions : []).filter(({ severity }) => severity !== "waiting")
+      .map(({ kind, summary, nextStep }) => `${id} ${kind}: ${summary}${nextStep ? `; ${nextStep}` : ""}`));
+}
+
+/** In capitals, what no device has measured just now. */
+function originOf(hub) {
+  const origins = devicesOf(hub).map(({ origin }) => origin);
+  return origins.includes("recorded") ? "REPLAY" : origins.includes("simulated") ? "SIMULATED" : "";
+}
+
 /** For whom. */
 function company(hub) {
   if (hub.report.status !== "online") return "It is not at the broker; it wakes once it is, if somebody looks then.";
@@ -208,9 +222,9 @@ function company(hub) {
 function make(name) {
   const element = document.createElement("li");
   element.className = "device hub";
-  element.innerHTML = `<div class="top"><h3></h3><span class="power"></span></div><p class="where"></p>
+  element.innerHTML = `<div class="top"><h3></h3><span class="origin" hidden></span><span class="power"></span></div><p class="where"></p>
     <dl class="row" hidden><div><dt>Speed</dt><dd class="speed"></dd></div><div><dt>Course</dt><dd class="course"></dd></div>
-    <div><dt>Accuracy, 1σ</dt><dd class="sigma"></dd></div></dl><p class="obstacle" hidden></p>
+    <div><dt>Accuracy, 1σ</dt><dd class="sigma"></dd></div></dl><p class="obstacle" hidden></p><p class="trouble" hidden></p>
     <div class="actions"><p class="who"></p><button type="button"></button></div>`;
   element.querySelector("h3").textContent = name;
   const hub = { name, element, report: {}, isOpen: false, state: null, stateAt: 0, obstacle: null, track: [] };
@@ -238,6 +252,12 @@ function showHub(hub) {
   show(".sigma", position ? `±${fixed(position.sigmaHorizontal, 1, " m")}` : "–");
   hub.element.querySelector(".obstacle").hidden = !hub.obstacle;
   show(".obstacle", hub.obstacle ?? "");
+  const trouble = troubles(hub);
+  hub.element.querySelector(".trouble").hidden = !trouble.length;
+  show(".trouble", trouble.join("\n"));
+  const origin = originOf(hub);
+  hub.element.querySelector(".origin").hidden = !origin;
+  show(".origin", origin);
   show(".who", `${company(hub)} ${energy(milliwattHours)} so far.`);
   const button = hub.element.querySelector("button");
   set(button, hub.isOpen ? "Close" : "Open");

@@ -102,12 +102,13 @@ function observe() {
 
 async function look() {
   try {
-    const [{ devices: list }, { fences: areas }] = await Promise.all(
+    const [{ devices: list, conditions }, { fences: areas }] = await Promise.all(
       ["devices", "fences"].map(async (address) => (await read(address)).json()));
     const isHeld = list.some((status) => status.holders.some((holder) => holder.startsWith("held for ")));
     const holds = isHeld ? (await (await fetch("holds", { cache: "no-store" })).json()).holds : [];
     showDevices(list, holds);
     takeFences(areas);
+    hubConditions = conditions ?? [];
     isUnanswered = false;
   } catch {
     // The next look finds out whether the hub is back.
@@ -193,6 +194,8 @@ function condition(since) {
     const note = isSought ? "Nothing has been played from here yet: go on, or step." : "The replay is halted.";
     return { word: "halted", look: "", note };
   }
+  const trouble = state ? undefined : alarms().find(({ severity }) => severity === "problem");
+  if (trouble) return { word: "not working", look: "bad", note: "What is the matter stands below." };
   if (!state) return { word: "waking", look: "", note: "The devices start; a first fix may take half a minute." };
   if (since > staleSeconds) return { word: "no new state", look: "bad", note: "The hub is there, its devices are silent." };
   switch (state.mode) {
@@ -452,6 +455,62 @@ function showHolds() {
     const isUseless = left <= 0 || isAway;
     if (release.disabled !== isUseless) release.disabled = isUseless;
   }
+}
+
+// MARK: What needs attention
+
+const baseTitle = document.title;
+/** What is the matter with the hub itself, which is its board file. */
+let hubConditions = [];
+/** Whether what a fence has to say needs attention, and how much. */
+const fenceSeverity = ({ state, event }) =>
+  state === "outside" && event === "leave" ? "warning" : state === "unknown" && event === "lost" ? "problem" : null;
+
+/** All that needs attention, the worst first: the hub's own words, a name, since when, what is the matter, and what to do. */
+function alarms() {
+  if (isAwayNow()) return [];
+  const all = [];
+  const told = [["board file", hubConditions], ...[...devices.values()].map(({ status }) => [status.id, status.conditions ?? []])];
+  for (const [name, conditions] of told) {
+    for (const { kind, severity, summary, nextStep, forSeconds } of conditions) {
+      if (severity === "waiting") continue;
+      all.push({ name, severity, short: `${name} ${kind}`, time: `${kind} for ${duration(forSeconds)}`, summary, nextStep });
+    }
+  }
+  for (const [name, { status }] of fences) {
+    const severity = fenceSeverity(status);
+    if (severity) all.push({ name: `fence ${name}`, severity, short: `${name} ${severity === "problem" ? "blind" : "left"}`, time: sideOf(status), summary: edgeOf(status, false) });
+  }
+  return all.sort((one, other) => (one.severity === other.severity ? 0 : one.severity === "problem" ? -1 : 1));
+}
+
+function showBanner() {
+  const all = alarms();
+  const banner = $("banner");
+  banner.hidden = all.length === 0;
+  while (banner.children.length > all.length) banner.lastElementChild.remove();
+  all.forEach(({ name, severity, time, summary, nextStep }, index) => {
+    if (!banner.children[index]) {
+      const element = document.createElement("li");
+      element.innerHTML = `<span class="what"></span><span class="next"></span>`;
+      banner.append(element);
+    }
+    const element = banner.children[index];
+    if (element.className !== severity) element.className = severity;
+    const show = (part, text) => {
+      if (element.querySelector(part).textContent !== text) element.querySelector(part).textContent = text;
+    };
+    show(".what", `${name}: ${time}: ${summary}`);
+    show(".next", nextStep ?? "");
+  });
+  // To those who do not see it: what is new, and not the seconds.
+  set("banner-said", all.map(({ short, nextStep }) => `${short}${nextStep ? `: ${nextStep}` : ""}`).join(". "));
+  const title = all.length ? `⚠ ${all[0].short} · ${baseTitle}` : baseTitle;
+  if (document.title !== title) document.title = title;
+  const origins = [...devices.values()].map(({ status }) => status.origin);
+  const origin = origins.includes("recorded") ? "REPLAY" : origins.includes("simulated") ? "SIMULATED" : "";
+  $("origin").hidden = !origin;
+  set("origin", origin);
 }
 
 // MARK: Fences
@@ -960,6 +1019,7 @@ function redraw(isUrgent = false) {
     showPower();
     showHolds();
     showFences();
+    showBanner();
     const style = getComputedStyle(document.documentElement);
     const colour = (name) => style.getPropertyValue(`--${name}`).trim();
     drawMap(colour);

@@ -1,0 +1,100 @@
+import Guarding
+import Hub
+import MonotonicTime
+import Publishing
+
+/// Notices what becomes of devices that do not work, also where that is only the time that passes: a line that stays silent says
+/// nothing.
+///
+/// It looks when a device changes, and every two seconds while one that is wanted does not work; a hub of which every device works
+/// or rests has no timer. It looks on the timer's thread, never on a reader's.
+public final class ConditionFeed: Sendable {
+  /// One device that does not work.
+  struct Entry: Equatable, Sendable {
+    var device: String
+    var condition: DeviceCondition
+    /// Whether a client wants it at present.
+    var isWanted: Bool
+  }
+
+  static let interval = Duration.seconds(2)
+  /// Changes come in company.
+  static let delay = Duration.milliseconds(50)
+
+  private let clock: any MonotonicTimeSource
+  private let latest = MutableProperty<[Entry]>([])
+  private let present = Guarded<Lifetime?>(nil)
+  /// What is the matter with the board file that was read last; `nil` where it is in service.
+  private let board = Guarded<DeviceCondition?>(nil)
+
+  init(clock: any MonotonicTimeSource) { self.clock = clock }
+
+  /// What is the matter with the devices, with each look that finds any trouble, and once there is none any more.
+  var changes: Property<[Entry]> { latest.readOnly }
+
+  /// What the board file is called where names of devices stand.
+  static let boardName = "board file"
+
+  /// What is the matter with the hub itself.
+  public var ofBoard: [DeviceCondition] { board.withLock { [$0].compactMap { $0 } } }
+
+  /// The board file was read again.
+  ///
+  /// - Parameter error: why it is not in service; `nil` if it is
+  public func boardWasRead(_ error: (summary: String, nextStep: String?)?) {
+    let now = clock.now
+    board.withLock { board in
+      board = error.map { error in
+        DeviceCondition(
+          .failed, .warning, "the hub goes on with the old one: \(error.summary)", nextStep: error.nextStep,
+          since: board?.since ?? now)
+      }
+    }
+    latest.value = latest.value.filter { $0.device != ConditionFeed.boardName } + boardEntries
+  }
+
+  private var boardEntries: [Entry] {
+    ofBoard.map { Entry(device: ConditionFeed.boardName, condition: $0, isWanted: false) }
+  }
+
+  /// Looks at the devices of a hub, and at no others from now on.
+  func follow(_ hub: Hub) {
+    let lifetime = Lifetime()
+    let alarm = Alarm(clock: clock)
+    let monitors = hub.monitors
+    let look = Coalesced(ConditionFeed.delay, clock: clock) { [weak self] in self?.look(at: monitors, alarm) }
+    Subscription {
+      look.end()
+      alarm.end()
+    }.store(in: lifetime)
+    for monitor in monitors {
+      monitor.changes.subscribe(as: "conditions", receiveValue: { _ in look.request() }).store(in: lifetime)
+    }
+    replace(with: lifetime)
+  }
+
+  func end() { replace(with: nil) }
+
+  private func replace(with new: Lifetime?) {
+    present.withLock { present in
+      defer { present = new }
+      return present
+    }?.end()
+  }
+
+  private func look(at monitors: [DeviceMonitor], _ alarm: Alarm) {
+    let entries = monitors.flatMap { monitor in
+      let (isWanted, conditions) = monitor.trouble
+      return conditions.map { Entry(device: monitor.id, condition: $0, isWanted: isWanted) }
+    }
+    let all = entries + boardEntries
+    if !all.isEmpty || !latest.value.isEmpty { latest.value = all }
+    guard entries.contains(where: { $0.isWanted && $0.condition.kind.changesByItself }) else { return }
+    alarm.set(at: clock.now + ConditionFeed.interval) { [weak self] in self?.look(at: monitors, alarm) }
+  }
+}
+
+extension DeviceCondition.Kind {
+  /// What is said of it changes as time passes.
+  fileprivate var changesByItself: Bool { self == .failed || self == .acquiring }
+}

@@ -1,0 +1,65 @@
+import Guarding
+import Hub
+import MonotonicTime
+
+/// Turns the conditions of devices into log lines: of each that a person should look after one line a minute, while a client wants
+/// the device.
+///
+/// That a device fails or works again is a line of `DeviceLog`'s, at once.
+final class ConditionLog: Sendable {
+  static let interval = Duration.seconds(60)
+
+  private struct Trouble {
+    var since: MonotonicInstant
+    var writtenAt: MonotonicInstant?
+  }
+
+  private let sink: JournalSink
+  private let clock: any MonotonicTimeSource
+  private let troubles = Guarded<[String: Trouble]>([:])
+
+  init(sink: JournalSink, clock: any MonotonicTimeSource) {
+    self.sink = sink
+    self.clock = clock
+  }
+
+  func receive(_ entries: [ConditionFeed.Entry]) {
+    let now = clock.now
+    // The worst of each device, which stands first.
+    var worst: [String: ConditionFeed.Entry] = [:]
+    for entry in entries where entry.isWanted && entry.condition.kind.isRepeated {
+      if worst[entry.device] == nil { worst[entry.device] = entry }
+    }
+    let due = troubles.withLock { troubles in
+      // What comes and goes is not said again within the minute.
+      troubles = troubles.filter { device, trouble in
+        worst[device] != nil || trouble.writtenAt.map { now - $0 < ConditionLog.interval } ?? false
+      }
+      return entries.filter { entry in
+        guard worst[entry.device] == entry else { return false }
+        var trouble = troubles[entry.device] ?? Trouble(since: now)
+        defer { troubles[entry.device] = trouble }
+        // A failure was said when it came about.
+        let isSaid = entry.condition.kind == .failed || entry.condition.severity == .waiting
+        let isDue = now - (trouble.writtenAt ?? trouble.since) >= ConditionLog.interval
+        guard isDue || trouble.writtenAt == nil && !isSaid else { return false }
+        trouble.writtenAt = now
+        return true
+      }
+    }
+    for entry in due {
+      let report = ConditionReport(entry.condition, at: now)
+      sink.write(
+        .warning, "\(entry.device): \(report.text)",
+        fields: [
+          .init("SENSORHUB_DEVICE", entry.device), .init("SENSORHUB_EVENT", report.kind),
+          .init("SENSORHUB_REASON", entry.condition.text),
+        ])
+    }
+  }
+}
+
+extension DeviceCondition.Kind {
+  /// Others are said once, when they come about.
+  fileprivate var isRepeated: Bool { self == .failed || self == .acquiring }
+}

@@ -1,0 +1,24 @@
+import Hub
+import Publishing
+import ServiceLifecycle
+
+/// Has the conditions of the devices watched, and writes to the journal what a person should look after.
+public final class ConditionOutput: Service {
+  private let host: HubHost
+  private let sink: JournalSink
+
+  public init(host: HubHost, sink: JournalSink) {
+    self.host = host
+    self.sink = sink
+  }
+
+  public func run() async throws {
+    let log = ConditionLog(sink: sink, clock: host.hub.value.machine.clock)
+    let lines = host.conditions.changes.subscribe(as: "journal", receiveValue: { log.receive($0) })
+    let hubs = host.hub.subscribe(as: "conditions", receiveValue: { [host] hub in host.conditions.follow(hub) })
+    try? await gracefulShutdown()
+    hubs.cancel()
+    lines.cancel()
+    host.conditions.end()
+  }
+}
