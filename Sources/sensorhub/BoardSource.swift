@@ -69,10 +69,15 @@ extension CommandError {
     }
   }
 
-  init(_ error: SocketError) {
+  /// - Parameter isClient: it is to be talked to, and not to be opened
+  init(_ error: SocketError, isClient: Bool = false) {
     switch error {
     case .inUse: self.init(.unavailable, "\(error)", nextStep: "stop it, or give this one a --socket of its own")
-    case .notRunning: self.init(.unavailable, "\(error)", nextStep: "start one: sensorhub run")
+    case .notRunning: self.init(.unavailable, "\(error)", nextStep: InstalledService().start)
+    case .noPermission where isClient:
+      self.init(
+        .noPermission, "\(error)",
+        nextStep: "ask as the user that the hub runs as, or as root (sudo); ls -l on the socket says who that is")
     case .noPermission:
       self.init(.noPermission, "\(error)", nextStep: "give a path of your own: --socket /tmp/sensorhub/hub.sock")
     case .untrusted(let folder): self.init(.noPermission, "\(error)", nextStep: folder.nextStep)

@@ -18,6 +18,10 @@ enum DevicesOfHub {
     var lingersForSeconds: Double?
     /// What its owner should know.
     var remark: String?
+    /// What is the matter with it, the worst first; `nil` if it works, and of a hub that is older.
+    var conditions: [ConditionReport]?
+    /// `simulated` or `recorded`; `nil` of a real device.
+    var origin: String?
     var bills: Bills
     var linger: Linger
     /// How it stands with what it may draw in a day; `nil` where that is not limited.
@@ -77,20 +81,39 @@ enum DevicesOfHub {
     var explanation: [String]
   }
 
-  private struct Report: Decodable {
+  struct Report: Decodable {
     var devices: [Device]
+    /// What is the matter with the hub itself, which is its board file.
+    var conditions: [ConditionReport]?
+
+    /// All that is the matter, by what it is the matter with.
+    var troubles: [(name: String, condition: ConditionReport)] {
+      (conditions ?? []).map { ("board file", $0) }
+        + devices.flatMap { device in (device.conditions ?? []).map { (device.id, $0) } }
+    }
   }
 
   static func read(_ socket: String?) throws -> [Device] {
-    try read(try line(socket))
+    try report(socket).devices
   }
 
+  static func report(_ socket: String?) throws -> Report { try report(of: try line(socket)) }
+
   /// - Parameter report: as the hub says it
-  static func read(_ report: [UInt8]) throws -> [Device] {
+  static func read(_ report: [UInt8]) throws -> [Device] { try self.report(of: report).devices }
+
+  static func report(of report: [UInt8]) throws -> Report {
     guard let report = try? JSONDecoder().decode(Report.self, from: Data(report)) else {
       throw CommandError(.inputOutput, "the hub's answer makes no sense", nextStep: "are both of the same version?")
     }
-    return report.devices
+    return report
+  }
+
+  /// The word in capitals that marks what no real device has measured; `nil` if all are real.
+  static func mark(of devices: [Device]) -> String? {
+    let origins = Set(devices.compactMap(\.origin))
+    if origins.contains("recorded") { return "REPLAY" }
+    return origins.contains("simulated") ? "SIMULATED" : nil
   }
 
   /// As the hub says it: one JSON object.

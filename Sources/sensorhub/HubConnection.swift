@@ -36,7 +36,7 @@ struct HubConnection: ~Copyable {
         first = first ?? error
       }
     }
-    throw CommandError(first ?? .notRunning(path: "any socket"))
+    throw CommandError(first ?? .notRunning(path: "any socket"), isClient: true)
   }
 
   deinit { close(descriptor) }

@@ -88,6 +88,10 @@ struct HubService: Sendable {
       sink.write(.warning, warning)
     }
     sink.write(.notice, "sensorhub \(SensorHub.versionWithCommit): board '\(hub.board.name)', state on \(path.state)")
+    if hub.origin != .real {
+      sink.write(
+        .warning, "SIMULATED: \(HubService.simulated(hub.board)) measured by no device; the outputs say so too")
+    }
     if let other = SocketPath.candidates.first(where: { $0 != path && HubService.isServed($0) }) {
       sink.write(.warning, "another hub runs at \(other.state): what it has cannot be had by this one")
     }
@@ -105,6 +109,7 @@ struct HubService: Sendable {
       JournalOutput(host: host, sink: sink, writesState: writesState),
       HTTPOutput(host: host, sink: sink, budget: budget), ChronyOutput(host: host, sink: sink),
       NMEADatagramOutput(host: host, sink: sink), FenceOutput(host: host, sink: sink, memory: fenceMemory),
+      ConditionOutput(host: host, sink: sink),
       FleetOutput(host: host, sink: sink, memory: HubService.fleetMemory),
       CorrectionsOutput(host: host, sink: sink), HotPlugService(host: host, sink: sink),
     ]
@@ -126,6 +131,11 @@ struct HubService: Sendable {
     let isOff = await powerOff(host)
     sink.write(.notice, isOff ? HubService.end(of: host.hub.value) : "stopped, but not all is off")
     sink.flush(within: HubService.lastWords)
+  }
+
+  private static func simulated(_ board: Board) -> String {
+    let ids = board.devices.filter { SimulatedHardware.isSimulated($0.path) }.map(\.id)
+    return ids.count == board.devices.count ? "everything is" : "\(ids.joined(separator: ", ")): what they say is"
   }
 
   /// Whether a hub answers there. Wakes nothing.

@@ -23,11 +23,13 @@ struct SensorHub: ParsableCommand {
   }
 
   @MainActor static func main() async {
+    Terminal.replaceClosedStreams()
     // A reader that goes away shows as an error where it is written to, not as a signal.
     signal(SIGPIPE, SIG_IGN)
     do {
       var command = try parsed()
       if let command = command as? Run {
+        try command.requireChoice()
         let service = try HubService(board: command.board, socket: command.socket, writesState: command.journalState)
         try await withTaskExecutorPreference(SingleThreadExecutor.shared) { try await service.run() }
       } else if let command = command as? Calibrate {

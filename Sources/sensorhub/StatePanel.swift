@@ -29,6 +29,16 @@ final class StatePanel: Sendable {
     view.withLock { Terminal.draw($0.frame(state, in: .ofStandardOutput)) }
   }
 
+  /// Shows what is the matter with the devices, also before the first state.
+  ///
+  /// - Returns: whether anybody still looks
+  func show(_ report: DevicesOfHub.Report, mark: String?) -> Bool {
+    view.withLock { view in
+      guard view.take(report, mark: mark), let frame = view.frame(in: .ofStandardOutput) else { return true }
+      return Terminal.draw(frame)
+    }
+  }
+
   private func drawAgain() {
     view.withLock { view in
       if let frame = view.frame(in: .ofStandardOutput) { Terminal.draw(frame) }

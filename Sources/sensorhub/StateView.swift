@@ -14,13 +14,32 @@ struct StateView {
   }
 
   private var state: FusedState?
+  private var conditions: [(id: String, condition: ConditionReport)] = []
+  private var mark: String?
   /// What the frame before takes.
   private var drawn = TerminalSize(columns: 0, rows: 0)
+
+  /// Takes what the hub says of its devices.
+  ///
+  /// - Parameter mark: what stands before all that no device has measured just now
+  /// - Returns: whether there is anything to draw that was not there before
+  mutating func take(_ report: DevicesOfHub.Report, mark: String?) -> Bool {
+    let old = conditions
+    // What takes its time as usual is said until there is a state.
+    conditions = report.troubles.filter { $0.condition.isLoud || state == nil }.map { ($0.name, $0.condition) }
+    defer { self.mark = mark }
+    let isSame = old.count == conditions.count && zip(old, conditions).allSatisfy { $0 == $1 }
+    return !isSame || mark != self.mark
+  }
 
   /// The text that replaces the frame before, without the end of its last line.
   mutating func frame(_ state: FusedState, in size: TerminalSize) -> String {
     self.state = state
-    let lines = StateView.fitted(lines(state), in: size)
+    return draw(in: size)
+  }
+
+  private mutating func draw(in size: TerminalSize) -> String {
+    let lines = StateView.fitted(state.map(lines) ?? [markLine].compactMap { $0 } + conditionLines, in: size)
     let rewind =
       if drawn.rows == 0 {
         ""
@@ -35,8 +54,20 @@ struct StateView {
     return rewind + lines.joined(separator: "\n")
   }
 
-  /// The last state once more; `nil` before the first.
-  mutating func frame(in size: TerminalSize) -> String? { state.map { frame($0, in: size) } }
+  /// What was shown last once more; `nil` before there is anything.
+  mutating func frame(in size: TerminalSize) -> String? {
+    state == nil && conditions.isEmpty && mark == nil && drawn.rows == 0 ? nil : draw(in: size)
+  }
+
+  private var markLine: Line? { mark.map { Line(name: $0, text: "no device has measured this just now") } }
+
+  /// Two for each device: what is the matter, and what to do.
+  private var conditionLines: [Line] {
+    conditions.flatMap { id, condition in
+      [Line(name: Text.printable(id), text: condition.headline)]
+        + (condition.nextStep.map { [Line(name: "", text: Text.printable("-> \($0)"))] } ?? [])
+    }
+  }
 
   private static func fitted(_ lines: [Line], in size: TerminalSize) -> [String] {
     // Below the last line is the cursor's.
@@ -55,7 +86,7 @@ struct StateView {
   }
 
   private func lines(_ state: FusedState) -> [Line] {
-    var lines = [Line(name: "mode", text: mode(state))]
+    var lines = [Line(name: "mode", text: mode(state) + (mark.map { ", \($0)" } ?? ""))] + conditionLines
     if let position = state.position {
       let value = position.value
       let sigma = value.horizontalSigmaMetres.map { "\(Text.deviation($0)) m" } ?? "accuracy unknown"

@@ -14,6 +14,27 @@ enum Terminal {
     return true
   }
 
+  /// Whether standard output is a terminal whose cursor can be moved.
+  static var canBeDrawnOn: Bool {
+    guard isatty(STDOUT_FILENO) == 1, let kind = getenv("TERM") else { return false }
+    return strcmp(kind, "dumb") != 0 && kind.pointee != 0
+  }
+
+  /// Whether nobody reads standard output any more, so that a command that waits need not wait on.
+  static var isReaderGone: Bool {
+    var wait = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+    return poll(&wait, 1, 0) > 0 && wait.revents & Int16(POLLERR | POLLNVAL) != 0
+  }
+
+  /// Puts /dev/null in the place of standard streams that are closed: what is opened next would be taken for one of them. To be
+  /// called before anything is opened.
+  static func replaceClosedStreams() {
+    for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+      guard open("/dev/null", descriptor == STDIN_FILENO ? O_RDONLY : O_WRONLY) == descriptor else { return }
+      if descriptor == STDOUT_FILENO { failure.withLock { $0 = .badFileDescriptor } }
+    }
+  }
+
   /// Why standard output could not be written, the first time; a reader that has gone away is none.
   private static let failure = Guarded<Errno?>(nil)
 
@@ -39,6 +60,7 @@ enum Terminal {
   static func draw(_ drawing: String) -> Bool { printed(drawing) }
 
   private static func printed(_ text: String) -> Bool {
+    if failure.withLock({ $0 }) == .badFileDescriptor { return false }
     do throws(Errno) {
       try write(text, to: .standardOutput)
       return true

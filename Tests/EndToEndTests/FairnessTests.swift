@@ -32,7 +32,7 @@ import Testing
     #expect(eventually { hub.program.standardError.contains("dashboard on") })
     let begun = MonotonicClock().now
     let idle = (0..<1120).map { _ in Peer(gpsd, from: [127, 0, 0, 2]) }
-    let devices = Program(["devices", "--socket", hub.socket])
+    let devices = Program(["devices", "--verbose", "--socket", hub.socket])
     #expect(devices.wait() == 0, "\(devices.standardError)")
     #expect(devices.standardOutput.contains("held by  nobody"))
     // Another machine, the same one, and another port.
@@ -144,7 +144,7 @@ import Testing
     client.send(#"{"name": "held for 127.0.0.1, x\n12:00:00 error: gps: failed \u001b[2J\u202e"}"# + "\n")
     let shown = "\"held for 127.0.0.1, x\\n12:00:00 error:\"[\(getpid())]"
     #expect(eventually { hub.devicesNow["gps"].holders == [shown] }, "\(hub.devicesNow["gps"].holders)")
-    let devices = Program(["devices", "--socket", hub.socket])
+    let devices = Program(["devices", "--verbose", "--socket", hub.socket])
     devices.wait()
     #expect(devices.standardOutput.contains("held by  \(shown)\n"), "\(devices.standardOutput)")
     #expect(HTTPAnswer(web, "GET", "/devices").body.contains("held for 127.0.0.1, x\\\\n12:00:00 error:"))

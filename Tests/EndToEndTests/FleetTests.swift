@@ -113,7 +113,7 @@ import Testing
     let hub = hub()
     #expect(hasJoined(hub))
     func devices() -> String {
-      let devices = Program(["devices", "--socket", hub.socket])
+      let devices = Program(["devices", "--verbose", "--socket", hub.socket])
       devices.wait()
       return devices.standardOutput
     }

@@ -7,6 +7,7 @@ import Testing
   private static let found = [
     "device_tracker.boat_position", "switch.boat_live", "sensor.boat_last_fix", "sensor.boat_speed",
     "sensor.boat_power_gps", "sensor.boat_energy_gps", "sensor.boat_power_imu", "sensor.boat_energy_imu",
+    "binary_sensor.boat_problem_gps", "binary_sensor.boat_problem_imu",
   ]
 
   @Test func `it finds a hub, tracks it, its switch wakes the receiver, and what is stale is unavailable`() throws {
@@ -17,6 +18,7 @@ import Testing
     func state(_ id: String) -> String? { home.entities(of: "boat")[id]?.state }
     #expect(eventually { Set(home.entities(of: "boat").keys) == Set(HomeAssistantTests.found) }, "\(home.log)")
     #expect(eventually { state("sensor.boat_power_gps") == "off" && state("switch.boat_live") == "off" })
+    #expect(eventually { state("binary_sensor.boat_problem_gps") == "off" }, "\(home.entities(of: "boat"))")
     // It has looked at all there is.
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
 

@@ -95,7 +95,7 @@ import Testing
       return expected.allSatisfy(metrics.contains)
     }
     #expect(areTold, "\(metrics)")
-    let devices = Program(["devices", "--socket", hub.socket])
+    let devices = Program(["devices", "--verbose", "--socket", hub.socket])
     devices.wait()
     #expect(devices.standardOutput.contains("  base     receiving from ntrip://"), "\(devices.standardOutput)")
     #expect(devices.standardOutput.contains(" messages (1005, 1077), "), "\(devices.standardOutput)")

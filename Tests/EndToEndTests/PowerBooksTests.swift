@@ -14,7 +14,7 @@ final class PowerBooksTests {
   }
 
   private func devices(_ arguments: [String], of hub: HubProcess) -> String {
-    let program = Program(["devices", "--socket", hub.socket] + arguments)
+    let program = Program(["devices", "--verbose", "--socket", hub.socket] + arguments)
     program.wait()
     return program.standardOutput
   }

@@ -202,7 +202,7 @@ import Testing
     #expect(eventually { access(socket, F_OK) == 0 })
     let watch = Program(["watch", "--socket", socket, "--json"])
     #expect(eventually { watch.lines.contains { $0.contains("\"fused\"") } })
-    let devices = Program(["devices", "--socket", socket])
+    let devices = Program(["devices", "--verbose", "--socket", socket])
     #expect(devices.wait() == 0 && devices.standardOutput.contains("imu: recorded imu"), "\(devices.standardOutput)")
     #expect(devices.standardOutput.contains("watch[\(watch.pid)]"))
     let record = Program(["record", "--socket", socket, "--for", "1", "--output", folder + "/again.mcap"])

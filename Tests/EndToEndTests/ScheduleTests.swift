@@ -129,7 +129,7 @@ import Testing
 extension HubProcess {
   /// As people are told of them.
   fileprivate var devicesText: String {
-    let program = Program(["devices", "--socket", socket])
+    let program = Program(["devices", "--verbose", "--socket", socket])
     program.wait()
     return program.standardOutput
   }

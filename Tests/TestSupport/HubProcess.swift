@@ -23,6 +23,9 @@ public final class HubProcess {
     if let board {
       HubProcess.write(board, to: folder + "/board.json5")
       arguments += ["--board", folder + "/board.json5"]
+    } else {
+      // Also on a machine that has a hub of its own.
+      arguments.append("--simulated")
     }
     program = Program(arguments, path: path, environment: environment)
     // It says so once it hears signals: one that came before, when its sockets are there already, would end it as it is.

@@ -24,6 +24,12 @@ extension FleetHub {
       return "  awake    \(Text.printable(device.id)), \(Text.printable(device.power)): "
         + (holders.isEmpty ? Text.printable(device.reason) : "for \(holders)")
     }
+    if let mark = DevicesOfHub.mark(of: devices) { lines[0] += ", \(mark)" }
+    if isOnline {
+      lines += devices.flatMap { device in
+        (device.conditions ?? []).filter(\.isLoud).map { "  trouble  \(Text.printable(device.id)): \($0.text)" }
+      }
+    }
     if isOnline, awake.isEmpty, !devices.isEmpty { lines.append("  awake    nothing") }
     if let last { lines.append("  last     \(StateLine.text(last))\(age)") }
     if !devices.isEmpty {

@@ -9,6 +9,8 @@ protocol WatchedHub: AnyObject {
   func nextLine(by deadline: MonotonicInstant?) throws -> HubConnection.Line
   /// What its devices do.
   func devices() throws -> [DevicesOfHub.Device]
+  /// The same as far as it is known without a wait; `nil` if it is not.
+  func knownReport() -> DevicesOfHub.Report?
 }
 
 /// One on this machine.
@@ -43,6 +45,9 @@ final class LocalHub: WatchedHub {
   }
 
   func devices() throws -> [DevicesOfHub.Device] { try DevicesOfHub.read(socket) }
+
+  /// A hub that ends says so where its states come from.
+  func knownReport() -> DevicesOfHub.Report? { try? DevicesOfHub.report(socket) }
 }
 
 /// One at a broker. The broker takes the interest back when this program is gone, however it ends.
@@ -197,4 +202,6 @@ final class RemoteHub: WatchedHub {
       }
     }
   }
+
+  func knownReport() -> DevicesOfHub.Report? { lastDevices.flatMap { try? DevicesOfHub.report(of: $0) } }
 }

@@ -70,7 +70,16 @@ struct Calibrate: ParsableCommand {
       if imu == nil, let stored = try calibrateByHub(signals) {
         return report(stored, used: "a hub that runs uses it after a reload: sudo systemctl reload sensorhub")
       }
+      let isPractice = self.board == nil && imu == nil
+      if isPractice, let refusal = InstalledService().refusalOfSimulation {
+        throw CommandError(
+          .unavailable, "no hub answers, and \(refusal.message)",
+          nextStep: "sudo systemctl start sensorhub, or name the board: --board \(InstalledService.boardFile)")
+      }
       let board = try BoardSource(file: board).load()
+      if isPractice {
+        Terminal.standardError("SIMULATED: no hub runs and no board is named, so this is practice on simulated sensors")
+      }
       let chip = try board.device(for: kind, named: device, isRecorded: imu != nil)
       let lock = try CalibrationFolder.lock(waits: false)
       defer { close(lock) }

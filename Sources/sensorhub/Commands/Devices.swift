@@ -10,6 +10,8 @@ struct Devices: ParsableCommand {
       it took to get there; (linger), what ran on after the last; (standby), what a supply costs that nobody asked \
       for.
 
+      A device that does not work, or measures nothing yet, has the reason and the next step below the table.
+
       Example: sensorhub devices --json | jq '.devices[] | {id, power, energyMilliwattHours}'
       """)
 
@@ -21,6 +23,9 @@ struct Devices: ParsableCommand {
 
   @Flag(help: "Print the status as JSON.")
   var json = false
+
+  @Flag(help: "Say all that the hub knows of each device: its title, its books, schedules, budget and corrections.")
+  var verbose = false
 
   @Flag(help: "Say who caused what each device has drawn since the hub started.")
   var bills = false
@@ -42,7 +47,14 @@ struct Devices: ParsableCommand {
       Terminal.standardOutput(json: String(decoding: try DevicesOfHub.line(socket), as: UTF8.self))
       return
     }
-    let devices = try DevicesOfHub.read(socket)
+    let report = try DevicesOfHub.report(socket)
+    let devices = report.devices
+    if let mark = DevicesOfHub.mark(of: devices) { say("\(mark): no device has measured this just now") }
+    if !verbose, !bills, since == nil, !explain {
+      for line in DeviceTable(report).lines { say(line) }
+      return
+    }
+    for condition in report.conditions ?? [] { say("board file: \(condition.text)") }
     for device in devices {
       say("\(device.id): \(device.title)")
       say(
@@ -55,6 +67,7 @@ struct Devices: ParsableCommand {
       if let budget = device.budget { write(budget) }
       for schedule in device.schedules ?? [] { write(schedule) }
       if let corrections = device.corrections { write(corrections) }
+      for condition in device.conditions ?? [] where condition.kind != "remark" { say("  trouble  \(condition.text)") }
       if let remark = device.remark { say("  remark   \(remark)") }
       if bills { write(BillTable(device.bills.run, title: "bills", span: "since the hub started")) }
       switch since {

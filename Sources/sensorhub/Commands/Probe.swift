@@ -71,11 +71,12 @@ struct Probe: ParsableCommand {
     if isEmpty, refusedCount > 0, refusedCount == ports.count + buses.count {
       // Nothing is known of what is wired there.
       throw CommandError(
-        .unavailable, "nothing could be looked at", nextStep: "see above; or try the simulated board: sensorhub run")
+        .unavailable, "nothing could be looked at", nextStep: "see above")
     }
     if isEmpty {
       throw CommandError(
-        .unavailable, "no device found", nextStep: "check power and wiring; or try the simulated board: sensorhub run")
+        .unavailable, "no device found",
+        nextStep: "check power and wiring; sensorhub probe --help says how to look at one port or bus")
     }
   }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Outputs
 
 /// The options of `run`; `HubService` does the work.
 struct Run: ParsableCommand {
@@ -10,11 +11,17 @@ struct Run: ParsableCommand {
       asks for the state there. SIGTERM, Ctrl-C and a terminal that is closed end it, with everything powered off \
       (nohup keeps it); SIGHUP reads the board file again.
 
+      Without a board file it runs on simulated devices, and says SIMULATED wherever their measurements are shown. Where \
+      a board file or the service is installed that takes --simulated.
+
       Example: sensorhub run --board boards/raspberry-pi-5.json5
       """)
 
   @Option(help: ArgumentHelp("The board file; without it a simulated board.", valueName: "file"))
   var board: String?
+
+  @Flag(help: "Run on simulated devices, also where the hub is installed as a service.")
+  var simulated = false
 
   @Option(help: ArgumentHelp("The socket that streams the state; devices.sock lies beside it.", valueName: "path"))
   var socket: String?
@@ -24,7 +31,14 @@ struct Run: ParsableCommand {
     help: "Write the fused state to the journal once a second, whatever the board file says. Keeps the devices awake.")
   var journalState: Bool?
 
+  /// Nobody who looks for the service is to find a simulated boat.
+  func requireChoice() throws {
+    guard board == nil, !simulated, let refusal = InstalledService().refusalOfSimulation else { return }
+    throw CommandError(.unavailable, refusal.message, nextStep: refusal.nextStep)
+  }
+
   func validate() throws {
+    if simulated, board != nil { throw ValidationError("--simulated goes without --board") }
     if socket?.isEmpty == true { throw ValidationError("--socket needs a path, such as /tmp/sensorhub/hub.sock") }
   }
 }

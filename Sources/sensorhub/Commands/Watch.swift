@@ -10,7 +10,10 @@ struct Watch: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the fused state as it changes. Watching wakes the devices.",
     discussion: """
-      On a terminal the view is updated in place; otherwise each state is a line.
+      On a terminal the view is updated in place; otherwise, and on one that knows no cursor (TERM=dumb), each state is \
+      a line. A device that has failed, or measures nothing yet, has a line of its own with the reason and the next step, \
+      also before the first state; with --json these go to standard error. SIMULATED and REPLAY mark what no device has \
+      measured just now.
 
       With --once it waits until what is wanted is known: the position, if there is a receiver, which takes a cold one \
       a minute, or the parts that are named.
@@ -106,7 +109,7 @@ struct Watch: ParsableCommand {
     let wanted = (once ? nil : rate).map { "\"rateHz\": \($0), " } ?? ""
     let names = parts.flatMap(Watch.parts)?.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
     let chosen = names.map { "\"parts\": [\($0)], " } ?? ""
-    let panel = !once && !json && isatty(STDOUT_FILENO) == 1 ? StatePanel() : nil
+    let panel = !once && !json && Terminal.canBeDrawnOn ? StatePanel() : nil
     let hub = try watchedHub("{\(wanted)\(chosen)\"name\": \"watch\"}")
     if let parts = parts.flatMap(Watch.parts), Watch.awaited(parts, of: try hub.devices()).isEmpty {
       throw CommandError(
@@ -114,14 +117,53 @@ struct Watch: ParsableCommand {
         nextStep: "sensorhub devices says what it has")
     }
     if once { return try printOne(from: hub) }
-    while case .text(let line) = try hub.nextLine(by: nil) {
-      if let panel, let state = StateReport.read(line) {
-        guard panel.show(state) else { return }
-      } else {
-        guard print(line) else { return }
+    try show(hub, on: panel)
+  }
+
+  /// How often it looks at what is the matter with the devices.
+  private static let look = Duration.seconds(1)
+
+  /// Shows states as they come, and what is the matter with devices, also if no state comes.
+  ///
+  /// - Parameter panel: `nil` to print lines
+  private func show(_ hub: any WatchedHub, on panel: StatePanel?) throws {
+    let clock = MonotonicClock()
+    var lines = ConditionLines()
+    var mark: String?
+    var nextLook = clock.now
+    while true {
+      if clock.now >= nextLook {
+        nextLook = clock.now + Watch.look
+        if let report = hub.knownReport() {
+          mark = DevicesOfHub.mark(of: report.devices)
+          if let panel {
+            guard panel.show(report, mark: mark) else { return }
+          } else {
+            for line in lines.take(report, at: clock.now) { guard say(line, mark) else { return } }
+          }
+        }
+        if Terminal.isReaderGone { return }
+      }
+      switch try hub.nextLine(by: nextLook) {
+      case .late: continue
+      case .closed: throw CommandError.hubClosed
+      case .text(let line):
+        if let panel, let state = StateReport.read(line) {
+          guard panel.show(state) else { return }
+        } else {
+          guard print(line, mark) else { return }
+        }
       }
     }
-    throw CommandError.hubClosed
+  }
+
+  /// Says what is the matter, where that is no JSON.
+  ///
+  /// - Returns: whether that can go on
+  private func say(_ line: String, _ mark: String?) -> Bool {
+    guard json else { return Terminal.standardOutput(mark.map { "\($0)  \(line)" } ?? line) }
+    Terminal.standardError(line)
+    return true
   }
 
   private func printFixes(_ every: Double) throws {
@@ -134,10 +176,7 @@ struct Watch: ParsableCommand {
       throw CommandError(
         .unavailable, "the hub has no receiver", nextStep: "sensorhub devices says what it has")
     }
-    while case .text(let line) = try hub.nextLine(by: nil) {
-      guard print(line) else { return }
-    }
-    throw CommandError.hubClosed
+    try show(hub, on: nil)
   }
 
   /// - Parameter request: what is wanted
@@ -176,7 +215,10 @@ struct Watch: ParsableCommand {
       if let deadline, now >= deadline { break }
       if let due = hint, now >= due {
         hint = nil
-        let devices = try hub.devices().map { Text.printable("\($0.id) is \($0.power), \($0.reason)") }
+        let devices = try hub.devices().map { device in
+          let reason = device.conditions?.first.map { "\(device.reason): \($0.text)" } ?? device.reason
+          return Text.printable("\(device.id) is \(device.power), \(reason)")
+        }
         Terminal.standardError("waiting for a \(what): \(devices.joined(separator: "; "))")
       }
     }
@@ -226,10 +268,10 @@ struct Watch: ParsableCommand {
 
   /// Returns whether anybody still reads.
   @discardableResult
-  private func print(_ line: [UInt8]) -> Bool {
+  private func print(_ line: [UInt8], _ mark: String? = nil) -> Bool {
     if json { return Terminal.standardOutput(json: String(decoding: line, as: UTF8.self)) }
     guard let state = StateReport.read(line) else { return true }
-    return Terminal.standardOutput(StateLine.text(state) + outcome(line))
+    return Terminal.standardOutput((mark.map { "\($0)  " } ?? "") + StateLine.text(state) + outcome(line))
   }
 }
 

@@ -57,6 +57,7 @@ struct ReplayService: Sendable {
   func run() async throws {
     let signals = try SignalListener(onTerminate: { [group] in group.end() }, onReload: {})
     let board = host.hub.value.board
+    sink.write(.warning, "REPLAY: what clients get was recorded, and is measured by no device now")
     sink.write(.notice, "sensorhub \(SensorHub.version): replaying board '\(board.name)', state on \(path.state)")
     let services = ServiceGroup(
       services: [signals, server, HTTPOutput(host: host, sink: sink, budget: budget)],

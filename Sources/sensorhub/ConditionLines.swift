@@ -1,0 +1,38 @@
+import MonotonicTime
+import Outputs
+
+/// Decides which lines to print about devices that do not work: one for each news, and one a minute while it stays so.
+struct ConditionLines {
+  static let interval = Duration.seconds(60)
+  /// What changes faster, as satellites do that come and go, is said this often at most.
+  static let shortest = Duration.seconds(5)
+
+  private struct Said {
+    var identity: String
+    var at: MonotonicInstant
+  }
+
+  private var said: [String: Said] = [:]
+
+  /// Takes what the hub says of its devices.
+  ///
+  /// - Returns: lines for people, without ends
+  mutating func take(_ report: DevicesOfHub.Report, at now: MonotonicInstant) -> [String] {
+    var lines: [String] = []
+    // The worst of each stands first.
+    var present: Set<String> = []
+    for (name, condition) in report.troubles where present.insert(name).inserted {
+      let before = said[name]
+      let isSame = before?.identity == condition.identity
+      if let before, now - before.at < (isSame ? ConditionLines.interval : ConditionLines.shortest) { continue }
+      said[name] = Said(identity: condition.identity, at: now)
+      lines.append(Text.printable("\(name): \(condition.text)"))
+    }
+    for name in said.keys.sorted() where !present.contains(name) {
+      said[name] = nil
+      let device = report.devices.first { $0.id == name }
+      lines.append(Text.printable("\(name): over" + (device.map { "; it is \($0.power), \($0.reason)" } ?? "")))
+    }
+    return lines
+  }
+}

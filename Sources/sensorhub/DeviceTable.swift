@@ -1,0 +1,36 @@
+import Outputs
+
+/// Devices as a table, with what is the matter below it.
+struct DeviceTable {
+  private static let head = ["DEVICE", "POWER", "FOR", "SO FAR", "HELD BY"]
+
+  /// Without ends.
+  let lines: [String]
+
+  init(_ report: DevicesOfHub.Report) {
+    let devices = report.devices
+    guard !devices.isEmpty else {
+      lines = ["the board file names no devices"]
+      return
+    }
+    let rows = [DeviceTable.head] + devices.map(DeviceTable.row)
+    // The last column ends its line.
+    let widths = (0..<DeviceTable.head.count - 1).map { column in rows.map { $0[column].count }.max() ?? 0 }
+    let table = rows.map { row in
+      zip(row, widths).map { Text.padded($0, $1 + 2) }.joined() + row[widths.count]
+    }
+    let troubles = report.troubles.flatMap { name, condition in
+      ["\(name): \(condition.headline)"] + (condition.nextStep.map { ["  -> \($0)"] } ?? [])
+    }
+    lines = table + (troubles.isEmpty ? [] : [""] + troubles)
+  }
+
+  private static func row(_ device: DevicesOfHub.Device) -> [String] {
+    let wakes = "\(device.wakes) \(device.wakes == 1 ? "wake" : "wakes")"
+    return [
+      Text.printable(device.id), Text.printable(device.power), Text.duration(seconds: device.forSeconds),
+      "\(wakes), \(Text.fixed(device.energyMilliwattHours, 3)) mWh",
+      device.holders.isEmpty ? "nobody" : device.holders.map(Text.printable).joined(separator: ", "),
+    ]
+  }
+}
