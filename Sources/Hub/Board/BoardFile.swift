@@ -83,7 +83,12 @@ extension Board {
 
   /// - Parameter file: the name that errors give
   public init(json5 bytes: [UInt8], file: String) throws(BoardError) {
-    var root = try BoardSection(json5: bytes, file: file)
+    try self.init(try BoardSection(json5: bytes, file: file))
+  }
+
+  /// - Parameter root: the whole of a file
+  init(_ root: BoardSection) throws(BoardError) {
+    var root = root
     try root.refuseControlCharacters()
     name = try root.required("name")
     if let key = OldBoardFile.keys.first(where: root.has) {

@@ -50,8 +50,24 @@ struct Check: ParsableCommand {
       try check()
     } catch let error as CommandError where error.nextStep == CommandError.mendsBoardFile {
       // Whoever runs this command need not be told to.
-      throw CommandError(error.code, error.message, nextStep: "mend the file, and check it again")
+      let all = mistakes
+      throw CommandError(
+        error.code, all.isEmpty ? error.message : all.joined(separator: "\n"),
+        nextStep: "mend the file, and check it again")
     }
+  }
+
+  /// All that is wrong with the file, a line each with file, line and key.
+  private var mistakes: [String] {
+    guard let mistakes = try? BoardMistakes(file: board) else { return [] }
+    return mistakes.all.map { "\($0)" } + (mistakes.rest.map(problems) ?? [])
+  }
+
+  /// What is wrong with a board although every value by itself is right.
+  private func problems(_ board: Board) -> [String] {
+    let isElsewhere = !device && !isAt(board, MachineFiles())
+    let problems = SimulatedNames.problems(in: board) + BoardProblems.find(in: board, isElsewhere: isElsewhere)
+    return problems.map { "\(self.board): \($0)" }
   }
 
   private func check() throws {
@@ -63,10 +79,10 @@ struct Check: ParsableCommand {
     }
     let machine = MachineFiles()
     let isElsewhere = !device && !isAt(board, machine)
-    let problems = SimulatedNames.problems(in: board) + BoardProblems.find(in: board, isElsewhere: isElsewhere)
+    let problems = problems(board)
     guard problems.isEmpty else {
       throw CommandError(
-        .data, problems.map { "\(self.board): \($0)" }.joined(separator: "\n"),
+        .data, problems.joined(separator: "\n"),
         nextStep: "mend the file; a hub would start and leave that out")
     }
     var warnings = BoardWarnings.rates(of: board, on: machine)

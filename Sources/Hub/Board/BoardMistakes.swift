@@ -1,0 +1,126 @@
+import HardwareIO
+
+/// All that is wrong with a board file, not only what is met first.
+///
+/// It reads the file, notes the mistake, takes what the mistake is about out of its copy, and reads on, until nothing is wrong any
+/// more. What follows from a mistake that was noted already is not noted again.
+public struct BoardMistakes: Sendable {
+  /// In the order in which a hub meets them.
+  public private(set) var all: [BoardError] = []
+  /// The board without them, if it still has each of its devices and can be looked at further; `nil` otherwise.
+  public private(set) var rest: Board?
+
+  /// A file with more mistakes is something else than a board file.
+  private static let most = 100
+
+  public init(file: String) throws(BoardError) {
+    self.init(json5: try Board.bytes(of: file), file: file)
+  }
+
+  public init(json5 bytes: [UInt8], file: String) {
+    let document: JSONValue
+    do throws(JSON5Parser.Failure) {
+      document = try JSON5Parser.parse(bytes)
+    } catch {
+      all = [.syntax(file: file, line: error.line, reason: error.reason)]
+      return
+    }
+    guard case .object(var members) = document.content else {
+      all = [.syntax(file: file, line: document.line, reason: "the file must be one object: { … }")]
+      return
+    }
+    // What is missing because it was taken out, or was meant by a key with another name.
+    var explained: Set<String> = []
+    var lacksDevices = false
+    for _ in 0..<BoardMistakes.most {
+      do throws(BoardError) {
+        let board = try Board(BoardSection(file: file, path: "", line: document.line, members: members))
+        if !lacksDevices { rest = board }
+        return
+      } catch {
+        let follows = BoardMistakes.follows(error, from: explained, lacksDevices: lacksDevices)
+        if !follows { all.append(error) }
+        guard let path = BoardMistakes.remove(error, from: &members, &explained) else { return }
+        if path.hasPrefix("devices"), path.count(where: { $0 == "." }) <= 1 { lacksDevices = true }
+      }
+    }
+  }
+
+  private static func follows(_ error: BoardError, from explained: Set<String>, lacksDevices: Bool) -> Bool {
+    switch error {
+    case .missingKey(_, _, let path): explained.contains(path)
+    // They name devices.
+    case .wrongValue(_, _, let path, _): lacksDevices && (path == "fusion.devices" || path.hasSuffix(".power"))
+    case .unreadable, .syntax, .unknownKey: false
+    }
+  }
+
+  /// Takes out what a mistake is about.
+  ///
+  /// - Returns: its path; `nil` where nothing could be taken out
+  private static func remove(
+    _ error: BoardError, from members: inout [JSONValue.Member], _ explained: inout Set<String>
+  ) -> String? {
+    switch error {
+    case .unreadable, .syntax: return nil
+    case .unknownKey(_, _, let path, let nearest):
+      explained.insert(path)
+      if let nearest { explained.insert(nearest) }
+      return remove(path[...], from: &members) ? path : nil
+    case .wrongValue(_, _, let path, _):
+      explained.insert(path)
+      if remove(path[...], from: &members) { return path }
+      return removeSection(of: path, from: &members)
+    case .missingKey(_, let line, let path):
+      guard path.contains(".") else {
+        // The board's own name has nothing around it that could be taken out.
+        guard path == "name", !members.contains(where: { $0.key == path }) else { return nil }
+        let name = JSONValue(content: .string("board"), line: line)
+        members.append(.init(key: path, value: name, keyRange: 0..<0, valueRange: 0..<0, end: 0))
+        return path
+      }
+      return removeSection(of: path, from: &members)
+    }
+  }
+
+  private static func removeSection(of path: String, from members: inout [JSONValue.Member]) -> String? {
+    guard let dot = path.lastIndex(of: ".") else { return nil }
+    // One entry of a list goes with the list: the others keep their numbers.
+    let section = path[..<dot]
+    let whole = section.last == "]" ? section.prefix { $0 != "[" } : section
+    return remove(whole, from: &members) ? String(whole) : nil
+  }
+
+  private static func remove(_ path: Substring, from members: inout [JSONValue.Member]) -> Bool {
+    for index in members.indices where path.hasPrefix(members[index].key) {
+      let rest = path.dropFirst(members[index].key.count)
+      if rest.isEmpty {
+        members.remove(at: index)
+        return true
+      }
+      if rest.first == "[" {
+        if remove(element: rest.dropFirst(), from: &members[index].value) { return true }
+        members.remove(at: index)
+        return true
+      }
+      guard rest.first == ".", case .object(var inner) = members[index].value.content,
+        remove(rest.dropFirst(), from: &inner)
+      else { continue }
+      members[index].value.content = .object(inner)
+      return true
+    }
+    return false
+  }
+
+  /// - Parameter path: `0].port`
+  private static func remove(element path: Substring, from value: inout JSONValue) -> Bool {
+    guard case .array(var elements) = value.content, let number = Int(path.prefix { $0 != "]" }),
+      elements.indices.contains(number), case .object(var inner) = elements[number].content
+    else { return false }
+    let rest = path.drop { $0 != "]" }.dropFirst()
+    guard rest.first == ".", remove(rest.dropFirst(), from: &inner) else { return false }
+    elements[number].content = .object(inner)
+    value.content = .array(elements)
+    return true
+  }
+}

@@ -1,0 +1,52 @@
+import Hub
+import Testing
+
+/// All mistakes of a board file at once.
+struct BoardMistakesTests {
+  private func mistakes(_ text: String) -> [String] {
+    BoardMistakes(json5: Array(text.utf8), file: "b.json5").all.map { "\($0)" }
+  }
+
+  @Test func `each mistake is named with its line and key, and none twice`() {
+    let text = """
+      { name: "x",
+        devices: {
+          gps: { driver: "nmea", prot: "/dev/ttyS0" },
+          imu: { driver: "mpu-6050", bus: "/dev/i2c-1", rateHz: "fast" },
+          mag: { driver: "lis3mdl" },
+        },
+        fusion: { devices: ["gps", "imu"] },
+        state: { rateHz: 5000 },
+        nmea: [{ port: 10110 }, { port: 70000 }],
+        htpp: {},
+      }
+      """
+    let found = mistakes(text)
+    #expect(
+      found.map { $0.split(separator: " ")[0] }.sorted()
+        == ["b.json5:10:", "b.json5:3:", "b.json5:4:", "b.json5:5:", "b.json5:8:", "b.json5:9:"], "\(found)")
+    #expect(found.contains("b.json5:3: unknown key 'devices.gps.prot'; did you mean 'devices.gps.port'?"), "\(found)")
+    #expect(found.contains { $0.hasPrefix("b.json5:9: 'nmea[1].port' must be ") }, "\(found)")
+  }
+
+  @Test func `a board without a name has other mistakes too`() {
+    let found = mistakes("{ devices: { gps: { driver: 'nmea', port: '/p', speed: 1 } } }")
+    #expect(found.count == 2 && found.contains { $0.hasSuffix("'name' is missing") }, "\(found)")
+  }
+
+  @Test func `a board that is right has none, and is whole`() {
+    let board = BoardMistakes(json5: Array("{ name: 'x', devices: {} }".utf8), file: "b")
+    #expect(board.all.isEmpty && board.rest?.name == "x")
+  }
+
+  @Test func `what is no board has one`() {
+    #expect(mistakes("{ name: ").count == 1 && mistakes("[]").count == 1)
+  }
+
+  @Test func `a board without its wrong value can be looked at further, and without a device it cannot`() {
+    let value = BoardMistakes(json5: Array("{ name: 'x', devices: {}, state: { rateHz: 'fast' } }".utf8), file: "b")
+    #expect(value.all.count == 1 && value.rest != nil)
+    let device = BoardMistakes(json5: Array("{ name: 'x', devices: { gps: {} } }".utf8), file: "b")
+    #expect(device.all.count == 1 && device.rest == nil, "\(device.all)")
+  }
+}
