@@ -44,6 +44,7 @@ struct InterestTests {
     #"{"every": 60, "rateHz": null}"#, #"{"every": 60, "parts": ["position"]}"#, #"{"every": 60, "for": 0}"#,
     #"{"every": 60, "accuracy": 0}"#, #"{"every": 60, "accuracy": -1}"#, #"{"every": 60, "accuracy": 1e9}"#,
     #"{"every": 60, "accuracy": null}"#, #"{"every": 60, "within": 0.5}"#, #"{"every": 60, "within": 1e5}"#,
+    #"{"part": ["attitude"]}"#, #"{"rateHz": 1, "rat": 2}"#, #"{"rateHz": 0, "parst": []}"#,
     #"{"accuracy": 10}"#, #"{"within": 45}"#, #"{"rateHz": 0, "accuracy": 10}"#, #"{"rateHz": null}"#,
   ])
   func `what makes no sense is none`(_ text: String) {

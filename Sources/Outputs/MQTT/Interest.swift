@@ -42,9 +42,14 @@ struct Interest: Equatable, Sendable {
     /// Seconds, metres, seconds.
     var every, accuracy, within: Double?
 
-    private enum CodingKeys: CodingKey { case rateHz, rate, parts, `for`, every, accuracy, within }
+    private enum CodingKeys: String, CodingKey, CaseIterable {
+      case rateHz, rate, parts, `for`, every, accuracy, within
+      /// How a viewer calls itself, which its topic says already.
+      case name
+    }
 
     init(from decoder: any Decoder) throws {
+      try RequestKey.require(CodingKeys.allCases.map(\.rawValue), in: decoder)
       let values = try decoder.container(keyedBy: CodingKeys.self)
       func number(_ key: CodingKeys) throws -> Double? {
         // Whose number is null has meant one: without the key the same words would ask for something else.

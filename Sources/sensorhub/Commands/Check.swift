@@ -128,6 +128,7 @@ struct Check: ParsableCommand {
     }
     if let record = board.record {
       Terminal.standardOutput("  \(describe(record))")
+      for line in RecorderOutlook.lines(record) { Terminal.standardOutput("    \(line)") }
       if record.compression == .zstd, !MCAPCompression.zstd().isAvailable {
         Terminal.standardError("here \(MCAPError.missingLibrary("zstd")); until then it is recorded uncompressed")
       }

@@ -146,7 +146,9 @@ struct FleetHold: ParsableCommand {
       valueName: "names"))
   var parts: String?
 
-  @Option(parsing: .unconditional, help: ArgumentHelp("States a second.", valueName: "hz"))
+  @Option(
+    name: [.customLong("rate-hz"), .long], parsing: .unconditional,
+    help: ArgumentHelp("States a second.", valueName: "hz"))
   var rate = 1.0
 
   @Flag(help: "Take back all holds of the hub, or where the broker's address has a user, that user's.")

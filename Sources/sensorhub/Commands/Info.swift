@@ -1,4 +1,5 @@
 import ArgumentParser
+import Hub
 import MCAP
 import NMEA
 import Outputs
@@ -35,6 +36,8 @@ struct Info: ParsableCommand {
     var all = RecordingContents()
     let progress = RecordingProgress(total: recordings.messageCount)
     var before: (started: String?, correction: Int64) = (nil, 0)
+    // As the board file has it that was in service last.
+    var settings: RecordSettings?
     var vanishedFileCount = 0
     for file in recordings.files {
       guard let reader = try file.openIfThere() else {
@@ -49,6 +52,7 @@ struct Info: ParsableCommand {
       before = (started, correction)
       let (contents, badChunkCount) = try contents(of: reader, file.path, correction, &all, progress)
       progress.finish()
+      if let board = BoardOfRecording.board(reader) { settings = board.record }
       let description = Description(
         file: file, version: facts["version"], started: started, board: BoardOfRecording.name(reader),
         correction: correction, badChunkCount: badChunkCount, contents: contents)
@@ -57,16 +61,30 @@ struct Info: ParsableCommand {
     writer.endArray()
     progress.finish(vanishedFileCount: vanishedFileCount)
     for path in recordings.emptyPaths { Terminal.standardError("nothing in '\(path)' is whole yet") }
+    let pace = RecordingPace(of: recordings.files)
     if json {
       writer.key("all")
       writer.beginObject()
       all.write(to: &writer)
       writer.endObject()
+      if let settings {
+        writer.key("budget")
+        writer.beginObject()
+        writer.member("megabytes", settings.maximumMegabytes)
+        writer.member("lastsSeconds", pace?.seconds(for: settings.maximumMegabytes), decimals: 0)
+        writer.member("wakes", settings.wakes)
+        writer.endObject()
+      }
       writer.endObject()
       Terminal.standardOutput(json: String(decoding: writer.bytes, as: UTF8.self))
     } else if recordings.files.count > 1 {
       Terminal.standardOutput("in all: \(recordings.files.count) files")
       for line in all.lines { Terminal.standardOutput(line) }
+    }
+    if !json, let settings, let pace {
+      let time = RecordingPace.text(seconds: pace.seconds(for: settings.maximumMegabytes))
+      Terminal.standardOutput("budget: \(settings.maximumMegabytes) MB last \(time) of recording at this rate")
+      if !settings.wakes { Terminal.standardOutput("budget: \(RecorderOutlook.withoutWakes)") }
     }
   }
 

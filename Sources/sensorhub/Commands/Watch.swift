@@ -33,7 +33,9 @@ struct Watch: ParsableCommand {
 
   @OptionGroup(title: "For a hub at a broker") var broker: BrokerOptions
 
-  @Option(parsing: .unconditional, help: ArgumentHelp("States a second at most.", valueName: "hz"))
+  @Option(
+    name: [.customLong("rate-hz"), .long], parsing: .unconditional,
+    help: ArgumentHelp("States a second at most.", valueName: "hz"))
   var rate: Double?
 
   @Option(

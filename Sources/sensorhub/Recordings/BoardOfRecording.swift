@@ -5,9 +5,12 @@ import Recording
 /// The board that a recording was made on.
 enum BoardOfRecording {
   /// What its board file called it; `nil` where the recording does not tell, or this program cannot read the file.
-  static func name(_ reader: MCAPReader<MCAPFileSource>) -> String? {
+  static func name(_ reader: MCAPReader<MCAPFileSource>) -> String? { board(reader)?.name }
+
+  /// As its board file describes it.
+  static func board(_ reader: MCAPReader<MCAPFileSource>) -> Board? {
     guard let text = RecordedMessages.facts(named: "board", of: reader)["file"] else { return nil }
-    return (try? Board(json5: Array(text.utf8), file: "board"))?.name
+    return try? Board(json5: Array(text.utf8), file: "board")
   }
 
   /// The board file of some time, or another one, with what had been calibrated of its chips by then.

@@ -1,0 +1,22 @@
+import Hub
+import Outputs
+import Recording
+
+/// How long a recorder's budget lasts, and what it does not record.
+enum RecorderOutlook {
+  /// For people, without ends. The rate is that of what lies in the recorder's folder on this machine.
+  static func lines(_ record: RecordSettings) -> [String] {
+    let files = (try? RecordingFiles([record.path], leftOut: { _ in }))?.files ?? []
+    let lasting =
+      if let pace = RecordingPace(of: files) {
+        "\(record.maximumMegabytes) MB last \(RecordingPace.text(seconds: pace.seconds(for: record.maximumMegabytes))) of "
+          + "recording, at the \(RecordingContents.size(UInt64(pace.bytesPerSecond * 3600))) an hour measured so far"
+      } else {
+        "how long \(record.maximumMegabytes) MB last is known once half a minute was recorded here"
+      }
+    return [lasting] + (record.wakes ? [] : [withoutWakes])
+  }
+
+  static let withoutWakes =
+    "a trip that no client watches is not recorded: that takes 'wakes: true' in 'record'"
+}
