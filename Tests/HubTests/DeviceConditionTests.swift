@@ -1,0 +1,94 @@
+import Devices
+import HardwareIO
+import Hub
+import MonotonicTime
+import NMEA
+import Publishing
+import Simulation
+import TestSupport
+import Testing
+
+/// What is the matter with devices, by a clock that the test moves.
+@Suite(.timeLimit(.minutes(10)))
+struct DeviceConditionTests {
+  private let hardware = SimulatedHardware()
+  private let clock = ManualClock()
+
+  private func hub(_ devices: String) throws -> Hub {
+    let text = "{ name: 'x', devices: { \(devices) } }"
+    return Hub(board: try Board(json5: Array(text.utf8), file: "x"), hardware: hardware, clock: clock)
+  }
+
+  private static let imu =
+    "imu: { driver: 'mpu-6050', bus: 'simulated/i2c', power: { switch: 'none', lingerSeconds: 0 } }"
+
+  private func conditions(_ hub: Hub) -> [DeviceCondition] { hub.devices.flatMap(\.conditions) }
+
+  @Test func `a chip that is gone after an hour has failed since then, however often it is tried`() async throws {
+    let hub = try hub(DeviceConditionTests.imu)
+    let statuses = Recorder<DeviceStatus.Power>()
+    let monitor = try #require(hub.monitors.first)
+    let watching = monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0.power) })
+    let lease = try #require(hub.wakefulness(of: "imu")).subscribe(as: "test", receiveValue: { _ in })
+    _ = await statuses.first { $0 == .tracking }
+    #expect(conditions(hub).isEmpty && hub.devices[0].origin == .simulated)
+    clock.advance(by: .seconds(3600))
+    hardware.inject(.noAcknowledge, at: 0x68)
+    // Its next burst, and each try, is due some time after the one before.
+    #expect(
+      eventually {
+        clock.advance(by: .milliseconds(100))
+        return monitor.status.power == .failed
+      })
+    let first = try #require(conditions(hub).first)
+    #expect(first.kind == .failed && first.severity == .problem)
+    #expect(first.summary == "no answer from address 0x68 on simulated/i2c", "\(first)")
+    #expect(first.nextStep == "check wiring, power and address: sensorhub probe --bus simulated/i2c")
+    #expect(first.since >= MonotonicInstant(nanoseconds: 3_600_000_000_000))
+    let before = statuses.values.count { $0 == .failed }
+    #expect(
+      eventually {
+        clock.advance(by: .milliseconds(500))
+        return statuses.values.count { $0 == .failed } >= before + 3
+      })
+    #expect(conditions(hub).first?.since == first.since, "\(conditions(hub)) \(first)")
+    hardware.inject(nil, at: 0x68)
+    #expect(
+      eventually {
+        clock.advance(by: .milliseconds(100))
+        return monitor.status.power == .tracking
+      })
+    #expect(conditions(hub).isEmpty)
+    lease.cancel()
+    watching.cancel()
+    hub.shutDown()
+    #expect(
+      eventually {
+        clock.advance(by: .milliseconds(100))
+        return monitor.status.power.isRest || monitor.status.power == .failed
+      })
+  }
+
+  @Test func `a simulated receiver's fixes have the status of simulated ones, and its device says so`() async throws {
+    let hub = Hub(
+      board: try Board(
+        json5: Array("{ name: 'x', devices: { gps: { driver: 'nmea', port: 'simulated/gps' } } }".utf8), file: "x"),
+      hardware: SimulatedHardware())
+    let statuses = Recorder<UInt8>()
+    let lease = hub.epochs.subscribe(
+      as: "test", receiveValue: { if $0.fix.mode >= .twoDimensional { statuses.append($0.fix.status.rawValue) } })
+    let values = await statuses.values { $0.count >= 2 }
+    #expect(values.allSatisfy { $0 == 8 }, "\(values)")
+    #expect(hub.origin == .simulated && hub.devices[0].origin == .simulated)
+    lease.cancel()
+    hub.shutDown()
+    await hub.isOff()
+  }
+
+  @Test func `what the matter is has the next step behind it`() {
+    let since = MonotonicInstant(nanoseconds: 0)
+    #expect(DeviceCondition(.failed, .problem, "a", nextStep: "b", since: since).text == "a; b")
+    #expect(DeviceCondition(.remark, .warning, "a", since: since).text == "a")
+    #expect(DeviceCondition.Severity.allCases == DeviceCondition.Severity.allCases.sorted())
+  }
+}

@@ -1,0 +1,122 @@
+import HardwareIO
+import MonotonicTime
+import TestSupport
+import Testing
+
+@testable import Hub
+@testable import Outputs
+
+/// What the log repeats of devices that do not work.
+@Suite(.timeLimit(.minutes(10)))
+struct ConditionLogTests {
+  /// Keeps what is written.
+  private final class Notebook: LogDestination {
+    let entries = Recorder<LogEntry>()
+    func write(_ entry: LogEntry) { entries.append(entry) }
+  }
+
+  private let notebook = Notebook()
+  private let clock = ManualClock()
+
+  private func entry(
+    _ kind: DeviceCondition.Kind, _ severity: DeviceCondition.Severity, _ summary: String, isWanted: Bool = true
+  ) -> ConditionFeed.Entry {
+    .init(
+      device: "gps",
+      condition: DeviceCondition(
+        kind, severity, summary, nextStep: "look", since: MonotonicInstant(nanoseconds: 1_000_000_000)),
+      isWanted: isWanted)
+  }
+
+  /// What is written while something is so, a look every two seconds.
+  private func lines(of entries: [ConditionFeed.Entry], seconds: Int) -> [String] {
+    let sink = JournalSink(to: notebook)
+    let log = ConditionLog(sink: sink, clock: clock)
+    for _ in 0..<(seconds / 2) {
+      log.receive(entries)
+      clock.advance(by: .seconds(2))
+    }
+    #expect(sink.flush(within: .seconds(90)))
+    return notebook.entries.values.map { "\($0.priority.rawValue) \($0.message)" }
+  }
+
+  @Test func `what a person should look after is said at once, and then once a minute`() {
+    let lines = lines(of: [entry(.acquiring, .warning, "nothing received")], seconds: 180)
+    #expect(
+      lines == [
+        "4 gps: acquiring for 0.0 s: nothing received; look", "4 gps: acquiring for 1 min 00 s: nothing received; look",
+        "4 gps: acquiring for 2 min 00 s: nothing received; look",
+      ], "\(lines)")
+  }
+
+  @Test func `a failure was said when it came about, and what takes its time is said after a minute`() {
+    for (kind, severity) in [(.failed, .problem), (.acquiring, .waiting)]
+      as [(DeviceCondition.Kind, DeviceCondition.Severity)]
+    {
+      let before = notebook.entries.values.count
+      let lines = lines(of: [entry(kind, severity, "x")], seconds: 100)
+      #expect(lines.count - before == 1, "\(lines)")
+    }
+  }
+
+  @Test func `what no client wants is not repeated, and neither is a remark`() {
+    let entries = [entry(.failed, .problem, "x", isWanted: false), entry(.remark, .warning, "y")]
+    #expect(lines(of: entries, seconds: 300).isEmpty)
+  }
+
+  @Test func `what comes and goes is said once a minute at most`() {
+    let sink = JournalSink(to: notebook)
+    let log = ConditionLog(sink: sink, clock: clock)
+    for _ in 0..<60 {
+      log.receive([entry(.acquiring, .warning, "x")])
+      clock.advance(by: .seconds(1))
+      log.receive([])
+      clock.advance(by: .seconds(1))
+    }
+    #expect(sink.flush(within: .seconds(90)))
+    #expect(notebook.entries.values.count == 2, "\(notebook.entries.values.map(\.message))")
+  }
+
+  @Test func `what happens to a fence is as loud as it matters`() {
+    let priorities = [FenceStatus.Event.lost, .leave, .enter, .found].map { FenceOutput.priority(of: $0).rawValue }
+    #expect(priorities == [3, 4, 5, 5])
+  }
+
+  @Test func `a supply that stays on is an error`() {
+    let sink = JournalSink(to: notebook)
+    let log = DeviceLog(sink: sink, clock: clock)
+    var status = DeviceStatus(
+      id: "gps", kind: .receiver, title: "GPS", power: .asleep, since: clock.now, reason: "x", holders: [],
+      onTime: .zero, wakes: 1, energyMilliwattHours: 0, timeToFirstFix: nil, counters: [])
+    log.receive(status)
+    status.remark = "its supply could not be switched off: x"
+    status.isSupplyStuck = true
+    log.receive(status)
+    #expect(sink.flush(within: .seconds(90)))
+    #expect(notebook.entries.values.map(\.priority) == [.error])
+  }
+
+  @Test func `where a hub is installed no hint leads to a simulated one`() {
+    let tree = MachineTree()
+    let none = InstalledService(on: tree.files)
+    #expect(none.refusalOfSimulation == nil && none.start.hasPrefix("start one: sensorhub run --board FILE"))
+    tree.add("/usr/lib/systemd/system/sensorhub.service")
+    let unit = InstalledService(on: tree.files)
+    #expect(unit.refusalOfSimulation?.nextStep.hasPrefix("sudo systemctl start sensorhub") == true)
+    tree.add("/etc/sensorhub/board.json5", "{}")
+    let installed = InstalledService(on: tree.files)
+    #expect(installed.trace == "/etc/sensorhub/board.json5")
+    #expect(installed.start.hasPrefix("sudo systemctl start sensorhub") && !installed.start.contains("sensorhub run"))
+  }
+
+  @Test func `each port that is missing has its own next step`() {
+    func step(_ path: String) -> String? {
+      HardwareError.notFound("serial port \(path)", .init(port: path)).nextStep
+    }
+    #expect(step("/dev/ttyUSB0")?.hasPrefix("plug the receiver in") == true)
+    #expect(step("/dev/ttyUSB0")?.contains("raspi-config") == false)
+    #expect(step("/dev/ttyAMA0")?.hasPrefix("enable the port") == true)
+    #expect(HardwareError.notFound("x", .gpio).nextStep?.contains("gpioinfo") == true)
+    #expect(HardwareError.notFound("x").nextStep == "check the board file's name for it")
+  }
+}
