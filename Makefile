@@ -59,7 +59,7 @@ help: ## Show this list
 
 run: setup ## Build and run the hub on the simulated board
 	$(RELEASE)
-	@.build/release/sensorhub run
+	@.build/release/sensorhub run --simulated
 
 check: lint test-fast ## Check formatting, build, and run the fast tests: a few minutes, before each commit
 

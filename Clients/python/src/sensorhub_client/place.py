@@ -49,7 +49,8 @@ class Target:
                 return AccessDenied(f"no permission to connect to {self}", "the socket's folder must be open to this user")
             if isinstance(error, (FileNotFoundError, ConnectionRefusedError, NotADirectoryError)):
                 return HubUnavailable(
-                    f"no hub answers at {self}", "start it ('sensorhub run', or the service), or say where it is: Hub(place)"
+                    f"no hub answers at {self}",
+                    "start it ('sudo systemctl start sensorhub', or 'sensorhub run --board FILE'), or say where it is: Hub(place)",
                 )
             return HubUnavailable(f"no connection to {self}: {reason}", "does 'sensorhub devices' reach the hub?")
         if isinstance(error, socket.gaierror):
