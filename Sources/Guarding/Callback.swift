@@ -1,8 +1,8 @@
-/// Something to do, in a type of its own.
+/// A closure wrapped in a type of its own, so that a generic container can hold it.
 ///
-/// A bare closure does not keep in a generic container, an optional included: each time it is read there in place, Swift
-/// wraps it in one more thunk and stores that, so that calls grow slower for ever and letting go of it overflows the
-/// stack. `.ci/check-closures` refuses such containers.
+/// A generic container, including `Optional`, must not hold a bare closure. Each time such a closure is read in
+/// place, Swift wraps it in one more thunk and stores the result. Calls then become slower without limit, and
+/// releasing the closure overflows the stack. `.ci/check-closures` rejects such containers.
 public struct Callback: Sendable {
   private let run: @Sendable () -> Void
 

@@ -1,6 +1,12 @@
 import CLinux
 
-/// Runs a body on a thread of its own: what blocks, such as reading from a device, must not hold up Swift's shared threads.
+/// Runs a body on its own thread. Work that blocks, such as reading from a device, must not occupy Swift's shared
+/// threads.
+///
+/// ```swift
+/// let error = DetachedThread.start("gps") { readLines() }
+/// if error != 0 { report("no thread: \(String(cString: strerror(error)))") }
+/// ```
 public enum DetachedThread {
   private final class Body {
     let name: String
@@ -12,17 +18,17 @@ public enum DetachedThread {
     }
   }
 
-  /// The stack of each thread. The system's own size is whatever `ulimit -s` says in the shell or unit that started the
-  /// process: 8 MB as a rule, but nothing to rely on.
+  /// The stack size of each thread. The default is set by `ulimit -s` in the shell or unit that started the process,
+  /// usually 8 MB, and cannot be relied on.
   ///
-  /// Nothing that runs on such a thread goes deeper with time or with what a client sends. The deepest is the parser of a
-  /// client's request, which gives up 512 levels and 172 kB down. The soak (`benchmarks SENSORHUB soak`) finds that no
-  /// thread has ever touched a quarter of this.
+  /// The depth of these threads does not grow with time or with client input. The deepest is the parser of a client's
+  /// request, which gives up at 512 levels and 172 kB. The soak test (`benchmarks SENSORHUB soak`) found that no
+  /// thread ever touches a quarter of this size.
   public static let stackByteCount = 1 << 20
 
-  /// Returns 0, or the error number where the system has no thread to give.
+  /// Starts the thread. Returns 0, or the error number if the system has no thread left.
   ///
-  /// - Parameter name: as `ps` and `top` show it, cut to 15 bytes
+  /// - Parameter name: the name that `ps` and `top` show, cut to 15 bytes
   public static func start(_ name: String, _ run: @escaping @Sendable () -> Void) -> Int32 {
     let body = Unmanaged.passRetained(Body(name: name, run: run))
     var attributes = pthread_attr_t()
@@ -34,7 +40,7 @@ public enum DetachedThread {
     let result = pthread_create(
       &thread, &attributes,
       { context in
-        // The pointer is the one retained above, consumed exactly once, here.
+        // `context` is the pointer retained above. It is consumed exactly once, here.
         guard let context else { return nil }
         let body = Unmanaged<Body>.fromOpaque(context).takeRetainedValue()
         clinux_name_thread(String(body.name.prefix(15)))

@@ -1,13 +1,21 @@
 import CLinux
 
-/// A value that can only be reached while holding its lock.
+/// A value that can be reached only while its lock is held.
 ///
-/// The standard library's `Mutex` would do, but waits in code that the thread sanitizer cannot see into and then reports
-/// races where there are none. This one is a POSIX mutex, which the sanitizer understands; uncontended it costs a few
+/// ```swift
+/// let count = Guarded(0)
+/// let next = count.withLock { count in
+///   count += 1
+///   return count
+/// }
+/// ```
+///
+/// The standard library's `Mutex` waits in code that the thread sanitizer cannot observe, which leads to false
+/// reports of races. This type uses a POSIX mutex, which the sanitizer understands. Without contention it costs a few
 /// nanoseconds more.
 public struct Guarded<Value: Sendable & ~Copyable>: ~Copyable, @unchecked Sendable {
-  // Unchecked, and safe: `value` is touched only between lock and unlock of `mutex`, both live exactly as long as this
-  // struct, which cannot be copied, and `Value` may cross threads by itself.
+  // Unchecked, and safe: `value` is accessed only while `mutex` is locked, both live exactly as long as this struct,
+  // which cannot be copied, and `Value` is `Sendable`.
   @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
   @usableFromInline let value: UnsafeMutablePointer<Value>
 
@@ -26,7 +34,8 @@ public struct Guarded<Value: Sendable & ~Copyable>: ~Copyable, @unchecked Sendab
     value.deallocate()
   }
 
-  /// Runs `body` while nobody else can reach the value. Not recursive: `body` must not come back here.
+  /// Runs `body` with exclusive access to the value. Not recursive: `body` must not call `withLock` on the same
+  /// value.
   @inlinable @inline(__always)
   public borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result

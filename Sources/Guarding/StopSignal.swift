@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Tells a thread to stop, in a form that `poll` understands: a wake signal that is never taken back.
+/// Tells a thread to stop, through a file descriptor that `poll` can wait for. Once set, it stays set.
 public final class StopSignal: Sendable {
   private let wake = WakeSignal()
   private let isRaised = Atomic(false)
 
   public init() {}
 
-  /// Becomes readable, and stays so, when the thread is to stop. -1 where the process had no descriptor left.
+  /// Becomes and stays readable when the thread must stop. -1 if the process had no file descriptor left.
   public var fileDescriptor: Int32 { wake.fileDescriptor }
 
   public var isSet: Bool { isRaised.load(ordering: .acquiring) }

@@ -1,22 +1,23 @@
 import CLinux
 
-/// Wakes a thread that waits for it, from any other; raised twice before the thread looks, it wakes once.
+/// Wakes a waiting thread from any other thread. If it is raised twice before the thread looks, the thread wakes
+/// once.
 public final class WakeSignal: Sendable {
-  /// For `poll`: readable while raised. -1 where the process had no descriptor left.
+  /// The file descriptor to `poll`: readable while the signal is raised. -1 if the process had no descriptor left.
   public let fileDescriptor: Int32
 
   public init() { fileDescriptor = clinux_eventfd() }
 
   deinit { if fileDescriptor >= 0 { close(fileDescriptor) } }
 
-  // Raising a counter that nobody fills, and emptying it, can neither block nor fail.
+  // Incrementing an eventfd that is far from overflow, and reading it, neither block nor fail.
 
   public func raise() { clinux_eventfd_raise(fileDescriptor) }
 
-  /// Takes it back.
+  /// Lowers the signal.
   public func clear() { clinux_eventfd_clear(fileDescriptor) }
 
-  /// Sleeps until it is raised, and takes it back.
+  /// Blocks until the signal is raised, and lowers it.
   public func wait() {
     clinux_wait_readable(fileDescriptor)
     clear()
