@@ -1,6 +1,13 @@
 import Guarding
 
-/// A clock that stands still until it is told to go on: for tests, for simulations in steps and for what was recorded.
+/// A clock that advances only when it is told to. Used in tests, in stepwise simulations and for replaying
+/// recordings.
+///
+/// ```swift
+/// let clock = ManualClock()
+/// let action = clock.schedule(at: clock.now + .seconds(5)) { switchOff() }
+/// clock.advance(by: .seconds(5))  // switchOff() has run when this returns
+/// ```
 public final class ManualClock: MonotonicTimeSource {
   private struct State {
     var now: MonotonicInstant
@@ -18,11 +25,11 @@ public final class ManualClock: MonotonicTimeSource {
 
   public var minimumResolution: Duration { .nanoseconds(1) }
 
-  /// How many actions wait for their time: none where nothing would ever wake.
+  /// The number of actions that wait for their time. If it is 0, advancing the clock has no effect.
   public var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-  /// Sets the clock forward and does, in the order of their deadlines and before it returns, what was to be done up to
-  /// then.
+  /// Advances the clock, then performs the actions that have become due, in the order of their deadlines, before it
+  /// returns.
   public func advance(by duration: Duration) {
     let due = state.withLock { state in
       state.now = state.now.advanced(by: duration)
@@ -33,14 +40,15 @@ public final class ManualClock: MonotonicTimeSource {
     for action in due { action.perform() }
   }
 
-  /// Sets the clock forward to an instant as if it ran: what is to be done up to then is done with the clock at its deadline, in
-  /// the order of the deadlines and before this returns. An instant that is past changes nothing.
+  /// Advances the clock to an instant as if it ran: it stops at each deadline on the way and performs the action
+  /// there. Actions are performed in the order of their deadlines, before this returns. Does nothing if the instant
+  /// has passed.
   public func run(until end: MonotonicInstant) {
     while let due = takeFirst(until: end) { due.perform() }
   }
 
-  /// Sets the clock to the earliest deadline up to an instant and returns what is due then; `nil` where there is none, with
-  /// the clock at that instant.
+  /// Advances the clock to the earliest deadline up to `end` and returns the action due then. If there is none,
+  /// advances the clock to `end` and returns `nil`.
   private func takeFirst(until end: MonotonicInstant) -> ScheduledAction? {
     state.withLock { state in
       let first = state.waiting.indices.min { state.waiting[$0].deadline < state.waiting[$1].deadline }

@@ -1,9 +1,9 @@
 import CLinux
 import Guarding
 
-/// A clock whose instants are `MonotonicInstant`s. Everything that waits takes one, so that tests can turn the hands.
+/// A clock whose instants are `MonotonicInstant`s. All code that waits takes one, so that tests can control the time.
 public protocol MonotonicTimeSource: Clock where Instant == MonotonicInstant, Duration == Swift.Duration {
-  /// Has `action` done at an instant, on a thread of the clock's; at once where the instant is past.
+  /// Performs `action` at an instant, on one of the clock's threads; immediately if the instant has passed.
   func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction
 }
 
@@ -11,10 +11,10 @@ public protocol MonotonicTimeSource: Clock where Instant == MonotonicInstant, Du
 public struct MonotonicClock: MonotonicTimeSource {
   public init() {}
 
-  /// Starts the thread that performs what is scheduled, which otherwise comes with the first action. For a program in which nothing
-  /// would ever be powered down again without it.
+  /// Starts the thread that performs scheduled actions. Otherwise it starts with the first action. A program that
+  /// could never power anything down without this thread calls this when it starts.
   ///
-  /// - Returns: 0, or the error number if the system has no thread or descriptor to give
+  /// - Returns: 0, or the error number if the system has no thread or file descriptor left
   public static func start() -> Int32 { TimerThread.shared.start() }
 
   public var now: MonotonicInstant { MonotonicInstant(nanoseconds: clinux_monotonic_ns()) }
@@ -40,7 +40,7 @@ extension MonotonicTimeSource {
   }
 }
 
-/// Bridges a scheduled action to a task that waits; resumes it exactly once, with whether the time has come.
+/// Connects a scheduled action to a waiting task. Resumes the task exactly once, with whether the time has come.
 private final class Sleeper: Sendable {
   private struct State {
     var continuation: UnsafeContinuation<Bool, Never>?

@@ -1,13 +1,15 @@
-/// A point on Linux' CLOCK_MONOTONIC, the one clock of all samples and power events.
+/// A point in time on Linux's CLOCK_MONOTONIC, the one clock of all samples and power events.
 ///
-/// Kernel stamps (GPIO edges, PPS) are on the same clock, so a sample can carry the instant that the hardware gave it.
+/// Kernel timestamps (GPIO edges, PPS) are on the same clock, so a sample can carry the instant that the hardware
+/// recorded.
 public struct MonotonicInstant: InstantProtocol, Sendable {
-  /// Nanoseconds since an arbitrary start, usually the machine's boot.
+  /// Nanoseconds since an arbitrary start, usually the boot of the machine.
   public var nanoseconds: Int64
 
   public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-  /// What lies beyond the clock's 292 years is its end: a wait for ever is no mistake.
+  /// Adds a duration. A sum beyond the clock's 292 years becomes its last instant, so waiting forever is not an
+  /// error.
   public func advanced(by duration: Duration) -> MonotonicInstant {
     let (sum, overflows) = nanoseconds.addingReportingOverflow(duration.inNanoseconds)
     return MonotonicInstant(nanoseconds: overflows ? (duration < .zero ? .min : .max) : sum)
@@ -18,7 +20,7 @@ public struct MonotonicInstant: InstantProtocol, Sendable {
     return overflows ? .nanoseconds(other.nanoseconds) - .nanoseconds(nanoseconds) : .nanoseconds(difference)
   }
 
-  /// Since another instant. Quicker than a `Duration`, which counts attoseconds in 128 bits.
+  /// The seconds since another instant. Faster than computing a `Duration`, which counts attoseconds in 128 bits.
   public func seconds(since other: MonotonicInstant) -> Double {
     let (difference, overflows) = nanoseconds.subtractingReportingOverflow(other.nanoseconds)
     return (overflows ? Double(nanoseconds) - Double(other.nanoseconds) : Double(difference)) / 1e9
@@ -32,7 +34,7 @@ public struct MonotonicInstant: InstantProtocol, Sendable {
 }
 
 extension Duration {
-  /// Whole nanoseconds. Of what is longer than 292 years, those.
+  /// The duration in whole nanoseconds, limited to the ±292 years that fit.
   public var inNanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
 
   public var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }

@@ -1,12 +1,12 @@
 import Guarding
 
-/// Something that is to happen at an instant, once, unless it is cancelled before.
+/// An action that a clock performs once at an instant, unless it is cancelled before.
 public final class ScheduledAction: Sendable {
   public let deadline: MonotonicInstant
   private let action: Guarded<Callback?>
   private let onCancel: @Sendable (ScheduledAction) -> Void
 
-  /// - Parameter onCancel: takes the action out of the queue that it waits in
+  /// - Parameter onCancel: removes the action from the queue that it waits in
   init(
     at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void,
     onCancel: @escaping @Sendable (ScheduledAction) -> Void
@@ -16,10 +16,10 @@ public final class ScheduledAction: Sendable {
     self.onCancel = onCancel
   }
 
-  /// Does it, unless it has been done or cancelled.
+  /// Performs the action, unless it has been performed or cancelled.
   func perform() { take()?() }
 
-  /// Once this has returned the action does not begin any more.
+  /// Cancels the action. After this returns, the action does not start.
   public func cancel() {
     if take() != nil { onCancel(self) }
   }

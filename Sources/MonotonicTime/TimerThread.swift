@@ -1,16 +1,17 @@
 import CLinux
 import Guarding
 
-/// Performs actions at their time, on one thread that sleeps until the next one is due and not a moment less.
+/// Performs actions when they are due, on one thread that sleeps until the next deadline.
 ///
-/// Swift's own `Task.sleep` goes through Dispatch, whose thread pool on Linux looks after itself once a second from its
-/// first use on: a hub that promises not to wake while nobody listens cannot touch it.
+/// Swift's `Task.sleep` goes through Dispatch. From its first use on, Dispatch's thread pool on Linux wakes once a
+/// second for its own maintenance. The hub promises not to wake while it has no client, so it cannot use
+/// `Task.sleep`.
 final class TimerThread: Sendable {
   static let shared = TimerThread()
 
-  /// Starts the thread where that has not been done.
+  /// Starts the thread if it is not running.
   ///
-  /// - Returns: 0, or why there is none
+  /// - Returns: 0, or the error number that says why there is no thread
   func start() -> Int32 {
     if timer < 0 { return EMFILE }
     let mustStart = state.withLock { state in
@@ -24,7 +25,7 @@ final class TimerThread: Sendable {
   }
 
   private struct State {
-    /// The earliest first.
+    /// The actions that wait, sorted by deadline.
     var waiting: [ScheduledAction] = []
     var isRunning = false
   }
@@ -41,7 +42,8 @@ final class TimerThread: Sendable {
       state.waiting.insert(scheduled, at: index)
       if index == 0 { arm(state) }
     }
-    // A program that must not be without it has started it before (`MonotonicClock.start`). Any other one tries with each action.
+    // A program that depends on the thread has already started it (`MonotonicClock.start`). In other programs each
+    // action tries to start it.
     _ = start()
     return scheduled
   }
@@ -55,7 +57,7 @@ final class TimerThread: Sendable {
   }
 
   private func arm(_ state: State) {
-    // Zero disarms, so an instant that is long past is at least one.
+    // Zero would disarm the timer, so a deadline long past is set to 1.
     _ = clinux_timerfd_arm(timer, state.waiting.first.map { max($0.deadline.nanoseconds, 1) } ?? 0, 0)
   }
 
