@@ -21,7 +21,7 @@ public enum DetachedThread {
   /// The stack size of each thread. The default is set by `ulimit -s` in the shell or unit that started the process,
   /// usually 8 MB, and cannot be relied on.
   ///
-  /// The depth of these threads does not grow with time or with client input. The deepest is the parser of a client's
+  /// The stack depth of a thread does not grow with time or with client input. The deepest is the parser of a client's
   /// request, which gives up at 512 levels and 172 kB. The soak test (`benchmarks SENSORHUB soak`) found that no
   /// thread ever touches a quarter of this size.
   public static let stackByteCount = 1 << 20

@@ -1,8 +1,16 @@
 import Guarding
 
-/// The latest values of all publishers, in their order, each time one of them changes, once each has sent a value.
+/// Combines the latest values of all publishers into one array, in the order of the publishers.
+/// The first array is sent once every publisher has sent a value, and a new one each time any of them sends another
+/// value.
 ///
-/// Finishes when all have finished and fails when one fails. With no publishers it sends an empty array and finishes.
+/// ```swift
+/// let celsius = accumulateLatest([indoor, outdoor])
+/// let lease = celsius.subscribe(as: "display") { show(indoor: $0[0], outdoor: $0[1]) }
+/// ```
+///
+/// Finishes when all publishers have finished, and fails when one of them fails. Without publishers it sends one
+/// empty array and finishes.
 public func accumulateLatest<Output: Sendable, Failure: Error>(
   _ publishers: [any Publisher<Output, Failure>]
 ) -> Deferred<[Output], Failure> {
@@ -18,7 +26,7 @@ public func accumulateLatest<Output: Sendable, Failure: Error>(
       run.subscribe(
         to: publisher,
         receiveValue: { value in
-          // Staged under the lock, so that an older combination cannot overtake a newer one.
+          // The array is staged under the lock, so that an older combination cannot overtake a newer one.
           let mustDeliver = state.withLock { state in
             state.latest[index] = value
             let all = state.latest.compactMap { $0 }

@@ -2,7 +2,7 @@ import Guarding
 
 /// Why an action did not do its work.
 public enum ActionError<Failure: Error>: Error {
-  /// It is at work already; only one at a time.
+  /// Another job is already running. An action runs one job at a time.
   case disabled
   case failed(Failure)
 }
@@ -18,9 +18,17 @@ extension ActionError: CustomStringConvertible {
   }
 }
 
-/// A job that only one can have done at a time, and everybody can watch: a calibration, a self-test, a query.
+/// A job that runs at most once at a time and whose progress anyone can observe, such as a calibration, a self-test
+/// or a query.
 ///
-/// Nothing happens until what `apply` returns is subscribed to. The job's subscription is the job: cancelling it ends it.
+/// Calling `apply` does not start anything; subscribing to its result starts the job. Cancelling that subscription
+/// cancels the job.
+///
+/// ```swift
+/// let calibration = Action<Axis, Offset, CalibrationError> { axis in imu.measureOffset(of: axis) }
+/// let lease = calibration.apply(.z).subscribe(
+///   as: "calibration", receiveValue: { store($0) }, receiveCompletion: { report($0) })
+/// ```
 public final class Action<Input: Sendable, Output: Sendable, Failure: Error>: Sendable {
   private let work: @Sendable (Input) -> any Publisher<Output, Failure>
   private let isBusy = Guarded(false)
@@ -28,11 +36,13 @@ public final class Action<Input: Sendable, Output: Sendable, Failure: Error>: Se
 
   public init(_ work: @escaping @Sendable (Input) -> any Publisher<Output, Failure>) { self.work = work }
 
-  /// Whether a job is under way: from before its work begins until after its subscription upstream has ended, which is
-  /// before its completion arrives. Where this says no, the next job is not refused.
+  /// Whether a job is running.
+  /// It becomes `true` before the job subscribes upstream and `false` after that subscription has ended, just before
+  /// the job's completion arrives. While it is `false`, the next job is accepted.
   public var isExecuting: Property<Bool> { mutableIsExecuting.readOnly }
 
-  /// The job for this input. It fails with `.disabled` where another one is under way when it is subscribed to.
+  /// Returns the job for this input. The job fails with `.disabled` if another one is running when a client
+  /// subscribes to it.
   public func apply(_ input: Input) -> Deferred<Output, ActionError<Failure>> {
     Deferred.deriving { (run) throws(ActionError<Failure>) in
       guard self.setBusy(true) else { throw .disabled }
@@ -44,7 +54,8 @@ public final class Action<Input: Sendable, Output: Sendable, Failure: Error>: Se
     }
   }
 
-  /// Returns whether that was a change. Staged under the lock, so that the property never says what was true before.
+  /// Returns whether the value changed. The change is staged under the lock so that the property never reports an
+  /// outdated value.
   private func setBusy(_ isBusy: Bool) -> Bool {
     let (isChange, mustDeliver) = self.isBusy.withLock { wasBusy in
       guard wasBusy != isBusy else { return (false, false) }

@@ -1,30 +1,35 @@
-/// What an activation is given: where to send, and how to end.
+/// The methods that a `LazyPublisher` gives an activation to send values and to end the run.
 public struct Activating<Output: Sendable, Failure: Error>: Sendable {
   let publisher: LazyPublisher<Output, Failure>
   let run: SourceRun
 
-  /// Whether it has ended: nobody gets what is sent from here on. For what sends without end before it returns.
+  /// Whether the run has ended. Values sent after that are dropped.
+  /// An activation that sends an endless series of values before it returns must check this.
   public var isOver: Bool { run.isOver }
 
-  /// Hands a value to the subscribers, on this thread or on one that is delivering already. Waits where more is sent, from
-  /// several threads, than can be delivered.
+  /// Delivers a value to the subscribers, on this thread or on another thread that is already delivering.
+  /// The call blocks if several threads send faster than the handlers take the values.
   public func send(_ value: Output) { publisher.send(value, run) }
 
-  /// Ends the run: drops what it holds, then completes every subscriber. What is sent after it goes nowhere.
+  /// Ends the run: cancels the upstream subscriptions, then completes every subscriber. Values sent afterwards
+  /// are dropped.
   public func finish(_ completion: Completion<Failure>) { publisher.finish(run, completion) }
 
-  /// Queues a value from under a lock of the caller's, so that the order of the values is that of the lock; never waits.
-  /// Returns whether `deliver` must follow on this thread once the lock is free.
+  /// Queues a value while the caller holds a lock of its own, so that values keep the order in which the lock was
+  /// taken.
+  /// Never blocks. If it returns `true`, the caller must call `deliver` on the same thread after it has released the
+  /// lock.
   public func stage(_ value: Output) -> Bool { publisher.stage(value, run) }
 
-  /// Delivers what was staged, on this thread; or waits like `send` where another one is delivering.
+  /// Delivers the staged values on this thread, or waits like `send` while another thread is delivering.
   public func deliver() { publisher.deliver() }
 
-  /// Those for whom it runs: for whom an activation subscribes to what the values are derived from.
+  /// The holders of this publisher. An activation passes them on when it subscribes upstream.
   public var holders: Holders { publisher.forwardedHolders }
 
-  /// Subscribes to what the values are derived from, for those who subscribe to these. This lease ends with the run even before
-  /// the activation has returned it: what is subscribed to may send everything that it has at once, and without end.
+  /// Subscribes to an upstream publisher on behalf of this publisher's subscribers.
+  /// The subscription ends with the run, even if the activation has not returned yet. That matters if upstream sends
+  /// an endless series of values while it is being subscribed to.
   public func subscribe<UpstreamOutput, UpstreamFailure>(
     to upstream: some Publisher<UpstreamOutput, UpstreamFailure>,
     receiveValue: @escaping @Sendable (UpstreamOutput) -> Void,

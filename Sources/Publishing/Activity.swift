@@ -1,14 +1,14 @@
 import MonotonicTime
 
-/// What a lazy publisher is doing, since when, why, and for how many.
+/// The state of a lazy publisher: its phase, since when and why it is in it, and its number of subscribers.
 public struct Activity: Equatable, Sendable {
   public enum Phase: String, Equatable, Sendable {
-    /// The source does not run; whatever it powers is off.
+    /// The source is not running, and the device it powers is off.
     case idle
-    /// Somebody subscribed: the source is being set up, or waits for its minimum time off to pass.
+    /// A client has subscribed. The source is being set up, or waits for its minimum time off to pass.
     case starting
     case running
-    /// Nobody listens any more; the source runs on for a while, in case somebody comes back.
+    /// The last subscriber has left. The source keeps running for the idle timeout in case a client comes back.
     case lingering
     /// The source has been told to stop and is powering down.
     case stopping
@@ -19,9 +19,10 @@ public struct Activity: Equatable, Sendable {
   public var phase: Phase
   public var since: MonotonicInstant
   public var reason: String
-  /// How many subscribe to it directly. For whom they do says `LazyPublisher.holders`.
+  /// The number of direct subscribers. `LazyPublisher.holders` lists the clients, including those of derived
+  /// publishers.
   public var subscriberCount: Int
-  /// When it stops lingering, if it does and nobody comes.
+  /// When the idle timeout ends; `nil` if the source is not lingering.
   public var until: MonotonicInstant?
 
   public init(

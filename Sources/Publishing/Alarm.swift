@@ -1,11 +1,14 @@
 import Guarding
 import MonotonicTime
 
-/// One scheduled action at a time: setting it again overtakes the one before, and after its end it is not set any more.
+/// A timer with at most one pending action. Setting it replaces the pending action; after `end()` it ignores further
+/// settings.
 public final class Alarm: Sendable {
   private struct State {
     var action: ScheduledAction?
-    /// Counts the settings: an action that is done at once, and sets the next one, is noted here after that.
+    /// The number of calls that set or cancelled the alarm.
+    /// An action that runs immediately may set the alarm again before `set` stores the first one; the number tells
+    /// `set` that its own action is outdated.
     var setting = 0
     var isOver = false
   }
@@ -15,7 +18,8 @@ public final class Alarm: Sendable {
 
   public init(clock: any MonotonicTimeSource) { self.clock = clock }
 
-  /// Not to be called under a lock that `action` takes: where the instant is past it may be done at once.
+  /// Schedules `action`. Do not call this while holding a lock that `action` takes: if the deadline has passed, the
+  /// action may run immediately.
   public func set(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) {
     let (overtaken, setting): (ScheduledAction?, Int?) = state.withLock { state in
       if state.isOver { return (nil, nil) }
@@ -34,7 +38,7 @@ public final class Alarm: Sendable {
     if isTooLate { scheduled.cancel() }
   }
 
-  /// Takes back what was set: until it is set again no action begins once this has returned.
+  /// Cancels the pending action. After this returns, no action starts until the alarm is set again.
   public func cancel() {
     let action = state.withLock { state in
       state.setting += 1
@@ -44,7 +48,7 @@ public final class Alarm: Sendable {
     action?.cancel()
   }
 
-  /// Once this has returned no action begins any more.
+  /// Cancels the pending action for good. After this returns, no action starts.
   public func end() {
     let action = state.withLock { state in
       state.isOver = true

@@ -1,8 +1,13 @@
 extension AsyncSequence where Self: Sendable, Element: Sendable {
-  /// The elements as they come, and how the sequence ends. Each subscriber iterates for itself, in a task that its lease
-  /// keeps alive; `shared(as:)` makes one iteration of it for all, which sequences that can be read but once need.
+  /// Publishes the elements of the sequence and its end. Each subscriber iterates separately, in a task that lives as
+  /// long as its subscription.
   ///
-  /// The handlers run on that task's thread, and the next element is asked for when they have returned.
+  /// ```swift
+  /// let lease = lines.publisher.subscribe(as: "journal") { parse($0) }
+  /// ```
+  ///
+  /// A sequence that can be iterated only once needs `shared(as:)`, which iterates once for all subscribers. The
+  /// handlers run on the task's thread; the next element is requested after they have returned.
   public var publisher: Deferred<Element, Failure> {
     Deferred.deriving { (run) throws(Failure) in
       let task = Task {

@@ -3,30 +3,34 @@ import DequeModule
 import Guarding
 import Synchronization
 
-/// Hands values to all receivers, one after another, in one order for all, and never under a lock.
+/// Delivers values to all receivers, one value at a time, in the same order for every receiver, and never under a
+/// lock.
 ///
-/// Whoever sends while nobody else is delivering delivers on its own thread. A value that arrives meanwhile, from another
-/// thread or from inside a handler, waits in a queue, and who sent it goes on. So handlers of one broadcast never overlap,
-/// and may send, subscribe and cancel as they like.
+/// A thread that sends while no other thread is delivering delivers its value itself. If another thread is
+/// delivering, or a handler sends, the value goes into a queue and the sender returns. So the handlers of one
+/// broadcast never overlap, and a handler may send, subscribe and cancel.
 ///
-/// A sender is not captured by what others send:
-/// - Its *share* is its own value and 16 out of the queue. After those it hands the delivering role to the first sender
-///   that waits. Where none waits it goes on, as nobody else would deliver what is queued; the next sender to come then
-///   waits for the role, and gets it after the delivery under way.
-/// - The queue takes 16 deliveries. Who sends to a full one leaves its value there and waits, until the role comes to it
-///   or its value has been taken up.
+/// Two limits keep a sender from delivering other senders' values indefinitely:
+/// - A delivering thread has a *share*: its own value plus 16 from the queue. After its share it hands the delivering
+///   role to the sender that has waited longest. If no sender is waiting, it keeps delivering, because no other
+///   thread would empty the queue. The next sender to arrive then waits and receives the role after the current
+///   delivery.
+/// - The queue holds 16 deliveries. A thread that sends to a full queue adds its value and waits until it receives
+///   the role or until another thread has taken the value out of the queue.
 ///
-/// So a call delivers at most its own value, 16 of its share and 16 that are left when nobody comes; who is the first to
-/// wait waits for one share at most, and nobody longer than for what was queued before; the queue holds at most 16
-/// deliveries and one of each thread that waits. Nothing is dropped.
+/// As a result, one call delivers at most its own value, the 16 of its share, and the 16 left in the queue if no
+/// sender is waiting. The first sender in line waits for at most one share, and the others wait only for deliveries
+/// queued before them. The queue holds at most 16 deliveries plus one per waiting thread. No value is dropped.
 ///
-/// Beyond those bounds goes only what is sent from inside handlers, where to wait would be to wait for oneself: to the
-/// broadcast that calls the handler, or to one whose delivering thread waits, in the end, for this one (`WaitGraph`). It
-/// is queued in any case, and in its place; its number is what the handlers of one delivery send.
+/// Only values sent from inside handlers may exceed these limits, because a thread must not wait for itself. That is
+/// the case if a handler sends to the broadcast that called it, or to a broadcast whose delivering thread is waiting,
+/// directly or indirectly, for this one (`WaitGraph`). Such a value is always queued, in order. Their number is
+/// limited by what the handlers of one delivery send.
 ///
-/// The count of deliveries under way or waiting decides who delivers. It is raised only under the lock, together with
-/// the queue; so a delivering thread that finds it above zero also finds the queue filled, and a sender that waits can
-/// rely on somebody to come by: it waits only while what it queued is there, and whoever takes that out ends its wait.
+/// The number of deliveries under way or queued decides which thread delivers. It is increased only under the lock,
+/// together with the queue. So a delivering thread that sees a number above zero also finds a delivery in the queue.
+/// A waiting sender is always released: it waits only while its value is in the queue, and the thread that takes the
+/// value out ends the wait.
 final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
   private enum Delivery {
     case value(Output, [Receiver<Output, Failure>])
@@ -36,25 +40,25 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
   private enum Step {
     case deliver(Delivery)
     case handOver(Turn)
-    /// Somebody else has the role.
+    /// Another thread has the role.
     case leave
   }
 
   private struct State {
     var receivers: [Receiver<Output, Failure>] = []
     var queue = Deque<Delivery>()
-    /// How many deliveries have been queued, ever; and how many have been taken out again.
+    /// The number of deliveries queued since the start, and the number taken out again.
     var queuedCount = 0
     var takenCount = 0
-    /// How many deliveries the present holder of the role has taken out of the queue.
+    /// The number of deliveries that the thread with the delivering role has taken out of the queue.
     var servedCount = 0
-    /// Those who wait, the longest first.
+    /// The waiting senders; the one that has waited longest is first.
     var turns = Deque<Turn>()
     var latest: Output?
-    /// Values sent for an earlier generation are dropped.
+    /// The current run. Values sent for another run are dropped.
     var generation = 0
 
-    /// Whether the queue is too full, or the thread that delivers has done its share.
+    /// Whether the queue is full or the delivering thread has done its share.
     var isBusy: Bool { queue.count > queueCapacity || servedCount >= deliveryShare }
   }
 
@@ -69,7 +73,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
 
   var latest: Output? { state.withLock { $0.latest } }
 
-  /// Sends a value and delivers it, unless another thread is delivering and does so in its turn.
+  /// Sends a value and delivers it, unless another thread is delivering; that thread then delivers this value too.
   func send(_ value: Output, generation: Int = 0) {
     var direct: [Receiver<Output, Failure>]?
     var turn: Turn?
@@ -92,8 +96,9 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     }
   }
 
-  // The `stage` methods queue a delivery, never wait, and return whether the caller has to call `deliver`, on the same
-  // thread, once it holds no lock.
+  // The `stage` methods queue a delivery and never block. If they return `true`, the caller must call `deliver` on
+  // the
+  // same thread after it has released its locks.
 
   func stage(_ value: Output, generation: Int = 0) -> Bool {
     state.withLock { state in
@@ -105,11 +110,11 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     }
   }
 
-  /// Adds a receiver. With a replay it gets the latest value first.
+  /// Adds a receiver. If the broadcast replays, the receiver gets the latest value first.
   func stage(adding receiver: Receiver<Output, Failure>) -> Bool {
     state.withLock { state in
       var place = state.receivers.endIndex
-      // Those who come last are few, and stand at the end.
+      // Receivers that come last are few and are kept at the end of the array.
       if !receiver.comesLast { while place > 0, state.receivers[place - 1].comesLast { place -= 1 } }
       state.receivers.insert(receiver, at: place)
       guard replaysLatest, let latest = state.latest else { return false }
@@ -117,7 +122,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     }
   }
 
-  /// Completes all present receivers and forgets them.
+  /// Completes and removes all receivers.
   func stage(_ completion: Completion<Failure>) -> Bool {
     state.withLock { state in
       let receivers = state.receivers
@@ -126,11 +131,11 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     }
   }
 
-  /// Delivers what was staged, or waits for its turn like a sender where another thread is delivering.
+  /// Delivers the staged values. Waits like a sender if another thread is delivering.
   func deliver() {
     var turn: Turn?
     let step: Step = state.withLock { state in
-      // Both change together under the lock, but for the count's way down to zero.
+      // Both values change together under the lock, except when the number of deliveries drops to zero.
       let isMine =
         role.deliveries.load(ordering: .acquiring) > 0 && role.holder.load(ordering: .relaxed) == currentThread
       if isMine { return next(&state) }
@@ -141,7 +146,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     if let turn { wait(turn) }
   }
 
-  /// Removes a receiver; returns whether it was there.
+  /// Removes a receiver. Returns whether it was registered.
   func remove(_ receiver: Receiver<Output, Failure>) -> Bool {
     state.withLock { state in
       guard let index = state.receivers.firstIndex(where: { $0 === receiver }) else { return false }
@@ -150,7 +155,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     }
   }
 
-  /// Forgets the latest value and drops what is sent for earlier generations from now on.
+  /// Starts a new generation: forgets the latest value and drops later values of other generations.
   func begin(generation: Int) {
     state.withLock { state in
       state.generation = generation
@@ -158,9 +163,10 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     }
   }
 
-  // MARK: The role
+  // MARK: The delivering role
 
-  /// Counts one more delivery, and takes the role if nobody has it; returns whether it did.
+  /// Increments the number of deliveries. Returns whether this thread took the role, which it does if the role was
+  /// free.
   private func takeRole(_ state: inout State) -> Bool {
     guard role.deliveries.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue == 0 else { return false }
     role.holder.store(currentThread, ordering: .relaxed)
@@ -174,7 +180,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     }
   }
 
-  /// Makes the next delivery, or hands the role over; returns whether it is still this thread's.
+  /// Makes the next delivery or hands over the role. Returns whether this thread still has the role.
   @inline(never)
   private func deliverNext() -> Bool { perform(state.withLock { next(&$0) }) }
 
@@ -209,12 +215,12 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
 
   // MARK: Waiting
 
-  /// Whether who has just queued something, and has not taken the role, is to wait for its turn.
+  /// Whether a thread that has queued a delivery without taking the role must wait.
   private func mustWait(_ state: State) -> Bool {
     state.isBusy && role.holder.load(ordering: .relaxed) != currentThread
   }
 
-  /// Puts this thread into the line of those who wait, if it is to.
+  /// Adds this thread to the waiting senders if it must wait.
   @inline(never)
   private func takeTurn(_ state: inout State) -> Turn? {
     guard mustWait(state) else { return nil }
@@ -223,18 +229,20 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     return turn
   }
 
-  /// Waits until this thread is to deliver, and then does; or until what it queued has been taken up by another one.
+  /// Waits until this thread receives the delivering role, and then delivers, or until another thread has taken its
+  /// delivery out of the queue.
   @inline(never)
   private func wait(_ turn: Turn) {
     let mayWait = WaitGraph.enter(turn.thread, waitingFor: role)
-    // Who may not wait leaves the line, unless its turn has just come: then the wait is as good as over.
+    // A thread that may not wait leaves the line, unless it has just been served: then `wait` returns without
+    // blocking.
     if !mayWait, withdraw(turn) { return }
     let hasRole = turn.wait()
     if mayWait { WaitGraph.leave(turn.thread) }
     if hasRole, deliverNext() { finishDelivery() }
   }
 
-  /// Returns whether the turn was still waiting.
+  /// Removes a waiting sender. Returns whether it was still waiting.
   private func withdraw(_ turn: Turn) -> Bool {
     state.withLock { state in
       guard let index = state.turns.firstIndex(where: { $0 === turn }) else { return false }
@@ -245,14 +253,15 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
 
   // MARK: The queue
 
-  /// Returns whether the caller has to call `deliver`.
+  /// Returns whether the caller must call `deliver`.
   private func enqueue(_ delivery: Delivery, _ state: inout State) -> Bool {
     state.queue.append(delivery)
     state.queuedCount += 1
     return takeRole(&state) || mustWait(state)
   }
 
-  // Out of line, like `deliverNext`: values are large, and whoever needs no queue should not make room for its copies.
+  // Kept out of line, like `deliverNext`: values are large, and a call that needs no queue should not reserve stack
+  // space for copies.
   @inline(never)
   private func append(_ value: Output, _ state: inout State) {
     state.queue.append(.value(value, state.receivers))
@@ -260,9 +269,9 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
   }
 }
 
-/// How many queued deliveries a thread makes before it hands the role to one that waits, and how many the queue takes
-/// before those who send have to wait. Enough that short handlers cost a change of threads once in so many values at
-/// most; few enough that slow ones do not hold a reader up for long.
+/// The number of queued deliveries that a thread makes before it hands over the role, and the capacity of the queue.
+/// 16 is large enough that fast handlers rarely change threads, and small enough that slow handlers do not hold up a
+/// reader for long.
 private let deliveryShare = 16
 private let queueCapacity = 16
 

@@ -1,9 +1,9 @@
 import Guarding
 import DequeModule
 
-/// What a slow consumer gets.
+/// How many values to keep for a slow consumer.
 public enum Buffering: Equatable, Sendable {
-  /// The newest values, at most so many; older ones are dropped and counted.
+  /// Keeps the newest values, at most `count`. Older values are dropped and counted.
   case newest(Int)
 
   var capacity: Int {
@@ -14,14 +14,20 @@ public enum Buffering: Equatable, Sendable {
 }
 
 extension Publisher {
-  /// The values as an asynchronous sequence. Each iteration subscribes for itself, from its first `next()` until it ends;
-  /// a slow one delays neither the source nor anybody else.
+  /// The values as an asynchronous sequence.
+  ///
+  /// ```swift
+  /// for try await fix in receiver.values(as: "trip", buffering: .newest(64)) { await append(fix) }
+  /// ```
+  ///
+  /// Each iteration has its own subscription, from its first `next()` until it ends. A slow iteration delays neither
+  /// the source nor other subscribers.
   public func values(as holder: Holder, buffering: Buffering = .newest(16)) -> BufferedValues<Output, Failure> {
     BufferedValues(upstream: self, holder: holder, capacity: buffering.capacity)
   }
 }
 
-/// A publisher's values, buffered between the thread that sends and the task that waits.
+/// A publisher's values as an asynchronous sequence, with a buffer between the sending thread and the waiting task.
 public struct BufferedValues<Element: Sendable, Failure: Error>: AsyncSequence, Sendable {
   fileprivate let upstream: any Publisher<Element, Failure>
   fileprivate let holder: Holder
@@ -43,7 +49,7 @@ public struct BufferedValues<Element: Sendable, Failure: Error>: AsyncSequence, 
       self.buffer = buffer
     }
 
-    /// How many values were dropped because this consumer was too slow.
+    /// The number of values dropped because this consumer was too slow.
     public var droppedCount: Int { buffer.droppedCount }
 
     public mutating func next() async throws(Failure) -> Element? { try await next(isolation: #isolation) }
@@ -102,7 +108,7 @@ private final class ValueBuffer<Element: Sendable, Failure: Error>: Sendable {
         state.completion = completion
         return nil
       }
-      // The failure, if there is one, is handed over once; after it the sequence is over.
+      // A failure is thrown once. After that the sequence has ended.
       state.completion = .finished
       return waiter
     }

@@ -1,29 +1,32 @@
 import Guarding
 
-/// Holds one subscription upstream at a time, hears only the current one, and knows when the last one has completed.
+/// Holds one upstream subscription at a time, ignores events of replaced subscriptions, and detects when the last one
+/// has completed.
 final class CurrentSubscription: Sendable {
   fileprivate struct State {
     var subscription: Subscription?
     var generation = 0
-    /// The current one has not completed, or is about to be made.
+    /// Whether the current subscription is still open or is about to be made.
     var isOpen: Bool
-    /// No other one will come.
+    /// Whether the current subscription is the last one.
     var isClosed = false
     var isOver = false
   }
 
-  /// What a subscription is told by from those that replace it.
+  /// The link from a subscription to its owner. It stops working once the subscription has been replaced.
   struct Place: Sendable {
     fileprivate let withCurrent: @Sendable (_ body: (inout State) -> Void) -> Void
 
-    /// Whether `isTrue`, asked while the subscription cannot be replaced; no where it has been.
+    /// Returns the result of `isTrue`, evaluated while the subscription cannot be replaced; `false` if it has been
+    /// replaced.
     func isCurrent(and isTrue: () -> Bool) -> Bool {
       var result = false
       withCurrent { _ in result = isTrue() }
       return result
     }
 
-    /// It has completed. Returns whether it was the last one; `nil` where it has been replaced, and its end means nothing.
+    /// Records that the subscription has completed. Returns whether it was the last one, or `nil` if it has been
+    /// replaced and its completion is irrelevant.
     func complete() -> Bool? {
       var isLast: Bool?
       withCurrent { state in
@@ -39,7 +42,7 @@ final class CurrentSubscription: Sendable {
   /// - Parameter isExpected: whether the first subscription is about to be made
   init(isExpected: Bool) { state = Guarded(State(isOpen: isExpected)) }
 
-  /// Ends the present subscription and makes the next.
+  /// Cancels the current subscription and makes the next one.
   func replace(_ subscribe: (Place) -> Subscription) {
     let (old, generation): (Subscription?, Int?) = state.withLock { state in
       let old = state.subscription
@@ -63,7 +66,7 @@ final class CurrentSubscription: Sendable {
     leftover?.cancel()
   }
 
-  /// The present subscription is the last one. Returns whether it has completed already.
+  /// Declares the current subscription the last one. Returns whether it has already completed.
   func close() -> Bool {
     state.withLock { state in
       state.isClosed = true
@@ -71,7 +74,7 @@ final class CurrentSubscription: Sendable {
     }
   }
 
-  /// Ends the present subscription and refuses further ones.
+  /// Cancels the current subscription and refuses further ones.
   func end() {
     let old = state.withLock { state in
       state.isOver = true

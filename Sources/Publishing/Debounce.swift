@@ -1,10 +1,14 @@
 import MonotonicTime
 
 extension Publisher {
-  /// The latest value once none has come for `quiet`: what a burst of changes has come to.
+  /// Publishes the latest value after a pause of `quiet` without a new one: the outcome of a burst of changes.
   ///
-  /// The last value is never lost: where the source ends before its time it comes right before the completion. Each
-  /// subscriber has its own pace.
+  /// ```swift
+  /// let settled = switchPosition.debounced(for: .milliseconds(50))
+  /// ```
+  ///
+  /// The last value is never lost: if the source ends during the pause, the value is sent right before the
+  /// completion. Each subscriber has its own timer.
   public func debounced(
     for quiet: Duration, clock: any MonotonicTimeSource = MonotonicClock()
   ) -> Deferred<Output, Failure> {

@@ -1,29 +1,39 @@
 import MonotonicTime
 
-/// A cold publisher: every subscriber gets a publisher, and work, of its own.
+/// A cold publisher: each subscriber gets its own publisher, which does its own work.
+///
+/// ```swift
+/// let now = Deferred { _ in Just(MonotonicClock().now) }  // reads the clock once per subscriber
+/// ```
 public struct Deferred<Output: Sendable, Failure: Error>: Publisher {
-  // What it makes is kept as what is done with it: Swift 6.2 mistakes the type of a stored closure that returns
-  // `any Publisher<Output, Failure>`, and a compiler with checks, such as Debian's, then gives up.
+  // Stores how to attach a subscriber rather than how to make a publisher: Swift 6.2 derives a wrong type for a
+  // stored
+  // closure that returns `any Publisher<Output, Failure>`, and compilers with assertions, such as Debian's, then
+  // crash.
   private let start: @Sendable (Subscriber<Output, Failure>) -> Subscription
 
-  /// - Parameter make: called for each subscriber, with those for whom it subscribes
+  /// - Parameter make: makes the publisher for one subscriber; receives the holders it subscribes for
   public init(_ make: @escaping @Sendable (_ holders: Holders) -> any Publisher<Output, Failure>) {
     start = { make($0.holders).attach($0) }
   }
 
-  /// - Parameter start: attaches each subscriber
+  /// - Parameter start: attaches a subscriber
   init(attaching start: @escaping @Sendable (Subscriber<Output, Failure>) -> Subscription) { self.start = start }
 
   public func attach(_ subscriber: Subscriber<Output, Failure>) -> Subscription { start(subscriber) }
 
-  /// Does the work of `activation` anew for each subscriber.
+  /// Makes a publisher that runs `activation` separately for each subscriber.
   static func deriving(_ activation: @escaping LazyPublisher<Output, Failure>.Activation) -> Deferred {
     Deferred { LazyPublisher(deriving: $0.label, activating: activation) }
   }
 }
 
 extension Publisher {
-  /// The values that `transform` makes of these; those of which it makes `nil` are left out.
+  /// Publishes the results of `transform`, leaving out `nil`.
+  ///
+  /// ```swift
+  /// let positions = fixes.compactMap { $0.position }
+  /// ```
   public func compactMap<NewOutput: Sendable>(
     _ transform: @escaping @Sendable (Output) -> NewOutput?
   ) -> Deferred<NewOutput, Failure> {
@@ -34,14 +44,22 @@ extension Publisher {
     }
   }
 
-  /// The values that `transform` makes of these.
+  /// Publishes the results of `transform`.
+  ///
+  /// ```swift
+  /// let fahrenheit = celsius.map { $0 * 1.8 + 32 }
+  /// ```
   public func map<NewOutput: Sendable>(
     _ transform: @escaping @Sendable (Output) -> NewOutput
   ) -> Deferred<NewOutput, Failure> {
     compactMap { transform($0) }
   }
 
-  /// One subscription to this publisher for however many subscribers: cold becomes hot.
+  /// Shares one subscription to this publisher among all subscribers: turns a cold publisher into a hot one.
+  ///
+  /// ```swift
+  /// let state = fused.shared(as: "state", replaysLatest: true)  // fuses once, however many clients subscribe
+  /// ```
   public func shared(
     as name: String, timing: LifecycleTiming = LifecycleTiming(), replaysLatest: Bool = false,
     clock: any MonotonicTimeSource = MonotonicClock()

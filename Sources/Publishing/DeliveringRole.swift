@@ -1,10 +1,11 @@
 import Synchronization
 
-/// Which thread delivers for a broadcast: whoever raised the count of its deliveries from zero, or was handed the role.
+/// The right to deliver for one broadcast. A thread gets it by raising the number of deliveries from zero, or from
+/// the previous holder.
 final class DeliveringRole: Sendable {
-  /// Deliveries under way or waiting. Above zero somebody has the role. Raised only under the broadcast's lock, together
-  /// with the queue and the holder.
+  /// The number of deliveries under way or queued. While it is above zero, a thread has the role. It is increased
+  /// only under the broadcast's lock, together with the queue and `holder`.
   let deliveries = Atomic(0)
-  /// The `pthread_t` of whoever has the role, or had it last.
+  /// The `pthread_t` of the thread that has the role, or had it last.
   let holder = Atomic<UInt>(0)
 }

@@ -1,8 +1,12 @@
-/// No value: only the end, or not even that.
+/// A publisher without values. It finishes immediately, or never ends.
+///
+/// ```swift
+/// let position: any Publisher<Fix, Never> = receiver?.fixes ?? Empty()
+/// ```
 public struct Empty<Output: Sendable, Failure: Error>: Publisher {
   public var completesImmediately: Bool
 
-  /// - Parameter completesImmediately: `false` for a publisher that never sends anything
+  /// - Parameter completesImmediately: `false` for a publisher that sends neither values nor a completion
   public init(completesImmediately: Bool = true) { self.completesImmediately = completesImmediately }
 
   public func attach(_ subscriber: Subscriber<Output, Failure>) -> Subscription {

@@ -1,4 +1,8 @@
-/// A failure, and nothing before it.
+/// A publisher that fails immediately, without values.
+///
+/// ```swift
+/// guard let bus else { return Fail(BusError.missing) }
+/// ```
 public struct Fail<Output: Sendable, Failure: Error>: Publisher {
   public var error: Failure
 

@@ -1,10 +1,18 @@
 import Synchronization
 
 extension Publisher {
-  /// The first value, and the end: the lease upstream ends with it. Where there is no value, only the end.
+  /// Publishes the first value, finishes, and ends the upstream lease. Finishes without a value if upstream does.
+  ///
+  /// ```swift
+  /// let lease = receiver.fixes.first().subscribe(as: "greeting") { print("first fix: \($0)") }
+  /// ```
   public func first() -> Deferred<Output, Failure> { first { _ in true } }
 
-  /// The first value that meets a condition, and the end.
+  /// Publishes the first value that satisfies `isMet`, and finishes.
+  ///
+  /// ```swift
+  /// let accurate = receiver.fixes.first { $0.horizontalErrorMetres < 5 }
+  /// ```
   public func first(where isMet: @escaping @Sendable (Output) -> Bool) -> Deferred<Output, Failure> {
     Deferred.deriving { (run) throws(Failure) in
       let isFound = Atomic(false)
@@ -12,7 +20,7 @@ extension Publisher {
         to: self,
         receiveValue: { value in
           guard !isFound.load(ordering: .relaxed), isMet(value) else { return }
-          // Values come one at a time; a further one only before the lease upstream has ended.
+          // Values arrive one at a time. Another one can arrive only until the upstream lease has ended.
           isFound.store(true, ordering: .relaxed)
           run.send(value)
           run.finish(.finished)

@@ -1,36 +1,38 @@
 import Synchronization
 
-/// For whom a source runs: a client, a schedule, or a part of the program.
+/// The reason for a source to run: a client, a schedule, or a part of the program.
 ///
 /// ```swift
 /// let display = Holder("display 7", id: HolderID(), payer: "displays")
 /// let lease = celsius.subscribe(as: display, receiveValue: { show($0) })
 /// ```
 ///
-/// What is derived from a source holds it for its own subscribers: `celsius.map { … }` is held by the same `display`, and the
-/// thermometer's publisher lists it (`LazyPublisher.holders`). The label is for people. Programs compare the other three.
+/// A derived publisher subscribes on behalf of its own subscribers: a client that subscribes to `celsius.map { … }`
+/// as `display` also appears in the `holders` of the thermometer's `LazyPublisher`. The label is only for people.
+/// Programs compare `id`, `payer` and `purpose`.
 public struct Holder: Sendable {
-  /// Who it is, in however many ways it holds something.
+  /// The identity of the holder, the same in every subscription it has.
   public let id: HolderID
-  /// As people read it in lists and logs: `gpsd 127.0.0.1:51512`.
+  /// The name that lists and logs show, for example `gpsd 127.0.0.1:51512`.
   public let label: String
-  /// The account for what running costs; `nil` for a holder that only stands in for others, whose accounts pay on.
+  /// The account charged for what running the source costs. `nil` for a holder that stands in for others, which
+  /// remain charged.
   public let payer: Payer?
-  /// Why it comes and goes.
+  /// Why the holder subscribes and leaves.
   public let purpose: Purpose
 
   public enum Purpose: Hashable, Sendable {
-    /// It comes and leaves when it likes.
+    /// A client that subscribes and leaves at any time.
     case client
-    /// It comes and leaves at times that are known beforehand.
+    /// A schedule, whose times are known in advance.
     case schedule
-    /// A part of the program that holds a source for the program's own work.
+    /// A part of the program that needs a source for the program's own work.
     case `internal`
   }
 
   /// - Parameters:
-  ///   - id: by default the one of the part of the program that has this label
-  ///   - payer: by default an account of the label's name
+  /// - id: by default the identity of the part of the program with this label
+  /// - payer: by default the account with the same name as the label
   public init(_ label: String, id: HolderID? = nil, payer: Payer, purpose: Purpose = .client) {
     self.init(label: label, id: id ?? HolderID(named: label), payer: payer, purpose: purpose)
   }
@@ -43,28 +45,28 @@ public struct Holder: Sendable {
     (self.id, self.label, self.payer, self.purpose) = (id, label, payer, purpose)
   }
 
-  /// A part of the program that keeps something going for others until these have come again, and pays nothing.
+  /// A part of the program that keeps a source running for clients until they have reconnected. It is not charged.
   public static func standIn(_ label: String) -> Holder {
     Holder(label: label, id: HolderID(named: label), payer: nil, purpose: .internal)
   }
 
-  /// The same holder, described by what it holds in this way, or by why.
+  /// The same holder, with a label that describes this particular subscription, and optionally another purpose.
   public func labelled(_ label: String, purpose: Purpose? = nil) -> Holder {
     Holder(label: label, id: id, payer: payer, purpose: purpose ?? self.purpose)
   }
 }
 
 extension Holder: Hashable {
-  // Whoever has the same ID is nearly always the same in all else.
+  // Holders with the same ID are nearly always equal, so hashing the ID is enough.
   public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }
 
-/// A part of the program, known by its name: `subscribe(as: "journal", …)`.
+/// Makes a holder for a part of the program from its name: `subscribe(as: "journal", …)`.
 extension Holder: ExpressibleByStringInterpolation {
   public init(stringLiteral name: String) { self.init(name) }
 }
 
-/// Which holder it is.
+/// The identity of a holder.
 public struct HolderID: Hashable, Sendable {
   private enum Identity: Hashable, Sendable {
     case numbered(UInt64)
@@ -75,15 +77,15 @@ public struct HolderID: Hashable, Sendable {
 
   private let identity: Identity
 
-  /// A holder that is like no other, as each connection of a client is.
+  /// Makes a unique identity, for example for one client connection.
   public init() { identity = .numbered(HolderID.last.add(1, ordering: .relaxed).newValue) }
 
-  /// The one holder of this name, as a part of the program is.
+  /// Makes the identity shared by all holders of this name, for example a part of the program.
   public init(named name: String) { identity = .named(name) }
 }
 
-/// The account that pays for what a source costs while it runs. Several holders may have the same one: a client keeps its account
-/// from visit to visit.
+/// The account that is charged for the energy that a source uses while it runs. Several holders may share one account: a client
+/// keeps its account across connections.
 public struct Payer: Hashable, Sendable, ExpressibleByStringInterpolation {
   public let name: String
 

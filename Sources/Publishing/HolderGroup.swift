@@ -1,28 +1,29 @@
 import Guarding
 
-/// Hears who comes to hold something and who leaves it.
+/// Learns which holders start and stop holding a source.
 ///
-/// It is told under a lock of the group's: it takes notes, and calls nothing of a publisher's.
+/// The methods are called under the group's lock. They may record the change but must not call a publisher.
 public protocol HolderObserver: Sendable {
   func came(_ holders: [Holder])
   func left(_ holders: [Holder])
 }
 
-/// Those for whom something is held, as they come and leave; what is held for them upstream hears of each of them.
+/// The holders of one publisher. Upstream groups are informed of each change.
 ///
-/// A derived publisher has one, and subscribes for it: so a source knows the clients in the end, and not the links between. Who comes or
-/// leaves is passed on as one change, up to the sources. Each group has a lock, and takes those upstream while it holds its own, never the
-/// other way round; so a group upstream always has what the ones below it have.
+/// Each derived publisher has a group and subscribes upstream for it. So a source sees the clients at the end
+/// of the chain rather than the publishers in between. A change is passed on, as one change, up to the sources. A
+/// group keeps its own lock while it takes the upstream lock, never the reverse. An upstream group therefore always
+/// contains the holders of the groups below it.
 public final class HolderGroup: Sendable {
-  /// One way in which something is held: by a holder, or by all of a group.
+  /// One subscription's entry in a group: a single holder, or all holders of another group.
   public struct Membership: Sendable {
     fileprivate let holders: Holders
-    /// The one of the group that these are, where they are one; 0 else.
+    /// The link's number in the other group, or 0 for a single holder.
     fileprivate let link: Int
 
-    /// Who has just come in this way.
+    /// The holder to name when this subscription begins.
     var comer: Holder { holders.comer }
-    /// Who has just left in this way.
+    /// The holder to name when this subscription ends.
     var leaver: Holder { holders.leaver }
   }
 
@@ -39,7 +40,7 @@ public final class HolderGroup: Sendable {
     var lastLeft: Holder?
   }
 
-  /// What holds something for others, where none of them is there to be named.
+  /// The name to use in messages when the group has no holder.
   fileprivate let label: String
   private let observer: (any HolderObserver)?
   private let state = Guarded(State())
@@ -49,7 +50,7 @@ public final class HolderGroup: Sendable {
     self.observer = observer
   }
 
-  /// In the order in which they came.
+  /// The holders, in the order in which they joined.
   public var list: [Holder] { state.withLock { $0.holders.list } }
 
   public var isEmpty: Bool { state.withLock { $0.holders.isEmpty } }
@@ -71,13 +72,13 @@ public final class HolderGroup: Sendable {
     }
   }
 
-  /// Holds something for these as well: the single ones come together, as one change.
+  /// Adds several subscriptions. All single holders among them are added as one change.
   public func add(_ all: [Holders]) -> [Membership] {
     apply(all.compactMap(\.single), areComing: true, through: nil)
     return all.map { $0.single == nil ? add($0) : Membership(holders: $0, link: 0) }
   }
 
-  /// These go, together in the same way.
+  /// Removes several subscriptions. All single holders among them are removed as one change.
   public func remove(_ memberships: [Membership]) {
     apply(memberships.compactMap(\.holders.single), areComing: false, through: nil)
     for membership in memberships where membership.holders.single == nil { remove(membership) }
@@ -114,19 +115,19 @@ public final class HolderGroup: Sendable {
     }
   }
 
-  /// Who came first of those who are there.
+  /// The holder that joined first.
   fileprivate var first: Holder? { state.withLock { $0.holders.first } }
 
-  /// Who left last, if nobody is there.
+  /// The holder that left last, or `nil` if the group is not empty.
   fileprivate var lastLeft: Holder? { state.withLock { $0.holders.isEmpty ? $0.lastLeft : nil } }
 }
 
-/// Describes a holder by what it holds.
+/// Replaces a holder's description by one that fits a particular subscription.
 struct HolderChange: Sendable {
   let make: @Sendable (Holder) -> Holder
 }
 
-/// For whom somebody subscribes: one holder, or all that a derived publisher has at each time.
+/// The holders that a subscription is made for: one holder, or the current holders of a derived publisher.
 public struct Holders: Sendable {
   fileprivate enum Root: Sendable {
     case one(Holder)
@@ -140,7 +141,7 @@ public struct Holders: Sendable {
 
   public init(_ group: HolderGroup) { root = .all(group) }
 
-  /// The same, each described by what it holds in this way.
+  /// The same holders, each described by `change`.
   public func map(_ change: @escaping @Sendable (Holder) -> Holder) -> Holders {
     var mapped = self
     let before = self.change
@@ -148,12 +149,12 @@ public struct Holders: Sendable {
     return mapped
   }
 
-  /// The holder, where it is one.
+  /// The holder, if this is a single one.
   fileprivate var single: Holder? {
     if case .one(let holder) = root { changed(holder) } else { nil }
   }
 
-  /// The holder, or the one that came first: for messages.
+  /// The label of the single holder, or of the one that joined first. For messages only.
   public var label: String { comer.label }
 
   fileprivate var comer: Holder {

@@ -1,8 +1,9 @@
-/// Who holds something, each in however many ways. A holder that comes or leaves costs the same, however many there are.
+/// The holders of something, with a count of subscriptions for each. Adding and removing a holder takes constant
+/// time.
 public struct HolderSet: Sendable {
   private struct Entry: Sendable {
     var ways: Int
-    /// Counts those who have come: the order of the list.
+    /// The number of this holder in the order of arrival, for `list`.
     let place: Int
   }
 
@@ -15,15 +16,15 @@ public struct HolderSet: Sendable {
 
   public var count: Int { entries.count }
 
-  /// In the order in which they came. Takes a copy of all.
+  /// The holders in the order in which they joined. Sorts a copy.
   public var list: [Holder] { entries.sorted { $0.value.place < $1.value.place }.map(\.key) }
 
-  /// Who came before all others that are there.
+  /// The holder that joined before all the others.
   public var first: Holder? { entries.min { $0.value.place < $1.value.place }?.key }
 
   public func contains(where isMet: (Holder) -> Bool) -> Bool { entries.keys.contains(where: isMet) }
 
-  /// Adds one way in which a holder holds it; returns whether that is its first.
+  /// Adds one subscription of a holder. Returns whether it is the holder's first.
   public mutating func insert(_ holder: Holder) -> Bool {
     if let ways = entries[holder]?.ways {
       entries[holder]?.ways = ways + 1
@@ -34,7 +35,7 @@ public struct HolderSet: Sendable {
     return true
   }
 
-  /// Takes one way away; returns whether that was its last.
+  /// Removes one subscription of a holder. Returns whether it was the holder's last.
   public mutating func remove(_ holder: Holder) -> Bool {
     guard let ways = entries[holder]?.ways else { return false }
     if ways > 1 {
@@ -48,7 +49,8 @@ public struct HolderSet: Sendable {
 }
 
 extension Dictionary {
-  /// Gives memory back once far fewer are left than there is room for: a dictionary keeps it for as many as there once were.
+  /// Releases memory when the dictionary holds far fewer entries than it has capacity for; a dictionary never shrinks
+  /// by itself.
   public mutating func giveBackCapacity() {
     if capacity > 64 + 4 * count { self = Dictionary(uniqueKeysWithValues: map { ($0.key, $0.value) }) }
   }

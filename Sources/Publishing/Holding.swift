@@ -1,8 +1,12 @@
 extension Publisher {
-  /// The same values, and for each subscriber a lease on `other` as well, whose values do not matter: what is heard here is
-  /// kept going there.
+  /// Publishes the same values, and keeps `other` running for as long as a client subscribes. The values of `other`
+  /// are ignored.
   ///
-  /// - Parameter change: describes each holder by what it holds there
+  /// ```swift
+  /// let fixes = receiver.fixes.holding(antennaSupply)
+  /// ```
+  ///
+  /// - Parameter change: describes each holder as `other` should list it
   public func holding(
     _ other: some Publisher<some Sendable, Never>, as change: @escaping @Sendable (Holder) -> Holder = { $0 }
   ) -> Deferred<Output, Failure> {
@@ -15,7 +19,7 @@ extension Publisher {
       subscriber.receiveSubscription(both)
       var listener = subscriber
       listener.receiveSubscription = { _ in }
-      // First what there is to hear, and last when it ends: nothing is heard that is not held.
+      // The lease on `other` begins first and ends last, so that no value arrives while `other` is not running.
       other.subscribe(as: subscriber.holders.map(change), receiveValue: { _ in }).store(in: lease)
       attach(listener).store(in: listening)
       return both

@@ -1,4 +1,8 @@
-/// One value, and the end.
+/// A publisher that sends one value and finishes.
+///
+/// ```swift
+/// let rate: any Publisher<Int, Never> = Just(100)
+/// ```
 public struct Just<Output: Sendable>: Publisher {
   public typealias Failure = Never
 

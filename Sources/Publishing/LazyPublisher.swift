@@ -2,20 +2,28 @@ import CLinux
 import Guarding
 import MonotonicTime
 
-/// A hot publisher whose source runs only while somebody subscribes.
+/// A hot publisher whose source runs only while it has subscribers.
 ///
-/// The first subscriber starts the source, the last one leaving stops it, after an optional linger; runs never overlap.
-/// All subscribers share one run and get the same values in the same order from the moment they joined. A failure
-/// completes every subscriber and leaves the publisher ready to start afresh.
+/// The first subscriber starts the source. The source stops after the last one has left and the idle timeout has
+/// passed. Runs never overlap. All subscribers share one run and receive the same values in the same order from the
+/// moment they joined. A failure completes every subscriber; the next subscriber starts the source again.
 ///
-/// A source is one scope: what it switches on it switches off before it returns or throws, and that is the whole of
-/// the promise that a device without subscribers has no power.
+/// ```swift
+/// let celsius = LazyPublisher<Double, ThermometerError>("thermometer") { reading throws(ThermometerError) in
+///   let thermometer = try Thermometer.switchOn()
+///   defer { thermometer.switchOff() }
+///   while !reading.stop.isSet { reading.send(try thermometer.measure()) }
+/// }
+/// ```
 ///
-/// A value costs one uncontended lock and no allocation, however many subscribers there are.
+/// A source is one scope: before it returns or throws, it switches off everything it has switched on. This is what guarantees
+/// that a device without subscribers has no power.
+///
+/// Sending a value takes one uncontended lock and no allocation, regardless of the number of subscribers.
 public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
-  /// Reads until `Reading.stop` is set, on a thread of its own.
+  /// Reads values on its own thread until `Reading.stop` is set.
   public typealias Body = @Sendable (Reading<Output, Failure>) throws(Failure) -> Void
-  /// Sets up what the publisher derives its values from, and returns how to take it down.
+  /// Subscribes to the publishers that the values are derived from, and returns the subscription that undoes it.
   public typealias Activation = @Sendable (Activating<Output, Failure>) throws(Failure) -> Subscription
 
   private enum Source: Sendable {
@@ -25,7 +33,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     var isRead: Bool { if case .body = self { true } else { false } }
   }
 
-  /// A subscriber's, and for whom it subscribes.
+  /// A subscriber and its entry in the group of holders.
   private struct Place {
     let receiver: Receiver<Output, Failure>
     let membership: HolderGroup.Membership
@@ -37,7 +45,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     var run: SourceRun?
     var timer: ScheduledAction?
     var failure: String?
-    /// Why the present run was given up.
+    /// The failure for which the present run was declared hung.
     var hang: Failure?
   }
 
@@ -50,16 +58,16 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   private let group: HolderGroup
   private let mutableActivity: MutableProperty<Activity>
 
-  /// A publisher of what `body` reads on a thread of its own: `LazyPublisher("ticks") { reading in … }`.
+  /// Makes a publisher of the values that `body` reads on its own thread: `LazyPublisher("ticks") { reading in … }`.
   ///
   /// - Parameters:
-  ///   - name: names the thread and stands in messages
-  ///   - replaysLatest: whether a new subscriber first gets the latest value of the current run
-  ///   - lingerPolicy: decides for how long to linger in place of the timing
-  ///   - holderObserver: hears who comes to hold the source and who leaves it
-  ///   - lacking: the failure to report where the system has no thread or descriptor to give; by default the
-  ///     subscribers are finished, and nobody will try again
-  ///   - body: powers the device, reads until told to stop, and powers down on every way out
+  /// - name: the name of the thread, also used in messages
+  /// - replaysLatest: whether a new subscriber first receives the latest value of the current run
+  /// - lingerPolicy: chooses the idle timeout instead of `timing`
+  /// - holderObserver: learns which holders start and stop holding the source
+  /// - lacking: the failure to report if the system has no thread or file descriptor left; by default the publisher
+  ///   finishes its subscribers, and nothing retries
+  /// - body: powers the device, reads until it is told to stop, and powers the device down on every way out
   public convenience init(
     _ name: String, timing: LifecycleTiming = LifecycleTiming(), replaysLatest: Bool = false,
     clock: any MonotonicTimeSource = MonotonicClock(), lingerPolicy: (any LingerPolicy)? = nil,
@@ -71,14 +79,14 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       .body(body) { errno in lacking.map { .failed($0(errno)) } ?? .finished })
   }
 
-  /// A publisher derived from others: `LazyPublisher(deriving: "state") { run in … }`. It is active from `activation` until
-  /// what that returned is cancelled.
+  /// Makes a publisher derived from others: `LazyPublisher(deriving: "state") { run in … }`. It is active from the
+  /// start of `activation` until the subscription that this returned is cancelled.
   ///
   /// - Parameters:
-  ///   - name: stands in messages
-  ///   - replaysLatest: whether a new subscriber first gets the latest value of the current run
-  ///   - holderObserver: as of a source that is read
-  ///   - activation: subscribes to what the values are derived from, as `Activating.holders`, and returns the subscription
+  /// - name: used in messages
+  /// - replaysLatest: whether a new subscriber first receives the latest value of the current run
+  /// - holderObserver: learns which holders start and stop holding this publisher
+  /// - activation: subscribes upstream as `Activating.holders` and returns the subscription
   public convenience init(
     deriving name: String, timing: LifecycleTiming = LifecycleTiming(), replaysLatest: Bool = false,
     clock: any MonotonicTimeSource = MonotonicClock(), holderObserver: (any HolderObserver)? = nil,
@@ -102,19 +110,20 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       Activity(phase: .idle, since: clock.now, reason: "nobody has subscribed yet", subscriberCount: 0))
   }
 
-  /// What the source is doing. Reading it starts nothing.
+  /// The state of the source. Reading it does not start the source.
   public var activity: Property<Activity> { mutableActivity.readOnly }
 
-  /// For whom it runs, or is to run: those who subscribe to it, or to what is derived from it, in the order in which they came.
+  /// The holders that the source runs for, in the order in which they joined. Includes the subscribers of derived
+  /// publishers.
   public var holders: [Holder] { group.list }
 
-  /// Whether somebody holds it.
+  /// Whether the publisher has a holder.
   public var isHeld: Bool { !group.isEmpty }
 
-  /// For whom the activation subscribes.
+  /// The holders for whom the activation subscribes upstream.
   var forwardedHolders: Holders { Holders(group) }
 
-  /// The latest value of the present run, where new subscribers get it. Reading it starts nothing.
+  /// The latest value of the current run, if the publisher replays it. Reading it does not start the source.
   public var latest: Output? { broadcast.latest }
 
   public func attach(_ subscriber: Subscriber<Output, Failure>) -> Subscription {
@@ -123,7 +132,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     subscriber.receiveSubscription(subscription)
     var isTooLate = false
     transition { state, pending in
-      // The subscriber may have thought better of it while it received its subscription.
+      // The subscriber may have cancelled while it received its subscription.
       if receiver.isCancelled { return .nothing }
       if state.machine.isShutDown {
         isTooLate = true
@@ -142,25 +151,25 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     return subscription
   }
 
-  /// The values while others have the source run, from run to run until its subscribers are completed: subscribing to this
-  /// starts nothing and keeps nothing running.
+  /// The values while the source runs for other subscribers. Subscribing to this neither starts the source nor keeps
+  /// it running. The subscription lasts across runs, until the publisher completes its subscribers.
   public var overheard: Deferred<Output, Failure> {
     Deferred(attaching: { [broadcast] in broadcast.attach($0) })
   }
 
-  /// The same, each value after all others have had it.
+  /// Like `overheard`, but receives each value after all other subscribers have.
   public var overheardLast: Deferred<Output, Failure> {
     Deferred(attaching: { [broadcast] in broadcast.attach($0, last: true) })
   }
 
-  /// Stops the source for good, whoever listens, without lingering: the process is about to end. Subscribers are
-  /// finished once the source has left its scope, later ones at once.
+  /// Stops the source permanently, without an idle timeout and even if it has subscribers, because the process is
+  /// about to end. Present subscribers finish once the source has left its scope; later ones finish immediately.
   ///
-  /// - Parameter reason: as its activity has it
+  /// - Parameter reason: the reason that `activity` shows
   public func shutDown(because reason: String = "the hub is shutting down") {
     transition { state, pending in
       let effect = state.machine.shutDown()
-      // Where a source is to leave its scope first its end finishes them.
+      // If the source has yet to leave its scope, its end finishes the subscribers.
       let isOver = state.machine.state == .idle || state.machine.state == .stuck
       if isOver, finish(&state, .finished) { pending.broadcast = true }
       stageActivity(&state, &pending, reason)
@@ -168,7 +177,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     }
   }
 
-  /// Queues the end of all subscribers; returns whether it must be delivered.
+  /// Queues the completion of all subscribers. Returns whether it must be delivered.
   private func finish(_ state: inout State, _ completion: Completion<Failure>) -> Bool {
     for place in state.receivers { group.remove(place.membership) }
     state.receivers = []
@@ -197,16 +206,17 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     }
   }
 
-  /// Asks the policy anew where the source lingers, because what that was decided by has changed.
+  /// Asks the policy for the idle timeout again because its inputs have changed. Has an effect only while the
+  /// source lingers.
   public func reconsiderLinger() { reconsider { $0.reconsidered($1, linger: $2) } }
 
-  /// Has the source run by another timing from now on, and asks the policy anew where it lingers. Nothing is stopped or started for
-  /// that but what lingers, or stays off, for longer than is right now.
+  /// Changes the timing from now on, and asks the policy for the idle timeout again. It affects the current run only
+  /// if the source is lingering or waiting for its minimum time off.
   public func changeTiming(to timing: LifecycleTiming) {
     reconsider { $0.changeTiming(to: timing, $1, restEnd: self.restEnd, linger: $2) }
   }
 
-  /// Asks the policy again where the source has to stay off, because what that was decided by has changed.
+  /// Asks the policy again how long the source must stay off because what that depends on has changed.
   public func reconsiderRest() {
     transition { state, pending in
       let before = state.machine.state
@@ -241,13 +251,13 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
 
   // MARK: The lifecycle
 
-  /// Deliveries staged under the lock, made once it is free.
+  /// Deliveries that were staged under the lock and must be made after it is released.
   private struct PendingDeliveries {
     var broadcast = false
     var activity = false
   }
 
-  /// Changes the state under the lock, then delivers what was staged and does what the machine decided.
+  /// Changes the state under the lock, then makes the staged deliveries and carries out the machine's decision.
   private func transition(_ change: (inout State, inout PendingDeliveries) -> LifecycleMachine.Effect) {
     var pending = PendingDeliveries()
     var started: SourceRun?
@@ -269,7 +279,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
         stopped = state.run
         overtaken = state.timer
         state.timer = nil
-        // Whoever subscribes from here on waits for the next run, and must not see what this one still sends.
+        // A client that subscribes from here on waits for the next run, and must not receive values of this one.
         if let stopped { broadcast.begin(generation: -stopped.id) }
       case .wait(let deadline, let timer):
         overtaken = state.timer
@@ -288,7 +298,8 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     if let stopped { stop(stopped) }
   }
 
-  /// Not under the lock: a clock may fire at once. The machine knows a timer that it has given up by its number.
+  /// Called without the lock, because a clock may fire immediately. The machine recognizes an outdated timer by its
+  /// number.
   private func schedule(_ timer: Int, at deadline: MonotonicInstant) {
     let scheduled = clock.schedule(at: deadline) { [self] in timerFired(timer) }
     let isOvertaken = state.withLock { state in
@@ -352,14 +363,14 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     }
   }
 
-  /// Takes down what an activation set up, and only then says that it has ended.
+  /// Cancels the subscriptions of an activation, and announces the end only after that.
   func finish(_ run: SourceRun, _ completion: Completion<Failure>) {
     switch run.release(orElse: { [self] in ended(run, completion) }) {
     case .whole(let held):
       held.cancel()
       ended(run, completion)
     case .begun(let subscriptions):
-      // The end is announced once the activation has returned; what it still sends until then goes nowhere.
+      // The end is announced once the activation has returned. Until then its values are dropped.
       state.withLock { state in
         if state.run === run { broadcast.begin(generation: -run.id) }
       }
@@ -372,7 +383,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     transition { state, pending in
       guard state.run === run else { return .nothing }
       let effect = state.machine.switchedOn(clock.now)
-      // It lingers longer than was said.
+      // The source now lingers longer than it announced.
       if effect != .nothing { stageActivity(&state, &pending, "") }
       return effect
     }
@@ -388,7 +399,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     }
   }
 
-  /// Gives up waiting for a run that hangs: it counts as failed from here on. The next run starts once this one has left its scope.
+  /// Declares a run hung: it counts as failed from now on. The next run starts once this one has left its scope.
   func hangs(_ run: SourceRun, _ failure: Failure) {
     transition { state, pending in
       guard state.run === run else { return .nothing }
@@ -408,20 +419,21 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       let completion = state.hang.map { .failed($0) } ?? completion
       state.hang = nil
       let (endedByItself, isOverForAll, effect) = state.machine.ended(clock.now, restEnd: restEnd)
-      // What goes wrong in a source that was told to stop went wrong because of that, and says nothing of the device.
+      // A failure after the source was told to stop is a consequence of stopping, and says nothing about the device.
       if endedByItself, case .failed(let error) = completion { state.failure = "\(error)" }
       if let failure { state.failure = failure }
       if isOverForAll, finish(&state, endedByItself ? completion : .finished) { pending.broadcast = true }
-      // What an ended source still sends goes nowhere.
+      // Values that an ended source still sends are dropped.
       broadcast.begin(generation: -run.id)
-      // Who came meanwhile has it started anew; else it is idle for the reason for which it was told to stop.
+      // A client that subscribed in the meantime starts the source again. Otherwise the source is idle for the reason
+      // for which it was told to stop.
       let told = state.receivers.first.map { "\($0.membership.comer.label) subscribed" } ?? mutableActivity.value.reason
       stageActivity(&state, &pending, state.failure ?? (endedByItself ? "the source has ended" : told))
       return effect
     }
   }
 
-  /// - Parameter isNews: the reason is another one, though it does what it did
+  /// - Parameter isNews: whether to replace the reason even if the phase stays the same
   private func stageActivity(
     _ state: inout State, _ pending: inout PendingDeliveries, _ reason: String, isNews: Bool = false
   ) {

@@ -1,12 +1,13 @@
 import MonotonicTime
 
-/// When a lazy publisher's source starts and stops.
+/// The durations that govern when a lazy publisher's source starts and stops.
 public struct LifecycleTiming: Equatable, Sendable {
-  /// How long the source runs on after the last subscriber has left, where no `LingerPolicy` decides.
+  /// How long the source keeps running after the last subscriber has left, unless a `LingerPolicy` decides.
   public var linger: Duration
-  /// The least time a source runs, from `Reading.switchedOn()` where it says so, else from the start.
+  /// The shortest time that the source runs. It counts from `Reading.switchedOn()` if the source calls that, and
+  /// otherwise from the start.
   public var minimumOn: Duration
-  /// The least time between a source's end and its next start.
+  /// The shortest time between the end of the source and its next start.
   public var minimumOff: Duration
 
   public init(linger: Duration = .zero, minimumOn: Duration = .zero, minimumOff: Duration = .zero) {
@@ -16,22 +17,22 @@ public struct LifecycleTiming: Equatable, Sendable {
   }
 }
 
-/// Decides when the source runs. It only decides: each method takes what has happened and returns what to do, and the
-/// lock, the clock and the thread are somebody else's.
+/// Decides when the source runs. Each method takes an event and returns the action to perform. Locks, clocks and
+/// threads belong to the caller.
 struct LifecycleMachine: Sendable {
   enum State: Equatable, Sendable {
-    /// The source is off and nobody is interested.
+    /// The source is off and has no subscriber.
     case idle
-    /// Somebody is interested, but the source has to stay off a little longer.
+    /// The source has a subscriber, but must stay off until its minimum time off has passed.
     case resting
-    /// The source has been started and has not shown a sign of life.
+    /// The source has been started and has not yet reported that it is up.
     case starting
     case running
-    /// Nobody is interested; the source runs on until the timer fires.
+    /// The source has no subscriber and keeps running until the timer fires.
     case lingering
     /// The source has been told to stop and has not left its scope yet.
     case stopping
-    /// The source hangs: it was told to stop, and counts as failed until it leaves its scope after all.
+    /// The source hangs. It has been told to stop and counts as failed until it leaves its scope.
     case stuck
   }
 
@@ -44,7 +45,7 @@ struct LifecycleMachine: Sendable {
   }
 
   private(set) var state = State.idle
-  /// Counts the source's runs; the current or last one.
+  /// The number of the current or last run.
   private(set) var run = 0
   private var timing: LifecycleTiming
   private var subscriberCount = 0
@@ -53,14 +54,15 @@ struct LifecycleMachine: Sendable {
   private var startedAt = MonotonicInstant(nanoseconds: 0)
   private var endedAt: MonotonicInstant?
   private(set) var lingersUntil: MonotonicInstant?
-  /// The same without its least time on.
+  /// When lingering would end without the minimum time on.
   private var lingerEnd: MonotonicInstant?
-  /// Identifies the timer that counts; others have been overtaken.
+  /// The number of the current timer. A timer with another number is outdated.
   private var timer = 0
 
   init(timing: LifecycleTiming) { self.timing = timing }
 
-  /// Until when the source has to stay off; given when that is by its timing, `nil` for not at all.
+  /// Returns until when the source must stay off, or `nil` if it may start now. `usual` is the instant that the
+  /// timing gives.
   typealias RestEnd = (_ usual: MonotonicInstant?) -> MonotonicInstant?
 
   mutating func subscribed(_ now: MonotonicInstant, restEnd: RestEnd = { $0 }) -> Effect {
@@ -75,7 +77,8 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// - Parameter linger: asked for how long to linger, if it comes to that, and given for how long as a rule
+  /// - Parameter linger: returns the idle timeout; receives the one that the timing gives; only called if the source
+  ///   would linger
   mutating func unsubscribed(_ now: MonotonicInstant, linger: (_ usual: Duration) -> Duration) -> Effect {
     subscriberCount -= 1
     guard subscriberCount == 0 else { return .nothing }
@@ -90,17 +93,18 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// What it lingers for has changed.
+  /// Handles a change of the policy's idle timeout.
   ///
-  /// - Parameter linger: asked, where it lingers, for how long from now on; `nil` for as long as before
+  /// - Parameter linger: returns the idle timeout from now on, or `nil` to keep the present one; only called if the
+  ///   source lingers
   mutating func reconsidered(_ now: MonotonicInstant, linger: () -> Duration?) -> Effect {
     guard state == .lingering, let linger = linger() else { return .nothing }
     return self.linger(until: now + linger, now)
   }
 
-  /// The timing is another one from now on. What lingers does so for as long as was decided, and for its new least time on.
+  /// Replaces the timing. A lingering source keeps its idle timeout but observes the new minimum time on.
   ///
-  /// - Parameter linger: as of `reconsidered`
+  /// - Parameter linger: as in `reconsidered`
   mutating func changeTiming(
     to timing: LifecycleTiming, _ now: MonotonicInstant, restEnd: RestEnd = { $0 }, linger: () -> Duration?
   ) -> Effect {
@@ -116,7 +120,7 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// What it has to stay off for has changed.
+  /// Handles a change of the required time off.
   mutating func reconsideredRest(_ now: MonotonicInstant, restEnd: RestEnd) -> Effect {
     guard state == .resting else { return .nothing }
     return startOrRest(now, restEnd)
@@ -146,7 +150,8 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// Nothing starts any more, and what runs stops now. Where nothing runs nobody counts any more who waits for it to.
+  /// Shuts down: nothing starts any more, and a running source stops now. If none runs, waiting subscribers no longer
+  /// count.
   mutating func shutDown() -> Effect {
     isShutDown = true
     timer += 1
@@ -165,7 +170,8 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// The source hangs. Its subscribers wait until it leaves its scope, unless it has been shut down.
+  /// Handles a source that hangs. Its subscribers wait until it leaves its scope, unless the machine has been shut
+  /// down.
   mutating func hung() -> Effect {
     switch state {
     case .starting, .running, .lingering, .stopping:
@@ -177,7 +183,7 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// What the source switches is on since now; the start before it does not count as time on.
+  /// Handles the report that the device's supply is on. The time before it does not count as time on.
   mutating func switchedOn(_ now: MonotonicInstant) -> Effect {
     startedAt = now
     guard state == .lingering, let lingersUntil, lingersUntil < now + timing.minimumOn else { return .nothing }
@@ -191,14 +197,14 @@ struct LifecycleMachine: Sendable {
     return .wait(until: deadline, timer: timer)
   }
 
-  /// The source is up.
+  /// Handles the report that the source is up.
   mutating func showedLife() {
     hasShownLife = true
     if state == .starting { state = .running }
   }
 
-  /// The source has left its scope. Where it was not told to, or will not start again, its subscribers are completed and
-  /// count no more.
+  /// Handles a source that has left its scope. If it was not told to stop, or will not start again, its subscribers
+  /// are completed and no longer count.
   mutating func ended(
     _ now: MonotonicInstant, restEnd: RestEnd = { $0 }
   ) -> (endedByItself: Bool, isOverForAll: Bool, effect: Effect) {

@@ -1,22 +1,25 @@
 import MonotonicTime
 
-/// Decides how long a source runs on after its last subscriber, where that is not always the same.
+/// Chooses the idle timeout of a source for each case.
 ///
-/// It is asked under the publisher's lock: it decides at once, and calls nothing of the publisher's.
+/// The methods are called under the publisher's lock. They must return without blocking and must not call the
+/// publisher.
 public protocol LingerPolicy: Sendable {
-  /// Somebody subscribes while nobody else does: this one, or several of which this is the first.
+  /// A holder subscribed to a source that had no subscriber. If several subscribe together, this is the first of
+  /// them.
   func firstCame(_ holder: Holder, at now: MonotonicInstant)
 
-  /// The last subscriber leaves a source that runs.
+  /// The last subscriber left a running source.
   func lastLeft(_ holder: Holder, at now: MonotonicInstant) -> Linger
 
-  /// A source that lingers is to be decided about anew (`reconsiderLinger`, `changeTiming`); `nil` where nothing has changed.
+  /// The publisher asks again while the source lingers (`reconsiderLinger`, `changeTiming`). Return `nil` to keep the
+  /// present idle timeout.
   func reconsidered(at now: MonotonicInstant) -> Linger?
 
-  /// Until when a source has to stay off that is about to start.
+  /// Returns until when a source that is about to start must stay off.
   ///
-  /// - Parameter usual: by its timing and its last end
-  /// - Returns: `nil` to start at once
+  /// - Parameter usual: the instant that follows from the timing and the end of the last run
+  /// - Returns: `nil` to start immediately
   func restEnd(_ usual: MonotonicInstant?) -> MonotonicInstant?
 }
 
@@ -26,10 +29,10 @@ extension LingerPolicy {
   public func restEnd(_ usual: MonotonicInstant?) -> MonotonicInstant? { usual }
 }
 
-/// For how long a source runs on, and why.
+/// How long a source keeps running, and why.
 public struct Linger: Equatable, Sendable {
   public var duration: Duration
-  /// Stands in the activity; `nil` where there is nothing to say but who left.
+  /// The reason that the activity shows; `nil` to show only which holder left.
   public var reason: String?
 
   public init(_ duration: Duration, reason: String? = nil) {

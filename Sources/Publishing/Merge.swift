@@ -1,8 +1,8 @@
 import Guarding
 
-/// The values of all publishers, as they come.
+/// Publishes the values of all publishers as they arrive.
 ///
-/// Finishes when all have finished, at once where there are none, and fails when one fails.
+/// Finishes when all publishers have finished, immediately if there are none, and fails when one of them fails.
 public func merge<Output: Sendable, Failure: Error>(
   _ publishers: [any Publisher<Output, Failure>]
 ) -> Deferred<Output, Failure> {
@@ -29,9 +29,13 @@ public func merge<Output: Sendable, Failure: Error>(
 }
 
 extension Publisher {
-  /// These values and those of the others, as they come.
+  /// Publishes the values of this publisher and the others as they arrive.
   ///
-  /// Finishes when all have finished and fails when one fails.
+  /// ```swift
+  /// let fixes = internalReceiver.fixes.merge(with: externalReceiver.fixes)
+  /// ```
+  ///
+  /// Finishes when all publishers have finished, and fails when one of them fails.
   public func merge(with others: any Publisher<Output, Failure>...) -> Deferred<Output, Failure> {
     Publishing.merge([self] + others)
   }

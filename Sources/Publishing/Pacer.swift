@@ -1,25 +1,25 @@
 import Guarding
 import MonotonicTime
 
-/// Lets values through at a pace: keeps the latest one until its time has come, and passes on one at a time.
+/// Limits the rate of values: keeps the latest one until it is due, and passes on one at a time.
 final class Pacer<Output: Sendable, Failure: Error>: Sendable {
   enum Pace {
-    /// A value as soon as the last one passed on is so long ago.
+    /// Passes a value on once this duration has passed since the previous one.
     case every(Duration)
-    /// A value once none has come for so long.
+    /// Passes a value on once no new one has arrived for this duration.
     case afterQuiet(Duration)
   }
 
   private struct State {
-    /// Before it nothing is passed on.
+    /// The earliest instant at which the next value may be passed on.
     var notBefore: MonotonicInstant?
     var waiting: Output?
-    /// The alarm is set, or about to be.
+    /// Whether the alarm is set or about to be.
     var isArmed = false
-    /// A value is on its way to the subscriber. What comes meanwhile waits, so that one which takes long is not followed
-    /// at once by all that has come since.
+    /// Whether a value is being delivered. Values that arrive in the meantime wait, so that a slow handler is not
+    /// called again immediately for each of them.
     var isSending = false
-    /// How upstream ended while a value was on its way.
+    /// How upstream ended while a value was being delivered.
     var ending: Completion<Failure>?
     var isOver = false
   }
@@ -44,7 +44,7 @@ final class Pacer<Output: Sendable, Failure: Error>: Sendable {
     alarm = Alarm(clock: clock)
   }
 
-  /// Subscribes to `upstream`, and ends with the subscription.
+  /// Subscribes to `upstream`. The pacer stops when the returned subscription is cancelled.
   func subscribe(to upstream: some Publisher<Output, Failure>) -> Subscription {
     let upstream = run.subscribe(
       to: upstream, receiveValue: { self.receive($0) }, receiveCompletion: { self.complete($0) })
@@ -83,7 +83,7 @@ final class Pacer<Output: Sendable, Failure: Error>: Sendable {
       state.withLock { state in
         state.isArmed = false
         if state.isOver || state.isSending || state.waiting == nil { return .nothing }
-        // A late alarm may find that a value has been passed on, or has come, in the meantime.
+        // A late alarm may find that a value was passed on, or a new one arrived, in the meantime.
         return isDue(state, clock.now) ? send(&state) : arm(&state)
       })
   }
@@ -92,7 +92,8 @@ final class Pacer<Output: Sendable, Failure: Error>: Sendable {
     switch step {
     case .nothing: break
     case .send(let value):
-      // As close to the subscriber as can be: the next one is not to come sooner after it than the pace allows.
+      // The time is taken as close to the delivery as possible: the next value must not follow sooner than the pace
+      // allows.
       let sentAt = clock.now
       run.send(value)
       perform(state.withLock { sent(&$0, at: sentAt) })
@@ -104,7 +105,7 @@ final class Pacer<Output: Sendable, Failure: Error>: Sendable {
     }
   }
 
-  // What follows is done under the lock, and returns what to do without it.
+  // The following methods run under the lock and return what to do after it is released.
 
   private func isDue(_ state: State, _ now: MonotonicInstant) -> Bool { state.notBefore.map { now >= $0 } ?? true }
 
@@ -124,7 +125,7 @@ final class Pacer<Output: Sendable, Failure: Error>: Sendable {
   }
 
   private func arm(_ state: inout State) -> Step {
-    // While a value is on its way, the next one's time is not known.
+    // While a value is being delivered, the time of the next one is not known.
     guard !state.isSending, !state.isArmed, state.waiting != nil, let notBefore = state.notBefore else {
       return .nothing
     }

@@ -1,19 +1,26 @@
 import Guarding
 
-/// Pages that are fetched one after the other, each when somebody asks for it: the first on subscribing, every other one when the
-/// signal fires. Cold: each subscriber begins with the first page.
+/// Publishes pages that are fetched one at a time on demand: the first when a client subscribes, each further one
+/// when the signal fires. Each subscriber begins with the first page.
 ///
-/// A page is fetched on the thread that asks, the one that subscribes or that sends the signal: where that takes long, it is
-/// the asking that has to be done elsewhere. A signal that comes while a page is being fetched or received asks for the next
-/// one; two such ask for one. After the last page, or once the signal has finished and so nobody can ask any more, the
-/// publisher finishes.
+/// ```swift
+/// let pages = Paginated(from: 0, onOutputFrom: nextButton) { offset in
+///   let page = rows[offset..<min(offset + 20, rows.count)]
+///   return (page, page.endIndex < rows.count ? page.endIndex : nil)
+/// }
+/// ```
+///
+/// A page is fetched on the thread that subscribes or sends the signal. If fetching takes long, subscribe or send
+/// from a thread that may block. A signal that arrives while a page is being fetched or delivered requests the next
+/// page; two such signals request only one. The publisher finishes after the last page, or once the signal has
+/// finished.
 public struct Paginated<Page: Sendable, Failure: Error>: Publisher {
   private let pages: Deferred<Page, Failure>
 
   /// - Parameters:
-  ///   - first: where the first page begins
-  ///   - signal: asks for the next page
-  ///   - fetch: the page that begins there, and where the one behind it does; `nil` if it is the last one
+  /// - first: the cursor of the first page
+  /// - signal: requests the next page
+  /// - fetch: returns the page at a cursor and the cursor of the next page, or `nil` after the last one
   public init<Cursor: Sendable>(
     from first: Cursor, onOutputFrom signal: some Publisher<some Sendable, Never>,
     fetch: @escaping @Sendable (Cursor) throws(Failure) -> (page: Page, next: Cursor?)
@@ -30,15 +37,15 @@ public struct Paginated<Page: Sendable, Failure: Error>: Publisher {
   public func attach(_ subscriber: Subscriber<Page, Failure>) -> Subscription { pages.attach(subscriber) }
 }
 
-/// One subscriber's way through the pages.
+/// The position of one subscriber in the pages.
 private final class PageTurning<Cursor: Sendable, Page: Sendable, Failure: Error>: Sendable {
   private struct State {
-    /// Of the next page; `nil` behind the last one.
+    /// The cursor of the next page; `nil` after the last one.
     var next: Cursor?
     var isTurning = false
-    /// Somebody has asked while a page was fetched or received.
+    /// Whether another page was requested while one was being fetched or delivered.
     var isAsked = false
-    /// Nobody will ask any more.
+    /// Whether the signal has finished, so that no further request can come.
     var isClosed = false
   }
 
@@ -55,7 +62,7 @@ private final class PageTurning<Cursor: Sendable, Page: Sendable, Failure: Error
     state = Guarded(State(next: first))
   }
 
-  /// Fetches a page, and those that are asked for meanwhile.
+  /// Fetches a page, and then the pages requested in the meantime.
   func turn() {
     var cursor = state.withLock { state -> Cursor? in
       state.isAsked = true
@@ -81,7 +88,7 @@ private final class PageTurning<Cursor: Sendable, Page: Sendable, Failure: Error
     if isOver { run.finish(.finished) }
   }
 
-  /// A page has been received; returns where the next one begins if it has been asked for.
+  /// Handles the end of a delivery. Returns the cursor of the next page if it has been requested.
   private func finish(next: Cursor?) -> Cursor? {
     let (cursor, isOver) = state.withLock { state -> (Cursor?, Bool) in
       state.isTurning = false

@@ -1,4 +1,10 @@
-/// A value that changes over time: readable at once, and a publisher of its changes that starts with the present value.
+/// A value that changes over time. It can be read directly, and as a publisher it sends the present value and then
+/// each change.
+///
+/// ```swift
+/// let phase = celsius.activity.value.phase
+/// let lease = celsius.activity.subscribe(as: "page") { show($0) }
+/// ```
 public struct Property<Value: Sendable>: Publisher {
   public typealias Output = Value
   public typealias Failure = Never
@@ -10,7 +16,12 @@ public struct Property<Value: Sendable>: Publisher {
   public func attach(_ subscriber: Subscriber<Value, Never>) -> Subscription { storage.attach(subscriber) }
 }
 
-/// A property as its owner sees it. Others get `readOnly`.
+/// A property that its owner can set. Pass `readOnly` to others.
+///
+/// ```swift
+/// private let mutableIsOpen = MutableProperty(false)
+/// var isOpen: Property<Bool> { mutableIsOpen.readOnly }
+/// ```
 public final class MutableProperty<Value: Sendable>: Publisher {
   public typealias Output = Value
   public typealias Failure = Never
@@ -32,18 +43,18 @@ public final class MutableProperty<Value: Sendable>: Publisher {
 
   public func attach(_ subscriber: Subscriber<Value, Never>) -> Subscription { broadcast.attach(subscriber) }
 
-  /// Sets the value from under a lock of the caller's; never waits. Returns whether `deliver` must follow on this thread
-  /// once the lock is free.
+  /// Sets the value while the caller holds a lock of its own. Never blocks. If it returns `true`, the caller must
+  /// call `deliver` on the same thread after it has released the lock.
   public func stage(_ value: Value) -> Bool { broadcast.stage(value) }
 
-  /// Delivers what was staged, on this thread; or waits like a sender where another one is delivering.
+  /// Delivers the staged values on this thread, or waits like a sender while another thread is delivering.
   public func deliver() { broadcast.deliver() }
 }
 
 extension Broadcast {
   /// Adds a subscriber to a broadcast that has no source to start.
   ///
-  /// - Parameter last: whether it gets each value after all who are not added so, whenever they come
+  /// - Parameter last: whether the subscriber receives each value after all those added without this flag
   func attach(_ subscriber: Subscriber<Output, Failure>, last: Bool = false) -> Subscription {
     let receiver = Receiver(subscriber, comesLast: last)
     let subscription = Subscription { [weak self] in

@@ -1,31 +1,31 @@
-/// A source of values over time, as Combine knows it, pushed synchronously: a value travels from the thread that read
-/// it to every subscriber before that thread goes on.
+/// A source of values over time, as in Combine, but synchronous: a value reaches every subscriber on the thread that
+/// read it, before that thread continues.
 public protocol Publisher<Output, Failure>: Sendable {
   associatedtype Output: Sendable
   associatedtype Failure: Error
 
-  /// Adds a subscriber. Use `subscribe(as:receiveValue:receiveCompletion:)` or `values(buffering:)` instead.
+  /// Adds a subscriber. Use `subscribe(as:receiveValue:receiveCompletion:)` or `values(as:buffering:)` instead.
   func attach(_ subscriber: Subscriber<Output, Failure>) -> Subscription
 }
 
 /// How a publisher ended.
 public enum Completion<Failure: Error>: Sendable {
-  /// There is nothing more to come.
+  /// No more values follow.
   case finished
   case failed(Failure)
 }
 
 extension Completion: Equatable where Failure: Equatable {}
 
-/// Who listens, and what to do with what comes.
+/// The handlers of one subscriber, and the holders it subscribes for.
 public struct Subscriber<Output: Sendable, Failure: Error>: Sendable {
-  /// For whom it subscribes.
+  /// The holders that the subscription is made for.
   public var holders: Holders
-  /// Called once, before anything else, on the subscribing thread.
+  /// Called once, before the other handlers, on the subscribing thread.
   public var receiveSubscription: @Sendable (Subscription) -> Void
   /// Called for each value, one at a time, on the thread that sent it.
   public var receiveValue: @Sendable (Output) -> Void
-  /// Called at most once; nothing follows it.
+  /// Called at most once. No handler is called after it.
   public var receiveCompletion: @Sendable (Completion<Failure>) -> Void
 
   public init(
@@ -41,14 +41,18 @@ public struct Subscriber<Output: Sendable, Failure: Error>: Sendable {
 }
 
 extension Publisher {
-  /// Subscribes; the lease lasts until the returned subscription is cancelled or dropped, or until the completion.
+  /// Subscribes. The lease lasts until the returned subscription is cancelled or released, or until the completion.
   ///
-  /// A value may arrive on another thread before this method has returned. Who must hold the subscription before the
-  /// first value takes it in `receiveSubscription`.
+  /// A value may arrive on another thread before this method returns. If a handler needs the subscription, store it
+  /// in `receiveSubscription`, which is called before the first value.
+  ///
+  /// ```swift
+  /// let lease = celsius.subscribe(as: "journal", receiveValue: { log($0) }, receiveCompletion: { log("ended: \($0)") })
+  /// ```
   ///
   /// - Parameters:
-  ///   - holder: who holds the lease
-  ///   - receiveValue: runs on the thread that sends, so it must not block; it may subscribe, cancel and send
+  ///   - holder: the holder of the lease
+  ///   - receiveValue: runs on the sending thread, so it must not block; it may subscribe, cancel and send
   public func subscribe(
     as holder: Holder, receiveSubscription: @escaping @Sendable (Subscription) -> Void = { _ in },
     receiveValue: @escaping @Sendable (Output) -> Void,
@@ -59,7 +63,7 @@ extension Publisher {
       receiveCompletion: receiveCompletion)
   }
 
-  /// Subscribes for all for whom something derived from this one runs, as they come and leave.
+  /// Subscribes on behalf of the current and future holders of a derived publisher.
   ///
   /// - Parameter holders: `run.holders` in an activation
   public func subscribe(

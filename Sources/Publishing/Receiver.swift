@@ -1,9 +1,9 @@
 import Synchronization
 
-/// One subscriber's place in a broadcast.
+/// The registration of one subscriber in a broadcast.
 final class Receiver<Output: Sendable, Failure: Error>: Sendable {
   let holders: Holders
-  /// Whether it gets each value after those who do not come last.
+  /// Whether it receives each value after the receivers without this flag.
   let comesLast: Bool
   private let receiveValue: @Sendable (Output) -> Void
   private let receiveCompletion: @Sendable (Completion<Failure>) -> Void
@@ -18,7 +18,7 @@ final class Receiver<Output: Sendable, Failure: Error>: Sendable {
 
   var isCancelled: Bool { isOver.load(ordering: .acquiring) }
 
-  /// Ends delivery; returns whether it had not ended before.
+  /// Stops delivery. Returns whether it was still active.
   func cancel() -> Bool { !isOver.exchange(true, ordering: .acquiringAndReleasing) }
 
   func receive(_ value: Output) {

@@ -1,10 +1,14 @@
 import Guarding
 import MonotonicTime
 
-/// Values with their timing, played back anew to each subscriber.
+/// Recorded values that are played back, with their original timing, separately to each subscriber.
+///
+/// ```swift
+/// let replay = Recording<Double, Never>([.init(offset: .zero, value: 20.5), .init(offset: .seconds(1), value: 20.7)])
+/// ```
 public struct Recording<Output: Sendable, Failure: Error>: Publisher {
   public struct Entry: Sendable {
-    /// Since the recording's start.
+    /// The time since the start of the recording.
     public var offset: Duration
     public var value: Output
 
@@ -15,11 +19,11 @@ public struct Recording<Output: Sendable, Failure: Error>: Publisher {
   }
 
   public var entries: [Entry]
-  /// When and how the recording ends; `nil` for one that was cut off, and whose playback does not end.
+  /// When and how the recording ends. `nil` if it was cut off; its playback then never completes.
   public var completion: (offset: Duration, completion: Completion<Failure>)?
   private let clock: any MonotonicTimeSource
 
-  /// - Parameter entries: in the order of their offsets
+  /// - Parameter entries: sorted by offset
   public init(
     _ entries: [Entry], completion: (offset: Duration, completion: Completion<Failure>)? = nil,
     clock: any MonotonicTimeSource = MonotonicClock()
@@ -37,7 +41,7 @@ public struct Recording<Output: Sendable, Failure: Error>: Publisher {
     }.attach(subscriber)
   }
 
-  /// One playback. Each entry schedules the next.
+  /// One playback. Each entry schedules the next one.
   private final class Player: Sendable {
     private let recording: Recording
     private let run: Activating<Output, Failure>
@@ -47,7 +51,8 @@ public struct Recording<Output: Sendable, Failure: Error>: Publisher {
 
     private struct Next: Sendable {
       var action: ScheduledAction?
-      /// Counts the steps: one that is due at once is done, and the step after it scheduled, before it is noted here.
+      /// The number of steps. A step that is due immediately runs, and schedules the next, before its own `schedule`
+      /// call has returned.
       var step = 0
       var isOver = false
     }

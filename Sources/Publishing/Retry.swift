@@ -2,7 +2,7 @@ import Guarding
 import MonotonicTime
 import Synchronization
 
-/// How long to wait after each failure in a row.
+/// How long to wait before each retry in a series of failures.
 public struct Backoff: Equatable, Sendable {
   public var initial: Duration
   public var maximum: Duration
@@ -14,7 +14,7 @@ public struct Backoff: Equatable, Sendable {
     self.factor = factor
   }
 
-  /// - Parameter failures: failures in a row, from 1
+  /// - Parameter failures: the number of consecutive failures, at least 1
   public func delay(afterFailures failures: Int) -> Duration {
     var delay = initial
     for _ in 1..<max(failures, 1) where delay < maximum { delay = min(delay * factor, maximum) }
@@ -22,11 +22,11 @@ public struct Backoff: Equatable, Sendable {
   }
 }
 
-/// How often something has failed in a row, for whoever tries it now and then: what has failed before is not tried as often as what
-/// is new.
+/// The number of consecutive failures, kept across subscriptions. A publisher that failed before starts with the
+/// longer delay it had reached, and not with the initial one.
 public final class FailureCount: Sendable {
   private let count = Guarded(0)
-  /// Raised by each value, so that no lock is needed to see that there are no failures to forget.
+  /// Set by each value, so that the usual case, no failures to forget, needs no lock.
   private let isHealthy = Atomic(false)
 
   public init() {}
@@ -35,7 +35,7 @@ public final class FailureCount: Sendable {
     if !isHealthy.load(ordering: .relaxed) { isHealthy.store(true, ordering: .relaxed) }
   }
 
-  /// Returns how often it has by now.
+  /// Counts a failure. Returns the number of consecutive failures.
   fileprivate func failed() -> Int {
     count.withLock { count in
       if isHealthy.exchange(false, ordering: .relaxed) { count = 0 }
@@ -46,18 +46,23 @@ public final class FailureCount: Sendable {
 }
 
 extension Publisher {
-  /// Subscribes again after a failure: at first after the backoff's initial delay, ever later while failures follow each
-  /// other without a value between, and at once when `hint` says that it is worth trying.
+  /// Subscribes again after a failure. The delay starts at the backoff's initial one and grows with each failure that
+  /// follows without a value in between. If `hint` sends a value, it retries immediately.
+  ///
+  /// ```swift
+  /// let backoff = Backoff(initial: .seconds(1), maximum: .seconds(60))
+  /// let fixes = receiver.fixes.retrying(backoff, hint: deviceAppeared)
+  /// ```
   public func retrying(
     _ backoff: Backoff, hint: some Publisher<some Sendable, Never>, clock: any MonotonicTimeSource = MonotonicClock()
   ) -> Deferred<Output, Never> {
     retrying({ _ in backoff }, hint: hint, clock: clock)
   }
 
-  /// The same with a backoff for each failure, as not all get better by waiting for the same time.
+  /// Like `retrying(_:hint:clock:)`, with a backoff that depends on the failure.
   ///
-  /// - Parameter failures: go on being counted where there were some before; by default each subscriber's begin anew. The first try
-  ///   is at once in any case
+  /// - Parameter failures: a count to continue across subscriptions; by default each subscriber starts a count of its
+  ///   own. The first attempt is always immediate
   public func retrying(
     _ backoff: @escaping @Sendable (Failure) -> Backoff, hint: some Publisher<some Sendable, Never>,
     failures: FailureCount? = nil, clock: any MonotonicTimeSource = MonotonicClock()
@@ -78,9 +83,9 @@ extension Publisher {
 private final class Retry<Upstream: Publisher>: Sendable {
   private struct State {
     var timer: ScheduledAction?
-    /// Waiting for the timer or for a hint.
+    /// Whether it waits for the timer or for a hint.
     var isWaiting = false
-    /// Counts the waits: a hint may end one, and the next may begin, before the first has its timer.
+    /// The number of waits. A hint may end a wait, and the next may begin, before the first one has stored its timer.
     var wait = 0
     var isOver = false
   }
@@ -122,9 +127,9 @@ private final class Retry<Upstream: Publisher>: Sendable {
     }
   }
 
-  /// Ends the wait.
+  /// Ends the wait and tries again.
   ///
-  /// - Parameter wait: does so to no other one
+  /// - Parameter wait: if given, ends only the wait with this number
   func tryNow(after wait: Int? = nil) {
     let (isWaiting, timer): (Bool, ScheduledAction?) = state.withLock { state in
       if let wait, wait != state.wait { return (false, nil) }

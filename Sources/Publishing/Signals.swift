@@ -1,14 +1,22 @@
 extension Publisher {
-  /// Subscribes each time the signal fires, ending the subscription before: a run per signal, none until the first.
+  /// Subscribes each time the signal fires, and ends the previous subscription. Nothing runs before the first signal.
   ///
-  /// Finishes when a run has finished after the signal has; a failure ends it at once.
+  /// ```swift
+  /// let answers = query.publish(onOutputFrom: refreshButton)
+  /// ```
+  ///
+  /// Finishes when the signal and then the last run have finished. Fails when a run fails.
   public func publish(onOutputFrom signal: some Publisher<some Sendable, Never>) -> Deferred<Output, Failure> {
     rerun(onOutputFrom: signal, atOnce: false)
   }
 
-  /// Subscribes at once, and again each time the signal fires.
+  /// Subscribes immediately, and again each time the signal fires.
   ///
-  /// A run that has finished waits for the next signal; a failure ends it.
+  /// ```swift
+  /// let listing = query.publishAndRepeat(onOutputFrom: fileChanged)
+  /// ```
+  ///
+  /// After a run has finished, the publisher waits for the next signal. It fails when a run fails.
   public func publishAndRepeat(onOutputFrom signal: some Publisher<some Sendable, Never>) -> Deferred<Output, Failure> {
     rerun(onOutputFrom: signal, atOnce: true)
   }
@@ -23,7 +31,8 @@ extension Publisher {
           subscribe(
             as: run.holders,
             receiveValue: { value in
-              // Staged where it cannot be replaced, so that no value of this run comes after one of the next.
+              // The value is staged while the run cannot be replaced, so that no value of this run follows one of the
+              // next.
               if place.isCurrent(and: { run.stage(value) }) { run.deliver() }
             },
             receiveCompletion: { completion in
@@ -33,7 +42,7 @@ extension Publisher {
             })
         }
       }
-      // Both the signal and the present run have to be over before there is nothing more to come.
+      // Only when both the signal and the current run have ended can no further value come.
       let trigger = signal.subscribe(
         as: run.holders, receiveValue: { _ in start() },
         receiveCompletion: { [weak current] _ in if current?.close() == true { run.finish(.finished) } })
@@ -45,8 +54,12 @@ extension Publisher {
     }
   }
 
-  /// The same values, but the end waits for the signal: what is appended, the next page for example, begins only when
-  /// somebody asks for it.
+  /// Publishes the same values, but delays the completion until the signal fires. A publisher appended to it, for example
+  /// the next page, then starts only on demand.
+  ///
+  /// ```swift
+  /// let page = firstPage.wait(untilOutputFrom: nextButton)
+  /// ```
   public func wait(untilOutputFrom signal: some Publisher<some Sendable, Never>) -> Deferred<Output, Failure> {
     Deferred.deriving { (run) throws(Failure) in
       let lifetime = Lifetime()

@@ -4,16 +4,16 @@ import Synchronization
 /// One run of a source.
 final class SourceRun: Sendable {
   private enum State {
-    /// The activation has not returned. It has subscribed to these so far.
+    /// The activation has not returned yet. These are its subscriptions up to now.
     case activating([Subscription])
     case active(Subscription)
-    /// Stopped or finished before the activation returned: the action is due once it has.
+    /// The run was stopped or finished before the activation returned. `then` runs after it returns.
     case overtaken(then: Callback)
     case released
   }
 
   let id: Int
-  /// Only a source that is read from needs one.
+  /// The signal to stop; `nil` for an activation, which does not need one.
   let stop: StopSignal?
   private let hasShownLife = Atomic(false)
   private let state = Guarded(State.activating([]))
@@ -24,12 +24,12 @@ final class SourceRun: Sendable {
   }
 
   var isFirstSignOfLife: Bool {
-    // The plain load keeps the cache line shared: this is asked for every value.
+    // The plain load keeps the cache line shared. This is called for every value.
     if hasShownLife.load(ordering: .relaxed) { return false }
     return !hasShownLife.exchange(true, ordering: .relaxed)
   }
 
-  /// Whether it has been stopped or finished. Only for a run of an activation.
+  /// Whether the run has been stopped or finished. Only for a run of an activation.
   var isOver: Bool {
     state.withLock { state in
       switch state {
@@ -39,8 +39,9 @@ final class SourceRun: Sendable {
     }
   }
 
-  /// Takes what the activation subscribes to on the way: it is to end with the run even where the activation does not
-  /// return before, because what it subscribes to sends without end. Returns whether the run is over already.
+  /// Holds a subscription that the activation makes before it returns, so that the subscription ends with the run.
+  /// The activation may not return before that if an upstream publisher sends an endless series of values. Returns
+  /// whether the run is already over.
   func holdUntilActivated(_ subscription: Subscription) -> Bool {
     state.withLock { state in
       switch state {
@@ -53,10 +54,10 @@ final class SourceRun: Sendable {
     }
   }
 
-  /// Takes what the activation returned. Where the run is over already, returns the action that is due once the
-  /// caller has cancelled it.
+  /// Holds the subscription that the activation returned. If the run is already over, returns the action that the caller must run
+  /// after it has cancelled `held`.
   func hold(_ held: Subscription) -> Callback? {
-    // What was held until now is let go of without the lock: dropping a subscription ends it.
+    // The earlier subscriptions are released without the lock, because releasing a subscription ends it.
     let (then, _): (Callback?, [Subscription]) = state.withLock { state in
       switch state {
       case .activating(let subscriptions):
@@ -72,15 +73,15 @@ final class SourceRun: Sendable {
   }
 
   enum Held {
-    /// What the activation returned.
+    /// The subscription that the activation returned.
     case whole(Subscription)
-    /// What the activation, which has not returned, subscribed to so far.
+    /// The subscriptions of an activation that has not returned.
     case begun([Subscription])
-    /// Nothing any more.
+    /// Nothing; it was released before.
     case nothing
   }
 
-  /// Returns what is held, once. Where the activation has not returned yet, `action` will follow its return.
+  /// Returns the subscriptions that the run holds, once. If the activation has not returned yet, `action` runs after it returns.
   func release(orElse action: @escaping @Sendable () -> Void) -> Held {
     state.withLock { state in
       switch state {

@@ -1,9 +1,15 @@
-/// A hot publisher that anybody holding it can send to, from any thread.
+/// A hot publisher that any thread can send to.
 ///
-/// All subscribers get the values one at a time and in one order. Who sends while another thread delivers leaves the
-/// value to that one; after 16 such the delivering thread hands over to the next sender, and when 16 wait to be delivered
-/// senders wait too. So none is kept for long by what others send, and nothing is lost. From inside a handler `send`
-/// returns at once.
+/// ```swift
+/// let presses = Subject<Button, Never>()
+/// let lease = presses.subscribe(as: "menu") { open($0) }
+/// presses.send(.ok)
+/// ```
+///
+/// All subscribers receive the values one at a time and in the same order. A thread that sends while another one
+/// delivers leaves its value to that thread. After 16 such values the delivering thread hands over to the next
+/// sender, and once 16 values are queued, senders wait. So no sender is held up for long by the values of others, and
+/// no value is lost. Inside a handler, `send` returns immediately.
 public final class Subject<Output: Sendable, Failure: Error>: Publisher {
   private let broadcast = Broadcast<Output, Failure>(replaysLatest: false)
 
@@ -11,7 +17,7 @@ public final class Subject<Output: Sendable, Failure: Error>: Publisher {
 
   public func send(_ value: Output) { broadcast.send(value) }
 
-  /// Completes the present subscribers. Later ones join a subject that is as new.
+  /// Completes the present subscribers. Subscribers that join later start as with a new subject.
   public func finish(_ completion: Completion<Failure>) {
     if broadcast.stage(completion) { broadcast.deliver() }
   }

@@ -1,13 +1,13 @@
 import Guarding
 
-/// A lease on what a publisher needs to run. It ends when it is cancelled or dropped.
+/// A lease on the resources that a publisher needs to run. It ends when it is cancelled or released.
 public final class Subscription: Sendable {
   private let onCancel: Guarded<Callback?>
 
   public init(_ onCancel: @escaping @Sendable () -> Void) { self.onCancel = Guarded(Callback(onCancel)) }
 
-  /// Ends the lease. Once this has returned on the thread that delivers values no further one arrives; on another
-  /// thread at most the one that is being delivered.
+  /// Ends the lease. If called on the delivering thread, no further value arrives after it returns. If called on
+  /// another thread, at most the value being delivered still arrives.
   public func cancel() {
     let action = onCancel.withLock { action in
       defer { action = nil }
@@ -16,19 +16,25 @@ public final class Subscription: Sendable {
     action?()
   }
 
-  /// Keeps the subscription for as long as the lifetime.
+  /// Keeps the subscription until the lifetime ends.
   public func store(in lifetime: Lifetime) { lifetime.hold(self) }
 
   deinit { cancel() }
 }
 
-/// Subscriptions that end together with their owner.
+/// A set of subscriptions that end together with their owner.
+///
+/// ```swift
+/// let lifetime = Lifetime()
+/// celsius.subscribe(as: "page") { show($0) }.store(in: lifetime)
+/// lifetime.end()
+/// ```
 public final class Lifetime: Sendable {
   private let subscriptions = Guarded<[Subscription]?>([])
 
   public init() {}
 
-  /// Holds a subscription until the lifetime ends; at once ends one that comes too late.
+  /// Holds a subscription until the lifetime ends. Cancels it immediately if the lifetime has already ended.
   public func hold(_ subscription: Subscription) {
     let isOver = subscriptions.withLock { held in
       held?.append(subscription)
@@ -37,7 +43,7 @@ public final class Lifetime: Sendable {
     if isOver { subscription.cancel() }
   }
 
-  /// Ends all subscriptions, those to come included.
+  /// Ends all subscriptions, and every subscription that is stored later.
   public func end() {
     let held = subscriptions.withLock { held in
       defer { held = nil }

@@ -1,14 +1,19 @@
 import MonotonicTime
 
 extension Publisher {
-  /// At most one value per interval: the first at once, then the latest one when the interval since the one before has
-  /// passed. Two values are never closer to each other than the interval, however late a timer fires: what is late puts
-  /// off what follows.
+  /// Publishes at most one value per interval: the first immediately, then the latest one at the end of each
+  /// interval.
   ///
-  /// The last value is never lost: it comes when its interval ends. Where the source ends before that it comes right
-  /// before the completion, which waits for nothing.
+  /// ```swift
+  /// let slow = imu.samples.throttled(to: .milliseconds(100))  // at most 10 Hz
+  /// ```
   ///
-  /// Each subscriber has its own pace. Nothing waits while nothing comes.
+  /// Two values are never closer together than the interval: a timer that fires late delays the values after it.
+  ///
+  /// The last value is never lost. If the source ends before the interval does, the value is sent right before the
+  /// completion, which is not delayed.
+  ///
+  /// Each subscriber has its own timer, which runs only while a value waits.
   public func throttled(
     to interval: Duration, clock: any MonotonicTimeSource = MonotonicClock()
   ) -> Deferred<Output, Failure> {

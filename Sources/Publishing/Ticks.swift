@@ -1,10 +1,14 @@
 import MonotonicTime
 
 extension MonotonicTimeSource {
-  /// An instant after every interval, counted from the subscription: the one at which it was due, whenever the timer got
-  /// round to it, so that ticks do not drift. Those that could not be sent before the next one was due are left out.
+  /// Publishes an instant after every interval since the subscription. The instant is the one at which the tick was
+  /// due, so that ticks do not drift. A tick that could not be sent before the next one was due is skipped.
   ///
-  /// - Parameter interval: above zero
+  /// ```swift
+  /// let lease = MonotonicClock().ticks(every: .seconds(1)).subscribe(as: "status") { report(at: $0) }
+  /// ```
+  ///
+  /// - Parameter interval: greater than zero
   public func ticks(every interval: Duration) -> Deferred<MonotonicInstant, Never> {
     let interval = interval.inNanoseconds
     precondition(interval > 0, "ticks must be some time apart")

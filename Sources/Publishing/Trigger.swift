@@ -1,6 +1,12 @@
-/// Sends signals by name: what is activated for an ID reaches those who listen for an equal one.
+/// Sends signals by ID: activating an ID fires the signals of all equal IDs.
 ///
-/// IDs are compared, not hashed, so that an ID may match more than itself: "everything" as well as "the GPS".
+/// ```swift
+/// let refresh = Trigger<String>()
+/// let listing = query.publishAndRepeat(onOutputFrom: refresh.signal(for: "stations"))
+/// refresh.activate("stations")
+/// ```
+///
+/// IDs are compared and not hashed, so that an ID may equal several others, for example "everything" and "the GPS".
 public struct Trigger<ID: Equatable & Sendable>: Sendable {
   private let subject = Subject<ID, Never>()
 

@@ -1,16 +1,17 @@
 import Glibc
 import Synchronization
 
-/// A sender's place among those who wait: until the delivering role comes to it, or until what it queued has been taken
-/// out of the queue by somebody else.
+/// A sender's place in the line of a broadcast. The wait ends when the sender receives the delivering role, or when
+/// another thread has taken its delivery out of the queue.
 final class Turn: @unchecked Sendable {
-  // Unchecked, and safe: a semaphore is made for being posted to and waited for by different threads, and whoever does
-  // either holds this object, whose end is the semaphore's.
+  // Unchecked, and safe: a semaphore may be posted and waited for by different threads, and each of them retains this
+  // object, which destroys the semaphore when it is deinitialized.
   private let semaphore: UnsafeMutablePointer<sem_t>
   private let hasRole = Atomic(false)
-  /// The `pthread_t` of the thread that waits.
+  /// The `pthread_t` of the waiting thread.
   let thread: UInt
-  /// How many deliveries had been queued, ever, when it began to wait: its own is among them.
+  /// The number of deliveries queued since the start when the wait began. The sender's own delivery is the last of
+  /// them.
   let number: Int
 
   init(thread: UInt, number: Int) {
@@ -26,15 +27,15 @@ final class Turn: @unchecked Sendable {
     semaphore.deallocate()
   }
 
-  /// Ends the wait. To be called once.
+  /// Ends the wait. Call it once.
   func end(withRole: Bool) {
     hasRole.store(withRole, ordering: .releasing)
     sem_post(semaphore)
   }
 
-  /// Returns whether the role came with the end of the wait.
+  /// Waits. Returns whether the wait ended because this thread received the role.
   func wait() -> Bool {
-    // A signal may wake the thread before its turn.
+    // `sem_wait` may be interrupted by a signal.
     while sem_wait(semaphore) != 0 {}
     return hasRole.load(ordering: .acquiring)
   }
