@@ -1,14 +1,15 @@
-/// Collects the records of one chunk in a buffer that is kept, and ends it with its header and its message indexes.
+/// Collects the records of one chunk, then adds the chunk's header and its message indexes.
 ///
-/// The buffer holds the chunk as it will be in the file, so a message is copied once. The message indexes are made from the
-/// records themselves when the chunk ends: until then they cost nothing.
+/// The buffer has the layout of the chunk in the file, so each message is copied only once. The message indexes are
+/// derived from the records when the chunk ends; until then they cost nothing. The buffer is reused for the next
+/// chunk.
 struct ChunkBuilder {
-  /// The chunk's record so far; once it is finished, with the message indexes behind it.
+  /// The chunk's record up to now. After `finish`, the message indexes follow it.
   private(set) var bytes: [UInt8] = []
   private(set) var counts = MessageCounts()
-  /// Where the next entry of a channel's message index goes, by the channel's number.
+  /// The position of the next message index entry, by channel number.
   private var cursors: [Int] = []
-  /// Where the records end and the message indexes begin.
+  /// The end of the records, where the message indexes begin.
   private var recordsEnd = ChunkBuilder.recordsStart
 
   private static let recordsStart = Layout.prefixByteCount + Layout.chunkHeaderByteCount
@@ -21,9 +22,9 @@ struct ChunkBuilder {
   var recordsByteCount: Int { recordsEnd - ChunkBuilder.recordsStart }
   var isEmpty: Bool { recordsByteCount == 0 }
   var records: ArraySlice<UInt8> { bytes[ChunkBuilder.recordsStart..<recordsEnd] }
-  /// What `finish` has put behind the records.
+  /// The message indexes that `finish` has appended.
   var messageIndexes: ArraySlice<UInt8> { bytes[recordsEnd...] }
-  /// The chunk's record with its message indexes, uncompressed.
+  /// The size of the chunk's record and its message indexes, uncompressed.
   var finishedByteCount: Int {
     recordsEnd + counts.channels.count * Layout.messageIndexByteCount
       + Int(counts.total) * Layout.messageIndexEntryByteCount
@@ -36,20 +37,20 @@ struct ChunkBuilder {
     counts.removeAll()
   }
 
-  /// Takes back what `finish` did, so that the chunk can grow again.
+  /// Undoes `finish`, so that the chunk can grow again.
   mutating func reopen() { bytes.removeLast(bytes.count - recordsEnd) }
 
-  /// Puts what belongs behind the chunk's message indexes there, once it is finished.
+  /// Appends bytes that follow the chunk's message indexes. Call it after `finish`.
   mutating func append(behind bytes: [UInt8]) { self.bytes += bytes }
 
-  /// The earliest log time of the messages behind the first `count` bytes of records; `nil` if there are none.
+  /// The earliest log time of the messages after the first `count` bytes of records; `nil` if there are no messages.
   func earliestLogTimeNanoseconds(behind count: Int) -> UInt64? {
     var earliest: UInt64?
     forEachMessage(behind: count) { _, time in earliest = min(earliest ?? time, time) }
     return earliest
   }
 
-  /// Takes away the records behind the first `count` bytes of them.
+  /// Removes and returns the records after the first `count` bytes.
   mutating func split(at count: Int) -> [UInt8] {
     let start = ChunkBuilder.recordsStart + count
     let rest = Array(bytes[start..<recordsEnd])
@@ -59,14 +60,14 @@ struct ChunkBuilder {
     return rest
   }
 
-  /// Puts back what `split` took away.
+  /// Appends records that `split` has removed.
   mutating func join(_ records: [UInt8]) {
     bytes += records
     recordsEnd = bytes.count
     recount()
   }
 
-  /// The schemas and channels behind the first `count` bytes of records.
+  /// The schemas and channels in the records after the first `count` bytes.
   func definitions(behind count: Int) -> [UInt8] {
     var definitions: [UInt8] = []
     forEachRecord(behind: count) { record in
@@ -95,7 +96,7 @@ struct ChunkBuilder {
     }
   }
 
-  /// Its own records, so they are as they should be.
+  /// The builder wrote these records itself, so they need no validation.
   private func forEachRecord(behind count: Int, _ body: (Range<Int>) -> Void) {
     var position = ChunkBuilder.recordsStart + count
     while position < recordsEnd {
@@ -133,23 +134,23 @@ struct ChunkBuilder {
     counts.add(channelID, logTimeNanoseconds: logTimeNanoseconds)
   }
 
-  /// Takes a whole record as it is, and counts it if it is a message.
+  /// Appends a complete record, and counts it if it is a message.
   mutating func append(record: ArraySlice<UInt8>, message: MCAPMessage?) {
     bytes.append(contentsOf: record)
     recordsEnd = bytes.count
     if let message { counts.add(message.channelID, logTimeNanoseconds: message.logTimeNanoseconds) }
   }
 
-  /// Fills in the chunk's header and puts the message indexes behind its records.
+  /// Fills in the chunk's header and appends the message indexes.
   ///
-  /// - Parameter offset: where in the file the chunk will begin
+  /// - Parameter offset: the file offset at which the chunk will begin
   mutating func finish(at offset: UInt64) -> MCAPChunkIndex {
     let layout = ChunkLayout(compression: "", recordsByteCount: recordsByteCount)
     writeHeader(layout, to: &bytes)
     return addMessageIndexes(to: layout, at: offset)
   }
 
-  /// Fills in a chunk's header, before records that may be these in another form.
+  /// Fills in a chunk's header. The records that follow it may be compressed.
   func writeHeader(_ layout: ChunkLayout, to bytes: inout [UInt8]) {
     bytes[0] = Opcode.chunk
     bytes.store(littleEndian: UInt64(layout.byteCount - Layout.prefixByteCount), at: 1)
@@ -166,12 +167,12 @@ struct ChunkBuilder {
     bytes.store(littleEndian: UInt64(layout.recordsByteCount), at: end)
   }
 
-  /// Puts the message indexes behind the records. What they say of a message's place is the same however the records lie in the
-  /// file.
+  /// Appends the message indexes to the records. They contain offsets into the uncompressed records, so they do not
+  /// depend on the compression.
   ///
   /// - Parameters:
-  ///   - layout: how the chunk lies in the file
-  ///   - offset: where it begins there
+  ///   - layout: the form of the chunk in the file
+  ///   - offset: the file offset at which the chunk begins
   mutating func addMessageIndexes(to layout: ChunkLayout, at offset: UInt64) -> MCAPChunkIndex {
     let channels = appendMessageIndexes(at: offset + UInt64(layout.byteCount))
     return MCAPChunkIndex(
@@ -181,7 +182,7 @@ struct ChunkBuilder {
       uncompressedByteCount: UInt64(recordsByteCount))
   }
 
-  /// - Parameter offset: where in the file the chunk's record ends
+  /// - Parameter offset: the file offset at which the chunk's record ends
   private mutating func appendMessageIndexes(at offset: UInt64) -> [MCAPChunkIndex.ChannelOffset] {
     var channels: [MCAPChunkIndex.ChannelOffset] = []
     channels.reserveCapacity(counts.channels.count)
@@ -219,13 +220,13 @@ struct ChunkBuilder {
   }
 }
 
-/// How long a chunk's record is in the file.
+/// The form and size of a chunk's record in the file.
 struct ChunkLayout {
   var compression: String
-  /// As they lie there.
+  /// The size of the records as stored in the file.
   var recordsByteCount: Int
 
-  /// With opcode and length.
+  /// The size of the whole record, including opcode and length.
   var byteCount: Int {
     Layout.prefixByteCount + Layout.chunkHeaderByteCount + compression.utf8.count + recordsByteCount
   }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// Compresses the records of finished chunks into a buffer that is kept, with a context that is kept.
+/// Compresses the records of finished chunks. The buffer and the compression context are reused.
 ///
-/// The context is this value's alone, and a value that cannot be copied is used by one thread at a time: so it may be handed to
-/// another, whatever the context is.
+/// Unchecked, and safe: the context belongs to this value alone. The value cannot be copied, so only one thread at a
+/// time can use it, and it may be handed to another thread.
 struct ChunkCompressor: ~Copyable, @unchecked Sendable {
-  /// The chunk's record, and the message indexes behind it.
+  /// The chunk's record, followed by the message indexes.
   private(set) var bytes: [UInt8]
 
   private let library: Zstandard
@@ -14,15 +14,16 @@ struct ChunkCompressor: ~Copyable, @unchecked Sendable {
 
   static let name = "zstd"
 
-  /// - Parameter library: `nil` where there is none
+  /// - Parameter library: `nil` if the library is not installed
   init(level: Int, _ library: Zstandard?) throws(MCAPError) {
     guard let library else { throw .missingLibrary(ChunkCompressor.name) }
     guard let context = library.createContext() else { throw .system("compressing", errno: ENOMEM) }
-    // Last: of a value that is given up half-way Swift 6.2 makes code that it refuses itself.
+    // Initialized last: Swift 6.2 generates invalid code for a noncopyable value whose initializer throws after this
+    // assignment.
     bytes = []
     self.library = library
     self.context = context
-    // Higher ones take memory that only their kind of reader has.
+    // Levels above 19 need more memory, in the reader too.
     self.level = Int32(max(1, min(level, 19)))
   }
 
@@ -32,13 +33,14 @@ struct ChunkCompressor: ~Copyable, @unchecked Sendable {
     bytes.reserveCapacity(ChunkLayout(compression: ChunkCompressor.name, recordsByteCount: recordsByteCount).byteCount)
   }
 
-  /// Puts what belongs behind the chunk's message indexes there, once it is finished.
+  /// Appends bytes that follow the chunk's message indexes. Call it after `finish`.
   mutating func append(behind bytes: [UInt8]) { self.bytes += bytes }
 
-  /// Finishes a chunk as `bytes` if it becomes smaller so; returns `nil` if it does not, and has not been touched.
+  /// Compresses and finishes a chunk into `bytes`. Returns `nil`, and leaves the chunk unchanged, if compression does
+  /// not make it smaller.
   mutating func finish(_ chunk: inout ChunkBuilder, at offset: UInt64) -> MCAPChunkIndex? {
     let start = ChunkLayout(compression: ChunkCompressor.name, recordsByteCount: 0).byteCount
-    // No more room than would be worth it: then the library gives up.
+    // The buffer is limited to the largest size worth compressing to; if that is exceeded, the library gives up.
     let room = chunk.recordsByteCount - ChunkCompressor.name.utf8.count - 1
     guard room > 0 else { return nil }
     bytes.removeAll(keepingCapacity: true)

@@ -1,21 +1,21 @@
-/// What can be decompressed here.
+/// The decompression methods that are available.
 struct ChunkDecompression: Sendable {
   private let zstandard: @Sendable () -> Zstandard?
   private let lz4: @Sendable () -> LZ4?
 
-  /// With the libraries of this machine.
+  /// The libraries installed on this machine.
   static let ofThisMachine = ChunkDecompression(zstandard: { Zstandard.library }, lz4: { LZ4.library })
-  /// As on a machine that has none.
+  /// No libraries, as on a machine that has none installed.
   static let none = ChunkDecompression(zstandard: { nil }, lz4: { nil })
 
   /// Decompresses the records of a chunk.
   ///
-  /// What the file says of their size is not believed before it is compared with the limit and with the compressed bytes: no more
-  /// memory is taken.
+  /// The size given in the file is not trusted. It is first compared with the limit and with the compressed bytes, so
+  /// that a wrong size does not allocate memory.
   ///
   /// - Parameters:
-  ///   - limit: of the records, in bytes
-  ///   - recordOffset: where in the file the chunk is, for errors
+  ///   - limit: the largest permitted size of the records in bytes
+  ///   - recordOffset: the file offset of the chunk, for errors
   func records(
     _ header: ChunkHeader, _ bytes: ArraySlice<UInt8>, limit: Int, recordOffset: UInt64
   ) throws(MCAPError) -> [UInt8] {

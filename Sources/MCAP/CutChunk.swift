@@ -1,5 +1,5 @@
-/// A chunk that the file's end or zeros have cut, as far as it is there. Its records have no checksum of their own, so all that is
-/// known of them must fit.
+/// A chunk that is incomplete because the file ends, or contains only zeros, before the chunk does. Without the whole
+/// chunk its checksum cannot be verified, so every known fact about the records must be consistent.
 struct CutChunk {
   struct Record {
     enum Content {
@@ -9,19 +9,19 @@ struct CutChunk {
     }
 
     var content: Content
-    /// Where in the chunk's bytes it lies, from the opcode on.
+    /// The record's position in the chunk's bytes, including the opcode.
     var range: Range<Int>
   }
 
-  /// The records' bytes.
+  /// The bytes of the records.
   let bytes: [UInt8]
   private let header: ChunkHeader
-  /// Where in the file the first of `bytes` lies.
+  /// The file offset of the first of `bytes`.
   private let start: UInt64
-  /// Of the file.
+  /// The end of the file.
   private let end: UInt64
 
-  /// Nothing is to be had from one that is compressed, or noise.
+  /// Returns `nil` for a chunk that is compressed or damaged; nothing can be recovered from it.
   init?(_ source: some MCAPSource, at offset: UInt64, limit: Int) throws(MCAPError) {
     let headerByteCount = Layout.prefixByteCount + Layout.chunkHeaderByteCount
     start = offset + UInt64(headerByteCount)
@@ -40,13 +40,13 @@ struct CutChunk {
     bytes = try source.bytes(at: start, count: Int(min(available, UInt64(limit))))
   }
 
-  /// The records before the cut.
+  /// The complete records before the cut.
   ///
   /// - Parameters:
-  ///   - zeros: where in the file zeros begin that last to its end
-  ///   - channelIDs: of the channels that are known before this chunk
+  ///   - zeros: the file offset after which the file contains only zeros
+  ///   - channelIDs: the channels defined before this chunk
   func wholeRecords(zeros: UInt64, channelIDs: Set<UInt16>) -> [Record] {
-    // If the file is long enough for all of the chunk, then zeros have cut it, wherever they begin.
+    // If the file is long enough for the whole chunk, zeros have cut it, regardless of where they begin.
     let isCutByEnd = end - start < header.recordsByteCount
     var channelIDs = channelIDs
     var sequence = RecordSequence(bytes, 0..<bytes.count, offset: start)
@@ -56,7 +56,8 @@ struct CutChunk {
       do {
         found = try sequence.next()
       } catch {
-        // The one that was cut. If it cannot be that, then what follows the cut is noise, and the one before is whole only by it.
+        // This should be the record that was cut. If it cannot be, the bytes after the cut are noise, and the
+        // previous record only appeared complete because of them.
         let isBeforeZeros = start + UInt64(sequence.position) < zeros
         if isBeforeZeros, !mayBeginRecord(at: sequence.position) { whole = whole.dropLast() }
         return whole
@@ -94,7 +95,7 @@ struct CutChunk {
     return Record(content: content, range: found.start..<found.content.upperBound)
   }
 
-  /// Whether a record for which the chunk has room can begin with what is left.
+  /// Whether the remaining bytes can be the beginning of a record that fits into the chunk.
   private func mayBeginRecord(at position: Int) -> Bool {
     var fields = RecordReader(bytes, position..<bytes.count, name: "record", offset: start)
     guard let opcode = try? fields.integer(UInt8.self), let length = try? fields.integer(UInt64.self) else {

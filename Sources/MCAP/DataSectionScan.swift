@@ -1,14 +1,14 @@
-/// What is in the data section of a file, found by reading it from its start, and where it stops making sense. What is damaged
-/// with more behind it is left out.
+/// Reads a file's data section from the start, lists its contents, and finds where it becomes unreadable. Damaged
+/// parts that are followed by readable ones are left out.
 struct DataSectionScan<Source: MCAPSource> {
-  /// What to trust.
+  /// Which records to accept.
   enum Trust {
-    /// Every record that is whole and right.
+    /// Every record that is complete and correct.
     case wholeRecords
-    /// Every one that cannot have been cut by zeros, which begin at an offset and last to the file's end.
+    /// Every record that zeros cannot have cut. `zeros` is the offset after which the file contains only zeros.
     case wholeRecordsBefore(zeros: UInt64)
-    /// Chunks with a right checksum that do not begin earlier than the one before, and what lies between them: behind those may
-    /// be an older recording's.
+    /// Chunks with a correct checksum that do not begin earlier than the previous one, and the records between them.
+    /// Later records may belong to an older recording.
     case chunksInOrder
 
     var isForRepair: Bool { if case .wholeRecords = self { false } else { true } }
@@ -17,20 +17,20 @@ struct DataSectionScan<Source: MCAPSource> {
 
   private(set) var header: MCAPHeader?
   private(set) var summary = MCAPSummary()
-  /// Chunks, and stretches of messages outside of chunks, in the file's order.
+  /// The chunks, and the stretches of messages outside of chunks, in file order.
   private(set) var parts: [Part] = []
-  /// Behind the last record that is trusted.
+  /// The end of the last accepted record.
   private(set) var end: UInt64 = 0
-  /// Where the data section ends by its own account, and the checksum that it gives; 0 for none.
+  /// The end of the data section and its checksum, as stated in the file; the checksum is 0 if there is none.
   private(set) var dataEnd: (offset: UInt64, crc: UInt32)?
-  /// Why nothing is read from `end` on; `nil` if the data section is whole.
+  /// Why nothing after `end` is read; `nil` if the data section is complete.
   private(set) var damage: MCAPError?
-  /// The chunk that begins at `end` and that only the file's end or zeros have cut.
+  /// The offset of a chunk that begins at `end` and that is incomplete only because the file ends or zeros follow.
   private(set) var cutChunkOffset: UInt64?
-  /// Whether the last record is a chunk whose message indexes are not all behind it.
+  /// Whether the last record is a chunk without all of its message indexes.
   private(set) var lacksMessageIndexes = false
   private(set) var looseMessageCount: UInt64 = 0
-  /// What is damaged although more of the recording follows, and why the first of that is.
+  /// The damaged parts that are followed by more of the recording, and the error in the first of them.
   private(set) var leftOut: [Range<UInt64>] = []
   private(set) var leftOutBecause: MCAPError?
 
@@ -39,24 +39,25 @@ struct DataSectionScan<Source: MCAPSource> {
   private let limit: Int
   private var headerEnd: UInt64 = 0
   private var counts = MessageCounts()
-  /// The last chunk, while its message indexes may follow.
+  /// The last chunk, as long as its message indexes may still follow.
   private var indexedChunk: LoadedChunk?
-  /// Whether the last chunk's message indexes are all there, and where they end.
+  /// Whether all message indexes of the last chunk are present, and where they end.
   private var isLastChunkIndexed = true
   private var messageIndexesEnd: UInt64 = 0
-  /// Parts that are known to be damaged, in their order.
+  /// Parts already known to be damaged, in file order.
   private let damaged: [Range<UInt64>]
-  /// As this was before the first of the records that are left out, as long as nothing tells that what is behind them is of the
-  /// recording.
+  /// The state before the first left-out record. It is kept until a later record confirms that the data after the
+  /// damage belongs to the recording.
   private var doubtful: [DataSectionScan] = []
 
-  /// A stretch of messages outside of chunks is read in pieces of this size.
+  /// The size of the pieces in which messages outside of chunks are read.
   private static var stretchByteCount: UInt64 { 1 << 20 }
 
   /// - Parameters:
-  ///   - limit: larger records, in bytes, are not read
-  ///   - damaged: parts to be left out in their order, each from a record's start to another's
-  /// - Throws: `notMCAP`, `system`, `compressed` where a library is missing and channels may be hidden in a chunk, `tooLarge` when it is for a repair
+  ///   - limit: the size in bytes above which a record is not read
+  ///   - damaged: parts to leave out, in file order, each from the start of one record to the start of another
+  /// - Throws: `notMCAP`, `system`, `compressed` if a library is missing and the chunk may define channels,
+  ///   `tooLarge` when scanning for a repair
   init(_ source: Source, trust: Trust, limit: Int, leavingOut damaged: [Range<UInt64>] = []) throws(MCAPError) {
     self.source = source
     self.trust = trust
@@ -67,7 +68,7 @@ struct DataSectionScan<Source: MCAPSource> {
     try readRecords()
   }
 
-  /// Goes on where an earlier scan of the same file, which has grown since, came to its end.
+  /// Continues an earlier scan of the same file, which has grown since then.
   init(
     _ source: Source, after before: MCAPScan, limit: Int, leavingOut damaged: [Range<UInt64>] = []
   ) throws(MCAPError) {
@@ -90,16 +91,16 @@ struct DataSectionScan<Source: MCAPSource> {
         guard try readRecord() else { break }
       } catch {
         switch error {
-        // Any other name is noise.
+        // Any other compression name is noise.
         case .system, .compressed("zstd", _), .compressed("lz4", _): throw error
-        // It may be in order, so a repair must not give it up.
+        // The record may be intact, so a repair must not discard it.
         case .tooLarge where trust.isForRepair: throw error
         default: damage = error
         }
       }
     }
     closeMessageIndexes()
-    // What followed may be noise as well.
+    // The records accepted since then may be noise too.
     if let before = doubtful.first { self = before }
     guard damage != nil else { return }
     if !trust.isOfOneRecording { withdrawBehindLastChunk() }
@@ -119,15 +120,16 @@ struct DataSectionScan<Source: MCAPSource> {
     end = UInt64(magic.count)
   }
 
-  /// Where zeros begin that last to the end.
+  /// The offset after which the file contains only zeros.
   private var zeros: UInt64 {
     if case .wholeRecordsBefore(let zeros) = trust { zeros } else { source.byteCount }
   }
 
-  /// A record that ends in zeros just where all the rest is zeros may be one that has not been written to its end.
+  /// Whether a record can be complete. A record whose last bytes are the first of the zeros that fill the rest of the
+  /// file may not have been written to its end.
   private func isWhole(_ end: UInt64) -> Bool { end <= zeros || end == source.byteCount }
 
-  /// The damaged part that begins at an offset. There may be as many as records.
+  /// The damaged part that begins at an offset, found by bisection because there may be as many parts as records.
   private func damagedPiece(at offset: UInt64) -> Range<UInt64>? {
     var candidates = damaged[...]
     while let middle = candidates.indices.dropFirst(candidates.count / 2).first {
@@ -138,7 +140,7 @@ struct DataSectionScan<Source: MCAPSource> {
     return nil
   }
 
-  /// Takes the record at `end`; returns `false` at the data section's end.
+  /// Reads the record at `end`. Returns `false` at the end of the data section.
   private mutating func readRecord() throws(MCAPError) -> Bool {
     let offset = end
     if let piece = damagedPiece(at: offset) {
@@ -147,7 +149,7 @@ struct DataSectionScan<Source: MCAPSource> {
     }
     guard source.byteCount - offset >= UInt64(Layout.prefixByteCount) else { throw .cut(offset: offset) }
     let opcode = try source.bytes(at: offset, count: 1)[0]
-    // No record's, but what a file has that got its size before its data.
+    // No record has opcode 0. These are zeros in a file whose size was set before its data was written.
     guard opcode != 0 else { throw .cut(offset: offset) }
     let content: Range<UInt64>
     do {
@@ -171,7 +173,7 @@ struct DataSectionScan<Source: MCAPSource> {
     return true
   }
 
-  /// Returns `false` for the data section's end.
+  /// Returns `false` at the end of the data section.
   private mutating func take(_ opcode: UInt8, _ content: Range<UInt64>) throws(MCAPError) -> Bool {
     switch opcode {
     case Opcode.header: try take(header: content)
@@ -180,7 +182,7 @@ struct DataSectionScan<Source: MCAPSource> {
     case Opcode.chunk: try take(chunk: content)
     case Opcode.messageIndex:
       if let last = leftOut.last, last.upperBound == recordOffset(content) {
-        // Of a chunk that is left out.
+        // The message index belongs to a chunk that is left out.
         leftOut[leftOut.count - 1] = last.lowerBound..<content.upperBound
       } else {
         try noteMessageIndex(content)
@@ -190,14 +192,14 @@ struct DataSectionScan<Source: MCAPSource> {
     case Opcode.dataEnd:
       try take(dataEnd: content)
       return false
-    // A file without an end of the data section; the specification shows such.
+    // The data section has no end record. The specification shows such files.
     case Opcode.footer where trust.isOfOneRecording: return false
     default: break
     }
     return true
   }
 
-  /// Goes on behind a record that is not as it was written, for as long as nothing tells that the way there is wrong.
+  /// Skips a damaged record and continues. The records after it remain doubtful until one of them is confirmed.
   private mutating func passBy(_ record: Range<UInt64>, _ error: MCAPError) throws(MCAPError) {
     switch error {
     case .wrongChecksum, .malformed, .unknown: break
@@ -284,7 +286,7 @@ struct DataSectionScan<Source: MCAPSource> {
       throw error
     }
     guard let header = chunk.header else { return }
-    // Nothing else tells whether the zeros are its own.
+    // Without a checksum it is impossible to tell whether the zeros are part of the chunk.
     if header.crc == 0, content.upperBound > zeros {
       cutChunkOffset = recordOffset(content)
       throw .cut(offset: recordOffset(content))
@@ -314,7 +316,7 @@ struct DataSectionScan<Source: MCAPSource> {
     }
     if !trust.isOfOneRecording, counts.total > 0 {
       let before = parts.last { !$0.channelIDs.isEmpty }
-      // The checksum does not cover the times.
+      // The checksum does not cover the times, so they are compared with the messages.
       guard header.startTimeNanoseconds == counts.earliest, header.endTimeNanoseconds == counts.latest,
         header.crc != 0, counts.earliest >= before?.startTimeNanoseconds ?? 0
       else {
@@ -334,11 +336,12 @@ struct DataSectionScan<Source: MCAPSource> {
     part.channelIDs = counts.channels.sorted()
     parts.append(part)
     indexedChunk = chunk
-    // What has a right checksum is where it should be, and so is the way to it.
+    // A correct checksum confirms this position, and with it the records on the way here.
     if header.crc != 0 { doubtful = [] }
   }
 
-  /// Notes where a message index of the last chunk is. A wrong one is as good as none: the chunk counts, and it has a checksum.
+  /// Records the position of a message index of the last chunk. A damaged message index is ignored: the chunk is
+  /// still valid and has a checksum of its own.
   private mutating func noteMessageIndex(_ content: Range<UInt64>) throws(MCAPError) {
     do {
       try take(messageIndex: content)
@@ -347,7 +350,7 @@ struct DataSectionScan<Source: MCAPSource> {
     }
   }
 
-  /// They have no checksum: each of its entries has to lead to a message.
+  /// Message indexes have no checksum, so each entry must point to a message.
   private mutating func take(messageIndex content: Range<UInt64>) throws(MCAPError) {
     guard let chunk = indexedChunk, let last = summary.chunks.indices.last else { return }
     var fields = try fields(content, "message index")
@@ -373,7 +376,8 @@ struct DataSectionScan<Source: MCAPSource> {
     summary.chunks[last].messageIndexByteCount += content.upperBound - offset
   }
 
-  /// The last chunk's message indexes are over. Where not all of them are there it has none: a reader then looks into the chunk.
+  /// Ends the series of the last chunk's message indexes. If one is missing, all are discarded, and a reader looks
+  /// into the chunk instead.
   private mutating func closeMessageIndexes() {
     guard indexedChunk != nil, let last = summary.chunks.indices.last else { return }
     indexedChunk = nil
@@ -387,10 +391,10 @@ struct DataSectionScan<Source: MCAPSource> {
     }
   }
 
-  /// Nothing vouches for what lies behind the last chunk.
+  /// Discards the records after the last chunk, because no checksum covers them.
   private mutating func withdrawBehindLastChunk() {
     guard header != nil else { return }
-    // Without a chunk the header remains.
+    // Without a chunk, only the header remains.
     let last = summary.chunks.last
     let vouched = last.map { $0.offset + $0.byteCount + $0.messageIndexByteCount } ?? headerEnd
     summary.attachments.removeAll { $0.offset >= vouched }

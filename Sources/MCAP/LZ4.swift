@@ -1,6 +1,8 @@
-/// liblz4's frames (lz4frame.h, version 1), to read what others have written. Loaded when the first such chunk is read.
+/// The frame format of liblz4 (lz4frame.h, version 1), for reading files from other programs. The library is loaded
+/// when the first LZ4 chunk is read.
 ///
-/// Only addresses of C functions are in it, which never change: several threads may have it, and call them for different contexts.
+/// The value contains only addresses of C functions, which never change. So several threads may share it, each with
+/// its own context.
 struct LZ4: Sendable {
   typealias Create = @Sendable @convention(c) (UnsafeMutablePointer<OpaquePointer?>?, UInt32) -> Int
   typealias Decompress =
@@ -9,7 +11,7 @@ struct LZ4: Sendable {
       UnsafeMutablePointer<Int>?, UnsafeRawPointer?
     ) -> Int
 
-  /// `nil` where it is not installed.
+  /// `nil` if the library is not installed.
   static let library = LZ4("liblz4.so.1")
 
   /// LZ4F_VERSION.
@@ -34,7 +36,7 @@ struct LZ4: Sendable {
     self.isError = isError
   }
 
-  /// Fills a buffer; returns `false` if the compressed bytes are damaged or are not as many.
+  /// Fills a buffer. Returns `false` if the compressed bytes are damaged or decompress to another size.
   func decompress(_ compressed: UnsafeRawBufferPointer, into buffer: UnsafeMutableRawBufferPointer) -> Bool {
     var context: OpaquePointer?
     guard isError(createContext(&context, LZ4.version)) == 0 else { return false }
@@ -50,9 +52,9 @@ struct LZ4: Sendable {
       guard isError(hint) == 0 else { return false }
       taken += takes
       made += makes
-      // The frame's end.
+      // The end of the frame.
       if hint == 0 { return made == buffer.count && taken == compressed.count }
-      // It wants more bytes than there are, or more room.
+      // The library needs more input or more room than is left.
       guard takes > 0 || makes > 0 else { return false }
     }
   }

@@ -1,9 +1,9 @@
-/// The fields of a chunk's record before its records.
+/// The fields of a chunk that precede its records.
 struct ChunkHeader {
   var startTimeNanoseconds: UInt64
   var endTimeNanoseconds: UInt64
   var uncompressedByteCount: UInt64
-  /// 0 where there is none.
+  /// The checksum of the uncompressed records; 0 if there is none.
   var crc: UInt32
   var compression: String
   var recordsByteCount: UInt64
@@ -18,21 +18,22 @@ struct ChunkHeader {
   }
 }
 
-/// The records of a chunk in memory, uncompressed and checked; or those of a stretch of the data section outside of chunks.
+/// A chunk's records in memory, decompressed and verified, or the records of a stretch of the data section outside of
+/// chunks.
 struct LoadedChunk {
   let bytes: [UInt8]
-  /// Where in `bytes` the records lie.
+  /// The position of the records in `bytes`.
   let records: Range<Int>
-  /// Where in the file this begins: a chunk's content, or the first of `bytes`.
+  /// The file offset of the chunk's content, or of the first of `bytes`.
   let offset: UInt64
   let header: ChunkHeader?
   private let place: RecordPlace
 
-  /// A chunk.
+  /// Loads a chunk.
   ///
   /// - Parameters:
-  ///   - content: where in the file the content of its record lies
-  ///   - limit: of the bytes in memory, while it is decompressed in both forms
+  ///   - content: the position of the chunk's content in the file
+  ///   - limit: the most memory to use in bytes; during decompression this includes both forms of the records
   init(
     _ source: some MCAPSource, _ content: Range<UInt64>, limit: Int,
     decompression: ChunkDecompression = .ofThisMachine
@@ -61,7 +62,7 @@ struct LoadedChunk {
     self.header = header
   }
 
-  /// Records outside of chunks.
+  /// Loads records outside of chunks.
   init(_ source: some MCAPSource, stretch: Range<UInt64>, limit: Int) throws(MCAPError) {
     offset = stretch.lowerBound
     bytes = try source.content(stretch, "records", limit: limit)
@@ -72,26 +73,26 @@ struct LoadedChunk {
 
   var sequence: RecordSequence { sequence(from: records.lowerBound) }
 
-  /// The records from a place in `bytes` on.
+  /// The records that begin at or after a position in `bytes`.
   func sequence(from start: Int) -> RecordSequence { RecordSequence(bytes, start..<records.upperBound, place) }
 
-  /// A record by where its content lies in `bytes`.
+  /// A reader for the record whose content has a given position in `bytes`.
   func reader(_ name: String, content: Range<Int>) -> RecordReader {
     RecordReader(bytes, content, name: name, offset: place.offset(of: content.lowerBound))
   }
 }
 
-/// What a reader loads at once: a chunk, or a stretch of records outside of chunks.
+/// The unit in which a reader loads a file: a chunk, or a stretch of records outside of chunks.
 struct Part {
   var isChunk: Bool
   var offset: UInt64
-  /// Of all its records; of a chunk's own.
+  /// The size of all records, or of the chunk's own record.
   var byteCount: UInt64
-  /// Of a chunk's records once they are decompressed, by its own account; 0 if they are not compressed.
+  /// The size of a chunk's records after decompression, as stated in the file; 0 if they are not compressed.
   var decompressedByteCount: UInt64 = 0
   var startTimeNanoseconds: UInt64
   var endTimeNanoseconds: UInt64
-  /// Those that have messages in it; empty if that is not known.
+  /// The channels with messages in this part; empty if unknown.
   var channelIDs: [UInt16]
 
   init(_ chunk: MCAPChunkIndex) {
@@ -113,7 +114,7 @@ struct Part {
     channelIDs = []
   }
 
-  /// - Parameter limit: of the bytes in memory meanwhile
+  /// - Parameter limit: the most memory to use while loading, in bytes
   func load(_ source: some MCAPSource, limit: Int) throws(MCAPError) -> LoadedChunk {
     guard isChunk else { return try LoadedChunk(source, stretch: offset..<offset + byteCount, limit: limit) }
     let record = try source.recordPrefix(at: offset)

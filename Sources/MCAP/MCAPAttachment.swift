@@ -1,10 +1,10 @@
-/// A file inside the file: a calibration, a log, a picture.
+/// A file embedded in the recording, for example a calibration, a log or a picture.
 public struct MCAPAttachment: Equatable, Sendable {
   public var name: String
   public var mediaType: String
-  /// When it was recorded, in nanoseconds since the epoch of the messages.
+  /// When it was recorded, in nanoseconds since the same epoch as the messages.
   public var logTimeNanoseconds: UInt64
-  /// When it was made; 0 where that is not known.
+  /// When it was created; 0 if unknown.
   public var createTimeNanoseconds: UInt64
   public var data: [UInt8]
 
@@ -19,11 +19,11 @@ public struct MCAPAttachment: Equatable, Sendable {
   }
 }
 
-/// Where an attachment lies, and what it is without its data.
+/// The position of an attachment in the file, and its fields without the data.
 public struct MCAPAttachmentIndex: Equatable, Sendable {
-  /// From the file's start to the record.
+  /// The file offset of the record.
   public var offset: UInt64
-  /// Of the whole record.
+  /// The size of the whole record.
   public var byteCount: UInt64
   public var logTimeNanoseconds: UInt64
   public var createTimeNanoseconds: UInt64
@@ -49,7 +49,7 @@ extension MCAPAttachment {
     bytes.append(prefixed: mediaType)
     bytes.append(littleEndian: UInt64(data.count))
     bytes.append(contentsOf: data)
-    // Of the fields alone, without opcode and length.
+    // The checksum covers only the fields, without opcode and length.
     bytes.append(littleEndian: CRC32.of(bytes, start..<bytes.count))
     bytes.endRecord(start)
   }
@@ -86,14 +86,15 @@ extension MCAPAttachmentIndex {
 }
 
 extension MCAPAttachmentIndex {
-  /// Reads an attachment's fields, but not its data, which may be of any size.
+  /// Reads an attachment's fields without its data, which may have any size.
   ///
-  /// - Returns: what it is, and how many bytes lie before its checksum; behind that there may be bytes of a later version's
+  /// - Returns: the fields, and the number of bytes before the checksum; a later version of the format may add bytes
+  ///   after that
   static func head(
     of content: Range<UInt64>, in source: some MCAPSource, recordOffset: UInt64, limit: Int
   ) throws(MCAPError) -> (index: MCAPAttachmentIndex, byteCount: UInt64) {
     let byteCount = content.upperBound - content.lowerBound
-    // Names are short; a longer one is read with all of the attachment.
+    // Names are usually short. A record with a longer one is read as a whole.
     let head = try source.bytes(at: content.lowerBound, count: Int(min(byteCount, UInt64(min(limit, 1 << 16)))))
     var fields = RecordReader(head, 0..<head.count, name: "attachment", offset: recordOffset)
     let logTime = try fields.integer(UInt64.self)

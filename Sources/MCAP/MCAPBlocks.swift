@@ -1,12 +1,12 @@
-/// Has a file written for a disk that takes whole blocks, perhaps over an older file.
+/// Makes a writer align its pieces to the blocks of a disk, possibly over the data of an older file.
 ///
-/// A piece that fills its last block nearly is made to fill it, so that the piece after it does not write that block again. Behind
-/// each piece is a seal, a record of a kind that the format leaves to applications and that every reader skips: it tells what is of
-/// this file and whole from what an older one has left there, whatever the clock said then.
+/// A piece that almost fills its last block is padded to the end of the block, so that the next piece does not write
+/// that block again. Each piece is followed by a seal. A seal is a record of an application-defined kind, which every
+/// reader skips. It separates complete data of this file from remains of an older one, without relying on clocks.
 public struct MCAPBlocks: Equatable, Sendable {
-  /// Of the disk's file system.
+  /// The block size of the disk's file system.
   public private(set) var byteCount: Int
-  /// Tells this file from others; random.
+  /// A random number that distinguishes this file from others.
   public private(set) var identity: UInt64
 
   public init(byteCount: Int = 4096, identity: UInt64 = .random(in: .min ... .max)) {
@@ -16,11 +16,11 @@ public struct MCAPBlocks: Equatable, Sendable {
 }
 
 extension MCAPBlocks {
-  /// The seal behind a piece, and what fills the block where little of that is left.
+  /// The seal that follows a piece, padded if little of the block is left.
   ///
   /// - Parameters:
-  ///   - offset: where in the file the piece ends
-  ///   - crc: the checksum of all that is before
+  ///   - offset: the file offset at which the piece ends
+  ///   - crc: the checksum of all preceding bytes
   func seal(at offset: UInt64, crc: UInt32) -> [UInt8] {
     let end = offset + UInt64(Seal.byteCount)
     let room = (UInt64(byteCount) - end % UInt64(byteCount)) % UInt64(byteCount)
@@ -28,7 +28,7 @@ extension MCAPBlocks {
     return Seal(identity: identity, offset: offset, crc: crc).bytes(padding: padding)
   }
 
-  /// Whether something more would begin another block.
+  /// Whether a file that grows from `end` to `next` begins another block.
   func isBoundary(between end: UInt64, and next: UInt64) -> Bool {
     (end - 1) / UInt64(byteCount) != (next - 1) / UInt64(byteCount)
   }

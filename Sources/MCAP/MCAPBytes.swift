@@ -1,4 +1,4 @@
-/// A file in memory, to write and to read.
+/// A file in memory, for writing and reading.
 public struct MCAPBytes: MCAPSink, MCAPSource, Equatable, Sendable {
   public var bytes: [UInt8]
 

@@ -1,10 +1,10 @@
-/// A stream of messages of one kind.
+/// A stream of messages that share a topic and a schema.
 public struct MCAPChannel: Equatable, Sendable, Identifiable {
   public var id: UInt16
-  /// 0 where there is none: `json` needs none.
+  /// The number of the schema; 0 for none, for example with `json`, which does not require one.
   public var schemaID: UInt16
   public var topic: String
-  /// What the messages' data are: `json`, `protobuf`, `cbor`, ...
+  /// The format of the messages' data: `json`, `protobuf`, `cbor`, ...
   public var messageEncoding: String
   public var metadata: [String: String]
 

@@ -1,28 +1,29 @@
-/// Where a chunk lies, and what may be found in it.
+/// The position of a chunk in the file, and a summary of its contents.
 public struct MCAPChunkIndex: Equatable, Sendable {
-  /// Where the places of one channel's messages in the chunk are listed.
+  /// The position of the message index for one channel of the chunk.
   public struct ChannelOffset: Equatable, Sendable {
     public var channelID: UInt16
-    /// From the file's start to the message index record.
+    /// The file offset of the message index record.
     public var offset: UInt64
   }
 
-  /// The earliest and the latest log time in it; both 0 if it has no messages.
+  /// The earliest and latest log time in the chunk; both 0 if it has no messages.
   public var startTimeNanoseconds: UInt64
   public var endTimeNanoseconds: UInt64
-  /// From the file's start to the chunk's record.
+  /// The file offset of the chunk's record.
   public var offset: UInt64
-  /// Of the chunk's whole record.
+  /// The size of the chunk's whole record.
   public var byteCount: UInt64
-  /// By channel, in ascending order; empty if it is not known which channels have messages in the chunk.
+  /// The message indexes by channel, in ascending order. Empty if it is unknown which channels have messages in the
+  /// chunk.
   public var channels: [ChannelOffset]
-  /// Of all message index records behind the chunk.
+  /// The size of all message index records that follow the chunk.
   public var messageIndexByteCount: UInt64
-  /// How the records are compressed; empty for not at all.
+  /// The name of the compression; empty for none.
   public var compression: String
-  /// Of the records as they are in the file.
+  /// The size of the records as stored in the file.
   public var compressedByteCount: UInt64
-  /// Of the records themselves.
+  /// The size of the records after decompression.
   public var uncompressedByteCount: UInt64
 }
 
@@ -49,7 +50,7 @@ extension MCAPChunkIndex {
     bytes.append(littleEndian: endTimeNanoseconds)
     bytes.append(littleEndian: offset)
     bytes.append(littleEndian: byteCount)
-    // A channel's number and an offset take ten bytes, and there are no more than 65536 of them.
+    // A channel number and an offset take ten bytes, and a file has at most 65,536 channels.
     bytes.append(littleEndian: UInt32(channels.count * 10))
     for channel in channels {
       bytes.append(littleEndian: channel.channelID)

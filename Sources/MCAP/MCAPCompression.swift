@@ -1,10 +1,11 @@
-/// How a writer compresses its chunks.
+/// The compression that a writer applies to its chunks.
 public enum MCAPCompression: Equatable, Sendable {
   case none
-  /// Zstandard: 1 is fastest and the usual choice, 19 takes hundred times as long for a few percent.
+  /// Zstandard. Level 1 is the fastest and the usual choice; level 19 takes a hundred times as long to save a few
+  /// percent.
   case zstd(level: Int = 1)
 
-  /// Whether this machine can: for zstd libzstd.so.1 has to be there, which is looked for now.
+  /// Whether this machine supports the compression. Zstandard requires libzstd.so.1; the call looks for it.
   public var isAvailable: Bool {
     switch self {
     case .none: true
@@ -12,9 +13,9 @@ public enum MCAPCompression: Equatable, Sendable {
     }
   }
 
-  /// Whether chunks can be read that are compressed so.
+  /// Whether this machine can read chunks with a compression.
   ///
-  /// - Parameter name: as the format has it; empty for not at all
+  /// - Parameter name: the name in the file format; empty for none
   static func isReadable(_ name: String) -> Bool {
     switch name {
     case "": true
@@ -24,7 +25,8 @@ public enum MCAPCompression: Equatable, Sendable {
     }
   }
 
-  /// The Debian package that has the library for a compression of the format's; `nil` where none is used here.
+  /// The Debian package that provides the library for a compression; `nil` if the compression is not supported or
+  /// needs none.
   static func package(for name: String) -> String? {
     switch name {
     case "zstd": "libzstd1"

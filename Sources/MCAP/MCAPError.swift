@@ -1,28 +1,28 @@
 import Glibc
 
-/// What goes wrong with an MCAP file, in the terms of whoever has to do something about it.
+/// An error in reading or writing an MCAP file.
 public enum MCAPError: Error, Equatable, Sendable {
-  /// It does not begin as an MCAP file of version 0 does.
+  /// The file does not begin like an MCAP file of version 0.
   case notMCAP
-  /// It ends, or is empty from there on, before the record that begins at this offset is whole.
+  /// The record at this offset is incomplete because the file ends, or contains only zeros from there on.
   case cut(offset: UInt64)
-  /// A part of it contradicts the format; the offset is that of the record.
+  /// A part of the file violates the format. The offset is that of the record.
   case malformed(String, offset: UInt64)
-  /// A part of it is not what was written; the offset is that of the record.
+  /// A part of the file has changed since it was written. The offset is that of the record.
   case wrongChecksum(String, offset: UInt64)
-  /// A chunk is compressed in a way that is not read here, for want of a library perhaps; the offset is that of the chunk.
+  /// A chunk has an unsupported compression, or its library is missing. The offset is that of the chunk.
   case compressed(String, offset: UInt64)
-  /// What is to be written cannot be compressed in this way: the library is not on this machine.
+  /// The writer's compression requires a library that is not installed.
   case missingLibrary(String)
-  /// A part of it, or what would have to be in memory at once, is larger than allowed.
+  /// A record, or the data needed in memory at the same time, exceeds the limit.
   case tooLarge(String, byteCount: UInt64, limit: UInt64)
-  /// There is no such schema or channel.
+  /// The schema or channel does not exist.
   case unknown(String, id: UInt16)
-  /// All 65535 numbers for schemas or channels are given away.
+  /// All 65,535 numbers for schemas or channels are in use.
   case tooMany(String)
-  /// The writer has ended the file already.
+  /// The writer has already ended the file.
   case finished
-  /// What the system reports.
+  /// An error reported by the operating system.
   case system(String, errno: Int32)
 }
 
@@ -49,7 +49,7 @@ extension MCAPError: CustomStringConvertible {
     }
   }
 
-  /// What to do about it, where that is known.
+  /// How to resolve the error, if known.
   public var nextStep: String? {
     switch self {
     case .cut: "repair it"

@@ -1,12 +1,12 @@
 import Glibc
 
-/// A file on a disk, to write from its start.
+/// A file on disk that is written from its start.
 public struct MCAPFileSink: MCAPSink, ~Copyable {
   public let path: String
   private let descriptor: Int32
   private var end: UInt64 = 0
 
-  /// Makes the file; what was there is gone.
+  /// Creates the file, or truncates an existing one.
   public init(path: String) throws(MCAPError) {
     descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw .system("creating \(path)", errno: errno) }
@@ -16,18 +16,18 @@ public struct MCAPFileSink: MCAPSink, ~Copyable {
   deinit { close(descriptor) }
 
   public mutating func append(_ bytes: UnsafeRawBufferPointer) throws(MCAPError) {
-    // What was written before an error is written over by the next attempt: the end has not moved.
+    // The end moves only after a complete write, so the next attempt overwrites the bytes of a failed one.
     try writeAll(bytes, to: descriptor, at: end, path)
     end += UInt64(bytes.count)
   }
 
-  /// Waits until all of it is on the disk.
+  /// Blocks until all bytes are on the disk.
   public func synchronize() throws(MCAPError) {
     guard fdatasync(descriptor) == 0 else { throw .system("writing \(path)", errno: errno) }
   }
 }
 
-/// Writes bytes to a place in a file.
+/// Writes bytes at an offset of a file.
 package func writeAll(
   _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: UInt64, _ path: String
 ) throws(MCAPError) {

@@ -1,8 +1,8 @@
-/// What a file says of itself at its start.
+/// The header at the start of a file.
 public struct MCAPHeader: Equatable, Sendable {
-  /// The conventions that the file follows, `ros2` for instance; empty for none.
+  /// The conventions that the file follows, for example `ros2`; empty for none.
   public var profile: String
-  /// What wrote the file, for people.
+  /// The name of the program that wrote the file. For people only.
   public var library: String
 
   public init(profile: String = "", library: String = "") {

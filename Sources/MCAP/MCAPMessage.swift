@@ -1,14 +1,14 @@
 /// One message of a channel.
 public struct MCAPMessage: Equatable, Sendable {
   public var channelID: UInt16
-  /// Counts the channel's messages, so that a gap shows what is missing.
+  /// A counter per channel, so that missing messages can be detected.
   public var sequence: UInt32
-  /// When it was recorded, in nanoseconds since an epoch that the writer chooses, 1970 as a rule.
+  /// When the message was recorded, in nanoseconds since an epoch chosen by the writer, usually 1970.
   public var logTimeNanoseconds: UInt64
-  /// When it was made; the log time where that is not known.
+  /// When the message was created; equal to the log time if unknown.
   public var publishTimeNanoseconds: UInt64
-  /// A view into the chunk that it was read from, which stays in memory as long as this: `Array(data)` lets it go. Its indices do
-  /// not begin at 0.
+  /// The payload, as a slice of the chunk that it was read from. The slice keeps the whole chunk in memory;
+  /// `Array(data)` copies the payload so that the chunk can be released. The indices of the slice do not begin at 0.
   public var data: ArraySlice<UInt8>
 
   public init(

@@ -1,7 +1,7 @@
-/// The messages that a reader was asked for, one after the other.
+/// The requested messages of a file, one after another.
 ///
-/// In the order of log times all chunks that overlap are in memory together; a file in which more of them do than the reader may
-/// hold has to be read in its own order.
+/// In log-time order, all overlapping chunks are in memory at the same time. If they exceed the reader's memory
+/// limit, read the file in file order instead.
 public struct MCAPMessages<Source: MCAPSource> {
   private let source: Source
   private let channels: Set<UInt16>
@@ -9,12 +9,11 @@ public struct MCAPMessages<Source: MCAPSource> {
   private let wanted: Set<UInt16>?
   private let order: MCAPOrder
   private let limit: Int
-  /// What has not been loaded yet, the next one last.
+  /// The parts that have not been loaded; the next one is last.
   private var pending: [Part]
-  /// The one with the next message first, and each before those at twice its place plus one and two (a binary heap): a file may have
-  /// any number of chunks that overlap.
+  /// A binary heap ordered by the next message of each part: a file may have any number of overlapping chunks.
   private var loaded: [LoadedMessages] = []
-  /// Of all chunks that are loaded.
+  /// The size of all loaded chunks.
   private var heldByteCount = 0
   private var skipped: (channelIDs: Set<UInt16>, before: UInt64) = ([], 0)
 
@@ -55,8 +54,8 @@ public struct MCAPMessages<Source: MCAPSource> {
     }
   }
 
-  /// Messages of these channels are of no use before a log time: chunks that have no others are not read from here on. Some may
-  /// come all the same, out of chunks that have.
+  /// Declares messages of some channels before a log time irrelevant. From now on, chunks that contain no other
+  /// messages are not read. Irrelevant messages from other chunks are still returned.
   public mutating func skip(_ channelIDs: Set<UInt16>, beforeNanoseconds logTime: UInt64) {
     skipped = (channelIDs, logTime)
   }
@@ -66,9 +65,9 @@ public struct MCAPMessages<Source: MCAPSource> {
     return part.channelIDs.allSatisfy { skipped.channelIDs.contains($0) || wanted?.contains($0) == false }
   }
 
-  /// The next message; `nil` after the last one.
+  /// Returns the next message, or `nil` after the last one.
   ///
-  /// - Throws: if a chunk is damaged, or compressed in a way that is not read here; the call after that goes on behind it.
+  /// - Throws: if a chunk is damaged or its compression is not supported; the next call continues after that chunk
   public mutating func next() throws(MCAPError) -> MCAPMessage? {
     while true {
       if let part = pending.last, loaded.first.map({ mustLoad(part, before: $0) }) ?? true {
@@ -92,13 +91,13 @@ public struct MCAPMessages<Source: MCAPSource> {
     }
   }
 
-  /// By their next messages: of those with the same time the first in the file.
+  /// Compares two parts by their next messages. Messages with equal log times are ordered by file offset.
   private func isBefore(_ first: Int, _ second: Int) -> Bool {
     let (time, other) = (loaded[first].nextLogTimeNanoseconds, loaded[second].nextLogTimeNanoseconds)
     return time == other ? loaded[first].chunk.offset < loaded[second].chunk.offset : time < other
   }
 
-  /// Puts the first, whose next message is another one, in its place.
+  /// Restores the heap after the next message of its first element has changed.
   private mutating func moveDown() {
     var index = 0
     while 2 * index + 1 < loaded.count {
@@ -110,7 +109,7 @@ public struct MCAPMessages<Source: MCAPSource> {
     }
   }
 
-  /// Puts the last, which is new, in its place.
+  /// Restores the heap after an element was appended.
   private mutating func moveUp() {
     var index = loaded.count - 1
     while index > 0, isBefore(index, (index - 1) / 2) {
@@ -128,7 +127,7 @@ public struct MCAPMessages<Source: MCAPSource> {
     guard byteCount <= UInt64(limit) else {
       throw .tooLarge("chunks that overlap in time", byteCount: byteCount, limit: UInt64(limit))
     }
-    // What the index says of a chunk need not be so.
+    // The index may describe the chunk incorrectly.
     let chunk = try part.load(source, limit: limit - heldByteCount)
     var messages = LoadedMessages(chunk: chunk)
     var isSorted = true

@@ -1,4 +1,4 @@
-/// Facts about the recording, as pairs: the board, the devices, the software.
+/// Facts about the recording as key-value pairs, for example the board, the devices and the software.
 public struct MCAPMetadata: Equatable, Sendable {
   public var name: String
   public var entries: [String: String]
@@ -9,11 +9,11 @@ public struct MCAPMetadata: Equatable, Sendable {
   }
 }
 
-/// Where a metadata record lies.
+/// The position of a metadata record in the file.
 public struct MCAPMetadataIndex: Equatable, Sendable {
-  /// From the file's start to the record.
+  /// The file offset of the record.
   public var offset: UInt64
-  /// Of the whole record.
+  /// The size of the whole record.
   public var byteCount: UInt64
   public var name: String
 }

@@ -1,6 +1,6 @@
 /// The order in which messages are read.
 public enum MCAPOrder: Sendable {
-  /// By log time; messages of the same time as they are in the file.
+  /// By log time; messages with equal log times in file order.
   case logTime
   case file
 }

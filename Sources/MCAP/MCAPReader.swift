@@ -1,31 +1,40 @@
-/// Reads an MCAP file: by its summary where it has one, and where not, or where it has been cut, by going through all of it once.
+/// Reads an MCAP file. Uses the file's summary, or reads through the whole file once if the summary is missing or
+/// damaged.
 ///
-/// The source is read at any place and never as a whole. In memory are the summary, the chunk that messages are taken from, and
-/// in the order of log times all chunks that overlap with it.
+/// ```swift
+/// let reader = try MCAPReader(MCAPFileSource(path: "trip.mcap"))
+/// var messages = reader.messages(channelIDs: reader.summary.channelIDs(ofTopics: ["fix"]))
+/// while let message = try messages.next() { show(message) }
+/// ```
+///
+/// The source is read in parts and never as a whole. Memory holds the summary, the current chunk and, in log-time
+/// order, all chunks that overlap with it.
 public struct MCAPReader<Source: MCAPSource> {
   public let source: Source
   public let header: MCAPHeader
-  /// From the file's summary, or else made by going through the file.
+  /// The file's summary, or one made by reading through the file.
   public let summary: MCAPSummary
-  /// Why the file is not read as it was meant to be: it has been cut, or its summary is damaged. What is whole is read all the
-  /// same. `nil` for a file in order.
+  /// Why the file cannot be read as intended: it was cut, or its summary is damaged. Its intact parts can still be
+  /// read. `nil` for an undamaged file.
   public let damage: MCAPError?
-  /// Whether the summary is the file's own.
+  /// Whether `summary` comes from the file.
   public let isIndexed: Bool
-  /// What is damaged in it though more follows, where it was gone through: what is read is what lies before and behind.
+  /// The size of the damaged parts that are followed by readable ones. They are skipped. 0 if the file was not
+  /// scanned.
   public let leftOutByteCount: UInt64
-  /// How far the file was gone through; `nil` where its summary made that unnecessary.
+  /// How far the file was scanned; `nil` if its summary made that unnecessary.
   public let scan: MCAPScan?
 
-  /// More than these bytes are never in memory at once.
+  /// The memory limit in bytes.
   let limit: Int
   let parts: [Part]
 
   /// - Parameters:
-  ///   - memoryLimitByteCount: of a record, or of the chunks that overlap; what needs more is an error
-  ///   - before: of the same file when it was shorter: only what has been written since is gone through
-  /// - Throws: if it is no MCAP file, cannot be read, or has chunks that would have to be decompressed to know its
-  ///   channels, for which the library is missing
+  ///   - memoryLimitByteCount: the most memory to use for a record or for overlapping chunks; exceeding it is an
+  ///     error
+  ///   - before: the scan of the same file when it was shorter; only data written since then is scanned
+  /// - Throws: if the file is not an MCAP file, cannot be read, or has chunks that must be decompressed to find its
+  ///   channels while the library is missing
   public init(
     _ source: Source, memoryLimitByteCount: Int = 256 << 20, after before: MCAPScan? = nil
   ) throws(MCAPError) {
@@ -75,7 +84,7 @@ public struct MCAPReader<Source: MCAPSource> {
     parts = scan.parts
   }
 
-  /// An earlier scan, where it was of this file: another one may have taken its place.
+  /// Returns the earlier scan if it belongs to this file. The path may refer to another file by now.
   private static func known(_ before: MCAPScan?, of source: Source) throws(MCAPError) -> MCAPScan? {
     guard let before, before.end <= source.byteCount,
       try MCAPScan.beginning(of: source, end: before.end) == before.beginning
@@ -112,7 +121,7 @@ public struct MCAPReader<Source: MCAPSource> {
     guard summaryStart <= summaryEnd, summaryEnd <= footerOffset else { throw footer.malformed }
 
     let checked = try source.content(summaryStart..<source.byteCount, "summary", limit: limit)
-    // All but the checksum itself and the magic.
+    // The checksum covers everything except itself and the magic bytes.
     let checkedCount = checked.count - Layout.magic.count - 4
     guard crc == 0 || crc == CRC32.of(checked, 0..<checkedCount) else {
       throw .wrongChecksum("summary", offset: summaryStart)
@@ -120,25 +129,25 @@ public struct MCAPReader<Source: MCAPSource> {
     return try MCAPSummary(checked, 0..<Int(summaryEnd - summaryStart), offset: summaryStart)
   }
 
-  /// Why some chunks cannot be read on this machine, however whole they are: they are compressed in a way for which a library is
-  /// missing. `nil` if all can be.
+  /// The error for chunks that are intact but need a decompression library that is not installed; `nil` if all chunks
+  /// can be read.
   public var missingDecompression: MCAPError? {
     let chunk = summary.chunks.first { !MCAPCompression.isReadable($0.compression) }
     return chunk.map { .compressed($0.compression, offset: $0.offset) }
   }
 
-  /// The messages, one after the other. Chunks that can have none that match are not read.
+  /// Returns the matching messages. Chunks without matching messages are not read.
   ///
   /// - Parameters:
-  ///   - logTimesNanoseconds: the end does not belong to it; `nil` for all
-  ///   - channelIDs: `nil` for all
+  ///   - logTimesNanoseconds: the log times to include, without the upper bound; `nil` for all
+  ///   - channelIDs: the channels to include; `nil` for all
   public func messages(
     in logTimesNanoseconds: Range<UInt64>? = nil, channelIDs: Set<UInt16>? = nil, order: MCAPOrder = .logTime
   ) -> MCAPMessages<Source> {
     MCAPMessages(self, logTimesNanoseconds, channelIDs, order)
   }
 
-  /// An attachment of the summary's.
+  /// Reads an attachment listed in the summary.
   public func attachment(_ index: MCAPAttachmentIndex) throws(MCAPError) -> MCAPAttachment {
     let bytes = try source.record(Opcode.attachment, "attachment", at: index.offset, limit: limit)
     var fields = RecordReader(bytes, 0..<bytes.count, name: "attachment", offset: index.offset)
@@ -151,14 +160,14 @@ public struct MCAPReader<Source: MCAPSource> {
     return attachment
   }
 
-  /// A metadata record of the summary's.
+  /// Reads a metadata record listed in the summary.
   public func metadata(_ index: MCAPMetadataIndex) throws(MCAPError) -> MCAPMetadata {
     let bytes = try source.record(Opcode.metadata, "metadata", at: index.offset, limit: limit)
     var fields = RecordReader(bytes, 0..<bytes.count, name: "metadata", offset: index.offset)
     return try MCAPMetadata(&fields)
   }
 
-  /// Goes through the whole file, and checks every checksum in it.
+  /// Reads the whole file and verifies every checksum.
   public func check() throws(MCAPError) {
     if let damage { throw damage }
     let scan = try DataSectionScan(source, trust: .wholeRecords, limit: limit)

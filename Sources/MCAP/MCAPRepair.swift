@@ -1,39 +1,40 @@
 import Glibc
 
-/// How a file that was cut, by a crash or by a power cut, becomes whole again: keep its first bytes, put others behind them, and
-/// have readers step over what is damaged in between.
+/// A plan for repairing a file that was cut by a crash or a power failure: which bytes to keep, which to append, and
+/// which damaged parts readers must skip.
 ///
-/// Whole chunks are kept, and of a chunk that the file's end has cut the messages before that, unless it is compressed. All that
-/// follows is made anew: the message indexes of the last chunk if some are missing, the data section's end, the summary, the
-/// footer. A piece or a chunk that is damaged costs none of those behind it. Zeros at the file's end, as in a file that got its
-/// size before its data, are no records.
+/// A repair keeps complete chunks, and the messages of an uncompressed chunk up to the point at which the file ends.
+/// It rebuilds the rest: missing message indexes of the last chunk, the end of the data section, the summary and the
+/// footer. A damaged piece or chunk does not affect the pieces after it. Zeros at the end of the file are not treated
+/// as records; they occur in files whose size was set before the data was written.
 public struct MCAPRepair: Equatable, Sendable {
-  /// The bytes from the file's start that stay, but for the damaged parts among them as they are.
+  /// The number of bytes kept from the start of the file. They stay unchanged, except for the damaged parts among
+  /// them.
   public var keptByteCount: UInt64
-  /// Damaged parts: each gets the start of a record that no reader knows, and that ends where the part does.
+  /// The damaged parts. Each is overwritten with the header of an unknown record that spans the part.
   public var leftOut: [Range<UInt64>]
-  /// What belongs behind them; the file ends there.
+  /// The bytes that follow the kept ones. The file ends after them.
   public var appendedBytes: [UInt8]
-  /// Messages in the repaired file.
+  /// The number of messages in the repaired file.
   public var messageCount: UInt64
-  /// What was in the file and cannot be read in the repaired one, zeros at its end not counted. Much more than a chunk means that
-  /// not only the end is damaged: better keep a copy.
+  /// The size of the data that the repaired file lacks, not counting zeros at the end. If it is much larger than a
+  /// chunk, more than the end is damaged, and you should keep a copy of the file.
   public var lostByteCount: UInt64
-  /// Whether anything is to be done.
+  /// Whether the file needs to be repaired.
   public var isNeeded: Bool
 
-  /// Finds out what has to be done.
+  /// Plans the repair.
   ///
   /// - Parameters:
-  ///   - isRecycled: whether the file was written over an older recording, of which whole chunks may be left behind the cut.
-  ///     Then a chunk counts only if it has a checksum that is right and does not begin earlier than the one before, what is
-  ///     behind the last one is given up, and a chunk that was cut is lost. Until its first chunk with messages is
-  ///     on the disk, such a file is still the older recording. A file that was only ever appended to has no need of that, and
-  ///     loses less. Of a sealed file (`MCAPBlocks`) it does not matter: that has all that its last seal vouches for, and nothing
-  ///     else. What is behind that may be an older recording's, and is not counted as lost.
-  ///   - memoryLimitByteCount: larger chunks are an error
-  /// - Throws: if it is no MCAP file, cannot be read, or has chunks that are compressed in a way for which the library
-  ///   is missing
+  ///   - isRecycled: whether the file was written over an older recording, so that complete chunks of the older one
+  ///     may follow the cut. A chunk is then accepted only if its checksum is correct and it does not begin earlier
+  ///     than the previous one. Records after the last such chunk, and a chunk that was cut, are discarded. Until its
+  ///     first chunk with messages is on the disk, such a file still counts as the older recording. Pass `false` for a
+  ///     file that was only appended to; less is then lost. Has no effect on a sealed file (`MCAPBlocks`): exactly the
+  ///     data confirmed by its last seal belongs to it, and the data after that does not count as lost.
+  ///   - memoryLimitByteCount: the size above which a chunk is an error
+  /// - Throws: if the file is not an MCAP file, cannot be read, or has chunks whose compression needs a missing
+  ///   library
   public init(
     of source: some MCAPSource, isRecycled: Bool, memoryLimitByteCount: Int = 256 << 20
   ) throws(MCAPError) {
@@ -49,12 +50,13 @@ public struct MCAPRepair: Equatable, Sendable {
     }
     let own = try SealedSource(source)
     let isRecycled = isRecycled && !own.isSealed
-    // What seals vouch for has no zeros but its own.
+    // Zeros within sealed data belong to the data.
     let zeros = own.isSealed ? own.byteCount : try MCAPRepair.zerosOffset(of: source)
     let scan = try DataSectionScan(
       own, trust: isRecycled ? .chunksInOrder : .wholeRecordsBefore(zeros: zeros), limit: limit,
       leavingOut: own.damaged)
-    // A header that was cut has nothing behind it: this is another kind of damage, and not to be mended by giving up the rest.
+    // Nothing follows a header that was cut. Here more data follows, so the damage is of another kind, and discarding
+    // the rest would not repair it.
     if let damage = scan.damage, scan.header == nil, zeros > MCAPRepair.largestHeaderByteCount { throw damage }
 
     var summary = scan.summary
@@ -86,7 +88,7 @@ public struct MCAPRepair: Equatable, Sendable {
       let recovered =
         builder.isEmpty ? 0 : ChunkLayout(compression: "", recordsByteCount: builder.recordsByteCount).byteCount
       if builder.counts.total == 0 {
-        // Channels without messages are put in no chunk, as the writer does.
+        // Channels without messages do not get a chunk, as in the writer.
         appended += builder.records
       } else {
         let index = builder.finish(at: kept + UInt64(appended.count))
@@ -127,19 +129,19 @@ public struct MCAPRepair: Equatable, Sendable {
     isNeeded = false
   }
 
-  /// Repairs a file in place, and returns once that is on the disk. A power cut meanwhile leaves a file that can be repaired as
-  /// before. Nobody else may write to it.
+  /// Repairs a file in place, and returns when the changes are on the disk. If the power fails during the repair, the
+  /// file can be repaired again. No other program may write to the file.
   public static func repair(path: String, isRecycled: Bool) throws(MCAPError) -> MCAPRepair {
     try repair(MCAPFileSource(path: path, flags: O_RDWR), isRecycled: isRecycled)
   }
 
-  /// The same for a file that is open for reading and writing; takes over the descriptor.
+  /// Repairs a file that is open for reading and writing. Takes ownership of the descriptor.
   public static func repair(descriptor: Int32, path: String, isRecycled: Bool) throws(MCAPError) -> MCAPRepair {
     try repair(MCAPFileSource(path: path, descriptor: descriptor), isRecycled: isRecycled)
   }
 
   private static func repair(_ file: MCAPFileSource, isRecycled: Bool) throws(MCAPError) -> MCAPRepair {
-    // One that was ended has not been cut: what is wrong in it is read as far as it goes, and nothing of it is given up.
+    // A file with an end was not cut. Any damage in it is left in place, so that nothing is discarded.
     if !isRecycled, try MCAPRepair.isEnded(file) { return MCAPRepair(leaving: file) }
     let repair = try MCAPRepair(of: file, isRecycled: isRecycled)
     guard repair.isNeeded else { return repair }
@@ -158,8 +160,8 @@ public struct MCAPRepair: Equatable, Sendable {
     }
   }
 
-  /// What a damaged part begins with in the repaired file: a record of a kind that the format leaves to applications, as long as the
-  /// part.
+  /// The header that a damaged part receives in the repaired file: a record of an application-defined kind that is as
+  /// long as the part.
   static func stepOver(_ part: Range<UInt64>) -> [UInt8] {
     var bytes = [Opcode.damaged]
     bytes.append(littleEndian: part.byteCount - UInt64(Layout.prefixByteCount))
@@ -174,10 +176,10 @@ public struct MCAPRepair: Equatable, Sendable {
     return true
   }
 
-  /// Files with a longer one are nobody's.
+  /// The largest plausible size of a header.
   private static let largestHeaderByteCount: UInt64 = 4096
 
-  /// The number of messages in a file that has its end and needs no repair; `nil` for another.
+  /// The number of messages in a file that is complete and needs no repair; `nil` for any other file.
   private static func messageCount(ofWhole source: some MCAPSource, limit: Int) throws(MCAPError) -> UInt64? {
     let count = min(source.byteCount, UInt64(Layout.magic.count))
     guard try source.bytes(at: source.byteCount - count, count: Int(count)) == Layout.magic else { return nil }
@@ -185,12 +187,12 @@ public struct MCAPRepair: Equatable, Sendable {
       let reader = try MCAPReader(source, memoryLimitByteCount: limit)
       return reader.damage == nil ? reader.summary.statistics?.messageCount ?? 0 : nil
     } catch {
-      // The repair says what is wrong.
+      // The repair reports the error.
       return nil
     }
   }
 
-  /// Where zeros begin that last to the end of the file.
+  /// The offset after which the file contains only zeros.
   private static func zerosOffset(of source: some MCAPSource) throws(MCAPError) -> UInt64 {
     var end = source.byteCount
     while end > 0 {
@@ -219,7 +221,7 @@ public struct MCAPRepair: Equatable, Sendable {
     return builder
   }
 
-  /// Takes the whole records of a chunk that was cut.
+  /// Adds the complete records of a chunk that was cut.
   private static func recover(
     from source: some MCAPSource, at offset: UInt64, zeros: UInt64, limit: Int, into builder: inout ChunkBuilder,
     _ summary: inout MCAPSummary

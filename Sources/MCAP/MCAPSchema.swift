@@ -1,10 +1,10 @@
-/// What the messages of a channel are made of.
+/// The description of a channel's messages.
 public struct MCAPSchema: Equatable, Sendable, Identifiable {
-  /// From 1; 0 is no schema.
+  /// The number of the schema, from 1. 0 means no schema.
   public var id: UInt16
-  /// What programs know it by, `foxglove.LocationFix` for instance.
+  /// The name by which programs recognize the schema, for example `foxglove.LocationFix`.
   public var name: String
-  /// The language that `data` is written in: `jsonschema`, `protobuf`, ...; empty where there is no data.
+  /// The format of `data`: `jsonschema`, `protobuf`, ...; empty if there is no data.
   public var encoding: String
   public var data: [UInt8]
 

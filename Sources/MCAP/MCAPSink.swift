@@ -1,9 +1,9 @@
-/// Where a writer's bytes go: a file, a ring of segments, a socket, memory.
+/// The destination of a writer's bytes: a file, a ring of segments, a socket or memory.
 public protocol MCAPSink: ~Copyable {
-  /// Puts bytes behind all those before: the file's start, a whole chunk with its indexes, an attachment, the file's end. When
-  /// they are on the disk is the sink's affair.
+  /// Appends bytes: the start of the file, a whole chunk with its indexes, an attachment, or the end of the file. The
+  /// sink decides when to flush them to the disk.
   ///
-  /// - Throws: if not all of them could be put there; then none of them must be. The writer offers them again with the next
-  ///   call, until they are taken.
+  /// - Throws: if not all bytes could be appended; then the sink must not keep any of them. The writer offers them
+  ///   again with the next call
   mutating func append(_ bytes: UnsafeRawBufferPointer) throws(MCAPError)
 }

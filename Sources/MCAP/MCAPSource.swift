@@ -1,18 +1,19 @@
 import Glibc
 
-/// What a reader reads: a file, or bytes in memory.
+/// The input of a reader: a file, or bytes in memory.
 public protocol MCAPSource {
   var byteCount: UInt64 { get }
 
-  /// Fills the buffer with the bytes from an offset on.
+  /// Fills the buffer with the bytes that begin at an offset.
   ///
-  /// - Throws: if there are not as many
+  /// - Throws: if the source has fewer bytes
   func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(MCAPError)
 }
 
 extension MCAPSource {
-  /// How much memory reading this may take, of what would be allowed: in eight kilobytes of a file that somebody sent are no
-  /// 256 megabytes of anything. Measurements are compressed to a twentieth at best, and what stands still all day to a hundredth.
+  /// The memory limit for reading this source, at most `wanted`. A small file from an untrusted sender must not use
+  /// 256 megabytes. Measurements are compressed to a twentieth at best, and a device that stands still all day to a
+  /// hundredth.
   func memoryLimit(_ wanted: Int) -> Int {
     let least: UInt64 = 16 << 20
     let (product, isTooMuch) = byteCount.multipliedReportingOverflow(by: 200)
@@ -20,7 +21,8 @@ extension MCAPSource {
     return max(0, min(wanted, Int(clamping: sensible)))
   }
 
-  /// Some of the bytes. Never more are asked for than there are, so a wrong length in the file does not cost memory.
+  /// Returns bytes at an offset. The length is checked against the size of the source first, so a wrong length in the
+  /// file does not allocate memory.
   func bytes(at offset: UInt64, count: Int) throws(MCAPError) -> [UInt8] {
     guard let end = offset.adding(UInt64(count)), end <= byteCount else { throw .cut(offset: offset) }
     var bytes = [UInt8](repeating: 0, count: count)
@@ -30,7 +32,7 @@ extension MCAPSource {
     return bytes
   }
 
-  /// The checksum of a part.
+  /// The checksum of a range.
   func crc(_ range: Range<UInt64>) throws(MCAPError) -> UInt32 {
     var crc = CRC32()
     try take(range, into: &crc)
@@ -46,19 +48,19 @@ extension MCAPSource {
     }
   }
 
-  /// Where some bytes lie first, from an offset on.
+  /// The offset of the first occurrence of a pattern at or after `start`.
   func offset(of pattern: [UInt8], from start: UInt64) throws(MCAPError) -> UInt64? {
     var offset = start
     while offset < byteCount, byteCount - offset >= UInt64(pattern.count) {
       let bytes = try bytes(at: offset, count: Int(min(1 << 16, byteCount - offset)))
       if let index = bytes.withUnsafeBytes({ $0.firstIndex(of: pattern) }) { return offset + UInt64(index) }
-      // The pattern may begin at the end of these.
+      // The pattern may begin at the end of this block.
       offset += UInt64(bytes.count - pattern.count + 1)
     }
     return nil
   }
 
-  /// The opcode of the record at an offset, and where its content lies: not behind the file's end.
+  /// The opcode of the record at an offset, and the position of its content, which is within the file.
   func recordPrefix(at offset: UInt64) throws(MCAPError) -> (opcode: UInt8, content: Range<UInt64>) {
     let prefix = try bytes(at: offset, count: Layout.prefixByteCount)
     var fields = RecordReader(prefix, 0..<prefix.count, name: "record", offset: offset)
@@ -71,7 +73,7 @@ extension MCAPSource {
 
   /// The content of the record at an offset.
   ///
-  /// - Parameter limit: more than these bytes are an error
+  /// - Parameter limit: the size in bytes above which the record is an error
   func record(
     _ opcode: UInt8, _ name: String, at offset: UInt64, limit: Int
   ) throws(MCAPError) -> [UInt8] {
@@ -108,12 +110,12 @@ extension Range<UInt64> {
 }
 
 extension [Range<UInt64>] {
-  /// Of all of them.
+  /// The total size of the ranges.
   var byteCount: UInt64 { reduce(0) { $0 + $1.byteCount } }
 }
 
 extension UInt64 {
-  /// The sum; `nil` if it is too large.
+  /// The sum, or `nil` on overflow.
   func adding(_ other: UInt64) -> UInt64? {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? nil : sum

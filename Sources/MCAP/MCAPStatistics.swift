@@ -1,4 +1,4 @@
-/// How much of what is in a file.
+/// The numbers of records in a file, by kind.
 public struct MCAPStatistics: Equatable, Sendable {
   public var messageCount: UInt64 = 0
   public var schemaCount: UInt16 = 0
@@ -6,10 +6,10 @@ public struct MCAPStatistics: Equatable, Sendable {
   public var attachmentCount: UInt32 = 0
   public var metadataCount: UInt32 = 0
   public var chunkCount: UInt32 = 0
-  /// The earliest and the latest log time; both 0 if there are no messages.
+  /// The earliest and latest log time; both 0 if there are no messages.
   public var startTimeNanoseconds: UInt64 = 0
   public var endTimeNanoseconds: UInt64 = 0
-  /// Messages by channel; empty if they were not counted.
+  /// The number of messages by channel; empty if they were not counted.
   public var channelMessageCounts: [UInt16: UInt64] = [:]
 
   public init() {}
@@ -50,7 +50,7 @@ extension MCAPStatistics {
     bytes.endRecord(start)
   }
 
-  /// Counts messages that lie between two log times.
+  /// Adds the messages of a chunk or stretch.
   mutating func add(_ counts: MessageCounts) {
     guard counts.total > 0 else { return }
     startTimeNanoseconds = messageCount == 0 ? counts.earliest : min(startTimeNanoseconds, counts.earliest)

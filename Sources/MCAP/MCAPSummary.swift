@@ -1,4 +1,4 @@
-/// What is in a file and where: its last section, or what was found by reading all of it.
+/// The contents of a file and their positions, from the file's last section or from a scan of the whole file.
 public struct MCAPSummary: Equatable, Sendable {
   public var schemas: [UInt16: MCAPSchema] = [:]
   public var channels: [UInt16: MCAPChannel] = [:]
@@ -9,14 +9,14 @@ public struct MCAPSummary: Equatable, Sendable {
 
   public init() {}
 
-  /// The channels with one of these topics.
+  /// The channels whose topic is in `topics`.
   public func channelIDs(ofTopics topics: Set<String>) -> Set<UInt16> {
     Set(channels.values.lazy.filter { topics.contains($0.topic) }.map(\.id))
   }
 }
 
 extension MCAPSummary {
-  /// Takes a summary section.
+  /// Parses a summary section.
   init(_ bytes: [UInt8], _ range: Range<Int>, offset: UInt64) throws(MCAPError) {
     var records = RecordSequence(bytes, range, offset: offset)
     while let record = try records.next() {
@@ -44,8 +44,8 @@ extension MCAPSummary {
     }
   }
 
-  /// Whether it tells of all that is in the file, as far as can be known from it. A file may have a summary without the channels,
-  /// say, and messages outside of chunks are in no index.
+  /// Whether the summary appears to cover the whole file. A file may have a summary that omits its channels, for
+  /// example, and messages outside of chunks are not indexed.
   var isComplete: Bool {
     guard !chunks.isEmpty || statistics?.messageCount == 0 else { return false }
     if let statistics {
@@ -54,24 +54,25 @@ extension MCAPSummary {
         statistics.metadataCount == metadata.count
       else { return false }
     }
-    // A chunk without channels has nothing in it.
+    // A chunk without channels has no messages.
     if !chunks.isEmpty, channels.isEmpty { return false }
     return chunks.allSatisfy { $0.channels.allSatisfy { channels[$0.channelID] != nil } }
       && channels.values.allSatisfy { $0.schemaID == 0 || schemas[$0.schemaID] != nil }
   }
 
   mutating func add(_ schema: MCAPSchema) {
-    // A schema numbered 0 is to be ignored, says the specification.
+    // The specification says to ignore a schema with the number 0.
     if schema.id != 0 { schemas[schema.id] = schema }
   }
 
   mutating func add(_ channel: MCAPChannel) { channels[channel.id] = channel }
 
-  /// All that comes behind the last record of the data section: its end, the summary, the summary's offsets, footer, magic.
+  /// All bytes after the data section's last record: the end of the data section, the summary, the summary offsets,
+  /// the footer and the magic bytes.
   ///
   /// - Parameters:
-  ///   - offset: the data section's length from the file's start
-  ///   - crc: the checksum of all that is before; 0 for none
+  ///   - offset: the length of the data section from the start of the file
+  ///   - crc: the checksum of all preceding bytes; 0 for none
   func trailer(at offset: UInt64, crc: UInt32) -> [UInt8] {
     var bytes: [UInt8] = []
     let dataEnd = bytes.beginRecord(Opcode.dataEnd)
@@ -114,13 +115,13 @@ extension MCAPSummary {
     bytes.append(littleEndian: UInt64(Layout.footerByteCount))
     bytes.append(littleEndian: offset + UInt64(summaryStart))
     bytes.append(littleEndian: offset + UInt64(offsetsStart))
-    // Of the summary, its offsets and the footer so far, opcode and length among it.
+    // The checksum covers the summary, its offsets and the footer up to here, including opcode and length.
     bytes.append(littleEndian: CRC32.of(bytes, summaryStart..<bytes.count))
     bytes.append(contentsOf: Layout.magic)
     return bytes
   }
 
-  /// The statistics with the counts of all other records.
+  /// The statistics, with the counts of all other records added.
   var counted: MCAPStatistics {
     var counted = statistics ?? MCAPStatistics()
     counted.schemaCount = UInt16(truncatingIfNeeded: schemas.count)

@@ -1,19 +1,29 @@
-/// Writes an MCAP file: messages collect in a chunk, whole chunks go to the sink, and the end tells where everything is.
+/// Writes an MCAP file. Messages are collected in chunks, complete chunks go to the sink, and the end of the file
+/// contains an index.
 ///
-/// What has reached the sink can be read or repaired even if nothing follows: a chunk with its indexes is one piece. Schemas and
-/// channels are put into the chunk of the first message that needs them.
+/// ```swift
+/// var writer = try MCAPWriter(MCAPFileSink(path: "trip.mcap"))
+/// let fix = try writer.addChannel(topic: "fix", messageEncoding: "json")
+/// try writer.append(Array(#"{"latitude":48.1}"#.utf8), channelID: fix, logTimeNanoseconds: now)
+/// try writer.finish()
+/// ```
 ///
-/// A message is copied into a buffer that is allocated once; while no channels are added and no message is larger than a chunk,
-/// taking one allocates nothing. When the sink fails nothing is lost: the call throws without having taken its message, what was
-/// taken before stays in the buffer, which does not grow beyond the chunk's size, and the next call tries again.
+/// Data that has reached the sink can be read or repaired even if the file is never finished: a chunk and its indexes
+/// are written as one piece. Schemas and channels are written to the chunk of the first message that uses them.
 ///
-/// Times are in nanoseconds since an epoch of the caller's choice, 1970 as a rule.
+/// A message is copied into a buffer that is allocated once. Appending a message allocates nothing unless a channel
+/// was added or the message is larger than a chunk. If the sink fails, no data is lost: the call throws without
+/// accepting its message, earlier messages stay in the buffer, which does not grow beyond the size of a chunk, and
+/// the next call tries again.
+///
+/// Times are in nanoseconds since an epoch that the caller chooses, usually 1970.
 public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
   public var sink: Sink
 
-  /// The bytes that the sink has taken.
+  /// The number of bytes that the sink has accepted.
   public private(set) var byteCount: UInt64 = 0
-  /// The size of a chunk's records at which it ends. It stays what it is; Swift 6.2 starts no file in a value with a constant.
+  /// The size of a chunk's records at which the chunk ends. It never changes, but Swift 6.2 cannot initialize a `let`
+  /// here.
   public private(set) var chunkByteCount: Int
 
   private var chunk: ChunkBuilder
@@ -21,26 +31,28 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
   private var compressor: ChunkCompressor?
   private var summary = MCAPSummary()
   private var crc = CRC32()
-  /// Of the messages so far, by the channel's number.
+  /// The sequence number of the next message, by channel number.
   private var nextSequences: [UInt32] = [0]
   private var isFinished = false
   private var blocks: MCAPBlocks?
-  /// How many bytes of the chunk's records fill blocks, those of the file before included; `nil` where they fill none.
+  /// The size of the chunk's records up to the end of the last full block, counting the file before them; `nil` if
+  /// they fill no block.
   private var wholeBlocksEnd: Int?
-  /// Of a sealed file the schemas and channels that the chunk before had first are at the beginning of this one as well, in so many
-  /// bytes: whatever becomes of one of the two, what follows can be read.
+  /// The size of the definitions repeated from the previous chunk. In a sealed file, each chunk begins with the
+  /// schemas and channels that first appeared in the chunk before, so that losing either chunk leaves the following
+  /// ones readable.
   private var repeatedByteCount = 0
-  /// The most that the file's end takes up for what is in the file so far.
+  /// The largest size that the end of the file can have for the present contents.
   private var trailerByteCount = 261
 
-  /// Writes the file's start.
+  /// Writes the start of the file.
   ///
   /// - Parameters:
-  ///   - compression: of the chunks that become smaller by it; the others are written as they are
-  ///   - chunkByteCount: a chunk ends before it is larger, uncompressed; only one with a single message may be. More means less
-  ///     overhead, and more memory for who writes and who reads.
-  ///   - blocks: of the disk that the file is on, and that each piece gets a seal; `nil` for neither
-  /// - Throws: `missingLibrary` where this machine cannot compress so; what the sink throws
+  ///   - compression: applied to each chunk that becomes smaller by it
+  ///   - chunkByteCount: the largest size of a chunk's uncompressed records; only a chunk with a single message may
+  ///     exceed it. Larger chunks have less overhead but need more memory in the writer and the reader.
+  ///   - blocks: the block size of the disk; each piece then gets a seal. `nil` for neither alignment nor seals
+  /// - Throws: `missingLibrary` if this machine lacks the compression, and the errors of the sink
   public init(
     _ sink: consuming Sink, header: MCAPHeader = MCAPHeader(library: "SensorHub MCAP"),
     compression: MCAPCompression = .none, chunkByteCount: Int = 1 << 20, blocks: MCAPBlocks? = nil
@@ -67,28 +79,28 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     try MCAPWriter.hand(bytes, to: &sink, &byteCount, &crc)
   }
 
-  /// The bytes of the chunk that has not ended yet.
+  /// The size of the records in the chunk that has not ended yet.
   public var bufferedByteCount: Int { chunk.recordsByteCount }
 
-  /// Messages that were taken, those among them that have not reached the sink yet.
+  /// The number of accepted messages, including those that have not reached the sink.
   public var messageCount: UInt64 { handedMessageCount + chunk.counts.total }
 
-  /// Messages that have reached the sink.
+  /// The number of messages that have reached the sink.
   public var handedMessageCount: UInt64 { summary.statistics?.messageCount ?? 0 }
 
-  /// The earliest log time of those that have not; `nil` if there are none.
+  /// The earliest log time of the buffered messages; `nil` if there are none.
   public var bufferedSinceNanoseconds: UInt64? { chunk.counts.total > 0 ? chunk.counts.earliest : nil }
 
-  /// The most that the file would have if it were finished now.
+  /// An upper bound for the size of the file if it were finished now.
   public var finishedByteCount: UInt64 {
-    // What is compressed is smaller, but its index has the compression's name.
+    // A compressed chunk is smaller, but its index contains the name of the compression.
     let name = compressor == nil ? 0 : ChunkCompressor.name.utf8.count
     let index = MCAPWriter.chunkIndexByteCount(chunk.counts.channels.count) + name
     let seal = blocks.map { Seal.byteCount + $0.byteCount / 4 } ?? 0
     return byteCount + UInt64(chunk.finishedByteCount + seal + index + trailerByteCount)
   }
 
-  /// Adds a schema, and returns its number.
+  /// Adds a schema and returns its number.
   public mutating func addSchema(name: String, encoding: String, data: [UInt8]) throws(MCAPError) -> UInt16 {
     guard !isFinished else { throw .finished }
     guard summary.schemas.count < UInt16.max else { throw .tooMany("schemas") }
@@ -102,9 +114,9 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     return schema.id
   }
 
-  /// Adds a channel, and returns its number.
+  /// Adds a channel and returns its number.
   ///
-  /// - Parameter schemaID: 0 for none
+  /// - Parameter schemaID: the number of the schema; 0 for none
   public mutating func addChannel(
     topic: String, messageEncoding: String, schemaID: UInt16 = 0, metadata: [String: String] = [:]
   ) throws(MCAPError) -> UInt16 {
@@ -118,18 +130,18 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     summary.add(channel)
     let before = chunk.recordsByteCount
     chunk.append(channel)
-    // With its number of messages.
+    // The statistics also contain ten bytes per channel for its number of messages.
     trailerByteCount += chunk.recordsByteCount - before + 10
     nextSequences.append(0)
     return channel.id
   }
 
-  /// Takes a message.
+  /// Appends a message.
   ///
   /// - Parameters:
-  ///   - data: copied before this returns
-  ///   - publishTimeNanoseconds: when it was made; the log time unless it is known
-  ///   - sequence: one more than the channel's message before unless the publisher counts them
+  ///   - data: the payload, copied before this returns
+  ///   - publishTimeNanoseconds: when the message was created; by default the log time
+  ///   - sequence: the publisher's own counter; by default one more than the previous message of the channel
   public mutating func append(
     _ data: UnsafeRawBufferPointer, channelID: UInt16, logTimeNanoseconds: UInt64,
     publishTimeNanoseconds: UInt64? = nil, sequence: UInt32? = nil
@@ -146,7 +158,7 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
       publishTimeNanoseconds: publishTimeNanoseconds ?? logTimeNanoseconds)
   }
 
-  /// Takes a message.
+  /// Appends a message.
   public mutating func append(
     _ data: [UInt8], channelID: UInt16, logTimeNanoseconds: UInt64, publishTimeNanoseconds: UInt64? = nil,
     sequence: UInt32? = nil
@@ -157,7 +169,7 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
         publishTimeNanoseconds: publishTimeNanoseconds ?? logTimeNanoseconds, data: data[...]))
   }
 
-  /// Takes a message as it is, of another file for instance.
+  /// Appends a message with its own sequence number and times, for example from another file.
   public mutating func append(_ message: MCAPMessage) throws(MCAPError) {
     try message.data.withUnsafeBufferPointer { (data) throws(MCAPError) in
       try append(
@@ -166,9 +178,11 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     }
   }
 
-  /// Ends the chunk and hands it to the sink: what was taken so far can be read after a crash, once the sink has written it.
+  /// Ends the chunk and hands it to the sink. Everything appended until now survives a crash once the sink has written
+  /// it.
   public mutating func flush() throws(MCAPError) {
-    // Schemas and channels alone wait for a message: there are readers that want one in every chunk.
+    // A chunk with only schemas and channels is held back until it has a message: some readers expect one in every
+    // chunk.
     guard !isFinished, chunk.counts.total > 0 else { return }
     let index: MCAPChunkIndex
     do throws(MCAPError) {
@@ -197,7 +211,8 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     wholeBlocksEnd = nil
   }
 
-  /// As `flush`, but what would only begin another block is kept for the next time, if it is not too old for that.
+  /// Like `flush`, but keeps the messages that would only start another block for the next call, unless they are too
+  /// old.
   ///
   /// - Parameter leavingFrom: the earliest log time that may be kept
   public mutating func flushWholeBlocks(leavingFrom logTimeNanoseconds: UInt64) throws(MCAPError) {
@@ -214,9 +229,10 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     chunk.join(rest)
   }
 
-  /// A message follows; where it begins a block, those before it fill theirs.
+  /// Updates `wholeBlocksEnd` before a message is added. If the message begins another block, the records before it
+  /// fill theirs.
   private mutating func noteWholeBlocks(before recordByteCount: Int, of channelID: UInt16) {
-    // Where blocks end in a compressed chunk is known only once it is one.
+    // The block boundaries of a compressed chunk are unknown until it is compressed.
     guard let blocks, compressor == nil, chunk.counts.total > 0 else { return }
     let end = byteCount + UInt64(chunk.finishedByteCount + Seal.byteCount)
     let index = chunk.counts[channelID] == 0 ? Layout.messageIndexByteCount : 0
@@ -224,7 +240,7 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     if blocks.isBoundary(between: end, and: next) { wholeBlocksEnd = chunk.recordsByteCount }
   }
 
-  /// What belongs behind a piece.
+  /// The seal that follows a piece.
   private func seal(behind bytes: [UInt8]) -> [UInt8] {
     guard let blocks else { return [] }
     var crc = crc
@@ -232,10 +248,10 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     return blocks.seal(at: byteCount + UInt64(bytes.count), crc: crc.value)
   }
 
-  /// The index in the summary of a chunk with messages of so many channels.
+  /// The size of a chunk index in the summary for a chunk with this number of channels.
   private static func chunkIndexByteCount(_ channelCount: Int) -> Int { 73 + 10 * channelCount }
 
-  /// Ends the chunk and writes an attachment behind it.
+  /// Ends the chunk and writes an attachment after it.
   public mutating func add(_ attachment: MCAPAttachment) throws(MCAPError) {
     guard !isFinished else { throw .finished }
     try MCAPWriter.check("attachment \(attachment.name)", attachment.name.utf8.count, attachment.mediaType.utf8.count)
@@ -250,7 +266,7 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     trailerByteCount += 57 + attachment.name.utf8.count + attachment.mediaType.utf8.count
   }
 
-  /// Ends the chunk and writes facts about the recording behind it.
+  /// Ends the chunk and writes facts about the recording after it.
   public mutating func add(_ metadata: MCAPMetadata) throws(MCAPError) {
     guard !isFinished else { throw .finished }
     try MCAPWriter.check("metadata \(metadata.name)", metadata.name.utf8.count, byteCount(of: metadata.entries))
@@ -264,15 +280,15 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     trailerByteCount += 29 + metadata.name.utf8.count
   }
 
-  /// Ends the file. Nothing can be added from then on; a second time does nothing.
+  /// Ends the file. Nothing can be added afterwards; a second call does nothing.
   ///
-  /// The data section's checksum is written, though the format allows 0 for none: it is over bytes that are in the cache anyway,
-  /// and a reader that goes through the whole file finds with it what no chunk's checksum covers.
+  /// The format allows a data section without a checksum, but it is always written. The bytes are in the cache
+  /// anyway, and a reader of the whole file needs it to verify the records outside of chunks.
   public mutating func finish() throws(MCAPError) {
     guard !isFinished else { return }
     try flush()
     if chunk.recordsByteCount > repeatedByteCount {
-      // Channels without messages: the summary repeats what must have been before.
+      // The summary only repeats records of the data section, so channels without messages are written there first.
       try MCAPWriter.hand(Array(chunk.records), to: &sink, &byteCount, &crc)
       chunk.removeAll()
     }
@@ -288,7 +304,7 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     map.reduce(0) { $0 + 8 + $1.key.utf8.count + $1.value.utf8.count }
   }
 
-  /// Lengths of texts, maps and schemas have 32 bits.
+  /// Checks lengths of texts, maps and schemas, which have 32 bits.
   private static func check(_ what: String, _ byteCounts: Int...) throws(MCAPError) {
     for byteCount in byteCounts where UInt32(exactly: byteCount) == nil {
       throw .tooLarge(what, byteCount: UInt64(byteCount), limit: UInt64(UInt32.max))

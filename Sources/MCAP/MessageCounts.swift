@@ -1,12 +1,12 @@
-/// How many messages of which channel a chunk has, and from when to when. Counting allocates only for a channel whose number is
-/// higher than all before.
+/// The number of messages of each channel in a chunk, and their time span. Counting allocates only for a channel
+/// number higher than all before.
 struct MessageCounts {
-  /// By a channel's number.
+  /// The number of messages, by channel number.
   private var counts: [UInt64] = []
-  /// Those that have messages, in the order of their first ones.
+  /// The channels with messages, in the order of their first message.
   private(set) var channels: [UInt16] = []
   private(set) var total: UInt64 = 0
-  /// Log times in nanoseconds; 0 if there are no messages.
+  /// The earliest and latest log time in nanoseconds; 0 if there are no messages.
   private(set) var earliest: UInt64 = 0
   private(set) var latest: UInt64 = 0
 

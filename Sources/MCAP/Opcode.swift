@@ -1,4 +1,4 @@
-/// The kinds of records (specification, "Records"), by the byte that each begins with.
+/// The kinds of records (specification, "Records"), by their first byte.
 enum Opcode {
   static let header: UInt8 = 0x01
   static let footer: UInt8 = 0x02
@@ -15,24 +15,24 @@ enum Opcode {
   static let metadataIndex: UInt8 = 0x0D
   static let summaryOffset: UInt8 = 0x0E
   static let dataEnd: UInt8 = 0x0F
-  /// One of those that are left to applications, as the seal's is: what was here is damaged.
+  /// An application-defined kind, like the seal's, that marks a damaged part.
   static let damaged: UInt8 = 0x81
 }
 
-/// Sizes and bytes that the format fixes.
+/// Sizes and bytes that the format defines.
 enum Layout {
-  /// What a file begins and ends with: 0x89, `MCAP`, the version's digit, carriage return, line feed.
+  /// The first and last bytes of a file: 0x89, `MCAP`, the version's digit, carriage return, line feed.
   static let magic: [UInt8] = [0x89, 0x4D, 0x43, 0x41, 0x50, 0x30, 0x0D, 0x0A]
   /// An opcode and a length.
   static let prefixByteCount = 9
-  /// What comes before a message's data: channel, sequence, log time, publish time.
+  /// The fields before a message's data: channel, sequence, log time, publish time.
   static let messageHeaderByteCount = 22
-  /// What comes before the records of an uncompressed chunk: two times, size, CRC, an empty name, size.
+  /// The fields before the records of an uncompressed chunk: two times, size, CRC, an empty name, size.
   static let chunkHeaderByteCount = 40
   /// Two offsets and a CRC.
   static let footerByteCount = 20
   /// A time and an offset.
   static let messageIndexEntryByteCount = 16
-  /// The rest of a message index: the record's prefix, its channel, the length of its entries.
+  /// A message index without its entries: the record's prefix, the channel and the length of the entries.
   static let messageIndexByteCount = 15
 }

@@ -1,5 +1,5 @@
-/// Reads the fields of one record from left to right. What would lie behind the record's end is an error, whatever the
-/// lengths in it say.
+/// Reads the fields of one record in order. A field that extends beyond the end of the record is an error, whatever
+/// length it claims.
 struct RecordReader {
   private let bytes: [UInt8]
   private(set) var position: Int
@@ -8,9 +8,9 @@ struct RecordReader {
   private let offset: UInt64
 
   /// - Parameters:
-  ///   - range: where in `bytes` the record's content lies
-  ///   - name: what the record is called in errors
-  ///   - offset: where in the file the record begins, for errors
+  ///   - range: the position of the record's content in `bytes`
+  ///   - name: the name of the record in errors
+  ///   - offset: the file offset of the record, for errors
   init(_ bytes: [UInt8], _ range: Range<Int>, name: String, offset: UInt64) {
     self.bytes = bytes
     position = range.lowerBound
@@ -30,29 +30,29 @@ struct RecordReader {
     return bytes.withUnsafeBytes { Value(littleEndian: $0.loadUnaligned(fromByteOffset: start, as: Value.self)) }
   }
 
-  /// Steps over bytes and says where they lie.
+  /// Skips bytes and returns their position.
   mutating func take(_ count: Int) throws(MCAPError) -> Range<Int> {
     guard count >= 0, count <= remaining else { throw malformed }
     defer { position += count }
     return position..<position + count
   }
 
-  /// Bytes behind a length of 32 bits.
+  /// Bytes preceded by a 32-bit length.
   mutating func shortBytes() throws(MCAPError) -> Range<Int> {
     guard let count = Int(exactly: try integer(UInt32.self)) else { throw malformed }
     return try take(count)
   }
 
-  /// Bytes behind a length of 64 bits.
+  /// Bytes preceded by a 64-bit length.
   mutating func longBytes() throws(MCAPError) -> Range<Int> {
     guard let count = Int(exactly: try integer(UInt64.self)) else { throw malformed }
     return try take(count)
   }
 
-  /// A text; bytes that are no UTF-8 are replaced.
+  /// A string. Invalid UTF-8 is replaced.
   mutating func text() throws(MCAPError) -> String { String(decoding: bytes[try shortBytes()], as: UTF8.self) }
 
-  /// Of pairs with the same key the last counts.
+  /// A map. If a key occurs more than once, the last value counts.
   mutating func map() throws(MCAPError) -> [String: String] {
     var entries = try nested()
     var map: [String: String] = [:]
@@ -63,17 +63,17 @@ struct RecordReader {
     return map
   }
 
-  /// A reader for an array or a map, which are behind their length in bytes.
+  /// A reader for an array or a map, which is preceded by its length in bytes.
   mutating func nested() throws(MCAPError) -> RecordReader {
     RecordReader(bytes, try shortBytes(), name: name, offset: offset)
   }
 }
 
-/// Where in a file records are that are in memory.
+/// The position in the file of records that are in memory.
 enum RecordPlace: Equatable {
-  /// They were read from an offset on.
+  /// The records were read from this offset on.
   case bytesFrom(UInt64)
-  /// They were decompressed; the offset is that of the chunk.
+  /// The records were decompressed from the chunk at this offset.
   case chunk(UInt64)
 
   func offset(of position: Int) -> UInt64 {
@@ -84,11 +84,11 @@ enum RecordPlace: Equatable {
   }
 }
 
-/// One record after the other in bytes that are in memory.
+/// A sequence of records in memory.
 struct RecordSequence {
   struct Record {
     var opcode: UInt8
-    /// From the opcode on.
+    /// The position of the opcode.
     var start: Int
     var content: Range<Int>
   }
@@ -98,7 +98,7 @@ struct RecordSequence {
   private let end: Int
   private let place: RecordPlace
 
-  /// - Parameter place: where in the file the bytes are, for errors
+  /// - Parameter place: the position of the bytes in the file, for errors
   init(_ bytes: [UInt8], _ range: Range<Int>, _ place: RecordPlace) {
     self.bytes = bytes
     position = range.lowerBound
@@ -106,17 +106,17 @@ struct RecordSequence {
     self.place = place
   }
 
-  /// - Parameter offset: where in the file the first of the bytes lies, for errors
+  /// - Parameter offset: the file offset of the first byte, for errors
   init(_ bytes: [UInt8], _ range: Range<Int>, offset: UInt64) {
     self.init(bytes, range, .bytesFrom(offset))
   }
 
-  /// - Throws: `malformed` if the next one is not whole
+  /// - Throws: `malformed` if the next record is incomplete
   mutating func next() throws(MCAPError) -> Record? {
     if position == end { return nil }
     var prefix = reader("record", position..<end)
     let opcode = try prefix.integer(UInt8.self)
-    // Nothing is numbered 0: these are zeros where records should be.
+    // No record has opcode 0. These are zeros in place of records.
     guard opcode != 0 else { throw prefix.malformed }
     let content = try prefix.longBytes()
     defer { position = content.upperBound }

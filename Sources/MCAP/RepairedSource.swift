@@ -1,9 +1,9 @@
-/// A file as it is once it has been repaired, while it stays as it is.
+/// A view of a file as if it had been repaired. The file itself stays unchanged.
 public struct RepairedSource<Base: MCAPSource>: MCAPSource {
   public let byteCount: UInt64
   private let base: Base
   private let keptByteCount: UInt64
-  /// What is put over the base's bytes, and behind them.
+  /// The bytes that replace parts of the base, or extend it.
   private let replacements: [(offset: UInt64, bytes: [UInt8])]
 
   public init(_ base: Base, _ repair: MCAPRepair) {

@@ -1,8 +1,9 @@
-/// Vouches for what is between it and the seal before: a record that `MCAPBlocks` has put there.
+/// A record written for `MCAPBlocks`. It confirms that the data since the previous seal is complete and belongs to
+/// this file.
 struct Seal: Equatable {
-  /// One of those that the format leaves to applications.
+  /// An application-defined opcode.
   static let opcode: UInt8 = 0x80
-  /// Of the record without what fills the block.
+  /// The size of the record without the padding that fills the block.
   static let byteCount = Layout.prefixByteCount + contentByteCount
   private static let contentByteCount = mark.count + 20
   static let mark = Array("SHSEAL00".utf8)
@@ -10,9 +11,10 @@ struct Seal: Equatable {
   private static let mostPadding = 1 << 16
 
   var identity: UInt64
-  /// Its own.
+  /// The file offset of the seal.
   var offset: UInt64
-  /// Of all bytes before it: from what the seal before says of those before that, each piece can be checked alone.
+  /// The checksum of all bytes before the seal. Together with the checksum in the previous seal, each piece can be
+  /// verified by itself.
   var crc: UInt32
 
   func bytes(padding: Int) -> [UInt8] {
@@ -34,15 +36,16 @@ struct Seal: Equatable {
     self.crc = crc
   }
 
-  /// - Returns: `nil` for a record of another kind, or one whose length cannot be right
+  /// - Returns: `nil` for a record of another kind, or if its length cannot be correct
   init?(_ source: some MCAPSource, _ content: Range<UInt64>) throws(MCAPError) {
     let byteCount = content.upperBound - content.lowerBound
     let lengths = UInt64(Seal.contentByteCount)...UInt64(Seal.contentByteCount + Seal.mostPadding)
     guard lengths.contains(byteCount) else { return nil }
     let bytes = try source.bytes(at: content.lowerBound, count: Seal.contentByteCount)
     guard bytes.starts(with: Seal.mark) else { return nil }
-    // A length with a wrong bit would take what follows for padding, and with it perhaps all the file's other seals. What only looks
-    // like a seal shows it in the first bytes: a file may have one in every few.
+    // If the length had a flipped bit, the data after the seal would count as padding, possibly including all further
+    // seals. So the padding must be zero. It is read in growing pieces, because bytes that only look like a seal may be
+    // frequent, and their first bytes give them away.
     var end = content.lowerBound + UInt64(Seal.contentByteCount)
     var count: UInt64 = 256
     while end < content.upperBound {

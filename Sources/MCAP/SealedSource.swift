@@ -1,16 +1,16 @@
-/// What of a source is its file's own: of a sealed one all up to its last seal, or to the end of its data section, but for the
-/// pieces that are damaged; all of another.
+/// The part of a source that belongs to its file. For a sealed file, this ends at the last seal or at the end of the
+/// data section, and excludes damaged pieces. For any other file, it is the whole source.
 ///
-/// Behind that may be what was being written just then, and whatever an older file has left.
+/// The rest may be an incomplete write, or the remains of an older file.
 struct SealedSource<Base: MCAPSource>: MCAPSource {
   let byteCount: UInt64
-  /// Whether seals tell what is of the file.
+  /// Whether the file is sealed.
   let isSealed: Bool
-  /// What a later look at the same file, which has grown since, need not go through again; `nil` for a file that is not sealed.
+  /// The state from which a later scan of the same, growing file can continue; `nil` for a file that is not sealed.
   let seals: SealState?
   private let base: Base
 
-  /// - Parameter before: of an earlier look
+  /// - Parameter before: the state from an earlier scan
   init(_ base: Base, after before: SealState? = nil) throws(MCAPError) {
     self.base = base
     seals = try SealedSource.seals(of: base, after: before)
@@ -23,36 +23,36 @@ struct SealedSource<Base: MCAPSource>: MCAPSource {
     try base.read(at: offset, into: buffer)
   }
 
-  /// The pieces that are damaged, from the seal before each to its own. Each has room for the start of a record.
+  /// The damaged pieces, each from the preceding seal to its own. Each has room for the header of a record.
   var damaged: [Range<UInt64>] { seals?.damaged ?? [] }
 
-  /// Up to the last seal; `nil` where the file's first one is not behind its header.
+  /// The state up to the last seal; `nil` if the header is not followed by a seal.
   private static func seals(of source: Base, after before: SealState?) throws(MCAPError) -> SealState? {
     var scan = SealScan(source, after: before)
     do {
       try scan.run()
     } catch {
-      // What lies behind the last seal may be anything.
+      // The bytes after the last seal may be anything, so an error in them is expected.
       if case .system = error { throw error }
     }
     return scan.sealed
   }
 }
 
-/// What is known at the last seal of a file.
+/// The state at the last seal of a file.
 struct SealState: Sendable {
   fileprivate var identity: UInt64
-  /// Of all bytes before `end`, by the last seal's account.
+  /// The checksum of all bytes before `end`, according to the last seal.
   fileprivate var crc: CRC32
-  /// Behind that seal.
+  /// The end of the last seal.
   fileprivate var end: UInt64
-  /// The same, or behind the end of the data section.
+  /// The end of the last seal, or of the data section if that follows.
   fileprivate(set) var sealedEnd: UInt64
   fileprivate(set) var damaged: [Range<UInt64>] = []
 }
 
-/// Goes from seal to seal, and checks what lies between them. A piece that is not as it was written costs no other: the next seal
-/// is looked for, up to where an older file's begin.
+/// Follows the seals of a file and verifies the data between them. A damaged piece does not affect others: the scan
+/// searches for the next seal, up to the seals of an older file.
 private struct SealScan<Source: MCAPSource> {
   private(set) var sealed: SealState?
   private let source: Source
@@ -80,7 +80,7 @@ private struct SealScan<Source: MCAPSource> {
     try takeEnd()
   }
 
-  /// The file's first seal, where it begins as a sealed file does.
+  /// The first seal of a file that begins like a sealed one.
   private func first() throws(MCAPError) -> SealState? {
     guard try source.bytes(at: 0, count: Layout.magic.count) == Layout.magic else { return nil }
     let header = try source.recordPrefix(at: UInt64(Layout.magic.count))
@@ -95,10 +95,10 @@ private struct SealScan<Source: MCAPSource> {
     return SealState(identity: seal.identity, crc: crc, end: end, sealedEnd: end)
   }
 
-  /// The next seal of the same file, and where it ends. It is looked for byte by byte: where a piece is damaged its records may lead
-  /// anywhere.
+  /// The next seal of this file and its end. The search goes byte by byte, because the lengths in a damaged piece may
+  /// be wrong.
   private func seal(behind state: SealState) throws(MCAPError) -> (seal: Seal, end: UInt64)? {
-    // With a record in between, as there always is.
+    // At least one record lies between two seals.
     var position = state.end + UInt64(2 * Layout.prefixByteCount)
     var other: UInt64?
     while let mark = try source.offset(of: Seal.mark, from: position) {
@@ -109,18 +109,18 @@ private struct SealScan<Source: MCAPSource> {
         guard record.opcode == Seal.opcode, let seal = try Seal(source, record.content), seal.offset == offset
         else { continue }
         if seal.identity == state.identity { return (seal, record.content.upperBound) }
-        // One alone may be damaged.
+        // A single seal with another identity may be damaged; two with the same one belong to an older file.
         if seal.identity == other { return nil }
         other = seal.identity
       } catch {
-        // It only looks like one.
+        // The bytes only look like a seal.
         if case .system = error { throw error }
       }
     }
     return nil
   }
 
-  /// Looks whether the data section's end follows.
+  /// Checks whether the end of the data section follows.
   private mutating func takeEnd() throws(MCAPError) {
     guard let state = sealed else { return }
     var position = state.end

@@ -1,22 +1,21 @@
 import Glibc
 
-/// A library of the system's that is looked for when it is first needed, and never linked: without it the program starts all the
-/// same.
+/// A shared library that is loaded on first use instead of being linked, so that the program starts without it.
 struct SharedLibrary {
-  // A library that was opened stays: its functions may be called as long as the program runs.
+  // The library is never unloaded, because its functions may be called for as long as the program runs.
   private let handle: UnsafeMutableRawPointer
 
-  /// - Parameter name: as the linker knows it, with the version of its interface
+  /// - Parameter name: the file name, with the version of the interface
   init?(_ name: String) {
     guard let handle = dlopen(name, RTLD_NOW | RTLD_LOCAL) else { return nil }
     self.handle = handle
   }
 
-  /// A function; `nil` if the library has none of this name.
+  /// Returns a function of the library, or `nil` if it has no function of this name.
   ///
-  /// - Parameter type: a C function's, which has to be the one that the library's header gives it
+  /// - Parameter type: the C function type, which must match the library's header
   func function<Function>(_ name: String, as type: Function.Type) -> Function? {
-    // A pointer to C code and a C function's value are the same bytes.
+    // A pointer to C code and a value of a C function type have the same representation.
     dlsym(handle, name).map { unsafeBitCast($0, to: type) }
   }
 }

@@ -1,14 +1,15 @@
-/// libzstd, as far as chunks need it (zstd.h, version 1). It is loaded when a chunk is first compressed or decompressed.
+/// The functions of libzstd that chunks need (zstd.h, version 1). The library is loaded when a chunk is first
+/// compressed or decompressed.
 ///
-/// Only addresses of C functions are in it, which never change: several threads may have it, and call them for different buffers
-/// and contexts.
+/// The value contains only addresses of C functions, which never change. So several threads may share it, each with
+/// its own buffers and contexts.
 struct Zstandard: Sendable {
   typealias Compress =
     @Sendable @convention(c) (
       OpaquePointer?, UnsafeMutableRawPointer?, Int, UnsafeRawPointer?, Int, Int32
     ) -> Int
 
-  /// `nil` where it is not installed.
+  /// `nil` if the library is not installed.
   static let library = Zstandard("libzstd.so.1")
 
   let createContext: @Sendable @convention(c) () -> OpaquePointer?
@@ -40,14 +41,14 @@ struct Zstandard: Sendable {
     self.isError = isError
   }
 
-  /// Whether compressed bytes may be so many: by what their frame says of itself, where it does.
+  /// Whether the compressed bytes can decompress to this size, according to their frame header.
   func canBe(_ byteCount: Int, _ compressed: UnsafeRawBufferPointer) -> Bool {
     switch contentByteCount(compressed.baseAddress, compressed.count) {
-    // ZSTD_CONTENTSIZE_ERROR: no frame.
+    // ZSTD_CONTENTSIZE_ERROR: not a frame.
     case .max - 1: false
     // ZSTD_CONTENTSIZE_UNKNOWN.
     case .max: true
-    // More frames may follow.
+    // Further frames may follow.
     case let known: known <= UInt64(byteCount)
     }
   }
