@@ -37,28 +37,41 @@ class Hub:
       return file.read()
 
   @property
+  def processes(self):
+    """Its own, and that of its connection to the broker."""
+    pids = [self.process.pid]
+    for task in os.listdir(f"/proc/{self.process.pid}/task"):
+      with open(f"/proc/{self.process.pid}/task/{task}/children") as children:
+        pids += [int(pid) for pid in children.read().split()]
+    return pids
+
+  @property
+  def tasks(self):
+    return [f"/proc/{pid}/task/{task}" for pid in self.processes for task in os.listdir(f"/proc/{pid}/task")]
+
+  @property
   def switches(self):
     """How often its threads have waited so far: each wait that has ended is a wake-up."""
     count = 0
-    tasks = f"/proc/{self.process.pid}/task"
-    for task in os.listdir(tasks):
-      with open(f"{tasks}/{task}/status") as status:
+    for task in self.tasks:
+      with open(f"{task}/status") as status:
         count += sum(int(line.split()[1]) for line in status if line.startswith("voluntary"))
     return count
 
   @property
   def threads(self):
-    return len(os.listdir(f"/proc/{self.process.pid}/task"))
+    return len(self.tasks)
 
   def memory(self):
     """(its share of all, what is its own alone), in bytes."""
     share = own = 0
-    with open(f"/proc/{self.process.pid}/smaps_rollup") as rollup:
-      for line in rollup:
-        if line.startswith("Pss:"):
-          share = int(line.split()[1]) * 1024
-        elif line.startswith("Private_"):
-          own += int(line.split()[1]) * 1024
+    for pid in self.processes:
+      with open(f"/proc/{pid}/smaps_rollup") as rollup:
+        for line in rollup:
+          if line.startswith("Pss:"):
+            share += int(line.split()[1]) * 1024
+          elif line.startswith("Private_"):
+            own += int(line.split()[1]) * 1024
     return share, own
 
   def stop(self, number=signal.SIGTERM):
