@@ -4,6 +4,7 @@
 #include <linux/pps.h>
 #include <linux/rtnetlink.h>
 #include <malloc.h>
+#include <sys/resource.h>
 
 int clinux_open_pseudo_terminal(char *path, int path_size) {
   int fd = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -32,6 +33,13 @@ int clinux_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
 
 int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
   return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+
+int clinux_limit_memory(uint64_t bytes) {
+  // The memory holds a password. RLIMIT_CORE does not count where core files are piped to a program; this does.
+  prctl(PR_SET_DUMPABLE, 0);
+  struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
+  return setrlimit(RLIMIT_DATA, &limit);
 }
 
 int clinux_reserve(int fd, int64_t offset, int64_t count) {

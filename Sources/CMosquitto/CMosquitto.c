@@ -252,9 +252,10 @@ static const char *tls_error(void) {
 
 const char *cmosquitto_error(int error) {
   switch (error) {
+  case OUT_OF_MEMORY: return "a message takes more memory than a connection may have";
   case INVALID: return "a certificate or key file cannot be read";
   case TLS: return tls_error();
-  case ERRNO: return strerror(errno);
+  case ERRNO: return errno ? strerror(errno) : "the connection was closed";
   case LOOKUP: return gai_strerror(errno);
   default: return library.strerror(error);
   }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CBuild
 import Glibc
+import Outputs
 import Recording
 
 @main
@@ -23,9 +24,13 @@ struct SensorHub: ParsableCommand {
   }
 
   @MainActor static func main() async {
+    // Each connection to a broker is this program in a process of its own. In such a process the call does not return.
+    BrokerClient.runIfAsked()
     Terminal.replaceClosedStreams()
     // A reader that goes away shows as an error where it is written to, not as a signal.
     signal(SIGPIPE, SIG_IGN)
+    // They have to be waited for, even if the program that started this one ignores the signal.
+    signal(SIGCHLD, SIG_DFL)
     do {
       var command = try parsed()
       if let command = command as? Run {

@@ -152,3 +152,32 @@ extension HubProcess {
     return try! JSONDecoder().decode(Devices.self, from: Data(bytes))
   }
 }
+
+extension HubProcess {
+  /// The processes that this one has started, and that run.
+  public var children: [pid_t] {
+    Files.names(in: "/proc").compactMap(pid_t.init).filter { HubProcess.parent(of: $0) == program.pid }
+  }
+
+  /// `nil` where there is no such process, or where it has ended and was not waited for.
+  public static func parent(of pid: pid_t) -> pid_t? {
+    guard let status = try? Files.bytes(of: "/proc/\(pid)/stat") else { return nil }
+    // The name is in parentheses, and may have any in it.
+    guard let end = status.lastIndex(of: UInt8(ascii: ")")) else { return nil }
+    let fields = status[(end + 1)...].split(separator: UInt8(ascii: " "))
+    guard fields.count > 1, fields[0] != [UInt8(ascii: "Z")], fields[0] != [UInt8(ascii: "X")] else { return nil }
+    return pid_t(String(decoding: fields[1], as: UTF8.self))
+  }
+
+  /// A line of what the kernel says of a process (`VmHWM`, `VmData` in kB, `SigBlk`).
+  public static func status(_ key: String, of pid: pid_t) -> String? {
+    let text = String(decoding: (try? Files.bytes(of: "/proc/\(pid)/status")) ?? [], as: UTF8.self)
+    let line = text.split(separator: "\n").first { $0.hasPrefix(key + ":") }
+    return line.map { String($0.dropFirst(key.utf8.count + 1).drop { $0 == "\t" || $0 == " " }) }
+  }
+
+  /// The most memory that it has had so far, and has now.
+  public static func kilobytes(_ key: String, of pid: pid_t) -> Int? {
+    status(key, of: pid).flatMap { Int($0.prefix { $0.isNumber || $0 == " " }.filter(\.isNumber)) }
+  }
+}

@@ -12,6 +12,11 @@ public final class Program: Sendable {
   /// here, and a file that anybody has open for writing is no program that can be started.
   static let starting = Guarded(0)
 
+  /// Starts a program by other means than this type.
+  public static func starting<Result>(_ start: () throws -> Result) rethrows -> Result {
+    try starting.withLock { _ in try start() }
+  }
+
   /// The `sensorhub` that SENSORHUB_PROGRAM names, or else the one that was built together with the tests.
   public static let sensorhub: String = {
     if let path = getenv("SENSORHUB_PROGRAM") { return String(cString: path) }

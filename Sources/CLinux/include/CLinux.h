@@ -199,5 +199,12 @@ int clinux_pipe(int ends[2]);
 /// Has a program that is started inherit no descriptor from `first` on. Returns 0 or an error number.
 int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 
+/// The kernel kills this process when the thread that started it ends, for whatever reason (PR_SET_PDEATHSIG).
+static inline void clinux_end_with_parent(void) { prctl(PR_SET_PDEATHSIG, SIGKILL); }
+
+/// Limits the memory of this process, and prevents core files. RLIMIT_DATA counts the private writable part of the address space,
+/// and not the code of the executable and its libraries. Returns 0, or -1 with errno set.
+int clinux_limit_memory(uint64_t bytes);
+
 /// Opens a pseudo-terminal; writes the path of its other end. Returns the controlling end, or a negative errno.
 int clinux_open_pseudo_terminal(char *path, int path_size);

@@ -84,7 +84,7 @@ final class FleetDirectory: Sendable {
         if let hub = state.listing.parts(of: topic)?.hub { state.unheard.remove(hub) }
         if let hub = state.listing.take(topic, payload) { state.isNews(of: hub) }
       }
-    case .notTaken, .answered, .ended: break
+    case .notTaken, .answered, .leftOut, .ended: break
     }
   }
 

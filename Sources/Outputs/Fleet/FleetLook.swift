@@ -45,7 +45,7 @@ final class FleetLook: Sendable {
         case .disconnected(let reason): receive(.obstacle("the broker is not reached: \(reason)"))
         case .refused(let reason): receive(.obstacle("the broker does not let you listen: \(reason)"))
         case .notTaken(let refusal): receive(.obstacle("the broker does not take \(refusal)"))
-        case .connected, .received, .answered, .ended: break
+        case .connected, .received, .answered, .leftOut, .ended: break
         }
       }
     } catch {

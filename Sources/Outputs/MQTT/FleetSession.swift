@@ -40,6 +40,7 @@ final class FleetSession: Sendable {
     var hasSaidTwin = false
     /// It will soon say again that it is there.
     var correctsStatus = false
+    var hasSaidLeftOut = false
     /// Of this hub.
     var discovery: HomeAssistantDiscovery?
     /// Home Assistant is told of this hub once what it knows of an earlier name has been cleared.
@@ -190,6 +191,7 @@ final class FleetSession: Sendable {
       )
     case .answered(let topic, let hasSubscribers): probe?.answered(topic, hasSubscribers: hasSubscribers)
     case .notTaken(let refusal): say(refusal)
+    case .leftOut(let byteCount): leftOut(byteCount)
     case .received(let topic, let payload, let isRetained, let expirySeconds):
       if topic == topics.health { return heard(payload) }
       if topic == topics.status {
@@ -351,6 +353,20 @@ final class FleetSession: Sendable {
     guard isNew else { return }
     sink.write(.warning, "the broker \(settings.broker) does not take \(refusal)")
     publisher.tellHealth()
+  }
+
+  private func leftOut(_ byteCount: Int) {
+    traffic.clientRefused()
+    let isNew = state.withLock { state in
+      defer { state.hasSaidLeftOut = true }
+      return !state.hasSaidLeftOut
+    }
+    guard isNew else { return }
+    sink.write(
+      .warning,
+      "the broker \(settings.broker) sent a message of \(byteCount) bytes, though a hub accepts at most "
+        + "\(connection.options.maximumPacketByteCount): such messages are dropped and counted as refused clients (mqtt in /metrics); "
+        + "check that it is the right broker")
   }
 
   private func sayLost() {

@@ -1,4 +1,3 @@
-import CMosquitto
 import Glibc
 import Guarding
 import MonotonicTime
@@ -6,9 +5,12 @@ import MonotonicTime
 /// A client of an MQTT 5 broker that is always there, whether the broker is or not: it connects again whenever the connection is
 /// lost, and keeps meanwhile what it is given.
 ///
-/// It has a thread of its own, where all that the library does happens, looking up names and waiting for networks included:
-/// nobody else ever waits for a broker. The thread wakes for what it is given while it is connected, for what the broker says,
-/// when it is time to ask for the other end, and to try again.
+/// Each connection is a process of its own (`BrokerProcess`), in which the library resolves names, waits for networks and reads what
+/// the broker sends. A broker that crashes the library or fills the memory does so there. A thread here gives the process messages
+/// and takes its reports; no other thread ever waits for a broker. The thread wakes when it gets a message while it is connected,
+/// when the broker sends something, and to connect again. The process wakes for the first two, and to ping the broker.
+///
+/// The program must call `BrokerClient.runIfAsked()` first: it starts itself again for each connection.
 public final class MQTTConnection: Sendable {
   public enum Event: Sendable {
     case connected
@@ -22,6 +24,8 @@ public final class MQTTConnection: Sendable {
     case answered(topic: String, hasSubscribers: Bool)
     /// `isRetained` where the broker has kept it, and says it because of the subscription.
     case received(topic: String, payload: [UInt8], isRetained: Bool, expirySeconds: UInt32?)
+    /// The broker sent a message that is longer than `maximumPacketByteCount`; it was dropped.
+    case leftOut(byteCount: Int)
     /// After the last of the other events.
     case ended
   }
@@ -50,7 +54,6 @@ public final class MQTTConnection: Sendable {
   ///
   /// - Parameter receive: called on the connection's thread, which waits for it
   public func start(_ receive: @escaping @Sendable (Event) -> Void) throws(MQTTError) {
-    guard !MQTTError.isLibraryMissing else { throw .missingLibrary }
     let error = DetachedThread.start("mqtt") { [self] in
       MQTTLoop(self, receive).run()
       receive(.ended)
@@ -134,5 +137,5 @@ public final class MQTTConnection: Sendable {
   }
 
   /// The broker has answered to one of them.
-  func subscribed() { state.withLock { $0.awaitedSubscriptions -= 1 } }
+  func subscribed() { state.withLock { $0.awaitedSubscriptions = max(0, $0.awaitedSubscriptions - 1) } }
 }

@@ -1,25 +1,27 @@
 import CLinux
-import CMosquitto
 import Glibc
 import Guarding
 import Hub
 import MonotonicTime
 
-/// What a connection's thread does: connect, say and hear, wait and connect again. Lives on that thread alone.
+/// What a connection's thread does: starts a process that connects, gives it messages to publish, takes its reports, and when it
+/// ends waits and starts another one. Lives on that thread alone.
 final class MQTTLoop {
   private struct Underway {
-    var identifier: Int32
+    var number: UInt32
     var message: Outbox.Message
   }
 
-  /// How long an answer is waited for.
-  private static let patience = Duration.seconds(20)
   /// From so long a connection on the broker is taken to be in order.
   private static let soundness = Duration.seconds(30)
-  /// What a broker has for the client's leave.
-  private static let farewell = Duration.milliseconds(250)
+  /// How long the process may take to disconnect; it gives the broker a quarter of a second.
+  private static let farewell = Duration.milliseconds(400)
+  /// How long the process may take to connect: resolving a name or a silent network can take minutes.
+  private static let arrival = Duration.seconds(600)
+  /// How long the process may take to report about a message; it gives the broker 20 s.
+  private static let patience = Duration.seconds(40)
   /// A reason of MQTT 5's (3.4.2.1): the broker has the message, and nobody who wants it.
-  private static let noSubscribers: Int32 = 0x10
+  private static let noSubscribers: UInt32 = 0x10
   /// How many messages may be on their way.
   private static let window = 16
   /// When what the broker does not let the client say is tried again: there are brokers that end the connection for it each time
@@ -30,8 +32,6 @@ final class MQTTLoop {
   private let connection: MQTTConnection
   private let receive: @Sendable (MQTTConnection.Event) -> Void
   private let clock = MonotonicClock()
-  /// Another for each connection, so that passwords and certificates are as they are then.
-  private var client: OpaquePointer?
   private var isConnected = false
   /// Why the broker lets the client not in, or go.
   private var refusal: String?
@@ -43,21 +43,15 @@ final class MQTTLoop {
   private var forbidden: [String: MonotonicInstant] = [:]
   /// What is on its way, in its order.
   private var underway: [Underway] = []
-  private var isAsking = false
-  private var lastHeard: MonotonicInstant
-  private var lastSaid: MonotonicInstant
-  /// When that was said which has no answer yet.
-  private var askedAt: MonotonicInstant
+  private var number: UInt32 = 0
+  /// When the process started, got the first of its messages, or last reported.
+  private var lastNews: MonotonicInstant
 
   init(_ connection: MQTTConnection, _ receive: @escaping @Sendable (MQTTConnection.Event) -> Void) {
     self.connection = connection
     self.receive = receive
-    lastHeard = clock.now
-    lastSaid = clock.now
-    askedAt = clock.now
+    lastNews = clock.now
   }
-
-  deinit { if let client { cmosquitto_free(client) } }
 
   func run() {
     var pace = ReconnectPace()
@@ -67,9 +61,6 @@ final class MQTTLoop {
       let wasConnected = isConnected
       let wasSound = wasConnected && clock.now - start >= MQTTLoop.soundness
       isConnected = false
-      // For the broker it is gone from now on, not only from the next attempt on.
-      if let client { cmosquitto_free(client) }
-      client = nil
       connection.connected(false)
       connection.putBack(underway.map(\.message))
       underway = []
@@ -82,61 +73,49 @@ final class MQTTLoop {
     }
   }
 
-  /// Connects, and is there for the connection until it is lost or to end; returns why it is.
+  /// Starts a process that connects, and serves it until the connection is lost or must end. Returns the reason. The process is
+  /// gone then, and so is the client for the broker.
   private func attend() -> String {
-    if let problem = makeClient() { return problem }
-    guard let client else { return "no memory" }
     refusal = nil
     isTakenOver = false
     maximumPacketByteCount = nil
-    isAsking = false
-    let options = connection.options
-    let seconds = Int32(options.keepAlive.components.seconds)
-    let error = cmosquitto_connect(client, options.broker.host, options.broker.port, seconds)
-    guard error == 0 else { return words(of: error) }
-    lastSaid = clock.now
-    askedAt = clock.now
+    lastNews = clock.now
+    let process: BrokerProcess
+    do {
+      // A new one for each connection, so that renewed passwords and certificates count.
+      process = try BrokerProcess(BrokerAccess(connection.options), program: connection.options.program)
+    } catch let failure as BrokerProcess.Failure {
+      return failure.reason
+    } catch {
+      return "\(error)"
+    }
     while true {
-      if connection.isEnding { return leave(client) }
-      if cmosquitto_wants_write(client) {
-        lastSaid = clock.now
-        let error = cmosquitto_write(client)
-        guard error == 0 else { return words(of: error) }
-      }
-      if isConnected, let problem = say(client) { return problem }
-      // While TLS is being agreed on there is always something to write, that only what the other end says lets out.
-      let writes = isConnected && cmosquitto_wants_write(client)
+      if connection.isEnding { return leave(process) }
+      if isConnected { say(process) }
+      process.send()
       let deadline = deadline
-      let ready = wait(for: cmosquitto_socket(client), writes ? [POLLIN, POLLOUT] : [POLLIN], until: deadline)
-      if ready {
-        lastHeard = clock.now
-        isAsking = false
-        let error = cmosquitto_read(client)
-        guard error == 0 else { return words(of: error) }
+      if wait(for: process, until: deadline) {
+        lastNews = clock.now
+        do throws(BrokerProcess.Failure) {
+          try process.read(take)
+        } catch {
+          return refusal ?? error.reason
+        }
         if let refusal { return refusal }
-      } else if clock.now >= deadline {
-        if isAwaiting { return "no answer within \(Text.duration(seconds: MQTTLoop.patience.inSeconds))" }
-        lastSaid = clock.now
-        askedAt = clock.now
-        isAsking = true
-        let error = cmosquitto_tick(client)
-        guard error == 0 else { return words(of: error) }
+      } else if let deadline, clock.now >= deadline {
+        return "the broker's process did not answer, and was stopped"
       }
     }
   }
 
-  /// Something has been said to which there is an answer.
-  private var isAwaiting: Bool { !isConnected || isAsking || !underway.isEmpty }
-
-  /// Until when something has to be heard, or said.
-  private var deadline: MonotonicInstant {
-    // The library counts whole seconds.
-    isAwaiting
-      ? max(lastHeard, askedAt) + MQTTLoop.patience : lastSaid + connection.options.keepAlive + .seconds(1)
+  /// Until when the process has to report; `nil` while it owes no report.
+  private var deadline: MonotonicInstant? {
+    if !isConnected { return lastNews + MQTTLoop.arrival }
+    return underway.isEmpty ? nil : lastNews + MQTTLoop.patience
   }
 
   /// Publishes what waits, as much as may be on its way.
-  private func say(_ client: OpaquePointer) -> String? {
+  private func say(_ process: BrokerProcess) {
     while underway.count < MQTTLoop.window, let message = connection.nextMessage() {
       if let until = forbidden[message.topic] {
         if clock.now < until {
@@ -145,139 +124,102 @@ final class MQTTLoop {
         }
         forbidden[message.topic] = nil
       }
-      var identifier: Int32 = 0
-      lastSaid = clock.now
-      if underway.isEmpty { askedAt = clock.now }
-      let error = message.payload.withUnsafeBytes { payload in
-        cmosquitto_publish(
-          client, &identifier, message.topic, payload.baseAddress, Int32(payload.count), message.isRetained,
-          message.expirySeconds)
-      }
-      if cmosquitto_is_of_message(error) {
-        let reason = cmosquitto_is_too_large(error) ? nil : words(of: error)
-        refused(message, reason.map { .other($0) } ?? .tooLarge(byteLimit: maximumPacketByteCount))
+      guard message.payload.count <= BrokerProcess.longestMessage else {
+        refused(message, .tooLarge(byteLimit: BrokerProcess.longestMessage))
         continue
       }
-      underway.append(Underway(identifier: identifier, message: message))
-      guard error == 0 else { return words(of: error) }
+      if underway.isEmpty { lastNews = clock.now }
+      number &+= 1
+      underway.append(Underway(number: number, message: message))
+      process.order(.publish(number: number, message))
     }
-    return nil
   }
 
   /// Has the will said, and goes.
-  private func leave(_ client: OpaquePointer) -> String {
+  private func leave(_ process: BrokerProcess) -> String {
     guard isConnected else { return "" }
-    _ = cmosquitto_disconnect(client)
+    process.order(.leave)
     let deadline = clock.now + MQTTLoop.farewell
-    while cmosquitto_socket(client) >= 0, cmosquitto_wants_write(client), clock.now < deadline {
-      wait(for: cmosquitto_socket(client), [POLLOUT], until: deadline)
-      if cmosquitto_write(client) != 0 { break }
+    while clock.now < deadline {
+      process.send()
+      guard wait(for: process, until: deadline) else { continue }
+      do throws(BrokerProcess.Failure) { try process.read { _ in } } catch { break }
     }
     return ""
+  }
+
+  private func wait(for process: BrokerProcess, until deadline: MonotonicInstant?) -> Bool {
+    wait(for: process.socket, process.hasOrders ? [POLLIN, POLLOUT] : [POLLIN], until: deadline)
   }
 
   /// Sleeps until the socket is ready, somebody wakes the connection, or it is time. Returns whether the socket has something
   /// to read.
   @discardableResult
-  private func wait(for socket: Int32, _ events: [Int32], until deadline: MonotonicInstant) -> Bool {
+  private func wait(for socket: Int32, _ events: [Int32], until deadline: MonotonicInstant?) -> Bool {
     var descriptors = [
       pollfd(fd: connection.wake.fileDescriptor, events: Int16(POLLIN), revents: 0),
       pollfd(fd: socket, events: Int16(events.reduce(0, |)), revents: 0),
     ]
-    let left = max(0, (deadline - clock.now).inSeconds)
-    poll(&descriptors, 2, Int32(min(left, 86400) * 1000) + 1)
+    let left = deadline.map { max(0, ($0 - clock.now).inSeconds) }
+    poll(&descriptors, 2, left.map { Int32(min($0, 86400) * 1000) + 1 } ?? -1)
     if descriptors[0].revents != 0 { connection.wake.clear() }
     return descriptors[1].revents & Int16(POLLIN | POLLHUP | POLLERR) != 0
   }
-
-  private func words(of error: Int32) -> String { refusal ?? String(cString: cmosquitto_error(error)) }
 }
 
 extension MQTTLoop {
-  /// Returns why there is none.
-  private func makeClient() -> String? {
-    let options = connection.options
-    let password: String?
-    do throws(FleetObstacle) {
-      password = try FleetObstacle.password(of: options.username, in: options.passwordFile)
-    } catch {
-      return error.description
+  /// Takes a report, which may be any: see `BrokerReport`.
+  private func take(_ report: BrokerReport) {
+    // The connection is over already.
+    guard refusal == nil else { return }
+    switch report {
+    case .answered(let reason, let byteLimit): answered(reason, byteLimit: byteLimit)
+    case .ended(let words): refusal = MQTTLoop.printable(words)
+    case .closed(let reason): closed(reason)
+    case _ where !isConnected: refusal = "the broker sent something before it accepted the connection"
+    case .subscribed(let reason):
+      connection.subscribed()
+      if reason.code >= 128 { receive(.refused(reason: MQTTLoop.printable(reason.words))) }
+    case .received(let topic, let payload, let isRetained, let expirySeconds):
+      receive(.received(topic: topic, payload: payload, isRetained: isRetained, expirySeconds: expirySeconds))
+    case .leftOut(let byteCount): receive(.leftOut(byteCount: Int(byteCount)))
+    case .acknowledged(let number, let reason): acknowledged(number, reason)
+    case .unsent(let number, let isTooLong, let words):
+      guard let message = answered(number) else { return }
+      refused(message, isTooLong ? .tooLarge(byteLimit: maximumPacketByteCount) : .other(MQTTLoop.printable(words)))
     }
-    // They are wanted for as long as this call takes; the library copies them.
-    var copies: [UnsafeMutablePointer<CChar>?] = []
-    defer { for copy in copies { free(copy) } }
-    func text(_ text: String?) -> UnsafePointer<CChar>? {
-      guard let text else { return nil }
-      let copy = strdup(text)
-      copies.append(copy)
-      return copy.map { UnsafePointer($0) }
-    }
-    var settings = cmosquitto_settings()
-    settings.identifier = text(options.identifier)
-    settings.username = text(options.username)
-    settings.password = text(password)
-    settings.is_encrypted = options.broker.isEncrypted
-    settings.ca_file = text(options.caFile)
-    settings.certificate_file = text(options.certificateFile)
-    settings.key_file = text(options.keyFile)
-    settings.will_topic = text(options.will?.topic)
-    settings.will = text(options.will?.text)
-    settings.session_expiry_seconds = UInt32(clamping: options.sessionExpiry.components.seconds)
-    settings.maximum_packet_bytes = UInt32(clamping: options.maximumPacketByteCount)
-    var events = cmosquitto_events()
-    // The client is freed with this loop, and calls back from within calls of this loop's only.
-    events.context = Unmanaged.passUnretained(self).toOpaque()
-    events.answered = { context, reason, limit in MQTTLoop.of(context)?.answered(reason, byteLimit: limit) }
-    events.subscribed = { context, reason in MQTTLoop.of(context)?.subscribed(reason) }
-    events.received = { context, topic, payload, count, isRetained, expiry in
-      guard let topic else { return }
-      MQTTLoop.of(context)?.received(
-        String(cString: topic), Array(UnsafeRawBufferPointer(start: payload, count: payload == nil ? 0 : Int(count))),
-        isRetained: isRetained, expiry)
-    }
-    events.acknowledged = { context, identifier, reason in MQTTLoop.of(context)?.acknowledged(identifier, reason) }
-    events.closed = { context, reason in MQTTLoop.of(context)?.closed(reason) }
-    var error: Int32 = 0
-    client = cmosquitto_new(&settings, &events, &error)
-    return client == nil ? words(of: error) : nil
   }
 
-  private static func of(_ context: UnsafeMutableRawPointer?) -> MQTTLoop? {
-    context.map { Unmanaged<MQTTLoop>.fromOpaque($0).takeUnretainedValue() }
-  }
+  /// The library's words, which are short, for a log.
+  private static func printable(_ words: String) -> String { Text.printable(String(words.unicodeScalars.prefix(256))) }
 
-  private func answered(_ reason: Int32, byteLimit: UInt32) {
-    guard reason == 0, let client else {
-      refusal = "the broker lets it not in: \(String(cString: cmosquitto_reason(reason)))"
+  private func answered(_ reason: BrokerReport.Reason, byteLimit: UInt32) {
+    guard !isConnected else {
+      refusal = "the broker accepted the connection twice"
+      return
+    }
+    guard reason.code == 0 else {
+      refusal = "the broker lets it not in: \(MQTTLoop.printable(reason.words))"
       return
     }
     isConnected = true
     maximumPacketByteCount = byteLimit > 0 ? Int(byteLimit) : nil
-    for filter in connection.options.subscriptions { _ = cmosquitto_subscribe(client, filter) }
     connection.connected(true)
     receive(.connected)
   }
 
-  private func subscribed(_ reason: Int32) {
-    connection.subscribed()
-    if reason >= 128 { receive(.refused(reason: String(cString: cmosquitto_reason(reason)))) }
+  /// Removes the message of this number from those on their way.
+  private func answered(_ number: UInt32) -> Outbox.Message? {
+    underway.firstIndex { $0.number == number }.map { underway.remove(at: $0).message }
   }
 
-  private func received(_ topic: String, _ payload: [UInt8], isRetained: Bool, _ expiry: Int64) {
-    // The library acknowledges it.
-    lastSaid = clock.now
-    receive(
-      .received(topic: topic, payload: payload, isRetained: isRetained, expirySeconds: UInt32(exactly: expiry)))
-  }
-
-  private func acknowledged(_ identifier: Int32, _ reason: Int32) {
-    guard let index = underway.firstIndex(where: { $0.identifier == identifier }) else { return }
-    let message = underway.remove(at: index).message
+  private func acknowledged(_ number: UInt32, _ reason: BrokerReport.Reason) {
+    guard let message = answered(number) else { return }
     // Below are what it says of messages that it takes.
-    if reason >= 128 {
-      refused(message, MQTTRefusal.Reason(code: reason, words: String(cString: cmosquitto_reason(reason))))
-    } else if message.isProbe || reason == MQTTLoop.noSubscribers && !message.isRetained {
-      receive(.answered(topic: message.topic, hasSubscribers: reason != MQTTLoop.noSubscribers))
+    if reason.code >= 128 {
+      refused(message, MQTTRefusal.Reason(code: reason.code, words: MQTTLoop.printable(reason.words)))
+    } else if message.isProbe || reason.code == MQTTLoop.noSubscribers && !message.isRetained {
+      receive(.answered(topic: message.topic, hasSubscribers: reason.code != MQTTLoop.noSubscribers))
     }
   }
 
@@ -292,17 +234,17 @@ extension MQTTLoop {
   }
 
   /// With a reason of the broker's, which are above those of the library.
-  private func closed(_ reason: Int32) {
-    guard reason >= 128 else { return }
-    isTakenOver = reason == 0x8e
+  private func closed(_ reason: BrokerReport.Reason) {
+    guard reason.code >= 128 else { return }
+    isTakenOver = reason.code == 0x8e
     refusal =
       isTakenOver
       ? "somebody else has come who is called '\(connection.options.identifier)' too, and has its place: each hub needs a name of "
         + "its own (mqtt.hub)"
-      : "the broker ends it: \(String(cString: cmosquitto_reason(reason)))"
+      : "the broker ends it: \(MQTTLoop.printable(reason.words))"
     // It would end the next one for the same message.
     let largest = underway.indices.max { underway[$0].message.payload.count < underway[$1].message.payload.count }
-    if MQTTRefusal.Reason(code: reason, words: "") == .tooLarge(byteLimit: nil), let largest {
+    if MQTTRefusal.Reason(code: reason.code, words: "") == .tooLarge(byteLimit: nil), let largest {
       refused(underway.remove(at: largest).message, .tooLarge(byteLimit: nil))
     }
   }

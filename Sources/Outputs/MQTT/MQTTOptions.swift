@@ -31,8 +31,10 @@ public struct MQTTOptions: Equatable, Sendable {
   public var sessionExpiry: Duration = .zero
   /// How long nothing is said before one of the two ends asks for the other.
   public var keepAlive: Duration = .seconds(60)
-  /// The broker keeps longer messages to itself.
+  /// The longest message that the broker may send, at most 1 MB. Longer ones are dropped and counted.
   public var maximumPacketByteCount = 256 << 10
+  /// The executable to start for each connection. It must call `BrokerClient.runIfAsked()` first.
+  public var program = "/proc/self/exe"
 
   public init(broker: BrokerAddress, identifier: String, subscriptions: [String] = []) {
     self.broker = broker

@@ -24,14 +24,44 @@ final class BrokerConnection {
 
   private struct State: Sendable {
     var events: [MQTTConnection.Event] = []
+    /// What their messages take up, about.
+    var byteCount = 0
+    var lostCount = 0
+
+    mutating func add(_ event: MQTTConnection.Event) {
+      events.append(event)
+      byteCount += State.byteCount(of: event)
+      while byteCount > Inbox.byteLimit { dropOldest() }
+    }
+
+    mutating func next() -> MQTTConnection.Event? {
+      guard let event = events.first else { return nil }
+      events.removeFirst()
+      byteCount -= State.byteCount(of: event)
+      return event
+    }
+
+    /// The oldest message; what else has happened is kept.
+    private mutating func dropOldest() {
+      guard let index = events.firstIndex(where: { State.byteCount(of: $0) > 0 }) else { return byteCount = 0 }
+      byteCount -= State.byteCount(of: events.remove(at: index))
+      lostCount += 1
+    }
+
+    private static func byteCount(of event: MQTTConnection.Event) -> Int {
+      guard case .received(let topic, let payload, _, _) = event else { return 0 }
+      return topic.utf8.count + payload.count + 256
+    }
   }
 
   private final class Inbox: Sendable {
+    /// A broker may send more than anyone reads.
+    static let byteLimit = 16 << 20
     let state = Guarded(State())
     let wake = WakeSignal()
 
     func add(_ event: MQTTConnection.Event) {
-      state.withLock { $0.events.append(event) }
+      state.withLock { $0.add(event) }
       wake.raise()
     }
   }
@@ -42,6 +72,7 @@ final class BrokerConnection {
   private var hasConnected = false
 
   init(_ options: MQTTOptions) throws {
+    if MQTTError.isLibraryMissing { throw CommandError(.unavailable, MQTTError.missingLibrary.description) }
     broker = options.broker
     connection = MQTTConnection(options)
     do throws(MQTTError) {
@@ -60,7 +91,13 @@ final class BrokerConnection {
   /// - Parameter deadline: until when to wait; `nil` for as long as it takes
   func next(by deadline: MonotonicInstant?) throws -> Event {
     while true {
-      let event = inbox.state.withLock { state in state.events.isEmpty ? nil : state.events.removeFirst() }
+      let (event, lostCount) = inbox.state.withLock { state in
+        defer { state.lostCount = 0 }
+        return (state.next(), state.lostCount)
+      }
+      if lostCount > 0 {
+        Terminal.standardError("\(lostCount) messages of \(broker) are lost: they came faster than they are read")
+      }
       guard let event else {
         guard wait(until: deadline) else { return .late }
         continue
@@ -79,7 +116,7 @@ final class BrokerConnection {
       case .refused(let reason):
         throw CommandError(
           .noPermission, "\(broker) does not let you have that: \(reason)", nextStep: "see its list of who may do what")
-      case .answered: break
+      case .answered, .leftOut: break
       case .notTaken(let refusal): throw CommandError(.noPermission, "\(broker) does not take \(refusal)")
       case .ended: throw CommandError(.unavailable, "the connection is closed")
       }

@@ -1,0 +1,140 @@
+import CLinux
+import Glibc
+
+/// The hub's end of the process that holds one connection to a broker: this program, started again.
+///
+/// libmosquitto reads what a broker sends. Six bytes from anyone on the line make it abort, and one message can fill the memory.
+/// It therefore runs in a process of its own (`BrokerClient`) with a memory limit. When that process dies, the hub has lost one
+/// connection, and starts the next one at its usual pace. The two exchange records over a socket: `BrokerOrder` to the process,
+/// `BrokerReport` back. Passwords go over that socket too, never in arguments or the environment.
+///
+/// For one thread, which must outlive this object: the kernel kills the process when the thread that started it ends.
+final class BrokerProcess {
+  /// The first argument of the process, in place of a subcommand.
+  static let argument = "mqtt-connection"
+  /// Bytes of the longest message, in either direction.
+  static let longestMessage = 1 << 20
+  private static let pieceByteCount = 1 << 16
+
+  /// Readable when the process has sent a report, or has ended.
+  let socket: Int32
+  private let pid: pid_t
+  /// From waitpid(2); `nil` until then.
+  private var status: Int32?
+  private var orders: [UInt8] = []
+  private var reports: BrokerRecords
+  private var piece = [UInt8](repeating: 0, count: BrokerProcess.pieceByteCount)
+
+  /// Why the process did not start, or is of no use any more.
+  struct Failure: Error, Equatable {
+    var reason: String
+  }
+
+  /// - Parameter program: the executable; `/proc/self/exe` works even after a deployment replaced or deleted the file
+  init(_ access: BrokerAccess, program: String = "/proc/self/exe") throws(Failure) {
+    // A program that starts itself without looking at its arguments would do so for ever.
+    if CommandLine.arguments.dropFirst().first == BrokerProcess.argument {
+      throw Failure(reason: "this program does not begin with BrokerClient.runIfAsked()")
+    }
+    var ends: [Int32] = [-1, -1]
+    guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+      throw Failure(reason: "there is no socket for the broker's process: \(String(cString: strerror(errno)))")
+    }
+    defer { close(ends[1]) }
+    let error: Int32
+    (pid, error) = BrokerProcess.spawn(program, input: ends[1])
+    guard error == 0 else {
+      close(ends[0])
+      throw Failure(reason: "the broker's process does not start: \(String(cString: strerror(error)))")
+    }
+    socket = ends[0]
+    reports = BrokerRecords(byteLimit: access.maximumPacketByteCount + BrokerReport.overheadByteCount)
+    order(.connect(access))
+  }
+
+  /// Kills the process, whatever it is doing.
+  deinit {
+    close(socket)
+    end()
+  }
+
+  /// Kills the process unless it has ended by itself, and waits for it.
+  ///
+  /// - Returns: the signal that ended it; 0 if it exited
+  @discardableResult
+  private func end() -> Int32 {
+    if let status { return status & 0x7f }
+    kill(pid, SIGKILL)
+    var status: Int32 = 0
+    while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+    self.status = status
+    return status & 0x7f
+  }
+
+  /// - Returns: the process, and 0 or an error number
+  private static func spawn(_ program: String, input: Int32) -> (pid: pid_t, error: Int32) {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+    // The library's last words before it aborts do not belong in a log.
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+    _ = clinux_spawn_close_from(&actions, STDERR_FILENO + 1)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    sigfillset(&signals)
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("sensorhub"), strdup(argument), nil]
+    defer { for text in arguments { free(text) } }
+    var pid: pid_t = 0
+    let error = posix_spawn(&pid, program, &actions, &attributes, &arguments, environ)
+    return (pid, error)
+  }
+
+  /// Sends an order, and keeps what the socket does not take now. The caller limits how many orders are unanswered.
+  func order(_ order: BrokerOrder) {
+    orders += order.bytes
+    send()
+  }
+
+  /// Whether orders wait until the socket is writable.
+  var hasOrders: Bool { !orders.isEmpty }
+
+  /// Sends what waits, without blocking.
+  func send() {
+    while !orders.isEmpty {
+      let count = orders.withUnsafeBytes { clinux_send_now(socket, $0.baseAddress, $0.count) }
+      // If the process is gone, `read` reports it.
+      guard count > 0 else { return }
+      orders.removeFirst(count)
+    }
+  }
+
+  /// Reads once, without blocking.
+  ///
+  /// - Throws: if the process has ended, or sends what is no report
+  func read(_ take: (BrokerReport) -> Void) throws(Failure) {
+    let count = piece.withUnsafeMutableBytes { clinux_receive_now(socket, $0.baseAddress, $0.count) }
+    if count < 0, errno == EAGAIN || errno == EINTR { return }
+    guard count > 0 else { throw Failure(reason: howItEnded()) }
+    do throws(MalformedBrokerRecord) {
+      try reports.take(piece[..<count]) { record throws(MalformedBrokerRecord) in take(try BrokerReport(record)) }
+    } catch {
+      throw Failure(reason: "the broker's process sends what is no report, and was stopped")
+    }
+  }
+
+  /// The process has closed its end of the socket.
+  private func howItEnded() -> String {
+    let signal = end()
+    if signal == 0 { return "the broker's process has ended" }
+    let cause = "the broker, or somebody on the line, has sent what libmosquitto does not survive"
+    return "\(cause) (signal \(signal)); that has a process of its own"
+  }
+}

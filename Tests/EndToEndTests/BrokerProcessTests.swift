@@ -1,0 +1,181 @@
+import CLinux
+import FoundationEssentials
+import Glibc
+import HardwareIO
+import TestSupport
+import Testing
+
+@testable import Outputs
+
+/// The process that holds a hub's connection to its broker: what it has of its hub, and how the two end.
+@Suite(.serialized, .timeLimit(.minutes(15))) struct BrokerProcessTests {
+  private let broker = Broker()
+
+  private func hub(path: String = Program.sensorhub) -> HubProcess {
+    HubProcess(
+      board: HubProcess.simulatedBoard("mqtt: { broker: \"\(broker.address)\", hub: \"boat\" }"), path: path)
+  }
+
+  private func hasJoined(_ hub: HubProcess, times: Int = 1) -> Bool {
+    eventually { hub.program.standardError.ranges(of: "joined \(broker.address) as 'boat'").count >= times }
+  }
+
+  /// The one process that a hub has started.
+  private func process(of hub: HubProcess) throws -> pid_t {
+    #expect(hasJoined(hub), "\(hub.program.standardError)")
+    #expect(hub.children.count == 1)
+    return try #require(hub.children.first)
+  }
+
+  private func links(of pid: pid_t) -> Set<String> {
+    let links = Files.names(in: "/proc/\(pid)/fd").compactMap { name -> String? in
+      var target = [CChar](repeating: 0, count: 256)
+      let count = readlink("/proc/\(pid)/fd/\(name)", &target, target.count)
+      return count > 0 ? String(decoding: target[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+    }
+    return Set(links)
+  }
+
+  @Test func `it ends with a hub that is killed, at whatever it is`() throws {
+    let hub = hub()
+    let joined = try process(of: hub)
+    hub.program.send(SIGKILL)
+    #expect(eventually { HubProcess.parent(of: joined) == nil })
+    // By the broker's word: nobody has taken leave.
+    #expect(eventually { broker.retained("sensorhub/boat/status") == "offline" })
+    // One that waits for a network hears of nothing else.
+    broker.stop()
+    let wall = FullListener(port: broker.port)
+    let other = self.hub()
+    #expect(eventually { wall.isTried && other.children.count == 1 })
+    let waiting = try #require(other.children.first)
+    other.program.send(SIGKILL)
+    #expect(eventually { HubProcess.parent(of: waiting) == nil })
+    wall.end()
+  }
+
+  @Test func `it ends with a hub that stops, and signals to all of its group are the hub's affair`() throws {
+    let hub = hub()
+    let pid = try process(of: hub)
+    for number in [SIGHUP, SIGINT, SIGTERM] { kill(pid, number) }
+    #expect(hub.stop() == 0)
+    #expect(HubProcess.parent(of: pid) == nil)
+    #expect(eventually { broker.retained("sensorhub/boat/status") == "offline" })
+    #expect(hub.program.standardError.ranges(of: "joined").count == 1, "\(hub.program.standardError)")
+  }
+
+  @Test func `one that is killed, or stands still, costs the hub no value and no power cycle`() throws {
+    let logger = broker.listen(["sensorhub/boat/state/attitude"], ["-c", "-i", "logger"])
+    let hub = hub()
+    let first = try process(of: hub)
+    #expect(eventually { broker.sees(logger, on: "sensorhub/boat/state/attitude") })
+    broker.publish("sensorhub/boat/interest/logger/attitude", #"{"rateHz": 10, "for": 3600}"#)
+    struct Value: Decodable { var id: String? }
+    func numbers() -> [Int] {
+      logger.lines.compactMap { line in
+        let value = try? JSONDecoder().decode(Value.self, from: Data(line.drop { $0 != "{" }.utf8))
+        return value?.id?.split(separator: "-").last.flatMap { Int($0) }
+      }
+    }
+    #expect(eventually { numbers().count > 5 })
+    kill(first, SIGKILL)
+    #expect(hasJoined(hub, times: 2), "\(hub.program.standardError)")
+    let second = try #require(hub.children.first)
+    #expect(second != first)
+    var before = Set(numbers()).count
+    #expect(eventually { Set(numbers()).count > before + 20 }, "\(hub.program.standardError)")
+    // Whatever stops it: it does not answer any more, and is ended.
+    kill(second, SIGSTOP)
+    #expect(hasJoined(hub, times: 3), "\(hub.program.standardError)")
+    #expect(hub.program.standardError.contains("did not answer, and was stopped"))
+    before = Set(numbers()).count
+    #expect(eventually { Set(numbers()).count > before + 20 }, "\(hub.program.standardError)")
+    let last = numbers().max() ?? 0
+    #expect(eventually { Set(numbers()).isSuperset(of: 1...last) }, "\(Set(1...last).subtracting(numbers()).sorted())")
+    #expect(hub.devicesNow["imu"].wakes == 1)
+    #expect(hub.stop() == 0)
+    logger.send(SIGKILL)
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "takes root, to see what a process has open that hides it"))
+  func `it has nothing of its hub but a socket, no signal blocked, and no secret where others look`() throws {
+    let passwords = Broker { folder in
+      let program = Program(["-c", "-b", folder + "/passwords", "boat", "a secret"], path: "/usr/bin/mosquitto_passwd")
+      program.wait()
+      HubProcess.write("a secret\n", to: folder + "/boat")
+      return "allow_anonymous false\npassword_file \(folder)/passwords"
+    }
+    let hub = HubProcess(
+      board: HubProcess.simulatedBoard(
+        """
+        nmea: { port: \(SocketClient.freePort()) }, http: { port: \(SocketClient.freePort()) },
+        mqtt: { broker: "\(passwords.address)", hub: "boat", username: "boat", passwordFile: "\(passwords.folder)/boat" }
+        """), environment: ["CREDENTIALS_DIRECTORY=\(passwords.folder)"])
+    #expect(eventually { hub.program.standardError.contains("joined") }, "\(hub.program.standardError)")
+    let pid = try #require(hub.children.first)
+    #expect(links(of: pid).intersection(links(of: hub.program.pid)).isSubset(of: ["/dev/null"]))
+    #expect(HubProcess.status("SigBlk", of: pid).map { $0.allSatisfy { $0 == "0" } } == true)
+    let most = try #require(HubProcess.kilobytes("VmData", of: pid))
+    #expect(most <= 64 << 10)
+    for file in ["cmdline", "environ"] {
+      let text = String(decoding: try Files.bytes(of: "/proc/\(pid)/\(file)"), as: UTF8.self)
+      #expect(!text.contains("secret"))
+    }
+    let arguments = try Files.bytes(of: "/proc/\(pid)/cmdline").split(separator: 0)
+    #expect(arguments.map { String(decoding: $0, as: UTF8.self) } == ["sensorhub", "mqtt-connection"])
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a hub whose executable was replaced and deleted still joins its broker`() throws {
+    let folder = TemporaryFolder("deployed")
+    let executable = folder.path + "/sensorhub"
+    #expect(Program([Program.sensorhub, executable], path: "/bin/cp").wait() == 0)
+    broker.stop()
+    let hub = hub(path: executable)
+    #expect(eventually { hub.program.standardError.contains("is not reached") }, "\(hub.program.standardError)")
+    // As a deployment does it, which may be another version, or none that runs here.
+    HubProcess.write("none", to: executable + ".part")
+    #expect(rename(executable + ".part", executable) == 0)
+    broker.start()
+    #expect(hasJoined(hub), "\(hub.program.standardError)")
+    unlink(executable)
+    let before = try process(of: hub)
+    kill(before, SIGKILL)
+    #expect(hasJoined(hub, times: 2), "\(hub.program.standardError)")
+    #expect(hub.stop() == 0)
+  }
+
+  /// As one does that an attacker has taken over.
+  @Test(arguments: [#"printf '\377\377\377\377\003'"#, #"printf '\001\000\000\000\143'"#, "cat /dev/zero"])
+  func `one that sends what is no report is not listened to`(command: String) throws {
+    let folder = TemporaryFolder("taken-over")
+    let script = folder.path + "/process"
+    HubProcess.write("#!/bin/sh\n\(command) >&0\nexec sleep 100000\n", to: script)
+    chmod(script, 0o755)
+    let access = BrokerAccess(host: "127.0.0.1", port: 1, identifier: "boat")
+    let process = try Program.starting { try BrokerProcess(access, program: script) }
+    let failure = #expect(throws: BrokerProcess.Failure.self) {
+      while true {
+        var descriptor = pollfd(fd: process.socket, events: Int16(POLLIN), revents: 0)
+        poll(&descriptor, 1, -1)
+        try process.read { _ in }
+      }
+    }
+    #expect(failure?.reason.contains("sends what is no report") == true)
+  }
+
+  @Test func `it is no command for people`() {
+    let program = Program(["mqtt-connection"])
+    #expect(program.wait() == 64)
+    #expect(program.standardError.contains("is what a hub starts for itself"), "\(program.standardError)")
+    #expect(!Program.output(of: ["--help"]).contains("mqtt-connection"))
+  }
+}
+
+extension Program {
+  fileprivate static func output(of arguments: [String]) -> String {
+    let program = Program(arguments)
+    program.wait()
+    return program.standardOutput
+  }
+}
