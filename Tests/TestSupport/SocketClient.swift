@@ -55,6 +55,9 @@ public final class SocketClient: Sendable {
   /// Wakes the thread, which closes the descriptor.
   public func leave() { shared.collected.withLock { if $0.isOpen { shutdown(shared.descriptor, Int32(SHUT_RDWR)) } } }
 
+  /// Says that nothing more is sent; what comes is still read.
+  public func finish() { shared.collected.withLock { if $0.isOpen { shutdown(shared.descriptor, Int32(SHUT_WR)) } } }
+
   /// Sends everything, however long the other end takes to read it; less where that closes, or reads nothing for too long.
   public func send(_ bytes: [UInt8]) {
     var rest = bytes[...]

@@ -1,0 +1,140 @@
+import Glibc
+import Guarding
+import HardwareIO
+import TestSupport
+import Testing
+
+@testable import Outputs
+
+/// A broker, or somebody on the line to it, sends what it wants to. It ends a connection, and nothing else.
+@Suite(.serialized, .timeLimit(.minutes(20))) struct HostileBrokerTests {
+  /// How a hub that has been attacked must still be.
+  private static let mostKilobytes = 160 << 10
+
+  /// Lets a client in, and has the packets follow.
+  private static func say(_ packets: [UInt8], to visit: ScriptedBroker.Visit, isLetIn: Bool) {
+    if isLetIn { visit.send(ScriptedBroker.accepted) }
+    visit.send(packets)
+    visit.end()
+  }
+
+  @Test func `no packet that is wrong does more than end its connection`() throws {
+    let broker = ScriptedBroker { visit in
+      guard visit.number < HostileBroker.packets.count else {
+        return HostileBrokerTests.say([], to: visit, isLetIn: true)
+      }
+      let packet = HostileBroker.packets[visit.number]
+      HostileBrokerTests.say(packet.bytes, to: visit, isLetIn: !packet.isFirst)
+    }
+    defer { broker.end() }
+    var crashes: [String] = []
+    for packet in HostileBroker.packets {
+      let visit = try HostileBroker.visit(broker.port)
+      // What libmosquitto says of it is its own affair; it says so, or has ended its process.
+      #expect(visit.words != nil || visit.hasCrashed, "\(packet): \(visit)")
+      if visit.hasCrashed { crashes.append(packet.description) }
+      for case .received(let topic, let payload, _, _) in visit.reports {
+        #expect(topic.utf8.count + payload.count <= 3 * 8 << 10, "\(packet)")
+      }
+    }
+    print("\(HostileBroker.packets.count) wrong packets; libmosquitto does not survive: \(crashes)")
+    #expect(try HostileBroker.visit(broker.port).isLetIn)
+  }
+
+  @Test func `what is longer than a broker was told to send is left out, and not in memory`() throws {
+    let payload = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 19)
+    let broker = ScriptedBroker { visit in
+      visit.send(ScriptedBroker.accepted)
+      if visit.number == 0 {
+        visit.send(ScriptedBroker.packet(0x30, [0, 1, UInt8(ascii: "a"), 0] + payload))
+        visit.send(ScriptedBroker.packet(0x30, [0, 1, UInt8(ascii: "b"), 0] + Array("short".utf8)))
+        visit.end()
+      } else {
+        // As long as a packet can be.
+        visit.send([0x30, 0xff, 0xff, 0xff, 0x7f, 0, 1, UInt8(ascii: "a"), 0])
+        while visit.isOpen { visit.send(payload) }
+      }
+    }
+    defer { broker.end() }
+    let long = try HostileBroker.visit(broker.port)
+    #expect(long.leftOutByteCounts == [UInt32(payload.count + 1)])
+    #expect(
+      long.reports.contains(.received(topic: "b", payload: Array("short".utf8), isRetained: false, expirySeconds: nil)),
+      "\(long)")
+    let longest = try HostileBroker.visit(broker.port)
+    #expect(longest.isLetIn)
+    #expect(longest.words == "a message takes more memory than a connection may have", "\(longest)")
+  }
+
+  /// SENSORHUB_MQTT_PACKETS=1000000 has as many sent.
+  @Test(.timeLimit(.minutes(600))) func `packets that are nearly right do no more either`() throws {
+    let count = getenv("SENSORHUB_MQTT_PACKETS").flatMap { Int(String(cString: $0)) } ?? 3000
+    let perVisit = 10
+    let random = Guarded(SeededRandom())
+    let last = Guarded<[UInt8]>([])
+    let broker = ScriptedBroker { visit in
+      let (isLetIn, packets) = random.withLock { random in
+        var packets: [UInt8] = []
+        for _ in 0..<perVisit { packets += HostileBroker.mutated(&random) }
+        return (Int.random(in: 0..<8, using: &random) > 0, packets)
+      }
+      last.withLock { $0 = packets }
+      HostileBrokerTests.say(packets, to: visit, isLetIn: isLetIn)
+    }
+    var crashCount = 0
+    for _ in 0..<(count / perVisit) {
+      let visit = try HostileBroker.visit(broker.port)
+      #expect(visit.words != nil || visit.hasCrashed, "\(last.withLock { $0 }): \(visit)")
+      crashCount += visit.hasCrashed ? 1 : 0
+    }
+    broker.end()
+    print(
+      "\(count) packets that are nearly right in \(count / perVisit) connections; libmosquitto did not survive \(crashCount)"
+    )
+  }
+
+  @Test func `a hub outlives a hostile broker, serves others meanwhile, and joins a good one afterwards`() throws {
+    let nmea = SocketClient.freePort()
+    let broker = Broker()
+    broker.stop()
+    let hostile = ScriptedBroker(port: broker.port) { visit in
+      switch visit.number {
+      case 0: visit.send([0x20, 4, 0, 0, 1, 0x7f])
+      case 1:
+        visit.send(ScriptedBroker.accepted)
+        visit.send([0x30, 0xff, 0xff, 0xff, 0x7f, 0, 1, UInt8(ascii: "a"), 0])
+        let piece = [UInt8](repeating: 0, count: 1 << 20)
+        while visit.isOpen { visit.send(piece) }
+      case 2:
+        visit.send(ScriptedBroker.accepted)
+        // More than a hub is asked, as fast as it goes: none of it is for this hub.
+        let message = ScriptedBroker.packet(0x30, [0, 1, UInt8(ascii: "a"), 0] + [UInt8](repeating: 0x61, count: 4000))
+        let messages = Array(repeatElement(message, count: 5000).joined())
+        visit.send(messages)
+      default: break
+      }
+      visit.end()
+    }
+    let hub = HubProcess(
+      board: HubProcess.simulatedBoard(
+        "nmea: { port: \(nmea) }, mqtt: { broker: \"\(broker.address)\", hub: \"boat\" }"))
+    func log() -> String { hub.program.standardError }
+    let client = SocketClient(port: nmea)
+    #expect(eventually { client.has("$GP") || client.has("$GN") }, "\(log())")
+    #expect(eventually { log().contains("what libmosquitto does not survive") }, "\(log())")
+    #expect(eventually { log().contains("a message takes more memory than a connection may have") }, "\(log())")
+    #expect(eventually { log().ranges(of: "joined \(broker.address) as 'boat'").count >= 2 }, "\(log())")
+    // The other outputs have gone on.
+    let lines = client.lineCount
+    #expect(eventually { client.lineCount > lines + 5 } && client.isOpen)
+    let most = try #require(HubProcess.kilobytes("VmHWM", of: hub.program.pid))
+    print("the hub's memory has been \(most) kB at most")
+    #expect(most < HostileBrokerTests.mostKilobytes)
+    hostile.end()
+    let joined = log().ranges(of: "joined \(broker.address) as 'boat'").count
+    broker.start()
+    #expect(eventually { log().ranges(of: "joined \(broker.address) as 'boat'").count > joined }, "\(log())")
+    #expect(eventually { broker.retained("sensorhub/boat/status") == "online" })
+    #expect(hub.stop() == 0)
+  }
+}
