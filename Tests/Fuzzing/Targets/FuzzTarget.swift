@@ -2,7 +2,7 @@
 public enum FuzzTarget: String, CaseIterable, Sendable {
   case framing, messages, sentences, gpsd, boards, addresses, http, clients, states, casters, escapes, dropins,
     documents,
-    recordings
+    recordings, brokers
 
   public func run(_ input: UnsafeBufferPointer<UInt8>) {
     switch self {
@@ -20,6 +20,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case .dropins: DropInTarget.run(input)
     case .documents: DocumentTarget.run(input)
     case .recordings: RecordingTarget.run(input)
+    case .brokers: BrokerTarget.run(input)
     }
   }
 }

@@ -24,6 +24,7 @@ import Glibc
     case .dropins: { fuzz($0, $1, .dropins) }
     case .documents: { fuzz($0, $1, .documents) }
     case .recordings: { fuzz($0, $1, .recordings) }
+    case .brokers: { fuzz($0, $1, .brokers) }
     }
   }
 
