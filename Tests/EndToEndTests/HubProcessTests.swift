@@ -446,4 +446,23 @@ struct HubProcessTests {
     let nothing = Program(["safe", "--socket", next.socket])
     #expect(nothing.wait() == 66)
   }
+
+  @Test func `boards whose lines could not be driven low are kept side by side`() {
+    let folder = TemporaryFolder("left-over")
+    let copy = folder.path + "/board-in-use.json5"
+    var known: [String] = []
+    for chip in ["gone-1", "gone-2", "gone-3"] {
+      // What a hub that was killed leaves.
+      HubProcess.write(
+        """
+        { devices: { imu: { driver: "mpu-6050", bus: "simulated/i2c",
+            power: { switch: "gpio", chip: "\(chip)", line: "imu-power" } } } }
+        """, to: copy)
+      known.append(chip)
+      // Its lines are named, and those of the boards before it still are.
+      let safe = Program(["safe", "--socket", folder.path + "/hub.sock"])
+      #expect(safe.wait() == 69, "\(safe.standardError)")
+      #expect(known.allSatisfy(safe.standardError.contains), "\(safe.standardError)")
+    }
+  }
 }
