@@ -1,7 +1,8 @@
 extension Range<Int64> {
-  /// The first number for which something does not hold that holds for all before it; the last number where it holds for all.
+  /// Returns the first number for which `holds` is false. `holds` must be true for all smaller numbers and false for
+  /// all larger ones. If it is true for all numbers, returns the last one.
   ///
-  /// That is how twins find the raw number of a measurement whose formula cannot be turned round.
+  /// The twins use this to find the raw value of a measurement whose formula has no inverse.
   func bisect(_ holds: (Int64) -> Bool) -> Int64 {
     var low = lowerBound - 1
     var high = upperBound - 1

@@ -1,14 +1,14 @@
 import HardwareIO
 
-/// What may go wrong between a bus and a chip.
+/// A fault between a bus and a chip.
 public enum I2CFault: Equatable, Sendable {
   case noAcknowledge
   case arbitrationLost
   case timeOut
-  /// A hung bus: it answers, and every bit is the same.
+  /// A hung bus: transactions succeed, but every bit read has the same value.
   case stuck(UInt8)
 
-  /// `nil` where the transaction takes place all the same.
+  /// The error of a transaction; `nil` if the transaction takes place despite the fault.
   func error(bus: String, address: UInt8) -> HardwareError? {
     switch self {
     case .noAcknowledge: .noAcknowledge(bus: bus, address: address)

@@ -1,7 +1,7 @@
 import Guarding
 import HardwareIO
 
-/// The board's power lines, as the simulated devices see them.
+/// The levels of the board's power lines, for the simulated devices.
 public final class PowerLines: Sendable {
   private struct Observer {
     let line: String
@@ -19,13 +19,14 @@ public final class PowerLines: Sendable {
 
   public func level(_ line: String) -> Bool { state.withLock { $0.levels[line] ?? false } }
 
-  /// Whether somebody has ever had it as an output. One that nobody drives switches nothing.
+  /// Whether the line has ever been an output. Until then it switches nothing.
   func isDriven(_ line: String) -> Bool { state.withLock { $0.levels[line] != nil } }
 
-  /// Whether the device behind a line has its supply: as the line's level says, and always where nobody drives it.
+  /// Whether the device on a line has its supply. It follows the level of the line, and is always on if the line is
+  /// not driven.
   func supplies(_ line: String) -> Bool { state.withLock { $0.levels[line] ?? true } }
 
-  /// Calls `onChange` whenever the line changes its level.
+  /// Calls `onChange` each time the level of the line changes.
   func observe(_ line: String, _ onChange: @escaping @Sendable (Bool) -> Void) {
     state.withLock { $0.observers.append(Observer(line: line, onChange: onChange)) }
   }
@@ -40,7 +41,7 @@ public final class PowerLines: Sendable {
   }
 }
 
-/// One of the lines as an output.
+/// A power line as an output.
 final class SimulatedOutput: GPIOOutput {
   private let lines: PowerLines
   private let line: String

@@ -4,7 +4,7 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// The running receiver: writes an epoch's sentences at each tick until it is stopped.
+/// A running receiver: writes the sentences of an epoch at each tick until it is stopped.
 final class ReceiverTransmitter: Sendable {
   private let world: World
   private let clock: any MonotonicTimeSource
@@ -16,7 +16,7 @@ final class ReceiverTransmitter: Sendable {
 
   /// - Parameters:
   ///   - output: closed when the thread ends
-  ///   - onWritten: told how many bytes went out
+  ///   - onWritten: receives the number of bytes written
   init(
     world: World, clock: any MonotonicTimeSource, configuration: SimulatedReceiver.Configuration, output: Int32,
     stop: StopSignal, onWritten: @escaping @Sendable (Int) -> Void
@@ -44,17 +44,17 @@ final class ReceiverTransmitter: Sendable {
       let now = clock.now
       let isUnderground = configuration.tunnel?.contains(now - world.start) ?? false
       let hasFix = now - poweredAt >= configuration.timeToFirstFix && !isUnderground
-      // Errors of a receiver wander over tens of seconds.
+      // The position error of a receiver changes over tens of seconds.
       error = error * 0.98 + noise.vector(configuration.positionSigmaMetres * 0.2)
       let solution = Solution(
         world.truth(at: now), error: error, utc: utc(), hasTime: true, hasFix: hasFix,
         sigmaMetres: configuration.positionSigmaMetres, satellites: satellites, runTime: now - poweredAt)
       var bytes = SolutionSentences(solution, isModern: true)(
         hasFix ? [.rmc, .vtg, .gga, .gsa, .gsv, .gst] : [.rmc, .gga, .gsa])
-      // A full buffer, because nobody reads, loses bytes, as a UART does.
+      // If the buffer is full because no program reads, bytes are lost, as with a UART.
       let count = bytes.withUnsafeMutableBytes { Glibc.write(output, $0.baseAddress, $0.count) }
       onWritten(max(count, 0))
-      // Receivers measure at whole parts of a second.
+      // Receivers measure at whole fractions of a second.
       let interval = Int64(1e9 / (hasFix ? configuration.rateHz : 2))
       let rest = interval - configuration.satelliteTime() % interval
       if poller.wait(for: nil, atMost: .nanoseconds(rest)) == .stopped { return }
@@ -62,7 +62,7 @@ final class ReceiverTransmitter: Sendable {
   }
 
   private func utc() -> UTCTime {
-    // Whole hundredths: what the sentences can carry.
+    // Rounded down to hundredths of a second, the resolution of the sentences.
     UTCTime(nanosecondsSince1970: configuration.satelliteTime() / 10_000_000 * 10_000_000)
   }
 }

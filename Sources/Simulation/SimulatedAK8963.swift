@@ -1,11 +1,11 @@
 import MonotonicTime
 
-/// In the package of an MPU-9250 it answers while that has its `isBypassOn`.
+/// The magnetometer in the package of an MPU-9250. It answers while the MPU's `isBypassOn` is true.
 public typealias SimulatedAK8963 = SimulatedRegisterChip<AKMRegisters<AK8963>>
-/// In the package of an ICM-20948 it answers while that has its `isBypassOn`.
+/// The magnetometer in the package of an ICM-20948. It answers while the ICM's `isBypassOn` is true.
 public typealias SimulatedAK09916 = SimulatedRegisterChip<AKMRegisters<AK09916>>
 
-/// What tells AKM's magnetometers from each other.
+/// The differences between AKM's magnetometers.
 public protocol AKMKind {
   static var registerCount: Int { get }
   static var identity: [UInt8] { get }
@@ -15,14 +15,14 @@ public protocol AKMKind {
   static var control: Int { get }
   static var reset: Int { get }
   static var modeBits: UInt8 { get }
-  /// Of the modes in which it measures again and again, milliseconds.
+  /// The periods of the continuous modes in milliseconds.
   static var periods: [UInt8: Int64] { get }
-  /// The mode in which the trim can be read, where it lies, and what it is; 128 changes nothing.
+  /// The mode in which the trim can be read, its register and its values; 128 means no correction.
   static var trim: (mode: UInt8, register: Int, values: SIMD3<Double>)? { get }
-  /// The bit in its control for 16 bits, where it has 14 as well.
+  /// The control bit that selects 16 bits, if the chip also supports 14.
   static var fineUnits: UInt8 { get }
   static func next(_ register: UInt8) -> UInt8
-  /// Into its own axes from those of the IMU in its package.
+  /// Rotates a field from the axes of the IMU in the same package to the magnetometer's own axes.
   static func turned(_ field: SIMD3<Double>) -> SIMD3<Double>
 }
 
@@ -76,8 +76,8 @@ public enum AK09916: AKMKind {
   public static func turned(_ field: SIMD3<Double>) -> SIMD3<Double> { SIMD3(field.x, -field.y, -field.z) }
 }
 
-/// One of AKM's magnetometers at the level of its registers: its modes and the rest between them, its trim, what is
-/// new, too much or was skipped, and the measurement that stays while it is read.
+/// The registers of an AKM magnetometer: its modes and the pause between them, its trim, the flags for new,
+/// overflowed and skipped data, and the protection of a measurement while it is read.
 public struct AKMRegisters<Kind: AKMKind>: SimulatedRegisters {
   public static var usualAddress: UInt8 { 0x0C }
 
@@ -85,9 +85,10 @@ public struct AKMRegisters<Kind: AKMKind>: SimulatedRegisters {
   private var measurements = SimulatedMeasurements()
   /// When a single measurement will be complete.
   private var singleAt: MonotonicInstant?
-  /// From the first byte of a measurement that is read to status 2: what comes meanwhile is not stored.
+  /// Whether a measurement is being read, from its first byte to status 2. New measurements are not stored during
+  /// that time.
   private var isLocked = false
-  /// When the chip takes a mode, after it was powered down.
+  /// When the chip accepts a mode again after power-down.
   private var readyAt: MonotonicInstant?
   private var noise = Noise(seed: 8963)
 
@@ -111,7 +112,7 @@ public struct AKMRegisters<Kind: AKMKind>: SimulatedRegisters {
       if wanted == 0 {
         readyAt = now + .microseconds(100)
       } else {
-        // Only out of power-down, and the same once more.
+        // A mode can be entered only from power-down, or be set again.
         guard mode == 0 || mode == wanted, readyAt.map({ now >= $0 }) ?? true else { return }
       }
       registers[Kind.control] = value & (Kind.modeBits | Kind.fineUnits)
@@ -139,7 +140,7 @@ public struct AKMRegisters<Kind: AKMKind>: SimulatedRegisters {
   public mutating func read(_ register: UInt8) -> UInt8 {
     let register = Int(register)
     if (Kind.output...Kind.status2).contains(register) {
-      // Any of them takes what is new.
+      // Reading any data byte clears the flag for new data.
       registers[Kind.status1] = 0
       isLocked = register != Kind.status2 && Kind.periods[mode] != nil
     }
@@ -149,7 +150,7 @@ public struct AKMRegisters<Kind: AKMKind>: SimulatedRegisters {
     return registers.indices.contains(register) ? registers[register] : 0
   }
 
-  /// When the latest measurement was complete, if it has not been stored.
+  /// When the latest measurement was complete, if it has not been stored yet.
   private mutating func complete(by now: MonotonicInstant) -> MonotonicInstant? {
     if let single = singleAt {
       guard now >= single else { return nil }

@@ -3,8 +3,8 @@ import MonotonicTime
 public typealias SimulatedBMI088Gyroscope = SimulatedRegisterChip<BMI088GyroscopeRegisters>
 public typealias SimulatedBMI088Accelerometer = SimulatedRegisterChip<BMI088AccelerometerRegisters>
 
-/// The gyroscope of a BMI088 at the level of its registers: suspension, in which it can be reset and woken only, rates,
-/// ranges, and the FIFO of frames without headers, which stops or runs over when it is full.
+/// The registers of a BMI088's gyroscope: suspend mode, in which only reset and wake-up work, rates, ranges, and the
+/// FIFO of frames without headers, which stops or overwrites when it is full.
 public struct BMI088GyroscopeRegisters: SimulatedRegisters {
   private static let frameLimit = 100
   private static let frameLength = 6
@@ -12,7 +12,7 @@ public struct BMI088GyroscopeRegisters: SimulatedRegisters {
   public static let usualAddress: UInt8 = 0x68
 
   private var registers = BMI088GyroscopeRegisters.resetRegisters
-  // Noise of the data sheet: 14 mdps to the root of a hertz, at some fifty hertz.
+  // Noise density from the data sheet: 14 mdps/√Hz, at a bandwidth of about 50 Hz.
   private var inertia = SimulatedInertia(seed: 88, ratesSigma: 0.1 * .pi / 180, forceSigma: 0)
   private var fifo: [UInt8] = []
   private var hasOverrun = false
@@ -54,7 +54,7 @@ public struct BMI088GyroscopeRegisters: SimulatedRegisters {
     guard isOn || register == Register.power else { return }
     switch register {
     case Register.range, Register.power, 0x12, 0x13, 0x15...0x18, 0x1A...0x1E, 0x21: registers[register] = value
-    // Its top bit cannot be written.
+    // The top bit is read-only.
     case Register.bandwidth: registers[register] = value | 0x80
     case Register.fifoConfiguration0, Register.fifoConfiguration1:
       registers[register] = value
@@ -82,7 +82,7 @@ public struct BMI088GyroscopeRegisters: SimulatedRegisters {
     let degreesPerUnit = Double(2000 >> Int(registers[Register.range] & 0x07)) / 32768
     let latest = inertia.raw(world.truth(at: now), degreesPerUnit: degreesPerUnit, gravitiesPerUnit: 1)
     registers.store(lowByteFirst: latest.gyroscope, at: UInt8(Register.output))
-    // Half a degree, 0 at 23 degrees.
+    // Half a degree per unit, 0 at 23 °C.
     registers[Register.temperature] = UInt8(truncatingIfNeeded: Int(((world.temperatureCelsius - 23) * 2).rounded()))
     guard let period else { return }
     var bytes: [UInt8] = []
@@ -104,7 +104,7 @@ public struct BMI088GyroscopeRegisters: SimulatedRegisters {
 
   private var isOn: Bool { registers[Register.power] & 0xA0 == 0 }
 
-  /// Nanoseconds; `nil` while nothing goes into the FIFO.
+  /// The sampling period in nanoseconds; `nil` while nothing enters the FIFO.
   private var period: Int64? {
     let rates: [Int64] = [2000, 2000, 1000, 400, 200, 100, 200, 100]
     guard isOn, (1...2).contains(registers[Register.fifoConfiguration1] >> 6) else { return nil }
@@ -112,22 +112,22 @@ public struct BMI088GyroscopeRegisters: SimulatedRegisters {
   }
 }
 
-/// The accelerometer of a BMI088 at the level of its registers: suspension, rates, ranges, and the FIFO of frames with
-/// headers, which says how many it has dropped. Its clock is not that of the gyroscope.
+/// The registers of a BMI088's accelerometer: suspend mode, rates, ranges, and the FIFO of frames with headers, which
+/// counts dropped frames. Its clock is independent of the gyroscope's.
 public struct BMI088AccelerometerRegisters: SimulatedRegisters {
   /// 1 KB of seven bytes each.
   private static let frameLimit = 146
-  /// How much faster its clock is than it should be.
+  /// The clock error: the ratio of its actual to its nominal frequency.
   private static let clockRatio = 1.002
 
   public static let usualAddress: UInt8 = 0x18
 
   private var registers = BMI088AccelerometerRegisters.resetRegisters
-  // Noise of the data sheet: 175 micro-g to the root of a hertz, at some forty hertz.
+  // Noise density from the data sheet: 175 µg/√Hz, at a bandwidth of about 40 Hz.
   private var inertia = SimulatedInertia(seed: 880, ratesSigma: 0, forceSigma: 0.011)
   private var frames: [[UInt8]] = []
   private var skipped = 0
-  /// What is left of the frame that is being read.
+  /// The rest of the frame that is being read.
   private var frame: ArraySlice<UInt8> = []
 
   public init() {}
@@ -185,7 +185,7 @@ public struct BMI088AccelerometerRegisters: SimulatedRegisters {
     let length = 7 * frames.count + frame.count + (skipped > 0 ? 2 : 0)
     switch register {
     case Register.fifoLength: return UInt8(truncatingIfNeeded: length)
-    // Said of an empty one.
+    // The value for an empty FIFO.
     case Register.fifoLength + 1: return length == 0 ? 0x80 : UInt8(length >> 8)
     case Register.fifoData:
       if frame.isEmpty {
@@ -206,7 +206,7 @@ public struct BMI088AccelerometerRegisters: SimulatedRegisters {
     let gravitiesPerUnit = Double(3 << Int(registers[Register.range] & 0x03)) / 32768
     let latest = inertia.raw(world.truth(at: now), degreesPerUnit: 1, gravitiesPerUnit: gravitiesPerUnit)
     registers.store(lowByteFirst: latest.accelerometer, at: UInt8(Register.output))
-    // Eleven bits, the upper ones first.
+    // Eleven bits, most significant first.
     let temperature = Int(((world.temperatureCelsius - 23) / 0.125).rounded()) << 5
     registers[Register.temperature] = UInt8(truncatingIfNeeded: temperature >> 8)
     registers[Register.temperature + 1] = UInt8(truncatingIfNeeded: temperature)
@@ -229,7 +229,8 @@ public struct BMI088AccelerometerRegisters: SimulatedRegisters {
     registers[Register.powerConfiguration] & 0x03 == 0 && registers[Register.powerControl] & 0x04 != 0
   }
 
-  /// Nanoseconds; `nil` while nothing goes into the FIFO, which here only knows how to drop the oldest.
+  /// The sampling period in nanoseconds; `nil` while nothing enters the FIFO. Only the mode that drops the oldest
+  /// frames is simulated.
   private var period: Int64? {
     let code = Int(registers[Register.configuration] & 0x0F)
     guard isOn, (0x05...0x0C).contains(code), registers[Register.fifoConfiguration0] & 0x01 == 0,

@@ -2,8 +2,8 @@ import MonotonicTime
 
 public typealias SimulatedBMI160 = SimulatedRegisterChip<BMI160Registers>
 
-/// A BMI160 at the level of its registers: its commands, rates and ranges, and the FIFO of frames with headers, which says how
-/// many it has dropped.
+/// The registers of a BMI160: its commands, rates and ranges, and the FIFO of frames with headers, which counts
+/// dropped frames.
 public struct BMI160Registers: SimulatedRegisters {
   /// 1 KB of thirteen bytes each.
   private static let frameLimit = 78
@@ -13,11 +13,11 @@ public struct BMI160Registers: SimulatedRegisters {
   private var registers = BMI160Registers.resetRegisters
   private var accelerometerIsOn = false
   private var gyroscopeIsOn = false
-  // Noise of the data sheet: 7 mdps and 180 micro-g to the root of a hertz, at some forty hertz.
+  // Noise densities from the data sheet: 7 mdps/√Hz and 180 µg/√Hz, at a bandwidth of about 40 Hz.
   private var inertia = SimulatedInertia(seed: 160, ratesSigma: 0.045 * .pi / 180, forceSigma: 0.011)
   private var frames: [[UInt8]] = []
   private var skipped = 0
-  /// What is left of the frame that is being read.
+  /// The rest of the frame that is being read.
   private var frame: ArraySlice<UInt8> = []
 
   public init() {}

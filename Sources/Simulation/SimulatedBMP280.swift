@@ -3,7 +3,7 @@ import MonotonicTime
 public typealias SimulatedBMP280 = SimulatedRegisterChip<BMP280Registers<BMP280>>
 public typealias SimulatedBME280 = SimulatedRegisterChip<BMP280Registers<BME280>>
 
-/// What tells a BME280 from a BMP280.
+/// The differences between a BME280 and a BMP280.
 public protocol BMP280Kind {
   static var identity: UInt8 { get }
   static var hasHumidity: Bool { get }
@@ -19,9 +19,9 @@ public enum BME280: BMP280Kind {
   public static let hasHumidity = true
 }
 
-/// A BMP280 or BME280 at the level of its registers: its coefficients, modes, and the raw numbers of what the air is like.
+/// The registers of a BMP280 or BME280: its coefficients, its modes, and the raw values of the simulated air.
 ///
-/// The raw numbers are found by bisection on the data sheet's formulas in whole numbers, which are others than the driver's.
+/// The raw values are found by bisection on the data sheet's integer formulas. The driver uses other formulas.
 public struct BMP280Registers<Kind: BMP280Kind>: SimulatedRegisters {
   public static var usualAddress: UInt8 { 0x76 }
 
@@ -31,7 +31,7 @@ public struct BMP280Registers<Kind: BMP280Kind>: SimulatedRegisters {
 
   public init() {}
 
-  // The examples of the data sheets.
+  // The example coefficients of the data sheets.
   private static var temperatureCoefficients: [Int64] { [27504, 26435, -1000] }
   private static var pressureCoefficients: [Int64] { [36477, -10685, 3024, 2855, 140, -7, 15500, -14600, 6000] }
   private static var humidityCoefficients: [Int64] { [75, 370, 0, 313, 50, 30] }
@@ -54,7 +54,7 @@ public struct BMP280Registers<Kind: BMP280Kind>: SimulatedRegisters {
       registers[0xE6] = UInt8(truncatingIfNeeded: h[4] >> 4)
       registers[0xE7] = UInt8(truncatingIfNeeded: h[5])
     }
-    // Nothing has been measured.
+    // The values before the first measurement.
     for register in [0xF7, 0xFA] { registers[register] = 0x80 }
     if Kind.hasHumidity { registers[0xFD] = 0x80 }
     return registers
@@ -68,7 +68,7 @@ public struct BMP280Registers<Kind: BMP280Kind>: SimulatedRegisters {
     case 0xF2 where Kind.hasHumidity, 0xF5: registers[Int(register)] = value
     case 0xF4:
       registers[Int(register)] = value
-      // Forced, it measures once and sleeps again; here that is the first of many.
+      // In forced mode the chip measures once and sleeps. Starting here makes that measurement the first.
       measurements.begin(at: value & 0x03 == 0 ? nil : now)
     default: break
     }
@@ -96,7 +96,7 @@ public struct BMP280Registers<Kind: BMP280Kind>: SimulatedRegisters {
     store(rawTemperature << 4, bytes: 3, at: 0xFA)
     let fine = BMP280Registers.fine(rawTemperature)
     if pressureTimes > 0 {
-      // 1.3 Pa of noise at least oversampling.
+      // 1.3 Pa of noise at the lowest oversampling.
       let sigma = 1.3 / pressureTimes.squareRoot() * world.noiseScale
       let wanted = world.truth(at: at).pressurePascals + sigma * noise.normal()
       let raw = (0..<1 << 20).bisect { BMP280Registers.pressure($0, fine) > Int64(wanted * 256) }
@@ -112,7 +112,7 @@ public struct BMP280Registers<Kind: BMP280Kind>: SimulatedRegisters {
     for index in 0..<bytes { registers[register + index] = UInt8(truncatingIfNeeded: raw >> (8 * (bytes - 1 - index))) }
   }
 
-  /// BMP280 3.11.3: temperature in units of 1/5120 degree.
+  /// BMP280 3.11.3: temperature in units of 1/5120 °C.
   private static func fine(_ raw: Int64) -> Int64 {
     let t = temperatureCoefficients
     let first = ((raw >> 3 - t[0] << 1) * t[1]) >> 11
@@ -120,7 +120,7 @@ public struct BMP280Registers<Kind: BMP280Kind>: SimulatedRegisters {
     return first + ((difference * difference) >> 12 * t[2]) >> 14
   }
 
-  /// BMP280 3.11.3: Pa, 256 to each.
+  /// BMP280 3.11.3: pressure in units of 1/256 Pa.
   private static func pressure(_ raw: Int64, _ fine: Int64) -> Int64 {
     let p = pressureCoefficients
     let x = fine - 128_000
@@ -132,7 +132,7 @@ public struct BMP280Registers<Kind: BMP280Kind>: SimulatedRegisters {
     return (first + square + (p[7] * first) >> 19) >> 8 + p[6] << 4
   }
 
-  /// BME280 4.2.3: percent, 1024 to each.
+  /// BME280 4.2.3: relative humidity in units of 1/1024 percent.
   private static func humidity(_ raw: Int64, _ fine: Int64) -> Int64 {
     let h = humidityCoefficients
     let x = fine - 76800

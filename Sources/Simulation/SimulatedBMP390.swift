@@ -3,7 +3,7 @@ import MonotonicTime
 public typealias SimulatedBMP388 = SimulatedRegisterChip<BMP390Registers<BMP388>>
 public typealias SimulatedBMP390 = SimulatedRegisterChip<BMP390Registers<BMP390>>
 
-/// What tells a BMP390 from a BMP388.
+/// The differences between a BMP390 and a BMP388.
 public protocol BMP390Kind {
   static var identity: UInt8 { get }
   static var usualAddress: UInt8 { get }
@@ -19,11 +19,11 @@ public enum BMP390: BMP390Kind {
   public static let usualAddress: UInt8 = 0x77
 }
 
-/// A BMP388 or BMP390 at the level of its registers: its coefficients, modes, rates that leave time for the
-/// oversampling or do not, what is new, and the raw numbers of what the air is like.
+/// The registers of a BMP388 or BMP390: its coefficients, its modes, the check whether a rate leaves time for the
+/// oversampling, the flags for new data, and the raw values of the simulated air.
 ///
-/// The raw numbers are found by bisection on the formulas in whole numbers of the maker's library, which are others
-/// than the driver's.
+/// The raw values are found by bisection on the integer formulas of the maker's library. The driver uses other
+/// formulas.
 public struct BMP390Registers<Kind: BMP390Kind>: SimulatedRegisters {
   public static var usualAddress: UInt8 { Kind.usualAddress }
 
@@ -36,12 +36,12 @@ public struct BMP390Registers<Kind: BMP390Kind>: SimulatedRegisters {
   private static var resetRegisters: [UInt8] {
     var registers = [UInt8](repeating: 0, count: 128)
     registers[0x00] = Kind.identity
-    // It takes commands.
+    // The chip is ready for commands.
     registers[0x03] = 0x10
-    // Nothing has been measured.
+    // The values before the first measurement.
     registers[0x06] = 0x80
     registers[0x09] = 0x80
-    // It has been reset.
+    // The flag for a completed reset.
     registers[0x10] = 0x01
     registers[0x1C] = 0x02
     registers.replaceSubrange(0x31..<0x46, with: Trimming.bytes)
@@ -58,7 +58,7 @@ public struct BMP390Registers<Kind: BMP390Kind>: SimulatedRegisters {
       switch value >> 4 & 0x03 {
       case 0: measurements.begin(at: nil)
       case 3 where conversionMicroseconds > periodMicroseconds:
-        // Too much for the rate: it says so and sleeps.
+        // The rate leaves no time for the oversampling. The chip reports an error and sleeps.
         registers[0x02] |= 0x04
         registers[0x1B] &= 0x03
         measurements.begin(at: nil)
@@ -67,7 +67,7 @@ public struct BMP390Registers<Kind: BMP390Kind>: SimulatedRegisters {
     case 0x7E:
       switch value {
       case 0xB6: self = BMP390Registers()
-      // Nothing, the middle of a sequence, and an empty FIFO that is emptied.
+      // The no-operation command, the middle of a command sequence, and the flush of an empty FIFO.
       case 0x00, 0x34, 0xB0: break
       default: registers[0x02] |= 0x02
       }
@@ -79,7 +79,7 @@ public struct BMP390Registers<Kind: BMP390Kind>: SimulatedRegisters {
     let register = Int(register & 0x7F)
     let value = registers[register]
     switch register {
-    // Errors that can be mended, and events, are told once.
+    // Recoverable errors and events are cleared when they are read.
     case 0x02: registers[0x02] &= 0x01
     case 0x10, 0x11: registers[register] = 0
     case 0x04...0x06: registers[0x03] &= ~0x20
@@ -89,7 +89,7 @@ public struct BMP390Registers<Kind: BMP390Kind>: SimulatedRegisters {
     return value
   }
 
-  /// How often pressure and temperature are measured for each result.
+  /// The number of measurements averaged into a result.
   private var pressureTimes: Int64 { 1 << Int64(min(registers[0x1C] & 0x07, 5)) }
   private var temperatureTimes: Int64 { 1 << Int64(min(registers[0x1C] >> 3 & 0x07, 5)) }
   private var measuresPressure: Bool { registers[0x1B] & 0x01 != 0 }
@@ -107,7 +107,7 @@ public struct BMP390Registers<Kind: BMP390Kind>: SimulatedRegisters {
     let isForced = registers[0x1B] >> 4 & 0x03 != 0x03
     let period = isForced ? conversionMicroseconds : periodMicroseconds
     guard let at = measurements.next(by: now, period: period * 1000) else { return }
-    // Forced, it measures once and sleeps again.
+    // In forced mode the chip measures once and sleeps.
     if isForced {
       measurements.begin(at: nil)
       registers[0x1B] &= 0x03
@@ -120,7 +120,7 @@ public struct BMP390Registers<Kind: BMP390Kind>: SimulatedRegisters {
       registers[0x03] |= 0x40
     }
     if measuresPressure {
-      // 2.5 Pa of noise at least oversampling.
+      // 2.5 Pa of noise at the lowest oversampling.
       let sigma = 2.5 / Double(pressureTimes).squareRoot()
       let wanted = Int64((world.truth(at: at).pressurePascals + sigma * world.noiseScale * noise.normal()) * 0x1p42)
       let fine = Trimming.fine(rawTemperature)
@@ -135,9 +135,9 @@ public struct BMP390Registers<Kind: BMP390Kind>: SimulatedRegisters {
   }
 }
 
-/// The coefficients of a chip, and what its numbers mean with them.
+/// The coefficients of a chip, and the formulas that use them.
 private enum Trimming {
-  /// As a BMP388 has them: T1 to T3, and P1 to P11, low byte first.
+  /// The coefficients in the layout of a BMP388: T1 to T3 and P1 to P11, low byte first.
   static let bytes: [UInt8] = [
     0xDD, 0x6A, 0x51, 0x49, 0xF6,
     0xC9, 0x00, 0x1E, 0xF6, 0x23, 0x00, 0x55, 0x61, 0xCA, 0x77, 0xF3, 0xF6, 0xA3, 0x3F, 0x16, 0xC4,
@@ -147,14 +147,14 @@ private enum Trimming {
     201, -2530, 35, 0, 24917, 30666, -13, -10, 16291, 22, -60
   )
 
-  /// Temperature, 65536 to a degree.
+  /// The temperature in units of 1/65536 °C.
   static func fine(_ raw: Int64) -> Int64 {
     let deviation = raw - t.0 << 8
     let linear = (deviation * t.1) << 18
     return (linear + deviation * deviation * t.2) >> 32
   }
 
-  /// Pressure, 2 to the power of 42 to a pascal.
+  /// The pressure in units of 2⁻⁴² Pa.
   static func pressure(_ raw: Int64, _ fine: Int64) -> Int64 {
     let square = fine * fine
     let cube = (square >> 6 * fine) >> 8
@@ -167,7 +167,7 @@ private enum Trimming {
     slope += (p.2 * square) << 2
     slope += (p.1 - 16384) * fine << 21
     let linear = slope >> 24 * raw
-    // The number is divided before it is multiplied lest it become too long.
+    // Divided before it is multiplied, to avoid overflow.
     let bend = ((p.9 * fine + p.8 << 16) * raw) >> 13
     let quadratic = (raw * (bend / 10)) >> 9 * 10
     let cubic = ((p.10 * raw * raw) >> 16 * raw) >> 7

@@ -2,22 +2,22 @@ import MonotonicTime
 
 public typealias SimulatedBNO055 = SimulatedRegisterChip<BNO055Registers>
 
-/// A BNO055 at the level of its registers: pages, modes that take their time, the configuration that can only be
-/// written in one of them, units, and a reset during which it hears nothing. Its fusion does not fuse, and its
+/// The registers of a BNO055: pages, modes that take time to change, configuration that can be written in only one
+/// mode, units, and a reset during which the chip does not answer. The fusion does not compute anything, and the
 /// magnetometer does not measure.
 ///
-/// Its program is the one that the chips are delivered with, 3.11: beside the fusion modes the units of the gyroscope
-/// are those of its range, whatever is asked for.
+/// The firmware is version 3.11, with which the chips are delivered. Outside the fusion modes, its gyroscope always
+/// uses the units of its range, regardless of the unit setting.
 public struct BNO055Registers: SimulatedRegisters {
   public static let usualAddress: UInt8 = 0x28
 
   private var pages = BNO055Registers.resetPages
   private var page = 0
-  // Noise of the data sheet: 0.1 degrees per second, and 150 micro-g to the root of a hertz at some sixty hertz.
+  // Noise from the data sheet: 0.1 °/s, and 150 µg/√Hz at a bandwidth of about 60 Hz.
   private var inertia = SimulatedInertia(seed: 55, ratesSigma: 0.1 * .pi / 180, forceSigma: 0.012)
   private var rates = SimulatedMeasurements()
   private var force = SimulatedMeasurements()
-  /// Until then it does not hear: it resets, or changes its mode.
+  /// Until when the chip does not answer, because it resets or changes its mode.
   private var busyUntil: MonotonicInstant?
   private var isResetting = false
 
@@ -45,9 +45,9 @@ public struct BNO055Registers: SimulatedRegisters {
 
   private static let resetPages: [[UInt8]] = {
     var pages = [[UInt8]](repeating: [UInt8](repeating: 0, count: 128), count: 2)
-    // What it and its sensors are, and their programs: 3.11 of the chip, 0.21 of its loader.
+    // The identification of the chip and its sensors, and the versions: firmware 3.11, bootloader 0.21.
     pages[0].replaceSubrange(0..<7, with: [0xA0, 0xFB, 0x32, 0x0F, 0x11, 0x03, 0x15])
-    // All four tests passed.
+    // All four self-tests passed.
     pages[0][0x36] = 0x0F
     pages[0][Register.units] = 0x80
     pages[0][0x40] = 0x02
@@ -70,13 +70,13 @@ public struct BNO055Registers: SimulatedRegisters {
     let register = Int(register)
     let isBusy = isBusy(at: now)
     if isResetting { return }
-    // These can be written at any time.
+    // These registers can be written in any mode.
     switch (page, register) {
     case (_, Register.page): return page = Int(value & 0x01)
     case (0, Register.mode):
       guard !isBusy, isAwake, value & 0x0F != mode else { return }
       pages[0][Register.mode] = value & 0x0F
-      // 19 ms to the configuration mode, and 7 to any other.
+      // Entering configuration mode takes 19 ms, any other mode 7 ms.
       let readyAt = now + .milliseconds(mode == 0 ? 19 : 7)
       busyUntil = readyAt
       return begin(at: readyAt)
@@ -118,7 +118,7 @@ public struct BNO055Registers: SimulatedRegisters {
     if hasAccelerometer, let at = force.next(by: now, period: accelerometerPeriod) {
       let raw = inertia.raw(
         world.truth(at: at), degreesPerUnit: degreesPerUnit, gravitiesPerUnit: gravitiesPerUnit)
-      // As far as the range goes; in a fusion mode that is 4 g.
+      // Limited to the range, which is 4 g in fusion modes.
       let gravities = isFusing ? 4 : Double(2 << Int(pages[1][Register.accelerometer] & 0x03))
       let end = Int16(gravities / gravitiesPerUnit)
       let units = raw.accelerometer.clamped(
@@ -135,7 +135,7 @@ public struct BNO055Registers: SimulatedRegisters {
     return false
   }
 
-  /// In the configuration mode there is nothing but zeros.
+  /// In configuration mode all data registers read as zero.
   private mutating func begin(at start: MonotonicInstant) {
     for register in Register.force..<Register.calibrationStatus { pages[0][register] = 0 }
     rates.begin(at: mode == 0 ? nil : start)
@@ -144,14 +144,14 @@ public struct BNO055Registers: SimulatedRegisters {
 
   private var hasAccelerometer: Bool { isFusing || [0x01, 0x04, 0x05, 0x07].contains(mode) }
   private var hasGyroscope: Bool {
-    // Two of the fusion modes do without.
+    // Two of the fusion modes do not use the magnetometer.
     isFusing ? mode != 0x09 && mode != 0x0A : [0x03, 0x05, 0x06, 0x07].contains(mode)
   }
 
-  /// Nanoseconds.
+  /// The sampling period in nanoseconds.
   private var accelerometerPeriod: Int64 {
     if isFusing { return 10_000_000 }
-    // Twice its bandwidth, from 7.81 Hz on.
+    // Twice the bandwidth, which starts at 7.81 Hz.
     return 64_000_000 >> Int64(pages[1][Register.accelerometer] >> 2 & 0x07)
   }
 

@@ -2,8 +2,9 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// A BNO085 at the level of its packets: what it says after a reset, who it is, features with the rates that it really has,
-/// batches and flushes, the time before the interrupt, reports that run over, and packets that are read in pieces.
+/// A BNO085 at the packet level: its messages after a reset, identification, features with the rates that the chip
+/// supports, batches and flushes, timestamps before the interrupt, a queue that overflows, and packets that are read
+/// in pieces.
 public final class SimulatedBNO085: SimulatedChip {
   public let name: String
   public let maximumReadLength = 4096
@@ -14,8 +15,8 @@ public final class SimulatedBNO085: SimulatedChip {
   private let interior = Guarded(BNO085Interior())
 
   /// - Parameters:
-  ///   - name: the bus's
-  ///   - isPowered: whether the chip's supply is on; off, it does not answer
+  ///   - name: the name of the bus
+  ///   - isPowered: whether the chip has its supply; without it, the chip does not answer
   public init(
     name: String, world: World, clock: any MonotonicTimeSource = MonotonicClock(), address: UInt8 = 0x4A,
     isPowered: @escaping @Sendable () -> Bool
@@ -27,7 +28,7 @@ public final class SimulatedBNO085: SimulatedChip {
     self.isPowered = isPowered
   }
 
-  /// The supply has gone: what it was told to do is forgotten.
+  /// The supply has failed: the configuration is lost.
   public func lostPower() { interior.withLock { $0 = BNO085Interior() } }
 
   public func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {
@@ -39,7 +40,7 @@ public final class SimulatedBNO085: SimulatedChip {
         switch operation {
         case .write(let bytes): if operations.count == 1 { interior.take(bytes, world, at: now) }
         case .read(let bytes):
-          // It knows no repeated start.
+          // The chip does not support a repeated start.
           guard operations.count == 1 else {
             for index in bytes.indices { bytes[index] = 0xFF }
             continue
@@ -53,12 +54,12 @@ public final class SimulatedBNO085: SimulatedChip {
   }
 }
 
-/// What goes on in a BNO085.
+/// The internal state of a BNO085.
 private struct BNO085Interior {
-  /// A sensor that has been enabled.
+  /// An enabled sensor.
   private struct Feature {
     var id: UInt8
-    /// Nanoseconds, as are all intervals here.
+    /// In nanoseconds, like all intervals here.
     var period: Int64
     var batchInterval: Int64
     var inertia: SimulatedInertia
@@ -66,7 +67,7 @@ private struct BNO085Interior {
 
   private struct Report {
     var at: MonotonicInstant
-    /// Without its delay.
+    /// The report without its delay.
     var bytes: [UInt8]
   }
 
@@ -77,32 +78,32 @@ private struct BNO085Interior {
   }
 
   private static let startTime = Duration.milliseconds(94)
-  /// What the queue of reports holds.
+  /// The capacity of the report queue in bytes.
   private static let queueLimit = 2048
-  /// The advertisement is the longest that it sends.
+  /// The longest cargo it sends is the advertisement.
   private static let longestCargo = 272
-  /// Microseconds, of the accelerometer and of the gyroscope.
+  /// The supported intervals in microseconds.
   private static let accelerometerIntervals: [Int64] = [64_000, 32_000, 16_000, 8_000, 4_000, 2_000]
   private static let gyroscopeIntervals: [Int64] = [40_000, 20_000, 10_000, 5_000, 2_500]
-  // Noise of the BMI055 inside: 14 mdps and 150 micro-g to the root of a hertz, at some fifty hertz.
+  // Noise densities of the BMI055 inside: 14 mdps/√Hz and 150 µg/√Hz, at a bandwidth of about 50 Hz.
   private static let ratesSigma: Double = 0.1 * .pi / 180
   private static let forceSigma = 0.011
 
   private var startsAt: MonotonicInstant?
-  /// What is said before any report.
+  /// Messages that are sent before any report.
   private var outbox = [
     Cargo(channel: 0, bytes: BNO085Interior.advertisement),
     Cargo(channel: 2, bytes: [0xF1, 0x00, 0x84, 0x00, 0x00, 0x00, 0x01] + [UInt8](repeating: 0, count: 9)),
     Cargo(channel: 1, bytes: [1]),
   ]
-  /// What the host has been interrupted for.
+  /// The cargo for which the host has been interrupted.
   private var cargo: Cargo?
   private var features: [Feature] = []
   private var reports: [Report] = []
-  /// Whose flushes are not complete, and since when.
+  /// The sensors with incomplete flushes, and when they began.
   private var flushing: [UInt8] = []
   private var flushedAt = MonotonicInstant(nanoseconds: 0)
-  /// When the last cargo had been taken.
+  /// When the host had read the last cargo.
   private var idleSince = MonotonicInstant(nanoseconds: 0)
   private var isAsleep = false
   private var sequences = [UInt8](repeating: 0, count: 6)
@@ -122,7 +123,7 @@ private struct BNO085Interior {
     case (1, 2): sleep(false, at: now)
     case (1, 3): sleep(true, at: now)
     case (2, 0xF9):
-      // Two programs in each of two cargoes.
+      // Two product IDs in each of two cargoes.
       for number in [0, 2] as [UInt8] {
         outbox.append(Cargo(channel: 2, bytes: productID(number) + productID(number + 1)))
       }
@@ -174,7 +175,8 @@ private struct BNO085Interior {
     answerFeature(id, batch: microseconds(9))
   }
 
-  /// The slowest that is not much slower than the wish: nine tenths of it will do.
+  /// The longest supported interval that is not much longer than requested: nine tenths of the requested rate
+  /// suffice.
   private static func interval(of id: UInt8, near wish: Int64) -> Int64? {
     let all: [Int64]
     switch id {
@@ -195,7 +197,8 @@ private struct BNO085Interior {
     [0xF8, 4, 3, 2] + bytes(of: 10_003_608 + Int64(number)) + bytes(of: 370) + [7, 0, 0, 0]
   }
 
-  /// What has happened by now: the host was interrupted, if there was something to say; all that was measured since waits.
+  /// Advances the chip to `now`: interrupts the host if there is something to send, and queues what has been
+  /// measured.
   private mutating func advance(_ world: World, to now: MonotonicInstant) {
     if cargo == nil {
       if !outbox.isEmpty {
@@ -209,7 +212,7 @@ private struct BNO085Interior {
     while reports.reduce(0, { $0 + $1.bytes.count }) > BNO085Interior.queueLimit { reports.removeFirst() }
   }
 
-  /// When the chip has interrupted, or will.
+  /// When the chip has interrupted, or will interrupt.
   private var interruptTime: MonotonicInstant? {
     if !flushing.isEmpty { return max(flushedAt, idleSince) }
     let next = features.compactMap { feature in
@@ -228,10 +231,10 @@ private struct BNO085Interior {
         number, at, inertia in
         let raw = inertia.raw(
           world.truth(at: at), degreesPerUnit: 180 / .pi / 512, gravitiesPerUnit: 1 / 256 / 9.80665)
-        // High accuracy.
+        // Status 3 is high accuracy.
         var bytes = [id, UInt8(truncatingIfNeeded: number), 3, 0]
         bytes.append(lowByteFirst: id == 0x01 ? raw.accelerometer : raw.gyroscope)
-        // A bias that it has not found.
+        // A bias of zero: the chip has not estimated one.
         if id == 0x07 { bytes += [UInt8](repeating: 0, count: 6) }
         taken.append(Report(at: at, bytes: bytes))
       }
@@ -239,7 +242,7 @@ private struct BNO085Interior {
     reports += taken.sorted { $0.at < $1.at }
   }
 
-  /// What is sent for an interrupt.
+  /// The cargo for an interrupt.
   private mutating func batch(at interrupt: MonotonicInstant) -> Cargo? {
     func ticks(_ duration: Duration) -> Int64 { (duration.inNanoseconds + 50_000) / 100_000 }
     var contents: [UInt8] = []
@@ -263,12 +266,12 @@ private struct BNO085Interior {
     return contents.isEmpty ? nil : Cargo(channel: 3, bytes: contents)
   }
 
-  /// Four of them, the lowest first.
+  /// Four bytes, lowest first.
   private func bytes(of number: Int64) -> [UInt8] {
     (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * Int64($0))) }
   }
 
-  /// Tags, each with its length and its value: who speaks on which channel, and how long reports are.
+  /// Tags with length and value: the applications, their channels, and the lengths of the reports.
   private static let advertisement: [UInt8] = {
     var bytes: [UInt8] = [0]
     func tag(_ number: UInt8, _ value: [UInt8]) { bytes += [number, UInt8(value.count)] + value }
@@ -279,7 +282,7 @@ private struct BNO085Interior {
     }
     tag(0x01, [0, 0, 0, 0])
     name(0x80, "1.0.0")
-    // The longest cargo and transfer, to it and from it.
+    // The longest cargo and transfer in each direction.
     for number in [0x02, 0x04] as [UInt8] {
       tag(number, [0x00, 0x01])
       tag(number + 1, [0xFF, 0x7F])

@@ -2,9 +2,9 @@ import MonotonicTime
 
 public typealias SimulatedDPS310 = SimulatedRegisterChip<DPS310Registers>
 
-/// A DPS310 at the level of its registers: its coefficients, which it has only some time after a reset, its modes and
-/// rates, its two temperature sensors, and the flaw of some of these chips: a temperature that is far too high until it
-/// is mended.
+/// The registers of a DPS310: its coefficients, which are available only some time after a reset, its modes and
+/// rates, its two temperature sensors, and the defect of some chips, which report a much too high temperature until a
+/// correction is written.
 public struct DPS310Registers: SimulatedRegisters {
   public static let usualAddress: UInt8 = 0x77
 
@@ -12,7 +12,7 @@ public struct DPS310Registers: SimulatedRegisters {
   private var pressures = SimulatedMeasurements()
   private var temperatures = SimulatedMeasurements()
   private var noise = Noise(seed: 310)
-  /// Since when it is resetting.
+  /// When the reset began.
   private var resetAt: MonotonicInstant?
 
   public init() {}
@@ -40,11 +40,11 @@ public struct DPS310Registers: SimulatedRegisters {
   private static let c20: Int64 = -9701
   private static let c21: Int64 = 111
   private static let c30: Int64 = -489
-  /// The same, packed: two numbers of 12 bits, two of 20, five of 16.
+  /// The same coefficients, packed: two numbers of 12 bits, two of 20, five of 16.
   private static let coefficients: [UInt8] = [
     0x0D, 0xEE, 0xD7, 0x13, 0x7D, 0x8F, 0x24, 0x0C, 0xF7, 0x09, 0x05, 0xA4, 0xDA, 0x1B, 0x00, 0x6F, 0xFE, 0x17,
   ]
-  /// By oversampling: what a full scale is, how long it takes, and the pressure's noise.
+  /// The full scale, the duration and the pressure noise, by oversampling.
   private static let scales: [Int64] = [
     524_288, 1_572_864, 3_670_016, 7_864_320, 253_952, 516_096, 1_040_384, 2_088_960,
   ]
@@ -53,14 +53,14 @@ public struct DPS310Registers: SimulatedRegisters {
 
   private static let resetRegisters: [UInt8] = {
     var registers = [UInt8](repeating: 0, count: 256)
-    // Nothing has been measured.
+    // The values before the first measurement.
     registers[Register.pressure] = 0x80
     registers[Register.temperature] = 0x80
     registers[Register.measurement] = 0xC0
     registers[Register.product] = 0x10
     registers.replaceSubrange(
       Register.coefficients..<Register.coefficients + 18, with: DPS310Registers.coefficients)
-    // They are those of the sensor beside that of the pressure.
+    // The coefficients apply to the external temperature sensor, next to the pressure cell.
     registers[Register.coefficientSource] = 0x80
     return registers
   }()
@@ -103,11 +103,11 @@ public struct DPS310Registers: SimulatedRegisters {
   private var pressurePeriod: Int64 { DPS310Registers.period(registers[Register.pressureConfiguration]) }
   private var temperaturePeriod: Int64 { DPS310Registers.period(registers[Register.temperatureConfiguration]) }
 
-  /// Nanoseconds.
+  /// The measurement period in nanoseconds.
   private static func period(_ configuration: UInt8) -> Int64 { 1_000_000_000 >> Int64(configuration >> 4 & 0x07) }
 
-  /// The first results are there as soon as they can be, the temperature's first, and the others a period behind each
-  /// other.
+  /// Starts measuring. The first results are available as early as possible, temperature first. Further results
+  /// follow at the configured period.
   private mutating func begin(at now: MonotonicInstant) {
     let temperatureTime = 1000 * DPS310Registers.microseconds[temperaturePrecision]
     let pressureTime = 1000 * DPS310Registers.microseconds[pressurePrecision]
@@ -149,7 +149,7 @@ public struct DPS310Registers: SimulatedRegisters {
 
   private mutating func measureTemperature(_ world: World) {
     var celsius = world.temperatureCelsius + 0.01 * world.noiseScale * noise.normal()
-    // The flaw, and a sensor that the coefficients are not for.
+    // The defect, and a temperature sensor that does not match the coefficients.
     if registers[Register.mended] & 0x02 == 0 { celsius += 40 }
     if registers[Register.temperatureConfiguration] & 0x80 == 0 { celsius -= 28 }
     let scale = DPS310Registers.scales[temperaturePrecision]
@@ -161,7 +161,7 @@ public struct DPS310Registers: SimulatedRegisters {
   private mutating func measurePressure(_ world: World, at: MonotonicInstant) {
     let sigma = DPS310Registers.noisePascals[pressurePrecision]
     let wanted = Int64((world.truth(at: at).pressurePascals + sigma * world.noiseScale * noise.normal()) * 65536)
-    // What the pressure's own sensor does depends on how warm it is, and not on who measures that.
+    // The pressure cell depends on the actual temperature, regardless of the sensor that measures it.
     let temperature = DPS310Registers.rawTemperature(world.temperatureCelsius, 1 << 30)
     let scale = DPS310Registers.scales[pressurePrecision]
     let range = -scale..<scale
@@ -171,7 +171,7 @@ public struct DPS310Registers: SimulatedRegisters {
     registers[Register.measurement] |= 0x10
   }
 
-  /// What is not shifted is too long, and loses its upper bits.
+  /// Stores a result. If it is not shifted it is too long, and its upper bits are lost.
   private mutating func store(_ raw: Int64, isShifted: Bool, at register: Int) {
     let raw = isShifted ? raw : raw << 6
     for index in 0..<3 { registers[register + index] = UInt8(truncatingIfNeeded: raw >> Int64(16 - 8 * index)) }
@@ -181,7 +181,7 @@ public struct DPS310Registers: SimulatedRegisters {
     Int64(((celsius - Double(c.0) / 2) / Double(c.1) * Double(scale)).rounded())
   }
 
-  /// Pa, 65536 to each, of numbers that are 2 to the power of 30 at full scale.
+  /// The pressure in units of 1/65536 Pa, from numbers with a full scale of 2³⁰.
   private static func pressure(_ scaled: Int64, _ temperature: Int64) -> Int64 {
     var slope = c30 << 16
     slope = c20 << 16 + (slope * scaled) >> 30

@@ -2,8 +2,8 @@ import MonotonicTime
 
 public typealias SimulatedHMC5883L = SimulatedRegisterChip<HMC5883LRegisters>
 
-/// A HMC5883L at the level of its registers: its rates and gains, the order of its axes, an overflow's mark, a "ready"
-/// that stays, and the lock that a read of only some of the bytes puts on them.
+/// The registers of an HMC5883L: its rates and gains, the order of its axes, the overflow value, the ready flag that
+/// stays set, and the lock that a partial read places on the data.
 public struct HMC5883LRegisters: SimulatedRegisters {
   public static let usualAddress: UInt8 = 0x1E
 
@@ -11,9 +11,9 @@ public struct HMC5883LRegisters: SimulatedRegisters {
   private var measurements = SimulatedMeasurements()
   /// When a single measurement will be complete.
   private var singleAt: MonotonicInstant?
-  /// The gain counts from the second measurement on.
+  /// The gain in effect. A new gain applies from the second measurement on.
   private var gainInEffect: UInt8 = 1
-  /// The data registers that were read while not all were, a bit for each.
+  /// A bit for each data register that a partial read has already read.
   private var lock: UInt8 = 0
   private var noise = Noise(seed: 5883)
 
@@ -51,7 +51,7 @@ public struct HMC5883LRegisters: SimulatedRegisters {
     guard let at = complete(by: now), lock == 0 else { return }
     let scale = HMC5883LRegisters.unitsPerGauss[Int(gainInEffect)] / 100
     gainInEffect = registers[Register.configurationB] >> 5
-    // 2 milligauss.
+    // 2 mG of noise.
     var units = SIMD3<Int16>.units((world.truth(at: at).magneticField + noise.vector(0.2 * world.noiseScale)) * scale)
     for axis in 0..<3 where !(-2048...2047).contains(units[axis]) { units[axis] = -4096 }
     var bytes: [UInt8] = []
@@ -62,7 +62,7 @@ public struct HMC5883LRegisters: SimulatedRegisters {
 
   public mutating func read(_ register: UInt8) -> UInt8 {
     let register = Int(register)
-    // There is nothing behind its registers.
+    // Registers beyond the last one read as 0.
     guard registers.indices.contains(register) else { return 0 }
     if register == Register.status { return registers[register] | (lock == 0 ? 0 : 0x02) }
     if Register.output.contains(register) {
@@ -74,7 +74,7 @@ public struct HMC5883LRegisters: SimulatedRegisters {
 
   private var averages: Int { 1 << Int(registers[Register.configurationA] >> 5 & 0x03) }
 
-  /// When the latest measurement was complete, if it has not been stored.
+  /// When the latest measurement was complete, if it has not been stored yet.
   private mutating func complete(by now: MonotonicInstant) -> MonotonicInstant? {
     if let single = singleAt {
       guard now >= single else { return nil }

@@ -2,16 +2,19 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// Devices whose names begin with `simulated`; all others come from somewhere else, so that a board may mix both.
+/// Simulated devices, whose names begin with `simulated`. All other names are left to other hardware, so that a board
+/// can mix both.
 ///
-/// There are two receivers, `simulated/gps`, powered by the line `gps-power`, and `simulated/gps2` (`gps2-power`). The bus `simulated/i2c` has chips, each powered by a
-/// line of its own: an MPU-6050 at 0x68 (`imu-power`), a BMI160 at 0x69 (`bmi160-power`), an LSM6DSOX at 0x6A
-/// (`lsm6dsox-power`), a magnetometer LIS3MDL at 0x1C (`mag-power`), and a barometer BME280 at 0x76 (`baro-power`). All lines are
-/// on the chip `simulated`; a device whose line nobody drives is always supplied. So is an INA226 at 0x40: it measures what the first receiver draws.
+/// There are two receivers: `simulated/gps`, powered by the line `gps-power`, and `simulated/gps2` (`gps2-power`).
+/// The bus `simulated/i2c` has these chips, each with its own power line: an MPU-6050 at 0x68 (`imu-power`), a BMI160
+/// at 0x69 (`bmi160-power`), an LSM6DSOX at 0x6A (`lsm6dsox-power`), a magnetometer LIS3MDL at 0x1C (`mag-power`),
+/// and a barometer BME280 at 0x76 (`baro-power`). All lines are on the GPIO chip `simulated`. A device whose line is
+/// not driven always has its supply. An INA226 at 0x40, always supplied, measures the current of the first receiver.
 ///
-/// Besides, each `ReceiverPersonality` is a receiver that understands commands: `simulated/ublox-8`, powered by `ublox-8-power`.
+/// In addition, each `ReceiverPersonality` is a receiver that understands commands, for example `simulated/ublox-8`,
+/// powered by `ublox-8-power`.
 public final class SimulatedHardware: Hardware {
-  /// What names of simulated ports and buses begin with.
+  /// The prefix of the names of simulated ports and buses.
   public static let prefix = SimulatedName.prefix
   public static let serialPort = "simulated/gps"
   public static let secondSerialPort = "simulated/gps2"
@@ -21,17 +24,17 @@ public final class SimulatedHardware: Hardware {
   public static let secondGPSPowerLine = "gps2-power"
   public static let imuPowerLine = "imu-power"
   public static let lsm6dsoxPowerLine = "lsm6dsox-power"
-  /// On the same chip: what the LSM6DSOX raises at a motion. It does not tell when its samples are ready.
+  /// The line on the same GPIO chip that the LSM6DSOX raises when it detects motion. It does not signal new samples.
   public static let lsm6dsoxInterruptLine = "lsm6dsox-int1"
   public static let bmi160PowerLine = "bmi160-power"
   public static let magnetometerPowerLine = "mag-power"
   public static let barometerPowerLine = "baro-power"
 
-  /// What the receiver draws while it is on, which is not what board files say.
+  /// The current of the receiver while it is on. It deliberately differs from the value in board files.
   public static let gpsAmperes = 0.031
 
   public let world: World
-  /// What the supply monitor sits in: the wire to the first receiver.
+  /// The supply line of the first receiver, which the supply monitor measures.
   public let gpsSupply: SimulatedSupply
   public let powerLines = PowerLines()
   public let lsm6dsoxInterrupt = SimulatedInterrupt()
@@ -41,7 +44,7 @@ public final class SimulatedHardware: Hardware {
   private let clock: any MonotonicTimeSource
   private let bus: SimulatedI2CBus
   private let real: any Hardware
-  /// Made on first use.
+  /// Created on first use.
   private let commanded = Guarded<[ReceiverPersonality: CommandedReceiver]>([:])
 
   public init(
@@ -49,13 +52,13 @@ public final class SimulatedHardware: Hardware {
     secondReceiver: SimulatedReceiver.Configuration = .init(), world: World? = nil,
     else real: any Hardware = LinuxHardware()
   ) {
-    // Joined on the road: the vehicle is moving already, so that its heading shows at once.
+    // The simulation begins while the vehicle is moving, so that its heading is available immediately.
     let world = world ?? World(start: clock.now.advanced(by: .seconds(-15)))
     let lines = powerLines
     let imu = SimulatedMPU6050(name: SimulatedHardware.i2cBus, world: world, clock: clock) {
       lines.supplies(SimulatedHardware.imuPowerLine)
     }
-    // The other chips, each with its line.
+    // The other chips, each with its own line.
     func chip<Registers>(_ line: String, _ interrupt: SimulatedInterrupt? = nil) -> SimulatedRegisterChip<Registers> {
       let chip = SimulatedRegisterChip<Registers>(
         name: SimulatedHardware.i2cBus, world: world, clock: clock, interrupt: interrupt
@@ -90,10 +93,10 @@ public final class SimulatedHardware: Hardware {
     lines.observe(SimulatedHardware.imuPowerLine) { [weak imu] isOn in if !isOn { imu?.lostPower() } }
   }
 
-  /// Injects a fault into what is said to a chip of the simulated bus, until it is taken back with `nil`.
+  /// Injects a fault into the communication with a chip of the simulated bus. `nil` removes it.
   public func inject(_ fault: I2CFault?, at address: UInt8) { bus.inject(fault, at: address) }
 
-  /// The receiver of a kind; the first call makes it, and only then is it configured.
+  /// The receiver of a kind. The first call creates it with the configuration; later calls ignore the configuration.
   public func receiver(
     _ personality: ReceiverPersonality, configuration: CommandedReceiver.Configuration = .init()
   ) -> CommandedReceiver {
@@ -139,7 +142,7 @@ public final class SimulatedHardware: Hardware {
     if !isSimulated(name) { try real.checkSerialPort(name) }
   }
 
-  /// Whether no switch works a line: then the receiver behind it is always supplied.
+  /// Whether the line is not driven, so that its receiver always has a supply.
   private func isWired(_ line: String) -> Bool { !powerLines.isDriven(line) }
 
   public func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {
@@ -157,9 +160,9 @@ public final class SimulatedHardware: Hardware {
 
   public func isSimulated(_ name: String) -> Bool { SimulatedHardware.isSimulated(name) }
 
-  /// Whether a name is one of the simulation's to know.
+  /// Whether a name belongs to the simulation.
   public static func isSimulated(_ name: String) -> Bool { name == gpioChip || name.hasPrefix(prefix) }
 
-  /// All that can be opened.
+  /// All ports that can be opened.
   public static let serialPorts = [serialPort, secondSerialPort] + ReceiverPersonality.allCases.map(\.port)
 }

@@ -1,9 +1,9 @@
 import Guarding
 import HardwareIO
 
-/// A chip on a simulated bus, at the level of its registers.
+/// A chip on a simulated bus.
 public protocol SimulatedChip: I2CBus {
-  /// 7 bits.
+  /// The 7-bit address.
   var address: UInt8 { get }
 }
 
@@ -19,7 +19,7 @@ public final class SimulatedI2CBus: I2CBus {
     self.chips = chips
   }
 
-  /// Injects a fault into what is said to a chip, until it is taken back with `nil`.
+  /// Injects a fault into the communication with a chip. `nil` removes it.
   public func inject(_ fault: I2CFault?, at address: UInt8) { faults.withLock { $0[address] = fault } }
 
   public func transaction(
@@ -37,10 +37,11 @@ public final class SimulatedI2CBus: I2CBus {
 }
 
 extension UnsafeBufferPointer<I2COperation> {
-  /// Plays a transaction with registers: the first byte written names one, and what follows goes on from there.
+  /// Performs a transaction with registers: the first byte written selects a register, and the following bytes
+  /// continue from there.
   ///
   /// - Parameters:
-  ///   - next: the register behind another one
+  ///   - next: returns the register after another one
   ///   - beginReading: called before the first byte of each read
   func perform(
     next: (UInt8) -> UInt8, write: (_ value: UInt8, _ register: UInt8) -> Void, beginReading: () -> Void,

@@ -2,17 +2,18 @@ import MonotonicTime
 
 public typealias SimulatedICM20948 = SimulatedRegisterChip<ICM20948Registers>
 
-/// An ICM-20948 at the level of its registers: banks, sleep, dividers, ranges, and the FIFO, which stops or runs over when it is
-/// full. Its magnetometer is a chip of its own, the `SimulatedAK09916`, which answers while the bypass is on.
+/// The registers of an ICM-20948: banks, sleep, dividers, ranges, and the FIFO, which stops or overwrites when it is
+/// full. The magnetometer in its package is a separate chip, `SimulatedAK09916`, which answers while the bypass is
+/// on.
 public struct ICM20948Registers: SimulatedRegisters {
-  /// Bytes.
+  /// The size in bytes.
   private static let fifoSize = 512
 
   public static let usualAddress: UInt8 = 0x69
 
   private var banks = ICM20948Registers.resetBanks
   private var bank = 0
-  // Noise of the data sheet: 15 mdps and 230 micro-g to the root of a hertz, at some thirty hertz.
+  // Noise densities from the data sheet: 15 mdps/√Hz and 230 µg/√Hz, at a bandwidth of about 30 Hz.
   private var inertia = SimulatedInertia(seed: 20948, ratesSigma: 0.08 * .pi / 180, forceSigma: 0.014)
   private var fifo: [UInt8] = []
   private var hasOverflown = false
@@ -131,12 +132,12 @@ public struct ICM20948Registers: SimulatedRegisters {
     banks[0][Register.userControl] & 0x40 != 0 && banks[0][Register.fifoReset] & 0x1F == 0
   }
 
-  /// Nanoseconds; `nil` while nothing goes into the FIFO, or not from both sensors at the same rate.
+  /// The sampling period in nanoseconds; `nil` unless both sensors write to the FIFO at the same rate.
   private var period: Int64? {
     let divider = Int(banks[2][Register.gyroscopeDivider])
     let other =
       Int(banks[2][Register.accelerometerDivider] & 0x0F) << 8 | Int(banks[2][Register.accelerometerDivider + 1])
-    // Unfiltered they are much faster.
+    // Without the filter the sensors are much faster, which is not simulated.
     let areFiltered = banks[2][Register.gyroscope] & banks[2][Register.accelerometer] & 0x01 != 0
     guard isFIFOOn, areFiltered, other == divider, banks[0][Register.fifoEnable2] & 0x1F == 0x1E else { return nil }
     return Int64(Double(divider + 1) * 1e9 / 1125)
@@ -144,6 +145,6 @@ public struct ICM20948Registers: SimulatedRegisters {
 }
 
 extension SimulatedICM20948 {
-  /// Whether the bus of the magnetometer in its package is joined to the host's.
+  /// Whether the magnetometer in its package is connected to the host's bus.
   public var isBypassOn: Bool { look { $0.isBypassOn } ?? false }
 }

@@ -3,7 +3,7 @@ import MonotonicTime
 public typealias SimulatedICM42688 = SimulatedRegisterChip<ICM42688Registers<ICM42688>>
 public typealias SimulatedICM42605 = SimulatedRegisterChip<ICM42688Registers<ICM42605>>
 
-/// What tells an ICM-42605 from an ICM-42688-P.
+/// The differences between an ICM-42605 and an ICM-42688-P.
 public protocol ICM42688Kind {
   static var identity: UInt8 { get }
 }
@@ -35,20 +35,20 @@ private enum Register {
   static let bank = 0x76
 }
 
-/// An ICM-42688-P at the level of its registers: banks, power, rates, ranges and the order of bytes, and the FIFO of packets
-/// with headers, which drops the oldest when it is full.
+/// The registers of an ICM-42688-P: banks, power modes, rates, ranges, the byte order, and the FIFO of packets with
+/// headers, which drops the oldest packets when it is full.
 public struct ICM42688Registers<Kind: ICM42688Kind>: SimulatedRegisters {
   public static var usualAddress: UInt8 { 0x68 }
 
-  /// 2 KB of sixteen bytes each, or of eight with one sensor alone.
+  /// 2 KB of sixteen bytes each, or of eight with only one sensor.
   private static var fifoSize: Int { 2048 }
 
   private var banks = ICM42688Registers.resetBanks
   private var bank = 0
-  // Noise of the data sheet: 2.8 mdps and 70 micro-g to the root of a hertz, at some two hundred hertz.
+  // Noise densities from the data sheet: 2.8 mdps/√Hz and 70 µg/√Hz, at a bandwidth of about 200 Hz.
   private var inertia = SimulatedInertia(seed: 42688, ratesSigma: 0.04 * .pi / 180, forceSigma: 0.01)
   private var packets: [[UInt8]] = []
-  /// What is left of the packet that is being read.
+  /// The rest of the packet that is being read.
   private var packet: ArraySlice<UInt8> = []
   private var isFull = false
   private var wasReset = true
@@ -135,7 +135,7 @@ public struct ICM42688Registers<Kind: ICM42688Kind>: SimulatedRegisters {
     let gravitiesPerUnit = 16 / Double(1 << Int(banks[0][Register.accelerometer] >> 5 & 3)) / 32768
     let raw = inertia.raw(
       world.truth(at: now), degreesPerUnit: degreesPerUnit, gravitiesPerUnit: gravitiesPerUnit)
-    // What each sensor takes to start.
+    // The start-up times of the sensors.
     let nothing = SIMD3<Int16>(repeating: .min)
     let force = accelerometerSince.map { now - $0 >= .milliseconds(10) } ?? false
     let rates = gyroscopeSince.map { now - $0 >= .milliseconds(30) } ?? false
@@ -178,7 +178,7 @@ public struct ICM42688Registers<Kind: ICM42688Kind>: SimulatedRegisters {
 
   private mutating func store(axes: SIMD3<Int16>, at register: Int) { store([axes.x, axes.y, axes.z], at: register) }
 
-  /// In the order of bytes that is configured.
+  /// Stores values in the configured byte order.
   private mutating func store(_ values: [Int16], at register: Int) {
     let isHighFirst = banks[0][Register.interface0] & 0x10 != 0
     for (index, value) in values.enumerated() {
@@ -188,7 +188,7 @@ public struct ICM42688Registers<Kind: ICM42688Kind>: SimulatedRegisters {
     }
   }
 
-  /// How often, in nanoseconds, samples of which sensors go into the FIFO; `nil` while none do.
+  /// The sensors that write to the FIFO, and the sampling period in nanoseconds; `nil` if none does.
   private var sampling: (sensors: UInt8, period: Int64)? {
     let sensors = banks[0][Register.fifoContents] & 0x03
     guard banks[0][Register.fifoMode] >> 6 != 0, sensors != 0 else { return nil }

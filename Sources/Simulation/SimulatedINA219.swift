@@ -2,8 +2,8 @@ import MonotonicTime
 
 public typealias SimulatedINA219 = SimulatedSupplyMonitor<INA219Registers>
 
-/// An INA219 at the level of its registers: its ranges, averages and modes, what is new, and what its calibration makes of
-/// what it measures.
+/// The registers of an INA219: its ranges, averages and modes, the flag for new data, and the values that it derives
+/// with its calibration.
 public struct INA219Registers: SimulatedWordRegisters {
   public static let usualAddress: UInt8 = 0x40
 
@@ -25,7 +25,7 @@ public struct INA219Registers: SimulatedWordRegisters {
   public init() {}
 
   public mutating func begin(at now: MonotonicInstant) {
-    // Powered down, or with its converter off.
+    // The converter is off in power-down and ADC-off mode.
     measurements.begin(at: mode & 0x03 == 0 ? nil : now)
   }
 
@@ -49,12 +49,12 @@ public struct INA219Registers: SimulatedWordRegisters {
     let shuntMicroseconds = mode & 0x01 == 0 ? 0 : INA219Registers.microseconds(configuration >> 3 & 0x0F)
     let busMicroseconds = mode & 0x02 == 0 ? 0 : INA219Registers.microseconds(configuration >> 7 & 0x0F)
     guard let end = measurements.next(by: now, period: 1000 * (shuntMicroseconds + busMicroseconds)) else { return }
-    // Triggered, it measures once; here that is the last of many.
+    // In triggered mode the chip measures once, so this measurement is the last.
     if mode < 4 { measurements.begin(at: nil) }
-    // Shunt first, then bus.
+    // The shunt is measured first, then the bus.
     let middle = end + .microseconds(-busMicroseconds)
     if shuntMicroseconds > 0 {
-      // 20 microvolts, and less with averages; there is no number in the data sheet.
+      // 20 µV of noise, less with averaging. The data sheet gives no value.
       let sigma = 20e-6 * (532 / Double(shuntMicroseconds)).squareRoot() * noiseScale
       let start = middle + .microseconds(-shuntMicroseconds)
       let volts = supply.amperes(from: start, to: middle) * supply.shuntOhms + sigma * noise.normal()
@@ -79,14 +79,14 @@ public struct INA219Registers: SimulatedWordRegisters {
     case Register.power:
       isReady = false
       return registers[register]
-    // Nobody says what is there where nothing is.
+    // The data sheet does not define unused registers.
     default: return registers.indices.contains(register) ? registers[register] : 0
     }
   }
 
   private var mode: UInt16 { registers[Register.configuration] & 0x07 }
 
-  /// Equations 4 and 5.
+  /// Equations 4 and 5 of the data sheet.
   private mutating func multiply() {
     let shunt = Int(Int16(bitPattern: registers[Register.shunt]))
     let current = shunt * Int(registers[Register.calibration]) / 4096
@@ -96,7 +96,7 @@ public struct INA219Registers: SimulatedWordRegisters {
     registers[Register.power] = UInt16(truncatingIfNeeded: power)
   }
 
-  /// Table 5: how long a measurement takes, with its averages.
+  /// Table 5: the duration of a measurement, including averaging.
   private static func microseconds(_ code: UInt16) -> Int64 {
     code & 0x08 == 0
       ? [84, 148, 276, 532][Int(code & 0x03)]

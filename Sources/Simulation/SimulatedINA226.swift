@@ -2,8 +2,8 @@ import MonotonicTime
 
 public typealias SimulatedINA226 = SimulatedSupplyMonitor<INA226Registers>
 
-/// An INA226 at the level of its registers: its conversion times, averages and modes, what is new, and what its calibration
-/// makes of what it measures. Its alerts are kept, and never given.
+/// The registers of an INA226: its conversion times, averages and modes, the flag for new data, and the values that
+/// it derives with its calibration. Alert settings are stored but never trigger.
 public struct INA226Registers: SimulatedWordRegisters {
   public static let usualAddress: UInt8 = 0x40
 
@@ -32,7 +32,7 @@ public struct INA226Registers: SimulatedWordRegisters {
   public init() {}
 
   public mutating func begin(at now: MonotonicInstant) {
-    // Both modes without shunt and bus are powered down.
+    // Both modes that measure neither shunt nor bus are power-down modes.
     measurements.begin(at: mode & 0x03 == 0 ? nil : now)
   }
 
@@ -60,14 +60,14 @@ public struct INA226Registers: SimulatedWordRegisters {
     let busTime = mode & 0x02 == 0 ? 0 : INA226Registers.microseconds[Int(configuration >> 6 & 0x07)]
     let period = averages * (shuntTime + busTime)
     guard let end = measurements.next(by: now, period: 1000 * period) else { return }
-    // Triggered, it measures once; here that is the last of many.
+    // In triggered mode the chip measures once, so this measurement is the last.
     if mode < 4 { measurements.begin(at: nil) }
-    // Shunt and bus in turn, so that the one is as good as all of the time, and so is the other.
+    // Shunt and bus are measured in turns, so each average is taken over the whole period.
     let start = end + .microseconds(-period)
     func sigma(_ volts: Double, _ time: Int64) -> Double {
       volts * (1100 / Double(time * averages)).squareRoot() * noiseScale
     }
-    // 2.5 microvolts, and 1 millivolt, at 1.1 ms; there is no number in the data sheet.
+    // 2.5 µV and 1 mV of noise at 1.1 ms. The data sheet gives no value.
     if shuntTime > 0 {
       let volts =
         supply.amperes(from: start, to: end) * supply.shuntOhms + sigma(2.5e-6, shuntTime) * noise.normal()
@@ -90,14 +90,14 @@ public struct INA226Registers: SimulatedWordRegisters {
       return registers[register] | (isReady ? 0x0008 : 0) | (overflows ? 0x0004 : 0)
     case Register.manufacturer: return 0x5449
     case Register.die: return 0x2260
-    // Nobody says what is there where nothing is.
+    // The data sheet does not define unused registers.
     default: return registers.indices.contains(register) ? registers[register] : 0
     }
   }
 
   private var mode: UInt16 { registers[Register.configuration] & 0x07 }
 
-  /// Equations 3 and 4.
+  /// Equations 3 and 4 of the data sheet.
   private mutating func multiply() {
     let shunt = Int(Int16(bitPattern: registers[Register.shunt]))
     let current = shunt * Int(registers[Register.calibration]) / 2048

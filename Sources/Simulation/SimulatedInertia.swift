@@ -1,13 +1,14 @@
 import MonotonicTime
 
-/// What an inertial chip makes of the simulated vehicle: which samples are due, and what they are in its units.
+/// Converts the motion of the simulated vehicle into the samples of an inertial chip: which samples are due, and
+/// their values in the chip's units.
 struct SimulatedInertia: Sendable {
   /// Standard deviations of one sample.
   let ratesSigma: Double
   let forceSigma: Double
-  /// When sampling began; `nil` while there is none.
+  /// When sampling began; `nil` while the chip does not sample.
   private(set) var start: MonotonicInstant?
-  /// How many samples have been taken, those that were lost included.
+  /// The number of samples taken, including lost ones.
   private(set) var sampleCount = 0
   private var noise: Noise
 
@@ -25,11 +26,11 @@ struct SimulatedInertia: Sendable {
     sampleCount = 0
   }
 
-  /// Takes the samples that have become due, one after the other; returns how many of them were lost.
+  /// Takes the samples that have become due, in order. Returns the number of lost samples.
   ///
   /// - Parameters:
   ///   - period: nanoseconds
-  ///   - limit: after a long sleep of the reader only so many of the newest matter
+  ///   - limit: the number of newest samples to take if the reader has not asked for a long time
   mutating func takeDue(
     at now: MonotonicInstant, period: Int64, limit: Int,
     _ take: (_ number: Int, _ at: MonotonicInstant, inout SimulatedInertia) -> Void
@@ -45,7 +46,7 @@ struct SimulatedInertia: Sendable {
     return lost
   }
 
-  /// - Parameters: of one unit: degrees per second, and multiples of gravity
+  /// - Parameters: the size of one unit in degrees per second, and as a multiple of gravity
   mutating func raw(
     _ truth: World.Truth, degreesPerUnit: Double, gravitiesPerUnit: Double
   ) -> (gyroscope: SIMD3<Int16>, accelerometer: SIMD3<Int16>) {
@@ -56,7 +57,7 @@ struct SimulatedInertia: Sendable {
 }
 
 extension SIMD3<Int16> {
-  /// Whole units, as far as they go.
+  /// Rounds to integers and limits them to the range.
   static func units(_ vector: SIMD3<Double>) -> SIMD3<Int16> {
     func unit(_ value: Double) -> Int16 { Int16(clamping: Int(value.rounded())) }
     return SIMD3(unit(vector.x), unit(vector.y), unit(vector.z))
@@ -64,7 +65,7 @@ extension SIMD3<Int16> {
 }
 
 extension [UInt8] {
-  /// Three numbers, the low byte of each first, in place of what is there.
+  /// Stores three numbers, low byte first.
   mutating func store(lowByteFirst axes: SIMD3<Int16>, at register: UInt8) {
     for axis in 0..<3 {
       self[Int(register) + 2 * axis] = UInt8(truncatingIfNeeded: axes[axis])
@@ -72,7 +73,7 @@ extension [UInt8] {
     }
   }
 
-  /// Three numbers, the low byte of each first.
+  /// Appends three numbers, low byte first.
   mutating func append(lowByteFirst axes: SIMD3<Int16>) {
     for axis in 0..<3 {
       append(UInt8(truncatingIfNeeded: axes[axis]))
@@ -80,7 +81,7 @@ extension [UInt8] {
     }
   }
 
-  /// Three numbers, the high byte of each first.
+  /// Appends three numbers, high byte first.
   mutating func append(highByteFirst axes: SIMD3<Int16>) {
     for axis in 0..<3 {
       append(UInt8(truncatingIfNeeded: axes[axis] >> 8))

@@ -2,7 +2,7 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// The interrupt line of a simulated chip, for as many as have opened it for its edges.
+/// The interrupt line of a simulated chip. Any number of readers can open it for its edges.
 public final class SimulatedInterrupt: Sendable {
   private struct State {
     var isHigh = false
@@ -14,7 +14,7 @@ public final class SimulatedInterrupt: Sendable {
 
   public init() {}
 
-  /// Whether somebody would see an edge.
+  /// Whether any reader has the line open.
   var isOpen: Bool { state.withLock { !$0.ends.isEmpty } }
 
   public var isHigh: Bool { state.withLock { $0.isHigh } }
@@ -38,7 +38,7 @@ public final class SimulatedInterrupt: Sendable {
   fileprivate func close(_ end: SimulatedEdges) { state.withLock { $0.ends.removeAll { $0 === end } } }
 }
 
-/// Its edges in one direction, as one who has opened the line gets them.
+/// The edges in one direction, as delivered to one reader.
 private final class SimulatedEdges: GPIOEdgeInput {
   private struct Queue {
     var latest: GPIOEdge?

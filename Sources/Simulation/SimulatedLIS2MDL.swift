@@ -2,7 +2,7 @@ import MonotonicTime
 
 public typealias SimulatedLIS2MDL = SimulatedRegisterChip<LIS2MDLRegisters>
 
-/// A LIS2MDL at the level of its registers: its rates and modes, what is new, and axes that are left-handed.
+/// The registers of a LIS2MDL: its rates and modes, the flags for new data, and its left-handed axes.
 public struct LIS2MDLRegisters: SimulatedRegisters {
   public static let usualAddress: UInt8 = 0x1E
 
@@ -32,12 +32,12 @@ public struct LIS2MDLRegisters: SimulatedRegisters {
 
   public mutating func write(_ value: UInt8, to register: UInt8, at now: MonotonicInstant) {
     let register = Int(register & 0x7F)
-    // The offsets to be subtracted, the configuration, and the interrupt's.
+    // The writable registers: the hard-iron offsets, the configuration and the interrupt settings.
     guard (0x45...0x4A).contains(register) || [0x60, 0x61, 0x62, 0x63, 0x65, 0x66].contains(register) else { return }
     if register == Register.configurationA, value & 0x20 != 0 { return self = LIS2MDLRegisters() }
     registers[register] = value
     guard register == Register.configurationA else { return }
-    // A reboot of the memory is over at once.
+    // The reboot of the memory completes immediately.
     registers[register] &= ~0x40
     measurements.begin(at: value & 0x03 == 0 ? now : nil)
     singleAt = value & 0x03 == 1 ? now + .milliseconds(10) : nil
@@ -45,23 +45,23 @@ public struct LIS2MDLRegisters: SimulatedRegisters {
 
   public mutating func measure(_ world: World, at now: MonotonicInstant) {
     guard let at = complete(by: now) else { return }
-    // Typically 4.5 milligauss without the filter; 1.5 milligauss to a unit.
+    // Typically 4.5 mG of noise without the filter; 1.5 mG per unit.
     let field = (world.truth(at: at).magneticField + noise.vector(0.45 * world.noiseScale)) / 0.15
     var bytes: [UInt8] = []
     bytes.append(lowByteFirst: .units(SIMD3(field.x, field.y, -field.z)))
     registers.replaceSubrange(Register.output..<Register.output + 6, with: bytes)
-    // What was not taken is overrun.
+    // The overrun flags are set if the previous measurement was not read.
     registers[Register.status] = registers[Register.status] == 0 ? 0x0F : 0xFF
   }
 
   public mutating func read(_ register: UInt8) -> UInt8 {
     let register = Int(register & 0x7F)
-    // The last byte that is read takes what is new.
+    // Reading the last byte clears the flags for new data.
     if register == Register.output + 5 { registers[Register.status] = 0 }
     return registers[register]
   }
 
-  /// When the latest measurement was complete, if it has not been stored.
+  /// When the latest measurement was complete, if it has not been stored yet.
   private mutating func complete(by now: MonotonicInstant) -> MonotonicInstant? {
     if let single = singleAt {
       guard now >= single else { return nil }

@@ -3,10 +3,10 @@ import MonotonicTime
 public typealias SimulatedLIS3MDL = SimulatedRegisterChip<LIS3MDLRegisters<LIS3MDL>>
 public typealias SimulatedLSM9DS1Magnetometer = SimulatedRegisterChip<LIS3MDLRegisters<LSM9DS1Magnetometer>>
 
-/// What tells the magnetic half of an LSM9DS1 from a LIS3MDL.
+/// The differences between the magnetometer of an LSM9DS1 and a LIS3MDL.
 public protocol LIS3MDLKind {
   static var usualAddress: UInt8 { get }
-  /// What the body's axes are to be multiplied with.
+  /// The signs of the chip's axes relative to the body's.
   static var axes: SIMD3<Double> { get }
 }
 
@@ -17,7 +17,7 @@ public enum LIS3MDL: LIS3MDLKind {
 
 public enum LSM9DS1Magnetometer: LIS3MDLKind {
   public static let usualAddress: UInt8 = 0x1E
-  // The body's are those of the inertial half with its z turned round.
+  // The body has the axes of the inertial part, whose z points the other way.
   public static let axes = SIMD3<Double>(-1, 1, -1)
 }
 
@@ -30,7 +30,8 @@ private enum Register {
   static let output = 0x28
 }
 
-/// A LIS3MDL at the level of its registers: its rates and ranges, what is new, and bursts that advance only when asked to.
+/// The registers of a LIS3MDL: its rates and ranges, the flags for new data, and reads that advance to the next
+/// register only if requested.
 public struct LIS3MDLRegisters<Kind: LIS3MDLKind>: SimulatedRegisters {
   public static var usualAddress: UInt8 { Kind.usualAddress }
 
@@ -66,7 +67,7 @@ public struct LIS3MDLRegisters<Kind: LIS3MDLKind>: SimulatedRegisters {
     guard let at = measurements.next(by: now, period: Int64(1e9 / rate)) else { return }
     let unitsPerGauss: [Double] = [6842, 3421, 2281, 1711]
     let scale = unitsPerGauss[Int(registers[Register.control2] >> 5 & 0x03)] / 100
-    // Typically 3.2 milligauss on x and y.
+    // Typically 3.2 mG of noise on x and y.
     let field = (world.truth(at: at).magneticField + noise.vector(0.32 * world.noiseScale)) * Kind.axes * scale
     registers.store(lowByteFirst: .units(field), at: UInt8(Register.output))
     registers[Register.status] |= 0x0F
@@ -74,7 +75,7 @@ public struct LIS3MDLRegisters<Kind: LIS3MDLKind>: SimulatedRegisters {
 
   public mutating func read(_ register: UInt8) -> UInt8 {
     let register = Int(register & 0x7F)
-    // The last byte that is read takes what is new.
+    // Reading the last byte clears the flags for new data.
     if register == Register.output + 5 { registers[Register.status] = 0 }
     return registers[register]
   }

@@ -2,7 +2,7 @@ import MonotonicTime
 
 public typealias SimulatedLPS22HB = SimulatedRegisterChip<LPS22HBRegisters>
 
-/// An LPS22HB at the level of its registers: its rates, single measurements, what is new and what has been missed.
+/// The registers of an LPS22HB: its rates, single measurements, and the flags for new and missed data.
 public struct LPS22HBRegisters: SimulatedRegisters {
   public static let usualAddress: UInt8 = 0x5C
 
@@ -25,7 +25,7 @@ public struct LPS22HBRegisters: SimulatedRegisters {
     var registers = [UInt8](repeating: 0, count: 128)
     registers[Register.whoAmI] = 0xB1
     registers[Register.control2] = 0x10
-    // Nothing has been measured, although this looks like 758 hectopascals.
+    // The value before the first measurement, which looks like 758 hPa.
     registers[Register.pressure] = 0x66
     registers[Register.pressure + 1] = 0x66
     registers[Register.pressure + 2] = 0x2F
@@ -38,7 +38,7 @@ public struct LPS22HBRegisters: SimulatedRegisters {
     let register = Int(register & 0x7F)
     guard (0x0B...0x0D).contains(register) || (0x10...0x12).contains(register) || (0x14...0x1A).contains(register)
     else { return }
-    // Reset, and reload of what is calibrated.
+    // Reset, and reload of the factory calibration.
     if register == Register.control2, value & 0x84 != 0 { return self = LPS22HBRegisters() }
     registers[register] = value
     switch register {
@@ -55,9 +55,9 @@ public struct LPS22HBRegisters: SimulatedRegisters {
       measurements.begin(at: nil)
       registers[Register.control2] &= ~0x01
     }
-    // What was new has been missed.
+    // Data that was still new counts as missed.
     registers[Register.status] |= registers[Register.status] << 4 | 0x03
-    // 0.75 Pa of noise without a filter; 4096 to a hectopascal.
+    // 0.75 Pa of noise without a filter; 4096 units per hectopascal.
     let pascals = world.truth(at: at).pressurePascals + 0.75 * world.noiseScale * noise.normal()
     let pressure = Int((pascals * 40.96).rounded())
     for index in 0..<3 { registers[Register.pressure + index] = UInt8(truncatingIfNeeded: pressure >> (8 * index)) }
@@ -71,7 +71,7 @@ public struct LPS22HBRegisters: SimulatedRegisters {
     let register = Int(register & 0x7F)
     let value = registers[register]
     switch register {
-    // The high byte takes what is new.
+    // Reading the high byte clears the flag for new data.
     case Register.pressure + 2: registers[Register.status] &= ~0x11
     case Register.temperature + 1: registers[Register.status] &= ~0x22
     default: break
@@ -79,7 +79,7 @@ public struct LPS22HBRegisters: SimulatedRegisters {
     return value
   }
 
-  /// Nanoseconds; `nil` where it measures only when told.
+  /// The measurement period in nanoseconds; `nil` in single-measurement mode.
   private var period: Int64? {
     switch registers[Register.control1] >> 4 & 0x07 {
     case 1: 1_000_000_000

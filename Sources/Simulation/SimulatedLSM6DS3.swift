@@ -3,13 +3,13 @@ import MonotonicTime
 public typealias SimulatedLSM6DS3 = SimulatedRegisterChip<LSM6DS3Registers<LSM6DS3>>
 public typealias SimulatedLSM6DS3TRC = SimulatedRegisterChip<LSM6DS3Registers<LSM6DS3TRC>>
 
-/// What tells an LSM6DS3TR-C from an LSM6DS3.
+/// The differences between an LSM6DS3TR-C and an LSM6DS3.
 public protocol LSM6DS3Kind {
   static var identity: UInt8 { get }
-  /// Of its FIFO.
+  /// The size of the FIFO.
   static var wordLimit: Int { get }
   static var temperatureUnitsPerDegree: Double { get }
-  /// What its registers hold that are not 0 at first.
+  /// The registers that are not 0 after a reset.
   static var resetValues: [(register: Int, value: UInt8)] { get }
 }
 
@@ -45,18 +45,18 @@ private enum Register {
   static let fifoData = 0x3E
 }
 
-/// An LSM6DS3TR-C or LSM6DS3 at the level of its registers: power-down, rates, ranges, a page behind the registers, and the FIFO
-/// of words without tags, with its pattern and its overrun.
+/// The registers of an LSM6DS3TR-C or LSM6DS3: power-down, rates, ranges, the page of embedded functions, and the
+/// FIFO of words without tags, with its pattern and its overrun.
 public struct LSM6DS3Registers<Kind: LSM6DS3Kind>: SimulatedRegisters {
   public static var usualAddress: UInt8 { 0x6A }
 
   private var registers = LSM6DS3Registers.resetRegisters
-  /// Of the functions that are in the chip beside its sensors.
+  /// The page of the embedded functions.
   private var page = [UInt8](repeating: 0, count: 128)
-  // Noise of the data sheet: 4.5 mdps and 90 micro-g to the root of a hertz, at some hundred hertz.
+  // Noise densities from the data sheet: 4.5 mdps/√Hz and 90 µg/√Hz, at a bandwidth of about 100 Hz.
   private var inertia = SimulatedInertia(seed: 63, ratesSigma: 0.045 * .pi / 180, forceSigma: 0.009)
   private var fifo: [Int16] = []
-  /// The place in the pattern of the word that is read next.
+  /// The position in the pattern of the word that is read next.
   private var place = 0
   private var hasOverrun = false
 
@@ -69,7 +69,7 @@ public struct LSM6DS3Registers<Kind: LSM6DS3Kind>: SimulatedRegisters {
     return registers
   }
 
-  /// From the high byte of a word on to the next one's low byte.
+  /// Reads continue from the high byte of a FIFO word to the low byte of the next one.
   public static func next(_ register: UInt8) -> UInt8 {
     Int(register) == Register.fifoData + 1 ? UInt8(Register.fifoData) : register &+ 1
   }
@@ -85,7 +85,7 @@ public struct LSM6DS3Registers<Kind: LSM6DS3Kind>: SimulatedRegisters {
       return
     case Register.control3:
       if value & 0x01 != 0 { return self = LSM6DS3Registers() }
-      // Reading the trim again changes nothing, and is done at once.
+      // The reboot of the trim changes nothing and completes immediately.
       registers[register] = value & 0x7F
     case Register.fifoControl:
       registers[register] = value
@@ -148,21 +148,21 @@ public struct LSM6DS3Registers<Kind: LSM6DS3Kind>: SimulatedRegisters {
     registers.replaceSubrange(register..<register + 6, with: bytes)
   }
 
-  /// 0 for a sensor that is off.
+  /// The rate code of a sensor; 0 if it is off.
   private func rate(_ register: Int) -> Int { Int(registers[register] >> 4) }
 
-  /// Of the samples that are taken, one in so many can go into the FIFO; all of them or none here.
+  /// Whether the FIFO receives the samples of each sensor. The chip can also decimate them, which is not simulated.
   private var takesRates: Bool { registers[Register.fifoDecimation] >> 3 & 0x07 == 0x01 }
   private var takesForce: Bool { registers[Register.fifoDecimation] & 0x07 == 0x01 }
 
   private var patternLength: Int { (takesRates ? 3 : 0) + (takesForce ? 3 : 0) }
 
-  /// Nanoseconds; `nil` while nothing goes into the FIFO.
+  /// The sampling period in nanoseconds; `nil` while nothing enters the FIFO.
   private var period: Int64? {
     var code = Int(registers[Register.fifoControl] >> 3 & 0x0F)
     if takesRates { code = min(code, rate(Register.gyroscope)) }
     if takesForce { code = min(code, rate(Register.accelerometer)) }
-    // 12.5 Hz, and from there on twice as much with each step, by the chip's own rounding.
+    // 12.5 Hz, doubled with each step, with the chip's own rounding.
     let rates: [Double] = [12.5, 26, 52, 104, 208, 416, 833, 1666]
     guard registers[Register.fifoControl] & 0x07 == 0x06, patternLength > 0, rates.indices.contains(code - 1) else {
       return nil

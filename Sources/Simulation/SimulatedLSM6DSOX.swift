@@ -3,7 +3,7 @@ import MonotonicTime
 public typealias SimulatedLSM6DSOX = SimulatedRegisterChip<LSM6DSOXRegisters<LSM6DSOX>>
 public typealias SimulatedISM330DHCX = SimulatedRegisterChip<LSM6DSOXRegisters<ISM330DHCX>>
 
-/// What tells an ISM330DHCX from an LSM6DSOX.
+/// The differences between an ISM330DHCX and an LSM6DSOX.
 public protocol LSM6DSOXKind {
   static var identity: UInt8 { get }
 }
@@ -38,8 +38,8 @@ private enum Register {
   static let fifoTag: UInt8 = 0x78
 }
 
-/// An LSM6DSOX or ISM330DHCX at the level of its registers: power-down, rates, ranges, and the FIFO of tagged words with its
-/// overrun; and the interrupt of motion, where it is latched.
+/// The registers of an LSM6DSOX or ISM330DHCX: power-down, rates, ranges, the FIFO of tagged words with its overrun,
+/// and the latched wake-up interrupt.
 public struct LSM6DSOXRegisters<Kind: LSM6DSOXKind>: SimulatedRegisters {
   /// 3 KB.
   private static var wordLimit: Int { 438 }
@@ -47,11 +47,11 @@ public struct LSM6DSOXRegisters<Kind: LSM6DSOXKind>: SimulatedRegisters {
   public static var usualAddress: UInt8 { 0x6A }
 
   private var registers = LSM6DSOXRegisters.resetRegisters
-  // Noise of the data sheet: 3.8 mdps and 70 micro-g to the root of a hertz, at some hundred hertz.
+  // Noise densities from the data sheet: 3.8 mdps/√Hz and 70 µg/√Hz, at a bandwidth of about 100 Hz.
   private var inertia = SimulatedInertia(seed: 66, ratesSigma: 0.04 * .pi / 180, forceSigma: 0.007)
-  /// Whole words of seven bytes.
+  /// Words of seven bytes.
   private var fifo: [[UInt8]] = []
-  /// The one that is being read.
+  /// The word that is being read.
   private var word = [UInt8](repeating: 0, count: 7)
   private var hasOverrun = false
   private var wakeUp: SimulatedWakeUp?
@@ -66,7 +66,7 @@ public struct LSM6DSOXRegisters<Kind: LSM6DSOXKind>: SimulatedRegisters {
     return registers
   }
 
-  /// From the last byte of a word on to the next one's tag.
+  /// Reads continue from the last byte of a FIFO word to the tag of the next one.
   public static func next(_ register: UInt8) -> UInt8 {
     register == Register.fifoTag + 6 ? Register.fifoTag : register &+ 1
   }
@@ -104,7 +104,7 @@ public struct LSM6DSOXRegisters<Kind: LSM6DSOXKind>: SimulatedRegisters {
 
   public mutating func measure(_ world: World, at now: MonotonicInstant) {
     measuredAt = now
-    // 12.5 Hz, and from there on twice as much with each step, by the chip's own rounding.
+    // 12.5 Hz, doubled with each step, with the chip's own rounding.
     let rates: [Double] = [12.5, 26, 52, 104, 208, 416, 833, 1666]
     let code = Int(registers[Int(Register.gyroscope)] >> 4)
     let degreesPerUnit = 8.75e-3 * Double(1 << Int(registers[Int(Register.gyroscope)] >> 2 & 3))
@@ -148,7 +148,7 @@ public struct LSM6DSOXRegisters<Kind: LSM6DSOXKind>: SimulatedRegisters {
     return wakeUp?.hasMoved == true ? nil : next
   }
 
-  /// `nil` while it does not look for motion, or would not keep its line.
+  /// The wake-up settings; `nil` if motion detection is off or its interrupt is not latched.
   private var wakeUpSetting: SimulatedWakeUp.Setting? {
     func bits(_ register: UInt8) -> UInt8 { registers[Int(register)] }
     let rates: [Double] = [12.5, 26, 52, 104, 208, 416, 833, 1666]

@@ -2,17 +2,17 @@ import MonotonicTime
 
 public typealias SimulatedLSM9DS1 = SimulatedRegisterChip<LSM9DS1Registers>
 
-/// The inertial half of an LSM9DS1 at the level of its registers: power-down, rates, ranges, left-handed axes, and the
-/// FIFO, which is read through both sensors' output registers.
+/// The registers of an LSM9DS1's inertial part: power-down, rates, ranges, left-handed axes, and the FIFO, which is
+/// read through the output registers of both sensors.
 public struct LSM9DS1Registers: SimulatedRegisters {
   private static let fifoLimit = 32
 
   public static let usualAddress: UInt8 = 0x6B
 
   private var registers = LSM9DS1Registers.resetRegisters
-  // The data sheet gives no noise: about that of its successors.
+  // The data sheet gives no noise. These values are similar to those of its successors.
   private var inertia = SimulatedInertia(seed: 91, ratesSigma: 0.07 * .pi / 180, forceSigma: 0.01)
-  /// What of each sensor is in the FIFO, oldest first.
+  /// The FIFO of each sensor, oldest sample first.
   private var rates: [SIMD3<Int16>] = []
   private var force: [SIMD3<Int16>] = []
   private var hasOverrun = false
@@ -43,7 +43,7 @@ public struct LSM9DS1Registers: SimulatedRegisters {
     return registers
   }()
 
-  /// Addresses go on by themselves, as they do after a reset.
+  /// Reads advance to the next register, the default after a reset.
   public static func next(_ register: UInt8) -> UInt8 { register &+ 1 }
 
   public mutating func write(_ value: UInt8, to register: UInt8, at now: MonotonicInstant) {
@@ -52,7 +52,7 @@ public struct LSM9DS1Registers: SimulatedRegisters {
     case 0x04...0x0D, 0x11...0x13, 0x1E, 0x1F, 0x21, 0x24, 0x30...0x37: registers[register] = value
     case Register.control8:
       if value & 0x01 != 0 { return self = LSM9DS1Registers() }
-      // Reading the trim again changes nothing, and is done at once.
+      // The reboot of the trim changes nothing and completes immediately.
       registers[register] = value & 0x7F
     case Register.control1, Register.control6, Register.control9, Register.fifoControl:
       registers[register] = value
@@ -87,9 +87,9 @@ public struct LSM9DS1Registers: SimulatedRegisters {
 
   public mutating func measure(_ world: World, at now: MonotonicInstant) {
     let hasRates = registers[Register.control1] >> 5 != 0
-    // With the gyroscope on, the accelerometer is on too.
+    // The accelerometer is also on while the gyroscope is.
     let hasForce = hasRates || registers[Register.control6] >> 5 != 0
-    // Its own copy, as it changes while samples are made of it.
+    // A copy, because the closure below changes it while `self` is in use.
     var inertia = inertia
     defer { self.inertia = inertia }
     let latest = sample(world, at: now, &inertia)
@@ -117,7 +117,7 @@ public struct LSM9DS1Registers: SimulatedRegisters {
     force.removeFirst(max(0, force.count - LSM9DS1Registers.fifoLimit))
   }
 
-  /// What both sensors make of the vehicle, in their left-handed axes.
+  /// One sample of both sensors, in their left-handed axes.
   private func sample(
     _ world: World, at instant: MonotonicInstant, _ inertia: inout SimulatedInertia
   ) -> (gyroscope: SIMD3<Int16>, accelerometer: SIMD3<Int16>) {
@@ -137,7 +137,7 @@ public struct LSM9DS1Registers: SimulatedRegisters {
     registers[Register.control9] & 0x02 != 0 && registers[Register.fifoControl] >> 5 == 0x06
   }
 
-  /// Nanoseconds; `nil` while nothing goes into the FIFO, or not of both sensors.
+  /// The sampling period in nanoseconds; `nil` unless both sensors write to the FIFO.
   private var period: Int64? {
     let rates = [14.9, 59.5, 119, 238, 476, 952]
     let code = Int(registers[Register.control1] >> 5) - 1

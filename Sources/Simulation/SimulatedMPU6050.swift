@@ -2,13 +2,13 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// An MPU-6050 or one of its relatives at the level of its registers, on a bus of its own: sleep bit, divider, ranges, FIFO with
-/// overflow, and the magnetometer that the MPU-9250 and MPU-9255 ask over a bus of theirs. For whoever asks that
-/// through the bypass it is a chip of its own, the `SimulatedAK8963`.
+/// The registers of an MPU-6050 or a related chip, on its own bus: sleep bit, divider, ranges, FIFO with overflow,
+/// and the magnetometer that the MPU-9250 and MPU-9255 read over an internal bus. Through the bypass, the
+/// magnetometer is accessed as a separate chip, `SimulatedAK8963`.
 ///
-/// It has no thread: how many samples wait follows from the time at which somebody asks.
+/// The twin has no thread. Each access computes the samples that have become due since the last one.
 public final class SimulatedMPU6050: SimulatedChip {
-  /// Which of the family it is, by what it answers to "who am I".
+  /// The member of the family, by its "who am I" value.
   public enum Identity: UInt8, CaseIterable, Sendable {
     case mpu6050 = 0x68
     case mpu6500 = 0x70
@@ -35,7 +35,7 @@ public final class SimulatedMPU6050: SimulatedChip {
 
     init(_ identity: Identity) {
       registers = SimulatedMPU6050.resetRegisters(identity)
-      // Noise of the product specifications, the MPU-6050's: 0.05 degrees per second, 4 mg.
+      // Noise from the product specification of the MPU-6050: 0.05 °/s, 4 mg.
       inertia = SimulatedInertia(seed: 6050, ratesSigma: 0.05 * .pi / 180, forceSigma: identity.forceSigma)
     }
 
@@ -57,9 +57,9 @@ public final class SimulatedMPU6050: SimulatedChip {
   private let state: Guarded<State>
 
   /// - Parameters:
-  ///   - isPowered: whether the chip's supply is on; off, it does not answer and forgets everything
-  ///   - maximumReadLength: 32 behaves as an SMBus adapter
-  ///   - identity: which of the family it is
+  ///   - isPowered: whether the chip has its supply; without it, the chip does not answer and loses its state
+  ///   - maximumReadLength: 32 simulates an SMBus adapter
+  ///   - identity: the member of the family
   public init(
     name: String, world: World, clock: any MonotonicTimeSource = MonotonicClock(), maximumReadLength: Int = 4096,
     address: UInt8 = 0x68, identity: Identity = .mpu6050, isPowered: @escaping @Sendable () -> Bool
@@ -74,10 +74,10 @@ public final class SimulatedMPU6050: SimulatedChip {
     state = Guarded(State(identity))
   }
 
-  /// Injects a fault, until it is taken back with `nil`.
+  /// Injects a fault. `nil` removes it.
   public func inject(_ fault: I2CFault?) { state.withLock { $0.fault = fault } }
 
-  /// When the first sample after an instant becomes ready; `nil` while the chip takes none.
+  /// When the first sample after an instant is ready; `nil` while the chip does not sample.
   public func nextSample(after instant: MonotonicInstant) -> MonotonicInstant? {
     state.withLock { state in
       guard let (start, period) = sampling(state) else { return nil }
@@ -86,7 +86,7 @@ public final class SimulatedMPU6050: SimulatedChip {
     }
   }
 
-  /// Whether the bus of the magnetometer in its package is joined to the host's.
+  /// Whether the magnetometer in its package is connected to the host's bus.
   public var isBypassOn: Bool {
     guard identity.hasMagnetometer, isPowered() else { return false }
     return state.withLock { state in
@@ -94,10 +94,10 @@ public final class SimulatedMPU6050: SimulatedChip {
     }
   }
 
-  /// What has been lost to overflows, and what has gone into the FIFO, since it was switched on.
+  /// The numbers of samples taken, and of those lost to overflows, since the chip was switched on.
   public var samples: (taken: Int, lost: Int) { state.withLock { ($0.inertia.sampleCount, $0.lostCount) } }
 
-  /// The supply has gone: registers and FIFO are lost.
+  /// The supply has failed: registers and FIFO are lost.
   public func lostPower() {
     state.withLock { state in
       let fault = state.fault
@@ -131,7 +131,8 @@ public final class SimulatedMPU6050: SimulatedChip {
     static let accelerometerRange: UInt8 = 0x1C
     static let accelerometerConfiguration2: UInt8 = 0x1D
     static let fifoEnable: UInt8 = 0x23
-    /// Of the first device on the chip's own bus: its address, register and control; the second's follow.
+    /// The address, register and control of the first device on the internal bus. The second device's registers
+    /// follow.
     static let device0: UInt8 = 0x25
     static let deviceStatus: UInt8 = 0x36
     static let interruptPin: UInt8 = 0x37
@@ -140,7 +141,7 @@ public final class SimulatedMPU6050: SimulatedChip {
     static let temperature: UInt8 = 0x41
     static let gyroscope: UInt8 = 0x43
     static let deviceData: UInt8 = 0x49
-    /// What is written to the first device; the second's follows.
+    /// The output for the first device. The second device's follows.
     static let deviceOutput: UInt8 = 0x63
     static let userControl: UInt8 = 0x6A
     static let powerManagement1: UInt8 = 0x6B
@@ -192,14 +193,14 @@ public final class SimulatedMPU6050: SimulatedChip {
     }
   }
 
-  /// The units that are configured.
+  /// The configured units.
   private func units(_ state: borrowing State) -> (degrees: Double, gravities: Double) {
     let gyroscope = state.registers[Int(Register.gyroscopeRange)] >> identity.gyroscopeRangeShift & 3
     let accelerometer = state.registers[Int(Register.accelerometerRange)] >> 3 & 3
     return (Double(250 << Int(gyroscope)) / 32768, Double(2 << Int(accelerometer)) / 32768)
   }
 
-  /// What each sensor measures now that is on, beside the FIFO.
+  /// Updates the data registers of each sensor that is on. The FIFO is separate.
   private func measure(_ state: inout State) {
     guard state.registers[Int(Register.powerManagement1)] & 0x40 == 0 else { return }
     let units = units(state)
@@ -211,13 +212,13 @@ public final class SimulatedMPU6050: SimulatedChip {
     askDevices(&state)
   }
 
-  /// Puts the samples into the FIFO that have been taken since it was looked at last.
+  /// Adds the samples taken since the last access to the FIFO.
   private func fillFIFO(_ state: inout State) {
     guard let (_, period) = sampling(state) else { return }
     let units = units(state)
     let contents = contents(state)
     let size = identity.fifoSize(configuration: state.registers[Int(Register.accelerometerConfiguration2)])
-    // Taken out and put back: there is no copy of it.
+    // Swapped out and back to avoid a copy.
     var fifo: [UInt8] = []
     swap(&fifo, &state.fifo)
     if fifo.capacity < 2 * size { fifo.reserveCapacity(2 * size) }
@@ -241,7 +242,7 @@ public final class SimulatedMPU6050: SimulatedChip {
     }
   }
 
-  /// What a frame of the FIFO has, in this order.
+  /// The contents of a FIFO frame, in this order.
   private struct Contents {
     var hasAccelerometer: Bool
     var hasTemperature: Bool
@@ -252,7 +253,7 @@ public final class SimulatedMPU6050: SimulatedChip {
 
   private func contents(_ state: borrowing State) -> Contents {
     let enabled = state.registers[Int(Register.fifoEnable)]
-    // These have one bit for the three axes of the gyroscope, and none for the temperature.
+    // These chips have one bit for all gyroscope axes, and none for the temperature.
     if identity.hasTemperatureInFrames {
       return Contents(
         hasAccelerometer: enabled & 0x08 != 0, hasTemperature: enabled & 0x18 != 0, hasGyroscope: enabled & 0x10 != 0)
@@ -262,14 +263,14 @@ public final class SimulatedMPU6050: SimulatedChip {
       hasGyroscope: enabled & 0x70 == 0x70)
   }
 
-  /// Since when and how often, in nanoseconds, samples go into the FIFO; `nil` while none do.
+  /// When sampling into the FIFO began, and its period in nanoseconds; `nil` while nothing enters the FIFO.
   private func sampling(_ state: borrowing State) -> (start: MonotonicInstant, period: Int64)? {
     let isAsleep = state.registers[Int(Register.powerManagement1)] & 0x40 != 0
     guard let start = state.inertia.start, !isAsleep, contents(state).length > 0 else { return nil }
     return (start, Int64(state.registers[Int(Register.divider)]) * 1_000_000 + 1_000_000)
   }
 
-  /// The first two devices on the chip's own bus, of four.
+  /// Performs the transfers with the first two of the four devices on the internal bus.
   private func askDevices(_ state: inout State) {
     guard state.registers[Int(Register.userControl)] & 0x20 != 0 else { return }
     state.magnetometer.field = world.truth(at: clock.now).magneticField
@@ -287,7 +288,7 @@ public final class SimulatedMPU6050: SimulatedChip {
         state.magnetometer.write(state.registers[Int(Register.deviceOutput) + device], to: register)
         continue
       }
-      // Of a number's two bytes the other comes first, where that is asked for; numbers may begin at odd registers.
+      // Swaps the two bytes of each number if configured. A number may begin at an odd register.
       let isSwapped = control & 0x40 != 0
       let parity = control & 0x10 != 0 ? 1 : 0
       let asked = Int(register)..<Int(register) + Int(control & 0x0F)
@@ -302,7 +303,7 @@ public final class SimulatedMPU6050: SimulatedChip {
 }
 
 extension SimulatedMPU6050.Identity {
-  /// m/s², of one sample.
+  /// The standard deviation of one sample in m/s².
   fileprivate var forceSigma: Double {
     switch self {
     case .mpu6050: 0.04
@@ -311,7 +312,7 @@ extension SimulatedMPU6050.Identity {
     }
   }
 
-  /// 25 degrees Celsius.
+  /// The raw value of 25 °C.
   fileprivate var temperature: Int {
     switch self {
     case .mpu6050: Int((25 - 36.53) * 340)
@@ -326,9 +327,9 @@ extension SimulatedMPU6050.Identity {
 
   fileprivate var hasMagnetometer: Bool { self == .mpu9250 || self == .mpu9255 }
 
-  /// Bytes.
+  /// The FIFO size in bytes.
   ///
-  /// - Parameter configuration: accelerometer configuration 2, which has it in its top bits
+  /// - Parameter configuration: accelerometer configuration 2, whose top bits contain it
   fileprivate func fifoSize(configuration: UInt8) -> Int {
     switch self {
     case .mpu6050: 1024
@@ -340,11 +341,12 @@ extension SimulatedMPU6050.Identity {
   }
 }
 
-/// The AK8963 in the package of an MPU-9250, as far as it is asked through that: what it is, its trim, and its field.
+/// The AK8963 in the package of an MPU-9250, with the registers that are read over the internal bus: its identity,
+/// trim and field.
 private struct AuxiliaryMagnetometer {
   static let address: UInt8 = 0x0C
 
-  /// In the axes of the MPU-9250, microtesla.
+  /// In the axes of the MPU-9250, in microtesla.
   var field = SIMD3<Double>.zero
   private var control: UInt8 = 0
 
@@ -362,13 +364,13 @@ private struct AuxiliaryMagnetometer {
     case 0x01: return 0x9A
     case 0x02: return control & 0x0F == 0 ? 0 : 0x01
     case 0x03...0x08:
-      // Its x is the other's y, and its z points the other way.
+      // The magnetometer has x and y exchanged and z reversed, relative to the MPU.
       let axes = SIMD3<Int16>.units(SIMD3(field.y, field.x, -field.z) / (control & 0x10 != 0 ? 0.15 : 0.6))
       let axis = axes[Int(register - 0x03) / 2]
       return UInt8(truncatingIfNeeded: register & 1 == 1 ? axis : axis >> 8)
     case 0x09: return control & 0x10
     case 0x0A: return control
-    // The trim that changes nothing; it can be read in one mode only.
+    // A neutral trim. It can be read in only one mode.
     case 0x10...0x12: return control & 0x0F == 0x0F ? 128 : 0
     default: return 0
     }

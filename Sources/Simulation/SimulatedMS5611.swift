@@ -2,8 +2,8 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// An MS5611 at the level of its commands: the PROM with its check, conversions that take their time and are spoilt by
-/// who fetches them too early, and results that can be fetched once.
+/// An MS5611 at the command level: the PROM with its CRC, conversions that take time and are spoilt if they are read
+/// too early, and results that can be read once.
 public final class SimulatedMS5611: SimulatedChip {
   public let name: String
   public let maximumReadLength = 4096
@@ -14,8 +14,8 @@ public final class SimulatedMS5611: SimulatedChip {
   private let interior = Guarded(MS5611Interior())
 
   /// - Parameters:
-  ///   - name: the bus's
-  ///   - isPowered: whether the chip's supply is on; off, it does not answer
+  ///   - name: the name of the bus
+  ///   - isPowered: whether the chip has its supply; without it, the chip does not answer
   public init(
     name: String, world: World, clock: any MonotonicTimeSource = MonotonicClock(), address: UInt8 = 0x77,
     isPowered: @escaping @Sendable () -> Bool
@@ -27,7 +27,7 @@ public final class SimulatedMS5611: SimulatedChip {
     self.isPowered = isPowered
   }
 
-  /// The supply has gone: what was converted is lost.
+  /// The supply has failed: results are lost.
   public func lostPower() { interior.withLock { $0 = MS5611Interior() } }
 
   public func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {
@@ -43,21 +43,21 @@ public final class SimulatedMS5611: SimulatedChip {
   }
 }
 
-/// What goes on in an MS5611.
+/// The internal state of an MS5611.
 private struct MS5611Interior {
-  /// Something that is being measured.
+  /// A measurement in progress.
   private struct Conversion {
     var isTemperature: Bool
-    /// 0 for an oversampling of 256, 4 for 4096.
+    /// 0 for an oversampling of 256, up to 4 for 4096.
     var level: Int
     var began: MonotonicInstant
     var isSpoilt = false
   }
 
-  /// The example of the data sheet, behind a word of the maker's and before a serial number with the check.
+  /// The example of the data sheet, between a word reserved for the maker and a serial number with the CRC.
   private static let prom: [UInt16] = [0x0048, 40127, 36924, 23317, 23282, 33464, 28312, 0x1235]
   private static let c: (Int64, Int64, Int64, Int64, Int64, Int64) = (40127, 36924, 23317, 23282, 33464, 28312)
-  /// By oversampling: how long a conversion takes typically, and its noise.
+  /// The typical duration of a conversion, and its noise, by oversampling.
   private static let microseconds: [Int64] = [540, 1060, 2080, 4130, 8220]
   private static let noisePascals = [6.5, 4.2, 2.7, 1.8, 1.2]
   private static let noiseCelsius = [0.012, 0.008, 0.005, 0.003, 0.002]
@@ -65,7 +65,7 @@ private struct MS5611Interior {
 
   private var conversion: Conversion?
   private var result: UInt32 = 0
-  /// What is read next, its first byte on top.
+  /// The next bytes to read, first byte on top.
   private var answer: UInt32 = 0
   private var resetAt: MonotonicInstant?
   private var noise = Noise(seed: 5611)
@@ -93,7 +93,7 @@ private struct MS5611Interior {
       answer = result << 8
       result = 0
     case 0xA0...0xAF:
-      // It takes 2.8 ms to have the PROM.
+      // Reading the PROM takes 2.8 ms after a reset.
       if let resetAt, now - resetAt < .microseconds(2800) { return }
       answer = UInt32(MS5611Interior.prom[Int(command & 0x0F) / 2]) << 16
     default: break
@@ -114,7 +114,7 @@ private struct MS5611Interior {
     } else {
       let sigma = MS5611Interior.noisePascals[conversion.level]
       let wanted = Int64((world.truth(at: at).pressurePascals + sigma * world.noiseScale * noise.normal()) * 256)
-      // What the pressure's cell does depends on how warm it is, and not on who has measured that.
+      // The pressure cell depends on the actual temperature, regardless of the last temperature measurement.
       let temperature = MS5611Interior.rawTemperature(celsius)
       result = UInt32(MS5611Interior.range.bisect { MS5611Interior.pressure($0, temperature) < wanted })
     }
@@ -125,7 +125,7 @@ private struct MS5611Interior {
     return range.bisect { temperature($0) < wanted }
   }
 
-  /// Hundredths of a degree, 256 to each.
+  /// The temperature in units of 1/25600 °C.
   private static func temperature(_ raw: Int64) -> Int64 {
     let difference = raw - c.4 << 8
     let deviation = (c.5 * difference) >> 15
@@ -133,7 +133,7 @@ private struct MS5611Interior {
     return 512_000 + deviation - bend
   }
 
-  /// Pa, 256 to each.
+  /// The pressure in units of 1/256 Pa.
   private static func pressure(_ raw: Int64, _ rawTemperature: Int64) -> Int64 {
     let difference = rawTemperature - c.4 << 8
     var offset = c.1 << 16 + (c.3 * difference) >> 7

@@ -1,17 +1,18 @@
 import MonotonicTime
 
-/// When a chip that measures again and again has measured: follows from when it began and from who asks.
+/// Computes when a continuously measuring chip has completed its measurements, from its start time and the time of
+/// each access.
 struct SimulatedMeasurements: Sendable {
   private var start: MonotonicInstant?
   private var count = 0
 
-  /// - Parameter start: `nil` where measuring ends
+  /// - Parameter start: `nil` to stop measuring
   mutating func begin(at start: MonotonicInstant?) {
     self.start = start
     count = 0
   }
 
-  /// When the latest measurement was complete; `nil` where none has been since the last time somebody asked.
+  /// When the latest measurement was complete; `nil` if none has been completed since the last call.
   ///
   /// - Parameter period: nanoseconds
   mutating func next(by now: MonotonicInstant, period: Int64) -> MonotonicInstant? {

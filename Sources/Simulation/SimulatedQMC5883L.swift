@@ -2,14 +2,14 @@ import MonotonicTime
 
 public typealias SimulatedQMC5883L = SimulatedRegisterChip<QMC5883LRegisters>
 
-/// A QMC5883L at the level of its registers: its rates and ranges, what is new, too much or was skipped, and the lock
-/// that a read of only some of the bytes puts on them.
+/// The registers of a QMC5883L: its rates and ranges, the flags for new, overflowed and skipped data, and the lock
+/// that a partial read places on the data.
 public struct QMC5883LRegisters: SimulatedRegisters {
   public static let usualAddress: UInt8 = 0x0D
 
   private var registers = QMC5883LRegisters.resetRegisters
   private var measurements = SimulatedMeasurements()
-  /// From the first byte of a measurement that is read to its last.
+  /// Whether a measurement is being read, from its first to its last byte.
   private var isLocked = false
   private var noise = Noise(seed: 13)
 
@@ -48,7 +48,7 @@ public struct QMC5883LRegisters: SimulatedRegisters {
     let rate = [10.0, 50, 100, 200][Int(control >> 2 & 0x03)]
     guard let at = measurements.next(by: now, period: Int64(1e9 / rate)), !isLocked else { return }
     let unitsPerMicrotesla = control >> 4 & 0x03 == 0 ? 120.0 : 30
-    // 2 milligauss.
+    // 2 mG of noise.
     let field = (world.truth(at: at).magneticField + noise.vector(0.2 * world.noiseScale)) * unitsPerMicrotesla
     var bytes: [UInt8] = []
     bytes.append(lowByteFirst: .units(field))
@@ -62,7 +62,7 @@ public struct QMC5883LRegisters: SimulatedRegisters {
     let register = Int(register)
     guard registers.indices.contains(register) else { return 0 }
     if Register.output.contains(register) {
-      // Any byte that is read takes what is new.
+      // Reading any data byte clears the flags for new data.
       registers[Register.status] &= ~0x05
       isLocked = register != Register.output.upperBound - 1
     }

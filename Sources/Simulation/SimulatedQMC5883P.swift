@@ -2,8 +2,8 @@ import MonotonicTime
 
 public typealias SimulatedQMC5883P = SimulatedRegisterChip<QMC5883PRegisters>
 
-/// A QMC5883P at the level of its registers: its modes, rates and ranges, the signs of its axes, and what is new or too
-/// much.
+/// The registers of a QMC5883P: its modes, rates and ranges, the signs of its axes, and the flags for new and
+/// overflowed data.
 public struct QMC5883PRegisters: SimulatedRegisters {
   public static let usualAddress: UInt8 = 0x2C
 
@@ -47,10 +47,10 @@ public struct QMC5883PRegisters: SimulatedRegisters {
   public mutating func measure(_ world: World, at now: MonotonicInstant) {
     guard let at = complete(by: now) else { return }
     let unitsPerMicrotesla = [10.0, 25, 37.5, 150][Int(registers[Register.control2] >> 2 & 0x03)]
-    // As drawn with the signs of the examples; each bit turns its axis about.
+    // The signs of the data sheet's examples give the axes as drawn. Each bit reverses an axis.
     let turned = registers[Register.signs] ^ 0x06
     let signs = SIMD3(turned & 0x01 == 0 ? 1.0 : -1, turned & 0x02 == 0 ? 1 : -1, turned & 0x04 == 0 ? 1 : -1)
-    // 2 milligauss.
+    // 2 mG of noise.
     let field = (world.truth(at: at).magneticField + noise.vector(0.2 * world.noiseScale)) * signs * unitsPerMicrotesla
     var bytes: [UInt8] = []
     bytes.append(lowByteFirst: .units(field))
@@ -62,12 +62,12 @@ public struct QMC5883PRegisters: SimulatedRegisters {
     let register = Int(register)
     guard registers.indices.contains(register) else { return 0 }
     let value = registers[register]
-    // To be asked takes what is new.
+    // Reading the status clears the flags for new data.
     if register == Register.status { registers[register] = 0 }
     return value
   }
 
-  /// When the latest measurement was complete, if it has not been stored.
+  /// When the latest measurement was complete, if it has not been stored yet.
   private mutating func complete(by now: MonotonicInstant) -> MonotonicInstant? {
     if let single = singleAt {
       guard now >= single else { return nil }
@@ -76,7 +76,7 @@ public struct QMC5883PRegisters: SimulatedRegisters {
       return single
     }
     let control = registers[Register.control1]
-    // The mode called continuous does not heed the rate.
+    // The mode called continuous ignores the rate.
     let rate = control & 0x03 == 0x03 ? 1500 : [10.0, 50, 100, 200][Int(control >> 2 & 0x03)]
     return measurements.next(by: now, period: Int64(1e9 / rate))
   }

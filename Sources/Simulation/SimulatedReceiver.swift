@@ -5,26 +5,26 @@ import HardwareIO
 import MonotonicTime
 import Synchronization
 
-/// A GPS receiver on a real pseudo-terminal: silent while its supply is off, without a fix for a while after it came on,
-/// then reporting where the vehicle is.
+/// A GPS receiver on a real pseudo-terminal. It is silent while its supply is off. After power-on it reports no fix
+/// for a while, and then the position of the vehicle.
 ///
-/// The pseudo-terminal exists while it is plugged in, and the thread while the supply is on as well.
+/// The pseudo-terminal exists while the receiver is plugged in. The thread exists only while it also has its supply.
 public final class SimulatedReceiver: Sendable {
   public struct Configuration: Sendable {
     public var rateHz = 5.0
     public var timeToFirstFix = Duration.milliseconds(800)
-    /// One standard deviation of the horizontal position, metres.
+    /// The standard deviation of the horizontal position, in metres.
     public var positionSigmaMetres = 0.8
 
-    /// Where the receiver loses the sky, again and again.
+    /// A recurring stretch of road without satellite reception.
     public var tunnel: Tunnel?
-    /// What the satellites say: nanoseconds since 1970.
+    /// The time that the satellites transmit, in nanoseconds since 1970.
     public var satelliteTime: @Sendable () -> Int64 = { clinux_realtime_ns() }
 
     public init() {}
   }
 
-  /// A stretch of road without satellites, by the world's time.
+  /// A stretch of road without satellites, in the time of the world.
   public struct Tunnel: Sendable {
     public var period: Duration
     public var entrance: Duration
@@ -47,7 +47,7 @@ public final class SimulatedReceiver: Sendable {
     var terminal: Terminal?
     var isPowered = false
     var isMuted = false
-    /// Of the running thread.
+    /// The stop signal of the running thread.
     var stop: StopSignal?
   }
 
@@ -73,7 +73,7 @@ public final class SimulatedReceiver: Sendable {
     ReceiverPort(port: try LinuxSerialPort(try plugIn(), speed: speed)) { [self] in hangUp() }
   }
 
-  /// Makes the receiver's tty appear, unless it is there; returns its path.
+  /// Creates the receiver's tty unless it exists. Returns its path.
   public func plugIn() throws(HardwareError) -> String {
     try state.withLock { (state) throws(HardwareError) -> String in
       if let terminal = state.terminal { return terminal.path }
@@ -92,7 +92,7 @@ public final class SimulatedReceiver: Sendable {
     }
   }
 
-  /// Muted it is powered and says nothing, as with a broken wire.
+  /// A muted receiver has its supply but sends nothing, as with a broken wire.
   public func setMuted(_ isMuted: Bool) {
     state.withLock { state in
       state.isMuted = isMuted
@@ -100,10 +100,10 @@ public final class SimulatedReceiver: Sendable {
     }
   }
 
-  /// How much it has sent, over all times that it was on.
+  /// The number of bytes sent, over all runs.
   public var bytesWritten: Int { written.load(ordering: .relaxed) }
 
-  /// The port is closed, or the cable pulled: its reader sees a hang-up.
+  /// Closes the port, or simulates pulling the cable. The reader sees a hang-up.
   public func hangUp() {
     state.withLock { state in
       stopThread(&state)
@@ -115,7 +115,7 @@ public final class SimulatedReceiver: Sendable {
   private func startIfNeeded(_ state: inout State) {
     guard state.isPowered, !state.isMuted, state.stop == nil, let terminal = state.terminal else { return }
     let stop = StopSignal()
-    // Its own descriptor: the thread may still be writing when the terminal is closed.
+    // A separate descriptor, because the thread may still be writing when the terminal is closed.
     let output = fcntl(terminal.controller, F_DUPFD_CLOEXEC, 0)
     guard stop.fileDescriptor >= 0, output >= 0 else { return }
     state.stop = stop
@@ -130,7 +130,7 @@ public final class SimulatedReceiver: Sendable {
   }
 }
 
-/// The hub's end of the line; closing it takes the pseudo-terminal down.
+/// The hub's end of the line. Closing it removes the pseudo-terminal.
 private final class ReceiverPort: SerialPort {
   private let port: LinuxSerialPort
   private let onClose: @Sendable () -> Void

@@ -2,37 +2,37 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// The registers of a kind of chip, and what reading and writing them does.
+/// The registers of a kind of chip, and the effects of reading and writing them.
 public protocol SimulatedRegisters: Sendable {
-  /// 7 bits.
+  /// The 7-bit address.
   static var usualAddress: UInt8 { get }
-  /// As they are when the supply comes on.
+  /// Creates the registers with their values after power-on.
   init()
-  /// The register behind another one.
+  /// The register after another one in a multi-byte access.
   static func next(_ register: UInt8) -> UInt8
   mutating func write(_ value: UInt8, to register: UInt8, at now: MonotonicInstant)
-  /// Called before the first byte of each read: what has been measured by now.
+  /// Updates the registers with the measurements completed by now. Called before the first byte of each read.
   mutating func measure(_ world: World, at now: MonotonicInstant)
   mutating func read(_ register: UInt8) -> UInt8
-  /// Whether its interrupt line is high.
+  /// Whether the interrupt line is high.
   var isInterrupting: Bool { get }
-  /// Has found by itself by now what it looks for, if anything.
+  /// Updates the interrupt by looking for the event it signals, for example motion.
   ///
-  /// - Returns: when to look again, as its line may rise then; `nil` where it will not, unless somebody writes or reads
+  /// - Returns: when to look again because the line may rise then; `nil` if it cannot rise before the next access
   mutating func watch(_ world: World, at now: MonotonicInstant) -> MonotonicInstant?
 }
 
-/// Of a chip whose interrupt line nobody has wired.
+/// The defaults for a chip whose interrupt line is not connected.
 extension SimulatedRegisters {
   public var isInterrupting: Bool { false }
 
   public mutating func watch(_ world: World, at now: MonotonicInstant) -> MonotonicInstant? { nil }
 }
 
-/// A chip that is nothing but its registers.
+/// A chip that consists only of its registers.
 ///
-/// It has no thread: what waits in it follows from the time at which somebody asks. While its interrupt line is open there is a timer,
-/// for the instant at which that may rise.
+/// The twin has no thread. Each access computes the events since the last one. While its interrupt line is
+/// open, a timer runs for the instant at which the line may rise.
 public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: SimulatedChip {
   public let name: String
   public let maximumReadLength = 4096
@@ -46,14 +46,15 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
 
   private struct Timer {
     var action: ScheduledAction?
-    /// Of the last look at what has been found: what an earlier one has scheduled is out of date.
+    /// The number of the latest call of `watch`. Timers from earlier calls are outdated.
     var look = 0
   }
 
   /// - Parameters:
-  ///   - name: the bus's
-  ///   - interrupt: the line that it raises
-  ///   - isPowered: whether the chip's supply is on, and nothing keeps it off the bus; otherwise it does not answer
+  ///   - name: the name of the bus
+  ///   - interrupt: the interrupt line
+  ///   - isPowered: whether the chip has its supply and nothing disconnects it from the bus; otherwise it does not
+  ///     answer
   public init(
     name: String, world: World, clock: any MonotonicTimeSource = MonotonicClock(),
     address: UInt8 = Registers.usualAddress, interrupt: SimulatedInterrupt? = nil,
@@ -67,10 +68,10 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
     self.isPowered = isPowered
   }
 
-  /// What the registers say to another chip; `nil` without a supply.
+  /// Reads the registers for another chip in the same package; `nil` without a supply.
   func look<Value>(_ look: (Registers) -> Value) -> Value? { isPowered() ? registers.withLock { look($0) } : nil }
 
-  /// The supply has gone: registers and FIFO are lost.
+  /// The supply has failed: registers and FIFO are lost.
   public func lostPower() {
     registers.withLock { $0 = Registers() }
     watch()
@@ -82,13 +83,13 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
       operations.perform(
         next: Registers.next, write: { registers.write($0, to: $1, at: clock.now) },
         beginReading: { registers.measure(world, at: clock.now) }, read: { registers.read($0) })
-      // Before any time has passed: a line that was held until it was read falls, however soon it rises again.
+      // A line that is held until the read falls here, before time advances, even if it rises again immediately.
       interrupt?.set(registers.isInterrupting, at: clock.now)
     }
     watch()
   }
 
-  /// Has the line be as the registers have it, now and at the next instant at which that may change.
+  /// Sets the line from the registers, and schedules the next time at which it may change.
   private func watch() {
     guard let interrupt, interrupt.isOpen else { return }
     let (next, look, overtaken) = registers.withLock { registers -> (MonotonicInstant?, Int, ScheduledAction?) in
@@ -103,7 +104,7 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
     }
     overtaken?.cancel()
     guard let next else { return }
-    // Outside of the locks: where the instant is past by now this looks again before it returns.
+    // Called without the locks: if the instant has passed, `watch` runs again before this returns.
     let scheduled = clock.schedule(at: next) { [weak self] in self?.watch() }
     let isLatest = timer.withLock { timer in
       if timer.look == look { timer.action = scheduled }

@@ -2,8 +2,8 @@ import Glibc
 import Guarding
 import MonotonicTime
 
-/// A supply with some resistance of its own, behind a shunt, and what draws from it: the computer, which works more and less,
-/// and whoever else says so.
+/// A supply with an internal resistance, a shunt after it, and the loads: the computer, whose current varies, and any
+/// others.
 public final class SimulatedSupply: Sendable {
   public let shuntOhms: Double
   private let openVolts: Double
@@ -14,10 +14,10 @@ public final class SimulatedSupply: Sendable {
   private let clock: any MonotonicTimeSource
   private let loads: Guarded<Loads>
 
-  /// What others draw, and have drawn.
+  /// The present and past currents of the other loads.
   private struct Loads {
     var amperes: [String: Double] = [:]
-    /// At what instants that changed, to what, and what charge had flowed by then; never empty.
+    /// The instants at which the current changed, its new value, and the charge until then. Never empty.
     var changes: [Change]
 
     func last(by instant: MonotonicInstant) -> Change { changes.last { $0.at <= instant } ?? changes[0] }
@@ -34,14 +34,14 @@ public final class SimulatedSupply: Sendable {
     var coulombs: Double
   }
 
-  /// Nobody asks for the mean of what is longer ago.
+  /// Averages over a longer past are not needed.
   private static let memorySeconds = 60.0
 
   /// - Parameters:
-  ///   - openVolts: while nothing is drawn
-  ///   - amperes: what the computer draws, on average
-  ///   - swingAmperes: by how much more or less that is, in turn
-  ///   - swingSeconds: in what time it is so once
+  ///   - openVolts: the voltage without load
+  ///   - amperes: the mean current of the computer
+  ///   - swingAmperes: the amplitude of its variation
+  ///   - swingSeconds: the period of its variation
   public init(
     clock: any MonotonicTimeSource = MonotonicClock(), openVolts: Double = 5.1, sourceOhms: Double = 0.05,
     shuntOhms: Double = 0.1, amperes: Double = 0.5, swingAmperes: Double = 0.15, swingSeconds: Double = 60
@@ -56,7 +56,7 @@ public final class SimulatedSupply: Sendable {
     loads = Guarded(Loads(changes: [Change(at: clock.now, amperes: 0, coulombs: 0)]))
   }
 
-  /// What somebody draws from now on, beside what all others draw.
+  /// Sets the current of one load from now on. Other loads are unchanged.
   public func load(_ id: String, amperes: Double) {
     let now = clock.now
     loads.withLock { loads in
@@ -70,29 +70,30 @@ public final class SimulatedSupply: Sendable {
     }
   }
 
-  /// Through the shunt.
+  /// The current through the shunt.
   public func amperes(at instant: MonotonicInstant) -> Double {
     computer(from: instant, to: instant) + loads.withLock { $0.last(by: instant).amperes }
   }
 
-  /// Behind the shunt, against ground.
+  /// The voltage after the shunt, against ground.
   public func volts(at instant: MonotonicInstant) -> Double { volts(amperes: amperes(at: instant)) }
 
-  /// The mean through the shunt, as a chip finds it that measures all the time.
+  /// The mean current through the shunt, as a continuously measuring chip reports it.
   public func amperes(from start: MonotonicInstant, to end: MonotonicInstant) -> Double {
     guard end > start else { return amperes(at: end) }
     let coulombs = loads.withLock { $0.coulombs(by: end) - $0.coulombs(by: start) }
     return computer(from: start, to: end) + coulombs / end.seconds(since: start)
   }
 
-  /// The mean behind the shunt.
+  /// The mean voltage after the shunt.
   public func volts(from start: MonotonicInstant, to end: MonotonicInstant) -> Double {
     volts(amperes: amperes(from: start, to: end))
   }
 
   private func volts(amperes: Double) -> Double { openVolts - (sourceOhms + shuntOhms) * amperes }
 
-  /// The mean of a sine is what it is in the middle, and less the longer one looks.
+  /// The mean current of the computer. The mean of a sine over an interval is its value at the centre times a factor
+  /// that falls with the length of the interval.
   private func computer(from start: MonotonicInstant, to end: MonotonicInstant) -> Double {
     let half = .pi / swingSeconds * end.seconds(since: start)
     let middle = 2 * .pi / swingSeconds * (Double(start.nanoseconds) * 1e-9) + half

@@ -2,20 +2,20 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// The registers of a kind of supply monitor, of 16 bits each, and what reading and writing them does.
+/// The 16-bit registers of a kind of supply monitor, and the effects of reading and writing them.
 public protocol SimulatedWordRegisters: Sendable {
-  /// 7 bits.
+  /// The 7-bit address.
   static var usualAddress: UInt8 { get }
   init()
-  /// The supply has come on: registers are as they are then.
+  /// The supply has come on: the registers have their initial values.
   mutating func begin(at now: MonotonicInstant)
   mutating func write(_ value: UInt16, to register: UInt8, at now: MonotonicInstant)
-  /// Called before each read: what has been measured by now.
+  /// Updates the registers with the measurements completed by now. Called before each read.
   mutating func measure(_ supply: SimulatedSupply, noiseScale: Double, at now: MonotonicInstant)
   mutating func read(_ register: UInt8) -> UInt16
 }
 
-/// A supply monitor that is nothing but its registers, high byte first; reads stay at the register that was named last.
+/// A supply monitor that consists only of its registers, high byte first. Reads stay at the register selected last.
 public final class SimulatedSupplyMonitor<Registers: SimulatedWordRegisters>: SimulatedChip {
   public let name: String
   public let maximumReadLength = 4096
@@ -28,16 +28,16 @@ public final class SimulatedSupplyMonitor<Registers: SimulatedWordRegisters>: Si
 
   private struct Interior {
     var registers = Registers()
-    /// The register that was named last.
+    /// The register selected last.
     var pointer: UInt8 = 0
     var hasBegun = false
   }
 
   /// - Parameters:
-  ///   - name: the bus's
-  ///   - supply: what it measures; on the same clock
-  ///   - world: for how much noise there is
-  ///   - isPowered: whether the chip's supply is on; off, it does not answer
+  ///   - name: the name of the bus
+  ///   - supply: the supply to measure, on the same clock
+  ///   - world: determines the amount of noise
+  ///   - isPowered: whether the chip has its supply; without it, the chip does not answer
   public init(
     name: String, supply: SimulatedSupply, world: World, clock: any MonotonicTimeSource = MonotonicClock(),
     address: UInt8 = Registers.usualAddress, isPowered: @escaping @Sendable () -> Bool
@@ -50,7 +50,7 @@ public final class SimulatedSupplyMonitor<Registers: SimulatedWordRegisters>: Si
     self.isPowered = isPowered
   }
 
-  /// The supply has gone: the registers are lost.
+  /// The supply has failed: the registers are lost.
   public func lostPower() { interior.withLock { $0 = Interior() } }
 
   public func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {

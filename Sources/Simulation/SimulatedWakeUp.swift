@@ -1,23 +1,25 @@
 import Glibc
 import MonotonicTime
 
-/// The part of an accelerometer that waits for motion: what is left of the specific force above a frequency, against a threshold.
+/// The motion detector of an accelerometer: compares the high-pass filtered specific force with a threshold.
 struct SimulatedWakeUp: Sendable {
   struct Setting: Equatable, Sendable {
     var rateHz: Double
-    /// Of gravity.
+    /// As a multiple of gravity.
     var threshold: Double
-    /// Where the high pass begins, Hz; `nil` for half the difference of two samples.
+    /// The corner frequency of the high-pass filter in hertz; `nil` to use half the difference of two samples
+    /// instead.
     var cornerHz: Double?
   }
 
   private let setting: Setting
   private var noise = Noise(seed: 1)
-  /// The next sample's.
+  /// The time of the next sample.
   private var nextAt: MonotonicInstant
-  /// What the high pass takes off, gravities; the sample before, where there is none. `nil` before the first sample.
+  /// The output of the low-pass filter that is subtracted, in multiples of gravity, or the previous sample if there
+  /// is no filter. `nil` before the first sample.
   private var mean: SIMD3<Double>?
-  /// It has been beyond the threshold, and nobody has asked since.
+  /// Whether the threshold was exceeded and the host has not read that yet.
   private(set) var hasMoved = false
 
   private var period: Duration { .nanoseconds(Int64(1e9 / setting.rateHz)) }
@@ -29,7 +31,7 @@ struct SimulatedWakeUp: Sendable {
 
   func isSet(_ setting: Setting) -> Bool { setting == self.setting }
 
-  /// Somebody has asked: what came after it had moved is not looked at again.
+  /// The host has read the status: detection continues from `now`, and samples since the motion are skipped.
   mutating func forget(at now: MonotonicInstant) {
     guard hasMoved else { return }
     hasMoved = false
@@ -37,7 +39,8 @@ struct SimulatedWakeUp: Sendable {
     mean = nil
   }
 
-  /// Takes the samples up to now, or to the first that is beyond the threshold; returns when the next one of interest is.
+  /// Processes the samples up to `now` or up to the first that exceeds the threshold. Returns when the next relevant
+  /// sample is due.
   mutating func take(_ world: World, until now: MonotonicInstant) -> MonotonicInstant {
     while nextAt <= now, !hasMoved { take(world) }
     return nextAt
@@ -46,7 +49,7 @@ struct SimulatedWakeUp: Sendable {
   private mutating func take(_ world: World) {
     let truth = world.truth(at: nextAt)
     let force = truth.specificForce * (1 / 9.80665)
-    // While nothing stirs the filter settles, and its noise is far from the threshold.
+    // While the vehicle is parked, the filter settles and its noise stays far below the threshold.
     if mean != nil, let end = world.parkedUntil(at: nextAt), nextAt + .seconds(20) < end {
       mean = force
       nextAt = end

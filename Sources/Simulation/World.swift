@@ -2,39 +2,40 @@ import Fusion
 import Glibc
 import MonotonicTime
 
-/// A vehicle that drives a figure of eight and stops once a lap; everything about it is known exactly, at any time.
+/// A vehicle that drives a figure of eight and stops once a lap. Its state is known exactly at any time.
 public struct World: Sendable {
-  /// Where the figure's centre lies.
+  /// The centre of the figure.
   public var latitudeDegrees = 52.516_3
   public var longitudeDegrees = 13.377_7
   public var altitudeHAEMetres = 78.0
-  /// Half the figure's width, to the north, and a quarter of its height, to the east.
+  /// Half the extent of the figure to the north, and a quarter of its extent to the east.
   public var sizeMetres = 100.0
   public var drivingSeconds = 60.0
   public var standingSeconds = 10.0
-  /// The earth's field as it is there: north, east, down, microtesla.
+  /// The local magnetic field of the earth: north, east, down, in microtesla.
   public var magneticField = SIMD3(18.72, 1.55, 45.9)
-  /// How far mean sea level lies above the ellipsoid.
+  /// The height of mean sea level above the ellipsoid.
   public var geoidSeparationMetres = 39.6
-  /// By how much the weather's pressure swings about that of the standard atmosphere, Pa, and in what time it does so once.
+  /// The amplitude in pascals and the period of the weather's deviation from standard atmospheric pressure.
   public var weatherPascals = 120.0
   public var weatherPeriodSeconds = 6 * 3600.0
   public var temperatureCelsius = 18.0
   public var humidityPercent = 45.0
-  /// Of the noise that chips have by their data sheets; 0 for none.
+  /// A factor for the noise of the chips relative to their data sheets; 0 for none.
   public var noiseScale = 1.0
-  /// In place of the vehicle.
+  /// Replaces the vehicle, if set.
   public var turntable: Turntable?
   /// When the first lap began.
   public var start: MonotonicInstant
-  /// Seconds after that in which the vehicle stands without a stir, in their order; then it goes on as if they had not been.
+  /// Periods during which the vehicle is parked and does not move, in seconds since the start, in order. Afterwards
+  /// it continues as if they had not happened.
   public var parked: [Range<Double>] = []
-  /// Whatever else it does, it is carried away.
+  /// A drift in addition to all other motion.
   public var drift: Drift?
 
   public init(start: MonotonicInstant) { self.start = start }
 
-  /// A table on which the board lies askew, and which turns about the vertical.
+  /// A turntable that rotates about the vertical, with the board mounted at an angle.
   public struct Turntable: Sendable {
     public var rollRadians: Double
     public var pitchRadians: Double
@@ -49,7 +50,7 @@ public struct World: Sendable {
     }
   }
 
-  /// What carries the vehicle away: a current, when the anchor does not hold any more.
+  /// A drift of the vehicle, for example of a boat in a current when its anchor drags.
   public struct Drift: Sendable {
     /// Seconds after the start.
     public var since: Double
@@ -62,26 +63,26 @@ public struct World: Sendable {
     }
   }
 
-  /// The vehicle at one instant. Vectors in north, east, down about the figure's centre.
+  /// The state of the vehicle at one instant. Vectors are in north, east, down, relative to the centre of the figure.
   public struct Truth: Sendable {
     public var positionMetres: SIMD3<Double>
     public var velocityMetresPerSecond: SIMD3<Double>
     public var accelerationMetresPerSecondSquared: SIMD3<Double>
-    /// Body to north, east, down.
+    /// The rotation from body axes to north, east, down.
     public var attitude: Quaternion
-    /// Body axes, rad/s.
+    /// In body axes, rad/s.
     public var rates: SIMD3<Double>
     public var latitudeDegrees: Double
     public var longitudeDegrees: Double
     public var altitudeHAEMetres: Double
-    /// Body axes, microtesla.
+    /// In body axes, microtesla.
     public var magneticField: SIMD3<Double>
-    /// Of the air, Pa.
+    /// The air pressure in pascals.
     public var pressurePascals: Double
-    /// Of the chips' noise.
+    /// A factor for the chips' noise.
     public var noiseScale: Double
 
-    /// What an accelerometer measures, body axes, m/s².
+    /// The specific force that an accelerometer measures, in body axes, m/s².
     public var specificForce: SIMD3<Double> {
       attitude.conjugate.rotate(accelerationMetresPerSecondSquared - SIMD3(0, 0, 9.80665))
     }
@@ -93,7 +94,7 @@ public struct World: Sendable {
     let step = 1e-4
     var motion = motion(at: time)
     let attitude = attitude(at: time)
-    // The rates by difference: exact enough, and right for whatever attitude() does.
+    // The rates are computed by difference. This is exact enough, and stays correct however `attitude` is computed.
     let turn = attitude.conjugate * self.attitude(at: time + step)
     if isParked { (motion.velocity, motion.acceleration) = (.zero, .zero) }
     if let drift, elapsed > drift.since {
@@ -113,7 +114,7 @@ public struct World: Sendable {
       pressurePascals: pressure(at: elapsed), noiseScale: noiseScale)
   }
 
-  /// Until when it stands without a stir that does so at an instant.
+  /// The end of the parked period that contains an instant; `nil` if the vehicle is not parked.
   func parkedUntil(at instant: MonotonicInstant) -> MonotonicInstant? {
     let elapsed = (instant - start).inSeconds
     return parked.first { $0.contains(elapsed) }.map { start + .nanoseconds(Int64($0.upperBound * 1e9)) }
@@ -128,20 +129,20 @@ public struct World: Sendable {
     return (elapsed - stood, false)
   }
 
-  /// The standard atmosphere's at that height, and the weather's.
+  /// The pressure of the standard atmosphere at a height, plus the weather.
   private func pressure(at time: Double) -> Double {
     let height = altitudeHAEMetres - geoidSeparationMetres
     return 101_325 * pow(1 - 2.25577e-5 * height, 5.25588)
       + weatherPascals * sin(2 * .pi * time / weatherPeriodSeconds)
   }
 
-  /// How far along the lap, as an angle, with its first and second derivative in time.
+  /// The position in the lap as an angle, with its first and second derivative in time.
   private func progress(at time: Double) -> (angle: Double, rate: Double, acceleration: Double) {
     let lap = drivingSeconds + standingSeconds
     let laps = (time / lap).rounded(.down)
     let inLap = time - laps * lap
     guard inLap < drivingSeconds else { return (2 * .pi * (laps + 1), 0, 0) }
-    // Sets off and comes to rest smoothly: the rate is a raised cosine.
+    // The rate is a raised cosine, so that the vehicle starts and stops smoothly.
     let phase = 2 * .pi * inLap / drivingSeconds
     return (
       2 * .pi * laps + phase - sin(phase), 2 * .pi / drivingSeconds * (1 - cos(phase)),

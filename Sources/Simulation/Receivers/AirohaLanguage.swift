@@ -1,13 +1,14 @@
 import MonotonicTime
 
-/// A receiver with Airoha's AG3352: sentences, and PAIR both ways (Quectel's LC86G GNSS protocol specification).
+/// A receiver with Airoha's AG3352. It sends NMEA sentences, and PAIR commands go both ways (Quectel's LC86G GNSS
+/// protocol specification).
 struct AirohaLanguage: ReceiverLanguage {
   private struct Settings {
     var speed: Int
     var intervalMilliseconds = 1000
-    /// Every how many epochs: GGA, GLL, GSA, GSV, RMC, VTG, ZDA, GRS, GST, GNS.
+    /// The output interval in epochs, for GGA, GLL, GSA, GSV, RMC, VTG, ZDA, GRS, GST, GNS.
     var rates = [1, 1, 1, 1, 1, 1, 0, 0, 0, 0]
-    /// GPS, GLONASS, Galileo, BeiDou, QZSS, NavIC.
+    /// Whether each system is enabled: GPS, GLONASS, Galileo, BeiDou, QZSS, NavIC.
     var systems = [1, 1, 1, 1, 1, 0]
     var navigationMode = 0
   }
@@ -126,7 +127,7 @@ struct AirohaLanguage: ReceiverLanguage {
     acknowledge("050", .done, &body)
   }
 
-  /// Of one sentence, or with -1 of all as they were in the factory.
+  /// Sets the rate of one sentence. The value -1 restores the factory rates of all sentences.
   private mutating func setRate(_ values: [Int], _ body: inout ReceiverBody) {
     if values == [-1] {
       settings.rates = factory.rates
@@ -176,7 +177,7 @@ struct AirohaLanguage: ReceiverLanguage {
     acknowledge(number, .done, &body)
   }
 
-  /// Faster than once a second it saves only with its radio off and itself awake.
+  /// Saves the settings. At more than one epoch per second this requires the radio to be off and sleep to be locked.
   private mutating func save(_ body: inout ReceiverBody) {
     guard settings.intervalMilliseconds == 1000 || (body.phase == .stopped && isSleepLocked) else {
       return acknowledge("513", .failed, &body)
@@ -185,14 +186,15 @@ struct AirohaLanguage: ReceiverLanguage {
     acknowledge("513", .done, &body)
   }
 
-  /// Only its clock goes on; a duration of 0 is for ever. Its UART does not wake it.
+  /// Sleeps with only the clock running. A duration of 0 lasts indefinitely. Bytes on the UART do not wake the
+  /// receiver.
   private func sleep(_ values: [Int], _ body: inout ReceiverBody) {
     guard values.count == 1, values[0] >= 0 else { return acknowledge("650", .parameter, &body) }
     acknowledge("650", .done, &body)
     body.sleep(.backup, for: values[0] == 0 ? nil : .seconds(values[0]), wakesByBytes: false)
   }
 
-  /// Of UART 0: acknowledged at the old speed.
+  /// Sets the speed of UART 0. The acknowledgement is sent at the old speed.
   private mutating func setSpeed(_ values: [Int], _ body: inout ReceiverBody) {
     let speeds = [9600, 115_200, 230_400, 460_800, 921_600]
     guard values.count == 3, values[0] == 0, values[1] == 0, speeds.contains(values[2]) else {

@@ -1,5 +1,5 @@
-/// A payload that grows field by field, and the frames that carry it. Written apart from what the hub reads them with, so that
-/// each checks the other.
+/// Builds a payload field by field, and the frame around it. It shares no code with the hub's parsers, so that each
+/// side checks the other.
 struct BinaryMessage: Sendable {
   private(set) var payload: [UInt8]
 
@@ -15,11 +15,11 @@ struct BinaryMessage: Sendable {
   mutating func r8(_ value: Double) { integer(value.bitPattern) }
   mutating func zeros(_ count: Int) { payload += [UInt8](repeating: 0, count: count) }
 
-  /// Rounded to the nearest whole number that fits.
+  /// Rounded to the nearest integer and limited to the range of the field.
   mutating func i4(_ value: Double) { i4(Int32(max(-2_147_483_648, min(2_147_483_647, value.rounded())))) }
   mutating func u4(_ value: Double) { u4(UInt32(max(0, min(4_294_967_295, value.rounded())))) }
 
-  /// Text in a field of that many bytes, filled with zeros.
+  /// Appends text in a field of `count` bytes, padded with zeros.
   mutating func text(_ text: String, _ count: Int) {
     let bytes = Array(text.utf8.prefix(count))
     payload += bytes
@@ -30,7 +30,7 @@ struct BinaryMessage: Sendable {
     withUnsafeBytes(of: value.littleEndian) { payload += $0 }
   }
 
-  /// `B5 62`, class, identifier, length, payload, Fletcher's two sums.
+  /// A UBX frame: `B5 62`, class, identifier, length, payload, and the two sums of a Fletcher checksum.
   func ubx(_ group: UInt8, _ id: UInt8) -> [UInt8] {
     var frame: [UInt8] = [0xB5, 0x62, group, id, UInt8(payload.count & 0xFF), UInt8(payload.count >> 8)] + payload
     var a: UInt8 = 0
@@ -43,7 +43,8 @@ struct BinaryMessage: Sendable {
     return frame
   }
 
-  /// `BA CE`, length, class, identifier, payload, the sum of its words; payloads are whole words.
+  /// A CASIC frame: `BA CE`, length, class, identifier, payload, and the sum of its words. The payload must be a
+  /// multiple of four bytes.
   func casic(_ group: UInt8, _ id: UInt8) -> [UInt8] {
     var sum = UInt32(id) << 24 &+ UInt32(group) << 16 &+ UInt32(payload.count)
     for start in stride(from: 0, to: payload.count - payload.count % 4, by: 4) {

@@ -1,4 +1,4 @@
-/// A command as it came over the line.
+/// A command received over the line.
 struct ReceivedCommand: Sendable {
   enum Form: Sendable {
     case ubx
@@ -10,11 +10,12 @@ struct ReceivedCommand: Sendable {
   let form: Form
   let name: CommandName
   let payload: [UInt8]
-  /// Of a sentence, without the first.
+  /// The fields of a sentence after the first one.
   let fields: [String]
 }
 
-/// Finds the commands in what a host sends: UBX, CASIC, sentences and corrections, in any mixture. What has a wrong checksum is none.
+/// Finds commands in the bytes from a host: UBX, CASIC, sentences and RTCM corrections, in any mixture. Input with a
+/// wrong checksum is ignored.
 struct CommandScanner: Sendable {
   private static let longestSentence = 256
   private static let longestPayload = 2048
@@ -74,14 +75,15 @@ struct CommandScanner: Sendable {
     return .command(command, count)
   }
 
-  /// `D3`, six bits of zero, the length in ten, payload, CRC-24Q; the payload begins with the message's number in twelve bits.
+  /// An RTCM frame: `D3`, six zero bits, a length of ten bits, payload, CRC-24Q. The payload begins with the message
+  /// number in twelve bits.
   private func correction(_ rest: [UInt8]) -> Reading {
     if rest.count >= 2, rest[1] & 0xFC != 0 { return .noise }
     guard rest.count >= 3 else { return .incomplete }
     let count = 3 + Int(rest[1]) << 8 + Int(rest[2]) + 3
     guard count >= 8 else { return .noise }
     guard rest.count >= count else { return .incomplete }
-    // Over the whole, its own bytes too, nothing is left.
+    // The remainder over the frame including its checksum is zero.
     guard rest[..<count].reduce(UInt32(0), CommandScanner.divided) == 0 else { return .noise }
     let number = UInt16(rest[3]) << 4 | UInt16(rest[4]) >> 4
     let command = ReceivedCommand(

@@ -4,25 +4,26 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// A receiver that understands what it is told, on a real pseudo-terminal.
+/// A receiver that understands commands, on a real pseudo-terminal.
 ///
-/// It speaks and hears as the modules of its make do: byte by byte, at its own speed, whatever is written at another being noise to
-/// it. The terminal stays when the port is closed, as a tty does: the receiver goes on, and what it says then is lost.
+/// It behaves like the modules of its maker: it exchanges bytes at its own speed, and bytes at another speed are
+/// noise to it. The terminal remains when the port is closed, like a real tty. The receiver keeps running, and its
+/// output is lost in the meantime.
 public final class CommandedReceiver: Sendable {
   public struct Configuration: Sendable {
-    /// Whether V_BCKP is held while its supply is off.
+    /// Whether V_BCKP is supplied while the main supply is off.
     public var hasBackupSupply = true
-    /// Its first start is hot rather than cold: it has been used here before.
+    /// Whether the first start is hot instead of cold, as for a receiver that was used here before.
     public var wasUsedBefore = false
-    /// One standard deviation of the horizontal position, metres.
+    /// The standard deviation of the horizontal position, in metres.
     public var positionSigmaMetres = 0.8
-    /// In place of the published times to first fix, for who cannot wait.
+    /// A factor for the times to first fix of the data sheet, for tests that cannot wait that long.
     public var timeToFirstFixScale = 1.0
-    /// Of the times to first fix and the errors of its position.
+    /// The seed for the times to first fix and the position errors.
     public var seed: UInt64 = 1
-    /// Whether it counts whole waves with the help of corrections (RTK).
+    /// Whether it resolves carrier phases with corrections (RTK).
     public var takesCorrections = false
-    /// Where it loses the sky, again and again.
+    /// A recurring stretch of road without satellite reception.
     public var tunnel: SimulatedReceiver.Tunnel?
 
     public init() {}
@@ -37,7 +38,7 @@ public final class CommandedReceiver: Sendable {
 
   private struct Terminal {
     var controller: Int32
-    /// Kept open, so that the line does not hang up when others close it.
+    /// Kept open, so that the line does not hang up when other programs close it.
     var device: Int32
     var path: String
     var stop: StopSignal
@@ -47,7 +48,7 @@ public final class CommandedReceiver: Sendable {
     var machine: ReceiverMachine
     var terminal: Terminal?
     var scheduled: ScheduledAction?
-    /// Of the last look: what was scheduled before it is out of date.
+    /// The number of the latest call of `look`. Timers from earlier calls are outdated.
     var look = 0
   }
 
@@ -78,7 +79,7 @@ public final class CommandedReceiver: Sendable {
     try LinuxSerialPort(try plugIn(), speed: speed)
   }
 
-  /// Makes the receiver's tty appear, unless it is there; returns its path.
+  /// Creates the receiver's tty unless it exists. Returns its path.
   public func plugIn() throws(HardwareError) -> String {
     try state.withLock { (state) throws(HardwareError) -> String in
       if let terminal = state.terminal { return terminal.path }
@@ -88,7 +89,7 @@ public final class CommandedReceiver: Sendable {
     }
   }
 
-  /// The cable is pulled: its reader sees a hang-up.
+  /// Simulates pulling the cable. The reader sees a hang-up.
   public func hangUp() {
     let (terminal, scheduled) = state.withLock { state in
       defer { (state.terminal, state.scheduled) = (nil, nil) }
@@ -105,13 +106,14 @@ public final class CommandedReceiver: Sendable {
     let (controller, path) = try PseudoTerminalController.open()
     let device = Glibc.open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
     let stop = StopSignal()
-    // Its own descriptor: the thread may still be reading when the terminal is closed.
+    // A separate descriptor, because the thread may still be reading when the terminal is closed.
     let input = fcntl(controller, F_DUPFD_CLOEXEC, 0)
     guard device >= 0, stop.fileDescriptor >= 0, input >= 0 else {
       for descriptor in [controller, device, input] where descriptor >= 0 { close(descriptor) }
       throw .system("opening a pseudo-terminal", errno: EMFILE)
     }
-    // Nothing is echoed into what it hears, and who does not read holds nobody up.
+    // Without echo the receiver does not hear its own output, and without flow control a program that does not read
+    // cannot block it.
     var settings = termios()
     tcgetattr(device, &settings)
     cfmakeraw(&settings)
@@ -128,30 +130,30 @@ public final class CommandedReceiver: Sendable {
     look { state, now in state.machine.setSupply(isOn, at: now) }
   }
 
-  /// Has things go wrong from now on, or right again.
+  /// Changes the faults from now on.
   public func setFaults(_ change: @Sendable (inout ReceiverFaults) -> Void) {
     look { state, _ in state.machine.change(change) }
   }
 
-  /// Somebody has left it at another speed, bits a second, for good.
+  /// Changes the speed of the receiver's UART permanently, in bits per second, as if another program had done so.
   public func leave(at speed: Int) {
     look { state, _ in state.machine.leave(at: speed) }
   }
 
-  // MARK: What it does
+  // MARK: State
 
   public var phase: ReceiverPhase { glance { $0.body.phase } }
-  /// Of its UART, bits a second.
+  /// The speed of the UART, in bits per second.
   public var speed: Int { glance { $0.body.speed } }
   public var amperes: Double { glance { $0.body.amperes } }
   public var charge: ReceiverCharge { glance { $0.body.charge } }
   public var starts: [Start] { glance { $0.body.starts } }
-  /// Between epochs.
+  /// The time between epochs.
   public var interval: Duration { glance { $0.body.interval } }
   public var frameErrors: Int { glance { $0.frameErrors } }
-  /// Whether it has stopped listening for frame errors.
+  /// Whether it ignores its input because of frame errors.
   public var isDeaf: Bool { glance { $0.isDeaf } }
-  /// The commands that it has understood, the last thousand, in their order.
+  /// The last thousand commands it has understood, in order.
   public var commands: [CommandName] { glance { $0.commands } }
 
   private func glance<Value>(_ value: (ReceiverMachine) -> Value) -> Value {
@@ -165,7 +167,8 @@ public final class CommandedReceiver: Sendable {
     }
   }
 
-  /// Lets happen what has happened by now, and something more; writes what it says, and comes back when the next thing is due.
+  /// Advances the receiver to the present and then runs `body`. Writes the output, and schedules the next call for
+  /// the next event.
   private func look<Value>(_ body: (inout State, MonotonicInstant) -> Value) -> Value {
     let (value, next, number, old) = state.withLock { state in
       let now = clock.now
@@ -178,7 +181,7 @@ public final class CommandedReceiver: Sendable {
     }
     old?.cancel()
     guard let next else { return value }
-    // Outside of the lock: what is due at once is done before this returns.
+    // Called without the lock, because an action that is already due runs before this returns.
     let scheduled = clock.schedule(at: next) { [weak self] in self?.look { _, _ in } }
     let isLatest = state.withLock { state in
       if state.look == number { state.scheduled = scheduled }
@@ -193,7 +196,7 @@ public final class CommandedReceiver: Sendable {
     let pieces = state.machine.takePieces(speed: speed)
     guard let terminal = state.terminal else { return }
     for bytes in pieces {
-      // Who does not read loses bytes, as with a UART, and finds none of them when opening the port again.
+      // A program that does not read loses bytes, as with a UART, and finds no old ones when it opens the port again.
       guard PseudoTerminalController.hasRoom(for: bytes.count, at: terminal.device) else { continue }
       _ = bytes.withUnsafeBytes { Glibc.write(terminal.controller, $0.baseAddress, $0.count) }
     }

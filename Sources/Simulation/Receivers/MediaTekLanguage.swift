@@ -1,13 +1,13 @@
 import MonotonicTime
 
-/// A receiver with MediaTek's MT3333: sentences, and PMTK both ways (PMTK command packet, revision A11, and Quectel's L86 GNSS
-/// protocol specification).
+/// A receiver with MediaTek's MT3333. It sends NMEA sentences, and PMTK commands go both ways (PMTK command packet,
+/// revision A11, and Quectel's L86 GNSS protocol specification).
 struct MediaTekLanguage: ReceiverLanguage {
-  /// In backup RAM.
+  /// The settings in backup RAM.
   private struct Settings {
     var speed: Int
     var intervalMilliseconds = 1000
-    /// Every how many epochs: GLL, RMC, VTG, GGA, GSA, GSV, GRS, GST, nine that are none, ZDA, MCHN.
+    /// The output interval in epochs, for GLL, RMC, VTG, GGA, GSA, GSV, GRS, GST, nine unused ones, ZDA, MCHN.
     var rates = [1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
     var systems: Set<SatelliteSystem> = [.gps, .glonass]
   }
@@ -103,7 +103,7 @@ struct MediaTekLanguage: ReceiverLanguage {
     body.answer("PMTK001,\(number),\(flag.rawValue)")
   }
 
-  /// Answered with the first words after it, and with no acknowledgement.
+  /// Restarts. The answer is the start-up message; there is no acknowledgement.
   private func restart(_ start: ReceiverStart, _ body: inout ReceiverBody) {
     body.forget(for: start)
     body.boot()
@@ -117,7 +117,7 @@ struct MediaTekLanguage: ReceiverLanguage {
     acknowledge(220, .done, &body)
   }
 
-  /// Periodic modes are not simulated: they are said to be unsupported.
+  /// Sets the power mode. Periodic modes are not simulated and are rejected as unsupported.
   private func setPowerMode(_ values: [Int?], _ body: inout ReceiverBody) {
     switch values.first ?? nil {
     case 0:
@@ -125,7 +125,7 @@ struct MediaTekLanguage: ReceiverLanguage {
       acknowledge(225, .done, &body)
     case 4:
       acknowledge(225, .done, &body)
-      // Only its FORCE_ON line, or its supply, wakes it.
+      // Only the FORCE_ON line or the supply wakes the receiver.
       body.sleep(.backup, for: nil, wakesByBytes: false)
     case 8, 9:
       body.savesPower = true
@@ -135,7 +135,7 @@ struct MediaTekLanguage: ReceiverLanguage {
     }
   }
 
-  /// Not acknowledged; 0 is the factory's.
+  /// Sets the speed without an acknowledgement. 0 restores the factory speed.
   private mutating func setSpeed(_ values: [Int?], _ body: inout ReceiverBody) {
     let speeds = [0, 4800, 9600, 14400, 19200, 38400, 57600, 115_200]
     guard values.count == 1, let speed = values[0], speeds.contains(speed) else {
@@ -159,14 +159,14 @@ struct MediaTekLanguage: ReceiverLanguage {
     acknowledge(314, .done, &body)
   }
 
-  /// GPS, GLONASS, Galileo, Galileo in full, BeiDou; it starts anew.
+  /// Sets the systems GPS, GLONASS, Galileo, Galileo in full and BeiDou, and restarts.
   private mutating func setSystems(_ values: [Int?], _ body: inout ReceiverBody) {
     let order: [SatelliteSystem] = [.gps, .glonass, .galileo, .galileo, .beidou]
     guard values.count == 5, values.allSatisfy({ $0 == 0 || $0 == 1 }) else {
       return acknowledge(353, .invalid, &body)
     }
     let wanted = Set(zip(order, values).filter { $0.1 == 1 }.map(\.0))
-    // GLONASS and BeiDou lie too far apart for its radio.
+    // The radio cannot receive GLONASS and BeiDou together, because their frequencies are too far apart.
     guard !wanted.isEmpty, !wanted.isSuperset(of: [.glonass, .beidou]) else {
       return acknowledge(353, .failed, &body)
     }
@@ -183,7 +183,7 @@ struct MediaTekLanguage: ReceiverLanguage {
     acknowledge(740, .done, &body)
   }
 
-  /// Latitude, longitude, altitude, and the time.
+  /// Latitude, longitude, altitude and time.
   private func takePlace(_ fields: [String], _ body: inout ReceiverBody) {
     let place = fields.prefix(3).compactMap { Double($0) }
     guard fields.count == 9, place.count == 3, place[0].magnitude <= 90, place[1].magnitude <= 180,

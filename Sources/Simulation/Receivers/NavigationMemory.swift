@@ -1,23 +1,24 @@
 import MonotonicTime
 
-/// How a receiver begins to look for satellites, by what it knows of time, place and orbits.
+/// The kinds of receiver starts, by the receiver's knowledge of time, position and orbits.
 public enum ReceiverStart: String, CaseIterable, Sendable {
-  /// Knows nothing.
+  /// It knows nothing.
   case cold
-  /// Knows roughly when and where it is and the almanac, and has no ephemerides.
+  /// It knows the approximate time and position and the almanac, but no ephemerides.
   case warm
-  /// Has everything.
+  /// It knows everything.
   case hot
-  /// Was off without a backup supply, and has been told ephemerides, place and time by its host.
+  /// It was off without backup supply, and its host has sent ephemerides, position and time.
   case aided
 }
 
-/// What a receiver knows that helps it to start; in backup RAM, so it lasts as long as that is supplied.
+/// The knowledge that speeds up a receiver's start. It is kept in backup RAM and lasts as long as that has its
+/// supply.
 struct NavigationMemory: Equatable, Sendable {
-  /// Ephemerides are good for four hours about their time of reference.
+  /// Ephemerides are valid for four hours around their reference time.
   static let ephemerisLife = Duration.seconds(4 * 3600)
 
-  /// From one to the next that a satellite says.
+  /// The interval at which a satellite transmits its ephemeris.
   static let ephemerisTime = Duration.seconds(30)
 
   var hasTime = false
@@ -25,7 +26,7 @@ struct NavigationMemory: Equatable, Sendable {
   var hasAlmanac = false
   /// When the ephemerides were received.
   var ephemeridesAt: MonotonicInstant?
-  /// Whether time or place are the host's word.
+  /// Whether time or position come from the host.
   var isAided = false
 
   func hasEphemerides(at now: MonotonicInstant) -> Bool {
@@ -41,7 +42,7 @@ struct NavigationMemory: Equatable, Sendable {
     return hasTime && hasAlmanac ? .warm : .cold
   }
 
-  /// What is left for a start of a kind that was asked for.
+  /// Forgets everything that the requested kind of start does not keep.
   mutating func forget(for start: ReceiverStart) {
     switch start {
     case .hot, .aided: break
@@ -50,7 +51,7 @@ struct NavigationMemory: Equatable, Sendable {
     }
   }
 
-  /// After a fix it knows everything.
+  /// Records that a fix has provided everything.
   mutating func gotFix(at now: MonotonicInstant) {
     (hasTime, hasPosition, hasAlmanac, isAided) = (true, true, true, false)
     if !hasEphemerides(at: now) { ephemeridesAt = now }

@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 import HardwareIO
 
-/// The end of a pseudo-terminal that plays the device.
+/// The device's end of a pseudo-terminal.
 enum PseudoTerminalController {
-  /// A new one, and the path of its other end.
+  /// Opens a new pseudo-terminal. Returns the descriptor and the path of the other end.
   static func open() throws(HardwareError) -> (descriptor: Int32, path: String) {
     var path = InlineArray<64, CChar>(repeating: 0)
     let controller = withUnsafeMutablePointer(to: &path) {
@@ -17,7 +17,7 @@ enum PseudoTerminalController {
     return (controller, name)
   }
 
-  /// The speed that the other end has been set to, bits a second; a pseudo-terminal carries bytes at any.
+  /// The speed set at the other end, in bits per second. A pseudo-terminal itself transfers bytes at any speed.
   static func speed(of controller: Int32) -> Int? {
     var settings = termios()
     guard tcgetattr(controller, &settings) == 0 else { return nil }
@@ -25,14 +25,15 @@ enum PseudoTerminalController {
     return speeds.first { candidate in speed_t(candidate.constant) == speed }?.bits
   }
 
-  /// Whether bytes go where opening the port anew would throw them away: what is more waits elsewhere, and comes late.
+  /// Whether the bytes fit into the buffer that is flushed when the port is opened. Further bytes would wait
+  /// elsewhere and arrive late.
   static func hasRoom(for count: Int, at device: Int32) -> Bool {
     var waiting: Int32 = 0
     guard ioctl(device, UInt(FIONREAD), &waiting) == 0 else { return false }
     return Int(waiting) + count < lineBuffer
   }
 
-  /// Of the kernel's terminals, bytes.
+  /// The buffer size of the kernel's terminals in bytes.
   private static let lineBuffer = 4096
 
   private static let speeds: [(constant: Int32, bits: Int)] = [

@@ -2,9 +2,9 @@ import Glibc
 import MonotonicTime
 import NMEA
 
-/// What all receivers have in common: a supply, a UART, a radio that takes its time, and a memory.
+/// The parts that all receivers have: a supply, a UART, a radio that needs time to start, and a memory.
 struct ReceiverBody: Sendable {
-  /// Bytes that are on their way, at the speed that the UART had when they were said.
+  /// Bytes being transmitted, at the speed that the UART had when they were sent.
   struct Outgoing: Sendable {
     let due: MonotonicInstant
     let bytes: [UInt8]
@@ -14,7 +14,7 @@ struct ReceiverBody: Sendable {
   let character: ReceiverCharacter
   let configuration: CommandedReceiver.Configuration
   private let world: World
-  /// UTC when `start` was, so that any clock's hands may be turned.
+  /// The UTC time at `start`, so that any clock can be used.
   private let startUTC: Int64
   private let start: MonotonicInstant
 
@@ -24,26 +24,26 @@ struct ReceiverBody: Sendable {
   private(set) var charge: ReceiverCharge
   private(set) var starts: [CommandedReceiver.Start] = []
   private(set) var outgoing: [Outgoing] = []
-  /// When what it does now ends: the boot, the search, a sleep.
+  /// When the current phase (boot, search or sleep) ends.
   private(set) var phaseEnds: MonotonicInstant?
   private(set) var nextEpoch: MonotonicInstant?
-  /// Whether bytes on its UART end its sleep.
+  /// Whether bytes on the UART end the sleep.
   private(set) var wakesByBytes = false
-  /// When it last began.
+  /// When the receiver last booted.
   private(set) var began: MonotonicInstant
   private var noise: Noise
   private var error = SIMD3<Double>.zero
   private var frozen: Solution?
-  /// Since when corrections come, and when the last one came.
+  /// When corrections started to arrive, and when the last one arrived.
   private var corrected: (since: MonotonicInstant, last: MonotonicInstant)?
 
   var speed: Int
   var navigation = NavigationMemory()
   var faults = ReceiverFaults()
-  /// Those that it listens to.
+  /// The enabled satellite systems.
   var systems: Set<SatelliteSystem> = [.gps]
   var savesPower = false { willSet { settle() } }
-  /// Between epochs.
+  /// The time between epochs.
   var interval = Duration.seconds(1) { didSet { if nextEpoch != nil { scheduleEpoch() } } }
 
   init(
@@ -70,7 +70,7 @@ struct ReceiverBody: Sendable {
     UTCTime(nanosecondsSince1970: startUTC + (instant - start).inNanoseconds)
   }
 
-  /// Sets its clock forward; nothing else happens.
+  /// Advances the clock and nothing else.
   mutating func pass(until instant: MonotonicInstant) {
     now = max(now, instant)
     settle()
@@ -78,7 +78,7 @@ struct ReceiverBody: Sendable {
 
   private mutating func settle() { charge.draw(amperes, in: phase, until: now) }
 
-  /// What it draws now.
+  /// The present current in amperes.
   var amperes: Double {
     let currents = character.currents
     return switch phase {
@@ -100,13 +100,14 @@ struct ReceiverBody: Sendable {
     if phase != .searching, phase != .tracking { nextEpoch = nil }
   }
 
-  /// While it tracks it replaces them every two hours, each of which takes it as long as a satellite takes to say one.
+  /// Renews the ephemerides every two hours while tracking. Each renewal takes as long as a satellite needs to
+  /// transmit one.
   private mutating func keepEphemerides() {
     guard let since = trackingSince, now - since >= NavigationMemory.ephemerisTime else { return }
     if let received = navigation.ephemeridesAt, now - received > .seconds(7200) { navigation.ephemeridesAt = now }
   }
 
-  // MARK: What it does
+  // MARK: Phases
 
   mutating func turnOff() {
     enter(.off)
@@ -115,13 +116,13 @@ struct ReceiverBody: Sendable {
     if !configuration.hasBackupSupply { navigation = NavigationMemory() }
   }
 
-  /// Begins anew, and hears nothing until it has.
+  /// Boots. Input is ignored until the boot is complete.
   mutating func boot() {
     enter(.booting, until: now + character.bootTime)
     began = now
   }
 
-  /// It was told to start anew, with what is left for such a start.
+  /// Restarts with the knowledge that the requested kind of start keeps.
   mutating func forget(for start: ReceiverStart) {
     navigation.forget(for: start)
     let order: [ReceiverStart] = [.hot, .warm, .cold]
@@ -131,27 +132,28 @@ struct ReceiverBody: Sendable {
     (faults.isFrozen, faults.findsNothing) = (false, false)
   }
 
-  /// Looks for satellites; how long that takes depends on what it knows.
+  /// Searches for satellites. The duration depends on the receiver's knowledge.
   mutating func search() {
     let kind = navigation.start(at: now)
     let published = character.starts.time(kind)
-    // Of a good many starts the spread is about an eighth.
+    // Over many starts, the times vary by about an eighth.
     let time = published * (configuration.timeToFirstFixScale * exp(0.12 * noise.normal()))
     enter(.searching, until: faults.findsNothing ? nil : now + time)
     starts.append(CommandedReceiver.Start(kind: kind, at: now, timeToFirstFix: time))
     scheduleEpoch()
   }
 
-  /// It has been told something that may help while it searches.
+  /// Shortens the search if new information allows a faster kind of start.
   mutating func wasHelped() {
     guard phase == .searching, navigation.start(at: now) != starts.last?.kind else { return }
     starts.removeLast()
     search()
   }
 
-  /// Its host has told it when or where it is.
+  /// Takes time or position from the host.
   ///
-  /// - Parameter bringsAlmanac: an old almanac comes with its firmware, and is enough once it knows both
+  /// - Parameter bringsAlmanac: whether the firmware contains an old almanac, which is sufficient once time and
+  ///   position are known
   mutating func wasTold(time: Bool, place: Bool, bringsAlmanac: Bool) {
     if time, !navigation.hasTime { (navigation.hasTime, navigation.isAided) = (true, true) }
     if place, !navigation.hasPosition { (navigation.hasPosition, navigation.isAided) = (true, true) }
@@ -159,13 +161,14 @@ struct ReceiverBody: Sendable {
     wasHelped()
   }
 
-  /// A message of corrections has arrived.
+  /// Takes a correction message.
   mutating func takeCorrection() {
     guard configuration.takesCorrections else { return }
     corrected = (since: correction == .none ? now : corrected?.since ?? now, last: now)
   }
 
-  /// A ZED-F9P needs less than ten seconds, and goes on for a minute without.
+  /// The state of the corrections. A ZED-F9P needs less than ten seconds to fix its ambiguities, and continues for a
+  /// minute without corrections.
   private var correction: Solution.Correction {
     guard let corrected, now - corrected.last < .seconds(60) else { return .none }
     return now - corrected.since < .seconds(8) * configuration.timeToFirstFixScale ? .float : .fixed
@@ -180,7 +183,7 @@ struct ReceiverBody: Sendable {
 
   /// - Parameters:
   ///   - phase: standby or backup
-  ///   - duration: `nil` until something wakes it
+  ///   - duration: `nil` to sleep until an event wakes it
   mutating func sleep(_ phase: ReceiverPhase, for duration: Duration?, wakesByBytes: Bool) {
     enter(phase, until: duration.map { now + $0 })
     self.wakesByBytes = wakesByBytes
@@ -192,7 +195,7 @@ struct ReceiverBody: Sendable {
     nextEpoch = now + .nanoseconds(rest)
   }
 
-  // MARK: What it says
+  // MARK: Output
 
   mutating func say(_ bytes: [UInt8]) {
     guard !bytes.isEmpty else { return }
@@ -206,20 +209,20 @@ struct ReceiverBody: Sendable {
   mutating func answer(_ sentence: String) { answer(Array(SentenceWriter.make(sentence).utf8)) }
   mutating func say(_ sentence: String) { say(Array(SentenceWriter.make(sentence).utf8)) }
 
-  /// What is due by now.
+  /// The output that is due by now.
   mutating func takeOutgoing() -> [Outgoing] {
     let due = outgoing.filter { $0.due <= now }
     outgoing.removeAll { $0.due <= now }
     return due
   }
 
-  // MARK: Where it is
+  // MARK: Position
 
   var satellites: [SimulatedSatellite] { SimulatedSatellite.all.filter { systems.contains($0.system) } }
 
-  /// This epoch's.
+  /// The solution of this epoch.
   mutating func solve() -> Solution {
-    // Errors of a receiver wander over tens of seconds.
+    // The position error of a receiver changes over tens of seconds.
     error = error * 0.98 + noise.vector(configuration.positionSigmaMetres * 0.2)
     if !faults.isFrozen { frozen = nil }
     let solution = current
@@ -228,7 +231,7 @@ struct ReceiverBody: Sendable {
     return solution
   }
 
-  /// As it would say it now.
+  /// The solution that it would report now.
   var current: Solution {
     let isUnderground = configuration.tunnel?.contains(now - world.start) ?? false
     let hasFix = phase == .tracking && !isUnderground

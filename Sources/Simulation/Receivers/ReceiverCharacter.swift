@@ -1,23 +1,23 @@
 import MonotonicTime
 
-/// What the data sheet of a module says of its currents, its starts and its memories.
+/// The data sheet values of a module: currents, start times and memories.
 struct ReceiverCharacter: Sendable {
-  /// Amperes at 3.3 V (3.0 V for u-blox).
+  /// Currents in amperes at 3.3 V (3.0 V for u-blox).
   struct Currents: Sendable {
     var searching: Double
     var tracking: Double
-    /// Tracking in its own power save mode.
+    /// Tracking in its power save mode.
     var saving: Double
     /// Processor and UART on, radio off.
     var stopped: Double
     var standby: Double
-    /// Asleep by command, but for its clock.
+    /// Asleep by command, with only the clock running.
     var backup: Double
-    /// Into V_BCKP while its supply is off.
+    /// The current into V_BCKP while the main supply is off.
     var memory: Double
   }
 
-  /// Times to first fix by kind of start.
+  /// The time to first fix for each kind of start.
   struct Starts: Sendable {
     var cold: Duration
     var warm: Duration
@@ -35,13 +35,13 @@ struct ReceiverCharacter: Sendable {
   }
 
   var module: String
-  /// The factory's speed of the UART, bits a second.
+  /// The factory speed of the UART in bits per second.
   var speed: Int
   var currents: Currents
   var starts: Starts
-  /// Whether settings may be kept without any supply.
+  /// Whether settings can be kept without any supply.
   var hasFlash: Bool
-  /// From supply or wake to the first byte that it sends or hears.
+  /// The time from supply or wake-up to the first byte that it can send or receive.
   var bootTime = Duration.milliseconds(300)
 }
 
@@ -66,7 +66,7 @@ extension ReceiverCharacter {
       memory: 0.000_015),
     starts: seconds(cold: 30, warm: 28, hot: 1, aided: 5), hasFlash: false)
 
-  /// NEO-M8 data sheet (UBX-15031086), GPS and GLONASS.
+  /// NEO-M8 data sheet (UBX-15031086), with GPS and GLONASS.
   static let neoM8N = ReceiverCharacter(
     module: "NEO-M8N", speed: 9600,
     currents: Currents(
@@ -74,7 +74,7 @@ extension ReceiverCharacter {
       memory: 0.000_015),
     starts: seconds(cold: 26, warm: 25, hot: 1, aided: 2), hasFlash: true)
 
-  /// NEO-M9N data sheet (UBX-19014285), four constellations.
+  /// NEO-M9N data sheet (UBX-19014285), with four constellations.
   static let neoM9N = ReceiverCharacter(
     module: "NEO-M9N", speed: 38400,
     currents: Currents(
@@ -90,7 +90,7 @@ extension ReceiverCharacter {
       memory: 0.000_028),
     starts: seconds(cold: 23, warm: 22, hot: 1, aided: 1), hasFlash: false)
 
-  /// L86 hardware design (MT3333), GPS and GLONASS.
+  /// L86 hardware design (MT3333), with GPS and GLONASS.
   static let l86 = ReceiverCharacter(
     module: "L86", speed: 9600,
     currents: Currents(

@@ -1,20 +1,20 @@
 import MonotonicTime
 
-/// A message or command as a receiver's protocol names it.
+/// The name of a message or command in a receiver's protocol.
 public enum CommandName: Hashable, Sendable {
-  /// Class and identifier of UBX or CASIC.
+  /// The class and identifier of a UBX or CASIC message.
   case binary(UInt8, UInt8)
-  /// The first field of a sentence: `PMTK220`.
+  /// The first field of a sentence, for example `PMTK220`.
   case text(String)
-  /// The number of a message of RTCM 3.
+  /// The number of an RTCM 3 message.
   case correction(UInt16)
 }
 
-/// What goes wrong with a simulated receiver.
+/// The faults of a simulated receiver.
 public struct ReceiverFaults: Sendable {
-  /// What it says about interference.
+  /// The interference that it reports.
   public struct Jamming: Sendable {
-    /// 1 no jamming, 2 warning, 3 critical: as MON-RF has it.
+    /// 1 for no jamming, 2 for a warning, 3 for critical, as in MON-RF.
     public var state: UInt8
     /// 0 to 255.
     public var indicator: UInt8
@@ -25,11 +25,11 @@ public struct ReceiverFaults: Sendable {
     }
   }
 
-  /// Somebody else's signals.
+  /// Signals from a spoofer.
   public struct Spoofing: Sendable {
-    /// By how much its position jumps to the north.
+    /// How far the position jumps to the north.
     public var metres: Double
-    /// Whether the receiver notices and says so.
+    /// Whether the receiver detects and reports it.
     public var isReported: Bool
 
     public init(metres: Double, isReported: Bool) {
@@ -38,24 +38,26 @@ public struct ReceiverFaults: Sendable {
     }
   }
 
-  /// It refuses these in the manner of its protocol.
+  /// Commands that the receiver rejects, in the manner of its protocol.
   public var refused: Set<CommandName> = []
-  /// It says nothing to these.
+  /// Commands that the receiver does not answer.
   public var ignored: Set<CommandName> = []
-  /// It answers these with other bytes.
+  /// Commands that the receiver answers with other bytes.
   public var substituted: [CommandName: [UInt8]] = [:]
-  /// By how much later it answers.
+  /// An additional delay of all answers.
   public var answerDelay = Duration.zero
-  /// Its supply fails for a moment in place of the answer to the command after so many.
+  /// The number of commands that are still answered. Instead of answering the next one, the receiver loses its supply
+  /// for `powerLoss`.
   public var commandsUntilPowerLoss: Int?
   public var powerLoss = Duration.milliseconds(500)
   public var jamming: Jamming?
   public var spoofing: Spoofing?
-  /// It repeats one position bit for bit while its Doppler goes on.
+  /// Whether it repeats one position bit for bit while its Doppler measurements continue.
   public var isFrozen = false
-  /// It hears its satellites and finds no position from its next start on, as what it remembers is wrong.
+  /// Whether it receives satellites but finds no position after its next start, because its memory contains wrong
+  /// data.
   public var findsNothing = false
-  /// By which start, or one that forgets more, it works again; `nil` for none.
+  /// The kind of start that cures it; kinds that forget more do too. `nil` if none does.
   public var remedy: ReceiverStart?
 
   public init() {}

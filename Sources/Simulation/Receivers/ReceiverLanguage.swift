@@ -1,22 +1,23 @@
-/// What a maker's receivers understand and say. The receiver's body, which all have in common, is handed to it with each call.
+/// The protocol of a maker's receivers. Each call receives the `ReceiverBody`, which contains the parts that all
+/// receivers share.
 protocol ReceiverLanguage: Sendable {
-  /// It has begun: after its supply came, a reset or a sleep that its settings did not outlast.
+  /// The receiver has booted, after its supply came on, after a reset, or after a sleep that loses its settings.
   mutating func begin(_ body: inout ReceiverBody)
-  /// A command has arrived whole.
+  /// A complete command has arrived.
   mutating func take(_ command: ReceivedCommand, _ body: inout ReceiverBody)
-  /// Says no to a command in the protocol's manner.
+  /// Rejects a command in the manner of the protocol.
   func refuse(_ command: ReceivedCommand, _ body: inout ReceiverBody)
-  /// An epoch's messages.
+  /// Sends the messages of an epoch.
   mutating func report(_ solution: Solution, _ body: inout ReceiverBody)
-  /// Something has come over the line while it slept.
+  /// Bytes have arrived during a sleep.
   mutating func wake(_ body: inout ReceiverBody)
-  /// More bytes were garbled than this; true where the receiver stops listening then.
+  /// Whether a receiver of this kind ignores its input after this number of frame errors.
   func isDeafened(by frameErrors: Int) -> Bool
-  /// What it says of that.
+  /// The message with which it announces that.
   func deafNote() -> [UInt8]
-  /// Its supply has gone, and the backup supply too unless that is held.
+  /// The main supply has failed, and the backup supply too unless `isBackedUp`.
   mutating func lostPower(isBackedUp: Bool)
-  /// Somebody has left its port at another speed, for good.
+  /// Another program has permanently changed the speed of the port.
   mutating func leave(at speed: Int, _ body: inout ReceiverBody)
 }
 

@@ -2,7 +2,7 @@ import Glibc
 import Guarding
 import HardwareIO
 
-/// Reads what is written to a simulated receiver, on a thread of its own.
+/// Reads what programs write to a simulated receiver, on its own thread.
 final class ReceiverListener: Sendable {
   private let input: Int32
   private let stop: StopSignal
@@ -15,7 +15,7 @@ final class ReceiverListener: Sendable {
     self.onBytes = onBytes
   }
 
-  /// Whether there was a thread to be had.
+  /// Starts the thread. Returns whether the system had one left.
   func start() -> Bool {
     if DetachedThread.start("simulated rx", { self.run() }) == 0 { return true }
     close(input)

@@ -1,6 +1,6 @@
 import MonotonicTime
 
-/// A receiver without its line: what happens to it when, told by whoever has a clock.
+/// A receiver without its line. Its owner supplies the time and the events.
 struct ReceiverMachine: Sendable {
   private static let mostCommands = 1000
 
@@ -10,10 +10,10 @@ struct ReceiverMachine: Sendable {
   private var garbling = Noise(seed: 7)
   private(set) var isSupplied = false
   private var supplyReturns: MonotonicInstant?
-  /// Since it last began.
+  /// The number of frame errors since the last boot.
   private(set) var frameErrors = 0
   private(set) var isDeaf = false
-  /// The last that it has understood.
+  /// The most recent commands that it has understood.
   private(set) var commands: [CommandName] = []
 
   init(_ body: ReceiverBody, _ language: any ReceiverLanguage) {
@@ -21,7 +21,7 @@ struct ReceiverMachine: Sendable {
     self.language = language
   }
 
-  /// When something happens by itself.
+  /// The instant of the next event that needs no input.
   var nextEvent: MonotonicInstant? {
     ([supplyReturns, body.phaseEnds, body.nextEpoch] + body.outgoing.map(\.due)).compactMap { $0 }.min()
   }
@@ -54,7 +54,7 @@ struct ReceiverMachine: Sendable {
 
   // MARK: Time
 
-  /// Has happen what happens by itself up to an instant, in its order.
+  /// Processes all events up to an instant, in order.
   mutating func run(until now: MonotonicInstant) {
     while true {
       let own = [supplyReturns, body.phaseEnds, body.nextEpoch].compactMap { $0 }.min()
@@ -78,7 +78,7 @@ struct ReceiverMachine: Sendable {
   private mutating func endPhase() {
     switch body.phase {
     case .booting:
-      // Whatever it listens for now, it has just begun.
+      // The receiver has just started to listen.
       (frameErrors, isDeaf) = (0, false)
       language.begin(&body)
       if body.phase == .booting { body.search() }
@@ -91,7 +91,7 @@ struct ReceiverMachine: Sendable {
 
   // MARK: Line
 
-  /// Bytes that somebody has written at a speed of the line; `nil` for one that no receiver has.
+  /// Takes bytes written at a line speed; `nil` for a speed that no receiver has.
   mutating func hear(_ bytes: [UInt8], at speed: Int?, now: MonotonicInstant) {
     run(until: now)
     switch body.phase {
@@ -136,13 +136,14 @@ struct ReceiverMachine: Sendable {
     if body.phase == .booting { boot() }
   }
 
-  /// What it sends now, as it arrives where the line has a speed: noise unless that is its own.
+  /// The pieces of output due now, as they arrive at the speed of the line. At any other speed than the receiver's
+  /// own they are garbled.
   mutating func takePieces(speed: Int?) -> [[UInt8]] {
     body.takeOutgoing().map { $0.speed == speed ? $0.bytes : garbled($0, speed ?? $0.speed) }
   }
 
   private mutating func garbled(_ piece: ReceiverBody.Outgoing, _ speed: Int) -> [UInt8] {
-    // Several bits are taken for one, or one for several.
+    // At another speed, several bits are read as one or one bit as several.
     let count = max(1, min(4 * piece.bytes.count, piece.bytes.count * speed / piece.speed))
     return (0..<count).map { _ in UInt8(garbling.uniform() * 255) | 0x80 }
   }

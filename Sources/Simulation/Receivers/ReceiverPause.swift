@@ -2,13 +2,13 @@ import Devices
 import MonotonicTime
 import NMEA
 
-/// A pause of a receiver that tracks: how it is spent, and what that takes until it has its position again, by the currents and
-/// the times of its data sheet.
+/// A pause of a tracking receiver: how the receiver spends it, and the energy until it has its position again. Based
+/// on the currents and times of its data sheet.
 public struct ReceiverPause: Sendable {
   public var personality: ReceiverPersonality
-  /// `nil` where it goes on tracking.
+  /// The sleep mode; `nil` if it keeps tracking.
   public var sleep: ReceiverSleep?
-  /// Whether something keeps its memory while its supply is off.
+  /// Whether its memory keeps its supply while the main supply is off.
   public var hasBackupSupply: Bool
 
   public init(_ personality: ReceiverPersonality, _ sleep: ReceiverSleep?, hasBackupSupply: Bool = true) {
@@ -19,10 +19,11 @@ public struct ReceiverPause: Sendable {
 
   private static let volts = 3.3
   private static let step = Duration.milliseconds(100)
-  /// None searches for longer.
+  /// No search takes longer than this.
   private static let longestSearch = Duration.seconds(600)
 
-  /// Milliwatt-hours at 3.3 V of a pause, its end included; `nil` where it does not take that rest.
+  /// The energy of a pause, including the search at its end, in milliwatt-hours at 3.3 V. `nil` if the receiver does
+  /// not support the sleep mode.
   public func milliwattHours(of pause: Duration) -> Double? {
     var configuration = CommandedReceiver.Configuration()
     configuration.hasBackupSupply = hasBackupSupply
@@ -34,7 +35,7 @@ public struct ReceiverPause: Sendable {
     func run(for time: Duration) {
       now = now + time
       machine.run(until: now)
-      // Nobody listens.
+      // No program reads the output.
       _ = machine.takePieces(speed: nil)
     }
     func runUntilFix() -> Bool {
@@ -70,7 +71,7 @@ public struct ReceiverPause: Sendable {
 }
 
 extension ReceiverPersonality {
-  /// In whose language it is spoken to.
+  /// The driver whose protocol the receiver uses.
   public var driver: ReceiverDriver {
     switch self {
     case .ublox6, .ublox7, .ublox8, .ublox9, .ublox10: .ublox
@@ -80,7 +81,7 @@ extension ReceiverPersonality {
     }
   }
 
-  /// What has it rest, as its maker's documents have it; `nil` for a rest that it has not.
+  /// The command for a sleep mode, from the maker's documents; `nil` if the receiver lacks that mode.
   fileprivate func command(for sleep: ReceiverSleep?) -> [UInt8]? {
     func sentence(_ text: String) -> [UInt8] { Array(SentenceWriter.make(text).utf8) }
     switch (self, sleep) {
@@ -99,7 +100,7 @@ extension ReceiverPersonality {
     }
   }
 
-  /// What ends that; `nil` where its supply alone does.
+  /// The bytes that end a sleep mode; `nil` if only the supply does.
   fileprivate func call(from sleep: ReceiverSleep) -> [UInt8]? {
     switch (driver, sleep) {
     case (.ublox, .stop): BinaryMessage([0, 0, 9, 0]).ubx(0x06, 0x04)

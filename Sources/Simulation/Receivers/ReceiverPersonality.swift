@@ -1,4 +1,4 @@
-/// A kind of receiver that `simulated/NAME` is, powered by the line `NAME-power`.
+/// A kind of receiver. It appears as the port `simulated/NAME` and is powered by the line `NAME-power`.
 public enum ReceiverPersonality: String, CaseIterable, Sendable {
   case ublox6 = "ublox-6"
   case ublox7 = "ublox-7"
@@ -9,14 +9,14 @@ public enum ReceiverPersonality: String, CaseIterable, Sendable {
   case airoha
   case casic
 
-  /// As board files name it.
+  /// The name of the port in board files.
   public var port: String { "simulated/\(rawValue)" }
   public var powerLine: String { "\(rawValue)-power" }
 
-  /// Of its UART as it comes from the factory, bits a second.
+  /// The factory speed of the UART, in bits per second.
   public var factorySpeed: Int { character.speed }
 
-  /// What its data sheet says that it draws, amperes; off, into its backup pin.
+  /// The current from the data sheet in amperes. While off, the current into the backup pin.
   public func amperes(_ phase: ReceiverPhase) -> Double {
     let currents = character.currents
     return switch phase {

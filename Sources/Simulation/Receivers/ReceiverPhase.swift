@@ -1,26 +1,26 @@
 import MonotonicTime
 
-/// What a receiver is doing; each has its current.
+/// The activity of a receiver. Each phase has its own current.
 public enum ReceiverPhase: String, CaseIterable, Sendable {
   case off
-  /// Supplied, and not yet able to speak or hear.
+  /// Supplied, but not yet able to send or receive.
   case booting
   case searching
   case tracking
-  /// Its radio is off by command; it hears and answers.
+  /// The radio is off by command; commands are still answered.
   case stopped
-  /// Asleep, with what is in its RAM.
+  /// Asleep, with RAM retained.
   case standby
-  /// Asleep but for its clock and backup RAM.
+  /// Asleep, with only the clock and backup RAM supplied.
   case backup
 
   var isAwake: Bool { self == .searching || self == .tracking || self == .stopped }
 }
 
-/// What a receiver has drawn, from its supply and its backup pin together.
+/// The charge that a receiver has drawn from its supply and its backup pin together.
 public struct ReceiverCharge: Sendable {
   public private(set) var coulombs = 0.0
-  /// In each phase.
+  /// The time spent in each phase.
   public private(set) var durations: [ReceiverPhase: Duration] = [:]
   private var last: MonotonicInstant
 

@@ -1,6 +1,6 @@
 /// A satellite system.
 enum SatelliteSystem: UInt8, CaseIterable, Sendable {
-  // As u-blox numbers them.
+  // u-blox's numbering.
   case gps = 0
   case sbas = 1
   case galileo = 2
@@ -8,7 +8,7 @@ enum SatelliteSystem: UInt8, CaseIterable, Sendable {
   case qzss = 5
   case glonass = 6
 
-  /// Of sentences about it alone.
+  /// The talker of sentences about this system alone.
   var talker: String {
     switch self {
     case .gps, .sbas, .qzss: "GP"
@@ -18,7 +18,7 @@ enum SatelliteSystem: UInt8, CaseIterable, Sendable {
     }
   }
 
-  /// In GSA and GSV since NMEA 4.10.
+  /// The system identifier in GSA and GSV since NMEA 4.10.
   var nmeaIdentifier: Int {
     switch self {
     case .gps, .sbas, .qzss: 1
@@ -29,16 +29,16 @@ enum SatelliteSystem: UInt8, CaseIterable, Sendable {
   }
 }
 
-/// A satellite above the simulated vehicle; they stand still.
+/// A satellite above the simulated vehicle. Satellites do not move.
 struct SimulatedSatellite: Sendable {
   let system: SatelliteSystem
-  /// Within its system.
+  /// The number within its system.
   let number: UInt8
   let elevationDegrees: Int
   let azimuthDegrees: Int
   let carrierToNoise: Int
 
-  /// As NMEA numbers it.
+  /// The satellite number in NMEA sentences.
   var nmeaNumber: Int { system == .glonass ? Int(number) + 64 : Int(number) }
 
   static let all: [SimulatedSatellite] = [

@@ -2,36 +2,36 @@ import Glibc
 import MonotonicTime
 import NMEA
 
-/// What a receiver has found out at an epoch.
+/// The result of a receiver's epoch.
 struct Solution: Sendable {
   var utc: UTCTime
-  /// Whether it knows the time; without a fix its clock may still run.
+  /// Whether the time is known. Without a fix the clock may still run.
   var hasTime: Bool
   var hasFix: Bool
   var latitudeDegrees: Double
   var longitudeDegrees: Double
   var altitudeHAEMetres: Double
-  /// Of mean sea level above the ellipsoid.
+  /// The height of mean sea level above the ellipsoid.
   var separationMetres: Double
   /// North, east, down.
   var velocityMetresPerSecond: SIMD3<Double>
-  /// One standard deviation, horizontal.
+  /// The horizontal standard deviation.
   var sigmaMetres: Double
   var satellites: [SimulatedSatellite]
-  /// Since the receiver began.
+  /// The time since the receiver booted.
   var runTime: Duration
   var correction = Correction.none
-  /// Since the last one came, where there are corrections.
+  /// The time since the last correction, if corrections arrive.
   var correctionAge = Duration.zero
 
-  /// What a base makes of a solution.
+  /// The effect of a base station's corrections on the solution.
   enum Correction: UInt8, Sendable {
     case none = 0
-    /// The waves are counted, and not yet to a whole number.
+    /// Ambiguities are estimated but not yet fixed to integers.
     case float = 1
     case fixed = 2
 
-    /// What is left of the errors.
+    /// The share of the errors that remains.
     var share: Double {
       switch self {
       case .none: 1
@@ -59,7 +59,7 @@ struct Solution: Sendable {
     return track < 0 ? track + 360 : track
   }
 
-  /// GPS is ahead of UTC by that since 2017.
+  /// The offset of GPS time from UTC since 2017.
   static let leapSeconds: Int64 = 18
   private static let gpsEpoch: Int64 = 315_964_800_000_000_000
   private static let weekNanoseconds: Int64 = 604_800_000_000_000
@@ -72,7 +72,7 @@ struct Solution: Sendable {
   var timeOfWeekNanoseconds: Int64 { gpsNanoseconds % Solution.weekNanoseconds }
   var timeOfWeekMilliseconds: UInt32 { UInt32((timeOfWeekNanoseconds + 500_000) / 1_000_000) }
 
-  /// Earth-centred, earth-fixed (WGS 84).
+  /// Earth-centred, earth-fixed coordinates (WGS 84).
   var ecefMetres: SIMD3<Double> {
     let latitude = latitudeDegrees * .pi / 180
     let longitude = longitudeDegrees * .pi / 180
@@ -96,7 +96,7 @@ struct Solution: Sendable {
 }
 
 extension Solution {
-  /// The vehicle as it is, put off by an error (north, east, down, metres).
+  /// The true state of the vehicle plus an error (north, east, down, metres).
   init(
     _ truth: World.Truth, error: SIMD3<Double>, utc: UTCTime, hasTime: Bool, hasFix: Bool, sigmaMetres: Double,
     satellites: [SimulatedSatellite], runTime: Duration

@@ -1,17 +1,17 @@
 import MonotonicTime
 import NMEA
 
-/// The sentences that receivers make of a solution.
+/// The NMEA sentences for a solution.
 struct SolutionSentences: Sendable {
   enum Kind: CaseIterable, Sendable {
     case gga, gll, gsa, gsv, rmc, vtg, gst, zda
   }
 
   let solution: Solution
-  /// Of NMEA 4.10 and later, which name systems and signals.
+  /// Whether to use NMEA 4.10 and later, which identify systems and signals.
   let isModern: Bool
 
-  /// - Parameter isModern: otherwise NMEA 2.3
+  /// - Parameter isModern: `false` for NMEA 2.3
   init(_ solution: Solution, isModern: Bool) {
     self.solution = solution
     self.isModern = isModern
@@ -36,7 +36,7 @@ struct SolutionSentences: Sendable {
   private var mode: String {
     guard solution.hasFix else { return "N" }
     return switch solution.correction {
-    // Nobody is to take it for a real one.
+    // Marks the position as simulated.
     case .none: "S"
     case .float: "F"
     case .fixed: "R"

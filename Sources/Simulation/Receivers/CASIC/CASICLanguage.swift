@@ -1,7 +1,7 @@
 import MonotonicTime
 
-/// A receiver with an AT6558: sentences from the factory, PCAS and CASIC's own messages (CASIC Multimode Satellite Navigation
-/// Receiver Protocol Specification, V4.2.0.3).
+/// A receiver with an AT6558. It sends NMEA sentences by default, and understands PCAS and CASIC's binary messages
+/// (CASIC Multimode Satellite Navigation Receiver Protocol Specification, V4.2.0.3).
 struct CASICLanguage: ReceiverLanguage {
   static let speeds = [4800, 9600, 19200, 38400, 57600, 115_200]
   private static let intervals = [100, 200, 250, 500, 1000]
@@ -60,7 +60,7 @@ struct CASICLanguage: ReceiverLanguage {
       case (0x06, _):
         let speed = body.speed
         let isDone = takeConfiguration(id, command.payload, &body)
-        // The speed changes once it has been acknowledged.
+        // The acknowledgement is sent at the old speed.
         let next = body.speed
         body.speed = speed
         acknowledge(command, isDone, &body)
@@ -75,7 +75,7 @@ struct CASICLanguage: ReceiverLanguage {
   }
 
   func refuse(_ command: ReceivedCommand, _ body: inout ReceiverBody) {
-    // What is said in text is neither acknowledged nor refused.
+    // Text commands are neither acknowledged nor rejected.
     if command.form == .casic { acknowledge(command, false, &body) }
   }
 
@@ -84,10 +84,10 @@ struct CASICLanguage: ReceiverLanguage {
     body.answer(BinaryMessage([group, id, 0, 0]).casic(0x05, isDone ? 1 : 0))
   }
 
-  /// AID-INI: its last byte says what of it is known. Nothing answers it.
+  /// AID-INI. The flags at its end say which fields are valid. It is not acknowledged.
   private func assist(_ payload: [UInt8], _ body: inout ReceiverBody) {
     let flags = payload[55]
-    // Its place may be stated in degrees, of which no latitude has more than 90.
+    // The position may be in degrees or earth-centred metres. A latitude above 90 can only be metres.
     let latitude = Double(bitPattern: payload[..<8].reversed().reduce(0) { $0 << 8 | UInt64($1) })
     let hasPlace = flags & 1 != 0 && (flags & 0x20 == 0 || latitude.magnitude <= 90)
     body.wasTold(time: flags & 2 != 0, place: hasPlace, bringsAlmanac: true)
@@ -125,7 +125,7 @@ struct CASICLanguage: ReceiverLanguage {
     apply(&body)
   }
 
-  /// A field that is empty changes nothing.
+  /// Empty fields leave a setting unchanged.
   private mutating func takeSentences(_ fields: [String]) {
     let places: [(field: Int, output: UInt16)] = [
       (0, 0x4E00), (1, 0x4E01), (2, 0x4E02), (3, 0x4E03), (4, 0x4E04), (5, 0x4E05), (6, 0x4E08), (13, 0x4E07),
@@ -207,7 +207,7 @@ struct CASICLanguage: ReceiverLanguage {
     return true
   }
 
-  /// CFG-NAVX: what its mask chooses, by bit, and where.
+  /// CFG-NAVX: sets the fields selected by its mask. The table maps each bit to the position of its field.
   private mutating func setNavigation(_ payload: [UInt8], _ body: inout ReceiverBody) -> Bool {
     let places: [Range<Int>?] = [
       4..<5, 5..<6, 6..<8, 8..<9, nil, 10..<11, 11..<12, 12..<13, 13..<14, 14..<16, 16..<24, 24..<28, 28..<32, 40..<44,
@@ -240,7 +240,7 @@ struct CASICLanguage: ReceiverLanguage {
   }
 }
 
-/// What it says of itself.
+/// The texts with which the receiver identifies itself.
 private enum CASICText {
   static let chip = "IC=AT6558R-5N-32-1C580901"
   static let software = "SW=URANUS5,V5.3.0.0"

@@ -1,7 +1,7 @@
 import MonotonicTime
 import NMEA
 
-/// Payloads of CASIC's messages; NAV-TIMEUTC as receivers send it, which the specification has otherwise.
+/// Payloads of CASIC messages. NAV-TIMEUTC follows real receivers, which deviate from the specification.
 enum CASICMessages {
   static var version: BinaryMessage {
     var message = BinaryMessage()
@@ -10,7 +10,7 @@ enum CASICMessages {
     return message
   }
 
-  /// Text and binary both ways, 8N1.
+  /// CFG-PRT: text and binary in both directions, 8N1.
   static func port(_ port: UInt8, speed: Int) -> BinaryMessage {
     var message = BinaryMessage([port, 0x33])
     message.u2(0x08C0)

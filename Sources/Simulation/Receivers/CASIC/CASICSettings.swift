@@ -1,12 +1,12 @@
-/// A CASIC receiver's settings.
+/// The settings of a CASIC receiver.
 struct CASICSettings: Sendable {
   var speed: Int
   var intervalMilliseconds = 1000
-  /// Every how many epochs, by class and identifier; sentences are class 4E.
+  /// The output interval in epochs by class and identifier. Sentences have class 4E.
   var rates: [UInt16: Int]
-  /// CFG-NAVX, 44 bytes; its byte 13 has the systems.
+  /// The 44 bytes of CFG-NAVX. Byte 13 contains the satellite systems.
   var navigation: [UInt8]
-  /// CFG-TP, 16 bytes.
+  /// The 16 bytes of CFG-TP.
   var pulse: [UInt8]
 
   init(speed: Int) {
@@ -47,14 +47,14 @@ struct CASICSettings: Sendable {
     }
   }
 
-  /// Bit 0 GPS, 1 BeiDou, 2 GLONASS.
+  /// Bit 0 is GPS, 1 BeiDou, 2 GLONASS.
   private static let order: [SatelliteSystem] = [.gps, .beidou, .glonass]
 
   var systems: Set<SatelliteSystem> {
     Set(CASICSettings.order.enumerated().filter { navigation[13] >> UInt8($0.offset) & 1 == 1 }.map(\.element))
   }
 
-  /// What a mask of CFG-CFG chooses is taken from others: bit 0 the port, 1 the messages, 3 the rate, 4 the pulse.
+  /// Copies the settings that a CFG-CFG mask selects: bit 0 the port, 1 the messages, 3 the rate, 4 the pulse.
   mutating func take(_ mask: UInt16, from other: CASICSettings) {
     if mask & 1 != 0 { speed = other.speed }
     if mask & 2 != 0 { rates = other.rates }

@@ -1,13 +1,13 @@
 import MonotonicTime
 import NMEA
 
-/// What became of a backup in flash at the last start: as UPD-SOS has it.
+/// The result of restoring the backup in flash at the last start, as in UPD-SOS.
 enum UBXRestoration: UInt8, Sendable {
   case restored = 2
   case noBackup = 3
 }
 
-/// Ephemerides, place and time, kept by the receiver's flash or by its host.
+/// Ephemerides, position and time that the receiver's flash or its host has kept.
 extension UBXLanguage {
   // MARK: Save on shutdown
 
@@ -22,10 +22,10 @@ extension UBXLanguage {
     send(BinaryMessage([2, 0, 0, 0, 1, 0, 0, 0]), 0x09, 0x14, &body)
   }
 
-  /// At the start; the time is not among what was saved.
+  /// Restores the saved data at a start. The time is not part of it.
   mutating func restore(_ body: inout ReceiverBody) {
     guard var saved = savedNavigation else { return restoration = .noBackup }
-    // What the backup RAM has kept is newer.
+    // The contents of backup RAM are newer.
     guard !body.navigation.hasPosition else { return restoration = .noBackup }
     saved.hasTime = false
     saved.isAided = true
@@ -35,7 +35,7 @@ extension UBXLanguage {
 
   // MARK: Multiple GNSS assistance
 
-  /// Class 13.
+  /// Takes a message of class 13 (MGA).
   mutating func assist(_ id: UInt8, _ payload: [UInt8], _ body: inout ReceiverBody) {
     switch (id, payload.first) {
     case (0x80, nil): sendDatabase(&body)
@@ -56,7 +56,7 @@ extension UBXLanguage {
     }
   }
 
-  /// MGA-ACK, where it has been asked for.
+  /// Sends MGA-ACK if the host has enabled it.
   private func acknowledge(_ id: UInt8, _ payload: [UInt8], isUsed: Bool, _ body: inout ReceiverBody) {
     guard settings.isOn(UBXKey.acknowledgesAiding) else { return }
     var message = BinaryMessage([isUsed ? 1 : 0, 0, isUsed ? 0 : 4, id])
@@ -68,7 +68,8 @@ extension UBXLanguage {
 
   private static let databaseMark: UInt32 = 0x5344_4231
 
-  /// MGA-DBD: the maker's own form, so this simulation's own: a mark, the satellite, and when its ephemeris came, as Unix time.
+  /// Sends MGA-DBD. Its contents are private to the maker; here they are a marker, the satellite, and the Unix time
+  /// at which its ephemeris arrived.
   private func sendDatabase(_ body: inout ReceiverBody) {
     let navigation = body.navigation
     let count: Int
@@ -88,7 +89,7 @@ extension UBXLanguage {
     } else {
       count = 0
     }
-    // How many they were ends the list.
+    // The list ends with the number of messages.
     var number = BinaryMessage()
     number.u4(UInt32(count))
     acknowledge(0x80, number.payload, isUsed: true, &body)

@@ -1,6 +1,6 @@
-/// CFG messages with a meaning of their own: those of u-blox 6 to 8, which 9 still takes.
+/// The CFG messages of u-blox 6 to 8, which u-blox 9 still accepts.
 extension UBXLanguage {
-  /// Whether it has been done; a poll is answered besides.
+  /// Executes a CFG message. Returns whether it was accepted. A poll is also answered.
   mutating func takeConfiguration(_ id: UInt8, _ payload: [UInt8], _ body: inout ReceiverBody) -> Bool {
     if id == 0x09 { return takeStorage(payload, &body) }
     guard generation.hasLegacyConfiguration else { return false }
@@ -15,7 +15,7 @@ extension UBXLanguage {
     }
   }
 
-  /// Only UART1 has anything connected.
+  /// Only UART1 is connected.
   private mutating func takePort(_ payload: [UInt8], _ body: inout ReceiverBody) -> Bool {
     if payload.count <= 1 {
       guard payload.first ?? 1 == 1 else { return false }
@@ -40,7 +40,7 @@ extension UBXLanguage {
     settings.ram.values[UBXKey.inputRTCM3] = UInt64(input >> 5 & 1)
     settings.ram.values[UBXKey.outputUBX] = UInt64(output & 1)
     settings.ram.values[UBXKey.outputNMEA] = UInt64(output >> 1 & 1)
-    // At once: the acknowledgement comes at the new speed.
+    // The speed changes immediately, and the acknowledgement is sent at the new speed.
     apply(&body)
     return true
   }
@@ -49,7 +49,7 @@ extension UBXLanguage {
     keys.enumerated().reduce(0) { settings.isOn($1.element) ? $0 | 1 << UInt16($1.offset) : $0 }
   }
 
-  /// CFG-MSG: two bytes ask, three set the port that they come by, eight all.
+  /// CFG-MSG: two bytes poll the rate, three set it for the port in use, eight for all ports.
   private mutating func takeRate(ofMessage payload: [UInt8], _ body: inout ReceiverBody) -> Bool {
     guard [2, 3, 8].contains(payload.count), let output = UBXOutput.find(payload[0], payload[1], in: generation) else {
       return false
@@ -82,7 +82,7 @@ extension UBXLanguage {
     return true
   }
 
-  /// u-blox 6 measures five times a second at most, 7 and 8 ten times, later ones 25 times.
+  /// u-blox 6 measures at most five times a second, 7 and 8 ten times, and later ones 25 times.
   func isPossible(measurementRate milliseconds: UInt64) -> Bool {
     milliseconds >= (generation.number == 6 ? 200 : generation.number < 9 ? 100 : 40) && milliseconds <= 65_535
   }
@@ -116,7 +116,7 @@ extension UBXLanguage {
     return true
   }
 
-  /// At least one system of the four large ones, and no more than its radio can take.
+  /// Whether the systems are possible: at least one of the four major ones, and no more than the radio supports.
   func canListen(with values: [UInt32: UInt64]) -> Bool {
     let major = UBXGeneration.majorSystems.filter { system in
       let key = UBXKey.system(system)
@@ -138,7 +138,7 @@ extension UBXLanguage {
     return true
   }
 
-  /// Messages that are kept whole, with what keys know of them in its place.
+  /// Stores a message that is kept as a whole, after updating the fields that also have keys.
   private mutating func takeRecord(_ record: UInt32, _ payload: [UInt8], _ body: inout ReceiverBody) -> Bool {
     guard var kept = settings.ram.records[record] else { return false }
     if payload.isEmpty {
@@ -171,7 +171,7 @@ extension UBXLanguage {
     return true
   }
 
-  /// CFG-NAV5: what its mask chooses.
+  /// CFG-NAV5: sets the fields that its mask selects.
   private mutating func takeNavigation(_ payload: [UInt8], _ kept: inout [UInt8]) -> Bool {
     let mask = BinaryMessage.u2(payload, 0)
     if mask & 1 != 0 {
@@ -191,7 +191,7 @@ extension UBXLanguage {
     Set([0, 2, 3, 4, 5, 6, 7, 8]).union(generation.protocolVersion >= 18 ? [9] : [])
   }
 
-  /// CFG-CFG: clear, save, load, in this order.
+  /// CFG-CFG: clears, saves and loads, in this order.
   private mutating func takeStorage(_ payload: [UInt8], _ body: inout ReceiverBody) -> Bool {
     guard payload.count == 12 || payload.count == 13 else { return false }
     var memories: Set<UBXSettings.Memory> = [.backup, .flash]

@@ -1,27 +1,27 @@
-/// A generation of u-blox receivers, by what it says of itself and what it can be told.
+/// A generation of u-blox receivers: its identification and the commands it supports.
 struct UBXGeneration: Sendable {
   let number: Int
-  /// Of the protocol, whole.
+  /// The integer part of the protocol version.
   let protocolVersion: Int
   let software: String
   let hardware: String
   let extensions: [String]
   let systems: Set<SatelliteSystem>
-  /// Of the factory.
+  /// The factory setting.
   let enabledSystems: Set<SatelliteSystem>
-  /// Of GPS, GLONASS, Galileo and BeiDou, at a time.
+  /// The number of systems among GPS, GLONASS, Galileo and BeiDou that can be enabled together.
   let mostMajorSystems: Int
 
-  /// CFG messages with a meaning of their own.
+  /// Whether it supports the dedicated CFG messages.
   var hasLegacyConfiguration: Bool { number < 10 }
-  /// CFG-VALSET and its kin.
+  /// Whether it supports CFG-VALSET, CFG-VALGET and CFG-VALDEL.
   var hasKeys: Bool { protocolVersion >= 27 }
   var hasAssistance: Bool { protocolVersion >= 15 }
-  /// RXM-PMREQ of eight bytes.
+  /// Whether it supports the eight-byte RXM-PMREQ.
   var hasShortSleep: Bool { number < 9 }
-  /// RXM-PMREQ of sixteen bytes.
+  /// Whether it supports the sixteen-byte RXM-PMREQ.
   var hasLongSleep: Bool { protocolVersion >= 18 }
-  /// Whether it sleeps only where it is forced to.
+  /// Whether it sleeps only with the force flag.
   var mustBeForcedToSleep: Bool { number >= 10 }
   var speaksModernNMEA: Bool { number >= 9 }
 

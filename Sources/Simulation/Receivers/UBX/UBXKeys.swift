@@ -1,6 +1,6 @@
 /// Keys of the configuration (interface descriptions of NEO-M9N, UBX-19035940, and of M10 SPG 5.10, UBX-21035062).
 ///
-/// Receivers without CFG-VALSET keep the same settings, and are told of them otherwise.
+/// Receivers without CFG-VALSET have the same settings, and are configured by other messages.
 enum UBXKey {
   static let baudRate: UInt32 = 0x4052_0001
   static let inputUBX: UInt32 = 0x1073_0001
@@ -19,7 +19,7 @@ enum UBXKey {
   static let beidouB1: UInt32 = 0x1031_000D
   static let beidouB1C: UInt32 = 0x1031_000F
 
-  /// Whether a system is listened to.
+  /// The key that enables a system.
   static func system(_ system: SatelliteSystem) -> UInt32 {
     switch system {
     case .gps: 0x1031_001F
@@ -31,7 +31,7 @@ enum UBXKey {
     }
   }
 
-  /// Bytes of its value: the key's upper digit tells.
+  /// The size of the value in bytes, from the top digit of the key.
   static func size(_ key: UInt32) -> Int? {
     switch key >> 28 & 7 {
     case 1, 2: 1
@@ -44,8 +44,8 @@ enum UBXKey {
 
   static func group(_ key: UInt32) -> UInt32 { key >> 16 & 0xFFF }
 
-  /// Which part of the settings it is of, as CFG-CFG divides them: bit 0 the port, 1 the messages, 3 navigation, 4 the receiver
-  /// manager.
+  /// The part of the settings that a key belongs to, as divided by CFG-CFG: bit 0 the port, 1 the messages, 3
+  /// navigation, 4 the receiver manager.
   static func part(_ key: UInt32) -> UInt32 {
     switch key >> 16 & 0xFF {
     case 0x52, 0x73, 0x74: 1 << 0
@@ -74,7 +74,7 @@ enum UBXKey {
       0x2093_0001: 42, 0x2093_0002: 0, 0x1093_0003: 0, 0x1093_0004: 1, 0x1093_0005: 0, 0x1093_0006: 0, 0x2093_0007: 0,
       0x2093_0031: 0, 0x2093_0032: 0,
       0x1036_0002: 0, 0x1036_0003: 1, 0x1036_0004: 1, 0x1036_0005: 0,
-      // L1 signals of each system.
+      // The L1 signals of each system.
       0x1031_0001: 1, 0x1031_0005: 1, 0x1031_0007: 1, beidouB1: 1, 0x1031_0012: 1, 0x1031_0014: 1, 0x1031_0018: 1,
     ]
     if generation.number >= 10 { values[beidouB1C] = 0 }

@@ -1,14 +1,14 @@
 import MonotonicTime
 import NMEA
 
-/// A u-blox receiver: sentences from the factory, and UBX both ways.
+/// A u-blox receiver. It sends NMEA sentences by default, and UBX goes both ways.
 struct UBXLanguage: ReceiverLanguage {
   let generation: UBXGeneration
   var settings: UBXSettings
-  /// Of CFG-VALSET in several messages.
+  /// The changes collected by a CFG-VALSET transaction.
   var transaction: [(layers: UInt8, values: [UInt32: UInt64])] = []
   var isInTransaction = false
-  /// What UPD-SOS has put into the flash, and what became of it.
+  /// The navigation data that UPD-SOS has saved in flash, and the result of restoring it.
   var savedNavigation: NavigationMemory?
   var restoration: UBXRestoration = .noBackup
   private var epochs: UInt64 = 0
@@ -56,7 +56,7 @@ struct UBXLanguage: ReceiverLanguage {
       SentenceWriter.make("\(talker)TXT,01,01,01,More than 100 frame errors, UART RX was disabled").utf8)
   }
 
-  /// Has the body do as the settings say.
+  /// Applies the settings to the body.
   func apply(_ body: inout ReceiverBody) {
     body.speed = Int(settings.value(UBXKey.baudRate))
     let milliseconds = settings.value(UBXKey.measurementRate) * max(1, settings.value(UBXKey.navigationRate))
@@ -67,7 +67,7 @@ struct UBXLanguage: ReceiverLanguage {
     let systems = generation.systems.filter { settings.isOn(UBXKey.system($0)) }
     guard systems != body.systems else { return }
     body.systems = systems
-    // The radio is started anew.
+    // The radio restarts.
     if body.phase == .tracking || body.phase == .searching { body.search() }
   }
 
@@ -92,7 +92,7 @@ struct UBXLanguage: ReceiverLanguage {
     }
   }
 
-  /// RXM-RTCM, with each message of corrections.
+  /// Sends RXM-RTCM for each correction message.
   private func reportCorrection(_ number: UInt16, _ payload: [UInt8], _ body: inout ReceiverBody) {
     guard let output = UBXOutput.find(0x02, 0x32, in: generation), settings.value(output.key) > 0,
       settings.isOn(UBXKey.inputRTCM3), settings.isOn(UBXKey.outputUBX)
@@ -134,13 +134,13 @@ struct UBXLanguage: ReceiverLanguage {
     body.answer(BinaryMessage([group, id]).ubx(0x05, isDone ? 1 : 0))
   }
 
-  /// Answers to polls come whatever the rates say.
+  /// Sends a message. Answers to polls are independent of the output rates.
   func send(_ message: BinaryMessage, _ group: UInt8, _ id: UInt8, _ body: inout ReceiverBody) {
     guard settings.isOn(UBXKey.outputUBX) else { return }
     body.answer(message.ubx(group, id))
   }
 
-  /// CFG-RST, which nothing acknowledges.
+  /// CFG-RST. It is not acknowledged.
   private mutating func reset(_ payload: [UInt8], _ body: inout ReceiverBody) {
     guard payload.count == 4 else { return }
     let forgotten = BinaryMessage.u2(payload, 0)
@@ -162,7 +162,8 @@ struct UBXLanguage: ReceiverLanguage {
     }
   }
 
-  /// RXM-PMREQ, which nothing acknowledges. It wakes by its UART, or when its time is over; what was only in RAM is forgotten.
+  /// RXM-PMREQ. It is not acknowledged. The receiver wakes after the duration or by bytes on its UART. Settings that
+  /// are only in RAM are lost.
   private mutating func sleep(_ payload: [UInt8], _ body: inout ReceiverBody) {
     let isShort = payload.count == 8 && generation.hasShortSleep
     guard isShort || (payload.count == 16 && generation.hasLongSleep) else { return }
@@ -183,7 +184,7 @@ struct UBXLanguage: ReceiverLanguage {
     for output in UBXOutput.all where output.exists(in: generation) {
       let rate = settings.value(output.key)
       guard rate > 0, epochs % rate == 0 else { continue }
-      // Of each pulse once.
+      // Each pulse is announced once.
       let second = solution.utc.nanosecondsSince1970 % 1_000_000_000
       if output.group == 0x0D, second >= body.interval.inNanoseconds { continue }
       if output.group == 0xF0 {

@@ -1,7 +1,7 @@
 import MonotonicTime
 import NMEA
 
-/// Payloads, laid out as the interface descriptions of each generation have them.
+/// Payloads in the layout of each generation's interface description.
 extension UBXLanguage {
   var version: BinaryMessage {
     var message = BinaryMessage()
@@ -16,7 +16,7 @@ extension UBXLanguage {
     return BinaryMessage([isLong ? 2 : 1, 0, 0, 0, 0xCF, 0xFB, 0x03, 0xD2, 0x59] + (isLong ? [0x2C] : []))
   }
 
-  /// `nil` for a message that has no form here.
+  /// The payload of a message; `nil` if the message is not simulated.
   func message(_ group: UInt8, _ id: UInt8, _ solution: Solution, _ body: ReceiverBody) -> BinaryMessage? {
     switch (group, id) {
     case (0x01, 0x02): positionLLH(solution)
@@ -93,7 +93,8 @@ extension UBXLanguage {
     return message
   }
 
-  /// 1 for less than a second, and so on to 12 for more than two minutes; 0 for none.
+  /// The age of the corrections as an index: 1 for less than a second, up to 12 for more than two minutes; 0 without
+  /// corrections.
   private func correctionStep(_ solution: Solution) -> UInt8 {
     if solution.correction == .none || generation.protocolVersion < 20 { return 0 }
     let ends: [Double] = [1, 2, 5, 10, 15, 20, 30, 45, 60, 90, 120]
@@ -178,7 +179,7 @@ extension UBXLanguage {
 
   // MARK: Time
 
-  /// UTC to the second; the rest is in nanoseconds.
+  /// Appends UTC in whole seconds. The fraction is in the nanoseconds field.
   private func date(_ solution: Solution, _ message: inout BinaryMessage) {
     let parts = solution.utc.components
     message.u2(UInt16(parts.date.year))
@@ -207,7 +208,7 @@ extension UBXLanguage {
     return message
   }
 
-  /// Of the next pulse: that of the next whole second.
+  /// The time of the next pulse, which marks the next whole second.
   private func timePulse(_ solution: Solution) -> BinaryMessage {
     var message = BinaryMessage()
     let next = solution.timeOfWeekNanoseconds / 1_000_000_000 + 1
@@ -233,7 +234,7 @@ extension UBXLanguage {
     return message
   }
 
-  /// As NAV-SVINFO numbers satellites of all systems.
+  /// The satellite number in NAV-SVINFO, which numbers the satellites of all systems in one sequence.
   private func numberInOneRow(_ satellite: SimulatedSatellite) -> UInt8 {
     switch satellite.system {
     case .gps, .sbas: satellite.number
@@ -257,7 +258,7 @@ extension UBXLanguage {
       message.u1(satellite.system.rawValue, satellite.number)
       sight(satellite, &message)
       message.i2(0)
-      // Tracked in code and carrier, used, healthy, its ephemeris known.
+      // Code and carrier tracked, used, healthy, ephemeris known.
       message.u4(UInt32(solution.hasFix ? 0x091F : 0x0014))
     }
     return message

@@ -1,12 +1,12 @@
-/// A message that a receiver can be told to send of itself.
+/// A message that a receiver can be configured to send periodically.
 struct UBXOutput: Sendable {
   let group: UInt8
   let id: UInt8
-  /// Of its rate on UART1.
+  /// The key of its rate on UART1.
   let key: UInt32
   let firstVersion: Int
   let lastVersion: Int
-  /// Of a sentence that is sent; others are taken and stay silent.
+  /// The sentence to send. Other sentences can be enabled but produce no output.
   let sentence: SolutionSentences.Kind?
 
   private init(
@@ -21,8 +21,8 @@ struct UBXOutput: Sendable {
     self.sentence = sentence
   }
 
-  /// Keys as in the interface descriptions of M9 and M10 (CFG-MSGOUT); older receivers have the same messages without them.
-  /// In the order in which they are sent.
+  /// The keys of the interface descriptions of M9 and M10 (CFG-MSGOUT); older receivers have the same messages
+  /// without keys. The order is the order of transmission.
   static let all: [UBXOutput] = [
     UBXOutput(0xF0, 0x04, 0xAC, .rmc), UBXOutput(0xF0, 0x05, 0xB1, .vtg), UBXOutput(0xF0, 0x00, 0xBB, .gga),
     UBXOutput(0xF0, 0x02, 0xC0, .gsa), UBXOutput(0xF0, 0x03, 0xC5, .gsv), UBXOutput(0xF0, 0x01, 0xCA, .gll),
@@ -34,13 +34,13 @@ struct UBXOutput: Sendable {
     UBXOutput(0x01, 0x35, 0x16, from: 15), UBXOutput(0x01, 0x36, 0x84, from: 27),
     UBXOutput(0x01, 0x43, 0x346, from: 27),
     UBXOutput(0x0A, 0x09, 0x1B5, to: 23), UBXOutput(0x0A, 0x38, 0x35A, from: 27), UBXOutput(0x0D, 0x01, 0x17E),
-    // With each message of corrections rather than with an epoch.
+    // Sent with each correction message instead of each epoch.
     UBXOutput(0x02, 0x32, 0x269, from: 20, to: 33),
-    // The end of the epoch is told last.
+    // The end-of-epoch message is sent last.
     UBXOutput(0x01, 0x61, 0x160, from: 18),
   ]
 
-  /// On from the factory: GGA, GLL, GSA, GSV, RMC, VTG.
+  /// Enabled by default: GGA, GLL, GSA, GSV, RMC, VTG.
   var isFactoryOn: Bool { group == 0xF0 && id <= 5 }
 
   func exists(in generation: UBXGeneration) -> Bool {

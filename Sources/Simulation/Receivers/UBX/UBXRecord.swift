@@ -1,4 +1,4 @@
-/// Older configuration messages that a receiver keeps as they are.
+/// Older configuration messages that a receiver stores as a whole.
 enum UBXRecord {
   static let nav5: UInt32 = 0x0624
   static let navX5: UInt32 = 0x0623
@@ -6,10 +6,10 @@ enum UBXRecord {
   static let receiverManager: UInt32 = 0x0611
   static let powerModeSetup: UInt32 = 0x0686
 
-  /// CFG-TP5 of one of two pulses.
+  /// CFG-TP5 for one of the two pulses.
   static func timePulse(_ index: UInt8) -> UInt32 { 0x0631 | UInt32(index) << 16 }
 
-  /// Of CFG-CFG's parts.
+  /// The part of the settings, as divided by CFG-CFG.
   static func part(_ record: UInt32) -> UInt32 {
     switch record {
     case powerManagement, receiverManager, powerModeSetup: 1 << 4
@@ -48,7 +48,7 @@ enum UBXRecord {
     message.zeros(6)
     message.u1(3, 32, 6, 0, 0)
     message.zeros(2)
-    // Aiding is not acknowledged.
+    // Aiding messages are not acknowledged.
     message.u1(0)
     message.zeros(40 - message.payload.count)
     return message.payload

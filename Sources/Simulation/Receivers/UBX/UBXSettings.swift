@@ -1,9 +1,9 @@
-/// A u-blox receiver's settings, in the memories that it keeps them in.
+/// The settings of a u-blox receiver, in its different memories.
 struct UBXSettings: Sendable {
-  /// In RAM everything, in the others what was put there.
+  /// The settings in one memory. RAM has all of them; the other memories have only those that were saved.
   struct Layer: Sendable {
     var values: [UInt32: UInt64] = [:]
-    /// Of older messages, what has no key, by class and identifier (and index).
+    /// The contents of older messages that have no key, by class and identifier (and index).
     var records: [UInt32: [UInt8]] = [:]
 
     mutating func put(_ other: Layer) {
@@ -33,14 +33,14 @@ struct UBXSettings: Sendable {
   func value(_ key: UInt32) -> UInt64 { ram.values[key] ?? 0 }
   func isOn(_ key: UInt32) -> Bool { value(key) != 0 }
 
-  /// As at each start: the factory's, over that the flash's, over that the backup RAM's.
+  /// Loads the settings as at each start: the factory's, then those in flash, then those in backup RAM.
   mutating func start() {
     ram = factory
     ram.put(flash)
     ram.put(backup)
   }
 
-  /// What a mask of CFG-CFG chooses.
+  /// The settings that a CFG-CFG mask selects.
   private func chosen(_ layer: Layer, _ mask: UInt32) -> Layer {
     Layer(
       values: layer.values.filter { UBXKey.part($0.key) & mask != 0 },

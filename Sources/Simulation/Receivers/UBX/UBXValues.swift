@@ -30,7 +30,7 @@ extension UBXLanguage {
     return put(transaction, &body)
   }
 
-  /// All or nothing.
+  /// Applies all changes or none.
   private mutating func put(_ changes: [(layers: UInt8, values: [UInt32: UInt64])], _ body: inout ReceiverBody) -> Bool
   {
     guard changes.allSatisfy({ isPossible($0.values) }) else { return false }
@@ -60,12 +60,12 @@ extension UBXLanguage {
       }
     }
     guard canListen(with: values) else { return false }
-    // One BeiDou signal at a time (M10).
+    // Only one BeiDou signal at a time (M10).
     let signals = [UBXKey.beidouB1, UBXKey.beidouB1C].map { values[$0] ?? settings.value($0) }
     return signals != [1, 1]
   }
 
-  /// `nil` where a key is not known or a value is cut off.
+  /// Parses keys and values; `nil` if a key is unknown or a value is truncated.
   private func pairs(_ payload: [UInt8]) -> [UInt32: UInt64]? {
     var values: [UInt32: UInt64] = [:]
     var at = 4
@@ -103,7 +103,7 @@ extension UBXLanguage {
     var found: [UInt32] = []
     for key in wanted {
       if key & 0xFFFF == 0xFFFF {
-        // All of a group, or of all groups.
+        // All keys of a group, or of all groups.
         let isAll = UBXKey.group(key) == 0xFFF
         found += values.keys.filter { isAll || UBXKey.group($0) == UBXKey.group(key) }.sorted()
       } else if values[key] != nil {
