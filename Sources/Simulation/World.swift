@@ -25,6 +25,8 @@ public struct World: Sendable {
   public var noiseScale = 1.0
   /// Replaces the vehicle, if set.
   public var turntable: Turntable?
+  /// The same, for who calibrates its sensors.
+  public var practice: Practice?
   /// When the first lap began.
   public var start: MonotonicInstant
   /// Periods during which the vehicle is parked and does not move, in seconds since the start, in order. Afterwards
@@ -153,7 +155,7 @@ public struct World: Sendable {
   private func motion(at time: Double) -> (
     position: SIMD3<Double>, velocity: SIMD3<Double>, acceleration: SIMD3<Double>
   ) {
-    guard turntable == nil else { return (.zero, .zero, .zero) }
+    guard turntable == nil, practice == nil else { return (.zero, .zero, .zero) }
     let (angle, rate, acceleration) = progress(at: time)
     let size = sizeMetres
     let position = SIMD3(size * sin(angle), size / 2 * sin(2 * angle), 0)
@@ -163,6 +165,7 @@ public struct World: Sendable {
   }
 
   private func attitude(at time: Double) -> Quaternion {
+    if let practice { return practice.attitude(at: time) }
     if let turntable {
       return Quaternion(
         roll: turntable.rollRadians, pitch: turntable.pitchRadians,

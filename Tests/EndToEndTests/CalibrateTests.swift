@@ -46,6 +46,14 @@ struct CalibrateTests {
     #expect(hub.stop() == 0)
   }
 
+  @Test func `without a hub it is practised on a simulated board that does what it is asked to, and says so`() {
+    let calibrate = Program(["calibrate", "accel", "--socket", folder + "/hub.sock"], environment: state)
+    #expect(calibrate.wait() == 0, "\(calibrate.standardError)")
+    #expect(
+      calibrate.standardError.hasPrefix("SIMULATED: no hub runs and no board is named"), "\(calibrate.standardError)")
+    #expect(calibrate.standardOutput.contains("accel calibrated: ±"), "\(calibrate.standardOutput)")
+  }
+
   @Test func `everybody may read a calibration, whatever else its maker lets nobody read`() {
     let recording = restRecording()
     let calibrate = Program(

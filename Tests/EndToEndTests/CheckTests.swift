@@ -16,6 +16,22 @@ import Testing
     return program
   }
 
+  @Test func `all mistakes are said at once, with how long the recorder lasts once it is right`() {
+    let wrong = check(
+      "{ nam: \"x\",\n devices: { gps: { driver: \"nmea\", port: 5 } },\n state: { rateHz: \"fast\" },\n"
+        + " http: { hosts: [\"https://hub.example\"] } }")
+    #expect(wrong.wait() == 65)
+    for mistake in [
+      ":1: unknown key 'nam'; did you mean 'name'?", ":2: 'devices.gps.port' must be", ":3: 'state.rateHz'",
+    ] {
+      #expect(wrong.standardError.contains(mistake), "\(wrong.standardError)")
+    }
+    #expect(!wrong.standardError.contains("'name' is missing"), "\(wrong.standardError)")
+    let record = check("{ name: \"x\", devices: {}, record: { path: \"/nowhere/at/all\" } }")
+    #expect(record.standardOutput.contains("how long 1000 MB last is known once half a minute was recorded here"))
+    #expect(record.standardOutput.contains("that takes 'wakes: true' in 'record'"), "\(record.standardOutput)")
+  }
+
   @Test(arguments: [
     ("http: { address: \"0.0.0.0\" }", "others than this machine need a token"),
     ("http: { address: \"::\", allow: [\"192.168.1.0/24\"] }", "others than this machine need a token"),

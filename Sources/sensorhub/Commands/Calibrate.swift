@@ -5,6 +5,7 @@ import Glibc
 import Guarding
 import HardwareIO
 import Hub
+import MonotonicTime
 import Outputs
 import Publishing
 import Simulation
@@ -146,7 +147,9 @@ struct Calibrate: ParsableCommand {
   }
 
   private func measure(_ board: Board, _ id: String, _ signals: Int32) async throws -> CalibrationSession {
-    let hub = Hub(board: board, hardware: SimulatedHardware())
+    var world = World(start: MonotonicClock().now)
+    world.practice = kind.practice
+    let hub = Hub(board: board, hardware: SimulatedHardware(world: kind.practice == nil ? nil : world))
     let latest = Guarded(CalibrationSession(kind))
     let failure = Guarded<String?>(nil)
     let end = StopSignal()
@@ -180,7 +183,17 @@ struct Calibrate: ParsableCommand {
   }
 }
 
-extension CalibrationKind: ExpressibleByArgument {}
+extension CalibrationKind: ExpressibleByArgument {
+  /// What the simulated board does as it is asked to; `nil` where the vehicle does that as it drives.
+  fileprivate var practice: Practice? {
+    switch self {
+    case .gyro: .lies
+    case .accel: .tumbles
+    case .mag: .turns
+    case .mount: nil
+    }
+  }
+}
 
 extension CommandError {
   init(_ refusal: CalibrationRefusal) {

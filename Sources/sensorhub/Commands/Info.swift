@@ -12,7 +12,7 @@ struct Info: ParsableCommand {
     discussion: """
       Reads all of each file. Rates are of the time that the files cover; what comes when something happens has none. \
       A pause is counted where nothing came for more than two seconds and for more than ten times what is usual. Times \
-      are in UTC; where the board's clock was wrong they are corrected by the receiver's.
+      are in UTC, with this machine's own time behind them; where the board's clock was wrong they are corrected by the receiver's.
 
       Example: sensorhub info --json /var/lib/sensorhub/recordings | jq '.files[] | select(.whole | not) | .path'
       """)

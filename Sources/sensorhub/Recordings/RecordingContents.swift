@@ -50,7 +50,7 @@ struct RecordingContents {
 
   var lines: [String] {
     var lines = [
-      "  from      \(start.map(UTCText.make) ?? "")", "  to        \(end.map(UTCText.make) ?? "")",
+      "  from      \(RecordingContents.text(start))", "  to        \(RecordingContents.text(end))",
       "  duration  \(Text.duration(seconds: durationSeconds))", "  size      \(RecordingContents.size(byteCount))",
       "  messages  \(messageCount)",
     ]
@@ -62,6 +62,12 @@ struct RecordingContents {
       lines.append(String(line.dropLast(line.reversed().prefix { $0 == " " }.count)))
     }
     return lines
+  }
+
+  /// UTC, which names and options go by, with the time on the wall.
+  private static func text(_ time: UTCTime?) -> String {
+    guard let time else { return "" }
+    return UTCText.make(time) + (LocalTime.text(time).map { " (here \($0))" } ?? "")
   }
 
   private var topics: [String] { channels.keys.sorted() }
