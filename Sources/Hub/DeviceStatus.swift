@@ -38,6 +38,15 @@ public struct DeviceStatus: Equatable, Sendable {
     case real
     case simulated
     case recorded
+
+    /// What stands in capitals before all that no device has measured just now; `nil` of a real device.
+    public var mark: String? {
+      switch self {
+      case .real: nil
+      case .simulated: "SIMULATED"
+      case .recorded: "REPLAY"
+      }
+    }
   }
 
   public var id: String

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Hub
 import Outputs
 
 /// What a running hub says of its devices. Asking wakes none of them.
@@ -111,9 +112,8 @@ enum DevicesOfHub {
 
   /// The word in capitals that marks what no real device has measured; `nil` if all are real.
   static func mark(of devices: [Device]) -> String? {
-    let origins = Set(devices.compactMap(\.origin))
-    if origins.contains("recorded") { return "REPLAY" }
-    return origins.contains("simulated") ? "SIMULATED" : nil
+    let origins = Set(devices.compactMap(\.origin).compactMap(DeviceStatus.Origin.init))
+    return (origins.contains(.recorded) ? DeviceStatus.Origin.recorded : origins.first)?.mark
   }
 
   /// As the hub says it: one JSON object.

@@ -53,6 +53,33 @@ import Testing
   }
 
   @Test(arguments: ["light", "dark"])
+  func `what does not work stands in a banner and in the title, with what to do`(_ scheme: String) throws {
+    #expect(try eventually { try text(of: "origin") == "SIMULATED" })
+    #expect(try browser.text("document.getElementById('banner').hidden") == "true")
+    let web = SocketClient.freePort()
+    let failing = HubProcess(
+      board:
+        "{ name: \"failing\", devices: { imu: { driver: \"mpu-6050\", bus: \"/dev/i2c-99\" } }, http: { port: \(web) } }"
+    )
+    #expect(eventually { failing.program.standardError.contains("dashboard on") })
+    try browser.prefer(scheme: scheme)
+    try browser.open("http://localhost:\(web)/")
+    #expect(try eventually { try text(of: "banner").contains("imu: failed for ") }, "\(try text(of: "banner"))")
+    let banner = try text(of: "banner")
+    #expect(banner.contains("there is no I2C bus /dev/i2c-99") && banner.contains("or correct 'bus' in the board file"))
+    #expect(try browser.text("document.querySelector('#banner li').className") == "problem")
+    #expect(try eventually { try browser.text("document.title") == "⚠ imu failed · failing · SensorHub" })
+    #expect(try eventually { try text(of: "mode") == "not working" }, "\(try text(of: "mode"))")
+    #expect(try browser.text("document.getElementById('origin').hidden") == "true")
+    try browser.expectAccessible()
+    browser.save(as: "dashboard-failed-\(scheme)")
+    #expect(failing.stop() == 0)
+    // What is not known to be so is not said.
+    #expect(try eventually { try browser.text("document.getElementById('banner').hidden") == "true" })
+    #expect(try browser.text("document.title") == "failing · SensorHub")
+  }
+
+  @Test(arguments: ["light", "dark"])
   func `it can be read in either scheme, on a desk and on a phone, and by a screen reader`(_ scheme: String) throws {
     try browser.prefer(scheme: scheme)
     #expect(try isLive())

@@ -32,8 +32,10 @@ public final class JournalOutput: Service {
           monitor.changes.subscribe(as: "journal", receiveValue: { log.receive($0) }).store(in: perHub)
         }
         if writesState ?? hub.board.journalsState {
-          hub.state(rateHz: 1).subscribe(as: "journal", receiveValue: { [sink] in JournalOutput.write($0, to: sink) })
-            .store(in: perHub)
+          let mark = hub.origin.mark.map { "\($0)  " } ?? ""
+          hub.state(rateHz: 1).subscribe(
+            as: "journal", receiveValue: { [sink] in JournalOutput.write($0, mark, to: sink) }
+          ).store(in: perHub)
         }
         present.withLock { $0 = perHub }
       }
@@ -45,7 +47,7 @@ public final class JournalOutput: Service {
 
   private let present = Guarded<Lifetime?>(nil)
 
-  private static func write(_ state: FusedState, to sink: JournalSink) {
+  private static func write(_ state: FusedState, _ mark: String, to sink: JournalSink) {
     var fields = [JournalSink.Field("SENSORHUB_EVENT", "state"), .init("SENSORHUB_MODE", state.mode.rawValue)]
     func add(_ name: String, _ value: Double?, _ decimals: Int) {
       if let value { fields.append(.init("SENSORHUB_\(name)", Text.fixed(value, decimals))) }
@@ -70,6 +72,6 @@ public final class JournalOutput: Service {
       fields.append(.init("SENSORHUB_FIX_MODE", "\(fix.mode)"))
       if let used = fix.satellitesUsed { fields.append(.init("SENSORHUB_SATELLITES_USED", "\(used)")) }
     }
-    sink.write(.info, StateLine.text(state), fields: fields)
+    sink.write(.info, mark + StateLine.text(state), fields: fields)
   }
 }

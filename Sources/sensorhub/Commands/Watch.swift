@@ -201,12 +201,13 @@ struct Watch: ParsableCommand {
     let what = missing.isEmpty ? "state" : missing.map(\.rawValue).joined(separator: ", ")
     var hint: MonotonicInstant? = start + Watch.silence
     var last: [UInt8]?
+    func mark() -> String? { hub.knownReport().flatMap { DevicesOfHub.mark(of: $0.devices) } }
     while true {
       switch try hub.nextLine(by: [deadline, hint].compactMap { $0 }.min()) {
       case .text(let line):
         let state = StateReport.read(line)
         if missing.isEmpty || state.map({ state in missing.allSatisfy { $0.isIn(state) } }) ?? false {
-          print(line)
+          print(line, mark())
           return
         }
         last = line
@@ -224,7 +225,7 @@ struct Watch: ParsableCommand {
         Terminal.standardError("waiting for a \(what): \(devices.joined(separator: "; "))")
       }
     }
-    if let last { print(last) }
+    if let last { print(last, mark()) }
     throw CommandError(
       .unavailable, "no \(what) within \(Text.duration(seconds: patience))",
       nextStep: "sensorhub devices says what each device does; --within waits longer")
