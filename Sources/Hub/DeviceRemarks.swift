@@ -5,6 +5,8 @@ struct DeviceRemarks: Sendable {
     case hangUp
     /// Why and how it is started anew.
     case restart
+    /// That the supply which it measures is low.
+    case supply
     /// Who disturbs its reception.
     case reception
     /// What it states that cannot be true.

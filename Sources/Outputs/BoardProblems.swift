@@ -3,13 +3,26 @@ import Glibc
 import HardwareIO
 import Hub
 
+/// One thing that a board file asks for and no hub could do.
+public struct BoardProblem: Equatable, Sendable, CustomStringConvertible {
+  /// Where in the file: `nmea[0].udp`.
+  public var key: String
+  /// What is wrong with it, as the rest of a sentence that begins with the key.
+  public var text: String
+
+  public init(_ key: String, _ text: String) {
+    self.key = key
+    self.text = text
+  }
+
+  public var description: String { "'\(key)' \(text)" }
+}
+
 /// What a board file asks for and no hub could do, although every value by itself is right. A hub says so in its log and
 /// leaves it out; whoever writes the file should hear of it before.
 public enum BoardProblems {
-  /// In plain words, each with the key of the board file.
-  ///
   /// - Parameter isElsewhere: this machine is not the board, whose secrets and certificates need not be here
-  public static func find(in board: Board, isElsewhere: Bool = false) -> [String] {
+  public static func find(in board: Board, isElsewhere: Bool = false) -> [BoardProblem] {
     let misplaced = misplacedPasswords(board)
     let board = withoutMisplacedPasswords(isElsewhere ? withoutMissingFiles(board) : board)
     return misplaced + ports(board) + http(board, isElsewhere: isElsewhere) + connections(board) + lines(board)
@@ -37,9 +50,9 @@ public enum BoardProblems {
   }
 
   /// Passwords that are nowhere where a board file may have them, wherever it is checked.
-  private static func misplacedPasswords(_ board: Board) -> [String] {
+  private static func misplacedPasswords(_ board: Board) -> [BoardProblem] {
     secrets(of: board).filter { $0.key != "http.tokenFile" }.compactMap { key, file in
-      SecretFile.refusal(ofBoards: file).map { "'\(key)' cannot be read from \(file): \($0)" }
+      SecretFile.refusal(ofBoards: file).map { BoardProblem(key, "cannot be read from \(file): \($0)") }
     }
   }
 
@@ -50,10 +63,10 @@ public enum BoardProblems {
     }
   }
 
-  private static func casters(_ board: Board, isElsewhere: Bool) -> [String] {
+  private static func casters(_ board: Board, isElsewhere: Bool) -> [BoardProblem] {
     passwordsForCasters(of: board).compactMap { key, file in
       if access(file, R_OK) == 0 || isElsewhere && isMissing(file) { return nil }
-      return "'\(key)' cannot be read from \(file): \(String(cString: strerror(errno)))"
+      return BoardProblem(key, "cannot be read from \(file): \(String(cString: strerror(errno)))")
     }
   }
 
@@ -93,7 +106,7 @@ public enum BoardProblems {
   }
 
   /// Two outputs on one port: one of them would find it in use.
-  private static func ports(_ board: Board) -> [String] {
+  private static func ports(_ board: Board) -> [BoardProblem] {
     func key(_ index: Int) -> String { board.nmea.count == 1 ? "nmea" : "nmea[\(index)]" }
     let nmea = board.nmea.enumerated().map { index, port in (key(index), port.endpoint) }
     let endpoints = ([("gpsd", board.gpsdEndpoint)] + nmea + [("http", board.http?.endpoint)])
@@ -101,13 +114,14 @@ public enum BoardProblems {
     let targets = board.nmea.enumerated().compactMap { index, port in port.target.map { (key(index), $0) } }
     let repeated = targets.indices.flatMap { index in
       targets[..<index].filter { "\($0.1)" == "\(targets[index].1)" }.map {
-        "'\(targets[index].0).udp' is \(targets[index].1), which '\($0.0)' has already"
+        BoardProblem("\(targets[index].0).udp", "is \(targets[index].1), which '\($0.0)' has already")
       }
     }
     return repeated
       + endpoints.indices.flatMap { index in
         endpoints[..<index].filter { collide($0.endpoint, endpoints[index].endpoint) }.map {
-          "'\(endpoints[index].key).port' is \(endpoints[index].endpoint.port), which '\($0.key)' has already"
+          BoardProblem(
+            "\(endpoints[index].key).port", "is \(endpoints[index].endpoint.port), which '\($0.key)' has already")
         }
       }
   }
@@ -124,16 +138,16 @@ public enum BoardProblems {
       || [one, other].contains { $0.bytes.allSatisfy { $0 == 0 } && (isSameFamily || $0.bytes.count == 16) }
   }
 
-  private static func http(_ board: Board, isElsewhere: Bool) -> [String] {
+  private static func http(_ board: Board, isElsewhere: Bool) -> [BoardProblem] {
     guard let http = board.http else { return [] }
-    var problems: [String] = []
+    var problems: [BoardProblem] = []
     do throws(AccessToken.Failure) {
       if !isElsewhere || !(http.tokenFile.map(isMissing) ?? false) { _ = try AccessToken.load(for: http) }
     } catch {
-      problems.append("'http' on \(http.endpoint) would not be served: \(error)")
+      problems.append(BoardProblem("http", "on \(http.endpoint) would not be served: \(error)"))
     }
     for host in http.hosts where !isHostName(host) {
-      problems.append("'http.hosts' has '\(host)': a name alone is meant, such as \"hub.example\"")
+      problems.append(BoardProblem("http.hosts", "has '\(host)': a name alone is meant, such as \"hub.example\""))
     }
     return problems
   }
@@ -151,7 +165,7 @@ public enum BoardProblems {
   }
 
   /// Two readers of one tty share its bytes, two of one chip its FIFO.
-  private static func connections(_ board: Board) -> [String] {
+  private static func connections(_ board: Board) -> [BoardProblem] {
     func place(_ device: DeviceDescription) -> String {
       let path = Files.resolved(device.path) ?? device.path
       return device.place.map { "\(I2CPlace(bus: path, address: $0.address))" } ?? path
@@ -164,12 +178,12 @@ public enum BoardProblems {
         first[place] = device.id
         return nil
       }
-      return "'devices.\(device.id)' is at \(place), where 'devices.\(other)' is already"
+      return BoardProblem("devices.\(device.id)", "is at \(place), where 'devices.\(other)' is already")
     }
   }
 
   /// A line has one use: the second one would fail with each start. Devices that hang on one switch use it together.
-  private static func lines(_ board: Board) -> [String] {
+  private static func lines(_ board: Board) -> [BoardProblem] {
     // The first of each use of a line.
     var known: [GPIOLineName: [Board.NamedLine]] = [:]
     return board.lines.flatMap { user in
@@ -177,52 +191,57 @@ public enum BoardProblems {
       if !others.contains(where: { $0.switch == user.switch }) { known[user.line, default: []].append(user) }
       return others.filter { $0.switch == nil || $0.switch != user.switch }.map {
         $0.switch != nil && user.switch != nil
-          ? "'\(user.key)' is the line \(user.line) with another 'activeLow' than '\($0.key)'"
-          : "'\(user.key)' is the line \(user.line), which '\($0.key)' has already"
+          ? BoardProblem(user.key, "is the line \(user.line) with another 'activeLow' than '\($0.key)'")
+          : BoardProblem(user.key, "is the line \(user.line), which '\($0.key)' has already")
       }
     }
   }
 
   /// Parts of the state that nothing on the board measures: nobody would ever get any.
-  private static func parts(_ board: Board) -> [String] {
+  private static func parts(_ board: Board) -> [BoardProblem] {
     let wanted = [("gpsd", board.gpsdParts)] + board.nmea.map { ("nmea", $0.feed.parts) }
     return wanted.filter { $0.1 != .all && $0.1.kinds(on: board).isEmpty }.map { key, parts in
-      "'\(key).parts' is \(parts.names), which no device of this board measures"
+      BoardProblem("\(key).parts", "is \(parts.names), which no device of this board measures")
     }
   }
 
-  private static func record(_ board: Board) -> [String] {
+  private static func record(_ board: Board) -> [BoardProblem] {
     guard let path = board.record?.path else { return [] }
     // A hub that systemd starts is in no folder that anybody would expect.
     if path.hasPrefix("/"), UnitText.path(path, isOptional: true) == nil {
-      return ["'record.path' must be a folder below the root, without '..', such as /var/lib/sensorhub/recordings"]
+      return [
+        BoardProblem(
+          "record.path", "must be a folder below the root, without '..', such as /var/lib/sensorhub/recordings")
+      ]
     }
-    if !path.hasPrefix("/") { return ["'record.path' must be an absolute path, such as /var/lib/sensorhub/recordings"] }
+    if !path.hasPrefix("/") {
+      return [BoardProblem("record.path", "must be an absolute path, such as /var/lib/sensorhub/recordings")]
+    }
     var status = stat()
     guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return [] }
-    return ["'record.path' must be a folder, and \(path) is none"]
+    return [BoardProblem("record.path", "must be a folder, and \(path) is none")]
   }
 
-  private static func fleet(_ board: Board) -> [String] {
+  private static func fleet(_ board: Board) -> [BoardProblem] {
     guard let fleet = board.fleet, let obstacle = FleetObstacle.find(for: fleet, isElsewhere: true) else { return [] }
-    return ["\(fleet.broker) would not be joined: \(obstacle)"]
+    return [BoardProblem("mqtt", "at \(fleet.broker) would not be joined: \(obstacle)")]
   }
 
-  private static func fences(_ board: Board) -> [String] {
+  private static func fences(_ board: Board) -> [BoardProblem] {
     board.fences.isEmpty || !Set([StatePart.position]).kinds(on: board).isEmpty
-      ? [] : ["'fences' has no receiver that says where the board is: name one in 'devices'"]
+      ? [] : [BoardProblem("fences", "has no receiver that says where the board is: name one in 'devices'")]
   }
 
-  private static func chrony(_ board: Board) -> [String] {
+  private static func chrony(_ board: Board) -> [BoardProblem] {
     guard let path = board.chronySocket else { return [] }
-    var problems: [String] = []
+    var problems: [BoardProblem] = []
     if board.receiver == nil {
-      problems.append("'chrony' has no receiver to take the time from: name one in 'devices'")
+      problems.append(BoardProblem("chrony", "has no receiver to take the time from: name one in 'devices'"))
     }
     // The address of a Unix socket holds so many bytes, the last of them 0.
     let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
     if !path.hasPrefix("/") || path.utf8.count > limit {
-      problems.append("'chrony.socket' must be an absolute path of at most \(limit) bytes")
+      problems.append(BoardProblem("chrony.socket", "must be an absolute path of at most \(limit) bytes"))
     }
     return problems
   }

@@ -1,10 +1,11 @@
 import Hub
+import Outputs
 import Simulation
 
 /// Ports and buses of a board file that are to be simulated, and are not: nobody would ever answer there.
 enum SimulatedNames {
-  /// In plain words, each with the key of the board file and the names that there are.
-  static func problems(in board: Board) -> [String] {
+  /// Each with the names that there are.
+  static func problems(in board: Board) -> [BoardProblem] {
     board.devices.compactMap { device in
       guard SimulatedHardware.isSimulated(device.path) else { return nil }
       let isReceiver = device.kind == .receiver
@@ -14,9 +15,11 @@ enum SimulatedNames {
       let prefix = SimulatedHardware.prefix
       let guess = NearestWord.guess(
         String(device.path.dropFirst(prefix.count)), among: known.map { String($0.dropFirst(prefix.count)) })
-      return "'devices.\(device.id).\(isReceiver ? "port" : "bus")' is '\(device.path)', and nothing of that name is "
-        + "simulated; \(guess.map { "did you mean '\(prefix)\($0)'? " } ?? "")"
-        + "there \(known.count == 1 ? "is" : "are") \(known.joined(separator: ", "))"
+      return BoardProblem(
+        "devices.\(device.id).\(isReceiver ? "port" : "bus")",
+        "is '\(device.path)', and nothing of that name is "
+          + "simulated; \(guess.map { "did you mean '\(prefix)\($0)'? " } ?? "")"
+          + "there \(known.count == 1 ? "is" : "are") \(known.joined(separator: ", "))")
     }
   }
 }

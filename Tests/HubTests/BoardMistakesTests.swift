@@ -49,4 +49,14 @@ struct BoardMistakesTests {
     let device = BoardMistakes(json5: Array("{ name: 'x', devices: { gps: {} } }".utf8), file: "b")
     #expect(device.all.count == 1 && device.rest == nil, "\(device.all)")
   }
+
+  @Test func `each key has its line, or that of what is around it`() throws {
+    let text = "{ name: 'x',\n devices: {\n gps: { port: '/p' } },\n nmea: [\n { port: 1 },\n { port:\n 2 }] }"
+    let lines = try #require(BoardLines(json5: Array(text.utf8)))
+    let expected = [
+      "name": 1, "devices": 2, "devices.gps": 3, "devices.gps.port": 3, "devices.gps.speed": 3, "nmea[0].port": 5,
+      "nmea[1].port": 7, "nmea[1]": 6, "nmea": 4, "mqtt": 1,
+    ]
+    for (key, line) in expected { #expect(lines.line(of: key) == line, "\(key)") }
+  }
 }

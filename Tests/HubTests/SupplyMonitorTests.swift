@@ -1,3 +1,4 @@
+import Devices
 import Fusion
 import Hub
 import MonotonicTime
@@ -115,6 +116,26 @@ struct SupplyMonitorTests {
     #expect(device("gps", of: hub)?.measuredMilliwattHours == 0)
     subscription.cancel()
     await hub.isOff()
+  }
+
+  @Test func `a supply that is low is said, and that it is over`() throws {
+    let placement = SupplySample.Placement(shuntOhms: 0.1, lowVolts: 11.8)
+    func warning(_ volts: Double, before: String? = nil) -> String? {
+      SupplySample(at: MonotonicInstant(nanoseconds: 0), volts: volts, shuntVolts: 0).warning(placement, before: before)
+    }
+    let low = try #require(warning(11.204))
+    #expect(low == "the supply is low, 11.2 V of at least 11.8 V: charge it, or switch loads off")
+    #expect(warning(11.8) == nil && warning(11.9, before: low) == low && warning(12.1, before: low) == nil)
+    #expect(warning(10, before: low) == low)
+    // The simulated supply has 3.3 V.
+    let text =
+      "{ name: 'x', devices: { meter: { driver: 'ina226', bus: 'simulated/i2c', rateHz: 29, lowVolts: 3.5 } } }"
+    let hub = Hub(board: try Board(json5: Array(text.utf8), file: "x"), hardware: hardware)
+    let lease = try #require(hub.wakefulness(of: "meter")).subscribe(as: "test", receiveValue: { _ in })
+    #expect(eventually { device("meter", of: hub)?.remark?.hasPrefix("the supply is low, 3.") == true })
+    #expect(device("meter", of: hub)?.conditions.map(\.severity) == [.warning])
+    lease.cancel()
+    hub.shutDown()
   }
 
   @Test func `voltage and current are a part of the state, which wakes the monitor alone`() async throws {

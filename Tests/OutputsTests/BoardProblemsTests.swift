@@ -19,7 +19,7 @@ struct BoardProblemsTests {
         power: { switch: 'gpio', chip: 'c', line: '2', activeLow: \(index == 0) } }
       """
     }
-    let problems = BoardProblems.find(in: try board("devices: { \(devices.joined(separator: ",")) }"))
+    let problems = BoardProblems.find(in: try board("devices: { \(devices.joined(separator: ",")) }")).map { "\($0)" }
     #expect(problems.count { $0.contains("is at 0x68 on /dev/i2c-1, where 'devices.d0' is already") } == 199)
     #expect(problems.count { $0.contains("is the line") && $0.contains("has already") } == 199)
     #expect(problems.count { $0.contains("with another 'activeLow' than 'devices.d0.power'") } == 199)
@@ -35,7 +35,7 @@ struct BoardProblemsTests {
       mqtt: { broker: 'mqtts://b', username: 'a', passwordFile: '\(file)' }, devices: { gps: { driver: 'nmea',
         port: '/p', ntrip: { caster: 'ntrip://me@c/M', passwordFile: '\(file)' } } }
       """)
-    let problems = BoardProblems.find(in: board)
+    let problems = BoardProblems.find(in: board).map { "\($0)" }
     for key in ["mqtt.passwordFile", "devices.gps.ntrip.passwordFile"] {
       #expect(problems.contains { $0.hasPrefix("'\(key)' cannot be read from \(file): a board file has passwords in") })
     }

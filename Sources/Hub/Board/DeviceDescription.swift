@@ -133,7 +133,9 @@ extension DeviceDescription {
       self = .supplyMonitor(
         try SupplyMonitorDescription(id, chip, usualRateHz: 1.9, section) { (section) throws(BoardError) in
           // The usual modules' says `R100`.
-          .init(shuntOhms: try section.number("shuntOhms", in: 0.0001...1000) ?? 0.1)
+          .init(
+            shuntOhms: try section.number("shuntOhms", in: 0.0001...1000) ?? 0.1,
+            lowVolts: try section.number("lowVolts", in: 0.1...100))
         })
     } else {
       let receivers = ReceiverDriver.allCases.map(\.rawValue)

@@ -20,6 +20,7 @@ public struct PolledDescription<Sample: PlacedSample>: Equatable, Sendable {
   func isRead(like other: PolledDescription) -> Bool {
     (id, place, power.ofReader, chip, configuration)
       == (other.id, other.place, other.power.ofReader, other.chip, other.configuration)
+      && Sample.warnsAlike(placement, other.placement)
   }
 }
 
@@ -50,6 +51,20 @@ extension PolledDescription {
 /// What a sensor measures means what it does by how the sensor sits on the board.
 public protocol PlacedSample: Sendable {
   associatedtype Placement: Equatable, Sendable
+
+  /// What the board's owner should know because of this sample; `nil` for nothing.
+  ///
+  /// - Parameter before: the answer for the sample before
+  func warning(_ placement: Placement, before: String?) -> String?
+
+  /// Whether two placements have the same samples warn of the same.
+  static func warnsAlike(_ one: Placement, _ other: Placement) -> Bool
+}
+
+extension PlacedSample {
+  public func warning(_ placement: Placement, before: String?) -> String? { nil }
+
+  public static func warnsAlike(_ one: Placement, _ other: Placement) -> Bool { true }
 }
 
 extension MagnetometerSample: PlacedSample {
@@ -66,7 +81,25 @@ extension SupplySample: PlacedSample {
   /// The resistor through which what is measured flows.
   public struct Placement: Equatable, Sendable {
     public var shuntOhms: Double
+    /// Below this the supply is low; `nil` where the board file says nothing of that.
+    public var lowVolts: Double?
+
+    public init(shuntOhms: Double, lowVolts: Double? = nil) {
+      self.shuntOhms = shuntOhms
+      self.lowVolts = lowVolts
+    }
   }
+
+  /// A supply that was low counts as recovered when it is this many times as high as the limit: each load makes it fall a little.
+  private static let recovery = 1.02
+
+  public func warning(_ placement: Placement, before: String?) -> String? {
+    guard let low = placement.lowVolts, volts < (before == nil ? low : low * SupplySample.recovery) else { return nil }
+    let rounded = (volts * 100).rounded() / 100
+    return before ?? "the supply is low, \(rounded) V of at least \(low) V: charge it, or switch loads off"
+  }
+
+  public static func warnsAlike(_ one: Placement, _ other: Placement) -> Bool { one.lowVolts == other.lowVolts }
 }
 
 extension PolledDescription<SupplySample> {

@@ -43,6 +43,8 @@ extension DeviceReader where Sample: PlacedSample {
       let timer = try IntervalTimer(
         every: .nanoseconds(Int64(1e9 / (description.rateHz * Double(looks)))), from: MonotonicClock().now)
       var emptyLooks = 0
+      var warning: String?
+      var isFirst = true
       while scope.poller.wait(for: timer.fileDescriptor) == .readable {
         _ = timer.takeExpirations()
         guard let sample = try driver.read() else {
@@ -54,6 +56,10 @@ extension DeviceReader where Sample: PlacedSample {
         emptyLooks = 0
         samples.withLock { $0 += 1 }
         scope.tracking()
+        let present = sample.warning(description.placement, before: warning)
+        // What was said in the run before holds until the first sample.
+        if isFirst || present != warning { scope.monitor.remark(on: .supply, present) }
+        (isFirst, warning) = (false, present)
         scope.send(sample)
       }
     }

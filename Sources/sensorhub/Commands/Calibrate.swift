@@ -100,6 +100,9 @@ struct Calibrate: ParsableCommand {
       return nil
     }
     if board != nil { Terminal.standardError("a hub is running and has the sensor: its own board counts") }
+    if let mark = (try? DevicesOfHub.read(socket)).flatMap(DevicesOfHub.mark) {
+      Terminal.standardError("\(mark): the hub's sensors are none, so this is practice")
+    }
     return try CalibrationByHub(kind: kind, device: device)
       .run(on: connection, within: .milliseconds(Int64(timeout * 1000)), signals: signals)
   }

@@ -67,7 +67,10 @@ struct Check: ParsableCommand {
   private func problems(_ board: Board) -> [String] {
     let isElsewhere = !device && !isAt(board, MachineFiles())
     let problems = SimulatedNames.problems(in: board) + BoardProblems.find(in: board, isElsewhere: isElsewhere)
-    return problems.map { "\(self.board): \($0)" }
+    let lines = BoardLines(file: self.board)
+    return problems.map { problem in
+      "\(self.board):\(lines.map { "\($0.line(of: problem.key)):" } ?? "") \(problem)"
+    }
   }
 
   private func check() throws {

@@ -486,8 +486,8 @@ function alarms() {
 
 function showBanner() {
   const all = alarms();
-  const banner = $("banner");
-  banner.hidden = all.length === 0;
+  $("banner").hidden = all.length === 0;
+  const banner = $("banner-list");
   while (banner.children.length > all.length) banner.lastElementChild.remove();
   all.forEach(({ name, severity, time, summary, nextStep }, index) => {
     if (!banner.children[index]) {
