@@ -184,11 +184,12 @@ struct CasterVisitTests {
     _ begun: String, _ endless: String
   ) {
     let caster = EndlessCaster(begun, endless)
-    guard case .noSuchMountPoint(_, let count) = visit(settings(caster.caster)) else {
-      Issue.record("a table is none")
-      return
+    switch visit(settings(caster.caster)) {
+    case .noSuchMountPoint(_, let count): #expect(count <= 20_000)
+    // What comes with the head is no table yet.
+    case .broken: #expect(endless == "0")
+    case let other: Issue.record("\(other)")
     }
-    #expect(count <= 20_000)
     caster.waitUntilLeft()
     #expect(caster.sentByteCount < EndlessCaster.most)
   }
