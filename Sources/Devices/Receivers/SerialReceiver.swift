@@ -28,6 +28,7 @@ public final class SerialReceiver {
   private var speed = BaudRate.b9600
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
   private var decoder = ReceiverDecoder()
+  private var pace = ReadingPace()
   /// Read so far, whether they made sense or not.
   private(set) var byteCount = 0
   /// As of the last read, or of the silence after it.
@@ -251,5 +252,7 @@ public final class SerialReceiver {
     speech = decoder.speech
     if let outcomes = decoder.takeOutcomes() { corrections?.note(outcomes) }
     report(counters)
+    // What comes meanwhile waits in the socket, or is lost there. The word to stop ends the next wait as well.
+    if !port.hasSpeed, let pause = pace.pause(after: count, at: clock.now) { _ = poller.wait(for: nil, atMost: pause) }
   }
 }

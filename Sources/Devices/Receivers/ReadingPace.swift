@@ -1,0 +1,22 @@
+import MonotonicTime
+
+/// How fast a receiver on the network is read. It can send as much as the network carries, whoever it is; a serial line limits itself.
+struct ReadingPace {
+  /// More than the fastest line carries (921,600 baud).
+  static let mostBytesPerSecond = 128 << 10
+  /// What a read counts as at least: of what a gpsd sends, most may have been left out by then.
+  static let leastBytesPerRead = 64
+
+  private var second: (beganAt: MonotonicInstant, byteCount: Int)?
+
+  /// Notes a read.
+  ///
+  /// - Returns: how long to wait before the next one; `nil` if it may come at once
+  mutating func pause(after count: Int, at now: MonotonicInstant) -> Duration? {
+    var present = second ?? (now, 0)
+    if now - present.beganAt >= .seconds(1) { present = (now, 0) }
+    present.byteCount += max(count, ReadingPace.leastBytesPerRead)
+    second = present
+    return present.byteCount < ReadingPace.mostBytesPerSecond ? nil : .seconds(1) - (now - present.beganAt)
+  }
+}
