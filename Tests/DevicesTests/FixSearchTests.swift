@@ -66,7 +66,9 @@ struct FixSearchTests {
     line.hear("", seconds: 8)
     #expect(line.finding == .silent(.seconds(20)))
     #expect(line.finding?.summary(on: "/dev/ttyUSB0") == "nothing received on /dev/ttyUSB0 for 20 s")
-    #expect(line.finding?.nextStep?.contains("TX") == true)
+    #expect(line.finding?.nextStep(on: "/dev/ttyUSB0")?.contains("TX") == true)
+    // What is on the network has no wires.
+    #expect(line.finding?.nextStep(on: "tcp://192.0.2.7:10110")?.contains("TX") == false)
   }
 
   @Test func `a line that falls silent counts from its last byte`() {

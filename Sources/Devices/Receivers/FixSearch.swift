@@ -1,3 +1,4 @@
+import HardwareIO
 import MonotonicTime
 import NMEA
 
@@ -127,6 +128,7 @@ extension FixSearch.Finding {
     switch self {
     case .starting: "it searches; a fix may take half a minute"
     case .silent(let time): "nothing received on \(port) for \(FixSearch.Finding.text(time))"
+    case .noSentences where NetworkSource.isMeant(by: port): "bytes but no sentences on \(port): not a receiver"
     case .noSentences: "bytes but no sentences on \(port): wrong speed, or not a receiver"
     case .noList: "it has no fix, and lists no satellites"
     case .noSatellites: "no satellite in view: antenna?"
@@ -139,9 +141,15 @@ extension FixSearch.Finding {
   }
 
   /// What to do about it; `nil` for nothing yet.
-  public var nextStep: String? {
+  ///
+  /// - Parameter port: the path of the receiver's line, or its address on the network
+  public func nextStep(on port: String) -> String? {
     switch self {
     case .starting: nil
+    case .silent where NetworkSource.isMeant(by: port):
+      "check that the other end is on and sends there, and 'port' in the board file"
+    case .noSentences where NetworkSource.isMeant(by: port):
+      "check 'port' in the board file: something else than a receiver answers there"
     case .silent: "check that the receiver has power, and that its TX is wired to this board's RX"
     case .noSentences:
       "leave 'speed' out of the board file, so that the hub finds it; sensorhub probe says what it hears at each speed"

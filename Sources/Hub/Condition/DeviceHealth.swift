@@ -134,7 +134,7 @@ public final class DeviceHealth: Sendable {
           time < DeviceHealth.fixPatience ? .waiting : .warning
         }
       return DeviceCondition(
-        .acquiring, severity, finding.summary(on: port), nextStep: finding.nextStep, since: since)
+        .acquiring, severity, finding.summary(on: port), nextStep: finding.nextStep(on: port), since: since)
     }
   }
 
@@ -142,10 +142,15 @@ public final class DeviceHealth: Sendable {
     _ failure: Failure, _ present: (finding: FixSearch.Finding, port: String)?
   ) -> DeviceCondition {
     // A try that has just begun knows more of the line than the one that failed.
-    if case .unexpectedDevice = failure.error, let present, present.finding.isOfLine {
+    let isOfLine =
+      switch failure.error {
+      case .unexpectedDevice, .timedOut: true
+      default: false
+      }
+    if isOfLine, let present, present.finding.isOfLine {
       return DeviceCondition(
-        .failed, .problem, present.finding.summary(on: present.port), nextStep: present.finding.nextStep,
-        since: failure.since)
+        .failed, .problem, present.finding.summary(on: present.port),
+        nextStep: present.finding.nextStep(on: present.port), since: failure.since)
     }
     return DeviceCondition(
       .failed, .problem, failure.error.summary, nextStep: failure.error.nextStep, since: failure.since)
