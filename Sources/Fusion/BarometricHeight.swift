@@ -1,52 +1,53 @@
 import Glibc
 
-/// Joins a barometer, which feels each stair and drifts with the weather, with a receiver, which knows its height and is off by
-/// some metres for minutes.
+/// Combines a barometer, which resolves single stairs but drifts with the weather, with a receiver, whose
+/// height is absolute but has errors of some metres that last for minutes.
 ///
-/// The difference between the two heights is what the weather makes of the standard atmosphere: it changes slowly, and is found
-/// by a Kalman filter of one state that takes the receiver's errors for as lasting as they are.
+/// The difference between the two heights is the weather's deviation from the standard atmosphere. It changes slowly
+/// and is estimated by a Kalman filter of one state, which accounts for the correlation of the receiver's errors.
 struct BarometricHeight: Sendable {
-  /// The weather's, metres per square root of a second: three and a half in an hour.
+  /// The random walk of the weather, in metres per √s: 3.6 m in an hour.
   private static let wander = 0.06
-  /// For so many seconds a receiver's height errors stay the same.
+  /// How long the height errors of a receiver stay the same, in seconds.
   private static let correlationTime = 100.0
-  /// Of the barometer's own noise and the draughts that it feels, metres.
+  /// The sigma of the barometer's noise and of draughts, in metres.
   private static let sigma = 0.3
-  /// Of the noise of single measurements, seconds.
+  /// The time constant for smoothing single measurements, in seconds.
   private static let smoothingTime = 0.5
-  /// A barometer that has been silent for so long tells no height, seconds.
+  /// A barometer that has been silent for this many seconds provides no height.
   private static let lifetime = 5.0
-  /// So many fixes that agree with each other are right, whatever was known before.
+  /// This number of consecutive, consistent fixes is accepted, even if it contradicts the previous estimate.
   private static let quorum = 5
-  /// Chi-square with one degree of freedom: 99.9 % lie inside.
+  /// The 99.9 % quantile of chi-square with one degree of freedom.
   private static let gate = 10.83
-  /// How far the height can have moved between two pressures, metres, and metres for each second.
+  /// How far the height can change between two measurements: metres, plus metres per second.
   private static let leastStep = 3.0
   private static let fastestClimb = 25.0
-  /// A step that lasts and is larger is none of the board's, metres.
+  /// A lasting step of more than this many metres cannot be motion of the board.
   private static let incredibleStep = 60.0
-  /// The weather makes half a kilometre of the standard atmosphere at most. What is further off is no
-  /// pressure of the air here: of another chip that is read as this one, or inside a pressurised cabin.
+  /// Weather changes the apparent height by at most half a kilometre. A larger offset means that the pressure is not
+  /// that of the local air: it comes from another type of chip, or from inside a pressurised cabin.
   private static let largestOffset = 1500.0
-  /// Where no receiver tells the height: nobody lives higher, metres.
+  /// The highest plausible height without a receiver, in metres: no settlement is higher.
   private static let highestPlace = 5200.0
 
   private var spikes = SpikeGate()
-  /// The pressure cannot be that of the air here.
+  /// Whether the pressure cannot be that of the local air.
   private(set) var isWrong = false
-  /// A receiver has told its height.
+  /// Whether a receiver has provided a height.
   private var hasComparison = false
-  /// Smoothed, in the standard atmosphere, metres; with when it was measured, seconds.
+  /// The smoothed height in the standard atmosphere in metres, and the time of the measurement in seconds.
   private var pressureAltitude: (metres: Double, time: Double)?
-  /// What has to be added to that to be above the ellipsoid, metres; with its variance and when it was found.
+  /// The offset of the pressure altitude from the height above the ellipsoid in metres, with its variance and its
+  /// time.
   private var offset: (metres: Double, variance: Double, time: Double)?
-  /// Fixes in a row that are far off, and agree with each other: the latest, and how many.
+  /// Consecutive fixes that are far off but consistent: the latest, and their number.
   private var dissenting = (metres: 0.0, count: 0)
 
-  /// The height in the standard atmosphere, metres, of a pressure in Pa.
+  /// The height in the standard atmosphere, in metres, for a pressure in pascals.
   static func pressureAltitude(_ pascals: Double) -> Double { 44_330.77 * (1 - pow(pascals / 101_325, 0.190_263)) }
 
-  /// Returns whether the pressure is a believable one, and no spike.
+  /// Takes a pressure. Returns whether it is plausible and not a spike.
   @discardableResult
   mutating func update(pressurePascals: Double, time: Double) -> Bool {
     let metres = BarometricHeight.pressureAltitude(pressurePascals)
@@ -58,7 +59,7 @@ struct BarometricHeight: Sendable {
     if !hasComparison { isWrong = metres > BarometricHeight.highestPlace }
     guard let last = pressureAltitude, verdict == .pass, time - last.time < BarometricHeight.lifetime else {
       if verdict == .step, let last = pressureAltitude {
-        // Nothing climbs like this: what the weather makes is no longer known.
+        // Nothing climbs that fast, so the estimated offset becomes uncertain.
         let step = metres - last.metres
         if abs(step) > BarometricHeight.incredibleStep { offset?.variance += step * step }
       }
@@ -71,9 +72,9 @@ struct BarometricHeight: Sendable {
   }
 
   /// - Parameters:
-  ///   - altitude: a receiver's, above the ellipsoid, metres
-  ///   - sigma: of that, metres
-  ///   - time: when it was valid, which may be a little before the latest pressure
+  ///   - altitude: the receiver's height above the ellipsoid, metres
+  ///   - sigma: its standard deviation, metres
+  ///   - time: the time of the fix, which may be slightly before the latest pressure
   mutating func update(altitude: Double, sigma: Double, time: Double) {
     guard let pressureAltitude, abs(time - pressureAltitude.time) < BarometricHeight.lifetime, altitude.isFinite,
       sigma.isFinite
@@ -109,7 +110,8 @@ struct BarometricHeight: Sendable {
     offset = (last.metres + gain * innovation, (1 - gain) * variance, time)
   }
 
-  /// Above the ellipsoid, and one standard deviation, metres; `nil` while one of the two is missing.
+  /// The height above the ellipsoid and its standard deviation in metres; `nil` if the pressure or the offset is
+  /// missing.
   func altitude(at time: Double) -> (metres: Double, sigma: Double)? {
     guard let pressureAltitude, let offset, time - pressureAltitude.time < BarometricHeight.lifetime else { return nil }
     let elapsed = max(time - offset.time, 0)

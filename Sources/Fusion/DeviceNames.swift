@@ -1,12 +1,12 @@
-/// What a board's devices are called, in the order of its list.
+/// The names of a board's devices, in the order of its list.
 ///
-/// A class, so that a state can carry it wherever it goes without a copy.
+/// This is a class so that a state can refer to it without a copy.
 public final class DeviceNames: Sendable {
-  /// Those of recordings, which have at most one device of each kind.
+  /// The names for recordings, which have at most one device of each kind.
   public static let usual = DeviceNames(["gps", "imu", "mag", "baro", "meter"])
 
   public let ids: [String]
-  /// Of each set of the first devices, by its number: a state is written often, and its sources hardly ever change.
+  /// The text of each set of the first devices. A state is written often, and its sources rarely change.
   private let texts: [String]
 
   public init(_ ids: [String]) {
@@ -14,7 +14,7 @@ public final class DeviceNames: Sendable {
     texts = (0..<1 << UInt32(min(ids.count, 6))).map { DeviceNames.text(DeviceSet(rawValue: $0), ids) }
   }
 
-  /// `gps+imu`
+  /// The names in a set, for example `gps+imu`.
   public func text(_ set: DeviceSet) -> String {
     Int(set.rawValue) < texts.count ? texts[Int(set.rawValue)] : DeviceNames.text(set, ids)
   }
@@ -23,7 +23,7 @@ public final class DeviceNames: Sendable {
     ids.indices.filter { !set.isDisjoint(with: DeviceSet($0)) }.map { ids[$0] }.joined(separator: "+")
   }
 
-  /// The set that a text stands for; names that are not known yet are added.
+  /// The set described by a text. Unknown names are appended to `ids`.
   public static func set(of text: String, in ids: inout [String]) -> DeviceSet {
     text.split(separator: "+").reduce(into: DeviceSet()) { set, name in
       let index = ids.firstIndex { $0 == name } ?? ids.count

@@ -1,4 +1,4 @@
-/// Some of a board's devices, by their places in its list; of a longer list only the first 32 can be told.
+/// A set of a board's devices, by their positions in its list. Only the first 32 devices can be represented.
 public struct DeviceSet: OptionSet, Hashable, Sendable {
   public var rawValue: UInt32
 
@@ -6,7 +6,7 @@ public struct DeviceSet: OptionSet, Hashable, Sendable {
 
   public init(_ index: Int) { self.init(rawValue: index < 32 ? 1 << UInt32(index) : 0) }
 
-  // Those that `DeviceNames.usual` names.
+  // The devices of `DeviceNames.usual`.
   public static let gps = DeviceSet(0)
   public static let imu = DeviceSet(1)
   public static let mag = DeviceSet(2)

@@ -1,13 +1,14 @@
 import MonotonicTime
 
-/// Which of several receivers is believed: the surest, unless they are much alike; then the one that is preferred. Nobody is
-/// changed for another one because of a single good fix.
+/// Chooses the receiver to use among several: the most accurate one or, if several are similar, the preferred one. A
+/// single good fix does not cause a change.
 public struct ReceiverChoice: Sendable {
-  /// Who has had no fix for so long has none, unless it is slower than that.
+  /// A receiver without a fix for this long has none, unless its usual interval is longer.
   private static let lifetime = Duration.milliseconds(2500)
-  /// For so long another one has to be better.
+  /// How long another receiver must be better.
   private static let proof = Duration.seconds(5)
-  /// By so much one that is not preferred has to be better; and one that is may be worse.
+  /// The ratio of sigmas at which a less preferred receiver counts as better, and by which a preferred one may be
+  /// worse.
   private static let advantage = 0.7
 
   private struct Receiver: Sendable {
@@ -17,27 +18,27 @@ public struct ReceiverChoice: Sendable {
     var isTaken = false
     var fixAt: MonotonicInstant?
     var betterSince: MonotonicInstant?
-    /// Between two fixes; one long silence says nothing of it.
+    /// The interval between two fixes. A single long silence hardly changes it.
     var interval: Duration?
 
-    /// For so long without a fix it has one.
+    /// How long a fix of this receiver is valid.
     var lifetime: Duration { max(ReceiverChoice.lifetime, (interval ?? .zero) * 2.5) }
   }
 
   private var receivers: [Receiver]
-  /// Its place in the order of preference.
+  /// Its rank in the order of preference.
   private var current: Int?
 
-  /// The place of the one that is believed, once any has reported.
+  /// The rank of the receiver in use; `nil` before the first report.
   public var taken: Int? { current }
 
   public init(count: Int) { receivers = Array(repeating: Receiver(), count: count) }
 
-  /// Whether a report is to be used; the answer is the same however often it is asked for.
+  /// Whether to use a report. Repeated calls for the same report return the same answer.
   ///
   /// - Parameters:
-  ///   - rank: in the order of preference
-  ///   - sigma: of its horizontal position, metres; `nil` where it has none
+  ///   - rank: the receiver's rank in the order of preference
+  ///   - sigma: the sigma of its horizontal position in metres; `nil` without a position
   public mutating func take(_ rank: Int, sigma: Double?, at: MonotonicInstant) -> Bool {
     if receivers[rank].reportedAt == at { return receivers[rank].isTaken }
     receivers[rank].reportedAt = at
@@ -47,10 +48,10 @@ public struct ReceiverChoice: Sendable {
 
   private mutating func judge(_ rank: Int, sigma: Double?, at: MonotonicInstant) -> Bool {
     if let sigma {
-      // Who was silent meanwhile has not been better meanwhile.
+      // A receiver that was silent in the meantime was not better in the meantime.
       let silence = receivers[rank].fixAt.map { at - $0 }
       if silence.map({ $0 > receivers[rank].lifetime }) ?? true { receivers[rank].betterSince = nil }
-      // Times that do not grow tell nothing of it.
+      // Times that do not increase say nothing about the interval.
       if let silence, silence > .zero {
         receivers[rank].interval = min(silence, (receivers[rank].interval ?? silence) * 1.5)
       }
@@ -64,7 +65,7 @@ public struct ReceiverChoice: Sendable {
     if rank == present { return true }
     guard let sigma else {
       receivers[rank].betterSince = nil
-      // One without a fix is better than one that says nothing at all any more.
+      // A receiver without a fix is better than one that no longer reports.
       let isSilent = receivers[present].reportedAt.map { at - $0 > receivers[present].lifetime } ?? true
       if isSilent { choose(rank) }
       return isSilent

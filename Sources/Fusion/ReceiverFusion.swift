@@ -1,11 +1,11 @@
-/// What a receiver with inertial sensors of its own makes of them.
+/// The state of the sensor fusion inside a receiver that has its own inertial sensors.
 public enum ReceiverFusion: String, CaseIterable, Sendable {
-  /// It finds out how it is mounted and what its sensors are worth.
+  /// The receiver is determining its mounting and the quality of its sensors.
   case initializing
-  /// They are part of its solution.
+  /// The sensors contribute to the solution.
   case fusing
-  /// Not at present, as what they say does not fit.
+  /// Suspended, because the measurements of the sensors are inconsistent.
   case suspended
-  /// Not until it is started anew.
+  /// Disabled until the receiver restarts.
   case disabled
 }

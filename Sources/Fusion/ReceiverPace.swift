@@ -1,8 +1,8 @@
 import MonotonicTime
 
-/// How often a receiver reports, and for how many epochs it has had no position.
+/// The interval at which a receiver reports, and the number of epochs since it last had a position.
 struct ReceiverPace: Sendable {
-  /// From one epoch to the next, seconds; 0 before there have been two.
+  /// The time from one epoch to the next in seconds; 0 before the second epoch.
   private(set) var interval = 0.0
   private(set) var epochsWithoutPosition = 0
   private var last: MonotonicInstant?
@@ -11,7 +11,7 @@ struct ReceiverPace: Sendable {
     epochsWithoutPosition = hasPosition ? 0 : epochsWithoutPosition + 1
     if let last, at > last {
       let step = at.seconds(since: last)
-      // One long pause says nothing of what is usual.
+      // A single long pause must not change the usual interval much.
       interval = interval == 0 ? step : min(step, interval * 2)
     }
     last = max(last ?? at, at)

@@ -1,11 +1,11 @@
-/// What a receiver says of who disturbs its reception.
+/// A receiver's report on interference with its reception.
 public struct Reception: Equatable, Sendable {
   public enum Jamming: String, CaseIterable, Sendable {
     case unknown
     case none
-    /// There is interference, and still a fix.
+    /// Interference is present, but there is a fix.
     case warning
-    /// There is interference, and no fix for it.
+    /// Interference is present and prevents a fix.
     case critical
   }
 
@@ -13,13 +13,13 @@ public struct Reception: Equatable, Sendable {
     case unknown
     case none
     case indicated
-    /// By several signs.
+    /// Several signs indicate spoofing.
     case multiple
   }
 
   public var jamming = Jamming.unknown
   public var spoofing = Spoofing.unknown
-  /// Continuous waves: 0 none to 255 strong; gpsd's `jam`.
+  /// Continuous-wave interference, from 0 for none to 255 for strong; gpsd's `jam`.
   public var jammingIndicator: UInt8?
 
   public init(jamming: Jamming = .unknown, spoofing: Spoofing = .unknown, jammingIndicator: UInt8? = nil) {
@@ -28,11 +28,11 @@ public struct Reception: Equatable, Sendable {
     self.jammingIndicator = jammingIndicator
   }
 
-  /// The receiver reports that it is being deceived.
+  /// Whether the receiver reports spoofing.
   public var isSpoofed: Bool { spoofing == .indicated || spoofing == .multiple }
 
-  /// What a standard deviation is worth that the receiver states under these circumstances. No receiver says what jamming costs
-  /// it; with these it is weighed less, and one that hears well is preferred to it.
+  /// The sigma to use instead of the reported one. Receivers do not include the effect of jamming in their sigmas.
+  /// With a larger value the fix is weighted less, and a receiver with undisturbed reception is preferred.
   public func doubted(_ sigma: Double) -> Double {
     let factor: Double =
       switch jamming {
@@ -43,9 +43,9 @@ public struct Reception: Equatable, Sendable {
     return factor * sigma
   }
 
-  /// The same of a position, metres: that of a receiver that is deceived may be anywhere.
+  /// The sigma to use for a position in metres. A spoofed position may be anywhere.
   public func doubted(positionSigma sigma: Double) -> Double { isSpoofed ? max(100, doubted(sigma)) : doubted(sigma) }
 
-  /// The same of a velocity, m/s.
+  /// The sigma to use for a velocity in m/s.
   public func doubted(velocitySigma sigma: Double) -> Double { isSpoofed ? max(5, doubted(sigma)) : doubted(sigma) }
 }

@@ -1,6 +1,7 @@
 import MonotonicTime
 
-/// Which of several sensors of a kind is believed: the first that measures, and another one in its place while that is silent.
+/// Chooses the sensor to use among several of a kind: the first that measures, or another one while the first is
+/// silent.
 public struct StandbyChoice: Sendable {
   private struct Sensor: Sendable {
     var latest: MonotonicInstant?
@@ -8,12 +9,12 @@ public struct StandbyChoice: Sendable {
     var since: MonotonicInstant?
   }
 
-  /// Who is silent for so long is silent.
+  /// How long a sensor must not have measured to count as silent.
   private let silence: Duration
-  /// A preferred one that is back has to measure for so long.
+  /// How long a preferred sensor must measure again before it is used.
   private let proof: Duration
   private var sensors: [Sensor]
-  /// Its place in the order of preference.
+  /// The rank of the sensor in use.
   private var current: Int?
 
   public init(count: Int, silence: Duration = .milliseconds(300), proof: Duration = .seconds(3)) {
@@ -22,11 +23,11 @@ public struct StandbyChoice: Sendable {
     self.proof = proof
   }
 
-  /// Whether measurements are to be used.
+  /// Whether to use measurements.
   ///
   /// - Parameters:
-  ///   - rank: in the order of preference
-  ///   - at: of the newest of them
+  ///   - rank: the sensor's rank in the order of preference
+  ///   - at: the time of the newest measurement
   public mutating func take(_ rank: Int, at: MonotonicInstant) -> Bool {
     let pause = sensors[rank].latest.map { at - $0 }
     sensors[rank].latest = at

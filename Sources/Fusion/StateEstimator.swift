@@ -1,41 +1,43 @@
 import Glibc
 import MonotonicTime
 
-/// Puts what the devices measure together into one state: the navigation filter, fed with times and reports of the hub's.
+/// Combines the measurements of all devices into one state. It feeds the navigation filter with the hub's times and
+/// reports.
 public struct StateEstimator: Sendable {
-  /// The receiver's position and motion are not reported when they are older than this, or than one and a half of its intervals.
+  /// The age in seconds up to which the receiver's position and motion are reported, or one and a half of its
+  /// intervals if that is longer.
   private static var positionLifetimeSeconds: Double { 5 }
   private static var longestPositionLifetimeSeconds: Double { 30 }
-  /// Nor for longer than this once it says that it has none: a bridge is no loss of the position.
+  /// The age limit once the receiver reports that it has no position. A bridge does not count as losing the position.
   private static var lostPositionSeconds: Double { 1.5 }
   private static var attitudeLifetimeSeconds: Double { 1 }
-  /// Of what may come once in two seconds.
+  /// The age limit of measurements that may arrive only every two seconds.
   private static var slowLifetimeSeconds: Double { 5 }
-  /// What a receiver's speed over ground and climb are good for that says nothing of it, m/s.
+  /// The sigmas of speed over ground and climb, in m/s, if the receiver reports none.
   private static var speedSigma: Double { 0.3 }
   private static var climbSigma: Double { 1 }
-  /// Where the receiver says nothing of its errors, metres.
+  /// The sigmas of the position in metres if the receiver reports none.
   private static var unknownSigma: Double { 10 }
   private static var unknownHeightSigma: Double { 5000 }
-  /// gpsd's number of it.
+  /// gpsd's number for the status.
   private static var rtkFixed: Int { 3 }
-  /// Magnetic fields ahead of the inertial samples; more than these wait nowhere.
+  /// The number of magnetic fields that can wait for their inertial samples.
   private static var longestQueue: Int { 8 }
-  /// Before anything that is measured.
+  /// A time before any measurement.
   private static var longAgo: MonotonicInstant { MonotonicInstant(nanoseconds: .min) }
 
-  /// What seconds are counted from: the first measurement, so that the same measurements give the same numbers.
+  /// The origin of times in seconds: the first measurement, so that the same measurements produce the same numbers.
   private var origin: MonotonicInstant?
   private var filter: NavigationFilter
   private var state: FusedState
   private var newestSample: MonotonicInstant?
-  /// Whether the receiver has ever told a height.
+  /// Whether the receiver has ever reported a height.
   private var hasHeight = false
   private var receiverPosition: Dated<FusedState.Position>?
   private var receiverMotion: Dated<FusedState.Motion>?
   private var receiverPace = ReceiverPace()
   private var imuSource = DeviceSet()
-  /// Magnetic fields that no inertial sample has been paired with, oldest first.
+  /// Magnetic fields that are not yet paired with an inertial sample, oldest first.
   private var fields: [(field: SIMD3<Double>, at: MonotonicInstant)] = []
   private var height = BarometricHeight()
 
@@ -45,7 +47,7 @@ public struct StateEstimator: Sendable {
     fields.reserveCapacity(StateEstimator.longestQueue)
   }
 
-  /// How far east of true north the magnetic north lies, radians; `nil` while that is not known.
+  /// The angle of magnetic north east of true north in radians; `nil` while unknown.
   public var magneticDeclination: Double? {
     get { filter.magneticDeclination }
     set { filter.magneticDeclination = newValue }
@@ -78,24 +80,25 @@ public struct StateEstimator: Sendable {
     state.acceleration = Dated(accelerometer, at: at, source: source)
   }
 
-  /// Why the inertial sensor's latest sample was not fused; `nil` where it was.
+  /// Why the latest sample of the inertial sensor was not fused; `nil` if it was.
   public var inertialFault: InertialFault? { filter.inertialFault }
-  /// Whether the pressure cannot be that of the air here, so that it is not fused.
+  /// Whether the pressure is not fused because it cannot be that of the local air.
   public var hasWrongPressure: Bool { height.isWrong }
 
-  /// Another inertial sensor goes on from here.
+  /// Continues with another inertial sensor.
   ///
-  /// - Parameter interval: seconds between its samples
+  /// - Parameter interval: the time between its samples, seconds
   public mutating func changeInertialSensor(interval: Double) { filter.changeInertialSensor(interval: interval) }
 
-  /// The newest field that was there at some time; inertial samples come in bursts, so that fields wait for theirs.
+  /// The newest field measured up to a time. Inertial samples come in bursts, so fields wait for the samples of their
+  /// time.
   private mutating func takeField(by at: MonotonicInstant) -> SIMD3<Double>? {
     var found: SIMD3<Double>?
     while let first = fields.first, first.at <= at { found = fields.removeFirst().field }
     return found
   }
 
-  /// Takes a magnetic field in body axes, microtesla, without what iron near by adds to it.
+  /// Takes a magnetic field in body axes in microtesla, corrected for nearby iron.
   public mutating func update(
     magneticField field: SIMD3<Double>, at: MonotonicInstant, from source: DeviceSet = .mag
   ) {
@@ -105,26 +108,26 @@ public struct StateEstimator: Sendable {
     fields.append((field, at))
   }
 
-  /// Takes what a barometer measured.
+  /// Takes a measurement of a barometer.
   public mutating func update(air: FusedState.Air, at: MonotonicInstant, from source: DeviceSet = .baro) {
     guard air.pressurePascals.isFinite, at > state.air?.at ?? StateEstimator.longAgo else { return }
-    // A spike is no pressure of the air.
+    // A spike is not the pressure of the air.
     guard height.update(pressurePascals: air.pressurePascals, time: seconds(at)) else { return }
     state.air = Dated(air, at: at, source: source)
   }
 
-  /// Takes what a supply monitor measured, which is told and not fused.
+  /// Takes a measurement of a supply monitor. It is reported, not fused.
   public mutating func update(supply: FusedState.Supply, at: MonotonicInstant, from source: DeviceSet = .meter) {
     guard supply.watts.isFinite, at > state.supply?.at ?? StateEstimator.longAgo else { return }
     state.supply = Dated(supply, at: at, source: source)
   }
 
-  /// Takes what a receiver reported.
+  /// Takes a report of a receiver.
   ///
   /// - Parameters:
-  ///   - position, motion: `nil` where the receiver has none
-  ///   - leverArm: to its antenna; `nil` for the configuration's
-  ///   - at: when it was valid
+  ///   - position, motion: `nil` if the receiver has none
+  ///   - leverArm: the position of its antenna; `nil` for the configured one
+  ///   - at: the time of validity
   public mutating func update(
     fix: FusedState.FixQuality, position: FusedState.Position?, motion: FusedState.Motion?, at: MonotonicInstant,
     leverArm: SIMD3<Double>? = nil, from source: DeviceSet = .gps
@@ -140,7 +143,7 @@ public struct StateEstimator: Sendable {
       position.altitudeHAEMetres == nil
       ? StateEstimator.unknownHeightSigma : position.verticalSigmaMetres ?? 2 * horizontal
     if let altitude = position.altitudeHAEMetres {
-      // The barometer is on the board, and not up at the antenna.
+      // The barometer is on the board and not at the antenna.
       let arm = filter.attitude.rotate(leverArm ?? filter.configuration.leverArm)
       height.update(altitude: altitude + arm.z, sigma: vertical, time: seconds(at))
     }
@@ -161,10 +164,10 @@ public struct StateEstimator: Sendable {
     filter.update(measurement)
   }
 
-  /// Whether the last position of the receiver repeated the one before to the last bit, while the inertial sensors moved.
+  /// Whether the receiver's last position repeated the previous one bit for bit while the inertial sensors moved.
   public var isRepetition: Bool { filter.isRepetition }
 
-  /// The state as of now: what is too old to be true is left out.
+  /// The state at a time. Parts that are too old are left out.
   public mutating func state(at now: MonotonicInstant) -> FusedState {
     state.at = now
     state.mode = mode(at: now)
@@ -182,14 +185,14 @@ public struct StateEstimator: Sendable {
     return state
   }
 
-  /// Seconds.
+  /// In seconds.
   private var positionLifetime: Double {
     min(
       max(StateEstimator.positionLifetimeSeconds, 1.5 * receiverPace.interval),
       StateEstimator.longestPositionLifetimeSeconds)
   }
 
-  /// Whether the receiver's last position is one of now.
+  /// Whether the receiver's last position is still valid.
   private mutating func isReceiverPositionPresent(at now: MonotonicInstant) -> Bool {
     guard let at = receiverPosition?.at else { return false }
     let age = now.seconds(since: at)
@@ -197,7 +200,7 @@ public struct StateEstimator: Sendable {
     return receiverPace.epochsWithoutPosition < 2 || age <= StateEstimator.lostPositionSeconds
   }
 
-  // Mutating, although it mutates nothing: to lend itself out as a constant the estimator would be copied.
+  // Mutating, although it changes nothing: a non-mutating method would copy the estimator.
   private mutating func mode(at now: MonotonicInstant) -> FusedState.Mode {
     if let newestSample, now.seconds(since: newestSample) <= StateEstimator.attitudeLifetimeSeconds {
       switch filter.mode {
@@ -225,7 +228,7 @@ public struct StateEstimator: Sendable {
       guard let newestSample, let position = filter.position, let sigma = filter.positionSigma,
         let velocity = filter.velocity, let velocitySigma = filter.velocitySigma
       else { return }
-      // The geoid is where the receiver last put it.
+      // The geoid separation comes from the receiver's last report.
       let separation = receiverPosition.flatMap { last in
         last.value.altitudeHAEMetres.flatMap { hae in last.value.altitudeMSLMetres.map { hae - $0 } }
       }
@@ -240,10 +243,10 @@ public struct StateEstimator: Sendable {
     }
   }
 
-  /// Whose one solution it is.
+  /// The devices that contribute to the common solution.
   private var navigators: DeviceSet { (receiverPosition?.source ?? []).union(imuSource) }
 
-  /// A barometer knows better than both others, once it has been told where it is.
+  /// Replaces the height by the barometer's, which is more accurate once it has been compared with the receiver's.
   private mutating func reportHeight(at now: MonotonicInstant) {
     guard var position = state.position, let air = state.air, let altitude = height.altitude(at: seconds(now)) else {
       return
@@ -274,12 +277,12 @@ public struct StateEstimator: Sendable {
 }
 
 extension FusedState.Motion {
-  /// From a velocity north, east, down, and its standard deviations, m/s.
+  /// The motion for a velocity north, east, down and its standard deviations, in m/s.
   init(_ velocity: SIMD3<Double>, sigma: SIMD3<Double>) {
     let speed = (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot()
     let track = atan2(velocity.y, velocity.x) * 180 / .pi
     self.init(
-      // Below a pace a second the course is noise.
+      // At a very low speed the course is only noise.
       speedMetresPerSecond: speed, trackDegrees: speed < 0.3 ? nil : track < 0 ? track + 360 : track,
       climbMetresPerSecond: -velocity.z, horizontalSigmaMetresPerSecond: sigma.horizontal,
       verticalSigmaMetresPerSecond: sigma.z)
@@ -287,6 +290,6 @@ extension FusedState.Motion {
 }
 
 extension SIMD3<Double> {
-  /// Of standard deviations north, east, down: that along one horizontal axis, whichever it is.
+  /// The standard deviation along any horizontal axis, from those north, east, down.
   fileprivate var horizontal: Double { ((x * x + y * y) / 2).squareRoot() }
 }

@@ -1,13 +1,13 @@
 /// Small systems of linear equations.
 enum LinearSystem {
-  /// The unknowns that solve the equations best, in the sense of least squares; `nil` where they do not determine them.
+  /// The least-squares solution of the equations; `nil` if they do not determine all unknowns.
   ///
   /// - Parameters:
-  ///   - rows: the factors, a row to an equation
-  ///   - values: what each equation should give
+  ///   - rows: the coefficients, one row per equation
+  ///   - values: the right-hand sides
   static func leastSquares(_ rows: [[Double]], _ values: [Double]) -> [Double]? {
     guard let count = rows.first?.count, rows.count >= count, rows.count == values.count else { return nil }
-    // The normal equations, with what they should give as a last column.
+    // The normal equations, with the right-hand side as the last column.
     var matrix = Array(repeating: Array(repeating: 0.0, count: count + 1), count: count)
     for (row, value) in zip(rows, values) {
       for i in 0..<count {

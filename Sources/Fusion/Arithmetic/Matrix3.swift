@@ -1,4 +1,4 @@
-/// A matrix of three rows and columns.
+/// A 3×3 matrix.
 struct Matrix3: Equatable, Sendable {
   var rows: (SIMD3<Double>, SIMD3<Double>, SIMD3<Double>)
 
@@ -12,7 +12,7 @@ struct Matrix3: Equatable, Sendable {
   static var zero: Matrix3 { Matrix3(.zero, .zero, .zero) }
   static var identity: Matrix3 { Matrix3(diagonal: SIMD3(1, 1, 1)) }
 
-  /// The rotation that a unit quaternion stands for.
+  /// The rotation matrix of a unit quaternion.
   @inline(__always)
   init(_ q: Quaternion) {
     let xx = q.x * q.x, yy = q.y * q.y, zz = q.z * q.z
@@ -33,7 +33,7 @@ struct Matrix3: Equatable, Sendable {
     Matrix3(b.combined(a.rows.0), b.combined(a.rows.1), b.combined(a.rows.2))
   }
 
-  /// The rows, weighted and summed.
+  /// The weighted sum of the rows.
   @inline(__always)
   func combined(_ weights: SIMD3<Double>) -> SIMD3<Double> {
     weights.x * rows.0 + weights.y * rows.1 + weights.z * rows.2
@@ -61,7 +61,7 @@ struct Matrix3: Equatable, Sendable {
   @inline(__always)
   var diagonal: SIMD3<Double> { SIMD3(rows.0.x, rows.1.y, rows.2.z) }
 
-  /// By the adjugate; `nil` where there is none.
+  /// The inverse, computed from the adjugate; `nil` if the matrix is singular.
   @inline(__always)
   var inverse: Matrix3? {
     let a = cross(rows.1, rows.2), b = cross(rows.2, rows.0), c = cross(rows.0, rows.1)
@@ -70,11 +70,11 @@ struct Matrix3: Equatable, Sendable {
     return (1 / determinant) * Matrix3(a, b, c).transposed
   }
 
-  /// Rounding makes covariances lopsided; this makes them symmetric again.
+  /// The symmetric part. Rounding makes covariances slightly asymmetric; this restores the symmetry.
   @inline(__always)
   var symmetrized: Matrix3 { 0.5 * (self + transposed) }
 
-  /// The matrix that makes the cross product with a vector.
+  /// The matrix that maps a vector to its cross product with `v`.
   @inline(__always)
   init(crossing v: SIMD3<Double>) { self.init(SIMD3(0, -v.z, v.y), SIMD3(v.z, 0, -v.x), SIMD3(-v.y, v.x, 0)) }
 

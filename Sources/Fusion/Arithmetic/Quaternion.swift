@@ -1,7 +1,7 @@
 import Glibc
 
-/// A rotation as a unit quaternion, Hamilton's convention. As an attitude it takes body vectors (x forward, y right,
-/// z down) to the local north, east, down frame.
+/// A rotation as a unit quaternion in Hamilton's convention. As an attitude it rotates vectors from body axes (x
+/// forward, y right, z down) to the local north, east, down frame.
 public struct Quaternion: Equatable, Sendable {
   public var w: Double
   public var x: Double
@@ -17,14 +17,14 @@ public struct Quaternion: Equatable, Sendable {
     self.z = z
   }
 
-  /// The rotation about a vector by its length in radians.
+  /// The rotation about `vector` by its length in radians.
   @inline(__always)
   public init(rotationVector vector: SIMD3<Double>) {
     let square = dot(vector, vector) / 4
     let cosine: Double
     let half: Double
     if square < 0.0025 {
-      // Nearly all rotations between two samples are this small; the series' next terms lie below the last bit.
+      // Nearly all rotations between two samples are this small. The next terms of the series are below the last bit.
       cosine = 1 - square * (1.0 / 2 - square * (1.0 / 24 - square * (1.0 / 720 - square / 40320)))
       half = 0.5 * (1 - square * (1.0 / 6 - square * (1.0 / 120 - square * (1.0 / 5040 - square / 362_880))))
     } else {
@@ -35,7 +35,7 @@ public struct Quaternion: Equatable, Sendable {
     self.init(w: cosine, x: vector.x * half, y: vector.y * half, z: vector.z * half)
   }
 
-  /// Yaw about down, then pitch about right, then roll about forward; radians.
+  /// A rotation by yaw about down, then pitch about right, then roll about forward, in radians.
   public init(roll: Double, pitch: Double, yaw: Double) {
     self =
       Quaternion(rotationVector: SIMD3(0, 0, yaw)) * Quaternion(rotationVector: SIMD3(0, pitch, 0))
@@ -66,7 +66,7 @@ public struct Quaternion: Equatable, Sendable {
     return v + w * t + cross(u, t)
   }
 
-  /// The vector that `init(rotationVector:)` makes this rotation from, of length up to pi.
+  /// The inverse of `init(rotationVector:)`: a vector of length at most π.
   public var rotationVector: SIMD3<Double> {
     let sign: Double = w < 0 ? -1 : 1
     let vector = SIMD3(x, y, z) * sign
@@ -74,16 +74,16 @@ public struct Quaternion: Equatable, Sendable {
     return length < 1e-12 ? 2 * vector : vector * (2 * atan2(length, w * sign) / length)
   }
 
-  /// The same attitude to the east, north, up frame instead of the north, east, down one.
+  /// The same attitude relative to the east, north, up frame instead of north, east, down.
   public var inEastNorthUp: Quaternion {
-    // Half a turn about the horizontal line between north and east.
+    // Half a turn about the horizontal axis midway between north and east.
     Quaternion(w: 0, x: 0.5.squareRoot(), y: 0.5.squareRoot(), z: 0) * self
   }
 
-  /// Radians, -pi to pi.
+  /// In radians, -π to π.
   public var roll: Double { atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)) }
-  /// Radians, -pi/2 to pi/2.
+  /// In radians, -π/2 to π/2.
   public var pitch: Double { asin(max(-1, min(1, 2 * (w * y - z * x)))) }
-  /// Radians, -pi to pi, from north.
+  /// In radians, -π to π, from north.
   public var yaw: Double { atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)) }
 }

@@ -1,5 +1,5 @@
-// SIMD3's own reductions leave the order of the additions to the compiler; these fix it, so that a replay gives the same
-// bits in every build.
+// The reductions of SIMD3 leave the order of the additions to the compiler. These functions fix the order, so that a
+// replay produces the same bits in every build.
 
 @inline(__always)
 func dot(_ a: SIMD3<Double>, _ b: SIMD3<Double>) -> Double { a.x * b.x + a.y * b.y + a.z * b.z }

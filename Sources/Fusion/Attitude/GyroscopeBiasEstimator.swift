@@ -1,14 +1,15 @@
 import Glibc
 
-/// Estimates the gyroscope's bias with a Kalman filter of three states.
+/// Estimates the gyroscope bias with a Kalman filter of three states.
 ///
-/// At rest the bias is what the gyroscope shows. In motion it is what makes the inclination drift: the correction that
-/// the accelerometer demands of every sample is the bias, turned into the earth frame and low-pass filtered as the
-/// accelerometer is. About the vertical nothing is seen in motion; a weak pull to zero keeps that part from wandering.
+/// At rest, the gyroscope shows its bias directly. In motion, the bias makes the inclination drift. The correction
+/// that the accelerometer requires with each sample is therefore the bias, rotated into the earth frame and low-pass
+/// filtered like the accelerometer. The bias about the vertical cannot be observed in motion; a weak pull towards
+/// zero keeps it from drifting.
 struct GyroscopeBiasEstimator: Sendable {
   private static let degree = Double.pi / 180
   private static let initialSigma = 0.5 * degree
-  /// The time in which the bias may wander by 0.1 degree per second.
+  /// The time in which the bias may change by 0.1 °/s.
   private static let forgettingTime = 100.0
   private static let motionSigma = 0.1 * degree
   private static let restSigma = 0.03 * degree
@@ -20,23 +21,24 @@ struct GyroscopeBiasEstimator: Sendable {
   private let initialVariance = initialSigma * initialSigma
   private let limit: Double
 
-  /// rad/s, in the sensor's axes.
+  /// In rad/s, in the sensor's axes.
   private(set) var bias = SIMD3<Double>.zero
   private(set) var covariance: Matrix3
-  /// The rotation to the earth frame, row by row, and the bias in that frame, filtered as the accelerometer is.
+  /// The rotation to the earth frame, row by row, and the bias in that frame. Both are filtered like the
+  /// accelerometer.
   private var filteredRotation = (LowPassFilter(), LowPassFilter(), LowPassFilter())
   private var filteredBias = LowPassFilter()
 
   /// - Parameters:
   ///   - limit: the largest bias of this kind of sensor, rad/s
-  ///   - interval: between samples, seconds
+  ///   - interval: the time between samples, seconds
   init(limit: Double, interval: Double) {
     self.limit = limit
     let wander = 0.1 * GyroscopeBiasEstimator.degree
     processVariance = wander * wander * interval / GyroscopeBiasEstimator.forgettingTime
     covariance = Matrix3(
       diagonal: SIMD3(repeating: GyroscopeBiasEstimator.initialSigma * GyroscopeBiasEstimator.initialSigma))
-    // The weight with which the estimate settles at the wanted sigma: w = p^2 / q + p.
+    // The weight at which the estimate settles at the desired sigma: w = p² / q + p.
     let motion = GyroscopeBiasEstimator.motionSigma * GyroscopeBiasEstimator.motionSigma
     let motionWeight = motion * motion / processVariance + motion
     motionWeights = SIMD3(motionWeight, motionWeight, motionWeight / GyroscopeBiasEstimator.verticalForgettingFactor)
@@ -44,29 +46,29 @@ struct GyroscopeBiasEstimator: Sendable {
     restWeight = rest * rest / processVariance + rest
   }
 
-  /// Starts with a bias that is known from elsewhere.
+  /// Starts with a bias known from another source.
   mutating func begin(with bias: SIMD3<Double>, sigma: Double) {
     self.bias = bias.clamped(to: limit)
     covariance = Matrix3(diagonal: SIMD3(repeating: sigma * sigma))
   }
 
-  /// The bias has jumped: what was known of it holds no longer.
+  /// Starts again after the bias has jumped, which invalidates the previous estimate.
   mutating func restart(at bias: SIMD3<Double>) {
     begin(with: bias, sigma: GyroscopeBiasEstimator.initialSigma)
   }
 
-  /// The motion's filters start afresh, as the accelerometer's does.
+  /// Resets the filters used in motion, together with the accelerometer's.
   mutating func resetMotion() {
     filteredRotation = (LowPassFilter(), LowPassFilter(), LowPassFilter())
     filteredBias.reset()
   }
 
-  /// Takes one sample's evidence.
+  /// Updates the estimate with one sample.
   ///
   /// - Parameters:
-  ///   - rotation: sensor to (nearly) earth
-  ///   - tilt: the inclination error that the accelerometer showed, as a rate about the earth's axes, rad/s
-  ///   - restRate: the gyroscope's mean while the sensor lies still, else `nil`
+  ///   - rotation: the rotation from the sensor's axes to (approximately) the earth frame
+  ///   - tilt: the inclination error seen by the accelerometer, as a rate about the earth's axes, rad/s
+  ///   - restRate: the mean of the gyroscope while the sensor is at rest, otherwise `nil`
   ///   - coefficients: the accelerometer's filter
   @inline(__always)
   mutating func update(
@@ -77,7 +79,7 @@ struct GyroscopeBiasEstimator: Sendable {
     filteredRotation.2.update(rotation.rows.2, coefficients)
     filteredBias.update(rotation * bias, coefficients)
 
-    // Uncertainty grows while nothing is seen, up to what it was at the start.
+    // The uncertainty of an unobserved component grows, up to its initial value.
     let grown = covariance.diagonal
     if grown.x < initialVariance { covariance.rows.0.x += processVariance }
     if grown.y < initialVariance { covariance.rows.1.y += processVariance }
@@ -94,18 +96,18 @@ struct GyroscopeBiasEstimator: Sendable {
     }
   }
 
-  /// - Parameter matrix: what of the bias is observed; `nil` for all of it
+  /// - Parameter matrix: the observation matrix; `nil` if the whole bias is observed
   @inline(__always)
   private mutating func correct(error: SIMD3<Double>, observing matrix: Matrix3?, weights: SIMD3<Double>) {
     let error = error.clamped(to: limit)
-    // H P, and by the symmetry of P also the transpose of P H'.
+    // H P. Because P is symmetric, its transpose is P H'.
     let hp = matrix.map { $0 * covariance } ?? covariance
     var s = matrix.map { hp * $0.transposed } ?? covariance
     s.rows.0.x += weights.x
     s.rows.1.y += weights.y
     s.rows.2.z += weights.z
     guard let inverse = s.inverse else { return }
-    // K = P H' S^-1, and P - K H P.
+    // K = P H' S⁻¹, then P - K H P.
     let gain = hp.transposed * inverse
     bias = (bias + gain * error).clamped(to: limit)
     covariance = (covariance - gain * hp).symmetrized

@@ -1,30 +1,31 @@
 import Glibc
 
-/// Estimates the field of a magnet that is fixed to the sensor (hard iron), while the sensor turns.
+/// Estimates the field of magnets that are fixed to the sensor (hard iron) while the sensor rotates.
 ///
-/// In the nearly inertial frame the earth's field is constant but for a slow drift, and the field of whatever is fixed to
-/// the sensor turns with it: the mean of a few rotated measurements is the mean rotation times the hard iron plus the
-/// earth's field, which a Kalman filter of six states takes apart. A magnet that the sensor merely passes looks
-/// different: the filter with hard iron then explains the measurements no better than one without. The hard iron is
-/// used only while it explains them much better.
+/// In the nearly inertial frame, the earth's field is constant except for a slow drift, and the hard-iron field
+/// rotates with the sensor. The mean of a few rotated measurements is therefore the mean rotation times the hard
+/// iron, plus the earth's field. A Kalman filter of six states separates the two. A magnet that the sensor only
+/// passes does not fit this model: the filter then explains the measurements no better than a filter without hard
+/// iron. The hard iron is used only while it explains them much better.
 struct HardIronEstimator: Sendable {
-  // All in microtesla, and seconds.
+  // Units: microtesla and seconds.
   private static let initialSigma = 20.0
-  /// Random walks, per square root of a second: of the hard iron, and of the earth's field in the drifting frame.
+  /// Random walks per √s: of the hard iron, and of the earth's field in the drifting frame.
   private static let hardIronWander = 0.02
   private static let fieldWander = 2.0
   private static let measurementSigma = 3.0
-  /// While hard iron explains less than nothing, it is forgotten at this rate.
+  /// The rate at which the hard iron is forgotten while it explains the measurements worse than no hard iron.
   private static let forgettingWander = 10.0
   private static let windowDuration = 0.035
   private static let evidenceTimeConstant = 5.0
-  /// Ratio of the squared surprises with and without hard iron, at which it is used and no longer used.
+  /// The ratio of the squared innovations with and without hard iron below which the hard iron is used, and the ratio
+  /// above which it is dropped.
   private static let acceptanceRatio = 0.3
   private static let rejectionRatio = 0.6
   private static let smallestHardIron = 4.0
-  /// An estimate less certain than this would turn the heading astray before it converges.
+  /// An estimate with a larger sigma would turn the heading the wrong way before it converges.
   private static let largestSigma = 4.0
-  /// Below, in rad/s, nothing can be told.
+  /// The rotation rate in rad/s below which the two fields cannot be separated.
   private static let minimumRate = 0.35
 
   private let windowCount: Int
@@ -60,16 +61,17 @@ struct HardIronEstimator: Sendable {
     plainVariance = unknown
   }
 
-  /// What to subtract from the measurements, microtesla in the sensor's axes; zero while there is no evidence of it.
+  /// The field to subtract from measurements, in microtesla in the sensor's axes; zero unless there is evidence of
+  /// hard iron.
   var correction: SIMD3<Double> { isUsed ? hardIron : .zero }
 
-  /// Takes a measurement.
+  /// Updates the estimate with a measurement.
   ///
   /// - Parameters:
-  ///   - rotated: the measurement, in the nearly inertial frame
-  ///   - rotation: of the sensor to that frame
-  ///   - rate: how fast the sensor turns, rad/s
-  /// - Returns: the earth's field in the nearly inertial frame, when hard iron has just been found or lost
+  ///   - rotated: the measurement in the nearly inertial frame
+  ///   - rotation: the rotation from the sensor's axes to that frame
+  ///   - rate: the rotation rate of the sensor, rad/s
+  /// - Returns: the earth's field in the nearly inertial frame if hard iron has just been found or lost
   @inline(__always)
   mutating func update(rotated: SIMD3<Double>, rotation: Matrix3, rate: Double) -> SIMD3<Double>? {
     rotationSum = rotationSum + rotation
@@ -90,7 +92,7 @@ struct HardIronEstimator: Sendable {
     rateSum = 0
     count = 0
 
-    // Prediction: both wander.
+    // Prediction: both fields follow a random walk.
     func grow(_ covariance: inout Matrix3, _ wander: Double) {
       let variance = wander * wander * windowSeconds
       covariance.rows.0.x += variance
@@ -104,7 +106,7 @@ struct HardIronEstimator: Sendable {
     let noise = HardIronEstimator.measurementSigma * HardIronEstimator.measurementSigma
     let innovation = measured - (a * hardIron + field)
     let plainInnovation = measured - plainField
-    // H = [A, 1]; P H' in its two halves.
+    // H = [A, 1]; the two halves of P H'.
     let upper = hardIronCovariance * a.transposed + crossCovariance
     let lower = crossCovariance.transposed * a.transposed + fieldCovariance
     guard let inverse = (a * upper + lower + Matrix3(diagonal: SIMD3(repeating: noise))).symmetrized.inverse else {

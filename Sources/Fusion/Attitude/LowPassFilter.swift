@@ -1,24 +1,24 @@
 import Glibc
 
-/// A low-pass filter of second order (Butterworth) for vectors. It starts with the mean of what it has seen, so that it
+/// A second-order low-pass filter (Butterworth) for vectors. It begins with the mean of the first values, so that it
 /// needs no time to settle.
 struct LowPassFilter: Sendable {
-  /// What the time constant and the sample interval make of it.
+  /// The filter coefficients for a time constant and a sample interval.
   struct Coefficients: Equatable, Sendable {
     var b0, b1, b2, a1, a2: Double
-    /// Samples whose mean is taken at first.
+    /// The number of initial samples that are averaged.
     var settlingCount: Double
 
     /// - Parameters:
-    ///   - timeConstant: of a first-order filter of the same damping, seconds
-    ///   - interval: between samples, seconds
+    ///   - timeConstant: of a first-order filter with the same damping, seconds
+    ///   - interval: the time between samples, seconds
     init(timeConstant: Double, interval: Double) {
       guard timeConstant > interval / 2 else {
-        // Faster than the samples come: nothing is held back.
+        // The time constant is shorter than the sample interval, so values pass unfiltered.
         (b0, b1, b2, a1, a2, settlingCount) = (1, 0, 0, 0, 0, 0)
         return
       }
-      // Prewarped: the cut-off is where it should be at every rate.
+      // Prewarped, so that the cut-off frequency is correct at every sample rate.
       let cutOff = 2.0.squareRoot() / (2 * .pi * timeConstant)
       let c = tan(.pi * cutOff * interval)
       let d = c * c + 2.0.squareRoot() * c + 1
@@ -38,7 +38,7 @@ struct LowPassFilter: Sendable {
 
   mutating func reset() { self = LowPassFilter() }
 
-  /// Stands as if it had always seen this value.
+  /// Sets the filter to the state it would have after a long constant input.
   mutating func settle(at value: SIMD3<Double>, _ c: Coefficients) {
     self.value = value
     first = value * (1 - c.b0)

@@ -1,35 +1,35 @@
 import Glibc
 
-/// Knows what the earth's field looks like here, by its strength and dip, and tells when the field is another: near iron,
-/// a motor, a loudspeaker.
+/// Learns the strength and dip of the local earth field, and detects when the measured field differs, for example
+/// near iron, a motor or a loudspeaker.
 struct MagneticReference: Sendable {
   private static let measurementTimeConstant = 0.05
   private static let referenceTimeConstant = 20.0
-  /// Relative.
+  /// Relative to the reference strength.
   private static let strengthTolerance = 0.1
   private static let dipTolerance = 10 * Double.pi / 180
-  /// A field that stays the same for so long, while the sensor turns, is the new reference.
+  /// How long a field must stay constant, while the sensor rotates, to become the new reference.
   private static let acceptanceTime = 20.0
   private static let firstAcceptanceTime = 5.0
   private static let minimumRate = 20 * Double.pi / 180
-  /// The field has to be right again for so long.
+  /// How long the field must match again before it counts as undisturbed.
   private static let recoveryTime = 0.5
 
   private let coefficients: LowPassFilter.Coefficients
   private let referenceGain: Double
-  /// Strength and dip, and nothing.
+  /// The filtered strength and dip; the third component is unused.
   private var measured = LowPassFilter()
-  /// Strength, in the magnetometer's unit, and dip, radians below the horizon; zero while unknown.
+  /// The strength in the magnetometer's unit and the dip in radians below the horizon; zero while unknown.
   private var reference = SIMD2<Double>.zero
   private var candidate = SIMD2<Double>.zero
   private var candidateTime = 0.0
   private var undisturbedTime = 0.0
   private(set) var isDisturbed = true
 
-  /// Of the earth's field, where that is known; its dip is learnt with the first field that is as strong.
+  /// The strength of the earth's field, if known. The dip is learnt from the first field of that strength.
   private let knownStrength: Double?
 
-  /// Of the reference, along the horizon; `nil` while it is unknown.
+  /// The horizontal component of the reference; `nil` while unknown.
   @inline(__always) var horizontalField: Double? { reference.x > 0 ? reference.x * cos(reference.y) : nil }
 
   init(interval: Double, strength: Double? = nil) {
@@ -40,8 +40,8 @@ struct MagneticReference: Sendable {
   }
 
   /// - Parameters:
-  ///   - field: in a frame whose third axis points down
-  ///   - rate: how fast the sensor turns, rad/s
+  ///   - field: the field in a frame whose third axis points down
+  ///   - rate: the rotation rate of the sensor, rad/s
   @inline(__always)
   mutating func update(field: SIMD3<Double>, strength: Double, rate: Double, seconds: Double) {
     measured.update(SIMD3(strength, asin(max(-1, min(1, field.z / strength))), 0), coefficients)
@@ -67,7 +67,7 @@ struct MagneticReference: Sendable {
       return
     }
     candidate += referenceGain * (now - candidate)
-    // At rest every field is constant: only one that stays while the sensor turns is the earth's.
+    // At rest every field is constant. Only a field that stays constant while the sensor rotates is the earth's.
     if rate >= MagneticReference.minimumRate { candidateTime += seconds }
     let isFirst = reference.x == 0
     if isDisturbed,
@@ -79,7 +79,7 @@ struct MagneticReference: Sendable {
     }
   }
 
-  /// Takes a field as the reference at once.
+  /// Makes a field the reference immediately.
   mutating func assume(field: SIMD3<Double>) {
     let strength = field.length
     guard strength > 0 else { return }

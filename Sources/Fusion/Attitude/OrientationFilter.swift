@@ -1,44 +1,51 @@
 import Glibc
 
-/// Estimates the orientation of an inertial sensor, with or without a magnetometer, and the gyroscope's bias.
+/// Estimates the orientation of an inertial sensor, with or without a magnetometer, and the gyroscope bias.
 ///
-/// After Laidig and Seel, "VQF: Highly accurate IMU orientation estimation with bias estimation and magnetic disturbance
-/// rejection", Information Fusion 91 (2023). The orientation is a product of three rotations:
+/// After Laidig and Seel, "VQF: Highly accurate IMU orientation estimation with bias estimation and magnetic
+/// disturbance rejection", Information Fusion 91 (2023). The orientation is a product of three rotations:
 ///
 ///     q = heading(δ) · inclination · strapdown                                   (1)
 ///
-/// - strapdown integrates the gyroscope, less its bias: q ← q · exp(ω Δt)         (2)
-/// - inclination turns the specific force, low-pass filtered in the frame of (2), where accelerations average out, onto
-///   the vertical by the shortest way                                             (3)
+/// - strapdown integrates the gyroscope minus its bias: q ← q · exp(ω Δt)         (2)
+/// - inclination rotates the specific force onto the vertical by the shortest way. The force is low-pass filtered in
+///   the frame of (2), where accelerations average out (3)
 /// - δ follows the magnetic heading in the frame of (3): δ ← δ + k (δ_mag - δ)    (4)
 ///
 /// Bias estimation (`GyroscopeBiasEstimator`), rest detection (`RestDetector`) and the rejection of disturbed fields
-/// (`MagneticReference`) are the paper's as well. `HardIronEstimator` is an addition: a magnet fixed to the sensor is the
-/// method's weakest spot.
+/// (`MagneticReference`) also follow the paper. `HardIronEstimator` is an addition, because a magnet fixed to the
+/// sensor is the weakest point of the method.
 ///
-/// Frames: sensor axes are right-handed; the earth frame is north, east, down, north being the magnetic one.
-/// No allocation; the same input gives the same output, bit for bit. What is not finite never gets in.
+/// ```swift
+/// var filter = OrientationFilter(interval: 0.01)
+/// filter.update(gyroscope: rates, accelerometer: force, magnetometer: field, seconds: 0.01)
+/// let yaw = filter.attitude.yaw
+/// ```
+///
+/// Frames: the sensor axes are right-handed. The earth frame is north, east, down, where north is magnetic north. The
+/// filter does not allocate, and the same input produces the same output bit for bit. Values that are not finite are
+/// ignored.
 public struct OrientationFilter: Sendable {
   private static let magnetometerTimeConstant = 11.0
-  /// A disturbed field is not listened to for so long; then at half the gain, as it may be the new normal.
+  /// How long a disturbed field is ignored. After that it is used with half the gain, because it may be permanent.
   private static let maximumRejectionTime = 60.0
   private static let rejectionFactor = 2.0
-  /// With which the heading starts its way to the new one when hard iron has been found.
+  /// The initial time constant of the heading after hard iron has been found.
   private static let hardIronTimeConstant = 3.0
-  /// A magnetic field that is older than this tells nothing of a turn, seconds.
+  /// The age in seconds above which a magnetic field is no evidence for or against a turn.
   private static let fieldLifetime = 2.5
-  /// How far the field can have moved from one sample to the next, apart from how the sensor turned:
-  /// microtesla, and a share of the field, as a magnet that is fixed to the sensor turns with it.
+  /// How far the field can change between two samples, apart from the sensor's rotation: in microtesla, and as a
+  /// share of the field, because a magnet fixed to the sensor rotates with it.
   private static let fieldStep = (microtesla: 40.0, share: 0.5)
   private static let gravity = 9.80665
   private static let scaleTolerance = 1.02
-  /// Of roll and pitch at rest, and where motions average out.
+  /// The sigma of roll and pitch at rest, and while motion averages out.
   private static let levelSigma = 0.02
-  /// A pause longer than this, in sample intervals and at least in seconds, breaks the chain of measurements.
+  /// The longest pause that does not break the chain of measurements, in sample intervals and at least in seconds.
   private static let longestPause = (intervals: 20.0, seconds: 1.0)
 
   private let interval: Double
-  /// Between samples with a magnetic field.
+  /// The interval between samples with a magnetic field.
   private let magneticInterval: Double
   private let accelerometerCoefficients: LowPassFilter.Coefficients
   private let headingGain: Double
@@ -48,31 +55,34 @@ public struct OrientationFilter: Sendable {
   private var force = LowPassFilter()
   private var rest: RestDetector
   private var turn = TurnDetector()
-  /// The magnetic field in the sensor's axes, filtered as the rest detector filters the other two.
+  /// The magnetic field in the sensor's axes, filtered like the rest detector's inputs.
   private var meanField = LowPassFilter()
   private let meanFieldCoefficients: LowPassFilter.Coefficients
   private var biasEstimator: GyroscopeBiasEstimator
   private var reference: MagneticReference
   private var hardIron: HardIronEstimator
-  /// δ of (4), radians.
+  /// The angle δ of (4) in radians.
   private var heading = 0.0
-  /// While above the heading gain: the mean of what was seen so far, instead of a slow approach.
+  /// While it exceeds the heading gain, the heading is the mean of the measurements up to now instead of a slow
+  /// approach.
   private var initialGain = 1.0
   private var rejectionTime = maximumRejectionTime
   private var latestRate = SIMD3<Double>.zero
   private var fieldSpikes = SpikeGate()
-  /// Since the latest magnetic field.
+  /// The time since the latest magnetic field.
   private var fieldSeconds = 0.0
   private var hasForce = false
   private let biasLimit: Double
 
   /// - Parameters:
-  ///   - interval: seconds between samples; 125 microseconds to 2 seconds. Samples may come unevenly around it.
-  ///   - accelerometerTimeConstant: seconds; longer than accelerations last. What a hand does averages out in three, what
-  ///     a vehicle does takes longer, and leaves it to the gyroscope to hold the level.
-  ///   - biasLimit: the largest gyroscope bias to be expected, rad/s
-  ///   - magneticInterval: seconds between samples that come with a magnetic field; `nil` where each does
-  ///   - magneticStrength: of the earth's field, where the magnetometer is calibrated: one that is as strong is believed at once
+  ///   - interval: the nominal time between samples, 125 µs to 2 s. The actual spacing may vary.
+  ///   - accelerometerTimeConstant: in seconds; must exceed the duration of accelerations. Hand motion averages out
+  ///     in three seconds. A vehicle's motion takes longer, and a longer constant leaves it to the gyroscope to hold
+  ///     the level.
+  ///   - biasLimit: the largest expected gyroscope bias, rad/s
+  ///   - magneticInterval: the time between samples with a magnetic field in seconds; `nil` if every sample has one
+  ///   - magneticStrength: the strength of the earth's field if the magnetometer is calibrated; a field of that
+  ///     strength is accepted immediately
   public init(
     interval: Double, accelerometerTimeConstant: Double = 3, biasLimit: Double = 3.5 * .pi / 180,
     magneticInterval: Double? = nil, magneticStrength: Double? = nil
@@ -92,44 +102,46 @@ public struct OrientationFilter: Sendable {
     hardIron = HardIronEstimator(interval: magneticInterval)
   }
 
-  /// Sensor to north, east, down. Without a magnetometer the heading is the one of the start, and drifts.
+  /// The rotation from sensor axes to north, east, down. Without a magnetometer the initial heading is arbitrary and
+  /// drifts.
   public var attitude: Quaternion { (Quaternion(about: heading) * inclination * strapdown).normalized }
 
-  /// rad/s, in the sensor's axes.
+  /// In rad/s, in the sensor's axes.
   public var gyroscopeBias: SIMD3<Double> { biasEstimator.bias }
-  /// One standard deviation of each component, rad/s.
+  /// The standard deviation of each component, rad/s.
   public var gyroscopeBiasSigma: SIMD3<Double> { biasEstimator.covariance.diagonal.squareRoot() }
   public var isAtRest: Bool { rest.isAtRest }
-  /// One standard deviation of roll and pitch, radians; π before gravity has been seen.
+  /// The standard deviation of roll and pitch in radians; π before the first accelerometer sample.
   ///
-  /// Whoever accelerates steadily, in a bend say, takes a slanting force for the vertical, and nothing but its length tells:
-  /// it is longer than gravity by one over the cosine of the slant. What an accelerometer's scale may be off says nothing.
+  /// During a steady acceleration, for example in a bend, the filter takes a slanted force for the vertical. Only its
+  /// length reveals that: it exceeds gravity by a factor of one over the cosine of the slant. Deviations within the
+  /// scale error of an accelerometer are ignored.
   public var inclinationSigma: Double {
     guard hasForce else { return .pi }
     let ratio = force.value.length / (OrientationFilter.gravity * OrientationFilter.scaleTolerance)
     guard !rest.isAtRest, ratio > 1 else { return OrientationFilter.levelSigma }
     return max(OrientationFilter.levelSigma, acos(1 / ratio))
   }
-  /// Whether gravity has been seen, so that the inclination means something.
+  /// Whether gravity has been measured, so that the inclination is meaningful.
   public var isLevelled: Bool { hasForce }
-  /// Whether the magnetometer has told the heading.
+  /// Whether the magnetometer has provided a heading.
   public var hasHeading: Bool { initialGain < 1 }
-  /// How old the last magnetic field is, seconds.
+  /// The age of the last magnetic field in seconds.
   var secondsSinceField: Double { fieldSeconds }
   public var isMagneticallyDisturbed: Bool { reference.isDisturbed }
-  /// How strong the earth's field is along the horizon, microtesla; `nil` while that is not known.
+  /// The horizontal strength of the earth's field in microtesla; `nil` while unknown.
   @inline(__always) var horizontalFieldMicrotesla: Double? { reference.horizontalField }
-  /// The field of what is fixed to the sensor, where there is evidence of any; microtesla, in the sensor's axes.
+  /// The hard-iron field in microtesla in the sensor's axes; zero unless there is evidence of one.
   public var hardIronMicrotesla: SIMD3<Double> { hardIron.correction }
 
-  /// Takes one sample.
+  /// Updates the estimate with one sample.
   ///
   /// - Parameters:
   ///   - gyroscope: rad/s
   ///   - accelerometer: specific force, m/s²
-  ///   - magnetometer: microtesla; `nil` where there is none, or none with this sample
-  ///   - seconds: since the sample before. After a pause the filters start again from what is known; a sample whose
-  ///     time does not advance is left out.
+  ///   - magnetometer: microtesla; `nil` if this sample has none
+  ///   - seconds: the time since the previous sample. After a pause the filters restart from the present estimate. A
+  ///     sample whose time does not advance is ignored.
   public mutating func update(
     gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, magnetometer: SIMD3<Double>? = nil, seconds: Double
   ) {
@@ -137,7 +149,7 @@ public struct OrientationFilter: Sendable {
     let pause = OrientationFilter.longestPause
     if seconds > max(pause.seconds, pause.intervals * interval) { resume() }
     let seconds = min(seconds, max(pause.seconds, pause.intervals * interval))
-    // Far beyond any sensor's range, a number is as good as none.
+    // A value far beyond the range of any sensor is invalid.
     if gyroscope.isFinite, dot(gyroscope, gyroscope) < 1e8 {
       if accelerometer.isFinite {
         rest.update(gyroscope: gyroscope, accelerometer: accelerometer, biasLimit: biasLimit, seconds: seconds)
@@ -154,14 +166,16 @@ public struct OrientationFilter: Sendable {
     fieldSeconds = 0
   }
 
-  /// Another sensor goes on from here: the orientation and what is known of the field stay, its bias is not known yet.
+  /// Continues with another sensor. The orientation and the magnetic reference stay; the bias of the new sensor is
+  /// unknown.
   ///
-  /// - Parameter interval: seconds between its samples
+  /// - Parameter interval: the time between its samples, seconds
   mutating func changeSensor(interval: Double) {
     var next = OrientationFilter(interval: interval, biasLimit: biasLimit, magneticInterval: magneticInterval)
     next.strapdown = (inclination * strapdown).normalized
     if hasForce {
-      // What it is pushed by just now is not the vertical: that goes on from the one before.
+      // The present acceleration is not the vertical, so the force filter continues with the vertical of the previous
+      // sensor.
       next.force.settle(at: SIMD3(0, 0, -OrientationFilter.gravity), next.accelerometerCoefficients)
       next.hasForce = true
     }
@@ -174,24 +188,25 @@ public struct OrientationFilter: Sendable {
     self = next
   }
 
-  /// Equation (3), and what its correction says about the bias. Returns the rotation of the sensor to the frame of (3).
+  /// Applies equation (3), and derives the bias from its correction. Returns the rotation from the sensor's axes to
+  /// the frame of (3).
   @inline(__always)
   private mutating func updateInclination(_ accelerometer: SIMD3<Double>, _ seconds: Double) -> Matrix3 {
     force.update(strapdown.rotate(accelerometer), accelerometerCoefficients)
     let filtered = inclination.rotate(force.value)
     let length = filtered.length
     guard length > 1e-3 else { return Matrix3(inclination * strapdown) }
-    // At rest the specific force points up; this vector should point down.
+    // At rest the specific force points up, so its negative points down.
     let down = filtered / -length
     let w = max(0, (down.z + 1) / 2).squareRoot()
     let correction =
       w > 1e-6
       ? Quaternion(w: w, x: 0.5 * down.y / w, y: -0.5 * down.x / w, z: 0)
-      // Upside down: half a turn about any horizontal axis.
+      // The sensor is upside down: half a turn about any horizontal axis.
       : Quaternion(w: 0, x: 1, y: 0, z: 0)
     inclination = (correction * inclination).normalized
     let rotation = Matrix3(inclination * strapdown)
-    // The very first correction levels the sensor and says nothing about its bias.
+    // The first correction only levels the sensor. It contains no information about the bias.
     if hasForce {
       biasEstimator.update(
         rotation: rotation, tilt: SIMD3(-down.y, down.x, 0) / interval, restRate: restRate(seconds),
@@ -201,7 +216,8 @@ public struct OrientationFilter: Sendable {
     return rotation
   }
 
-  /// The gyroscope's mean while the sensor lies still; `nil` while it moves, or turns slowly and steadily.
+  /// The mean of the gyroscope while the sensor is at rest; `nil` while it moves, or may be turning slowly and
+  /// steadily.
   @inline(__always)
   private mutating func restRate(_ seconds: Double) -> SIMD3<Double>? {
     guard rest.isAtRest else {
@@ -220,7 +236,7 @@ public struct OrientationFilter: Sendable {
     }
   }
 
-  /// Equation (4).
+  /// Applies equation (4).
   @inline(__always)
   private mutating func updateHeading(_ measured: SIMD3<Double>, _ rotation: Matrix3, _ seconds: Double) {
     let square = dot(measured, measured)
@@ -231,7 +247,7 @@ public struct OrientationFilter: Sendable {
     meanField.update(measured, meanFieldCoefficients)
     let rate = latestRate.length
     if let field = hardIron.update(rotated: rotated, rotation: rotation, rate: rate) {
-      // Another field from here on: the heading is sought again, more quickly at first.
+      // The field without the hard iron differs, so the heading is searched again, faster at first.
       reference.assume(field: field)
       initialGain = min(1, magneticInterval / OrientationFilter.hardIronTimeConstant)
     }
@@ -251,7 +267,7 @@ public struct OrientationFilter: Sendable {
     } else {
       rejectionTime = max(rejectionTime - OrientationFilter.rejectionFactor * seconds, 0)
     }
-    // At first the mean of all that was seen: 1, 1/2, 1/3, …
+    // Averages the first measurements: weights 1, 1/2, 1/3, …
     if initialGain > gain, initialGain > headingGain {
       gain = initialGain
       initialGain = initialGain / (initialGain + 1)
@@ -261,7 +277,7 @@ public struct OrientationFilter: Sendable {
     heading = OrientationFilter.wrapped(heading)
   }
 
-  /// After a pause: the orientation is held, its inclination and heading are found anew, the bias is kept.
+  /// Continues after a pause. The orientation and the bias are kept; inclination and heading are determined again.
   private mutating func resume() {
     strapdown = (inclination * strapdown).normalized
     inclination = .identity
@@ -283,7 +299,7 @@ public struct OrientationFilter: Sendable {
 }
 
 extension Quaternion {
-  /// A rotation about the vertical, radians.
+  /// A rotation about the vertical by an angle in radians.
   @inline(__always)
   init(about angle: Double) { self.init(w: cos(angle / 2), x: 0, y: 0, z: sin(angle / 2)) }
 }

@@ -1,5 +1,4 @@
-/// Finds out when the sensor lies still: while neither gyroscope nor accelerometer leaves the neighbourhood of its own
-/// low-pass filtered value for a while.
+/// Detects rest: gyroscope and accelerometer stay close to their own low-pass filtered values for a while.
 struct RestDetector: Sendable {
   private static let timeConstant = 0.5
   private static let minimumDuration = 1.5
@@ -11,22 +10,22 @@ struct RestDetector: Sendable {
   private var accelerometer = LowPassFilter()
   private var duration = 0.0
 
-  /// The mean rate, rad/s: the gyroscope's bias while at rest.
+  /// The mean rate in rad/s. At rest it equals the gyroscope bias.
   var rate: SIMD3<Double> { gyroscope.value }
-  /// The mean specific force, m/s².
+  /// The mean specific force in m/s².
   var force: SIMD3<Double> { accelerometer.value }
   private(set) var isAtRest = false
 
   init(interval: Double) { coefficients = RestDetector.coefficients(interval: interval) }
 
-  /// Of the filter that measurements at rest go through.
+  /// The filter for measurements at rest.
   ///
-  /// - Parameter interval: seconds between the measurements
+  /// - Parameter interval: the time between measurements, seconds
   static func coefficients(interval: Double) -> LowPassFilter.Coefficients {
     LowPassFilter.Coefficients(timeConstant: timeConstant, interval: interval)
   }
 
-  /// - Parameter biasLimit: a steady rate above it, in rad/s, is a rotation and no bias
+  /// - Parameter biasLimit: a steady rate above this limit, in rad/s, is a rotation and not a bias
   @inline(__always)
   mutating func update(
     gyroscope rate: SIMD3<Double>, accelerometer force: SIMD3<Double>, biasLimit: Double, seconds: Double

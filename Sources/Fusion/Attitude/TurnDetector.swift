@@ -1,64 +1,64 @@
 import Glibc
 
-/// Tells a slow, steady turn from a gyroscope bias, while the sensor seems to lie still.
+/// Distinguishes a slow, steady turn from a gyroscope bias while the sensor appears to be at rest.
 ///
-/// Both look alike to the gyroscope: a constant rate. Three things tell them apart.
+/// Both look the same to the gyroscope: a constant rate. Three criteria separate them.
 ///
-/// 1. A bias that is known does not jump. A rate within the gate around the known bias is the bias.
-/// 2. A turn moves gravity and the magnetic field in the sensor's axes, a bias moves neither. Once the
-///    supposed turn should have moved one of them far enough to see, its share in what did move decides.
-/// 3. About the vertical and without a magnetometer neither shows. Then the rate stays a turn until it
-///    has lasted several times as long as the bias was observed before: what was learnt in a second
-///    is corrected in seconds, what was learnt in a minute holds through a turn of some minutes.
+/// 1. A known bias does not jump. A rate close to the known bias is the bias.
+/// 2. A turn moves gravity and the magnetic field in the sensor's axes; a bias moves neither. Once the supposed turn
+///    should have moved one of them by a measurable amount, the share of that movement that was observed decides.
+/// 3. About the vertical, and without a magnetometer, neither is observable. The rate then counts as a turn until it
+///    has lasted several times as long as the bias was observed before. A bias observed for a second is corrected
+///    within seconds; a bias observed for a minute persists through a turn of some minutes.
 ///
-/// Rates are in rad/s and in the sensor's axes.
+/// Rates are in rad/s, in the sensor's axes.
 struct TurnDetector: Sendable {
   enum Verdict: Equatable, Sendable {
     /// The rate is the bias.
     case rest
     /// The rate is the bias, which has jumped.
     case newBias
-    /// The rate is, or may be, a rotation.
+    /// The rate is a rotation, or may be one.
     case turn
   }
 
   private static let degree = Double.pi / 180
-  /// The gate in standard deviations of the bias, and its least width.
+  /// The gate in standard deviations of the bias, and its minimum width.
   private static let gateSigmas = 3.0
   private static let leastGate = 0.1 * degree
-  /// A rate that changes by more than this starts the evidence again.
+  /// A change of the rate by more than this restarts the observation.
   private static let steadiness = 0.2 * degree
   /// How far gravity (m/s²) and the magnetic field (microtesla) must have moved to count as evidence.
   private static let leastForceChange = 0.3
   private static let leastFieldChange = 3.0
-  /// The share of the expected change that shows a turn, and the one that shows a bias.
+  /// The share of the expected movement above which it is a turn, and the share below which it is a bias.
   private static let turnShare = 0.7
   private static let restShare = 0.25
-  /// A supposed turn by more than this starts the evidence again, radians.
+  /// A supposed turn of more than this many radians restarts the observation.
   private static let longestTurn = 60 * degree
-  /// The doubt of a bias lasts this many times longer than it was observed, within limits in seconds.
+  /// A changed rate is doubted for this many times as long as the bias was observed, within limits in seconds.
   private static let persistence = 7.0
   private static let leastDoubt = 4.0
   private static let longestDoubt = 300.0
-  /// A large bias may itself have been a turn: a much smaller rate replaces it this many times sooner.
+  /// A large bias may itself have been a turn, so a much smaller rate replaces it this many times sooner.
   private static let suspectBias = 1.5 * degree
   private static let suspicion = 10.0
 
-  /// For how long the bias has been observed at rest, seconds.
+  /// How long the bias has been observed at rest, in seconds.
   private var observedSeconds = 0.0
   private var doubtSeconds = 0.0
-  /// Where the evidence starts: the steady rate, gravity and field; `nil` while the rate is the bias.
+  /// The start of the observation: the steady rate, gravity and field; `nil` while the rate is the bias.
   private var anchor: (rate: SIMD3<Double>, force: SIMD3<Double>, field: SIMD3<Double>?)?
   /// The supposed turn since then, as a rotation vector.
   private var turned = SIMD3<Double>.zero
 
-  /// Takes one sample while the sensor seems to lie still.
+  /// Takes one sample while the sensor appears to be at rest.
   ///
   /// - Parameters:
-  ///   - rate: the gyroscope's mean
-  ///   - bias, sigma: what is known of the bias, and its standard deviation
-  ///   - force: the accelerometer's mean, m/s²
-  ///   - field: the magnetometer's mean, microtesla; `nil` without one
+  ///   - rate: the mean of the gyroscope
+  ///   - bias, sigma: the estimated bias and its standard deviation
+  ///   - force: the mean of the accelerometer, m/s²
+  ///   - field: the mean of the magnetometer, microtesla; `nil` without one
   @inline(__always)
   mutating func update(
     rate: SIMD3<Double>, bias: SIMD3<Double>, variance: SIMD3<Double>, force: SIMD3<Double>, field: SIMD3<Double>?,
@@ -75,7 +75,7 @@ struct TurnDetector: Sendable {
     return judge(rate: rate, bias: bias, force: force, field: field, seconds: seconds)
   }
 
-  /// The sensor moves, or nothing is known of how it moved.
+  /// Ends the observation because the sensor moves, or its motion is unknown.
   mutating func interrupt() {
     anchor = nil
     doubtSeconds = 0
@@ -91,7 +91,7 @@ struct TurnDetector: Sendable {
     }
     turned += seconds * (rate - bias)
     doubtSeconds += seconds
-    // What is fixed to the earth turns the other way in the sensor's axes.
+    // A vector fixed to the earth rotates the opposite way in the sensor's axes.
     let turn = Quaternion(rotationVector: -turned)
     var share = TurnDetector.share(start.force, force, turn, least: TurnDetector.leastForceChange)
     if share == nil, let before = start.field, let field {
@@ -107,7 +107,7 @@ struct TurnDetector: Sendable {
     return doubtSeconds > patience(rate: rate, bias: bias) ? accept() : .turn
   }
 
-  /// Which share of the change that a turn makes is seen; `nil` while that change is too small.
+  /// The observed share of the movement that a turn would cause; `nil` while that movement is too small.
   private static func share(
     _ before: SIMD3<Double>, _ now: SIMD3<Double>, _ turn: Quaternion, least: Double
   ) -> Double? {

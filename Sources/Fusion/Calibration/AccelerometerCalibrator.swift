@@ -1,8 +1,8 @@
-/// Finds the accelerometer's offsets and scales from six positions, each axis once up and once down: in all of them the
-/// length of what it measures must be gravity's.
+/// Determines the offsets and scales of an accelerometer from six positions, with each axis once up and once down. In
+/// every position the corrected measurement must have the length of gravity.
 public struct AccelerometerCalibrator: Sendable {
   private static let gravity = 9.80665
-  /// An axis is up or down when it carries so much of gravity.
+  /// The share of gravity from which an axis counts as pointing up or down.
   private static let dominance = 0.8
   private static let iterations = 20
 
@@ -11,7 +11,7 @@ public struct AccelerometerCalibrator: Sendable {
   }
 
   private var detector = StillnessDetector()
-  /// Means of the positions that have been held.
+  /// The mean measurement of each position held until now.
   private var means: [SIMD3<Double>?] = Array(repeating: nil, count: 6)
   private var sum = SIMD3<Double>.zero
   private var count = 0.0
@@ -20,13 +20,13 @@ public struct AccelerometerCalibrator: Sendable {
 
   public var missing: [Position] { Position.allCases.filter { means[$0.rawValue] == nil } }
 
-  /// 0 to 1.
+  /// From 0 to 1.
   public var progress: Double { Double(6 - missing.count) / 6 }
 
   /// - Parameters:
   ///   - gyroscope: rad/s
   ///   - accelerometer: m/s²
-  ///   - seconds: since the sample before
+  ///   - seconds: the time since the previous sample
   public mutating func add(gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, seconds: Double) {
     guard gyroscope.isFinite, accelerometer.isFinite, seconds > 0 else { return }
     sum += accelerometer
@@ -48,14 +48,14 @@ public struct AccelerometerCalibrator: Sendable {
     }
   }
 
-  /// Offsets in m/s², scales, and by how much the corrected lengths still differ from gravity (root mean square, m/s²);
-  /// `nil` while a position is missing, or where the measurements make no sense.
+  /// The offsets in m/s², the scales, and the root mean square deviation of the corrected lengths from gravity in
+  /// m/s². `nil` while a position is missing, or if the measurements are inconsistent.
   public var result: (offset: SIMD3<Double>, scale: SIMD3<Double>, residual: Double)? {
     let held = means.compactMap { $0 }
     guard held.count == 6 else { return nil }
     var offset = SIMD3<Double>.zero
     var scale = SIMD3(1.0, 1, 1)
-    // Gauss and Newton on |scale (a - offset)|² - g² = 0: six equations for six unknowns.
+    // Gauss–Newton on |scale (a - offset)|² - g² = 0: six equations with six unknowns.
     for _ in 0..<AccelerometerCalibrator.iterations {
       var rows: [[Double]] = []
       var errors: [Double] = []

@@ -1,30 +1,30 @@
-/// Finds the gyroscope's bias: what it shows while the sensor lies still for ten seconds.
+/// Determines the gyroscope bias as the mean rate while the sensor is at rest for ten seconds.
 ///
-/// A slow, steady turn looks like a bias. About a horizontal axis gravity shows it, about the vertical a
-/// magnetometer does. Without a magnetometer, a rate about the vertical that no good gyroscope has as
-/// its bias must last for two minutes.
+/// A slow, steady turn looks like a bias. Gravity reveals a turn about a horizontal axis, and a magnetometer reveals
+/// one about the vertical. Without a magnetometer, a rate about the vertical that exceeds the bias of any good
+/// gyroscope must persist for two minutes.
 public struct GyroscopeCalibrator: Sendable {
   private static let degree = 3.141_592_653_589_793 / 180
   private static let neededSeconds = 10.0
-  /// Without proof that the sensor does not turn.
+  /// The duration of rest if a turn cannot be excluded.
   private static let unprovenSeconds = 120.0
-  /// A smaller rate about the vertical needs no proof, rad/s.
+  /// A smaller rate about the vertical needs no proof, in rad/s.
   private static let credibleRate = 0.3 * degree
-  /// From one half second to the others of the same rest, rad/s.
+  /// The largest change of the rate between the half seconds of one rest, in rad/s.
   private static let steadiness = 0.2 * degree
-  /// And so many standard deviations of a half second's mean.
+  /// The allowance for noise, in standard deviations of the mean over half a second.
   private static let noiseSigmas = 4.0
-  /// How far gravity (m/s²) and the magnetic field (microtesla) may move during the rest.
+  /// How far gravity (m/s²) and the magnetic field (microtesla) may change during the rest.
   private static let forceLimit = 0.1
   private static let fieldLimit = 1.0
-  /// The horizontal field outside the polar regions, at least; and how far a turn would have moved it
-  /// when its staying proves the rest. Microtesla.
+  /// The minimum horizontal field outside the polar regions, and the change that a turn must be able to cause before
+  /// an unchanged field proves rest. In microtesla.
   private static let leastHorizontalField = 10.0
   private static let provenChange = 1.5
   private static let windowSeconds = 0.5
-  /// Whoever has just taken the sensor in hand may take so long to put it down.
+  /// The time that a person may take to put down the sensor.
   private static let patienceSeconds = 10.0
-  /// For how long a sensor that moves again and again is waited for, seconds.
+  /// How long to wait for a sensor that keeps moving, in seconds.
   public static let limitSeconds = 60.0
 
   private var detector = StillnessDetector()
@@ -32,30 +32,30 @@ public struct GyroscopeCalibrator: Sendable {
   private var squareSum = SIMD3<Double>.zero
   private var count = 0.0
   private var elapsedSeconds = 0.0
-  /// Of the present window.
+  /// The means over the current window.
   private var force = RunningMean()
   private var field = RunningMean()
-  /// Of the first window of the rest, and the latest one.
+  /// The values of the first window of the rest, and of the latest one.
   private var restForce: SIMD3<Double>?
   private var restField: SIMD3<Double>?
-  /// The rest for which the magnetic field has been watched, seconds.
+  /// The duration of rest during which the magnetic field was observed, in seconds.
   private var fieldSeconds = 0.0
-  /// It moves, and has for some time not lain still for as long as it takes.
+  /// Whether the sensor keeps moving, so that no rest has been long enough for some time.
   public private(set) var isMoving = false
-  /// It still moves when it has been waited for for `limitSeconds`.
+  /// Whether it is still moving after `limitSeconds`.
   public var isTooRestless: Bool { isMoving && movedAtSeconds >= GyroscopeCalibrator.limitSeconds }
-  /// When it has moved last.
+  /// When it last moved.
   private var movedAtSeconds = 0.0
 
   public init() {}
 
-  /// 0 to 1. Moving the sensor starts it again.
+  /// From 0 to 1. Moving the sensor resets it.
   public var progress: Double { min(1, restSeconds / neededSeconds) }
 
-  /// Whether the rate may as well be a slow turn about the vertical, so that the rest takes longer.
+  /// Whether the rate could be a slow turn about the vertical, so that the rest must last longer.
   public var needsProof: Bool { count > 0 && verticalRate > GyroscopeCalibrator.credibleRate && !isProven }
 
-  /// rad/s, once the progress is 1; with the standard deviation of that mean.
+  /// The bias in rad/s and the standard deviation of that mean, once the progress is 1.
   public var result: (bias: SIMD3<Double>, sigma: SIMD3<Double>)? {
     guard progress >= 1 else { return nil }
     let mean = sum / count
@@ -69,20 +69,20 @@ public struct GyroscopeCalibrator: Sendable {
     needsProof ? GyroscopeCalibrator.unprovenSeconds : GyroscopeCalibrator.neededSeconds
   }
 
-  /// rad/s
+  /// In rad/s.
   private var verticalRate: Double {
     guard count > 0, let restForce, restForce.length > 1 else { return 0 }
     let along = dot(sum / count, restForce) / restForce.length
     return along < 0 ? -along : along
   }
 
-  /// Whether a turn at the mean rate would have moved the magnetic field, which has stayed.
+  /// Whether a turn at the mean rate would have changed the magnetic field, which has stayed the same.
   private var isProven: Bool {
     let angle = verticalRate * fieldSeconds
     return angle * GyroscopeCalibrator.leastHorizontalField > GyroscopeCalibrator.provenChange
   }
 
-  /// Takes a magnetic field, microtesla, in the axes of whatever is fixed to the sensor.
+  /// Takes a magnetic field in microtesla, in axes fixed to the sensor.
   public mutating func add(magnetometer: SIMD3<Double>) {
     if magnetometer.isFinite { field.add(magnetometer) }
   }
@@ -90,12 +90,12 @@ public struct GyroscopeCalibrator: Sendable {
   /// - Parameters:
   ///   - gyroscope: rad/s
   ///   - accelerometer: m/s²
-  ///   - seconds: since the sample before
+  ///   - seconds: the time since the previous sample
   public mutating func add(gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, seconds: Double) {
     guard gyroscope.isFinite, accelerometer.isFinite, seconds > 0, result == nil else { return }
     elapsedSeconds += seconds
     force.add(accelerometer)
-    // What it has shown so far is the bias that more of it is compared with.
+    // The mean rate up to now is the bias to compare the sample with.
     let bias = count > 0 ? sum / count : nil
     let verdict = detector.update(
       gyroscope: gyroscope, accelerometer: accelerometer, bias: bias, seconds: seconds)
@@ -110,7 +110,7 @@ public struct GyroscopeCalibrator: Sendable {
     }
   }
 
-  /// Whether rate, gravity and field are still those of the first half second of the rest.
+  /// Whether rate, gravity and field still match the first half second of the rest.
   private mutating func stays(_ stillness: Stillness) -> Bool {
     defer {
       force = RunningMean()
@@ -150,7 +150,7 @@ public struct GyroscopeCalibrator: Sendable {
   }
 }
 
-/// The mean of the vectors that were added.
+/// The mean of the vectors added to it.
 private struct RunningMean: Sendable {
   private var sum = SIMD3<Double>.zero
   private var count = 0.0

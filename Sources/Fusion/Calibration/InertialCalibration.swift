@@ -1,16 +1,16 @@
-/// What is known of one chip's errors, and how to take them out of its measurements.
+/// The known errors of one chip, and how to correct its measurements.
 public struct InertialCalibration: Equatable, Sendable {
-  /// rad/s
+  /// In rad/s.
   public var gyroscopeBias = SIMD3<Double>.zero
-  /// m/s²
+  /// In m/s².
   public var accelerometerOffset = SIMD3<Double>.zero
-  /// Factors, about one.
+  /// Factors close to one.
   public var accelerometerScale = SIMD3(1.0, 1, 1)
-  /// Microtesla: the field of what is fixed to the sensor.
+  /// The hard-iron field in microtesla.
   public var magnetometerOffset = SIMD3<Double>.zero
-  /// Makes a sphere of the ellipsoid that iron near by makes of the field; rows.
+  /// The matrix, by rows, that maps the ellipsoid distorted by soft iron to a sphere.
   public var magnetometerMatrix = [SIMD3(1.0, 0, 0), SIMD3(0, 1, 0), SIMD3(0, 0, 1)]
-  /// How strong the earth's field is then, where it was calibrated, microtesla; `nil` for what is not calibrated.
+  /// The strength of the corrected field at the place of calibration in microtesla; `nil` without a calibration.
   public var magnetometerStrength: Double?
 
   public init() {}

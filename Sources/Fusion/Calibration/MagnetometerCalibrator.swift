@@ -1,39 +1,39 @@
 import Glibc
 
-/// Finds what iron near the sensor does to the earth's field, from measurements in all directions: they lie on an
+/// Determines the effect of nearby iron on the earth's field from measurements in all directions. They lie on an
 /// ellipsoid, whose centre is the hard iron and whose shape is the soft iron.
 public struct MagnetometerCalibrator: Sendable {
   private static let capacity = 2000
-  /// Directions closer than this, radians, tell the same.
+  /// Directions closer than this angle in radians count as the same.
   private static let spacing = 0.12
   private static let neededCount = 150
-  /// Microtesla.
+  /// In microtesla.
   private static let weakestField = 22.0
-  /// What is further off than this, relatively, is no ellipsoid.
+  /// The largest relative residual of an ellipsoid.
   private static let largestResidual = 0.15
-  /// One in so many samples at either end of an axis has no say in where the middle is.
+  /// The share of samples at each end of an axis that is ignored when the middle is determined: one in 20.
   private static let trimmedShare = 20
-  /// Of the radius, within which a sample is no outlier: of a sphere about the middle, and of the ellipsoid.
+  /// The tolerance for outliers relative to the radius: of a sphere about the middle, and of the ellipsoid.
   private static let roughTolerance = 0.35
   private static let fineTolerance = 0.03
-  /// In standard deviations, which are so many medians of the absolute deviation.
+  /// The limit in standard deviations, and the ratio of the standard deviation to the median absolute deviation.
   private static let largestDeviation = 4.0
   private static let normalDeviation = 1.4826
   private static let longestRefit = 10
-  /// Where fewer lie on one ellipsoid it is none.
+  /// The smallest share of samples that must lie on one ellipsoid.
   private static let leastInlierShare = 0.8
 
   private var samples: [SIMD3<Double>] = []
 
   public init() {}
 
-  /// 0 to 1: how much of the sphere has been seen.
+  /// From 0 to 1: the part of the sphere that has been covered.
   public var progress: Double {
     min(Double(samples.count) / Double(MagnetometerCalibrator.neededCount), Double(octants.count) / 8, 1)
   }
 
-  /// About the middle of what was seen: not yet the centre, but inside. The outermost samples of each axis,
-  /// which may be outliers, have no say.
+  /// The approximate middle of the samples: not yet the centre, but inside the ellipsoid. The outermost samples of
+  /// each axis, which may be outliers, are ignored.
   private var middle: SIMD3<Double> {
     guard !samples.isEmpty else { return .zero }
     func middle(_ values: [Double]) -> Double {
@@ -44,7 +44,7 @@ public struct MagnetometerCalibrator: Sendable {
     return SIMD3(middle(samples.map(\.x)), middle(samples.map(\.y)), middle(samples.map(\.z)))
   }
 
-  /// In which of the eight octants about the middle something was seen.
+  /// The octants about the middle that contain a sample.
   private var octants: Set<Int> {
     let middle = middle
     return Set(
@@ -54,18 +54,18 @@ public struct MagnetometerCalibrator: Sendable {
   /// - Parameter field: microtesla
   public mutating func add(_ field: SIMD3<Double>) {
     guard field.isFinite, field.length > 1, samples.count < MagnetometerCalibrator.capacity else { return }
-    // Of the weakest field that there is on earth, so that the noise of a sensor at rest is no direction of its own.
+    // Based on the weakest field on earth, so that the noise of a sensor at rest does not count as new directions.
     let distance = MagnetometerCalibrator.spacing * MagnetometerCalibrator.weakestField
     if samples.allSatisfy({ ($0 - field).length > distance }) { samples.append(field) }
   }
 
-  /// Offset in microtesla, the matrix that makes a sphere of the ellipsoid (rows), how strong the corrected field is, in
-  /// microtesla, and the relative root mean square by which its strengths still differ; `nil` while too little was seen, or where
-  /// it is no ellipsoid.
+  /// The offset in microtesla, the matrix (by rows) that maps the ellipsoid to a sphere, the strength of the
+  /// corrected field in microtesla, and the relative root mean square deviation of the corrected strengths. `nil`
+  /// while the coverage is insufficient, or if the samples do not lie on an ellipsoid.
   public var result: (offset: SIMD3<Double>, matrix: [SIMD3<Double>], strength: Double, residual: Double)? {
     guard progress >= 1 else { return nil }
     let middle = middle
-    // Roughly a sphere first, so that a far outlier does not bend the first ellipsoid.
+    // First an approximate sphere, so that a distant outlier does not distort the first ellipsoid.
     let distances = samples.map { ($0 - middle).length }
     let radius = MagnetometerCalibrator.median(distances)
     var kept = MagnetometerCalibrator.inliers(
@@ -97,9 +97,9 @@ public struct MagnetometerCalibrator: Sendable {
     return (fit.offset, [fit.matrix.rows.0, fit.matrix.rows.1, fit.matrix.rows.2], mean, residual)
   }
 
-  /// The ellipsoid through some of the samples, by least squares; `nil` where they lie on none.
+  /// The least-squares ellipsoid through some of the samples; `nil` if they do not lie on one.
   private func fit(_ kept: [Int], about middle: SIMD3<Double>, _ scale: Double) -> Fit? {
-    // x' A x + b' x = 1 about a point inside, the nine unknowns linear.
+    // x' A x + b' x = 1 about a point inside; the nine unknowns are linear.
     let rows = kept.map { index -> [Double] in
       let p = (samples[index] - middle) / scale
       return [p.x * p.x, p.y * p.y, p.z * p.z, 2 * p.x * p.y, 2 * p.x * p.z, 2 * p.y * p.z, p.x, p.y, p.z]
@@ -110,14 +110,14 @@ public struct MagnetometerCalibrator: Sendable {
     let centre = inverse * (-0.5 * SIMD3(u[6], u[7], u[8]))
     let size = 1 + dot(centre, a * centre)
     guard size > 0, let root = MagnetometerCalibrator.squareRoot((1 / size) * a) else { return nil }
-    // The sphere keeps the volume of the ellipsoid, so that strengths stay what they are.
+    // The sphere has the volume of the ellipsoid, so that the mean strength is preserved.
     let determinant = dot(root.rows.0, cross(root.rows.1, root.rows.2))
     guard determinant > 0 else { return nil }
     return (middle + centre * scale, (1 / cbrt(determinant)) * root)
   }
 
-  /// The places of the values that lie about another as most do: within so many of their usual deviations,
-  /// and at least within `least`.
+  /// The indices of the values close to `centre`: within `largestDeviation` of their usual deviation, and at least
+  /// within `least`.
   private static func inliers(_ values: [Double], about centre: Double, least: Double) -> [Int] {
     let usual = normalDeviation * median(values.map { abs($0 - centre) })
     let limit = max(largestDeviation * usual, least)
@@ -128,7 +128,7 @@ public struct MagnetometerCalibrator: Sendable {
     values.isEmpty ? 0 : values.sorted()[values.count / 2]
   }
 
-  /// The symmetric root of a symmetric positive matrix, by Denman and Beavers' iteration.
+  /// The symmetric square root of a symmetric positive matrix, by the iteration of Denman and Beavers.
   private static func squareRoot(_ matrix: Matrix3) -> Matrix3? {
     var y = matrix
     var z = Matrix3.identity

@@ -1,10 +1,10 @@
-/// Finds how a sensor sits in a vehicle: down is where gravity points at rest, and forward is where it is pushed when the
-/// vehicle gains speed on a straight road.
+/// Determines how a sensor is mounted in a vehicle. Down is the direction of gravity at rest, and forward is the
+/// direction of acceleration when the vehicle gains speed on a straight road.
 public struct MountCalibrator: Sendable {
   private static let neededPush = 60.0
-  /// rad/s, beyond which a bend pushes sideways.
+  /// The yaw rate in rad/s above which a bend causes sideways acceleration.
   private static let straight = 0.05
-  /// m/s²
+  /// In m/s².
   private static let leastPush = 0.4
 
   private var detector = StillnessDetector()
@@ -16,13 +16,14 @@ public struct MountCalibrator: Sendable {
   private var forceCount = 0.0
   private var rateSum = SIMD3<Double>.zero
   private var lastSpeed: (speed: Double, time: Double)?
-  /// Pushes in the sensor's axes, turned about where the vehicle lost speed; and how much of it there was, m/s.
+  /// The sum of accelerations in the sensor's axes, reversed while the vehicle slows down, and the total change of
+  /// speed in m/s.
   private var pushSum = SIMD3<Double>.zero
   private var pushAmount = 0.0
 
   public init() {}
 
-  /// 0 to 1: half for having stood, half for having gained and lost speed.
+  /// From 0 to 1: half for a stop, and half for gaining and losing speed.
   public var progress: Double {
     (restCount > 0 ? 0.5 : 0) + 0.5 * min(1, pushAmount / MountCalibrator.neededPush)
   }
@@ -30,7 +31,7 @@ public struct MountCalibrator: Sendable {
   /// - Parameters:
   ///   - gyroscope: rad/s
   ///   - accelerometer: m/s²
-  ///   - seconds: since the sample before
+  ///   - seconds: the time since the previous sample
   public mutating func add(gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, seconds: Double) {
     guard gyroscope.isFinite, accelerometer.isFinite, seconds > 0 else { return }
     forceSum += accelerometer
@@ -72,8 +73,8 @@ public struct MountCalibrator: Sendable {
     pushAmount += abs(speed - last.speed)
   }
 
-  /// The rows forward, right and down in the sensor's axes, and how much of the pushes was forward, 0 to 1; `nil` until
-  /// the progress is 1.
+  /// The directions forward, right and down as rows in the sensor's axes, and the share of the accelerations that was
+  /// forward, from 0 to 1. `nil` until the progress is 1.
   public var result: (rows: [SIMD3<Double>], quality: Double)? {
     guard progress >= 1 else { return nil }
     let rest = restSum / restCount

@@ -1,36 +1,38 @@
-/// The heading that a magnetometer gives, as the navigation asks for it: now and then, as its errors last.
+/// Provides the magnetometer's heading to the navigation at intervals, because consecutive headings share their
+/// errors.
 struct Compass: Sendable {
   struct Reading {
-    /// Radians from true north.
+    /// In radians from true north.
     var heading: Double
-    /// Radians.
+    /// In radians.
     var sigma: Double
   }
 
-  /// Of a magnetometer that is calibrated, and of one that is not, radians, where the horizontal field is
-  /// `usualField` microtesla. Near the magnetic poles it is weaker, and the same disturbance turns it further.
+  /// The sigmas of a calibrated and of an uncalibrated magnetometer in radians, at a horizontal field of `usualField`
+  /// microtesla. Near the magnetic poles the horizontal field is weaker, and the same disturbance causes a larger
+  /// error.
   private static let calibratedSigma = 0.05
   private static let uncalibratedSigma = 0.25
   private static let usualField = 20.0
-  /// The magnetic north lies so far off, in most places.
+  /// The usual angle between magnetic and true north.
   private static let declinationSigma = 0.2
-  /// Of a declination by the world's model, radians: everywhere, and times the horizontal field in
-  /// microtesla (the error model of WMM2025, which has iron in the ground in it).
+  /// The sigma of the declination from the World Magnetic Model in radians: a constant part, and a part to be divided
+  /// by the horizontal field in microtesla (the error model of WMM2025, which includes iron in the ground).
   private static let modelSigma = 0.26 * Double.pi / 180
   private static let modelFieldSigma = 5.417 * Double.pi / 180
-  /// Beyond half a turn nothing is less certain.
+  /// A heading cannot be less certain than half a turn.
   private static let largestSigma = Double.pi
-  /// What the gyroscope makes of the heading in each second without a magnetic field, rad/s.
+  /// The drift of the heading without a magnetic field, in rad/s.
   private static let headingDrift = 0.002
-  /// A field that is older than so many intervals, and than a second, is none.
+  /// A field older than this number of intervals and than a second is outdated.
   private static let lifetime = (intervals: 3.0, seconds: 1.0)
   private static let secondsBetweenReadings = 1.0
 
   private let isCalibrated: Bool
   private let lifetimeSeconds: Double
-  /// How far east of true north the magnetic north lies, radians; `nil` while that is not known.
+  /// The angle of magnetic north east of true north in radians; `nil` while unknown.
   var declination: Double?
-  /// A heading that fixes have refuted twice is not asked for again.
+  /// Whether fixes have contradicted the heading twice, so that it is no longer used.
   var isDoubted = false
   private var sinceReading = 0.0
 
@@ -41,9 +43,9 @@ struct Compass: Sendable {
       Compass.lifetime.intervals * (configuration.magneticInterval ?? configuration.interval))
   }
 
-  // Inlined: to be asked by a call, the filter would first be copied whole.
+  // Inlined, because a call would copy the whole filter.
 
-  /// One standard deviation, radians.
+  /// The standard deviation in radians.
   @inline(__always) func sigma(_ orientation: OrientationFilter) -> Double {
     let isGood = isCalibrated && !orientation.isMagneticallyDisturbed
     let field = max(orientation.horizontalFieldMicrotesla ?? Compass.usualField, 1e-3)
@@ -54,14 +56,14 @@ struct Compass: Sendable {
     return min(variance.squareRoot(), Compass.largestSigma)
   }
 
-  /// - Parameter field: the horizontal one, microtesla
+  /// - Parameter field: the horizontal field, microtesla
   @inline(__always) private func declinationVariance(field: Double) -> Double {
     guard declination != nil else { return Compass.declinationSigma * Compass.declinationSigma }
     let byField = Compass.modelFieldSigma / field
     return Compass.modelSigma * Compass.modelSigma + byField * byField
   }
 
-  /// Where it points the board; `nil` where it is not to be trusted.
+  /// The heading of the board; `nil` if it cannot be trusted.
   @inline(__always) func reading(_ orientation: OrientationFilter) -> Reading? {
     guard orientation.hasHeading, !orientation.isMagneticallyDisturbed, !isDoubted,
       orientation.secondsSinceField <= lifetimeSeconds
@@ -69,7 +71,7 @@ struct Compass: Sendable {
     return Reading(heading: orientation.attitude.yaw + (declination ?? 0), sigma: sigma(orientation))
   }
 
-  /// Whether it is to be asked, so many seconds after the last time that this was.
+  /// Whether a reading is due, given the seconds since the previous call.
   mutating func isDue(after seconds: Double) -> Bool {
     sinceReading += seconds
     guard sinceReading >= Compass.secondsBetweenReadings else { return false }

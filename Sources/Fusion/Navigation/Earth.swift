@@ -1,13 +1,13 @@
 import Glibc
 
-/// The earth as navigation needs it: the WGS 84 ellipsoid, its gravity and its rotation.
+/// The properties of the earth that navigation needs: the WGS 84 ellipsoid, gravity and rotation.
 public enum Earth {
   static let semiMajorAxis = 6_378_137.0
   static let eccentricitySquared = 6.694_379_990_141_3e-3
-  /// rad/s
+  /// In rad/s.
   static let rotation = 7.292_115e-5
 
-  /// Radii of curvature, metres: along the meridian and across it.
+  /// The radii of curvature in metres: along the meridian and perpendicular to it.
   static func radii(latitude: Double) -> (meridian: Double, transverse: Double) {
     let s = sin(latitude)
     let w = 1 - eccentricitySquared * s * s
@@ -15,7 +15,7 @@ public enum Earth {
     return (transverse * (1 - eccentricitySquared) / w, transverse)
   }
 
-  /// Gravity, m/s², downwards (Somigliana's formula with the free-air correction).
+  /// Gravity in m/s², downwards (Somigliana's formula with the free-air correction).
   static func gravity(latitude: Double, altitude: Double) -> Double {
     let s = sin(latitude) * sin(latitude)
     let onEllipsoid = 9.780_325_335_9 * (1 + 1.931_852_652_41e-3 * s) / (1 - eccentricitySquared * s).squareRoot()
@@ -23,7 +23,7 @@ public enum Earth {
   }
 }
 
-/// A place on or above the ellipsoid. Angles in radians, altitude in metres above the ellipsoid.
+/// A position on or above the ellipsoid. Angles are in radians, the altitude in metres above the ellipsoid.
 public struct GeodeticPosition: Equatable, Sendable {
   public var latitude: Double
   public var longitude: Double
@@ -35,7 +35,7 @@ public struct GeodeticPosition: Equatable, Sendable {
     self.altitude = altitude
   }
 
-  /// - Parameters: `latitudeDegrees` -90 to 90, `longitudeDegrees` -180 to 180
+  /// - Parameters: `latitudeDegrees` from -90 to 90, `longitudeDegrees` from -180 to 180
   public init(latitudeDegrees: Double, longitudeDegrees: Double, altitude: Double) {
     self.init(latitude: latitudeDegrees * .pi / 180, longitude: longitudeDegrees * .pi / 180, altitude: altitude)
   }
@@ -43,7 +43,7 @@ public struct GeodeticPosition: Equatable, Sendable {
   public var latitudeDegrees: Double { latitude * 180 / .pi }
   public var longitudeDegrees: Double { longitude * 180 / .pi }
 
-  /// The way from another place near by, metres north, east, down.
+  /// The vector from another nearby position to this one, in metres north, east, down.
   public func offset(from other: GeodeticPosition) -> SIMD3<Double> {
     let radii = Earth.radii(latitude: other.latitude)
     var turn = longitude - other.longitude
@@ -53,10 +53,10 @@ public struct GeodeticPosition: Equatable, Sendable {
       turn * (radii.transverse + other.altitude) * cos(other.latitude), other.altitude - altitude)
   }
 
-  /// The place that lies some metres north, east, down of this one.
+  /// The position at an offset from this one, in metres north, east, down.
   public func moved(by offset: SIMD3<Double>) -> GeodeticPosition {
     let radii = Earth.radii(latitude: latitude)
-    // A metre from a pole every longitude is as good as another.
+    // Within a metre of a pole, the longitude does not matter.
     let circle = max((radii.transverse + altitude) * cos(latitude), 1)
     var longitude = longitude + offset.y / circle
     longitude -= (longitude / (2 * .pi)).rounded() * 2 * .pi

@@ -1,17 +1,17 @@
-/// Tells receivers that report the mean velocity since the fix before from those that report the present one, by which of
-/// the two goes with how far the position has moved.
+/// Distinguishes receivers that report the mean velocity since the previous fix from those that report the present
+/// velocity. It compares both assumptions with the movement of the position.
 struct EpochMeanDetector: Sendable {
   private static let forgetting = 0.99
   private static let leastEvidence = 20.0
   private static let ratio = 0.5
 
   private var previous: GNSSMeasurement?
-  /// Squared misfits, metres squared, forgotten slowly; and how many there were.
+  /// The sums of the squared misfits in square metres, slowly forgotten, and their number.
   private var misfitOfPresent = 0.0
   private var misfitOfMean = 0.0
   private var evidence = 0.0
 
-  /// How long before its fix the velocity was valid, seconds.
+  /// How long before its fix the velocity was valid, in seconds.
   private(set) var velocityAge = 0.0
 
   mutating func update(_ fix: GNSSMeasurement) {
@@ -22,7 +22,7 @@ struct EpochMeanDetector: Sendable {
       velocityAge = 0
       return
     }
-    // At a steady speed both are right.
+    // At a constant speed both assumptions fit.
     if (now - before).length > 0.02 {
       let moved = fix.position.offset(from: previous.position)
       let present = moved - 0.5 * seconds * (now + before)

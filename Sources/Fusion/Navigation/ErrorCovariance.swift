@@ -1,8 +1,8 @@
-/// What is not known about the navigation state: the covariance of its fifteen errors, in blocks of three by three.
+/// The uncertainty of the navigation state: the covariance of its fifteen errors, in blocks of 3×3.
 ///
-/// The errors, in this order: p position and v velocity (north, east, down; m, m/s), t attitude (a small rotation about
-/// north, east, down; rad), g gyroscope bias and a accelerometer bias (sensor's axes; rad/s, m/s²). Each is truth minus
-/// estimate. Only the upper triangle is kept, so that the matrix is symmetric whatever rounding does.
+/// The errors, in this order: position p and velocity v (north, east, down; m, m/s), attitude t (a small rotation
+/// about north, east, down; rad), gyroscope bias g and accelerometer bias a (sensor's axes; rad/s, m/s²). Each is
+/// truth minus estimate. Only the upper triangle is stored, so that rounding cannot make the matrix asymmetric.
 struct ErrorCovariance: Equatable, Sendable {
   var pp, pv, pt, pg, pa: Matrix3
   var vv, vt, vg, va: Matrix3
@@ -10,7 +10,7 @@ struct ErrorCovariance: Equatable, Sendable {
   var gg, ga: Matrix3
   var aa: Matrix3
 
-  /// Independent errors of these variances.
+  /// Independent errors with these variances.
   init(
     position: SIMD3<Double>, velocity: SIMD3<Double>, attitude: SIMD3<Double>, gyroscopeBias: SIMD3<Double>,
     accelerometerBias: SIMD3<Double>
@@ -28,10 +28,10 @@ struct ErrorCovariance: Equatable, Sendable {
   ///     p ← p + Δt v,  v ← v + F t - B a,  t ← t - B g
   ///
   /// - Parameters:
-  ///   - f: F, the cross product with the specific force, negative, times Δt
-  ///   - b: B, the rotation of the sensor to north, east, down, times Δt
+  ///   - f: F, the negative cross product matrix of the specific force, times Δt
+  ///   - b: B, the rotation from the sensor's axes to north, east, down, times Δt
   mutating func predict(seconds dt: Double, f: Matrix3, b: Matrix3) {
-    // Rows first: M = Φ P. Each row may be overwritten once the rows that need it are done.
+    // Rows first: M = Φ P. A row may be overwritten once the rows that need it are done.
     let mpp = pp + dt * pv.transposed
     let mpv = pv + dt * vv
     let mpt = pt + dt * vt
@@ -61,7 +61,7 @@ struct ErrorCovariance: Equatable, Sendable {
     ta = mta
   }
 
-  /// Adds to the variances what the noise of one step brings.
+  /// Adds the noise of one step to the variances.
   mutating func addNoise(
     position: Double, positionVelocity: Double, velocity: Double, attitude: SIMD3<Double>, gyroscopeBias: Double,
     accelerometerBias: Double
@@ -74,7 +74,7 @@ struct ErrorCovariance: Equatable, Sendable {
     aa = aa.addingToDiagonal(SIMD3(repeating: accelerometerBias))
   }
 
-  /// One row for each of the errors: a measurement's matrix H, or P H', or a gain.
+  /// A row with one element per error: a measurement's matrix H, or P H', or a gain.
   struct Row: Equatable, Sendable {
     var p = SIMD3<Double>.zero
     var v = SIMD3<Double>.zero
@@ -102,10 +102,10 @@ struct ErrorCovariance: Equatable, Sendable {
     }
   }
 
-  /// P H', for one measurement.
+  /// P H' for one measurement.
   @inline(__always)
   func times(_ h: Row) -> Row {
-    // One product a statement: Swift 6.2 takes seconds to type-check a sum of five.
+    // One product per statement: Swift 6.2 takes seconds to type-check a sum of five.
     var product = Row()
     product.p = pp * h.p
     product.p += pv * h.v
@@ -135,7 +135,7 @@ struct ErrorCovariance: Equatable, Sendable {
     return product
   }
 
-  /// Takes one scalar measurement in Joseph's form, which keeps P positive for any gain:
+  /// Applies one scalar measurement in Joseph's form, which keeps P positive for any gain:
   ///
   ///     P ← (1 - K H) P (1 - K H)' + K R K' = P - K G' - G K' + s K K',   G = P H', s = H G + R
   ///
@@ -146,7 +146,7 @@ struct ErrorCovariance: Equatable, Sendable {
     let s = Row.dot(h, g) + r
     guard s > 0, s.isFinite else { return Row() }
     let k = (1 / s) * g
-    // u = s K - 2 G turns the three products into one: K G' + G K' - s K K' = -(u K' + K u') / 2.
+    // u = s K - 2 G combines the three products: K G' + G K' - s K K' = -(u K' + K u') / 2.
     let u = Row(
       p: s * k.p - 2 * g.p, v: s * k.v - 2 * g.v, t: s * k.t - 2 * g.t, g: s * k.g - 2 * g.g, a: s * k.a - 2 * g.a)
     func add(_ m: inout Matrix3, _ ui: SIMD3<Double>, _ ki: SIMD3<Double>, _ uj: SIMD3<Double>, _ kj: SIMD3<Double>) {
@@ -175,8 +175,8 @@ struct ErrorCovariance: Equatable, Sendable {
     return k
   }
 
-  /// The attitude error is measured from a new attitude: its part of P turns by half the correction. For an error in the
-  /// earth frame, truth = exp(t) · estimate, that is J = 1 + [correction]×/2.
+  /// Transforms P after the attitude was corrected, because the attitude error is relative to the new attitude. For
+  /// an error in the earth frame, truth = exp(t) · estimate, that is J = 1 + [correction]×/2.
   mutating func resetAttitude(by rotation: SIMD3<Double>) {
     let j = Matrix3.identity + 0.5 * Matrix3(crossing: rotation)
     let jt = j.transposed
@@ -187,7 +187,7 @@ struct ErrorCovariance: Equatable, Sendable {
     ta = j * ta
   }
 
-  /// Forgets how errors hang together with one group, and gives that group new variances.
+  /// Resets the position: removes its correlations with the other errors and sets new variances.
   mutating func restartPosition(variance: SIMD3<Double>) {
     pp = Matrix3(diagonal: variance)
     (pv, pt, pg, pa) = (.zero, .zero, .zero, .zero)
@@ -204,7 +204,7 @@ struct ErrorCovariance: Equatable, Sendable {
     (pg, pa, vg, va, tg, ta, ga) = (.zero, .zero, .zero, .zero, .zero, .zero, .zero)
   }
 
-  /// Keeps variances between what arithmetic resolves and what makes sense.
+  /// Keeps variances between the resolution of the arithmetic and plausible maxima.
   private mutating func limit() {
     ErrorCovariance.clamp(&pp, 1e-8, 1e12)
     ErrorCovariance.clamp(&vv, 1e-10, 1e6)

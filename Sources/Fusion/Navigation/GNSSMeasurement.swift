@@ -1,25 +1,25 @@
-/// What a receiver measured, with the sigmas that it claims.
+/// A receiver's measurement, with the sigmas that the receiver reports.
 public struct GNSSMeasurement: Equatable, Sendable {
   public enum Trust: Equatable, Sendable {
-    /// As its sigmas say.
+    /// The reported sigmas apply.
     case stated
-    /// The receiver reports that it is being deceived.
+    /// The receiver reports spoofing.
     case doubted
-    /// Its phases are fixed against a base.
+    /// The carrier phase ambiguities are fixed relative to a base station.
     case vouched
   }
 
-  /// When it was valid, seconds on the clock of the inertial samples.
+  /// The time of validity in seconds, on the clock of the inertial samples.
   public var time: Double
-  /// Of the antenna.
+  /// The position of the antenna.
   public var position: GeodeticPosition
-  /// One standard deviation north, east, down, metres; thousands of them where a part is not known. Receivers round
-  /// theirs to zero: two centimetres are assumed at least.
+  /// The standard deviations north, east, down in metres. An unknown component has thousands of metres. Receivers
+  /// round small values to zero, so at least two centimetres are assumed.
   public var positionSigma: SIMD3<Double>
-  /// Of the antenna; north, east, down, m/s. `nil` where the receiver does not say.
+  /// The velocity of the antenna north, east, down in m/s. `nil` if the receiver does not report it.
   public var velocity: SIMD3<Double>?
   public var velocitySigma: SIMD3<Double>
-  /// The antenna as seen from the IMU: forward, right, down, metres; `nil` for the configuration's.
+  /// The position of the antenna relative to the IMU: forward, right, down, in metres. `nil` for the configured one.
   public var leverArm: SIMD3<Double>?
   public var trust = Trust.stated
 
@@ -39,7 +39,7 @@ public struct GNSSMeasurement: Equatable, Sendable {
     time.isFinite && position.isValid && positionSigma.isFinite && positionSigma.min() >= 0 && positionSigma.max() < 1e4
   }
 
-  /// The velocity, where there is one that can be one.
+  /// The velocity, if it is present and valid.
   var validVelocity: SIMD3<Double>? {
     guard let velocity, velocity.isFinite, velocity.length < 1e4, velocitySigma.isFinite, velocitySigma.min() >= 0
     else {

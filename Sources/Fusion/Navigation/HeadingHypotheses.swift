@@ -1,19 +1,19 @@
 import Glibc
 
-/// Finds the heading of a sensor from how its velocity changes when the accelerometer pushes: a bank of navigation
-/// solutions, each starting from another heading, weighted by how well it foretells the fixes.
+/// Finds the heading of a sensor by comparing its accelerations with changes of the velocity. It runs a bank of
+/// navigation solutions with different initial headings, weighted by how well each predicts the fixes.
 ///
-/// It needs accelerations, not a vehicle that moves nose first; and as each solution corrects its own level and biases,
-/// bends that last do not lead it astray.
+/// The method needs accelerations, but no vehicle that moves nose first. Each solution corrects its own level and
+/// biases, and long bends do not mislead it.
 struct HeadingHypotheses: Sendable {
   private static let count = 8
-  /// Half the way to the neighbour.
+  /// Half the spacing of the hypotheses.
   private static let headingSigma = 0.4
-  /// The heading is found when the mixture is as sharp as this, radians, …
+  /// The heading is found when the sigma of the mixture falls below this many radians and the squared innovation of
+  /// the best solution, with six degrees of freedom, is not too large.
   private static let sharpEnough = 0.15
-  /// … and the best solution's surprise, with six degrees of freedom, is no larger than it should be.
   private static let largestSurprise = 12.0
-  /// A bank that foretells nothing after so many fixes starts again.
+  /// After this many fixes without a result, the bank starts again.
   private static let patience = 60
 
   private var solutions: [NavigationSolution] = []
@@ -35,7 +35,7 @@ struct HeadingHypotheses: Sendable {
     fixCount = 0
   }
 
-  /// - Parameter start: a solution whose attitude is levelled and whose heading is any
+  /// - Parameter start: a levelled solution with an arbitrary heading
   mutating func begin(with start: NavigationSolution) {
     reset()
     for index in 0..<HeadingHypotheses.count {
@@ -56,10 +56,10 @@ struct HeadingHypotheses: Sendable {
     }
   }
 
-  /// Takes a fix, and returns the solution that has proved right, if one has.
+  /// Takes a fix. Returns the solution that has proved correct, if there is one.
   ///
   /// - Parameters:
-  ///   - position, velocity: what each solution makes of the fix
+  ///   - position, velocity: return the observation of the fix by a solution
   mutating func correct(
     position: (NavigationSolution) -> NavigationSolution.Observation,
     velocity: (NavigationSolution) -> NavigationSolution.Observation
@@ -87,7 +87,7 @@ struct HeadingHypotheses: Sendable {
     }
     fixCount += 1
     surprise += 0.15 * (min(best.surprise, 100) - surprise)
-    // No hypothesis dies for good: the best may have had a bad start.
+    // No hypothesis is eliminated, because the best one may have started badly.
     for index in weights.indices { weights[index] = max(weights[index] / sum, 1e-9) }
     if surprise < HeadingHypotheses.largestSurprise, sharpness < HeadingHypotheses.sharpEnough {
       return solutions[best.index]
@@ -96,7 +96,7 @@ struct HeadingHypotheses: Sendable {
     return nil
   }
 
-  /// One standard deviation of the heading over the whole mixture, radians.
+  /// The standard deviation of the heading over the whole mixture in radians.
   private var sharpness: Double {
     var c = 0.0
     var s = 0.0

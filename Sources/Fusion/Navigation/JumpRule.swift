@@ -1,59 +1,62 @@
-/// Judges fixes that lie far from where the inertial sensors say, and says which of the two is wrong.
+/// Judges fixes that contradict the inertial sensors, and decides which of the two is wrong.
 ///
-/// - A fix that comes after a pause has not jumped: satellites are found again behind a tunnel, and what the inertial sensors
-///   have drifted by meanwhile is the lesser evidence. It is taken at once, unless it is further off than anybody drives.
-/// - One that was there a moment ago and is elsewhere now, while the inertial sensors felt nothing of it, has jumped. So do
-///   reflections, and so does a receiver that is being deceived. From then on nothing of it is believed until it comes back, or
-///   until the inertial solution has become so unsure that it contradicts no more.
-/// - A receiver that stays at what it says for `persistence` is taken at its word, as is one whose phases are fixed against a
-///   base after `patience`: it is not deceived without that base. One that reports spoofing itself is not.
-/// - One that repeats a position to the last bit while the inertial sensors move has hung up, and is not believed however long
-///   it does.
-/// - Whoever has only begun to navigate has nothing to contradict with: the first fixes of a receiver are its worst.
+/// - A fix after a pause has not jumped: the receiver has found its satellites again, for example after a tunnel, and
+///   the inertial solution has drifted in the meantime. The fix is accepted immediately, unless it is further away
+///   than anyone could have driven.
+/// - A fix that moves away from one moment to the next, while the inertial sensors measure no motion, has jumped.
+///   Reflections cause this, and so does spoofing. The receiver is then ignored until it returns, or until the
+///   inertial solution is too uncertain to contradict it.
+/// - A receiver that insists for `persistence` is believed. A receiver whose phases are fixed relative to a base
+///   station is believed after `patience`, because it cannot be spoofed without that base. A receiver that reports
+///   spoofing is never believed.
+/// - A receiver that repeats a position bit for bit while the inertial sensors move has frozen. It is ignored for as
+///   long as that lasts.
+/// - A solution that has just begun is not reliable enough to contradict fixes, because the first fixes of a receiver
+///   are its worst.
 struct JumpRule: Sendable {
   enum Verdict {
-    /// No jump: inertial solution and receiver have come apart in another way, or after a pause.
+    /// The fix has not jumped. Inertial solution and receiver differ for another reason, or after a pause.
     case none
     case refuse
-    /// It has stayed there for so long.
+    /// The receiver has insisted for long enough.
     case take
   }
 
-  /// So many metres at once; less than that reflections do all day.
+  /// The smallest jump in metres. Smaller jumps are common reflections.
   static let leastJump = 30.0
-  /// Seconds for which both must have agreed.
+  /// How long both must have agreed before, in seconds.
   static let trial = 30.0
-  /// Seconds without a fix that make a pause.
+  /// The seconds without a fix that make a pause.
   static let patience = 7.0
-  /// Seconds.
+  /// In seconds.
   static let persistence = 60.0
-  /// m/s, and what is allowed beside it, metres.
+  /// The distance that may be covered in a pause: a speed in m/s, and an additional distance in metres.
   private static let pauseSpeed = 30.0
   private static let pauseDistance = 100.0
 
-  /// Since when, and how far off it was last, metres.
+  /// When a contradiction began, and its latest size in metres.
   struct Contradiction: Equatable, Sendable {
     var since: Double
     var metres: Double
   }
 
   private(set) var contradiction: Contradiction?
-  /// The last fix repeated the one before to the last bit, while the solution went on.
+  /// Whether the last fix repeated the previous one bit for bit while the solution moved.
   private(set) var isRepetition = false
-  /// Of fix and solution, at the fix before.
+  /// The offset of the fix from the solution, at the previous fix.
   private var lastOffset: SIMD3<Double>?
   private var lastPosition: GeodeticPosition?
   private var repetitions = 0
   private var heldSince = 0.0
   private static let leastRepetitions = 5
-  /// How far it must have come meanwhile, metres: the coarsest sentences tell 18 m apart.
+  /// How far the solution must have moved in the meantime, in metres. The coarsest sentences resolve 18 m.
   private static let leastHeld = 30.0
-  /// Since when the offset has been the same.
+  /// Since when the offset has been constant.
   private var steadySince = 0.0
 
-  /// Whether a fix repeats a position to the last bit while the solution goes on; then it is refused.
+  /// Whether a fix is refused because it repeats a position bit for bit while the solution moves.
   ///
-  /// - Parameter speed: of the solution, m/s, as far as it is beyond doubt
+  /// - Parameter speed: the speed of the solution in m/s that is beyond doubt
   mutating func refusesRepetition(
     _ fix: GNSSMeasurement, offset: SIMD3<Double>, speed: Double, agreement: Double
   ) -> Bool {
@@ -73,12 +76,12 @@ struct JumpRule: Sendable {
     let since = contradiction?.since ?? fix.time
     contradiction = Contradiction(since: since, metres: JumpRule.horizontal(offset))
     lastOffset = offset
-    // As long as it does, it does not persist in anything else.
+    // A repeated position is not evidence of an insisting receiver.
     steadySince = fix.time
     return true
   }
 
-  /// The fix and the solution agree again.
+  /// Records that fix and solution agree again.
   mutating func agreed(_ offset: SIMD3<Double>) {
     contradiction = nil
     lastOffset = offset
@@ -91,9 +94,9 @@ struct JumpRule: Sendable {
   }
 
   /// - Parameters:
-  ///   - offset: of the fix from the solution
-  ///   - pause: since the fix before, seconds
-  ///   - agreement: for how long navigation has gone on undisturbed, seconds
+  ///   - offset: the vector from the solution to the fix
+  ///   - pause: the time since the previous fix, seconds
+  ///   - agreement: how long fixes and solution have agreed, seconds
   mutating func judge(_ fix: GNSSMeasurement, offset: SIMD3<Double>, pause: Double, agreement: Double) -> Verdict {
     let distance = JumpRule.horizontal(offset)
     let step = lastOffset.map { JumpRule.horizontal(offset - $0) } ?? distance

@@ -1,7 +1,7 @@
 import Glibc
 
-/// How navigation begins: a fix says where it is and how fast it goes, the level which way is down, and the heading is found by course,
-/// by compass, or by trying several.
+/// The start of the navigation. A fix provides position and velocity, and gravity the level. The heading comes from
+/// the course, from the compass, or from comparing several.
 extension NavigationFilter {
   private static let alignmentSpeed = 2.0
 
@@ -15,7 +15,7 @@ extension NavigationFilter {
     begin(start)
   }
 
-  /// A solution from a fix and the level, with any heading.
+  /// A solution from a fix and the level, with an arbitrary heading.
   private func startingPoint(_ fix: GNSSMeasurement) -> NavigationSolution {
     let now = time ?? fix.time
     let velocity = fix.validVelocity ?? .zero
@@ -24,7 +24,7 @@ extension NavigationFilter {
     let positionSigma =
       fix.positionSigma + SIMD3(repeating: 0.05 + 0.5 * age + (fix.leverArm ?? configuration.leverArm).length)
     let biasSigma = orientation.gyroscopeBiasSigma
-    // Bends tilt the vertical that is found on the move, and sharp ones by more than most.
+    // Bends tilt a vertical that is found while moving, and sharp bends tilt it most.
     let isLevel = orientation.isAtRest || now - startedAt > 20 && velocity.length < 1
     let tiltSigma = isLevel ? 0.03 : max(0.15, orientation.inclinationSigma)
     let tilt = tiltSigma * tiltSigma
@@ -38,14 +38,14 @@ extension NavigationFilter {
         accelerometerBias: SIMD3(repeating: 0.04)))
   }
 
-  /// By how much the levelled attitude has to be turned, and how sure that is; `nil` while it cannot be told.
+  /// The angle by which to rotate the levelled attitude, and its sigma; `nil` while unknown.
   private func heading(_ fix: GNSSMeasurement) -> (turn: Double, sigma: Double)? {
     if configuration.isVehicle {
       guard let velocity = fix.validVelocity else { return nil }
       let speed = (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot()
       let sigma = max(fix.velocitySigma.x, fix.velocitySigma.y)
       guard speed > max(NavigationFilter.alignmentSpeed, 3 * sigma) else {
-        // At rest only a compass tells, and in a vehicle one that has been calibrated there.
+        // At rest only the compass provides a heading, and in a vehicle only a compass that was calibrated there.
         return configuration.magneticStrength == nil ? nil : turnToCompass
       }
       return (atan2(velocity.y, velocity.x) - orientation.attitude.yaw, sigma / speed + 0.06)
@@ -57,7 +57,8 @@ extension NavigationFilter {
     compass.reading(orientation).map { ($0.heading - orientation.attitude.yaw, $0.sigma) }
   }
 
-  /// Lets the fix decide between headings. The bank only runs once something moves: at rest there is nothing to decide.
+  /// Compares headings by the fix. The bank runs only while the sensor moves, because headings cannot be compared at
+  /// rest.
   private mutating func compareHypotheses(_ fix: GNSSMeasurement) {
     guard !configuration.isVehicle, let velocity = fix.validVelocity, let time else { return }
     guard hypotheses.isRunning else {
@@ -65,7 +66,7 @@ extension NavigationFilter {
       if velocity.length > moving { hypotheses.begin(with: startingPoint(fix)) }
       return
     }
-    // The fix as of now: a bank does not go back in time.
+    // The fix is moved to the present, because the bank cannot go back in time.
     let age = time - fix.time
     var late = fix
     late.position = fix.position.moved(by: age * velocity)
@@ -73,7 +74,7 @@ extension NavigationFilter {
       position: { [configuration, late] in configuration.positionObservation(late, $0) },
       velocity: { [configuration, late, latestRate] in
         var observation = configuration.velocityObservation(late, measured: velocity, $0, gyroscope: latestRate)
-        // It may have changed by so much since.
+        // The velocity may have changed by this much since the fix.
         observation.variance += SIMD3(repeating: age * age)
         return observation
       })

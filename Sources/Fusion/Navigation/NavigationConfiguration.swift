@@ -1,40 +1,42 @@
 extension NavigationFilter {
-  /// What the sensors are like, and how they are mounted.
+  /// The properties of the sensors and their mounting.
   public struct Configuration: Equatable, Sendable {
-    /// The antenna as seen from the IMU: forward, right, down, metres.
+    /// The position of the antenna relative to the IMU: forward, right, down, in metres.
     public var leverArm = SIMD3<Double>.zero
-    /// Moves on wheels, nose first: heading from course, and no sideways or vertical velocity.
+    /// Whether it moves on wheels, nose first: the heading follows the course, and there is no sideways or vertical
+    /// velocity.
     public var isVehicle = false
-    /// Seconds between inertial samples.
+    /// The time between inertial samples in seconds.
     public var interval = 0.01
-    /// Of all sensors that may take over.
+    /// The shortest interval of all sensors that may take over.
     public var shortestInterval: Double?
-    /// Seconds between those that come with a magnetic field; `nil` where each does.
+    /// The time between samples with a magnetic field in seconds; `nil` if every sample has one.
     public var magneticInterval: Double?
-    /// The earth's field as a calibrated magnetometer sees it, microtesla; `nil` for one that is not calibrated.
+    /// The strength of the earth's field measured by a calibrated magnetometer in microtesla; `nil` without a
+    /// calibration.
     public var magneticStrength: Double?
-    /// The latest that a fix may come after its time, seconds.
+    /// The largest delay of a fix in seconds.
     public var latestFix = 0.5
-    /// For how long a receiver's position errors stay the same, seconds; 0 for independent errors.
+    /// How long the position errors of a receiver stay the same in seconds; 0 for independent errors.
     public var correlationTime = 0.0
-    /// How well the time of a fix is known, seconds.
+    /// The uncertainty of the time of a fix in seconds.
     public var timingSigma = 0.05
     public var noise = Noise()
 
     public init() {}
   }
 
-  /// Noise of a consumer MEMS sensor on a moving body, vibration and scale errors included.
+  /// The noise of a consumer MEMS sensor on a moving body, including vibration and scale errors.
   public struct Noise: Equatable, Sendable {
-    /// m/s² per root Hz
+    /// m/s² per √Hz
     public var acceleration = 0.02
-    /// rad/s per root Hz
+    /// rad/s per √Hz
     public var rate = 0.0008
-    /// Of the rate that a scale error lets through, per root Hz.
+    /// The noise from scale errors, as a share of the rate, per √Hz.
     public var gyroscopeScale = 0.01
-    /// rad/s per root second
+    /// rad/s per √s
     public var gyroscopeBiasWander = 2e-5
-    /// m/s² per root second
+    /// m/s² per √s
     public var accelerometerBiasWander = 3e-4
 
     public init() {}
@@ -45,9 +47,9 @@ extension NavigationFilter.Configuration {
   private static let positionFloor = 0.02
   private static let velocityFloor = 0.05
 
-  /// What a solution makes of a fix's position.
+  /// The observation of a fix's position by a solution.
   ///
-  /// - Parameter repetition: how many fixes are worth one
+  /// - Parameter repetition: the number of fixes that count as one because they share their errors
   func positionObservation(
     _ fix: GNSSMeasurement, _ solution: NavigationSolution, repetition: Double = 1
   ) -> NavigationSolution.Observation {
@@ -59,7 +61,7 @@ extension NavigationFilter.Configuration {
       leverArm: fix.leverArm ?? leverArm)
   }
 
-  /// What a solution makes of a fix's velocity.
+  /// The observation of a fix's velocity by a solution.
   func velocityObservation(
     _ fix: GNSSMeasurement, measured: SIMD3<Double>, _ solution: NavigationSolution, gyroscope: SIMD3<Double>
   ) -> NavigationSolution.Observation {

@@ -1,4 +1,5 @@
-/// What is known of a sample's time beside fixes: that the vehicle stands still, goes where its wheels do, and what the compass says.
+/// Knowledge besides fixes: the vehicle stands still, it moves in the direction of its wheels, and the compass shows
+/// its heading.
 extension NavigationFilter {
   mutating func applyConstraints(
     _ gyroscope: SIMD3<Double>, _ stillness: Stillness?, _ constrains: Bool, _ compassHeading: Double?
@@ -8,7 +9,7 @@ extension NavigationFilter {
     if let compassHeading { correctHeading(compassHeading) }
   }
 
-  /// The compass's errors stay the same for long: it says nothing new to who knows the heading better.
+  /// The errors of a compass last, so repeated readings add nothing to a better known heading.
   private mutating func correctHeading(_ heading: Double) {
     guard let now = solution else { return }
     let sigma = compass.sigma(orientation)
@@ -23,10 +24,10 @@ extension NavigationFilter {
   private mutating func standStill(_ stillness: Stillness) {
     guard let now = solution else { return }
     let standstill = now.observationOfStandstill(variance: 0.02 * 0.02)
-    // Gliding over ice looks like standing still: what fixes say counts more.
+    // Gliding over ice looks like standing still. Fixes that show motion take precedence.
     guard now.surprise(standstill) < NavigationFilter.gate else { return }
     solution?.correct(standstill)
-    // Standing still has changed the bias that is expected here.
+    // The first correction has changed the expected bias, so the solution is read again.
     guard let now = solution else { return }
     let bias = now.observation(ofStillness: stillness, floor: 2e-4)
     if now.surprise(bias) < NavigationFilter.gate { solution?.correct(bias) }
@@ -41,7 +42,7 @@ extension NavigationFilter {
     let sideways = ErrorCovariance.Row(v: byVelocity.rows.1, t: byAttitude.rows.1)
     let downward = ErrorCovariance.Row(v: byVelocity.rows.2, t: byAttitude.rows.2)
     func correct(_ row: ErrorCovariance.Row, _ innovation: Double, _ sigma: Double) {
-      // Ten a second share their errors.
+      // Readings within a second share their errors: about ten count as one.
       let variance = 10 * sigma * sigma
       let g = now.covariance.times(row)
       let s = ErrorCovariance.Row.dot(row, g) + sigma * sigma

@@ -1,17 +1,17 @@
-/// What a fix changes in the solution, which is that of the fix's own time: as far as it is believed, and from what on everything else is
-/// doubted instead.
+/// Corrects the solution by a fix, at the fix's own time. A fix may be accepted, weighted less, refused, or used to
+/// restart the solution.
 extension NavigationFilter {
   private static let refusal = 100.0
-  /// Fixes that are refused for so long are right after all.
+  /// After fixes have been refused for this many seconds, they are accepted.
   private static let patience = JumpRule.patience
-  /// No receiver is less sure than this in the open, metres.
+  /// The largest sigma that any receiver has under open sky, in metres.
   private static let soberSigma = 5.0
 
   mutating func correctPosition(_ fix: GNSSMeasurement, sinceLast: Double) {
     guard let now = solution else { return }
-    // Errors that stay the same for a while make many fixes worth few.
+    // Errors that stay the same for a while make many fixes count as few.
     let repetition = sinceLast.isFinite ? 1 + 2 * configuration.correlationTime / max(sinceLast, 0.01) : 1
-    // How far off one fix may be does not depend on how many of them agree.
+    // How far off a single fix may be does not depend on the number of consistent fixes.
     let single = configuration.positionObservation(fix, now)
     latestInnovation = (single.innovation, now.covariance.pp.diagonal + single.variance)
     let taken = configuration.positionObservation(fix, now, repetition: repetition)
@@ -21,13 +21,14 @@ extension NavigationFilter {
       refusedCount += 1
       return
     }
-    // Who has been caught, or says himself that he is deceived, is not believed by halves.
+    // A receiver that has jumped, or that reports spoofing, is not trusted partially.
     let isSuspect = jumps.contradiction != nil || fix.trust == .doubted
     if !isSuspect || now.surprise(sober(fix, now)) < NavigationFilter.gate,
       let observation = credible(taken, surprise: surprise)
     {
       if jumps.contradiction != nil, JumpRule.horizontal(single.innovation) > JumpRule.leastJump {
-        // Only because nothing is sure any more: what so large a correction would say of velocity and attitude is not true.
+        // The solution is uncertain. Such a large correction would also change velocity and attitude, without
+        // evidence.
         return restart(fix)
       }
       jumps.agreed(single.innovation)
@@ -43,7 +44,7 @@ extension NavigationFilter {
     }
   }
 
-  /// The same fix without doubts of it: that it may be anywhere makes a jump no more credible.
+  /// The observation of the fix with an undoubted sigma. A doubted, large sigma must not make a jump plausible.
   private func sober(_ fix: GNSSMeasurement, _ now: NavigationSolution) -> NavigationSolution.Observation {
     var fix = fix
     let most = NavigationFilter.soberSigma
@@ -60,15 +61,15 @@ extension NavigationFilter {
     if configuration.isVehicle { learn(gyroscope) }
   }
 
-  /// A measurement as far as it is to be believed: one beyond the gate counts less the further off it is, as receivers
-  /// that claim centimetres are off by decimetres in a bend; one far beyond is refused.
+  /// The observation with a plausible variance. Beyond the gate, a larger innovation counts less, because receivers
+  /// that report centimetres are off by decimetres in a bend. Far beyond the gate, the observation is refused.
   private func credible(
     _ observation: NavigationSolution.Observation, surprise: Double
   ) -> NavigationSolution.Observation? {
     guard surprise < NavigationFilter.refusal else { return nil }
     var observation = observation
     if surprise > NavigationFilter.gate {
-      // The innovation's own variance instead of the claimed one.
+      // Uses the variance of the innovation instead of the reported one.
       observation.variance += observation.innovation * observation.innovation
     }
     return observation
@@ -84,7 +85,8 @@ extension NavigationFilter {
       variance: SIMD2(variance(byAttitude.rows.1), variance(byAttitude.rows.2)))
   }
 
-  /// Everything was refused for too long: the fix is taken as it is. Twice in a minute, the heading must be wrong.
+  /// Restarts the position from the fix after everything was refused for too long. If that happens twice in a minute,
+  /// the heading must be wrong.
   private mutating func restart(_ fix: GNSSMeasurement) {
     guard let now = solution, now.time - lastRestart > 60 else {
       compass.isDoubted = true

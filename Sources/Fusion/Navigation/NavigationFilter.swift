@@ -1,30 +1,31 @@
-/// Joins inertial measurements and a receiver's fixes into position, velocity and attitude: strap-down navigation,
-/// corrected by an error-state Kalman filter (`NavigationSolution`).
+/// Combines inertial measurements and a receiver's fixes into position, velocity and attitude, by strapdown
+/// navigation with an error-state Kalman filter (`NavigationSolution`).
 ///
-/// It levels itself, finds its heading (by course in a vehicle, by magnetometer, or by `HeadingHypotheses`), takes each
-/// fix at the fix's own time although it comes late, stands still when the sensor does, refuses what cannot be true (see
-/// `JumpRule` for who is believed then), and starts afresh when it has refused everything for a while. Until it knows its heading it says so, and reports the
-/// receiver's position and an attitude without heading.
+/// The filter levels itself and finds its heading by the course of a vehicle, by the magnetometer, or by
+/// `HeadingHypotheses`. It applies each fix at the fix's own time although it arrives late, detects when the sensor
+/// stands still, and refuses implausible measurements (`JumpRule` decides between the two sensors). If it has refused
+/// everything for a while, it starts again. Until it knows its heading, it reports the receiver's position and an
+/// attitude without a heading.
 ///
-/// Frames: sensor's axes are the body's (x forward, y right, z down); the earth's are north, east, down. Times in seconds
-/// on one clock. No allocation after `init`.
+/// Frames: the sensor's axes are the body's (x forward, y right, z down); the earth's are north, east, down. All
+/// times are in seconds on one clock. The filter does not allocate after `init`.
 public struct NavigationFilter: Sendable {
-  /// Chi-square with three degrees of freedom: 99.9 % lie inside.
+  /// The 99.9 % quantile of chi-square with three degrees of freedom.
   static let gate = 16.27
-  /// A fix older than this no longer aids.
+  /// The age in seconds from which a fix no longer counts as aiding.
   private static let aidedSeconds = 2.5
   private static let longestPause = 1.0
   private static let constraintSeconds = 0.1
   private static let longestQueue = 16
-  /// A time that goes back by more than this is that of another clock, seconds.
+  /// If time goes back by more than this many seconds, it is the time of another clock.
   private static let clockJump = 5.0
-  /// Of a sensor of which nothing is known yet, rad/s and m/s².
+  /// The bias sigmas of an unknown sensor, in rad/s and m/s².
   private static let unknownGyroscopeBias = 0.009
   private static let unknownAccelerometerBias = 0.2
-  /// What may change in a pause: how fast it turns, rad/s², and how hard it is pushed, m/s².
+  /// The changes that are possible during a pause: of the rotation rate in rad/s², and of the acceleration in m/s².
   private static let pausedTurn = 1.0
   private static let pausedPush = 1.0
-  /// m²
+  /// In m².
   private static let lostVariance = 500.0 * 500
 
   private struct Entry: Sendable {
@@ -32,66 +33,68 @@ public struct NavigationFilter: Sendable {
     var accelerometer: SIMD3<Double>
     var stillness: Stillness?
     var constrains: Bool
-    /// Radians from true north, where the compass was asked.
+    /// In radians from true north, if the compass was read.
     var compassHeading: Double?
-    /// After this sample.
+    /// The solution after this sample.
     var solution: NavigationSolution
   }
 
-  // What is not private is for the rest of the filter as well: how it begins (`NavigationAlignment`), what is known beside fixes
-  // (`NavigationConstraints`), and what fixes change (`NavigationCorrection`).
+  // Members that are not private are used by other parts of the filter: `NavigationAlignment`,
+  // `NavigationConstraints`
+  // and `NavigationCorrection`.
 
   public let configuration: Configuration
   var orientation: OrientationFilter
   private var plausibility = InertialPlausibility()
   private var stillnessDetector = StillnessDetector()
   var hypotheses = HeadingHypotheses()
-  /// Of the latest sample, rad/s.
+  /// The rate of the latest sample in rad/s.
   var latestRate = SIMD3<Double>.zero
   var vehicle = VehicleConstraint()
   private var epochMean = EpochMeanDetector()
   var solution: NavigationSolution?
-  /// A ring of the latest samples, to go back to when a fix comes late.
+  /// A ring of the latest samples, for going back to the time of a late fix.
   private var history: [Entry] = []
   private let capacity: Int
   private var newest = -1
   var time: Double?
-  /// Of the latest inertial sample, whether it was fused or not.
+  /// The time of the latest inertial sample, fused or not.
   private var sampledAt: Double?
-  /// Fixes ahead of the samples, oldest first.
+  /// Fixes that are ahead of the samples, oldest first.
   private var pending: [GNSSMeasurement] = []
   private var latest: GNSSMeasurement?
   var lastAccepted = -Double.infinity
   var lastRestart = -Double.infinity
   private var sinceConstraint = 0.0
   var compass: Compass
-  /// How far east of true north the magnetic north lies, radians; `nil` while that is not known.
+  /// The angle of magnetic north east of true north in radians; `nil` while unknown.
   public var magneticDeclination: Double? {
     get { compass.declination }
     set { compass.declination = newValue }
   }
   var alignedAt = 0.0
   var jumps = JumpRule()
-  /// Since when samples have come without a pause.
+  /// When the present series of samples without a pause began.
   var startedAt = 0.0
 
-  /// Whether the last fix repeated the one before to the last bit, while the vehicle moved.
+  /// Whether the last fix repeated the previous one bit for bit while the vehicle moved.
   public var isRepetition: Bool { jumps.isRepetition }
-  /// Since when fixes have been refused because the inertial sensors contradict them, and how far off they are, metres.
+  /// Since when fixes have been refused because the inertial sensors contradict them, and how far off they are in
+  /// metres.
   public var contradiction: (since: Double, metres: Double)? {
     @inline(__always) get { jumps.contradiction.map { ($0.since, $0.metres) } }
   }
 
-  /// How the latest fix's position differed from what was expected, and the variance expected of that.
+  /// The difference of the latest fix's position from the expected one, and its expected variance.
   var latestInnovation: (value: SIMD3<Double>, variance: SIMD3<Double>)?
-  /// Fixes left out: too late, out of order, or not possible.
+  /// The number of fixes not used: too late, out of order, or impossible.
   public internal(set) var refusedCount = 0
 
   public init(_ configuration: Configuration = Configuration()) {
     self.configuration = configuration
     compass = Compass(configuration)
     orientation = OrientationFilter(configuration)
-    // A velocity may be older than its fix by half an epoch.
+    // A velocity may be half an epoch older than its fix.
     let interval = min(configuration.interval, configuration.shortestInterval ?? .infinity)
     let samples = ((configuration.latestFix + 0.75) / max(interval, 1e-4)).rounded(.up)
     capacity = max(4, samples.isFinite ? Int(min(samples, 4094)) + 2 : 4)
@@ -99,12 +102,12 @@ public struct NavigationFilter: Sendable {
     pending.reserveCapacity(NavigationFilter.longestQueue)
   }
 
-  // MARK: What is known
+  // MARK: The state
 
-  /// Why the latest inertial sample was not fused; `nil` where it was.
+  /// Why the latest inertial sample was not fused; `nil` if it was.
   public var inertialFault: InertialFault? { @inline(__always) get { plausibility.fault } }
 
-  // Inlined: to be asked by a call, the filter would first be copied whole.
+  // Inlined, because a call would copy the whole filter.
 
   public var mode: FusedState.Mode {
     @inline(__always) get {
@@ -115,12 +118,13 @@ public struct NavigationFilter: Sendable {
     }
   }
 
-  /// Since when there have been no fixes, seconds; `nil` unless dead reckoning.
+  /// The time of the last accepted fix in seconds; `nil` unless the filter is dead reckoning.
   public var deadReckoningSince: Double? {
     @inline(__always) get { mode == .deadReckoning ? lastAccepted : nil }
   }
 
-  /// Body to north, east, down; the heading means something only while `headingSigma` is known.
+  /// The rotation from body axes to north, east, down. The heading is meaningful only while `headingSigma` is not
+  /// `nil`.
   public var attitude: Quaternion {
     @inline(__always) get {
       if let solution { return solution.attitude }
@@ -129,7 +133,7 @@ public struct NavigationFilter: Sendable {
     }
   }
 
-  /// One standard deviation of roll and pitch, radians.
+  /// The standard deviation of roll and pitch in radians.
   public var inclinationSigma: Double {
     @inline(__always) get {
       guard let variance = solution?.covariance.tt else { return orientation.inclinationSigma }
@@ -137,7 +141,7 @@ public struct NavigationFilter: Sendable {
     }
   }
 
-  /// Radians; `nil` while the heading is not known.
+  /// In radians; `nil` while the heading is unknown.
   public var headingSigma: Double? {
     @inline(__always) get {
       if let variance = solution?.covariance.tt.rows.2.z { return variance.squareRoot() }
@@ -145,24 +149,24 @@ public struct NavigationFilter: Sendable {
     }
   }
 
-  /// Of the IMU; `nil` before the first fix.
+  /// The position of the IMU; `nil` before the first fix.
   public var position: GeodeticPosition? {
     @inline(__always) get { solution?.position ?? (mode == .gnss ? latest?.position : nil) }
   }
 
-  /// North, east, down, metres.
+  /// The standard deviations north, east, down in metres.
   public var positionSigma: SIMD3<Double>? {
     @inline(__always) get {
       if let variance = solution?.covariance.pp.diagonal { return variance.squareRoot() }
       guard mode == .gnss, let latest else { return nil }
-      // The position has grown old; how far it may have moved since is not known better than by its speed.
+      // The position is old. The distance since then is estimated from the last speed.
       let age = max(0, (time ?? latest.time) - latest.time)
       let moved = age * (latest.validVelocity?.length ?? 1)
       return latest.positionSigma + SIMD3(repeating: moved)
     }
   }
 
-  /// North, east, down, m/s.
+  /// The velocity north, east, down in m/s.
   public var velocity: SIMD3<Double>? {
     @inline(__always) get { solution?.velocity ?? (mode == .gnss ? latest?.validVelocity : nil) }
   }
@@ -173,9 +177,9 @@ public struct NavigationFilter: Sendable {
     return latest.velocitySigma
   }
 
-  /// rad/s
+  /// In rad/s.
   public var gyroscopeBias: SIMD3<Double> { solution?.gyroscopeBias ?? orientation.gyroscopeBias }
-  /// m/s²; `nil` before navigation has begun.
+  /// In m/s²; `nil` before navigation has begun.
   public var accelerometerBias: SIMD3<Double>? { solution?.accelerometerBias }
 
   // MARK: Measurements
@@ -185,8 +189,8 @@ public struct NavigationFilter: Sendable {
   /// - Parameters:
   ///   - gyroscope: rad/s
   ///   - accelerometer: specific force, m/s²
-  ///   - magnetometer: microtesla, where there is one
-  ///   - time: a sample that is not newer than the one before is left out
+  ///   - magnetometer: microtesla; `nil` if this sample has none
+  ///   - time: seconds; a sample that is not newer than the previous one is ignored
   public mutating func update(
     gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, magnetometer: SIMD3<Double>? = nil, time now: Double
   ) {
@@ -201,7 +205,7 @@ public struct NavigationFilter: Sendable {
       return
     }
     if before - now > NavigationFilter.clockJump {
-      // The clock has started again: so does everything that hangs on it.
+      // The clock has restarted, so everything that depends on it does too.
       abandon()
       latest = nil
       time = now
@@ -214,7 +218,7 @@ public struct NavigationFilter: Sendable {
     orientation.update(
       gyroscope: gyroscope, accelerometer: accelerometer, magnetometer: magnetometer, seconds: dt)
     if dt > max(NavigationFilter.longestPause, 5 * configuration.interval) {
-      // What happened meanwhile nobody knows.
+      // The motion during the pause is unknown.
       abandon()
       startedAt = now
       return
@@ -238,7 +242,7 @@ public struct NavigationFilter: Sendable {
       latestRate = gyroscope
     }
     if let diagonal = solution?.covariance.pp.diagonal, max(diagonal.x, diagonal.y) > NavigationFilter.lostVariance {
-      // A position that may be anywhere is none.
+      // A position with such a large uncertainty is useless.
       abandon()
     }
     while let fix = pending.first, fix.time <= now {
@@ -247,14 +251,15 @@ public struct NavigationFilter: Sendable {
     }
   }
 
-  /// Whether an inertial sample can be true. Of a sensor whose scale is wrong nothing that was learnt holds.
+  /// Whether an inertial sample is plausible. If the scale of the sensor is wrong, everything learnt from it is
+  /// discarded.
   private mutating func admits(
     _ gyroscope: SIMD3<Double>, _ accelerometer: SIMD3<Double>, at now: Double
   ) -> Bool {
     let before = sampledAt
     sampledAt = now
     let seconds = before.map { now - $0 } ?? configuration.interval
-    // Of a repeated or earlier time the filter says itself what it makes.
+    // The filter itself handles a repeated or earlier time.
     guard seconds > 0 else { return true }
     if plausibility.admits(gyroscope: gyroscope, accelerometer: accelerometer, seconds: seconds) { return true }
     if plausibility.fault != .repeats, time != nil {
@@ -265,9 +270,10 @@ public struct NavigationFilter: Sendable {
     return false
   }
 
-  /// Another inertial sensor goes on from here: the attitude stays, and what was learnt of the biases is of the one before.
+  /// Continues with another inertial sensor. The attitude stays, but the estimated biases belong to the previous
+  /// sensor.
   ///
-  /// - Parameter interval: seconds between its samples
+  /// - Parameter interval: the time between its samples, seconds
   public mutating func changeInertialSensor(interval: Double) {
     plausibility = InertialPlausibility()
     orientation.changeSensor(interval: interval)
@@ -279,16 +285,17 @@ public struct NavigationFilter: Sendable {
       gyroscope: SIMD3(repeating: gyroscope * gyroscope),
       accelerometer: SIMD3(repeating: accelerometer * accelerometer))
     solution = now
-    // A journey back would bring the old biases with it.
+    // Going back in time would restore the biases of the previous sensor.
     history.removeAll(keepingCapacity: true)
     newest = -1
     remember(.zero, .zero, nil, false, nil)
   }
 
-  /// Takes a fix. One that is ahead of the inertial samples waits for them; one that is late is applied at its own time.
+  /// Takes a fix. A fix that is ahead of the inertial samples waits for them. A fix that is late is applied at its
+  /// own time.
   public mutating func update(_ fix: GNSSMeasurement) {
     if let last = pending.last ?? latest, last.time - fix.time > NavigationFilter.clockJump {
-      // Not late, but of another clock: the recorder or the receiver has started again.
+      // The fix is not late but from another clock: the recording or the receiver has restarted.
       abandon()
       latest = nil
     }
@@ -300,7 +307,7 @@ public struct NavigationFilter: Sendable {
     }
     guard let time, fix.time <= time else {
       if time == nil || fix.time - (time ?? 0) > NavigationFilter.longestPause {
-        // No inertial samples, or no more.
+        // There are no inertial samples, or no more.
         abandon()
         latest = fix
       } else {
@@ -340,7 +347,7 @@ public struct NavigationFilter: Sendable {
 
   // MARK: Navigation
 
-  /// Navigates on from a solution.
+  /// Continues the navigation from a solution.
   mutating func begin(_ solution: NavigationSolution) {
     self.solution = solution
     time = solution.time
@@ -358,7 +365,7 @@ public struct NavigationFilter: Sendable {
     let pause = now - (solution?.time ?? now)
     solution?.propagate(gyroscope: gyroscope, accelerometer: accelerometer, to: now, configuration.noise)
     if pause > max(0.1, 5 * configuration.interval) {
-      // Between its ends it may have turned and been pushed in another way.
+      // Rotation and acceleration may have changed during the pause.
       let turn = 0.5 * NavigationFilter.pausedTurn * pause * pause
       let push = NavigationFilter.pausedPush * pause
       solution?.covariance.addNoise(
@@ -381,15 +388,16 @@ public struct NavigationFilter: Sendable {
     if history.count < capacity { history.append(entry) } else { history[newest] = entry }
   }
 
-  /// A part of a fix.
+  /// The part of a fix to apply.
   private enum Part {
     case position
     case velocity
-    /// Both at one time, which must not be two journeys back: the second would start before what the first has changed.
+    /// Both at the same time. They must share one journey back, because a second one would start before the changes
+    /// of the first.
     case both
   }
 
-  /// Goes back to a measurement's own time, takes it, and comes back over the samples since.
+  /// Goes back to the time of a measurement, applies it, and repeats the samples since then.
   private mutating func take(_ fix: GNSSMeasurement, _ part: Part, at time: Double, sinceLast: Double) {
     guard solution != nil else { return }
     var back = 0
@@ -405,14 +413,14 @@ public struct NavigationFilter: Sendable {
       solution?.propagate(
         gyroscope: next.gyroscope, accelerometer: next.accelerometer, to: time, configuration.noise)
     }
-    // Of a fix that is where it cannot be the velocity is no truer.
+    // If the position of a fix is impossible, its velocity is not trusted either.
     if part != .position, jumps.contradiction == nil {
       correctVelocity(fix, gyroscope: next?.gyroscope ?? history[index(back)].gyroscope)
     }
     if part != .velocity { correctPosition(fix, sinceLast: sinceLast) }
-    // A restart may have given up altogether.
+    // A restart may have discarded the solution.
     guard let corrected = solution else { return }
-    // Another fix before the next sample goes on from here.
+    // Another fix before the next sample continues from here.
     history[index(back)].solution = corrected
     while back > 0 {
       back -= 1

@@ -1,16 +1,16 @@
 import Glibc
 
-/// Position, velocity, attitude and the sensor's biases at one instant, with how sure they are; and the arithmetic that
-/// carries them on and corrects them: an error-state Kalman filter of fifteen states.
+/// Position, velocity, attitude and the sensor's biases at one instant, with their uncertainties, and the arithmetic
+/// to propagate and correct them: an error-state Kalman filter of fifteen states.
 struct NavigationSolution: Sendable {
-  /// Seconds.
+  /// In seconds.
   var time: Double
   var position: GeodeticPosition
   /// North, east, down, m/s.
   var velocity: SIMD3<Double>
-  /// Sensor to north, east, down.
+  /// The rotation from the sensor's axes to north, east, down.
   var attitude: Quaternion
-  /// rad/s and m/s², sensor's axes.
+  /// In rad/s and m/s², in the sensor's axes.
   var gyroscopeBias: SIMD3<Double>
   var accelerometerBias: SIMD3<Double>
   var covariance: ErrorCovariance
@@ -18,7 +18,7 @@ struct NavigationSolution: Sendable {
   private static let largestAccelerometerBias = 0.5
   private static let largestGyroscopeBias = 5 * Double.pi / 180
 
-  /// Carries the solution on by one sample, or a part of one.
+  /// Propagates the solution by one sample or a part of one.
   mutating func propagate(
     gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, to now: Double, _ noise: NavigationFilter.Noise
   ) {
@@ -28,7 +28,7 @@ struct NavigationSolution: Sendable {
     let sine = sin(position.latitude)
     let cosine = max(cos(position.latitude), 1e-6)
     let earthRate = SIMD3(Earth.rotation * cosine, 0, -Earth.rotation * sine)
-    // The local frame turns as it moves over the curved earth.
+    // The local frame rotates as it moves over the curved earth.
     let transportRate = SIMD3(
       velocity.y / (radii.transverse + position.altitude), -velocity.x / (radii.meridian + position.altitude),
       -velocity.y * sine / cosine / (radii.transverse + position.altitude))
@@ -36,7 +36,7 @@ struct NavigationSolution: Sendable {
     let rate = gyroscope - gyroscopeBias
     let force = accelerometer - accelerometerBias
     let frameRate = attitude.conjugate.rotate(earthRate + transportRate)
-    // The force acts along the attitude half-way through.
+    // The force acts at the attitude in the middle of the interval.
     let middle = attitude * Quaternion(rotationVector: 0.5 * dt * (rate - frameRate))
     attitude = (attitude * Quaternion(rotationVector: dt * (rate - frameRate))).normalized
     let rotation = Matrix3(middle)
@@ -50,7 +50,7 @@ struct NavigationSolution: Sendable {
 
     covariance.predict(seconds: dt, f: -dt * Matrix3(crossing: pushed), b: dt * rotation)
     let pushVariance = noise.acceleration * noise.acceleration
-    // A scale factor that is off by a percent turns a bend into a heading error, all in the same direction.
+    // A scale error of one percent turns a bend into a heading error, always in the same direction.
     let turning = noise.gyroscopeScale * rate.length
     let turnVariance = noise.rate * noise.rate + turning * turning
     covariance.addNoise(
@@ -60,9 +60,9 @@ struct NavigationSolution: Sendable {
       accelerometerBias: noise.accelerometerBiasWander * noise.accelerometerBiasWander * dt)
   }
 
-  /// A measurement of three parts, each with its row of H.
+  /// A measurement of three components, each with its row of H.
   struct Observation {
-    /// Measured less expected.
+    /// Measured minus expected.
     var innovation: SIMD3<Double>
     var variance: SIMD3<Double>
     var rows: (ErrorCovariance.Row, ErrorCovariance.Row, ErrorCovariance.Row)
@@ -100,7 +100,7 @@ struct NavigationSolution: Sendable {
       ))
   }
 
-  /// Standing still: no velocity.
+  /// Standing still: the velocity is zero.
   func observationOfStandstill(variance: Double) -> Observation {
     Observation(
       innovation: -velocity, variance: SIMD3(repeating: variance),
@@ -123,17 +123,17 @@ struct NavigationSolution: Sendable {
       ))
   }
 
-  /// Velocity in the sensor's axes, and how it depends on velocity and attitude: R' v, rows of R' and R' [v]×.
+  /// The velocity in the sensor's axes and its derivatives by velocity and attitude: R' v, the rows of R', and R'
+  /// [v]×.
   var bodyVelocity: (value: SIMD3<Double>, byVelocity: Matrix3, byAttitude: Matrix3) {
     let back = Matrix3(attitude).transposed
     return (back * velocity, back, back * Matrix3(crossing: velocity))
   }
 
-  /// How surprising a measurement is: its squared innovation over the variance expected of it, chi-square distributed
-  /// with three degrees of freedom.
+  /// The normalized squared innovation of a measurement, chi-square distributed with three degrees of freedom.
   func surprise(_ observation: Observation) -> Double { fit(observation).surprise }
 
-  /// The surprise, and the determinant of the variance expected of the innovation.
+  /// The normalized squared innovation, and the determinant of the innovation's expected variance.
   func fit(_ observation: Observation) -> (surprise: Double, determinant: Double) {
     let (a, b, c) = observation.rows
     let (ga, gb, gc) = (covariance.times(a), covariance.times(b), covariance.times(c))
@@ -162,7 +162,7 @@ struct NavigationSolution: Sendable {
     inject(error)
   }
 
-  /// One scalar after the other: what the ones before have said is taken off the innovation.
+  /// Applies one scalar after another. Each innovation is reduced by the corrections before it.
   private mutating func add(
     _ row: ErrorCovariance.Row, _ innovation: Double, _ variance: Double, _ error: inout ErrorCovariance.Row
   ) {
@@ -181,14 +181,14 @@ struct NavigationSolution: Sendable {
     covariance.resetAttitude(by: error.t)
   }
 
-  /// Over ground, m/s, less three standard deviations.
+  /// The speed over ground in m/s minus three standard deviations.
   var sureSpeed: Double {
     let variance = covariance.vv.diagonal
     let speed = (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot()
     return max(0, speed - 3 * max(variance.x, variance.y).squareRoot())
   }
 
-  /// Whether every number still is one.
+  /// Whether all values are finite.
   var isFinite: Bool {
     position.isValid && velocity.isFinite && attitude.w.isFinite && attitude.x.isFinite && attitude.y.isFinite
       && attitude.z.isFinite && gyroscopeBias.isFinite && accelerometerBias.isFinite

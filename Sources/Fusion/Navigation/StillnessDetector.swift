@@ -1,13 +1,13 @@
-/// What half a second of standing still shows of the gyroscope.
+/// The gyroscope's measurement during half a second of standing still.
 struct Stillness: Equatable, Sendable {
-  /// rad/s
+  /// In rad/s.
   var rate: SIMD3<Double>
-  /// Of that mean.
+  /// The variance of that mean.
   var rateVariance: SIMD3<Double>
 }
 
-/// Recognises standing still, after a second and a half and then half a second at a time: by how little the accelerometer moves and how little the gyroscope
-/// turns on average, so that a running engine does not hide it.
+/// Detects standing still after 1.5 s, and then every 0.5 s. It uses the variation of the accelerometer and the mean
+/// of the gyroscope, so that a running engine does not hide the rest.
 struct StillnessDetector: Sendable {
   enum Verdict: Equatable, Sendable {
     case still(Stillness)
@@ -18,13 +18,13 @@ struct StillnessDetector: Sendable {
 
   private static let windowSeconds = 0.5
   private static let neededCount = 3
-  /// rad/s
+  /// In rad/s.
   private static let largestBias = 0.1
-  /// m/s², root of the variances' sum.
+  /// In m/s², the square root of the sum of the variances.
   private static let accelerometerLimit = 0.2
-  /// m/s², from one window's mean to the next.
+  /// In m/s², between the means of two consecutive windows.
   private static let changeLimit = 0.1
-  /// rad/s, the mean less the bias.
+  /// In rad/s, the mean minus the bias.
   private static let rateLimit = 0.3 * Double.pi / 180
 
   private var seconds = 0.0
@@ -33,11 +33,12 @@ struct StillnessDetector: Sendable {
   private var forceSum = SIMD3<Double>.zero
   private var squareSum = 0.0
   private var rateSquareSum = SIMD3<Double>.zero
-  /// Against which the squares are taken, so that they stay small.
+  /// The reference for the squares, which keeps them small.
   private var anchor = SIMD3<Double>.zero
   private var rateAnchor = SIMD3<Double>.zero
   private var previousMean: SIMD3<Double>?
-  /// Still windows in a row: a boat at anchor is still for a moment each time it has swung out.
+  /// Consecutive still windows. A boat at anchor is still for a moment each time it has swung out, so one window is
+  /// not enough.
   private var stillCount = 0
 
   @inline(__always)
@@ -56,7 +57,7 @@ struct StillnessDetector: Sendable {
     rateSquareSum += rateDeviation * rateDeviation
     forceSum += deviation
     squareSum += dot(deviation, deviation)
-    // A few samples tell nothing about how they scatter.
+    // A few samples are not enough to estimate their variation.
     let isOver = seconds >= StillnessDetector.windowSeconds && count >= 5
     return isOver ? endWindow(bias) : .undecided
   }
@@ -70,7 +71,7 @@ struct StillnessDetector: Sendable {
     let mean = anchor + offset
     let change = previousMean.map { (mean - $0).length } ?? .infinity
     previousMean = mean
-    // Without a bias to compare with, whatever a sensor may have.
+    // Without a known bias, any bias that a sensor may have is allowed.
     let excess = rate - (bias ?? rate.clamped(to: StillnessDetector.largestBias))
     let isTurning = (0..<3).contains {
       abs(excess[$0]) > StillnessDetector.rateLimit + 3 * max(rateVariance[$0], 0).squareRoot()

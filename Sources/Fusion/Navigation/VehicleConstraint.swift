@@ -1,21 +1,22 @@
-/// A vehicle on wheels moves neither sideways nor up and down. How its sensor sits is learnt while fixes come: the axes
-/// are turned against the wheels' by a degree or two, and ahead of the rear axle a bend moves the sensor sideways.
+/// The constraint that a wheeled vehicle moves neither sideways nor vertically. The mounting of its sensor is learnt
+/// while fixes arrive: the axes differ from the wheels' by a degree or two, and a sensor ahead of the rear axle moves
+/// sideways in a bend.
 ///
 /// Sideways speed = yaw · forward speed + arm · yaw rate, and downward speed = pitch · forward speed.
 struct VehicleConstraint: Sendable {
   private static let sidewaysSigma = 0.15
   private static let downwardSigma = 0.25
-  /// Per unit of sideways acceleration: tyres slip, bodies roll. m/s per m/s².
+  /// The sideways speed per sideways acceleration from slipping tyres and rolling bodies, in m/s per m/s².
   private static let slip = 0.05
 
   private var yaw = 0.0
   private var arm = 0.0
   private var pitch = 0.0
-  /// Variances of yaw and arm and what they share; of pitch.
+  /// The variances of yaw and arm and their covariance, and the variance of pitch.
   private var (yawVariance, shared, armVariance) = (0.035 * 0.035, 0.0, 1.0)
   private var pitchVariance = 0.035 * 0.035
 
-  /// What the sideways and downward speeds should be, and their sigmas.
+  /// The expected sideways and downward speeds, and their sigmas.
   func expectation(forward: Double, yawRate: Double) -> (
     sideways: Double, sidewaysSigma: Double, downward: Double, downwardSigma: Double
   ) {
@@ -31,12 +32,12 @@ struct VehicleConstraint: Sendable {
     )
   }
 
-  /// Takes a velocity in the sensor's axes that other measurements vouch for.
+  /// Learns from a velocity in the sensor's axes that other measurements confirm.
   ///
-  /// - Parameter variance: of its sideways and downward parts
+  /// - Parameter variance: of the sideways and downward components
   mutating func learn(velocity: SIMD3<Double>, yawRate: Double, variance: SIMD2<Double>) {
     let slip = VehicleConstraint.slip * abs(velocity.x * yawRate)
-    // Consecutive velocities share their errors: as if only a tenth of them were new.
+    // Consecutive velocities share their errors, so they count as if only a tenth of them were new.
     let r = 10 * (VehicleConstraint.sidewaysSigma * VehicleConstraint.sidewaysSigma + slip * slip + variance.x)
     let h = SIMD2(velocity.x, yawRate)
     let g = SIMD2(yawVariance * h.x + shared * h.y, shared * h.x + armVariance * h.y)

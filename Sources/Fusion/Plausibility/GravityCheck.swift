@@ -1,18 +1,18 @@
-/// Checks an accelerometer's scale by the length of gravity.
+/// Checks the scale of an accelerometer by the length of gravity.
 ///
-/// Chips that say the same name, or a range that was not set, make an accelerometer read half or twice of
-/// what it measures. At rest two seconds show it. On the move the mean length over a longer time does:
-/// it is a little more than gravity's, and never half or twice of it for long.
+/// An accelerometer reads half or double values if its range was not set, or if the chip is a similar one with the
+/// same identification. At rest this is detected in two seconds. In motion the mean length over a longer time is
+/// used: it is slightly above gravity, but never half or double for long.
 struct GravityCheck: Sendable {
   private static let gravity = 9.80665
   private static let windowSeconds = 0.5
-  /// Quiet windows in a row that decide.
+  /// The number of consecutive quiet windows that are sufficient.
   private static let neededWindows = 4
-  /// Windows of any kind that decide.
+  /// The number of windows of any kind that are sufficient.
   private static let longWindows = 40
-  /// Standard deviation of the length within a quiet window, m/s².
+  /// The standard deviation of the length within a quiet window, in m/s².
   private static let quietSigma = 0.3
-  /// Of gravity: what a quiet sensor may show, and a moving one.
+  /// The permitted length relative to gravity: for a quiet sensor and for a moving one.
   private static let quietShare = 0.75...1.33
   private static let movingShare = 0.6...1.6
 
@@ -22,7 +22,7 @@ struct GravityCheck: Sendable {
   private var squareSum = 0.0
   private var quiet = (count: 0, sum: 0.0)
   private var long = (count: 0, sum: 0.0)
-  /// The mean length, m/s², while it is not gravity's; `nil` while it is, or is not known.
+  /// The mean length in m/s² if it is not that of gravity; `nil` if it is, or is unknown.
   private(set) var wrongLength: Double?
 
   @inline(__always)

@@ -1,13 +1,13 @@
-/// Why an inertial sensor's samples are not fused.
+/// Why the samples of an inertial sensor are not fused.
 public enum InertialFault: Equatable, Sendable {
   /// It repeats one sample bit for bit.
   case repeats
-  /// The mean length of what its accelerometer shows is not gravity's; m/s².
+  /// The mean length of the accelerometer's values is not that of gravity; in m/s².
   case wrongGravity(length: Double)
 }
 
 extension InertialFault: CustomStringConvertible {
-  /// What to tell its owner.
+  /// The message for the owner of the board.
   public var description: String {
     switch self {
     case .repeats: return "it repeats one sample bit for bit: it is stuck, and not fused"
@@ -24,13 +24,13 @@ extension InertialFault: CustomStringConvertible {
   }
 }
 
-/// Decides whether an inertial sensor's samples can be true.
+/// Decides whether the samples of an inertial sensor are plausible.
 struct InertialPlausibility: Sendable {
   private var repetition = RepetitionDetector()
   private var gravity = GravityCheck()
   private(set) var fault: InertialFault?
 
-  /// Takes a sample; returns whether it may be fused.
+  /// Takes a sample. Returns whether it may be fused.
   @inline(__always)
   mutating func admits(gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, seconds: Double) -> Bool {
     if repetition.update(gyroscope: gyroscope, accelerometer: accelerometer) {

@@ -1,29 +1,30 @@
-/// Keeps single wrong samples of a polled sensor away from the filters, and lets a real step through.
+/// Keeps isolated wrong samples of a polled sensor away from the filters, but lets real steps through.
 ///
-/// A sample far from the one before waits. When a third sample in a row agrees with it the step is real;
-/// a spike of one or two samples is gone by then.
+/// A sample far from the previous one is held back. The step is real once three consecutive samples agree; a spike of
+/// one or two samples has passed by then.
 struct SpikeGate: Sendable {
   enum Verdict: Equatable, Sendable {
     case pass
-    /// Not to be used: a spike, or the beginning of a step.
+    /// The sample must not be used: it is a spike or the beginning of a step.
     case hold
-    /// To be used: the value has stepped further than it can have moved.
+    /// The sample must be used: the value has made a larger step than motion allows.
     case step
   }
 
-  /// This many samples in a row that agree are no spike; nor are this many that do not.
+  /// The number of consecutive, consistent samples that prove a step, and the number of consecutive samples after which
+  /// the latest is accepted even if they are inconsistent.
   private static let quorum = 3
   private static let patience = 6
 
   private var last: SIMD3<Double>?
   private var candidate = SIMD3<Double>.zero
-  /// Samples in a row that were held, and those of them that agree with the candidate.
+  /// The number of consecutive samples held back, and how many of them agree with the candidate.
   private var heldCount = 0
   private var agreeingCount = 0
 
   /// - Parameters:
-  ///   - limit: how far the value can have moved since the sample before
-  ///   - share: and further by this share of that sample
+  ///   - limit: the largest possible change since the previous sample
+  ///   - share: an additional allowance as a share of that sample
   mutating func judge(_ value: SIMD3<Double>, limit: Double, share: Double = 0) -> Verdict {
     guard let before = last else {
       last = value
