@@ -67,13 +67,13 @@ struct Safe: ParsableCommand {
     let inUse: BoardInUse
     do throws(SocketError) {
       inUse = BoardInUse(in: try path.openTrustedFolder())
-    } catch .notRunning where board != nil {
-      return nil
-    } catch .notRunning {
-      throw CommandError(
-        .noInput, "no hub has left anything on: there is no folder \(path.folder)",
-        nextStep: "name a board file, or the hub's --socket")
     } catch {
+      if case .notRunning = error {
+        if board != nil { return nil }
+        throw CommandError(
+          .noInput, "no hub has left anything on: there is no folder \(path.folder)",
+          nextStep: "name a board file, or the hub's --socket")
+      }
       guard board != nil else { throw CommandError(error) }
       Terminal.standardError("going on without what a hub may have left on: \(error)")
       return nil
