@@ -53,7 +53,7 @@ enum PlaceUser: Hashable, Sendable {
     switch self {
     case .keeper: "the hub's own user"
     case .account(let number): Accounts.title(ofUser: number)
-    case .machine: "this machine"
+    case .machine: "your machine"
     case .broker(""): "the viewers without a user of the broker's"
     case .broker(let name): "the broker's user \(name)"
     }
