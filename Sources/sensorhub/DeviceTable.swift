@@ -26,11 +26,14 @@ struct DeviceTable {
   }
 
   private static func row(_ device: DevicesOfHub.Device) -> [String] {
+    let rest = device.lingersForSeconds.map { ", \(Text.duration(seconds: max(0, $0))) more" } ?? ""
     let wakes = "\(device.wakes) \(device.wakes == 1 ? "wake" : "wakes")"
     return [
       Text.printable(device.id), Text.printable(device.power), Text.duration(seconds: device.forSeconds),
       "\(wakes), \(Text.fixed(device.energyMilliwattHours, 3)) mWh",
-      device.holders.isEmpty ? "nobody" : device.holders.map(Text.printable).joined(separator: ", "),
+      device.holders.isEmpty
+        ? Text.printable("nobody\(rest): \(device.reason)")
+        : device.holders.map(Text.printable).joined(separator: ", "),
     ]
   }
 }
