@@ -22,6 +22,8 @@ public enum HardwareError: Error, Equatable, Sendable {
   case busy(bus: String, address: UInt8, driver: String?)
   /// A device answers, but is not what it should be, or does not do what it must.
   case unexpectedDevice(String)
+  /// Nothing that makes sense comes over a receiver's line.
+  case unheard(String, nextStep: String)
   case unsupported(String)
   /// Anything else that the system reports.
   case system(String, errno: Int32)
@@ -86,6 +88,7 @@ extension HardwareError: CustomStringConvertible {
     case .busy(let bus, let address, let driver):
       "the kernel's driver\(driver.map { " '\($0)'" } ?? "") has address \(hex(address)) on \(bus)"
     case .unexpectedDevice(let what): what
+    case .unheard(let what, _): what
     case .unsupported(let what): what
     case .system(let what, let errno): "\(what): \(String(cString: strerror(errno)))"
     }
@@ -102,6 +105,7 @@ extension HardwareError: CustomStringConvertible {
       "end that for good: sudo raspi-config nonint do_serial_cons 1 && sudo raspi-config nonint do_serial_hw 0, or "
         + "elsewhere sudo systemctl mask --now serial-getty@\(path.split(separator: "/").last ?? "").service; then restart "
         + "the board"
+    case .unheard(_, let nextStep): nextStep
     case .disconnected: "check the cable; the hub tries again by itself"
     case .noAcknowledge(let bus, _): "check wiring, power and address: sensorhub probe --bus \(bus)"
     case .stuck: "the kernel's log (dmesg) may say why; if it stays so, restart the board"

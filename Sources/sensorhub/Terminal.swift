@@ -31,9 +31,12 @@ enum Terminal {
   static func replaceClosedStreams() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       guard open("/dev/null", descriptor == STDIN_FILENO ? O_RDONLY : O_WRONLY) == descriptor else { return }
-      if descriptor == STDOUT_FILENO { failure.withLock { $0 = .badFileDescriptor } }
+      if descriptor == STDOUT_FILENO { isClosed.withLock { $0 = true } }
     }
   }
+
+  /// Whether standard output was closed when the program began.
+  private static let isClosed = Guarded(false)
 
   /// Why standard output could not be written, the first time; a reader that has gone away is none.
   private static let failure = Guarded<Errno?>(nil)
@@ -60,7 +63,10 @@ enum Terminal {
   static func draw(_ drawing: String) -> Bool { printed(drawing) }
 
   private static func printed(_ text: String) -> Bool {
-    if failure.withLock({ $0 }) == .badFileDescriptor { return false }
+    if isClosed.withLock({ $0 }) {
+      failure.withLock { $0 = .badFileDescriptor }
+      return false
+    }
     do throws(Errno) {
       try write(text, to: .standardOutput)
       return true

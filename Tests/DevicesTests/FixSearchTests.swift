@@ -8,6 +8,7 @@ struct FixSearchTests {
   private struct Line: ~Copyable {
     var search = FixSearch()
     private var decoder = ReceiverDecoder()
+    private var epochs = 0
     private var now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
 
     init() { search.opened(at: now) }
@@ -25,6 +26,14 @@ struct FixSearchTests {
 
     mutating func hear(_ text: String, seconds: Int) { hear(Array(text.utf8), seconds: seconds) }
 
+    /// An epoch a second with satellites at these strengths.
+    mutating func see(_ strengths: [Int], seconds: Int) {
+      for _ in 0..<seconds {
+        epochs += 1
+        hear(FixSearchTests.epoch(strengths, epochs), seconds: 1)
+      }
+    }
+
     /// The line is closed and opened again.
     mutating func tryAgain() {
       decoder = ReceiverDecoder()
@@ -35,7 +44,8 @@ struct FixSearchTests {
   }
 
   /// An epoch without a position, as receivers send it, with satellites at these strengths.
-  private static func epoch(_ strengths: [Int]) -> String {
+  fileprivate static func epoch(_ strengths: [Int], _ second: Int) -> String {
+    let time = "1210\(second % 60 < 10 ? "0" : "")\(second % 60).00"
     let groups = stride(from: 0, to: max(strengths.count, 1), by: 4)
     let count = strengths.count
     let lists = groups.enumerated().map { index, first in
@@ -45,7 +55,7 @@ struct FixSearchTests {
       }
       return nmeaLine("GPGSV,\((count + 3) / 4),\(index + 1),\(count)\(satellites.joined())")
     }
-    return nmeaLine("GPRMC,,V,,,,,,,,,,N") + nmeaLine("GPGGA,,,,,,0,00,99.99,,,,,,")
+    return nmeaLine("GPRMC,\(time),V,,,,,,,211126,,,N") + nmeaLine("GPGGA,\(time),,,,,0,00,99.99,,,,,,")
       + nmeaLine("GPGSA,A,1,,,,,,,,,,,,,99.99,99.99,99.99") + lists.joined()
   }
 
@@ -73,7 +83,7 @@ struct FixSearchTests {
 
   @Test func `a line that falls silent counts from its last byte`() {
     var line = Line()
-    line.hear(FixSearchTests.epoch([40, 41, 42, 43]), seconds: 20)
+    line.see([40, 41, 42, 43], seconds: 20)
     line.hear("", seconds: 7)
     #expect(line.finding == .silent(.seconds(7)))
   }
@@ -111,27 +121,27 @@ struct FixSearchTests {
   @Test func `a list that is empty or without strengths is an antenna's`() {
     for strengths in [[], [0, 0, 0, 0, 0]] {
       var line = Line()
-      line.hear(FixSearchTests.epoch(strengths), seconds: 20)
+      line.see(strengths, seconds: 20)
       #expect(line.finding == (strengths.isEmpty ? .noList : .noSatellites), "\(strengths)")
     }
   }
 
   @Test func `one weak satellite is an antenna's`() {
     var line = Line()
-    line.hear(FixSearchTests.epoch([12, 0, 0]), seconds: 20)
+    line.see([12, 0, 0], seconds: 20)
     #expect(line.finding == .fewSatellites(1, strongest: 12))
     #expect(line.finding?.summary(on: "x") == "1 satellite in view at 12 dB: antenna?")
   }
 
   @Test func `many weak satellites are an antenna's too`() {
     var line = Line()
-    line.hear(FixSearchTests.epoch([12, 18, 24, 20, 22, 31]), seconds: 20)
+    line.see([12, 18, 24, 20, 22, 31], seconds: 20)
     #expect(line.finding == .weakSignals(6, strongest: 31))
   }
 
   @Test func `a sky that is fine takes its time`() {
     var line = Line()
-    line.hear(FixSearchTests.epoch([32, 38, 44, 40, 42, 31]), seconds: 20)
+    line.see([32, 38, 44, 40, 42, 31], seconds: 20)
     #expect(line.finding == .loading(6, strongest: 44))
     #expect(line.finding?.summary(on: "x") == "sky is fine (6 satellites, up to 44 dB), almanac is loading")
   }

@@ -93,13 +93,18 @@ struct FailureTests {
 
   @Test func `one satellite, and that weak`() {
     let terminal = PseudoTerminal()
-    let epoch =
-      nmeaLine("GPRMC,,V,,,,,,,,,,N") + nmeaLine("GPGGA,,,,,,0,00,99.99,,,,,,") + nmeaLine("GPGSV,1,1,01,07,40,083,12")
+    var seconds = 0
+    func epoch() -> String {
+      seconds += 1
+      let time = "12\(10 + seconds / 60 % 50)\(seconds % 60 < 10 ? "0" : "")\(seconds % 60).00"
+      return nmeaLine("GPRMC,\(time),V,,,,,,,211126,,,N") + nmeaLine("GPGGA,\(time),,,,,0,00,99.99,,,,,,")
+        + nmeaLine("GPGSV,1,1,01,07,40,083,12")
+    }
     let hub = HubProcess(board: board(FailureTests.receiver(terminal.path, ", speed: 9600")))
     let watch = hub.watch([])
     #expect(
       eventually {
-        terminal.writeNow(epoch)
+        terminal.writeNow(epoch())
         return watch.standardOutput.contains(
           "1 satellite in view at 12 dB: antenna?; check the antenna's plug and cable, and that nothing but sky")
       }, "\(watch.standardOutput)")
@@ -179,9 +184,14 @@ struct FailureTests {
       eventually { since(HTTPAnswer(port, "GET", "/devices").body).flatMap(Int.init).map { $0 >= 3 } ?? false },
       "\(HTTPAnswer(port, "GET", "/devices").body)")
     symlink(terminal.path, link)
-    let position = nmeaLine("GPRMC,120010.00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A")
+    var seconds = 0
+    func position() -> String {
+      seconds += 1
+      let time = "12\(10 + seconds / 60 % 50)\(seconds % 60 < 10 ? "0" : "")\(seconds % 60).00"
+      return nmeaLine("GPRMC,\(time),A,5231.\(1000 + seconds % 8000),N,01322.0000,E,1.0,45.0,211126,,,A")
+    }
     let isOver = eventually {
-      terminal.writeNow(position)
+      terminal.writeNow(position())
       return watch.standardOutput.contains("gps: over")
     }
     #expect(isOver, "\(watch.standardOutput)")

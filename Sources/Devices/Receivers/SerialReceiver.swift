@@ -138,7 +138,7 @@ public final class SerialReceiver {
       return .unexpectedDevice("\(port.name) sends something other than NMEA, UBX and CASIC")
     }
     let finding = isSilent ? FixSearch.Finding.silent(time) : .noSentences(time)
-    return .unexpectedDevice("\(finding.summary(on: port.name)); \(finding.nextStep(on: port.name) ?? "")")
+    return .unheard(finding.summary(on: port.name), nextStep: finding.nextStep(on: port.name) ?? "")
   }
 
   /// What says that the receiver has hung up.

@@ -144,7 +144,7 @@ public final class DeviceHealth: Sendable {
     // A try that has just begun knows more of the line than the one that failed.
     let isOfLine =
       switch failure.error {
-      case .unexpectedDevice, .timedOut: true
+      case .unheard, .unexpectedDevice, .timedOut: true
       default: false
       }
     if isOfLine, let present, present.finding.isOfLine {
