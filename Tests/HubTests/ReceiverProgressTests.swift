@@ -82,6 +82,9 @@ struct ReceiverProgressTests {
     terminal.write(epoch(22, height: "40.0"))
     #expect(eventually { hub.devices[0].remark == nil })
     #expect(count("implausible") == 3)
+    // What was over is not named again.
+    terminal.write(epoch(23, height: "40.0", knots: "99999999"))
+    #expect(eventually { hub.devices[0].remark == "it states speeds that cannot be true: they are left out" })
     lifetime.end()
     await hub.isOff()
   }

@@ -21,7 +21,7 @@ struct ReceiverRun: Sendable {
   private var receiverFusion: FusionMode?
   private var isFrozen = false
   /// What it has stated that cannot be true, and when it did so last.
-  private var refusedCount = 0
+  private var allRefused = RefusedValues()
   private var refused: (quantities: StatedQuantities, at: MonotonicInstant)?
 
   /// - Parameters:
@@ -81,13 +81,13 @@ struct ReceiverRun: Sendable {
   /// Told when it states another kind of value that cannot be true, and when that is over. How often it does is counted.
   private mutating func note(_ present: RefusedValues) {
     let now = machine.clock.now
-    guard present.count > refusedCount else {
+    guard present != allRefused else {
       guard let refused, now - refused.at >= ReceiverRun.refusalLifetime else { return }
       self.refused = nil
       return monitor.remark(on: .values, nil)
     }
-    refusedCount = present.count
-    let quantities = present.quantities
+    let quantities = present.quantities(since: allRefused).union(refused?.quantities ?? [])
+    allRefused = present
     let isNews = refused?.quantities != quantities
     refused = (quantities, now)
     guard isNews else { return }

@@ -61,20 +61,30 @@ public struct StatedQuantities: OptionSet, Sendable {
 public struct RefusedValues: Equatable, Sendable {
   /// Sentences and messages with such values.
   public var count = 0
-  public var quantities: StatedQuantities = []
+  /// The same for each kind, by its bit.
+  private var counts = SIMD16<UInt32>()
 
   public init() {}
+
+  public var quantities: StatedQuantities { quantities(since: RefusedValues()) }
+
+  /// The kinds that were stated since an earlier look.
+  public func quantities(since before: RefusedValues) -> StatedQuantities {
+    var bits: UInt16 = 0
+    for index in 0..<16 where counts[index] != before.counts[index] { bits |= 1 << UInt16(index) }
+    return StatedQuantities(rawValue: bits)
+  }
 
   mutating func note(_ quantities: StatedQuantities) {
     if quantities.isEmpty { return }
     count += 1
-    self.quantities.formUnion(quantities)
+    for index in 0..<16 where quantities.rawValue & 1 << UInt16(index) != 0 { counts[index] &+= 1 }
   }
 
   public static func + (a: RefusedValues, b: RefusedValues) -> RefusedValues {
     var sum = a
     sum.count += b.count
-    sum.quantities.formUnion(b.quantities)
+    sum.counts &+= b.counts
     return sum
   }
 }
