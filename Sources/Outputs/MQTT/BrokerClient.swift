@@ -45,7 +45,7 @@ public final class BrokerClient {
     // A terminal or systemd signals all processes of a hub. The hub takes its leave of the broker first, then this one ends.
     for number in [SIGHUP, SIGINT, SIGTERM, SIGPIPE] { signal(number, SIG_IGN) }
     // Swift's crash report takes longer than a new start.
-    for number in [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP] { signal(number, SIG_DFL) }
+    for number in [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSEGV, SIGTRAP] { signal(number, SIG_DFL) }
     clinux_name_thread("sensorhub-mqtt")
     exit(run())
   }

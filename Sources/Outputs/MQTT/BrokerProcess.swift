@@ -134,6 +134,7 @@ final class BrokerProcess {
   private func howItEnded() -> String {
     let signal = end()
     if signal == 0 { return "the broker's process has ended" }
+    if signal == SIGKILL { return "the broker's process was killed" }
     let cause = "the broker, or somebody on the line, has sent what libmosquitto does not survive"
     return "\(cause) (signal \(signal)); that has a process of its own"
   }
