@@ -31,4 +31,14 @@ struct MQTTConnectionTests {
     connection.putBack([Outbox.Message(topic: "sensorhub/boat/state", payload: [2])])
     #expect(connection.isAwaited)
   }
+
+  @Test func `a broker answers each subscription once`() throws {
+    let broker = try #require(BrokerAddress("mqtt://127.0.0.1"))
+    let connection = MQTTConnection(MQTTOptions(broker: broker, identifier: "boat", subscriptions: ["a", "b"]))
+    #expect(!connection.subscribed())
+    connection.connected(true)
+    #expect(connection.subscribed() && !connection.hasSubscribed)
+    #expect(connection.subscribed() && connection.hasSubscribed)
+    #expect(!connection.subscribed() && connection.hasSubscribed)
+  }
 }

@@ -136,6 +136,14 @@ public final class MQTTConnection: Sendable {
     }
   }
 
-  /// The broker has answered to one of them.
-  func subscribed() { state.withLock { $0.awaitedSubscriptions = max(0, $0.awaitedSubscriptions - 1) } }
+  /// The broker has answered to a subscription.
+  ///
+  /// - Returns: whether there was one without an answer
+  func subscribed() -> Bool {
+    state.withLock { state in
+      guard state.awaitedSubscriptions > 0 else { return false }
+      state.awaitedSubscriptions -= 1
+      return true
+    }
+  }
 }

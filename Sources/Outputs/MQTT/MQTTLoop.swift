@@ -178,8 +178,8 @@ extension MQTTLoop {
     case .closed(let reason): closed(reason)
     case _ where !isConnected: refusal = "the broker sent something before it accepted the connection"
     case .subscribed(let reason):
-      connection.subscribed()
-      if reason.code >= 128 { receive(.refused(reason: MQTTLoop.printable(reason.words))) }
+      // A broker that answers again and again fills no log.
+      if connection.subscribed(), reason.code >= 128 { receive(.refused(reason: MQTTLoop.printable(reason.words))) }
     case .received(let topic, let payload, let isRetained, let expirySeconds):
       receive(.received(topic: topic, payload: payload, isRetained: isRetained, expirySeconds: expirySeconds))
     case .leftOut(let byteCount): receive(.leftOut(byteCount: Int(byteCount)))

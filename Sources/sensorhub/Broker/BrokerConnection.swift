@@ -22,42 +22,8 @@ final class BrokerConnection {
   /// What is called the same for nobody else.
   static func newName() -> String { "watch-" + String(UInt32.random(in: .min ... .max), radix: 36) }
 
-  private struct State: Sendable {
-    var events: [MQTTConnection.Event] = []
-    /// What their messages take up, about.
-    var byteCount = 0
-    var lostCount = 0
-
-    mutating func add(_ event: MQTTConnection.Event) {
-      events.append(event)
-      byteCount += State.byteCount(of: event)
-      while byteCount > Inbox.byteLimit { dropOldest() }
-    }
-
-    mutating func next() -> MQTTConnection.Event? {
-      guard let event = events.first else { return nil }
-      events.removeFirst()
-      byteCount -= State.byteCount(of: event)
-      return event
-    }
-
-    /// The oldest message; what else has happened is kept.
-    private mutating func dropOldest() {
-      guard let index = events.firstIndex(where: { State.byteCount(of: $0) > 0 }) else { return byteCount = 0 }
-      byteCount -= State.byteCount(of: events.remove(at: index))
-      lostCount += 1
-    }
-
-    private static func byteCount(of event: MQTTConnection.Event) -> Int {
-      guard case .received(let topic, let payload, _, _) = event else { return 0 }
-      return topic.utf8.count + payload.count + 256
-    }
-  }
-
   private final class Inbox: Sendable {
-    /// A broker may send more than anyone reads.
-    static let byteLimit = 16 << 20
-    let state = Guarded(State())
+    let state = Guarded(BrokerInbox())
     let wake = WakeSignal()
 
     func add(_ event: MQTTConnection.Event) {
@@ -91,10 +57,7 @@ final class BrokerConnection {
   /// - Parameter deadline: until when to wait; `nil` for as long as it takes
   func next(by deadline: MonotonicInstant?) throws -> Event {
     while true {
-      let (event, lostCount) = inbox.state.withLock { state in
-        defer { state.lostCount = 0 }
-        return (state.next(), state.lostCount)
-      }
+      let (event, lostCount) = inbox.state.withLock { $0.next() }
       if lostCount > 0 {
         Terminal.standardError("\(lostCount) messages of \(broker) are lost: they came faster than they are read")
       }
@@ -159,10 +122,7 @@ final class BrokerConnection {
     while !connection.hasSentAll, clock.now < deadline { pause() }
     connection.end()
     while clock.now < deadline {
-      let hasEnded = inbox.state.withLock { state in
-        state.events.contains { if case .ended = $0 { true } else { false } }
-      }
-      if hasEnded { return }
+      if inbox.state.withLock({ $0.hasEnded }) { return }
       pause()
     }
   }

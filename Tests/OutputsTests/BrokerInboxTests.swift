@@ -1,0 +1,59 @@
+import Testing
+
+@testable import Outputs
+
+/// What a command keeps of what its broker sends until it reads that.
+struct BrokerInboxTests {
+  private func message(_ number: Int, byteCount: Int = 1000) -> MQTTConnection.Event {
+    .received(
+      topic: "\(number)", payload: [UInt8](repeating: 0, count: byteCount), isRetained: false, expirySeconds: nil)
+  }
+
+  /// Takes all, as their topics or what else they are.
+  private func all(_ inbox: inout BrokerInbox) -> (events: [String], lostCount: Int) {
+    var (events, lostCount) = ([String](), 0)
+    while true {
+      let next = inbox.next()
+      lostCount += next.lostCount
+      switch next.event {
+      case .received(let topic, _, _, _): events.append(topic)
+      case .connected: events.append("connected")
+      case .ended: events.append("ended")
+      case .some: events.append("other")
+      case nil: return (events, lostCount)
+      }
+    }
+  }
+
+  @Test func `events come in their order, and none is lost below the limit`() {
+    var inbox = BrokerInbox(byteLimit: 10_000)
+    inbox.add(.connected)
+    for number in 1...7 { inbox.add(message(number)) }
+    #expect(!inbox.hasEnded)
+    inbox.add(.ended)
+    #expect(inbox.hasEnded)
+    #expect(all(&inbox) == (["connected", "1", "2", "3", "4", "5", "6", "7", "ended"], 0))
+  }
+
+  @Test func `of a flood the oldest messages are lost, and counted, and nothing else`() {
+    var inbox = BrokerInbox(byteLimit: 10_000)
+    inbox.add(.connected)
+    for number in 1...100 { inbox.add(message(number)) }
+    inbox.add(.ended)
+    let (events, lostCount) = all(&inbox)
+    #expect(events == ["connected"] + (94...100).map { "\($0)" } + ["ended"])
+    #expect(lostCount == 93)
+    // Room for others again.
+    inbox.add(message(101))
+    #expect(all(&inbox) == (["101"], 0))
+  }
+
+  @Test func `a flood of what is no message is bounded too, and one that is too long is kept alone`() {
+    var inbox = BrokerInbox(byteLimit: 10_000)
+    for _ in 1...1000 { inbox.add(.refused(reason: "no")) }
+    #expect(all(&inbox).events.count == 39)
+    inbox.add(message(1))
+    inbox.add(message(2, byteCount: 20_000))
+    #expect(all(&inbox) == (["2"], 1))
+  }
+}
