@@ -7,7 +7,7 @@ import Testing
 @Suite struct CompressionTests {
   private let folder = TemporaryFolder("mcap")
 
-  /// A file with one chunk that says this of itself.
+  /// A file with one chunk whose header contains these values.
   private func file(
     _ compressed: [UInt8], uncompressedByteCount: UInt64, crc: UInt32 = 0, compression: String = "zstd"
   ) -> (bytes: [UInt8], chunk: MCAPChunkIndex) {
@@ -34,7 +34,7 @@ import Testing
     return (bytes, summary.chunks[0])
   }
 
-  /// What reading the only chunk of a file throws; `nil` if it does not.
+  /// The error of reading the only chunk of a file; `nil` if reading succeeds.
   private func error(_ bytes: [UInt8], limit: Int = 1 << 20) throws -> MCAPError? {
     var messages = try MCAPReader(MCAPBytes(bytes), memoryLimitByteCount: limit).messages(order: .file)
     do throws(MCAPError) {
@@ -45,7 +45,7 @@ import Testing
     return nil
   }
 
-  /// What a program makes of bytes.
+  /// The output of a program for an input.
   private func run(_ program: String, _ arguments: [String], _ bytes: [UInt8]) throws -> [UInt8] {
     let input = try folder.write(bytes, "input")
     let output = folder.path + "/output"
@@ -54,7 +54,7 @@ import Testing
     return SharedData.read(output)
   }
 
-  /// A frame that tells its size.
+  /// A frame that states its size.
   private func frame(_ bytes: [UInt8]) throws -> [UInt8] {
     let library = try #require(Zstandard.library)
     let context = library.createContext()
@@ -105,7 +105,7 @@ import Testing
       let reader = try MCAPReader(writer.sink)
       #expect(reader.summary.chunks.contains { $0.compression == "zstd" })
       try reader.check()
-      // Without its end the seals alone tell how much of it there is.
+      // Without the end of the file, only the seals show how much belongs to it.
       for cut in stride(from: Int(reader.summary.chunks[0].offset), to: writer.sink.bytes.count, by: 97) {
         let bytes = Array(writer.sink.bytes[..<cut])
         let repair = try MCAPRepair(of: MCAPBytes(bytes), isRecycled: true)
@@ -135,7 +135,7 @@ import Testing
     }
     let bytes = try noise(.zstd())
     let chunks = try MCAPReader(MCAPBytes(bytes)).summary.chunks
-    // The first has the channel too, whose text may be worth it.
+    // The first chunk also contains the channel, whose text may compress.
     #expect(chunks.dropFirst().allSatisfy { $0.compression.isEmpty })
     #expect(try bytes.count <= noise(.none).count + 4)
   }
@@ -227,7 +227,7 @@ import Testing
     }
   }
 
-  // MARK: What is damaged
+  // MARK: Damaged files
 
   @Test func `a compressed file that was cut at any byte has all messages of its whole chunks`() throws {
     let recording = try MadeRecording(compression: .zstd())
@@ -278,7 +278,7 @@ import Testing
             errors.append(error)
           }
         }
-        // A frame has bits that nothing depends on.
+        // A frame contains bits that nothing depends on, so a change may have no effect.
         if errors.isEmpty { #expect(found == recording.messages) } else { #expect(errors.count == 1) }
         #expect(found.count > 40)
       }
@@ -292,13 +292,13 @@ import Testing
     #expect(
       try error(file(try frame([7, 7, 7]), uncompressedByteCount: 4).bytes)
         == .malformed("compressed chunk", offset: 25))
-    // It says what it is, and the limit is smaller.
+    // The frame states its true size, which exceeds the limit.
     #expect(
       try error(file(bomb, uncompressedByteCount: size).bytes)
         == .tooLarge(
           "chunks that overlap in time",
           byteCount: size + file(bomb, uncompressedByteCount: size).chunk.byteCount, limit: 1 << 20))
-    // The chunk says that it is small, or another size than its frame does.
+    // The chunk states a small size, or one that differs from the frame's.
     for wrong in [1, 1000, size - 1, .max, 1 << 63] as [UInt64] {
       let (bytes, chunk) = file(bomb, uncompressedByteCount: wrong)
       let found = try LoadedChunk.error(bytes, chunk, limit: 1 << 20)
@@ -306,7 +306,7 @@ import Testing
       #expect(isTooLarge || found == .malformed("compressed chunk", offset: chunk.offset), "\(wrong)")
       #expect(try error(bytes) != nil)
     }
-    // A frame that does not tell its size: the window, a block of 4 bytes that stands for 128 KiB, again and again.
+    // A frame without a size: the window, then many copies of a 4-byte block that expands to 128 KiB.
     let block: [UInt8] = [0x02, 0x00, 0x10, 0x00]
     var silent: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x58]
     for index in 0..<512 { silent += index == 511 ? [block[0] | 1] + block[1...] : block }
@@ -316,7 +316,7 @@ import Testing
     }
     let (bytes, chunk) = file(silent, uncompressedByteCount: size)
     #expect(try LoadedChunk.error(bytes, chunk, limit: 1 << 30) == nil)
-    // A repair does not give up what it may not read.
+    // A repair does not discard a chunk that it may not read.
     #expect(throws: MCAPError.self) {
       try MCAPRepair(of: MCAPBytes(Array(bytes.dropLast(9))), isRecycled: false, memoryLimitByteCount: 1 << 20)
     }
@@ -330,7 +330,7 @@ import Testing
     }
     try writer.finish()
     #expect(try messages(of: MCAPReader(writer.sink)).map(\.logTimeNanoseconds) == Array(0..<1000))
-    // The chunks together are smaller than this in the file, and larger in memory.
+    // The chunks are smaller than this in the file, but larger in memory.
     let stored = try MCAPReader(writer.sink).summary.chunks.reduce(0) { $0 + Int($1.byteCount) }
     let small = try MCAPReader(writer.sink, memoryLimitByteCount: stored + 3000)
     #expect(throws: MCAPError.self) { try messages(of: small) }
@@ -338,7 +338,7 @@ import Testing
   }
 }
 
-/// On any machine.
+/// Tests that run without the compression libraries.
 struct MissingCompressionTests {
   @Test(arguments: [("zstd", "install libzstd1"), ("lz4", "install liblz4-1"), ("bz2", "mcap decompress")])
   func `without the library the error says what to install`(compression: String, nextStep: String) throws {
@@ -370,7 +370,7 @@ struct MissingCompressionTests {
 
   @Test func `without the library nothing is compressed, and the error says what to install`() {
     #expect(Zstandard("libsensorhub-none.so.1") == nil)
-    // One that is there and has none of the functions.
+    // A library that exists but has none of the functions.
     #expect(Zstandard("libc.so.6") == nil && LZ4("libc.so.6") == nil)
     #expect(throws: MCAPError.missingLibrary("zstd")) { _ = try ChunkCompressor(level: 1, nil) }
     #expect(MCAPError.missingLibrary("zstd").nextStep == "install libzstd1")
@@ -378,7 +378,7 @@ struct MissingCompressionTests {
 }
 
 extension LoadedChunk {
-  /// What loading a chunk throws; `nil` if it does not.
+  /// The error of loading a chunk; `nil` if loading succeeds.
   fileprivate static func error(_ bytes: [UInt8], _ chunk: MCAPChunkIndex, limit: Int) throws -> MCAPError? {
     let source = MCAPBytes(bytes)
     let content = try source.recordPrefix(at: chunk.offset).content

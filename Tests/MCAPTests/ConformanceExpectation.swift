@@ -2,7 +2,7 @@ import FoundationEssentials
 
 @testable import MCAP
 
-/// A record as the format's conformance cases have it: all numbers and bytes are texts.
+/// A record in the form of the format's conformance cases, with numbers and bytes as strings.
 struct ConformanceRecord: Equatable, Decodable {
   enum Value: Equatable, Decodable {
     case text(String)
@@ -56,8 +56,8 @@ struct ConformanceRecord: Equatable, Decodable {
   }
 }
 
-/// What a case wants, in the order in which a reader gives it: each schema and channel once, messages by log time. Where records lie
-/// is left to those that say so themselves.
+/// The records that a case expects, in the order in which a reader returns them: each schema and channel once,
+/// messages by log time. The file offsets of records are not compared.
 struct ConformanceExpectation: Equatable {
   var records: [ConformanceRecord]
 
@@ -68,7 +68,7 @@ struct ConformanceExpectation: Equatable {
     "MetadataIndex",
   ]
 
-  /// - Parameter json: a case's file
+  /// - Parameter json: the file of a case
   init(json: [UInt8]) throws {
     let all = try JSONDecoder().decode(File.self, from: Data(json)).records
     records = ConformanceExpectation.types.flatMap { type in
@@ -86,9 +86,9 @@ struct ConformanceExpectation: Equatable {
     }
   }
 
-  /// What this library's reader finds.
+  /// The records that this library's reader finds.
   ///
-  /// Statistics and indexes that a file does not have are made by the reader: they are left out where the case has none.
+  /// The reader computes missing statistics and indexes. They are omitted if the case has none.
   init<Source: MCAPSource>(_ reader: MCAPReader<Source>, features: Set<ConformanceVariant.Feature>) throws {
     let summary = reader.summary
     records = [

@@ -5,7 +5,7 @@ import Testing
 @testable import MCAP
 
 extension ConformanceVariant {
-  /// Expects that a file has what this one has, and that every way of reading it says so.
+  /// Expects a file to have the contents of this variant, in every way of reading it.
   func expectRead(_ bytes: [UInt8]) throws {
     let reader = try MCAPReader(MCAPBytes(bytes))
     #expect(reader.damage == nil, "\(name)")
@@ -27,7 +27,7 @@ extension ConformanceVariant {
   }
 }
 
-/// The cases by which the format's own libraries are judged.
+/// The conformance cases of the format's own libraries.
 struct ConformanceTests {
   @Test func `there are as many as the format's own generator makes`() {
     let counts = Dictionary(grouping: ConformanceVariant.all, by: \.content.name).mapValues(\.count)
@@ -46,14 +46,14 @@ struct ConformanceTests {
   @Test func `each is read when its end is missing`() throws {
     for variant in ConformanceVariant.all {
       let bytes = try variant.bytes()
-      // Without the footer; what stood in the data section is all there.
+      // The file is cut before the footer, so the whole data section remains.
       let cut = Array(bytes.dropLast(Layout.prefixByteCount + Layout.footerByteCount + Layout.magic.count))
       let repaired = try MCAPRepair(of: MCAPBytes(cut), isRecycled: false).applied(to: cut)
       try variant.expectRead(repaired)
     }
   }
 
-  /// What can be said with this writer comes out byte for byte as the format's own generator has it.
+  /// Variants that this writer can produce match the output of the format's own generator byte for byte.
   @Test(arguments: [
     "NoData-st-sum", "OneMessage-ch-chx-mx-rch-rsh-st-sum", "OneSchemalessMessage-ch-chx-mx-rch-st-sum",
     "TenMessages-ch-chx-mx-rch-rsh-st-sum", "OneAttachment-ax-st-sum", "OneMetadata-mdx-st-sum",
@@ -78,10 +78,10 @@ struct ConformanceTests {
 
   // MARK: The format's own files
 
-  /// `tests/conformance/data` of a checkout of foxglove/mcap.
+  /// The folder `tests/conformance/data` in a checkout of foxglove/mcap.
   private static let folder = getenv("SENSORHUB_MCAP_CONFORMANCE").map { String(cString: $0) }
 
-  /// A file that Git LFS keeps elsewhere is told by its checksum: what is built here is the same, byte for byte.
+  /// Whether the bytes equal a file. If Git LFS stores the file elsewhere, its checksum is compared.
   private func isSame(_ bytes: [UInt8], _ path: String, in folder: TemporaryFolder) throws -> Bool {
     let theirs = SharedData.read(path)
     let text = String(decoding: theirs, as: UTF8.self)

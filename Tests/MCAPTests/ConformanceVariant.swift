@@ -1,7 +1,7 @@
 @testable import MCAP
 
-/// One of the files by which the format's own libraries are judged (github.com/foxglove/mcap, tests/conformance), built from the
-/// rules that its name stands for: some records, and features that a file may have or lack.
+/// One of the conformance files of the format's own libraries (github.com/foxglove/mcap, tests/conformance), built
+/// from the rules that its name refers to: some records, and optional features.
 struct ConformanceVariant: Sendable {
   enum Feature: String, CaseIterable, Sendable {
     case chunks = "ch"
@@ -13,7 +13,7 @@ struct ConformanceVariant: Sendable {
     case metadataIndex = "mdx"
     case chunkIndex = "chx"
     case summaryOffset = "sum"
-    /// Three bytes more than the version knows at the end of most records.
+    /// Three bytes beyond the known fields at the end of most records.
     case padding = "pad"
   }
 
@@ -22,7 +22,7 @@ struct ConformanceVariant: Sendable {
 
   var name: String { ([content.name] + features.map(\.rawValue).sorted()).joined(separator: "-") }
 
-  /// All that make sense, 416.
+  /// All 416 meaningful variants.
   static let all: [ConformanceVariant] = ConformanceContent.all.flatMap { content in
     let features = Feature.allCases
     let subsets: [Set<Feature>] = (0..<1 << features.count).map { (bits: Int) in
@@ -44,7 +44,7 @@ struct ConformanceVariant: Sendable {
     return !has(.summaryOffset) || !summary.isDisjoint(with: features)
   }
 
-  /// What is known of it without reading it.
+  /// The statistics of the file, known without reading it.
   var statistics: MCAPStatistics {
     var statistics = MCAPStatistics()
     var counts = MessageCounts()
@@ -60,8 +60,7 @@ struct ConformanceVariant: Sendable {
 
   /// The file.
   ///
-  /// - Parameter compressed: gives the records of a chunk the form that a compression's name stands for; the format's own files
-  ///   have none such
+  /// - Parameter compressed: compresses the records of a chunk; the format's own files are not compressed
   func bytes(
     compression: String = "", compressed: ([UInt8]) throws -> [UInt8] = { $0 }
   ) throws -> [UInt8] {
@@ -95,7 +94,7 @@ struct ConformanceVariant: Sendable {
   }
 }
 
-/// What is in some of the files.
+/// The contents of some of the files.
 struct ConformanceContent: Sendable {
   var name: String
   var schemas: [MCAPSchema] = []
@@ -138,14 +137,14 @@ struct ConformanceContent: Sendable {
   ]
 }
 
-/// A file that is put together record by record.
+/// A file assembled record by record.
 private struct ConformanceFile {
   var bytes = Layout.magic
   let isPadded: Bool
 
   init(isPadded: Bool) { self.isPadded = isPadded }
 
-  /// Appends a record, with its padding.
+  /// Appends a record with its padding.
   mutating func append(_ write: (inout [UInt8]) -> Void) {
     let start = bytes.count
     write(&bytes)

@@ -3,13 +3,13 @@ import Testing
 
 @testable import MCAP
 
-/// Whatever the bytes, what comes is a message or an error.
+/// Reads damaged files. Any bytes must lead to a message or an error.
 struct CorruptionTests {
-  /// Does all that can be done with a file.
+  /// Performs every operation on a file.
   private func readAll(_ bytes: [UInt8]) {
     let source = MCAPBytes(bytes)
     for isRecycled in [false, true] {
-      // What has its end is not looked into further.
+      // A file with an end is not repaired.
       if let repair = try? MCAPRepair(of: source, isRecycled: isRecycled, memoryLimitByteCount: 1 << 20),
         repair.isNeeded
       {
@@ -21,7 +21,7 @@ struct CorruptionTests {
     try? reader.check()
     for order in [MCAPOrder.logTime, .file] {
       var messages = reader.messages(order: order)
-      // Each failure gives up one chunk.
+      // Each failure skips one chunk.
       for _ in 0..<reader.parts.count + 1 {
         do { while try messages.next() != nil {} } catch { continue }
         break
@@ -55,7 +55,7 @@ struct CorruptionTests {
     }
   }
 
-  /// With right checksums, so that what lies behind them is looked at.
+  /// The checksums are correct, so that the reader examines the wrong contents.
   @Test func `a summary may say anything`() throws {
     let recording = try MadeRecording(messageCount: 12)
     let summaryStart =

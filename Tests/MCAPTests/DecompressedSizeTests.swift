@@ -3,7 +3,7 @@ import Testing
 
 @testable import MCAP
 
-/// A file that is small on the disk, and would not be in memory.
+/// A file that is small on the disk and large in memory.
 struct DecompressedSizeTests {
   @Test(.enabled(if: MCAPCompression.zstd().isAvailable, "takes Zstandard's library"))
   func `a few kilobytes of a file do not take hundreds of megabytes`() throws {
@@ -17,7 +17,7 @@ struct DecompressedSizeTests {
     let reader = try MCAPReader(MCAPBytes(bytes))
     var messages = reader.messages()
     #expect(throws: MCAPError.self) { try messages.next() }
-    // Of a file that is as large as what is in it, everything is read.
+    // A file as large as its contents is read completely.
     #expect(MCAPBytes(bytes).memoryLimit(256 << 20) < 32 << 20)
     #expect(MCAPBytes([UInt8](repeating: 0, count: 2 << 20)).memoryLimit(256 << 20) == 256 << 20)
   }

@@ -1,6 +1,6 @@
 import MCAP
 
-/// Records a receiver's sentences, a second of them in each chunk.
+/// Records the sentences of a receiver, with one second per chunk.
 func record(_ seconds: [[String]], to path: String) throws(MCAPError) {
   var writer = try MCAPWriter(MCAPFileSink(path: path))
   let channel = try writer.addChannel(topic: "/receiver", messageEncoding: "nmea")

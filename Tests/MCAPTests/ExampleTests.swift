@@ -9,7 +9,7 @@ struct ExampleTests {
     let path = folder.path + "/receiver.mcap"
     try record([["a", "b"], ["c"], ["d", "e"], ["f"]], to: path)
     #expect(try sentences(of: path, in: 1..<3) == ["c", "d", "e"])
-    // The end of it, and the last chunk's.
+    // This cuts off the end of the file and of the last chunk.
     #expect(truncate(path, 430) == 0)
     #expect(try sentences(of: path, in: 0..<10).starts(with: ["a", "b", "c"]))
   }

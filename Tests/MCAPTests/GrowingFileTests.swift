@@ -1,9 +1,9 @@
 import MCAP
 import Testing
 
-/// A file that is read again and again while it is being written.
+/// A file that is read repeatedly while it is being written.
 struct GrowingFileTests {
-  /// Counts what is read of a file in memory.
+  /// Counts the bytes read from a file in memory.
   private final class CountedSource: MCAPSource {
     private let bytes: MCAPBytes
     private(set) var readByteCount = 0
@@ -18,7 +18,7 @@ struct GrowingFileTests {
     }
   }
 
-  /// A file of chunks of about 1 kB with a message each tenth of a second; every tenth is of the channel 2.
+  /// A file with chunks of about 1 kB and ten messages a second, every tenth of them on channel 2.
   private func file(messageCount: Int) throws -> [UInt8] {
     var writer = try MCAPWriter(MCAPBytes(), chunkByteCount: 1000)
     let first = try writer.addChannel(topic: "/often", messageEncoding: "json")
@@ -32,7 +32,7 @@ struct GrowingFileTests {
     return writer.sink.bytes
   }
 
-  /// The same as it is while its chunks are written: cut behind some of them, or within one.
+  /// The file as it is while being written: cut after a chunk or within one.
   private func cut(_ file: [UInt8], to share: Double) -> [UInt8] { Array(file.prefix(Int(Double(file.count) * share))) }
 
   private func times(_ reader: MCAPReader<CountedSource>, _ ids: Set<UInt16>? = nil) throws -> [UInt64] {
@@ -85,7 +85,7 @@ struct GrowingFileTests {
       if !often.contains(message.channelID) { seldom += 1 }
       if message.logTimeNanoseconds >= 190_000_000_000 { late += 1 }
     }
-    // None of the others is missing.
+    // No message of the other channels is missing.
     #expect(seldom == 10 && late == 100)
     #expect(source.readByteCount - begun < whole.count / 5)
   }

@@ -57,7 +57,7 @@ struct MCAPReaderTests {
     let source = CountingSource(writer.sink.bytes)
     let reader = try MCAPReader(source)
     let before = source.readByteCount
-    // Footer, summary, header: nothing else.
+    // Only the footer, the summary and the header are read.
     #expect(before < 20_000)
     #expect(try messages(of: reader, in: 300..<305).count == 5)
     #expect(source.readByteCount - before < 25_000)
@@ -70,7 +70,7 @@ struct MCAPReaderTests {
   @Test func `chunks that overlap are in memory together, and no more than allowed`() throws {
     var writer = try MCAPWriter(MCAPBytes(), chunkByteCount: 1000)
     let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")
-    // Every chunk reaches from the start of the recording to its end.
+    // Every chunk spans the recording from start to end.
     for index in 0..<1000 as Range<UInt64> {
       try writer.append([], channelID: channel, logTimeNanoseconds: index * 7919 % 1000)
     }
@@ -94,7 +94,7 @@ struct MCAPReaderTests {
     let recording = try MadeRecording(messageCount: 60)
     let data = try #require(
       try DataSectionScan(MCAPBytes(recording.bytes), trust: .wholeRecords, limit: 1 << 20).dataEnd)
-    // As the specification's smallest writers do: no summary, the footer says so.
+    // The specification's smallest writers write no summary, and a footer that says so.
     var bytes = Array(recording.bytes[..<Int(data.offset + 13)])
     bytes.append(Opcode.footer)
     bytes.append(littleEndian: UInt64(Layout.footerByteCount))
@@ -109,7 +109,7 @@ struct MCAPReaderTests {
     #expect(try !MCAPRepair(of: MCAPBytes(bytes), isRecycled: false).isNeeded)
   }
 
-  /// Messages straight in the data section, with records of an unknown kind and index records among them.
+  /// Messages directly in the data section, with unknown records and index records between them.
   private static func unchunked(_ recording: MadeRecording) throws -> [UInt8] {
     let reader = try MCAPReader(MCAPBytes(recording.bytes))
     var bytes = Layout.magic
@@ -183,7 +183,7 @@ struct MCAPReaderTests {
     #expect(throws: MCAPError.wrongChecksum("attachment", offset: attachment.offset)) {
       try other.attachment(attachment)
     }
-    // A message index has no checksum of its own; that of the data section covers it.
+    // A message index has no checksum of its own. Only the checksum of the data section covers it.
     bytes = recording.bytes
     bytes[Int(whole.summary.chunks[1].channels[0].offset) + 20] ^= 1
     let indexed = try MCAPReader(MCAPBytes(bytes))
@@ -197,7 +197,7 @@ struct MCAPReaderTests {
     #expect(try reader.attachment(reader.summary.attachments[0]).data == [1, 2, 3, 0, 0])
     #expect(reader.summary.metadata.map(\.name) == ["board"])
     #expect(try reader.metadata(reader.summary.metadata[0]).entries == ["name": "pi", "empty": ""])
-    // An index that leads elsewhere.
+    // An index that points to another record.
     var wrong = reader.summary.attachments[0]
     wrong.offset = reader.summary.metadata[0].offset
     #expect(throws: MCAPError.self) { try reader.attachment(wrong) }
@@ -210,7 +210,7 @@ struct MCAPReaderTests {
     #expect(throws: MCAPError.self) { try MCAPReader(MCAPBytes(Array(text.utf8))) }
   }
 
-  /// A file of more than a terabyte, nearly all of it one record of an unknown kind.
+  /// A file of more than a terabyte, nearly all of which is one record of an unknown kind.
   private struct HugeSource: MCAPSource {
     var head: [UInt8]
     var gapByteCount: UInt64
@@ -235,7 +235,7 @@ struct MCAPReaderTests {
     head.append(0x90)
     head.append(littleEndian: UInt64(1 << 40))
     let source = HugeSource(head: head, gapByteCount: 1 << 40, tail: Array(recording.bytes[headCount...]))
-    // The offsets of its summary are wrong now, its chunks are not.
+    // The offsets in the summary are wrong, but the chunks are intact.
     let reader = try MCAPReader(source)
     #expect(!reader.isIndexed)
     #expect(try messages(of: reader) == recording.sorted)

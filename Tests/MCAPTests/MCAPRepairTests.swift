@@ -5,7 +5,7 @@ import Testing
 @testable import MCAP
 
 struct MCAPRepairTests {
-  /// Reads a repaired file in every way that tells whether it is whole.
+  /// Reads a repaired file in every way that shows whether it is complete.
   private func reader(of bytes: [UInt8]) throws -> MCAPReader<MCAPBytes> {
     let reader = try MCAPReader(MCAPBytes(bytes))
     #expect(reader.isIndexed)
@@ -44,12 +44,12 @@ struct MCAPRepairTests {
     for cut in 0...recording.bytes.count {
       for zeros in [7, 5000] {
         let kept = recording.bytes[..<cut]
-        // If the file ends where a message would, nothing tells that its zeros are not its own.
+        // If the file ends where a message would, its zeros cannot be told from the message's own.
         if ends.contains(cut + zeros) { continue }
         let bytes = Array(kept) + [UInt8](repeating: 0, count: zeros)
         let repair = try MCAPRepair(of: MCAPBytes(bytes), isRecycled: false)
         let found = try messages(of: reader(of: repair.applied(to: bytes)), order: .file)
-        // One that ends in zeros itself may be one that was cut; all others are there.
+        // A message that itself ends in zeros may have been cut. All others must be found.
         let written = kept.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0
         #expect(found.count >= ends.count { $0 <= written }, "cut at \(cut), \(zeros) zeros")
         #expect(found == Array(recording.messages[..<found.count]), "cut at \(cut), \(zeros) zeros")
@@ -73,7 +73,7 @@ struct MCAPRepairTests {
     }
   }
 
-  /// Recordings whose chunks lie at the same places, one older than the other.
+  /// Recordings whose chunks lie at the same offsets, one older than the other.
   private func segment(from start: UInt64, messageCount: Int) throws -> [UInt8] {
     var writer = try MCAPWriter(MCAPBytes(), chunkByteCount: 300)
     let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")
@@ -92,7 +92,7 @@ struct MCAPRepairTests {
     for isShorter in [false, true] {
       let new = try segment(from: 1_000_007, messageCount: isShorter ? 30 : 40)
       let chunks = try MCAPReader(MCAPBytes(new)).summary.chunks.filter { !$0.channels.isEmpty }
-      // Before the first chunk with messages is whole it may still be all the older one.
+      // Until the first chunk with messages is complete, the file may still count as the older recording.
       for cut in Int(chunks[0].offset + chunks[0].byteCount)...new.count {
         let bytes = new[..<cut] + old[min(cut, old.count)...]
         let repair = try MCAPRepair(of: MCAPBytes(Array(bytes)), isRecycled: true)
@@ -119,7 +119,7 @@ struct MCAPRepairTests {
     let whole = try segment(from: 100, messageCount: 40)
     let chunks = try MCAPReader(MCAPBytes(whole)).summary.chunks
     let last = try #require(chunks.last)
-    // Of those behind the first one, which has the channel.
+    // The first chunk is left out because it contains the channel.
     for chunk in chunks.dropFirst().dropLast() {
       for place in [33, 60, Int(chunk.byteCount) - 1] {
         var bytes = Array(whole[..<Int(last.offset + last.byteCount + last.messageIndexByteCount)])
@@ -179,7 +179,7 @@ struct MCAPRepairTests {
     let recording = try MadeRecording()
     let ends = try recording.messageEnds()
     for cut in stride(from: 0, to: recording.bytes.count, by: 53) {
-      // What is appended ends before the zeros do: the file becomes shorter.
+      // The appended bytes end before the zeros do, so the file becomes shorter.
       let path = try folder.write(recording.bytes[..<cut] + [UInt8](repeating: 0, count: 10_000), "\(cut).mcap")
       let repair = try MCAPRepair.repair(path: path, isRecycled: false)
       #expect(repair.isNeeded)
@@ -202,7 +202,7 @@ struct MCAPRepairTests {
     let repair = try MCAPRepair(of: MCAPBytes(bytes), isRecycled: false)
     let repaired = repair.applied(to: bytes)
     let expected = try messages(of: reader(of: repaired))
-    // All of the repair up to a byte, then what was there before, as far as there was something.
+    // The repair is written up to a byte; after it the old contents remain, if there were any.
     for written in Int(chunk.offset + 49)...repaired.count {
       let torn = repaired[..<written] + bytes[min(written, bytes.count)...]
       let again = try MCAPRepair(of: MCAPBytes(Array(torn)), isRecycled: false)

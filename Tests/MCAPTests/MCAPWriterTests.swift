@@ -32,7 +32,7 @@ struct MCAPWriterTests {
     try writer.finish()
     let reader = try MCAPReader(writer.sink)
     #expect(reader.summary.channels.values.map(\.topic) == ["/silent"])
-    // In no chunk: some readers refuse those without messages.
+    // The channel is in no chunk, because some readers reject chunks without messages.
     #expect(reader.summary.chunks.isEmpty)
     #expect(try DataSectionScan(writer.sink, trust: .wholeRecords, limit: 1000).summary.channels.count == 1)
     #expect(try messages(of: reader).isEmpty)
@@ -63,7 +63,7 @@ struct MCAPWriterTests {
     try writer.flush()
     let flushed = writer.byteCount
     #expect(writer.bufferedByteCount == 0)
-    // Nothing new, nothing written.
+    // Without new messages, nothing is written.
     try writer.flush()
     try writer.append([2], channelID: channel, logTimeNanoseconds: 2)
     #expect(writer.byteCount == flushed)

@@ -2,8 +2,8 @@ import TestSupport
 
 @testable import MCAP
 
-/// A small recording with some of everything: two schemas, channels added after messages, log times out of order, messages that
-/// end in zeros or are empty, an attachment, metadata.
+/// A small recording with a variety of contents: two schemas, channels added after messages, log times out of order,
+/// messages that are empty or end in zeros, an attachment, and metadata.
 struct MadeRecording {
   var bytes: [UInt8]
   var messages: [MCAPMessage] = []
@@ -30,7 +30,7 @@ struct MadeRecording {
           MCAPAttachment(
             name: "calibration.json", mediaType: "application/json", logTimeNanoseconds: start, data: [1, 2, 3, 0, 0]))
       }
-      // Every fifth one is late by more than a chunk.
+      // Every fifth message is late by more than a chunk.
       let time = start + UInt64(index) * 10 - (index % 5 == 4 ? 35 : 0)
       let data = (0..<index % 8).map { UInt8(index % 3 == 0 ? 0 : $0 + 1) }
       let message = MCAPMessage(
@@ -43,14 +43,14 @@ struct MadeRecording {
     bytes = writer.sink.bytes
   }
 
-  /// By log time, as a reader gives them.
+  /// By log time, in the order in which a reader returns them.
   var sorted: [MCAPMessage] {
     messages.enumerated().sorted {
       ($0.element.logTimeNanoseconds, $0.offset) < ($1.element.logTimeNanoseconds, $1.offset)
     }.map(\.element)
   }
 
-  /// Where in the file each message's record ends, in the order of the file.
+  /// The file offset at the end of each message's record, in file order.
   func messageEnds() throws -> [Int] {
     let reader = try MCAPReader(MCAPBytes(bytes))
     var ends: [Int] = []
@@ -65,7 +65,7 @@ struct MadeRecording {
   }
 }
 
-/// All messages that a reader gives.
+/// All messages that a reader returns.
 func messages<Source: MCAPSource>(
   of reader: MCAPReader<Source>, in times: Range<UInt64>? = nil, channelIDs: Set<UInt16>? = nil,
   order: MCAPOrder = .logTime
@@ -88,6 +88,6 @@ extension MCAPRepair {
 }
 
 extension MCAPCompression {
-  /// What this machine can write.
+  /// The compressions that this machine supports.
   static let allHere: [MCAPCompression] = [.none, .zstd()].filter(\.isAvailable)
 }

@@ -4,11 +4,11 @@ import Testing
 
 @testable import MCAP
 
-/// What other programs read: the reference implementation in Python, with all the checks that it has.
+/// Reads files with the reference implementation in Python, with all of its checks.
 @Suite
 struct PythonTests {
-  /// Reads each file with both readers and with all checksums, and says what it found, a line for each file and reader: a checksum
-  /// over all fields of all messages, then how many there are of what.
+  /// Reads each file with both readers and verifies all checksums. For each file and reader it prints a line with a
+  /// checksum over all fields of all messages and the number of records by kind.
   private static let script = """
     import sys, zlib
     import zstandard
@@ -50,7 +50,7 @@ struct PythonTests {
       assert zlib.crc32(data[int.from_bytes(data[-28:-20], "little"):-12]) == int.from_bytes(data[-12:-8], "little")
     """
 
-  /// The line that the script prints for a file.
+  /// The line that the script should print for a file.
   private func expected(_ bytes: [UInt8]) throws -> String {
     let reader = try MCAPReader(MCAPBytes(bytes))
     var crc = CRC32()
@@ -118,7 +118,7 @@ struct PythonTests {
         files.append(try MCAPRepair(of: MCAPBytes(Array(bytes)), isRecycled: false).applied(to: Array(bytes)))
       }
     }
-    // With a piece in the middle that is damaged.
+    // A file with a damaged piece in the middle.
     var bytes = try MadeRecording(
       messageCount: 60, compression: compression, isFinished: false, blocks: MCAPBlocks(byteCount: 256)
     ).bytes
@@ -162,14 +162,14 @@ struct PythonTests {
     #expect(try reader.attachment(reader.summary.attachments[0]).data == Array("d".utf8))
     #expect(try reader.metadata(reader.summary.metadata[0]).entries == ["k": "v"])
 
-    // And once it is cut.
+    // The same file, cut.
     let bytes = SharedData.read(path)
     let half = Array(bytes[..<(bytes.count / 2)])
     let repaired = try MCAPRepair(of: MCAPBytes(half), isRecycled: false).applied(to: half)
     let rest = try messages(of: MCAPReader(MCAPBytes(repaired)), order: .file)
     #expect(rest == Array(found[..<rest.count]))
     #expect(rest.count > 100)
-    // The script looks into frames of zstd's.
+    // The script reads only Zstandard frames.
     if compression != "LZ4" { try compare([bytes, repaired]) }
   }
 }

@@ -4,14 +4,14 @@ import Testing
 
 @testable import MCAP
 
-/// A recording that is cut anywhere is repaired, and loses no more than what came after its last whole chunk.
+/// A recording that is cut anywhere is repaired, and loses only the data after its last complete chunk.
 struct RandomCutTests {
   private enum Tail: CaseIterable { case nothing, zeros, noise }
 
-  /// A recording of a hub's, or one that is made here.
+  /// A recording of a hub; by default one is made.
   private static let path = getenv("SENSORHUB_RECORDING").map { String(cString: $0) }
 
-  /// The messages in the file's order, and how many there are up to the end of each part.
+  /// The messages in file order, and the number of messages up to the end of each part.
   private func contents(_ bytes: [UInt8]) throws -> (messages: [MCAPMessage], ends: [(offset: UInt64, count: Int)]) {
     let reader = try MCAPReader(MCAPBytes(bytes))
     var count = 0
@@ -31,12 +31,12 @@ struct RandomCutTests {
       ?? MadeRecording(messageCount: 400, chunkByteCount: 3000, compression: compression).bytes
     let (all, ends) = try contents(whole)
     var random = SeededRandom()
-    // If the file ended where the message would that was cut, nothing would tell that it is not its own end.
+    // If the file ended exactly where the cut message should end, the noise would pass for the rest of the message.
     let least = (all.map(\.data.count).max() ?? 0) + 100
     let headerEnd = Int(try MCAPBytes(whole).recordPrefix(at: UInt64(Layout.magic.count)).content.upperBound)
     for index in 0..<1000 {
       let tail = Tail.allCases[index % 3]
-      // What has noise in place of its header is not known for a recording, and is left alone.
+      // A file whose header is noise is not recognized as a recording and is left unchanged.
       let cut = Int.random(in: (tail == .noise ? headerEnd : 0)...whole.count, using: &random)
       let count = Int.random(in: least...least + 20_000, using: &random)
       let what = "cut at \(cut), then \(count) bytes of \(tail)"
@@ -59,20 +59,20 @@ struct RandomCutTests {
     }
   }
 
-  /// Noise that does not reach the chunk's end can complete the message that was cut, but not begin another.
+  /// Noise that ends before the chunk does may complete the message that was cut, but cannot begin another one.
   @Test func `a message that only noise has completed is none`() throws {
     let recording = try MadeRecording(messageCount: 100, chunkByteCount: 1 << 20)
     let ends = try recording.messageEnds()
     var random = SeededRandom()
     for cut in ends[0]...ends[40] {
-      // No first byte that a record's might be, where too few follow to tell.
+      // The noise does not begin with the opcode of a record, because too few bytes follow to recognize it as noise.
       let noise = [UInt8](repeating: 0xFE, count: 12) + (0..<40).map { _ in .random(in: 1...255, using: &random) }
       let bytes = Array(recording.bytes[..<cut]) + noise
       let repair = try MCAPRepair(of: MCAPBytes(bytes), isRecycled: false)
       let found = try messages(of: MCAPReader(MCAPBytes(repair.applied(to: bytes))), order: .file)
       let whole = ends.count { $0 <= cut }
       #expect(found.elementsEqual(recording.messages.prefix(found.count)), "cut at \(cut)")
-      // Nothing tells that the last one was whole when noise begins just behind it.
+      // If noise begins right after the last message, that message cannot be recognized as complete.
       #expect(found.count == whole || found.count == whole - 1, "cut at \(cut)")
     }
   }

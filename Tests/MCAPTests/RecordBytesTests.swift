@@ -2,8 +2,8 @@ import Testing
 
 @testable import MCAP
 
-/// One file with every kind of record, byte for byte as the specification has it: composed from its tables by hand, the checksums by
-/// zlib.
+/// A file with every kind of record, byte for byte from the tables of the specification. The bytes were composed by
+/// hand, with checksums from zlib.
 struct RecordBytesTests {
   private static let file = """
     894d434150300d0a # magic
@@ -224,7 +224,7 @@ struct RecordBytesTests {
   @Test func `the checksum is that of zip`() {
     #expect(CRC32.of(Array("123456789".utf8), 0..<9) == 0xCBF4_3926)
     #expect(CRC32.of([], 0..<0) == 0)
-    // In one go or in pieces of any size.
+    // The checksum is the same for any division into pieces.
     let bytes = (0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
     for size in 1...17 {
       var crc = CRC32()

@@ -3,16 +3,16 @@ import Testing
 
 @testable import MCAP
 
-/// Files in whole blocks, perhaps over older ones.
+/// Files aligned to blocks, possibly written over older files.
 struct SealTests {
   private struct Recording {
     var bytes: [UInt8] = []
-    /// Behind each piece: the file's size, and how many messages are in it.
+    /// The size of the file after each piece, and the number of messages up to there.
     var pieces: [(end: Int, messageCount: Int)] = []
     var messages: [MCAPMessage] = []
   }
 
-  /// Recordings whose chunks lie at the same places.
+  /// Recordings whose chunks lie at the same offsets.
   private func recording(
     from start: UInt64, messageCount: Int, identity: UInt64, isFinished: Bool = true
   ) throws -> Recording {
@@ -35,7 +35,7 @@ struct SealTests {
     return recording
   }
 
-  /// Without the end by which the old one would be found whole.
+  /// The old file without its end, which would identify it as complete.
   private func overwritten(_ old: Recording) -> [UInt8] { Array(old.bytes[..<((old.bytes.count - 1) / 256 * 256)]) }
 
   @Test(arguments: [true, false])
@@ -47,7 +47,7 @@ struct SealTests {
     let left = overwritten(old)
     for cut in new.pieces[0].end...new.bytes.count {
       let bytes = Array(new.bytes[..<cut] + left[min(cut, left.count)...])
-      // What fills the last block is the same in both: without it a piece is there all the same.
+      // The padding of the last block is the same in both files, so a piece without it is complete too.
       let count = new.pieces.last { bytes.starts(with: new.bytes[..<$0.end]) }?.messageCount ?? 0
       let reader = try MCAPReader(MCAPBytes(bytes))
       #expect(try messages(of: reader, order: .file) == Array(new.messages[..<count]), "cut at \(cut)")
@@ -115,12 +115,12 @@ struct SealTests {
       let next = new.pieces[index + 1].end
       for _ in 0..<20 {
         var bytes = new.bytes + left[new.bytes.count...]
-        // The channels are in the first two pieces, which one seal parts.
+        // The channels are in the first two pieces, which are separated by one seal.
         let place = Int.random(in: piece.dropLast(index == 1 ? 256 / 4 + Seal.byteCount : 0), using: &random)
         bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
         let reader = try MCAPReader(MCAPBytes(bytes))
         let found = try messages(of: reader, order: .file)
-        // A seal is needed for the next piece as well.
+        // A damaged seal also affects the next piece.
         let counts = [index - 1, index, index + 1].map { new.pieces[$0].messageCount }
         let lost = [counts[0]..<counts[1], counts[1]..<counts[2], counts[0]..<counts[2]]
         let left = lost.map { lost in new.messages.indices.filter { !lost.contains($0) }.map { new.messages[$0] } }
@@ -134,7 +134,7 @@ struct SealTests {
           try repaired.check()
           #expect(try repaired.isIndexed && messages(of: repaired, order: .file) == found)
           #expect(try !MCAPRepair(of: repaired.source, isRecycled: isRecycled).isNeeded)
-          // A power cut during the repair.
+          // Simulates a power failure during the repair.
           var torn = bytes
           for part in repair.leftOut {
             torn.replaceSubrange(Int(part.lowerBound)..<Int(part.lowerBound) + 4, with: MCAPRepair.stepOver(part)[..<4])
@@ -167,7 +167,7 @@ struct SealTests {
       #expect(reader.isIndexed && reader.damage == nil)
       #expect(try messages(of: reader) == recording.messages)
       #expect(try !MCAPRepair(of: MCAPBytes(recording.bytes), isRecycled: false).isNeeded)
-      // Zeros behind it, as before it is cut to its size.
+      // Zeros after the recording, as in a file that has not been truncated to its size yet.
       let bytes = recording.bytes + [UInt8](repeating: 0, count: 1000)
       let repair = try MCAPRepair(of: MCAPBytes(bytes), isRecycled: false)
       #expect(repair.applied(to: bytes) == recording.bytes)

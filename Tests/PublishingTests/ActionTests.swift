@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// `Action.isExecuting` says what is so at the instant at which it is asked.
+/// `Action.isExecuting` is correct at the instant at which it is read.
 @Suite(.timeLimit(.minutes(10)))
 struct ActionTests {
   let source = Subject<Int, Fault>()
@@ -128,7 +128,7 @@ struct ActionTests {
 
   @Test func `who is refused sees that it is executing, whoever applies and cancels at the same time`() async {
     let seed = Seed()
-    // Each thread's own job is under way between these two.
+    // The job of each thread is running between these two lines.
     let underWay = Atomic(0)
     let most = Atomic(0)
     let wrong = Atomic(0)
@@ -144,7 +144,7 @@ struct ActionTests {
             receiveCompletion: { _ in isRefused.store(true, ordering: .relaxed) })
           if !isRefused.load(ordering: .relaxed) {
             _ = most.max(underWay.wrappingAdd(1, ordering: .relaxed).newValue, ordering: .relaxed)
-            // This thread's job is under way, and nobody else's can begin.
+            // The job of this thread is running, so no other one can begin.
             for _ in 0..<random.next() % 4 where !action.isExecuting.value {
               wrong.wrappingAdd(1, ordering: .relaxed)
             }

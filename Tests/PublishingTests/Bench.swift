@@ -5,11 +5,11 @@ import TestSupport
 
 enum Fault: Error, Equatable { case broken, again }
 
-/// A source under the test's control: it runs on the publisher's thread, and the test tells it what to do.
+/// A source that the test controls. It runs on the publisher's thread.
 final class Bench: Sendable {
   enum Command: Sendable { case send(Int), fail(Fault), end }
 
-  /// `on` and `off`, as a power line would see them.
+  /// The states of a power line that the source switches.
   let power = Recorder<Bool>()
   let clock = ManualClock()
   private let commands = Guarded<[Command]>([])
@@ -48,7 +48,7 @@ final class Bench: Sendable {
   }
 }
 
-/// A subscriber that records everything.
+/// A subscriber that records every event.
 final class Listener: Sendable {
   enum Event: Equatable, Sendable { case subscription, value(Int), finished, failed(Fault) }
 

@@ -2,16 +2,16 @@ import Guarding
 import MonotonicTime
 import Publishing
 
-/// What a driver offers: a device that can be switched, and read.
+/// The interface of a driver: a device that can be switched on and off, and read.
 protocol Thermometer: Sendable {
   func switchPower(on: Bool)
-  /// Waits for the next reading, in degrees Celsius; `nil` once it is to stop.
+  /// Waits for the next reading in degrees Celsius; `nil` when it must stop.
   func nextReading(_ stop: StopSignal) throws(ThermometerError) -> Double?
 }
 
 enum ThermometerError: Error { case unplugged }
 
-/// The readings of a thermometer that has power while somebody subscribes, and a second longer.
+/// The readings of a thermometer that has power while a client subscribes, and for one second after that.
 func readings(
   of thermometer: some Thermometer, clock: some MonotonicTimeSource
 ) -> LazyPublisher<Double, ThermometerError> {
@@ -23,7 +23,7 @@ func readings(
   }
 }
 
-/// Shows a reading every ten seconds for as long as the subscription is held.
+/// Shows a reading every ten seconds for as long as the subscription lasts.
 func show(
   _ readings: some Publisher<Double, ThermometerError>, clock: some MonotonicTimeSource,
   on display: @escaping @Sendable (String) -> Void
@@ -35,7 +35,7 @@ func show(
     })
 }
 
-/// Waits for frost. A thermometer that fails is tried again, at the latest after a minute.
+/// Waits for frost. After a failure it tries the thermometer again, after at most a minute.
 func frost(_ readings: some Publisher<Double, ThermometerError>, clock: some MonotonicTimeSource) async -> Double? {
   let cold = readings.retrying(
     Backoff(initial: .seconds(1), maximum: .seconds(60)), hint: Empty<Void, Never>(completesImmediately: false),

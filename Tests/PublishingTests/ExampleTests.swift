@@ -5,10 +5,10 @@ import Publishing
 import TestSupport
 import Testing
 
-/// The example of the library's page (`Example.swift`) does what the page says.
+/// The example of the library's page (`Example.swift`) behaves as the page describes.
 @Suite(.timeLimit(.minutes(10)))
 struct ExampleTests {
-  /// A thermometer that plays what the test puts in.
+  /// A thermometer with readings from the test.
   private final class PlayedThermometer: Thermometer {
     let power = Recorder<Bool>()
     private let readings = Guarded<[Double?]>([])
@@ -35,7 +35,7 @@ struct ExampleTests {
     let display = show(celsius, clock: clock) { shown.append($0) }
     thermometer.play(3.5)
     #expect(await shown.first(1) == ["3.5 °C"])
-    // Who came later hears a reading after the display has.
+    // A later subscriber receives a reading after the display does.
     let heard = Recorder<Double>()
     let listener = celsius.subscribe(as: "listener", receiveValue: { heard.append($0) }, receiveCompletion: { _ in })
     thermometer.play(3)

@@ -5,10 +5,10 @@ import Testing
 
 @testable import Publishing
 
-/// For whom a source runs, whatever is derived from it.
+/// The holders of a source, including those of derived publishers.
 @Suite(.timeLimit(.minutes(10)))
 struct HolderTests {
-  /// Notes who has come and who has left, and how many changes that took.
+  /// Records the holders that come and leave, and the number of changes.
   private final class Notes: HolderObserver {
     let present = Guarded(HolderSet())
     let changes = Recorder<[String]>()
@@ -51,7 +51,7 @@ struct HolderTests {
     leases.append(held.subscribe(as: "second", receiveValue: { _ in }))
     leases.append(again.subscribe(as: "third", receiveValue: { _ in }))
     #expect(source.holders == ["first", Holder("second").labelled("second (value)"), "third"])
-    // A new run for each: they never left.
+    // Each signal starts a new run, but the holders stay.
     signal.activate(1)
     #expect(source.holders.count == 3)
     leases[0].cancel()
@@ -80,7 +80,8 @@ struct HolderTests {
     let source = source()
     let visits = (0..<2).map { _ in Holder("web 127.0.0.1:1", id: HolderID(), payer: "web 127.0.0.1") }
     let leases = visits.map { source.subscribe(as: $0, receiveValue: { _ in }) }
-    // Two connections that look alike are two, and a part of the program is one, in however many ways it holds something.
+    // Two similar connections are two holders. A part of the program is one holder, however many subscriptions it
+    // has.
     #expect(source.holders.count == 2)
     let parts = (0..<2).map { _ in source.subscribe(as: "journal", receiveValue: { _ in }) }
     #expect(source.holders.count == 3)
@@ -92,7 +93,8 @@ struct HolderTests {
     parts[1].cancel()
   }
 
-  /// A crowd on several threads, at publishers derived from each other, whose sources come and go with it.
+  /// Many holders on several threads subscribe to publishers derived from each other, whose sources start and stop
+  /// with them.
   @Test func `whoever comes and leaves on whatever thread, in the end the source knows who is there`() async {
     let source = source()
     let middle = source.shared(as: "middle")

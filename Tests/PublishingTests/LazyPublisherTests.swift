@@ -4,7 +4,7 @@ import Publishing
 import TestSupport
 import Testing
 
-/// The nine promises of `LazyPublisher`, a section each.
+/// The nine promises of `LazyPublisher`, in one section each.
 @Suite(.timeLimit(.minutes(10)))
 struct LazyPublisherTests {
   let bench = Bench()
@@ -39,12 +39,12 @@ struct LazyPublisherTests {
     #expect(bench.isOn)
     bench.clock.advance(by: .seconds(1))
     #expect(await bench.power.first(2) == [true, false])
-    // Idle for the reason for which it was told to stop.
+    // The source is idle for the reason for which it was told to stop.
     #expect(eventually { publisher.activity.value.phase == .idle })
     #expect(publisher.activity.value.reason == "nobody came back")
   }
 
-  /// Lingers one second longer each time.
+  /// A policy that increases the idle timeout by one second each time.
   private final class Growing: LingerPolicy {
     let visits = Recorder<String>()
 
@@ -160,7 +160,7 @@ struct LazyPublisherTests {
     }
     bench.clock.advance(by: .seconds(15))
     #expect(bench.power.values == [true])
-    // It should be off by now.
+    // The idle timeout of the new timing has already passed.
     publisher.changeTiming(to: LifecycleTiming(linger: .seconds(5), minimumOff: .seconds(8)))
     #expect(await bench.power.first(2) == [true, false])
     _ = await phases(of: publisher) { $0.last == .idle }
@@ -241,7 +241,7 @@ struct LazyPublisherTests {
     _ = await early.values(2)
     let late = Listener()
     let second = late.subscribe(to: publisher)
-    // By whoever is delivering: the thread that is just done with the early one may hand it over.
+    // The delivering thread delivers the value: it may be the one that has just finished the early subscriber's.
     #expect(await late.values(1) == [2])
     #expect(late.events.values == [.subscription, .value(2)])
     first.cancel()
@@ -354,7 +354,8 @@ struct LazyPublisherTests {
     for value in 1...3 { bench.order(.send(value)) }
     #expect(await outer.first(3) == [1, 2, 3])
     #expect(await bench.power.first(2) == [true, false])
-    // Joined during 1 and left during 3, which it does not get: the outer handler comes first.
+    // The inner subscriber joined during 1 and left during 3. It does not receive 3, because the outer handler runs
+    // first.
     #expect(inner.values == [2])
   }
 
@@ -422,7 +423,7 @@ struct LazyPublisherTests {
     runs.removeAll()
   }
 
-  // MARK: 9. The leak proof (8, the cost of a value, is counted in Benchmarks)
+  // MARK: 9. The leak proof (8, the cost of a value, is measured in Benchmarks)
 
   enum WayOut: CaseIterable { case cancel, drop, failure, end, cancelInHandler, cancelDuringLinger, taskCancelled }
 
@@ -465,7 +466,7 @@ struct LazyPublisherTests {
     #expect(phases.last == (way == .failure ? .failed : .idle))
   }
 
-  // MARK: Who holds it
+  // MARK: Holders
 
   @Test func `the publisher names its holders in the order in which they came`() async {
     let publisher = bench.publisher()
@@ -479,7 +480,7 @@ struct LazyPublisherTests {
     await bench.power.first(2)
   }
 
-  /// The phases that the publisher goes through until they meet a condition.
+  /// The phases of the publisher until they satisfy a condition.
   private func phases(
     of publisher: LazyPublisher<Int, Fault>, until isMet: @escaping @Sendable ([Activity.Phase]) -> Bool
   ) async -> [Activity.Phase] {

@@ -21,7 +21,7 @@ struct OperatorTests {
     await clock.sleepers(1)
     clock.advance(by: .seconds(1))
     #expect(await listener.values(2) == [1, 3])
-    // The interval after a trailing value counts too.
+    // The interval after a delayed value counts too.
     source.send(4)
     #expect(listener.values == [1, 3])
     await clock.sleepers(1)

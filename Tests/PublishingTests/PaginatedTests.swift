@@ -9,7 +9,7 @@ struct PaginatedTests {
   private let next = Subject<Void, Never>()
   private let fetched = Recorder<Int>()
 
-  /// Pages 0 to `last`; the one that is broken fails.
+  /// Pages 0 to `last`. Fetching the page `broken` fails.
   private func pages(to last: Int, broken: Int? = nil) -> Paginated<Int, Fault> {
     Paginated(from: 0, onOutputFrom: next) { [fetched] (page) throws(Fault) in
       fetched.append(page)
@@ -104,7 +104,7 @@ struct PaginatedTests {
         defer { asked = true }
         return !asked
       }
-      // Twice, and yet it is one page.
+      // Two signals during a page request only one page.
       if isFirst {
         next.send(())
         next.send(())

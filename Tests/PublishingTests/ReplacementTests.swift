@@ -7,13 +7,13 @@ import Testing
 
 @testable import Publishing
 
-/// What happens to one subscription upstream while another thread replaces it by the next.
+/// Replaces an upstream subscription on one thread while another thread delivers or ends it.
 @Suite(.timeLimit(.minutes(10)))
 struct ReplacementTests {
   let listener = Listener()
 
-  /// Leaves its subscribers to the test, which sends to each what it likes, when it likes: as a publisher that does so on threads of
-  /// its own, and does not wait for one subscriber to serve the next.
+  /// A publisher that lets the test send values to each subscriber at any time, like a publisher that serves each
+  /// subscriber on a separate thread.
   final class Doors: Publisher {
     typealias Output = Int
     typealias Failure = Fault
@@ -33,11 +33,12 @@ struct ReplacementTests {
       subscribers.withLock { $0[index] }.receiveCompletion(completion)
     }
 
-    /// Lets go of who has come, who holds this through what he has subscribed to: his leaving does not, as he is to be told more.
+    /// Releases the subscribers, which retain this publisher through their subscriptions. Cancelling does not release
+    /// a subscriber, because the test may send it more values.
     func close() { subscribers.withLock { $0 = [] } }
   }
 
-  /// Has something done, once, by whoever is about to have something scheduled: what another thread may do between two steps.
+  /// Runs an action once, just before an action is scheduled, to simulate another thread between two steps.
   final class InterruptedClock: MonotonicTimeSource {
     let hands = ManualClock()
     private let interruption: Guarded<Callback?>
@@ -69,7 +70,7 @@ struct ReplacementTests {
     }
     let subscription = listener.subscribe(
       to: doors.retrying(Backoff(initial: .seconds(1), maximum: .seconds(60), factor: 10), hint: hint, clock: clock))
-    // Its wait has begun and its timer is not set yet when the hint has it tried again.
+    // When the hint triggers a retry, the wait has begun but its timer is not set yet.
     doors.complete(0, .failed(.broken))
     #expect(doors.count == 2)
     clock.hands.advance(by: .milliseconds(9999))
@@ -127,7 +128,7 @@ struct ReplacementTests {
     #expect(current.close())
   }
 
-  /// Does two things at once, as nearly as threads can, and returns when both are done.
+  /// Runs two closures as simultaneously as threads allow, and returns when both are done.
   private func atOnce(_ first: @escaping @Sendable () -> Void, _ second: () -> Void) {
     let isReady = Atomic(false)
     let mayGo = Atomic(false)

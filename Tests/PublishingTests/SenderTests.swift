@@ -5,18 +5,19 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Several senders at once: who delivers, for how long, and that nothing is lost, reordered or stuck.
+/// Several simultaneous senders: which thread delivers and for how long, and that no value is lost, reordered or
+/// stuck.
 @Suite(.timeLimit(.minutes(10)))
 struct SenderTests {
-  /// A value that says who sent it, and which of its own it is.
+  /// A value with its sender and its number among the sender's values.
   struct Mark: Hashable, Sendable {
     var sender: Int
     var number: Int
-    /// How often it is to be sent on from inside a handler.
+    /// How many times a handler must send it on.
     var hops = 0
   }
 
-  /// What one subscriber saw; knows whether its handler ever ran twice at once.
+  /// Records the values of one subscriber, and whether its handler ever ran twice at the same time.
   final class Witness: Sendable {
     private let inside = Atomic(0)
     private let overlaps = Atomic(0)
@@ -32,7 +33,7 @@ struct SenderTests {
       inside.wrappingSubtract(1, ordering: .relaxed)
     }
 
-    /// Whether each sender's own values came in the order in which it sent them.
+    /// Whether the values of each sender arrived in the order in which they were sent.
     var keepsEachSendersOrder: Bool {
       var last: [Int: Int] = [:]
       for mark in marks where mark.hops == 0 {
@@ -43,13 +44,13 @@ struct SenderTests {
     }
   }
 
-  /// Counts what each thread delivers within one call.
+  /// Counts the deliveries of each thread within one call.
   final class Deliveries: Sendable {
     private let counts = Guarded<[pthread_t: Int]>([:])
 
     func count() { counts.withLock { $0[pthread_self(), default: 0] += 1 } }
 
-    /// How many deliveries the calling thread makes while it does something.
+    /// The number of deliveries that the calling thread makes during `body`.
     func during(_ body: () -> Void) -> Int {
       counts.withLock { $0[pthread_self()] = 0 }
       body()
@@ -57,7 +58,7 @@ struct SenderTests {
     }
   }
 
-  /// Keeps a handler busy for some microseconds, longer than a sender takes to come again.
+  /// Keeps a handler busy for some microseconds, longer than a sender takes to send again.
   private static func work() {
     var random = SeededRandom(seed: 1)
     var sum: UInt64 = 0
@@ -91,7 +92,7 @@ struct SenderTests {
       #expect(error == 0)
     }
     await done.first(senders)
-    // Its own, its share of 16, and the 16 that the queue takes, where nobody comes to take over.
+    // Its own value, its share of 16, and the 16 that the queue holds if no sender is waiting.
     #expect(longest.load(ordering: .relaxed) <= 1 + 16 + 16)
     #expect(witness.count == senders * each)
     #expect(witness.keepsEachSendersOrder)
@@ -114,7 +115,7 @@ struct SenderTests {
     let done = Recorder<Int>()
     let each = 3000
     for (sender, subject) in subjects.enumerated() {
-      // Each thread delivers for its own subject while it sends, or waits to, to what they are merged into.
+      // While sending, each thread delivers for its own subject or waits to deliver to the merged publisher.
       let error = DetachedThread.start("sender \(sender)") {
         for number in 0..<each {
           let count = deliveries.during { subject.send(Mark(sender: sender, number: number)) }
@@ -218,7 +219,7 @@ struct SenderTests {
         receiveValue: { mark in
           SenderTests.work()
           guard mark.hops > 0 else { return }
-          // Both ways round, so that circles come about.
+          // Values travel in both directions, so that circles occur.
           let next = (index + (mark.number % 2 == 0 ? 1 : 2)) % 3
           subjects[next].send(Mark(sender: mark.sender, number: mark.number, hops: mark.hops - 1))
         }
@@ -339,7 +340,7 @@ struct SenderTests {
       #expect(error == 0)
     }
     await done.first(senders)
-    // Whoever comes now finds nobody delivering, and nothing left over.
+    // A new sender finds no delivering thread and an empty queue.
     let last = Mark(sender: 100, number: 1)
     for (subject, witness) in zip(subjects, counts) {
       subject.send(last)

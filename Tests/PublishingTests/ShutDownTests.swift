@@ -4,13 +4,13 @@ import Publishing
 import TestSupport
 import Testing
 
-/// Shutting a lazy publisher down finishes whoever subscribes, in whatever state it is.
+/// Shutting down a lazy publisher finishes its subscribers, whatever its state.
 @Suite(.timeLimit(.minutes(10)))
 struct ShutDownTests {
   let bench = Bench()
   let listener = Listener()
 
-  /// Somebody who comes later is finished at once, and nothing starts.
+  /// Expects a later subscriber to finish immediately, without starting the source.
   private func expectOver(_ publisher: LazyPublisher<Int, Fault>, afterRuns runs: Int) {
     let late = Listener()
     let subscription = late.subscribe(to: publisher)

@@ -4,7 +4,7 @@ import Publishing
 import TestSupport
 import Testing
 
-/// The kinds of source, and what is made of them without a device.
+/// The kinds of sources, and the operators on them, without a device.
 @Suite(.timeLimit(.minutes(10)))
 struct SourceTests {
   let clock = ManualClock()
@@ -140,11 +140,11 @@ struct SourceTests {
     let subscription = clock.ticks(every: .seconds(2)).subscribe(
       as: "test", receiveValue: { seen.append($0 - start) })
     #expect(seen.values.isEmpty)
-    // The first timer is 300 ms late, and the tick still says when it was due.
+    // The first timer is 300 ms late, but the tick contains the time at which it was due.
     clock.advance(by: .milliseconds(2300))
     clock.advance(by: .milliseconds(1700))
     #expect(seen.values == [.seconds(2), .seconds(4)])
-    // Three ticks' time at once: one tick, and on at the next.
+    // The time of three ticks passes at once: one tick is sent, and the next one on schedule.
     clock.advance(by: .milliseconds(6500))
     clock.advance(by: .milliseconds(1500))
     #expect(seen.values == [.seconds(2), .seconds(4), .seconds(6), .seconds(12)])

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct StressTests {
-  /// Counts how many sources are inside their scope, and how many ever were at once.
+  /// Counts the sources inside their scope, and the largest number at the same time.
   private final class Scope: Sendable {
     let inside = Atomic(0)
     let most = Atomic(0)
@@ -78,7 +78,7 @@ struct StressTests {
     func change(by difference: Int) { number.wrappingAdd(difference, ordering: .relaxed) }
   }
 
-  /// Lives as long as the handler that holds it.
+  /// A token that lives as long as the handler that retains it.
   private final class LifeToken: Sendable {
     private let population: Population
     private let touches = Atomic(0)

@@ -4,7 +4,7 @@ import Publishing
 import TestSupport
 import Testing
 
-/// A clock whose timers fire late by what the test says; the hands themselves are right.
+/// A clock with the correct time, whose timers fire late by an amount that the test chooses.
 struct LateClock: MonotonicTimeSource {
   let hands = ManualClock()
   /// Called for each timer.
@@ -21,7 +21,7 @@ struct LateClock: MonotonicTimeSource {
 @Suite(.timeLimit(.minutes(10)))
 struct ThrottleTests {
   let source = Subject<Int, Fault>()
-  /// Values with the time at which they came, in milliseconds since the start.
+  /// Values with their time of arrival, in milliseconds since the start.
   let passed = Recorder<[Int]>()
 
   private func throttle(_ clock: some MonotonicTimeSource) -> Subscription {
@@ -35,7 +35,7 @@ struct ThrottleTests {
     let subscription = throttle(clock)
     source.send(1)
     source.send(2)
-    // Due after 1000 ms, and seen to after 1999.
+    // The timer is due after 1000 ms and runs after 1999 ms.
     clock.advance(by: .milliseconds(1999))
     clock.advance(by: .milliseconds(1))
     source.send(3)
@@ -56,10 +56,10 @@ struct ThrottleTests {
     source.send(3)
     clock.hands.advance(by: .milliseconds(100))
     source.send(4)
-    // Here the timer for 1000 ms fires.
+    // The timer for 1000 ms fires here.
     clock.hands.advance(by: .milliseconds(100))
     #expect(passed.values == [[1, 0], [3, 1100]])
-    // The one for 2100 ms, 300 ms late.
+    // The timer for 2100 ms fires 300 ms late.
     clock.hands.advance(by: .milliseconds(1100))
     #expect(passed.values == [[1, 0], [3, 1100], [4, 2400]])
     subscription.cancel()
@@ -84,7 +84,7 @@ struct ThrottleTests {
       receiveValue: { [source, passed] value in
         passed.append([value, Int((clock.now - start).inNanoseconds / 1_000_000)])
         if value == 2 {
-          // The timer passes it on. It takes 1900 ms, in which two more values come.
+          // The timer passes the value on. The handler takes 1900 ms, during which two more values arrive.
           clock.advance(by: .milliseconds(1000))
           source.send(3)
           clock.advance(by: .milliseconds(900))
@@ -143,7 +143,7 @@ struct ThrottleTests {
       }, receiveCompletion: { trace.append("\($0)") })
     source.send(1)
     source.send(2)
-    // The timer passes 2 on, whose handler ends the source.
+    // The timer passes 2 on, and the handler ends the source.
     clock.advance(by: .seconds(1))
     #expect(trace.values == ["1", "2", "handled", "3", "finished"])
     subscription.cancel()
