@@ -7,7 +7,7 @@ import Testing
 import VirtualBench
 
 extension HardwareInTheLoop {
-  /// A night at anchor, as the kernel sees the receiver's line.
+  /// A night at anchor, observed on the receiver's power line.
   @Suite(
     .serialized, .enabled(if: Bench.isVirtual, "only the virtual bench plays receivers"), .timeLimit(.minutes(600)))
   struct AnchorWatchTests {
@@ -15,7 +15,7 @@ extension HardwareInTheLoop {
     private static let radius = 40.0
     private static let grace = Duration.seconds(20)
 
-    /// A boat that sails to and fro before its anchor, until that does not hold any more.
+    /// A boat that swings around its anchor until the anchor drags.
     private static func boat() -> World {
       var world = World(start: MonotonicClock().now)
       (world.sizeMetres, world.drivingSeconds, world.standingSeconds) = (15, 900, 0)
@@ -23,7 +23,7 @@ extension HardwareInTheLoop {
       return world
     }
 
-    /// When it is beyond the edge.
+    /// When the boat crosses the edge of the fence.
     private static func leaves(_ world: World) -> MonotonicInstant? {
       (0..<6000).lazy.map { world.start + .seconds(night + Double($0) / 10) }.first { instant in
         let place = world.truth(at: instant).positionMetres
@@ -36,7 +36,7 @@ extension HardwareInTheLoop {
       let leaves = try #require(Self.leaves(world))
       let bench = try CommandedBench(.ublox8, world: world)
       let circle = "[\(world.latitudeDegrees), \(world.longitudeDegrees), \(Self.radius)]"
-      // Its own word for how good a fix is.
+      // UBX messages contain the receiver's own accuracy estimate.
       let hub = bench.hub(
         "ublox", settings: "messages: \"ubx\",",
         sections: "fences: { anchor: { circle: \(circle), grace: \(Self.grace.inSeconds) } }")
@@ -51,10 +51,10 @@ extension HardwareInTheLoop {
       let noticed = MonotonicClock().now
       #expect(events().last?.contains("fence anchor: left") == true, "\(events())")
       #expect(noticed - leaves <= Self.grace, "\(noticed - leaves) \(events())")
-      // It is woken for seconds at a time, and has heard where its satellites are all the same.
+      // The receiver is awake only for seconds at a time, but has received its ephemerides anyway.
       let starts = bench.receiver.starts
       #expect(starts.dropFirst().allSatisfy { $0.kind == .hot }, "\(starts.filter { $0.kind != .hot })")
-      // Against staying on.
+      // Compared with staying on all night.
       let highTime = zip(rises, falls).map { $1 - $0 }.reduce(.zero, +)
       #expect(highTime * 10 < .seconds(Self.night), "\(highTime)")
       let perMille = Int((1000 * highTime.inSeconds / Self.night).rounded())

@@ -6,14 +6,14 @@ import TestSupport
 import Testing
 import VirtualBench
 
-/// What all tests of the bench share, one after the other.
+/// The resources that all tests of the bench share, one test at a time.
 enum Bench {
-  /// The bench's kernel has this.
+  /// Whether this is the virtual bench: only its kernel has this device.
   static let isVirtual = Wiring.file == nil && access("/dev/i2c-relay", R_OK | W_OK) == 0
-  /// Elsewhere these tests are skipped, visibly.
+  /// Elsewhere these tests are skipped, and reported as skipped.
   static let isHere = isVirtual || Wiring.file != nil
 
-  /// The devices' far ends, where they are played.
+  /// The simulated devices of the virtual bench.
   static let board: VirtualBoard = {
     var receiver = SimulatedReceiver.Configuration()
     receiver.timeToFirstFix = .zero
@@ -34,7 +34,7 @@ enum Bench {
     }
   }()
 
-  // On the virtual board the lines themselves can be looked at.
+  // On the virtual board, the lines themselves can be read.
   static let gpsLine = isVirtual ? board.gpsLine : sensed(wiring.gps.power)
   static let imuLine = isVirtual ? board.imuLine : sensed(wiring.imu.power)
 
@@ -46,24 +46,24 @@ enum Bench {
     }
   }
 
-  /// What a test changes of the board file.
+  /// The settings of the board file that a test changes.
   struct Settings {
     var linger = 0.0
     var minimumOn = 0.0
     var minimumOff = 0.0
-    /// `nil` for what the devices need.
+    /// `nil` for the duration that the devices need.
     var settleMilliseconds: Int?
     var imuRateHz = 200
     var usesDataReady = false
     var hasGPS = true
     var hasIMU = true
-    /// Everything else that is on the IMU's bus and supply.
+    /// Whether the board file includes the other devices on the IMU's bus and supply.
     var hasOthers = false
   }
 
-  /// A hub on the bench's devices. The lines are low, and their history is empty.
+  /// A hub with the bench's devices. The lines are low and their history is empty when this returns.
   static func hub(_ settings: Settings = Settings()) -> HubProcess {
-    // Swift's backtracer would resume a thread whose fault was only sent.
+    // Swift's backtracer would resume a thread that received a fault signal from another process.
     let hub = HubProcess(board: boardFile(settings), environment: ["SWIFT_BACKTRACE=enable=no"])
     for line in [gpsLine, imuLine] {
       _ = eventually { !line.isHigh }
@@ -91,7 +91,7 @@ enum Bench {
       imu: { driver: "mpu-6050", bus: "\(wiring.imu.bus)", address: \(wiring.imu.address ?? 0x68),
         rateHz: \(settings.imuRateHz), \(ready) \(power(wiring.imu.power, "")) },
       """ : ""
-    // The monitor so fast that it measures in visits of a few hundredths of a second.
+    // The monitor is so fast that it measures during visits of a few hundredths of a second.
     let others = [
       ("spare", "bmi160", ""), ("mag", "lis3mdl", ""), ("baro", "bme280", ""), ("meter", "ina226", "rateHz: 58,"),
     ].map { id, driver, more in
@@ -101,7 +101,7 @@ enum Bench {
     return "{ name: \"bench\", devices: { \(all) }, state: { rateHz: 50 } }"
   }
 
-  /// Prints what the kernel saw, for the list at the end of the run.
+  /// Prints the kernel's observations for the list at the end of the run.
   static func saw(_ what: String) {
     let name = Test.current?.name.filter { $0 != "`" }.split(separator: "(").first ?? "?"
     print("kernel saw | \(name) | \(what)")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension HardwareInTheLoop {
-  /// The kernel's own pulses, which a timer of its makes.
+  /// PPS pulses that a timer in the kernel generates.
   @Suite(
     .serialized, .timeLimit(.minutes(10)),
     .enabled(if: Bench.isVirtual || access("/dev/pps0", F_OK) == 0, "there is no /dev/pps0"))
@@ -36,7 +36,7 @@ extension HardwareInTheLoop {
       unlink(path)
     }
 
-    /// `1795272357.123456789`
+    /// For example `1795272357.123456789`.
     private var kernelStamp: String {
       let bytes = (try? Files.bytes(of: "/sys/class/pps/pps0/assert")) ?? []
       return String(String(decoding: bytes, as: UTF8.self).prefix { $0 != "#" })

@@ -4,15 +4,15 @@ import Simulation
 import TestSupport
 import VirtualBench
 
-/// A receiver that understands commands, on a tty of the kernel's and supplied by a line of the kernel's, and a hub that has no
-/// other device, unless it is to have an inertial sensor that waits for motion.
+/// A receiver that understands commands, on a kernel tty and supplied by a kernel line, and a hub with no other
+/// device except, optionally, an inertial sensor that waits for motion.
 ///
-/// Between two of the hub's doings it costs next to nothing, so that hours may pass; unless the process has `Bench.board` too, which
-/// looks at its lines all the time.
+/// Between the hub's actions this costs almost nothing, so that hours can be simulated. This does not hold if the
+/// process also uses `Bench.board`, which reads its lines continuously.
 final class CommandedBench: Sendable {
   private static let (power, ready, witness) = ("power", "ready", "witness")
 
-  /// For one bench after the other.
+  /// Shared by consecutive benches.
   private static let chip: GPIOSimulator = {
     do {
       return try GPIOSimulator(label: "commanded", lineNames: [power, ready, witness])
@@ -23,14 +23,14 @@ final class CommandedBench: Sendable {
 
   let receiver: CommandedReceiver
   let line: LineHistory
-  /// From the inertial sensor, if there is one.
+  /// The interrupt of the inertial sensor, if there is one.
   let interrupt: InterruptWire?
   private let relay: I2CRelay?
   private let port: String
 
   /// - Parameters:
-  ///   - timeToFirstFixScale: in place of the published times
-  ///   - world: in which both are
+  ///   - timeToFirstFixScale: a factor for the published times
+  ///   - world: the world in which both devices are
   init(
     _ personality: ReceiverPersonality, timeToFirstFixScale: Double = 1,
     world: World = World(start: MonotonicClock().now.advanced(by: .seconds(-15))), hasIMU: Bool = false
@@ -59,9 +59,9 @@ final class CommandedBench: Sendable {
   deinit { relay?.remove() }
 
   /// - Parameters:
-  ///   - power: more of the receiver's `power` in the board file
-  ///   - settings: more of the receiver's own
-  ///   - sections: more of the board file
+  ///   - power: additional keys of the receiver's `power` in the board file
+  ///   - settings: additional keys of the receiver
+  ///   - sections: additional sections of the board file
   func hub(
     _ driver: String, _ power: String = "", settings: String = "", sections: String = ""
   ) -> HubProcess {
@@ -82,7 +82,7 @@ final class CommandedBench: Sendable {
     return HubProcess(board: text, environment: ["SWIFT_BACKTRACE=enable=no"])
   }
 
-  /// Has time go by.
+  /// Waits until an instant.
   func wait(until instant: MonotonicInstant) {
     let rest = instant - MonotonicClock().now
     if rest > .zero { _ = Poller(stop: -1).wait(for: nil, atMost: rest) }

@@ -7,13 +7,13 @@ import Testing
 import VirtualBench
 
 extension HardwareInTheLoop {
-  /// Devices that vanish, stall and come back.
+  /// Devices that disappear, stall and return.
   @Suite(
     .serialized, .timeLimit(.minutes(10)), .enabled(if: Bench.isVirtual, "these need devices that can be told to fail"))
   struct FaultTests {
     let board = Bench.board
 
-    /// Does something to a device fifty times, and checks that the hub says why, recovers, and keeps nothing.
+    /// Makes a device fail fifty times. Checks that the hub reports the cause, recovers, and leaks nothing.
     private func failFiftyTimes(
       _ id: String, of settings: Bench.Settings, line: LineHistory, fail: (Int) throws -> String,
       restore: (Int) throws -> Void
@@ -24,7 +24,7 @@ extension HardwareInTheLoop {
       let isTracking = { hub.devicesNow[id].power == "tracking" }
       #expect(eventually { isTracking() })
       var recoveries: [Duration] = []
-      // The first round starts the thread that waits for the next try; it stays.
+      // The first round starts the retry thread, which stays.
       var before: [Int] = []
       for round in 0..<50 {
         if round == 5 { before = hub.resources }
@@ -43,7 +43,7 @@ extension HardwareInTheLoop {
       #expect(
         eventually { zip(hub.resources, before).allSatisfy { $0 <= $1 } }, "\(before) became \(hub.resources)")
       recoveries.sort()
-      // All but a few: an interrupted round says nothing about the hub.
+      // All but a few rounds: an interrupted round says nothing about the hub.
       #expect(recoveries[45] < .seconds(2))
       Bench.saw(
         "50 times: recovery median \(Bench.milliseconds(recoveries[25])), worst \(Bench.milliseconds(recoveries[49])); "
@@ -99,7 +99,7 @@ extension HardwareInTheLoop {
       let first = Bench.hub(.init(hasIMU: false))
       let holder = Subscriber(first)
       #expect(eventually { first.devicesNow["gps"].power == "tracking" })
-      // Its own power line, none: the tty is what they share.
+      // The second hub has no power line. The two hubs share only the tty.
       let second = HubProcess(
         board: "{ name: \"second\", devices: { gps: { driver: \"nmea\", port: \"\(board.gpsPath)\", speed: 9600 } } }")
       let other = Subscriber(second)
@@ -116,7 +116,7 @@ extension HardwareInTheLoop {
       let first = Bench.hub(.init(hasGPS: false))
       let holder = Subscriber(first)
       #expect(eventually { first.devicesNow["imu"].power == "tracking" })
-      // It has no switch for the chip, and would have it sleep when it begins.
+      // The second hub has no switch for the chip, and would put it to sleep at its start.
       let second = HubProcess(
         board: "{ name: \"second\", devices: { imu: { driver: \"mpu-6050\", bus: \"\(board.imuPath)\" } } }")
       let reason = "0x68 on \(board.imuPath) is in use by sensorhub"
@@ -137,7 +137,7 @@ extension HardwareInTheLoop {
     {
       let hub = Bench.hub(.init(hasOthers: true))
       var random = SeededRandom()
-      // What the first visits set up stays: buffers, the allocator's arenas, the thread that waits for the next try.
+      // The first visits create resources that stay: buffers, the allocator's arenas, and the retry thread.
       for _ in 0..<50 { try visit(hub, fault: nil, patience: 20, &random) }
       board.imu.inject(.noAcknowledge)
       let unlucky = Subscriber(hub)
@@ -152,7 +152,8 @@ extension HardwareInTheLoop {
       for _ in 0..<1000 {
         try visit(hub, fault: faults.randomElement(using: &random) ?? nil, patience: 100, &random)
       }
-      // Until the hub has seen the last one leave: a device that failed is tried again for whoever is there.
+      // Waits until the hub has noticed that the last client left. A failed device is retried as long as it has a
+      // holder.
       let isOver = eventually {
         hub.devicesNow.devices.allSatisfy { ["off", "failed"].contains($0.power) && $0.holders.isEmpty }
       }
@@ -162,7 +163,7 @@ extension HardwareInTheLoop {
       #expect(
         eventually { zip(hub.resources, before.resources).allSatisfy { $0 <= $1 } },
         "\(before.resources) became \(hub.resources)")
-      // What the receiver drew has been measured, as often as it was there long enough for that.
+      // The receiver's consumption has been measured in every visit that was long enough.
       #expect(hub.devicesNow["gps"].measuredMilliwattHours > 0)
       let memory = residentKilobytes(hub)
       #expect(memory - before.memory < 2048)
@@ -194,7 +195,7 @@ extension HardwareInTheLoop {
       subscriber.leave()
     }
 
-    /// Lets the world go on for a random while: the instants at which faults meet the hub are what varies.
+    /// Waits for a random time, so that faults occur at different points of the hub's activity.
     private func wait(milliseconds: Int) { _ = poll(nil, 0, Int32(milliseconds)) }
 
     private func residentKilobytes(_ hub: HubProcess) -> Int {

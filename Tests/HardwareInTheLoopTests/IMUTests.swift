@@ -7,13 +7,13 @@ import Testing
 import VirtualBench
 
 extension HardwareInTheLoop {
-  /// The IMU on a real bus, its samples and their times.
+  /// The IMU on a real bus, its samples and their timestamps.
   @Suite(
     .serialized, .timeLimit(.minutes(10)), .enabled(if: Bench.isVirtual, "these need devices that can be told to fail"))
   struct IMUTests {
     let board = Bench.board
 
-    /// An adapter that speaks plain I2C, and one that knows SMBus alone.
+    /// An adapter with plain I2C, and one with only SMBus.
     @Test(arguments: [false, true]) func `both kinds of adapter give samples`(_ isSMBusOnly: Bool) throws {
       board.unplugIMU()
       setParameter(isSMBusOnly)
@@ -27,7 +27,7 @@ extension HardwareInTheLoop {
       let subscriber = Subscriber(hub)
       #expect(eventually { subscriber.lineCount > 20 }, "\(hub.program.standardError)")
       let longest = board.bus?.takeTransfers().map(\.readLength).max() ?? 0
-      // A block of SMBus has 32 bytes at most; two whole samples fit.
+      // An SMBus block has at most 32 bytes, which fits two complete samples.
       #expect(isSMBusOnly ? longest == 24 : longest > 32)
       Bench.saw("\(isSMBusOnly ? "SMBus" : "I2C_RDWR"): longest read \(longest) bytes")
       subscriber.leave()
@@ -38,7 +38,8 @@ extension HardwareInTheLoop {
       HubProcess.write(isSMBusOnly ? "1" : "0", to: "/sys/module/i2c_relay/parameters/smbus_only")
     }
 
-    /// Not faster: this kernel raises simulated interrupts with the next tick of its timer, which has 250 a second.
+    /// Not faster, because this kernel raises simulated interrupts at the next tick of its timer, which runs at 250
+    /// Hz.
     @Test(arguments: [50, 100, 200]) func `the edges of the data-ready line are the samples' times`(_ rateHz: Int)
       throws
     {
@@ -51,7 +52,7 @@ extension HardwareInTheLoop {
         "\(subscriber.lineCount) states; \(hub.devicesNow["imu"]) \(hub.program.standardError)")
       subscriber.leave()
       #expect(hub.stop() == 0)
-      // How far each newest sample's time is from the nearest rise of the line.
+      // The difference between the timestamp of each newest sample and the nearest rise of the line.
       let rises = edges.rises.map { (Double($0.lowerBound.nanoseconds) / 1e9, Double($0.upperBound.nanoseconds) / 1e9) }
       let exact = rises.count { $0.1 - $0.0 < 0.001 }
       let errors = subscriber.states.dropFirst(5).compactMap { state -> Double? in
@@ -59,7 +60,7 @@ extension HardwareInTheLoop {
         let sampledAt = state.monotonic - rates.age
         return rises.map { max($0.0 - sampledAt, sampledAt - $0.1, 0) }.min() ?? .infinity
       }.sorted()
-      // The rises have to be known well enough for that to mean something.
+      // The comparison is meaningful only if enough rises are known precisely.
       #expect(exact * 2 > rises.count)
       #expect(errors[errors.count * 95 / 100] < 0.001)
       Bench.saw(
@@ -77,10 +78,10 @@ extension HardwareInTheLoop {
       let read = hub.devicesNow["imu"].counters["samples"] ?? 0
       #expect(lost == 0)
       #expect(taken > 60_000)
-      // At most one burst is under way.
+      // At most one burst is in progress.
       #expect(taken - read <= 85)
       Bench.saw("\(taken) samples into the FIFO, \(lost) lost, \(read) read")
-      // A second without its reader: the FIFO holds 85 samples.
+      // The reader is stopped for a second. The FIFO holds 85 samples.
       #expect(hub.program.halt())
       let stopped = MonotonicClock().now
       _ = eventually { MonotonicClock().now - stopped > .seconds(1) }

@@ -9,34 +9,34 @@ import Testing
 import VirtualBench
 
 extension HardwareInTheLoop {
-  /// The kernel's own drivers, bound to the same twins that the hub's drivers read: neither twin nor driver is then one reading
-  /// of a data sheet alone.
+  /// Compares the kernel's drivers with the hub's on the same twins, so that neither twin nor driver depends on a
+  /// single reading of a data sheet.
   @Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: Bench.isVirtual, "these need the bench's kernel"))
   struct KernelDriverTests {
-    /// A chip, its twin on a bus of its own, what the kernel calls it, and in what its kernel driver differs from others.
+    /// A chip, its twin on a separate bus, its name in the kernel, and the peculiarities of its kernel driver.
     struct Candidate: CustomTestStringConvertible, Sendable {
       let name: String
       let kernelName: String
       let address: UInt8
       let twin: @Sendable (World) -> any I2CBus
-      /// Of the twin's; some chips do not say what is new: then what is the same is not.
+      /// The noise of the twin. Some chips have no flag for new data; only noise tells their measurements apart.
       var noiseScale = 0.0
       var needsInterrupt = false
-      /// Which of the kernel's axes are x, y and z.
+      /// The indices of the kernel's axes for x, y and z.
       var kernelOrder = SIMD3(0, 1, 2)
-      /// What these have to be multiplied with.
+      /// The factors for these axes.
       var kernelAxes = SIMD3<Double>(1, 1, 1)
-      /// By the data sheet; the kernel writes its units with few digits.
+      /// The unit from the data sheet. The kernel rounds units to a few digits.
       var unitMicrotesla = 0.0
-      /// What the kernel's unit has to be multiplied with to be microtesla.
+      /// The factor from the kernel's unit to microtesla.
       var kernelMicrotesla = 100.0
-      /// One of a full scale's 32768, as most have it, of 2 g and of 250 degrees per second.
+      /// A full scale of 2 g or 250 °/s divided by 32768, as in most chips.
       var unitGravities = 2.0 / 32768
       var unitDegreesPerSecond = 250.0 / 32768
-      /// By how much the kernel's arithmetic may be off, Pa.
+      /// The permitted error of the kernel's arithmetic in pascals.
       var kernelPascals = 1.0
 
-      /// The other chip of its package, where the kernel has a driver for each.
+      /// The other chip of the package, if it has a separate kernel driver.
       var companion: (kernelName: String, address: UInt8)?
 
       var testDescription: String { name }
@@ -61,7 +61,7 @@ extension HardwareInTheLoop {
       return candidate
     }
 
-    /// Nothing moves but what turns for ever in the same way, and no chip has noise: each reading is like all others.
+    /// A constant rotation without other motion, so that all readings are the same if the chips have no noise.
     private static func world(spin: Double, noiseScale: Double) -> World {
       var world = World(start: MonotonicClock().now)
       world.turntable = World.Turntable(
@@ -73,7 +73,7 @@ extension HardwareInTheLoop {
 
     private static let never = StopSignal()
 
-    /// Waits for a chip, in the bench's own time.
+    /// Waits for a chip, in the time of the bench.
     private static func pause(_ duration: Duration) {
       _ = Poller(stop: never.fileDescriptor).wait(for: nil, atMost: duration)
     }
@@ -82,7 +82,7 @@ extension HardwareInTheLoop {
       ChipConnection(bus: try LinuxI2CBus(relay.path), address: address, pause: { pause($0) })
     }
 
-    /// A unit, or 2, 4, … times as much.
+    /// The unit multiplied by the power of two that is closest to the scale.
     private static func nearest(_ unit: Double, to scale: Double) -> Double {
       unit * exp2((log2(scale / unit)).rounded())
     }
@@ -91,30 +91,31 @@ extension HardwareInTheLoop {
 
     static let magnetometers = [
       candidate("lis3mdl", "lis3mdl", 0x1C, SimulatedLIS3MDL.self) { $0.unitMicrotesla = 100 / 6842.0 },
-      // Its kernel driver takes one unit for a hundredth of what it is.
+      // Its kernel driver's unit is too small by a factor of a hundred.
       candidate("hmc5883l", "hmc5883l", 0x1E, SimulatedHMC5883L.self) {
         $0.noiseScale = 0.1
         $0.unitMicrotesla = 100 / 1090.0
         $0.kernelMicrotesla = 10000
       },
-      // In the axes of its IMU; the kernel reads 14 bits in the chip's own, and has the trim in a unit for each axis: x's here.
+      // In the axes of its IMU. The kernel reads 14 bits in the chip's own axes, and includes the trim in the unit of
+      // each axis; this is that of x.
       candidate("ak8963", "ak8963", 0x0C, SimulatedAK8963.self) {
         $0.unitMicrotesla = 0.6 * 304 / 256
         $0.kernelOrder = SIMD3(1, 0, 2)
         $0.kernelAxes = SIMD3(306 / 304.0, 1, -294 / 304.0)
       },
-      // The kernel asks for a trim that this chip does not have, and takes a unit for half of what it is.
+      // The kernel reads a trim that this chip does not have, and its unit is half the correct one.
       candidate("ak09916", "ak09916", 0x0C, SimulatedAK09916.self) {
         $0.unitMicrotesla = 0.15
         $0.kernelMicrotesla = 200
         $0.kernelAxes = SIMD3(1, -1, -1)
       },
-      // Turned into the axes of its other half; the kernel leaves them as they are.
+      // Converted to the axes of the inertial part; the kernel does not convert them.
       candidate("lsm9ds1-mag", "lsm9ds1_magn", 0x1E, SimulatedLSM9DS1Magnetometer.self) {
         $0.unitMicrotesla = 100 / 6842.0
         $0.kernelAxes = SIMD3(-1, 1, -1)
       },
-      // Its axes are left-handed; the kernel leaves them so.
+      // Its axes are left-handed; the kernel does not convert them.
       candidate("lis2mdl", "lis2mdl", 0x1E, SimulatedLIS2MDL.self) {
         $0.unitMicrotesla = 0.15
         $0.kernelAxes = SIMD3(1, 1, -1)
@@ -130,7 +131,7 @@ extension HardwareInTheLoop {
 
     struct SupplyMonitor: CustomTestStringConvertible, Sendable {
       let name: String
-      /// Of its shunt's voltage.
+      /// The unit of the shunt voltage.
       let unitVolts: Double
       let twin: @Sendable (SimulatedSupply, World) -> any I2CBus
 
@@ -193,7 +194,7 @@ extension HardwareInTheLoop {
       candidate("bme280", "bme280", 0x76, SimulatedBME280.self),
       candidate("bmp388", "bmp380", 0x76, SimulatedBMP388.self),
       candidate("bmp390", "bmp380", 0x77, SimulatedBMP390.self),
-      // Its kernel driver adds up what seven divisions leave over, and that does not fit into its numbers.
+      // Its kernel driver adds the remainders of seven divisions, which overflows.
       candidate("dps310", "dps310", 0x77, SimulatedDPS310.self) { $0.kernelPascals = 7 },
       candidate("lps22hb", "lps22hb", 0x5C, SimulatedLPS22HB.self),
       Candidate(
@@ -209,7 +210,7 @@ extension HardwareInTheLoop {
       let driver = chip.driver(
         try KernelDriverTests.connection(relay, candidate.address), PolledConfiguration(rateHz: 5))
       try driver.start()
-      // What a chip without registers for it is asked for comes with the next look.
+      // A chip that measures on command returns the result at the next access.
       var sample: BarometerSample?
       for _ in 0..<10 {
         KernelDriverTests.pause(.milliseconds(200))
@@ -218,7 +219,7 @@ extension HardwareInTheLoop {
       let ours = try #require(sample)
       driver.stop()
       let kernel = try candidate.bind(to: relay)
-      // Kilopascals, thousandths of a degree and of a percent.
+      // Kilopascals, thousandths of a degree Celsius and of a percent.
       let pressure = try #require(kernel.scalar("in_pressure")) * 1000
       let temperature = try #require(kernel.scalar("in_temp")) / 1000
       Bench.saw(
@@ -254,7 +255,7 @@ extension HardwareInTheLoop {
             ])
         },
         unitGravities: 3.0 / 32768, companion: ("bmi088-accel", 0x18)),
-      // The kernel begins with the fusion on, which has units of its own: 900 to a radian per second.
+      // The kernel starts with the fusion on, which has its own unit of 900 per radian per second.
       candidate("bno055", "bno055", 0x28, SimulatedBNO055.self) {
         $0.unitGravities = 0.01 / 9.80665
         $0.unitDegreesPerSecond = 180 / .pi / 900
@@ -298,7 +299,7 @@ extension HardwareInTheLoop {
       let kernel = try candidate.bind(to: relay)
       let force = try #require(kernel.vector("in_accel"))
       let rates = try #require(kernel.vector("in_anglvel"))
-      // The kernel may have chosen another range, some times as wide.
+      // The kernel may have selected another range, which is a multiple.
       let forceUnit = KernelDriverTests.nearest(candidate.unitGravities * 9.80665, to: force.scale)
       let rateUnit = KernelDriverTests.nearest(candidate.unitDegreesPerSecond * .pi / 180, to: rates.scale)
       #expect(abs(force.scale / forceUnit - 1) < 0.01 && abs(rates.scale / rateUnit - 1) < 0.01)
@@ -315,12 +316,12 @@ extension HardwareInTheLoop {
       #expect(KernelDriverTests.largest((SIMD3<Double>(ours.accelerometer) - truth.specificForce) / forceUnit) < 3)
     }
 
-    /// A chip, as it is read through the kernel's driver.
+    /// A chip that is read through its kernel driver.
     struct Scanned: CustomTestStringConvertible, Sendable {
       let kernelName: String
       let address: UInt8
       let twin: @Sendable (World) -> any I2CBus
-      /// Of the kernel's devices; with two names one for the gyroscope and one for the accelerometer.
+      /// The names of the kernel's devices: one, or one each for the gyroscope and the accelerometer.
       let names: [String]
 
       var testDescription: String { kernelName }
@@ -342,7 +343,7 @@ extension HardwareInTheLoop {
         names: ["lsm6dsox_accel", "lsm6dsox_gyro"]),
     ]
 
-    /// Without the chip's interrupt line: a timer of the kernel's has it measured.
+    /// A kernel timer triggers the measurements; the chip's interrupt line is not connected.
     @Test(arguments: scanned) func `an inertial sensor that the kernel has is read through it`(_ chip: Scanned) throws {
       let world = KernelDriverTests.world(spin: 0.8, noiseScale: 0)
       let relay = try I2CRelay(model: chip.twin(world))
@@ -381,10 +382,10 @@ extension HardwareInTheLoop {
       Bench.saw(
         "\(chip.kernelName): \(samples.count) samples in a second, \(steps.min() ?? 0) to \(steps.max() ?? 0) s apart, "
           + "\(counters.misreads) lost")
-      // Everything is as it was found, and the timer is gone.
+      // All settings are as before, and the timer is gone.
       #expect(values() == before)
       #expect(Files.names(in: "/sys/kernel/config/iio/triggers/hrtimer").isEmpty)
-      // A second time, as after a power cycle.
+      // Once more, as after a power cycle.
       try driver.start()
       KernelDriverTests.pause(.milliseconds(200))
       try driver.read(into: &batch)

@@ -7,11 +7,11 @@ import TestSupport
 import Testing
 import VirtualBench
 
-/// Everything that needs the bench's devices: one test after the other.
+/// All tests that use the bench's devices, one at a time.
 @Suite(.serialized, .enabled(if: Bench.isHere, "not on the bench: make hil runs these")) enum HardwareInTheLoop {}
 
 extension HardwareInTheLoop {
-  /// Power follows demand, as seen on the lines.
+  /// Power follows demand, observed on the lines.
   @Suite(.serialized, .timeLimit(.minutes(10))) struct PowerTests {
     let gpsLine = Bench.gpsLine
     let imuLine = Bench.imuLine
@@ -36,7 +36,7 @@ extension HardwareInTheLoop {
           if let fall = line.falls.last { offDelays.append(fall - left) }
         }
       }
-      // The median: one interrupted round says nothing about the hub.
+      // The median is used because an interrupted round says nothing about the hub.
       onDelays.sort()
       offDelays.sort()
       #expect(onDelays[5] < .milliseconds(50))
@@ -56,7 +56,7 @@ extension HardwareInTheLoop {
         case .terminated: hub.program.send(SIGTERM)
         case .interrupted: hub.program.send(SIGINT)
         case .killed: hub.program.send(SIGKILL)
-        // What a trap in the reader does: the processor's own signal, to that thread.
+        // Sends the signal that a trap in the reader would cause, to that thread.
         case .crashedReadingGPS: signalThread("gps", of: hub)
         case .crashedReadingIMU: signalThread("imu", of: hub)
         }
@@ -79,9 +79,9 @@ extension HardwareInTheLoop {
       ending.apply(to: hub)
       let code = hub.program.wait()
       #expect(code == (ending == .terminated || ending == .interrupted ? 0 : ending == .killed ? -SIGKILL : -SIGILL))
-      // Nobody drives the lines any more, and the virtual board's keep their level.
+      // The lines are no longer driven, and those of the virtual board keep their level.
       if Bench.isVirtual, code != 0 { #expect(gpsLine.isHigh && imuLine.isHigh) }
-      // As the unit's ExecStopPost= does after every end.
+      // The unit's ExecStopPost= runs this command after every end.
       let safe = Program(["safe", hub.boardFile])
       #expect(safe.wait() == 0, "\(safe.standardError)")
       #expect(eventually { !gpsLine.isHigh && !imuLine.isHigh })
@@ -106,7 +106,7 @@ extension HardwareInTheLoop {
       case clientCloses, clientDies, clientLeavesWhileSettling, clientLeavesWhileTheReceiverIsSilent
       case boardIsReadAgain, allLeaveAtOnce
 
-      /// A real receiver cannot be told to be silent.
+      /// A real receiver cannot be made silent.
       static var possible: [Cancellation] {
         allCases.filter { Bench.isVirtual || $0 != .clientLeavesWhileTheReceiverIsSilent }
       }
@@ -145,11 +145,11 @@ extension HardwareInTheLoop {
         subscriber.leave()
       case .allLeaveAtOnce:
         let subscribers = (0..<20).map { _ in Subscriber(hub) }
-        // Until the hub has taken each of them in: who is still queued would wake the devices again.
+        // Waits until the hub has accepted each subscriber: one that is still queued would wake the devices again.
         #expect(eventually { isOn() && subscribers.allSatisfy { $0.lineCount > 0 } })
         for subscriber in subscribers { subscriber.leave() }
       }
-      // Before the devices would have settled.
+      // The limit is shorter than the settling time of the devices.
       let limit = Duration.seconds(cancellation == .clientLeavesWhileSettling ? 4 : 60)
       #expect(eventually(within: limit) { !gpsLine.isHigh && !imuLine.isHigh && hub.openDevices.isEmpty })
       Bench.saw("\(cancellation.rawValue): \(gpsLine.rises.count) rise, \(gpsLine.falls.count) fall")
@@ -213,7 +213,7 @@ extension HardwareInTheLoop {
         subscriber.leave()
         #expect(eventually { !gpsLine.isHigh })
       }
-      // The shortest and the longest that each can have lasted, given when the line was looked at.
+      // The shortest and longest possible durations, given the times at which the line was read.
       let changes = gpsLine.all
       let times = zip(changes, changes.dropFirst()).map { (least: $1.after - $0.at, most: $1.at - $0.after) }
       try #require(times.count == 3)
@@ -237,7 +237,8 @@ extension HardwareInTheLoop {
         #expect(hub.openDevices.contains { $0.contains("/dev/pts/") || $0.contains("/dev/tty") })
         subscriber.leave()
         #expect(eventually { !gpsLine.isHigh })
-        // Closed before the supply went: a receiver must not be fed through its data lines. The IMU's bus may still be open.
+        // The port must be closed before the supply is switched off, because a receiver must not be powered through
+        // its data lines. The IMU's bus may still be open.
         #expect(!hub.openDevices.contains { $0.contains("/dev/pts/") || $0.contains("/dev/tty") })
         #expect(eventually { hub.openDevices.isEmpty }, "\(hub.openDevices)")
         #expect(hub.devicesNow["gps"].counters["sentences"] ?? 0 > sentences)

@@ -7,13 +7,13 @@ import Testing
 import VirtualBench
 
 extension HardwareInTheLoop {
-  /// Receivers that sleep by command, as the kernel sees their line and their tty.
+  /// Receivers that sleep by command, observed on their power line and their tty.
   @Suite(.serialized, .enabled(if: Bench.isVirtual, "only the virtual bench plays receivers"), .timeLimit(.minutes(10)))
   struct ReceiverSleepTests {
     @Test(arguments: [
       (ReceiverPersonality.ublox8, "ublox", "backup", ReceiverPhase.backup),
       (.ublox10, "ublox", "backup", .backup), (.mediatek, "mediatek", "standby", .standby),
-      // Its radio is off; it goes on hearing.
+      // Its radio is off, but it still reads commands.
       (.airoha, "airoha", "standby", .stopped),
     ])
     func `a receiver that sleeps keeps its supply, its tty is closed, and it speaks within a second of being wanted`(
@@ -27,14 +27,14 @@ extension HardwareInTheLoop {
         let subscribed = MonotonicClock().now
         let subscriber = Subscriber(hub)
         #expect(eventually { hub.devicesNow["gps"].counters["sentences"] ?? 0 > before })
-        // The first time it is found, asked and set.
+        // The first round is not measured, because the hub detects and configures the receiver.
         if round > 0 { delays.append(MonotonicClock().now - subscribed) }
         #expect(eventually { subscriber.states.contains { $0.position != nil } })
         subscriber.leave()
         #expect(eventually { hub.devicesNow["gps"].power == "asleep" }, "\(hub.devicesNow["gps"].reason)")
-        // The hub has said its last word; the receiver has to hear it.
+        // The hub has sent its last command. The receiver still has to read it.
         #expect(eventually { bench.receiver.phase == phase })
-        // What is held is the line of its supply.
+        // The hub keeps only the power line open.
         #expect(eventually { !hub.openDevices.contains { $0.contains("/dev/pts/") } }, "\(hub.openDevices)")
         #expect(bench.line.isHigh && bench.line.rises.count == 1 && bench.line.falls.isEmpty)
       }

@@ -7,7 +7,7 @@ import Testing
 import VirtualBench
 
 extension HardwareInTheLoop {
-  /// A fix now and then, as the kernel sees the receiver's line.
+  /// Periodic fixes, observed on the receiver's power line.
   @Suite(.serialized, .enabled(if: Bench.isVirtual, "only the virtual bench plays receivers"), .timeLimit(.minutes(10)))
   struct ScheduledFixTests {
     @Test func `after ten starts a fix on a schedule comes at its time, from a receiver that is off between`() throws {
@@ -16,7 +16,7 @@ extension HardwareInTheLoop {
       let (pace, learning, measured) = (6, 10, 20)
       let client = SocketClient(path: hub.socket)
       client.send("{\"every\": \(pace), \"accuracy\": 20, \"within\": 5}\n")
-      // Each is due at a multiple of its pace since the clock's beginning; the first one comes at once.
+      // Each fix is due at a multiple of the period since the clock's origin; the first one is due immediately.
       var delays: [Duration] = []
       var risesInLearning = 0
       for number in 1...(1 + learning + measured) {
@@ -31,11 +31,11 @@ extension HardwareInTheLoop {
       #expect(eventually { hub.isOff && !bench.line.isHigh })
       delays.sort()
       #expect(good.count * 20 >= 19 * measured, "\(delays) \(fixes.map { $0.suffix(120) })")
-      // A start for each that comes after what was learnt; the next one's may have been under way.
+      // One start per fix after the learning phase. The start for the next fix may already have begun.
       let rises = bench.line.rises.count - risesInLearning
       #expect((measured...measured + 1).contains(rises), "\(rises), \(risesInLearning) before")
       #expect(risesInLearning <= 1 + learning)
-      // Who looks at the line may see its last fall a moment later.
+      // The observer may see the last fall slightly later.
       #expect(eventually { bench.line.falls.count == bench.line.rises.count })
       let highTime = zip(bench.line.rises, bench.line.falls).map { $1 - $0 }.reduce(.zero, +)
       Bench.saw(

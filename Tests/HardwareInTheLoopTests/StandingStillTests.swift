@@ -7,17 +7,18 @@ import Testing
 import VirtualBench
 
 extension HardwareInTheLoop {
-  /// Fixes on a schedule of a board that stands, as the kernel sees the receiver's line and the sensor's.
+  /// Scheduled fixes of a parked board, observed on the power lines of the receiver and the sensor.
   @Suite(
     .serialized, .enabled(if: Bench.isVirtual, "only the virtual bench plays receivers"), .timeLimit(.minutes(600)))
   struct StandingStillTests {
-    /// Before that it has found out that nothing moves.
+    /// The time in which the hub detects that the board does not move.
     private static let settling = 300.0
     private static let hour = 3600.0
     private static let motions = 20
     private static let driving = 20.0
 
-    /// An hour, and then again and again long enough to be at rest; each sets off at another time of the schedule's minute.
+    /// Stops of an hour, and then stops that are just long enough to be detected. Each ends at another second of the
+    /// schedule's minute.
     private static let stops: [Range<Double>] = {
       var stops = [0..<settling + hour]
       for number in 1..<motions {
@@ -62,7 +63,7 @@ extension HardwareInTheLoop {
       #expect(eventually { hub.isOff && !bench.line.isHigh })
       try #require(delays.count == Self.motions)
       delays.sort()
-      // All but one: an interrupted one says nothing about the hub.
+      // All but one: an interrupted round says nothing about the hub.
       #expect(delays[Self.motions - 2] < .milliseconds(100), "\(delays)")
       Bench.saw(
         "an hour, \(given.count) fixes given again: 0 rises; \(Self.motions) motions: rise "

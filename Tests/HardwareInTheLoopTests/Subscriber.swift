@@ -1,7 +1,7 @@
 import FoundationEssentials
 import TestSupport
 
-/// A client of the hub's state: connecting subscribes, closing ends the lease.
+/// A client of the hub's state. Connecting subscribes; closing the connection ends the lease.
 final class Subscriber: Sendable {
   struct State: Decodable {
     struct Part: Decodable {
@@ -16,7 +16,7 @@ final class Subscriber: Sendable {
 
   private let client: SocketClient
 
-  /// - Parameter parts: what it wants of the state; `nil` for all, without a word
+  /// - Parameter parts: the parts of the state to request; `nil` to request nothing, which returns all parts
   init(_ hub: HubProcess, parts: [String]? = nil) {
     client = SocketClient(path: hub.socket)
     if let parts {
@@ -28,7 +28,7 @@ final class Subscriber: Sendable {
   func forget() { client.forget() }
   var lineCount: Int { client.lineCount }
 
-  /// The states that have come so far.
+  /// The states received until now.
   var states: [State] {
     client.bytes.split(separator: 10).compactMap { try? JSONDecoder().decode(State.self, from: Data($0)) }
   }

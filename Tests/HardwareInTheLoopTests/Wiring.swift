@@ -5,13 +5,13 @@ import HardwareIO
 import TestSupport
 import VirtualBench
 
-/// How the devices under test are wired: to the virtual board, or as a file says that SENSORHUB_WIRING names, of
-/// which Documentation/building-and-testing.md has an example.
+/// The wiring of the devices under test: the virtual board's, or the one in the file that SENSORHUB_WIRING names.
+/// Documentation/building-and-testing.md contains an example.
 struct Wiring: Decodable {
   struct Line: Decodable {
-    /// Chip and line that switch the device's power.
+    /// The chip and line that switch the device's power.
     var chip, line: String
-    /// The input, on the same chip, that the line is looped to.
+    /// The input on the same chip to which the line is connected.
     var sense: String
   }
 
@@ -49,7 +49,7 @@ struct Wiring: Decodable {
 }
 
 extension LineHistory {
-  /// Watches a line through the input that it is looped to.
+  /// Observes a line through the input that it is connected to.
   convenience init(sensing line: Wiring.Line) throws {
     let edges = try LinuxGPIOEdges(GPIOLineName(chip: line.chip, line: line.sense), rising: true, falling: true)
     let last = Recorded()

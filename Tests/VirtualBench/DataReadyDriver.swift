@@ -3,10 +3,10 @@ import HardwareIO
 import MonotonicTime
 import Simulation
 
-/// Raises the data-ready line for a moment whenever the chip has a sample ready.
+/// Raises the data-ready line briefly each time the chip has a sample ready.
 ///
-/// The wire leads to three inputs, and reaches one after the other: a witness, the one that the hub reads, another witness.
-/// The kernel's stamps of the two witnesses enclose the one that the hub got.
+/// The wire leads to three inputs and reaches them one after another: a witness, the one that the hub reads, and a
+/// second witness. The kernel's timestamps of the two witnesses enclose the hub's.
 public final class DataReadyDriver: Sendable {
   private let stamps = Guarded([ClosedRange<MonotonicInstant>]())
   private let end = StopSignal()
@@ -28,13 +28,13 @@ public final class DataReadyDriver: Sendable {
       var last: MonotonicInstant?
       while !end.isSet {
         let next = imu.nextSample(after: max(last ?? clock.now, clock.now.advanced(by: .milliseconds(-1))))
-        // While the chip sleeps there is nothing to do; soon enough for its first sample it is looked at again.
+        // While the chip sleeps there is nothing to do. It is checked again early enough for its first sample.
         let wait = next.map { $0 - clock.now } ?? .milliseconds(2)
         if wait > .zero, poller.wait(for: nil, atMost: wait) == .stopped { return }
         guard let next else { continue }
         last = next
         for line in lines { chip.drive(line, true) }
-        // The kernel stamps them in an interrupt, up to a tick of its timer later, mostly within microseconds.
+        // The kernel timestamps edges in an interrupt, usually within microseconds, but up to one timer tick later.
         let edges = witnesses.compactMap { witness in
           poller.wait(for: witness.fileDescriptor, atMost: .milliseconds(50)) == .readable
             ? (try? witness.takeEdges())?.latest.at : nil
@@ -48,12 +48,12 @@ public final class DataReadyDriver: Sendable {
 
   deinit { end.set() }
 
-  /// Lets go of the lines: when this returns, the next may have them.
+  /// Releases the lines. After this returns, they can be opened again.
   public func stop() {
     end.set()
     _ = Poller(stop: hasEnded.fileDescriptor).wait(for: nil, atMost: .seconds(5))
   }
 
-  /// When the line rose, by the kernel's stamps: between these two, mostly microseconds apart.
+  /// The intervals in which the line rose, from the kernel's timestamps; usually microseconds long.
   public var rises: [ClosedRange<MonotonicInstant>] { stamps.withLock { $0 } }
 }

@@ -1,9 +1,10 @@
 import Glibc
 import HardwareIO
 
-/// Hears from the kernel when one of some files is opened or closed, by whomever: who switches a line has to open its chip.
+/// Detects through the kernel when any process opens or closes one of some files. A program that switches a line must
+/// open its chip.
 final class FileActivity: Sendable {
-  /// For `poll`: readable while there is something to take.
+  /// The descriptor to `poll`: readable while there are events.
   let fileDescriptor: Int32
 
   init(of paths: [String]) throws(HardwareError) {
@@ -17,7 +18,7 @@ final class FileActivity: Sendable {
 
   deinit { close(fileDescriptor) }
 
-  /// Takes all that has been heard.
+  /// Discards all pending events.
   func take() {
     var events = [UInt8](repeating: 0, count: 4096)
     while read(fileDescriptor, &events, events.count) > 0 {}

@@ -2,17 +2,17 @@ import Glibc
 import Guarding
 import HardwareIO
 
-/// A chip of the kernel's GPIO simulator: real lines for whoever opens them, with the other end of each wire in sysfs.
+/// A chip of the kernel's GPIO simulator. Programs open real lines, and the other end of each wire is in sysfs.
 public final class GPIOSimulator: Sendable {
   public let label: String
-  /// `/dev/gpiochip0`
+  /// For example `/dev/gpiochip0`.
   public let path: String
-  /// By line: descriptors of its level, and of what drives it from outside.
+  /// The descriptors of each line: its level, and its external drive.
   private let lines: [String: (value: Int32, pull: Int32)]
 
   /// - Parameters:
-  ///   - label: of the chip, and unique among the simulators
-  ///   - lineNames: from offset 0
+  ///   - label: the label of the chip, unique among the simulators
+  ///   - lineNames: the names from offset 0
   public init(label: String, lineNames: [String]) throws(HardwareError) {
     self.label = label
     let configuration = "/sys/kernel/config/gpio-sim/\(label)"
@@ -36,13 +36,13 @@ public final class GPIOSimulator: Sendable {
       })
   }
 
-  /// What a meter at the line would show.
+  /// The level that a meter at the line would show.
   public func level(_ line: String) -> Bool {
     var digit: UInt8 = 0
     return pread(lines[line]?.value ?? -1, &digit, 1, 0) == 1 && digit == UInt8(ascii: "1")
   }
 
-  /// Drives an input from outside.
+  /// Drives an input externally.
   public func drive(_ line: String, _ level: Bool) {
     let text = Array((level ? "pull-up" : "pull-down").utf8)
     _ = pwrite(lines[line]?.pull ?? -1, text, text.count, 0)

@@ -2,11 +2,11 @@ import Glibc
 import Guarding
 import HardwareIO
 
-/// A bus of the kernel's, /dev/i2c-N, whose devices are played by a model in this process.
+/// A kernel bus, /dev/i2c-N, whose devices are simulated by a model in this process.
 ///
-/// Needs the kernel module `i2c-relay`; its source describes the protocol that is spoken here.
+/// It requires the kernel module `i2c-relay`, whose source describes the protocol.
 public final class I2CRelay: Sendable {
-  /// `/dev/i2c-0`
+  /// For example `/dev/i2c-0`.
   public let path: String
   private let descriptor: Int32
   private let model: any I2CBus
@@ -15,7 +15,7 @@ public final class I2CRelay: Sendable {
   private let log = Guarded([Transfer]())
   private let hasEnded = WakeSignal()
 
-  /// A transfer as the kernel passed it on.
+  /// A transfer as received from the kernel.
   public struct Transfer: Equatable, Sendable {
     public var written: [UInt8]
     public var readLength: Int
@@ -33,13 +33,13 @@ public final class I2CRelay: Sendable {
     }
   }
 
-  /// Takes the bus away, as pulling a USB adapter does.
+  /// Removes the bus, as unplugging a USB adapter does.
   public func remove() {
     stop.set()
     hasEnded.wait()
   }
 
-  /// Stalled, transfers get no answer at all, until the kernel gives them up.
+  /// Stalls the bus: transfers get no answer until the kernel gives up.
   public func setStalled(_ isStalled: Bool) { self.isStalled.withLock { $0 = isStalled } }
 
   /// The transfers since the last call.
@@ -114,7 +114,7 @@ public final class I2CRelay: Sendable {
     return result == 0 ? reply : Array(reply[..<I2CRelay.headLength])
   }
 
-  /// As the Raspberry Pi's own adapter reports it.
+  /// The error code that the Raspberry Pi's own adapter reports.
   private static func code(of error: HardwareError) -> Int32 {
     switch error {
     case .noAcknowledge: EREMOTEIO

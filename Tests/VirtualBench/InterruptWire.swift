@@ -3,8 +3,8 @@ import HardwareIO
 import MonotonicTime
 import Simulation
 
-/// Leads the interrupt of a simulated chip to an input of the kernel's, and before that to another one, a witness, whose edges the
-/// kernel stamps as it does the hub's.
+/// Connects the interrupt of a simulated chip to a kernel input. The edge first reaches another input, a witness,
+/// which the kernel timestamps in the same way as the hub's.
 public final class InterruptWire: Sendable {
   private let stamps = Guarded([MonotonicInstant]())
   private let end = StopSignal()
@@ -23,11 +23,11 @@ public final class InterruptWire: Sendable {
       let poller = Poller(stop: end.fileDescriptor)
       while poller.wait(for: rises.fileDescriptor, or: falls.fileDescriptor) == .readable {
         _ = try? rises.takeEdges()
-        // What has risen again before this looked is to rise at the other end too.
+        // An interrupt that fell and rose again in the meantime must rise at the other end too.
         if (try? falls.takeEdges()) != nil { for line in [witness, line] { chip.drive(line, false) } }
         let isHigh = interrupt.isHigh
         for line in [witness, line] { chip.drive(line, isHigh) }
-        // The kernel stamps it in an interrupt, up to a tick of its timer later.
+        // The kernel timestamps edges in an interrupt, up to one timer tick later.
         if isHigh, poller.wait(for: seen.fileDescriptor, atMost: .milliseconds(50)) == .readable,
           let edge = try? seen.takeEdges()
         {
@@ -40,6 +40,6 @@ public final class InterruptWire: Sendable {
 
   deinit { end.set() }
 
-  /// When the line rose, by the kernel's stamps.
+  /// When the line rose, from the kernel's timestamps.
   public var rises: [MonotonicInstant] { stamps.withLock { $0 } }
 }

@@ -1,18 +1,18 @@
 import Glibc
 import HardwareIO
 
-/// A sensor that a driver of the kernel's has, as the kernel's subsystem for sensors (IIO) reports it.
+/// A sensor with a kernel driver, as reported by the kernel's sensor subsystem (IIO).
 public final class KernelSensor {
-  /// In sysfs, one for each of the chip's parts.
+  /// The folders in sysfs, one for each part of the chip.
   private let folders: [String]
 
-  /// Has the kernel's driver take a chip.
+  /// Binds a kernel driver to a chip.
   ///
   /// - Parameters:
-  ///   - driver: what the kernel calls the chip: `bmp280`
-  ///   - bus: `/dev/i2c-0`
-  ///   - needsInterrupt: whether it refuses to work without an interrupt line
-  /// - Throws: where the driver does not know the chip, or refuses it
+  ///   - driver: the kernel's name of the chip, for example `bmp280`
+  ///   - bus: the device, for example `/dev/i2c-0`
+  ///   - needsInterrupt: whether the driver requires an interrupt line
+  /// - Throws: if the driver does not recognize or accept the chip
   public init(driver: String, bus: String, address: UInt8, needsInterrupt: Bool = false) throws(HardwareError) {
     let number = String(bus.split(separator: "-").last ?? "")
     if needsInterrupt {
@@ -27,7 +27,7 @@ public final class KernelSensor {
     guard !folders.isEmpty else { throw .unexpectedDevice("the kernel's \(driver) refuses the chip at \(device)") }
   }
 
-  /// The chips of one package, each with a driver of its own, as one.
+  /// Combines the chips of one package, each with its own driver.
   public init(_ parts: [KernelSensor]) { folders = parts.flatMap(\.folders) }
 
   private static func write(_ text: String, to path: String) throws(HardwareError) {
@@ -40,7 +40,7 @@ public final class KernelSensor {
     }
   }
 
-  /// A number of one of the parts: `in_accel_x_raw`; `nil` where none has it.
+  /// A value of one of the parts, for example `in_accel_x_raw`; `nil` if no part has it.
   public func number(_ name: String) -> Double? {
     for folder in folders {
       if let bytes = try? Files.bytes(of: "\(folder)/\(name)") {
@@ -50,9 +50,9 @@ public final class KernelSensor {
     return nil
   }
 
-  /// A vector in the chip's units, and what the kernel takes one unit for.
+  /// A vector in the chip's units, and the kernel's scale for one unit.
   ///
-  /// - Parameter channel: `in_accel`
+  /// - Parameter channel: for example `in_accel`
   public func vector(_ channel: String) -> (raw: SIMD3<Double>, scale: Double)? {
     var raw = SIMD3<Double>.zero
     for (index, axis) in ["x", "y", "z"].enumerated() {
@@ -62,7 +62,7 @@ public final class KernelSensor {
     return (number("\(channel)_scale") ?? number("\(channel)_x_scale")).map { (raw, $0) }
   }
 
-  /// A value in SI units, read whole or as a raw number.
+  /// A value in SI units, read directly or computed from the raw value.
   public func scalar(_ channel: String) -> Double? {
     if let input = number("\(channel)_input") { return input }
     guard let raw = number("\(channel)_raw"), let scale = number("\(channel)_scale") else { return nil }

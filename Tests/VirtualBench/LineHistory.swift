@@ -2,10 +2,10 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// Watches a line's level from outside and remembers each change.
+/// Observes the level of a line from outside and records each change.
 public final class LineHistory: Sendable {
   public struct Change: Equatable, Sendable {
-    /// When the new level was first seen, and when the old one was last: the change came between the two.
+    /// When the new level was first seen, and when the old level was last seen. The change happened between the two.
     public var at: MonotonicInstant
     public var after: MonotonicInstant
     public var level: Bool
@@ -14,22 +14,22 @@ public final class LineHistory: Sendable {
   private let changes = Guarded([Change]())
   private let stop = StopSignal()
 
-  /// How often a line is looked at that may change.
+  /// The interval at which a line that may change is read.
   private static let look = Duration.milliseconds(2)
 
-  /// Looks every two milliseconds.
+  /// Reads the line every two milliseconds.
   ///
-  /// - Parameter onChange: called on the watching thread
+  /// - Parameter onChange: called on the observing thread
   public convenience init(
     of level: @escaping @Sendable () -> Bool, onChange: @escaping @Sendable (Bool) -> Void = { _ in }
   ) {
     self.init(of: level, every: LineHistory.look, activity: nil, onChange: onChange)
   }
 
-  /// Looks as often for a moment after somebody has opened or closed one of some files, and every second whatever happens: for
-  /// hours in which nothing does.
+  /// Reads the line every two milliseconds shortly after a process has opened or closed one of some files, and
+  /// otherwise once a second. This is for hours without activity.
   ///
-  /// - Parameter files: what whoever changes the level opens, or closes, just before
+  /// - Parameter files: files that a process opens or closes just before it changes the level
   public convenience init(
     of level: @escaping @Sendable () -> Bool, whereUsed files: [String],
     onChange: @escaping @Sendable (Bool) -> Void = { _ in }
@@ -74,6 +74,6 @@ public final class LineHistory: Sendable {
   public var rises: [MonotonicInstant] { all.filter(\.level).map(\.at) }
   public var falls: [MonotonicInstant] { all.filter { !$0.level }.map(\.at) }
 
-  /// Forgets what was, except the level.
+  /// Discards the history except for the present level.
   public func restart() { changes.withLock { $0 = $0.suffix(1).filter(\.level) } }
 }

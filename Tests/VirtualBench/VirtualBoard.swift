@@ -4,18 +4,18 @@ import HardwareIO
 import MonotonicTime
 import Simulation
 
-/// A board's peripherals on devices of the kernel's: a receiver on a tty, and on /dev/i2c-N an IMU and, on the same supply,
-/// another one, a magnetometer, a barometer and a supply monitor; alive only while their power line is high.
+/// The peripherals of a board on kernel devices: a receiver on a tty and, on /dev/i2c-N with a common supply, two
+/// IMUs, a magnetometer, a barometer and a supply monitor. They work only while their power line is high.
 ///
-/// The hub under test opens the kernel's devices and knows nothing of this.
+/// The hub under test opens the kernel's devices and has no knowledge of this type.
 public final class VirtualBoard: Sendable {
   public static let gpsPower = "gps-power"
   public static let imuPower = "imu-power"
   public static let dataReady = "imu-ready"
-  /// Inputs that the power lines are looped to, as on a real board under test.
+  /// Inputs connected to the power lines, as on a real board under test.
   public static let gpsSense = "gps-sense"
   public static let imuSense = "imu-sense"
-  /// An input on the same wire as the data-ready line's.
+  /// Inputs on the same wire as the data-ready line.
   public static let witnesses = ["imu-ready-before", "imu-ready-after"]
 
   public let chip: GPIOSimulator
@@ -23,19 +23,20 @@ public final class VirtualBoard: Sendable {
   public let receiver: SimulatedReceiver
   public let gpsLine: LineHistory
   public let imuLine: LineHistory
-  /// Where the receiver's tty and the IMU's bus appear, as udev would name them.
+  /// The folder for the names of the receiver's tty and the IMU's bus, as udev would create them.
   public let folder: String
   private let relay: Guarded<I2CRelay?>
-  /// All that is on the IMU's bus.
+  /// All chips on the IMU's bus.
   private let chips: SimulatedI2CBus
 
   public var gpsPath: String { "\(folder)/gps" }
   public var imuPath: String { "\(folder)/imu" }
 
   /// - Parameters:
-  ///   - label: of the GPIO chip
-  ///   - folder: for the names of the devices, made if missing
-  ///   - parked: seconds in which the vehicle stands, in their order; it has been on its way for 15 by now
+  ///   - label: the label of the GPIO chip
+  ///   - folder: the folder for the device names, created if missing
+  ///   - parked: periods in seconds during which the vehicle is parked, in order; the simulation is 15 s old at this
+  ///     point
   public init(
     label: String, folder: String, receiver configuration: SimulatedReceiver.Configuration = .init(),
     parked: [Range<Double>] = []
@@ -96,7 +97,7 @@ public final class VirtualBoard: Sendable {
     name(imuPath, new.path)
   }
 
-  /// Takes the whole bus away.
+  /// Removes the whole bus.
   public func unplugIMU() {
     unlink(imuPath)
     relay.withLock { relay in
@@ -107,7 +108,7 @@ public final class VirtualBoard: Sendable {
 
   public func plugInReceiver() throws(HardwareError) {
     let path = try receiver.plugIn()
-    // As udev does with a real one.
+    // udev does the same with a real device.
     if let group = getgrnam("dialout") { chown(path, 0, group.pointee.gr_gid) }
     chmod(path, 0o660)
     name(gpsPath, path)
@@ -118,13 +119,13 @@ public final class VirtualBoard: Sendable {
     receiver.hangUp()
   }
 
-  /// Gives a device its stable name, in one step.
+  /// Gives a device its stable name atomically.
   private func name(_ path: String, _ device: String) {
     unlink("\(path).new")
     symlink(device, "\(path).new")
     rename("\(path).new", path)
   }
 
-  /// Drives the data-ready line as the chip's INT pin does, until told to stop.
+  /// Drives the data-ready line like the chip's INT pin, until stopped.
   public func driveDataReady() throws(HardwareError) -> DataReadyDriver { try DataReadyDriver(imu: imu, chip: chip) }
 }
