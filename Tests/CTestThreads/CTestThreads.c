@@ -1,11 +1,13 @@
-// As many threads for tests as run at once.
+// Sets the number of threads for tests.
 //
-// A test waits with its thread: for another thread, a pseudo-terminal, a program. Swift's pool has one thread for each processor, so
-// that on two processors two tests that wait keep all others waiting, and with them the tasks that serve what they wait for;
-// four fifths of the time nothing was computed at all. The pool asks libdispatch, and that asks the C library, how many processors
-// there are. Of all that is linked into a test bundle this is asked first.
+// Tests block their threads while they wait for another thread, a pseudo-terminal or a program. Swift's pool has one
+// thread per processor. With two processors, two waiting tests block all others, and with them the tasks that they
+// wait for; the processors were idle for four fifths of the time. The pool asks libdispatch for the number of
+// processors, and libdispatch asks the C library. The functions below take precedence over the C library's in a test
+// bundle.
 //
-// A sanitizer asks too, before it is ready itself: nothing here is instrumented, nor calls what is intercepted.
+// A sanitizer asks before it is initialized, so this code must be neither instrumented nor call intercepted
+// functions.
 
 #define _GNU_SOURCE
 #include "CTestThreads.h"
@@ -17,10 +19,10 @@
 
 #define BARE __attribute__((disable_sanitizer_instrumentation))
 
-// glibc's own name of sysconf.
+// glibc's internal name of sysconf.
 long __sysconf(int name);
 
-// So many threads as SENSORHUB_TEST_THREADS says, or none where it says nothing.
+// The number of threads from SENSORHUB_TEST_THREADS, or 0 if it is not set.
 BARE static int wanted(void) {
   const char *text = getenv("SENSORHUB_TEST_THREADS");
   int number = 0;
@@ -28,13 +30,13 @@ BARE static int wanted(void) {
   return number;
 }
 
-// How many tasks may be under way.
+// The number of tasks that may run at the same time.
 BARE long sysconf(int name) {
   long value = __sysconf(name);
   return name == _SC_NPROCESSORS_CONF && value < wanted() ? wanted() : value;
 }
 
-// How many threads there are for them.
+// The number of threads for them.
 BARE int pthread_getaffinity_np(pthread_t thread, size_t size, cpu_set_t *set) {
   int (*next)(pthread_t, size_t, cpu_set_t *) =
     (int (*)(pthread_t, size_t, cpu_set_t *))dlsym(RTLD_NEXT, "pthread_getaffinity_np");

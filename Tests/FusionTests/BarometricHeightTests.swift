@@ -4,9 +4,9 @@ import Testing
 
 @testable import Fusion
 
-/// An hour at one place, with a receiver whose height wanders and a barometer that feels the weather.
+/// An hour at one place, with a receiver whose height drifts and a barometer that follows the weather.
 struct BarometricHeightTests {
-  /// What a receiver's height is off by, metres: some minutes up, some down, five metres in the worst of them.
+  /// The height error of the receiver in metres: it rises and falls over minutes, by at most five metres.
   private func wander(_ time: Double) -> Double {
     2.6 * sin(2 * .pi * time / 540) + 1.6 * sin(2 * .pi * time / 223 + 1) + 0.9 * sin(2 * .pi * time / 97 + 2)
   }
@@ -20,13 +20,13 @@ struct BarometricHeightTests {
     var worst = (receiver: 0.0, joined: 0.0, normalized: 0.0)
     for second in 0..<5400 {
       let time = Double(second)
-      // On a hill that it climbs after an hour.
+      // After an hour, the board climbs a hill.
       let truth = second > 4500 ? 150.0 : 120
       for tenth in 0..<5 {
         height.update(pressurePascals: pressure(height: truth, time: time), time: time + Double(tenth) / 5)
       }
       height.update(altitude: truth + 45 + wander(time), sigma: 4, time: time)
-      // The first half-hour it takes to tell the weather from the receiver.
+      // During the first half hour, the filter separates the weather from the receiver's errors.
       guard second > 1800, abs(second - 4500) > 5, let found = height.altitude(at: time + 1) else { continue }
       worst.receiver = max(worst.receiver, abs(wander(time)))
       worst.joined = max(worst.joined, abs(found.metres - truth - 45))
@@ -48,8 +48,8 @@ struct BarometricHeightTests {
     height.update(pressurePascals: .nan, time: 600)
     #expect(height.altitude(at: 600).map { abs($0.metres - before.metres) < 0.01 } ?? false)
     #expect(height.altitude(at: 605.5) == nil)
-    // Nor is one that says something else each time, but one that says the same again and again is: it was the first fix that
-    // was wrong, or somebody has opened a pressurised cabin.
+    // Single inconsistent fixes are refused, but a repeated one is accepted: the first fix was wrong, or a
+    // pressurised cabin has been opened.
     for second in 600..<620 {
       height.update(pressurePascals: 100_000, time: Double(second))
       height.update(altitude: second % 2 == 0 ? 900 : -900, sigma: 3, time: Double(second))

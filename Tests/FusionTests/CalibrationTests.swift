@@ -44,7 +44,7 @@ struct CalibrationTests {
     }
     pass(moved, moving: true)
     #expect(calibrator.isMoving == (moved > 10) && !calibrator.isTooRestless && calibrator.result == nil)
-    // Put down in time.
+    // The sensor is put down in time.
     var other = calibrator
     pass(4, moving: false)
     #expect(!calibrator.isMoving && !calibrator.isTooRestless)
@@ -55,7 +55,7 @@ struct CalibrationTests {
     #expect(calibrator.isMoving && calibrator.isTooRestless && calibrator.result == nil)
   }
 
-  /// A turn about an axis, and what the sensor shows of it.
+  /// A turn about an axis, and the resulting measurements.
   private func turn(
     _ calibrator: inout GyroscopeCalibrator, about axis: SIMD3<Double>, degreesPerSecond: Double, seconds: Double,
     hasCompass: Bool
@@ -108,7 +108,7 @@ struct CalibrationTests {
       #expect(calibrator.missing.count == 6 - index)
       var force = SIMD3<Double>.zero
       force[position.rawValue / 2] = position.rawValue % 2 == 0 ? 9.80665 : -9.80665
-      // Nobody holds it quite straight.
+      // No person holds the sensor exactly straight.
       force = Quaternion(rotationVector: random.vector(0.05)).rotate(force)
       for _ in 0..<300 {
         calibrator.add(
@@ -129,7 +129,7 @@ struct CalibrationTests {
   @Test func `iron near the magnetometer is an ellipsoid, and becomes a sphere about nothing`() throws {
     var calibrator = MagnetometerCalibrator()
     var random = RandomNumbers(seed: 3)
-    // Stronger than the field itself, as the magnets of loudspeakers are.
+    // Stronger than the earth's field, like the magnets of loudspeakers.
     let offset = SIMD3(80.0, -35, 12)
     let iron = Matrix3(SIMD3(1.1, 0.05, 0), SIMD3(0.05, 0.95, -0.03), SIMD3(0, -0.03, 1))
     var values = InertialCalibration()

@@ -2,7 +2,7 @@ import Fusion
 import MonotonicTime
 import Testing
 
-/// Who is believed of several that measure the same.
+/// The choice among several devices that measure the same quantity.
 struct ChoiceTests {
   private func at(_ seconds: Double) -> MonotonicInstant { MonotonicInstant(nanoseconds: Int64(seconds * 1e9)) }
 
@@ -10,7 +10,7 @@ struct ChoiceTests {
     var choice = StandbyChoice(count: 3)
     var used: [Int] = []
     var changes: [Double] = []
-    // The first is silent from 2 to 4 s, hiccups at 5 s and measures on; the second one is there from 1 s on.
+    // The first sensor is silent from 2 to 4 s, and has a short gap at 5 s. The second one measures from 1 s on.
     for step in 0..<1000 {
       let time = Double(step) / 100
       let isHiccup = (5.0..<5.4).contains(time)
@@ -32,7 +32,7 @@ struct ChoiceTests {
       }
       #expect(isTaken == [true, false])
     }
-    // Once the first falls silent the other one is taken as soon as ever.
+    // When the first receiver falls silent, the other one is used as quickly as before.
     for second in 2000..<2020 { _ = choice.take(0, sigma: 2, at: at(Double(second))) }
     let others = (2020..<2026).map { choice.take(1, sigma: 2, at: at(Double($0))) }
     #expect(others.first == false && others.last == true, "\(others)")
@@ -42,7 +42,8 @@ struct ChoiceTests {
     var choice = ReceiverChoice(count: 2)
     var used: [(second: Int, rank: Int)] = []
     for second in 0..<120 {
-      // The preferred one is worse from 30 s on and better again from 80 s; the other has one good moment at 10 s.
+      // The preferred receiver is worse from 30 s and better again from 80 s. The other one has a single good moment
+      // at 10 s.
       let first = (30..<80).contains(second) ? 6.0 : 2.0
       let other = second == 10 ? 0.5 : 2.0
       if choice.take(0, sigma: first, at: at(Double(second))) { used.append((second, 0)) }
@@ -68,9 +69,9 @@ struct ChoiceTests {
     #expect(takes(0, 3, 0) && takes(0, 3, 1))
     #expect(!takes(1, nil, 1.5) && !takes(1, nil, 2.5) && !takes(1, nil, 3.4))
     #expect(takes(1, nil, 3.6))
-    // Whoever asks again of the same report hears the same.
+    // A repeated question about the same report has the same answer.
     #expect(takes(1, nil, 3.6) && choice.taken == 1)
-    // It comes back with a fix, which the other has not.
+    // The receiver returns with a fix, which the other one lacks.
     #expect(takes(0, 3, 4))
     #expect(takes(0, 3, 4) && choice.taken == 0)
   }
@@ -78,21 +79,21 @@ struct ChoiceTests {
   @Test func `a receiver without a fix gives way to one that has one`() {
     var choice = ReceiverChoice(count: 2)
     func takes(_ rank: Int, _ sigma: Double?, _ time: Double) -> Bool { choice.take(rank, sigma: sigma, at: at(time)) }
-    // Nobody has a fix: what the first says is all that there is to say.
+    // Neither has a fix, so the report of the first one is used.
     #expect(takes(0, nil, 0))
     #expect(!takes(1, nil, 0.1))
     #expect(takes(1, 9, 1))
     #expect(!takes(0, nil, 1.1))
-    // A fix of the preferred one, as good: it is taken when it has lasted.
+    // The preferred receiver gets an equally good fix. It is used after some time.
     var isFirstSince: Double?
     for second in 2..<20 {
       if choice.take(0, sigma: 9, at: at(Double(second))) { isFirstSince = isFirstSince ?? Double(second) }
       _ = choice.take(1, sigma: 9, at: at(Double(second) + 0.5))
     }
     #expect(isFirstSince == 7)
-    // Who flashes up after a silence has not been better all the while.
+    // A receiver that reports once after a silence has not been better all the time.
     #expect(!takes(1, 3, 19.5) && takes(0, 9, 20) && !takes(1, 3, 20.5))
-    // And where that is lost in a tunnel, the other one is there at once.
+    // When the preferred receiver loses its fix in a tunnel, the other one takes over immediately.
     #expect(!takes(1, 9, 21.5))
     #expect(takes(1, 9, 23))
   }

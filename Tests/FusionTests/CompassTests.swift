@@ -3,7 +3,7 @@ import MonotonicTime
 import Simulation
 import Testing
 
-/// A compass and a barometer beside the other two.
+/// A compass and a barometer in addition to the receiver and the IMU.
 struct CompassTests {
   private let start = MonotonicInstant(nanoseconds: 0)
 
@@ -21,7 +21,7 @@ struct CompassTests {
     return configuration
   }
 
-  /// - Parameter hasField: whether there is a magnetic field at some time
+  /// - Parameter hasField: whether a magnetic field is available at a time
   private func run(
     _ estimator: inout StateEstimator, _ seconds: Range<Int>, hasField: (Double) -> Bool, strength: Double = 1
   ) -> FusedState {
@@ -45,7 +45,7 @@ struct CompassTests {
     #expect(sigma < 0.055 && abs(before.quaternion.yaw - 2) < 0.01)
     let after = try #require(run(&estimator, 20..<140) { _ in false }.attitude?.value.headingSigmaRadians)
     #expect(after > 4 * sigma)
-    // And is as sure as before when the compass is back.
+    // The heading is as certain as before once the compass is back.
     let back = try #require(run(&estimator, 140..<160) { _ in true }.attitude?.value.headingSigmaRadians)
     #expect(back < 0.055)
   }

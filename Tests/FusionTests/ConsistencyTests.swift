@@ -2,7 +2,7 @@ import Testing
 
 @testable import Fusion
 
-/// Whether the filter is as good as it says: over fifty journeys each, errors squared over claimed variances.
+/// Compares the errors of the filter with its sigmas: squared errors over variances, in fifty journeys each.
 @Suite(.timeLimit(.minutes(10)))
 struct ConsistencyTests {
   static let seeds = 50
@@ -11,22 +11,22 @@ struct ConsistencyTests {
   static var configuration: NavigationFilter.Configuration {
     var configuration = NavigationFilter.Configuration()
     configuration.interval = SimulatedJourney.interval
-    // The simulated gyroscope has no scale error, and its fixes are dated exactly.
+    // The simulated gyroscope has no scale error, and the fixes have exact times.
     configuration.noise.gyroscopeScale = 0
     configuration.timingSigma = 0
     return configuration
   }
 
   struct Outcome {
-    /// Averages over seeds and times, of position, velocity, attitude; divided by the three degrees of freedom.
+    /// Averages over seeds and times, of position, velocity and attitude, divided by the three degrees of freedom.
     var errors = SIMD3<Double>.zero
-    /// Correlation of a fix's innovation with the one before.
+    /// The correlation of a fix's innovation with the previous one.
     var correlation = 0.0
-    /// Share of errors inside three sigma.
+    /// The share of errors within three sigma.
     var inside = 0.0
-    /// Shares of errors inside the bounds that 95 % are said to be in: north or east alone, in the plane, in height.
+    /// The shares of errors within the 95 % bounds: north or east alone, in the plane, and in height.
     var inside95 = SIMD3<Double>.zero
-    /// The same of the velocity: speed, what is across the track where it moves, climb.
+    /// The same shares for the velocity: speed, across the track while moving, climb.
     var velocityInside95 = SIMD3<Double>.zero
   }
 
@@ -54,7 +54,7 @@ struct ConsistencyTests {
             previous = normalized
           }
         }
-        // Every second and a half: what is far apart tells more than what is near.
+        // Every 1.5 s, because errors close in time are correlated.
         guard step > steps / 4, step % 75 == 0, let solution = filter.solution else { continue }
         outcome.errors += journey.surprise(of: solution) / 3
         count += 1
@@ -97,8 +97,8 @@ struct ConsistencyTests {
     }
     #expect(abs(outcome.correlation) < 0.05, "\(scenario): \(outcome)")
     #expect(outcome.inside > 0.99, "\(scenario): \(outcome)")
-    // Errors wander over some ten seconds, so fifty journeys of 45 s are worth some two hundred throws: 95 % give or take
-    // three times 1.5 %.
+    // Errors stay correlated for about ten seconds, so fifty journeys of 45 s equal about two hundred independent
+    // samples: 95 %, plus or minus three times 1.5 %.
     for share in 0..<3 {
       #expect((0.905...0.995).contains(outcome.inside95[share]), "\(scenario): \(outcome)")
       if share == 1, scenario == .parked { continue }

@@ -3,17 +3,17 @@ import Testing
 
 @testable import Fusion
 
-/// A receiver that is suddenly elsewhere, and inertial sensors that felt nothing of it.
+/// A receiver whose position jumps, while the inertial sensors measure no motion.
 struct JumpTests {
   private struct Drive {
-    /// Of each fix's instant, just behind it; index is the second.
+    /// The error right after each fix; the index is the second.
     var errors: [Double] = [.infinity]
     var refusals: [Double?] = [nil]
     var modes: [FusedState.Mode] = [.none]
     var repetitions = [false]
   }
 
-  /// Drives with a fix each second that `change` alters; one that it returns `nil` for is left out.
+  /// Drives with a fix each second, modified by `change`. If it returns `nil`, the fix is skipped.
   private func drive(
     _ scenario: SimulatedJourney.Scenario = .highway, seed: UInt64, seconds: Int,
     change: (GNSSMeasurement, Int) -> GNSSMeasurement?
@@ -63,7 +63,7 @@ struct JumpTests {
         #expect(drive.refusals[second] != nil, "second \(second)")
       }
       #expect(drive.modes[99] == .deadReckoning)
-      // The first fix that is true again is taken.
+      // The first correct fix is accepted again.
       #expect(drive.refusals[100] == nil && drive.modes[100] == .fused)
       #expect(drive.errors[110] < 10 && drive.errors[120] < 10)
     }
@@ -118,7 +118,7 @@ struct JumpTests {
       return fix
     }
     #expect(parked.refusals.allSatisfy { $0 == nil } && !parked.repetitions.contains(true))
-    // One that comes to itself again.
+    // The receiver recovers.
     held = nil
     let awake = drive(seed: 3, seconds: 80) { fix, second in
       guard (60..<70).contains(second) else { return fix }

@@ -4,7 +4,7 @@ import Testing
 @testable import Fusion
 
 struct NavigationFilterTests {
-  /// Drives, with fixes each second that `change` may alter, hold back or repeat.
+  /// Drives with a fix each second, which `change` may modify, withhold or repeat.
   private func drive(
     _ scenario: SimulatedJourney.Scenario = .highway, seconds: Double = 40,
     _ configuration: NavigationFilter.Configuration = ConsistencyTests.configuration,
@@ -37,13 +37,13 @@ struct NavigationFilterTests {
     return (filter, errors, modes)
   }
 
-  /// Nine tenths of a second is what a receiver at 9600 baud may take to tell a fix and all its satellites.
+  /// A receiver at 9600 baud may need nine tenths of a second to send a fix and all its satellites.
   @Test(arguments: [0.1, 0.3, 0.9]) func `fixes that come late cost nothing once they are there`(_ delay: Double) {
     var configuration = ConsistencyTests.configuration
     configuration.latestFix = 1.5
     let prompt = drive(.highway, seconds: 40, configuration)
     let late = drive(.highway, seconds: 40, configuration, change: { _, _ in (delay, 1) })
-    // Shortly before a fix the one before has reached both.
+    // Just before a fix, both filters have received the previous one.
     let index = prompt.errors.count - 2
     #expect(abs(prompt.errors[index] - late.errors[index]) < 1e-6)
     #expect(late.errors[500...].max()! < 5)
@@ -100,7 +100,7 @@ struct NavigationFilterTests {
       .city, seconds: 60,
       sample: { _, _, time in time < 20 || time > 22 })
     #expect(journey.modes[22 * 50 + 5] == .gnss)
-    // The heading is found again from the velocities; until then the receiver's position is reported.
+    // The heading is found again from the velocities. Until then the receiver's position is reported.
     #expect(journey.errors[25 * 50] < 20)
     #expect(journey.errors.last! < 5)
     #expect(journey.filter.mode == .fused)
@@ -160,7 +160,7 @@ struct NavigationFilterTests {
     var filter = NavigationFilter(ConsistencyTests.configuration)
     for step in 1...(60 * 50) {
       journey.step()
-      // The recorder reboots after half a minute; one sample before that has a time from nowhere.
+      // The recorder reboots after half a minute. Before that, one sample has an absurd time.
       let offset = step > 30 * 50 ? -30.0 : 0
       let time = step == 10 * 50 ? 1e9 : journey.truth.time + offset
       filter.update(gyroscope: journey.gyroscope, accelerometer: journey.accelerometer, time: time)
@@ -196,7 +196,7 @@ struct NavigationFilterTests {
     #expect(drive().errors.map(\.bitPattern) == drive().errors.map(\.bitPattern))
   }
 
-  /// The sensor lies on the seat, any way round: what the nose does says nothing.
+  /// The sensor lies on the seat in any orientation, so its nose says nothing about the heading.
   @Test(arguments: [0.0, 1, -2.5]) func `the heading is found from accelerations alone`(_ mounted: Double) throws {
     var journey = SimulatedJourney(.city, seed: 11, noise: ConsistencyTests.configuration.noise)
     var filter = NavigationFilter(ConsistencyTests.configuration)
@@ -233,7 +233,7 @@ struct NavigationFilterTests {
     #expect(journey.truth.position.offset(from: solution.position).length < 4)
   }
 
-  /// The hub wakes where the force to the side tilts what it takes for the vertical by forty degrees.
+  /// The hub starts in a bend, where the sideways force tilts the apparent vertical by forty degrees.
   @Test(arguments: [false, true])
   func `whoever wakes in a bend is as wrong as he says, and not for long`(_ isVehicle: Bool) throws {
     for seed in UInt64(1)...10 {
@@ -271,7 +271,7 @@ struct NavigationFilterTests {
   }
 }
 
-/// The linear model against the arithmetic it stands for.
+/// Compares the linear model with the arithmetic that it approximates.
 struct LinearizationTests {
   private typealias Row = ErrorCovariance.Row
 
@@ -284,7 +284,7 @@ struct LinearizationTests {
         position: .zero, velocity: .zero, attitude: .zero, gyroscopeBias: .zero, accelerometerBias: .zero))
   }
 
-  /// The unit errors, each in one of the fifteen states.
+  /// A unit error in each of the fifteen states.
   private var units: [Row] {
     (0..<15).map { index in
       var row = Row()
@@ -326,7 +326,7 @@ struct LinearizationTests {
     for unit in units {
       var before = solution
       var after = moved(solution, by: size * unit)
-      // A covariance of rank one is carried on as the one error that it is made of.
+      // A covariance of rank one propagates like the single error that it consists of.
       func outer(_ x: SIMD3<Double>, _ y: SIMD3<Double>) -> Matrix3 { Matrix3(x.x * y, x.y * y, x.z * y) }
       before.covariance.pp = outer(unit.p, unit.p)
       before.covariance.vv = outer(unit.v, unit.v)
@@ -366,7 +366,7 @@ struct LinearizationTests {
         ),
         (solution.observationOfStandstill(variance: 0), other.observationOfStandstill(variance: 0)),
       ] {
-        // What is expected changes against the innovation.
+        // The expected measurement changes in the direction opposite to the innovation.
         let change = (a.innovation - b.innovation) / size
         let predicted = SIMD3(Row.dot(a.rows.0, unit), Row.dot(a.rows.1, unit), Row.dot(a.rows.2, unit))
         #expect((change - predicted).length < 1e-3, "\(unit)")
@@ -387,7 +387,7 @@ struct LinearizationTests {
       if step % 50 == 0 { filter.update(journey.fix()) }
       guard step % 600 == 0 else { continue }
       let covariance = try #require(filter.solution?.covariance)
-      // Cholesky's decomposition exists for positive matrices alone.
+      // The Cholesky decomposition exists only for positive definite matrices.
       var lower = Array(repeating: Array(repeating: 0.0, count: 15), count: 15)
       let matrix = dense(covariance)
       for i in 0..<15 {

@@ -7,7 +7,7 @@ struct OrientationFilterTests {
   private static let interval = 0.005
   private static let northAndDown = SIMD3(20.0, 0, 43)
 
-  /// A sensor that is turned about by hand, with what each of its three sensors measures.
+  /// A sensor rotated by hand, with the measurements of its three sensors.
   private struct Tumbling {
     var attitude = Quaternion.identity
     var time = 0.0
@@ -26,18 +26,18 @@ struct OrientationFilterTests {
     }
   }
 
-  /// Degrees between two attitudes.
+  /// The angle between two attitudes in degrees.
   private func angle(_ a: Quaternion, _ b: Quaternion) -> Double {
     (a * b.conjugate).rotationVector.length * 180 / .pi
   }
 
-  /// Level, in a bend to the right with this acceleration.
+  /// A level board in a right bend with this acceleration.
   @Test(arguments: [0.0, 1, 3, 5, 8])
   func `in a bend roll is as wrong as its sigma says, and at rest it is right`(_ acceleration: Double) {
     var filter = OrientationFilter(interval: OrientationFilterTests.interval)
     #expect(filter.inclinationSigma == .pi)
     for index in 0..<1000 {
-      // A vehicle on its way is never as quiet as one that stands.
+      // A moving vehicle always vibrates more than one that stands still.
       let shaking = acceleration > 0 ? 0.3 * sin(Double(index)) : 0
       filter.update(
         gyroscope: SIMD3(shaking, 0, 0), accelerometer: SIMD3(shaking, acceleration, -9.80665),
@@ -45,7 +45,7 @@ struct OrientationFilterTests {
     }
     let error = abs(filter.attitude.roll)
     #expect(abs(error - atan2(acceleration, 9.80665)) < 0.05)
-    // Two percent of force may be the sensor's own, and hide a tenth of a radian.
+    // A scale error may explain two percent of the force, which hides a tilt of a tenth of a radian.
     #expect(error < 2 * filter.inclinationSigma + 0.1 && filter.inclinationSigma < error + 0.03)
     if acceleration == 0 { #expect(filter.inclinationSigma < 0.03) }
   }
@@ -53,7 +53,7 @@ struct OrientationFilterTests {
   @Test func `a sensor at rest is levelled at once, and its gyroscope's bias is learnt in seconds`() {
     var filter = OrientationFilter(interval: OrientationFilterTests.interval)
     let attitude = Quaternion(roll: 0.4, pitch: -0.2, yaw: 0)
-    // Three degrees a second, as a cold sensor may have.
+    // Three degrees per second, possible for a cold sensor.
     let bias = SIMD3(0.02, -0.05, 0.03)
     for _ in 0..<2000 {
       filter.update(
@@ -78,7 +78,7 @@ struct OrientationFilterTests {
         gyroscope: sample.gyroscope, accelerometer: sample.accelerometer, magnetometer: sample.magnetometer,
         seconds: interval)
     }
-    // At two a second there is no telling a shake from a tilt.
+    // At two samples a second, shaking cannot be distinguished from a tilt.
     #expect(angle(filter.attitude, sensor.attitude) < (hertz < 10 ? 6 : 1.5))
   }
 
@@ -101,7 +101,7 @@ struct OrientationFilterTests {
     var sensor = Tumbling()
     for step in 0..<(60 * 200) {
       let sample = sensor.step(interval: OrientationFilterTests.interval)
-      // From 30 to 40 seconds the sensor is near it.
+      // The sensor is near the magnet from 30 to 40 seconds.
       let isNear = step > 30 * 200 && step < 40 * 200
       let disturbance = sensor.attitude.conjugate.rotate(isNear ? SIMD3(-10.0, 30, 20) : .zero)
       filter.update(
@@ -149,7 +149,7 @@ struct OrientationFilterTests {
     var filter = OrientationFilter(interval: 0.01)
     for _ in 0..<2000 { filter.update(gyroscope: .zero, accelerometer: SIMD3(0, 0, -9.81), seconds: 0.01) }
     filter.changeSensor(interval: 0.005)
-    // Pushed to the side, by what would be a lean of eleven degrees.
+    // A sideways push that looks like a tilt of eleven degrees.
     for _ in 0..<10 { filter.update(gyroscope: .zero, accelerometer: SIMD3(0, 2, -9.81), seconds: 0.005) }
     #expect(abs(filter.attitude.roll) < 0.02 && filter.isLevelled)
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Fusion
 
-/// Samples that cannot be true.
+/// Implausible samples.
 struct PlausibilityTests {
   private let start = MonotonicInstant(nanoseconds: 0)
 
@@ -16,7 +16,7 @@ struct PlausibilityTests {
     FusedState.Air(pressurePascals: pascals, temperatureCelsius: 18, humidityPercent: nil)
   }
 
-  /// A minute at 20 Hz with a receiver at 1 Hz, then what `pressures` says.
+  /// A minute at 20 Hz with a receiver at 1 Hz, followed by `pressures`.
   private func height(
     after pressures: [Double], truth: Double, then rest: Double = 2
   ) throws -> (estimator: StateEstimator, worst: Double) {
@@ -74,7 +74,7 @@ struct PlausibilityTests {
     }
     #expect(estimator.hasWrongPressure)
     #expect(estimator.state(at: at(29.5)).position?.source == .gps)
-    // Nor without a receiver.
+    // The same without a receiver.
     var alone = StateEstimator()
     alone.update(air: air(pressure(50) / 2), at: at(0))
     #expect(alone.hasWrongPressure)
@@ -103,7 +103,7 @@ struct PlausibilityTests {
     }
   }
 
-  /// Drives a circle of 15 m/s and 0.15 rad/s with fixes each second; `force` changes what the accelerometer shows.
+  /// Drives a circle at 15 m/s and 0.15 rad/s with a fix each second. `force` modifies the accelerometer's values.
   private func drive(
     seconds: Double, isStuck: (Double) -> Bool = { _ in false }, force: (SIMD3<Double>) -> SIMD3<Double> = { $0 },
     look: (Double, inout StateEstimator, SIMD3<Double>) throws -> Void
@@ -117,7 +117,7 @@ struct PlausibilityTests {
     var last = (gyroscope: SIMD3<Double>.zero, accelerometer: SIMD3<Double>.zero)
     for step in 1...Int(seconds * 100) {
       let time = Double(step) / 100
-      // Now to the left, now to the right.
+      // Alternating left and right bends.
       let isLeft = Int(time / 20) % 2 == 0
       let turn = isLeft ? -rate : rate
       if !isStuck(time) {
@@ -142,7 +142,8 @@ struct PlausibilityTests {
     }
   }
 
-  /// Radians from north, and metres north, east, of a way that bends left for 20 s, right for 20 s and so on.
+  /// The course in radians from north, and the position in metres north, east, on a road that bends left for 20 s,
+  /// right for 20 s, and so on.
   private func course(_ time: Double, _ rate: Double) -> Double {
     let phase = time.truncatingRemainder(dividingBy: 40)
     return phase < 20 ? -rate * phase : -rate * (40 - phase)
@@ -164,7 +165,7 @@ struct PlausibilityTests {
       guard time > 63, time <= 67 else { return }
       #expect(estimator.inertialFault == .repeats)
       let state = estimator.state(at: at(time))
-      // What is left is the receiver, or what was known before; no turn goes on that has ended.
+      // The receiver's state remains, or the last known one. A turn that has ended is not continued.
       #expect((state.rates?.at ?? start) < at(62.5))
       if time > 64.5 { #expect(state.mode == .gnss) }
     }
@@ -173,7 +174,7 @@ struct PlausibilityTests {
 
   @Test(arguments: [0.5, 2])
   func `an accelerometer of another scale is named and not fused`(_ scale: Double) throws {
-    // At rest, and on the way without a stop.
+    // At rest, and while moving without a stop.
     var still = StateEstimator()
     var random = RandomNumbers(seed: 8)
     for step in 1...400 {

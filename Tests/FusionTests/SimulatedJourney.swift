@@ -3,20 +3,20 @@ import MonotonicTime
 
 @testable import Fusion
 
-/// A journey whose truth is exact: it is carried on by the filter's own arithmetic, from forces and rates that are known,
-/// and measured with the noise that the filter assumes.
+/// A journey with an exactly known truth. It is propagated by the filter's own arithmetic from known forces and
+/// rates, and measured with the noise that the filter assumes.
 struct SimulatedJourney {
   enum Scenario: String, CaseIterable {
     /// 30 m/s in long bends.
     case highway
-    /// 29 m/s round and round, with nearly as much force to the side as downwards.
+    /// 29 m/s in circles, with a sideways force almost as large as gravity.
     case roundabout
-    /// Corners and no fixes for 10 of every 40 s.
+    /// Sharp turns, and no fixes for 10 of every 40 s.
     case city
-    /// Standing for 10 of every 30 s.
+    /// Standing still for 10 of every 30 s.
     case stopAndGo
     case parked
-    /// 1.4 m/s, swinging.
+    /// 1.4 m/s, with a swinging motion.
     case walking
   }
 
@@ -30,7 +30,7 @@ struct SimulatedJourney {
   private let noise: NavigationFilter.Noise
   private let phase: Double
 
-  /// What the latest step's sensors measured.
+  /// The measurements of the latest step.
   private(set) var gyroscope = SIMD3<Double>.zero
   private(set) var accelerometer = SIMD3<Double>.zero
 
@@ -58,7 +58,7 @@ struct SimulatedJourney {
         position: .zero, velocity: .zero, attitude: .zero, gyroscopeBias: .zero, accelerometerBias: .zero))
   }
 
-  /// A solution off by random errors that its covariance tells truly.
+  /// A solution with random errors that match its covariance.
   mutating func disturbedStart() -> NavigationSolution {
     var start = truth
     let (position, velocity, tilt, heading) = (1.0, 0.2, 0.01, 0.05)
@@ -73,7 +73,7 @@ struct SimulatedJourney {
     return start
   }
 
-  /// The acceleration along the nose and to its right, and the rates, of the moment.
+  /// The present acceleration along the nose, and the rates.
   private var motion: (forward: Double, rates: SIMD3<Double>) {
     let t = truth.time + phase
     switch scenario {
@@ -83,7 +83,7 @@ struct SimulatedJourney {
       return (1.5 * sin(0.6 * t), SIMD3(0.02 * sin(0.9 * t), 0.01 * cos(0.7 * t), 0.4 * sin(0.35 * t)))
     case .stopAndGo:
       let inCycle = truth.time - 30 * (truth.time / 30).rounded(.down)
-      // Ten seconds up, ten seconds down, ten seconds of standing.
+      // Ten seconds of acceleration, ten of braking, ten of standing.
       let push = inCycle < 10 ? 1.0 : inCycle < 20 ? -1.0 : 0
       return (push, inCycle < 20 ? SIMD3(0, 0, 0.2 * sin(0.4 * t)) : .zero)
     case .parked: return (0, .zero)
@@ -114,7 +114,7 @@ struct SimulatedJourney {
     accelerometer = force + accelerometerBias + random.vector(noise.acceleration / dt.squareRoot())
   }
 
-  /// A fix of the present, with these sigmas.
+  /// A fix of the present state, with these sigmas.
   mutating func fix(positionSigma: Double = 1.5, velocitySigma: Double = 0.1) -> GNSSMeasurement {
     GNSSMeasurement(
       time: truth.time, position: truth.position.moved(by: random.vector(positionSigma)),
@@ -128,7 +128,8 @@ struct SimulatedJourney {
     return inCycle < 30
   }
 
-  /// Squared errors over the variances claimed for them: position, velocity, attitude; each has three degrees of freedom.
+  /// The squared errors over their estimated variances: position, velocity, attitude. Each has three degrees of
+  /// freedom.
   func surprise(of estimate: NavigationSolution) -> SIMD3<Double> {
     func squared(_ error: SIMD3<Double>, _ covariance: Matrix3) -> Double {
       covariance.inverse.map { dot(error, $0 * error) } ?? .infinity

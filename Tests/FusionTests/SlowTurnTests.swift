@@ -3,13 +3,13 @@ import Testing
 
 @testable import Fusion
 
-/// Turns so slow and steady that a gyroscope could take them for its bias.
+/// Turns that are so slow and steady that a gyroscope could take them for its bias.
 struct SlowTurnTests {
   private static let hertz = 100.0
   private static let degree = Double.pi / 180
   private static let earthField = SIMD3(20.0, 0, 45)
 
-  /// A sensor with a bias, and the filter that follows it.
+  /// A sensor with a bias, and the filter that processes its samples.
   private struct Rig {
     var filter: OrientationFilter
     var attitude = Quaternion.identity
@@ -17,7 +17,7 @@ struct SlowTurnTests {
     let hasCompass: Bool
     private var random = RandomNumbers(seed: 9)
     private var step = 0
-    /// What the filter's heading is off by from the start on, without a compass.
+    /// The error of the filter's heading at the start, without a compass.
     private var headingAtStart = 0.0
 
     init(hasCompass: Bool, bias: SIMD3<Double>) {
@@ -28,7 +28,7 @@ struct SlowTurnTests {
         magneticStrength: hasCompass ? earthField.length : nil)
     }
 
-    /// Turns on; returns the worst error of the heading, degrees.
+    /// Rotates the sensor. Returns the largest heading error in degrees.
     mutating func turn(_ rate: SIMD3<Double>, seconds: Double) -> Double {
       var worst = 0.0
       for _ in 0..<Int(seconds * hertz) {
@@ -70,7 +70,7 @@ struct SlowTurnTests {
       let rate = degreesPerSecond * SlowTurnTests.degree * axis / axis.length
       let worst = rig.turn(rate, seconds: 90)
       #expect(worst < 3, "about \(axis)")
-      // And nothing of it is left afterwards.
+      // After the turn, no error remains.
       let after = rig.turn(.zero, seconds: 60)
       #expect(after < 3, "about \(axis)")
     }
@@ -89,7 +89,7 @@ struct SlowTurnTests {
 
   @Test func `without one, what was learnt in a turn is corrected soon after it`() {
     var rig = Rig(hasCompass: false, bias: .zero)
-    // Nothing tells this from a bias.
+    // This turn cannot be distinguished from a bias.
     _ = rig.turn(SIMD3(0, 0, 3) * SlowTurnTests.degree, seconds: 20)
     _ = rig.turn(.zero, seconds: 30)
     #expect(rig.filter.gyroscopeBias.length < 0.1 * SlowTurnTests.degree)

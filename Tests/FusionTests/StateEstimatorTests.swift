@@ -56,11 +56,11 @@ struct StateEstimatorTests {
     #expect(estimator.state(at: start.advanced(by: .seconds(6))).mode == .none)
   }
 
-  /// A receiver without an inertial sensor beside it: how long its position stays.
+  /// How long the position of a receiver without an inertial sensor remains valid.
   ///
   /// - Parameters:
-  ///   - interval: between its epochs, seconds
-  ///   - bridge: epochs without a position that are no loss yet; with one more it is
+  ///   - interval: the time between epochs, seconds
+  ///   - bridge: the number of epochs without a position that do not count as a loss; one more does
   @Test(arguments: [(interval: 1.0, bridge: 1), (0.1, 15), (5, 1), (10, 1)])
   func `a position stays over a bridge, and goes once the receiver says that it has lost it`(
     interval: Double, bridge: Int
@@ -75,7 +75,7 @@ struct StateEstimatorTests {
     func state(after seconds: Double) -> FusedState.Mode {
       estimator.state(at: at.advanced(by: .seconds(seconds))).mode
     }
-    // To the end of its interval it is no later than it ever is.
+    // Until the end of its interval, the next fix is not late.
     #expect(state(after: interval) == .gnss)
     for epoch in 1...bridge + 1 {
       at = at.advanced(by: .seconds(interval))

@@ -5,11 +5,11 @@ import Publishing
 import TestSupport
 import Testing
 
-/// Clocks of machines that have been up for long, and waits that never end.
+/// Clocks of machines with a long uptime, and waits that never end.
 @Suite(.timeLimit(.minutes(10)))
 struct UptimeTests {
-  /// Milliseconds fill 31 bits after 24.8 days, and 32 after 49.7; nanoseconds fill 53 after 104 days, 63 after 292 years.
-  /// Each a second before.
+  /// One second before each overflow: milliseconds fill 31 bits after 24.8 days and 32 bits after 49.7 days;
+  /// nanoseconds fill 53 bits after 104 days and 63 bits after 292 years.
   static let ages: [MonotonicInstant] = [
     .milliseconds(Int64(Int32.max)), .milliseconds(Int64(UInt32.max)), .nanoseconds(1 << 53), .nanoseconds(Int64.max),
   ].map { (age: Duration) in MonotonicInstant(nanoseconds: (age - .seconds(1)).inNanoseconds) }
@@ -67,7 +67,7 @@ struct UptimeTests {
     let stop = StopSignal()
     let data = WakeSignal()
     let poller = Poller(stop: stop.fileDescriptor)
-    // From another thread, so that the wait has as a rule begun.
+    // Raised on another thread, so that the wait has usually begun.
     #expect(DetachedThread.start("device") { data.raise() } == 0)
     #expect(poller.wait(for: data.fileDescriptor, atMost: wait) == .readable)
     #expect(DetachedThread.start("stop") { stop.set() } == 0)
@@ -86,7 +86,7 @@ struct UptimeTests {
 
   // MARK: Publishers
 
-  /// A device whose power shows, on a clock of this test's.
+  /// A device whose power state is recorded, on the clock of this test.
   private func device(_ power: Recorder<Bool>, linger: Duration, _ clock: ManualClock) -> LazyPublisher<Int, Never> {
     LazyPublisher(deriving: "device", timing: LifecycleTiming(linger: linger), clock: clock) { (_) throws(Never) in
       power.append(true)
@@ -178,8 +178,8 @@ struct UptimeTests {
 
   // MARK: A suspend
 
-  /// CLOCK_MONOTONIC stands still while a machine sleeps. Where it does not (a stopped virtual machine, a process under
-  /// SIGSTOP), everything that was due comes at once, and once.
+  /// CLOCK_MONOTONIC stops while a machine sleeps. If it does not (a stopped virtual machine, a process under
+  /// SIGSTOP), all overdue actions run at once, each of them once.
   @Test func `after a day's sleep everything that was due happens once, and then at its pace`() {
     let clock = ManualClock()
     let day = Duration.seconds(86_400)
@@ -207,7 +207,7 @@ struct UptimeTests {
 
     source.send(3)
     source.send(4)
-    // The timer was a day late, and from then on it is a second to the next value.
+    // The timer was a day late. The next value follows a second later.
     #expect(values.values == [1, 2])
     clock.advance(by: .seconds(1))
     #expect(values.values == [1, 2, 4])

@@ -3,7 +3,7 @@ import MonotonicTime
 import Simulation
 import TestSupport
 
-/// A simulated receiver, a port to it, and a clock that the test moves.
+/// A simulated receiver, a port to it, and a clock that the test advances.
 final class ReceiverBench {
   let clock = ManualClock()
   let hardware: SimulatedHardware
@@ -13,7 +13,7 @@ final class ReceiverBench {
   private let personality: ReceiverPersonality
   private let line: any GPIOOutput
 
-  /// - Parameter isOn: supplied, and past its boot
+  /// - Parameter isOn: whether the receiver has its supply and has booted
   init(
     _ personality: ReceiverPersonality, _ configuration: CommandedReceiver.Configuration = .init(), isOn: Bool = true
   ) throws {
@@ -32,7 +32,7 @@ final class ReceiverBench {
     if isOn { run(.milliseconds(400)) }
   }
 
-  /// Closes the port for a while, as one does who wants nothing of it.
+  /// Closes the port for a while, like a program that does not need it.
   func reopen(after pause: Duration) throws {
     port.close()
     run(pause)
@@ -40,13 +40,13 @@ final class ReceiverBench {
     port = try hardware.serialPort(personality.port, speed: BaudRate(rawValue: receiver.speed) ?? .b9600)
   }
 
-  /// Lets time go by, with all that happens in it.
+  /// Advances the clock, including all events on the way.
   func run(_ duration: Duration) {
     clock.run(until: clock.now + duration)
     listen()
   }
 
-  /// Until it has found itself.
+  /// Advances the clock until the receiver has a fix.
   func runUntilFix() {
     for _ in 0..<120 where receiver.phase != .tracking { run(.seconds(1)) }
   }
@@ -54,7 +54,7 @@ final class ReceiverBench {
   func tell(_ bytes: [UInt8]) throws { try port.write(bytes) }
   func tell(_ sentence: String) throws { try tell(Array(nmeaLine(sentence).utf8)) }
 
-  /// Whether it says these bytes, once it has had the time to.
+  /// Whether the receiver sends these bytes, within the deadline.
   func hears(_ bytes: [UInt8]) -> Bool {
     eventually {
       listen()
@@ -64,7 +64,7 @@ final class ReceiverBench {
 
   func hears(_ sentence: String) -> Bool { hears(Array(nmeaLine(sentence).utf8)) }
 
-  /// The payloads of a UBX message that it has said.
+  /// The payloads of a UBX message that the receiver has sent.
   func payloads(_ group: UInt8, _ id: UInt8) -> [[UInt8]] {
     listen()
     var found: [[UInt8]] = []
@@ -75,7 +75,7 @@ final class ReceiverBench {
     return found
   }
 
-  /// The payloads once there are as many.
+  /// The payloads, once there are `count` of them.
   func payloads(_ group: UInt8, _ id: UInt8, count: Int) -> [[UInt8]] {
     _ = eventually { payloads(group, id).count >= count }
     return payloads(group, id)
@@ -86,7 +86,7 @@ final class ReceiverBench {
     heard = []
   }
 
-  /// Takes what has arrived.
+  /// Reads the bytes that have arrived.
   func listen() {
     withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
       while let count = try? port.read(into: buffer), count > 0 { heard += buffer[..<count] }
@@ -94,7 +94,7 @@ final class ReceiverBench {
   }
 }
 
-/// A frame of u-blox', with its checksum.
+/// A UBX frame with its checksum.
 func ubx(_ group: UInt8, _ id: UInt8, _ payload: [UInt8] = []) -> [UInt8] {
   let content = [group, id, UInt8(payload.count & 0xFF), UInt8(payload.count >> 8)] + payload
   let sums = content.reduce((UInt8(0), UInt8(0))) { ($0.0 &+ $1, $0.1 &+ $0.0 &+ $1) }
@@ -109,12 +109,12 @@ func rate(milliseconds: UInt16) -> [UInt8] {
   ubx(6, 8, [UInt8(milliseconds & 0xFF), UInt8(milliseconds >> 8), 1, 0, 1, 0])
 }
 
-/// CFG-VALSET of one key.
+/// CFG-VALSET with one key.
 func valset(_ layers: UInt8, _ key: UInt32, _ value: [UInt8]) -> [UInt8] {
   ubx(6, 0x8A, [0, layers, 0, 0] + (0..<4).map { UInt8(truncatingIfNeeded: key >> (8 * $0)) } + value)
 }
 
-/// Four bytes of a payload.
+/// Four bytes of a payload as an integer.
 func word(_ payload: [UInt8], _ at: Int) -> Int32 {
   Int32(bitPattern: payload[at..<(at + 4)].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) })
 }

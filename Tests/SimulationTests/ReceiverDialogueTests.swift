@@ -3,7 +3,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Others' parsers and makers of messages, which know nothing of this project, talk to each receiver.
+/// Third-party parsers and message generators, which share no code with this project, talk to each receiver.
 @Suite(.timeLimit(.minutes(10)))
 struct ReceiverDialogueTests {
   @Test func `pyubx2 and pynmeagps understand every byte that each receiver says`() throws {
@@ -16,7 +16,7 @@ struct ReceiverDialogueTests {
     let ports = try receivers.map { "\($0.personality.rawValue)=\(try $0.plugIn())" }
     let program = Python.program([SharedData.packageFolder + "/Tests/SimulationTests/dialogue.py"] + ports)
     for receiver in receivers {
-      // Supplied once it is listened to, so that nothing is missed.
+      // The supply comes on once the program is listening, so that it misses nothing.
       #expect(eventually { program.lines.contains("open \(receiver.personality.rawValue)") || !program.isRunning })
       receiver.setPower(true)
     }

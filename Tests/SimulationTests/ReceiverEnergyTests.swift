@@ -5,10 +5,10 @@ import Simulation
 import TestSupport
 import Testing
 
-/// What a pause costs.
+/// The energy of a pause.
 @Suite(.timeLimit(.minutes(10)))
 struct ReceiverEnergyTests {
-  /// Coulombs of a pause alone, and until it has its position again.
+  /// The charge in coulombs of a pause alone, and until the receiver has its position again.
   private func pause(_ duration: Duration, _ before: [UInt8]?, wake: [UInt8]?) throws -> (alone: Double, whole: Double)
   {
     let bench = try ReceiverBench(.ublox8)
@@ -50,7 +50,7 @@ struct ReceiverEnergyTests {
       let expected = ReceiverPersonality.ublox8.amperes(phase) * Double(60 * minutes)
       #expect(abs(coulombs - expected) < 0.01 * expected)
     }
-    // To find itself again costs less than to have gone on.
+    // A new search costs less than continued tracking.
     #expect(backup.whole < tracking.whole / 10 && off.whole < tracking.whole / 10)
   }
 
@@ -89,11 +89,11 @@ struct ReceiverEnergyTests {
       print("pause of \(minutes) min, \(personality.rawValue), mWh: \(list)")
       let on = costs[0].energy
       #expect(costs.dropFirst().allSatisfy { $0.energy < on }, "\(list)")
-      // The receiving part alone is stopped: of all ways that one draws the most, in the long run.
+      // In stop mode only the radio is off, so in the long run it uses more than any other sleep mode.
       if minutes == 60, let stop = costs.first(where: { $0.name == "stop" }) {
         #expect(costs.dropFirst().allSatisfy { $0.energy <= stop.energy }, "\(list)")
       }
-      // Who has lost what it knew pays for a cold start, however short the pause.
+      // A receiver that has lost its memory pays for a cold start, however short the pause.
       let off = costs.suffix(2).map(\.energy)
       #expect(off[1] > off[0], "\(list)")
     }

@@ -4,7 +4,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// What goes wrong with receivers when a test wants it to.
+/// Faults of receivers that a test can inject.
 @Suite(.timeLimit(.minutes(10)))
 struct ReceiverFaultTests {
   @Test func `it refuses, ignores, and answers with something else`() throws {
@@ -66,7 +66,7 @@ struct ReceiverFaultTests {
     #expect(bench.receiver.speed == 38400)
   }
 
-  /// PVT and STATUS of the next epoch.
+  /// NAV-PVT and NAV-STATUS of the next epoch.
   private func epoch(_ bench: ReceiverBench) throws -> (pvt: [UInt8], status: [UInt8]) {
     bench.forget()
     bench.run(.seconds(1))
@@ -91,7 +91,7 @@ struct ReceiverFaultTests {
     let before = try epoch(bench)
     bench.receiver.setFaults { $0.spoofing = ReceiverFaults.Spoofing(metres: 500, isReported: isReported) }
     let after = try epoch(bench)
-    // Units of 1e-7 degrees, 1.11 cm; the vehicle itself moves some metres.
+    // In units of 1e-7 degrees, 1.11 cm. The vehicle itself moves by some metres.
     let metres = Double(word(after.pvt, 28) - word(before.pvt, 28)) * 0.011_13
     #expect(abs(metres - 500) < 50)
     #expect(before.status[7] >> 3 & 3 == 1)

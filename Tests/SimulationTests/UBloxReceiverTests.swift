@@ -4,7 +4,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// u-blox receivers of five generations, on pseudo-terminals, by a clock that the test moves.
+/// u-blox receivers of five generations on pseudo-terminals, with a clock that the test advances.
 @Suite(.timeLimit(.minutes(10)))
 struct UBloxReceiverTests {
   private static let all: [ReceiverPersonality] = [.ublox6, .ublox7, .ublox8, .ublox9, .ublox10]
@@ -41,7 +41,7 @@ struct UBloxReceiverTests {
     #expect(bench.hears(acknowledgement(6, 0x8A)))
     #expect(bench.receiver.interval == .milliseconds(200))
     bench.forget()
-    // A flash, which it has not; a key that it has not.
+    // The receiver has no flash, and does not know this key.
     try bench.tell(valset(4, UBloxReceiverTests.measurementRate, UBloxReceiverTests.fiveTimes))
     #expect(bench.hears(refusal(6, 0x8A)))
     bench.forget()
@@ -81,7 +81,7 @@ struct UBloxReceiverTests {
 
   // MARK: Sleep
 
-  /// RXM-PMREQ, to backup, forced, to be woken by its UART.
+  /// RXM-PMREQ: backup mode, forced, with wake-up by UART.
   private func sleep(milliseconds: UInt16, flags: UInt8 = 6) -> [UInt8] {
     let duration = [UInt8(milliseconds & 0xFF), UInt8(milliseconds >> 8), 0, 0]
     return ubx(2, 0x41, [0, 0, 0, 0] + duration + [flags, 0, 0, 0, 8, 0, 0, 0])
@@ -173,7 +173,7 @@ struct UBloxReceiverTests {
     #expect(bench.receiver.starts.last?.kind == .hot)
   }
 
-  /// Off without a battery: what it starts with is in its flash, or its host's.
+  /// Off without a battery: the receiver starts with data from its flash or its host.
   @Test func `saved on shutdown it needs only the time to start quickly`() throws {
     var configuration = CommandedReceiver.Configuration()
     configuration.hasBackupSupply = false
@@ -217,7 +217,7 @@ struct UBloxReceiverTests {
 
   @Test func `at another speed it says noise, hears noise, and grows deaf`() throws {
     let bench = try ReceiverBench(.ublox8)
-    // The answer comes behind all that it has said so far.
+    // The answer follows all earlier output.
     try bench.tell(ubx(0x0A, 0x04))
     #expect(bench.payloads(0x0A, 0x04, count: 1).count == 1)
     bench.forget()
@@ -236,7 +236,7 @@ struct UBloxReceiverTests {
     try bench.port.setSpeed(.b9600)
     bench.run(.seconds(1))
     try bench.tell(ubx(0x0A, 0x04))
-    // It still speaks.
+    // The receiver still sends.
     bench.forget()
     bench.run(.seconds(2))
     #expect(bench.hears(Array("$GNRMC".utf8)))
@@ -244,7 +244,7 @@ struct UBloxReceiverTests {
     bench.setPower(false)
     bench.setPower(true)
     try bench.tell(ubx(0x0A, 0x04))
-    // Perhaps it finds on its line what it was asked before.
+    // The answer to the earlier request may still be on the line.
     #expect(!bench.payloads(0x0A, 0x04, count: 1).isEmpty)
   }
 

@@ -2,7 +2,7 @@ import MonotonicTime
 import Simulation
 import Testing
 
-/// The vehicle where it is told to stand, and where it is carried away.
+/// The vehicle while it is parked, and while it drifts.
 struct WorldTests {
   private static let start = MonotonicInstant(nanoseconds: 0)
 

@@ -36,7 +36,7 @@ def lengths(fields):
   return fixed, item
 
 
-# What a message is called there when it has several forms.
+# The library's name of a message that has several forms.
 FORMS = {("SEC-UNIQID", 2): "SEC-UNIQID-V2", ("CFG-PM2", 44): None, ("NAV-PVT", 84): None}
 
 
@@ -51,7 +51,7 @@ def check_length(message, payload):
   assert rest == 0 if not item else rest >= 0 and rest % item == 0, f"{message.identity}: {len(payload)} bytes"
 
 
-# RTCM 3's 1005 of station 42, of nowhere, with its checksum.
+# RTCM 3 message 1005 of station 42, at the centre of the earth, with its checksum.
 CORRECTION = bytes.fromhex("d300133ed02a00000000000000000000000000000000333a01")
 
 
@@ -61,7 +61,7 @@ def casic(group, number, payload=b""):
   return b"\xba\xce" + struct.pack("<HBB", len(payload), group, number) + payload + struct.pack("<I", total)
 
 
-# As CASIC's specification has them.
+# Payload lengths from CASIC's specification.
 CASIC = {(1, 1): 28, (1, 3): 80, (1, 0x10): 24, (5, 0): 4, (5, 1): 4, (6, 0): 8, (6, 1): 4, (6, 3): 16, (6, 4): 4,
          (6, 7): 44, (0x0A, 4): 64}
 
@@ -90,7 +90,7 @@ class Port:
   def receive(self):
     """What has come."""
     data = os.read(self.file, 4096)
-    # A line whose other end is gone can be read for ever, and nothing comes.
+    # A line whose other end is closed stays readable but returns no data.
     if not data:
       raise AssertionError(f"the receiver is unplugged; so far {self.seen}")
     return data
@@ -253,7 +253,7 @@ def settle(port, speed):
   """Follows to another speed, once there was time to take the command, as a host has to; what came meanwhile is noise."""
   time.sleep(0.3)
   port.set_speed(speed)
-  # Between two epochs nothing is cut.
+  # Between two epochs no message is truncated.
   while select.select([port.file], [], [], 0.08)[0]:
     port.receive()
   port.waiting = b""

@@ -1,13 +1,14 @@
-/// What the leak sanitizer says of a process that ends.
+/// Interprets the leak sanitizer's report at the end of a process.
 enum LeakReport {
-  /// Whether it takes nothing for leaked but side tables. Once an object has been referred to weakly, its reference count is a table
-  /// of its own, and the object has in place of the count that table's address, shifted to make room for flags: no pointer that
-  /// the sanitizer knows. It finds such tables leaked where a thread still has the objects as the process ends. An object that
-  /// is leaked is named beside its table.
+  /// Whether the only reported leaks are side tables. Once an object has been referenced weakly, its reference count
+  /// is a separate table. Instead of the count, the object holds the table's address, shifted to make room for flags,
+  /// which the sanitizer does not recognize as a pointer. It therefore reports such tables as leaked if a thread
+  /// still holds the objects when the process ends. A leaked object is reported in addition to its table.
   ///
-  /// By a suppression it would not be: what a suppressed leak leads to is none either, and a table leads to its object.
+  /// A suppression would hide that object: everything that a suppressed leak refers to is suppressed too, and a table
+  /// refers to its object.
   ///
-  /// - Parameter text: all that the process has written
+  /// - Parameter text: the complete output of the process
   static func isOfSideTablesAlone(_ text: String) -> Bool {
     let reports = text.split(separator: "==ERROR: ", omittingEmptySubsequences: false).dropFirst()
     guard reports.count == 1, let report = reports.first, report.hasPrefix("LeakSanitizer: ") else { return false }

@@ -1,27 +1,28 @@
-/// A kind of event that a hub lives through.
+/// A kind of event in the life of a hub.
 public enum Phase: String, CaseIterable, Sendable {
-  /// Reads of the tty, a sentence each, with a client on every port.
+  /// Reads of the tty, one sentence each, with a client on every port.
   case reads
-  /// Requests of `/metrics`.
+  /// Requests for `/metrics`.
   case scrapes
-  /// Requests of `/state` and, every fourth, of `/devices`.
+  /// Requests for `/state` and, every fourth time, for `/devices`.
   case states
-  /// `?POLL` and `?DEVICES` of one client.
+  /// `?POLL` and `?DEVICES` from one client.
   case polls
   /// Clients of the gpsd protocol that watch and leave.
   case watches
   /// Clients of `/events` that leave.
   case streams
-  /// Clients of hub.sock that ask for a rate, for nonsense, and leave.
+  /// Clients of hub.sock that request a rate, send an invalid request, and leave.
   case visits
-  /// Power cycles of each device, from its rail on to its rail off.
+  /// Power cycles of each device, from switching its rail on to switching it off.
   case cycles
-  /// SIGHUPs, the board file changed each time, with clients on every port.
+  /// SIGHUPs, each with a changed board file, with clients on every port.
   case reloads
-  /// Noise on the line, a hang-up of the tty, nonsense at the ports, and clients that are gone in the middle of it.
+  /// Noise on the line, a hang-up of the tty, invalid requests at the ports, and clients that disconnect in the
+  /// middle of a request.
   case faults
 
-  /// What a month brings to a hub that is used a good deal.
+  /// The number of events in a month, for a heavily used hub.
   var eventsInAMonth: Int {
     switch self {
     case .reads: 5_000_000

@@ -1,23 +1,23 @@
 import MonotonicTime
 
 extension Soak {
-  /// What became of the hub.
+  /// The result of a soak.
   public struct Report: Sendable {
-    /// A phase.
+    /// The result of one phase.
     public struct Row: Sendable {
       public var phase: Phase
       public var events: Int
-      /// CPU seconds an event, in the second tenth and in the last one.
+      /// The CPU seconds per event, in the second tenth and in the last one.
       public var cpuSecondsBefore, cpuSecondsAfter: Double
-      /// The same of a young hub's second tenth, at the time of the last one.
+      /// The CPU seconds per event of the second tenth of a young hub, measured at the time of the last tenth.
       public var cpuSecondsOfYoung: Double
       public var residentBytesBefore, residentBytesAfter: Int
-      /// How often the last tenth was lived through once more by both, because it had cost too much.
+      /// The number of times that the last tenth was repeated with both hubs because it had cost too much.
       public var repetitions: Int
-      /// What the month took the old hub, by the clock on the wall.
+      /// The wall-clock time that the month took the old hub.
       public var duration: Duration
 
-      /// Over the young hub; a ratio, less one.
+      /// The growth over the young hub: a ratio minus one.
       public var cpuGrowth: Double { cpuSecondsAfter / cpuSecondsOfYoung - 1 }
       public var memoryGrowthBytes: Int { residentBytesAfter - residentBytesBefore }
     }
@@ -26,14 +26,15 @@ extension Soak {
     public var rows: [Row]
     public var resourcesBefore, resourcesAfter: Resources
     public var stacks: [StackUse]
-    /// Of the old hub, or of the young one where that alone has failed. Minus the signal where one ended it.
+    /// The exit code of the old hub, or of the young one if only that failed. The negative signal number if a signal
+    /// ended it.
     public var exitCode: Int32
-    /// From SIGTERM on, of the slower one.
+    /// The time from SIGTERM to the end, of the slower hub.
     public var endDuration: Duration
-    /// What a sanitizer had to say.
+    /// The output of a sanitizer.
     public var errors: String
 
-    /// The bounds that were broken, a sentence each.
+    /// The exceeded bounds, one sentence each.
     public var problems: [String] {
       var problems: [String] = []
       for row in rows {
@@ -59,7 +60,7 @@ extension Soak {
       return problems
     }
 
-    /// For people.
+    /// A table of the results for people.
     public var table: String {
       var lines = [
         line(
@@ -88,14 +89,15 @@ extension Soak {
     }
   }
 
-  /// What a process has that it must give back.
+  /// The resources of a process that it must release.
   public struct Resources: Equatable, Sendable, CustomStringConvertible {
     public var threads: Int
     public var descriptors: Int
 
     public var description: String { "\(threads) threads and \(descriptors) descriptors" }
 
-    /// Whether there is no more of either. There may be less: a moment's thread of the runtime's may have been counted before.
+    /// Whether neither number has grown. They may have fallen: a short-lived thread of the runtime may have been
+    /// counted before.
     func isWithin(_ before: Resources) -> Bool { threads <= before.threads && descriptors <= before.descriptors }
   }
 }

@@ -2,23 +2,24 @@ import Glibc
 import MonotonicTime
 import TestSupport
 
-/// A month of uptime in minutes: everything that a hub lives through, again and again, and whether it leaves a trace.
+/// A month of uptime in minutes: repeats every event in the life of a hub, and checks whether anything accumulates.
 ///
-/// The phases take turns in slices, a hundred for the whole month and fewer for a part of it: what one of them leaves
-/// behind shows in the others too. The first tenth warms up. What an event costs in the last one is held against what it costs in the
-/// second tenth of a young hub that lives through that by turns with the old one: a virtual processor is at times slower by a half for
-/// minutes on end, and is so for both. What is resident is held against the old hub's own second tenth.
+/// The phases alternate in slices, a hundred for a whole month and fewer for a part of it, so that the effects of one
+/// phase show in the others too. The first tenth is the warm-up. The CPU time of an event in the last tenth is
+/// compared with that of a young hub in its second tenth, and the two hubs alternate. This is necessary because a
+/// virtual processor may be slower by half for minutes, which then affects both. Resident memory is compared with the
+/// old hub's own second tenth.
 public struct Soak {
-  /// What is too much.
+  /// The limits.
   public struct Bounds: Sendable {
-    /// By how much an event of the last tenth may cost more CPU time than one in a young hub: a ratio, less one.
+    /// How much more CPU time an event of the last tenth may cost than in a young hub: a ratio minus one.
     public var cpuGrowth = 0.05
-    /// By how much the resident memory may grow meanwhile; `nil` where the allocator keeps freed memory on purpose, as the
-    /// sanitizers' does.
+    /// How much the resident memory may grow; `nil` if the allocator keeps freed memory deliberately, as the
+    /// sanitizers' allocators do.
     public var memoryBytes: Int? = 1 << 20
-    /// The part of its stack that a thread may ever have used; `nil` where the compiler makes frames larger.
+    /// The largest share of its stack that a thread may have used; `nil` if the compiler makes larger frames.
     public var stackShare: Double? = 0.25
-    /// From SIGTERM to the end of the process.
+    /// The time from SIGTERM to the end of the process.
     public var end = Duration.seconds(1)
 
     public init() {}
@@ -34,8 +35,8 @@ public struct Soak {
   /// - Parameters:
   ///   - executable: the `sensorhub` to run
   ///   - scale: 1 for a month
-  ///   - phases: what is to happen
-  ///   - say: told how far it is, a line at a time
+  ///   - phases: the kinds of events
+  ///   - say: receives the progress, one line at a time
   public init(
     executable: String, scale: Double = 1, bounds: Bounds = Bounds(), phases: [Phase] = Phase.allCases,
     say: @escaping (String) -> Void = { _ in }
@@ -45,13 +46,13 @@ public struct Soak {
     self.bounds = bounds
     self.phases = phases
     self.say = say
-    // Each slice has clients who come, and a moment's rest.
+    // Each slice needs new clients and a short pause.
     slicesPerTenth = scale >= 0.5 ? 10 : scale >= 0.01 ? 3 : 1
   }
 
-  /// What a slice took.
+  /// The measurements of a slice.
   private struct Slice {
-    /// From the first of the month.
+    /// The index since the start of the month.
     var index: Int
     var phase: Phase
     var events: Int
@@ -60,10 +61,10 @@ public struct Soak {
     var duration: Duration
   }
 
-  /// A tenth's slices of one phase.
+  /// The slices of one phase in one tenth.
   private struct Summary {
-    /// CPU seconds an event, in the cheapest slice: whatever else the machine does meanwhile only ever adds to it, and
-    /// what has grown has grown for all of them.
+    /// The CPU seconds per event in the cheapest slice. Other activity of the machine only ever adds time, while
+    /// growth affects all slices.
     var cpu: Double
     /// The median.
     var resident: Int
@@ -75,7 +76,7 @@ public struct Soak {
       resident = slices.map(\.residentBytes).sorted()[slices.count / 2]
     }
 
-    /// Takes what came later.
+    /// Includes a later repetition.
     mutating func take(_ later: Summary?) {
       guard let later else { return }
       cpu = min(cpu, later.cpu)
@@ -100,7 +101,7 @@ public struct Soak {
     say("a young hub begins: the last tenth takes three times as long")
     let young = try warmHub()
     var slicesOfYoung: [Slice] = []
-    /// A slice of both, one after the other; neither is always the first.
+    /// Runs a slice with both hubs. They take turns in going first.
     func both(_ phase: Phase, _ index: Int) throws -> (old: Slice, young: Slice) {
       if index % 2 == 0 {
         let other = try slice(phase, index, of: young)
@@ -123,8 +124,8 @@ public struct Soak {
         var beside = Summary(slicesOfYoung, phase)
       else { continue }
       var repetitions = 0
-      // Something else that keeps the machine busy looks like growth as well. But what has grown does not shrink again
-      // when there is more of it: so it is asked once more, and again, and what is the cheapest by then counts, of either.
+      // Other activity of the machine looks like growth too, but real growth does not disappear when the slice is
+      // repeated. So the slice is repeated, and the cheapest run of each hub counts.
       while late.cpu > beside.cpu * (1 + bounds.cpuGrowth), repetitions < 3 {
         repetitions += 1
         let again = try lastTenth.map { try both(phase, $0) }
@@ -150,12 +151,12 @@ public struct Soak {
 
   private func startedHub() throws -> SoakedHub {
     let hub = try SoakedHub(executable: executable)
-    // What is made once has been made.
+    // Objects that are created once exist after this.
     for phase in phases { _ = try hub.live(through: phase, 2) }
     return hub
   }
 
-  /// One that has lived through its first tenth.
+  /// A hub that has completed its first tenth.
   private func warmHub() throws -> SoakedHub {
     let hub = try startedHub()
     for index in 0..<slicesPerTenth {
@@ -167,7 +168,7 @@ public struct Soak {
   private func slice(_ phase: Phase, _ index: Int, of hub: SoakedHub) throws -> Slice {
     let total = Double(phase.eventsInAMonth) * scale
     let slices = Double(slicesPerTenth * 10)
-    // The rare ones are not left out of a short soak.
+    // Rare events must occur in a short soak too.
     let events = max(1, Int(total * Double(index + 1) / slices) - Int(total * Double(index) / slices))
     let cost: Double
     let start = MonotonicClock().now

@@ -1,4 +1,4 @@
-/// What a receiver says at 10 Hz, a sentence at a time.
+/// The output of a receiver at 10 Hz, one sentence at a time.
 struct SoakReceiver {
   private static let bodies = [
     "GNRMC,hhmmss.s0,A,5231.0172,N,01322.7062,E,17.081,355.63,DDMMYY,,,A,V",
@@ -11,10 +11,10 @@ struct SoakReceiver {
 
   private var sentence = 0
   private var tenths = 0
-  /// Since 1 November 2026; a month.
+  /// The day since 1 November 2026; a month in total.
   private var day = 0
 
-  /// The next sentence, its end of line included.
+  /// The next sentence, including its line ending.
   mutating func next() -> [UInt8] {
     var body = SoakReceiver.bodies[sentence]
     let seconds = tenths / 10

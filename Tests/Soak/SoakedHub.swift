@@ -4,7 +4,8 @@ import HardwareIO
 import MonotonicTime
 import TestSupport
 
-/// A hub in a process of its own, with a receiver on a pseudo-terminal and a simulated IMU, and what happens to it.
+/// A hub in a separate process, with a receiver on a pseudo-terminal and a simulated IMU, and the events that happen
+/// to it.
 final class SoakedHub {
   private static let answer = Array("HTTP/1.1 200".utf8)
 
@@ -16,7 +17,7 @@ final class SoakedHub {
   private var terminal = PseudoTerminal()
   private var receiver = SoakReceiver()
   private var reloads = 0
-  /// By which the IMU is kept awake for all that is tried beside it.
+  /// Keeps the IMU awake during the other events.
   private var imuHold: Hold?
   private let cpuClock: clockid_t
   private var pid: pid_t { hub.program.pid }
@@ -44,7 +45,7 @@ final class SoakedHub {
   private static func board(
     _ folder: String, _ ports: (http: UInt16, gpsd: UInt16, nmea: UInt16), _ version: Int
   ) -> String {
-    // The IMU is slow: what it costs goes by the clock, not by events.
+    // The IMU is slow because its cost depends on time and not on the number of events.
     """
     { name: "soak \(version)", state: { rateHz: 1000 },
       devices: { gps: { driver: "nmea", port: "\(folder)/gps", speed: 115200,
@@ -55,7 +56,7 @@ final class SoakedHub {
     """
   }
 
-  // MARK: What it takes
+  // MARK: Resources
 
   var residentBytes: Int {
     let file = open("/proc/\(pid)/statm", O_RDONLY | O_CLOEXEC)
@@ -66,14 +67,14 @@ final class SoakedHub {
     return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * Int(getpagesize())
   }
 
-  /// Of all threads, those that have ended included.
+  /// The CPU time of all threads, including those that have ended.
   private var cpuSeconds: Double {
     var time = timespec()
     clock_gettime(cpuClock, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
-  /// The CPU seconds that `events` cost, with what follows them.
+  /// The CPU seconds that `events` and their consequences cost.
   private func cost(_ events: () throws -> Void) rethrows -> Double {
     rest()
     let before = cpuSeconds
@@ -82,7 +83,7 @@ final class SoakedHub {
     return cpuSeconds - before
   }
 
-  /// Waits until nothing happens in the process for a moment.
+  /// Waits until the process is idle.
   private func rest() {
     var last = cpuSeconds
     for _ in 0..<100 {
@@ -93,15 +94,15 @@ final class SoakedHub {
     }
   }
 
-  /// Which devices are being read, by the threads that do it, in alphabetical order: to see these costs the hub nothing, and of
-  /// those that the runtime has for a moment nobody has to know.
+  /// The devices that are being read, in alphabetical order, from the names of their threads. Reading them costs the
+  /// hub nothing, and ignores the runtime's short-lived threads.
   private var readers: [String] {
     Files.names(in: "/proc/\(pid)/task").compactMap { task in
       (try? Files.bytes(of: "/proc/\(pid)/task/\(task)/comm")).map { String(decoding: $0.dropLast(), as: UTF8.self) }
     }.filter(["gps", "imu"].contains).sorted()
   }
 
-  /// Whether the hub has a line open, hung up or not.
+  /// Whether the hub has a line open, even if the line has hung up.
   private func hasOpen(_ path: String) -> Bool {
     Files.names(in: "/proc/\(pid)/fd").contains { number in
       var target = [CChar](repeating: 0, count: 256)
@@ -116,7 +117,7 @@ final class SoakedHub {
     return Soak.Resources(threads: counts[0], descriptors: counts[1])
   }
 
-  /// Once everything that was on its way has ended.
+  /// The resources after all pending activity has ended.
   func resources() -> Soak.Resources {
     _ = eventually { isAtRest }
     var resources = resourcesNow
@@ -131,7 +132,7 @@ final class SoakedHub {
     return resources
   }
 
-  /// Once there is no more than there was: what is there for a moment may take its time to go.
+  /// The resources, once they no longer exceed `before`: temporary ones may take a while to disappear.
   func resources(noMoreThan before: Soak.Resources) -> Soak.Resources {
     var resources = resources()
     _ = eventually {
@@ -145,7 +146,7 @@ final class SoakedHub {
 
   private var hasOnlySideTables: Bool { LeakReport.isOfSideTablesAlone(hub.program.standardError) }
 
-  /// What a sanitizer has written.
+  /// The output of a sanitizer.
   var complaints: String {
     if hasOnlySideTables { return "" }
     let lines = hub.program.standardError.split(separator: "\n")
@@ -153,18 +154,18 @@ final class SoakedHub {
     return lines[first...].prefix(60).joined(separator: "\n")
   }
 
-  /// Ends it with clients on every port.
+  /// Ends the hub while clients are connected to every port.
   func end() throws -> (code: Int32, duration: Duration) {
     let clients = try Clients(self)
     let start = MonotonicClock().now
     let code = hub.stop(SIGTERM)
     let duration = MonotonicClock().now - start
     withExtendedLifetime(clients) {}
-    // With a sanitizer's report a process has ended as it was to, and says that it has not.
+    // A process with a sanitizer's report exits with an error even though it has ended normally.
     return (code > 0 && hasOnlySideTables ? 0 : code, duration)
   }
 
-  /// How it has ended by itself, if it has.
+  /// How the hub ended, if it ended unexpectedly.
   var death: String? {
     guard !hub.program.isRunning else { return nil }
     let code = hub.program.wait()
@@ -172,9 +173,9 @@ final class SoakedHub {
       + hub.program.standardError.suffix(1000)
   }
 
-  // MARK: What happens
+  // MARK: Events
 
-  /// Has so many events happen; returns the CPU seconds that they cost.
+  /// Causes `count` events. Returns the CPU seconds that they cost.
   func live(through phase: Phase, _ count: Int) throws -> Double {
     switch phase {
     case .reads: try reads(count)
@@ -195,7 +196,7 @@ final class SoakedHub {
     return try cost {
       for index in 0..<count {
         terminal.write(receiver.next())
-        // Its end: so the next one is another read.
+        // Waits for the end of the sentence, so that the next one is read separately.
         try clients.nmea.wait(for: [10])
         if index % 16 == 0 { clients.drain() }
       }
@@ -203,7 +204,7 @@ final class SoakedHub {
     }
   }
 
-  /// Several in a packet on one connection, as proxies send them.
+  /// Sends several requests in a packet on one connection, as proxies do.
   private func requests(_ paths: [String], _ count: Int) throws -> Double {
     let client = try Visitor(port: ports.http)
     return try cost {
@@ -236,7 +237,7 @@ final class SoakedHub {
     return try cost {
       for _ in 0..<count {
         let client = try Visitor(port: ports.gpsd)
-        // The second version comes when the watch stands.
+        // The second version arrives when the watch is active.
         try client.ask(#"?WATCH={"enable":true,"json":true,"nmea":true,"pps":true};?VERSION;"#)
         try client.wait(for: Array(#""class":"VERSION""#.utf8), 2)
       }
@@ -263,7 +264,7 @@ final class SoakedHub {
     return try cost {
       for _ in 0..<count {
         let client = try Visitor(path: hub.socket)
-        // An answer comes to nonsense alone; by then the rate has been changed.
+        // Only the invalid request is answered. By then the rate has been changed.
         try client.ask("{\"rateHz\": 5, \"name\": \"soak\"}\nnonsense\n")
         try client.wait(for: Array("ERROR".utf8))
       }
@@ -273,7 +274,7 @@ final class SoakedHub {
 
   private func cycles(_ count: Int) throws -> Double {
     let client = try Visitor(port: ports.http)
-    // Once from its rail to its first sample.
+    // One cycle from switching the rail on to the first sample.
     let first = try hold("imu", client)
     guard eventually({ hub.devicesNow["imu"].power == "tracking" }) else {
       throw Visitor.Failure(description: "the IMU does not wake")
@@ -290,7 +291,7 @@ final class SoakedHub {
       }
     }
     let missing = zip(hub.devicesNow.devices.map(\.wakes), wakes).map { count - ($0 - $1) }
-    // A receiver that says nothing is tried again where its hold lasts for long enough.
+    // A silent receiver is only tried again if its hold lasts long enough.
     guard missing.allSatisfy({ $0 <= 0 }) else {
       throw Visitor.Failure(description: "of \(count) power cycles \(missing) have not happened")
     }
@@ -318,12 +319,12 @@ final class SoakedHub {
       for _ in 0..<count {
         let holder = try awake(imu: false)
         terminal.write([UInt8](repeating: 0x55, count: 200) + Array("$GPGGA,torn$GPRMC,,V*00\r\n".utf8))
-        // The cable is pulled, and another receiver stands in its place.
+        // The cable is pulled, and another receiver takes its place.
         let replacement = PseudoTerminal()
         unlink(folder + "/gps")
         symlink(replacement.path, folder + "/gps")
         terminal.hangUp()
-        // And not until nothing is read: the next one is, soon.
+        // Waits only until the old line is closed. The next one is opened soon.
         let gone = terminal.path
         try until("the receiver's line is closed") { !hasOpen(gone) }
         terminal = replacement
@@ -353,7 +354,7 @@ final class SoakedHub {
     "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n"
   }
 
-  /// A device that is kept awake, and what to end that by.
+  /// A device that is kept awake, and the request that ends it.
   private struct Hold {
     var device: String
     var id: String
@@ -374,7 +375,7 @@ final class SoakedHub {
   }
 
   private func until(_ what: String, _ isMet: () -> Bool) throws {
-    // A spin at first: it costs the hub nothing, and what is waited for takes microseconds.
+    // Polls briefly at first: this costs the hub nothing, and the condition usually becomes true within microseconds.
     for _ in 0..<200 where isMet() { return }
     guard eventually({ isMet() || !hub.program.isRunning }), hub.program.isRunning else {
       throw Visitor.Failure(description: "waited in vain until \(what): \(hub.program.standardError.suffix(400))")
@@ -388,7 +389,7 @@ final class SoakedHub {
     }
   }
 
-  /// Whether no device is at work; one that failed last has nobody for whom it would be tried again.
+  /// Whether no device is active. A device that has failed has no holder for which it would be retried.
   private var isAtRest: Bool { hub.devicesNow.devices.allSatisfy { $0.power == "off" || $0.power == "failed" } }
 
   private func waitUntilAsleep() throws {
@@ -398,7 +399,8 @@ final class SoakedHub {
     rest()
   }
 
-  /// A client for whom the receiver is read, and the IMU kept awake, so that who comes and goes beside it powers nothing.
+  /// A client that keeps the receiver and the IMU powered, so that other clients that come and go do not switch
+  /// anything.
   private func awake(imu: Bool = true) throws -> Visitor {
     if imu { imuHold = try hold("imu", try Visitor(port: ports.http)) }
     let client = try Visitor(port: ports.gpsd)
@@ -407,9 +409,10 @@ final class SoakedHub {
     return client
   }
 
-  /// Returns once a client gets what the receiver says, and all that it has got so far is forgotten.
+  /// Waits until a client receives the receiver's sentences, and discards everything received before.
   private func waitForSentences(_ client: Visitor) throws {
-    // What is written before the tty is open is lost. Meanwhile the hub says by itself that there is no position.
+    // Sentences written before the tty is open are lost. In the meantime the hub itself reports that there is no
+    // position.
     let isRead = eventually {
       for _ in 0..<SoakReceiver.sentencesPerEpoch { terminal.write(receiver.next()) }
       return client.hasReceived(Array("$GPGSV".utf8))
@@ -425,7 +428,7 @@ final class SoakedHub {
     _ = try? release(hold, Visitor(port: ports.http))
   }
 
-  /// One on every port, all of whom want everything.
+  /// A client on every port, each of which requests everything.
   private final class Clients {
     let nmea: Visitor
     private let others: [Visitor]

@@ -2,21 +2,21 @@ import Glibc
 import Guarding
 import HardwareIO
 
-/// How much of a thread's stack has ever been touched, by it or by those before it that had the same memory.
+/// How much of a thread's stack has ever been used, by the thread or by earlier threads with the same memory.
 public struct StackUse: Sendable {
   public var thread: String
   public var usedBytes: Int
-  /// The whole of it.
+  /// The size of the stack.
   public var byteCount: Int
 
-  /// Of all threads of a process. Those that are running at this moment are asked again until they wait.
+  /// The stacks of all threads of a process. Threads that are running are examined again until they wait.
   static func all(of pid: pid_t) -> [StackUse] {
     let mappings = lines("/proc/\(pid)/maps").compactMap(Mapping.init)
     return Files.names(in: "/proc/\(pid)/task").sorted().compactMap { task in
       let folder = "/proc/\(pid)/task/\(task)"
       let name = lines(folder + "/comm").first.map(String.init) ?? "?"
       for _ in 0..<1000 {
-        // The last two are the stack pointer and the program counter of a thread that waits in the kernel.
+        // The last two fields are the stack pointer and the program counter of a thread that waits in the kernel.
         let fields = lines(folder + "/syscall").first?.split(separator: " ") ?? []
         guard fields.count > 2, let pointer = Mapping.number(fields[fields.count - 2].dropFirst(2)) else {
           poll(nil, 0, 1)
@@ -47,9 +47,9 @@ public struct StackUse: Sendable {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_STACK.rawValue), &limit) == 0 else { return nil }
     let defaultSize = limit.rlim_cur == rlim_t.max ? 8 << 20 : Int(limit.rlim_cur)
-    // NIO makes its threads itself, of the system's size; all others are the project's.
+    // NIO creates its threads itself, with the system's stack size. All others belong to the project.
     let size = isMain || name.hasPrefix("NIO") ? defaultSize : DetachedThread.stackByteCount
-    // A guard page lies below each stack, so that its mapping begins where the stack does. Another mapping may follow
+    // A guard page lies below each stack, so the mapping begins where the stack does. Another mapping may follow
     // without a gap.
     let addresses = mapping.addresses
     let top = isMain ? addresses.upperBound : min(addresses.upperBound, addresses.lowerBound + UInt(size))
@@ -60,7 +60,7 @@ public struct StackUse: Sendable {
     for address in stride(from: addresses.lowerBound, to: top, by: Int(page)) {
       var entry: UInt64 = 0
       guard pread(file, &entry, 8, off_t(address / page * 8)) == 8 else { return nil }
-      // Present, or swapped out.
+      // The page is present, or swapped out.
       if entry >> 62 != 0 { return StackUse(thread: name, usedBytes: Int(top - address), byteCount: size) }
     }
     return nil

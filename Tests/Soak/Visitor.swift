@@ -1,19 +1,19 @@
 import CLinux
 import Glibc
 
-/// A client that asks and waits for the answer, on the caller's thread.
+/// A client that sends requests and waits for the answers, on the caller's thread.
 final class Visitor {
   struct Failure: Error, CustomStringConvertible {
     var description: String
   }
 
-  /// As long as anything is waited for here: it ends what would wait for ever.
+  /// The limit of every wait, which would otherwise be endless.
   private static let patienceSeconds = 90
 
   let descriptor: Int32
   private let name: String
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
-  /// How much of the buffer holds the beginning of what may be a mark.
+  /// How many bytes of the buffer may be the beginning of a mark.
   private var kept = 0
 
   init(port: UInt16) throws {
@@ -43,7 +43,7 @@ final class Visitor {
         Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
       }
     }
-    // The hub under test may have died: that is for whoever asked to say.
+    // The hub under test may have died. The caller reports that.
     guard result == 0 else { throw Failure(description: "\(name): \(String(cString: strerror(errno)))") }
   }
 
@@ -60,7 +60,7 @@ final class Visitor {
     }
   }
 
-  /// Reads until a mark has come so many times.
+  /// Reads until a mark has arrived `times` times.
   func wait(for mark: [UInt8], _ times: Int = 1) throws {
     var missing = times
     while missing > 0 {
@@ -74,7 +74,7 @@ final class Visitor {
     }
   }
 
-  /// Reads on to the first such byte, and returns all that came up to there.
+  /// Reads up to the first byte equal to `end`. Returns everything up to it.
   func text(through end: UInt8) throws -> String {
     var text: [UInt8] = []
     while !text.contains(end) {
@@ -89,25 +89,25 @@ final class Visitor {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Whether a mark is in what has come meanwhile.
+  /// Whether a mark is among the bytes that have arrived.
   func hasReceived(_ mark: [UInt8]) -> Bool {
     let count = clinux_receive_now(descriptor, buffer.baseAddress.map { $0 + kept }, buffer.count - kept)
     return count > 0 && take(kept + count, mark) > 0
   }
 
-  /// Forgets what has come meanwhile.
+  /// Discards the bytes that have arrived.
   func drain() {
     kept = 0
     while clinux_receive_now(descriptor, buffer.baseAddress, buffer.count) > 0 {}
   }
 
-  /// Leaves without a word, as one does whose machine has lost its power.
+  /// Disconnects without notice, like a machine that loses its power.
   func vanish() {
     var linger = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
   }
 
-  /// Counts the marks in the first bytes of the buffer, and keeps what may be the beginning of another.
+  /// Counts the marks in the first bytes of the buffer, and keeps a possible beginning of another one.
   private func take(_ count: Int, _ mark: [UInt8]) -> Int {
     guard let base = buffer.baseAddress else { return 0 }
     var found = 0

@@ -1,6 +1,6 @@
 #ifndef CTESTTHREADS_H
 #define CTESTTHREADS_H
 
-// Nothing to call: what is in CTestThreads.c counts by being linked.
+// Nothing to call: linking CTestThreads.c is sufficient.
 
 #endif
