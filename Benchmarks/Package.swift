@@ -1,5 +1,6 @@
 // swift-tools-version: 6.2
-// Measures what the README and the issues promise. Not part of the package: nobody who uses SensorHub builds this.
+// Measures the figures in the README and the issues. It is a separate package, so that users of SensorHub do not
+// build it.
 
 import PackageDescription
 

@@ -26,7 +26,7 @@ class Broker:
       self.command = [loaders[0], "--library-path", os.path.dirname(loaders[0]), f"{program}/usr/sbin/mosquitto"]
     os.makedirs(folder)
     with open(f"{folder}/mosquitto.conf", "w") as file:
-      # What waits for a viewer is to be bounded by nothing but the memory; a state that is lost is then the hub's.
+      # Only memory limits the queue of a viewer, so a lost state is the hub's fault.
       file.write(
         f"listener {PORT} {host}\nallow_anonymous true\nuser root\nmax_queued_messages 0\npersistence true\n"
         f"persistence_location {folder}/\nlog_dest stderr\nlog_timestamp_format %s\n")
@@ -45,7 +45,8 @@ class Broker:
     self.process = start([*self.command, "-c", f"{self.folder}/mosquitto.conf"], log, self.space)
     self.tail = open(log, errors="replace")
     self.rest = ""
-    # Who has joined since the start, and the second of the system's clock in which each connection was taken.
+    # The clients that have joined since the start, and the second of the system clock at which each connection was
+    # accepted.
     self.joined = {}
     self.knocks = []
 

@@ -91,7 +91,7 @@ class Client:
       if kind & 0xF0 == 0x30:
         length = struct.unpack(">H", body[:2])[0]
         start = 2 + length
-        # Properties, fewer than 128 bytes of them.
+        # The properties, whose length is below 128 bytes.
         return body[start + 1 + body[start]:], at
       if at >= end:
         return None, at

@@ -4,19 +4,19 @@ import os, random, re, signal, statistics, subprocess, time
 from process import Trouble, until
 from watched import TOPIC
 
-# What programs need beside what is promised, in seconds: to start and be heard, and to be missed.
+# The time that programs need in addition to what is promised, in seconds: to start and be noticed, and to be missed.
 START = 5
 LEAVE = 1
-# After what should change nothing it is looked at for so long whether anything does.
+# How long to check that nothing changes after an event that should not change anything.
 LOOK = 1.5
-# Keep-alives: of the hub, of `sensorhub watch`, and the shortest that mosquitto_sub takes.
+# Keep-alive intervals: of the hub, of `sensorhub watch`, and the shortest that mosquitto_sub accepts.
 KEEP_ALIVE = 60
 WATCH_KEEP_ALIVE = 10
 SHORT_KEEP_ALIVE = 5
-# How long a hub without its broker takes viewers to be there.
+# How long a hub without its broker assumes that its viewers are still there.
 GRACE = 10
-# Who has lost a broker that was there for so long comes back soon where that was away for four seconds, others ever later, up to a
-# minute and a half.
+# A client that loses a broker after this many seconds of connection returns soon if the broker was away for four
+# seconds. After a shorter connection the delay grows, up to a minute and a half.
 SOUND = 31
 RETURN_SOON = 8
 RETURN = 100
@@ -41,7 +41,7 @@ class Viewer:
     self.process = bench.broker.client(
       "mosquitto_sub", "-i", "sub", "-k", SHORT_KEEP_ALIVE, "-t", f"{TOPIC}/status", "--will-topic", topic, "--will-retain",
       "--will-qos", "1", space=bench.viewers, log=log, stdout=subprocess.PIPE)
-    # It is there, and its will too, once it has heard that the hub is.
+    # The client is connected, and its will is registered, once it has received the hub's health.
     self.process.stdout.readline()
     bench.broker.retain(topic, "{}", space=bench.viewers, log=log)
 
@@ -61,23 +61,23 @@ class World:
     self.viewer = None
     self.miss_count = 0
     self.is_missed = False
-    # Of each kind of fault, how long the line took to follow.
+    # For each kind of fault, the times that the line took to follow.
     self.times = {}
     self.done = {}
-    # The changes of the line that were looked at.
+    # The number of changes of the line that have been checked.
     self.seen = self.line.count
     self.sound_at = 0
     self.began = time.monotonic()
-    # One who has every value kept for it while it is away.
+    # A client for which the broker keeps every value while it is away.
     self.values = bench.path("values")
     logger = bench.broker.client(
       "mosquitto_sub", "-c", "-i", "logger", "-t", f"{TOPIC}/state/#", "-t", f"{TOPIC}/health", log=self.values)
     bench.callback(logger.kill)
-    # The hub's health is retained: once that has come, so does all that is said later.
+    # The hub's health is retained, so once it arrives, all later messages do too.
     if not until(20, lambda: os.path.getsize(self.values) > 0):
       raise Trouble("who keeps the values does not come to the broker")
 
-  # What the line has to do
+  # The required behaviour of the line
 
   def follows(self, is_on, seconds, kind):
     """Once, and within so many seconds from now."""
@@ -149,7 +149,7 @@ class World:
     self.viewer = None
     time.sleep(2)
     self.bench.switch.mend("hub")
-    # TCP says again what was lost, ever later.
+    # TCP retransmits lost data at growing intervals.
     self.follows(False, 5 + self.linger + LEAVE, "a viewer is killed while the hub is cut off for 2 s: down after that")
 
   def hub_is_cut_off_for_a_moment(self):
@@ -159,7 +159,7 @@ class World:
     self.bench.switch.cut(place)
     time.sleep(seconds)
     self.bench.switch.mend(place)
-    # What was said meanwhile is said again, by TCP: ever later, and by then it has come.
+    # TCP retransmits the lost messages at growing intervals. They have arrived by then.
     self.stays(seconds + LOOK)
 
   def hub_is_cut_off(self):
@@ -174,7 +174,7 @@ class World:
     time.sleep(self.chance.uniform(0, 4))
     self.bench.broker.start()
     self.is_new()
-    # For as long as hub and viewer may take to come back, and the hub to have waited for one in vain.
+    # The time that hub and viewer may take to return, plus the time for which the hub waits for a viewer.
     self.stays(RETURN_SOON + GRACE + LOOK)
 
   def broker_is_away(self):
@@ -208,7 +208,7 @@ class World:
       "is_killed": 5, "is_cut_off_for_a_moment": 2, "hub_is_cut_off_for_a_moment": 2, "is_killed_while_the_hub_is_cut_off": 2}
     if self.viewer.kind == "sub":
       return {**any_kind, "is_cut_off": 3}
-    # Who does not say again what it wants is forgotten with these.
+    # Viewers that do not repeat their request are forgotten after these faults.
     return {
       **any_kind, "leaves": 3, "is_cut_off": 1, "hub_is_cut_off": 2, "broker_is_restarted": 4, "broker_is_away": 2,
       "is_killed_while_the_broker_is_restarted": 1}
@@ -222,7 +222,7 @@ class World:
       time.sleep(max(0, self.sound_at - time.monotonic()))
     self.is_missed = False
     self.began = time.monotonic()
-    # Nothing has happened meanwhile.
+    # Nothing has happened in the meantime.
     self.count(0)
     getattr(self, fault)(*more)
     if os.environ.get("SENSORHUB_VERBOSE"):

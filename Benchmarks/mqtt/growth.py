@@ -8,13 +8,13 @@ from report import Report
 from switch import ADDRESS, Switch
 from viewer import Viewer
 
-# As many hubs may be on their way to the broker at once while they are started.
+# The number of hubs that may connect at the same time during the start.
 STARTING = 24
-# For so long no further hub may join before that is taken to be all; a machine that does other things besides is slow.
+# If no further hub joins for this many seconds, the number counts as final. A busy machine may be slow.
 PATIENCE = 180
 LEAST_FREE_BYTES = 4 << 30
 CUT_SECONDS = 60
-# Until all are back after a broker's restart or a cut.
+# The limit until all hubs have returned after a restart of the broker or a network failure.
 RETURN_SECONDS = 60
 IDLE_BYTES = 200
 
@@ -127,7 +127,7 @@ class Growth(Report):
         raise Trouble(f"only {joined} of {self.count} hubs have joined")
       joined = now
     self.say(f"all joined within {time.monotonic() - begun:.0f} s of their start")
-    # What they have to say first has been said.
+    # The hubs have sent their initial messages by then.
     time.sleep(15)
 
   def traffic(self):
@@ -151,7 +151,7 @@ class Growth(Report):
     worked = self.broker.processor_seconds - worked
     changes = [[b - a for a, b in zip(before[peer], after[peer])] for peer in before if peer in after]
     sent = [one[0] / minutes for one in changes]
-    # IPv4 and TCP with time stamps, for each segment.
+    # IPv4 and TCP headers with timestamps, for each segment.
     with_headers = [(one[0] + 52 * one[2]) / minutes for one in changes]
     both = sum(one[0] + one[1] + 52 * (one[2] + one[3]) for one in changes) / minutes / self.count
     memory = [hub.memory() for hub in self.hubs]
@@ -163,7 +163,7 @@ class Growth(Report):
     figures["sent_with_headers"] = sum(with_headers) / self.count
     figures["worst_sent"] = max(with_headers)
     figures["both"] = both
-    # What it took to join, and what was said since.
+    # The bytes for joining, and those sent since.
     figures["join"] = sum(one[0] + one[1] for one in before.values()) / len(before)
     figures["join_with_headers"] = sum(one[0] + one[1] + 52 * (one[2] + one[3]) for one in before.values()) / len(before)
     figures["woken"] = woken / minutes / self.count

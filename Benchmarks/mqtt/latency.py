@@ -38,7 +38,7 @@ def measure_epochs(bench, count):
     return bench.say("left out: the receiver's clock is not the viewer's")
   client = Client(bench.viewers, (ADDRESS, PORT), "viewer", [f"{TOPIC}/state/position"])
   client.retain(f"{TOPIC}/interest/viewer/position", '{"rateHz": 50}')
-  # Where an epoch ends is learnt from the first.
+  # The first epochs show which message ends an epoch.
   arrivals, skipped = {}, 20
   end = time.monotonic() + 30 + (count + skipped) / bench.hub.rate
   while len(arrivals) < count + skipped and time.monotonic() < end:

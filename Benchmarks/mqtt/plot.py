@@ -1,6 +1,6 @@
 """What grows with the number of hubs, as an SVG: a panel for each figure, the number of hubs along."""
 
-# The figure, its title, its unit, how it is written, and the line that was drawn for it.
+# The figure, its title, its unit, its format, and the target line in the plot.
 PANELS = [
   ("memory", "memory of a hub, its share", "MB", "{:.1f}", None),
   ("sent_with_headers", "an idle hub sends, headers included", "bytes a minute", "{:.0f}", 200),

@@ -44,7 +44,7 @@ def start(command, log=subprocess.DEVNULL, space=None, **more):
     try:
       return subprocess.Popen(
         [str(word) for word in command], **{"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log, **more},
-        # Whoever kills the benchmark kills them.
+        # The processes end with the benchmark, even if that is killed.
         preexec_fn=lambda: PRCTL(SET_DEATH_SIGNAL, signal.SIGKILL))
     except OSError as error:
       raise Trouble(f"{command[0]} cannot be started: {error.strerror}")

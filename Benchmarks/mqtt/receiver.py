@@ -10,7 +10,7 @@ last byte of an epoch has been written.
 import ctypes, functools, operator, os, select, struct, sys, time, tty
 
 IN_OPEN, IN_CLOSE = 0x20, 0x18
-# How long a line is looked at closely once its chip has been opened or closed, and how often.
+# How long a line is read frequently after its chip was opened or closed, and the interval.
 CLOSELY, LOOK = 0.03, 0.0005
 
 
@@ -109,7 +109,7 @@ class Receiver:
       now = time.time()
       if now < due:
         continue
-      # An epoch is at a multiple of its interval.
+      # Epochs are at multiples of the interval.
       due = (int(now * self.rate + 1e-6) + 1) / self.rate
       if self.is_on:
         clock, data = epoch(int(now * self.rate + 1e-6) / self.rate)

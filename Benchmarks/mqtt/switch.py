@@ -28,7 +28,7 @@ class Switch:
     self.space.ip(f"link set {name} master switch up")
     space.ip(f"link set cable address {hardware} up")
     space.ip(f"address add {address}/16 dev cable")
-    # Nobody tells what is cut off that it is: packets vanish, as they do further away than the next switch.
+    # A host that is cut off is not notified: packets disappear, as they do beyond the next switch.
     space.ip(f"neighbour add {ADDRESS} lladdr {HARDWARE} dev cable nud permanent")
     self.space.ip(f"neighbour add {address} lladdr {hardware} dev switch nud permanent")
 
@@ -36,7 +36,7 @@ class Switch:
     """A cable to a kernel of its own, which takes the address itself."""
     self.addresses[name] = "10.77.200.1"
     self.space.ip(f"tuntap add {name} mode tap")
-    # Packets joined for speed would be too long for that kernel, and lost.
+    # Packets merged for speed would be too long for that kernel and be lost.
     self.space.ip(f"link set {name} gso_max_segs 1")
     self.space.ip(f"link set {name} master switch up")
 

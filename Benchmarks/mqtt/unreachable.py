@@ -5,7 +5,7 @@ from broker import PORT
 from hub import Hub
 from space import Space
 
-# From when on it tries at most once a minute.
+# After this many seconds the hub tries at most once a minute.
 SETTLED = 600
 
 
@@ -36,7 +36,7 @@ class Case:
     self.taken = []
     self.hub = Hub(sensorhub, f"{folder}/{name}", name, broker, self.space)
     self.hub.start()
-    # Per second: tries begun, waits ended.
+    # Per second: attempts begun and waits ended.
     self.seconds = []
 
   def begin(self):

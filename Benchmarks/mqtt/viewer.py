@@ -2,7 +2,7 @@
 
 import json, subprocess
 
-# Longer than any measurement. What is asked for with a time of its own outlives an outage.
+# Longer than any measurement. A request with its own duration survives an outage.
 FOR_SECONDS = 7200
 
 

@@ -63,7 +63,7 @@ class WatchedHub(Hub):
 
   def stop(self):
     if self.kernel and self.process:
-      # Its processes are this machine's too.
+      # The processes of the guest are processes of this machine too.
       with contextlib.suppress(ProcessLookupError):
         os.killpg(self.process.pid, signal.SIGKILL)
     super().stop()

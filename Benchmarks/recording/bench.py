@@ -25,7 +25,7 @@ class Bench(contextlib.ExitStack):
     """Ends in good order at any signal that can be heard. For root, what is mounted is so for this process and its children alone,
     and goes with them."""
     def end(number, _):
-      # Not in the middle of what puts things in order.
+      # The clean-up must not be interrupted.
       for other in ENDING:
         signal.signal(other, signal.SIG_IGN)
       sys.exit(128 + number)

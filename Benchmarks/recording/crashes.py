@@ -9,12 +9,12 @@ from volume import Volume
 
 SYNC_SECONDS = 1
 MEGABYTES = 4
-# As large as segments of such a ring, less what the format itself needs.
+# The size of the segments in such a ring, minus the overhead of the format.
 FILLER_BYTES = 485_000
 LANES = 4
-# From when something was measured until it is handed to the disk, on a busy machine.
+# The longest time from a measurement until it is handed to the disk, on a busy machine.
 SLACK_SECONDS = 0.5
-# Until there is something to record.
+# The time until there is data to record.
 STARTING_SECONDS = 1
 
 
@@ -27,11 +27,11 @@ class Lane:
     self.hub = bench.hub(
       f"lane-{number}", f"syncSeconds: {SYNC_SECONDS}, maximumMegabytes: {MEGABYTES}, wakes: true",
       devices=BUSY, recordings=volume and volume.path + "/recordings")
-    # The ring is full from the beginning: all that is recorded is written over something.
+    # The ring is full from the beginning, so every write overwrites older data.
     make_segments(self.hub.recordings, 8, FILLER_BYTES)
-    # Runs that nobody has looked at: when each began, when it ended, its files.
+    # Runs that have not been checked: when each began, when it ended, and its files.
     self.pending = []
-    # By the path of each file that was looked at, what was in it.
+    # The contents of each checked file, by path.
     self.known = {}
     self.losses = []
     self.message_count = 0
@@ -70,7 +70,7 @@ class Lane:
       self.volume.mount()
 
   def weigh(self):
-    # One may go and another come while they are weighed.
+    # While the segments are being weighed, one may disappear and another may appear.
     self.largest = max(self.largest, min(self.weight(), self.weight()))
 
   def weight(self):
@@ -86,7 +86,7 @@ class Lane:
   def look(self):
     """At what is there of the runs before, once the present one has made it whole."""
     there = self.hub.segments
-    # The oldest may have been about to be written over.
+    # The oldest file may have been about to be overwritten.
     for path, digest in self.known.items():
       if path in there[1:] and self.digest(path) != digest:
         self.mistakes.append(f"{os.path.basename(path)} is another")
@@ -105,7 +105,7 @@ class Lane:
             self.mistakes.append(f"{topic} lacks something before {sequence} in {os.path.basename(path)}")
           next_numbers[topic] = sequence + 1
           last = max(last or 0, log_time / 1e9)
-      except Exception as error:  # Whatever a reader says of a file that it cannot read.
+      except Exception as error:  # Any error of a reader that cannot read the file.
         self.mistakes.append(f"{os.path.basename(path)} cannot be read: {error!r}")
       self.known[path] = self.digest(path)
     self.message_count += sum(next_numbers.values())

@@ -47,13 +47,13 @@ def measure(bench, count):
   hub.stop()
   unreadable, wrong, lost, lost_seconds, breaches = 0, 0, 0, 0.0, 0
   for number, cut in enumerate(cuts):
-    # What lay before the cut, and of it what lay before the last sync.
+    # The messages before the cut, and among them those before the last sync.
     before = sum(end <= cut for end, _ in ends)
     sure = sum(synced <= cut for _, synced in ends)
     for name, read in readers().items():
       try:
         found = list(read(f"{hub.recordings}/{NAME.format(number)}"))
-      except Exception:  # Whatever a reader says of a file that it cannot read.
+      except Exception:  # Any error of a reader that cannot read the file.
         unreadable += 1
         continue
       wanted = messages[: len(found)]

@@ -6,11 +6,11 @@ from recorded import by_stream, make_segments, need_mcap
 from volume import Volume
 
 MEGABYTES = 64
-# As large as segments of such a ring, less what the format itself needs.
+# The size of the segments in such a ring, minus the overhead of the format.
 FILLER_BYTES = 7_980_000
-# By what the hub has: the promise was made for 3.3 kB/s, which is what the lean one records; states ten times a second are more.
+# By the hub's configuration: the limit applies to 3.3 kB/s, the rate of the lean one; ten states per second are more.
 HUBS = [("usual", USUAL, 10), ("lean", LEAN, 1)]
-# Seconds between two syncs, and what was promised.
+# The seconds between two syncs, and the limit for each.
 SYNCS = [(5, 1.35), (1, 2.4)]
 OPTIONS = ["noatime", "noatime,lazytime", "noatime,commit=60"]
 SETTLING_SECONDS = 30
@@ -26,13 +26,13 @@ def measure(bench, seconds):
     hub = bench.hub(
       name, f"syncSeconds: {sync}, maximumMegabytes: {MEGABYTES}, wakes: true", devices=devices, state_hz=state_hz,
       recordings=volume.path)
-    # Old segments, so many that the next one is written over the oldest.
+    # There are so many old segments that the next one overwrites the oldest.
     make_segments(volume.path, 8, FILLER_BYTES)
     runs.append((volume, hub, sync, options, promised))
   for _, hub, *_ in runs:
     hub.start()
   time.sleep(SETTLING_SECONDS)
-  # Now, and not when it likes to.
+  # Flushes now instead of at an arbitrary time.
   os.sync()
   starts = [(time.time(), volume.written_bytes) for volume, *_ in runs]
   time.sleep(seconds)

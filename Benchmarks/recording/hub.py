@@ -2,11 +2,11 @@
 
 import ctypes, json, os, signal, socket, subprocess, sys, threading, time
 
-# A receiver that reports each second, an IMU at 100 Hz whose FIFO is emptied ten times a second.
+# A receiver that reports each second, and an IMU at 100 Hz whose FIFO is read ten times per second.
 USUAL = """
   gps: { driver: "ublox", port: "simulated/ublox-8", rateHz: 1, messages: "nmea" },
   imu: { driver: "mpu-6050", bus: "simulated/i2c", rateHz: 100, burstRateHz: 10 }"""
-# The same with half as many samples, and less said of them.
+# The same devices with half as many samples and fewer reports.
 LEAN = """
   gps: { driver: "ublox", port: "simulated/ublox-8", rateHz: 1, messages: "nmea" },
   imu: { driver: "mpu-6050", bus: "simulated/i2c", rateHz: 50, burstRateHz: 5 }"""
@@ -56,7 +56,7 @@ class Hub:
       self.process = subprocess.Popen(
         [self.sensorhub, "run", "--board", self.folder + "/board.json5", "--socket", self.socket],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log,
-        # Whoever kills the benchmark kills its hubs.
+        # The hubs end with the benchmark, even if that is killed.
         preexec_fn=lambda: PRCTL(SET_DEATH_SIGNAL, signal.SIGKILL),
         env={**os.environ, "STATE_DIRECTORY": self.folder + "/state", **self.environment})
     self.wait(lambda: os.path.exists(self.socket), "its socket")
@@ -122,7 +122,7 @@ class Listener:
     try:
       self.connection.shutdown(socket.SHUT_RDWR)
     except OSError:
-      pass  # The hub was first.
+      pass  # The hub was faster.
     self.thread.join()
     self.connection.close()
 

@@ -64,7 +64,7 @@ def make_segments(folder, count, byte_count):
 
 MAGIC_LENGTH = 8
 CHUNK, MESSAGE, DATA_END = 6, 5, 15
-# The hub's own: closes what a sync takes to the disk.
+# The hub's own opcode: a record that ends the data of one sync.
 SEAL = 0x80
 
 

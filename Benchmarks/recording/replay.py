@@ -33,7 +33,7 @@ def measure(bench, minutes):
   covered = json.loads(bench.run("info", "--json", *paths))["all"]
   runs = [timed(bench, "replay", "--rate", "max", *paths) for _ in range(5)]
   best = min(seconds for seconds, *_ in runs)
-  # What the program takes to start is not a matter of what was recorded.
+  # The start of the program does not depend on the recording.
   start = min(timed(bench, "--version")[0] for _ in range(5))
   factor = HOUR / covered["durationSeconds"]
   hour = start + (best - start) * factor

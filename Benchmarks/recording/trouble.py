@@ -6,7 +6,7 @@ from hub import BUSY, QUICK, Listener
 from recorded import by_stream, make_segments, need_mcap
 from volume import Volume
 
-# A clock of its own, put forward or back by as many nanoseconds as a file has.
+# A clock that is offset by the number of nanoseconds in a file.
 CLOCK = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -148,7 +148,7 @@ def measure_slow(bench, seconds):
     Trouble(bench, "a disk that takes nothing", hub, seconds).run(freeze, thaw)
   finally:
     disk.thaw()
-  # How late each batch was, by what it was used to.
+  # The delay of each batch, relative to the usual delay.
   delays = [
     (log_time / 1e9, (log_time - publish_time) / 1e9) for path in hub.segments
     for topic, _, log_time, publish_time, _ in by_stream(path) if topic == "/imu/imu/batch"]

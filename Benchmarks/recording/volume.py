@@ -3,7 +3,7 @@ benchmark's mounts are gone."""
 
 import fcntl, os, subprocess
 
-# FS_IOC_SHUTDOWN, and its flag by which not even the journal is written any more.
+# FS_IOC_SHUTDOWN, and its flag that suppresses even the journal.
 SHUTDOWN = 0x8004587D
 WITHOUT_LOG = (2).to_bytes(4, "little")
 
@@ -16,7 +16,7 @@ class Volume:
     os.mkdir(self.path)
     with open(self.image, "wb") as image:
       image.truncate(megabytes << 20)
-    # In blocks of the size that real disks get. What would otherwise be written by and by is written now.
+    # The block size is that of real disks. Lazy initialization is switched off, because it would write data later.
     subprocess.run(
       ["mkfs.ext4", "-q", "-b", "4096", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0", self.image], check=True)
 

@@ -2,9 +2,9 @@ import CAllocations
 import Glibc
 import HardwareIO
 
-/// Another program, run for what it costs.
+/// Another program, run to measure its cost.
 enum Child {
-  /// CPU seconds of a run with its output thrown away, the least of several; `nil` where the program is not installed.
+  /// The CPU seconds of the fastest of several runs, with discarded output; `nil` if the program is not installed.
   static func cpuSeconds(_ arguments: [String], input: String? = nil, runs: Int = 5) -> Double? {
     var best: Double?
     for _ in 0..<runs {
@@ -31,7 +31,7 @@ enum Child {
     return posix_spawnp(&pid, arguments[0], &actions, nil, &argv, environ) == 0 ? pid : nil
   }
 
-  /// How often the threads of a process have been switched to, voluntarily or not.
+  /// The number of voluntary and involuntary context switches of a process's threads.
   static func contextSwitches(_ pid: pid_t) -> Int {
     var sum = 0
     for task in Files.names(in: "/proc/\(pid)/task") {

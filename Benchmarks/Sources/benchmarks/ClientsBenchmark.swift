@@ -1,10 +1,10 @@
 import Glibc
 import MonotonicTime
 
-/// Many clients at 10 Hz, some of them stalled: when a value arrives at each, what they cost in memory, and whether the
-/// devices are read any less well.
+/// Many clients at 10 Hz, some of them stalled. Measures the latency at each client, the memory they cost, and
+/// whether the devices are still read as often.
 struct ClientsBenchmark {
-  /// What they are clients of.
+  /// The output that the clients subscribe to.
   enum Output: String {
     case events, gpsd
 
@@ -52,7 +52,7 @@ struct ClientsBenchmark {
       for name in ["board.json5", "hub.sock", "devices.sock", "record.sock"] { unlink(folder + "/" + name) }
       rmdir(folder)
     }
-    // One client comes and goes, so that what is made once has been made.
+    // One client connects and leaves first, so that objects that are created once exist already.
     var first = Client(of: output, port)
     guard first.isConnected else { return print("clients: the hub does not answer") }
     let warmUp = MonotonicClock().now
@@ -63,7 +63,7 @@ struct ClientsBenchmark {
 
     var clients = (0..<output.clientCount).map { _ in Client(of: output, port) }
     let reading = ClientsBenchmark.stalledCount..<clients.count
-    // Until the last of them has had its first value; a hub that has died sends none.
+    // Waits until the last client has received its first value. A hub that has died sends none.
     let connected = MonotonicClock().now
     follow(
       &clients, reading,
@@ -78,7 +78,8 @@ struct ClientsBenchmark {
     for client in clients { client.leave() }
     pause(seconds: 5)
 
-    // An event says when its value was made. What gpsd's protocol says does not: there it is when the first client had it.
+    // An event contains the time at which its value was made. The gpsd protocol does not, so the arrival at the first
+    // client is used.
     var madeAt: [Client.Value: Int64] = [:]
     for client in clients[reading] {
       for (value, at) in client.arrivals {
@@ -89,7 +90,7 @@ struct ClientsBenchmark {
         }
       }
     }
-    // Those on their way at the beginning and at the end do not count.
+    // Values in transit at the beginning or the end are ignored.
     let expected = Set(
       madeAt.filter { $0.value > start.nanoseconds }.sorted { $0.value < $1.value }.dropLast(2).map(\.key))
     let missing = reading.reduce(0) { $0 + expected.subtracting(clients[$1].arrivals.keys).count }
@@ -116,7 +117,7 @@ struct ClientsBenchmark {
     }
   }
 
-  /// How many samples the IMU has given.
+  /// The number of samples from the IMU.
   private func sampleCount(_ port: UInt16) -> Int {
     let descriptor = Loopback.connect(port)
     defer { close(descriptor) }
@@ -143,15 +144,15 @@ struct ClientsBenchmark {
 
 /// One of many clients.
 private struct Client {
-  /// What is sent to all alike, told apart from what comes before and after it.
+  /// A value that all clients receive, distinct from the values before and after it.
   enum Value: Hashable {
-    /// By the instant that its identifier is, in nanoseconds.
+    /// Identified by the instant in the event's ID, in nanoseconds.
     case event(Int64)
     case line(String)
   }
 
   let descriptor: Int32
-  /// When the values came, monotonic nanoseconds.
+  /// The arrival times of the values in monotonic nanoseconds.
   var arrivals: [Value: Int64] = [:]
   private let output: ClientsBenchmark.Output
   private var pending: [UInt8] = []
@@ -168,7 +169,7 @@ private struct Client {
 
   func leave() { close(descriptor) }
 
-  /// Takes what is there.
+  /// Reads the available bytes.
   mutating func read() {
     var chunk = [UInt8](repeating: 0, count: 16384)
     let count = recv(descriptor, &chunk, chunk.count, 0)
@@ -185,11 +186,11 @@ private struct Client {
     switch output {
     case .events:
       defer { isState = !line.starts(with: "event: ".utf8) }
-      // The satellites' events have identifiers too, and come once a second beside the states.
+      // Satellite events, which are sent once a second in addition to the states, have IDs too.
       guard isState, line.starts(with: "id: ".utf8) else { return nil }
       return Int64(String(decoding: line.dropFirst(4), as: UTF8.self)).map(Value.event)
     case .gpsd:
-      // What the IMU measures is never the same twice.
+      // Two measurements of the IMU are never equal.
       return line.starts(with: #"{"class":"IMU""#.utf8) ? .line(String(decoding: line, as: UTF8.self)) : nil
     }
   }

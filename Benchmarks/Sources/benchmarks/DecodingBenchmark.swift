@@ -1,4 +1,4 @@
-/// `sensorhub decode` against gpsdecode on the same file, in CPU time, taking turns.
+/// Compares the CPU time of `sensorhub decode` and gpsdecode on the same file, alternately.
 struct DecodingBenchmark {
   let executable: String
   let recording: Recording

@@ -4,7 +4,8 @@ import Hub
 import Publishing
 import Simulation
 
-/// A whole hub with a 1 kHz IMU on its FIFO, and with devices of other kinds: wake-ups a second, and allocations for each sample.
+/// A whole hub with a 1 kHz IMU with FIFO, and with devices of other kinds: wake-ups per second, and allocations per
+/// sample.
 struct HubBenchmark {
   func run() {
     measure("1 kHz IMU", SixDevices.imu)
@@ -25,7 +26,7 @@ struct HubBenchmark {
     func samples() -> Int {
       hub.devices.flatMap(\.counters).filter { $0.name == "samples" }.reduce(0) { $0 + $1.value }
     }
-    // Counting allocates, so it stays outside of what is counted.
+    // Reading the counters allocates memory, so it is done outside the measured interval.
     let samplesBefore = samples()
     let switchesBefore = Child.contextSwitches(getpid())
     let allocationsBefore = callocations_count()

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The program with nobody listening: context switches of all threads in 30 seconds.
+/// The program without clients: context switches of all threads in 30 seconds.
 struct IdleBenchmark {
   let executable: String
 

@@ -2,8 +2,8 @@ import CLinux
 import Glibc
 import MonotonicTime
 
-/// From the last byte of an epoch on the tty to its TPV at a client, for the hub, for gpsd and for a relay that does nothing
-/// else, in turn.
+/// The time from the last byte of an epoch on the tty to its TPV at a client, for the hub, for gpsd and for a minimal
+/// relay, alternately.
 struct LatencyBenchmark {
   let executable: String
 
@@ -32,8 +32,9 @@ struct LatencyBenchmark {
     let start = MonotonicClock().now
     let contestants = [hub, gpsd, relay]
     for epoch in 0..<LatencyBenchmark.epochCount {
-      // In turn, so that whatever else the machine does hits all, and each after a pause of the same length: who comes
-      // right after another finds the kernel's code in the caches. Ten epochs a second each.
+      // The contestants alternate, so that other activity of the machine affects all of them, and each follows a
+      // pause of the same length: right after another one, the kernel's code would still be in the caches. Each has
+      // ten epochs per second.
       for (index, contestant) in contestants.enumerated() {
         if let time = contestant?.time(epoch), epoch >= 20 { times[index].append(time) }
         let next = start + .milliseconds(100 * (contestants.count * epoch + index + 1) / contestants.count)
@@ -60,7 +61,7 @@ struct LatencyBenchmark {
   }
 }
 
-/// A server of the gpsd protocol with a pseudo-terminal for a receiver, and its client.
+/// A server of the gpsd protocol with a pseudo-terminal as its receiver, and its client.
 private final class Contestant {
   private let terminal: Int32
   private let pid: pid_t
@@ -68,7 +69,7 @@ private final class Contestant {
   private let folder: String
   private var pending: [UInt8] = []
 
-  /// - Parameter start: starts the server, given its port, its tty and a folder of its own
+  /// - Parameter start: starts the server; receives its port, its tty and a folder
   init?(starting start: (_ port: UInt16, _ tty: String, _ folder: String) -> pid_t?) {
     var template = Array("/tmp/sensorhub-benchmark-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { return nil }
@@ -97,12 +98,12 @@ private final class Contestant {
     rmdir(folder)
   }
 
-  /// Sends an epoch; the seconds from its last byte to the TPV at the client.
+  /// Sends an epoch. Returns the seconds from its last byte to the TPV at the client.
   func time(_ epoch: Int) -> Double? {
     let second = epoch / 10 % 60
     let minute = epoch / 600
     let stamp = "12\(two(minute))\(two(second)).\(epoch % 10)0"
-    // It moves as it says: one that stood at 17 knots would be taken for a receiver that hangs.
+    // The position moves at the reported speed. A constant position at 17 knots would look like a frozen receiver.
     let north = 31.017235 + 0.000473 * Double(epoch)
     let east = 22.7062323 - 0.0000594 * Double(epoch)
     let place = "52\(fixed(north, 7)),N,013\(fixed(east, 7)),E"
@@ -116,7 +117,7 @@ private final class Contestant {
       return Array("$\(body)*\(sum < 16 ? "0" : "")\(String(sum, radix: 16, uppercase: true))\r\n".utf8)
     }
     drain()
-    // In one piece, as a receiver on USB sends it.
+    // Written at once, as a USB receiver sends it.
     let bytes = sentences.flatMap { $0 }
     _ = write(terminal, bytes, bytes.count)
     let before = MonotonicClock().now

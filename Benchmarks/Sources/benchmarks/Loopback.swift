@@ -16,7 +16,7 @@ enum Loopback {
     return -1
   }
 
-  /// Waits for the one client of a server; its socket.
+  /// Waits for the only client of a server. Returns its socket.
   static func accept(_ port: UInt16) -> Int32 {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = self.address(port)
@@ -40,7 +40,7 @@ enum Loopback {
     return address
   }
 
-  /// The same, once somebody listens there.
+  /// Retries `connect` until a server listens there.
   static func connect(_ port: UInt16, withinSeconds limit: Double) -> Int32 {
     var descriptor = connect(port)
     for _ in 0..<Int(limit / 0.05) where descriptor < 0 {

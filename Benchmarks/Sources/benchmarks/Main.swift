@@ -4,7 +4,7 @@ import Glibc
 /// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | parsing | publishing | hub | latency | events | gpsd | pauses | power [--plot FILE] | soak [--scale PART] [PHASE...]]
 @main
 struct Main {
-  /// Beside the project, wherever this is started from.
+  /// The folder next to the project, regardless of the working directory.
   private static let sharedData =
     #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" } + "/../shared/data"
 

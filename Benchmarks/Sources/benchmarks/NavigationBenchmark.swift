@@ -2,7 +2,7 @@ import CAllocations
 import Fusion
 import Glibc
 
-/// The navigation filter, wheels and all, at 100 samples and 4 fixes a second.
+/// The navigation filter of a wheeled vehicle, at 100 samples and 4 fixes per second.
 struct NavigationBenchmark {
   func run() {
     var configuration = NavigationFilter.Configuration()

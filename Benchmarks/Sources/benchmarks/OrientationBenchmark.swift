@@ -3,7 +3,8 @@ import Fusion
 import Glibc
 import HardwareIO
 
-/// The orientation filter against the reference implementation (PyPI's `vqf`, C++, one batch call) on the same samples.
+/// Compares the orientation filter with the reference implementation (PyPI's `vqf`, C++, one batch call) on the same
+/// samples.
 struct OrientationBenchmark {
   private static let count = 50_000
   private static let interval = 0.0035
@@ -33,7 +34,8 @@ struct OrientationBenchmark {
     print("  ratio              \(fixed(best / reference, 3))   (at most 0.9)")
   }
 
-  /// A sensor turning about all axes at up to three radians a second, being shaken, in an undisturbed field.
+  /// The samples of a sensor that rotates about all axes at up to three radians per second while being shaken, in an
+  /// undisturbed field.
   private static func samples() -> [(SIMD3<Double>, SIMD3<Double>, SIMD3<Double>)] {
     var attitude = Quaternion.identity
     return (0..<count).map { index in

@@ -2,10 +2,10 @@ import CAllocations
 import NMEA
 import UBX
 
-/// The library alone: framing and typed sentences, then epochs as well; speed and allocations.
+/// The library alone: framing and typed sentences, then also epochs. Measures speed and allocations.
 struct ParsingBenchmark {
   let recording: Recording
-  /// Of binary protocols, with sentences between them.
+  /// Messages of binary protocols, with sentences between them.
   let messages: [UInt8]
 
   func run() {

@@ -1,8 +1,8 @@
 import Hub
 import Simulation
 
-/// What pauses of 1, 10 and 60 minutes take of each simulated receiver, by how it rests, the start behind them included; and what
-/// `sleep: "auto"` chooses before it has learnt anything. A table, in the documentation's form.
+/// The energy of pauses of 1, 10 and 60 minutes for each simulated receiver and sleep mode, including the start
+/// afterwards, and the choice of `sleep: "auto"` before it has learnt anything. Prints a table for the documentation.
 struct PausesBenchmark {
   private static let minutes = [1, 10, 60]
 
@@ -16,7 +16,7 @@ struct PausesBenchmark {
     }
   }
 
-  /// Milliwatt-hours of the three pauses.
+  /// The milliwatt-hours of the three pauses.
   private func line(_ personality: ReceiverPersonality, hasBattery: Bool) -> String {
     let text = """
       { name: "pauses", devices: { gps: { driver: "\(personality.driver.rawValue)", port: "p",

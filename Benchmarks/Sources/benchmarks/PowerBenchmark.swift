@@ -1,24 +1,25 @@
 import Glibc
 import Hub
 
-/// What lingering by what was learnt costs, against who knows the next visit beforehand: a week of each demand, gap for gap, with the
-/// type that the hub uses. What visits themselves take is the same for all, and left out. Then fixes on a schedule, with a whole hub.
+/// Compares learned idle timeouts with the optimum, which knows the next visit in advance. Runs a week of each
+/// demand, gap by gap, with the type that the hub uses. The cost of the visits themselves is the same for all
+/// policies and is left out. Then measures scheduled fixes with a whole hub.
 struct PowerBenchmark {
-  /// Where the plot goes, if anywhere.
+  /// The file for the plot; `nil` for none.
   let plot: String?
 
   private enum Policy: CaseIterable {
     case learned
-    /// Ten seconds, as the board files had it.
+    /// Ten seconds, the former value of the board files.
     case fixed
-    /// As long as a restart costs in the mean.
+    /// As long as a restart costs on average.
     case classical
   }
 
   struct Line {
     var name: String
     var isPatterned: Bool
-    /// Joules of the optimum, and how many times that each policy takes.
+    /// The energy of the optimum in joules, and the ratio to it for each policy.
     var optimum: Double
     var ratios: [Double]
   }
@@ -26,7 +27,7 @@ struct PowerBenchmark {
   func run() {
     var lines: [Line] = []
     for receiver in PowerReceiver.all {
-      // The same week for both.
+      // Both policies get the same week.
       var chance = SplitMix(seed: 14)
       for demand in PowerDemand.all(&chance) {
         let results = Policy.allCases.map { simulate($0, demand, receiver) }
@@ -54,7 +55,7 @@ struct PowerBenchmark {
   ) -> (joules: Double, optimum: Double) {
     let costs = LearnedLinger.Costs(watts: PowerReceiver.watts, assumedJoules: PowerReceiver.watts * 30)
     let classical = receiver.seconds[.hot] ?? 0
-    // How long starts take is the same for all policies, too.
+    // The start times are the same for all policies, too.
     var chance = SplitMix(seed: 41)
     var learned = LearnedLinger()
     var (joules, optimum) = (0.0, 0.0)
@@ -71,9 +72,10 @@ struct PowerBenchmark {
         case .classical: classical
         }
       let gap = given ?? linger + 0.01
-      // An adversary has no luck with them: nobody who does not know it beforehand could stay below twice the optimum.
+      // With an adversary, start times do not vary. Otherwise a policy without advance knowledge could by luck stay
+      // below twice the optimum.
       let luck = given == nil ? 1 : PowerReceiver.luck(&chance)
-      // What each kind of start would take in this gap.
+      // The cost of each kind of start in this gap.
       var restarts = RestartCosts()
       for (kind, seconds) in receiver.seconds {
         let off = kind == .hot ? 0 : kind == .warm ? RestartCosts.Kind.hotSeconds + 1 : .infinity

@@ -1,17 +1,18 @@
 import Glibc
 
-/// Who wants a device when, over a week: the gaps between visits, which no policy changes, or an adversary's, which follow from it.
+/// The demand for a device over a week, as the gaps between visits. The gaps are independent of the policy, except an
+/// adversary's, which follow from it.
 struct PowerDemand {
   enum Gaps {
-    /// Seconds, one after the other.
+    /// The gaps in seconds, in order.
     case given([Double])
-    /// Somebody comes just when the device has been switched off, so many times.
+    /// A visit begins each time the device has just been switched off, `count` times.
     case adversarial(count: Int)
   }
 
   let name: String
   let gaps: Gaps
-  /// Whether there is something to learn.
+  /// Whether there is a pattern to learn.
   let isPatterned: Bool
 
   private static let day = 86_400.0
@@ -32,7 +33,7 @@ struct PowerDemand {
     return demands
   }
 
-  /// Two rides a working day, and one on the weekend, on which the map is looked at for a moment again and again.
+  /// Two trips on each working day and one on weekends, during which the map is opened briefly several times.
   private static func commuter(_ chance: inout SplitMix) -> PowerDemand {
     var visits: [(begin: Double, end: Double)] = []
     for date in 0..<7 {
@@ -49,7 +50,7 @@ struct PowerDemand {
     return PowerDemand(name: "commuter", gaps: .given(between(visits)), isPatterned: true)
   }
 
-  /// The dashboard, opened some times a day, and left for a moment while it is.
+  /// The dashboard, opened several times a day, and left briefly while it is open.
   private static func browser(_ chance: inout SplitMix) -> PowerDemand {
     var visits: [(begin: Double, end: Double)] = []
     for date in 0..<7 {
@@ -73,7 +74,7 @@ struct PowerDemand {
     return PowerDemand(name: name, gaps: .given(gaps), isPatterned: true)
   }
 
-  /// Twenty short gaps, twenty long ones: as soon as something is learnt it is wrong.
+  /// Twenty short gaps, then twenty long ones: anything learned is soon wrong.
   private static func shifting(_ chance: inout SplitMix) -> PowerDemand {
     let gaps = (0..<2000).map { index in
       index / 20 % 2 == 0 ? Double.random(in: 3...6, using: &chance) : .random(in: 200...400, using: &chance)
@@ -90,20 +91,20 @@ struct PowerDemand {
     var now = 0.0
     while now < end {
       gaps.append(next())
-      // Each visit takes a while.
+      // Each visit takes ten seconds.
       now += (gaps.last ?? 0) + 10
     }
     return gaps
   }
 
-  /// Box and Muller's.
+  /// A normally distributed value (Box and Muller).
   static func normal(_ chance: inout SplitMix) -> Double {
     (-2 * log(1 - Double.random(in: 0..<1, using: &chance))).squareRoot()
       * cos(2 * .pi * Double.random(in: 0..<1, using: &chance))
   }
 }
 
-/// Chance that is the same each time: SplitMix64 (Steele, Lea, Flood 2014).
+/// A reproducible random number generator: SplitMix64 (Steele, Lea, Flood 2014).
 struct SplitMix: RandomNumberGenerator {
   private var state: UInt64
 

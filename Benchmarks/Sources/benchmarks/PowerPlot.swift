@@ -1,12 +1,12 @@
 import Glibc
 
-/// Bars of what each policy takes, as an SVG.
+/// A bar chart of the energy of each policy, as an SVG.
 struct PowerPlot {
   let lines: [PowerBenchmark.Line]
 
   private static let policies = [("learned", "#2a7de1"), ("fixed 10 s", "#b0b0b0"), ("classical bound", "#e1a02a")]
   private static let (left, row, width) = (320, 34, 420)
-  /// What is more is cut off.
+  /// Longer bars are cut off.
   private static let most = 3.0
 
   func write(to path: String) -> Bool {

@@ -1,10 +1,10 @@
 import Glibc
 import Hub
 
-/// A receiver at 3.3 V and 35 mA; its starts take more or less than this, by chance.
+/// A receiver at 3.3 V and 35 mA. Its start times vary randomly around these values.
 struct PowerReceiver {
   let name: String
-  /// To the first fix.
+  /// The time to first fix.
   let seconds: [RestartCosts.Kind: Double]
 
   static let milliamperes = 35
@@ -15,10 +15,10 @@ struct PowerReceiver {
     PowerReceiver(name: ", backup supply", seconds: [.hot: 1.5, .warm: 27, .cold: 30]),
   ]
 
-  /// What the next start takes longer than usual: a factor.
+  /// A random factor for the duration of the next start.
   static func luck(_ chance: inout SplitMix) -> Double { exp(0.25 * PowerDemand.normal(&chance)) }
 
-  /// The same of the start for one fix, whoever makes it.
+  /// The random factor for the start for a particular fix, the same for every policy.
   static func luck(ofFix index: Int) -> Double {
     var chance = SplitMix(seed: 41 + 1_000_003 * UInt64(index))
     return luck(&chance)

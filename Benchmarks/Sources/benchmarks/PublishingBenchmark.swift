@@ -5,8 +5,8 @@ import MonotonicTime
 import Publishing
 import Simulation
 
-/// What a value costs on its way through a lazy publisher, and from two threads at once through a subject; and what a client of
-/// a hub costs that comes and goes, alone and in a crowd.
+/// The cost of a value in a lazy publisher, and in a subject with two sending threads, and the cost of a client of a
+/// hub that connects and leaves, alone and among many.
 struct PublishingBenchmark {
   struct Sample: Sendable {
     var values = InlineArray<12, Double>(repeating: 0)
@@ -18,7 +18,7 @@ struct PublishingBenchmark {
     for crowd in [0, 1000] { measureVisits(in: crowd) }
   }
 
-  /// A client of the state of six devices subscribes and leaves, on a thread whose time is taken.
+  /// A client of the state of six devices subscribes and leaves, on a thread whose CPU time is measured.
   private func measureVisits(in crowd: Int) {
     guard let board = try? Board(json5: Array(SixDevices.board(SixDevices.all).utf8), file: "benchmark") else {
       return print("visits: the board file is wrong")
@@ -78,7 +78,7 @@ struct PublishingBenchmark {
           "a 96-byte value to \(count) subscribers: \(fixed(seconds / Double(rounds) * 1e9, 0)) ns, "
           + "\(fixed(allocations, 6)) allocations"
       })
-    // Nobody leaves before the source has ended by itself.
+    // No subscriber leaves before the source has ended by itself.
     let subscriptions = (0..<count).map { index in publisher.subscribe(as: "\(index)", receiveValue: { _ in }) }
     while done.value.isEmpty { pause(seconds: 0.01) }
     print(done.value)

@@ -1,7 +1,7 @@
 import Glibc
 import HardwareIO
 
-/// Real receiver logs strung together to 16 MB; where there are none, one made-up epoch over and over.
+/// Logs of real receivers, repeated to 16 MB. Without logs, one made-up epoch is repeated.
 struct Recording {
   let bytes: [UInt8]
   let path = "/tmp/sensorhub-benchmark.nmea"
@@ -23,7 +23,7 @@ struct Recording {
     close(file)
   }
 
-  /// Logs of receivers with binary protocols strung together to 16 MB; none where there are none.
+  /// Logs of receivers with binary protocols, repeated to 16 MB; empty without logs.
   static func messages(folder: String) -> [UInt8] {
     let once = Files.names(in: folder).filter { $0.hasSuffix(".log") }
       .flatMap { (try? Files.bytes(of: "\(folder)/\($0)")) ?? [] }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The least that a server can do: says the same position after each epoch, without looking at what it was. What it takes is
-/// the kernel's share of a latency: waking a thread for the tty, a send, waking the client.
+/// A minimal server: it sends the same position after each epoch without parsing it. Its latency is the kernel's
+/// share: waking a thread for the tty, a send, and waking the client.
 enum Relay {
   static func run(port: UInt16, tty: String) -> Never {
     let terminal = open(tty, O_RDWR | O_NOCTTY)

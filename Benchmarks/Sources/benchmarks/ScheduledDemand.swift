@@ -1,19 +1,20 @@
 import Hub
 import MonotonicTime
 
-/// Who wants fixes on a schedule, and for how long.
+/// A demand for scheduled fixes, and its duration.
 struct ScheduledDemand: Sendable {
   static let day = 86_400.0
-  /// For how long an ephemeris is good at most, and how long it takes to be heard.
+  /// How long an ephemeris is valid, and how long receiving it takes.
   private static let (ephemerisLifeSeconds, ephemerisSeconds) = (4 * 3600.0, 30.0)
 
   var name: String
   var seconds: Double
-  /// `nil` for a fence, which chooses its own.
+  /// `nil` for a fence, which chooses its own schedule.
   var schedule: Schedule?
-  /// Of each day it stands so long without a stir, from one second of it to another, and an inertial sensor tells.
+  /// The period of each day in which the board stands still, in seconds of the day, detected by an inertial sensor.
+  /// `nil` without one.
   var standing: Range<Double>?
-  /// Of a fence about an anchor, metres, and how far the boat swings to each side.
+  /// The radius of an anchor fence in metres, and how far the boat swings to each side.
   var fenceMetres: Double?
   var swingMetres = 0.0
 
@@ -33,24 +34,26 @@ struct ScheduledDemand: Sendable {
 
   private var period: Double? { schedule?.every.inSeconds }
 
-  /// Which fix it is for that a receiver is started at an instant: the first is due at once, the others at each multiple of the pace.
+  /// The index of the fix for which a receiver is started at an instant. The first fix is due immediately, the others
+  /// at each multiple of the period.
   func fixIndex(startedAt instant: MonotonicInstant, since began: MonotonicInstant) -> Int {
     if instant <= began { return 0 }
     return Int(Double(instant.nanoseconds) * 1e-9 / (period ?? 60)) + 1
   }
 
-  /// How many fixes are due; `nil` where that follows from what happens.
+  /// The number of fixes; `nil` if it depends on the run.
   var fixCount: Int? { standing == nil ? period.map { Int(seconds / $0) + 1 } : nil }
 
-  /// What it takes who knows beforehand how long each start will take, joules: he wakes the receiver so early that the fix is there
-  /// when it is due, and lets go of it at once; or has it stay on, where that costs less, until the next fix may be taken, which is
-  /// as early as the schedule lets a receiver be awake for it. Of a start that takes longer than that he pays as much as is allowed.
-  /// Of one whose starts are short because it knows where its satellites will be, he hears these out as often as that takes. `nil`
-  /// where nobody knows which fixes it takes.
+  /// The minimum energy in joules, given advance knowledge of the duration of each start. The receiver is woken so
+  /// early that the fix is ready when it is due, and switched off immediately afterwards. If staying on costs less,
+  /// it stays on until the next fix may be taken, which is as early as the schedule allows. A start that takes longer
+  /// costs as much as the schedule permits. If starts are short because the receiver has ephemerides, it also pays
+  /// for renewing them. `nil` if the fixes are not known in advance.
   func optimum(_ receiver: PowerReceiver) -> Double? {
     guard let schedule, let period, let fixCount else { return nil }
     let within = schedule.within.inSeconds
-    // Least seconds up to a fix that is taken when it is due, and to one that is taken as early as may be.
+    // The shortest seconds up to a fix that is taken when it is due, and up to one that is taken as early as
+    // permitted.
     var (late, early) = (0.0, Double.infinity)
     for index in 0..<fixCount {
       let start = min(startSeconds(ofFix: index, receiver), within)
@@ -62,14 +65,15 @@ struct ScheduledDemand: Sendable {
     return (min(late, early) + listening * ScheduledDemand.ephemerisSeconds) * PowerReceiver.watts
   }
 
-  /// How many fixes a start can bring within the time that the schedule allows; `nil` where nobody knows which fixes it takes.
+  /// The number of fixes that are attainable within the time that the schedule allows; `nil` if the fixes are not
+  /// known in advance.
   func attainableCount(_ receiver: PowerReceiver) -> Int? {
     guard let schedule, let fixCount else { return nil }
-    // The first is due as soon as it is asked for.
+    // The first fix is due as soon as it is requested, so it cannot be on time.
     return (1..<fixCount).count { startSeconds(ofFix: $0, receiver) <= schedule.within.inSeconds }
   }
 
-  /// What the start for a fix takes until that is good, if it is made at all.
+  /// The duration of the start for a fix until the fix is accurate, if the start is made at all.
   private func startSeconds(ofFix index: Int, _ receiver: PowerReceiver) -> Double {
     let kind = index == 0 ? RestartCosts.Kind.cold : RestartCosts.Kind(after: period ?? 0)
     return (receiver.seconds[kind] ?? 0) * PowerReceiver.luck(ofFix: index) + ScheduledReceiver.settlingSeconds

@@ -6,8 +6,8 @@ import MonotonicTime
 import Publishing
 import Simulation
 
-/// A whole hub with a receiver whose supply is a line, by a clock that is moved from one thing that happens to the next. It may have
-/// an inertial sensor, of the simulated ones.
+/// A whole hub with a receiver whose supply is a line. The clock advances from one event to the next. It may also
+/// have a simulated inertial sensor.
 final class ScheduledHub {
   struct Wiring: Hardware {
     let receiver: ScheduledReceiver
@@ -29,7 +29,7 @@ final class ScheduledHub {
     }
   }
 
-  /// What the hub's threads do at one instant takes less than this.
+  /// The hub's threads need less than this for their work at one instant.
   private static let patienceSeconds = 60.0
   private static let second: Int64 = 1_000_000_000
 
@@ -40,7 +40,7 @@ final class ScheduledHub {
   private let demand: ScheduledDemand
   private let began: MonotonicInstant
 
-  /// `nil` where the board file is wrong.
+  /// `nil` if the board file is invalid.
   init?(_ demand: ScheduledDemand, _ kind: PowerReceiver) {
     let clock = ManualClock()
     let began = clock.now
@@ -79,7 +79,7 @@ final class ScheduledHub {
     self.began = began
   }
 
-  /// About its anchor, to and fro within ten minutes.
+  /// The boat swings around its anchor with a period of ten minutes.
   private static func swing(_ metres: Double, at seconds: Double) -> (place: SIMD2<Double>, velocity: SIMD2<Double>) {
     let rate = 2 * Double.pi / 600
     let (across, along) = (sin(rate * seconds), sin(2 * rate * seconds))
@@ -89,10 +89,10 @@ final class ScheduledHub {
     )
   }
 
-  /// What all devices have drawn, joules.
+  /// The energy of all devices in joules.
   var joules: Double { hub.devices.reduce(0) { $0 + $1.energyMilliwattHours } * 3.6 }
 
-  /// Has the time go by, with an epoch at each whole second at which the receiver is awake.
+  /// Advances the clock, with an epoch at each whole second while the receiver is awake.
   func pass(seconds: Double) {
     settle()
     let end = began + .nanoseconds(Int64(seconds * 1e9))
@@ -107,19 +107,19 @@ final class ScheduledHub {
     }
   }
 
-  /// The receiver's power is off, and nothing is to be had of the hub any more.
+  /// Switches the receiver off and ends the hub.
   func end() {
     hub.shutDown()
     wait { receiver.poweredAt == nil }
   }
 
-  /// The next at which something may happen.
+  /// The next instant at which an event may occur.
   private var nextInstant: MonotonicInstant {
     let now = clock.now
     var instants: [MonotonicInstant] = []
     if let poweredAt = receiver.poweredAt {
       instants.append(MonotonicInstant(nanoseconds: (now.nanoseconds / ScheduledHub.second + 1) * ScheduledHub.second))
-      // Then it is given up.
+      // The hub gives up at this instant.
       if let limit = demand.schedule?.within { instants.append(poweredAt + limit) }
     }
     if phase != .running {
@@ -128,7 +128,7 @@ final class ScheduledHub {
       if let until = status.lingersUntil { instants.append(until) }
     }
     if let standing = demand.standing {
-      // What moves may be noticed at any time.
+      // Motion may be detected at any time.
       let elapsed = now.seconds(since: began)
       let day = (elapsed / ScheduledDemand.day).rounded(.down) * ScheduledDemand.day
       instants.append(
@@ -140,9 +140,9 @@ final class ScheduledHub {
 
   private var phase: Activity.Phase? { hub.receiver?.device.source.activity.value.phase }
 
-  /// The hub's threads do what follows from the present instant, before that is over.
+  /// Waits until the hub's threads have finished their work at the present instant.
   private func settle() {
-    // There is no telling whether what looks after motion is about to say something.
+    // It is unknown whether the motion detector is about to report.
     if demand.standing != nil { pause(seconds: 0.001) }
     wait { isSettled }
   }
@@ -154,7 +154,7 @@ final class ScheduledHub {
     case .idle: guard receiver.poweredAt == nil else { return false }
     default: return false
     }
-    // Without a second thread its reader's alone decides, and that waits.
+    // Without a sensor thread, only the reader's thread acts, and it is waiting.
     if phase == .running, demand.standing == nil { return true }
     let (now, schedules) = (clock.now, hub.devices[0].schedules)
     let isAwake = schedules.contains { $0.reason.hasPrefix("awake, ") }
@@ -165,7 +165,7 @@ final class ScheduledHub {
   }
 
   private func wait(_ condition: () -> Bool) {
-    // As a rule it takes microseconds.
+    // This usually takes microseconds.
     for _ in 0..<100 {
       if condition() { return }
       sched_yield()

@@ -5,35 +5,36 @@ import Hub
 import MonotonicTime
 import UBX
 
-/// A receiver whose supply is a line. It reports each second by the clock what it has, and its first fixes are poor; a real one would
-/// say the same on its line, in u-blox's messages, which say themselves where an epoch ends.
+/// A receiver whose supply is a line. It reports its state each second of the clock, and its first fixes are
+/// inaccurate. It sends u-blox messages, which mark the end of each epoch, like a real receiver.
 final class ScheduledReceiver: Sendable {
   private struct State {
     var poweredAt: MonotonicInstant?
-    /// Of this start.
+    /// The time to first fix of the present start.
     var firstFixSeconds = 0.0
     var offAt: MonotonicInstant?
-    /// Sent, and not read yet.
+    /// Bytes that have been sent but not read.
     var bytes: [UInt8] = []
     var isOpen = false
-    /// Who reads has dealt with all that was sent, and waits for more.
+    /// Whether the reader has processed all bytes and waits for more.
     var isAwaited = false
   }
 
-  /// From the first fix to one that is as good as they get.
+  /// The time from the first fix until the fixes reach their full accuracy.
   static let settlingSeconds = 2.0
-  /// One standard deviation, metres: of the first fix, the second and those behind. Of the last 95 % are within 7.3 m.
+  /// The standard deviations in metres of the first fix, the second, and all later ones. 95 % of the later ones are
+  /// within 7.3 m.
   private static let accuracies = [40.0, 15, 3]
-  /// A Sunday, on which a week of the GPS begins.
+  /// A Sunday, on which a GPS week begins.
   private static let firstDay = 22
 
-  /// Where it is: metres north and east of 52.5° and 13.4°, and what these change by in a second.
+  /// The position in metres north and east of 52.5° and 13.4°, and its change per second.
   typealias Journey = @Sendable (MonotonicInstant) -> (place: SIMD2<Double>, velocity: SIMD2<Double>)
 
   private let receiver: PowerReceiver
   private let clock: ManualClock
   private let journey: Journey
-  /// For which fix it is started that is switched on at an instant.
+  /// The index of the fix for which the receiver is switched on at an instant.
   private let fixIndex: @Sendable (MonotonicInstant) -> Int
   private let signal = WakeSignal()
   private let state = Guarded(State())
@@ -48,21 +49,21 @@ final class ScheduledReceiver: Sendable {
     self.journey = journey
   }
 
-  /// Since when it is supplied.
+  /// Since when it has its supply.
   var poweredAt: MonotonicInstant? { state.withLock { $0.poweredAt } }
 
-  /// Whether somebody reads it who has dealt with all that it has sent.
+  /// Whether a reader has processed everything sent and waits for more.
   var isAwaited: Bool { state.withLock { $0.isOpen && $0.isAwaited } }
 
-  /// Whether all that it has sent was dealt with.
+  /// Whether everything sent has been processed.
   var isHeard: Bool { state.withLock { !$0.isOpen || $0.isAwaited } }
 
-  /// Sends what it has at this instant, a whole second, if somebody reads it.
+  /// Sends the present state at this instant, a whole second, if the port is open.
   func report() {
     let now = clock.now
     state.withLock { state in
       guard state.isOpen, let poweredAt = state.poweredAt else { return }
-      // A start may have been timed to a nanosecond.
+      // A start may have been timed to the nanosecond, so the age is rounded up slightly.
       let age = now.seconds(since: poweredAt) - state.firstFixSeconds + 1e-6
       let accuracy = age < 0 ? nil : ScheduledReceiver.accuracies[min(Int(age), 2)]
       state.bytes += message(accuracy, at: now)
@@ -88,7 +89,7 @@ final class ScheduledReceiver: Sendable {
     put(UInt8(second / 3600 % 24), at: 8)
     put(UInt8(second / 60 % 60), at: 9)
     put(UInt8(second % 60), at: 10)
-    // Date and time are valid and resolved.
+    // Date and time are valid and fully resolved.
     put(UInt8(7), at: 11)
     put(UInt32(50), at: 12)
     if let accuracyMetres {
@@ -120,7 +121,7 @@ final class ScheduledReceiver: Sendable {
 }
 
 extension ScheduledReceiver {
-  /// Its supply.
+  /// The supply line.
   struct Line: GPIOOutput {
     let receiver: ScheduledReceiver
 
@@ -128,7 +129,7 @@ extension ScheduledReceiver {
     func close() { receiver.supply(false) }
   }
 
-  /// Its serial line, opened by one at a time.
+  /// The serial line, which only one program may open at a time.
   final class Port: SerialPort {
     let name = "receiver"
     private let receiver: ScheduledReceiver
@@ -141,7 +142,7 @@ extension ScheduledReceiver {
       }
     }
 
-    /// Asked for with each wait.
+    /// Read before each wait.
     var fileDescriptor: Int32 {
       receiver.state.withLock { $0.isAwaited = $0.bytes.isEmpty }
       return receiver.signal.fileDescriptor
@@ -170,7 +171,7 @@ extension ScheduledReceiver {
     state.withLock { state in
       guard isOn != (state.poweredAt != nil) else { return }
       if isOn {
-        // Before its first start it knows nothing.
+        // Before its first start the receiver knows nothing.
         let kind = RestartCosts.Kind(after: state.offAt.map { now.seconds(since: $0) } ?? .infinity)
         state.firstFixSeconds = (receiver.seconds[kind] ?? 0) * PowerReceiver.luck(ofFix: fixIndex(now))
         state.poweredAt = now

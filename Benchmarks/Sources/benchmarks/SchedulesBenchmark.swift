@@ -4,16 +4,16 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// What fixes on a schedule cost, with a whole hub that learns how early to wake its receiver, by a clock that does not wait: against
-/// who knows how long each start will take, and against staying on.
+/// The energy of scheduled fixes with a whole hub that learns how early to wake its receiver, on a simulated clock.
+/// It is compared with the optimum, which knows the duration of each start, and with staying on.
 struct SchedulesBenchmark {
-  /// What came of a demand.
+  /// The result of a demand.
   private final class Outcome: Sendable {
     struct Counts {
       var fixes = 0
-      /// As good as was asked for, and within a second.
+      /// The number of fixes of the requested accuracy that were at most a second late.
       var onTime = 0
-      /// How often a fence had no fix in time, and how often it took the boat to have left.
+      /// How often a fence had no fix in time, and how often it considered the boat to have left.
       var blind = 0
       var left = 0
     }
@@ -37,7 +37,7 @@ struct SchedulesBenchmark {
     }
   }
 
-  /// Prints a line for each demand; returns those of which the optimum is known.
+  /// Prints a line for each demand. Returns the lines with a known optimum.
   func run() -> [PowerBenchmark.Line] {
     PowerReceiver.all.flatMap { receiver in
       ScheduledDemand.all.compactMap { measure($0, receiver) }

@@ -20,7 +20,7 @@ enum SixDevices {
 
   static func board(_ devices: String) -> String { "{ name: \"benchmark\", devices: { \(devices) } }" }
 
-  /// Writes the file of the board with all; returns its path.
+  /// Writes a board file with all devices. Returns its path.
   static func write() -> String? {
     let path = "/tmp/sensorhub-benchmark-\(getpid()).json5"
     guard let file = fopen(path, "w") else { return nil }

@@ -1,10 +1,10 @@
 import Glibc
 import Soak
 
-/// The events of a month, and whether the hub is then as it was before.
+/// The events of a month, and a check whether the hub has changed afterwards.
 struct SoakBenchmark {
   let executable: String
-  /// `--scale 0.05` for a twentieth of a month; the names of phases for those alone.
+  /// `--scale 0.05` for a twentieth of a month, and the names of phases to run only those.
   let arguments: [String]
 
   func run() -> Never {
@@ -26,7 +26,7 @@ struct SoakBenchmark {
         executable: executable, scale: scale, phases: phases.isEmpty ? Phase.allCases : phases,
         say: {
           print($0)
-          // Also where it is looked at through a pipe.
+          // Shows the progress also through a pipe.
           fflush(nil)
         })
       let report = try soak.run()

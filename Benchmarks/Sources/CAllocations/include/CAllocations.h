@@ -1,4 +1,4 @@
-// Counts the allocations of this process: malloc and its like are replaced by counting ones.
+// Counts the allocations of this process by replacing malloc and related functions.
 #pragma once
 
 #include <stdint.h>
@@ -14,7 +14,7 @@ static inline double callocations_thread_seconds(void) {
   return now.tv_sec + now.tv_nsec * 1e-9;
 }
 
-/// CPU seconds of all children that have ended so far.
+/// The CPU seconds of all children that have ended.
 static inline double callocations_children_seconds(void) {
   struct rusage usage;
   getrusage(RUSAGE_CHILDREN, &usage);
