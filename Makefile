@@ -1,50 +1,52 @@
-# The two commands: make run, make test. Both install what is missing first. make test-all is everything that continuous integration runs.
+# The two commands: make run, make test. Both install missing packages first. make test-all is everything that
+# continuous integration runs.
 
 BENCH := Tests/HardwareInTheLoopTests/Bench
 
-# What the variable SKIP leaves out by name (.ci/parts). Commas separate names as well as blanks do.
+# The parts to leave out by name (.ci/parts). Names may be separated by spaces or commas.
 comma := ,
 export SKIP ?=
 LEFT_OUT := $(subst $(comma), ,$(SKIP))
-# DiskBytesTests needs a file system of its own (CONTRIBUTING.md), and takes forty minutes of real time there.
+# DiskBytesTests requires a separate file system (CONTRIBUTING.md), on which it takes forty minutes of real time.
 SWIFT_FAST_TESTS := --skip HardwareInTheLoopTests --skip SoakTests --skip EndToEndTests --skip TunnelTests --skip ConsistencyTests \
   --skip PythonTests --skip DiskBytesTests
 SWIFT_SLOW_TESTS := --filter EndToEndTests --filter TunnelTests --filter ConsistencyTests --filter PythonTests \
   $(if $(filter home-assistant,$(LEFT_OUT)),--skip HomeAssistantTests)
-# lld, where the toolchain has it, makes the executable two megabytes smaller and quicker to start. Packed relocations
-# need glibc 2.36, that is bookworm. What is the same twice is there once, but for what somebody may compare by its address.
+# lld, if the toolchain has it, makes the executable two megabytes smaller and faster to start. Packed relocations
+# require glibc 2.36, that is bookworm. Identical code is merged, except for functions whose addresses may be
+# compared.
 TOOLCHAIN := $(shell swift -print-target-info 2>/dev/null | sed -n 's|.*"runtimeResourcePath" *: *"\(.*\)/lib/swift".*|\1|p')
 LLD := $(wildcard $(TOOLCHAIN)/bin/ld.lld)
 LINK := $(if $(LLD),-Xswiftc -Xclang-linker -Xswiftc -fuse-ld=lld -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --icf=safe -Xlinker --no-export-dynamic)
-# The same commit gives the same bytes, in whatever folder: no paths, and no name that is a sum of what is stripped later.
+# The same commit produces the same bytes in any folder: no paths, and no names that are hashes of data removed later.
 SCRATCH = $(shell .ci/scratch .build)
 REPRODUCIBLE = --scratch-path $(SCRATCH) -Xswiftc -file-prefix-map -Xswiftc $(SCRATCH)=.build -Xcc -ffile-prefix-map=$(SCRATCH)=.build \
   -Xswiftc -file-prefix-map -Xswiftc '$(CURDIR)=.' -Xcc '-ffile-prefix-map=$(CURDIR)=.' -Xlinker --build-id=none
-# Across modules: what is generic is made for its types, and a fix is at its clients a quarter sooner. For size: a twentieth
-# less of it, as Package.swift leaves out what has to be fast.
+# Optimized across modules: generic code is specialized, and a fix reaches its clients a quarter faster. Optimized for
+# size: a twentieth smaller, because Package.swift exempts the code that must be fast.
 OPTIMIZE := -Xswiftc -cross-module-optimization -Xswiftc -Osize
-# What --version of a release names.
+# The commit that --version of a release prints.
 COMMIT := $(shell git describe --always --dirty --abbrev=12 2>/dev/null)
 BUILD_RELEASE = SENSORHUB_COMMIT=$(COMMIT) swift build -c release --static-swift-stdlib $(OPTIMIZE) $(LINK) $(REPRODUCIBLE) --product
 RELEASE = $(BUILD_RELEASE) sensorhub
-# The executable for a 64-bit Raspberry Pi: what deploy.sh builds.
+# The executable for a 64-bit Raspberry Pi, as built by deploy.sh.
 CROSS = .ci/build-for trixie arm64
-# Sanitizers slow timers down, so the tests that start programs are left out of their runs, and of what is built for them.
+# Sanitizers slow timers down, so the tests that start programs are left out of their runs and of their builds.
 BESIDE_PROGRAMS := HardwareInTheLoopTests EndToEndTests
-# In these modules there is one thread, and more than half of the arithmetic of all tests.
+# These modules have only one thread, and do more than half of the arithmetic of all tests.
 SINGLE_THREADED := MCAPTests FusionTests NMEATests UBXTests
-# In these there is no pointer, and most of that arithmetic.
+# These modules use no pointers, and do most of that arithmetic.
 POINTER_FREE := FusionTests
-# Each module at once: a sixth less work, where all of it is compiled anyway.
+# Whole modules are compiled at once, which is a sixth less work if everything is compiled anyway.
 BUILD_SANITIZED = SENSORHUB_WITHOUT='$(BESIDE_PROGRAMS) $(2)' swift build --build-tests --sanitize=$(1) --scratch-path .build-$(1) \
   -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 1
 SANITIZED = .ci/swift-test .build-$(1) $(SWIFT_FAST_TESTS)
 
-# As many tests at once as two cores carry: with three hundred, one that takes ten turns waits for all the others ten times. They
-# wait with their threads, which are not to be all that there are (Tests/CTestThreads).
+# As many parallel tests as two cores can run. With three hundred, a test that needs ten turns would wait for all the
+# others ten times. Tests block their threads, so the pool must have more threads than that (Tests/CTestThreads).
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := 8
 export SENSORHUB_TEST_THREADS := 16
-# Tests compute in a few modules for most of their time: these are optimized (Package.swift).
+# Most of the tests' time is spent in a few modules, which are optimized (Package.swift).
 export SENSORHUB_QUICK := 1
 
 # A twentieth of a month's events, and fewer under a sanitizer.
@@ -84,7 +86,7 @@ test-all: ## Run everything that continuous integration runs
 	@$(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory test-rest
 
-# A part builds what it needs, unless .ci/parts has had that built: make PART BUILT=1.
+# A part builds its prerequisites, unless .ci/parts has built it already: make PART BUILT=1.
 build-tests: setup
 	$(if $(BUILT),@:,swift build --build-tests)
 

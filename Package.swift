@@ -1,5 +1,6 @@
 // swift-tools-version: 6.2
-// SensorHub: GPS and IMU of a Linux single-board computer as one fused stream; powered only while somebody listens.
+// SensorHub: GPS and IMU of a Linux single-board computer as one fused stream, powered only while a client
+// subscribes.
 
 import PackageDescription
 
@@ -10,35 +11,36 @@ let strict: [SwiftSetting] =
     .enableUpcomingFeature("MemberImportVisibility"),
   ] + typeChecked(withinMilliseconds: 1000)
 
-/// What reads other people's bytes: the fuzzer (`Tests/Fuzzing`) has to see which way its inputs take there. In all modules,
-/// those of others among them, to look would take longer than what is looked at.
+/// The modules that parse external input. The fuzzer (`Tests/Fuzzing`) must observe the paths its inputs take through
+/// them. Instrumenting all modules, including third-party ones, would take longer than running them.
 let isFuzzed = Context.environment["SENSORHUB_FUZZING"] != nil
 let fuzzed =
   strict + (isFuzzed ? [.unsafeFlags(["-sanitize=fuzzer", "-enable-testing", "-assert-config", "Debug"])] : [])
 
-/// Whoever builds a release says what from (`make release`); a letter more than a commit's name has would be none.
+/// The commit of a release build (`make release`). Characters that cannot be part of a commit's name are removed.
 let commit = Context.environment["SENSORHUB_COMMIT"].map { name in
   name.filter { $0.isLetter || $0.isNumber || "-.".contains($0) }
 }
 
-/// A release is compiled for size (`make release`), but for what each byte of a receiver and each sample goes through. Whoever
-/// takes a library of this package compiles it as they like.
+/// A release is optimized for size (`make release`), except for the code that processes each byte of a receiver and
+/// each sample. Packages that depend on a library of this package choose their own optimization.
 let fast: [SwiftSetting] = commit == nil ? [] : [.unsafeFlags(["-Xfrontend", "-O"])]
 
-/// The tests compute for most of their time, in a few modules (`make check` and what comes behind it). A debugger has them as they
-/// are written without this.
+/// The tests spend most of their time in a few modules, so those are optimized (in `make check` and the targets after
+/// it). Without this, a debugger shows the modules as written.
 let computing: [SwiftSetting] =
   Context.environment["SENSORHUB_QUICK"] == nil ? [] : [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
-/// An expression that takes the type checker longer than this is an error in `make check`: Swift 6.2, which compiles for the
-/// Raspberry Pi, gives up on some that Swift 6.3 takes slowly. This counts the processor's time, which on a busy machine is twice
-/// what it is on an idle one: the aim is half a second.
+/// In `make check`, an expression that takes the type checker longer than this is an error. Swift 6.2, which compiles
+/// for the Raspberry Pi, fails on some expressions that Swift 6.3 only checks slowly. The limit is in CPU time, which
+/// doubles on a busy machine; aim for half a second.
 func typeChecked(withinMilliseconds limit: Int) -> [SwiftSetting] {
   if Context.environment["SENSORHUB_QUICK"] == nil { return [] }
   return [.unsafeFlags(["-Xfrontend", "-warn-long-expression-type-checking=\(limit)"], .when(configuration: .debug))]
 }
 
-/// Targets that a build leaves out, by name and with spaces between: a sanitizer's has nothing of tests that are not run under it.
+/// Targets that a build leaves out, by name, separated by spaces. A sanitizer build leaves out tests that do not run
+/// under it.
 let leftOut = Set((Context.environment["SENSORHUB_WITHOUT"] ?? "").split(separator: " ").map(String.init))
 
 let package = Package(
@@ -77,10 +79,10 @@ let package = Package(
         "CLinux", "Guarding", "MonotonicTime", .product(name: "DequeModule", package: "swift-collections"),
       ],
       swiftSettings: strict + fast),
-    // Alone, as it is compiled anew for each commit.
+    // A separate target, because it is compiled again for each commit.
     .target(
       name: "CBuild", cSettings: commit.map { [.define("SENSORHUB_COMMIT", to: "\"\($0)\"")] } ?? []),
-    // Linked statically: a stock Raspberry Pi OS has no libi2c.so.0.
+    // Linked statically, because a stock Raspberry Pi OS has no libi2c.so.0.
     .target(name: "CI2C", linkerSettings: [.linkedLibrary(":libi2c.a")]),
     .target(name: "CGPIOD", linkerSettings: [.linkedLibrary("gpiod")]),
     .target(
@@ -109,7 +111,7 @@ let package = Package(
         "CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MCAP", "MonotonicTime", "NMEA", "Publishing",
       ],
       swiftSettings: strict),
-    // Loads its library when it is first asked for.
+    // Loads its library on first use.
     .target(name: "CMosquitto"),
     .target(name: "CSystemd", linkerSettings: [.linkedLibrary("systemd")]),
     .target(
@@ -138,7 +140,7 @@ let package = Package(
         .embedInCode("Fleet/Page/fleet.js"), .embedInCode("HTTP/grafana.json"),
         .embedInCode("HTTP/openapi.yaml"),
       ],
-      // What the package manager makes of the embedded files is a list of bytes for each, which takes half a second.
+      // The package manager turns each embedded file into a list of bytes, which takes half a second to compile.
       swiftSettings: fuzzed + typeChecked(withinMilliseconds: 2000)),
     .executableTarget(
       name: "sensorhub",
@@ -162,7 +164,7 @@ let package = Package(
     .target(
       name: "Soak", dependencies: ["CLinux", "Guarding", "HardwareIO", "MonotonicTime", "TestSupport"],
       path: "Tests/Soak", swiftSettings: strict),
-    // The targets are compiled once more by the package beside them, which gives them to libFuzzer.
+    // The package in this folder compiles the targets again and links them with libFuzzer.
     .testTarget(
       name: "FuzzingTests",
       dependencies: [

@@ -4,7 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-// This header has older libraries ready std::cout when the program starts; newer ones do it by themselves.
+// In older libraries, this header initializes std::cout at the start of the program; newer libraries do it
+// themselves.
 #include <iostream>
 
 extern "C" {
