@@ -1,5 +1,6 @@
-// What Debian's Swift for arm64 needs of libraries that are newer than bookworm's (glibc 2.38, libstdc++ 13), so that it can be
-// linked for bookworm: .ci/sdk puts it beside Swift's own library. C23's functions differ from these in reading 0b101.
+// The functions that Debian's Swift for arm64 needs from libraries newer than bookworm's (glibc 2.38, libstdc++ 13), so
+// that it can be linked for bookworm. .ci/sdk places them next to Swift's own library. Unlike these functions, those of
+// C23 also parse 0b101.
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>

@@ -18,8 +18,8 @@ struct ChunkCompressor: ~Copyable, @unchecked Sendable {
   init(level: Int, _ library: Zstandard?) throws(MCAPError) {
     guard let library else { throw .missingLibrary(ChunkCompressor.name) }
     guard let context = library.createContext() else { throw .system("compressing", errno: ENOMEM) }
-    // Initialized last: Swift 6.2 generates invalid code for a noncopyable value whose initializer throws after this
-    // assignment.
+    // Assigned after the last `throw`: Swift 6.2 generates invalid code for a noncopyable value that is abandoned half
+    // initialized.
     bytes = []
     self.library = library
     self.context = context

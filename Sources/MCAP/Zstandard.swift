@@ -53,7 +53,7 @@ struct Zstandard: Sendable {
     }
   }
 
-  /// Fills a buffer; returns `false` if the compressed bytes are damaged or are not as many.
+  /// Fills a buffer. Returns `false` if the compressed bytes are damaged or decompress to another size.
   func decompress(_ compressed: UnsafeRawBufferPointer, into buffer: UnsafeMutableRawBufferPointer) -> Bool {
     let count = decompress(buffer.baseAddress, buffer.count, compressed.baseAddress, compressed.count)
     return isError(count) == 0 && count == buffer.count

@@ -6,7 +6,7 @@ import Guarding
 ///
 /// ```swift
 /// let celsius = accumulateLatest([indoor, outdoor])
-/// let lease = celsius.subscribe(as: "display") { show(indoor: $0[0], outdoor: $0[1]) }
+/// let lease = celsius.subscribe(as: "display", receiveValue: { show(indoor: $0[0], outdoor: $0[1]) })
 /// ```
 ///
 /// Finishes when all publishers have finished, and fails when one of them fails. Without publishers it sends one

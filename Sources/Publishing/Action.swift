@@ -37,6 +37,7 @@ public final class Action<Input: Sendable, Output: Sendable, Failure: Error>: Se
   public init(_ work: @escaping @Sendable (Input) -> any Publisher<Output, Failure>) { self.work = work }
 
   /// Whether a job is running.
+  ///
   /// It becomes `true` before the job subscribes upstream and `false` after that subscription has ended, just before
   /// the job's completion arrives. While it is `false`, the next job is accepted.
   public var isExecuting: Property<Bool> { mutableIsExecuting.readOnly }

@@ -4,6 +4,7 @@ public struct Activating<Output: Sendable, Failure: Error>: Sendable {
   let run: SourceRun
 
   /// Whether the run has ended. Values sent after that are dropped.
+  ///
   /// An activation that sends an endless series of values before it returns must check this.
   public var isOver: Bool { run.isOver }
 

@@ -3,6 +3,11 @@ import MonotonicTime
 
 /// A timer with at most one pending action. Setting it replaces the pending action; after `end()` it ignores further
 /// settings.
+///
+/// ```swift
+/// let alarm = Alarm(clock: clock)
+/// alarm.set(at: clock.now + .seconds(5)) { switchOff() }
+/// ```
 public final class Alarm: Sendable {
   private struct State {
     var action: ScheduledAction?

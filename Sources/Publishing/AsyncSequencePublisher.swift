@@ -3,7 +3,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   /// long as its subscription.
   ///
   /// ```swift
-  /// let lease = lines.publisher.subscribe(as: "journal") { parse($0) }
+  /// let lease = lines.publisher.subscribe(as: "journal", receiveValue: { parse($0) })
   /// ```
   ///
   /// A sequence that can be iterated only once needs `shared(as:)`, which iterates once for all subscribers. The

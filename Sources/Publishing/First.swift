@@ -4,7 +4,7 @@ extension Publisher {
   /// Publishes the first value, finishes, and ends the upstream lease. Finishes without a value if upstream does.
   ///
   /// ```swift
-  /// let lease = receiver.fixes.first().subscribe(as: "greeting") { print("first fix: \($0)") }
+  /// let lease = receiver.fixes.first().subscribe(as: "greeting", receiveValue: { show($0) })
   /// ```
   public func first() -> Deferred<Output, Failure> { first { _ in true } }
 

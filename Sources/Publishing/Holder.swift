@@ -31,8 +31,8 @@ public struct Holder: Sendable {
   }
 
   /// - Parameters:
-  /// - id: by default the identity of the part of the program with this label
-  /// - payer: by default the account with the same name as the label
+  ///   - id: by default the identity of the part of the program with this label
+  ///   - payer: by default the account with the same name as the label
   public init(_ label: String, id: HolderID? = nil, payer: Payer, purpose: Purpose = .client) {
     self.init(label: label, id: id ?? HolderID(named: label), payer: payer, purpose: purpose)
   }

@@ -61,13 +61,13 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   /// Makes a publisher of the values that `body` reads on its own thread: `LazyPublisher("ticks") { reading in … }`.
   ///
   /// - Parameters:
-  /// - name: the name of the thread, also used in messages
-  /// - replaysLatest: whether a new subscriber first receives the latest value of the current run
-  /// - lingerPolicy: chooses the idle timeout instead of `timing`
-  /// - holderObserver: learns which holders start and stop holding the source
-  /// - lacking: the failure to report if the system has no thread or file descriptor left; by default the publisher
-  ///   finishes its subscribers, and nothing retries
-  /// - body: powers the device, reads until it is told to stop, and powers the device down on every way out
+  ///   - name: the name of the thread, also used in messages
+  ///   - replaysLatest: whether a new subscriber first receives the latest value of the current run
+  ///   - lingerPolicy: chooses the idle timeout instead of `timing`
+  ///   - holderObserver: learns which holders start and stop holding the source
+  ///   - lacking: the failure to report if the system has no thread or file descriptor left; by default the publisher
+  ///     finishes its subscribers, and nothing retries
+  ///   - body: powers the device, reads until it is told to stop, and powers the device down on every way out
   public convenience init(
     _ name: String, timing: LifecycleTiming = LifecycleTiming(), replaysLatest: Bool = false,
     clock: any MonotonicTimeSource = MonotonicClock(), lingerPolicy: (any LingerPolicy)? = nil,
@@ -83,10 +83,10 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   /// start of `activation` until the subscription that this returned is cancelled.
   ///
   /// - Parameters:
-  /// - name: used in messages
-  /// - replaysLatest: whether a new subscriber first receives the latest value of the current run
-  /// - holderObserver: learns which holders start and stop holding this publisher
-  /// - activation: subscribes upstream as `Activating.holders` and returns the subscription
+  ///   - name: used in messages
+  ///   - replaysLatest: whether a new subscriber first receives the latest value of the current run
+  ///   - holderObserver: learns which holders start and stop holding this publisher
+  ///   - activation: subscribes upstream as `Activating.holders` and returns the subscription
   public convenience init(
     deriving name: String, timing: LifecycleTiming = LifecycleTiming(), replaysLatest: Bool = false,
     clock: any MonotonicTimeSource = MonotonicClock(), holderObserver: (any HolderObserver)? = nil,
@@ -153,6 +153,10 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
 
   /// The values while the source runs for other subscribers. Subscribing to this neither starts the source nor keeps
   /// it running. The subscription lasts across runs, until the publisher completes its subscribers.
+  ///
+  /// ```swift
+  /// let lease = receiver.fixes.overheard.subscribe(as: "recorder", receiveValue: { record($0) })
+  /// ```
   public var overheard: Deferred<Output, Failure> {
     Deferred(attaching: { [broadcast] in broadcast.attach($0) })
   }

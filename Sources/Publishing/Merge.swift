@@ -2,6 +2,10 @@ import Guarding
 
 /// Publishes the values of all publishers as they arrive.
 ///
+/// ```swift
+/// let fixes = merge(receivers.map { $0.fixes })
+/// ```
+///
 /// Finishes when all publishers have finished, immediately if there are none, and fails when one of them fails.
 public func merge<Output: Sendable, Failure: Error>(
   _ publishers: [any Publisher<Output, Failure>]

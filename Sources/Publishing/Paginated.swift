@@ -18,9 +18,9 @@ public struct Paginated<Page: Sendable, Failure: Error>: Publisher {
   private let pages: Deferred<Page, Failure>
 
   /// - Parameters:
-  /// - first: the cursor of the first page
-  /// - signal: requests the next page
-  /// - fetch: returns the page at a cursor and the cursor of the next page, or `nil` after the last one
+  ///   - first: the cursor of the first page
+  ///   - signal: requests the next page
+  ///   - fetch: returns the page at a cursor and the cursor of the next page, or `nil` after the last one
   public init<Cursor: Sendable>(
     from first: Cursor, onOutputFrom signal: some Publisher<some Sendable, Never>,
     fetch: @escaping @Sendable (Cursor) throws(Failure) -> (page: Page, next: Cursor?)

@@ -3,7 +3,7 @@
 ///
 /// ```swift
 /// let phase = celsius.activity.value.phase
-/// let lease = celsius.activity.subscribe(as: "page") { show($0) }
+/// let lease = celsius.activity.subscribe(as: "page", receiveValue: { show($0) })
 /// ```
 public struct Property<Value: Sendable>: Publisher {
   public typealias Output = Value

@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// let presses = Subject<Button, Never>()
-/// let lease = presses.subscribe(as: "menu") { open($0) }
+/// let lease = presses.subscribe(as: "menu", receiveValue: { open($0) })
 /// presses.send(.ok)
 /// ```
 ///

@@ -26,7 +26,7 @@ public final class Subscription: Sendable {
 ///
 /// ```swift
 /// let lifetime = Lifetime()
-/// celsius.subscribe(as: "page") { show($0) }.store(in: lifetime)
+/// celsius.subscribe(as: "page", receiveValue: { show($0) }).store(in: lifetime)
 /// lifetime.end()
 /// ```
 public final class Lifetime: Sendable {

@@ -5,7 +5,7 @@ extension MonotonicTimeSource {
   /// due, so that ticks do not drift. A tick that could not be sent before the next one was due is skipped.
   ///
   /// ```swift
-  /// let lease = MonotonicClock().ticks(every: .seconds(1)).subscribe(as: "status") { report(at: $0) }
+  /// let lease = MonotonicClock().ticks(every: .seconds(1)).subscribe(as: "status", receiveValue: { report(at: $0) })
   /// ```
   ///
   /// - Parameter interval: greater than zero

@@ -68,7 +68,7 @@ public struct BMP280Registers<Kind: BMP280Kind>: SimulatedRegisters {
     case 0xF2 where Kind.hasHumidity, 0xF5: registers[Int(register)] = value
     case 0xF4:
       registers[Int(register)] = value
-      // In forced mode the chip measures once and sleeps. Starting here makes that measurement the first.
+      // In forced mode a real chip measures once and sleeps; the twin keeps measuring.
       measurements.begin(at: value & 0x03 == 0 ? nil : now)
     default: break
     }

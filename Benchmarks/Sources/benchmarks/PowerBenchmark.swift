@@ -72,8 +72,8 @@ struct PowerBenchmark {
         case .classical: classical
         }
       let gap = given ?? linger + 0.01
-      // With an adversary, start times do not vary. Otherwise a policy without advance knowledge could by luck stay
-      // below twice the optimum.
+      // With an adversary, start times do not vary. If they did, no policy could stay below twice the optimum without
+      // knowing them in advance.
       let luck = given == nil ? 1 : PowerReceiver.luck(&chance)
       // The cost of each kind of start in this gap.
       var restarts = RestartCosts()

@@ -7,8 +7,8 @@
 ///   Reflections cause this, and so does spoofing. The receiver is then ignored until it returns, or until the
 ///   inertial solution is too uncertain to contradict it.
 /// - A receiver that insists for `persistence` is believed. A receiver whose phases are fixed relative to a base
-///   station is believed after `patience`, because it cannot be spoofed without that base. A receiver that reports
-///   spoofing is never believed.
+///   station is believed after `patience`, because it cannot be spoofed without that base. A receiver that
+///   reports spoofing is not believed for insisting.
 /// - A receiver that repeats a position bit for bit while the inertial sensors move has frozen. It is ignored for as
 ///   long as that lasts.
 /// - A solution that has just begun is not reliable enough to contradict fixes, because the first fixes of a receiver

@@ -87,7 +87,7 @@ struct CASICLanguage: ReceiverLanguage {
   /// AID-INI. The flags at its end say which fields are valid. It is not acknowledged.
   private func assist(_ payload: [UInt8], _ body: inout ReceiverBody) {
     let flags = payload[55]
-    // The position may be in degrees or earth-centred metres. A latitude above 90 can only be metres.
+    // Bit 5 means a position in degrees, in which a latitude beyond 90 is invalid.
     let latitude = Double(bitPattern: payload[..<8].reversed().reduce(0) { $0 << 8 | UInt64($1) })
     let hasPlace = flags & 1 != 0 && (flags & 0x20 == 0 || latitude.magnitude <= 90)
     body.wasTold(time: flags & 2 != 0, place: hasPlace, bringsAlmanac: true)
