@@ -25,7 +25,7 @@ public struct World: Sendable {
   public var noiseScale = 1.0
   /// Replaces the vehicle, if set.
   public var turntable: Turntable?
-  /// The same, for who calibrates its sensors.
+  /// Replaces the vehicle by a motion for calibrating sensors, if set.
   public var practice: Practice?
   /// When the first lap began.
   public var start: MonotonicInstant
