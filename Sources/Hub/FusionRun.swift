@@ -1,6 +1,6 @@
 import MonotonicTime
 
-/// Whether somebody has the state fused. Each run begins with an estimate of its own.
+/// Whether a client has the state fused. Each run begins with an estimate of its own.
 public struct FusionRun: Equatable, Sendable {
   public var isUnderWay: Bool
   /// Later than all that was fused before, and earlier than what is fused in it.

@@ -39,6 +39,8 @@ public final class Hub: Sendable {
   private let latestFusionRun: MutableProperty<FusionRun>
   /// What its receivers last stated, and those of the hubs before it.
   private let lastTime: LastTime
+  /// What the state is fused from.
+  let log: FusionLog
   /// Of those who want one now and then, of the hubs before it too.
   let scheduledFixes: ScheduledFixes
   private let meters = Guarded<[EnergyMeter]>([])
@@ -66,7 +68,7 @@ public final class Hub: Sendable {
     let clock = machine.clock
     let entries = board.devicesWithSharedTimes.map { description in
       predecessor?.entries.lazy.compactMap { $0.described(as: description) }.first
-        ?? BoardDevice(description, on: machine)
+        ?? machine.source.device(description, on: machine)
     }
     self.entries = entries
     for entry in entries {
@@ -98,16 +100,17 @@ public final class Hub: Sendable {
     // Where it was last seen is no less true for what else the board file says.
     let receiver = receivers.candidates.first?.reader
     let isSame = receiver != nil && receiver === predecessor?.receiver && imu === predecessor?.imu
-    let lastState = machine.replay?.lastState ?? (isSame ? predecessor?.latestState : nil) ?? MutableProperty(nil)
+    let lastState = (isSame ? predecessor?.latestState : nil) ?? MutableProperty(nil)
     if !isSame { lastState.value = nil }
     latestState = lastState
     let fusionRun = MutableProperty(FusionRun(isUnderWay: false, since: clock.now))
     latestFusionRun = fusionRun
-    lastTime = machine.replay?.lastTime ?? predecessor?.lastTime ?? LastTime()
+    lastTime = predecessor?.lastTime ?? LastTime()
     scheduledFixes = predecessor?.scheduledFixes ?? ScheduledFixes(clock: clock)
-    fused = Aggregator.publisher(
-      board: board, fusing: Hub.fused(entries, on: board), receivers: receivers, clock: clock, lastState: lastState,
-      fusionRun: fusionRun, lastTime: lastTime, replay: machine.replay)
+    log = FusionLog(
+      board, monitors: entries.map(\.reader.monitor), clock: clock, lastState: lastState, fusionRun: fusionRun,
+      lastTime: lastTime)
+    fused = machine.source.fill(log, from: entries, receivers, on: machine)
     if predecessor == nil { enterService() }
   }
 

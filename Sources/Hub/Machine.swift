@@ -4,15 +4,15 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// What the devices are connected to: the hardware, its rails and the clocks; or else a recording. It outlives the board files that are read one
-/// after the other.
+/// What the devices are connected to: the hardware, its rails and the clocks. It outlives the board files that are read one after
+/// the other.
 public final class Machine: Sendable {
   public let hardware: any Hardware
   public let clock: any MonotonicTimeSource
   /// The system's clock, nanoseconds since 1970.
   public let systemTime: @Sendable () -> Int64
-  /// Where measurements come from in place of devices; `nil` where there are devices.
-  public let replay: ReplayFeed?
+  /// Makes its devices.
+  let source: any DeviceSource
   /// Notices readers that hang.
   public let supervisor: Supervisor
   /// Activated with a device's ID when it was plugged in or should be tried again.
@@ -28,38 +28,30 @@ public final class Machine: Sendable {
   private let suppliesBefore = Guarded<SupplyTimes?>(nil)
   private let rails = Guarded<[Board.Power.Switch: PowerRail]>([:])
 
-  public init(
+  public convenience init(
     hardware: any Hardware, clock: any MonotonicTimeSource = MonotonicClock(),
     systemTime: @escaping @Sendable () -> Int64 = { clinux_realtime_ns() }, supervisor: Supervisor = Supervisor()
   ) {
+    self.init(
+      hardware: hardware, source: ConnectedDevices(), clock: clock, systemTime: systemTime, supervisor: supervisor)
+  }
+
+  init(
+    hardware: any Hardware, source: any DeviceSource, clock: any MonotonicTimeSource,
+    systemTime: @escaping @Sendable () -> Int64, supervisor: Supervisor = Supervisor()
+  ) {
+    self.source = source
     self.hardware = hardware
     self.supervisor = supervisor
     self.clock = clock
     self.systemTime = systemTime
     books = PowerBooks(systemTime: systemTime)
     hostTime = HostTime(clock: clock, systemTime: systemTime)
-    replay = nil
-  }
-
-  /// A machine whose devices say what they said when they were recorded. Nothing is powered for that.
-  ///
-  /// - Parameters:
-  ///   - clock: shows when that was, as `systemTime` does
-  public init(
-    replaying replay: ReplayFeed, clock: any MonotonicTimeSource, systemTime: @escaping @Sendable () -> Int64
-  ) {
-    hardware = NoHardware()
-    supervisor = Supervisor()
-    self.clock = clock
-    self.systemTime = systemTime
-    books = PowerBooks(systemTime: systemTime)
-    hostTime = HostTime(clock: clock, systemTime: systemTime)
-    self.replay = replay
   }
 
   /// The rail of a switch, one for all who name it. What is always supplied has a rail of its own.
   func rail(of switch: Board.Power.Switch) -> PowerRail {
-    if `switch` == .none || replay != nil { return PowerRail(.none, hardware: hardware, clock: clock) }
+    if `switch` == .none { return PowerRail(.none, hardware: hardware, clock: clock) }
     return rails.withLock { rails in
       if let rail = rails[`switch`] { return rail }
       let rail = PowerRail(`switch`, hardware: hardware, clock: clock)

@@ -113,10 +113,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
   /// Adds a receiver. If the broadcast replays, the receiver gets the latest value first.
   func stage(adding receiver: Receiver<Output, Failure>) -> Bool {
     state.withLock { state in
-      var place = state.receivers.endIndex
-      // Receivers that come last are few and are kept at the end of the array.
-      if !receiver.comesLast { while place > 0, state.receivers[place - 1].comesLast { place -= 1 } }
-      state.receivers.insert(receiver, at: place)
+      state.receivers.append(receiver)
       guard replaysLatest, let latest = state.latest else { return false }
       return enqueue(.value(latest, [receiver]), &state)
     }

@@ -161,11 +161,6 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     Deferred(attaching: { [broadcast] in broadcast.attach($0) })
   }
 
-  /// Like `overheard`, but receives each value after all other subscribers have.
-  public var overheardLast: Deferred<Output, Failure> {
-    Deferred(attaching: { [broadcast] in broadcast.attach($0, last: true) })
-  }
-
   /// Stops the source permanently, without an idle timeout and even if it has subscribers, because the process is
   /// about to end. Present subscribers finish once the source has left its scope; later ones finish immediately.
   ///

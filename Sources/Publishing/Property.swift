@@ -53,10 +53,8 @@ public final class MutableProperty<Value: Sendable>: Publisher {
 
 extension Broadcast {
   /// Adds a subscriber to a broadcast that has no source to start.
-  ///
-  /// - Parameter last: whether the subscriber receives each value after all those added without this flag
-  func attach(_ subscriber: Subscriber<Output, Failure>, last: Bool = false) -> Subscription {
-    let receiver = Receiver(subscriber, comesLast: last)
+  func attach(_ subscriber: Subscriber<Output, Failure>) -> Subscription {
+    let receiver = Receiver(subscriber)
     let subscription = Subscription { [weak self] in
       if receiver.cancel() { _ = self?.remove(receiver) }
     }

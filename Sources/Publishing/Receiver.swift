@@ -3,15 +3,12 @@ import Synchronization
 /// The registration of one subscriber in a broadcast.
 final class Receiver<Output: Sendable, Failure: Error>: Sendable {
   let holders: Holders
-  /// Whether it receives each value after the receivers without this flag.
-  let comesLast: Bool
   private let receiveValue: @Sendable (Output) -> Void
   private let receiveCompletion: @Sendable (Completion<Failure>) -> Void
   private let isOver = Atomic(false)
 
-  init(_ subscriber: Subscriber<Output, Failure>, comesLast: Bool = false) {
+  init(_ subscriber: Subscriber<Output, Failure>) {
     holders = subscriber.holders
-    self.comesLast = comesLast
     receiveValue = subscriber.receiveValue
     receiveCompletion = subscriber.receiveCompletion
   }

@@ -448,7 +448,7 @@ struct ExportTests {
       try writer.add(MCAPMetadata(name: "board", entries: ["file": #"{ name: "Boat", devices: {} }"#]))
       try writer.add(MCAPMetadata(name: "sensorhub", entries: ["version": "0.1.0"]))
       let state = try writer.addChannel(topic: "/state", messageEncoding: "json")
-      let events = try ["/power", "/log", "/fusion", "/clock", "/receiver/gps/silence", "/receiver/gps/fused"].map {
+      let events = try ["/power", "/log", "/fusion", "/clock", "/receiver/gps/silence"].map {
         try writer.addChannel(topic: $0, messageEncoding: "json")
       }
       for index in 0..<100 as Range<UInt64> {
@@ -476,6 +476,7 @@ struct ExportTests {
     #expect(program.lines.contains("  state     whole"))
     #expect(program.lines.contains("  from      2026-11-22T10:00:00.000Z"))
     #expect(program.lines.contains("  board     Boat & <Co>"))
+    #expect(program.lines.contains { $0.hasPrefix("  format    older: it lacks the inputs of the fusion.") })
     #expect(program.lines.contains("  clock     the board's was 1 h 00 min slow; the times here are right"))
     #expect(program.lines.contains { $0.hasPrefix("  /state ") && $0.contains(" 300 ") && $0.contains("1.71 Hz") })
   }

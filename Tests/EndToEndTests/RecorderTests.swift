@@ -73,7 +73,7 @@ import Testing
     #expect(file.isWhole)
     #expect(
       file.topics == [
-        "/clock", "/fix", "/fusion", "/imu/imu/batch", "/log", "/power", "/receiver/gps/fused", "/receiver/gps/raw",
+        "/clock", "/fix", "/fusion", "/imu/imu/batch", "/log", "/power", "/receiver/gps/epoch", "/receiver/gps/raw",
         "/receiver/gps/silence",
         "/state",
       ])

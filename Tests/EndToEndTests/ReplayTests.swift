@@ -242,6 +242,24 @@ import Testing
     return "$\(body)*\(sum.count == 1 ? "0" : "")\(sum)"
   }
 
+  @Test func `a recording of an older format is named, and not replayed`() throws {
+    let path = folder + "/older.mcap"
+    var writer = try MCAPWriter(try MCAPFileSink(path: path))
+    try writer.add(MCAPMetadata(name: "board", entries: ["file": board("")]))
+    try writer.add(MCAPMetadata(name: "sensorhub", entries: ["version": "0.1.7"]))
+    let channel = try writer.addChannel(topic: "/receiver/gps/raw", messageEncoding: "nmea0183")
+    try writer.append([], channelID: channel, logTimeNanoseconds: 1_795_860_000_000_000_000)
+    try writer.finish()
+    let program = Program(["replay", path, "--rate", "max"])
+    #expect(program.wait() == 65)
+    let said = program.standardError
+    #expect(said.contains("'\(path)' has an older format") && said.contains("sensorhub 0.1.7"), "\(said)")
+    let info = Program(["info", path])
+    #expect(info.wait() == 0 && info.standardOutput.contains("  format    older"), "\(info.standardOutput)")
+    let json = Program(["info", "--json", path])
+    #expect(json.wait() == 0 && json.standardOutput.contains("\"replayable\":false"), "\(json.standardOutput)")
+  }
+
   @Test func `what cannot be replayed is said with the next step`() {
     func refused(_ arguments: [String], _ code: Int32, _ text: String) {
       let program = Program(["replay"] + arguments)

@@ -6,7 +6,7 @@ import Publishing
 import TestSupport
 import Testing
 
-/// What a recording has for a replay to fuse the same: as of which instant each sample counts, and what was one read of a receiver.
+/// What an observer of the fusion's inputs has of them: as of which instant each counts, and which of them belong to a run.
 struct FusionRunTests {
   private let feed = ReplayFeed()
   private let clock = ManualClock(now: MonotonicInstant(nanoseconds: 10_000_000_000))
@@ -25,9 +25,9 @@ struct FusionRunTests {
       BarometerSample(at: at, pressurePascals: pascals, temperatureCelsius: 20, humidityPercent: nil))
   }
 
-  @Test func `what was measured during a run and came too late for it is recorded after its end`() throws {
+  @Test func `what was measured during a run and came too late for it counts after its end`() throws {
     let hub = try hub("baro: { driver: 'bme280', bus: 'simulated/i2c' }")
-    let recorder = InstantRecorder()
+    let recorder = InputRecorder()
     let recording = hub.record(to: recorder, as: "test", wakes: true)
     defer { recording.end() }
     measure(100_000)
@@ -43,11 +43,14 @@ struct FusionRunTests {
     clock.advance(by: .seconds(1))
     measure(100_003)
     #expect(states.values.map { $0.air?.value.pressurePascals } == [100_001])
-    let recorded = recorder.air.values
+    let recorded = recorder.air
     #expect(recorded.map(\.pascals) == [100_000, 100_001, 100_002, 100_003])
     try #require(recorded.count == 4)
     #expect(!end.isUnderWay && recorded[1].at < end.since && recorded[2].at > end.since)
     #expect(recorded[3].at == clock.now)
+    let inputs = recorder.inputs.values
+    #expect(inputs.map(\.input.name) == ["air", "begin", "air", "end", "air", "air"])
+    #expect(zip(inputs, inputs.dropFirst()).allSatisfy { $0.at < $1.at })
   }
 
   @Test func `epochs that end in one read are recorded one by one, and replayed with their own beginnings`() throws {
@@ -114,44 +117,36 @@ struct FusionRunTests {
     }
   }
 
-  @Test func `the epoch with which a run begins is recorded as fused then, and others as they are fused`() throws {
+  @Test func `the epoch with which a run begins counts again then, and others as they come`() throws {
     let hub = try hub("gps: { driver: 'nmea', port: 'nowhere' }")
-    let recorder = InstantRecorder()
+    let recorder = InputRecorder()
     let recording = hub.record(to: recorder, as: "test", wakes: true)
     defer { recording.end() }
     report(0..<2)
-    #expect(recorder.epochs.values.isEmpty)
     clock.run(until: instant(1.8))
     let watch = hub.state.subscribe(as: "watch", receiveValue: { _ in })
     report(2..<3)
     watch.cancel()
     report(3..<4)
-    #expect(recorder.epochs.values.map(\.epochAt) == [instant(1), instant(2)])
+    #expect(recorder.inputs.values.map(\.input.name) == ["epoch", "epoch", "begin", "epoch", "epoch", "end", "epoch"])
+    #expect(recorder.epochs.map(\.epochAt) == [instant(0), instant(1), instant(1), instant(2), instant(3)])
     // By then it is known with which sentence an epoch ends.
-    #expect(recorder.epochs.values.map(\.fusedAt) == [instant(1.800001), instant(2)])
+    #expect(recorder.epochs.dropFirst(2).prefix(2).map(\.at) == [instant(1.800001), instant(2)])
   }
 
-  @Test func `where it is told which epochs are fused no other one is, and each when it is told`() throws {
+  @Test func `who observes during a run is told that it is under way, with what is known`() throws {
     let hub = try hub("gps: { driver: 'nmea', port: 'nowhere' }")
-    let states = Recorder<FusedState>()
-    report(0..<2)
-    feed.tellsEpochs = true
-    let watch = hub.state.subscribe(as: "watch", receiveValue: { states.append($0) })
+    let watch = hub.state.subscribe(as: "watch", receiveValue: { _ in })
     defer { watch.cancel() }
-    report(2..<4)
-    #expect(states.values.isEmpty)
-    // Somebody comes who wants a position, and is given the last one.
-    clock.run(until: instant(3.8))
-    feed.fuse(epochAt: instant(3), of: "gps")
-    // At the instant at which a sentence is read that ends an epoch it may be told before.
-    clock.run(until: instant(4.3))
-    feed.fuse(epochAt: instant(4), of: "gps")
-    #expect(states.values.map(\.at) == [instant(3.8)])
-    feed.receiver("gps").send(
-      ReceivedBytes(bytes: Array(gga(4).utf8), beganAt: instant(4), readAt: instant(4)))
-    feed.receiver("gps").send(.silence(until: instant(4.3)))
-    #expect(states.values.map(\.at) == [instant(3.8), instant(4.3)])
-    #expect(states.values.map { $0.position?.at } == [instant(3), instant(4)])
+    report(0..<3)
+    let recorder = InputRecorder()
+    let recording = hub.record(to: recorder, as: "test", wakes: false)
+    defer { recording.end() }
+    guard case .begin(let knowledge)? = recorder.inputs.values.first?.input else {
+      Issue.record("\(recorder.inputs.values)")
+      return
+    }
+    #expect(knowledge.position?.at == instant(2) && knowledge.time?.at == instant(2))
   }
 
   private func instant(_ seconds: Double) -> MonotonicInstant {
@@ -172,21 +167,35 @@ struct FusionRunTests {
   }
 }
 
-/// Keeps the pressures with the instants as of which they count.
-private struct InstantRecorder: HubRecorder {
-  let air = Recorder<(pascals: Double, at: MonotonicInstant)>()
-  let epochs = Recorder<(epochAt: MonotonicInstant, fusedAt: MonotonicInstant)>()
+/// Keeps the inputs with the instants as of which they count.
+private struct InputRecorder: HubRecorder {
+  let inputs = Recorder<(input: FusionInput, at: MonotonicInstant)>()
 
-  func sentences(of id: String) -> @Sendable (ReceivedBytes, MonotonicInstant) -> Void { { _, _ in } }
-  func epochs(of id: String) -> @Sendable (MonotonicInstant, MonotonicInstant) -> Void {
-    { [epochs] in epochs.append(($0, $1)) }
+  func sentences(of id: String) -> @Sendable (ReceivedBytes) -> Void { { _ in } }
+
+  func inputs(on board: Board) -> @Sendable (FusionInput, MonotonicInstant) -> Void {
+    { [inputs] in inputs.append(($0, $1)) }
   }
 
-  func batches(of id: String) -> @Sendable (IMUBatch, MonotonicInstant) -> Void { { _, _ in } }
-  func magneticFields(of id: String) -> @Sendable (MagnetometerSample, MonotonicInstant) -> Void { { _, _ in } }
-  func supply(of id: String) -> @Sendable (SupplySample, Double, MonotonicInstant) -> Void { { _, _, _ in } }
+  var air: [(pascals: Double, at: MonotonicInstant)] {
+    inputs.values.compactMap { if case .air(_, let sample) = $0.input { (sample.pressurePascals, $0.at) } else { nil } }
+  }
 
-  func air(of id: String) -> @Sendable (BarometerSample, MonotonicInstant) -> Void {
-    { [air] sample, instant in air.append((sample.pressurePascals, instant)) }
+  var epochs: [(epochAt: MonotonicInstant, at: MonotonicInstant)] {
+    inputs.values.compactMap { if case .epoch(_, let epoch) = $0.input { (epoch.at, $0.at) } else { nil } }
+  }
+}
+
+extension FusionInput {
+  fileprivate var name: String {
+    switch self {
+    case .begin: "begin"
+    case .end: "end"
+    case .epoch: "epoch"
+    case .imu: "imu"
+    case .field: "field"
+    case .air: "air"
+    case .supply: "supply"
+    }
   }
 }

@@ -12,7 +12,7 @@ struct RecordedSystemClockTests {
   private let clock = ManualClock()
   private let ahead = Ahead()
   private let inbox: RecordInbox
-  private let record: @Sendable (ReceivedBytes, MonotonicInstant) -> Void
+  private let record: @Sendable (ReceivedBytes) -> Void
 
   init() {
     let (clock, ahead) = (clock, ahead)
@@ -26,7 +26,7 @@ struct RecordedSystemClockTests {
   /// Reads a sentence, and returns the topics of what comes of it and what was said of the clock.
   private func read() -> (topics: [String], said: [String]) {
     clock.advance(by: .seconds(1))
-    record(ReceivedBytes(bytes: Array("$A\r\n".utf8), beganAt: clock.now, readAt: clock.now), clock.now)
+    record(ReceivedBytes(bytes: Array("$A\r\n".utf8), beganAt: clock.now, readAt: clock.now))
     var (topics, said): ([String], [String]) = ([], [])
     var bytes: [UInt8] = []
     while let (record, channel) = inbox.take(into: &bytes) {

@@ -1,11 +1,13 @@
 import Devices
+import Fusion
 import Hub
 import MonotonicTime
 import Publishing
-import Recording
 import Testing
 
-/// What a replay has wanted of the hub that it plays to.
+@testable import Recording
+
+/// What a replay does with the hub that it plays to.
 struct ReplayPlayerTests {
   private let stage: ReplayStage
 
@@ -25,30 +27,14 @@ struct ReplayPlayerTests {
     message(second, .power(.barometer, isSupplied: isSupplied, isHeld: isSupplied))
   }
 
-  private func air(_ second: Int64) -> ReplayedMessage {
+  private func air(_ second: Int64, milliseconds: Int64 = 0) -> ReplayedMessage {
     let sample = BarometerSample(
-      at: MonotonicInstant(nanoseconds: second * 1_000_000_000), pressurePascals: 100_000, temperatureCelsius: 20,
+      at: MonotonicInstant(nanoseconds: second * 1_000_000_000 + milliseconds * 1_000_000), pressurePascals: 100_000,
+      temperatureCelsius: 20,
       humidityPercent: nil)
-    return ReplayPlayerTests.message(second, .air(sample))
-  }
-
-  @Test func `what measures was supplied and held, also where that was written down later or never`() {
-    var player = ReplayPlayer(on: stage)
-    func isWanted() -> Bool {
-      let wanted = stage.wanted.value
-      #expect(wanted.devices == wanted.supplied && (wanted.run != nil) == !wanted.devices.isEmpty)
-      return wanted.devices == ["baro"]
-    }
-    player.play(ReplayPlayerTests.power(0, isSupplied: false))
-    #expect(!isWanted())
-    // The thread that writes down that it was switched on is held up.
-    player.play(air(1))
-    #expect(isWanted())
-    player.play(ReplayPlayerTests.power(2, isSupplied: true))
-    player.play(air(3))
-    #expect(isWanted())
-    player.play(ReplayPlayerTests.power(4, isSupplied: false))
-    #expect(!isWanted())
+    var message = ReplayPlayerTests.message(second, .air(sample))
+    message.move(to: sample.at)
+    return message
   }
 
   @Test func `the system's clock is what it was then, and another recording's is its own`() {
@@ -69,22 +55,38 @@ struct ReplayPlayerTests {
     #expect(player.time(until: air(6)) == .seconds(1))
   }
 
-  @Test func `what only a replay fuses begins with what is measured, and not again with what is held since`() {
+  @Test func `what no client had fused is fused in a replay, unless it is the rest of a run`() throws {
     var player = ReplayPlayer(on: stage)
-    func run(_ message: ReplayedMessage) -> Int? {
+    let hub = Hub(board: stage.board.value, on: stage.machine)
+    func isFused(_ message: ReplayedMessage) -> Bool {
+      let before = hub.lastState.value?.air?.at
       player.play(message)
-      return stage.wanted.value.run
+      return hub.fusionRun.value.isUnderWay && hub.lastState.value?.air?.at != before
     }
-    // A hold comes before the run that it is for.
-    #expect(run(ReplayPlayerTests.power(1, isSupplied: true)) == nil)
-    #expect(run(air(2)) == 1)
-    #expect(run(ReplayPlayerTests.message(3, .fusion(isUnderWay: true, tellsEpochs: false))) == 2)
-    #expect(run(air(4)) == 2)
-    // Whoever had it fused is about to let go.
-    #expect(run(ReplayPlayerTests.message(5, .fusion(isUnderWay: false, tellsEpochs: false))) == nil)
-    #expect(run(air(6)) == nil)
-    #expect(run(ReplayPlayerTests.power(7, isSupplied: false)) == nil)
-    #expect(run(ReplayPlayerTests.power(8, isSupplied: true)) == nil)
-    #expect(run(air(9)) == 3)
+    // The thread that writes down that it was switched on is held up.
+    #expect(isFused(air(2)))
+    player.play(ReplayPlayerTests.message(3, .begin(FusionKnowledge(), positionSource: "")))
+    #expect(isFused(air(4)))
+    player.play(ReplayPlayerTests.message(5, .end))
+    #expect(hub.lastState.value?.mode == .asleep)
+    #expect(!isFused(air(5, milliseconds: 300)))
+    #expect(isFused(air(9)))
+    player.play(ReplayPlayerTests.power(10, isSupplied: false))
+    #expect(!hub.fusionRun.value.isUnderWay)
+  }
+
+  @Test func `a run begins with what was known then`() throws {
+    var player = ReplayPlayer(on: stage)
+    let hub = Hub(board: stage.board.value, on: stage.machine)
+    let position = FusedState.Position(
+      latitudeDegrees: 52, longitudeDegrees: 13, altitudeHAEMetres: nil, altitudeMSLMetres: nil,
+      horizontalSigmaMetres: 3, verticalSigmaMetres: nil)
+    let knowledge = FusionKnowledge(
+      position: Dated(position, at: MonotonicInstant(nanoseconds: 500_000_000), source: []))
+    player.play(ReplayPlayerTests.message(1, .begin(knowledge, positionSource: "baro")))
+    player.play(ReplayPlayerTests.message(2, .end))
+    let left = try #require(hub.lastState.value?.position)
+    #expect(left.value == position && left.at == MonotonicInstant(nanoseconds: 500_000_000))
+    #expect(left.source == DeviceSet(0))
   }
 }

@@ -104,5 +104,5 @@ extension SupplySample: PlacedSample {
 
 extension PolledDescription<SupplySample> {
   /// Positive where the current flows to the load.
-  func amperes(_ sample: SupplySample) -> Double { sample.shuntVolts / placement.shuntOhms }
+  public func amperes(_ sample: SupplySample) -> Double { sample.shuntVolts / placement.shuntOhms }
 }

@@ -2,10 +2,7 @@ import HardwareIO
 
 extension Machine {
   /// Whether a device is real, simulated, or what a recording says of one.
-  func origin(of device: DeviceDescription) -> DeviceStatus.Origin {
-    if replay != nil { return .recorded }
-    return hardware.isSimulated(device.path) ? .simulated : .real
-  }
+  func origin(of device: DeviceDescription) -> DeviceStatus.Origin { source.origin(of: device, on: self) }
 }
 
 extension Hub {

@@ -33,8 +33,8 @@ extension Board.Power {
     return power
   }
 
-  /// As far as it is known of a device of which there is a recording: what it drew at rest is not.
-  var ofReplay: Board.Power {
+  /// The same of a device of which it is unknown what it draws at rest.
+  var withoutRest: Board.Power {
     var power = self
     power.standbyMilliamperes = 0
     return power

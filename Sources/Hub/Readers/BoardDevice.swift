@@ -9,46 +9,6 @@ enum BoardDevice: Sendable {
   case barometer(BarometerDescription, BarometerReader)
   case supplyMonitor(SupplyMonitorDescription, SupplyMonitorReader)
 
-  init(_ description: DeviceDescription, on machine: Machine) {
-    if let replay = machine.replay {
-      self.init(replaying: description, from: replay, on: machine)
-      return
-    }
-    switch description {
-    case .receiver(let receiver): self = .receiver(receiver, ReceiverReader(receiver, on: machine))
-    case .imu(let imu): self = .imu(imu, IMUReader(imu, on: machine))
-    case .magnetometer(let magnetometer):
-      self = .magnetometer(
-        magnetometer, MagnetometerReader(magnetometer, .magnetometer, title: "magnetometer", on: machine))
-    case .barometer(let barometer):
-      self = .barometer(barometer, BarometerReader(barometer, .barometer, title: "barometer", on: machine))
-    case .supplyMonitor(let monitor):
-      self = .supplyMonitor(
-        monitor, SupplyMonitorReader(monitor, .supplyMonitor, title: "supply monitor", on: machine))
-    }
-  }
-
-  private init(replaying description: DeviceDescription, from replay: ReplayFeed, on machine: Machine) {
-    let id = description.id
-    switch description {
-    case .receiver(let receiver): self = .receiver(receiver, ReceiverReader(receiver, on: machine))
-    case .imu(let imu):
-      self = .imu(
-        imu, IMUReader(replaying: description, .imu, from: replay.imu(id), on: machine, counting: { $0.count }))
-    case .magnetometer(let magnetometer):
-      self = .magnetometer(
-        magnetometer,
-        MagnetometerReader(replaying: description, .magnetometer, from: replay.magnetometer(id), on: machine))
-    case .barometer(let barometer):
-      self = .barometer(
-        barometer, BarometerReader(replaying: description, .barometer, from: replay.barometer(id), on: machine))
-    case .supplyMonitor(let monitor):
-      self = .supplyMonitor(
-        monitor,
-        SupplyMonitorReader(replaying: description, .supplyMonitor, from: replay.supplyMonitor(id), on: machine))
-    }
-  }
-
   /// The device as another board file describes it, with the same reader; `nil` where that has to be another one.
   func described(as description: DeviceDescription) -> BoardDevice? {
     switch (self, description) {
@@ -70,17 +30,6 @@ enum BoardDevice: Sendable {
     case .magnetometer(let magnetometer, _): .magnetometer(magnetometer)
     case .barometer(let barometer, _): .barometer(barometer)
     case .supplyMonitor(let monitor, _): .supplyMonitor(monitor)
-    }
-  }
-
-  /// As of when its last sample was fused.
-  var fusedInstant: FusedInstant {
-    switch self {
-    case .receiver(_, let reader): reader.device.fusedInstant
-    case .imu(_, let reader): reader.fusedInstant
-    case .magnetometer(_, let reader): reader.fusedInstant
-    case .barometer(_, let reader): reader.fusedInstant
-    case .supplyMonitor(_, let reader): reader.fusedInstant
     }
   }
 

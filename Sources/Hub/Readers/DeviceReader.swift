@@ -20,8 +20,8 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   public let rail: PowerRail
   /// What tells of motion while nobody wants what the device measures; `nil` where nothing does.
   let motion: MotionWatch?
-  let fusedInstant = FusedInstant()
-  private let isReplayed: Bool
+  /// Whether it draws power, and has times of its power policy to keep.
+  private let hasSupply: Bool
   private let isShutDown = Guarded(false)
   private let putToSleep: @Sendable () throws(HardwareError) -> Void
   private let following: Subscription
@@ -92,17 +92,19 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     }
   }
 
-  /// - Parameter source: named as the device is
+  /// - Parameters:
+  ///   - source: named as the device is
+  ///   - hasSupply: whether it draws power
   init(
     _ source: LazyPublisher<Sample, HardwareError>, _ monitor: DeviceMonitor, _ rail: PowerRail, replaysLatest: Bool,
-    on machine: Machine, putToSleep: @escaping @Sendable () throws(HardwareError) -> Void = {},
+    on machine: Machine, hasSupply: Bool = true, putToSleep: @escaping @Sendable () throws(HardwareError) -> Void = {},
     motion: (LazyPublisher<Sample, Never>, DeviceMonitor, PowerRail) -> MotionWatch? = { _, _, _ in nil }
   ) {
     self.source = source
     self.monitor = monitor
     self.rail = rail
     self.putToSleep = putToSleep
-    isReplayed = machine.replay != nil
+    self.hasSupply = hasSupply
     let clock = machine.clock
     let hint = machine.retryHint.signal(for: source.name)
     let name = "\(source.name) readings"
@@ -150,7 +152,7 @@ extension DeviceReader {
   ///
   /// - Parameter power: other than before in nothing that its runs are made for
   public func follow(_ power: Board.Power) {
-    if isReplayed { return monitor.follow(power.ofReplay) }
+    if !hasSupply { return monitor.follow(power.withoutRest) }
     monitor.follow(power)
     source.changeTiming(to: power.timing)
     motion?.changeTiming(to: power.timing)

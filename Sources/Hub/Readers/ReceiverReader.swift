@@ -16,8 +16,6 @@ public final class ReceiverReader: Sendable {
   public let corrections: ReceiverCorrections
   /// What the fusion knows of it.
   let doubt = ReceiverDoubt()
-  /// Which of its epochs were fused.
-  let fusedEpochs = Tap<FusedEpoch>()
   private let tap: Tap<ReceivedBytes>
 
   public var monitor: DeviceMonitor { device.monitor }
@@ -32,6 +30,17 @@ public final class ReceiverReader: Sendable {
     tap.add(receive)
   }
 
+  init(
+    _ device: DeviceReader<GNSSObservation>, speed: Property<BaudRate?>, _ identification: ReceiverIdentification,
+    tap: Tap<ReceivedBytes>
+  ) {
+    self.device = device
+    self.speed = speed
+    self.tap = tap
+    identity = identification.present
+    corrections = ReceiverCorrections()
+  }
+
   init(_ description: ReceiverDescription, on machine: Machine) {
     let counted = ReceiverCounters()
     let tap = Tap<ReceivedBytes>()
@@ -40,15 +49,6 @@ public final class ReceiverReader: Sendable {
     identity = identification.present
     let corrections = ReceiverCorrections()
     self.corrections = corrections
-    if let replay = machine.replay {
-      speed = MutableProperty(description.speed).readOnly
-      device = DeviceReader(
-        replaying: description, replay.receiver(description.id), counted: counted, identification, tap: tap, on: machine
-      )
-      device.monitor.health.isSimulated(machine.hardware.isSimulated(description.port))
-      device.monitor.count { counted.present.list }
-      return
-    }
     let foundSpeed = MutableProperty(description.speed)
     speed = foundSpeed.readOnly
     let (hardware, clock) = (machine.hardware, machine.clock)

@@ -12,6 +12,7 @@ struct ReceiverRun: Sendable {
   private static let refusalLifetime = Duration.seconds(60)
 
   private let machine: Machine
+  private let allowsOldTimes: Bool
   private let monitor: DeviceMonitor
   private let isSimulated: Bool
   private var hasFix = false
@@ -28,8 +29,13 @@ struct ReceiverRun: Sendable {
   ///   - suppliedAt: since when it is supplied, or listened to where that is not known
   ///   - remembers: whether its supply was switched on then, and a quick start shows that it has remembered what it knew; without
   ///     a battery it shows that it was told, and not how many leap seconds there are
-  init(suppliedAt: MonotonicInstant, remembers: Bool, on machine: Machine, _ monitor: DeviceMonitor) {
+  ///   - allowsOldTimes: whether the system's clock may show a time of years ago that is right
+  init(
+    suppliedAt: MonotonicInstant, remembers: Bool, on machine: Machine, _ monitor: DeviceMonitor,
+    allowsOldTimes: Bool = false
+  ) {
     self.machine = machine
+    self.allowsOldTimes = allowsOldTimes
     self.monitor = monitor
     lastFixAt = suppliedAt
     isSimulated = monitor.health.isSimulated
@@ -57,7 +63,7 @@ struct ReceiverRun: Sendable {
       observation.fix.status = .simulated
     }
     let system = machine.systemTime()
-    let eras = observation.carryWeeksForward(system: system, isReplayed: machine.replay != nil)
+    let eras = observation.carryWeeksForward(system: system, allowsOldTimes: allowsOldTimes)
     if eras > 0, isFix {
       monitor.remark(on: .finding, "its count of weeks has run over: dates are carried \(1024 * eras) weeks forward")
     }
@@ -126,8 +132,9 @@ struct ReceiverRun: Sendable {
 
 extension GNSSObservation {
   /// Mends its times, if the receiver's weeks have run over; returns how many times they have.
-  fileprivate mutating func carryWeeksForward(system: Int64, isReplayed: Bool) -> Int64 {
-    guard let time = fix.time, case let eras = WeekRollover.eras(behind: time, system: system, isReplayed: isReplayed),
+  fileprivate mutating func carryWeeksForward(system: Int64, allowsOldTimes: Bool) -> Int64 {
+    guard let time = fix.time,
+      case let eras = WeekRollover.eras(behind: time, system: system, allowsOldTimes: allowsOldTimes),
       eras > 0
     else {
       return 0

@@ -4,7 +4,7 @@ import Guarding
 import MonotonicTime
 import Publishing
 
-/// Where whoever plays a recording puts what it says, in place of a board's devices.
+/// What was recorded of devices, in their place: whoever plays a recording puts it here.
 ///
 /// All of it comes from one thread, in the order of its times, and with the machine's clock set to each of them.
 public final class ReplayFeed: Sendable {
@@ -16,57 +16,24 @@ public final class ReplayFeed: Sendable {
     var supplyMonitors: [String: ReplayPort<SupplySample>] = [:]
   }
 
+  /// Whether the inputs of the fusion are played too. Else it fuses what the devices say, as that of a hub with devices.
+  private let hasInputs: Bool
   /// Whether what is played does not tell when a silence ended an epoch: a receiver's log does not, a recording does.
   let lacksSilences: Bool
   private let ports = Guarded(Ports())
-  // Of the hub that is played.
-  let lastTime = LastTime()
-  let lastState = MutableProperty<FusedState?>(nil)
+  /// Of the hub that is played to, and its board's.
+  private let present = Guarded<FusionLog?>(nil)
 
-  /// Epochs to be fused now, where what is played tells.
-  let epochs = Subject<ReplayedEpoch, Never>()
-  private let decoded = Guarded(DecodedEpochs())
-
-  public init(lacksSilences: Bool = false) { self.lacksSilences = lacksSilences }
-
-  /// Whether it is told from here on which epochs are fused. Else it is each that comes.
-  public var tellsEpochs: Bool {
-    get { decoded.withLock { $0.areTold } }
-    set { decoded.withLock { $0.areTold = newValue } }
+  public init(hasInputs: Bool = false, lacksSilences: Bool = false) {
+    self.hasInputs = hasInputs
+    self.lacksSilences = lacksSilences
   }
 
-  /// Has an epoch fused, or once it has been decoded: of what came at one instant either may come first.
-  public func fuse(epochAt at: MonotonicInstant, of id: String) {
-    let observation = decoded.withLock { $0.take(at, of: id) }
-    if let observation { epochs.send(ReplayedEpoch(id: id, observation: observation)) }
-  }
-
-  func note(decoded observation: GNSSObservation, of id: String) {
-    let isAwaited = decoded.withLock { $0.note(observation, of: id) }
-    if isAwaited { epochs.send(ReplayedEpoch(id: id, observation: observation)) }
-  }
-
-  /// What a hub knows from one run of the fusion to the next.
-  public struct Knowledge: Sendable {
-    fileprivate let state: FusedState?
-    fileprivate let time: LastTime.Stated?
-  }
-
-  public var knowledge: Knowledge { Knowledge(state: lastState.value, time: lastTime.stated) }
-
-  /// Has the hub know what it knew, and not what it has learnt since; not while somebody has the state fused.
-  public func restore(_ knowledge: Knowledge) {
-    guard lastState.value?.mode == .asleep else { return }
-    lastTime.stated = knowledge.time
-    lastState.value = knowledge.state
-  }
+  /// The log of the hub that is played to.
+  public var log: FusionLog? { present.withLock { $0 } }
 
   /// Another hub begins, which knows nothing of the one before it.
-  public func begin() {
-    decoded.withLock { $0 = DecodedEpochs() }
-    lastTime.stated = nil
-    lastState.value = nil
-  }
+  public func begin() { log?.forget() }
 
   // By the device's ID; the same port for who puts something in and for the device's reader.
 
@@ -99,5 +66,54 @@ public final class ReplayFeed: Sendable {
       all[keyPath: ports][id] = port
       return port
     }
+  }
+}
+
+extension ReplayFeed: DeviceSource {
+  func device(_ description: DeviceDescription, on machine: Machine) -> BoardDevice {
+    let id = description.id
+    switch description {
+    case .receiver(let receiver):
+      return .receiver(
+        receiver, ReceiverReader(replaying: receiver, self.receiver(id), lacksSilences: lacksSilences, on: machine))
+    case .imu(let imu):
+      return .imu(
+        imu, IMUReader(replaying: description, .imu, from: self.imu(id), on: machine, counting: { $0.count }))
+    case .magnetometer(let magnetometer):
+      return .magnetometer(
+        magnetometer,
+        MagnetometerReader(replaying: description, .magnetometer, from: self.magnetometer(id), on: machine))
+    case .barometer(let barometer):
+      return .barometer(
+        barometer, BarometerReader(replaying: description, .barometer, from: self.barometer(id), on: machine))
+    case .supplyMonitor(let monitor):
+      return .supplyMonitor(
+        monitor, SupplyMonitorReader(replaying: description, .supplyMonitor, from: supplyMonitor(id), on: machine))
+    }
+  }
+
+  func origin(of description: DeviceDescription, on machine: Machine) -> DeviceStatus.Origin { .recorded }
+
+  func fill(
+    _ log: FusionLog, from devices: [BoardDevice], _ receivers: ReceiverSelection, on machine: Machine
+  ) -> LazyPublisher<FusedState, Never> {
+    present.withLock { $0 = log }
+    guard hasInputs else { return Aggregator(devices, receivers, into: log).states(clock: machine.clock) }
+    return LazyPublisher(deriving: "state", clock: machine.clock) { (run) throws(Never) in
+      log.attach(run)
+      return Subscription { log.detach() }
+    }
+  }
+}
+
+extension Machine {
+  /// A machine whose devices say what they said when they were recorded. Nothing is powered for that.
+  ///
+  /// - Parameters:
+  ///   - clock: shows when that was, as `systemTime` does
+  public convenience init(
+    replaying feed: ReplayFeed, clock: any MonotonicTimeSource, systemTime: @escaping @Sendable () -> Int64
+  ) {
+    self.init(hardware: NoHardware(), source: feed, clock: clock, systemTime: systemTime)
   }
 }

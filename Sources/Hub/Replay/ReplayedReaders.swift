@@ -16,7 +16,7 @@ extension DeviceReader {
   ) {
     let rail = machine.rail(of: .none)
     let monitor = DeviceMonitor(
-      id: id, kind: kind, title: title, power: power.ofReplay, rail: rail, clock: machine.clock)
+      id: id, kind: kind, title: title, power: power.withoutRest, rail: rail, clock: machine.clock)
     let source = LazyPublisher<Sample, HardwareError>(
       deriving: id, replaysLatest: replaysLatest, clock: machine.clock, holderObserver: monitor
     ) { (run) throws(HardwareError) in
@@ -36,7 +36,7 @@ extension DeviceReader {
         scope.end()
       }
     }
-    self.init(source, monitor, rail, replaysLatest: replaysLatest, on: machine)
+    self.init(source, monitor, rail, replaysLatest: replaysLatest, on: machine, hasSupply: false)
   }
 }
 
@@ -59,19 +59,23 @@ extension DeviceReader {
   }
 }
 
-extension DeviceReader where Sample == GNSSObservation {
+extension ReceiverReader {
   /// A reader of recorded sentences, which go the way that those of a receiver go.
   convenience init(
-    replaying description: ReceiverDescription, _ port: ReplayPort<ReceivedBytes>,
-    counted: ReceiverCounters, _ identification: ReceiverIdentification, tap: Tap<ReceivedBytes>, on machine: Machine
+    replaying description: ReceiverDescription, _ port: ReplayPort<ReceivedBytes>, lacksSilences: Bool,
+    on machine: Machine
   ) {
-    self.init(
+    let (counted, identification, tap) = (ReceiverCounters(), ReceiverIdentification(), Tap<ReceivedBytes>())
+    let device = DeviceReader<GNSSObservation>(
       replaying: description.id, .receiver, title: "recorded GPS", power: description.power, replaysLatest: true,
       from: port, on: machine
     ) { monitor, run in
       ReplayedReceiver(
-        monitor, run, remembers: description.remembers, counted: counted, identification,
-        tap: tap, on: machine)
+        monitor, run, remembers: description.remembers, counted: counted, identification, tap: tap,
+        lacksSilences: lacksSilences, on: machine)
     }
+    device.monitor.health.isSimulated(machine.hardware.isSimulated(description.port))
+    device.monitor.count { counted.present.list }
+    self.init(device, speed: MutableProperty(description.speed).readOnly, identification, tap: tap)
   }
 }

@@ -15,30 +15,32 @@ final class ReplayedReceiver: ReplayRun {
     var silence: ScheduledAction?
   }
 
-  private let id: String
   private let output: Activating<GNSSObservation, HardwareError>
   private let machine: Machine
   private let counted: ReceiverCounters
   private let before: ReceiverDecoder.Counters
   private let identification: ReceiverIdentification
   private let tap: Tap<ReceivedBytes>
+  private let lacksSilences: Bool
   /// Only ever waited for by the one thread that plays.
   private let state: Guarded<State>
 
   init(
     _ monitor: DeviceMonitor, _ output: Activating<GNSSObservation, HardwareError>,
     remembers: Bool, counted: ReceiverCounters,
-    _ identification: ReceiverIdentification, tap: Tap<ReceivedBytes>, on machine: Machine
+    _ identification: ReceiverIdentification, tap: Tap<ReceivedBytes>, lacksSilences: Bool, on machine: Machine
   ) {
-    id = monitor.id
     self.output = output
     self.machine = machine
     self.counted = counted
     before = counted.present
     self.identification = identification
     self.tap = tap
+    self.lacksSilences = lacksSilences
     state = Guarded(
-      State(run: ReceiverRun(suppliedAt: machine.clock.now, remembers: remembers, on: machine, monitor)))
+      State(
+        run: ReceiverRun(
+          suppliedAt: machine.clock.now, remembers: remembers, on: machine, monitor, allowsOldTimes: true)))
   }
 
   func take(_ sentences: ReceivedBytes) {
@@ -64,15 +66,8 @@ final class ReplayedReceiver: ReplayRun {
       return (observations.map { state.run.take($0) }, state.decoder.speech)
     }
     identification.heard(speech)
-    send(observations)
+    for observation in observations { output.send(observation) }
     tap.forward()?(sentences)
-  }
-
-  private func send(_ observations: [GNSSObservation]) {
-    for observation in observations {
-      output.send(observation)
-      machine.replay?.note(decoded: observation, of: id)
-    }
   }
 
   private func endEpoch(at end: MonotonicInstant? = nil) {
@@ -84,7 +79,7 @@ final class ReplayedReceiver: ReplayRun {
       finish(&state)
       return observations.map { state.run.take($0) }
     }
-    send(observations)
+    for observation in observations { output.send(observation) }
   }
 
   private func finish(_ state: inout State) {
@@ -92,7 +87,7 @@ final class ReplayedReceiver: ReplayRun {
     state.run.look(state.decoder.counters)
     // A recording says at which instant the hub noticed that a silence had ended an epoch, or took the epoch to go on: a busy one
     // may have been late for either.
-    guard machine.replay?.lacksSilences == true else { return }
+    guard lacksSilences else { return }
     state.silence = state.decoder.silenceThatEnds.map { silence in
       machine.clock.schedule(at: machine.clock.now + silence + ReplayedReceiver.patience) { [weak self] in
         self?.endEpoch()

@@ -11,6 +11,7 @@ enum RecordedMetadata {
         name: "sensorhub",
         entries: [
           "version": version,
+          RecordingFormat.key: "\(RecordingFormat.current)",
           "started": UTCStamp(nanosecondsSince1970: time.beganNanosecondsSince1970).extended,
           // By so much log times are ahead of the monotonic clock, of which the stamps of what was measured are.
           "logTimeOffsetNanoseconds": "\(time.offsetNanoseconds)",

@@ -12,6 +12,22 @@ extension RecordedChannel.Schema {
 
       """)
 
+  static let epoch = RecordedChannel.Schema(
+    name: "sensorhub.Epoch", encoding: "text/plain",
+    text: """
+      One epoch of a receiver as it was fused. Little-endian, without gaps:
+      UInt32 presence: a bit for each value marked (?), from the lowest bit on; if it is 0 the value is unknown;
+      Int64 CLOCK_MONOTONIC of the epoch's first byte in nanoseconds;
+      UInt8 mode (1 no fix, 2 two dimensions, 3 three), UInt8 status (as in gpsd's protocol), UInt8 time confirmed;
+      UInt8 jamming (0 unknown, 1 none, 2 warning, 3 critical), UInt8 spoofing (0 unknown, 1 none, 2 indicated, 3 multiple);
+      UInt8? the receiver's own fusion (0 initializing, 1 fusing, 2 suspended, 3 disabled);
+      Int32? satellites used; Int32? jamming indicator; Int64? UTC in nanoseconds since 1970;
+      Float64? HDOP, sigma of the time in s, age of the corrections in s;
+      Float64? latitude, longitude in degrees, height above the ellipsoid and above mean sea level, horizontal and vertical sigma in m;
+      Float64? speed in m/s, track in degrees, climb, horizontal and vertical sigma of the velocity in m/s.
+
+      """)
+
   static let magnetometer = numbers(
     "sensorhub.Magnetometer", "Magnetic flux density, chip's axes, microtesla; monotonic in seconds.",
     ["x", "y", "z", "monotonic"])
@@ -24,10 +40,6 @@ extension RecordedChannel.Schema {
 
   static let silence = numbers(
     "sensorhub.Silence", "Until then nothing came for as long as ends an epoch; monotonic in seconds.", ["monotonic"])
-
-  static let fusedEpoch = numbers(
-    "sensorhub.FusedEpoch", "The epoch that began then was fused as of the log time; monotonic in seconds.",
-    ["monotonic"])
 
   static let state = RecordedChannel.Schema(
     name: "sensorhub.State", encoding: "jsonschema",
@@ -57,10 +69,14 @@ extension RecordedChannel.Schema {
 
   static let fusion = RecordedChannel.Schema(
     name: "sensorhub.Fusion", encoding: "jsonschema",
-    text: #"{"title":"sensorhub.Fusion","type":"object","description":"Whether somebody has the state fused; each run "#
-      + #"begins with an estimate of its own. epochs: which of a receiver's are fused in it is said as well. "#
-      + #"monotonic in seconds.","#
-      + #""properties":{"underWay":{"type":"boolean"},"epochs":{"type":"boolean"},"monotonic":{"type":"number"}}}"#)
+    text:
+      #"{"title":"sensorhub.Fusion","type":"object","description":"Whether a client has the state fused. Each run begins "#
+      + #"with the position and the time that are known from earlier ones, each with when that was by CLOCK_MONOTONIC; "#
+      + #"monotonic in seconds.","properties":{"underWay":{"type":"boolean"},"positionSource":{"type":"string"},"#
+      + [
+        "lat", "lon", "altHAE", "altMSL", "sigmaH", "sigmaV", "positionNanoseconds", "utcNanoseconds",
+        "utcAtNanoseconds", "monotonic",
+      ].map { #""\#($0)":{"type":"number"}"# }.joined(separator: ",") + "}}")
 
   static let clock = numbers(
     "sensorhub.Clock", "By how much the system's clock is ahead of log times from then on; monotonic in seconds.",

@@ -48,7 +48,6 @@ struct RecordingFeed: Sendable {
     let log = RecordedLog(in: inbox, clock: time.clock)
     sink.observe { log.append($0) }.store(in: lifetime)
     hold(RecordedPower(in: inbox, clock: time.clock).follow(hub))
-    RecordedFusion(in: inbox, clock: time.clock).follow(hub).store(in: lifetime)
     let devices = hub.record(
       to: RecordedDevices(inbox: inbox, systemClock: RecordedSystemClock(in: inbox, time: time)), as: holder,
       wakes: demand == .everything, continuing: before?.devices)

@@ -1,9 +1,11 @@
 import Devices
+import Fusion
 import Hub
 import MonotonicTime
 import Publishing
 
-/// Plays recorded messages to a hub as if they came about now: sets its clocks to each message's time and hands it over.
+/// Plays recorded messages to a hub as if they came about now: sets its clocks to each message's time and hands it over. The inputs of
+/// the fusion go to the hub's `FusionLog` with the instants that they had.
 ///
 /// All on the caller's thread, what the clock has due included: the same messages give the same states, byte for byte.
 public struct ReplayPlayer {
@@ -11,26 +13,32 @@ public struct ReplayPlayer {
     var kind: DeviceStatus.Kind
     var isSupplied: Bool
     var isHeld: Bool
-    /// It has been held since, but not by those who last had the state fused.
-    var isNew = false
 
     /// What a supply monitor is held for may be the energy of others.
     var isReasonToFuse: Bool { isHeld && kind != .supplyMonitor }
   }
 
+  /// Which run of the fusion is under way.
+  private enum Run {
+    case none
+    case recorded
+    /// Of what no client had fused then although it was measured: a replay shows it all the same.
+    case own
+  }
+
+  /// What comes this long after a run is no rest of it.
+  private static let pause = Duration.seconds(1)
+
   private let stage: ReplayStage
   /// What is to be added to a message's time. The hub's clock only goes forward, the times of recordings do not: each start of
-  /// a board has its own, and nobody knows how long it was between them.
+  /// a board has its own, and nothing tells how long it was between them.
   private var shiftNanoseconds: Int64 = 0
   /// What is to be added to a message's time for that of the system's clock.
   private var systemAheadNanoseconds: Int64 = 0
   /// By ID, those of which anything has been said.
   private var devices: [String: Device] = [:]
-  private var runCount = 0
-  /// Whether the present run is one that was recorded.
-  private var isRecordedRun = false
-  /// What the hub knew before a run that was not.
-  private var knowledge: ReplayFeed.Knowledge?
+  private var run = Run.none
+  private var lastRunEndedAt: MonotonicInstant?
 
   public init(on stage: ReplayStage) { self.stage = stage }
 
@@ -46,7 +54,7 @@ public struct ReplayPlayer {
   }
 
   private func instant(of message: ReplayedMessage) -> MonotonicInstant {
-    // Nobody waits for what lies between two recordings.
+    // What lies between two recordings is not waited for.
     message.beginsRecording ? clock.now : message.at + .nanoseconds(shiftNanoseconds)
   }
 
@@ -59,90 +67,104 @@ public struct ReplayPlayer {
     switch message.content {
     case .power(let kind, let isSupplied, let isHeld):
       note(Device(kind: kind, isSupplied: isSupplied, isHeld: isHeld), message.device)
-    case .fusion(let isUnderWay, let tellsEpochs):
-      isRecordedRun = isUnderWay
-      if isUnderWay {
-        endOwnRun()
-        feed.tellsEpochs = tellsEpochs
-      }
-      setRun(begins: isUnderWay)
-      // What is left of the run is told as well.
-      if !isUnderWay { feed.tellsEpochs = false }
-      // They are let go in a moment, or are held for something else.
-      for id in devices.keys { devices[id]?.isNew = false }
-    case .epoch(let at): feed.fuse(epochAt: at + .nanoseconds(shiftNanoseconds), of: message.device)
-    case .clock: break
     case .board(let board): if stage.board.value != board { stage.board.value = board }
+    case .clock: break
+    case .begin, .end: fuse(message)
     default:
       // Of what was on before the recording began nothing is said until it changes, and that a device was supplied may have been
       // written down a little after the first that it said.
       if devices[message.device]?.isSupplied != true, let kind = message.content.kind {
         note(Device(kind: kind, isSupplied: true, isHeld: true), message.device)
       }
-      beginOwnRun(for: message.device)
       hand(message.content, to: message.device)
+      fuse(message)
     }
   }
 
   private mutating func note(_ device: Device, _ id: String) {
-    // Whoever subscribes then is there before the first measurement, and gone before the device is off.
-    let before = devices[id]
     devices[id] = device
-    devices[id]?.isNew = device.isHeld && (before?.isHeld != true || before?.isNew == true)
-    let held = devices.filter { $0.value.isHeld }
-    var demand = stage.demand.value
-    demand.devices = Set(held.keys)
-    demand.supplied = Set(devices.filter { $0.value.isSupplied }.keys)
-    if stage.demand.value != demand { stage.demand.value = demand }
-    if !isRecordedRun, !held.values.contains(where: \.isReasonToFuse) { setRun(begins: false) }
+    if case .own = run, !devices.values.contains(where: \.isReasonToFuse) { apply(.end, at: clock.now) }
     feed.set(isSupplied: device.isSupplied, device.kind, id)
   }
 
-  /// What nobody had fused although it was measured for somebody is fused in a replay.
-  private mutating func beginOwnRun(for id: String) {
-    guard !isRecordedRun, stage.demand.value.run == nil, let device = devices[id], device.isNew, device.isReasonToFuse
-    else { return }
-    knowledge = knowledge ?? feed.knowledge
-    setRun(begins: true)
+  // MARK: The inputs of the fusion
+
+  private mutating func fuse(_ message: ReplayedMessage) {
+    guard let input = input(of: message) else { return }
+    switch input {
+    case .begin: run = .recorded
+    case .end: break
+    default:
+      guard case .none = run else { break }
+      guard lastRunEndedAt.map({ instant(of: message) - $0 > ReplayPlayer.pause }) ?? true else { break }
+      apply(.begin(FusionKnowledge()), at: instant(of: message))
+      run = .own
+    }
+    apply(input, at: instant(of: message))
   }
 
-  /// What was fused here alone is not known to those who had the state fused then.
-  private mutating func endOwnRun() {
-    guard let knowledge else { return }
-    setRun(begins: false)
-    feed.restore(knowledge)
-    self.knowledge = nil
+  private mutating func apply(_ input: FusionInput, at instant: MonotonicInstant) {
+    if case .end = input {
+      run = .none
+      lastRunEndedAt = instant
+    }
+    feed.log?.apply(input, at: instant)
   }
 
-  private mutating func setRun(begins: Bool) {
-    if begins {
-      runCount += 1
-      stage.demand.value.run = runCount
-    } else if stage.demand.value.run != nil {
-      stage.demand.value.run = nil
+  /// `nil` for what is none, or of a device that the board does not have.
+  private func input(of message: ReplayedMessage) -> FusionInput? {
+    let board = stage.board.value
+    let shift = Duration.nanoseconds(shiftNanoseconds)
+    let place = board.devices.firstIndex { $0.id == message.device }
+    switch message.content {
+    case .begin(var knowledge, let source):
+      var ids = board.devices.map(\.id)
+      knowledge.position?.source = DeviceNames.set(of: source, in: &ids)
+      knowledge.position?.at += shift
+      knowledge.time?.at += shift
+      return .begin(knowledge)
+    case .end: return .end
+    case .epoch(var epoch):
+      epoch.at += shift
+      return place.map { .epoch($0, epoch) }
+    case .batch(var batch):
+      batch.shift(by: shift)
+      return place.map { .imu($0, batch) }
+    case .magneticField(var sample):
+      sample.at += shift
+      return place.map { .field($0, sample) }
+    case .air(var sample):
+      sample.at += shift
+      return place.map { .air($0, sample) }
+    case .supply(var sample):
+      sample.at += shift
+      return place.map { .supply($0, sample) }
+    case .sentences, .power, .clock, .board: return nil
     }
   }
+
+  // MARK: The devices
 
   private func hand(_ content: ReplayedMessage.Content, to id: String) {
     let shift = Duration.nanoseconds(shiftNanoseconds)
     switch content {
     case .sentences(var sentences):
-      sentences.beganAt = sentences.beganAt + shift
-      sentences.readAt = sentences.readAt + shift
+      sentences.beganAt += shift
+      sentences.readAt += shift
       feed.receiver(id).send(sentences)
     case .batch(var batch):
-      if shiftNanoseconds != 0 { batch.shift(by: shift) }
+      batch.shift(by: shift)
       feed.imu(id).send(batch)
     case .magneticField(var sample):
-      sample.at = sample.at + shift
+      sample.at += shift
       feed.magnetometer(id).send(sample)
     case .air(var sample):
-      sample.at = sample.at + shift
+      sample.at += shift
       feed.barometer(id).send(sample)
     case .supply(var sample):
-      sample.at = sample.at + shift
+      sample.at += shift
       feed.supplyMonitor(id).send(sample)
-    case .power, .fusion, .epoch, .clock, .board: break
+    case .epoch, .begin, .end, .power, .clock, .board: break
     }
   }
 
@@ -172,13 +194,15 @@ public struct ReplayPlayer {
   }
 
   private mutating func switchOff() {
-    stage.demand.value = ReplayDemand()
-    isRecordedRun = false
-    feed.tellsEpochs = false
-    knowledge = nil
+    if case .none = run {} else { apply(.end, at: clock.now) }
+    lastRunEndedAt = nil
     for (id, device) in devices.sorted(by: { $0.key < $1.key }) {
       feed.set(isSupplied: false, device.kind, id)
     }
     devices = [:]
   }
+}
+
+extension MonotonicInstant {
+  fileprivate static func += (lhs: inout MonotonicInstant, rhs: Duration) { lhs = lhs + rhs }
 }

@@ -9,7 +9,6 @@ public final class ReplayStage: Sendable {
   public let machine: Machine
   let clock: ManualClock
   let feed: ReplayFeed
-  let demand = MutableProperty(ReplayDemand())
   let board: MutableProperty<Board>
   private let system: SystemTime
 
@@ -21,10 +20,10 @@ public final class ReplayStage: Sendable {
   /// - Parameters:
   ///   - first: the message that will be played first
   ///   - board: to begin on
-  ///   - lacksSilences: whether it does not tell when a silence ended a receiver's epoch
-  public init(first: ReplayedMessage, board: Board, lacksSilences: Bool = false) {
+  ///   - isLog: whether it is a log of a receiver, which has neither the inputs of the fusion nor the silences that end epochs
+  public init(first: ReplayedMessage, board: Board, isLog: Bool = false) {
     let clock = ManualClock(now: first.at)
-    let feed = ReplayFeed(lacksSilences: lacksSilences)
+    let feed = ReplayFeed(hasInputs: !isLog, lacksSilences: isLog)
     self.feed = feed
     let system = SystemTime()
     self.clock = clock
@@ -34,9 +33,6 @@ public final class ReplayStage: Sendable {
       replaying: feed, clock: clock,
       systemTime: { clock.now.nanoseconds &+ system.offsetNanoseconds.load(ordering: .relaxed) })
   }
-
-  /// What somebody wanted at the time that is played: whoever plays for nobody in particular wants the same.
-  public var wanted: Property<ReplayDemand> { demand.readOnly }
 
   /// The board of the time that is played: the hub is to be one of it before anything else is played.
   public var boards: Property<Board> { board.readOnly }

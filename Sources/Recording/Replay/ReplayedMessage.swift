@@ -1,4 +1,5 @@
 import Devices
+import Fusion
 import Hub
 import MonotonicTime
 
@@ -15,12 +16,14 @@ public struct ReplayedMessage: Sendable {
     ///   - isSupplied: whether the device was at work
     ///   - isHeld: whether somebody wanted it
     case power(DeviceStatus.Kind, isSupplied: Bool, isHeld: Bool)
-    /// Of no device: whether somebody had the state fused from here on.
+    /// Not in place, as it is large.
+    indirect case epoch(ReceiverEpoch)
+    /// Of no device: a run of the fusion began.
     ///
-    /// - Parameter tellsEpochs: whether it is said which epochs are fused; else all are that come
-    case fusion(isUnderWay: Bool, tellsEpochs: Bool)
-    /// The receiver's epoch of this instant was fused.
-    case epoch(MonotonicInstant)
+    /// - Parameter positionSource: the IDs of the devices that the known position is of, as `DeviceNames` writes them
+    indirect case begin(FusionKnowledge, positionSource: String)
+    /// Of no device: it ended.
+    case end
     /// Of no device: by how much the system's clock was ahead of the recording's from here on.
     case clock(aheadNanoseconds: Int64)
     /// Of no device: the board that was in service from here on. Not in place, as it is large.
@@ -34,7 +37,7 @@ public struct ReplayedMessage: Sendable {
       case .air: .barometer
       case .supply: .supplyMonitor
       case .power(let kind, _, _): kind
-      case .fusion, .clock, .board: nil
+      case .begin, .end, .clock, .board: nil
       case .epoch: .receiver
       }
     }

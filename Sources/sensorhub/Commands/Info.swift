@@ -55,7 +55,8 @@ struct Info: ParsableCommand {
       if let board = BoardOfRecording.board(reader) { settings = board.record }
       let description = Description(
         file: file, version: facts["version"], started: started, board: BoardOfRecording.name(reader),
-        correction: correction, badChunkCount: badChunkCount, contents: contents)
+        correction: correction, badChunkCount: badChunkCount, isOlder: RecordingFormat.isOlder(reader),
+        contents: contents)
       if json { description.write(to: &writer) } else { description.print() }
     }
     writer.endArray()
@@ -126,6 +127,7 @@ struct Info: ParsableCommand {
     var board: String?
     var correction: Int64
     var badChunkCount: Int
+    var isOlder: Bool
     var contents: RecordingContents
 
     func print() {
@@ -134,6 +136,11 @@ struct Info: ParsableCommand {
       if let version {
         let start = started.map { ", started \($0)" } ?? ""
         Terminal.standardOutput("  program   sensorhub \(Text.printable(version + start))")
+      }
+      if isOlder {
+        Terminal.standardOutput(
+          "  format    older: it lacks the inputs of the fusion. export reads it; to replay it, use the program that "
+            + "recorded it")
       }
       if let board { Terminal.standardOutput("  board     \(Text.printable(board))") }
       if correction != 0 {
@@ -151,6 +158,7 @@ struct Info: ParsableCommand {
       if file.damage != nil || badChunkCount > 0 { json.member("damage", state) }
       json.member("version", version)
       json.member("started", started)
+      json.member("replayable", !isOlder)
       json.member("board", board)
       json.member("clockCorrectionSeconds", Double(correction) / 1e9, decimals: 3)
       contents.write(to: &json)

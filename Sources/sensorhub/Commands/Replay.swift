@@ -14,9 +14,9 @@ struct Replay: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Run the hub on a recording, or on a receiver's log.",
     discussion: """
-      What the receivers said goes through the decoder again, and what the sensors measured through the filters: with \
+      What the receivers and sensors measured goes through the filters again: in the order in which it did, with \
       the clock of the recording, on the board that it was made on or on that of --board. Nothing is powered, and the \
-      system's clock is left alone.
+      system's clock is left alone. The log of a receiver goes through its decoder first.
 
       Whoever listens to a hub can listen to this: the sockets, and the ports that the board file opens (gpsd \
       protocol, NMEA 0183, the dashboard, which halts, steps and seeks). What nothing was recorded of for long is left \
@@ -83,7 +83,7 @@ struct Replay: ParsableCommand {
     let (files, from, to, boardFile) = (files, from, to, self.board)
     let isOfHub = if case .recording = input { true } else { false }
     let service = try ReplayService(
-      board, on: ReplayStage(first: first, board: board, lacksSilences: input.lacksSilences),
+      board, on: ReplayStage(first: first, board: board, isLog: input.isLog),
       times: input.times(from: first), rate: factor, staysAtEnd: stay, socket: socket,
       open: { start in
         // A log is gone through to there.
@@ -117,23 +117,16 @@ struct Replay: ParsableCommand {
   /// Prints the states as fast as they come.
   private func print(_ first: ReplayedMessage, _ input: ReplayInput, _ board: Board) throws {
     let output = try ExportOutput(path: nil, replaces: false)
-    let stage = ReplayStage(first: first, board: board, lacksSilences: input.lacksSilences)
+    let stage = ReplayStage(first: first, board: board, isLog: input.isLog)
     var player = ReplayPlayer(on: stage)
     let host = HubHost(Hub(board: board, on: stage.machine), version: SensorHub.version)
     let lines = StateLines()
-    let audience = ReplayAudience(
-      host.hub.value,
-      states: stateRate?.states(of: host, parts: ReplayAudience.parts)
-        ?? host.state(rateHz: nil, parts: ReplayAudience.parts),
-      receive: { lines.append($0) })
-    let wanted = stage.wanted.subscribe(as: "replay", receiveValue: { audience.want($0) })
-    defer { wanted.cancel() }
-    let boards = stage.boards.subscribe(
-      as: "replay",
-      receiveValue: { board in
-        host.serveReplay(on: board)
-        audience.move(to: host.hub.value)
-      })
+    // A recording has the inputs of the fusion, whatever its devices say; a log has its receiver's sentences alone.
+    let parts: Set<StatePart> = input.isLog ? .all : []
+    let states = (stateRate?.states(of: host, parts: parts) ?? host.state(rateHz: nil, parts: parts))
+      .subscribe(as: "replay", receiveValue: { lines.append($0) })
+    defer { states.cancel() }
+    let boards = stage.boards.subscribe(as: "replay", receiveValue: { host.serveReplay(on: $0) })
     defer { boards.cancel() }
     do {
       player.play(first)

@@ -1,5 +1,6 @@
 import Glibc
 import MCAP
+import Outputs
 import Recording
 
 extension CommandError {
@@ -20,6 +21,23 @@ extension RecordingFiles {
   /// Those that a command was given; what is left out is said.
   init(_ paths: [String]) throws(RecordingError) {
     try self.init(paths) { Terminal.standardError("left out: \(CommandError($0))") }
+  }
+}
+
+extension RecordingFiles {
+  /// - Throws: where one of them lacks the inputs of the fusion, so that it cannot be replayed
+  func requirePresentFormat() throws(CommandError) {
+    for file in files where file.messageCount > 0 {
+      let opened: MCAPReader<MCAPFileSource>?
+      do throws(RecordingError) { opened = try file.openIfThere() } catch { throw CommandError(error) }
+      guard let reader = opened, RecordingFormat.isOlder(reader) else { continue }
+      let maker = RecordedMessages.facts(named: "sensorhub", of: reader)["version"].map { "sensorhub \($0)" }
+      throw CommandError(
+        .data,
+        "'\(Text.printable(file.path))' has an older format: it lacks the inputs of the fusion, which a replay needs",
+        nextStep: "replay it with the program that recorded it"
+          + "\(maker.map { ", \(Text.printable($0))" } ?? ""); info and export read it")
+    }
   }
 }
 

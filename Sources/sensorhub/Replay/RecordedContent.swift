@@ -1,5 +1,6 @@
 import Devices
 import FoundationEssentials
+import Fusion
 import Hub
 import MCAP
 import MonotonicTime
@@ -31,9 +32,35 @@ enum RecordedContent {
     var holders: [String]
   }
 
-  private struct Fusion: Decodable {
+  private struct Run: Decodable {
     var underWay: Bool
-    var epochs: Bool?
+    var lat: Double?
+    var lon: Double?
+    var altHAE: Double?
+    var altMSL: Double?
+    var sigmaH: Double?
+    var sigmaV: Double?
+    var positionNanoseconds: Int64?
+    var positionSource: String?
+    var utcNanoseconds: Int64?
+    var utcAtNanoseconds: Int64?
+
+    var content: ReplayedMessage.Content {
+      guard underWay else { return .end }
+      var knowledge = FusionKnowledge()
+      if let lat, let lon, let positionNanoseconds {
+        let position = FusedState.Position(
+          latitudeDegrees: lat, longitudeDegrees: lon, altitudeHAEMetres: altHAE, altitudeMSLMetres: altMSL,
+          horizontalSigmaMetres: sigmaH, verticalSigmaMetres: sigmaV)
+        // Of which devices the board knows.
+        knowledge.position = Dated(position, at: MonotonicInstant(nanoseconds: positionNanoseconds), source: [])
+      }
+      if let utcNanoseconds, let utcAtNanoseconds {
+        knowledge.time = FusionKnowledge.StatedTime(
+          utcNanoseconds: utcNanoseconds, at: MonotonicInstant(nanoseconds: utcAtNanoseconds))
+      }
+      return .begin(knowledge, positionSource: positionSource ?? "")
+    }
   }
 
   private struct Clock: Decodable {
@@ -48,9 +75,7 @@ enum RecordedContent {
     switch (parts.first, parts.count) {
     case ("power", 1): return power(message.data)
     case ("fusion", 1):
-      return decode(Fusion.self, message.data).map { run in
-        ("", .fusion(isUnderWay: run.underWay, tellsEpochs: run.epochs ?? false))
-      }
+      return decode(Run.self, message.data).map { ("", $0.content) }
     case ("clock", 1):
       return decode(Clock.self, message.data).map { ("", .clock(aheadNanoseconds: $0.aheadNanoseconds)) }
     case ("receiver", 3) where parts[2] == "raw":
@@ -61,7 +86,8 @@ enum RecordedContent {
             bytes: Array(message.data), isBinary: message.data.first.map { $0 >= 0x80 } ?? false, beganAt: at,
             readAt: at))
       )
-    case ("receiver", 3) where parts[2] == "fused": return (String(parts[1]), .epoch(at))
+    case ("receiver", 3) where parts[2] == "epoch":
+      return RecordedEpoch.read(message.data).map { (String(parts[1]), .epoch($0)) }
     case ("receiver", 3) where parts[2] == "silence": return (String(parts[1]), .sentences(.silence(until: at)))
     case ("imu", 3): return RecordedBatch.read(message.data).map { (String(parts[1]), .batch($0)) }
     case ("magnetometer", 2):

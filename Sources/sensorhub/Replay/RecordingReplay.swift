@@ -165,7 +165,7 @@ extension ReplayedMessage.Content {
     case .batch(var batch):
       batch.readAt = instant
       return .batch(batch)
-    case .magneticField, .air, .supply, .power, .fusion, .epoch, .clock, .board: return self
+    case .magneticField, .air, .supply, .epoch, .power, .begin, .end, .clock, .board: return self
     }
   }
 }

@@ -18,6 +18,7 @@ enum ReplayInput: ReplaySource {
     let logs = paths.filter(ReplayInput.isLog)
     guard let log = logs.first else {
       let files = try RecordingFiles(paths)
+      try files.requirePresentFormat()
       self = .recording(
         RecordingReplay(
           try RecordedMessages(
@@ -43,8 +44,8 @@ enum ReplayInput: ReplaySource {
     }
   }
 
-  /// Whether it does not tell when a silence ended an epoch.
-  var lacksSilences: Bool { if case .log = self { true } else { false } }
+  /// Whether it is a log of a receiver.
+  var isLog: Bool { if case .log = self { true } else { false } }
 
   /// What could not be read.
   var badCount: (messages: Int, chunks: Int) {

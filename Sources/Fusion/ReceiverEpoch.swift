@@ -1,0 +1,20 @@
+import MonotonicTime
+
+/// What a receiver reports of one epoch, as far as it is fused.
+public struct ReceiverEpoch: Sendable {
+  /// When its first byte was read.
+  public var at: MonotonicInstant
+  public var quality: FusedState.FixQuality
+  /// `nil` where the receiver has none.
+  public var position: FusedState.Position?
+  public var motion: FusedState.Motion?
+
+  public init(
+    at: MonotonicInstant, quality: FusedState.FixQuality, position: FusedState.Position?, motion: FusedState.Motion?
+  ) {
+    self.at = at
+    self.quality = quality
+    self.position = position
+    self.motion = motion
+  }
+}

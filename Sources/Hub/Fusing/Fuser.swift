@@ -1,0 +1,218 @@
+import Devices
+import Fusion
+import MonotonicTime
+import NMEA
+
+/// Fuses a log of inputs: the same inputs at the same instants give the same states, byte for byte.
+///
+///     var fuser = Fuser(board)
+///     _ = fuser.apply(.begin(FusionKnowledge()), at: start)
+///     let state = fuser.apply(.air(2, sample), at: sample.at)
+///
+/// It knows no clock, no thread and no device. `FusionLog` gives it what devices measure as it comes, a replay what was recorded.
+public struct Fuser: Sendable {
+  /// What the board file says of a device whose measurements are fused.
+  private enum Device: Sendable {
+    /// How long a fix is on its way, and the place of the antenna.
+    case receiver(latency: Duration, leverArm: SIMD3<Double>)
+    case imu(InertialCalibration, MountMatrix, interval: Double)
+    case magnetometer(InertialCalibration, MountMatrix)
+    case barometer
+    case supplyMonitor(SupplyMonitorDescription)
+  }
+
+  private static let wrongPressure =
+    "its pressure cannot be that of the air here, and is not fused; an MS5607 read as an MS5611 shows half of it: check "
+    + "the chip's marking"
+
+  private let configuration: NavigationFilter.Configuration
+  private let names: DeviceNames
+  /// By place in the board's list; `nil` of one that is not fused.
+  private let devices: [Device?]
+  private let preferredIMU: Int?
+  /// Longer than any of the inertial sensors is silent between two bursts.
+  private let silence: Duration
+
+  private var estimator: StateEstimator
+  private var imus: StandbyChoice
+  /// The inertial sensor that the estimator has been told of.
+  private var imu: Int?
+  /// By place, the last epoch that was fused in this run.
+  private var epochs: [MonotonicInstant?]
+  /// By place, why what a device measures is not fused.
+  private var findings: [String?]
+  public private(set) var isUnderWay = false
+  private var knowledge = FusionKnowledge()
+
+  public init(_ board: Board) {
+    configuration = NavigationFilter.Configuration(board)
+    names = DeviceNames(board.devices.map(\.id))
+    devices = board.devices.map { board.fusedDevices.contains($0.id) ? Fuser.device($0) : nil }
+    preferredIMU = board.devices.firstIndex { $0.id == board.imu?.id }
+    let bursts = board.devices.compactMap { if case .imu(let imu) = $0 { imu.burstRateHz } else { nil } }
+    silence = max(.milliseconds(300), .nanoseconds(Int64(3e9 / (bursts.min() ?? 10))))
+    estimator = StateEstimator(configuration, devices: names)
+    imus = StandbyChoice(count: board.devices.count, silence: silence)
+    epochs = Array(repeating: nil, count: board.devices.count)
+    findings = Array(repeating: nil, count: board.devices.count)
+  }
+
+  private static func device(_ description: DeviceDescription) -> Device {
+    switch description {
+    case .receiver(let receiver): .receiver(latency: receiver.fixLatency, leverArm: receiver.leverArmMetres)
+    case .imu(let imu):
+      .imu(imu.calibration.values, imu.calibration.mount ?? imu.mount, interval: 1 / imu.rateHz)
+    case .magnetometer(let magnetometer): .magnetometer(magnetometer.calibration.values, magnetometer.placement)
+    case .barometer: .barometer
+    case .supplyMonitor(let monitor): .supplyMonitor(monitor)
+    }
+  }
+
+  /// The time that a receiver stated last.
+  public var statedTime: FusionKnowledge.StatedTime? { knowledge.time }
+
+  /// Why what a device measures is not fused, in words; `nil` where it is.
+  public func finding(of device: Int) -> String? { findings[device] }
+
+  /// Whether the last position of a receiver repeated the one before bit for bit, while the inertial sensors moved.
+  public var isRepetition: Bool { estimator.isRepetition }
+
+  /// Takes the next input. Inputs outside of a run change nothing.
+  ///
+  /// - Parameter instant: later than that of the input before
+  /// - Returns: the state as of that instant; `nil` where the input is no reason for one. What the end of a run returns is what is
+  ///   left of the last state: it says nothing of now
+  public mutating func apply(_ input: FusionInput, at instant: MonotonicInstant) -> FusedState? {
+    switch input {
+    case .begin(let knowledge):
+      begin(knowledge)
+      return nil
+    case .end:
+      guard isUnderWay else { return nil }
+      isUnderWay = false
+      return state(at: instant).asleep(since: instant, lastKnown: knowledge.position)
+    case .epoch(let place, let epoch): return take(epoch, of: place) ? state(at: instant) : nil
+    case .imu(let place, let batch): return take(batch, of: place) ? state(at: instant) : nil
+    case .field(let place, let sample): return take(sample, of: place) ? state(at: instant) : nil
+    case .air(let place, let sample): return take(sample, of: place) ? state(at: instant) : nil
+    case .supply(let place, let sample): return take(sample, of: place) ? state(at: instant) : nil
+    }
+  }
+
+  private mutating func begin(_ knowledge: FusionKnowledge) {
+    self.knowledge = knowledge
+    isUnderWay = true
+    estimator = StateEstimator(configuration, devices: names)
+    estimator.magneticDeclination = knowledge.position.map { Fuser.declination(at: $0.value, nil) }
+    imus = StandbyChoice(count: devices.count, silence: silence)
+    imu = preferredIMU
+    for place in devices.indices {
+      epochs[place] = nil
+      findings[place] = nil
+    }
+  }
+
+  private func device(_ place: Int) -> Device? { isUnderWay && devices.indices.contains(place) ? devices[place] : nil }
+
+  private mutating func take(_ epoch: ReceiverEpoch, of place: Int) -> Bool {
+    guard case .receiver(let latency, let leverArm)? = device(place) else { return false }
+    // The epoch with which a run begins may have been on its way, and comes again.
+    if let last = epochs[place], epoch.at <= last { return false }
+    epochs[place] = epoch.at
+    if let position = epoch.position {
+      estimator.magneticDeclination = Fuser.declination(at: position, epoch.quality.utcNanoseconds)
+    }
+    estimator.update(
+      fix: epoch.quality, position: epoch.position, motion: epoch.motion,
+      at: MonotonicInstant(nanoseconds: epoch.at.nanoseconds - latency.inNanoseconds), leverArm: leverArm,
+      from: DeviceSet(place))
+    return true
+  }
+
+  private mutating func take(_ batch: IMUBatch, of place: Int) -> Bool {
+    guard case .imu(let calibration, let mount, let interval)? = device(place), batch.count > 0 else { return false }
+    // What a standby measures is no news of the board, but tells the time.
+    guard imus.take(place, at: batch[batch.count - 1].at) else { return true }
+    if imu != place {
+      imu = place
+      estimator.changeInertialSensor(interval: interval)
+    }
+    for index in 0..<batch.count {
+      let sample = batch[index]
+      estimator.update(
+        gyroscope: mount.apply(calibration.gyroscope(SIMD3<Double>(sample.gyroscope))),
+        accelerometer: mount.apply(calibration.accelerometer(SIMD3<Double>(sample.accelerometer))), at: sample.at,
+        from: DeviceSet(place))
+    }
+    findings[place] = estimator.inertialFault?.description
+    return true
+  }
+
+  private mutating func take(_ sample: MagnetometerSample, of place: Int) -> Bool {
+    guard case .magnetometer(let calibration, let mount)? = device(place) else { return false }
+    estimator.update(
+      magneticField: mount.apply(calibration.magnetometer(SIMD3<Double>(sample.field))), at: sample.at,
+      from: DeviceSet(place))
+    return true
+  }
+
+  private mutating func take(_ sample: BarometerSample, of place: Int) -> Bool {
+    guard case .barometer? = device(place) else { return false }
+    let air = FusedState.Air(
+      pressurePascals: sample.pressurePascals, temperatureCelsius: sample.temperatureCelsius,
+      humidityPercent: sample.humidityPercent)
+    estimator.update(air: air, at: sample.at, from: DeviceSet(place))
+    findings[place] = estimator.hasWrongPressure ? Fuser.wrongPressure : nil
+    return true
+  }
+
+  private mutating func take(_ sample: SupplySample, of place: Int) -> Bool {
+    guard case .supplyMonitor(let monitor)? = device(place) else { return false }
+    let supply = FusedState.Supply(volts: sample.volts, amperes: monitor.amperes(sample))
+    estimator.update(supply: supply, at: sample.at, from: DeviceSet(place))
+    return true
+  }
+
+  /// The state as of an instant, with the time that a receiver stated last where its last epoch has none.
+  private mutating func state(at instant: MonotonicInstant) -> FusedState {
+    var state = estimator.state(at: instant)
+    guard let fix = state.fix else { return state }
+    if let utc = fix.value.utcNanoseconds {
+      if knowledge.time.map({ $0.at < fix.at }) ?? true {
+        knowledge.time = FusionKnowledge.StatedTime(utcNanoseconds: utc, at: fix.at)
+      }
+    } else if let time = knowledge.time {
+      state.fix?.value.utcNanoseconds = time.utcNanoseconds + (fix.at.nanoseconds - time.at.nanoseconds)
+    }
+    return state
+  }
+
+  /// How far east of true north the magnetic north lies, radians.
+  private static func declination(at position: FusedState.Position, _ utcNanoseconds: Int64?) -> Double {
+    let place = Coordinate(latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees)
+    let year = utcNanoseconds.map { EarthModel.year(nanosecondsSince1970: $0) }
+    return EarthModel.magneticVariationDegrees(at: place, year: year) * .pi / 180
+  }
+}
+
+extension NavigationFilter.Configuration {
+  /// For the sensors of a board.
+  init(_ board: Board) {
+    self.init()
+    leverArm = board.receiver?.leverArmMetres ?? .zero
+    isVehicle = board.isVehicle
+    interval = board.imu.map { 1 / $0.rateHz } ?? interval
+    magneticInterval = board.magnetometer.map { 1 / $0.rateHz }
+    magneticStrength = board.magnetometer?.calibration.values.magnetometerStrength
+    // At 9600 baud an epoch takes half a second to arrive, and its end is not always known at once.
+    let fused = board.devices.filter { board.fusedDevices.contains($0.id) }
+    let latencies = fused.compactMap {
+      if case .receiver(let receiver) = $0 { receiver.fixLatency.inSeconds } else { nil }
+    }
+    latestFix = 1.5 + (latencies.max() ?? 0)
+    let rates = fused.compactMap { if case .imu(let imu) = $0 { imu.rateHz } else { nil } }
+    shortestInterval = rates.max().map { 1 / $0 }
+    // The errors of a receiver that stands alone wander over some ten seconds.
+    correlationTime = 10
+  }
+}

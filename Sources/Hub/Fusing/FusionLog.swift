@@ -1,0 +1,170 @@
+import Fusion
+import Guarding
+import MonotonicTime
+import Publishing
+
+/// The one owner of the fusion. It gives each input its instant and its place in the order, applies it, and hands the same input
+/// with its instant to those who observe inputs.
+///
+/// All of that order is made under one lock. States are staged under it, so that they leave in the order in which they came about;
+/// they are delivered, and observers are called, once it is free.
+public final class FusionLog: Sendable {
+  /// Instants are as exact as stamps are given to clients, and no two inputs have the same.
+  private static let leastBetweenInputs = Duration.microseconds(1)
+
+  private final class Observer: Sendable {
+    let receive: @Sendable (FusionInput, MonotonicInstant) -> Void
+
+    init(_ receive: @escaping @Sendable (FusionInput, MonotonicInstant) -> Void) { self.receive = receive }
+  }
+
+  private struct State {
+    var fuser: Fuser
+    /// That of the last input.
+    var at: MonotonicInstant
+    /// Where states are sent.
+    var run: Activating<FusedState, Never>?
+    /// By place in the board's list, what was told of a device.
+    var told: [String?]
+  }
+
+  /// What must be done once the lock is free.
+  private struct Pending {
+    var at: MonotonicInstant
+    var run: Activating<FusedState, Never>?
+    var hasLastState = false
+    var hasFusionRun = false
+    /// Of which device it has changed why its measurements are not fused.
+    var finding: (place: Int, text: String?)?
+    /// Whether the fused epoch repeats the position of the one before; `nil` where none was fused.
+    var isRepetition: Bool?
+  }
+
+  private let clock: any MonotonicTimeSource
+  private let lastState: MutableProperty<FusedState?>
+  private let fusionRun: MutableProperty<FusionRun>
+  private let lastTime: LastTime
+  /// By place in the board's list.
+  private let monitors: [DeviceMonitor]
+  private let state: Guarded<State>
+  private let observers = Guarded<[Observer]>([])
+
+  /// - Parameters:
+  ///   - monitors: of the board's devices, in the order of its list; they are told why a device is not fused
+  ///   - lastState: is set to each state too
+  ///   - fusionRun: is set when a run begins or ends
+  ///   - lastTime: what the receivers stated last, from run to run and from board to board
+  init(
+    _ board: Board, monitors: [DeviceMonitor], clock: any MonotonicTimeSource,
+    lastState: MutableProperty<FusedState?>, fusionRun: MutableProperty<FusionRun>, lastTime: LastTime
+  ) {
+    self.clock = clock
+    self.monitors = monitors
+    self.lastState = lastState
+    self.fusionRun = fusionRun
+    self.lastTime = lastTime
+    state = Guarded(
+      State(
+        fuser: Fuser(board), at: lastState.value?.at ?? clock.now,
+        told: Array(repeating: nil, count: board.devices.count)))
+  }
+
+  /// What is known at the begin of a run.
+  private var knowledge: FusionKnowledge {
+    FusionKnowledge(position: lastState.value?.position, time: lastTime.stated)
+  }
+
+  /// Sends the states from here on; those of one run at a time.
+  func attach(_ run: Activating<FusedState, Never>) { state.withLock { $0.run = run } }
+
+  func detach() { state.withLock { $0.run = nil } }
+
+  /// A client wants states.
+  func begin() { append(.begin(knowledge), readAt: clock.now) }
+
+  /// The last client has left.
+  func end() { append(.end, readAt: clock.now) }
+
+  /// Takes the next input.
+  ///
+  /// - Parameter instant: when it was read. It counts as of then, unless another input counts as of that instant or a later one
+  /// - Returns: of an epoch that was fused, whether its position repeats the one before
+  @discardableResult
+  func append(_ input: FusionInput, readAt instant: MonotonicInstant) -> Bool? {
+    let pending = state.withLock { state in
+      state.at = max(instant, state.at + FusionLog.leastBetweenInputs)
+      return apply(input, &state)
+    }
+    finish(pending, input)
+    return pending.isRepetition
+  }
+
+  /// Takes an input whose instant is known: later than that of the input before.
+  public func apply(_ input: FusionInput, at instant: MonotonicInstant) {
+    let pending = state.withLock { state in
+      state.at = instant
+      return apply(input, &state)
+    }
+    finish(pending, input)
+  }
+
+  private func apply(_ input: FusionInput, _ state: inout State) -> Pending {
+    var pending = Pending(at: state.at)
+    let isChange: Bool
+    switch input {
+    case .begin: isChange = true
+    case .end: isChange = state.fuser.isUnderWay
+    default: isChange = false
+    }
+    let fused = state.fuser.apply(input, at: state.at)
+    if isChange {
+      pending.hasFusionRun = fusionRun.stage(FusionRun(isUnderWay: state.fuser.isUnderWay, since: state.at))
+    }
+    guard let fused else { return pending }
+    pending.hasLastState = lastState.stage(fused)
+    switch input {
+    case .begin, .end: return pending
+    case .epoch:
+      lastTime.stated = state.fuser.statedTime
+      pending.isRepetition = state.fuser.isRepetition
+    case .imu(let place, _), .air(let place, _):
+      let finding = state.fuser.finding(of: place)
+      if finding != state.told[place] {
+        state.told[place] = finding
+        pending.finding = (place, finding)
+      }
+    case .field, .supply: break
+    }
+    if let run = state.run, run.stage(fused) { pending.run = run }
+    return pending
+  }
+
+  private func finish(_ pending: Pending, _ input: FusionInput) {
+    for observer in observers.withLock({ $0 }) { observer.receive(input, pending.at) }
+    if pending.hasFusionRun { fusionRun.deliver() }
+    if pending.hasLastState { lastState.deliver() }
+    pending.run?.deliver()
+    if let finding = pending.finding { monitors[finding.place].remark(on: .finding, finding.text) }
+  }
+
+  /// Hands on each input with its instant, on the thread that took it. They may come out of order, by a little: the instants tell
+  /// the order. If a run is under way, the first is its begin as of now: what was fused before is unknown to the observer.
+  func observe(_ receive: @escaping @Sendable (FusionInput, MonotonicInstant) -> Void) -> Subscription {
+    let observer = Observer(receive)
+    let begin = state.withLock { state -> MonotonicInstant? in
+      observers.withLock { $0.append(observer) }
+      guard state.fuser.isUnderWay else { return nil }
+      state.at = max(clock.now, state.at + FusionLog.leastBetweenInputs)
+      return state.at
+    }
+    if let begin { receive(.begin(knowledge), begin) }
+    return Subscription { [self] in observers.withLock { $0.removeAll { $0 === observer } } }
+  }
+
+  /// Knows nothing any more. A run that is under way begins again.
+  func forget() {
+    lastTime.stated = nil
+    lastState.value = nil
+    if state.withLock({ $0.fuser.isUnderWay }) { begin() }
+  }
+}

@@ -1,0 +1,273 @@
+import Devices
+import Fusion
+import Guarding
+import Hub
+import MonotonicTime
+import NMEA
+import Publishing
+import TestSupport
+import Testing
+
+@testable import Outputs
+@testable import Recording
+
+/// What was recorded of the fusion's inputs gives the same states again, however the devices' threads came in each other's way.
+struct InputReplayTests {
+  private static let gps = "gps: { driver: 'nmea', port: 'nowhere' }"
+  private static let others = """
+    mag: { driver: 'lis3mdl', bus: 'nowhere' }, baro: { driver: 'bme280', bus: 'nowhere' },
+    meter: { driver: 'ina226', bus: 'nowhere' }
+    """
+
+  private static func board(_ mount: String) throws -> Board {
+    let imu = "imu: { driver: 'mpu-6050', bus: 'nowhere', rateHz: 100, mount: \(mount) }"
+    return try Board(json5: Array("{ name: 'test', devices: { \(gps), \(imu), \(others) } }".utf8), file: "test")
+  }
+
+  @Test func `several devices, clients that come and go, and a reload are replayed to the byte, each time`()
+    async throws
+  {
+    let boards = [
+      try InputReplayTests.board("[[1, 0, 0], [0, 1, 0], [0, 0, 1]]"),
+      try InputReplayTests.board("[[-1, 0, 0], [0, -1, 0], [0, 0, 1]]"),
+    ]
+    let live = LiveFusion(boards[0])
+    for tick in 0..<600 {
+      await live.pass(tick) {
+        switch tick {
+        case 20, 220, 450: live.come(1)
+        case 60: live.come(2)
+        case 100, 400, 590: live.leave(1)
+        case 160, 500: live.leave(2)
+        case 300: live.come(2)
+        default: break
+        }
+      }
+      if tick == 350 { live.serve(boards[1]) }
+    }
+    let (states, messages) = (live.states.values, live.recorded)
+    live.end()
+    #expect(states.count > 1000 && states.contains { $0.contains("\"mode\":\"fused\"") })
+    // In the order of their instants, as a file has them; no two have the same.
+    for part in messages { #expect(zip(part.inputs, part.inputs.dropFirst()).allSatisfy { $0.at < $1.at }) }
+    let first = replay(messages)
+    let places = Dictionary(first.enumerated().map { ($1, $0) }, uniquingKeysWith: { one, _ in one })
+    let found = states.compactMap { places[$0] }
+    #expect(found.count == states.count && found == found.sorted(), "\(states.count - found.count) are missing")
+    for _ in 1..<20 { #expect(replay(messages) == first) }
+  }
+
+  /// Returns the states of a hub that the inputs are played to, as its socket sends them.
+  private func replay(_ parts: [LiveFusion.Part]) -> [String] {
+    let messages = parts.flatMap { part in
+      var all = part.inputs.map { $0.message(on: part.board) }
+      if var change = all.first {
+        change.content = .board(part.board)
+        all.insert(change, at: 0)
+      }
+      return all
+    }
+    guard let first = messages.first else { return [] }
+    let stage = ReplayStage(first: first, board: parts[0].board)
+    let host = HubHost(Hub(board: parts[0].board, on: stage.machine), version: "test")
+    let states = Recorder<String>()
+    let subscription = host.states(parts: []).subscribe(
+      as: "test", receiveValue: { states.append(LiveFusion.text($0)) })
+    let boards = stage.boards.subscribe(as: "test", receiveValue: { host.serveReplay(on: $0) })
+    defer {
+      subscription.cancel()
+      boards.cancel()
+    }
+    var player = ReplayPlayer(on: stage)
+    for message in messages { player.play(message) }
+    player.end()
+    return states.values
+  }
+
+  @Test func `an epoch is recorded to the bit`() throws {
+    var quality = FusedState.FixQuality(mode: 3, status: 4, satellitesUsed: 17, hdop: 0.1 + 0.2, utcNanoseconds: -1)
+    quality.isTimeConfirmed = true
+    quality.correctionAgeSeconds = .infinity
+    quality.reception = Reception(jamming: .critical, spoofing: .multiple, jammingIndicator: 255)
+    quality.receiverFusion = .disabled
+    let position = FusedState.Position(
+      latitudeDegrees: 52.1 / 3, longitudeDegrees: -0.0, altitudeHAEMetres: nil, altitudeMSLMetres: 1e-300,
+      horizontalSigmaMetres: .greatestFiniteMagnitude, verticalSigmaMetres: nil)
+    let motion = FusedState.Motion(speedMetresPerSecond: 1 / 3, trackDegrees: nil, climbMetresPerSecond: -1e-9)
+    for epoch in [
+      ReceiverEpoch(at: MonotonicInstant(nanoseconds: .max), quality: quality, position: position, motion: motion),
+      ReceiverEpoch(
+        at: MonotonicInstant(nanoseconds: 1),
+        quality: .init(mode: 0, status: 0, satellitesUsed: nil, hdop: nil, utcNanoseconds: nil), position: nil,
+        motion: nil),
+    ] {
+      var bytes: [UInt8] = []
+      RecordedEpoch.append(epoch, to: &bytes)
+      #expect(bytes.count == RecordedEpoch.byteCount)
+      let read = try #require(RecordedEpoch.read(bytes[...]))
+      #expect(read.at == epoch.at && read.quality == epoch.quality)
+      #expect(read.position == epoch.position && read.motion == epoch.motion)
+      #expect(RecordedEpoch.read(bytes.dropLast()) == nil)
+    }
+  }
+}
+
+/// A hub whose devices all measure at the same instants, on threads of their own, and what is recorded of it.
+private final class LiveFusion: Sendable {
+  struct Input: Sendable {
+    var input: FusionInput
+    var at: MonotonicInstant
+  }
+
+  /// What was recorded on a board.
+  struct Part: Sendable {
+    var board: Board
+    var inputs: [Input] = []
+  }
+
+  let states = Recorder<String>()
+  private let feed = ReplayFeed()
+  private let clock = ManualClock(now: MonotonicInstant(nanoseconds: 20_000_000_000))
+  private let host: HubHost
+  private let parts = Guarded<[Part]>([])
+  private let recording = Guarded<HubRecording?>(nil)
+  private let clients = Guarded<[Int: Subscription]>([:])
+
+  init(_ board: Board) {
+    host = HubHost(
+      Hub(board: board, on: Machine(replaying: feed, clock: clock, systemTime: { 1_800_000_000_000_000_000 })),
+      version: "test")
+    record(host.hub.value)
+  }
+
+  static func text(_ state: FusedState) -> String {
+    var json = JSONWriter(capacity: 2048)
+    StateReport.write(state, to: &json)
+    return String(decoding: json.bytes, as: UTF8.self)
+  }
+
+  var recorded: [Part] {
+    parts.withLock { parts in
+      parts.map { Part(board: $0.board, inputs: $0.inputs.sorted { $0.at < $1.at }) }
+    }
+  }
+
+  private func record(_ hub: Hub) {
+    recording.withLock { $0 }?.end()
+    parts.withLock { $0.append(Part(board: hub.board)) }
+    let new = hub.record(to: PartRecorder(append: { [self] in append($0) }), as: "test", wakes: true)
+    recording.withLock { $0 = new }
+  }
+
+  private func append(_ input: Input) { parts.withLock { $0[$0.count - 1].inputs.append(input) } }
+
+  /// Puts another board into service.
+  func serve(_ board: Board) {
+    // A recorder moves over before any client does.
+    let move = host.hub.subscribe(as: "test", receiveValue: { [self] hub in if hub.board == board { record(hub) } })
+    host.serveReplay(on: board)
+    move.cancel()
+  }
+
+  func come(_ client: Int) {
+    let new = host.states(parts: .all).subscribe(
+      as: "client", receiveValue: { [states] in if client == 1 { states.append(LiveFusion.text($0)) } })
+    clients.withLock { $0[client] = new }
+  }
+
+  func leave(_ client: Int) {
+    let old = clients.withLock { $0.removeValue(forKey: client) }
+    old?.cancel()
+  }
+
+  func end() {
+    for client in [1, 2] { leave(client) }
+    recording.withLock { $0 }?.end()
+  }
+
+  /// A twentieth of a second, in which all of them measure while something else happens.
+  func pass(_ tick: Int, while happens: @escaping @Sendable () -> Void) async {
+    clock.advance(by: .milliseconds(50))
+    let now = clock.now
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { happens() }
+      group.addTask { [feed] in feed.imu("imu").send(LiveFusion.batch(tick, now)) }
+      group.addTask { [feed] in
+        let turn = Float(tick) / 100
+        feed.magnetometer("mag").send(MagnetometerSample(at: now, field: SIMD3(20 - turn, turn, 43)))
+      }
+      group.addTask { [feed] in
+        feed.barometer("baro").send(
+          BarometerSample(
+            at: now, pressurePascals: 100_000 - Double(tick) / 7, temperatureCelsius: 20, humidityPercent: nil))
+      }
+      group.addTask { [feed] in
+        feed.supplyMonitor("meter").send(SupplySample(at: now, volts: 5 - Double(tick) / 1e4, shuntVolts: 0.01))
+      }
+      guard tick % 20 == 0 else { return }
+      group.addTask { [feed] in
+        let text = LiveFusion.sentences(tick / 20)
+        feed.receiver("gps").send(ReceivedBytes(bytes: Array(text.utf8), beganAt: now, readAt: now))
+      }
+    }
+  }
+
+  private static func batch(_ tick: Int, _ now: MonotonicInstant) -> IMUBatch {
+    var batch = IMUBatch()
+    for index in 0..<5 {
+      let phase = Float((tick * 5 + index) % 97) / 97
+      batch.append(
+        IMUSample(
+          at: MonotonicInstant(nanoseconds: now.nanoseconds - Int64(4 - index) * 10_000_000),
+          gyroscope: SIMD3(0.01 * phase, -0.02 * phase, 0.1),
+          accelerometer: SIMD3(0.3 * phase, 0.1, 9.81 + 0.05 * phase)))
+    }
+    batch.readAt = now
+    return batch
+  }
+
+  private static func sentences(_ second: Int) -> String {
+    let time = "1200\(second < 10 ? "0" : "")\(second).00"
+    let minutes = "5231.0\(second < 10 ? "0" : "")\(second)0"
+    return sentence("GPRMC,\(time),A,\(minutes),N,01322.0000,E,3.6,0.0,231126,,,A")
+      + sentence("GPGGA,\(time),\(minutes),N,01322.0000,E,1,09,0.9,40.0,M,42.0,M,,")
+  }
+
+  private static func sentence(_ body: String) -> String {
+    let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
+    return "$\(body)*\(sum.count == 1 ? "0" : "")\(sum)\r\n"
+  }
+}
+
+/// Keeps the inputs.
+private struct PartRecorder: HubRecorder {
+  let append: @Sendable (LiveFusion.Input) -> Void
+
+  func sentences(of id: String) -> @Sendable (ReceivedBytes) -> Void { { _ in } }
+
+  func inputs(on board: Board) -> @Sendable (FusionInput, MonotonicInstant) -> Void {
+    { append(LiveFusion.Input(input: $0, at: $1)) }
+  }
+}
+
+extension LiveFusion.Input {
+  /// As it is read from a recording.
+  func message(on board: Board) -> ReplayedMessage {
+    let names = DeviceNames(board.devices.map(\.id))
+    var (place, content): (Int?, ReplayedMessage.Content)
+    switch input {
+    case .begin(let knowledge):
+      let source = knowledge.position.map { names.text($0.source) } ?? ""
+      (place, content) = (nil, .begin(knowledge, positionSource: source))
+    case .end: (place, content) = (nil, .end)
+    case .epoch(let device, let epoch): (place, content) = (device, .epoch(epoch))
+    case .imu(let device, let batch): (place, content) = (device, .batch(batch))
+    case .field(let device, let sample): (place, content) = (device, .magneticField(sample))
+    case .air(let device, let sample): (place, content) = (device, .air(sample))
+    case .supply(let device, let sample): (place, content) = (device, .supply(sample))
+    }
+    return ReplayedMessage(
+      at: at, systemNanosecondsSince1970: 1_800_000_000_000_000_000 + at.nanoseconds,
+      device: place.map { board.devices[$0].id } ?? "", content: content)
+  }
+}
