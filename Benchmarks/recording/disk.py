@@ -26,7 +26,7 @@ def measure(bench, seconds):
     hub = bench.hub(
       name, f"syncSeconds: {sync}, maximumMegabytes: {MEGABYTES}, wakes: true", devices=devices, state_hz=state_hz,
       recordings=volume.path)
-    # There are so many old segments that the next one overwrites the oldest.
+    # Enough old segments that the next one overwrites the oldest.
     make_segments(volume.path, 8, FILLER_BYTES)
     runs.append((volume, hub, sync, options, promised))
   for _, hub, *_ in runs:

@@ -197,8 +197,7 @@ private struct BNO085Interior {
     [0xF8, 4, 3, 2] + bytes(of: 10_003_608 + Int64(number)) + bytes(of: 370) + [7, 0, 0, 0]
   }
 
-  /// Advances the chip to `now`: interrupts the host if there is something to send, and queues what has been
-  /// measured.
+  /// Advances the chip to `now`: interrupts the host if there is something to send, and queues new measurements.
   private mutating func advance(_ world: World, to now: MonotonicInstant) {
     if cargo == nil {
       if !outbox.isEmpty {

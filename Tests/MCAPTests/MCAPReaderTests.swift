@@ -210,7 +210,7 @@ struct MCAPReaderTests {
     #expect(throws: MCAPError.self) { try MCAPReader(MCAPBytes(Array(text.utf8))) }
   }
 
-  /// A file of more than a terabyte, nearly all of which is one record of an unknown kind.
+  /// A file of more than a terabyte that consists almost entirely of one record of an unknown kind.
   private struct HugeSource: MCAPSource {
     var head: [UInt8]
     var gapByteCount: UInt64

@@ -31,7 +31,7 @@ struct RandomCutTests {
       ?? MadeRecording(messageCount: 400, chunkByteCount: 3000, compression: compression).bytes
     let (all, ends) = try contents(whole)
     var random = SeededRandom()
-    // If the file ended exactly where the cut message should end, the noise would pass for the rest of the message.
+    // If the file ended exactly where the cut message should end, the appended bytes would pass for its rest.
     let least = (all.map(\.data.count).max() ?? 0) + 100
     let headerEnd = Int(try MCAPBytes(whole).recordPrefix(at: UInt64(Layout.magic.count)).content.upperBound)
     for index in 0..<1000 {

@@ -411,7 +411,7 @@ final class SoakedHub {
 
   /// Waits until a client receives the receiver's sentences, and discards everything received before.
   private func waitForSentences(_ client: Visitor) throws {
-    // Sentences written before the tty is open are lost. In the meantime the hub itself reports that there is no
+    // Sentences written before the tty is open are lost. In the meantime the hub itself reports having no
     // position.
     let isRead = eventually {
       for _ in 0..<SoakReceiver.sentencesPerEpoch { terminal.write(receiver.next()) }
@@ -428,7 +428,7 @@ final class SoakedHub {
     _ = try? release(hold, Visitor(port: ports.http))
   }
 
-  /// A client on every port, each of which requests everything.
+  /// A client on every port. Each client requests everything.
   private final class Clients {
     let nmea: Visitor
     private let others: [Visitor]

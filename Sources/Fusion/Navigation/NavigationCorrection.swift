@@ -27,8 +27,8 @@ extension NavigationFilter {
       let observation = credible(taken, surprise: surprise)
     {
       if jumps.contradiction != nil, JumpRule.horizontal(single.innovation) > JumpRule.leastJump {
-        // The solution is uncertain. Such a large correction would also change velocity and attitude, without
-        // evidence.
+        // The fix passed only because the solution has become uncertain. Such a large correction would wrongly change
+        // velocity and attitude too.
         return restart(fix)
       }
       jumps.agreed(single.innovation)
