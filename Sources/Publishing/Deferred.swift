@@ -3,7 +3,7 @@ import MonotonicTime
 /// A cold publisher: each subscriber gets its own publisher, which does its own work.
 ///
 /// ```swift
-/// let now = Deferred { _ in Just(MonotonicClock().now) }  // reads the clock once per subscriber
+/// let now = Deferred<MonotonicInstant, Never> { _ in Just(MonotonicClock().now) }  // reads the clock once per subscriber
 /// ```
 public struct Deferred<Output: Sendable, Failure: Error>: Publisher {
   // Stores how to attach a subscriber rather than how to make a publisher: Swift 6.2 derives a wrong type for a

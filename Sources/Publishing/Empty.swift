@@ -1,7 +1,7 @@
 /// A publisher without values. It finishes immediately, or never ends.
 ///
 /// ```swift
-/// let position: any Publisher<Fix, Never> = receiver?.fixes ?? Empty()
+/// guard let receiver else { return Empty() }  // a board without a receiver sends no fixes
 /// ```
 public struct Empty<Output: Sendable, Failure: Error>: Publisher {
   public var completesImmediately: Bool

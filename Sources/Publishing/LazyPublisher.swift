@@ -9,7 +9,7 @@ import MonotonicTime
 /// moment they joined. A failure completes every subscriber; the next subscriber starts the source again.
 ///
 /// ```swift
-/// let celsius = LazyPublisher<Double, ThermometerError>("thermometer") { reading throws(ThermometerError) in
+/// let celsius = LazyPublisher<Double, ThermometerError>("thermometer") { (reading) throws(ThermometerError) in
 ///   let thermometer = try Thermometer.switchOn()
 ///   defer { thermometer.switchOff() }
 ///   while !reading.stop.isSet { reading.send(try thermometer.measure()) }
