@@ -144,7 +144,8 @@ import Testing
     }
     let fifth = record(hub, ["--for", "1"])
     #expect(fifth.wait() == 69)
-    #expect(fifth.standardError.contains("no recording: there are 4, as many as there may be"), "\(fifth.standardError)")
+    #expect(
+      fifth.standardError.contains("no recording: there are 4, as many as there may be"), "\(fifth.standardError)")
     #expect(Files.names(in: folder).isEmpty)
     #expect(hub.isOff)
     clients[0].leave()

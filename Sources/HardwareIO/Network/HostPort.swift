@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A host, with a port if one is named: `caster.example`, `192.168.1.5:2101`, `[2001:db8::1]:2101`.

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// An address of a socket, as the kernel takes it.
