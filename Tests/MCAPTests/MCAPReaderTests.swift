@@ -82,6 +82,15 @@ struct MCAPReaderTests {
     #expect(try messages(of: small, order: .file).count == 1000)
   }
 
+  /// A file that somebody made so: 100,000 chunks of the same time. Looking through all of them for each message takes many minutes.
+  @Test(.timeLimit(.minutes(5))) func `any number of chunks may overlap`() throws {
+    var writer = try MCAPWriter(MCAPBytes(), chunkByteCount: 1)
+    let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")
+    for _ in 0..<100_000 { try writer.append([], channelID: channel, logTimeNanoseconds: 5) }
+    try writer.finish()
+    #expect(try messages(of: MCAPReader(writer.sink)).map(\.sequence) == Array(0..<100_000))
+  }
+
   @Test func `messages of the same time come as they are in the file`() throws {
     var writer = try MCAPWriter(MCAPBytes(), chunkByteCount: 100)
     let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")
