@@ -12,8 +12,9 @@ import Testing
     import os, socket, sys, threading
     def serve(path):
       listener = socket.socket(socket.AF_UNIX)
-      listener.bind(path)
+      listener.bind(path + "~")
       listener.listen()
+      os.rename(path + "~", path)
       while True:
         client = listener.accept()[0]
         sent = 0
@@ -27,7 +28,7 @@ import Testing
         print(sent >> 20, "MB", flush=True)
     for name in ("hub.sock", "devices.sock"):
       threading.Thread(target=serve, args=(os.path.join(sys.argv[1], name),), daemon=True).start()
-    sys.stdin.read()
+    threading.Event().wait()
     """
 
   @Test func `a line without end is given up long before it fills the memory`() {
