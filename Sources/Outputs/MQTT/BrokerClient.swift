@@ -13,8 +13,6 @@ public final class BrokerClient {
   /// The memory of the process, not counting the executable and the libraries. It starts with 6 MB, and 16 messages may be on
   /// their way to the broker.
   private static let memoryByteLimit = UInt64(64 << 20)
-  /// This end of the socket to the hub.
-  private static let hub = STDIN_FILENO
 
   /// A message that the broker has not acknowledged.
   private struct Underway {
@@ -26,7 +24,7 @@ public final class BrokerClient {
 
   private let clock = MonotonicClock()
   private let access: BrokerAccess
-  private var orders: BrokerRecords
+  private var hub: HubSocket
   private var client: OpaquePointer?
   private var isConnected = false
   private var isLeaving = false
@@ -51,33 +49,26 @@ public final class BrokerClient {
   }
 
   private static func run() -> Int32 {
-    var status = stat()
-    guard fstat(hub, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else {
+    var hub = HubSocket()
+    guard hub.isThere else {
       let message = "sensorhub \(BrokerProcess.argument) is what a hub starts for itself; see sensorhub --help\n"
       _ = message.withCString { write(STDERR_FILENO, $0, strlen($0)) }
       return 64
     }
     guard clinux_limit_memory(memoryByteLimit) == 0 else {
-      report(.ended(words: "its memory cannot be limited: \(String(cString: strerror(errno)))"))
+      hub.report(.ended(words: "its memory cannot be limited: \(String(cString: strerror(errno)))"))
       return 71
     }
-    var orders = BrokerRecords(byteLimit: BrokerOrder.byteLimit)
-    var access: BrokerAccess?
-    while access == nil {
-      clinux_wait_readable(hub)
-      read(&orders) { if case .connect(let given) = $0 { access = given } }
-    }
-    if let access {
-      let client = BrokerClient(access, orders)
-      let reason = client.attend()
-      if !client.isLeaving { report(.ended(words: reason)) }
-    }
+    let access = hub.access()
+    let client = BrokerClient(access, hub)
+    let reason = client.attend()
+    if !client.isLeaving { client.report(.ended(words: reason)) }
     return 0
   }
 
-  private init(_ access: BrokerAccess, _ orders: BrokerRecords) {
+  private init(_ access: BrokerAccess, _ hub: consuming HubSocket) {
     self.access = access
-    self.orders = orders
+    self.hub = hub
     lastHeard = clock.now
     lastSaid = clock.now
     askedAt = clock.now
@@ -85,36 +76,7 @@ public final class BrokerClient {
 
   deinit { if let client { cmosquitto_free(client) } }
 
-  // MARK: The hub
-
-  /// Blocks until the hub has taken the report: the broker waits with it.
-  private static func report(_ report: BrokerReport) {
-    var rest = report.bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { write(hub, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      // The hub is gone.
-      guard count > 0 else { exit(0) }
-      rest = rest.dropFirst(count)
-    }
-  }
-
-  private func report(_ report: BrokerReport) { BrokerClient.report(report) }
-
-  /// Reads once, without blocking. Ends the process if the hub is gone.
-  private static func read(_ orders: inout BrokerRecords, _ take: (BrokerOrder) -> Void) {
-    var piece = [UInt8](repeating: 0, count: 1 << 16)
-    let count = piece.withUnsafeMutableBytes { clinux_receive_now(hub, $0.baseAddress, $0.count) }
-    if count < 0, errno == EAGAIN || errno == EINTR { return }
-    guard count > 0 else { exit(0) }
-    do throws(MalformedBrokerRecord) {
-      try orders.take(piece[..<count]) { record throws(MalformedBrokerRecord) in take(try BrokerOrder(record)) }
-    } catch {
-      exit(76)
-    }
-  }
-
-  // MARK: The broker
+  private func report(_ report: BrokerReport) { hub.report(report) }
 
   /// Connects, and serves the connection until it is lost or the hub ends it. Returns the reason.
   private func attend() -> String {
@@ -171,7 +133,7 @@ public final class BrokerClient {
     for socket: Int32, writes: Bool, until deadline: MonotonicInstant
   ) -> (hub: Bool, broker: Bool) {
     var descriptors: (pollfd, pollfd) = (
-      pollfd(fd: BrokerClient.hub, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: hub.descriptor, events: Int16(POLLIN), revents: 0),
       pollfd(fd: socket, events: Int16(writes ? POLLIN | POLLOUT : POLLIN), revents: 0)
     )
     let left = max(0, (deadline - clock.now).inSeconds)
@@ -187,7 +149,7 @@ public final class BrokerClient {
   /// Carries out the hub's orders. Returns why the connection is over, or `nil`.
   private func obey(_ client: OpaquePointer) -> String? {
     var ordered: [BrokerOrder] = []
-    BrokerClient.read(&orders) { ordered.append($0) }
+    hub.read { ordered.append($0) }
     for order in ordered {
       switch order {
       case .connect: break
