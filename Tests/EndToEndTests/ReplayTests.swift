@@ -242,6 +242,25 @@ import Testing
     return "$\(body)*\(sum.count == 1 ? "0" : "")\(sum)"
   }
 
+  @Test func `fuse gives the same of a recording and of the tables that export makes of it`() throws {
+    _ = try recordTwoVisits()
+    func exported(_ format: String) -> String {
+      let path = "\(folder)/\(format).csv"
+      let program = Program(["export", recordings, "--format", format, "--output", path])
+      #expect(program.wait() == 0, "\(program.standardError)")
+      return path
+    }
+    func fused(_ imu: String, _ gnss: String) -> [String] {
+      let program = Program(["fuse", "--imu", imu, "--gnss", gnss, "--vehicle"])
+      #expect(program.wait() == 0, "\(program.standardError)")
+      return program.lines
+    }
+    let tables = fused(exported("imu-csv"), exported("gnss-csv"))
+    let recording = fused(recordings, recordings)
+    #expect(recording.count > 200 && recording.contains { $0.hasSuffix(",fused") })
+    #expect(tables == recording)
+  }
+
   @Test func `a recording of an older format is named, and not replayed`() throws {
     let path = folder + "/older.mcap"
     var writer = try MCAPWriter(try MCAPFileSink(path: path))

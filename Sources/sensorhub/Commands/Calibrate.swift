@@ -40,10 +40,12 @@ struct Calibrate: ParsableCommand {
   @Option(help: ArgumentHelp("Which of its devices. Left out: the one that is preferred.", valueName: "id"))
   var device: String?
 
-  @Option(help: ArgumentHelp("Take a recording instead, in the chip's own axes.", valueName: "file.csv"))
+  @Option(
+    help: ArgumentHelp(
+      "Take a recording instead: of the hub's, or a table in the chip's own axes.", valueName: "file"))
   var imu: String?
 
-  @Option(help: ArgumentHelp("The recorded fixes that mount needs.", valueName: "file.csv"))
+  @Option(help: ArgumentHelp("The recorded fixes that mount needs.", valueName: "file"))
   var gnss: String?
 
   @Option(parsing: .unconditional, help: ArgumentHelp("Give up after so long.", valueName: "seconds"))
@@ -122,7 +124,7 @@ struct Calibrate: ParsableCommand {
   }
 
   private func replay(_ path: String) throws -> CalibrationSession {
-    var samples = try InertialRecording(path: path)
+    var samples = try InertialRecording(path: path, device: device)
     var session = CalibrationSession(kind)
     var speeds = try gnss.map { try GNSSRecording(path: $0) }
     var fix = speeds?.next()

@@ -13,7 +13,8 @@ struct Export: ParsableCommand {
     discussion: """
       A track has the positions of the fused state, each once. It is interrupted where there was none for more than \
       ten seconds, and where the receiver was off. GPX, KML and CSV have heights above mean sea level, GeoJSON above \
-      the ellipsoid. CSV has a row for each state, NMEA what the receiver sent, MCAP everything.
+      the ellipsoid. CSV has a row for each state, NMEA what the receiver sent, MCAP everything. imu-csv and gnss-csv have the \
+      measurements as "fuse" and "calibrate" read them, exactly.
 
       \(TimeOption.help)
 
@@ -22,9 +23,12 @@ struct Export: ParsableCommand {
 
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case gpx, geojson, kml, csv, nmea, mcap
+    case inertialTable = "imu-csv"
+    case fixTable = "gnss-csv"
 
     var isTrack: Bool { [.gpx, .geojson, .kml].contains(self) }
     var isOfStates: Bool { isTrack || self == .csv }
+    var isOfOneDevice: Bool { [.nmea, .inertialTable, .fixTable].contains(self) }
   }
 
   @Argument(help: ArgumentHelp("Recordings, or folders of them.", valueName: "file"))
@@ -63,7 +67,7 @@ struct Export: ParsableCommand {
       "Leave out points of a track that lie nearer than this to the line between the others.", valueName: "metres"))
   var simplify: Double?
 
-  @Option(help: ArgumentHelp("Of several receivers, the one whose NMEA is wanted.", valueName: "id"))
+  @Option(help: ArgumentHelp("Of several devices of a kind, the one that is wanted.", valueName: "id"))
   var device: String?
 
   enum Compression: String, ExpressibleByArgument, CaseIterable {
@@ -83,7 +87,7 @@ struct Export: ParsableCommand {
 
   func validate() throws {
     if namedFormat == nil, Export.format(ofFile: output) == nil {
-      let known = Format.allCases.map(\.rawValue).joined(separator: ", ")
+      let known = Format.allCases.map(\.rawValue).filter { !$0.contains("-") }.joined(separator: ", ")
       throw ValidationError("say what to write: --format, or a file for --output that ends in one of \(known)")
     }
     if files.isEmpty { throw ValidationError("name a recording, or a folder of them") }
@@ -91,7 +95,9 @@ struct Export: ParsableCommand {
     if let simplify, !(0...100_000).contains(simplify) { throw ValidationError("--simplify must be from 0 to 100000") }
     if every != nil, !format.isOfStates { throw ValidationError("--every is for tracks and csv") }
     if simplify != nil, !format.isTrack { throw ValidationError("--simplify is for gpx, geojson and kml") }
-    if device != nil, format != .nmea { throw ValidationError("--device is for nmea") }
+    if device != nil, !format.isOfOneDevice {
+      throw ValidationError("--device is for nmea, imu-csv and gnss-csv")
+    }
     if compress != nil, format != .mcap { throw ValidationError("--compress is for mcap") }
     if output == "" { throw ValidationError("--output needs a path") }
     if force, output == nil { throw ValidationError("--force needs --output") }
@@ -114,6 +120,8 @@ struct Export: ParsableCommand {
       case .gpx, .geojson, .kml: try writeTrack(of: recordings, to: output)
       case .csv: try writeTable(of: recordings, to: output)
       case .nmea: try writeSentences(of: recordings, to: output)
+      case .inertialTable: try write(RecordedRows(inertial: files, device: device, from: from, to: to), to: output)
+      case .fixTable: try write(RecordedRows(fixes: files, device: device, from: from, to: to), to: output)
       case .mcap: try copy(recordings, to: output)
       }
       try output.finish()
@@ -211,6 +219,26 @@ struct Export: ParsableCommand {
     while let entry = try states.next() { try table.add(entry) }
     try table.finish()
     report(states.badCount)
+  }
+
+  /// Numbers that are read back as these very values.
+  private func write(_ table: RecordedRows, to output: ExportOutput) throws {
+    if table.isEmpty { throw nothing("measurement", (table.badCount, 0)) }
+    var rows = table
+    let columns = format == .inertialTable ? RecordedRows.inertialColumns : RecordedRows.fixColumns
+    var bytes = Array(columns.joined(separator: ",").utf8)
+    while rows.next() {
+      for (index, value) in rows.row.prefix(columns.count).enumerated() {
+        bytes.append(UInt8(ascii: index == 0 ? "\n" : ","))
+        if !value.isNaN { bytes.append(contentsOf: "\(value)".utf8) }
+      }
+      guard bytes.count > 1 << 16 else { continue }
+      try bytes.withUnsafeBytes { try output.write($0) }
+      bytes.removeAll(keepingCapacity: true)
+    }
+    bytes.append(UInt8(ascii: "\n"))
+    try bytes.withUnsafeBytes { try output.write($0) }
+    report((table.badCount, 0))
   }
 
   private func writeSentences(of recordings: RecordingFiles, to output: ExportOutput) throws {

@@ -8,7 +8,8 @@ struct Fuse: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Fuse recorded measurements with the hub's own filters.",
     discussion: """
-      Reads CSV files with a heading line; columns that it does not know are ignored. Inertial: t,gx,gy,gz,ax,ay,az \
+      Reads recordings of the hub's, or CSV files with a heading line, as "export --format imu-csv" and gnss-csv write \
+      them; columns that it does not know are ignored. Inertial: t,gx,gy,gz,ax,ay,az \
       and optionally mx,my,mz, in s, rad/s, m/s² and µT. Fixes: t,lat,lon,alt and optionally their sigmas sn,se,sd, \
       the velocity vn,ve,vd and its sigmas svn,sve,svd, in s, degrees, m and m/s.
 
@@ -18,14 +19,15 @@ struct Fuse: ParsableCommand {
       Rows are put in the order of their times. Where the clock starts again, everything does.
 
       Example: sensorhub fuse --imu imu.csv --gnss gnss.csv --vehicle > fused.csv
+      A recording: sensorhub fuse --imu drive.mcap --gnss drive.mcap --board my-board.json5 > fused.csv
       """)
 
   enum Frame: String, ExpressibleByArgument, CaseIterable { case ned, enu }
 
-  @Option(help: ArgumentHelp("Inertial and magnetic measurements.", valueName: "file.csv"))
+  @Option(help: ArgumentHelp("Inertial and magnetic measurements.", valueName: "file"))
   var imu: String
 
-  @Option(help: ArgumentHelp("Fixes of a receiver.", valueName: "file.csv"))
+  @Option(help: ArgumentHelp("Fixes of a receiver.", valueName: "file"))
   var gnss: String?
 
   @Option(

@@ -2,14 +2,11 @@ import Fusion
 
 /// Recorded fixes of a receiver.
 struct GNSSRecording {
-  private var table: CSVReader
+  private var table: MeasurementFile
   private var order = TimeOrder()
 
-  init(path: String) throws(CommandError) {
-    table = try CSVReader(
-      path: path, required: ["t", "lat", "lon", "alt"],
-      optional: ["sn", "se", "sd", "vn", "ve", "vd", "svn", "sve", "svd", "quality"])
-  }
+  /// - Parameter path: of a table, or of a recording
+  init(path: String) throws(CommandError) { table = try .fixes(path) }
 
   /// Rows left out, those among them whose time does not advance.
   var badCount: Int { table.badCount + order.droppedCount }

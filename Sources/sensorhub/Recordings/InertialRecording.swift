@@ -16,7 +16,7 @@ struct InertialRecording {
     var magnetometer: SIMD3<Double>?
   }
 
-  private var table: CSVReader
+  private var table: MeasurementFile
   private let mount: MountMatrix
   private let calibration: InertialCalibration
   /// The usual time between samples, seconds.
@@ -24,12 +24,13 @@ struct InertialRecording {
   private var order = TimeOrder()
 
   /// - Parameters:
+  ///   - path: of a table, or of a recording
+  ///   - device: of a recording of several, the ID of the one that is wanted
   ///   - mount, calibration: of the chip, where the recording is in its own axes
   init(
-    path: String, mount: MountMatrix = .identity, calibration: InertialCalibration = .init()
+    path: String, device: String? = nil, mount: MountMatrix = .identity, calibration: InertialCalibration = .init()
   ) throws(CommandError) {
-    table = try CSVReader(
-      path: path, required: ["t", "gx", "gy", "gz", "ax", "ay", "az"], optional: ["mx", "my", "mz"])
+    table = try .inertial(path, device: device)
     self.mount = mount
     self.calibration = calibration
     var times: [Double] = []

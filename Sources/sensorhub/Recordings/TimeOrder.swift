@@ -30,7 +30,7 @@ struct TimeOrder {
   /// The next row in order, with the number of its section.
   ///
   /// - Parameter table: its first column is the time, in seconds
-  mutating func next(of table: inout CSVReader) -> (section: Int, row: [Double])? {
+  mutating func next(of table: inout some MeasurementTable) -> (section: Int, row: [Double])? {
     while true {
       while !hasEnded, waiting.count < TimeOrder.depth {
         if table.next() {
