@@ -430,6 +430,22 @@ class Calibration(Record):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class Condition(Record):
+    """What is the matter with a device, or with the hub's board file."""
+
+    kind: str
+    """``failed``, ``acquiring``, ``supply`` or ``remark``."""
+    severity: str
+    """``waiting`` (it takes its time), ``warning`` (look after it) or ``problem`` (it does not work)."""
+    summary: str
+    """What is the matter, for people."""
+    for_seconds: float = _key("forSeconds")
+    """For how long; of a failure, since the first try that failed."""
+    next_step: str | None = _optional("nextStep")
+    """What to do about it, for people."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Device(Record):
     """What a device does, why, for whom, and what it has drawn."""
 
@@ -465,6 +481,10 @@ class Device(Record):
     """How much longer it runs on after its last client; ``None`` unless it does."""
     remark: str | None = _optional()
     """What its owner should know."""
+    conditions: tuple[Condition, ...] = _many()
+    """What is the matter, the worst first; empty if nothing is."""
+    origin: str | None = _optional()
+    """``simulated`` or ``recorded``; ``None`` for a real device."""
     budget: Budget | None = _optional()
     """``None`` if the board file sets none."""
     idle_timeout: IdleTimeout | None = _optional("linger")
