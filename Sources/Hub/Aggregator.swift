@@ -27,7 +27,7 @@ struct Aggregator: Sendable {
       log.attach(run)
       log.begin()
       // What a receiver that is awake said last comes first.
-      for (place, device) in devices.enumerated() {
+      for (place, device) in heard {
         if case .receiver(_, let reader) = device, let latest = reader.device.readings.latest {
           take(latest, of: place, reader.doubt)
         }
@@ -39,9 +39,17 @@ struct Aggregator: Sendable {
     }
   }
 
+  /// All devices but receivers that are not fused.
+  private var heard: [(place: Int, device: BoardDevice)] {
+    devices.enumerated().compactMap { place, device in
+      if case .receiver = device, !receivers.candidates.contains(where: { $0.rank == place }) { return nil }
+      return (place, device)
+    }
+  }
+
   private func listen() -> Lifetime {
     let lifetime = Lifetime()
-    for (place, device) in devices.enumerated() { listen(to: device, place).store(in: lifetime) }
+    for (place, device) in heard { listen(to: device, place).store(in: lifetime) }
     return lifetime
   }
 
@@ -66,7 +74,9 @@ struct Aggregator: Sendable {
   }
 
   private func take(_ observation: GNSSObservation, of place: Int, _ doubt: ReceiverDoubt) {
-    guard receivers.take(observation, of: place) else { return }
+    // Outside of a run nothing is fused, and no receiver is chosen for it.
+    let isTaken = log.isUnderWay ? receivers.take(observation, of: place) : receivers.taken?.rank == place
+    guard isTaken else { return }
     let epoch = observation.epoch
     let isRepetition = log.append(.epoch(place, epoch), readAt: observation.receivedAt)
     if let isRepetition, epoch.position != nil { doubt.note(isRepetition, at: observation.at) }

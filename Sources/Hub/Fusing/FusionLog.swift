@@ -74,6 +74,9 @@ public final class FusionLog: Sendable {
     FusionKnowledge(position: lastState.value?.position, time: lastTime.stated)
   }
 
+  /// Whether a run is under way.
+  var isUnderWay: Bool { state.withLock { $0.fuser.isUnderWay } }
+
   /// Sends the states from here on; those of one run at a time.
   func attach(_ run: Activating<FusedState, Never>) { state.withLock { $0.run = run } }
 
@@ -165,6 +168,6 @@ public final class FusionLog: Sendable {
   func forget() {
     lastTime.stated = nil
     lastState.value = nil
-    if state.withLock({ $0.fuser.isUnderWay }) { begin() }
+    if isUnderWay { begin() }
   }
 }
