@@ -146,7 +146,7 @@ struct FusionRunTests {
       Issue.record("\(recorder.inputs.values)")
       return
     }
-    #expect(knowledge.position?.at == instant(2) && knowledge.time?.at == instant(2))
+    #expect(knowledge.position?.at == instant(2))
   }
 
   private func instant(_ seconds: Double) -> MonotonicInstant {
