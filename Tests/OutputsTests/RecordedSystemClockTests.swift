@@ -32,8 +32,8 @@ struct RecordedSystemClockTests {
     while let (record, channel) = inbox.take(into: &bytes) {
       topics.append(channel.topic)
       if channel.topic == "/clock" { said.append(String(decoding: bytes, as: UTF8.self)) }
-      // What it was judged by comes first, also among messages of one time.
-      #expect(record.logTimeNanoseconds == UInt64(1_800_000_000_000_000_000 + clock.now.nanoseconds))
+      // What it was judged by comes first, also among messages of one time; and both before the epoch that the sentence ends.
+      #expect(record.logTimeNanoseconds == UInt64(1_800_000_000_000_000_000 + clock.now.nanoseconds - 1000))
     }
     return (topics, said)
   }

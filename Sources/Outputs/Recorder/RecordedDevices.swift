@@ -6,6 +6,10 @@ import Recording
 
 /// What the receivers send, byte for byte, each in a channel of its own from the first time that it says something.
 struct RecordedDevices: HubRecorder {
+  /// Bytes are recorded as of this long before they were read, so that they come before the epoch that they end: in a replay the
+  /// satellites of an epoch are known by the time that it is fused.
+  private static let lead = Duration.microseconds(1)
+
   let inbox: RecordInbox
   let systemClock: RecordedSystemClock
 
@@ -13,9 +17,10 @@ struct RecordedDevices: HubRecorder {
     let channel = inbox.register(RecordedChannel(topic: "/receiver/\(id)/raw", messageEncoding: "nmea0183"))
     let silences = RecordedJSON("/receiver/\(id)/silence", .silence, in: inbox)
     return { [inbox, systemClock] sentences in
-      systemClock.look(before: sentences.readAt)
+      let instant = sentences.readAt.advanced(by: .zero - RecordedDevices.lead)
+      systemClock.look(before: instant)
       if sentences.isSilence {
-        silences.append(at: sentences.beganAt, receivedAt: sentences.readAt) { json in
+        silences.append(at: sentences.beganAt, receivedAt: instant) { json in
           json.beginObject()
           json.monotonic(sentences.beganAt)
           json.endObject()
@@ -23,7 +28,7 @@ struct RecordedDevices: HubRecorder {
         return
       }
       sentences.bytes.withUnsafeBytes {
-        inbox.append($0, to: channel, at: sentences.beganAt, receivedAt: sentences.readAt)
+        inbox.append($0, to: channel, at: sentences.beganAt, receivedAt: instant)
       }
     }
   }

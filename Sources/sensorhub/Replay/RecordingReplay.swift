@@ -160,7 +160,8 @@ extension ReplayedMessage.Content {
   fileprivate func read(at instant: MonotonicInstant) -> Self {
     switch self {
     case .sentences(var sentences):
-      sentences.readAt = instant
+      // They are recorded a little before they were read.
+      sentences.readAt = max(instant, sentences.beganAt)
       return .sentences(sentences)
     case .batch(var batch):
       batch.readAt = instant
