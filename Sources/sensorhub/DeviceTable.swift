@@ -26,10 +26,12 @@ struct DeviceTable {
   }
 
   private static func row(_ device: DevicesOfHub.Device) -> [String] {
+    // Of what fails again and again since the first time.
+    let seconds = device.conditions?.first { $0.kind == device.power }?.forSeconds ?? device.forSeconds
     let rest = device.lingersForSeconds.map { ", \(Text.duration(seconds: max(0, $0))) more" } ?? ""
     let wakes = "\(device.wakes) \(device.wakes == 1 ? "wake" : "wakes")"
     return [
-      Text.printable(device.id), Text.printable(device.power), Text.duration(seconds: device.forSeconds),
+      Text.printable(device.id), Text.printable(device.power), Text.duration(seconds: seconds),
       "\(wakes), \(Text.fixed(device.energyMilliwattHours, 3)) mWh",
       device.holders.isEmpty
         ? Text.printable("nobody\(rest): \(device.reason)")

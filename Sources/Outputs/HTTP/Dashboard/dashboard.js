@@ -400,12 +400,14 @@ function showPower() {
   const isAway = isAwayNow();
   document.querySelector(".devices").classList.toggle("away", isAway);
   let isHatched = false;
-  for (const { element, history, who, cost, status: { power, forSeconds, energyMilliwattHours } } of devices.values()) {
+  for (const { element, history, who, cost, status: { power, forSeconds, energyMilliwattHours, conditions } } of devices.values()) {
+    // Of what fails again and again since the first time.
+    const since = conditions?.find(({ kind }) => kind === power)?.forSeconds ?? forSeconds;
     const show = (name, text) => {
       const part = element.querySelector(name);
       if (part.textContent !== text) part.textContent = part.title = text;
     };
-    show(".power", isAway ? `was ${power}` : `${power} · ${duration(forSeconds)}`);
+    show(".power", isAway ? `was ${power}` : `${power} · ${duration(since)}`);
     show(".who", isAway ? "Nobody says who holds it." : who);
     show(".cost", isAway ? energy(energyMilliwattHours) : cost);
     const look = isAway ? "power" : `power ${power}`;
