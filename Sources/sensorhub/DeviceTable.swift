@@ -34,7 +34,8 @@ struct DeviceTable {
       Text.printable(device.id), Text.printable(device.power), Text.duration(seconds: seconds),
       "\(wakes), \(Text.fixed(device.energyMilliwattHours, 3)) mWh",
       device.holders.isEmpty
-        ? Text.printable("nobody\(rest): \(device.reason)")
+        // What has failed has its reason below.
+        ? Text.printable("nobody\(rest)\(device.power == "failed" ? "" : ": \(device.reason)")")
         : device.holders.map(Text.printable).joined(separator: ", "),
     ]
   }
