@@ -90,7 +90,7 @@ struct HubService: Sendable {
     sink.write(.notice, "sensorhub \(SensorHub.versionWithCommit): board '\(hub.board.name)', state on \(path.state)")
     if hub.origin != .real {
       sink.write(
-        .warning, "SIMULATED: \(HubService.simulated(hub.board)) measured by no device; the outputs say so too")
+        .warning, "SIMULATED: \(HubService.simulated(hub.board)); the outputs say so too")
     }
     if let other = SocketPath.candidates.first(where: { $0 != path && HubService.isServed($0) }) {
       sink.write(.warning, "another hub runs at \(other.state): what it has cannot be had by this one")
@@ -135,7 +135,7 @@ struct HubService: Sendable {
 
   private static func simulated(_ board: Board) -> String {
     let ids = board.devices.filter { SimulatedHardware.isSimulated($0.path) }.map(\.id)
-    return ids.count == board.devices.count ? "everything is" : "\(ids.joined(separator: ", ")): what they say is"
+    return ids.count == board.devices.count ? "no device is real" : "not real: \(ids.joined(separator: ", "))"
   }
 
   /// Whether a hub answers there. Wakes nothing.
