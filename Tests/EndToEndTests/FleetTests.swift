@@ -305,9 +305,10 @@ import Testing
     // What is longer than anything that a hub is asked stays with the broker.
     broker.publish("\(FleetTests.interest)/x/state", String(repeating: "x", count: 100_000), retained: false)
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
-    // More viewers than a hub has room for.
+    // More viewers than a hub has room for: each of two users gets half.
+    let viewer = "\(FleetTests.interest)/user-$((i % 2))/v$i/attitude"
     let many =
-      "for i in $(seq 300); do mosquitto_pub -V 5 -h 127.0.0.1 -p \(broker.port) -q 1 -t \(FleetTests.interest)/v$i/attitude -m {}; done"
+      "for i in $(seq 300); do mosquitto_pub -V 5 -h 127.0.0.1 -p \(broker.port) -q 1 -t \(viewer) -m {}; done"
     let crowd = Program(["-c", many], path: "/bin/sh")
     #expect(crowd.wait(within: .seconds(600)) == 0)
     #expect(eventually { refused() == hostile.count + 44 }, "\(refused() ?? -1)")
