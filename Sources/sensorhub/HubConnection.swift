@@ -6,7 +6,7 @@ import Outputs
 /// A client's end of one of the hub's sockets, read line by line, or as the bytes come.
 struct HubConnection: ~Copyable {
   /// Far more than a hub says of its devices at once. What goes on without a line's end is no hub.
-  static let longestLine = 64 << 20
+  static let longestLine = 16 << 20
 
   /// To be waited for together with others.
   let descriptor: Int32

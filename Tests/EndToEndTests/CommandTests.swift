@@ -175,7 +175,7 @@ struct CommandTests {
     let terminal = PseudoTerminal()
     let probe = Program(["probe", "--port", terminal.path])
     #expect(probe.wait() == 69)
-    #expect(probe.standardOutput.contains("nothing on \(terminal.path) sends NMEA"), "\(probe.standardOutput)")
+    #expect(probe.standardOutput.contains("nothing received on \(terminal.path)"), "\(probe.standardOutput)")
     #expect(
       probe.standardError.contains("no device found\n  next: check power and wiring"), "\(probe.standardError)")
   }

@@ -455,7 +455,7 @@ struct HubProcessTests {
       // What a hub that was killed leaves.
       HubProcess.write(
         """
-        { devices: { imu: { driver: "mpu-6050", bus: "simulated/i2c",
+        { name: "old", devices: { imu: { driver: "mpu-6050", bus: "simulated/i2c",
             power: { switch: "gpio", chip: "\(chip)", line: "imu-power" } } } }
         """, to: copy)
       known.append(chip)

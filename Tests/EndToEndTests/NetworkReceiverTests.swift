@@ -8,7 +8,7 @@ import Testing
   private let nmea = SocketClient.freePort()
 
   private func reader(of port: String) -> HubProcess {
-    HubProcess(board: "{ devices: { remote: { driver: \"nmea\", port: \"\(port)\" } } }")
+    HubProcess(board: "{ name: \"reader\", devices: { remote: { driver: \"nmea\", port: \"\(port)\" } } }")
   }
 
   private func hasFix(_ watch: Program) -> Bool {
@@ -84,7 +84,7 @@ import Testing
   func `check refuses what a network cannot do`(_ section: String, _ words: String) {
     let folder = TemporaryFolder("network-source")
     let file = folder.path + "/board.json5"
-    HubProcess.write("{ devices: { remote: \(section) } }", to: file)
+    HubProcess.write("{ name: \"reader\", devices: { remote: \(section) } }", to: file)
     let program = Program(["check", file])
     #expect(program.wait() != 0)
     #expect(program.standardError.contains(words), "\(program.standardError)")
@@ -93,7 +93,8 @@ import Testing
   @Test func `the service may reach its source and nothing else`() {
     let folder = TemporaryFolder("network-source")
     let file = folder.path + "/board.json5"
-    HubProcess.write("{ devices: { remote: { driver: \"nmea\", port: \"tcp://192.168.1.7:10110\" } } }", to: file)
+    HubProcess.write(
+      "{ name: \"reader\", devices: { remote: { driver: \"nmea\", port: \"tcp://192.168.1.7:10110\" } } }", to: file)
     let program = Program(["check", "--device-policy", file])
     #expect(program.wait() == 0)
     #expect(program.standardOutput.contains("RestrictAddressFamilies=AF_INET AF_INET6"), "\(program.standardOutput)")
