@@ -330,11 +330,14 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Has the supply of a device that rests switched off when that lasts longer than it pays.
+  /// Has the supply of a device that rests switched off when that lasts longer than it pays, or before the device wakes by itself.
   ///
-  /// - Parameter end: switches it off
-  func endSupplyInTime(_ end: @escaping @Sendable () -> Void) {
-    guard let rest = state.withLock({ $0.rest.supplyEndsAfter }) else { return }
+  /// - Parameters:
+  ///   - waking: when it would wake by itself, by a clock of its own that may be fast; `nil` where it never does
+  ///   - end: switches it off
+  func endSupplyInTime(before waking: Duration?, _ end: @escaping @Sendable () -> Void) {
+    let limits = [state.withLock { $0.rest.supplyEndsAfter }, waking.map { $0 * 99 / 100 }]
+    guard let rest = limits.compactMap({ $0 }).min() else { return }
     let action = clock.schedule(at: clock.now + rest, end)
     state.withLock { $0.rest.endsSupply(by: action) }
   }

@@ -140,6 +140,23 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
+  @Test func `its supply goes before it wakes by itself`() async throws {
+    let receiver = Self.receiver()
+    let hardware = WiredHardware(receiver)
+    let hub = try hub(hardware, power: line + #"sleep: "backup","#)
+    try await wake(hub, receiver, settings: 1)
+    #expect(eventually { hub.devices.first?.power == .asleep })
+    hardware.clock.advance(by: .seconds(11 * 86_400))
+    #expect(hardware.levels.values == [true] && hub.devices.first?.power == .asleep)
+    // Backup ends after twelve days.
+    hardware.clock.advance(by: .seconds(86_400 - 3600))
+    #expect(eventually { hardware.levels.values == [true, false] }, "\(hardware.levels.values)")
+    #expect(eventually { hub.devices.first?.power == .off })
+    hub.shutDown()
+    await hub.isOff()
+    receiver.end()
+  }
+
   @Test func `awake as the hub ends it does not keep its supply to sleep by`() async throws {
     let receiver = Self.receiver()
     let hardware = WiredHardware(receiver)

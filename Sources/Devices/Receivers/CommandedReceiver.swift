@@ -18,6 +18,8 @@ protocol CommandedReceiver: Sendable {
   mutating func restore(_ dialogue: ReceiverDialogue) throws(HardwareError)
   /// Tells it to rest. Whether it does is seen by its silence.
   func sleep(_ sleep: ReceiverSleep, _ dialogue: ReceiverDialogue) throws(HardwareError)
+  /// After how long it ends its rest by itself; `nil` where it never does.
+  func longestSleep(in sleep: ReceiverSleep) -> Duration?
   /// What wakes it; `nil` where its supply alone does, switched off and on.
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]?
   /// Has it start anew by command: hot, warm or cold. What it was set to may be gone then, its speed included.
@@ -40,6 +42,8 @@ protocol CommandedReceiver: Sendable {
 
 extension CommandedReceiver {
   mutating func askForUniqueID(_ dialogue: ReceiverDialogue) throws(HardwareError) {}
+
+  func longestSleep(in sleep: ReceiverSleep) -> Duration? { nil }
 
   func keepKnowledge(
     _ dialogue: ReceiverDialogue, mayStop: Bool, hasBackup: Bool

@@ -255,13 +255,16 @@ struct DeviceScope<Sample: Sendable> {
 
   /// It has been told to sleep. Where it does its supply may stay on, unless its reader ends. The last that is said of it in a run.
   ///
-  /// - Parameter sleep: how it does
-  func ended(isAsleep: Bool, as sleep: ReceiverSleep? = nil) {
+  /// - Parameters:
+  ///   - sleep: how it does
+  ///   - longest: after how long it wakes by itself; `nil` where it never does. A supply that can be switched goes before.
+  func ended(isAsleep: Bool, as sleep: ReceiverSleep? = nil, atMost longest: Duration? = nil) {
     monitor.ended(isAsleep: isAsleep, as: sleep)
     // What nobody will wake any more loses its supply with the run.
     guard isAsleep, !monitor.isEnding else { return }
     rail.rest(monitor.id)
-    monitor.endSupplyInTime { [weak rail, id = monitor.id] in rail?.endRest(of: id) }
+    let waking = rail.switch == .none ? nil : longest
+    monitor.endSupplyInTime(before: waking) { [weak rail, id = monitor.id] in rail?.endRest(of: id) }
   }
 
   /// It measures.

@@ -104,7 +104,11 @@ public final class ReceiverReader: Sendable {
         })
       // On every way out: what stays awake is said.
       var isAsleep = false
-      defer { if orders.sleepsSupplied { scope.ended(isAsleep: isAsleep, as: session.rest) } }
+      defer {
+        if orders.sleepsSupplied {
+          scope.ended(isAsleep: isAsleep, as: session.rest, atMost: session.longestRest)
+        }
+      }
       do throws(HardwareError) {
         if let speed = try session.start() {
           if foundSpeed.value != speed { foundSpeed.value = speed }

@@ -64,9 +64,13 @@ struct CASICReceiver: CommandedReceiver {
   mutating func restore(_ dialogue: ReceiverDialogue) {}
 
   /// The longest that it takes, 18 hours: then it wakes by itself.
+  private static let longestSleepSeconds = 65_535
+
   func sleep(_ sleep: ReceiverSleep, _ dialogue: ReceiverDialogue) throws(HardwareError) {
-    try dialogue.say(Array(SentenceWriter.make("PCAS12,65535").utf8))
+    try dialogue.say(Array(SentenceWriter.make("PCAS12,\(CASICReceiver.longestSleepSeconds)").utf8))
   }
+
+  func longestSleep(in sleep: ReceiverSleep) -> Duration? { .seconds(CASICReceiver.longestSleepSeconds) }
 
   /// Its standby ends with its time, and hears nothing before.
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]? { nil }

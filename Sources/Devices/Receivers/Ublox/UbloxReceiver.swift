@@ -90,6 +90,10 @@ struct UbloxReceiver: CommandedReceiver {
     try dialogue.say((sleep == .stop ? UBXMessage.reset(.stop) : backup).bytes)
   }
 
+  func longestSleep(in sleep: ReceiverSleep) -> Duration? {
+    sleep == .stop ? nil : .milliseconds(Int64(UbloxReceiver.longestSleepMilliseconds))
+  }
+
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]? {
     sleep == .stop ? UBXMessage.reset(.start).bytes : UBXMessage.wakingBytes
   }
