@@ -81,7 +81,7 @@ import Testing
   }
 
   /// A program for people, in a terminal.
-  @Test(arguments: [("cgps", ["3D FIX", "Latitude", "52.51"]), ("gpsmon", ["simulated/gps", "GNGGA"])])
+  @Test(arguments: [("cgps", ["3D SIM FIX", "Latitude", "52.51"]), ("gpsmon", ["simulated/gps", "GNGGA"])])
   func `a program on a terminal shows the simulated receiver`(_ program: String, _ expected: [String]) {
     let terminal = TerminalSession("/usr/bin/\(program) 127.0.0.1:\(gpsd)")
     var screen = ""

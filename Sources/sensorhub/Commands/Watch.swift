@@ -135,8 +135,10 @@ struct Watch: ParsableCommand {
     var nextLook = clock.now
     while true {
       if clock.now >= nextLook {
+        let report = hub.knownReport()
+        // After the report: a slow one must leave time for states.
         nextLook = clock.now + Watch.look
-        if let report = hub.knownReport() {
+        if let report {
           mark = DevicesOfHub.mark(of: report.devices)
           if let panel {
             guard panel.show(report, mark: mark) else { return }
