@@ -132,6 +132,8 @@ import Testing
     #expect(most < HostileBrokerTests.mostKilobytes)
     hostile.end()
     let joined = log().ranges(of: "joined \(broker.address) as 'boat'").count
+    // The next broker gets the port only once it is free.
+    #expect(eventually { !SocketClient.isListening(broker.port) })
     broker.start()
     #expect(eventually { log().ranges(of: "joined \(broker.address) as 'boat'").count > joined }, "\(log())")
     #expect(eventually { broker.retained("sensorhub/boat/status") == "online" })
