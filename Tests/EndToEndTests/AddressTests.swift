@@ -18,15 +18,15 @@ import Testing
     let log = { hub.program.standardError }
     for (title, port) in [("gpsd protocol", gpsd), ("NMEA 0183", nmea)] {
       for address in ["127.0.0.1", "127.0.0.9", "[::1]"] {
-        #expect(eventually { log().contains("\(title) on \(address):\(port), open to this machine, 192.0.2.0/24\n") })
+        #expect(hub.logs("\(title) on \(address):\(port), open to this machine, 192.0.2.0/24\n"))
       }
       let obstacle =
         "\(title) is not served yet: listening on 192.0.2.1:\(port): this machine does not have that address"
-      #expect(eventually { log().contains(obstacle) }, "\(log())")
+      #expect(hub.logs(obstacle), "\(log())")
     }
     for address in ["127.0.0.1", "127.0.0.9", "[::1]"] {
       #expect(
-        eventually { log().contains("dashboard on http://\(address):\(web), open to this machine\n") }, "\(log())")
+        hub.logs("dashboard on http://\(address):\(web), open to this machine\n"), "\(log())")
       let curl = Program(["-s", "-g", "http://\(address):\(web)/healthz"], path: "/usr/bin/curl")
       #expect(curl.wait() == 0 && curl.standardOutput == "ok\n")
     }
@@ -43,31 +43,31 @@ import Testing
     // One address less: who is at the others notices nothing.
     let client = Peer(gpsd)
     client.send("?WATCH={\"enable\":true,\"json\":true};")
-    #expect(eventually { client.text.contains("\"mode\":3") })
+    #expect(client.receives("\"mode\":3"))
     HubProcess.write(
       HubProcess.simulatedBoard("gpsd: { port: \(gpsd), address: [\"127.0.0.1\", \"127.0.0.8\"] }"), to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(eventually { log().contains("gpsd protocol on 127.0.0.8:\(gpsd), open to this machine\n") }, "\(log())")
+    #expect(hub.logs("gpsd protocol on 127.0.0.8:\(gpsd), open to this machine\n"), "\(log())")
     #expect(client.isOpen)
     #expect(hub.stop() == 0)
   }
 
   @Test func `a reload opens an address that was taken, and whoever is at another notices nothing`() {
     let other = HubProcess(board: "{ name: \"other\", http: { port: \(web), address: \"127.0.0.9\" } }")
-    #expect(eventually { other.program.standardError.contains("dashboard on") })
+    #expect(other.logs("dashboard on"))
     let hub = HubProcess(
       board: HubProcess.simulatedBoard("http: { port: \(web), address: [\"127.0.0.1\", \"127.0.0.9\"] }"))
     let log = { hub.program.standardError }
-    #expect(eventually { log().contains("another program listens on 127.0.0.9:\(web)") }, "\(log())")
-    #expect(eventually { log().contains("dashboard on http://127.0.0.1:\(web)") }, "\(log())")
+    #expect(hub.logs("another program listens on 127.0.0.9:\(web)"), "\(log())")
+    #expect(hub.logs("dashboard on http://127.0.0.1:\(web)"), "\(log())")
     let client = SocketClient(port: web)
     client.send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    #expect(eventually { client.text.contains("\"mode\":\"fused\"") })
+    #expect(client.receives("\"mode\":\"fused\""))
     hub.program.send(SIGHUP)
     #expect(eventually { log().occurrences(of: "another program listens on 127.0.0.9:\(web)") == 2 }, "\(log())")
     #expect(other.stop() == 0)
     hub.program.send(SIGHUP)
-    #expect(eventually { log().contains("dashboard on http://127.0.0.9:\(web)") }, "\(log())")
+    #expect(hub.logs("dashboard on http://127.0.0.9:\(web)"), "\(log())")
     let count = client.lineCount
     #expect(eventually { client.lineCount > count + 10 })
     #expect(client.isOpen)
@@ -103,12 +103,12 @@ import Testing
       ("gpsd protocol", "10.98.97.96:\(gpsd)"), ("NMEA 0183", "10.98.97.96:\(nmea)"),
       ("dashboard", "http://10.98.97.96:\(web)"),
     ]
-    #expect(eventually { log().contains("NMEA 0183 on 127.0.0.1") && log().contains("dashboard on http://127.0.0.1") })
-    for (title, _) in titles { #expect(eventually { log().contains("\(title) is not served") }, "\(log())") }
+    #expect(hub.logs("NMEA 0183 on 127.0.0.1") && hub.logs("dashboard on http://127.0.0.1"))
+    for (title, _) in titles { #expect(hub.logs("\(title) is not served"), "\(log())") }
     let add = Program(
       ["-t", "\(hub.pid)", "-n", "ip", "address", "add", "10.98.97.96/32", "dev", "lo"], path: "/usr/bin/nsenter")
     #expect(add.wait() == 0, "\(add.standardError)")
-    for (title, place) in titles { #expect(eventually { log().contains("\(title) on \(place)") }, "\(log())") }
+    for (title, place) in titles { #expect(hub.logs("\(title) on \(place)"), "\(log())") }
     #expect(log().contains("it is tried again"))
     hub.send(SIGTERM)
     #expect(hub.wait() == 0)
@@ -121,7 +121,7 @@ import Testing
         "gpsd: { port: \(gpsd) }, nmea: { port: \(nmea) }, http: { port: \(web) }"))
     let log = { hub.program.standardError }
     for port in [gpsd, nmea, web] {
-      #expect(eventually { log().contains("another program listens on 127.0.0.1:\(port)") }, "\(log())")
+      #expect(hub.logs("another program listens on 127.0.0.1:\(port)"), "\(log())")
     }
     func threads() -> [String] {
       Files.names(in: "/proc/\(hub.program.pid)/task").compactMap { task in
@@ -131,7 +131,7 @@ import Testing
     #expect(eventually { threads().contains("ports\n") })
     for listener in listeners { listener.end() }
     for title in ["gpsd protocol on 127", "NMEA 0183 on 127", "dashboard on http://127"] {
-      #expect(eventually { log().contains(title) }, "\(log())")
+      #expect(hub.logs(title), "\(log())")
     }
     // It is said once, however often it was tried, and an idle hub has no thread for it.
     #expect(log().occurrences(of: "another program listens on 127.0.0.1:\(gpsd)") == 1)

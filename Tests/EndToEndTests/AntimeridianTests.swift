@@ -53,7 +53,7 @@ import Testing
         { name: "test", devices: { imu: { driver: "mpu-6050", bus: "simulated/i2c" } }, http: { port: \(port) },
           record: { path: "\(temporary.path)" } }
         """)
-    #expect(eventually { hub.program.standardError.contains("dashboard on") }, "\(hub.program.standardError)")
+    #expect(hub.logs("dashboard on"), "\(hub.program.standardError)")
     let browser = try Browser()
     try browser.open("http://localhost:\(port)/")
     try noteScale(browser)
@@ -104,12 +104,12 @@ import Testing
       )
     }
     let page = Program(["fleet", "--http", "\(port)", broker.address])
-    #expect(eventually { page.standardError.contains("fleet on http://127.0.0.1:\(port)") }, "\(page.standardError)")
+    #expect(page.logs("fleet on http://127.0.0.1:\(port)"), "\(page.standardError)")
     let browser = try Browser()
     try browser.open("http://localhost:\(port)/")
     try noteScale(browser)
     let hubs = "document.getElementById('map').getAttribute('aria-label')"
-    #expect(try eventually { try browser.text(hubs) == "Map: 2 hubs, 0 of them open" })
+    #expect(try browser.shows("Map: 2 hubs, 0 of them open", at: hubs))
     #expect(try eventually { try scale(browser) == "50 m, north up" })
     page.send(SIGTERM)
     page.wait()

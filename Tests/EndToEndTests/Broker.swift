@@ -43,7 +43,7 @@ final class Broker {
   func start() {
     let program = Program(["-c", folder + "/mosquitto.conf"], path: "/usr/sbin/mosquitto")
     self.program = program
-    _ = eventually { program.standardError.contains("running") || !program.isRunning }
+    _ = program.logs("running")
   }
 
   func stop() {
@@ -81,12 +81,23 @@ final class Broker {
     return listener.standardOutput.contains(" seen")
   }
 
+  /// Waits until this text is retained under a topic; `nil` waits until nothing is.
+  func retains(_ text: String?, on topic: String) -> Bool {
+    guard let text else { return eventually { retained(topic) == nil } }
+    let listener = listen([topic], ["--retain-as-published", "--retained-only"])
+    defer {
+      listener.send(SIGTERM)
+      listener.wait()
+    }
+    return listener.prints("\(topic) \(text)\n")
+  }
+
   /// What is retained under a topic; `nil` for nothing.
   func retained(_ topic: String) -> String? {
     hasEnd = hasEnd || publish(Broker.end, "end")
     // A broker gives what it has topic by topic: where the last one's comes first there is nothing under the other.
     let listener = listen([topic, Broker.end])
-    _ = eventually { listener.standardOutput.contains("\n") || !listener.isRunning }
+    _ = listener.prints("\n")
     listener.send(SIGTERM)
     listener.wait()
     guard let line = listener.lines.first, !line.hasPrefix(Broker.end + " ") else { return nil }

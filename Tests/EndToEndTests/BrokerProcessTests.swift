@@ -42,7 +42,7 @@ import Testing
     hub.program.send(SIGKILL)
     #expect(eventually { HubProcess.parent(of: joined) == nil })
     // By the broker's word: nobody has taken leave.
-    #expect(eventually { broker.retained("sensorhub/boat/status") == "offline" })
+    #expect(broker.retains("offline", on: "sensorhub/boat/status"))
     // One that waits for a network hears of nothing else.
     broker.stop()
     let wall = FullListener(port: broker.port)
@@ -60,7 +60,7 @@ import Testing
     for number in [SIGHUP, SIGINT, SIGTERM] { kill(pid, number) }
     #expect(hub.stop() == 0)
     #expect(HubProcess.parent(of: pid) == nil)
-    #expect(eventually { broker.retained("sensorhub/boat/status") == "offline" })
+    #expect(broker.retains("offline", on: "sensorhub/boat/status"))
     #expect(hub.program.standardError.ranges(of: "joined").count == 1, "\(hub.program.standardError)")
   }
 
@@ -111,7 +111,7 @@ import Testing
         nmea: { port: \(SocketClient.freePort()) }, http: { port: \(SocketClient.freePort()) },
         mqtt: { broker: "\(passwords.address)", hub: "boat", username: "boat", passwordFile: "\(passwords.folder)/boat" }
         """), environment: ["CREDENTIALS_DIRECTORY=\(passwords.folder)"])
-    #expect(eventually { hub.program.standardError.contains("joined") }, "\(hub.program.standardError)")
+    #expect(hub.logs("joined"), "\(hub.program.standardError)")
     let pid = try #require(hub.children.first)
     #expect(links(of: pid).intersection(links(of: hub.program.pid)).isSubset(of: ["/dev/null"]))
     #expect(HubProcess.status("SigBlk", of: pid).map { $0.allSatisfy { $0 == "0" } } == true)
@@ -132,7 +132,7 @@ import Testing
     #expect(Program([Program.sensorhub, executable], path: "/bin/cp").wait() == 0)
     broker.stop()
     let hub = hub(path: executable)
-    #expect(eventually { hub.program.standardError.contains("is not reached") }, "\(hub.program.standardError)")
+    #expect(hub.logs("is not reached"), "\(hub.program.standardError)")
     // As a deployment does it, which may be another version, or none that runs here.
     HubProcess.write("none", to: executable + ".part")
     #expect(rename(executable + ".part", executable) == 0)

@@ -59,6 +59,11 @@ final class Browser {
     try call("POST", session + "/execute/sync", body(script: "return String(\(expression))"))
   }
 
+  /// Waits until a JavaScript expression makes this text.
+  func shows(_ text: String, at expression: String) throws -> Bool {
+    try eventually { try self.text(expression) == text }
+  }
+
   /// The text that a JavaScript promise comes to.
   func awaitedText(_ promise: String) throws -> String {
     try call("POST", session + "/execute/async", body(script: "(\(promise)).then((x) => arguments[0](String(x)))"))

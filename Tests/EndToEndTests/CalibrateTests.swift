@@ -39,10 +39,10 @@ struct CalibrateTests {
     let wrong = Program(["calibrate", "gyro", "--device", "nobody", "--socket", hub.socket], environment: state)
     #expect(wrong.wait() == 65 && wrong.standardError.contains("has no device 'nobody'"), "\(wrong.standardError)")
     let third = Program(["calibrate", "mount", "--socket", hub.socket], environment: state)
-    #expect(eventually { third.standardError.contains("Ctrl-C gives up") })
+    #expect(third.logs("Ctrl-C gives up"))
     third.send(SIGINT)
     #expect(third.wait() == 69 && third.standardError.contains("nothing was changed"), "\(third.standardError)")
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 
@@ -76,10 +76,10 @@ struct CalibrateTests {
     let hub = HubProcess(["--no-journal-state"], environment: state)
     // The hub's simulated vehicle drives on.
     let gyro = Program(["calibrate", "gyro", "--socket", hub.socket], environment: state)
-    #expect(eventually { gyro.standardError.contains("it moves: put it down") }, "\(gyro.standardError)")
+    #expect(gyro.logs("it moves: put it down"), "\(gyro.standardError)")
     gyro.send(SIGINT)
     #expect(gyro.wait() == 69, "\(gyro.standardError)")
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 
@@ -87,7 +87,7 @@ struct CalibrateTests {
     let nowhere = folder + "/nobody.sock"
     // The simulated vehicle hardly ever stands: this one waits.
     let first = Program(["calibrate", "mount", "--socket", nowhere], environment: state)
-    #expect(eventually { first.standardError.contains("0 %") })
+    #expect(first.logs("0 %"))
     let second = Program(["calibrate", "gyro", "--socket", nowhere], environment: state)
     #expect(second.wait() == 69)
     #expect(second.standardError.contains("another calibration is under way"))
@@ -124,7 +124,7 @@ struct CalibrateTests {
     #expect(check.standardError.contains("did you mean 'gyro.bias'?"), "\(check.standardError)")
     #expect(check.standardError.contains("next: calibrate the chip again"), "\(check.standardError)")
     let run = Program(["run", "--socket", folder + "/hub.sock"], environment: state)
-    #expect(eventually { run.standardError.contains("fused  ") }, "\(run.standardError)")
+    #expect(run.logs("fused  "), "\(run.standardError)")
     #expect(run.standardError.contains("imu: going on without its calibration"), "\(run.standardError)")
     #expect(run.standardError.contains("did you mean 'gyro.bias'?"), "\(run.standardError)")
     run.send(SIGINT)

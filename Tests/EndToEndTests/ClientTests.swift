@@ -61,14 +61,14 @@ import Testing
     // One that has enough at once may have left before anybody looks.
     #expect(eventually { hub.devicesNow["gps"].wakes == 1 && (isHeld(by: "gpsd") || !program.isRunning) })
     if client == .gpxlogger {
-      #expect(eventually { program.standardOutput.contains("</trkpt>") }, "\(program.standardOutput)")
+      #expect(program.prints("</trkpt>"), "\(program.standardOutput)")
       program.send(SIGTERM)
     }
     program.wait()
     for text in client.expected {
       #expect(program.standardOutput.contains(text), "\(program.standardOutput.prefix(3000)) \(program.standardError)")
     }
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(eventually { hub.openDevices.isEmpty }, "\(hub.openDevices)")
     #expect(hub.devicesNow["gps"].wakes == 1)
     #expect(hub.stop() == 0)
@@ -90,15 +90,15 @@ import Testing
       return expected.allSatisfy(screen.contains)
     }
     #expect(isComplete, "\(screen) \(hub.program.standardError)")
-    #expect(eventually { hub.devicesNow["gps"].power == "tracking" })
+    #expect(hub.shows("gps", "tracking"))
     terminal.close()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 
   @Test func `gpsd reads the NMEA port as a receiver and reports positions`() {
     readWithGPSD("tcp://127.0.0.1:\(nmea)") { $0.contains("\"class\":\"TPV\"") && $0.contains("\"mode\":3") }
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 
@@ -110,7 +110,7 @@ import Testing
       : HubProcess.simulatedBoard("nmea: { udp: \"127.0.0.1:\(nmea)\", source: \"fused\", keepsAwake: true }")
     HubProcess.write(board, to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(eventually { hub.program.standardError.contains("read again") })
+    #expect(hub.logs("read again"))
     readWithGPSD("\(transport)://127.0.0.1:\(nmea)") {
       $0.contains("\"class\":\"SKY\"") && $0.contains("\"nSat\":8,\"uSat\":8")
         && $0.contains("{\"PRN\":2,\"el\":62.0,\"az\":105.0,\"ss\":45.0,\"used\":true,\"gnssid\":0,\"svid\":2")

@@ -54,7 +54,7 @@ import Testing
     let hub = HubProcess(
       board: HubProcess.simulatedBoard(
         "gpsd: { port: \(ports[0]) }, nmea: { port: \(ports[1]) }, http: { port: \(ports[2]) }"))
-    #expect(eventually { hub.program.standardError.contains("dashboard on") }, "\(hub.program.standardError)")
+    #expect(hub.logs("dashboard on"), "\(hub.program.standardError)")
     #expect(eventually { ports.allSatisfy(SocketClient.isListening) })
     #expect(hub.program.halt())
     let crowds = ports.map { port in (0..<CrowdTests.size).map { _ in Visitor(port) } }

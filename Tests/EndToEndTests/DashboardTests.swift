@@ -14,7 +14,7 @@ import Testing
     browser = try Browser()
     hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
     let hub = hub
-    _ = eventually { hub.program.standardError.contains("dashboard on") }
+    _ = hub.logs("dashboard on")
     try browser.open("http://localhost:\(port)/")
   }
 
@@ -38,7 +38,7 @@ import Testing
     #expect(try eventually { try text(of: "lat").hasPrefix("52.51") && text(of: "lon").hasPrefix("13.37") })
     // Satellites and devices come by themselves, after the first state.
     #expect(try eventually { try text(of: "used") == "8" })
-    #expect(try eventually { try browser.text("document.querySelectorAll('.device').length") == "2" })
+    #expect(try browser.shows("2", at: "document.querySelectorAll('.device').length"))
     let before = try text(of: "lat")
     #expect(try eventually { try text(of: "lat") != before })
     for id in ["map", "horizon", "sky"] { #expect(try eventually { try colours(on: id) > 3 }, "\(id)") }
@@ -61,21 +61,21 @@ import Testing
       board:
         "{ name: \"failing\", devices: { imu: { driver: \"mpu-6050\", bus: \"/dev/i2c-99\" } }, http: { port: \(web) } }"
     )
-    #expect(eventually { failing.program.standardError.contains("dashboard on") })
+    #expect(failing.logs("dashboard on"))
     try browser.prefer(scheme: scheme)
     try browser.open("http://localhost:\(web)/")
     #expect(try eventually { try text(of: "banner").contains("imu: failed for ") })
     let banner = try text(of: "banner")
     #expect(banner.contains("there is no I2C bus /dev/i2c-99") && banner.contains("or correct 'bus' in the board file"))
     #expect(try browser.text("document.querySelector('#banner li').className") == "problem")
-    #expect(try eventually { try browser.text("document.title") == "⚠ imu failed · failing · SensorHub" })
+    #expect(try browser.shows("⚠ imu failed · failing · SensorHub", at: "document.title"))
     #expect(try eventually { try text(of: "mode") == "not working" })
     #expect(try browser.text("document.getElementById('origin').hidden") == "true")
     try browser.expectAccessible()
     browser.save(as: "dashboard-failed-\(scheme)")
     #expect(failing.stop() == 0)
     // What is not known to be so is not said.
-    #expect(try eventually { try browser.text("document.getElementById('banner').hidden") == "true" })
+    #expect(try browser.shows("true", at: "document.getElementById('banner').hidden"))
     #expect(try browser.text("document.title") == "failing · SensorHub")
   }
 
@@ -92,14 +92,14 @@ import Testing
   @Test func `hiding the page lets the devices sleep, and so does pausing it`() throws {
     #expect(try isLive())
     try browser.minimize()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     try browser.restore()
     // Until the first state of now the page shows that of before.
     #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "tracking" } })
     #expect(try isLive())
     #expect(hub.devicesNow["gps"].wakes == 2)
     try browser.run("document.getElementById('pause').click()")
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(try text(of: "mode") == "paused")
     #expect(try text(of: "pause") == "Resume" && browser.text("document.getElementById('pause').ariaPressed") == "null")
     // What was known grows old before one's eyes, satellites too.
@@ -124,7 +124,7 @@ import Testing
     #expect(try browser.text(names).hasPrefix("Hold GPS"))
     #expect(try browser.text("document.querySelector('.release').disabled") == "false")
     try browser.run("document.querySelector('.release').click()")
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     try browser.run("document.getElementById('pause').click()")
     #expect(try isLive())
   }
@@ -132,7 +132,7 @@ import Testing
   @Test func `the track can be taken along, with a gap where nobody looked`() throws {
     #expect(try isLive())
     let way = "document.getElementById('gpx').disabled"
-    #expect(try eventually { try browser.text(way) == "false" })
+    #expect(try browser.shows("false", at: way))
     let utc = try text(of: "utc")
     #expect(try eventually { try text(of: "utc") != utc })
     #expect(try eventually { try text(of: "fix-time").hasSuffix(" UTC") } && utc.count == 8)
@@ -147,7 +147,7 @@ import Testing
     }
     // A pause, and on.
     try browser.run("document.getElementById('pause').click()")
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     let before = segments(try file())
     try browser.run("document.getElementById('pause').click()")
     #expect(try isLive())
@@ -177,7 +177,7 @@ import Testing
       board: """
         { name: "test", devices: { gps: { driver: "nmea", port: "\(receiver.path)" } }, http: { port: \(port) } }
         """)
-    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    #expect(hub.logs("dashboard on"))
     try browser.open("http://localhost:\(port)/")
     var second = 0
     /// The receiver says one epoch after the other, until the page shows it.
@@ -211,7 +211,7 @@ import Testing
     let tiles = "http://127.0.0.1:\(self.port)/{z}/{x}/{y}.png"
     let hub = HubProcess(
       board: HubProcess.simulatedBoard("http: { port: \(port), tiles: \"\(tiles)\", attribution: \"© Some Body\" }"))
-    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    #expect(hub.logs("dashboard on"))
     try browser.open("http://localhost:\(port)/")
     #expect(try isLive())
     #expect(try text(of: "credit") == "© Some Body")
@@ -233,9 +233,9 @@ import Testing
       """
     let hub = HubProcess(
       board: "{ name: \"test\", motion: \"vehicle\", devices: { \(devices) }, http: { port: \(port) } }")
-    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    #expect(hub.logs("dashboard on"))
     try browser.open("http://localhost:\(port)/")
-    #expect(try eventually { try browser.text("document.querySelectorAll('.device').length") == "5" })
+    #expect(try browser.shows("5", at: "document.querySelectorAll('.device').length"))
     return hub
   }
 
@@ -253,12 +253,12 @@ import Testing
         "Emulation.setDeviceMetricsOverride",
         #"{"width": \#(width), "height": \#(height), "deviceScaleFactor": 1, "mobile": \#(isMobile)}"#)
       // A phone makes the page as wide as what sticks out of it.
-      #expect(try eventually { try browser.text("innerWidth") == "\(width)" }, "it has to be scrolled sideways")
+      #expect(try browser.shows("\(width)", at: "innerWidth"), "it has to be scrolled sideways")
       #expect(
-        try eventually { try browser.text("document.documentElement.scrollWidth <= innerWidth") == "true" }, "\(width)")
+        try browser.shows("true", at: "document.documentElement.scrollWidth <= innerWidth"), "\(width)")
       let text = "map((e) => e.textContent).join()"
-      #expect(try eventually { try browser.text("\(cut).\(text)") == "" }, "\(width)")
-      #expect(try eventually { try browser.text("\(outside).\(text)") == "" }, "\(width)")
+      #expect(try browser.shows("", at: "\(cut).\(text)"), "\(width)")
+      #expect(try browser.shows("", at: "\(outside).\(text)"), "\(width)")
       browser.save(as: "full-\(width)")
     }
     let names = "[...document.querySelectorAll('.device')].map((e) => e.innerText.split('\\n')[0]).join()"
@@ -271,10 +271,10 @@ import Testing
   @Test func `a list of devices that is cut off says how many are below`() throws {
     let hub = try fullHub(port: SocketClient.freePort())
     let more = "document.getElementById('devices-more')"
-    #expect(try eventually { try browser.text("\(more).checkVisibility()") == "true" })
+    #expect(try browser.shows("true", at: "\(more).checkVisibility()"))
     #expect(try browser.text("\(more).textContent").hasSuffix(" more"))
     try browser.run("document.querySelector('.device:last-child').scrollIntoView()")
-    #expect(try eventually { try browser.text("\(more).checkVisibility()") == "false" })
+    #expect(try browser.shows("false", at: "\(more).checkVisibility()"))
     #expect(hub.stop() == 0)
   }
 
@@ -294,7 +294,7 @@ import Testing
     let hub = HubProcess(
       board: HubProcess.simulatedBoard(
         "http: { port: \(port) }, record: { path: \"\(folder.path)\", syncSeconds: 0.2 }"))
-    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    #expect(hub.logs("dashboard on"))
     try browser.open("http://localhost:\(port)/")
     return hub
   }
@@ -334,7 +334,7 @@ import Testing
     let links = "[...document.querySelectorAll('#segments a')].map((a) => a.textContent).join('|')"
     #expect(eventually { Files.names(in: day.path).count == 2 })
     try browser.run("document.getElementById('recordings').open = true")
-    #expect(try eventually { try browser.text("document.querySelectorAll('#segments a').length") == "2" })
+    #expect(try browser.shows("2", at: "document.querySelectorAll('#segments a').length"))
     #expect(try eventually { try browser.text(links).contains(" · being written|") })
     #expect(try text(of: "segments-count") == "Recordings (2)")
     #expect(try browser.text("document.querySelector('#segments li:last-child a').download") == RecordedDay.segment)
@@ -353,10 +353,10 @@ import Testing
     for id in ["position-age", "attitude-age", "sky-age"] { #expect(try eventually { try text(of: id) == "live" }) }
     let areTracking =
       "[...document.querySelectorAll('.power')].every((e) => e.textContent.startsWith('tracking'))"
-    #expect(try eventually { try browser.text(areTracking) == "true" })
+    #expect(try browser.shows("true", at: areTracking))
     let isGrey = "getComputedStyle(document.getElementById('sky')).filter !== 'none'"
     // A state that is held up on a busy machine makes it grey for a moment.
-    #expect(try eventually { try browser.text(isGrey) == "false" })
+    #expect(try browser.shows("false", at: isGrey))
     hub.stop(SIGKILL)
     #expect(try eventually { try text(of: "mode") == "reconnecting" })
     // At once, however seldom it comes.
@@ -387,9 +387,7 @@ import Testing
     #expect(try isLive())
     let canvas = "document.querySelector('.device canvas')"
     #expect(
-      try eventually {
-        try browser.text("\(canvas)?.ariaLabel") == "Power of the last five minutes, partly unknown; now tracking"
-      })
+      try browser.shows("Power of the last five minutes, partly unknown; now tracking", at: "\(canvas)?.ariaLabel"))
     #expect(try text(of: "devices-age") == "last five minutes; hatched: unknown")
     // Left of the mark of four minutes ago, when this hub had not been started.
     let colours = """
@@ -409,7 +407,7 @@ import Testing
     let hub = try recordingHub(day, port: port)
     try browser.prefer(scheme: scheme)
     #expect(try isLive())
-    #expect(try eventually { try browser.text("document.querySelectorAll('.life').length") == "2" })
+    #expect(try browser.shows("2", at: "document.querySelectorAll('.life').length"))
     try browser.expectNoScrolling(savingAs: "history-WIDTH-\(scheme)")
     // With the list open, too; a key closes it, and leaves the focus where it was opened.
     try browser.run("document.getElementById('recordings').open = true")

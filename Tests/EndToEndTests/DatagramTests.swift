@@ -38,7 +38,7 @@ import Testing
     #expect(hub.devicesNow["gps"].holders.count == 1)
     watch.send(SIGTERM)
     watch.wait()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.devicesNow["gps"].wakes == 1)
     // Nobody is there any more, and so nothing follows what has come.
     _ = fused.texts()
@@ -65,7 +65,7 @@ import Testing
     #expect(eventually { hub.devicesNow["gps"].holders == ["nmea udp 127.0.0.1:\(other)"] })
     HubProcess.write(HubProcess.simulatedBoard("nmea: []"), to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 
@@ -74,7 +74,7 @@ import Testing
     let socket = DatagramSocket(port: port, group: [239, 192, 7, 1])
     #expect(eventually { socket.texts().contains { $0.contains("$GNRMC,") } }, "\(hub.program.standardError)")
     let text = "sentences go to UDP 239.192.7.1:\(port) by lo"
-    #expect(eventually { hub.program.standardError.contains(text) }, "\(hub.program.standardError)")
+    #expect(hub.logs(text), "\(hub.program.standardError)")
     #expect(hub.stop() == 0)
   }
 
@@ -88,7 +88,7 @@ import Testing
       """)
     let hub = HubProcess(board: board)
     let client = SocketClient(port: other)
-    #expect(eventually { client.text.contains(",A,52") })
+    #expect(client.receives(",A,52"))
     let dropped = eventually {
       HTTPAnswer(web, "GET", "/metrics").body.split(separator: "\n").contains {
         $0.contains("output_dropped_values_total{output=\"nmea\"} ") && !$0.hasSuffix(" 0")

@@ -48,7 +48,7 @@ struct FailureTests {
     #expect(
       !isDevice || metrics.contains("sensorhub_device_condition{device=\"\(device)\",kind=\"\(kind)\""),
       sourceLocation: location)
-    let isLogged = eventually { hub.program.standardError.contains(summary) }
+    let isLogged = hub.logs(summary)
     #expect(isLogged, "\(hub.program.standardError)", sourceLocation: location)
     for program in [watch, json] {
       program.send(SIGINT)
@@ -146,10 +146,10 @@ struct FailureTests {
     let hub = Program(
       ordinary + [Program.sensorhub, "run", "--socket", socket, "--board", folder + "/board.json5"],
       path: "/usr/bin/setpriv", environment: ["STATE_DIRECTORY=\(folder)/state"])
-    #expect(eventually { hub.standardError.contains("state on \(socket)") }, "\(hub.standardError)")
+    #expect(hub.logs("state on \(socket)"), "\(hub.standardError)")
     let watch = Program(["watch", "--socket", socket])
     let line = "no permission to open serial port \(terminal.path); add the user to the group dialout"
-    #expect(eventually { watch.standardOutput.contains(line) }, "\(watch.standardOutput) \(hub.standardError)")
+    #expect(watch.prints(line), "\(watch.standardOutput) \(hub.standardError)")
     watch.send(SIGINT)
     watch.wait()
     hub.send(SIGTERM)
@@ -177,7 +177,7 @@ struct FailureTests {
     let link = temporary.path + "/gps"
     let hub = HubProcess(board: board(FailureTests.receiver(link, ", speed: 9600")))
     let watch = hub.watch([])
-    #expect(eventually { watch.standardOutput.contains(" s: there is no serial port \(link)") })
+    #expect(watch.prints(" s: there is no serial port \(link)"))
     let since = { (body: String) -> String? in body.firstMatch(of: /"forSeconds":(\d+)\.\d,?"?\}\]/).map { "\($0.1)" } }
     // Tries come each second at most.
     #expect(
@@ -211,7 +211,7 @@ struct FailureTests {
     let closed = Program(
       ["-c", "exec \"$0\" watch --socket \"$1\" >&-", Program.sensorhub, hub.socket], path: "/bin/sh")
     #expect(closed.wait() == 74, "\(closed.standardError)")
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 

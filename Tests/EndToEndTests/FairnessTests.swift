@@ -29,7 +29,7 @@ import Testing
   @Test func `eleven hundred connections of an idle peer lock out nobody, and are one line in the log`() {
     Peer.allowCrowds()
     let hub = HubProcess(board: board)
-    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    #expect(hub.logs("dashboard on"))
     let begun = MonotonicClock().now
     let idle = (0..<1120).map { _ in Peer(gpsd, from: [127, 0, 0, 2]) }
     let devices = Program(["devices", "--verbose", "--socket", hub.socket])
@@ -39,8 +39,8 @@ import Testing
     let others = [Peer(gpsd), Peer(gpsd, from: [127, 0, 0, 2])]
     for client in others { client.send(FairnessTests.watch) }
     let plotter = Peer(nmea, from: [127, 0, 0, 2])
-    for client in others { #expect(eventually { client.text.contains("\"mode\":3") }, "\(client.text)") }
-    #expect(eventually { plotter.text.contains("$GNGGA,") })
+    for client in others { #expect(client.receives("\"mode\":3"), "\(client.text)") }
+    #expect(plotter.receives("$GNGGA,"))
     let refused = metric("sensorhub_output_refused_clients_total{output=\"gpsd\"}")
     #expect((refused ?? 0) >= 1120 - 256, "\(String(describing: refused))")
     #expect(eventually { idle.count(where: \.isOpen) <= 256 })
@@ -60,7 +60,7 @@ import Testing
     let greedy = (0..<8).map { _ in Peer(nmea, from: [127, 0, 0, 2]) }
     #expect(eventually { greedy.count(where: \.isOpen) == 4 && hub.devicesNow["gps"].holders.count == 4 })
     let plotter = Peer(nmea)
-    #expect(eventually { plotter.text.contains("$GNGGA,") })
+    #expect(plotter.receives("$GNGGA,"))
     #expect(
       eventually {
         lines(hub.program.standardError, "is refused: 4 of its machine are connected, which is its share").count == 1
@@ -71,7 +71,7 @@ import Testing
   @Test func `with a few files to open the outputs share them, and the Unix sockets always answer`() {
     Peer.allowCrowds()
     let hub = ShellHub("ulimit -n 256; exec \"$@\"", board: board)
-    #expect(eventually { hub.program.standardError.contains("dashboard on") }, "\(hub.program.standardError)")
+    #expect(hub.logs("dashboard on"), "\(hub.program.standardError)")
     // Each of them asks for something, so that none has to make room; from so many machines that each port is full.
     let crowd = [gpsd, nmea].flatMap { port in
       (0..<300).map { index in Peer(port, from: [127, 0, 1, UInt8(index % 50)]) }
@@ -107,9 +107,9 @@ import Testing
     let hub = HubProcess(board: board)
     let good = Peer(gpsd)
     good.send(FairnessTests.watch)
-    #expect(eventually { good.text.contains("\"mode\":3") })
+    #expect(good.receives("\"mode\":3"))
     good.send("?WATCH={\"enable\":false};")
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     let before = lines(hub.program.standardError, " gps: ").count
     let begun = MonotonicClock().now
     let restless = SocketClient(port: gpsd)
@@ -129,10 +129,10 @@ import Testing
     #expect(written < 14 * windows, "\(written) lines about the receiver, \(answers) changes")
     // Some at once, and then four a second.
     #expect(answers < 200 + Int(elapsed / Duration.milliseconds(200)), "\(answers) changes in \(elapsed)")
-    #expect(eventually { hub.program.standardError.contains(" more within 10 s, now ") })
+    #expect(hub.logs(" more within 10 s, now "))
     // Who leaves is let go at once, whatever it has still asked for.
     restless.leave()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 
@@ -149,7 +149,7 @@ import Testing
     #expect(devices.standardOutput.contains("held by  \(shown)\n"), "\(devices.standardOutput)")
     #expect(HTTPAnswer(web, "GET", "/devices").body.contains("held for 127.0.0.1, x\\\\n12:00:00 error:"))
     client.leave()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
     let log = hub.program.standardError
     #expect(!log.contains("\n12:00:00 error: gps"))

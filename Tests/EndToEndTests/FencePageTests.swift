@@ -15,7 +15,7 @@ import Testing
 
   private func open(_ fences: String) throws -> HubProcess {
     let hub = HubProcess(board: board(fences))
-    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    #expect(hub.logs("dashboard on"))
     try browser.open("http://localhost:\(port)/")
     return hub
   }
@@ -69,7 +69,7 @@ import Testing
     #expect(isInside, "\(atFirst)")
     // To look at it is no reason to have anything awake.
     try browser.run("document.getElementById('pause').click()")
-    #expect(eventually { hub.devicesNow["imu"].power == "off" })
+    #expect(hub.shows("imu", "off"))
     let hasLeft = try eventually(within: .seconds(240)) {
       let text = try fences()
       return try text.contains("outside · left ") && text.contains(" m beyond the edge, ±")
@@ -96,7 +96,7 @@ import Testing
   func `fences come and go with the board file, and need no more room than there is`(_ scheme: String) throws {
     let hub = try open("")
     try browser.prefer(scheme: scheme)
-    #expect(try eventually { try browser.text("document.querySelectorAll('.device').length") == "2" })
+    #expect(try browser.shows("2", at: "document.querySelectorAll('.device').length"))
     #expect(try !isVisible(".fences") && fences() == "")
     #expect(try !attribute("aria-label", of: "map").contains("fence"))
     #expect(!HTTPAnswer(port, "GET", "/metrics").body.contains("sensorhub_fence_"))
@@ -113,7 +113,7 @@ import Testing
     try browser.developerTool("Emulation.clearDeviceMetricsOverride", "{}")
     let others = (1...9).map { "a_fence_of_a_long_name_\($0): { circle: [52.6, 13.5, 1000] }" }
     serve(([town] + others).joined(separator: ", "), on: hub)
-    #expect(try eventually { try browser.text("document.querySelectorAll('.fence').length") == "10" })
+    #expect(try browser.shows("10", at: "document.querySelectorAll('.fence').length"))
     let more = "document.getElementById('fences-more').textContent"
     #expect(try eventually { try isVisible("#fences-more") && browser.text(more).hasSuffix(" more") })
     try browser.expectNoScrolling(savingAs: "fences-WIDTH-\(scheme)")

@@ -22,9 +22,9 @@ import Testing
 
   @Test func `who leaves and comes back is seen on the event stream and in the journal`() throws {
     let hub = HubProcess(board: board(Self.start))
-    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    #expect(hub.logs("dashboard on"))
     let client = request("/events?only=fence")
-    #expect(eventually { client.text.contains(#"event: fence"#) })
+    #expect(client.receives(#"event: fence"#))
     // Once in 70 s, where the first fix comes too late for the beginning.
     #expect(
       eventually(within: .seconds(240)) { client.text.contains(#"{"class":"FENCE","name":"start","state":"inside","#) },
@@ -37,7 +37,7 @@ import Testing
           client.text.contains(#""event":"\#(event)","beyond":"#)
             && client.text.contains(#""name":"start","state":"\#(state)","#)
         }, "\(client.text)")
-      #expect(eventually { hub.program.standardError.contains(line) }, "\(hub.program.standardError)")
+      #expect(hub.logs(line), "\(hub.program.standardError)")
     }
     // No states, and nobody woken for whoever listens; the fence has the receiver alone.
     #expect(!client.text.contains(#""class":"STATE""#))
@@ -53,11 +53,11 @@ import Testing
   @Test func `a fence that a reload takes away lets the receiver sleep, and one that stays goes on`() {
     let far = "far: { circle: [52.6, 13.5, 1000] }"
     let hub = HubProcess(board: board("\(Self.start), \(far)"))
-    #expect(eventually { hub.program.standardError.contains("fence far: the board is outside, ") })
+    #expect(hub.logs("fence far: the board is outside, "))
     HubProcess.write(board(far), to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(eventually { hub.program.standardError.contains("read again") })
-    #expect(eventually { hub.isOff })
+    #expect(hub.logs("read again"))
+    #expect(hub.comesToRest())
     let answer = HTTPAnswer(http, "GET", "/fences").body
     #expect(answer.contains(#""fences":{"far":{"state":"outside""#) && !answer.contains("start"), "\(answer)")
     #expect(hub.program.standardError.components(of: "fence far: the board is outside") == 1)
@@ -91,7 +91,7 @@ import Testing
     let mqtt = ", mqtt: { broker: \"\(broker.address)\", hub: \"boat\" }"
     func run() -> HubProcess { HubProcess(board: board(fence, mqtt), environment: ["STATE_DIRECTORY=\(folder.path)"]) }
     let first = run()
-    #expect(eventually { first.program.standardError.contains("fence spot: the board is outside, ") })
+    #expect(first.logs("fence spot: the board is outside, "))
     let topic = "sensorhub/boat/fences"
     #expect(eventually { broker.retained(topic)?.contains(#""fences":{"spot":{"state":"outside","#) == true })
     let file = "\(folder.path)/fences.json"
@@ -101,7 +101,7 @@ import Testing
     HubProcess.write(text(file).replacing(#""isInside":false"#, with: #""isInside":true"#), to: file)
     let second = run()
     #expect(
-      eventually { second.program.standardError.contains("fence spot: left, ") }, "\(second.program.standardError)")
+      second.logs("fence spot: left, "), "\(second.program.standardError)")
     #expect(eventually { broker.retained(topic)?.contains(#""event":"leave""#) == true })
     #expect(second.stop() == 0)
   }
@@ -117,7 +117,7 @@ import Testing
     let first = run("spot")
     #expect(eventually { text(file).contains(#""spot":"#) }, "\(first.program.standardError)")
     let second = run("other")
-    #expect(eventually { second.program.standardError.contains("fence other: the board is outside, ") })
+    #expect(second.logs("fence other: the board is outside, "))
     #expect(second.program.standardError.contains("another hub keeps its books in \(folder.path)"))
     #expect(second.stop() == 0)
     #expect(text(file).contains(#""spot":"#) && !text(file).contains("other"), "\(text(file))")
@@ -130,9 +130,9 @@ import Testing
 
   @Test func `a hub without fences wakes nothing for who listens to them`() {
     let hub = HubProcess(board: board(""))
-    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    #expect(hub.logs("dashboard on"))
     let client = request("/events?only=fence")
-    #expect(eventually { client.text.contains("retry: ") })
+    #expect(client.receives("retry: "))
     #expect(HTTPAnswer(http, "GET", "/fences").body.contains(#""fences":{}"#))
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
     client.leave()

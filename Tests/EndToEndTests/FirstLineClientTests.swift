@@ -66,7 +66,7 @@ import Testing
     let hub = HubProcess.simulated(gpsd: port, nmea: SocketClient.freePort())
     let other = SocketClient(port: port)
     other.send("?WATCH={\"enable\":true,\"json\":true};")
-    #expect(eventually { other.text.contains("\"mode\":3") })
+    #expect(other.receives("\"mode\":3"))
     // Twenty that look at as many different moments between two epochs.
     let start = now()
     let clients = (0..<20).map { Client(port: port, nextLook: start + FirstLineClientTests.interval * Double($0) / 20) }

@@ -29,7 +29,7 @@ import Testing
         mqtt: { broker: "\(broker.address)", hub: "boat", username: "boat", passwordFile: "\(broker.folder)/boat",
           homeAssistant: true }
         """), environment: ["CREDENTIALS_DIRECTORY=\(broker.folder)"])
-    #expect(eventually { hub.program.standardError.contains("joined \(broker.address) as 'boat'") })
+    #expect(hub.logs("joined \(broker.address) as 'boat'"))
     let address = "mqtt://viewer@127.0.0.1:\(broker.port)"
     let watch = Program(
       [
@@ -37,7 +37,7 @@ import Testing
         "\(broker.folder)/viewer",
       ])
     #expect(watch.wait() == 0, "\(watch.standardError)")
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.devicesNow["imu"].wakes == 1)
     // A viewer asks for nothing in another's name, and takes nothing of another's back.
     broker.publish(
@@ -50,7 +50,7 @@ import Testing
       broker.publish("sensorhub/boat/interest/\(topic)", text)
     }
     broker.publish("sensorhub/boat/interest/viewer/phone/attitude", "{}")
-    #expect(eventually { hub.devicesNow["imu"].power == "tracking" })
+    #expect(hub.shows("imu", "tracking"))
     #expect(hub.devicesNow["imu"].holders == ["mqtt viewer/phone 1 Hz (attitude)"])
     #expect(hub.devicesNow["gps"].holders == ["mqtt homeassistant 1 Hz (position)"])
     // A viewer says nothing in a hub's name, and one hub nothing in another's.
@@ -78,10 +78,10 @@ import Testing
         """
         mqtt: { broker: "\(broker.address)", hub: "boat", username: "boat", passwordFile: "\(broker.folder)/boat" }
         """), environment: ["CREDENTIALS_DIRECTORY=\(broker.folder)"])
-    #expect(eventually { hub.program.standardError.contains("lets it not in") }, "\(hub.program.standardError)")
+    #expect(hub.logs("lets it not in"), "\(hub.program.standardError)")
     HubProcess.write("of boat\n", to: broker.folder + "/boat")
     #expect(
-      eventually { hub.program.standardError.contains("joined \(broker.address) as 'boat'") },
+      hub.logs("joined \(broker.address) as 'boat'"),
       "\(hub.program.standardError)")
     #expect(hub.stop() == 0)
   }
@@ -127,19 +127,19 @@ import Testing
     }
     let hub = HubProcess(board: board("theirs"))
     #expect(
-      eventually { hub.program.standardError.contains("who vouches for the broker's certificate") },
+      hub.logs("who vouches for the broker's certificate"),
       "\(hub.program.standardError)")
     // A board without a clock meets certificates that are not valid yet.
     #expect(hub.program.standardError.contains("which is today by this board's clock"))
     // An authority that is renewed counts with the next attempt, as a certificate of the hub's does.
     HubProcess.write((try? Files.bytes(of: broker.folder + "/ours.crt")) ?? [], to: broker.folder + "/theirs.crt")
     #expect(
-      eventually { hub.program.standardError.contains("joined \(address) as 'boat'") }, "\(hub.program.standardError)")
+      hub.logs("joined \(address) as 'boat'"), "\(hub.program.standardError)")
     // It is said as soon as the broker has answered, and what is to be had there follows.
-    #expect(eventually { broker.retained("sensorhub/boat/status") == "online" })
+    #expect(broker.retains("online", on: "sensorhub/boat/status"))
     broker.publish("sensorhub/boat/interest/phone/attitude", "{}")
     #expect(eventually { hub.devicesNow["imu"].holders == ["mqtt phone 1 Hz (attitude)"] })
     #expect(hub.stop() == 0)
-    #expect(eventually { broker.retained("sensorhub/boat/status") == "offline" })
+    #expect(broker.retains("offline", on: "sensorhub/boat/status"))
   }
 }

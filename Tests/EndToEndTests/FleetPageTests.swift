@@ -11,13 +11,13 @@ import Testing
   private func hub(_ name: String) -> HubProcess {
     let hub = HubProcess(
       board: HubProcess.simulatedBoard("mqtt: { broker: \"\(broker.address)\", hub: \"\(name)\" }"))
-    #expect(eventually { hub.program.standardError.contains("joined \(broker.address) as '\(name)'") })
+    #expect(hub.logs("joined \(broker.address) as '\(name)'"))
     return hub
   }
 
   private func page(_ options: [String] = []) -> Program {
     let page = Program(["fleet", "--http", "\(port)"] + options + [broker.address])
-    #expect(eventually { page.standardError.contains("fleet on http://127.0.0.1:\(port)") }, "\(page.standardError)")
+    #expect(page.logs("fleet on http://127.0.0.1:\(port)"), "\(page.standardError)")
     return page
   }
 
@@ -48,14 +48,14 @@ import Testing
     let page = page()
     #expect(isListed("boat", as: "online") && isListed("ship", as: "online"))
     let client = open("boat")
-    #expect(eventually { client.text.contains(#"{"hub":"boat","state":{"#) && client.text.contains(#""lat":52.5"#) })
+    #expect(client.receives(#"{"hub":"boat","state":{"#) && client.receives(#""lat":52.5"#))
     let holders = boat.devicesNow["gps"].holders
     #expect(holders.count == 1 && holders.allSatisfy { $0.hasPrefix("mqtt fleet-") }, "\(holders)")
     #expect(holders.allSatisfy { $0.hasSuffix(" 1 Hz (position, motion)") }, "\(holders)")
     #expect(boat.devicesNow["imu"].wakes == 0)
     // Somebody else who opens it is no second viewer to the hub, and it is awake until the last has left.
     let other = open("boat,ship")
-    #expect(eventually { other.text.contains(#"{"hub":"boat""#) && other.text.contains(#"{"hub":"ship""#) })
+    #expect(other.receives(#"{"hub":"boat""#) && other.receives(#"{"hub":"ship""#))
     #expect(boat.devicesNow["gps"].holders == holders)
     client.leave()
     #expect(eventually { other.text.ranges(of: #"{"hub":"boat""#).count > 3 })
@@ -71,9 +71,9 @@ import Testing
       })
     #expect(fleet(since: news)?.whole == false && fleet(since: "other-1")?.whole == true)
     let last = open("boat")
-    #expect(eventually { boat.devicesNow["gps"].power == "tracking" })
+    #expect(boat.shows("gps", "tracking"))
     page.send(SIGKILL)
-    #expect(eventually { boat.isOff })
+    #expect(boat.comesToRest())
     #expect(broker.retained("sensorhub/boat/interest/+/state") == nil)
     last.leave()
     #expect(boat.stop() == 0)
@@ -190,11 +190,11 @@ import Testing
     try click("Open ship")
     #expect(try eventually { try word("ship") == "live" && word("boat") == "live" })
     let map = "document.getElementById('map').ariaLabel"
-    #expect(try eventually { try browser.text(map) == "Map: 4 hubs, 2 of them open" })
+    #expect(try browser.shows("Map: 4 hubs, 2 of them open", at: map))
     try click("Close ship")
-    #expect(eventually { ship.isOff })
+    #expect(ship.comesToRest())
     try browser.minimize()
-    #expect(eventually { boat.isOff })
+    #expect(boat.comesToRest())
     try browser.restore()
     // A page that was hidden has said so all the while.
     #expect(eventually { boat.devicesNow["gps"].wakes == 2 })
@@ -205,7 +205,7 @@ import Testing
       try browser.expectAccessible()
     }
     try browser.open("about:blank")
-    #expect(eventually { boat.isOff })
+    #expect(boat.comesToRest())
     #expect(try browser.log("browser").isEmpty)
     let strangers = try browser.log("performance").map(\.message).filter {
       $0.contains("Network.requestWillBeSent\"") && !$0.contains("\"url\":\"http://localhost:\(port)/")
@@ -231,7 +231,7 @@ import Testing
     #expect(try eventually { try has("Open", "asleep") })
     try browser.run("document.querySelector('.hub button').click()")
     #expect(try eventually { try has("Close", "looking") })
-    #expect(eventually { boat.devicesNow["gps"].power == "tracking" })
+    #expect(boat.shows("gps", "tracking"))
     first.send(SIGTERM)
     #expect(first.wait() == 0)
     broker.stop()

@@ -19,7 +19,7 @@ import Testing
   }
 
   private func hasJoined(_ hub: HubProcess) -> Bool {
-    eventually { hub.program.standardError.contains("joined \(broker.address) as 'boat'") }
+    hub.logs("joined \(broker.address) as 'boat'")
   }
 
   /// A viewer whose interest goes with it.
@@ -58,30 +58,30 @@ import Testing
     #expect(values(phone).allSatisfy { $0.attitude == nil })
     #expect(hub.devicesNow["imu"].holders == ["mqtt level 20 Hz (attitude)"])
     phone.send(SIGKILL)
-    #expect(eventually { hub.devicesNow["gps"].power == "off" })
+    #expect(hub.shows("gps", "off"))
     #expect(hub.devicesNow["imu"].power == "tracking")
     level.send(SIGKILL)
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 1 })
     #expect(broker.retained("sensorhub/boat/status") == "online")
     #expect(hub.stop() == 0)
     // By its last words, or by the broker's, where that is late.
-    #expect(eventually { broker.retained("sensorhub/boat/status") == "offline" })
+    #expect(broker.retains("offline", on: "sensorhub/boat/status"))
   }
 
   @Test func `what another client says of whether the hub is there is corrected, while it is there`() {
     let hub = hub()
     #expect(hasJoined(hub), "\(hub.program.standardError)")
-    #expect(eventually { broker.retained("sensorhub/boat/status") == "online" })
+    #expect(broker.retains("online", on: "sensorhub/boat/status"))
     for round in 1...2 {
       broker.publish("sensorhub/boat/status", "offline")
-      #expect(eventually { broker.retained("sensorhub/boat/status") == "online" }, "round \(round)")
+      #expect(broker.retains("online", on: "sensorhub/boat/status"), "round \(round)")
     }
     // Whoever says so again and again fills no log.
     let lines = hub.program.standardError.split(separator: "\n")
     #expect(lines.count { $0.contains("has said that 'boat' is offline (sensorhub/boat/status)") } == 1)
     #expect(hub.stop() == 0)
-    #expect(eventually { broker.retained("sensorhub/boat/status") == "offline" })
+    #expect(broker.retains("offline", on: "sensorhub/boat/status"))
   }
 
   @Test func `a command shows the states of a hub elsewhere, and nobody looks once it is gone`() {
@@ -90,21 +90,20 @@ import Testing
     let once = Program(["watch", "--once", "--json", "\(broker.address)/boat"])
     #expect(once.wait() == 0, "\(once.standardError)")
     #expect(HubProcess.states(once).first?.position != nil, "\(once.standardOutput)")
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     let watch = Program(["watch", "--json", "--rate", "5", "--parts", "attitude", "\(broker.address)/boat"])
     #expect(eventually { HubProcess.states(watch).contains { $0.attitude != nil } }, "\(watch.standardError)")
     #expect(hub.devicesNow["imu"].holders.contains { $0.hasPrefix("mqtt watch-") && $0.hasSuffix("5 Hz (attitude)") })
     watch.send(SIGKILL)
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     let nobody = Program(["watch", "--once", "\(broker.address)/nobody"])
     #expect(nobody.wait() == 69)
     #expect(nobody.standardError.contains("there is no 'nobody' at \(broker.address)"), "\(nobody.standardError)")
     #expect(nobody.standardError.contains("known are boat"), "\(nobody.standardError)")
     let misspelt = Program(["watch", "\(broker.address)/baot"])
     #expect(
-      eventually {
-        misspelt.standardError.contains("no hub 'baot' is known at \(broker.address), and waited for; known are boat\n")
-      }, "\(misspelt.standardError)")
+      misspelt.logs("no hub 'baot' is known at \(broker.address), and waited for; known are boat\n"),
+      "\(misspelt.standardError)")
     misspelt.send(SIGKILL)
     #expect(hub.stop() == 0)
   }
@@ -124,7 +123,7 @@ import Testing
     #expect(eventually { watch.lines.count == 1 }, "\(watch.standardError)")
     let outcome = #""schedule":{"met":true,"still":false,"radius":"#
     #expect(watch.standardOutput.contains(outcome), "\(watch.standardOutput)")
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     let rest = hub.devicesNow
     #expect(rest["gps"].wakes == 1 && rest["imu"].wakes == 0)
     #expect(devices().contains("for mqtt watch-") && devices().contains("every 168 h 00 min, to 100 m: woken"))
@@ -134,7 +133,7 @@ import Testing
     broker.publish("\(FleetTests.interest)/other/state", #"{"parts": ["attitude"]}"#)
     #expect(eventually { values(listener).contains { $0.attitude != nil } })
     broker.publish("\(FleetTests.interest)/other/state", "")
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(watch.lines.count == 1, "\(watch.standardOutput)")
     watch.send(SIGKILL)
     #expect(eventually { !devices().contains("every 168 h") })
@@ -142,7 +141,7 @@ import Testing
     broker.publish("sensorhub/old/status", "online")
     broker.publish("sensorhub/old/devices", try #require(broker.retained("sensorhub/boat/devices")))
     let vain = Program(["watch", "--every", "60", "\(broker.address)/old"])
-    #expect(eventually { vain.standardError.contains("old has not taken the wish") }, "\(vain.standardError)")
+    #expect(vain.logs("old has not taken the wish"), "\(vain.standardError)")
     #expect(broker.retained("sensorhub/old/interest/+/state")?.contains(#""rateHz": 0, "every": 60.0"#) == true)
     vain.send(SIGKILL)
     #expect(hub.stop() == 0)
@@ -172,7 +171,7 @@ import Testing
     #expect(hub.devicesNow["imu"].wakes == 1)
     // It goes on until it is taken back.
     broker.publish("\(FleetTests.interest)/logger/attitude", "")
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
     logger.send(SIGKILL)
   }
@@ -198,7 +197,7 @@ import Testing
     }
     #expect(costsNothing, "\(hub.program.standardError)")
     watch.send(SIGKILL)
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 
@@ -206,17 +205,17 @@ import Testing
     let hub = hub()
     #expect(hasJoined(hub))
     broker.publish("\(FleetTests.interest)/phone/attitude", "{}")
-    #expect(eventually { hub.devicesNow["imu"].power == "tracking" })
+    #expect(hub.shows("imu", "tracking"))
     broker.stop()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     // It has it from the broker again, which has kept it.
     broker.start()
-    #expect(eventually { hub.devicesNow["imu"].power == "tracking" })
+    #expect(hub.shows("imu", "tracking"))
     // And what is taken back meanwhile is over.
     let holders = hub.devicesNow["imu"].holders
     #expect(holders == ["mqtt phone 1 Hz (attitude)"])
     broker.publish("\(FleetTests.interest)/phone/attitude", #"{"rateHz": 0}"#)
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 
@@ -225,12 +224,12 @@ import Testing
     #expect(hasJoined(hub))
     broker.publish("\(FleetTests.interest)/a/attitude", #"{"for": 1}"#)
     #expect(eventually { hub.devicesNow["imu"].wakes == 1 })
-    #expect(eventually { hub.isOff })
-    #expect(eventually { broker.retained("\(FleetTests.interest)/a/attitude") == nil })
+    #expect(hub.comesToRest())
+    #expect(broker.retains(nil, on: "\(FleetTests.interest)/a/attitude"))
     // A broker counts whole seconds: of one there may be nothing left when it comes to the hub.
     broker.publish("\(FleetTests.interest)/b/attitude", "{}", ["-D", "PUBLISH", "message-expiry-interval", "5"])
     #expect(eventually { hub.devicesNow["imu"].wakes == 2 })
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 
@@ -251,7 +250,7 @@ import Testing
           board: HubProcess.simulatedBoard("mqtt: { broker: \"mqtt://127.0.0.1:\(port)\", hub: \"boat\" }"))
         let watch = hub.watch(["--once", "--parts", "attitude"])
         #expect(watch.wait() == 0, "\(watch.standardError)")
-        #expect(eventually { hub.isOff })
+        #expect(hub.comesToRest())
         hub.program.send(SIGTERM)
         return hub.program.wait(within: .seconds(15)) == 0
           && hub.program.standardError.contains("all power lines are off")
@@ -268,7 +267,7 @@ import Testing
     let environment = ["LD_LIBRARY_PATH=\(paths.joined(separator: ":"))"]
     let hub = hub(environment: environment)
     #expect(
-      eventually { hub.program.standardError.contains("apt-get install libmosquitto1") }, "\(hub.program.standardError)"
+      hub.logs("apt-get install libmosquitto1"), "\(hub.program.standardError)"
     )
     #expect(hub.watch(["--once", "--parts", "attitude"]).wait() == 0)
     let check = Program(["check", hub.boardFile], environment: environment)
@@ -403,7 +402,7 @@ import Testing
     #expect(eventually { broker.retained(tracker.json_attributes_topic ?? "")?.contains("\"position\":{") == true })
     #expect(eventually { broker.retained(live.state_topic ?? "")?.contains("\"viewers\":[\"homeassistant\"]") == true })
     broker.publish(try #require(live.command_topic), try #require(live.payload_off))
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(eventually { broker.retained(live.state_topic ?? "")?.contains("\"viewers\":[]") == true })
     #expect(hub.stop() == 0)
   }
@@ -415,11 +414,11 @@ import Testing
     HubProcess.write(
       HubProcess.simulatedBoard("mqtt: { broker: \"\(other.address)\", hub: \"ship\" }"), to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(eventually { other.retained("sensorhub/ship/status") == "online" }, "\(hub.program.standardError)")
-    #expect(eventually { broker.retained("sensorhub/boat/status") == "offline" })
+    #expect(other.retains("online", on: "sensorhub/ship/status"), "\(hub.program.standardError)")
+    #expect(broker.retains("offline", on: "sensorhub/boat/status"))
     HubProcess.write(HubProcess.simulatedBoard(""), to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(eventually { other.retained("sensorhub/ship/status") == "offline" })
+    #expect(other.retains("offline", on: "sensorhub/ship/status"))
     #expect(hub.stop() == 0)
   }
 
@@ -439,10 +438,10 @@ import Testing
     wall.end()
     broker.start()
     #expect(
-      eventually { hub.program.standardError.contains("joined \(broker.address) as 'barge'") },
+      hub.logs("joined \(broker.address) as 'barge'"),
       "\(hub.program.standardError)")
     // It is said as soon as the broker has answered, and what is to be had there follows.
-    #expect(eventually { broker.retained("sensorhub/barge/status") == "online" })
+    #expect(broker.retains("online", on: "sensorhub/barge/status"))
     #expect(broker.retained("sensorhub/ship/status") == nil)
     #expect(hub.stop() == 0)
   }
@@ -505,7 +504,7 @@ import Testing
     let other = hub()
     #expect(hasJoined(other))
     #expect(
-      eventually { one.program.standardError.contains("another hub is called 'boat' at") },
+      one.logs("another hub is called 'boat' at"),
       "\(one.program.standardError)")
     #expect(other.stop() == 0)
     #expect(one.stop() == 0)
@@ -524,12 +523,12 @@ import Testing
       hub.program.send(SIGHUP)
     }
     reload("ship", ", homeAssistant: true")
-    #expect(eventually { broker.retained("sensorhub/ship/status") == "online" }, "\(hub.program.standardError)")
+    #expect(broker.retains("online", on: "sensorhub/ship/status"), "\(hub.program.standardError)")
     #expect(eventually { left.allSatisfy { broker.retained($0) == nil } }, "\(hub.program.standardError)")
     #expect(eventually { broker.retained(discovery("ship")) != nil })
     reload("ship", "")
-    #expect(eventually { broker.retained(discovery("ship")) == nil }, "\(hub.program.standardError)")
-    #expect(eventually { broker.retained("sensorhub/ship/status") == "online" })
+    #expect(broker.retains(nil, on: discovery("ship")), "\(hub.program.standardError)")
+    #expect(broker.retains("online", on: "sensorhub/ship/status"))
     #expect(hub.stop() == 0)
   }
 
@@ -547,12 +546,12 @@ import Testing
     }
     let listener = broker.listen(["homeassistant/device/+/config"])
     let hub = HubProcess(board: HubProcess.simulatedBoard(section(name, "sensorhub")))
-    #expect(eventually { listener.standardOutput.contains("/sensorhub-\(name)/config {") })
+    #expect(listener.prints("/sensorhub-\(name)/config {"))
     reload(hub, section(next, topic))
     let left = ["status", "health", "devices"].map { "sensorhub/\(name)/\($0)" }
     #expect(eventually { left.allSatisfy { broker.retained($0) == nil } }, "\(hub.program.standardError)")
     let told = "\"availability_topic\":\"\(topic)/\(next)/status\""
-    #expect(eventually { listener.standardOutput.contains(told) }, "\(listener.standardOutput)")
+    #expect(listener.prints(told), "\(listener.standardOutput)")
     // All that the broker has of it in the end is what it is now.
     func kept() -> [String] {
       let look = broker.listen(["homeassistant/device/+/config", "sensorhub/+/status", "other/+/status"], ["-W", "2"])
@@ -581,7 +580,7 @@ import Testing
     let hub = HubProcess(board: HubProcess.simulatedBoard(fences(["port", "quay", "buoy"])))
     #expect(eventually { broker.retained(topic)?.contains("fence_quay") == true }, "\(hub.program.standardError)")
     reload(hub, fences(["port", "quay"]))
-    #expect(eventually { listener.standardOutput.contains(#""fence_buoy":{"platform":"sensor"}"#) })
+    #expect(listener.prints(#""fence_buoy":{"platform":"sensor"}"#))
     #expect(eventually { broker.retained(topic)?.contains("fence_buoy") == false })
     // What was taken out before the next run.
     #expect(hub.stop() == 0)
@@ -590,7 +589,7 @@ import Testing
     let next = Program(
       ["run", "--socket", hub.socket, "--board", hub.boardFile], environment: ["STATE_DIRECTORY=\(folder)/state"])
     #expect(
-      eventually { listener.standardOutput.contains(#""fence_quay":{"platform":"sensor"}"#) }, "\(next.standardError)")
+      listener.prints(#""fence_quay":{"platform":"sensor"}"#), "\(next.standardError)")
     #expect(eventually { broker.retained(topic)?.contains("fence_quay") == false })
     #expect(broker.retained(topic)?.contains("fence_port") == true)
     #expect(listener.standardOutput.ranges(of: #"{"platform":"sensor"}"#).count == 2)
@@ -606,15 +605,15 @@ import Testing
       hub.program.send(SIGHUP)
     }
     reload("")
-    #expect(eventually { broker.retained("sensorhub/boat/status") == "offline" })
+    #expect(broker.retains("offline", on: "sensorhub/boat/status"))
     let boat = self.hub()
     #expect(hasJoined(boat))
-    #expect(eventually { broker.retained("sensorhub/boat/status") == "online" })
+    #expect(broker.retains("online", on: "sensorhub/boat/status"))
     reload("mqtt: { broker: \"\(broker.address)\", hub: \"ship\" }")
-    #expect(eventually { broker.retained("sensorhub/ship/status") == "online" }, "\(hub.program.standardError)")
+    #expect(broker.retains("online", on: "sensorhub/ship/status"), "\(hub.program.standardError)")
     // By then it has heard how the other is.
     broker.publish("sensorhub/ship/interest/phone/attitude", "{}")
-    #expect(eventually { hub.devicesNow["imu"].power == "tracking" })
+    #expect(hub.shows("imu", "tracking"))
     #expect(broker.retained("sensorhub/boat/status") == "online")
     #expect(broker.retained("sensorhub/boat/health") != nil)
     #expect(boat.stop() == 0)
@@ -627,13 +626,13 @@ import Testing
     HubProcess.write(
       HubProcess.simulatedBoard("mqtt: { broker: \"\(broker.address)\", hub: \"ship\" }"), to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(eventually { broker.retained("sensorhub/ship/status") == "online" }, "\(hub.program.standardError)")
-    #expect(eventually { broker.retained("sensorhub/boat/status") == nil }, "\(hub.program.standardError)")
+    #expect(broker.retains("online", on: "sensorhub/ship/status"), "\(hub.program.standardError)")
+    #expect(broker.retains(nil, on: "sensorhub/boat/status"), "\(hub.program.standardError)")
     let boat = self.hub()
     #expect(hasJoined(boat))
     #expect(eventually { broker.retained("sensorhub/boat/health") != nil })
     #expect(boat.stop() == 0)
-    #expect(eventually { broker.retained("sensorhub/boat/status") == "offline" })
+    #expect(broker.retains("offline", on: "sensorhub/boat/status"))
     // What this hub says of it comes before what it says of its devices.
     broker.publish("sensorhub/ship/interest/phone/attitude", "{}")
     #expect(eventually { broker.retained("sensorhub/ship/devices")?.contains("tracking") == true })
@@ -650,7 +649,7 @@ import Testing
     #expect(eventually { values(logger).contains { $0.attitude != nil } }, "\(logger.standardOutput)")
     #expect(hub.devicesNow["gps"].holders == ["mqtt (subscribers) 1 Hz"])
     logger.send(SIGKILL)
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 }

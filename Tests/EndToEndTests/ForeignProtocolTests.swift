@@ -16,7 +16,7 @@ import Testing
   ])
   func `a browser is sent away from the stream ports, and wakes nothing`(_ request: String) {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
-    #expect(eventually { hub.program.standardError.contains("NMEA 0183 on 127.0.0.1:\(nmea), ") })
+    #expect(hub.logs("NMEA 0183 on 127.0.0.1:\(nmea), "))
     for port in [gpsd, nmea] {
       // A browser speaks at once, which a test on a busy machine does not always: so the hub stands still between its connection and
       // its words. Who has said nothing at the second port after a quarter of a second is a plotter.
@@ -32,7 +32,7 @@ import Testing
     // In two packets, however the first is cut.
     let slow = Peer(gpsd)
     slow.send(String(request.prefix(2)))
-    #expect(eventually { slow.text.contains("VERSION") })
+    #expect(slow.receives("VERSION"))
     slow.send(String(request.dropFirst(2)))
     #expect(eventually { !slow.isOpen })
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
@@ -50,7 +50,7 @@ import Testing
       [0x00, 0x03, 0x00, 0x08, 0x21, 0x12, 0xA4, 0x42] + Array("Yk3bQzT8v0wP".utf8)
       + [0x00, 0x19, 0x00, 0x04, 0x11, 0x00, 0x00, 0x00]
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
-    #expect(eventually { hub.program.standardError.contains("NMEA 0183 on 127.0.0.1:\(nmea), ") })
+    #expect(hub.logs("NMEA 0183 on 127.0.0.1:\(nmea), "))
     for (port, words) in [(gpsd, request), (nmea, request), (nmea, Array("hello\r\n".utf8))] {
       #expect(hub.program.halt())
       let browser = Peer(port)
@@ -64,13 +64,13 @@ import Testing
     // A plotter's own sentences are welcome.
     let plotter = Peer(nmea)
     plotter.send("$GPRMB,A*00\r\n")
-    #expect(eventually { plotter.text.contains("RMC") })
+    #expect(plotter.receives("RMC"))
     #expect(hub.stop() == 0)
   }
 
   @Test func `a page that uses WebRTC wakes nothing`() throws {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
-    #expect(eventually { hub.program.standardError.contains("NMEA 0183 on 127.0.0.1:\(nmea), ") })
+    #expect(hub.logs("NMEA 0183 on 127.0.0.1:\(nmea), "))
     let browser = try Browser()
     try browser.open("about:blank")
     for port in [gpsd, nmea] {
@@ -85,7 +85,7 @@ import Testing
     }
     for title in ["gpsd protocol", "NMEA 0183"] {
       #expect(
-        eventually { hub.program.standardError.contains("\(title): 127.0.0.1:") }, "\(hub.program.standardError)")
+        hub.logs("\(title): 127.0.0.1:"), "\(hub.program.standardError)")
     }
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 && $0.holders.isEmpty })
     #expect(hub.stop() == 0)

@@ -73,7 +73,7 @@ import Testing
     let client = SocketClient(port: gpsd)
     client.send("?WATCH={\"enable\":true,\"json\":true};")
     #expect(isTold(receiver.path, client) { $0.driver == "NMEA0183" && $0.native == 0 })
-    #expect(eventually { hub.devicesNow["gps"].power == "acquiring" })
+    #expect(hub.shows("gps", "acquiring"))
     var second = 0
     #expect(
       eventually {
@@ -86,7 +86,7 @@ import Testing
       }, "\(client.text)")
     #expect(device(receiver.path, client)?.native == 1)
     client.leave()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     let other = SocketClient(port: gpsd)
     other.send("?DEVICE;")
     #expect(isTold(receiver.path, other) { $0.driver == "u-blox" && $0.subtype == nil })

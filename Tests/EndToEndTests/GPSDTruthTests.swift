@@ -143,7 +143,7 @@ import Testing
     let client = SocketClient(port: gpsd)
     let plotter = SocketClient(port: nmea)
     client.send(GPSDTruthTests.watch)
-    #expect(eventually { hub.devicesNow["gps"].power == "acquiring" })
+    #expect(hub.shows("gps", "acquiring"))
     var second = 0
     func positions() -> [Report] { GPSDTruthTests.reports(client.text, "TPV").filter { $0.lat != nil } }
     func drive(_ count: Int) {
@@ -175,7 +175,7 @@ import Testing
     // The board file says no speed: it has been found out, and stays known.
     let device =
       "{\"class\":\"DEVICE\",\"path\":\"\(receiver.path)\",\"driver\":\"NMEA0183\",\"native\":0,\"bps\":"
-    #expect(eventually { client.text.contains(device) }, "\(client.text)")
+    #expect(client.receives(device), "\(client.text)")
     #expect(hub.stop() == 0)
   }
 
@@ -206,7 +206,7 @@ import Testing
       #expect(poll.time >= (tpv.time ?? "9"), "\(poller.text)")
     }
     watcher.leave()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     poller.forget()
     poller.send("?POLL;")
     #expect(eventually { poller.text.contains("\"active\":0,\"tpv\":[],\"gst\":[],\"sky\":[]}") }, "\(poller.text)")
@@ -232,7 +232,7 @@ import Testing
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let client = SocketClient(port: gpsd)
     client.send("?DEVICES;")
-    #expect(eventually { client.text.contains("\"class\":\"DEVICES\"") })
+    #expect(client.receives("\"class\":\"DEVICES\""))
     #expect(!client.text.contains("\"activated\""), "\(client.text)")
     client.send(GPSDTruthTests.watch)
     func activated(_ path: String) -> Bool {
@@ -270,7 +270,7 @@ import Testing
         devices: { gps: { driver: "nmea", port: "simulated/gps", power: { switch: "gpio", chip: "simulated", line: "gps-power", lingerSeconds: 0.2 } } } }
       """, to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(eventually { client.text.contains("The board has no simulated/i2c any more") }, "\(client.text)")
+    #expect(client.receives("The board has no simulated/i2c any more"), "\(client.text)")
     #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "off" && $0.holders.isEmpty } })
     client.forget()
     client.send(GPSDTruthTests.watch)
@@ -359,7 +359,7 @@ import Testing
     #expect(isAllTold, "\(steady.text)")
     #expect(grow(positions(steady)))
     steady.leave()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 
@@ -425,7 +425,7 @@ import Testing
     }
     // Keeps the receiver awake, and has nothing fused.
     let first = SocketClient(port: nmea)
-    #expect(eventually { hub.devicesNow["gps"].power == "acquiring" })
+    #expect(hub.shows("gps", "acquiring"))
     #expect(drive { first.text.contains(",A,5231.0000") && hub.devicesNow["gps"].power == "tracking" })
     let watcher = SocketClient(port: gpsd)
     watcher.send(GPSDTruthTests.watch)

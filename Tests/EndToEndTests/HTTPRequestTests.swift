@@ -7,7 +7,7 @@ import Testing
 
   private func hub(_ options: String = "") -> HubProcess {
     let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port), \(options) }"))
-    #expect(eventually { hub.program.standardError.contains("dashboard on") }, "\(hub.program.standardError)")
+    #expect(hub.logs("dashboard on"), "\(hub.program.standardError)")
     return hub
   }
 

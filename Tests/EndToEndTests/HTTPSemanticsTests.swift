@@ -11,7 +11,7 @@ import Testing
   init() {
     hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }, state: { rateHz: 50 }"))
     let hub = hub
-    _ = eventually { hub.program.standardError.contains("dashboard on") }
+    _ = hub.logs("dashboard on")
   }
 
   private func get(_ path: String, _ headers: [String] = []) -> HTTPAnswer { HTTPAnswer(port, "GET", path, headers) }
@@ -146,7 +146,7 @@ import Testing
     for (map, credit) in maps {
       let port = SocketClient.freePort()
       let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port), \(map) }"))
-      #expect(eventually { hub.program.standardError.contains("dashboard on") })
+      #expect(hub.logs("dashboard on"))
       let page = HTTPAnswer(port, "GET", "/")
       #expect(page.head.contains("Referrer-Policy: strict-origin-when-cross-origin"))
       #expect(page.body.contains(credit))

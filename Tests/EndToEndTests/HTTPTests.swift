@@ -10,7 +10,7 @@ import Testing
 
   private func hub() -> HubProcess {
     let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
-    #expect(eventually { hub.program.standardError.contains("dashboard on") }, "\(hub.program.standardError)")
+    #expect(hub.logs("dashboard on"), "\(hub.program.standardError)")
     return hub
   }
 
@@ -32,7 +32,7 @@ import Testing
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 && $0.power == "off" })
     // Once more with everything in it that there can be.
     let stream = events()
-    #expect(eventually { stream.text.contains("\"mode\":\"fused\"") })
+    #expect(stream.receives("\"mode\":\"fused\""))
     let metrics = get("/metrics").body
     #expect(metrics.contains("sensorhub_output_clients{output=\"events\"} 1"))
     #expect(metrics.contains("sensorhub_device_power_state{device=\"gps\",state=\"tracking\"} 1"))
@@ -87,14 +87,14 @@ import Testing
     #expect(comesToAll)
     for client in clients { client.leave() }
     for descriptor in stalled { close(descriptor) }
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 
   @Test func `ten thousand broken requests harm nobody`() {
     let hub = hub()
     let good = events()
-    #expect(eventually { good.text.contains("\"mode\":\"fused\"") })
+    #expect(good.receives("\"mode\":\"fused\""))
     let before = hub.resources
     var random = SeededRandom()
     let seeds = [
@@ -143,7 +143,7 @@ import Testing
     #expect(isBack, "\(before) became \(hub.resources)")
     #expect(hub.devicesNow["gps"].wakes == 1)
     good.leave()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 

@@ -46,7 +46,7 @@ import Testing
   private func hub(_ more: String? = nil) -> HubProcess {
     let record = "record: { path: \"\(recorded.folder)\", syncSeconds: 0.2 }"
     let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }, \(more ?? record)"))
-    #expect(eventually { hub.program.standardError.contains("dashboard on") }, "\(hub.program.standardError)")
+    #expect(hub.logs("dashboard on"), "\(hub.program.standardError)")
     return hub
   }
 
@@ -240,7 +240,7 @@ import Testing
     // The last hour is what is meant unless something else is said.
     #expect(try eventually { try page("every=0").states.count > 20 })
     client.leave()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     let changes = { try decoded("/history/power", as: PowerPage.self).changes.filter { $0.id == "gps" } }
     #expect(try eventually { try changes().last?.power == "off" })
     let powers = try changes().map(\.power)

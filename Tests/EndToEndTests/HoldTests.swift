@@ -24,7 +24,7 @@ import Testing
   init() {
     hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
     let hub = hub
-    _ = eventually { hub.program.standardError.contains("dashboard on") }
+    _ = hub.logs("dashboard on")
   }
 
   private func post(_ path: String) -> HTTPAnswer { HTTPAnswer(port, "POST", path) }
@@ -42,7 +42,7 @@ import Testing
   @Test func `a hold keeps one device awake for its time, which is told`() throws {
     let long = try hold("/devices/imu/hold?for=600")
     #expect(long.device == "imu" && long.seconds == 600)
-    #expect(eventually { hub.devicesNow["imu"].power == "tracking" })
+    #expect(hub.shows("imu", "tracking"))
     #expect(hub.devicesNow["imu"].holders == ["held for 127.0.0.1"])
     #expect(hub.devicesNow["gps"].wakes == 0)
     let entry = try #require(try holds.first)
@@ -59,10 +59,10 @@ import Testing
 
   @Test func `a hold can be ended though another board file has taken its device away`() throws {
     let hold = try hold("/devices/gps/hold?for=3600")
-    #expect(eventually { hub.devicesNow["gps"].power == "tracking" })
+    #expect(hub.shows("gps", "tracking"))
     HubProcess.write("{ name: \"bare\", http: { port: \(port) } }", to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(eventually { hub.program.standardError.contains("board 'bare' read again") })
+    #expect(hub.logs("board 'bare' read again"))
     #expect(try holds.count == 1)
     #expect(post("/devices/gps/release?hold=\(hold.id)").status == 200)
     #expect(try holds.isEmpty)
@@ -71,7 +71,7 @@ import Testing
 
   @Test func `a hold outlives a change of the port's own settings, and not the port`() throws {
     let hold = try hold("/devices/gps/hold?for=3600")
-    #expect(eventually { hub.devicesNow["gps"].power == "tracking" })
+    #expect(hub.shows("gps", "tracking"))
     HubProcess.write(
       HubProcess.simulatedBoard("http: { port: \(port), hosts: [\"hub.example\"] }"), to: hub.boardFile)
     hub.program.send(SIGHUP)
@@ -81,7 +81,7 @@ import Testing
     #expect(post("/devices/gps/hold?hold=\(hold.id)&for=600").status == 200)
     HubProcess.write(HubProcess.simulatedBoard(""), to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
   }
 
   @Test func `a shorter hold does not shorten another's, nor does releasing it end that`() throws {
@@ -99,7 +99,7 @@ import Testing
     #expect(post("/devices/imu/release?hold=\(long.id)").status == 404)
     #expect(!HTTPAnswer(port, "GET", "/holds").body.contains(long.id))
     #expect(post("/devices/gps/release?hold=\(long.id)").status == 200)
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.devicesNow["gps"].wakes == 1)
   }
 

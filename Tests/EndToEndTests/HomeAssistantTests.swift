@@ -23,7 +23,7 @@ import Testing
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
 
     #expect(home.turn("on", "switch.boat_live"))
-    #expect(eventually { hub.devicesNow["gps"].power == "tracking" })
+    #expect(hub.shows("gps", "tracking"))
     #expect(hub.devicesNow["gps"].holders == ["mqtt homeassistant 1 Hz (position)"])
     #expect(hub.devicesNow["imu"].wakes == 0)
     #expect(eventually { state("switch.boat_live") == "on" && state("sensor.boat_power_gps") == "tracking" })
@@ -43,7 +43,7 @@ import Testing
     #expect(hasty.utf8.count < told.utf8.count)
     broker.publish(topic, hasty)
     #expect(home.turn("off", "switch.boat_live"))
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(eventually { state("switch.boat_live") == "off" && state("sensor.boat_power_gps") == "off" })
     #expect(eventually { state("sensor.boat_speed") == "unavailable" })
     // Where it was is known, and since when.

@@ -27,7 +27,7 @@ final class HomeTests {
     // A hub has its sockets in a folder of its own.
     chown(folder, UInt32(uid), UInt32(uid))
     let hub = program(["run", "--socket", "\(folder)/hub.sock", "--board", "\(folder)/board.json5"], uid: uid)
-    #expect(eventually { hub.standardError.contains("state on") }, "\(hub.standardError)")
+    #expect(hub.logs("state on"), "\(hub.standardError)")
     hub.send(SIGTERM)
     #expect(hub.wait() == 0, "\(hub.standardError)")
     return hub.standardError

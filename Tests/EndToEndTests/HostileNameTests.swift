@@ -63,7 +63,7 @@ import Testing
     let page = HTTPAnswer(port, "GET", "/")
     #expect(page.status == 200 && !page.head.contains("evil") && !page.body.contains("evil"), "\(page.head)")
     #expect(HTTPAnswer(port, "GET", "/", host: "evil.example:\(port)").status == 421)
-    #expect(eventually { program.standardError.contains("NMEA 0183 on 127.0.0.1:\(nmea), open to this machine\n") })
+    #expect(program.logs("NMEA 0183 on 127.0.0.1:\(nmea), open to this machine\n"))
     #expect(!program.standardError.contains("0.0.0.0"), "\(program.standardError)")
     program.send(SIGTERM)
     program.wait()

@@ -60,7 +60,7 @@ struct HubProcessTests {
   @Test func `a hub that ends switches its devices off before it sends its clients away`() {
     let port = SocketClient.freePort()
     let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
-    #expect(eventually { hub.program.standardError.contains("dashboard on") }, "\(hub.program.standardError)")
+    #expect(hub.logs("dashboard on"), "\(hub.program.standardError)")
     let stream = SocketClient(port: port)
     stream.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")
     #expect(eventually { hub.devicesNow["gps"].power == "tracking" && hub.devicesNow["imu"].power == "tracking" })
@@ -72,7 +72,7 @@ struct HubProcessTests {
 
   @Test func `the built-in board prints fused states by itself, and Ctrl-C powers it off`() {
     let hub = HubProcess()
-    #expect(eventually { hub.program.standardError.contains("fused  ") }, "\(hub.program.standardError)")
+    #expect(hub.logs("fused  "), "\(hub.program.standardError)")
     #expect(hub.devices["gps"].holders == ["journal"])
     #expect(hub.stop(SIGINT) == 0)
     #expect(hub.program.standardError.contains("all power lines are off"))
@@ -99,10 +99,10 @@ struct HubProcessTests {
     let hub = HubProcess(["--no-journal-state"])
     // The first visit starts threads that stay.
     hub.watch(["--once"]).wait()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     let before = hub.resources
     for _ in 0..<20 { hub.watch(["--once"]).wait() }
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     // No more than before, when a thread of the first visit may still have been on its way out.
     #expect(
       eventually { zip(hub.resources, before).allSatisfy { $0 <= $1 } }, "\(before) became \(hub.resources)")
@@ -179,7 +179,7 @@ struct HubProcessTests {
     #expect(hub.stop(SIGKILL) == -SIGKILL)
     #expect(access(hub.socket, F_OK) == 0)
     let next = Program(["run", "--no-journal-state", "--socket", hub.socket])
-    #expect(eventually { next.standardError.contains("state on \(hub.socket)") })
+    #expect(next.logs("state on \(hub.socket)"))
     #expect(eventually { hub.devices.devices.count == 5 })
     next.send(SIGTERM)
     #expect(next.wait() == 0)
@@ -243,7 +243,7 @@ struct HubProcessTests {
     let hub = HubProcess(
       board: #"{ name: "x", devices: { gps: { driver: "nmea", port: "\#(link)", power: { lingerSeconds: 0 } } } }"#)
     let watch = hub.watch()
-    #expect(eventually { hub.devicesNow["gps"].power == "acquiring" })
+    #expect(hub.shows("gps", "acquiring"))
     first.write(
       (0..<512).map { UInt8($0 & 0xFF) } + Array("$GPGGA,torn$GPRMC,,V,,,,,,,,,,N*53\r\n$GPRMC,1*00\r\n".utf8))
     // As it says nothing more it is given up after ten seconds: that is told by the same look as what it has said.
@@ -254,8 +254,8 @@ struct HubProcessTests {
           && gps.power == "acquiring"
       })
     first.hangUp()
-    #expect(eventually { hub.devicesNow["gps"].power == "failed" })
-    #expect(eventually { hub.program.standardError.contains("gps: failed: serial port") })
+    #expect(hub.shows("gps", "failed"))
+    #expect(hub.logs("gps: failed: serial port"))
     let replacement = PseudoTerminal()
     unlink(link)
     symlink(replacement.path, link)
@@ -291,7 +291,7 @@ struct HubProcessTests {
 
   @Test func `SIGTERM right after SIGHUP ends the hub with the power off`() {
     let hub = HubProcess()
-    #expect(eventually { hub.devicesNow["imu"].power == "tracking" })
+    #expect(hub.shows("imu", "tracking"))
     for _ in 0..<3 { hub.program.send(SIGHUP) }
     #expect(hub.stop() == 0)
     #expect(hub.program.standardError.contains("all power lines are off"))
@@ -306,11 +306,11 @@ struct HubProcessTests {
     #expect(eventually { HubProcess.states(watch).contains { $0.mode == "attitude" } })
     HubProcess.write(#"{ name: "two", devices: { imu: 5 } }"#, to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(eventually { hub.program.standardError.contains("goes on with the old one") })
+    #expect(hub.logs("goes on with the old one"))
     #expect(hub.devices["imu"].power == "tracking")
     HubProcess.write(board.split(separator: "one").joined(separator: "two"), to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(eventually { hub.program.standardError.contains("board 'two' read again") })
+    #expect(hub.logs("board 'two' read again"))
     // The watch goes on, on the new hub's devices.
     let before = watch.lines.count
     #expect(eventually { watch.lines.count > before + 20 && hub.devicesNow["imu"].power == "tracking" })
@@ -332,7 +332,7 @@ struct HubProcessTests {
     func reload(_ name: String, gps: String = "", imu: String = "") {
       HubProcess.write(board(name, gps: gps, imu: imu), to: hub.boardFile)
       hub.program.send(SIGHUP)
-      #expect(eventually { hub.program.standardError.contains("board '\(name)' read again") })
+      #expect(hub.logs("board '\(name)' read again"))
     }
     let hub = HubProcess(board: board("one"))
     let watch = hub.watch()
@@ -351,10 +351,10 @@ struct HubProcessTests {
     #expect(!hub.program.standardError.contains("gps: off"), "\(hub.program.standardError)")
     // What is read in another way has to start again, and nothing beside it.
     reload("three", gps: "leverArmMetres: [1, 0, 0],", imu: "rateHz: 100,")
-    #expect(eventually { hub.devicesNow["imu"].power == "tracking" })
+    #expect(hub.shows("imu", "tracking"))
     #expect(hub.devicesNow["gps"].wakes == 1 && hub.devicesNow["gps"].onSeconds >= after["gps"].onSeconds)
     // The hub itself goes on.
-    #expect(eventually { hub.program.standardError.contains("imu: off (") }, "\(hub.program.standardError)")
+    #expect(hub.logs("imu: off ("), "\(hub.program.standardError)")
     #expect(!hub.program.standardError.contains("the hub is shutting down"), "\(hub.program.standardError)")
     // Its books go on, with one wake more in them.
     #expect(eventually { hub.devicesNow["imu"].wakes == 2 })
@@ -362,7 +362,7 @@ struct HubProcessTests {
     #expect(last.wakes == 2 && last.onSeconds >= after["imu"].onSeconds)
     watch.send(SIGINT)
     watch.wait()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 
@@ -371,7 +371,7 @@ struct HubProcessTests {
     let folder = first.socket.split(separator: "/").dropLast().map { "/\($0)" }.joined()
     // Where a hub usually is.
     let second = HubProcess(board: "{ name: \"second\" }", environment: ["RUNTIME_DIRECTORY=\(folder)"])
-    #expect(eventually { second.program.standardError.contains("warning: another hub runs at \(first.socket): ") })
+    #expect(second.logs("warning: another hub runs at \(first.socket): "))
     #expect(second.stop() == 0)
     #expect(first.stop() == 0)
   }
@@ -381,7 +381,7 @@ struct HubProcessTests {
     let chip = "{ driver: \"mpu-6050\", bus: \"simulated/i2c\""
     func lastLine(_ imu: String) -> String {
       let hub = HubProcess(board: "{ name: \"x\", devices: { imu: \(imu) } }")
-      #expect(eventually { hub.program.standardError.contains("board 'x', state on") })
+      #expect(hub.logs("board 'x', state on"))
       #expect(hub.stop() == 0)
       return hub.program.standardError.split(separator: "\n").last.map(String.init) ?? ""
     }
@@ -393,7 +393,7 @@ struct HubProcessTests {
       "\(undriven)")
     // A chip that is not there is no line that somebody holds.
     let hub = HubProcess(board: "{ name: \"x\", devices: { imu: \(chip), \(power) } } }")
-    #expect(eventually { hub.program.standardError.contains("board 'x', state on") })
+    #expect(hub.logs("board 'x', state on"))
     #expect(hub.stop() == 0)
     let wrong = Program(["safe", hub.boardFile, "--socket", hub.socket])
     #expect(wrong.wait() == 69)
@@ -401,7 +401,7 @@ struct HubProcessTests {
       wrong.standardError.contains("imu: it cannot be switched off: there is no GPIO chip 'no-such-chip'")
         && !wrong.standardError.contains("belongs to a hub"), "\(wrong.standardError)")
     let absent = HubProcess(board: "{ name: \"x\", devices: { imu: { driver: \"mpu-6050\", bus: \"/dev/i2c-99\" } } }")
-    #expect(eventually { absent.program.standardError.contains("board 'x', state on") })
+    #expect(absent.logs("board 'x', state on"))
     #expect(absent.stop() == 0)
     let safe = Program(["safe", absent.boardFile, "--socket", absent.socket])
     #expect(safe.wait() == 0, "\(safe.standardError)")
@@ -419,7 +419,7 @@ struct HubProcessTests {
       return program
     }
     let watch = hub.watch()
-    #expect(eventually { hub.devicesNow["imu"].power == "tracking" })
+    #expect(hub.shows("imu", "tracking"))
     let refused = safe()
     #expect(refused.wait() == 69 && refused.standardError.contains("a hub is running"), "\(refused.standardError)")
     #expect(hub.devicesNow["imu"].power == "tracking")

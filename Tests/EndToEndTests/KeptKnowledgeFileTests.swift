@@ -32,7 +32,7 @@ final class KeptKnowledgeFileTests {
         eventually(within: .seconds(240)) { first.devicesNow["gps"].power == "tracking" }, "\(first.devicesNow)")
       watch.send(SIGTERM)
       watch.wait()
-      #expect(eventually { first.devicesNow["gps"].power == "off" })
+      #expect(first.shows("gps", "off"))
       #expect(first.stop() == 0)
       return text.contains("\"database\"")
     }
@@ -51,7 +51,7 @@ final class KeptKnowledgeFileTests {
     HubProcess.write("{ \"gps\": { \"receiver\": ", to: "\(folder)/receivers.json")
     let hub = hub()
     let watch = hub.watch()
-    #expect(eventually { hub.devicesNow["gps"].power == "acquiring" }, "\(hub.devicesNow)")
+    #expect(hub.shows("gps", "acquiring"), "\(hub.devicesNow)")
     watch.send(SIGTERM)
     watch.wait()
     #expect(hub.stop() == 0)

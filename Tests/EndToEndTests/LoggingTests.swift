@@ -36,15 +36,15 @@ import Testing
       stuck = StuckPipe(folder + "/log")
       if isFullFromTheStart { stuck?.fill() }
     }
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     stuck?.fill()
     for visit in 1...3 {
       let client = SocketClient(path: hub.socket)
-      let isServed = eventually { client.text.contains("\"mode\":\"fused\"") }
+      let isServed = client.receives("\"mode\":\"fused\"")
       #expect(isServed, "visit \(visit)")
       client.leave()
       // The linger is 0.2 s, and who waits for the log's reader waits for ever.
-      let isOff = eventually { hub.isOff }
+      let isOff = hub.comesToRest()
       #expect(isOff, "visit \(visit): \(hub.devices?["gps"].power ?? "no answer")")
       guard isServed, isOff else { break }
     }
@@ -65,7 +65,7 @@ import Testing
   @Test func `the last line of a hub that ends is there`() {
     for _ in 0..<5 {
       let hub = HubProcess(board: HubProcess.simulatedBoard(""))
-      #expect(eventually { hub.program.standardError.contains("state on") })
+      #expect(hub.logs("state on"))
       #expect(hub.stop() == 0)
       #expect(hub.program.standardError.hasSuffix("stopped; all power lines are off\n"))
     }

@@ -11,7 +11,7 @@ import Testing
   init() {
     hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
     let hub = hub
-    _ = eventually { hub.program.standardError.contains("dashboard on") }
+    _ = hub.logs("dashboard on")
   }
 
   private func scrape() -> String { HTTPAnswer(port, "GET", "/metrics").body }
@@ -34,7 +34,7 @@ import Testing
     }
     let stream = SocketClient(port: port)
     stream.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    #expect(eventually { stream.text.contains("\"mode\":\"fused\"") })
+    #expect(stream.receives("\"mode\":\"fused\""))
     let awake = scrape()
     let now = Double(time(nil))
     #expect(value("position_latitude_degrees", in: awake).map { abs($0 - 52.51) < 0.02 } == true, "\(awake)")
@@ -45,7 +45,7 @@ import Testing
     #expect(value("device_power_state_timestamp_seconds", in: awake).map { $0 <= now + 1 && $0 > now - 60 } == true)
     #expect(!awake.contains("_age_seconds"))
     stream.leave()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     // The receiver's slowest reports are ten seconds apart; after that nobody knows.
     #expect(eventually { value("position_latitude_degrees", in: scrape()) == nil })
     let after = scrape()
@@ -81,7 +81,7 @@ import Testing
     let port = SocketClient.freePort()
     let hub = HubProcess(
       board: HubProcess.simulatedBoard("http: { port: \(port) }, chrony: { socket: \"/nowhere/chrony.sock\" }"))
-    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    #expect(hub.logs("dashboard on"))
     let file = HTTPAnswer(port, "GET", "/grafana.json").body
     let dashboard = try JSONDecoder().decode(Dashboard.self, from: Data(file.utf8))
     #expect(dashboard.panels.count > 10 && dashboard.panels.allSatisfy { !$0.targets.isEmpty })

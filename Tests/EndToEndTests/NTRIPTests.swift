@@ -32,7 +32,7 @@ import Testing
             power: { lingerSeconds: 0.2 } } },
           http: { port: \(http) }, gpsd: { port: \(gpsd) } }
         """, ["--no-journal-state"], environment: ["CREDENTIALS_DIRECTORY=/tmp"])
-    #expect(eventually { hub.program.standardError.contains("dashboard on") }, "\(hub.program.standardError)")
+    #expect(hub.logs("dashboard on"), "\(hub.program.standardError)")
     return hub
   }
 
@@ -82,7 +82,7 @@ import Testing
       return state.contains("\"status\":3,") && state.contains("\"correctionAge\":")
     }
     #expect(isFixed, "\(state)")
-    #expect(eventually { client.text.contains("\"class\":\"TPV\"") && client.text.contains("\"status\":3,") })
+    #expect(client.receives("\"class\":\"TPV\"") && client.receives("\"status\":3,"))
     // It says itself that it uses what comes. All of it at one look: corrections that come late on a busy machine are missed for a moment.
     let expected =
       [

@@ -54,7 +54,7 @@ import Testing
     #expect(eventually { hasFix(watch) }, "\(hub.devicesNow) \(hub.program.standardError) \(daemon.standardError)")
     watch.send(SIGTERM)
     watch.wait()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     daemon.send(SIGTERM)
     daemon.wait()
     #expect(hub.stop() == 0)
@@ -71,7 +71,7 @@ import Testing
     let source = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     #expect(eventually { hasFix(watch) }, "\(hub.devicesNow)")
     #expect(source.stop() == 0)
-    #expect(eventually { hub.devicesNow["remote"].power == "failed" }, "\(hub.devicesNow)")
+    #expect(hub.shows("remote", "failed"), "\(hub.devicesNow)")
     #expect(hub.stop() == 0)
   }
 

@@ -30,7 +30,7 @@ final class OtherUsersTests {
       while True: hub.accept()[0].send(b'{"class":"STATE","mode":"forged"}\\n')
       """
     let forger = OtherUser.program(["-c", script], path: "/usr/bin/python3", readsAll: false)
-    #expect(eventually { forger.standardOutput.contains("ready") }, "\(forger.standardError)")
+    #expect(forger.prints("ready"), "\(forger.standardError)")
     let said = "the folder \(planted) belongs to user \(OtherUser.mallory), who could put anything there"
     for command in [["run"], ["watch", "--once", "--json"], ["devices"], ["safe"], ["release"]] {
       let program = OtherUser.program(command, as: OtherUser.victim)
@@ -58,7 +58,7 @@ final class OtherUsersTests {
     // Its own is: for nobody else where it makes it itself.
     rmdir(planted)
     let hub = OtherUser.program(["run"], as: OtherUser.victim)
-    #expect(eventually { hub.standardError.contains("state on \(planted)/hub.sock\n") }, "\(hub.standardError)")
+    #expect(hub.logs("state on \(planted)/hub.sock\n"), "\(hub.standardError)")
     #expect(OtherUser.mode(of: planted) == 0o700 && OtherUser.mode(of: "\(planted)/hub.sock") == 0o666)
     let watch = OtherUser.program(["watch", "--once", "--json"], as: OtherUser.victim)
     #expect(watch.wait() == 0 && watch.standardOutput.contains("\"mode\":"), "\(watch.standardError)")
@@ -87,7 +87,7 @@ final class OtherUsersTests {
     let own = "\(folder)/own"
     #expect(mkdir(own, 0o755) == 0 && symlink("\(folder)/victim", "\(own)/hub.sock~") == 0)
     let hub = Program(["run", "--socket", "\(own)/hub.sock"])
-    #expect(eventually { hub.standardError.contains("state on") }, "\(hub.standardError)")
+    #expect(hub.logs("state on"), "\(hub.standardError)")
     #expect(OtherUser.mode(of: "\(folder)/victim") == 0o600 && OtherUser.mode(of: "\(own)/hub.sock") == 0o666)
     hub.send(SIGTERM)
     #expect(hub.wait() == 0)
@@ -129,7 +129,7 @@ final class OtherUsersTests {
     #expect(watch.wait() == 0, "\(watch.standardError)")
     // Root is not kept out, and who comes second is told by whom. The simulated vehicle hardly ever stands: this one waits.
     let first = Program(["calibrate", "mount", "--socket", hub.socket])
-    #expect(eventually { first.standardError.contains("0 %") }, "\(first.standardError)")
+    #expect(first.logs("0 %"), "\(first.standardError)")
     let second = Program(["calibrate", "gyro", "--socket", hub.socket])
     #expect(second.wait() == 69)
     #expect(
@@ -172,7 +172,7 @@ final class OtherUsersTests {
     }
     let locker = OtherUser.program(
       ["\(calibrations)", "sh", "-c", "echo locked; exec sleep 600"], path: "/usr/bin/flock", readsAll: false)
-    #expect(eventually { locker.standardOutput.contains("locked") }, "\(locker.standardError)")
+    #expect(locker.prints("locked"), "\(locker.standardError)")
     #expect(calibrate().wait() == 0)
     locker.send(SIGKILL)
     // The folder itself as a link, which the daemon's account can make where the service keeps its state.
@@ -203,7 +203,7 @@ final class OtherUsersTests {
   @Test func `one user has half of the holds, for an hour each, and root ends them all`() throws {
     let port = SocketClient.freePort()
     let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
-    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    #expect(hub.logs("dashboard on"))
     let long = ask(port, "/devices/imu/hold?for=3601")
     #expect(long.statuses == "[(403, 1)]" && long.answer.contains("a hold lasts 3600 s at most"), "\(long)")
     let all = ask(port, "/devices/imu/hold?for=3600", 140)
@@ -217,7 +217,7 @@ final class OtherUsersTests {
     let release = Program(["release", "--socket", hub.socket])
     #expect(release.wait() == 0 && release.standardOutput == "ended: 129 holds\n", "\(release.standardOutput)")
     #expect(!HTTPAnswer(port, "GET", "/holds").body.contains("held for"))
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     // It has woken nothing itself.
     #expect(hub.devicesNow["gps"].wakes == 0)
     let again = Program(["release", "--socket", hub.socket])

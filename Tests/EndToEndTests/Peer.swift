@@ -51,6 +51,17 @@ final class Peer {
     return String(decoding: received, as: UTF8.self)
   }
 
+  /// Waits until `text` has come. Returns false if the other end has closed without it.
+  func receives(_ text: String) -> Bool {
+    var isThere = false
+    _ = eventually {
+      look()
+      isThere = String(decoding: received, as: UTF8.self).contains(text)
+      return isThere || hasEnded
+    }
+    return isThere
+  }
+
   /// The other end has not closed.
   var isOpen: Bool {
     look()

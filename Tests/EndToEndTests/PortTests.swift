@@ -30,15 +30,15 @@ import Testing
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let client = SocketClient(port: gpsd)
     client.send(PortTests.watch)
-    #expect(eventually { client.text.contains("\"mode\":3") })
+    #expect(client.receives("\"mode\":3"))
     client.send("?WATCH={\"nmea\":true}")
-    #expect(eventually { client.text.contains("$GNGGA,") })
+    #expect(client.receives("$GNGGA,"))
     #expect(hub.devicesNow["gps"].holders.count == 1)
     let observer = SocketClient(port: gpsd)
     observer.send("?POLL;")
     #expect(eventually { observer.text.contains("\"active\":1,\"tpv\":[{\"class\":\"TPV\"") }, "\(observer.text)")
     client.send("?WATCH={\"enable\":false}")
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(client.isOpen)
     #expect(hub.devicesNow["gps"].wakes == 1)
     #expect(hub.stop() == 0)
@@ -48,7 +48,7 @@ import Testing
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let client = SocketClient(port: gpsd)
     client.send("?WATCH={\"enable\":true,\"json\":true,\"nmea\":true,\"device\":\"simulated/i2c\"};")
-    #expect(eventually { client.text.contains("\"class\":\"ATT\"") })
+    #expect(client.receives("\"class\":\"ATT\""))
     #expect(hub.devicesNow["gps"].wakes == 0)
     #expect(!client.text.contains("\n$"), "\(client.text)")
     #expect(hub.stop() == 0)
@@ -77,11 +77,11 @@ import Testing
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let client = SocketClient(port: gpsd)
     client.send("?WATCH={\"enable\":true,\"pps\":true}")
-    #expect(eventually { client.text.contains("{\"class\":\"TOFF\",\"device\":\"simulated/gps\",\"real_sec\":") })
+    #expect(client.receives("{\"class\":\"TOFF\",\"device\":\"simulated/gps\",\"real_sec\":"))
     #expect(!client.text.contains("\"class\":\"TPV\""))
     #expect(hub.devicesNow["imu"].wakes == 0)
     client.leave()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 
@@ -97,7 +97,7 @@ import Testing
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let client = SocketClient(port: gpsd)
     client.send(request)
-    #expect(eventually { client.text.contains("{\"class\":\"ERROR\",\"message\":\"\(message)") }, "\(client.text)")
+    #expect(client.receives("{\"class\":\"ERROR\",\"message\":\"\(message)"), "\(client.text)")
     #expect(hub.isOff)
     #expect(hub.stop() == 0)
   }
@@ -111,7 +111,7 @@ import Testing
       _ = eventually { client.text.contains(coldStart) || client.text.contains(",A,") }
       if client.text.contains(coldStart) { return true }
       client.leave()
-      #expect(eventually { hub.isOff })
+      #expect(hub.comesToRest())
       client = SocketClient(port: nmea)
       return false
     }
@@ -119,10 +119,10 @@ import Testing
     for sentence in [
       "$GPRMC,", "$GPGGA,", "$GPVTG,", "$GPGST,", "$GNGSA,", "$GPGSV,", "$HEHDT,", "$TIROT,", "$YXXDR,", "$PASHR,",
     ] {
-      #expect(eventually { client.text.contains(sentence) }, "no \(sentence)")
+      #expect(client.receives(sentence), "no \(sentence)")
     }
     client.leave()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 
@@ -130,7 +130,7 @@ import Testing
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let good = SocketClient(port: gpsd)
     good.send(PortTests.watch)
-    #expect(eventually { good.text.contains("\"mode\":3") })
+    #expect(good.receives("\"mode\":3"))
     let before = hub.resources
     var random = SeededRandom()
     let seeds = [
@@ -162,7 +162,7 @@ import Testing
     #expect(eventually { zip(hub.resources, before).allSatisfy { $0 <= $1 } }, "\(before) became \(hub.resources)")
     #expect(hub.devicesNow["gps"].wakes == 1)
     good.leave()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 
@@ -191,7 +191,7 @@ import Testing
     #expect(hub.devicesNow["gps"].holders.count == 200)
     for client in clients { client.leave() }
     for descriptor in stalled { close(descriptor) }
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 
@@ -220,12 +220,12 @@ import Testing
     }
     #expect(hasPosition, "\(client.text)")
     client.send("?WATCH={\"json\":true};?WATCH={\"enable\":false};")
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     client.forget()
     client.send("?WATCH={\"enable\":true};")
-    #expect(eventually { client.text.contains("{\"class\":\"TPV\"") })
+    #expect(client.receives("{\"class\":\"TPV\""))
     client.leave()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 
@@ -238,7 +238,7 @@ import Testing
     #expect(eventually { stays.text.contains("$GNGGA,") && goes.text.contains("\"mode\":3") })
     HubProcess.write(HubProcess.simulatedBoard(gpsd: moved, nmea: nmea), to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(eventually { hub.program.standardError.contains("gpsd protocol on 127.0.0.1:\(moved)") })
+    #expect(hub.logs("gpsd protocol on 127.0.0.1:\(moved)"))
     // The same protocol on another port: the client of the old one is as welcome there as before.
     let new = SocketClient(port: moved)
     new.send(PortTests.watch)
@@ -256,7 +256,7 @@ import Testing
     let first = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let second = HubProcess.simulated(gpsd: gpsd, nmea: SocketClient.freePort())
     #expect(
-      eventually { second.program.standardError.contains("another program listens on 127.0.0.1:\(gpsd)") },
+      second.logs("another program listens on 127.0.0.1:\(gpsd)"),
       "\(second.program.standardError)")
     #expect(second.isOff)
     #expect(second.stop() == 0)

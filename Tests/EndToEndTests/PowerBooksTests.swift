@@ -31,7 +31,7 @@ final class PowerBooksTests {
       #expect(isThere)
       watch.send(SIGTERM)
       watch.wait()
-      #expect(eventually { first.isOff })
+      #expect(first.comesToRest())
     }
     #expect(devices(["--bills"], of: first).contains("%  watch\n"))
     first.stop()
@@ -58,9 +58,7 @@ final class PowerBooksTests {
     HubProcess.write("{ \"version\": 1, \"devices\": { \"gps\": {", to: "\(folder)/power.json")
     let hub = hub()
     #expect(
-      eventually {
-        hub.program.standardError.contains("\(folder)/power.json:1") && hub.program.standardError.contains(".damaged")
-      })
+      hub.logs("\(folder)/power.json:1") && hub.logs(".damaged"))
     hub.stop()
     #expect(Files.names(in: folder) == ["books.lock", "power.json", "power.json.damaged"])
   }
@@ -69,7 +67,7 @@ final class PowerBooksTests {
     HubProcess.write("first {", to: "\(folder)/power.json.damaged")
     HubProcess.write("second {", to: "\(folder)/power.json")
     let hub = hub()
-    #expect(eventually { hub.program.standardError.contains("\(folder)/power.json.damaged-2") })
+    #expect(hub.logs("\(folder)/power.json.damaged-2"))
     hub.stop()
     #expect((try? Files.bytes(of: "\(folder)/power.json.damaged")) == Array("first {".utf8))
     #expect((try? Files.bytes(of: "\(folder)/power.json.damaged-2")) == Array("second {".utf8))
@@ -79,7 +77,7 @@ final class PowerBooksTests {
     // No text of this program's is so long.
     HubProcess.write(Array(repeating: 0x20, count: 17 << 20), to: "\(folder)/power.json")
     let hub = hub()
-    #expect(eventually { hub.program.standardError.contains("\(folder)/power.json.damaged") })
+    #expect(hub.logs("\(folder)/power.json.damaged"))
     hub.stop()
     #expect(hub.program.standardError.split(separator: "\n").count { $0.contains(".damaged") } == 1)
     #expect(Files.names(in: folder) == ["books.lock", "power.json", "power.json.damaged"])
@@ -89,7 +87,7 @@ final class PowerBooksTests {
   @Test func `a second hub in the same folder says so, and leaves the books to the first`() {
     let first = hub()
     let second = hub()
-    #expect(eventually { second.program.standardError.contains("another hub keeps its books in \(folder)") })
+    #expect(second.logs("another hub keeps its books in \(folder)"))
     #expect(!first.program.standardError.contains("another hub"))
     second.stop()
     #expect(Files.names(in: folder) == ["books.lock"])

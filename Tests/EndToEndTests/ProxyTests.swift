@@ -14,7 +14,7 @@ struct ProxyTests {
   init() {
     hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(hubPort), hosts: [\"hub.example\"] }"))
     let hub = hub
-    _ = eventually { hub.program.standardError.contains("dashboard on") }
+    _ = hub.logs("dashboard on")
   }
 
   /// The documented lines, as the hub's own description gives them.
@@ -61,17 +61,17 @@ struct ProxyTests {
       let origin = "Origin: http://hub.example:\(port)"
       let hold = ask("POST", "/devices/imu/hold?for=60", [origin, "Sec-Fetch-Site: same-origin"])
       #expect(hold.status == 200, "\(hold.head) \(hold.body)")
-      #expect(eventually { hub.devicesNow["imu"].power == "tracking" })
+      #expect(hub.shows("imu", "tracking"))
       let id = hold.body.split(separator: "\"id\":\"").dropFirst().first.map { $0.prefix { $0 != "\"" } } ?? ""
       #expect(ask("POST", "/devices/imu/release?hold=\(id)", [origin]).status == 200)
       #expect(ask("POST", "/devices/imu/hold", ["Origin: http://evil.example"]).status == 403)
       // Each event as it comes, and not when there are enough of them.
       let stream = SocketClient(port: port)
       stream.send("GET /events?rate=1 HTTP/1.1\r\nHost: hub.example:\(port)\r\n\r\n")
-      #expect(eventually { stream.text.contains("retry: 2000") })
-      #expect(eventually { stream.text.contains("\"mode\":") })
+      #expect(stream.receives("retry: 2000"))
+      #expect(stream.receives("\"mode\":"))
       stream.leave()
-      #expect(eventually { hub.isOff })
+      #expect(hub.comesToRest())
     }
   }
 

@@ -46,7 +46,7 @@ import Testing
     #expect(program.lines.last == "  next: sensorhub info \(path)")
     // No terminal, no progress.
     #expect(program.standardError.isEmpty, "\(program.standardError)")
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     try check()
     let file = try Recorded(path)
     for topic in ["/fix", "/imu/imu/batch", "/log", "/power", "/receiver/gps/raw", "/state"] {
@@ -94,7 +94,7 @@ import Testing
     #expect(program.standardError.contains("without an end"), "\(program.standardError)")
     #expect(recorded?.isWhole == false && hasStates(5))
     hub.program.send(SIGCONT)
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 
@@ -108,7 +108,7 @@ import Testing
     #expect(eventually { self.hasStates(5) })
     #expect(hub.devicesNow["gps"].holders.allSatisfy { !$0.hasPrefix("record") })
     client.leave()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.devicesNow["gps"].wakes == 1 && hub.devicesNow["imu"].wakes == 1)
     program.send(SIGTERM)
     #expect(program.wait() == 0, "\(program.standardError)")
@@ -194,13 +194,13 @@ import Testing
     let other = board.replacing("\"vehicle\"", with: "\"free\"")
     HubProcess.write(other, to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(eventually { hub.program.standardError.contains("read again") })
+    #expect(hub.logs("read again"))
     let states = recorded?.count("/state") ?? 0
     #expect(eventually { self.hasStates(states + 10) })
     #expect(hub.devicesNow["imu"].holders == ["record[\(program.pid)]"])
     program.send(SIGINT)
     #expect(program.wait() == 0, "\(program.standardError)")
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     try check()
     let boards = try Recorded(path).metadata.filter { $0.name == "board" }.map { $0.entries["file"] }
     #expect(boards == [board, other])
@@ -218,7 +218,7 @@ import Testing
     #expect(program.standardError.contains("is whole again"), "\(program.standardError)")
     try check()
     #expect(hasStates(1))
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
   }
 
   @Test func `standard output gets the file too, and nothing else`() throws {
@@ -247,7 +247,7 @@ import Testing
     program.send(SIGTERM)
     #expect(program.wait() == 74)
     #expect(program.standardError.contains("could not be written"), "\(program.standardError)")
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
   }
 
   @Test func `a hub from before there were recordings is told apart from none`() {

@@ -56,14 +56,14 @@ import Testing
     #expect(names.isEmpty)
     let client = SocketClient(path: hub.socket)
     client.send("{\"rateHz\": 1000}\n")
-    #expect(eventually { client.text.contains("\"mode\":\"fused\"") })
+    #expect(client.receives("\"mode\":\"fused\""))
     let served = client.lineCount
     #expect(eventually { client.lineCount > served + 60 })
     #expect(eventually { (self.recorded()?.messages["/fix"]?.count ?? 0) > 5 })
     // It has observed only.
     #expect(hub.devicesNow["gps"].holders.allSatisfy { !$0.contains("recorder") })
     client.leave()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.devicesNow["gps"].wakes == 1 && hub.devicesNow["imu"].wakes == 1)
     #expect(hub.stop() == 0)
     #expect(names.count == 1)
@@ -116,7 +116,7 @@ import Testing
     client.leave()
     #expect(recorded()?.isWhole == false)
     let next = HubProcess(board: board())
-    #expect(eventually { next.program.standardError.contains("whole again") }, "\(next.program.standardError)")
+    #expect(next.logs("whole again"), "\(next.program.standardError)")
     try MCAPReader(path: "\(folder)/\(names[0])").check()
     #expect(recorded()?.isWhole == true)
     #expect(recorded()?.texts("/state").starts(with: before) == true)
@@ -127,12 +127,12 @@ import Testing
     // Nobody makes a folder there, root included.
     let hub = HubProcess(board: HubProcess.simulatedBoard("record: { path: \"/proc/recordings\", syncSeconds: 0.1 }"))
     let client = SocketClient(path: hub.socket)
-    #expect(eventually { hub.program.standardError.contains("nothing is recorded") })
-    #expect(eventually { client.text.contains("\"mode\":\"fused\"") })
+    #expect(hub.logs("nothing is recorded"))
+    #expect(client.receives("\"mode\":\"fused\""))
     let served = client.lineCount
     #expect(eventually { client.lineCount > served + 40 })
     client.leave()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
     #expect(hub.program.standardError.split(separator: "nothing is recorded").count == 2)
   }
@@ -144,7 +144,7 @@ import Testing
     #expect(eventually { (self.recorded()?.messages["/state"]?.count ?? 0) > 5 })
     HubProcess.write(board(", wakes: true").replacing("\"vehicle\"", with: "\"free\""), to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(eventually { hub.program.standardError.contains("read again") })
+    #expect(hub.logs("read again"))
     let states = recorded()?.messages["/state"]?.count ?? 0
     #expect(eventually { (self.recorded()?.messages["/state"]?.count ?? 0) > states + 5 })
     #expect(names.count == 1)
@@ -170,7 +170,7 @@ import Testing
       nmeaLine("GPRMC,\(two(second / 3600))\(two(second / 60 % 60))\(two(second % 60)),V,,,,,,,010126,,,N")
     }
     let hub = HubProcess(board: board("vehicle"))
-    #expect(eventually { hub.devicesNow["gps"].power == "acquiring" })
+    #expect(hub.shows("gps", "acquiring"))
     var count = 0
     // As fast as it is read, and now and then with a pause in which all of it is written.
     func speak(until isDone: () -> Bool) {

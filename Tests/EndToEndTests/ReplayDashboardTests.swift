@@ -107,7 +107,7 @@ import Testing
 
   @Test func `the slider seeks once it is let go, with keys too, and the way has a gap there`() throws {
     #expect(try isRunning())
-    #expect(try eventually { try browser.text("document.getElementById('gpx').disabled") == "false" })
+    #expect(try browser.shows("false", at: "document.getElementById('gpx').disabled"))
     try click("replay-play")
     #expect(try shows("halted", in: "mode"))
     let before = log.status()
@@ -144,7 +144,7 @@ import Testing
 
   @Test func `its rate is chosen, and it says when it is over`() throws {
     #expect(try isRunning())
-    #expect(try eventually { try browser.text("document.getElementById('replay-rate').value") == "0.5" })
+    #expect(try browser.shows("0.5", at: "document.getElementById('replay-rate').value"))
     try select(rate: "60")
     #expect(eventually { log.status().contains("\"rate\":60.00") })
     #expect(try shows("over", in: "mode"))
@@ -160,14 +160,14 @@ import Testing
     #expect(try second() < 30)
     // Somebody else's rate is shown as well.
     log.status("POST", "?rate=3")
-    #expect(try eventually { try browser.text("document.getElementById('replay-rate').value") == "3" })
+    #expect(try browser.shows("3", at: "document.getElementById('replay-rate').value"))
   }
 
   @Test func `nothing can be told to a replay that is dead`() throws {
     #expect(try isRunning())
     let isUsable =
       "['play', 'step', 'rate', 'place'].map((name) => !document.getElementById(`replay-${name}`).disabled)"
-    #expect(try eventually { try browser.text(isUsable) == "true,true,true,true" })
+    #expect(try browser.shows("true,true,true,true", at: isUsable))
     replay.send(SIGKILL)
     replay.wait()
     #expect(try shows("no answer", in: "replay-end"))
@@ -206,7 +206,7 @@ import Testing
     #expect(try looksAtReplay(port: log.port) >= 2)
     let port = SocketClient.freePort()
     let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
-    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    #expect(hub.logs("dashboard on"))
     try browser.open("http://localhost:\(port)/")
     #expect(try looksAtReplay(port: port) == 0)
     #expect(try browser.text("getComputedStyle(document.querySelector('.replay')).display") == "none")

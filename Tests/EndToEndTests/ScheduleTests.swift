@@ -28,7 +28,7 @@ import Testing
     let met = #""schedule":{"met":true,"still":false,"radius":"#
     #expect(watch.standardOutput.contains(met), "\(watch.standardOutput)")
     #expect(HubProcess.states(watch).first?.position != nil)
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(watch.isRunning)
     let devices = hub.devicesNow
     // Nothing that it takes no part in was woken.
@@ -50,7 +50,7 @@ import Testing
         """)
     let watch = hub.watch(["--every", "2", "--accuracy", "100", "--within", "60"])
     #expect(
-      eventually { watch.standardOutput.contains(", 250 m will do as energy is short") }, "\(watch.standardError)")
+      watch.prints(", 250 m will do as energy is short"), "\(watch.standardError)")
     #expect(!watch.standardOutput.contains("every 2"), "\(watch.standardOutput)")
     watch.send(SIGINT)
     watch.wait()
@@ -59,11 +59,11 @@ import Testing
 
   @Test func `an event stream gets the fixes alone, and the receiver sleeps while it is open`() {
     let hub = hub()
-    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    #expect(hub.logs("dashboard on"))
     let client = SocketClient(port: http)
     client.send("GET /events?every=\(Self.week)&accuracy=100&within=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    #expect(eventually { client.text.contains(#""schedule":{"met":true,"#) }, "\(client.text)")
-    #expect(eventually { hub.isOff })
+    #expect(client.receives(#""schedule":{"met":true,"#), "\(client.text)")
+    #expect(hub.comesToRest())
     #expect(!client.text.contains("event: sky") && hub.devicesNow["imu"].wakes == 0)
     #expect(HTTPAnswer(http, "GET", "/devices").body.contains(#""schedules":[{"holder":"web 127.0.0.1:"#))
     client.leave()
@@ -83,7 +83,7 @@ import Testing
       let other = SocketClient(path: hub.socket)
       other.send(wrong + "\n")
       #expect(
-        eventually { other.text.contains("\"class\":\"ERROR\"") && other.text.contains("for a fix now and then") })
+        other.receives("\"class\":\"ERROR\"") && other.receives("for a fix now and then"))
       other.leave()
     }
     client.send(#"{"rateHz": 20}"# + "\n")
@@ -92,7 +92,7 @@ import Testing
     #expect(hub.devicesNow["imu"].wakes > 0)
     #expect(!hub.devicesText.contains("every 168 h"))
     client.leave()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 
@@ -101,15 +101,15 @@ import Testing
       board: """
         { name: "test", devices: { imu: { driver: "mpu-6050", bus: "simulated/i2c" } }, http: { port: \(http) } }
         """)
-    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    #expect(hub.logs("dashboard on"))
     let answer = HTTPAnswer(http, "GET", "/events?every=60")
     #expect(answer.status == 404 && answer.body.contains("this board has no receiver"), "\(answer.head)\(answer.body)")
     let client = SocketClient(path: hub.socket)
     client.send(#"{"every": 60, "name": "log"}"# + "\n")
-    #expect(eventually { client.text.contains(#"{"class":"ERROR","message":"this board has no receiver"#) })
+    #expect(client.receives(#"{"class":"ERROR","message":"this board has no receiver"#))
     // What there is may be asked for in its place.
     client.send(#"{"rateHz": 20}"# + "\n")
-    #expect(eventually { client.text.contains(#""attitude""#) }, "\(client.text)")
+    #expect(client.receives(#""attitude""#), "\(client.text)")
     let watch = hub.watch(["--every", "60"])
     #expect(watch.wait() == 69 && watch.standardError.contains("the hub has no receiver"), "\(watch.standardError)")
     #expect(hub.stop() == 0)

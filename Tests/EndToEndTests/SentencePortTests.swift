@@ -47,7 +47,7 @@ import Testing
     #expect(kinds(clients[2]) == ["RMC"])
     #expect(hub.devicesNow["gps"].holders.count == 4)
     for client in clients { client.leave() }
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 
@@ -68,7 +68,7 @@ import Testing
       "{ port: \(ports[3]), source: \"fused\", sentences: [\"HDT\"] }")
     HubProcess.write(next, to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(eventually { hub.program.standardError.contains("NMEA 0183 on 127.0.0.1:\(ports[3])") })
+    #expect(hub.logs("NMEA 0183 on 127.0.0.1:\(ports[3])"))
     #expect(eventually { !clients[1].isOpen })
     #expect(eventually { !SocketClient.isListening(ports[2]) })
     for client in clients { client.forget() }
@@ -83,7 +83,7 @@ import Testing
     #expect(eventually { kinds(clients[0]) == ["RMC"] && clients[0].isOpen })
     #expect(eventually { hub.devicesNow["gps"].holders.count == 1 })
     clients[0].leave()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 

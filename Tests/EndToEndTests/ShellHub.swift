@@ -38,4 +38,10 @@ final class ShellHub {
   }
 
   var isOff: Bool { devices?.devices.allSatisfy { $0.power == "off" || $0.power == "asleep" } == true }
+
+  /// Waits until all its devices are off, or asleep where their supply cannot be switched.
+  func comesToRest() -> Bool { eventually { isOff } }
+
+  /// Waits until `text` is in its log. Returns false if it has ended without it.
+  func logs(_ text: String) -> Bool { program.logs(text) }
 }

@@ -13,7 +13,7 @@ import Testing
     Peer.allowCrowds()
     hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
     let hub = hub
-    _ = eventually { hub.program.standardError.contains("dashboard on") }
+    _ = hub.logs("dashboard on")
   }
 
   private func get(_ path: String) -> HTTPAnswer { HTTPAnswer(port, "GET", path) }
@@ -68,17 +68,17 @@ import Testing
     #expect(eventually { value("output_clients{output=\"events\"}") == 1023 })
     let next = SocketClient(port: port)
     next.send("GET /events?rate=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    #expect(eventually { next.text.contains("retry: 2000") })
+    #expect(next.receives("retry: 2000"))
     #expect(count("event streams are refused") == 1)
   }
 
   @Test func `where few files may be opened event streams leave some to everything else`() {
     let port = SocketClient.freePort()
     let hub = ShellHub("ulimit -n 256; exec \"$@\"", board: HubProcess.simulatedBoard("http: { port: \(port) }"))
-    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    #expect(hub.logs("dashboard on"))
     let streams = StreamLimitTests.streams(300, of: port)
     defer { for descriptor in streams { close(descriptor) } }
-    #expect(eventually { hub.program.standardError.contains("event streams are refused") })
+    #expect(hub.logs("event streams are refused"))
     #expect(HTTPAnswer(port, "GET", "/healthz").body == "ok\n")
     #expect(eventually { hub.devices.map { $0["gps"].power != "off" } == true })
     hub.program.send(SIGTERM)
@@ -97,12 +97,12 @@ import Testing
     #expect(count("make room") <= 1 + Int((MonotonicClock().now - begun) / Duration.seconds(30)))
     let stream = SocketClient(port: port)
     stream.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    #expect(eventually { stream.text.contains("\"mode\":") })
+    #expect(stream.receives("\"mode\":"))
     // Those who listen are not the ones who have to go.
     let more = (0..<1100).map { _ in SocketClient.connect(port: port) }
     defer { for descriptor in more { close(descriptor) } }
     stream.forget()
-    #expect(eventually { stream.text.contains("\"mode\":") })
+    #expect(stream.receives("\"mode\":"))
     #expect(get("/healthz").body == "ok\n")
     #expect(hub.stop() == 0)
   }

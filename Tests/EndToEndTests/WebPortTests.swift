@@ -10,7 +10,7 @@ import Testing
   private func hub(_ options: String = "", environment: [String] = []) -> HubProcess {
     let hub = HubProcess(
       board: HubProcess.simulatedBoard("http: { port: \(port), \(options) }"), environment: environment)
-    #expect(eventually { hub.program.standardError.contains("dashboard on") }, "\(hub.program.standardError)")
+    #expect(hub.logs("dashboard on"), "\(hub.program.standardError)")
     return hub
   }
 
@@ -41,7 +41,7 @@ import Testing
     }
     #expect(isSlow)
     #expect(
-      eventually { hub.program.standardError.contains("warning: dashboard: 127.0.0.1:") },
+      hub.logs("warning: dashboard: 127.0.0.1:"),
       "\(hub.program.standardError)")
     #expect(hub.program.standardError.contains(" has sent a wrong token\n"))
     // Who has none yet is asked for it at once, and is no news.
@@ -52,13 +52,13 @@ import Testing
   @Test func `an open event stream wakes, and closing it lets sleep`() {
     let hub = hub()
     let client = events()
-    #expect(eventually { client.text.contains("\"mode\":\"fused\"") && client.text.contains("event: sky\n") })
+    #expect(client.receives("\"mode\":\"fused\"") && client.receives("event: sky\n"))
     #expect(client.text.contains("retry: 2000\n\n"))
     let devices = hub.devicesNow
     #expect(devices["gps"].holders.count == 1 && devices["gps"].holders == devices["imu"].holders)
     #expect(eventually { get("/state").body.contains("\"mode\":\"fused\"") })
     client.leave()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.devicesNow["gps"].wakes == 1)
     // What was last known stays known, and says how old it is.
     #expect(get("/state").body.contains("\"position\":{\"lat\":52.51"))
@@ -69,13 +69,13 @@ import Testing
     let nmea = SocketClient.freePort()
     let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }, nmea: { port: \(nmea) }"))
     let plotter = SocketClient(port: nmea)
-    #expect(eventually { plotter.text.contains("GGA,") })
+    #expect(plotter.receives("GGA,"))
     #expect(eventually { get("/state").body.contains("\"mode\":\"gnss\"") })
     #expect(eventually { get("/metrics").body.contains("\nsensorhub_fix_mode 3\n") })
     #expect(get("/metrics").body.contains("\nsensorhub_position_latitude_degrees 52."))
     #expect(hub.devicesNow["imu"].wakes == 0)
     plotter.leave()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(eventually { !get("/state").body.contains("\"mode\":\"gnss\"") })
     #expect(hub.stop() == 0)
   }
@@ -88,7 +88,7 @@ import Testing
           http: { port: \(port) } }
         """)
     let client = events()
-    #expect(eventually { hub.devicesNow["gps"].power == "acquiring" })
+    #expect(hub.shows("gps", "acquiring"))
     var second = 0
     #expect(
       eventually {
@@ -107,7 +107,7 @@ import Testing
 
   @Test func `others than this machine need a token`() {
     let bare = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port), address: \"0.0.0.0\" }"))
-    #expect(eventually { bare.program.standardError.contains("need a token") }, "\(bare.program.standardError)")
+    #expect(bare.logs("need a token"), "\(bare.program.standardError)")
     #expect(bare.stop() == 0)
     let folder = bare.boardFile + ".credentials"
     mkdir(folder, 0o700)
@@ -117,7 +117,7 @@ import Testing
       rmdir(folder)
     }
     let hub = hub("address: \"0.0.0.0\"", environment: ["CREDENTIALS_DIRECTORY=\(folder)"])
-    #expect(eventually { hub.program.standardError.contains("open to everybody, with the token") })
+    #expect(hub.logs("open to everybody, with the token"))
     #expect(get("/healthz").status == 200)
     let refusal = get("/state")
     #expect(refusal.status == 401 && refusal.head.contains("WWW-Authenticate: Basic realm=\"SensorHub\""))
@@ -133,19 +133,19 @@ import Testing
   @Test func `a board file that is read again moves the port`() {
     let hub = hub()
     let client = events()
-    #expect(eventually { client.text.contains("\"mode\":\"fused\"") })
+    #expect(client.receives("\"mode\":\"fused\""))
     let moved = SocketClient.freePort()
     HubProcess.write(HubProcess.simulatedBoard("http: { port: \(moved) }"), to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(eventually { hub.program.standardError.contains("dashboard on http://127.0.0.1:\(moved)") })
+    #expect(hub.logs("dashboard on http://127.0.0.1:\(moved)"))
     #expect(HTTPAnswer(moved, "GET", "/healthz").status == 200)
     #expect(eventually { !client.isOpen })
     let second = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(moved) }"))
-    #expect(eventually { second.program.standardError.contains("another program listens on 127.0.0.1:\(moved)") })
+    #expect(second.logs("another program listens on 127.0.0.1:\(moved)"))
     // Once the port is free a reload finds it so.
     #expect(hub.stop() == 0)
     second.program.send(SIGHUP)
-    #expect(eventually { second.program.standardError.contains("dashboard on http://127.0.0.1:\(moved)") })
+    #expect(second.logs("dashboard on http://127.0.0.1:\(moved)"))
     #expect(HTTPAnswer(moved, "GET", "/healthz").status == 200)
     #expect(second.stop() == 0)
   }

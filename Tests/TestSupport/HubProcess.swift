@@ -29,7 +29,7 @@ public final class HubProcess {
     }
     program = Program(arguments, path: path, environment: environment)
     // It says so once it hears signals: one that came before, when its sockets are there already, would end it as it is.
-    _ = eventually { program.standardError.contains("state on \(socket)\n") || !program.isRunning }
+    _ = program.logs("state on \(socket)\n")
   }
 
   /// A hub on simulated devices that serves these ports.
@@ -75,6 +75,9 @@ public final class HubProcess {
       close(file)
     }
   }
+
+  /// Waits until `text` is in its log. Returns false if it has ended without it.
+  public func logs(_ text: String) -> Bool { program.logs(text) }
 
   @discardableResult
   public func stop(_ signal: Int32 = SIGTERM) -> Int32 {
@@ -136,6 +139,12 @@ public final class HubProcess {
 extension HubProcess {
   /// Whether all its devices are off, or asleep where their supply cannot be switched.
   public var isOff: Bool { devicesNow.devices.allSatisfy { $0.power == "off" || $0.power == "asleep" } }
+
+  /// Waits until all its devices are off, or asleep where their supply cannot be switched.
+  public func comesToRest() -> Bool { eventually { isOff } }
+
+  /// Waits until a client of its devices sees this state of one.
+  public func shows(_ id: String, _ power: String) -> Bool { eventually { devicesNow[id].power == power } }
 
   /// The devices without starting a program for it: quick enough to see states that last a moment.
   public var devicesNow: Devices {

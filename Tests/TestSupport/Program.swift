@@ -6,7 +6,8 @@ import HardwareIO
 /// A program under test in a process of its own.
 public final class Program: Sendable {
   public let pid: pid_t
-  private let output: Guarded<(out: [UInt8], err: [UInt8], open: Int)>
+  private let output = ArrivingBytes()
+  private let error = ArrivingBytes()
   private let status = Guarded<Int32?>(nil)
   /// Held while a program is started, and while a file is written. Between its fork and its exec a program has all that is open
   /// here, and a file that anybody has open for writing is no program that can be started.
@@ -72,9 +73,8 @@ public final class Program: Sendable {
     close(err.write)
     close(standardInput.read)
     self.pid = pid
-    output = Guarded(([], [], 2))
-    collect(out.read) { $0.out += $1 }
-    collect(err.read) { $0.err += $1 }
+    Program.collect(out.read, in: output)
+    Program.collect(err.read, in: error)
     if let input { _ = input.withUnsafeBytes { Glibc.write(standardInput.write, $0.baseAddress, $0.count) } }
     close(standardInput.write)
   }
@@ -86,9 +86,15 @@ public final class Program: Sendable {
     _ = eventually { !isRunning }
   }
 
-  public var standardOutput: String { output.withLock { String(decoding: $0.out, as: UTF8.self) } }
-  public var standardError: String { output.withLock { String(decoding: $0.err, as: UTF8.self) } }
+  public var standardOutput: String { output.text }
+  public var standardError: String { error.text }
   public var lines: [String] { standardOutput.split(separator: "\n").map(String.init) }
+
+  /// Waits until `text` is on its standard output. Returns false if the program has ended without it.
+  public func prints(_ text: String) -> Bool { output.waits(for: text) }
+
+  /// Waits until `text` is on its standard error. Returns false if the program has ended without it.
+  public func logs(_ text: String) -> Bool { error.waits(for: text) }
 
   /// Signals the program; after its end has been seen the number may be another's.
   public func send(_ signal: Int32) { status.withLock { if $0 == nil { kill(pid, signal) } } }
@@ -116,7 +122,7 @@ public final class Program: Sendable {
       _ = eventually { !isRunning }
     }
     let raw = status.withLock { $0 } ?? SIGKILL
-    _ = eventually { output.withLock { $0.open == 0 } }
+    _ = eventually { !output.isOpen && !error.isOpen }
     return raw & 0x7F == 0 ? raw >> 8 & 0xFF : -(raw & 0x7F)
   }
 
@@ -130,31 +136,14 @@ public final class Program: Sendable {
     }
   }
 
-  private func collect(
-    _ descriptor: Int32, _ append: @escaping @Sendable (inout (out: [UInt8], err: [UInt8], open: Int), [UInt8]) -> Void
-  ) {
-    let output = OutputBox(self)
+  private static func collect(_ descriptor: Int32, in output: ArrivingBytes) {
     let error = DetachedThread.start("output") {
       var chunk = [UInt8](repeating: 0, count: 65536)
-      while true {
-        let count = read(descriptor, &chunk, chunk.count)
-        guard count > 0 else { break }
-        output.program?.output.withLock { append(&$0, Array(chunk[..<count])) }
-      }
+      while case let count = read(descriptor, &chunk, chunk.count), count > 0 { output.append(Array(chunk[..<count])) }
       close(descriptor)
-      output.program?.output.withLock { $0.open -= 1 }
+      output.end()
     }
     precondition(error == 0)
-  }
-
-  private final class OutputBox: Sendable {
-    private let reference: Guarded<WeakProgram>
-    init(_ program: Program) { reference = Guarded(WeakProgram(program: program)) }
-    var program: Program? { reference.withLock { $0.program } }
-  }
-
-  private struct WeakProgram: Sendable {
-    weak var program: Program?
   }
 
   private static func pipe() -> (read: Int32, write: Int32) {

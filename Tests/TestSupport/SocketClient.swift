@@ -7,24 +7,16 @@ public final class SocketClient: Sendable {
   /// What the client shares with its thread, which may outlive it.
   private final class Shared: Sendable {
     let descriptor: Int32
-    let collected = Guarded((bytes: [UInt8](), lineCount: 0, isOpen: true))
+    let arrived = ArrivingBytes()
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
     func read() {
       var chunk = [UInt8](repeating: 0, count: 16384)
       while case let count = recv(descriptor, &chunk, chunk.count, 0), count > 0 {
-        let lines = chunk[..<count].count { $0 == 10 }
-        collected.withLock { collected in
-          collected.bytes += chunk[..<count]
-          collected.lineCount += lines
-        }
+        arrived.append(Array(chunk[..<count]))
       }
-      // Under the lock: once it is closed the number may be another client's.
-      collected.withLock { collected in
-        collected.isOpen = false
-        close(descriptor)
-      }
+      arrived.end { close(descriptor) }
     }
   }
 
@@ -53,10 +45,10 @@ public final class SocketClient: Sendable {
   deinit { leave() }
 
   /// Wakes the thread, which closes the descriptor.
-  public func leave() { shared.collected.withLock { if $0.isOpen { shutdown(shared.descriptor, Int32(SHUT_RDWR)) } } }
+  public func leave() { _ = shared.arrived.whileOpen { shutdown(shared.descriptor, Int32(SHUT_RDWR)) } }
 
   /// Says that nothing more is sent; what comes is still read.
-  public func finish() { shared.collected.withLock { if $0.isOpen { shutdown(shared.descriptor, Int32(SHUT_WR)) } } }
+  public func finish() { _ = shared.arrived.whileOpen { shutdown(shared.descriptor, Int32(SHUT_WR)) } }
 
   /// Sends everything, however long the other end takes to read it; less where that closes, or reads nothing for too long.
   public func send(_ bytes: [UInt8]) {
@@ -74,41 +66,21 @@ public final class SocketClient: Sendable {
 
   /// Returns how much has been taken, or less than 0.
   private func write(_ bytes: ArraySlice<UInt8>) -> Int {
-    shared.collected.withLock { collected in
-      guard collected.isOpen else { return -1 }
-      return bytes.withUnsafeBytes { clinux_send_now(shared.descriptor, $0.baseAddress, $0.count) }
-    }
+    shared.arrived.whileOpen {
+      bytes.withUnsafeBytes { clinux_send_now(shared.descriptor, $0.baseAddress, $0.count) }
+    } ?? -1
   }
 
   /// The other end has not closed.
-  public var isOpen: Bool { shared.collected.withLock { $0.isOpen } }
-  public var bytes: [UInt8] { shared.collected.withLock { $0.bytes } }
-  public var text: String { String(decoding: bytes, as: UTF8.self) }
+  public var isOpen: Bool { shared.arrived.isOpen }
+  public var bytes: [UInt8] { shared.arrived.bytes }
+  public var text: String { shared.arrived.text }
+  public var lineCount: Int { shared.arrived.lineCount }
+  public func has(_ text: String) -> Bool { shared.arrived.has(text) }
+  public func forget() { shared.arrived.forget() }
 
-  /// Whether this is among what has come, without a copy of all that: of hundreds of clients it is asked again and again.
-  public func has(_ text: String) -> Bool {
-    let mark = Array(text.utf8)
-    return shared.collected.withLock { collected in
-      collected.bytes.withUnsafeBytes { bytes in
-        var rest = bytes[...]
-        while rest.count >= mark.count, let start = UnsafeRawBufferPointer(rebasing: rest).baseAddress,
-          let next = memchr(start, Int32(mark[0]), rest.count - mark.count + 1)
-        {
-          if memcmp(next, mark, mark.count) == 0 { return true }
-          rest = rest.dropFirst(UnsafeRawPointer(next) - start + 1)
-        }
-        return false
-      }
-    }
-  }
-
-  public var lineCount: Int { shared.collected.withLock { $0.lineCount } }
-  public func forget() {
-    shared.collected.withLock { collected in
-      collected.bytes = []
-      collected.lineCount = 0
-    }
-  }
+  /// Waits until `text` has come. Returns false if the other end has closed without it.
+  public func receives(_ text: String) -> Bool { shared.arrived.waits(for: text) }
 
   /// A stream socket that no program of another test's inherits: it would outlive its closing.
   private static func makeSocket(_ family: Int32) -> Int32 {

@@ -1,0 +1,97 @@
+import Glibc
+import Guarding
+
+/// What another process or the other end of a socket has written so far. Whoever waits for a part of it is woken by each
+/// arrival and by the end, so a wait costs nothing in between, and does not go on after the writer has gone.
+public final class ArrivingBytes: Sendable {
+  private struct State: Sendable {
+    var bytes: [UInt8] = []
+    var lineCount = 0
+    var isOpen = true
+    var waiting: [ObjectIdentifier: WakeSignal] = [:]
+  }
+  private let state = Guarded(State())
+
+  public init() {}
+
+  public var bytes: [UInt8] { state.withLock { $0.bytes } }
+  public var text: String { String(decoding: bytes, as: UTF8.self) }
+  public var lineCount: Int { state.withLock { $0.lineCount } }
+  /// The writer has not closed its end.
+  public var isOpen: Bool { state.withLock { $0.isOpen } }
+
+  public func append(_ chunk: some Collection<UInt8> & Sendable) {
+    let lines = chunk.count { $0 == 10 }
+    state.withLock { state in
+      state.bytes += chunk
+      state.lineCount += lines
+      for signal in state.waiting.values { signal.raise() }
+    }
+  }
+
+  public func forget() {
+    state.withLock { state in
+      state.bytes = []
+      state.lineCount = 0
+    }
+  }
+
+  /// The writer has closed. `close` runs under the lock of `whileOpen`.
+  public func end(_ close: () -> Void = {}) {
+    state.withLock { state in
+      state.isOpen = false
+      close()
+      for signal in state.waiting.values { signal.raise() }
+    }
+  }
+
+  /// Runs `body` unless the writer has closed. It does not close meanwhile: once a descriptor is closed, its number may be
+  /// another one's.
+  public func whileOpen<Result>(_ body: () -> Result) -> Result? { state.withLock { $0.isOpen ? body() : nil } }
+
+  /// Whether `text` is among what has arrived. This makes no copy of all that.
+  public func has(_ text: String) -> Bool {
+    let mark = Array(text.utf8)
+    return state.withLock { ArrivingBytes.contains(mark, in: $0.bytes, from: 0) }
+  }
+
+  /// Waits until `text` has arrived. Returns false if the writer has closed without it, or after the limit, which only keeps
+  /// a failing test from waiting for ever.
+  public func waits(for text: String, within limit: Duration = .seconds(180)) -> Bool {
+    let mark = Array(text.utf8)
+    let clock = ContinuousClock()
+    let deadline = clock.now + limit
+    let signal = WakeSignal()
+    state.withLock { $0.waiting[ObjectIdentifier(signal)] = signal }
+    defer { state.withLock { _ = $0.waiting.removeValue(forKey: ObjectIdentifier(signal)) } }
+    var searchedCount = 0
+    while true {
+      signal.clear()
+      let (isThere, isOpen) = state.withLock { state in
+        // What was there at the last look is not searched again, except for the beginning of a mark at its end.
+        let start = state.bytes.count < searchedCount ? 0 : max(0, searchedCount - mark.count + 1)
+        searchedCount = state.bytes.count
+        return (ArrivingBytes.contains(mark, in: state.bytes, from: start), state.isOpen)
+      }
+      if isThere { return true }
+      let rest = deadline - clock.now
+      guard isOpen, rest > .zero else { return false }
+      var poll = pollfd(fd: signal.fileDescriptor, events: Int16(POLLIN), revents: 0)
+      _ = Glibc.poll(&poll, 1, Int32(rest.components.seconds * 1000 + 1))
+    }
+  }
+
+  private static func contains(_ mark: [UInt8], in bytes: [UInt8], from start: Int) -> Bool {
+    guard let first = mark.first else { return true }
+    return bytes.withUnsafeBytes { bytes in
+      var rest = bytes[start...]
+      while rest.count >= mark.count, let base = UnsafeRawBufferPointer(rebasing: rest).baseAddress,
+        let next = memchr(base, Int32(first), rest.count - mark.count + 1)
+      {
+        if memcmp(next, mark, mark.count) == 0 { return true }
+        rest = rest.dropFirst(UnsafeRawPointer(next) - base + 1)
+      }
+      return false
+    }
+  }
+}
