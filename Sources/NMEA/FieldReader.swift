@@ -138,7 +138,7 @@ struct FieldReader {
   /// A decimal number, exact to the last digit that a `Double` holds.
   @inline(__always)
   mutating func number() -> Double? {
-    guard let decimal = decimal() else { return nil }
+    guard let decimal = decimal(takesExponent: true) else { return nil }
     return decimal.value
   }
 
@@ -149,8 +149,10 @@ struct FieldReader {
     return degrees
   }
 
+  /// - Parameter takesExponent: `8.3e-05` is a number, as some programs print small ones. In times and angles, whose digits have
+  ///   places of their own, it is none.
   @inline(__always)
-  mutating func decimal() -> Decimal? {
+  mutating func decimal(takesExponent: Bool = false) -> Decimal? {
     skipBlanks()
     var isNegative = false
     if position < end {
@@ -175,9 +177,33 @@ struct FieldReader {
       let room = Decimal.maximumDigits - whole
       decimals = takeDigits(into: &mantissa, before: end - position > room ? position + room : end)
     }
+    let number = Decimal(mantissa: mantissa, decimals: decimals, isNegative: isNegative, hasPoint: hasPoint)
+    let hasDigits = whole + decimals > 0
+    if hasDigits, position < end, position.pointee | 0x20 == UInt8(ascii: "e") {
+      let exponent = FieldReader.exponent(position, end)
+      leaveField()
+      guard takesExponent, let exponent else { return nil }
+      return number.scaled(byTensTo: exponent)
+    }
     leaveField()
-    guard whole + decimals > 0 else { return nil }
-    return Decimal(mantissa: mantissa, decimals: decimals, isNegative: isNegative, hasPoint: hasPoint)
+    return hasDigits ? number : nil
+  }
+
+  /// What follows the `e` at `start`; `nil` if it is no exponent.
+  @inline(never)
+  private static func exponent(_ start: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Int? {
+    var position = start + 1
+    let isNegative = position < end && position.pointee == Byte.minus
+    if position < end, isNegative || position.pointee == Byte.plus { position += 1 }
+    var value = 0
+    var digits = 0
+    while position < end, position.pointee &- Byte.zero <= 9 {
+      guard digits < 3 else { return nil }
+      value = value * 10 + Int(position.pointee &- Byte.zero)
+      digits += 1
+      position += 1
+    }
+    return digits == 0 ? nil : isNegative ? -value : value
   }
 
   /// Takes digits up to the first other character, and returns how many they were. More than eighteen wrap around.
@@ -296,6 +322,25 @@ struct FieldReader {
 
     @inline(__always)
     static func doublePower(_ exponent: Int) -> Double { Double(Int64(truncatingIfNeeded: powersOfTen[exponent])) }
+
+    /// The same times a power of ten: zero where nothing is left of it, `nil` where it is more than any field holds.
+    @inline(never)
+    func scaled(byTensTo exponent: Int) -> Decimal? {
+      var scaled = self
+      scaled.decimals -= exponent
+      while scaled.decimals < 0 {
+        let (product, overflows) = scaled.mantissa.multipliedReportingOverflow(by: 10)
+        guard !overflows, product <= Decimal.powersOfTen[Decimal.maximumDigits] else { return nil }
+        scaled.mantissa = product
+        scaled.decimals += 1
+      }
+      while scaled.decimals > Decimal.maximumDigits {
+        scaled.mantissa /= 10
+        scaled.decimals -= 1
+        if scaled.mantissa == 0 { scaled.decimals = 0 }
+      }
+      return scaled
+    }
 
     static let powersOfTen: InlineArray<19, UInt64> = [
       1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000,

@@ -49,6 +49,104 @@ struct FieldFormTests {
     #expect(depth.depthMetres.map { ($0 * 1000).rounded() / 1000 } == metres)
   }
 
+  @Test(arguments: ["IIDPT,-7.0,-0.9,", "IIDPT,-7.0,,", "IIDBT,,f,-7.0,M,,F", "IIDBT,-7.0,f,,M,,F"])
+  func `no depth is above the transducer`(_ sentence: String) throws {
+    guard case .depth(let depth) = parse(sentence) else { throw Unexpected() }
+    #expect(depth.depthMetres == nil)
+  }
+
+  @Test(
+    arguments: [
+      ("8.3e-05", 8.3e-05), ("8.3E-05", 8.3e-05), ("1.25e+01", 12.5), ("7e3", 7000), ("+2.5e1", 25), ("-2.5e1", -25),
+      ("1e-30", 0), ("0e0", 0), ("1e", nil), ("1e+", nil), ("e5", nil), ("1e308", nil), ("1e18", 1e18), ("1e9999", nil),
+      ("123456789012345678e1", nil), ("nan", nil), ("inf", nil), ("0x10", 0),
+    ] as [(String, Double?)])
+  func `a number may have an exponent`(_ text: String, _ knots: Double?) throws {
+    guard case .rmc(let rmc) = parse("GPRMC,120000,A,\(FieldFormTests.place),\(text),84.4,010626,,,A") else {
+      throw Unexpected()
+    }
+    if let knots, let speed = rmc.speedMetresPerSecond {
+      #expect(abs(speed - knots * 1852 / 3600) <= abs(knots) * 1e-9)
+    } else {
+      #expect(rmc.speedMetresPerSecond == nil && knots == nil)
+    }
+    #expect(rmc.trackDegrees == 84.4, "The next field is not read from where it begins.")
+  }
+
+  @Test(arguments: ["120000e0", "120000.00e1", "120000e-3"])
+  func `a time has no exponent`(_ time: String) throws {
+    guard case .rmc(let rmc) = parse("GPRMC,\(time),A,\(FieldFormTests.place),3.5,84.4,010626,,,A") else {
+      throw Unexpected()
+    }
+    #expect(rmc.time == nil && rmc.isValid && rmc.position != nil)
+  }
+
+  @Test func `nor has an angle`() throws {
+    guard case .gll(let gll) = parse("GPGLL,4807.0e1,N,01131.0000,E,120000.00,A,A") else { throw Unexpected() }
+    #expect(gll.position == nil && gll.time != nil)
+  }
+
+  @Test(
+    arguments: [
+      ("45,120,40", 45, 120, 40), ("-07,360,99", -7, 360, 99), ("91,120,40", 0, 0, 40), ("127,999,255", 0, 0, 0),
+      ("45,361,40", 0, 0, 40), ("45,-1,40", 0, 0, 40), (",,", 0, 0, 0), ("45,120,-3", 45, 120, 0),
+    ] as [(String, Int8, UInt16, UInt8)])
+  func `where no satellite can be is not known, and not at the edge`(
+    _ fields: String, _ elevation: Int8, _ azimuth: UInt16, _ strength: UInt8
+  ) throws {
+    guard case .gsv(let gsv) = parse("GPGSV,1,1,01,07,\(fields)") else { throw Unexpected() }
+    let entry = gsv.satellites[0]
+    #expect(gsv.satelliteCount == 1)
+    #expect(entry.elevationDegrees == elevation && entry.azimuthDegrees == azimuth && entry.signalStrength == strength)
+  }
+
+  @Test(arguments: ["", "1.5", "1.5,2.5", ",2.5,0.5", "1.5,,0.5", "1.5,2.5,"])
+  func `a velocity of which a part is missing is none`(_ parts: String) throws {
+    let fields = parts + String(repeating: ",", count: 2 - parts.utf8.count { $0 == UInt8(ascii: ",") })
+    let fix = try #require(
+      StatusLetterTests.fix(["PSTI,030,120000.00,A,\(FieldFormTests.place),545.4,\(fields),010626,A,0.0,0.0"]))
+    #expect(fix.mode == .threeDimensional && fix.velocity == nil && fix.speedMetresPerSecond == nil)
+    #expect(fix.climbMetresPerSecond == nil)
+  }
+
+  @Test(
+    arguments: [
+      "PUBX,00,120000.00,,,,,545.4,G3,1.0,2.0,12.6,84.4,0.5,,0.9,1.3,1.0,9,0,0",
+      "PUBX,00,120000.00,4807.0380,N,,,545.4,D2,1.0,2.0,12.6,84.4,0.5,,0.9,1.3,1.0,9,0,0",
+      "PASHR,POS,1,08,120000.00,,,,,545.4,,84.4,3.5,0.5,1.6,0.9,1.3,0.9,x",
+      "PGRMF,397,129600,010626,120000,18,,,,,A,2,12.6,84.4,1,1",
+    ])
+  func `a fix without a place is none`(_ sentence: String) throws {
+    let fix = try #require(StatusLetterTests.fix([sentence]))
+    #expect(fix.mode == .noFix && fix.position == nil)
+  }
+
+  @Test func `a compass with an impossible deviation has no heading`() throws {
+    let cases = [("1.0,E", true), (",", true), ("180.0,W", true), ("180.1,W", false), ("999,E", false)]
+    for (deviation, isHeading) in cases {
+      guard case .heading(let heading) = parse("HCHDG,77.5,\(deviation),3.0,W") else { throw Unexpected() }
+      #expect((heading.magneticDegrees != nil) == isHeading, "\(deviation)")
+    }
+  }
+
+  @Test func `an impossible RMS of residuals is left out, and the position stays`() throws {
+    var framer = SentenceFramer()
+    var assembler = EpochAssembler(promptness: .certain)
+    var statistics: GNSSErrorStatistics?
+    let lines = [
+      "GPRMC,120000,A,\(FieldFormTests.place),3.5,84.4,010626,,,A", "GPGST,120000,-7.0,4.0,3.0,77.0,1.5,2.5,3.5",
+    ]
+    var mode = FixMode.unknown
+    for line in lines {
+      Array("$\(line)\r\n".utf8).withUnsafeBufferPointer { bytes in
+        framer.push(bytes) { raw in _ = assembler.consume(raw) { _ in } }
+      }
+    }
+    assembler.finish { (statistics, mode) = ($0.errorStatistics, $0.fix.mode) }
+    #expect(statistics?.statistics.rangeRMSMetres == nil && statistics?.statistics.latitudeSigmaMetres == 1.5)
+    #expect(mode == .twoDimensional)
+  }
+
   @Test func `with magnetic north in the east a magnetic course is less than the true one`() throws {
     let fix = try #require(
       StatusLetterTests.fix(["GPRMC,120000,A,\(FieldFormTests.place),5.0,90.0,010626,10.0,E,A"]))

@@ -58,7 +58,7 @@ struct SentenceTests {
     else { throw Unexpected() }
     #expect(gsv.signalID == 7)
     #expect(gsv.satelliteCount == 4)
-    #expect(gsv.satellites[1] == GSV.Entry(number: 4, elevationDegrees: 9, azimuthDegrees: 321, signalStrength: 33))
+    #expect(gsv.satellites[1] == GSV.Entry(number: 4, elevation: 9, azimuth: 321, strength: 33))
     guard case .gsv(let quectel) = try parse("PQGSV,4,1,15,02,20,116,,03,,,,05,34,137,,07,05,046,,0,4")
     else { throw Unexpected() }
     #expect(quectel.systemID == 4)

@@ -307,7 +307,7 @@ extension EpochAssembler {
     update.values.time = garmin.time
     guard garmin.isValid else { return }
     update.values.position = garmin.position
-    update.mode = garmin.mode
+    update.mode = garmin.position == nil ? .noFix : garmin.mode
     update.values.speedMetresPerSecond = garmin.speedMetresPerSecond
     update.values.trackDegrees = garmin.trackDegrees
   }
@@ -331,14 +331,18 @@ extension EpochAssembler {
       update.mode = .noFix
       return
     }
-    update.mode = .threeDimensional
-    update.status = isDifferential ? .differential : .gnss
     update.values.satellitesUsed = pashr.satellitesUsed
     if let time = pashr.time { stamp(time, &update) }
-    if let position = pashr.position {
-      update.values.position = position
-      update.values.altitudeHAEMetres = pashr.altitudeHAEMetres
+    // A fix has a place.
+    guard let position = pashr.position else {
+      update.mode = .noFix
+      update.status = .unknown
+      return
     }
+    update.mode = .threeDimensional
+    update.status = isDifferential ? .differential : .gnss
+    update.values.position = position
+    update.values.altitudeHAEMetres = pashr.altitudeHAEMetres
     update.values.trackDegrees = pashr.trackDegrees
     update.values.speedMetresPerSecond = pashr.speedMetresPerSecond
     update.values.climbMetresPerSecond = pashr.climbMetresPerSecond
@@ -355,10 +359,10 @@ extension EpochAssembler {
     case .position(let position):
       update.concernsFix = true
       if let time = position.time { stamp(time, &update) }
-      update.mode = position.mode
-      guard position.mode >= .twoDimensional else { return }
+      update.mode = position.position == nil ? .noFix : position.mode
+      guard let place = position.position, position.mode >= .twoDimensional else { return }
       update.status = position.status
-      update.values.position = position.position
+      update.values.position = place
       update.values.altitudeHAEMetres = position.altitudeHAEMetres
       update.values.speedMetresPerSecond = position.speedMetresPerSecond
       update.values.trackDegrees = position.trackDegrees

@@ -171,6 +171,8 @@ extension GST {
   /// Takes out what cannot be true; returns of what.
   mutating func refuse() -> StatedQuantities {
     var refused: StatedQuantities = []
+    // The residuals' RMS is no error of the position: a wrong one spoils no position.
+    if let rms = rangeRMSMetres, !StatedRange.errorMetres.contains(rms) { rangeRMSMetres = nil }
     refused.drop(&semiMajorMetres, outside: StatedRange.errorMetres, .horizontalErrors)
     refused.drop(&semiMinorMetres, outside: StatedRange.errorMetres, .horizontalErrors)
     refused.drop(&latitudeSigmaMetres, outside: StatedRange.errorMetres, .horizontalErrors)

@@ -11,15 +11,19 @@ public struct Depth: Equatable, Sendable {
     fields.skip()
     let fathoms = fields.number()
     // Sounders do not always fill in all three units.
-    depthMetres = metres ?? feet.map { $0 * Unit.metresPerFoot } ?? fathoms.map { $0 * Unit.metresPerFathom }
+    depthMetres = Depth.measured(
+      metres ?? feet.map { $0 * Unit.metresPerFoot } ?? fathoms.map { $0 * Unit.metresPerFathom })
   }
 
   /// A negative offset is the way from the transducer down to the keel: so much less water is below the keel. gpsd adds it, which
   /// promises water that is not there.
   init?(withOffset fields: inout FieldReader) {
     guard fields.remaining >= 1 else { return nil }
-    let depth = fields.number()
+    let depth = Depth.measured(fields.number())
     let offset = fields.number() ?? 0
     depthMetres = depth.map { offset < 0 ? $0 + offset : $0 }
   }
+
+  /// No echo comes back before it is sent.
+  private static func measured(_ metres: Double?) -> Double? { metres.flatMap { $0 >= 0 ? $0 : nil } }
 }

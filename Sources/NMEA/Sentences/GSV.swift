@@ -14,12 +14,22 @@ public struct GSV: Equatable, Sendable {
   public struct Entry: Equatable, Sendable {
     /// As printed.
     public var number: UInt16
-    /// -90 to 90.
+    /// -90 to 90; 0 like the azimuth where the receiver does not know where the satellite is.
     public var elevationDegrees: Int8
-    /// 0 to 359 from true north.
+    /// 0 to 360 from true north.
     public var azimuthDegrees: UInt16
-    /// Carrier to noise density, dB-Hz; 0 while not tracked.
+    /// Carrier to noise density, dB-Hz, 0 to 99; 0 while not tracked.
     public var signalStrength: UInt8
+
+    /// What no satellite can have is not known, rather than the nearest that one can have.
+    @inline(__always)
+    init(number: Int, elevation: Int, azimuth: Int, strength: Int) {
+      let hasDirection = (-90...90).contains(elevation) && (0...360).contains(azimuth)
+      self.number = UInt16(clamping: number)
+      elevationDegrees = hasDirection ? Int8(truncatingIfNeeded: elevation) : 0
+      azimuthDegrees = hasDirection ? UInt16(truncatingIfNeeded: azimuth) : 0
+      signalStrength = (0...99).contains(strength) ? UInt8(truncatingIfNeeded: strength) : 0
+    }
   }
 
   /// The list is complete with this sentence.
@@ -37,13 +47,12 @@ public struct GSV: Equatable, Sendable {
     satellitesInView = UInt8(clamping: fields.integer() ?? 0)
     guard sentenceIndex >= 1 else { return nil }
     satellites = InlineArray(
-      repeating: Entry(number: 0, elevationDegrees: 0, azimuthDegrees: 0, signalStrength: 0))
+      repeating: Entry(number: 0, elevation: 0, azimuth: 0, strength: 0))
     satelliteCount = 0
     for _ in 0..<min((count - 3) / 4, 4) {
       let entry = Entry(
-        number: UInt16(clamping: fields.integer() ?? 0), elevationDegrees: Int8(clamping: fields.integer() ?? 0),
-        azimuthDegrees: UInt16(clamping: fields.integer() ?? 0),
-        signalStrength: UInt8(clamping: fields.integer() ?? 0))
+        number: fields.integer() ?? 0, elevation: fields.integer() ?? 0, azimuth: fields.integer() ?? 0,
+        strength: fields.integer() ?? 0)
       // Some receivers fill the last sentence of a list up with empty groups.
       if entry.number > 0 {
         satellites[Int(satelliteCount)] = entry

@@ -11,6 +11,8 @@ public struct Heading: Equatable, Sendable {
     let sensor = fields.direction()
     let deviation = fields.signed(positive: Byte.E, negative: Byte.W)
     variationDegrees = fields.signed(positive: Byte.E, negative: Byte.W)
+    // With a deviation that cannot be, nothing is known of where the bow points.
+    guard abs(deviation ?? 0) <= 180 else { return }
     magneticDegrees = sensor.map { Angle.onCircle($0 + (deviation ?? 0)) }
   }
 

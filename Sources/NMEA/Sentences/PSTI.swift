@@ -39,10 +39,10 @@ public enum PSTI: Equatable, Sendable {
       fix.status = GLL.Status(fields.character())
       fix.position = fields.coordinate()
       fix.altitudeMSLMetres = fields.number()
-      let east = fields.number() ?? 0
-      let north = fields.number() ?? 0
-      let up = fields.number() ?? 0
-      fix.velocity = Velocity(northMetresPerSecond: north, eastMetresPerSecond: east, downMetresPerSecond: -up)
+      let (east, north, up) = (fields.number(), fields.number(), fields.number())
+      if let east, let north, let up {
+        fix.velocity = Velocity(northMetresPerSecond: north, eastMetresPerSecond: east, downMetresPerSecond: -up)
+      }
       fix.stamp.date = fields.date()
       fix.mode = fields.character().map(ModeIndicator.init)
       let age = fields.number() ?? 0
