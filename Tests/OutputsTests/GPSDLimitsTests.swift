@@ -85,6 +85,36 @@ struct GPSDLimitsTests {
     #expect(sky.satellites.count == 100)
   }
 
+  @Test(
+    arguments: [
+      ("/dev/ttyAMA0", true), ("/dev/serial/by-id/usb-\(String(repeating: "x", count: 100))-if00", true),
+      ("/dev/serial/by-id/usb-\(String(repeating: "x", count: 150))-if00", false),
+      ("/dev/\(String(repeating: "ü", count: 200))", false),
+      ("tcp://\(String(repeating: "a\u{301}", count: 80)):1", false),
+    ])
+  func `no path is longer than libgps has room for`(_ path: String, _ isWhole: Bool) {
+    let told = GPSDLimits.path(path)
+    #expect(told.utf8.count <= 127 && (told == path) == isWhole)
+    #expect(told.unicodeScalars.first == path.unicodeScalars.first)
+    #expect(told.unicodeScalars.last == path.unicodeScalars.last)
+    #expect(GPSDLimits.path(told) == told, "A client may name a device as it was told.")
+  }
+
+  @Test func `a device with a long path is told and watched by a short one`() async throws {
+    let port = "/dev/serial/by-id/usb-\(String(repeating: "x", count: 150))-if00"
+    let host = try host("gps: { driver: \"nmea\", port: \"\(port)\" }")
+    let devices = GPSDDevice.all(of: host.hub.value)
+    #expect(devices.map(\.path) == [host.hub.value.gpsdDevice])
+    #expect(devices.allSatisfy { $0.path.utf8.count <= 127 })
+    for name in [port, host.hub.value.gpsdDevice] {
+      var watch = GPSDWatch()
+      try watch.change(by: Array("{\"enable\":true,\"device\":\"\(name)\"}".utf8))
+      #expect(watch.device == host.hub.value.gpsdDevice)
+    }
+    host.hub.value.shutDown()
+    await host.hub.value.isOff()
+  }
+
   private func host(_ devices: String) throws -> HubHost {
     let text = "{ name: \"test\", motion: \"vehicle\", devices: { \(devices) } }"
     let board = try Board(json5: Array(text.utf8), file: "test")

@@ -25,10 +25,15 @@ struct GPSDDevice {
   static func all(of hub: Hub) -> [GPSDDevice] {
     hub.receivers.candidates.map {
       GPSDDevice(
-        id: $0.description.id, path: $0.description.port, isReceiver: true, speed: $0.reader.speed.value,
-        identity: $0.reader.identity.value)
-    } + (hub.board.imu.map { [GPSDDevice(id: $0.id, path: $0.place.bus, isReceiver: false)] } ?? [])
+        id: $0.description.id, path: GPSDLimits.path($0.description.port), isReceiver: true,
+        speed: $0.reader.speed.value, identity: $0.reader.identity.value)
+    } + (hub.board.imu.map { [GPSDDevice(id: $0.id, path: GPSDLimits.path($0.place.bus), isReceiver: false)] } ?? [])
   }
+}
+
+extension Hub {
+  /// What the gpsd protocol calls the device of the fused state.
+  var gpsdDevice: String { GPSDLimits.path(mainDevice) }
 }
 
 /// What the gpsd protocol tells of the devices.

@@ -9,14 +9,27 @@ enum GPSDLimits {
   static let satellites = 140
   /// In a DEVICES (MAXUSERDEVS).
   static let devices = 4
-  /// Of a subtype.
+  /// Of a subtype, and of a device's path (GPS_PATH_MAX).
   private static let textBytes = 127
 
   /// As much of a text as there is room for.
-  static func shortened(_ text: String) -> String {
-    var text = text[...]
-    while text.utf8.count > textBytes { text.removeLast() }
-    return String(text)
+  static func shortened(_ text: String) -> String { head(of: text, bytes: textBytes) }
+
+  /// What stands for a device: its path, from the middle of which is left out what clients have no room for. A link below
+  /// /dev/serial/by-id may be longer, and differs from others' at its end.
+  static func path(_ path: String) -> String {
+    guard path.utf8.count > textBytes else { return path }
+    let mark = "..."
+    let half = (textBytes - mark.utf8.count) / 2
+    var tail = path.unicodeScalars.suffix(half)
+    while String(tail).utf8.count > half { tail.removeFirst() }
+    return head(of: path, bytes: half) + mark + String(tail)
+  }
+
+  private static func head(of text: String, bytes: Int) -> String {
+    var head = text.unicodeScalars.prefix(bytes)
+    while String(head).utf8.count > bytes { head.removeLast() }
+    return String(head)
   }
 
   /// Which satellites are listed where not all can be: those in use first, and then those that are received best; `nil` for all.

@@ -93,7 +93,7 @@ final class GPSDMoments: Sendable {
 
   private func write(_ fused: FusedState, _ state: inout State, to json: inout JSONWriter) {
     let hub = host.hub.value
-    let device = hub.mainDevice
+    let device = hub.gpsdDevice
     let receiver = hub.receivers.taken?.reader.device
     let latest = receiver?.source.latest
     let epoch = latest.flatMap { $0.at == state.lastEpoch ? nil : $0 }

@@ -42,5 +42,5 @@ final class GPSDOutput: StreamOutput {
   var board: Board { hub.board }
   /// From one of the receiver's epochs to the next, as the clients have seen them.
   var cycleSeconds: Double? { moments.cycleSeconds ?? momentsOfReceiver.cycleSeconds }
-  var device: String { hub.mainDevice }
+  var device: String { hub.gpsdDevice }
 }

@@ -78,11 +78,11 @@ extension GPSDReport {
     var entries: [Entry] = []
     for receiver in hub.receivers.candidates where receiver !== taken {
       if let epoch = latest(receiver) {
-        entries.append(Entry(path: receiver.description.port, state: nil, epoch: epoch))
+        entries.append(Entry(path: GPSDLimits.path(receiver.description.port), state: nil, epoch: epoch))
       }
     }
     let epoch = taken.flatMap { latest($0) }
-    if state != nil || epoch != nil { entries.append(Entry(path: hub.mainDevice, state: state, epoch: epoch)) }
+    if state != nil || epoch != nil { entries.append(Entry(path: hub.gpsdDevice, state: state, epoch: epoch)) }
     return entries
   }
 

@@ -100,7 +100,7 @@ final class GPSDSession: StreamSession {
     if let object {
       do throws(GPSDMembers.Refusal) {
         let members = try GPSDMembers(object)
-        if let path = try members.string("path") {
+        if let path = try members.string("path").map({ GPSDLimits.path($0) }) {
           devices.removeAll { $0.path != path }
           if devices.isEmpty { return answerError("Can't open \(path.prefix(80)): the board has no such device") }
         } else if devices.count > 1 {

@@ -32,7 +32,7 @@ struct GPSDWatch: Equatable {
     watch.raw = try members.integer("raw") ?? raw
     watch.isScaled = try members.boolean("scaled") ?? false
     watch.wantsPPS = try members.boolean("pps") ?? false
-    watch.device = try members.string("device")
+    watch.device = try members.string("device").map { GPSDLimits.path($0) }
     // gpsd sends an empty one for all.
     if watch.device?.isEmpty == true { watch.device = nil }
     if let rate = try members.number("attitudeRate") {
