@@ -48,6 +48,26 @@ int clinux_reserve(int fd, int64_t offset, int64_t count) {
 
 int clinux_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_CLOEXEC); }
 
+int clinux_clock_change(void) {
+  int fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+  if (fd < 0) return -1;
+  struct itimerspec never = {.it_value = {.tv_sec = INT64_MAX / 1000000000}};
+  if (timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) == 0) return fd;
+  close(fd);
+  return -1;
+}
+
+void clinux_clear_clock_change(int fd) {
+  // Fails with ECANCELED, which is what there is to read.
+  uint64_t expirations;
+  (void)!read(fd, &expirations, sizeof expirations);
+}
+
+bool clinux_wait_readable_either(int fd, int other) {
+  struct pollfd waits[] = {{.fd = fd, .events = POLLIN}, {.fd = other, .events = POLLIN}};
+  return poll(waits, 2, -1) > 0 && waits[1].revents != 0;
+}
+
 int clinux_watch_addresses(void) {
   int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
   if (fd < 0) return -1;

@@ -18,6 +18,8 @@ public enum HardwareError: Error, Equatable, Sendable {
   case timedOut(String)
   /// A call to the kernel does not return.
   case stuck(String)
+  /// The machine was suspended: what was read before is not of now.
+  case suspended
   /// A driver of the kernel's has the address.
   case busy(bus: String, address: UInt8, driver: String?)
   /// A device answers, but is not what it should be, or does not do what it must.
@@ -85,6 +87,7 @@ extension HardwareError: CustomStringConvertible {
     case .arbitrationLost(let bus, let address): "lost arbitration to another controller at \(hex(address)) on \(bus)"
     case .timedOut(let what): "\(what) did not answer in time"
     case .stuck(let what): "\(what) hangs in a call that does not return"
+    case .suspended: "the machine was suspended, so the device is started again"
     case .busy(let bus, let address, let driver):
       "the kernel's driver\(driver.map { " '\($0)'" } ?? "") has address \(hex(address)) on \(bus)"
     case .unexpectedDevice(let what): what
@@ -110,7 +113,7 @@ extension HardwareError: CustomStringConvertible {
     case .noAcknowledge(let bus, _): "check wiring, power and address: sensorhub probe --bus \(bus)"
     case .stuck: "the kernel's log (dmesg) may say why; if it stays so, restart the board"
     case .busy: "a sensor can be read through it (driver: \"iio\"); or unbind it, or remove its overlay from config.txt"
-    case .arbitrationLost, .timedOut, .unexpectedDevice, .unsupported, .system: nil
+    case .arbitrationLost, .timedOut, .suspended, .unexpectedDevice, .unsupported, .system: nil
     }
   }
 

@@ -97,6 +97,7 @@ public final class DeviceMonitor: Sendable {
         status: status, account: EnergyAccount(at: now), isSupplied: isSupplied, remarkSince: now, book: book,
         power: power))
     property = MutableProperty(status)
+    clock.onResume { [weak self] in self?.resume(after: $0) }.store(in: following)
     rail.supply.subscribe(
       as: "monitor",
       receiveValue: { [weak self] supply in
@@ -112,6 +113,17 @@ public final class DeviceMonitor: Sendable {
         }
       }
     ).store(in: following)
+  }
+
+  /// The machine was suspended: whatever has lasted since before has lasted longer by that.
+  private func resume(after slept: Duration) {
+    health.goBack(by: slept)
+    change { state in
+      state.lessons.goBack(by: slept)
+      state.linger.goBack(by: slept)
+      state.status.since.moveBack(by: slept)
+      state.remarkSince.moveBack(by: slept)
+    }
   }
 
   /// Changes of the status; its on-time and energy are those at the change.

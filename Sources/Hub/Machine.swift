@@ -27,6 +27,7 @@ public final class Machine: Sendable {
   private let totals = Guarded<[String: RunTotals]>([:])
   private let suppliesBefore = Guarded<SupplyTimes?>(nil)
   private let rails = Guarded<[Board.Power.Switch: PowerRail]>([:])
+  private let lifetime = Lifetime()
 
   public convenience init(
     hardware: any Hardware, clock: any MonotonicTimeSource = MonotonicClock(),
@@ -47,6 +48,11 @@ public final class Machine: Sendable {
     self.systemTime = systemTime
     books = PowerBooks(systemTime: systemTime)
     hostTime = HostTime(clock: clock, systemTime: systemTime)
+    // Before all who plan by that: they are made later.
+    clock.onResume { [hostTime, receiverKnowledge] slept in
+      hostTime.forget()
+      receiverKnowledge.age(by: slept)
+    }.store(in: lifetime)
   }
 
   /// The rail of a switch, one for all who name it. What is always supplied has a rail of its own.

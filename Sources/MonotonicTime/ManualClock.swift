@@ -16,6 +16,7 @@ public final class ManualClock: MonotonicTimeSource {
   }
 
   private let state: Guarded<State>
+  private let observers = SuspendObservers()
 
   public init(now: MonotonicInstant = MonotonicInstant(nanoseconds: 1_000_000_000)) {
     state = Guarded(State(now: now))
@@ -38,6 +39,14 @@ public final class ManualClock: MonotonicTimeSource {
       return due
     }
     for action in due { action.perform() }
+  }
+
+  /// Does what happens when the machine is suspended for some time: the clock stands still, and those who asked for
+  /// it with `onResume` are told before this returns.
+  public func suspend(for duration: Duration) { observers.tell(duration) }
+
+  public func onResume(_ resumed: @escaping @Sendable (_ slept: Duration) -> Void) -> SuspendObservation {
+    observers.add(resumed)
   }
 
   /// Advances the clock to an instant as if it ran: it stops at each deadline on the way and performs the action

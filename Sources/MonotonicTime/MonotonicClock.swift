@@ -5,6 +5,14 @@ import Guarding
 public protocol MonotonicTimeSource: Clock where Instant == MonotonicInstant, Duration == Swift.Duration {
   /// Performs `action` at an instant, on one of the clock's threads; immediately if the instant has passed.
   func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction
+
+  /// Calls `resumed` each time after the machine was suspended, with how long that was: time that neither `now` nor
+  /// scheduled actions count. It is called on the thread that performs scheduled actions, before those that are due.
+  func onResume(_ resumed: @escaping @Sendable (_ slept: Duration) -> Void) -> SuspendObservation
+}
+
+extension MonotonicTimeSource {
+  public func onResume(_ resumed: @escaping @Sendable (_ slept: Duration) -> Void) -> SuspendObservation { .none }
 }
 
 /// The machine's CLOCK_MONOTONIC.
@@ -23,6 +31,10 @@ public struct MonotonicClock: MonotonicTimeSource {
 
   public func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
     TimerThread.shared.schedule(at: deadline, action)
+  }
+
+  public func onResume(_ resumed: @escaping @Sendable (_ slept: Duration) -> Void) -> SuspendObservation {
+    TimerThread.shared.observers.add(resumed)
   }
 }
 

@@ -20,6 +20,9 @@ public struct MonotonicInstant: InstantProtocol, Sendable {
     return overflows ? .nanoseconds(other.nanoseconds) - .nanoseconds(nanoseconds) : .nanoseconds(difference)
   }
 
+  /// Moves the instant back by the time that the machine was suspended since. Ages that count from it are then right.
+  public mutating func moveBack(by slept: Duration) { self = advanced(by: .zero - slept) }
+
   /// The seconds since another instant. Faster than computing a `Duration`, which counts attoseconds in 128 bits.
   public func seconds(since other: MonotonicInstant) -> Double {
     let (difference, overflows) = nanoseconds.subtractingReportingOverflow(other.nanoseconds)

@@ -30,10 +30,16 @@ final class TimerThread: Sendable {
     var isRunning = false
   }
 
+  let observers = SuspendObservers()
   private let timer: Int32
+  /// Wakes the thread after the machine was suspended, so that this is noticed even if no action is due.
+  private let clockChange: Int32
   private let state = Guarded(State())
 
-  private init() { timer = clinux_timerfd() }
+  private init() {
+    timer = clinux_timerfd()
+    clockChange = clinux_clock_change()
+  }
 
   func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
     let scheduled = ScheduledAction(at: deadline, action) { [self] in remove($0) }
@@ -62,8 +68,11 @@ final class TimerThread: Sendable {
   }
 
   private func run() {
+    var suspends = SuspendDetector(before: clinux_monotonic_ns(), boottime: clinux_boottime_ns())
     while true {
-      clinux_wait_readable(timer)
+      if clinux_wait_readable_either(timer, clockChange) { clinux_clear_clock_change(clockChange) }
+      let (before, boottime, after) = (clinux_monotonic_ns(), clinux_boottime_ns(), clinux_monotonic_ns())
+      if let slept = suspends.look(before: before, boottime: boottime, after: after) { observers.tell(slept) }
       let due = state.withLock { state in
         let now = clinux_monotonic_ns()
         let count = state.waiting.firstIndex { $0.deadline.nanoseconds > now } ?? state.waiting.endIndex

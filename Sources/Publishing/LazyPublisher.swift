@@ -399,12 +399,19 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   }
 
   /// Declares a run hung: it counts as failed from now on. The next run starts once this one has left its scope.
-  func hangs(_ run: SourceRun, _ failure: Failure) {
+  func hangs(_ run: SourceRun, _ failure: Failure) { fail(run, failure) { $0.hung() } }
+
+  /// Ends a run that must begin again. It counts as failed if the source has subscribers.
+  func interrupts(_ run: SourceRun, _ failure: Failure) { fail(run, failure) { $0.interrupted() } }
+
+  private func fail(
+    _ run: SourceRun, _ failure: Failure, _ change: (inout LifecycleMachine) -> LifecycleMachine.Effect
+  ) {
     transition { state, pending in
       guard state.run === run else { return .nothing }
-      let effect = state.machine.hung()
+      let effect = change(&state.machine)
       guard effect != .nothing else { return .nothing }
-      (state.failure, state.hang) = ("\(failure)", failure)
+      if state.machine.state == .stuck { (state.failure, state.hang) = ("\(failure)", failure) }
       if state.machine.isShutDown, finish(&state, .finished) { pending.broadcast = true }
       stageActivity(&state, &pending, "\(failure)")
       return effect

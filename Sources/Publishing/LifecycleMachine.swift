@@ -183,6 +183,19 @@ struct LifecycleMachine: Sendable {
     }
   }
 
+  /// Handles a source whose run has to begin again because what it knows is out of date. If somebody wants the
+  /// source, the run fails as one that hangs; if it only lingers, it stops.
+  mutating func interrupted() -> Effect {
+    switch state {
+    case .starting, .running: return hung()
+    case .lingering:
+      state = .stopping
+      timer += 1
+      return .stop
+    case .idle, .resting, .stopping, .stuck: return .nothing
+    }
+  }
+
   /// Handles the report that the device's supply is on. The time before it does not count as time on.
   mutating func switchedOn(_ now: MonotonicInstant) -> Effect {
     startedAt = now

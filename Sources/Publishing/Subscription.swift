@@ -1,4 +1,5 @@
 import Guarding
+import MonotonicTime
 
 /// A lease on the resources that a publisher needs to run. It ends when it is cancelled or released.
 public final class Subscription: Sendable {
@@ -53,4 +54,9 @@ public final class Lifetime: Sendable {
   }
 
   deinit { end() }
+}
+
+extension SuspendObservation {
+  /// Keeps the observation until the lifetime ends.
+  public func store(in lifetime: Lifetime) { lifetime.hold(Subscription { [self] in end() }) }
 }

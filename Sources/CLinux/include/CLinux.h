@@ -38,6 +38,13 @@ static inline void clinux_eventfd_clear(int fd) {
   (void)eventfd_read(fd, &value);
 }
 
+/// A timer that never fires, and becomes readable when CLOCK_REALTIME is set, or jumps because the machine was suspended
+/// (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET). -1 on error.
+int clinux_clock_change(void);
+
+/// Makes it unreadable again.
+void clinux_clear_clock_change(int fd);
+
 static inline int clinux_timerfd(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); }
 
 static inline int64_t clinux_realtime_ns(void) {
@@ -65,6 +72,13 @@ static inline int clinux_timerfd_arm(int fd, int64_t first_ns, int64_t interval_
 static inline int64_t clinux_monotonic_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/// As CLOCK_MONOTONIC, and goes on while the machine is suspended.
+static inline int64_t clinux_boottime_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_BOOTTIME, &now);
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
@@ -145,6 +159,9 @@ static inline void clinux_wait_readable(int fd) {
   struct pollfd wait = {.fd = fd, .events = POLLIN};
   poll(&wait, 1, -1);
 }
+
+/// Waits for ever for something to read from one of two descriptors. Returns whether the second one has it.
+bool clinux_wait_readable_either(int fd, int other);
 
 /// Binds a TCP socket to an address of 4 or 16 bytes. Returns 0, or -1 with errno set.
 int clinux_bind_tcp(int fd, const uint8_t *address, size_t size, uint16_t port);

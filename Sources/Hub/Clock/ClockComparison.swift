@@ -20,7 +20,12 @@ struct ClockComparison {
     of receivers: ReceiverSelection, on machine: Machine, last: MutableProperty<ClockOffset?>,
     lastPulse: MutableProperty<PulseStatus?>
   ) -> LazyPublisher<ClockOffset, Never> {
-    LazyPublisher(deriving: "clock", clock: machine.clock) { (run) throws(Never) in
+    let forgetting = machine.clock.onResume { [weak last, weak lastPulse] _ in
+      last?.value = nil
+      lastPulse?.value = nil
+    }
+    return LazyPublisher(deriving: "clock", clock: machine.clock) { [forgetting] (run) throws(Never) in
+      _ = forgetting
       let sources = receivers.candidates.map { receiver in
         (
           // A source that cannot be opened is reported when the board is put into service.

@@ -46,6 +46,9 @@ final class HostTime: Sendable {
     last.withLock { $0 = Confirmation(time: time, at: at, system: system) }
   }
 
+  /// The machine was suspended: what a receiver stated before says nothing of now.
+  func forget() { last.withLock { $0 = nil } }
+
   /// `nil` where it is not known.
   var known: KnownTime? {
     let now = clock.now

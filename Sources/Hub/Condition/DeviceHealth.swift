@@ -113,6 +113,9 @@ public final class DeviceHealth: Sendable {
     }
   }
 
+  /// The machine was suspended. A failure has lasted longer by that; nobody waited for the device meanwhile.
+  func goBack(by slept: Duration) { state.withLock { $0.failure?.since.moveBack(by: slept) } }
+
   // MARK: What follows
 
   /// What is the matter with it at an instant; `nil` if it works or rests.

@@ -20,6 +20,7 @@ public final class FenceLookout: Sendable {
   private let schedule: MutableProperty<Schedule>
   private let state: Guarded<State>
   private let report: @Sendable (FenceStatus) -> Void
+  private let lifetime = Lifetime()
 
   /// - Parameters:
   ///   - side: on which it was last known to be, by somebody before this one
@@ -34,6 +35,7 @@ public final class FenceLookout: Sendable {
     let watch = FenceWatch(settings, rememberedSide: side, at: clock.now)
     schedule = MutableProperty(watch.schedule)
     state = Guarded(State(watch: watch))
+    clock.onResume { [weak self] in self?.resume(after: $0) }.store(in: lifetime)
   }
 
   /// As of its last change, with the last fix.
@@ -78,6 +80,12 @@ public final class FenceLookout: Sendable {
     schedule.value = next
     setTimer()
     if event != nil { report(status) }
+  }
+
+  /// The machine was suspended: what it missed is late now.
+  private func resume(after slept: Duration) {
+    state.withLock { $0.watch.goBack(by: slept) }
+    look()
   }
 
   private func look() {

@@ -86,6 +86,14 @@ struct FenceWatch: Sendable {
     return event
   }
 
+  /// The machine was suspended: a fix may be late, and those before are older.
+  mutating func goBack(by slept: Duration) {
+    doubt = nil
+    wantedAt.moveBack(by: slept)
+    status.since.moveBack(by: slept)
+    status.fix?.at.moveBack(by: slept)
+  }
+
   /// Time has gone by.
   mutating func lookForLate(at now: MonotonicInstant) -> FenceStatus.Event? {
     guard let blindAt, now >= blindAt else { return nil }

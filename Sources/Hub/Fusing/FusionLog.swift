@@ -48,6 +48,7 @@ public final class FusionLog: Sendable {
   private let monitors: [DeviceMonitor]
   private let state: Guarded<State>
   private let observers = Guarded<[Observer]>([])
+  private let lifetime = Lifetime()
 
   /// - Parameters:
   ///   - monitors: of the board's devices, in the order of its list; they are told why a device is not fused
@@ -67,6 +68,8 @@ public final class FusionLog: Sendable {
       State(
         fuser: Fuser(board), at: lastState.value?.at ?? clock.now,
         told: Array(repeating: nil, count: board.devices.count)))
+    // Nothing that was measured before the machine was suspended is of now.
+    clock.onResume { [weak self] _ in self?.forget() }.store(in: lifetime)
   }
 
   /// What is known at the begin of a run.

@@ -48,6 +48,13 @@ struct DeviceLinger: Sendable {
   /// Since when it lingers, or has lingered last; `nil` where that was left on a schedule.
   private var since: MonotonicInstant?
 
+  /// The machine was suspended.
+  mutating func goBack(by slept: Duration) {
+    nextWake?.moveBack(by: slept)
+    anywayUntil?.moveBack(by: slept)
+    since?.moveBack(by: slept)
+  }
+
   /// Until the next wake on a schedule, seconds.
   func gap(at now: MonotonicInstant) -> Double? { nextWake.map { max(0, $0.seconds(since: now)) } }
 

@@ -28,6 +28,13 @@ struct PowerLessons: Sendable {
   /// Since when nobody has come; `nil` while somebody is there, or comes on a schedule.
   var awaySince: MonotonicInstant? { gap?.since }
 
+  /// The machine was suspended, and the device rested on. A start that was under way teaches nothing.
+  mutating func goBack(by slept: Duration) {
+    offSince?.moveBack(by: slept)
+    gap?.since.moveBack(by: slept)
+    start = nil
+  }
+
   /// - Parameters:
   ///   - milliwattHours: what the device has drawn until now
   ///   - sleep: how it has rested, where that is chosen each time

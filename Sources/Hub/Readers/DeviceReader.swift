@@ -58,6 +58,8 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
           reading.hangs(.stuck("the reader of \(id)"))
         }
         defer { watch.cancel() }
+        let resuming = clock.onResume { _ in reading.interrupts(.suspended) }
+        defer { resuming.end() }
         let timing = monitor.timing
         let supplied = try monitor.health.noting { () throws(HardwareError) -> MonotonicInstant? in
           if !rail.supply.value.isOn { try DeviceReader.check(check) }

@@ -37,6 +37,8 @@ final class MotionWatch: Sendable {
           reading.hangs(.stuck("what waits for the motion of \(description.id)"))
         }
         defer { watch.cancel() }
+        let resuming = clock.onResume { _ in reading.interrupts(.suspended) }
+        defer { resuming.end() }
         let timing = monitor.timing
         guard
           let since = try rail.require(for: name, after: timing.minimumOff, atLeast: timing.minimumOn, poller)

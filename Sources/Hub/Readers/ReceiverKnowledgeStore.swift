@@ -18,6 +18,11 @@ public final class ReceiverKnowledgeStore: Sendable {
   /// What a hub before this one has written down; what is known by now is newer.
   public func restore(_ old: [String: ReceiverKnowledge]) { change { $0.merge(old) { new, _ in new } } }
 
+  /// The machine was suspended, which its clock does not count.
+  func age(by slept: Duration) {
+    change { known in for id in known.keys { known[id]?.age(by: slept) } }
+  }
+
   func knowledge(of id: String) -> ReceiverKnowledge? { known.withLock { $0[id] } }
 
   func keep(_ knowledge: ReceiverKnowledge?, of id: String) {

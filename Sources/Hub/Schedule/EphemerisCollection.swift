@@ -25,6 +25,12 @@ struct EphemerisCollection: Sendable {
     if trackingSince == nil { trackingSince = now }
   }
 
+  /// The machine was suspended.
+  mutating func goBack(by slept: Duration) {
+    collectedAt?.moveBack(by: slept)
+    trackingSince = nil
+  }
+
   /// The receiver is let go of.
   mutating func sleep(at now: MonotonicInstant) {
     if let trackingSince, now - trackingSince >= EphemerisCollection.time { collectedAt = now }

@@ -128,6 +128,15 @@ struct SchedulePlan: Sendable {
     members[index].standsUntil = nil
   }
 
+  /// The machine was suspended. A fix that became due in the meantime is due now, and what was kept for one is not of now.
+  mutating func resume(after slept: Duration, at now: MonotonicInstant) {
+    for index in members.indices {
+      members[index].due.moveBack(by: slept)
+      members[index].due = max(now, members[index].due)
+      (members[index].phase, members[index].standsUntil) = (.asleep, nil)
+    }
+  }
+
   /// A fix has come while devices are awake.
   ///
   /// - Parameters:

@@ -110,8 +110,12 @@ final class ScheduledFixes: Sendable {
   private let state = Guarded(State())
   /// For whom receivers are awake.
   private let group = HolderGroup("fixes")
+  private let lifetime = Lifetime()
 
-  init(clock: any MonotonicTimeSource) { self.clock = clock }
+  init(clock: any MonotonicTimeSource) {
+    self.clock = clock
+    clock.onResume { [weak self] in self?.resume(after: $0) }.store(in: lifetime)
+  }
 
   /// Whether receivers are awake for somebody.
   var areUnderWay: Bool { !group.isEmpty }
@@ -240,6 +244,22 @@ final class ScheduledFixes: Sendable {
       advance(&state)
       state.isReceiverAwake = false
       stand(&state)
+    }
+    work()
+  }
+
+  /// The machine was suspended.
+  private func resume(after slept: Duration) {
+    state.withLock { state in
+      let now = clock.now
+      for id in Array(state.members.keys) {
+        state.members[id]?.kept = nil
+        state.members[id]?.last = nil
+      }
+      state.ephemerides.goBack(by: slept)
+      (state.trace, state.lastFixAt) = (nil, nil)
+      state.plan.resume(after: slept, at: now)
+      advance(&state)
     }
     work()
   }

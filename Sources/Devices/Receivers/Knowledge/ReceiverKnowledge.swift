@@ -62,6 +62,9 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
     }
   }
 
+  /// The machine was suspended since, so that it is older by that.
+  public mutating func age(by slept: Duration) { savedAtInstant?.moveBack(by: slept) }
+
   /// How old it is; `nil` where that is not known, after the host has started anew and does not know the time.
   func age(at now: MonotonicInstant, _ time: KnownTime?) -> Duration? {
     if let savedAtInstant { return now - savedAtInstant }

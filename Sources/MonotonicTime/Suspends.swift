@@ -1,0 +1,72 @@
+import Guarding
+
+/// Tells a part of the program each time after the machine was suspended, until it ends or is released.
+public final class SuspendObservation: Sendable {
+  fileprivate let resumed: @Sendable (Duration) -> Void
+  private let observers: SuspendObservers?
+
+  fileprivate init(_ resumed: @escaping @Sendable (Duration) -> Void, _ observers: SuspendObservers?) {
+    self.resumed = resumed
+    self.observers = observers
+  }
+
+  /// Observes nothing: for clocks that never stand still.
+  static let none = SuspendObservation({ _ in }, nil)
+
+  public func end() { observers?.remove(self) }
+}
+
+/// The parts of the program that a clock tells of suspends.
+final class SuspendObservers: Sendable {
+  /// Weak: releasing an observation ends it.
+  private struct Reference: Sendable {
+    weak var observation: SuspendObservation?
+  }
+
+  private let references = Guarded<[Reference]>([])
+
+  func add(_ resumed: @escaping @Sendable (Duration) -> Void) -> SuspendObservation {
+    let observation = SuspendObservation(resumed, self)
+    references.withLock { references in
+      references.removeAll { $0.observation == nil }
+      references.append(Reference(observation: observation))
+    }
+    return observation
+  }
+
+  fileprivate func remove(_ observation: SuspendObservation) {
+    references.withLock { $0.removeAll { $0.observation == nil || $0.observation === observation } }
+  }
+
+  /// Tells all observers, in the order in which they were added.
+  func tell(_ slept: Duration) {
+    let observations = references.withLock { $0.compactMap(\.observation) }
+    for observation in observations { observation.resumed(slept) }
+  }
+}
+
+/// Decides from the machine's clocks whether it was suspended: CLOCK_BOOTTIME goes on then, and CLOCK_MONOTONIC does not.
+///
+/// The clocks cannot be read at the same instant, and a thread may lose the processor between two readings. So CLOCK_BOOTTIME is read
+/// between two readings of CLOCK_MONOTONIC, which bound the difference from both sides: a slow thread never counts as a suspend.
+struct SuspendDetector: Sendable {
+  /// A shorter suspend changes nothing.
+  static let shortest: Int64 = 100_000_000
+
+  /// An upper bound of the time, in nanoseconds, that the machine has been suspended since it started.
+  private var most: Int64
+
+  init(before: Int64, boottime: Int64) { most = boottime - before }
+
+  /// - Parameters:
+  ///   - before: CLOCK_MONOTONIC, nanoseconds, read first
+  ///   - boottime: CLOCK_BOOTTIME, read next
+  ///   - after: CLOCK_MONOTONIC, read last
+  /// - Returns: how long the machine was suspended since the last look; `nil` if it was not
+  mutating func look(before: Int64, boottime: Int64, after: Int64) -> Duration? {
+    let slept = boottime - after - most
+    guard slept >= SuspendDetector.shortest else { return nil }
+    most = boottime - before
+    return .nanoseconds(slept)
+  }
+}

@@ -1,0 +1,149 @@
+import Fusion
+import MonotonicTime
+import NMEA
+import Publishing
+import TestSupport
+import Testing
+
+@testable import Devices
+@testable import Hub
+
+/// The machine was suspended: its monotonic clock stood still, and nothing that was known before is of now.
+@Suite(.timeLimit(.minutes(10)))
+struct SuspendTests {
+  private let clock = ManualClock()
+
+  private func replayed(_ feed: ReplayFeed, _ devices: String) throws -> Hub {
+    Hub(
+      board: try Board(json5: Array("{ name: 'test', devices: { \(devices) } }".utf8), file: "test"),
+      on: Machine(replaying: feed, clock: clock, systemTime: { 1_800_000_000_000_000_000 }))
+  }
+
+  @Test func `the last state is dropped, and the next one is of now`() throws {
+    let feed = ReplayFeed()
+    let hub = try replayed(feed, "baro: { driver: 'bme280', bus: 'simulated/i2c' }")
+    func measure(_ pascals: Double) {
+      clock.advance(by: .milliseconds(100))
+      feed.barometer("baro").send(
+        BarometerSample(at: clock.now, pressurePascals: pascals, temperatureCelsius: 20, humidityPercent: nil))
+    }
+    let watch = hub.state.subscribe(as: "watch", receiveValue: { _ in })
+    defer { watch.cancel() }
+    measure(100_000)
+    #expect(hub.lastState.value?.air?.value.pressurePascals == 100_000)
+    clock.suspend(for: .seconds(3600))
+    #expect(hub.lastState.value == nil)
+    #expect(hub.knownState(at: clock.now).air == nil)
+    measure(100_001)
+    #expect(hub.lastState.value?.air?.value.pressurePascals == 100_001)
+  }
+
+  @Test func `neither the time that a receiver has confirmed nor how far the system clock is off is believed`() throws {
+    let hub = try replayed(ReplayFeed(), "gps: { driver: 'nmea', port: 'nowhere' }")
+    let confirmed = UTCTime(nanosecondsSince1970: 5_000_000_000_000)
+    hub.machine.hostTime.confirm(confirmed, at: clock.now)
+    let last = MutableProperty<ClockOffset?>(
+      ClockOffset(source: .epoch, receiverNanosecondsSince1970: 0, systemNanosecondsSince1970: 1))
+    let offsets = ClockComparison.publisher(
+      of: hub.receivers, on: hub.machine, last: last, lastPulse: MutableProperty(nil))
+    #expect(hub.machine.hostTime.known?.utc == confirmed && last.value != nil)
+    clock.suspend(for: .seconds(1))
+    #expect(hub.machine.hostTime.known?.utc != confirmed)
+    #expect(last.value == nil)
+    withExtendedLifetime(offsets) {}
+  }
+
+  @Test func `what a receiver knew, and its ephemerides, are as old as they are`() throws {
+    let hub = try replayed(ReplayFeed(), "gps: { driver: 'nmea', port: 'nowhere' }")
+    let place = ReceiverKnowledge.Place(latitudeDegrees: 52, longitudeDegrees: 13, sigmaMetres: 10)
+    let store = hub.machine.receiverKnowledge
+    store.keep(ReceiverKnowledge(receiver: "M8", savedAtInstant: clock.now, place: place), of: "gps")
+    clock.suspend(for: .seconds(5 * 3600))
+    #expect(store.knowledge(of: "gps")?.age(at: clock.now, nil) == .seconds(5 * 3600))
+
+    var ephemerides = EphemerisCollection()
+    ephemerides.receiveFix(at: clock.now)
+    ephemerides.sleep(at: clock.now + .seconds(40))
+    func isHeardOut(_ now: MonotonicInstant) -> Bool {
+      ephemerides.receiveFix(at: now)
+      return ephemerides.end(at: now, nextWake: now + .seconds(600), hotStart: nil) != nil
+    }
+    #expect(!isHeardOut(clock.now + .seconds(60)))
+    ephemerides.goBack(by: .seconds(3 * 3600))
+    #expect(isHeardOut(clock.now + .seconds(60)))
+  }
+
+  @Test func `a reader that somebody wants starts again, and one that lingers ends`() async throws {
+    let bench = try ScheduleBench(lingerSeconds: 600)
+    let lease = try #require(bench.hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    #expect(eventually { bench.status.power == .acquiring })
+    bench.clock.suspend(for: .seconds(3600))
+    #expect(
+      eventually {
+        bench.clock.advance(by: .milliseconds(10))
+        return bench.status.power == .acquiring && bench.status.wakes == 2
+      }, "\(bench.status)")
+    #expect(bench.rises == 2)
+    lease.cancel()
+    #expect(eventually { bench.status.power == .lingering }, "\(bench.status)")
+    bench.clock.suspend(for: .seconds(3600))
+    #expect(eventually { bench.status.power == .off && !bench.isHigh }, "\(bench.status)")
+    await bench.end()
+  }
+
+  @Test func `a fix that became due in the meantime is due now, and the next one earlier by that time`() async throws {
+    let bench = try ScheduleBench()
+    let got = Recorder<ScheduleBench.Got>()
+    let schedule = Schedule(every: .seconds(600), accuracyMetres: 10, within: .seconds(45))
+    let lease = bench.subscribe("log[7]", schedule, got)
+    bench.pass(30)
+    #expect(got.values.count == 1 && !bench.isHigh)
+    let resumedAt = bench.clock.now
+    bench.clock.suspend(for: .seconds(3600))
+    bench.settle()
+    #expect(bench.isHigh, "\(bench.status)")
+    bench.pass(30)
+    let second = try #require(got.values.count == 2 ? got.values.last : nil)
+    #expect(second.fix.isMet && second.at - resumedAt < .seconds(30))
+    #expect(second.fix.state.position.map { $0.at > resumedAt } == true)
+    #expect(!bench.isHigh)
+
+    let monitor = bench.hub.monitors[0]
+    let due = try #require(bench.status.schedules.first?.due)
+    let restingSince = try #require(monitor.restingSince)
+    let offSince = bench.status.since
+    #expect(due - bench.clock.now > .seconds(200))
+    bench.clock.suspend(for: .seconds(100))
+    bench.settle()
+    #expect(bench.status.schedules.first.map { due - $0.due } == .seconds(100))
+    // How the next start goes depends on how long the receiver has been off.
+    #expect(monitor.restingSince.map { restingSince - $0 } == .seconds(100))
+    #expect(offSince - bench.status.since == .seconds(100))
+    #expect(!bench.isHigh)
+    lease.cancel()
+    await bench.end()
+  }
+
+  @Test func `a fence of which the fix is late says so at once, and knows its side with the next fix`() async throws {
+    let bench = try ScheduleBench()
+    let anchor = Coordinate(latitudeDegrees: 52 + 31.0 / 60, longitudeDegrees: 13 + 22.0 / 60)
+    let said = Recorder<FenceStatus>()
+    let lookout = FenceLookout(
+      FenceSettings(name: "anchor", area: try FenceArea(circleAbout: anchor, radiusMetres: 40)), clock: bench.clock,
+      report: { said.append($0) })
+    lookout.begin(on: bench.hub)
+    bench.settle()
+    bench.pass(120)
+    #expect(said.values.map(\.event) == [.found])
+    let fixAt = try #require(lookout.status.fix?.at)
+    bench.clock.suspend(for: .seconds(3600))
+    #expect(said.values.map(\.event) == [.found, .lost] && lookout.status.state == .unknown)
+    #expect(lookout.status.fix.map { fixAt - $0.at } == .seconds(3600))
+    bench.settle()
+    bench.pass(120)
+    #expect(said.values.map(\.event) == [.found, .lost, .found], "\(said.values)")
+    lookout.end()
+    bench.settle()
+    await bench.end()
+  }
+}

@@ -1,0 +1,39 @@
+import TestSupport
+import Testing
+
+@testable import MonotonicTime
+
+/// What the clocks tell of a machine that was suspended.
+struct SuspendTests {
+  private static let second: Int64 = 1_000_000_000
+
+  @Test func `a suspend is seen once, with its length`() {
+    var detector = SuspendDetector(before: 10 * Self.second, boottime: 15 * Self.second)
+    #expect(detector.look(before: 20 * Self.second, boottime: 25 * Self.second, after: 20 * Self.second) == nil)
+    let slept = detector.look(before: 21 * Self.second, boottime: 3626 * Self.second, after: 21 * Self.second)
+    #expect(slept == .seconds(3600))
+    #expect(detector.look(before: 22 * Self.second, boottime: 3627 * Self.second, after: 22 * Self.second) == nil)
+  }
+
+  @Test func `a thread that is held up between two readings of the clocks is no suspend`() {
+    // Held up for a second before it read CLOCK_BOOTTIME at first, and after that later.
+    var detector = SuspendDetector(before: 10 * Self.second, boottime: 11 * Self.second)
+    #expect(detector.look(before: 20 * Self.second, boottime: 20 * Self.second, after: 20 * Self.second) == nil)
+    #expect(detector.look(before: 30 * Self.second, boottime: 31 * Self.second, after: 31 * Self.second) == nil)
+    #expect(detector.look(before: 40 * Self.second, boottime: 40 * Self.second, after: 41 * Self.second) == nil)
+  }
+
+  @Test func `observers are told in their order, until they end or are released`() {
+    let clock = ManualClock()
+    let told = Recorder<String>()
+    let first = clock.onResume { told.append("first \($0)") }
+    var second: SuspendObservation? = clock.onResume { told.append("second \($0)") }
+    clock.suspend(for: .seconds(5))
+    #expect(told.values == ["first \(Duration.seconds(5))", "second \(Duration.seconds(5))"])
+    withExtendedLifetime(second) {}
+    second = nil
+    first.end()
+    clock.suspend(for: .seconds(5))
+    #expect(told.values.count == 2)
+  }
+}
