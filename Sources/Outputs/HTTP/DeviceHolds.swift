@@ -38,11 +38,13 @@ final class DeviceHolds: Sendable {
   private let host: HubHost
   private let clock: any MonotonicTimeSource
   private let entries = Guarded<[String: Entry]>([:])
+  private let lifetime = Lifetime()
 
   init(host: HubHost, clock: any MonotonicTimeSource = MonotonicClock()) {
     self.host = host
     self.clock = clock
     host.placeHolders.add(self)
+    clock.onResume { [weak self] in self?.resume(after: $0) }.store(in: lifetime)
   }
 
   /// Every hold, the next to end first.
@@ -96,6 +98,23 @@ final class DeviceHolds: Sendable {
     old.cancel()
     endIfOver(id, end)
     return hold
+  }
+
+  /// The machine was suspended, which counts for the time of a hold.
+  private func resume(after slept: Duration) {
+    let ends = entries.withLock { entries in
+      for id in entries.keys { entries[id]?.end.moveBack(by: slept) }
+      return entries.mapValues(\.end)
+    }
+    for (id, end) in ends {
+      let timer = clock.schedule(at: end) { [weak self] in self?.isOver(id) }
+      let old = entries.withLock { entries -> ScheduledAction in
+        guard let old = entries[id]?.timer, entries[id]?.end == end else { return timer }
+        entries[id]?.timer = timer
+        return old
+      }
+      old.cancel()
+    }
   }
 
   /// Where that was over before the hold stood there, as where the machine was stopped meanwhile, its timer has found nothing to end.

@@ -42,6 +42,11 @@ final class InterestLeases: Sendable {
       end = [interest.duration.map { now + $0 }, expiry].compactMap { $0 }.min()
     }
 
+    mutating func goBack(by slept: Duration) {
+      expiry?.moveBack(by: slept)
+      end?.moveBack(by: slept)
+    }
+
     /// Whether it has been said anew since `other` was: the broker counts down what is left of an expiry, in whole seconds.
     func isNewer(than other: Wish) -> Bool {
       if payload != other.payload { return true }
@@ -97,6 +102,7 @@ final class InterestLeases: Sendable {
   private let sendFix: @Sendable (ScheduledFix, Interest.Key) -> Void
   private let expired: @Sendable (Interest.Key) -> Void
   private let state = Guarded(State())
+  private let lifetime = Lifetime()
   private let latestAudience = MutableProperty(Audience())
 
   /// - Parameters:
@@ -115,6 +121,7 @@ final class InterestLeases: Sendable {
     self.sendFix = sendFix
     self.expired = expired
     host.placeHolders.add(self)
+    clock.onResume { [weak self] in self?.resume(after: $0) }.store(in: lifetime)
   }
 
   /// Who looks at present, and each change of that.
@@ -226,6 +233,24 @@ final class InterestLeases: Sendable {
     // Where that was over before it stood there, its timer has found nothing to end.
     if isSame, let end = wish.end, end <= clock.now { isOver(key) }
     return isSame
+  }
+
+  /// The machine was suspended, which counts for the time of a wish.
+  private func resume(after slept: Duration) {
+    let ends = state.withLock { state in
+      for key in state.entries.keys { state.entries[key]?.wish.goBack(by: slept) }
+      for key in state.over.keys { state.over[key]?.goBack(by: slept) }
+      return state.entries.compactMapValues(\.wish.end)
+    }
+    for (key, end) in ends {
+      let timer = clock.schedule(at: end) { [weak self] in self?.isOver(key) }
+      let old: ScheduledAction? = state.withLock { state in
+        guard let entry = state.entries[key], entry.wish.end == end else { return timer }
+        state.entries[key]?.timer = timer
+        return entry.timer
+      }
+      old?.cancel()
+    }
   }
 
   private func receive(_ value: FusedState, for key: Interest.Key) {
