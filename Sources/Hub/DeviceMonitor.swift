@@ -12,6 +12,12 @@ public final class DeviceMonitor: Sendable {
     let read: @Sendable () -> [DeviceStatus.Counter]
   }
 
+  /// What is done about a device that rests.
+  fileprivate struct RestAction {
+    var at: MonotonicInstant
+    let perform: Callback
+  }
+
   fileprivate struct State {
     /// Its on-time and energy are those of the account.
     var status: DeviceStatus
@@ -49,6 +55,8 @@ public final class DeviceMonitor: Sendable {
     /// So many steps of its budget are taken.
     var budgetStepCount = 0
     var rest = DeviceRest()
+    /// In the order of their instants.
+    var restActions: [RestAction] = []
     /// The supply is on for its sleep.
     var sleepsByItself = false
 
@@ -73,6 +81,8 @@ public final class DeviceMonitor: Sendable {
   /// Asks the reader for what it has counted.
   private let counters = Guarded<CounterSource?>(nil)
   private let following = Lifetime()
+  /// For the first of the rest actions.
+  private let restAlarm: Alarm
 
   init(
     id: String, kind: DeviceStatus.Kind, title: String, power: Board.Power, rail: PowerRail,
@@ -80,6 +90,7 @@ public final class DeviceMonitor: Sendable {
   ) {
     self.id = id
     health = DeviceHealth(clock: clock)
+    restAlarm = Alarm(clock: clock)
     self.clock = clock
     self.rail = rail
     isReceiver = kind == .receiver
@@ -123,7 +134,10 @@ public final class DeviceMonitor: Sendable {
       state.linger.goBack(by: slept)
       state.status.since.moveBack(by: slept)
       state.remarkSince.moveBack(by: slept)
+      // Who sleeps counts by a clock of its own.
+      for index in state.restActions.indices { state.restActions[index].at.moveBack(by: slept) }
     }
+    setRestAlarm()
   }
 
   /// Changes of the status; its on-time and energy are those at the change.
@@ -342,22 +356,39 @@ public final class DeviceMonitor: Sendable {
     }
   }
 
-  /// Has the supply of a device that rests switched off when that lasts longer than it pays, or before the device wakes by itself.
-  ///
-  /// - Parameters:
-  ///   - waking: when it would wake by itself, by a clock of its own that may be fast; `nil` where it never does
-  ///   - end: switches it off
-  func endSupplyInTime(before waking: Duration?, _ end: @escaping @Sendable () -> Void) {
-    let limits = [state.withLock { $0.rest.supplyEndsAfter }, waking.map { $0 * 99 / 100 }]
-    guard let rest = limits.compactMap({ $0 }).min() else { return }
-    let action = clock.schedule(at: clock.now + rest, end)
-    state.withLock { $0.rest.endsSupply(by: action) }
+  /// After what rest the supply should be switched off, because that costs less; `nil` if it stays on.
+  var supplyEndsAfter: Duration? { state.withLock { $0.rest.supplyEndsAfter } }
+
+  /// Performs an action while the device rests, unless it is wanted before.
+  func whileResting(after rest: Duration, _ action: @escaping @Sendable () -> Void) {
+    let at = clock.now + rest
+    state.withLock { state in
+      let index = state.restActions.firstIndex { $0.at > at } ?? state.restActions.endIndex
+      state.restActions.insert(RestAction(at: at, perform: Callback(action)), at: index)
+    }
+    setRestAlarm()
   }
 
-  /// It is wanted again, or will never be.
-  func cancelSupplyEnd() {
-    let action = state.withLock { $0.rest.takeSupplyEnd() }
-    action?.cancel()
+  /// The device is wanted again, or never will be.
+  func cancelRestActions() {
+    state.withLock { $0.restActions = [] }
+    restAlarm.cancel()
+  }
+
+  private func setRestAlarm() {
+    guard let next = state.withLock({ $0.restActions.first?.at }) else { return }
+    restAlarm.set(at: next) { [weak self] in self?.performRestActions() }
+  }
+
+  private func performRestActions() {
+    let due = state.withLock { state in
+      let now = clock.now
+      let count = state.restActions.firstIndex { $0.at > now } ?? state.restActions.endIndex
+      defer { state.restActions.removeFirst(count) }
+      return state.restActions[..<count]
+    }
+    for action in due { action.perform() }
+    setRestAlarm()
   }
 
   /// The device answers, but has nothing useful to say yet.

@@ -157,6 +157,67 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
+  /// How often it was told to sleep.
+  private func sleeps(_ receiver: ScriptedReceiver) -> Int {
+    receiver.requests.values.count { Self.kind($0) == 0x0241 }
+  }
+
+  @Test func `without a switch it is put to sleep again before it wakes by itself`() async throws {
+    let receiver = Self.receiver()
+    let hardware = WiredHardware(receiver)
+    let hub = try hub(hardware, power: #"sleep: "backup","#)
+    try await wake(hub, receiver, settings: 1)
+    #expect(eventually { hub.devices.first?.power == .asleep })
+    for count in 2...3 {
+      hardware.clock.advance(by: .seconds(11 * 86_400))
+      #expect(sleeps(receiver) == count - 1 && receiver.isAsleep)
+      hardware.clock.advance(by: .seconds(86_400 - 3600))
+      #expect(eventually { sleeps(receiver) == count && hub.devices.first?.power == .asleep }, "\(hub.devices)")
+      #expect(receiver.isAsleep)
+    }
+    // Its clock goes on while the machine is suspended.
+    hardware.clock.suspend(for: .seconds(12 * 86_400))
+    #expect(eventually { sleeps(receiver) == 4 && hub.devices.first?.power == .asleep }, "\(hub.devices)")
+    // Nobody has visited it.
+    #expect(hub.devices.first?.linger?.learned.gapCount == 0 && hub.devices.first?.holders == [])
+    hub.shutDown()
+    await hub.isOff()
+    receiver.end()
+  }
+
+  @Test func `what a start has put to sleep is put to sleep again as well`() async throws {
+    let receiver = Self.receiver()
+    let hardware = WiredHardware(receiver)
+    let hub = try hub(hardware, power: #"sleep: "backup","#)
+    #expect(hub.makeSafe().isEmpty)
+    #expect(receiver.isAsleep && sleeps(receiver) == 1)
+    hardware.clock.advance(by: .seconds(12 * 86_400 - 3600))
+    #expect(eventually { sleeps(receiver) == 2 && hub.devices.first?.power == .asleep }, "\(hub.devices)")
+    hub.shutDown()
+    await hub.isOff()
+    receiver.end()
+  }
+
+  @Test func `on a supply that another device keeps on it is put to sleep again, and else loses it`() async throws {
+    let receiver = Self.receiver()
+    let hardware = WiredHardware(receiver)
+    let hub = try hub(hardware, power: line + #"sleep: "backup","#)
+    try await wake(hub, receiver, settings: 1)
+    let rail = try #require(hub.receiver).device.rail
+    _ = try rail.require(for: "other", after: .zero, Poller(stop: -1))
+    hardware.clock.advance(by: .seconds(12 * 86_400 - 3600))
+    #expect(eventually { sleeps(receiver) == 2 && hub.devices.first?.power == .asleep }, "\(hub.devices)")
+    #expect(receiver.isAsleep && hardware.levels.values == [true])
+    rail.release(for: "other")
+    #expect(hardware.levels.values == [true])
+    hardware.clock.advance(by: .seconds(12 * 86_400 - 3600))
+    #expect(eventually { hardware.levels.values == [true, false] && hub.devices.first?.power == .off })
+    #expect(sleeps(receiver) == 2)
+    hub.shutDown()
+    await hub.isOff()
+    receiver.end()
+  }
+
   @Test func `awake as the hub ends it does not keep its supply to sleep by`() async throws {
     let receiver = Self.receiver()
     let hardware = WiredHardware(receiver)
@@ -227,6 +288,41 @@ struct ReceiverSleepTests {
     }
     #expect(!powers.values.contains(.failed))
     lifetime.end()
+    hub.shutDown()
+    await hub.isOff()
+    receiver.end()
+  }
+
+  @Test func `one that hears nothing while it sleeps is put to sleep again once it has woken`() async throws {
+    let receiver = ScriptedReceiver(wakes: false) { request in
+      let text = String(decoding: request.prefix { $0 != UInt8(ascii: "*") }, as: UTF8.self)
+      if text == "$PCAS06,0" { return .says(Array(nmeaLine("GPTXT,01,01,02,SW=URANUS5,V5.1.0.0").utf8)) }
+      if text.hasPrefix("$PCAS12") { return .fallsAsleep }
+      return request.first == 0xBA
+        ? .says(MadeMessage.casic(0x0501, [request[4], request[5], 0, 0])) : .silence
+    }
+    let hardware = WiredHardware(receiver)
+    let text = """
+      { name: "test", devices: { gps: { driver: "casic", port: "/dev/gps", speed: 9600, rateHz: 5,
+        power: { \(line) sleep: "standby", lingerSeconds: 0 } } } }
+      """
+    let hub = Hub(
+      board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware, clock: hardware.clock)
+    func sleeps() -> Int { receiver.requests.values.count { $0.starts(with: Array("$PCAS12".utf8)) } }
+    let lease = try #require(hub.wakefulness(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    await receiver.requests.values { $0.contains { $0.first == 0xBA } }
+    lease.cancel()
+    await hub.isOff()
+    #expect(sleeps() == 1)
+    let rail = try #require(hub.receiver).device.rail
+    _ = try rail.require(for: "other", after: .zero, Poller(stop: -1))
+    hardware.clock.advance(by: .seconds(65_535))
+    #expect(sleeps() == 1)
+    receiver.switchOn()
+    hardware.clock.advance(by: .seconds(660))
+    #expect(eventually { sleeps() == 2 && hub.devices.first?.power == .asleep }, "\(hub.devices)")
+    #expect(hardware.levels.values == [true] && receiver.isAsleep)
+    rail.release(for: "other")
     hub.shutDown()
     await hub.isOff()
     receiver.end()

@@ -45,6 +45,10 @@ extension CommandedReceiver {
 
   func longestSleep(in sleep: ReceiverSleep) -> Duration? { nil }
 
+  func sleepLimit(in sleep: ReceiverSleep) -> SleepLimit? {
+    longestSleep(in: sleep).map { SleepLimit(duration: $0, isWakeable: wakingBytes(from: sleep) != nil) }
+  }
+
   func keepKnowledge(
     _ dialogue: ReceiverDialogue, mayStop: Bool, hasBackup: Bool
   ) throws(HardwareError) -> KeptKnowledge { .nothing }
@@ -54,4 +58,18 @@ extension CommandedReceiver {
   func giveBack(
     _ knowledge: GivenKnowledge, _ dialogue: ReceiverDialogue
   ) throws(HardwareError) -> ReceiverAnswer { .accepted }
+}
+
+/// When a receiver ends its sleep by itself.
+public struct SleepLimit: Equatable, Sendable {
+  /// How long it sleeps, by a clock of its own, which may be wrong by a hundredth.
+  public var duration: Duration
+  /// Whether bytes wake it before. Otherwise it hears nothing until it wakes.
+  public var isWakeable: Bool
+
+  /// After what time its supply must be off if it is not to wake.
+  public var end: Duration { duration * 99 / 100 }
+
+  /// After what time it can be told to sleep again.
+  public var renewal: Duration { isWakeable ? end : duration * 101 / 100 }
 }

@@ -38,6 +38,12 @@ public struct ReceiverOrders: Sendable {
   /// Whether nothing else can be done about it.
   var mustRest: Bool { rest != nil || choosesSleep && !isSwitched }
 
+  /// When a receiver that is put to sleep unknown, as at the start, ends that sleep at the latest; `nil` if it never does.
+  public var sleepLimit: SleepLimit? {
+    guard mustRest, !isSwitched, driver == .ublox || driver == .auto, rest != .stop else { return nil }
+    return SleepLimit(duration: .milliseconds(Int64(UbloxReceiver.longestSleepMilliseconds)), isWakeable: true)
+  }
+
   /// Where it is to be looked for first, by what its owner says.
   var likelySpeeds: [BaudRate] {
     [speed, settings.speed].compactMap { $0 }.reduce(into: []) { unique, speed in

@@ -179,10 +179,10 @@ public final class ReceiverSession {
     return true
   }
 
-  /// After how long the receiver ends by itself the rest that it was told to take; `nil` where it never does.
-  public var longestRest: Duration? {
+  /// When the receiver ends by itself the sleep that it was told to take; `nil` if it never does.
+  public var sleepLimit: SleepLimit? {
     guard let rest, let known = memory.present.receiver else { return nil }
-    return known.longestSleep(in: rest)
+    return known.sleepLimit(in: rest)
   }
 
   /// Has the receiver rest behind a run that has failed, where nothing else would: one whose supply can be switched loses that.

@@ -17,8 +17,6 @@ struct DeviceRest: Sendable {
   private(set) var sleep: ReceiverSleep?
   /// It should have fallen asleep after its last run, and has not.
   private(set) var isAwake = false
-  /// Has its supply switched off when the rest lasts.
-  private var supplyEnd: ScheduledAction?
 
   /// Chooses how it rests from here on.
   ///
@@ -64,15 +62,5 @@ struct DeviceRest: Sendable {
   var supplyEndsAfter: Duration? {
     guard let seconds = choice?.secondsUntilOff, seconds < DeviceRest.longestTimer else { return nil }
     return .nanoseconds(Int64(seconds * 1e9))
-  }
-
-  mutating func endsSupply(by action: ScheduledAction) { supplyEnd = action }
-
-  /// It is wanted again, or will never be.
-  ///
-  /// - Returns: what would have switched its supply off, for the caller to cancel
-  mutating func takeSupplyEnd() -> ScheduledAction? {
-    defer { supplyEnd = nil }
-    return supplyEnd
   }
 }

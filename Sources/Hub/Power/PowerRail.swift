@@ -67,6 +67,14 @@ public final class PowerRail: Sendable {
     }
   }
 
+  /// Whether a device that sleeps without having asked for the supply keeps it: it cannot be switched, or is on for others.
+  var outlastsRests: Bool {
+    state.withLock { state in
+      let supply = state.machine.supply
+      return `switch` == .none || supply.isOn && !(supply.users.isEmpty && supply.sleepers.isEmpty)
+    }
+  }
+
   /// The supply has been off since an instant in the run of a hub before this one.
   func wasOff(since instant: MonotonicInstant) { change { $0.machine.wasOff(since: instant) } }
 

@@ -24,6 +24,10 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   private let hasSupply: Bool
   private let isShutDown = Guarded(false)
   private let putToSleep: @Sendable () throws(HardwareError) -> Void
+  /// When the device ends by itself the sleep of `putToSleep`.
+  private let sleepLimit: SleepLimit?
+  /// Wakes it for a moment to put it to sleep again.
+  private let sleepRenewal: SleepRenewal
   private let following: Subscription
   private let followingSupply: Subscription
 
@@ -38,12 +42,14 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     patience: Duration = .seconds(2), on machine: Machine,
     check: @escaping @Sendable () throws(HardwareError) -> Void = {},
     putToSleep: @escaping @Sendable () throws(HardwareError) -> Void = {},
+    sleepLimit: SleepLimit? = nil,
     motion: (LazyPublisher<Sample, Never>, DeviceMonitor, PowerRail) -> MotionWatch? = { _, _, _ in nil },
     reading body: @escaping Body
   ) {
     let (clock, supervisor) = (machine.clock, machine.supervisor)
     let rail = machine.rail(of: power.switch)
     let monitor = DeviceMonitor(id: id, kind: kind, title: title, power: power, rail: rail, clock: clock)
+    let renewal = SleepRenewal(clock: clock)
     let source = LazyPublisher<Sample, HardwareError>(
       id, timing: power.timing, replaysLatest: replaysLatest, clock: clock,
       lingerPolicy: monitor, holderObserver: monitor, lacking: { .system("starting to read", errno: $0) },
@@ -70,16 +76,18 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
           rail.release(for: id)
           monitor.released()
         }
-        monitor.cancelSupplyEnd()
+        monitor.cancelRestActions()
         reading.switchedOn()
         monitor.required()
         let scope = DeviceScope(
           poller: poller, suppliedSince: suppliedSince, reading: reading, monitor: monitor, rail: rail, power: power,
-          clock: clock)
+          renewal: renewal, clock: clock)
         guard scope.settle(since: suppliedSince) else { return }
         try monitor.health.noting { () throws(HardwareError) in try body(scope) }
       })
-    self.init(source, monitor, rail, replaysLatest: replaysLatest, on: machine, putToSleep: putToSleep, motion: motion)
+    self.init(
+      source, monitor, rail, replaysLatest: replaysLatest, on: machine, putToSleep: putToSleep, sleepLimit: sleepLimit,
+      sleepRenewal: renewal, motion: motion)
   }
 
   /// What is not there may come with the supply.
@@ -100,14 +108,18 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   init(
     _ source: LazyPublisher<Sample, HardwareError>, _ monitor: DeviceMonitor, _ rail: PowerRail, replaysLatest: Bool,
     on machine: Machine, hasSupply: Bool = true, putToSleep: @escaping @Sendable () throws(HardwareError) -> Void = {},
+    sleepLimit: SleepLimit? = nil, sleepRenewal: SleepRenewal? = nil,
     motion: (LazyPublisher<Sample, Never>, DeviceMonitor, PowerRail) -> MotionWatch? = { _, _, _ in nil }
   ) {
     self.source = source
     self.monitor = monitor
     self.rail = rail
     self.putToSleep = putToSleep
+    self.sleepLimit = sleepLimit
     self.hasSupply = hasSupply
     let clock = machine.clock
+    let sleepRenewal = sleepRenewal ?? SleepRenewal(clock: clock)
+    self.sleepRenewal = sleepRenewal
     let hint = machine.retryHint.signal(for: source.name)
     let name = "\(source.name) readings"
     // From one visit to the next: what is woken on a schedule and is not there is tried once for each fix in the end.
@@ -124,6 +136,12 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     followingSupply = rail.supply.subscribe(
       as: "\(source.name) reader", receiveValue: { [weak source] _ in source?.reconsiderRest() })
     following = source.activity.subscribe(as: "monitor", receiveValue: { monitor.follow($0) })
+    sleepRenewal.performs { [weak source, weak rail, weak monitor, weak sleepRenewal] in
+      guard let source, let rail, let monitor, let sleepRenewal else { return }
+      let phase = source.activity.value.phase
+      guard rail.outlastsRests, phase == .idle || phase == .failed else { return }
+      sleepRenewal.visit(source, monitor)
+    }
   }
 }
 
@@ -138,6 +156,9 @@ extension DeviceReader {
     do throws(HardwareError) {
       try putToSleep()
       monitor.ended(isAsleep: true)
+      // It may have slept before, so this is when it wakes at the latest.
+      monitor.cancelRestActions()
+      if let sleepLimit { monitor.whileResting(after: sleepLimit.renewal) { [sleepRenewal] in sleepRenewal.perform() } }
       return true
     } catch {
       switch error {
@@ -185,7 +206,8 @@ extension DeviceReader {
   }
 
   private func endRest() {
-    monitor.cancelSupplyEnd()
+    monitor.cancelRestActions()
+    sleepRenewal.end()
     rail.endRest(of: monitor.id)
     // A line that could not be driven low is tried again at every stop.
     rail.retry()
@@ -215,14 +237,16 @@ struct DeviceScope<Sample: Sendable> {
   let monitor: DeviceMonitor
   private let rail: PowerRail
   private let power: Board.Power
+  private let renewal: SleepRenewal
   private let clock: any MonotonicTimeSource
 
   fileprivate init(
     poller: Poller, suppliedSince: MonotonicInstant, reading: Reading<Sample, HardwareError>, monitor: DeviceMonitor,
-    rail: PowerRail, power: Board.Power, clock: any MonotonicTimeSource
+    rail: PowerRail, power: Board.Power, renewal: SleepRenewal, clock: any MonotonicTimeSource
   ) {
     self.rail = rail
     self.power = power
+    self.renewal = renewal
     self.clock = clock
     self.poller = poller
     self.suppliedSince = suppliedSince
@@ -259,14 +283,18 @@ struct DeviceScope<Sample: Sendable> {
   ///
   /// - Parameters:
   ///   - sleep: how it does
-  ///   - longest: after how long it wakes by itself; `nil` where it never does. A supply that can be switched goes before.
-  func ended(isAsleep: Bool, as sleep: ReceiverSleep? = nil, atMost longest: Duration? = nil) {
+  ///   - limit: when it wakes by itself; `nil` if it never does. Its supply goes before that, or if others keep that on, or nothing
+  ///     switches it, the device is put to sleep again
+  func ended(isAsleep: Bool, as sleep: ReceiverSleep? = nil, for limit: SleepLimit? = nil) {
     monitor.ended(isAsleep: isAsleep, as: sleep)
     // What nobody will wake any more loses its supply with the run.
     guard isAsleep, !monitor.isEnding else { return }
     rail.rest(monitor.id)
-    let waking = rail.switch == .none ? nil : longest
-    monitor.endSupplyInTime(before: waking) { [weak rail, id = monitor.id] in rail?.endRest(of: id) }
+    let supplyEnd = [monitor.supplyEndsAfter, limit?.end].compactMap { $0 }.min()
+    if let supplyEnd, rail.switch != .none {
+      monitor.whileResting(after: supplyEnd) { [weak rail, id = monitor.id] in rail?.endRest(of: id) }
+    }
+    if let limit { monitor.whileResting(after: limit.renewal) { [renewal] in renewal.perform() } }
   }
 
   /// It measures.

@@ -65,7 +65,8 @@ public final class ReceiverReader: Sendable {
         let port = try hardware.serialPort(description.port, speed: description.speed ?? .b9600)
         defer { port.close() }
         try ReceiverSession.putToSleep(orders, port, clock: clock)
-      }
+      },
+      sleepLimit: orders.sleepLimit
     ) { (scope) throws(HardwareError) in
       var suppliedSince = scope.suppliedSince
       if memory.wakesBySupplyAlone(suppliedSince: suppliedSince) {
@@ -106,7 +107,7 @@ public final class ReceiverReader: Sendable {
       var isAsleep = false
       defer {
         if orders.sleepsSupplied {
-          scope.ended(isAsleep: isAsleep, as: session.rest, atMost: session.longestRest)
+          scope.ended(isAsleep: isAsleep, as: session.rest, for: session.sleepLimit)
         }
       }
       do throws(HardwareError) {

@@ -82,7 +82,7 @@ struct UbloxReceiver: CommandedReceiver {
   mutating func restore(_ dialogue: ReceiverDialogue) throws(HardwareError) { try changes.restore(dialogue) }
 
   /// In case that nothing else wakes it. The longest that receivers take.
-  private static let longestSleepMilliseconds: UInt32 = 12 * 86_400_000
+  static let longestSleepMilliseconds: UInt32 = 12 * 86_400_000
 
   func sleep(_ sleep: ReceiverSleep, _ dialogue: ReceiverDialogue) throws(HardwareError) {
     let limit = UbloxReceiver.longestSleepMilliseconds

@@ -1,0 +1,70 @@
+import Guarding
+import HardwareIO
+import MonotonicTime
+import Publishing
+
+/// Puts a device to sleep again whose sleep ends by itself: it runs for a moment, and sleeps again at the end of the run.
+final class SleepRenewal: Sendable {
+  /// How long such a run takes at most.
+  private static let longestVisit = Duration.seconds(30)
+  /// When it is tried again if the device did not work.
+  private static let retry = Duration.seconds(3600)
+
+  private struct State {
+    var action: Callback?
+    var lease: Subscription?
+    var isOver = false
+  }
+
+  private let clock: any MonotonicTimeSource
+  private let state = Guarded(State())
+  private let alarm: Alarm
+
+  init(clock: any MonotonicTimeSource) {
+    self.clock = clock
+    alarm = Alarm(clock: clock)
+  }
+
+  deinit { alarm.end() }
+
+  /// Says what `perform` does.
+  func performs(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.action = Callback(action) } }
+
+  func perform() {
+    let action = state.withLock { $0.isOver ? nil : $0.action }
+    action?()
+  }
+
+  /// Runs a source until it sends its first value. The times of these runs are known in advance, so they teach nothing of visitors.
+  func visit<Sample: Sendable>(_ source: LazyPublisher<Sample, HardwareError>, _ monitor: DeviceMonitor) {
+    let lease = source.subscribe(
+      as: Holder.standIn("sleep").labelled("putting it to sleep again", purpose: .schedule),
+      receiveValue: { [weak self] _ in self?.leave() },
+      receiveCompletion: { [weak self, weak monitor] completion in
+        self?.leave()
+        guard case .failed = completion else { return }
+        monitor?.whileResting(after: SleepRenewal.retry) { [weak self] in self?.perform() }
+      })
+    let isTooLate = state.withLock { state in
+      if !state.isOver { state.lease = lease }
+      return state.isOver
+    }
+    if isTooLate { return lease.cancel() }
+    alarm.set(at: clock.now + SleepRenewal.longestVisit) { [weak self] in self?.leave() }
+  }
+
+  private func leave() {
+    let lease = state.withLock { state in
+      defer { state.lease = nil }
+      return state.lease
+    }
+    alarm.cancel()
+    lease?.cancel()
+  }
+
+  /// The device will not be woken any more.
+  func end() {
+    state.withLock { $0.isOver = true }
+    leave()
+  }
+}
