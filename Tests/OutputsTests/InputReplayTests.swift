@@ -1,5 +1,6 @@
 import Devices
 import Fusion
+import Glibc
 import Guarding
 import Hub
 import MonotonicTime
@@ -19,8 +20,11 @@ struct InputReplayTests {
     meter: { driver: 'ina226', bus: 'nowhere' }
     """
 
-  private static func board(_ mount: String) throws -> Board {
-    let imu = "imu: { driver: 'mpu-6050', bus: 'nowhere', rateHz: 100, mount: \(mount) }"
+  private static let ahead = "[[1, 0, 0], [0, 1, 0], [0, 0, 1]]"
+  private static let astern = "[[-1, 0, 0], [0, -1, 0], [0, 0, 1]]"
+
+  private static func board(_ mount: String, rateHz: Int = 100) throws -> Board {
+    let imu = "imu: { driver: 'mpu-6050', bus: 'nowhere', rateHz: \(rateHz), mount: \(mount) }"
     return try Board(json5: Array("{ name: 'test', devices: { \(gps), \(imu), \(others) } }".utf8), file: "test")
   }
 
@@ -28,8 +32,7 @@ struct InputReplayTests {
     async throws
   {
     let boards = [
-      try InputReplayTests.board("[[1, 0, 0], [0, 1, 0], [0, 0, 1]]"),
-      try InputReplayTests.board("[[-1, 0, 0], [0, -1, 0], [0, 0, 1]]"),
+      try InputReplayTests.board(InputReplayTests.ahead), try InputReplayTests.board(InputReplayTests.astern),
     ]
     let live = LiveFusion(boards[0])
     for tick in 0..<600 {
@@ -45,9 +48,42 @@ struct InputReplayTests {
       }
       if tick == 350 { live.serve(boards[1]) }
     }
-    let (states, messages) = (live.states.values, live.recorded)
     live.end()
-    #expect(states.count > 1000)
+    #expect(live.states.values.count > 1000)
+    expectReplayed(live, times: 20)
+  }
+
+  /// `SENSORHUB_REPLAYS=20` replays it that often. `Benchmarks/recorder SENSORHUB replays` does the same with the program, in
+  /// real time.
+  @Test func `ten minutes with clients that come and go and two reloads are replayed to the byte`() async throws {
+    let boards = [
+      try InputReplayTests.board(InputReplayTests.ahead, rateHz: 50),
+      try InputReplayTests.board(InputReplayTests.astern, rateHz: 50),
+    ]
+    let live = LiveFusion(boards[0], pace: .ofMinutes)
+    for tick in 0..<6000 {
+      await live.pass(tick) {
+        // They come at many phases of the devices' measurements, and now and then no client is there.
+        switch tick % 670 {
+        case 20, 340: live.come(1)
+        case 240, 600: live.leave(1)
+        case 130, 460: live.come(2)
+        case 280, 580: live.leave(2)
+        default: break
+        }
+      }
+      if tick == 2150 { live.serve(boards[1]) }
+      if tick == 4200 { live.serve(boards[0]) }
+    }
+    live.end()
+    #expect(live.recorded.count == 3)
+    #expect(live.states.values.count > 5000)
+    expectReplayed(live, times: getenv("SENSORHUB_REPLAYS").flatMap { Int(String(cString: $0)) } ?? 2)
+  }
+
+  /// Replays what was recorded, and finds each state that the client received in each of the replays.
+  private func expectReplayed(_ live: LiveFusion, times count: Int) {
+    let (states, messages) = (live.states.values, live.recorded)
     #expect(states.contains { $0.contains("\"position\"") && $0.contains("\"attitude\"") })
     // In the order of their instants, as a file has them; no two have the same.
     for part in messages { #expect(zip(part.inputs, part.inputs.dropFirst()).allSatisfy { $0.at < $1.at }) }
@@ -55,7 +91,9 @@ struct InputReplayTests {
     let places = Dictionary(first.enumerated().map { ($1, $0) }, uniquingKeysWith: { one, _ in one })
     let found = states.compactMap { places[$0] }
     #expect(found.count == states.count && found == found.sorted(), "\(states.count - found.count) are missing")
-    for _ in 1..<20 { #expect(replay(messages) == first) }
+    var equalCount = 1
+    for _ in 1..<count where replay(messages) == first { equalCount += 1 }
+    #expect(equalCount == count, "\(equalCount) of \(count)")
   }
 
   /// Returns the states of a hub that the inputs are played to, as its socket sends them.
@@ -120,6 +158,21 @@ private final class LiveFusion: Sendable {
     var at: MonotonicInstant
   }
 
+  /// At which rates the devices measure.
+  struct Pace: Sendable {
+    /// Between two ticks; the IMU has measured five samples in each.
+    var interval: Duration
+    /// Every so many ticks each of them measures.
+    var magnetometer = 1
+    var barometer = 1
+    var supplyMonitor = 1
+    var receiver = 20
+
+    static let ofSeconds = Pace(interval: .milliseconds(50))
+    static let ofMinutes = Pace(
+      interval: .milliseconds(100), magnetometer: 1, barometer: 2, supplyMonitor: 10, receiver: 10)
+  }
+
   /// What was recorded on a board.
   struct Part: Sendable {
     var board: Board
@@ -129,12 +182,14 @@ private final class LiveFusion: Sendable {
   let states = Recorder<String>()
   private let feed = ReplayFeed()
   private let clock = ManualClock(now: MonotonicInstant(nanoseconds: 20_000_000_000))
+  private let pace: Pace
   private let host: HubHost
   private let parts = Guarded<[Part]>([])
   private let recording = Guarded<HubRecording?>(nil)
   private let clients = Guarded<[Int: Subscription]>([:])
 
-  init(_ board: Board) {
+  init(_ board: Board, pace: Pace = .ofSeconds) {
+    self.pace = pace
     host = HubHost(
       Hub(board: board, on: Machine(replaying: feed, clock: clock, systemTime: { 1_800_000_000_000_000_000 })),
       version: "test")
@@ -186,50 +241,60 @@ private final class LiveFusion: Sendable {
     recording.withLock { $0 }?.end()
   }
 
-  /// A twentieth of a second, in which all of them measure while something else happens.
+  /// An interval, at whose end all that are due measure at once while something else happens.
   func pass(_ tick: Int, while happens: @escaping @Sendable () -> Void) async {
-    clock.advance(by: .milliseconds(50))
+    clock.advance(by: pace.interval)
     let now = clock.now
     await withTaskGroup(of: Void.self) { group in
       group.addTask { happens() }
-      group.addTask { [feed] in feed.imu("imu").send(LiveFusion.batch(tick, now)) }
-      group.addTask { [feed] in
-        let turn = Float(tick) / 100
-        feed.magnetometer("mag").send(MagnetometerSample(at: now, field: SIMD3(20 - turn, turn, 43)))
+      group.addTask { [feed, pace] in feed.imu("imu").send(LiveFusion.batch(tick, now, every: pace.interval / 5)) }
+      if tick % pace.magnetometer == 0 {
+        group.addTask { [feed] in
+          let turn = Float(tick % 1200) / 100
+          feed.magnetometer("mag").send(MagnetometerSample(at: now, field: SIMD3(20 - turn, turn, 43)))
+        }
       }
-      group.addTask { [feed] in
-        feed.barometer("baro").send(
-          BarometerSample(
-            at: now, pressurePascals: 100_000 - Double(tick) / 7, temperatureCelsius: 20, humidityPercent: nil))
+      if tick % pace.barometer == 0 {
+        group.addTask { [feed] in
+          feed.barometer("baro").send(
+            BarometerSample(
+              at: now, pressurePascals: 100_000 - Double(tick) / 7, temperatureCelsius: 20, humidityPercent: nil))
+        }
       }
-      group.addTask { [feed] in
-        feed.supplyMonitor("meter").send(SupplySample(at: now, volts: 5 - Double(tick) / 1e4, shuntVolts: 0.01))
+      if tick % pace.supplyMonitor == 0 {
+        group.addTask { [feed] in
+          feed.supplyMonitor("meter").send(SupplySample(at: now, volts: 5 - Double(tick) / 1e4, shuntVolts: 0.01))
+        }
       }
-      guard tick % 20 == 0 else { return }
-      group.addTask { [feed] in
-        let text = LiveFusion.sentences(tick / 20)
+      guard tick % pace.receiver == 0 else { return }
+      group.addTask { [feed, pace] in
+        let text = LiveFusion.sentences(tick / pace.receiver)
         feed.receiver("gps").send(ReceivedBytes(bytes: Array(text.utf8), beganAt: now, readAt: now))
       }
     }
   }
 
-  private static func batch(_ tick: Int, _ now: MonotonicInstant) -> IMUBatch {
+  private static func batch(_ tick: Int, _ now: MonotonicInstant, every interval: Duration) -> IMUBatch {
     var batch = IMUBatch()
     for index in 0..<5 {
       let phase = Float((tick * 5 + index) % 97) / 97
       batch.append(
         IMUSample(
-          at: MonotonicInstant(nanoseconds: now.nanoseconds - Int64(4 - index) * 10_000_000),
-          gyroscope: SIMD3(0.01 * phase, -0.02 * phase, 0.1),
+          at: now + interval * (index - 4), gyroscope: SIMD3(0.01 * phase, -0.02 * phase, 0.1),
           accelerometer: SIMD3(0.3 * phase, 0.1, 9.81 + 0.05 * phase)))
     }
     batch.readAt = now
     return batch
   }
 
+  /// An epoch of up to 16 minutes after noon.
   private static func sentences(_ second: Int) -> String {
-    let time = "1200\(second < 10 ? "0" : "")\(second).00"
-    let minutes = "5231.0\(second < 10 ? "0" : "")\(second)0"
+    func digits(_ number: Int, _ count: Int) -> String {
+      let text = "\(number)"
+      return String(repeating: "0", count: max(0, count - text.count)) + text
+    }
+    let time = "12\(digits(second / 60, 2))\(digits(second % 60, 2)).00"
+    let minutes = "5231.\(digits(second * 10, 4))"
     return sentence("GPRMC,\(time),A,\(minutes),N,01322.0000,E,3.6,0.0,231126,,,A")
       + sentence("GPGGA,\(time),\(minutes),N,01322.0000,E,1,09,0.9,40.0,M,42.0,M,,")
   }
