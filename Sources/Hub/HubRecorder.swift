@@ -7,7 +7,7 @@ import Publishing
 ///
 /// It is asked once, and gives functions that are called on the devices' own threads: no device is looked up for a sample.
 public protocol HubRecorder {
-  /// What a receiver sends. Silences that end an epoch come too.
+  /// What a receiver sends.
   func sentences(of id: String) -> @Sendable (ReceivedBytes) -> Void
   /// Each input with the instant as of which it counts. Inputs may come out of order, by a little; no two have the same instant.
   ///
@@ -45,7 +45,7 @@ extension Hub {
     for case .receiver(let description, let reader) in entries {
       let heard = before?.sentences.first { $0.reader === reader }?.subscription
       let receive = recorder.sentences(of: description.id)
-      recording.sentences.append((reader, heard ?? reader.forwardEverything(to: receive)))
+      recording.sentences.append((reader, heard ?? reader.forwardBytes(to: receive)))
     }
     for (reader, subscription) in before?.sentences ?? []
     where !recording.sentences.contains(where: { $0.reader === reader }) { subscription.cancel() }

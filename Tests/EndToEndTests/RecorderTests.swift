@@ -74,7 +74,6 @@ import Testing
     #expect(
       file.topics == [
         "/clock", "/fix", "/fusion", "/imu/imu/batch", "/log", "/power", "/receiver/gps/epoch", "/receiver/gps/raw",
-        "/receiver/gps/silence",
         "/state",
       ])
 

@@ -11,11 +11,11 @@ struct FusionRunTests {
   private let feed = ReplayFeed()
   private let clock = ManualClock(now: MonotonicInstant(nanoseconds: 10_000_000_000))
 
-  private func hub(_ devices: String, playing feed: ReplayFeed? = nil) throws -> Hub {
+  private func hub(_ devices: String) throws -> Hub {
     let text = "{ name: 'test', devices: { \(devices) } }"
     return Hub(
       board: try Board(json5: Array(text.utf8), file: "test"),
-      on: Machine(replaying: feed ?? self.feed, clock: clock, systemTime: { 1_800_000_000_000_000_000 }))
+      on: Machine(replaying: feed, clock: clock, systemTime: { 1_800_000_000_000_000_000 }))
   }
 
   /// Measured some time ago, and there only now.
@@ -53,54 +53,16 @@ struct FusionRunTests {
     #expect(zip(inputs, inputs.dropFirst()).allSatisfy { $0.at < $1.at })
   }
 
-  @Test func `epochs that end in one read are recorded one by one, and replayed with their own beginnings`() throws {
-    var decoder = ReceiverDecoder()
-    var live: [MonotonicInstant] = []
-    var recorded: [ReceivedBytes] = []
-    func read(_ text: String, at seconds: Double) {
-      Array(text.utf8).withUnsafeBufferPointer { bytes in
-        decoder.take(
-          bytes, readAt: instant(seconds), forward: { recorded.append($0) }, receive: { live.append($0.at) })
-      }
-    }
-    // Which sentence ends an epoch is learnt from the first ones.
-    for second in 0..<5 { read(rmc(second) + gga(second), at: Double(second)) }
-    read(rmc(5), at: 5.9)
-    let before = (epochs: live.count, pieces: recorded.count)
-    // A busy machine reads late, and the next epoch as well.
-    read(gga(5) + rmc(6) + gga(6), at: 6)
-    #expect(live[before.epochs...] == [instant(5.9), instant(6)])
-    #expect(recorded[before.pieces...].map { String(decoding: $0.bytes, as: UTF8.self) } == [gga(5), rmc(6) + gga(6)])
-
+  @Test func `an epoch that a silence ended is replayed as of that silence`() throws {
     let hub = try hub("gps: { driver: 'nmea', port: 'nowhere' }")
-    let epochs = Recorder<MonotonicInstant>()
-    let subscription = hub.epochs.subscribe(as: "test", receiveValue: { epochs.append($0.at) })
-    defer { subscription.cancel() }
-    // What others measured was fused first: it counts as of some time after it was read.
-    for var bytes in recorded {
-      bytes.readAt = bytes.readAt + .milliseconds(3)
-      clock.run(until: bytes.readAt)
-      feed.receiver("gps").send(bytes)
-    }
-    #expect(epochs.values.suffix(2) == [instant(5.9), instant(6)])
-  }
-
-  @Test(arguments: [false, true])
-  func `an epoch that a silence ended is replayed when the hub noticed that, and after the silence where nothing tells`(
-    lacksSilences: Bool
-  ) throws {
-    let feed = ReplayFeed(lacksSilences: lacksSilences)
-    let hub = try hub("gps: { driver: 'nmea', port: 'nowhere' }", playing: feed)
     let epochs = Recorder<MonotonicInstant>()
     let subscription = hub.epochs.subscribe(as: "test", receiveValue: { epochs.append($0.receivedAt) })
     defer { subscription.cancel() }
     clock.run(until: instant(0))
     feed.receiver("gps").send(
       ReceivedBytes(bytes: Array(gga(0).utf8), beganAt: instant(0), readAt: instant(0)))
-    // A machine that was held up noticed late; others were fused meanwhile.
+    #expect(epochs.values.isEmpty)
     clock.run(until: instant(2))
-    #expect(epochs.values.isEmpty == !lacksSilences)
-    feed.receiver("gps").send(.silence(until: instant(0.3)))
     #expect(epochs.values == [instant(0.3)])
   }
 
@@ -111,9 +73,8 @@ struct FusionRunTests {
       feed.receiver("gps").send(
         ReceivedBytes(bytes: Array(gga(second).utf8), beganAt: instant(Double(second)), readAt: instant(Double(second)))
       )
-      let end = instant(Double(second) + 0.3)
-      clock.run(until: end)
-      feed.receiver("gps").send(.silence(until: end))
+      // Until a silence has ended the epoch.
+      clock.run(until: instant(Double(second) + 0.7))
     }
   }
 
@@ -151,10 +112,6 @@ struct FusionRunTests {
 
   private func instant(_ seconds: Double) -> MonotonicInstant {
     MonotonicInstant(nanoseconds: 20_000_000_000 + Int64(seconds * 1e9))
-  }
-
-  private func rmc(_ second: Int) -> String {
-    sentence("GPRMC,12000\(second).00,A,5231.000\(second),N,01322.0000,E,10.0,90.0,231126,,,A")
   }
 
   private func gga(_ second: Int) -> String {

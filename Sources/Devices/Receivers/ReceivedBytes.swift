@@ -16,12 +16,4 @@ public struct ReceivedBytes: Sendable {
     self.beganAt = beganAt
     self.readAt = readAt
   }
-
-  /// None: for so long that an epoch is over.
-  public static func silence(until instant: MonotonicInstant) -> ReceivedBytes {
-    ReceivedBytes(bytes: [], beganAt: instant, readAt: instant)
-  }
-
-  /// Whether it tells that nothing came until `beganAt`, which ended an epoch.
-  public var isSilence: Bool { bytes.isEmpty }
 }

@@ -82,7 +82,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   ///
   /// - Parameters:
   ///   - beganAt: when they were read, where `readAt` is as of when they count
-  ///   - forward: gets the whole sentences as they came, after the epoch that they end; none that come after that one's end
+  ///   - forward: gets the whole sentences as they came, after the epochs that they end
   ///   - inspect: sees each sentence and message, for who awaits an answer. What it points to must not be kept.
   public mutating func take(
     _ bytes: UnsafeBufferPointer<UInt8>, beganAt: MonotonicInstant? = nil, readAt: MonotonicInstant,
@@ -97,7 +97,6 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
         speech.take(message)
         if let report = CorrectionReport(message) { outcomes.note(report) }
       }
-      let epochs = assembler.epochCount
       let outcome =
         switch frame {
         case .sentence(let raw):
@@ -106,11 +105,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
           assembler.consume(message, receive: { receive(dates.date($0, receivedAt: readAt, &frozen, frames)) })
         }
       if case .unknown = outcome { unknown += 1 }
-      if let forward {
-        lines.append(frame, readAt, forward)
-        // Of two epochs that end in one read each is recorded as of its own instant.
-        if assembler.epochCount != epochs { lines.flush(readAt, forward) }
-      }
+      if let forward { lines.append(frame, readAt, forward) }
       inspect?(frame)
     }
     if let forward { lines.flush(readAt, forward) }

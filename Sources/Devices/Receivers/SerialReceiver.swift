@@ -217,10 +217,7 @@ public final class SerialReceiver {
     case .readable: try take(receive, inspect)
     case .timedOut:
       // An epoch is not over because nobody waits any longer.
-      if silence <= limit, let end = decoder.silenceEndsAt {
-        decoder.endEpoch(at: end, receive)
-        forward()?(.silence(until: end))
-      }
+      if silence <= limit, let end = decoder.silenceEndsAt { decoder.endEpoch(at: end, receive) }
       report(counters)
     }
     return event

@@ -22,11 +22,6 @@ public final class ReceiverReader: Sendable {
 
   /// Has the sentences and messages handed on as they come, while the receiver is read. Powers nothing.
   func forwardBytes(to receive: @escaping @Sendable (ReceivedBytes) -> Void) -> Subscription {
-    tap.add { if !$0.isSilence { receive($0) } }
-  }
-
-  /// The same with the silences that end an epoch: for who is to decode them again.
-  func forwardEverything(to receive: @escaping @Sendable (ReceivedBytes) -> Void) -> Subscription {
     tap.add(receive)
   }
 

@@ -18,16 +18,11 @@ public final class ReplayFeed: Sendable {
 
   /// Whether the inputs of the fusion are played too. Else it fuses what the devices say, as that of a hub with devices.
   private let hasInputs: Bool
-  /// Whether what is played does not tell when a silence ended an epoch: a receiver's log does not, a recording does.
-  let lacksSilences: Bool
   private let ports = Guarded(Ports())
   /// Of the hub that is played to, and its board's.
   private let present = Guarded<FusionLog?>(nil)
 
-  public init(hasInputs: Bool = false, lacksSilences: Bool = false) {
-    self.hasInputs = hasInputs
-    self.lacksSilences = lacksSilences
-  }
+  public init(hasInputs: Bool = false) { self.hasInputs = hasInputs }
 
   /// The log of the hub that is played to.
   public var log: FusionLog? { present.withLock { $0 } }
@@ -74,8 +69,7 @@ extension ReplayFeed: DeviceSource {
     let id = description.id
     switch description {
     case .receiver(let receiver):
-      return .receiver(
-        receiver, ReceiverReader(replaying: receiver, self.receiver(id), lacksSilences: lacksSilences, on: machine))
+      return .receiver(receiver, ReceiverReader(replaying: receiver, self.receiver(id), on: machine))
     case .imu(let imu):
       return .imu(
         imu, IMUReader(replaying: description, .imu, from: self.imu(id), on: machine, counting: { $0.count }))

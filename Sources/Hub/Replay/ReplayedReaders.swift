@@ -62,8 +62,7 @@ extension DeviceReader {
 extension ReceiverReader {
   /// A reader of recorded sentences, which go the way that those of a receiver go.
   convenience init(
-    replaying description: ReceiverDescription, _ port: ReplayPort<ReceivedBytes>, lacksSilences: Bool,
-    on machine: Machine
+    replaying description: ReceiverDescription, _ port: ReplayPort<ReceivedBytes>, on machine: Machine
   ) {
     let (counted, identification, tap) = (ReceiverCounters(), ReceiverIdentification(), Tap<ReceivedBytes>())
     let device = DeviceReader<GNSSObservation>(
@@ -71,8 +70,7 @@ extension ReceiverReader {
       from: port, on: machine
     ) { monitor, run in
       ReplayedReceiver(
-        monitor, run, remembers: description.remembers, counted: counted, identification, tap: tap,
-        lacksSilences: lacksSilences, on: machine)
+        monitor, run, remembers: description.remembers, counted: counted, identification, tap: tap, on: machine)
     }
     device.monitor.health.isSimulated(machine.hardware.isSimulated(description.port))
     device.monitor.count { counted.present.list }

@@ -15,18 +15,9 @@ struct RecordedDevices: HubRecorder {
 
   func sentences(of id: String) -> @Sendable (ReceivedBytes) -> Void {
     let channel = inbox.register(RecordedChannel(topic: "/receiver/\(id)/raw", messageEncoding: "nmea0183"))
-    let silences = RecordedJSON("/receiver/\(id)/silence", .silence, in: inbox)
     return { [inbox, systemClock] sentences in
       let instant = sentences.readAt.advanced(by: .zero - RecordedDevices.lead)
       systemClock.look(before: instant)
-      if sentences.isSilence {
-        silences.append(at: sentences.beganAt, receivedAt: instant) { json in
-          json.beginObject()
-          json.monotonic(sentences.beganAt)
-          json.endObject()
-        }
-        return
-      }
       sentences.bytes.withUnsafeBytes {
         inbox.append($0, to: channel, at: sentences.beganAt, receivedAt: instant)
       }

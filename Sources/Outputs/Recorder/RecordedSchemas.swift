@@ -38,9 +38,6 @@ extension RecordedChannel.Schema {
     "sensorhub.Supply", "Volts, amperes to the load, and the volts across the shunt; monotonic in seconds.",
     ["volts", "amperes", "shuntVolts", "monotonic"])
 
-  static let silence = numbers(
-    "sensorhub.Silence", "Until then nothing came for as long as ends an epoch; monotonic in seconds.", ["monotonic"])
-
   static let state = RecordedChannel.Schema(
     name: "sensorhub.State", encoding: "jsonschema",
     text: #"{"title":"sensorhub.State","type":"object","description":"The fused state as its socket sends it.","#

@@ -64,20 +64,21 @@ public struct ReplayPlayer {
     clock.run(until: instant(of: message))
     if case .clock(let ahead) = message.content { systemAheadNanoseconds = ahead }
     stage.setSystemTime(message.systemNanosecondsSince1970.clampedSum(systemAheadNanoseconds))
-    switch message.content {
+    let content = message.content.shifted(by: .nanoseconds(shiftNanoseconds))
+    switch content {
     case .power(let kind, let isSupplied, let isHeld):
       note(Device(kind: kind, isSupplied: isSupplied, isHeld: isHeld), message.device)
     case .board(let board): if stage.board.value != board { stage.board.value = board }
     case .clock: break
-    case .begin, .end: fuse(message)
+    case .begin, .end: fuse(message, content)
     default:
       // Of what was on before the recording began nothing is said until it changes, and that a device was supplied may have been
       // written down a little after the first that it said.
       if devices[message.device]?.isSupplied != true, let kind = message.content.kind {
         note(Device(kind: kind, isSupplied: true, isHeld: true), message.device)
       }
-      hand(message.content, to: message.device)
-      fuse(message)
+      hand(content, to: message.device)
+      fuse(message, content)
     }
   }
 
@@ -89,8 +90,8 @@ public struct ReplayPlayer {
 
   // MARK: The inputs of the fusion
 
-  private mutating func fuse(_ message: ReplayedMessage) {
-    guard let input = input(of: message) else { return }
+  private mutating func fuse(_ message: ReplayedMessage, _ content: ReplayedMessage.Content) {
+    guard let input = input(of: message, content) else { return }
     switch input {
     case .begin: run = .recorded
     case .end: break
@@ -112,33 +113,20 @@ public struct ReplayPlayer {
   }
 
   /// `nil` for what is none, or of a device that the board does not have.
-  private func input(of message: ReplayedMessage) -> FusionInput? {
+  private func input(of message: ReplayedMessage, _ content: ReplayedMessage.Content) -> FusionInput? {
     let board = stage.board.value
-    let shift = Duration.nanoseconds(shiftNanoseconds)
     let place = board.devices.firstIndex { $0.id == message.device }
-    switch message.content {
+    switch content {
     case .begin(var knowledge, let source):
       var ids = board.devices.map(\.id)
       knowledge.position?.source = DeviceNames.set(of: source, in: &ids)
-      knowledge.position?.at += shift
-      knowledge.time?.at += shift
       return .begin(knowledge)
     case .end: return .end
-    case .epoch(var epoch):
-      epoch.at += shift
-      return place.map { .epoch($0, epoch) }
-    case .batch(var batch):
-      batch.shift(by: shift)
-      return place.map { .imu($0, batch) }
-    case .magneticField(var sample):
-      sample.at += shift
-      return place.map { .field($0, sample) }
-    case .air(var sample):
-      sample.at += shift
-      return place.map { .air($0, sample) }
-    case .supply(var sample):
-      sample.at += shift
-      return place.map { .supply($0, sample) }
+    case .epoch(let epoch): return place.map { .epoch($0, epoch) }
+    case .batch(let batch): return place.map { .imu($0, batch) }
+    case .magneticField(let sample): return place.map { .field($0, sample) }
+    case .air(let sample): return place.map { .air($0, sample) }
+    case .supply(let sample): return place.map { .supply($0, sample) }
     case .sentences, .power, .clock, .board: return nil
     }
   }
@@ -146,24 +134,12 @@ public struct ReplayPlayer {
   // MARK: The devices
 
   private func hand(_ content: ReplayedMessage.Content, to id: String) {
-    let shift = Duration.nanoseconds(shiftNanoseconds)
     switch content {
-    case .sentences(var sentences):
-      sentences.beganAt += shift
-      sentences.readAt += shift
-      feed.receiver(id).send(sentences)
-    case .batch(var batch):
-      batch.shift(by: shift)
-      feed.imu(id).send(batch)
-    case .magneticField(var sample):
-      sample.at += shift
-      feed.magnetometer(id).send(sample)
-    case .air(var sample):
-      sample.at += shift
-      feed.barometer(id).send(sample)
-    case .supply(var sample):
-      sample.at += shift
-      feed.supplyMonitor(id).send(sample)
+    case .sentences(let sentences): feed.receiver(id).send(sentences)
+    case .batch(let batch): feed.imu(id).send(batch)
+    case .magneticField(let sample): feed.magnetometer(id).send(sample)
+    case .air(let sample): feed.barometer(id).send(sample)
+    case .supply(let sample): feed.supplyMonitor(id).send(sample)
     case .epoch, .begin, .end, .power, .clock, .board: break
     }
   }
@@ -201,8 +177,4 @@ public struct ReplayPlayer {
     }
     devices = [:]
   }
-}
-
-extension MonotonicInstant {
-  fileprivate static func += (lhs: inout MonotonicInstant, rhs: Duration) { lhs = lhs + rhs }
 }

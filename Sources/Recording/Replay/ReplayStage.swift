@@ -20,10 +20,10 @@ public final class ReplayStage: Sendable {
   /// - Parameters:
   ///   - first: the message that will be played first
   ///   - board: to begin on
-  ///   - isLog: whether it is a log of a receiver, which has neither the inputs of the fusion nor the silences that end epochs
+  ///   - isLog: whether it is a log of a receiver, which lacks the inputs of the fusion
   public init(first: ReplayedMessage, board: Board, isLog: Bool = false) {
     let clock = ManualClock(now: first.at)
-    let feed = ReplayFeed(hasInputs: !isLog, lacksSilences: isLog)
+    let feed = ReplayFeed(hasInputs: !isLog)
     self.feed = feed
     let system = SystemTime()
     self.clock = clock

@@ -75,3 +75,39 @@ public struct ReplayedMessage: Sendable {
     utcNanosecondsSince1970 = utcNanosecondsSince1970.clampedSum(nanoseconds)
   }
 }
+
+extension ReplayedMessage.Content {
+  /// The same with later instants.
+  func shifted(by duration: Duration) -> Self {
+    switch self {
+    case .sentences(var sentences):
+      sentences.beganAt += duration
+      sentences.readAt += duration
+      return .sentences(sentences)
+    case .batch(var batch):
+      batch.shift(by: duration)
+      return .batch(batch)
+    case .magneticField(var sample):
+      sample.at += duration
+      return .magneticField(sample)
+    case .air(var sample):
+      sample.at += duration
+      return .air(sample)
+    case .supply(var sample):
+      sample.at += duration
+      return .supply(sample)
+    case .epoch(var epoch):
+      epoch.at += duration
+      return .epoch(epoch)
+    case .begin(var knowledge, let source):
+      knowledge.position?.at += duration
+      knowledge.time?.at += duration
+      return .begin(knowledge, positionSource: source)
+    case .power, .end, .clock, .board: return self
+    }
+  }
+}
+
+extension MonotonicInstant {
+  fileprivate static func += (lhs: inout MonotonicInstant, rhs: Duration) { lhs = lhs + rhs }
+}

@@ -14,7 +14,6 @@ struct RecordingContents {
   /// What comes when something happens has no rate and no pauses.
   private static func isOfEvents(_ topic: String) -> Bool {
     ["/power", "/log", "/fusion", "/clock"].contains(topic)
-      || (topic.hasPrefix("/receiver/") && topic.hasSuffix("/silence"))
   }
 
   var byteCount: UInt64 = 0

@@ -88,7 +88,6 @@ enum RecordedContent {
       )
     case ("receiver", 3) where parts[2] == "epoch":
       return RecordedEpoch.read(message.data).map { (String(parts[1]), .epoch($0)) }
-    case ("receiver", 3) where parts[2] == "silence": return (String(parts[1]), .sentences(.silence(until: at)))
     case ("imu", 3): return RecordedBatch.read(message.data).map { (String(parts[1]), .batch($0)) }
     case ("magnetometer", 2):
       return decode(MagneticField.self, message.data).map { field in
