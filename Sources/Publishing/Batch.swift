@@ -1,0 +1,139 @@
+import Guarding
+import MonotonicTime
+
+extension Publisher {
+  /// Collects values, and publishes them one right after the other once the first of them has waited for the interval.
+  ///
+  /// ```swift
+  /// let hourly = fixes.batched(over: .seconds(3600), atMost: 64)  // the consumer wakes once an hour
+  /// ```
+  ///
+  /// No value is lost: a batch that is full is published before its time, and what is left when the source ends right before the
+  /// completion. Each subscriber has its own timer, which runs only while values wait.
+  ///
+  /// - Parameter count: how many values wait at most
+  public func batched(
+    over interval: Duration, atMost count: Int, clock: any MonotonicTimeSource = MonotonicClock()
+  ) -> Deferred<Output, Failure> {
+    Deferred.deriving { (run) throws(Failure) in
+      Batcher(interval, count, clock: clock, run: run).subscribe(to: self)
+    }
+  }
+}
+
+/// Keeps values until the first of them has waited for the interval, or there are too many.
+private final class Batcher<Output: Sendable, Failure: Error>: Sendable {
+  private struct State {
+    var waiting: [Output] = []
+    /// Whether the alarm is set or about to be.
+    var isArmed = false
+    /// Whether a thread delivers. It looks again before it ends.
+    var isSending = false
+    /// Whether what waits is due.
+    var isDue = false
+    var ending: Completion<Failure>?
+    var isOver = false
+  }
+
+  private enum Step {
+    case nothing
+    case send([Output])
+    case arm(MonotonicInstant)
+    case finish(Completion<Failure>)
+  }
+
+  private let interval: Duration
+  private let limit: Int
+  private let clock: any MonotonicTimeSource
+  private let run: Activating<Output, Failure>
+  private let alarm: Alarm
+  private let state = Guarded(State())
+
+  init(_ interval: Duration, _ limit: Int, clock: any MonotonicTimeSource, run: Activating<Output, Failure>) {
+    self.interval = interval
+    self.limit = max(1, limit)
+    self.clock = clock
+    self.run = run
+    alarm = Alarm(clock: clock)
+  }
+
+  /// Subscribes to `upstream`. What waits is dropped when the returned subscription is cancelled.
+  func subscribe(to upstream: some Publisher<Output, Failure>) -> Subscription {
+    let upstream = run.subscribe(
+      to: upstream, receiveValue: { self.receive($0) }, receiveCompletion: { self.complete($0) })
+    return Subscription {
+      upstream.cancel()
+      self.state.withLock { state in
+        state.isOver = true
+        state.waiting = []
+      }
+      self.alarm.end()
+    }
+  }
+
+  private func receive(_ value: Output) {
+    perform(
+      state.withLock { state in
+        if state.isOver { return .nothing }
+        state.waiting.append(value)
+        if state.waiting.count >= limit { state.isDue = true }
+        return next(&state)
+      })
+  }
+
+  private func complete(_ completion: Completion<Failure>) {
+    perform(
+      state.withLock { state in
+        if state.isOver { return .nothing }
+        state.ending = completion
+        return next(&state)
+      })
+  }
+
+  private func alarmWentOff() {
+    perform(
+      state.withLock { state in
+        state.isArmed = false
+        if !state.waiting.isEmpty { state.isDue = true }
+        return next(&state)
+      })
+  }
+
+  /// Runs under the lock, and returns what to do after it is released.
+  private func next(_ state: inout State) -> Step {
+    if state.isOver || state.isSending { return .nothing }
+    if !state.waiting.isEmpty, state.isDue || state.ending != nil {
+      (state.isSending, state.isDue) = (true, false)
+      defer { state.waiting = [] }
+      return .send(state.waiting)
+    }
+    if let ending = state.ending {
+      state.isOver = true
+      return .finish(ending)
+    }
+    if state.waiting.isEmpty || state.isArmed { return .nothing }
+    state.isArmed = true
+    return .arm(clock.now + interval)
+  }
+
+  private func perform(_ first: Step) {
+    var step = first
+    while true {
+      switch step {
+      case .nothing: return
+      case .send(let values):
+        // A timer that is still set is of this batch.
+        alarm.cancel()
+        for value in values { run.send(value) }
+        step = state.withLock { state in
+          (state.isSending, state.isArmed) = (false, false)
+          return next(&state)
+        }
+      case .arm(let deadline): return alarm.set(at: deadline) { [weak self] in self?.alarmWentOff() }
+      case .finish(let completion):
+        alarm.end()
+        return run.finish(completion)
+      }
+    }
+  }
+}
