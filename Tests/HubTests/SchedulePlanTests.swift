@@ -131,6 +131,35 @@ struct SchedulePlanTests {
     #expect(world.delivered.count { $0.id == 2 && $0.isMet } >= 10)
   }
 
+  @Test func `who is due a while later comes along, gets its fix at once, and the next one at its own time`() {
+    func at(_ seconds: Double) -> MonotonicInstant { SchedulePlanTests.at(seconds) }
+    // A start takes two seconds.
+    let lead: SchedulePlan.Lead = { _, _ in .seconds(2) }
+    var plan = SchedulePlan()
+    // The clock began 1000 s before: they are due at 200 and 800, and at 220 and 830.
+    plan.add(1, Schedule(every: .seconds(600)), at: at(0))
+    plan.add(2, Schedule(every: .seconds(610)), at: at(0))
+    func pass(_ instants: Double...) -> [SchedulePlan.Effect] {
+      var effects: [SchedulePlan.Effect] = []
+      for instant in instants {
+        effects += plan.receive(fix: at(instant), radiusMetres: 5, isHeldByOthers: false, at: at(instant))
+        effects += plan.advance(to: at(instant), lead: lead)
+      }
+      return effects.filter { if case .deliver = $0 { true } else { false } }
+    }
+    _ = plan.advance(to: at(0), lead: lead)
+    _ = pass(1, 2)
+    #expect(plan.due(of: 1) == at(200) && plan.due(of: 2) == at(220))
+    #expect(plan.advance(to: at(198), lead: lead) == [] && plan.awake == [1, 2])
+    #expect(pass(199, 199.9) == [.deliver(2, due: at(220), isMet: true)])
+    // The other one was not asked to be early.
+    #expect(plan.awake.isEmpty && plan.phase(of: 1) == .holding(isMet: true))
+    #expect(plan.advance(to: at(200), lead: lead) == [.deliver(1, due: at(200), isMet: true)])
+    #expect(plan.due(of: 1) == at(800) && plan.due(of: 2) == at(830))
+    // 30 s are too many for it to come along.
+    #expect(plan.advance(to: at(798), lead: lead) == [] && plan.awake == [1])
+  }
+
   @Test func `who wants less is not given an old fix because another one wants more`() {
     var world = World()
     world.seconds = { 20 }

@@ -26,6 +26,8 @@ public final class FusionLog: Sendable {
     var run: Activating<FusedState, Never>?
     /// By place in the board's list, what was told of a device.
     var told: [String?]
+    /// The last of each part that runs before this one measured.
+    var remembered: FusedState?
   }
 
   /// What must be done once the lock is free.
@@ -80,6 +82,9 @@ public final class FusionLog: Sendable {
   /// Whether a run is under way.
   var isUnderWay: Bool { state.withLock { $0.fuser.isUnderWay } }
 
+  /// The last of each part that was measured before the run that is under way, however long ago; its date says when.
+  var remembered: FusedState? { state.withLock { $0.remembered } }
+
   /// Sends the states from here on; those of one run at a time.
   func attach(_ run: Activating<FusedState, Never>) { state.withLock { $0.run = run } }
 
@@ -119,7 +124,9 @@ public final class FusionLog: Sendable {
     let isChange: Bool
     switch input {
     case .begin: isChange = true
-    case .end: isChange = state.fuser.isUnderWay
+    case .end:
+      isChange = state.fuser.isUnderWay
+      if isChange, let last = lastState.value { state.remembered = last.remembering(state.remembered) }
     default: isChange = false
     }
     let fused = state.fuser.apply(input, at: state.at)
@@ -171,6 +178,7 @@ public final class FusionLog: Sendable {
   func forget() {
     lastTime.stated = nil
     lastState.value = nil
+    state.withLock { $0.remembered = nil }
     if isUnderWay { begin() }
   }
 }

@@ -14,6 +14,8 @@ public struct Schedule: Equatable, Sendable {
   public var accuracyMetres: Double?
   /// When it is over there is what there is, and it says how good that is.
   public var within: Duration
+  /// A last known fix that is at most this old will do, whoever it was for; `nil` if only a new one will.
+  public var maxAge: Duration?
   /// While nothing moves the last fix is as good as a new one.
   var takesStanding = true
   /// It comes later, or is a worse one, where the energy is short. Who is to be warned keeps what it has asked for.
@@ -36,6 +38,9 @@ public struct Schedule: Equatable, Sendable {
       within: withinSeconds.map { .nanoseconds(Int64($0 * 1e9)) } ?? Schedule.usualWithin)
   }
 
-  /// Who is due so soon after another one shares its wake: the fix may be that much older when it comes.
+  /// A fix that is due this soon after another one shares its wake, and may be this much older when it is delivered.
   var slack: Duration { min(every / 10, .seconds(5)) }
+
+  /// A fix that is due this soon after another one shares its wake as well, as that saves a start, and is delivered before its time.
+  var advance: Duration { min(every / 10, .seconds(30)) }
 }

@@ -6,8 +6,9 @@ import MonotonicTime
 /// Each has a first fix at once, and from there on one at every multiple of its pace since the clock's beginning: who has the same
 /// pace, or a multiple of it, is due at the same time and shares a wake, whenever they came. A device is woken before a fix is due;
 /// who is due nearly then is woken too. A fix that is good early lets the device go, and is held until it is due, unless the
-/// device is awake for others anyway: then a fresher one takes its place. While nothing moves nobody is woken, and the last fix is
-/// handed on again.
+/// device is awake for others anyway: then a fresher one takes its place. Whose fix is due a while later comes along as well, which
+/// saves it a start, and gets its fix before its time. While nothing moves nobody is woken, and the last fix is handed on again; so
+/// is the last known fix to those for whom it is fresh enough.
 struct SchedulePlan: Sendable {
   typealias ID = Int
   typealias Lead = (Schedule, _ due: MonotonicInstant) -> Duration
@@ -41,6 +42,8 @@ struct SchedulePlan: Sendable {
     var fixCount = 0
     /// A fix that is good enough is kept.
     var isGood = false
+    /// It is awake only because others are, and its fix is not to grow old until it is due.
+    var comesAlong = false
 
     /// Up to then its last fix is as good as a new one.
     var standsUntil: MonotonicInstant?
@@ -178,10 +181,10 @@ struct SchedulePlan: Sendable {
         if !members[index].isGood { effects.append(.settled(members[index].id)) }
         members[index].phase = .holding(isMet: members[index].isGood)
       }
-      if case .holding(let isMet) = members[index].phase, members[index].due <= now {
+      if case .holding(let isMet) = members[index].phase, members[index].due <= now || comesEarly(index, isMet) {
         effects.append(.deliver(members[index].id, due: members[index].due, isMet: isMet))
         members[index].phase = .asleep
-        members[index].due = SchedulePlan.next(after: now, of: members[index].schedule)
+        members[index].due = SchedulePlan.next(after: max(now, members[index].due), of: members[index].schedule)
       }
     }
     for index in members.indices where members[index].stands && members[index].due <= now {
@@ -194,10 +197,16 @@ struct SchedulePlan: Sendable {
     // Who is due nearly when another one is shares its wake.
     let earliest = members.filter(\.isAwake).map(\.due).min()
     for index in members.indices where members[index].phase == .asleep && !members[index].stands {
-      if let earliest, members[index].due <= earliest + members[index].schedule.slack { wake(index, at: now) }
+      guard let earliest else { break }
+      let isSoon = members[index].due <= earliest + members[index].schedule.slack
+      guard isSoon || members[index].due <= now + members[index].schedule.advance else { continue }
+      wake(index, at: now)
+      members[index].comesAlong = !isSoon
     }
     return effects
   }
+
+  private func comesEarly(_ index: Int, _ isMet: Bool) -> Bool { members[index].comesAlong && isMet }
 
   /// When `advance` is to be called next; `nil` where nobody wants anything.
   func nextInstant(lead: Lead) -> MonotonicInstant? {
@@ -229,6 +238,7 @@ struct SchedulePlan: Sendable {
   private mutating func wake(_ index: Int, at now: MonotonicInstant) {
     members[index].phase = .awake(since: now)
     (members[index].lastFixAt, members[index].fixCount, members[index].isGood) = (nil, 0, false)
+    members[index].comesAlong = false
   }
 
   private func wakeTime(of member: Member, _ lead: Lead) -> MonotonicInstant {

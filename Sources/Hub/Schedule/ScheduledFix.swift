@@ -15,6 +15,8 @@ public struct ScheduledFix: Sendable {
   public var isMet: Bool
   /// Nothing has moved since its position was measured, so that no receiver was woken for it.
   public var isStill = false
+  /// It was known already, and is fresh enough for a subscriber that takes a value of some age: no receiver was woken for it.
+  public var isKnown = false
 
   /// Within which 95 % of such positions are, metres; `nil` where nobody knows, or there is none.
   public var radiusMetres: Double? { state.radiusMetres }

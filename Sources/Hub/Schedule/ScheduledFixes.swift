@@ -23,6 +23,8 @@ final class ScheduledFixes: Sendable {
     var kept: FusedState?
     /// The last good one that it has got.
     var last: StandingFix?
+    /// A last known fix that is fresh enough for its next one, whoever it was for.
+    var known: FusedState?
     /// To what tells of motion, by its number, and what that has told.
     var watch: Int?
     var motion: Subscription?
@@ -290,8 +292,21 @@ final class ScheduledFixes: Sendable {
       {
         until = fix.isGoodUntil(schedule)
       }
-      state.plan.stand(id, until: until)
+      let fresh = freshKnown(schedule, state)
+      let isFresh = fresh.map { $0.until > until ?? $0.at } ?? false
+      state.members[id]?.known = isFresh ? fresh?.state : nil
+      state.plan.stand(id, until: isFresh ? fresh?.until : until)
     }
+  }
+
+  /// The last known fix, if it is good enough for a subscriber that takes one of some age, and until when it is fresh enough.
+  private func freshKnown(
+    _ schedule: Schedule, _ state: State
+  ) -> (state: FusedState, at: MonotonicInstant, until: MonotonicInstant)? {
+    guard let maxAge = schedule.maxAge, let known = state.hub?.lastState.value, let at = known.position?.at,
+      known.suits(schedule)
+    else { return nil }
+    return (known, at, at + maxAge)
   }
 
   /// What the receivers' budgets leave of wishes has changed, perhaps.
@@ -333,8 +348,20 @@ final class ScheduledFixes: Sendable {
               // What was held may have been good enough for less, of which nothing is said any more.
               isMet: isMet && fix.suits(member.schedule))))
       case .again(let id, let due):
-        guard let member = state.members[id], let last = member.last else { continue }
-        let (fix, relaxed) = (last.state(at: now), state.plan.relaxed(id, member.schedule))
+        guard let member = state.members[id] else { continue }
+        let relaxed = state.plan.relaxed(id, member.schedule)
+        if var known = member.known {
+          known.at = max(now, known.at)
+          state.deliveries.append(
+            Delivery(
+              id: id, run: member.run,
+              fix: ScheduledFix(
+                state: known, schedule: member.schedule, relaxed: relaxed, due: due,
+                isMet: relaxed == nil || known.suits(member.schedule), isKnown: true)))
+          continue
+        }
+        guard let last = member.last else { continue }
+        let fix = last.state(at: now)
         state.deliveries.append(
           Delivery(
             id: id, run: member.run,
@@ -532,6 +559,8 @@ final class ScheduledFixes: Sendable {
         case .asleep where state.isCollecting && state.awake.contains(id),
           .holding where state.isCollecting && state.awake.contains(id):
           reason = "awake, to hear where the satellites will be, for the next starts"
+        case .asleep where state.plan.stands(id) && member.known != nil:
+          reason = "the last known position is fresh enough"
         case .asleep where state.plan.stands(id):
           reason = "nothing has moved since the last one, which is given again"
         case .asleep: reason = forecast.reason(schedule, due)

@@ -1,0 +1,126 @@
+import Fusion
+import MonotonicTime
+import Publishing
+
+/// A request for one state whose parts are not too old.
+public struct CurrentValue: Equatable, Sendable {
+  public var parts: Set<StatePart>
+  public var maxAge: Duration
+  /// The radius within which 95 % of such positions are, metres; `nil` if any position will do.
+  public var accuracyMetres: Double?
+  /// How long devices may be awake for it.
+  public var within: Duration
+
+  public init(
+    parts: Set<StatePart> = .all, maxAge: Duration, accuracyMetres: Double? = nil,
+    within: Duration = Schedule.usualWithin
+  ) {
+    self.parts = parts
+    self.maxAge = maxAge
+    self.accuracyMetres = accuracyMetres
+    self.within = within
+  }
+
+  /// Whether a state is good enough.
+  ///
+  /// - Parameters:
+  ///   - began: what was measured after this is new, however long it takes to arrive; `nil` for a value that is known already
+  ///   - kinds: what the board has fused; a part that nothing there measures is not waited for
+  func isMet(
+    by state: FusedState, at now: MonotonicInstant, since began: MonotonicInstant?, of kinds: Set<DeviceStatus.Kind>
+  ) -> Bool {
+    let isFresh = parts.allSatisfy { part in
+      guard !part.sources.isDisjoint(with: kinds) else { return true }
+      guard let measured = state.instant(of: part) else { return false }
+      return now - measured <= maxAge || began.map { measured >= $0 } ?? false
+    }
+    guard isFresh, let accuracyMetres, parts.contains(.position), kinds.contains(.receiver) else { return isFresh }
+    return state.radiusMetres.map { $0 <= accuracyMetres } ?? false
+  }
+}
+
+extension StatePart {
+  /// What gives a part its value, and its age.
+  fileprivate var sources: Set<DeviceStatus.Kind> {
+    switch self {
+    case .position, .altitude, .motion, .time, .satellites: [.receiver]
+    case .attitude, .heading, .rates, .acceleration: [.imu]
+    case .magneticField: [.magnetometer]
+    case .pressure: [.barometer]
+    case .supply: [.supplyMonitor]
+    }
+  }
+}
+
+extension FusedState {
+  /// When a part was measured; `nil` while it is unknown.
+  func instant(of part: StatePart) -> MonotonicInstant? {
+    switch part {
+    case .position, .altitude: position?.at
+    case .motion: motion?.at
+    case .time, .satellites: fix?.at
+    case .attitude, .heading: attitude?.at
+    case .rates: rates?.at
+    case .acceleration: acceleration?.at
+    case .magneticField: magneticField?.at
+    case .pressure: air?.at
+    case .supply: supply?.at
+    }
+  }
+}
+
+extension FusedState {
+  /// With the parts of an earlier state that this one lacks, each as old as it is.
+  func remembering(_ earlier: FusedState?) -> FusedState {
+    guard let earlier else { return self }
+    var state = self
+    state.position = position ?? earlier.position
+    state.motion = motion ?? earlier.motion
+    state.attitude = attitude ?? earlier.attitude
+    state.rates = rates ?? earlier.rates
+    state.acceleration = acceleration ?? earlier.acceleration
+    state.magneticField = magneticField ?? earlier.magneticField
+    state.air = air ?? earlier.air
+    state.supply = supply ?? earlier.supply
+    state.fix = fix ?? earlier.fix
+    return state
+  }
+}
+
+extension Hub {
+  /// The last of each part that is known, however long ago it was measured.
+  private func rememberedState(at now: MonotonicInstant) -> FusedState {
+    knownState(at: now).remembering(log.remembered)
+  }
+
+  /// One state. Subscribing wakes devices only if what is known is older than the request allows; when the time for it is over, there
+  /// is the state as it is, and its ages say how old that is.
+  public func current(_ request: CurrentValue) -> Deferred<FusedState, Never> {
+    Deferred { [self] holders in
+      let clock = machine.clock
+      let began = clock.now
+      let kinds = board.fusedKinds
+      let known = rememberedState(at: began)
+      if request.isMet(by: known, at: began, since: nil, of: kinds) { return Just(known) }
+      let states = state(parts: request.parts)
+      return LazyPublisher(deriving: holders.label, clock: clock) { (run) throws(Never) in
+        let alarm = Alarm(clock: clock)
+        alarm.set(at: began + request.within) { [weak self] in
+          if let state = self?.rememberedState(at: clock.now) { run.send(state) }
+          run.finish(.finished)
+        }
+        let lease = run.subscribe(
+          to: states.first { request.isMet(by: $0, at: clock.now, since: began, of: kinds) },
+          receiveValue: { state in
+            alarm.end()
+            run.send(state)
+            run.finish(.finished)
+          }, receiveCompletion: { run.finish($0) })
+        return Subscription {
+          alarm.end()
+          lease.cancel()
+        }
+      }
+    }
+  }
+}

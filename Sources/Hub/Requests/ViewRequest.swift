@@ -1,0 +1,259 @@
+import Fusion
+import MonotonicTime
+import Publishing
+
+/// What a subscriber wants of the state: which parts, how often, how good and how fresh.
+///
+/// Sockets, HTTP, MQTT, the command line and board files use the same keys, with the same ranges. This is the one place that knows
+/// them, and which of them go together.
+///
+/// ```swift
+/// var values = ViewRequest.Values()
+/// values.numbers[.every] = 60
+/// values.numbers[.accuracy] = 10
+/// let request = try ViewRequest(values)  // a fix a minute, 95 % within 10 m
+/// ```
+public struct ViewRequest: Equatable, Sendable {
+  /// States a second, at most; `nil` for the board's own rate.
+  public var rateHz: Double?
+  /// `nil` for all.
+  public var parts: Set<StatePart>?
+  /// From one fix to the next.
+  public var every: Duration?
+  /// The radius within which 95 % of such positions are.
+  public var accuracyMetres: Double?
+  /// How long devices may be awake for one value.
+  public var within: Duration?
+  /// How far the position must have moved since the last value.
+  public var distanceMetres: Double?
+  /// How old the last known value may be that will do.
+  public var maxAge: Duration?
+  /// For how long values are collected that are delivered together.
+  public var batch: Duration?
+  /// The position's standard deviation along one axis that must not be exceeded.
+  public var errorMetres: Double?
+
+  public init(rateHz: Double? = nil, parts: Set<StatePart>? = nil) {
+    self.rateHz = rateHz
+    self.parts = parts
+  }
+
+  public enum Key: String, CaseIterable, Sendable {
+    case rateHz, parts, every, accuracy, within, distance, maxAge, batch, error
+  }
+
+  /// A request as a client wrote it.
+  public struct Values: Sendable {
+    public var numbers: [Key: Double] = [:]
+    public var parts: [String]?
+
+    public init() {}
+
+    fileprivate func has(_ key: Key) -> Bool { key == .parts ? parts != nil : numbers[key] != nil }
+  }
+
+  /// - Parameter rates: what `rateHz` may be here
+  /// - Throws: the first thing that no subscriber can want
+  public init(_ values: Values, rates: ClosedRange<Double> = ViewRequest.ratesHz) throws(Mistake) {
+    for key in Key.allCases {
+      guard let number = values.numbers[key] else { continue }
+      let range = key == .rateHz ? rates : key.range
+      guard range.contains(number) else { throw .outOfRange(key, range) }
+    }
+    if let names = values.parts {
+      guard let parts = Set<StatePart>(names: names) else { throw .parts(unknown: ViewRequest.unknown(names)) }
+      self.parts = parts
+    }
+    func duration(_ key: Key) -> Duration? { values.numbers[key].map { .nanoseconds(Int64($0 * 1e9)) } }
+    rateHz = values.numbers[.rateHz]
+    every = duration(.every)
+    accuracyMetres = values.numbers[.accuracy]
+    within = duration(.within)
+    distanceMetres = values.numbers[.distance]
+    maxAge = duration(.maxAge)
+    batch = duration(.batch)
+    errorMetres = values.numbers[.error]
+    try ViewRequest.requireFitting(values)
+    if distanceMetres != nil, let parts, !parts.contains(.position) { throw .distanceWithoutPosition }
+  }
+
+  /// Which keys go together.
+  private static func requireFitting(_ values: Values) throws(Mistake) {
+    let (fixes, bounded): ([Key], [Key]) = ([.rateHz, .parts, .error], [.rateHz, .parts, .accuracy, .maxAge])
+    for (key, others) in [(Key.every, fixes), (.error, bounded), (.maxAge, [Key.rateHz])] where values.has(key) {
+      if let other = others.first(where: values.has) { throw .excludes(key, other) }
+    }
+    if values.has(.maxAge), !values.has(.every) {
+      // One value, which has nothing to be compared or collected with.
+      if let other = [Key.distance, .batch].first(where: values.has) { throw .excludes(.maxAge, other) }
+    }
+    if values.has(.every) || values.has(.maxAge) { return }
+    if values.has(.accuracy) { throw .needs(.accuracy, [.every, .maxAge]) }
+    if values.has(.within), !values.has(.error) { throw .needs(.within, [.every, .maxAge, .error]) }
+  }
+
+  private static func unknown(_ names: [String]) -> String? { names.first { StatePart(rawValue: $0) == nil } }
+
+  /// Whether a client that says this says nothing.
+  public var isEmpty: Bool { self == ViewRequest() }
+
+  /// Changes what is wanted as a further line of the same client says. Any key but the rate and the parts makes it another request;
+  /// rate and parts that the line does not name stay as they are.
+  public mutating func change(to line: ViewRequest) {
+    guard !line.isEmpty else { return }
+    let old = self
+    var others = line
+    (others.rateHz, others.parts) = (nil, nil)
+    self = line
+    rateHz = line.rateHz ?? old.rateHz
+    if case .current = line.form { return }
+    parts = line.parts ?? old.parts
+    if others.isEmpty, old.form.isStates { (distanceMetres, batch) = (old.distanceMetres, old.batch) }
+    guard let parts, !parts.contains(.position), distanceMetres != nil else { return }
+    // Of two lines that do not go together the later one counts.
+    if line.distanceMetres == nil { distanceMetres = nil } else { self.parts = parts.union([.position]) }
+  }
+}
+
+extension ViewRequest {
+  public static let ratesHz = 0.01...1000.0
+  static let distanceMetres = 0.1...100_000.0
+  static let maxAgeSeconds = 0.0...31_622_400
+  static let batchSeconds = 0.1...86_400.0
+  static let errorMetres = 0.5...100_000.0
+  /// More values than this are delivered before their time: a client of a stream may fall behind by no more.
+  public static let mostInBatch = 64
+
+  /// What is delivered.
+  public enum Form: Equatable, Sendable {
+    case states(rateHz: Double?, parts: Set<StatePart>)
+    case fixes(Schedule)
+    /// One state.
+    case current(CurrentValue)
+    /// Fixes as often as it takes to keep the position as certain as this.
+    case bounded(metres: Double, within: Duration)
+
+    var isStates: Bool { if case .states = self { true } else { false } }
+  }
+
+  public var form: Form {
+    let within = within ?? Schedule.usualWithin
+    if let errorMetres { return .bounded(metres: errorMetres, within: within) }
+    if let every {
+      var schedule = Schedule(every: every, accuracyMetres: accuracyMetres, within: within)
+      schedule.maxAge = maxAge
+      return .fixes(schedule)
+    }
+    if let maxAge {
+      return .current(
+        CurrentValue(parts: parts ?? .all, maxAge: maxAge, accuracyMetres: accuracyMetres, within: within))
+    }
+    return .states(rateHz: rateHz, parts: parts ?? .all)
+  }
+
+  /// Whether it asks for fixes in place of states.
+  public var asksForFixes: Bool { every != nil || errorMetres != nil }
+
+  /// Whether some of the values are left out, or come later.
+  var isFiltered: Bool { distanceMetres != nil || batch != nil }
+}
+
+extension ViewRequest.Key {
+  public var range: ClosedRange<Double> {
+    switch self {
+    case .rateHz, .parts: ViewRequest.ratesHz
+    case .every: Schedule.everySeconds
+    case .accuracy: Schedule.accuracyMetres
+    case .within: Schedule.withinSeconds
+    case .distance: ViewRequest.distanceMetres
+    case .maxAge: ViewRequest.maxAgeSeconds
+    case .batch: ViewRequest.batchSeconds
+    case .error: ViewRequest.errorMetres
+    }
+  }
+
+  /// As it follows a range: ` seconds`.
+  private var unit: String {
+    switch self {
+    case .rateHz: " states a second"
+    case .parts: ""
+    case .every, .within, .maxAge, .batch: " seconds"
+    case .accuracy, .distance, .error: " metres"
+    }
+  }
+
+  /// `a number from 1 to 604800 seconds`.
+  public func expectation(_ range: ClosedRange<Double>? = nil) -> String {
+    if self == .parts { return "some of \(Set<StatePart>.all.names)" }
+    let range = range ?? self.range
+    return "a number from \(range.lowerBound.short) to \(range.upperBound.short)\(unit)"
+  }
+}
+
+extension ViewRequest {
+  /// Why there can be no such request.
+  public enum Mistake: Error, Equatable, CustomStringConvertible {
+    case outOfRange(Key, ClosedRange<Double>)
+    /// `nil` for an empty list.
+    case parts(unknown: String?)
+    /// The first makes sense only with one of the others.
+    case needs(Key, [Key])
+    case excludes(Key, Key)
+    case distanceWithoutPosition
+
+    /// The key that is wrong.
+    public var key: Key {
+      switch self {
+      case .outOfRange(let key, _), .needs(let key, _), .excludes(let key, _): key
+      case .parts: .parts
+      case .distanceWithoutPosition: .distance
+      }
+    }
+
+    /// As it follows the key: `must be a number from 1 to 604800 seconds`.
+    public var reason: String {
+      switch self {
+      case .outOfRange(let key, let range): return "must be \(key.expectation(range))"
+      case .parts(let unknown):
+        let names = StatePart.allCases.map(\.rawValue)
+        let guess = unknown.flatMap { NearestWord.guess($0, among: names) }.map { "; did you mean '\($0)'?" }
+        return "must be \(Key.parts.expectation())\(guess ?? "")"
+      case .needs(_, let others):
+        return "goes with \(others.map { "'\($0.rawValue)'" }.joined(separator: " or "))"
+      case .excludes(let key, let other):
+        let what =
+          switch key {
+          case .every: "asks for fixes"
+          case .error: "asks for fixes as they are needed"
+          default: "without 'every' asks for one value"
+          }
+        return "\(what), and goes without '\(other.rawValue)'"
+      case .distanceWithoutPosition: return "needs the part 'position'"
+      }
+    }
+
+    public var description: String { "'\(key.rawValue)' \(reason)" }
+  }
+}
+
+extension ViewRequest {
+  /// Values as the request wants them delivered: those that have moved far enough, and some together.
+  public func filtered(
+    _ states: Deferred<FusedState, Never>, clock: any MonotonicTimeSource
+  ) -> Deferred<FusedState, Never> {
+    collected(distanceMetres.map { states.moved(metres: $0) } ?? states, clock)
+  }
+
+  /// The same of fixes.
+  public func filtered(
+    _ fixes: Deferred<ScheduledFix, Never>, clock: any MonotonicTimeSource
+  ) -> Deferred<ScheduledFix, Never> {
+    collected(distanceMetres.map { fixes.moved(metres: $0) } ?? fixes, clock)
+  }
+
+  private func collected<Value: Sendable>(
+    _ values: Deferred<Value, Never>, _ clock: any MonotonicTimeSource
+  ) -> Deferred<Value, Never> {
+    batch.map { values.batched(over: $0, atMost: ViewRequest.mostInBatch, clock: clock) } ?? values
+  }
+}
