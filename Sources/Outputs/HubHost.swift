@@ -129,6 +129,11 @@ public final class HubHost: Sendable {
     Deferred { [current] _ in current.value.fixes(on: schedule) }
   }
 
+  /// Fixes as often as it takes to keep the position's sigma below a bound.
+  func fixes(errorMetres: Double, within: Duration) -> Deferred<ScheduledFix, Never> {
+    Deferred { [current] _ in current.value.fixes(errorMetres: errorMetres, within: within) }
+  }
+
   /// Why there are none, and what to do about it, without quotes; `nil` on a board with a receiver.
   var lackOfFixes: String? {
     guard Set([StatePart.position]).kinds(on: hub.value.board).isEmpty else { return nil }

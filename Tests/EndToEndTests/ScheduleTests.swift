@@ -76,14 +76,15 @@ import Testing
     let client = SocketClient(path: hub.socket)
     client.send(#"{"every": \#(Self.week), "accuracy": 100, "name": "log"}"# + "\n")
     #expect(eventually { client.text.contains(#""schedule":{"met":true,"#) && hub.isOff }, "\(client.text)")
-    for wrong in [
-      #"{"every": 60, "rateHz": 5}"#, #"{"accuracy": 10}"#, #"{"every": 0.5}"#, #"{"every": 60, "within": 0}"#,
-      #"{"every": 60, "parts": ["position"]}"#,
+    for (wrong, reason) in [
+      (#"{"every": 60, "rateHz": 5}"#, "goes without 'rateHz'"), (#"{"accuracy": 10}"#, "goes with 'every'"),
+      (#"{"every": 0.5}"#, "'every' must be"), (#"{"every": 60, "within": 0}"#, "'within' must be"),
+      (#"{"every": 60, "parts": ["position"]}"#, "goes without 'parts'"),
+      (#"{"every": "often"}"#, "for a fix now and then"),
     ] {
       let other = SocketClient(path: hub.socket)
       other.send(wrong + "\n")
-      #expect(
-        other.receives("\"class\":\"ERROR\"") && other.receives("for a fix now and then"))
+      #expect(other.receives("\"class\":\"ERROR\"") && other.receives(reason), "\(other.text)")
       other.leave()
     }
     client.send(#"{"rateHz": 20}"# + "\n")
@@ -93,6 +94,40 @@ import Testing
     #expect(!hub.devicesText.contains("every 168 h"))
     client.leave()
     #expect(hub.comesToRest())
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a state that may be of some age wakes devices once, and then comes of what is known`() {
+    let hub = hub()
+    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    // A look without an age wakes nothing, and a page of another site is refused before anything is done.
+    #expect(HTTPAnswer(http, "GET", "/state").status == 200)
+    let foreign = HTTPAnswer(http, "GET", "/state?maxAge=0", ["Sec-Fetch-Site: cross-site"])
+    #expect(foreign.status == 403)
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+    let first = HTTPAnswer(http, "GET", "/state?maxAge=3600&parts=position")
+    #expect(first.status == 200 && first.body.contains(#""position":{"#), "\(first.head)\(first.body)")
+    #expect(hub.devicesNow["gps"].wakes == 1 && hub.devicesNow["imu"].wakes == 0)
+    #expect(eventually { hub.isOff })
+    for path in ["/state?maxAge=3600&parts=position", "/state", "/state?maxAge=3600&accuracy=10000&parts=position"] {
+      let again = HTTPAnswer(http, "GET", path)
+      #expect(again.status == 200 && again.body.contains(#""position":{"#), "\(again.body)")
+    }
+    let watch = hub.watch(["--json", "--max-age", "3600", "--parts", "position"])
+    #expect(watch.wait() == 0 && watch.standardOutput.contains(#""position":{"#), "\(watch.standardError)")
+    let client = SocketClient(path: hub.socket)
+    client.send(#"{"maxAge": 3600, "parts": ["position"], "name": "phone"}"# + "\n")
+    #expect(eventually { client.text.contains(#""position":{"#) }, "\(client.text)")
+    // A client that was held up between connecting and asking has had everything woken first: there is another chance.
+    let wakes = hub.devicesNow["gps"].wakes
+    #expect(wakes <= 3)
+    let events = SocketClient(port: http)
+    events.send("GET /events?maxAge=3600&parts=position HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    #expect(eventually { events.text.contains(#""position":{"#) }, "\(events.text)")
+    #expect(hub.devicesNow["gps"].wakes == wakes)
+    events.leave()
+    client.leave()
+    #expect(eventually { hub.isOff })
     #expect(hub.stop() == 0)
   }
 
@@ -119,6 +154,9 @@ import Testing
     (["--accuracy", "10"], "--accuracy goes with --every"), (["--every", "60", "--rate", "2"], "goes without --rate"),
     (["--every", "60", "--once"], "goes without"), (["--every", "0.5"], "--every must be from 1"),
     (["--every", "60", "--within", "0"], "--within must be from 1"), (["--every", "60", "--accuracy", "0"], "0.1"),
+    (["--distance", "0"], "--distance must be a number from 0.1"), (["--max-age", "30", "--rate", "1"], "--max-age"),
+    (["--error", "25", "--every", "60"], "goes without 'error'"),
+    (["--once", "--batch", "5"], "goes without --distance"),
   ])
   func `watch says what cannot be wanted`(_ arguments: [String], _ message: String) {
     let watch = Program(["watch"] + arguments)

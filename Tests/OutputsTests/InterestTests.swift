@@ -12,20 +12,35 @@ struct InterestTests {
   }
 
   @Test func `rate, parts and time are as they are said, or as usual`() throws {
-    #expect(read("{}").interest == Interest(rateHz: 1, parts: .all))
-    #expect(read("{}", of: .part(.pressure)).interest == Interest(rateHz: 1, parts: [.pressure]))
+    #expect(read("{}").interest == Interest(ViewRequest(rateHz: 1)))
+    let pressure = read("{}", of: .part(.pressure)).interest
+    #expect(pressure == Interest(ViewRequest(rateHz: 1, parts: [.pressure])))
     #expect(
       read(#"{"rateHz": 2.5, "parts": ["position", "motion"], "for": 60, "name": "watch"}"#).interest
-        == Interest(rateHz: 2.5, parts: [.position, .motion], duration: .seconds(60)))
+        == Interest(ViewRequest(rateHz: 2.5, parts: [.position, .motion]), duration: .seconds(60)))
   }
 
   @Test func `a fix now and then takes the place of states`() throws {
-    let schedule = try #require(Schedule(everySeconds: 60, accuracyMetres: 10, withinSeconds: 45))
+    let schedule = Schedule(every: .seconds(60), accuracyMetres: 10, within: .seconds(45))
     let said = #"{"rateHz": 0, "every": 60, "accuracy": 10, "within": 45, "for": 3600, "name": "watch"}"#
-    let interest = Interest(rateHz: 0, parts: [.position], schedule: schedule, duration: .seconds(3600))
-    for stream in [Interest.Stream.state, .part(.position)] { #expect(read(said, of: stream).interest == interest) }
-    #expect(read(#"{"every": 900}"#).interest?.schedule == Schedule(every: .seconds(900)))
+    for stream in [Interest.Stream.state, .part(.position)] {
+      let interest = try #require(read(said, of: stream).interest)
+      #expect(interest.request.form == .fixes(schedule) && interest.kind == .fixes && interest.rateHz == 0)
+      #expect(interest.duration == .seconds(3600))
+    }
+    #expect(read(#"{"every": 900}"#).interest?.request.form == .fixes(Schedule(every: .seconds(900))))
     #expect(!read(said, of: .part(.attitude)).isValid)
+    let bounded = read(#"{"error": 25}"#).interest
+    #expect(bounded?.request.form == .bounded(metres: 25, within: .seconds(60)) && bounded?.kind == .fixes)
+  }
+
+  @Test func `one state takes the place of a stream, and distance and batch leave some out`() throws {
+    let one = try #require(read(#"{"rateHz": 0, "maxAge": 30}"#, of: .part(.attitude)).interest)
+    #expect(one.request.form == .current(CurrentValue(parts: [.attitude], maxAge: .seconds(30))))
+    #expect(one.kind == .oneState && one.rateHz == 0)
+    let some = try #require(read(#"{"distance": 50, "batch": 60}"#, of: .part(.position)).interest)
+    #expect(some.request.form == .states(rateHz: 1, parts: [.position]) && some.kind == .someStates)
+    #expect(some.request.distanceMetres == 50 && some.request.batch == .seconds(60))
   }
 
   @Test(arguments: ["", #"{"rateHz": 0}"#, #"{"rateHz": 0, "name": "watch"}"#])
@@ -45,6 +60,8 @@ struct InterestTests {
     #"{"every": 60, "accuracy": 0}"#, #"{"every": 60, "accuracy": -1}"#, #"{"every": 60, "accuracy": 1e9}"#,
     #"{"every": 60, "accuracy": null}"#, #"{"every": 60, "within": 0.5}"#, #"{"every": 60, "within": 1e5}"#,
     #"{"part": ["attitude"]}"#, #"{"rateHz": 1, "rat": 2}"#, #"{"rateHz": 0, "parst": []}"#,
+    #"{"distance": 0}"#, #"{"maxAge": -1}"#, #"{"maxAge": null}"#, #"{"maxAge": 30, "rateHz": 1}"#,
+    #"{"error": 0}"#, #"{"error": 25, "every": 60}"#, #"{"batch": 0}"#, #"{"distance": 5, "parts": ["attitude"]}"#,
     #"{"accuracy": 10}"#, #"{"within": 45}"#, #"{"rateHz": 0, "accuracy": 10}"#, #"{"rateHz": null}"#,
   ])
   func `what makes no sense is none`(_ text: String) {
@@ -53,6 +70,8 @@ struct InterestTests {
 
   @Test func `a part's topic names the part`() {
     #expect(!read(#"{"parts": ["position"]}"#, of: .part(.motion)).isValid)
+    #expect(!read(#"{"distance": 50}"#, of: .part(.motion)).isValid)
+    #expect(!read(#"{"error": 25}"#, of: .part(.attitude)).isValid)
   }
 
   @Test func `a topic says who asks for what`() {

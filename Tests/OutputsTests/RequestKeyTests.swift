@@ -15,16 +15,19 @@ struct RequestKeyTests {
     (#"{"ratehz": 5}"#, "'ratehz' is nothing to ask here; did you mean 'rateHz'?"),
     (
       #"{"rateHz": 5, "zzzzzzzzzzzz": 1}"#,
-      "'zzzzzzzzzzzz' is nothing to ask here; there are rateHz, rate, name, parts, "
-        + "every, accuracy, within, calibrate, device, release"
-    ),
+      "'zzzzzzzzzzzz' is nothing to ask here; there are rateHz, rate, parts, every, accuracy, within, distance, "
+        + "maxAge, batch, error, name, calibrate, device, release"
+    ), (#"{"every": 0}"#, "'every' must be a number from 1 to 604800 seconds"),
+    (#"{"distnce": 50}"#, "'distnce' is nothing to ask here; did you mean 'distance'?"),
+    (#"{"maxAge": 30, "rateHz": 1}"#, "'maxAge' without 'every' asks for one value, and goes without 'rateHz'"),
   ])
-  func `an unknown key of a state request is refused`(_ text: String, _ message: String) {
-    guard case .unknownKey(let unknown) = line(text) else {
+  func `an unknown key, or a value that there is not, of a state request is refused`(_ text: String, _ message: String)
+  {
+    guard case .refused(let reason) = line(text) else {
       Issue.record("\(text) is taken")
       return
     }
-    #expect("\(unknown)" == message)
+    #expect(reason == message)
   }
 
   @Test func `an unknown key of a request for a recording is refused`() {
@@ -35,11 +38,27 @@ struct RequestKeyTests {
   }
 
   @Test func `the rate goes by both its names, and by one at a time`() {
-    #expect(line(#"{"rate": 5}"#)?.request?.rateHz == 5)
-    #expect(line(#"{"rateHz": 5}"#)?.request?.rateHz == 5)
+    #expect(line(#"{"rate": 5}"#)?.request?.view.rateHz == 5)
+    #expect(line(#"{"rateHz": 5}"#)?.request?.view.rateHz == 5)
     #expect(line(#"{"rateHz": 5, "rate": 6}"#)?.request == nil)
     let state = Interest.Stream.state
     #expect(Interest.read(Array(#"{"rate": 2}"#.utf8), of: state).interest?.rateHz == 2)
     #expect(Interest.read(Array(#"{"rate": 2, "rateHz": 2}"#.utf8), of: state).isValid == false)
+  }
+
+  @Test(arguments: [
+    ViewRequest.Form.states(rateHz: 2, parts: [.attitude]), .fixes(Schedule(every: .seconds(60), accuracyMetres: 10)),
+    .current(CurrentValue(maxAge: .seconds(30), within: .seconds(5))), .bounded(metres: 25, within: .seconds(60)),
+  ])
+  func `what a program of ours asks for is what the hub reads`(_ form: ViewRequest.Form) throws {
+    var request = ViewRequest()
+    switch form {
+    case .states(let rateHz, let parts): (request.rateHz, request.parts) = (rateHz, parts)
+    case .fixes(let schedule): (request.every, request.accuracyMetres) = (schedule.every, schedule.accuracyMetres)
+    case .current(let value): (request.maxAge, request.within) = (value.maxAge, value.within)
+    case .bounded(let metres, _): request.errorMetres = metres
+    }
+    let read = try #require(line("{\(request.members)\"name\": \"watch\"}")?.request)
+    #expect(read.view == request && read.view.form == form && read.name == "watch")
   }
 }

@@ -56,13 +56,7 @@ final class EventStreams: Sendable {
     to request: Request, _ context: HTTPContext, valueLimit: Int = EventQueue.usualValueLimit,
     _ subscribe: @escaping @Sendable (_ holder: Holder, _ queue: EventQueue) -> Lifetime
   ) throws -> Response {
-    let place: StreamPlace
-    do throws(StreamPlaces.Refusal) {
-      place = try places.take(for: context.address)
-    } catch {
-      traffic.clientRefused()
-      throw HTTPError(.serviceUnavailable, headers: [.retryAfter: EventStreams.retrySeconds], message: "\(error)")
-    }
+    let place = try place(for: context)
     return Response(
       status: .ok,
       // The last one is nginx's: it is not to collect events until they are worth sending.
@@ -72,6 +66,60 @@ final class EventStreams: Sendable {
       body: ResponseBody { [self] writer in
         try await stream(request, context, EventQueue(valueLimit: valueLimit, traffic: traffic), subscribe, to: &writer)
         withExtendedLifetime(place) {}
+      })
+  }
+
+  private func place(for context: HTTPContext) throws -> StreamPlace {
+    do throws(StreamPlaces.Refusal) {
+      return try places.take(for: context.address)
+    } catch {
+      traffic.clientRefused()
+      throw HTTPError(.serviceUnavailable, headers: [.retryAfter: EventStreams.retrySeconds], message: "\(error)")
+    }
+  }
+
+  /// Answers with one value, for which it waits as long as the client does. While it waits it has a place as a stream has: it keeps
+  /// devices awake as well.
+  ///
+  /// - Parameters:
+  ///   - values: is subscribed to as the client; the first value, or the end without one, is the answer
+  ///   - document: makes the answer
+  func response<Value: Sendable>(
+    to request: Request, _ context: HTTPContext, of values: Deferred<Value, Never>,
+    _ document: @escaping @Sendable (Value?) -> ByteBuffer
+  ) throws -> Response {
+    let place = try place(for: context)
+    let known = Guarded<Value?>(nil)
+    let (received, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let lease = values.subscribe(
+      as: context.peer.holder("web"),
+      receiveValue: { value in
+        known.withLock { if $0 == nil { $0 = value } }
+        continuation.finish()
+      }, receiveCompletion: { _ in continuation.finish() })
+    if let value = known.withLock({ $0 }) {
+      lease.cancel()
+      return HTTPDocument(current: document(value), type: "application/json", for: request).response(to: request)
+    }
+    return Response(
+      status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+      body: ResponseBody { [self] writer in
+        traffic.clientCame()
+        connections.streams(context.channel, true)
+        defer {
+          lease.cancel()
+          connections.streams(context.channel, false)
+          traffic.clientLeft()
+          withExtendedLifetime(place) {}
+        }
+        try await request.body.consumeWithInboundCloseHandler { _ in
+          for await _ in received {}
+          lease.cancel()
+          try await writer.write(document(known.withLock { $0 }))
+        } onInboundClosed: {
+          continuation.finish()
+        }
+        try await writer.finish(nil)
       })
   }
 

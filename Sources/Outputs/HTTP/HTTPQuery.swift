@@ -13,13 +13,25 @@ enum HTTPQuery {
     return number
   }
 
-  /// `parts=attitude,rates`; all where there is nothing.
-  static func parts(of request: Request) throws -> Set<StatePart> {
-    guard let text = try text("parts", of: request) else { return .all }
-    guard let parts = Set(names: text.split(separator: ",", omittingEmptySubsequences: false)) else {
-      throw HTTPError(.badRequest, message: "'parts' must be some of \(Set<StatePart>.all.names)")
+  /// What is wanted of the state: `every=60&accuracy=10`, `parts=attitude,rates`.
+  static func view(of request: Request) throws -> ViewRequest {
+    var values = ViewRequest.Values()
+    for key in ViewRequest.Key.allCases where key != .parts {
+      values.numbers[key] = try number(Substring(key.rawValue), of: request, in: key.range)
     }
-    return parts
+    // One thing under two names: `rateHz` as elsewhere, and what the path of events has called it before.
+    if let rate = try number("rate", of: request, in: ViewRequest.ratesHz) {
+      guard values.numbers.updateValue(rate, forKey: .rateHz) == nil else {
+        throw HTTPError(.badRequest, message: "'rateHz' and 'rate' are the same: give one of them")
+      }
+    }
+    values.parts = try text("parts", of: request)?.split(separator: ",", omittingEmptySubsequences: false).map(
+      String.init)
+    do throws(ViewRequest.Mistake) {
+      return try ViewRequest(values)
+    } catch {
+      throw HTTPError(.badRequest, message: "\(error)")
+    }
   }
 
   /// A word that is not known is refused: what it was meant for would be as if nothing had been asked, and a stream that was to

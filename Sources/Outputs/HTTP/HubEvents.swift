@@ -21,22 +21,41 @@ final class HubEvents: Sendable {
   }
 
   func response(to request: Request, _ context: HTTPContext, _ wish: EventWish) throws -> Response {
-    if case .fixes = wish, let lack = host.lackOfFixes { throw HTTPError(.notFound, message: lack) }
-    return try streams.response(to: request, context) { [self] holder, queue in
+    guard case .values(let view) = wish else {
+      return try streams.response(to: request, context) { [self] holder, queue in
+        let lifetime = Lifetime()
+        subscribeToFences(as: holder, lifetime, queue)
+        return lifetime
+      }
+    }
+    if view.asksForFixes, let lack = host.lackOfFixes { throw HTTPError(.notFound, message: lack) }
+    // A batch comes at once, and is no sign of a client that does not read.
+    let limit = view.batch == nil ? EventQueue.usualValueLimit : 2 * ViewRequest.mostInBatch
+    return try streams.response(to: request, context, valueLimit: limit) { [self] holder, queue in
       let lifetime = Lifetime()
       subscribeToFences(as: holder, lifetime, queue)
-      switch wish {
-      case .fences: break
-      case .states(let rateHz, let parts): subscribe(as: holder, rateHz: rateHz, parts: parts, lifetime, queue)
-      case .fixes(let schedule):
-        // What each is told is his own: it says how late it comes.
-        let fixes = EventEncoding()
-        host.fixes(on: schedule).subscribe(
-          as: holder,
-          receiveValue: { fix in queue.send(fixes.event(at: fix.state.at) { ScheduledFixReport.write(fix, to: &$0) }) }
-        ).store(in: lifetime)
+      // What each is told of a fix is its own: it says how late it comes.
+      let fixes = EventEncoding()
+      host.subscribe(
+        to: view, as: holder,
+        receiveState: { [states] state in
+          queue.send(states.event(at: state.at) { StateReport.write(state, to: &$0) })
+        },
+        receiveFix: { fix in queue.send(fixes.event(at: fix.state.at) { ScheduledFixReport.write(fix, to: &$0) }) }
+      ).store(in: lifetime)
+      if case .states(let rateHz, let parts) = view.form {
+        subscribeToSkies(as: holder, rateHz: rateHz, parts: parts, lifetime, queue)
       }
       return lifetime
+    }
+  }
+
+  /// One state that is fresh enough: the last one if it is, else one that devices are woken for.
+  func response(to request: Request, _ context: HTTPContext, _ current: CurrentValue) throws -> Response {
+    try streams.response(to: request, context, of: host.current(current)) { [host] state in
+      var json = JSONWriter()
+      StateReport.write(state ?? host.hub.value.knownState(at: host.now), of: host, to: &json)
+      return ByteBuffer(bytes: json.bytes)
     }
   }
 
@@ -62,13 +81,9 @@ final class HubEvents: Sendable {
     ).store(in: lifetime)
   }
 
-  private func subscribe(
+  private func subscribeToSkies(
     as holder: Holder, rateHz: Double?, parts: Set<StatePart>, _ lifetime: Lifetime, _ queue: EventQueue
   ) {
-    host.state(rateHz: rateHz, parts: parts).subscribe(
-      as: holder,
-      receiveValue: { [states] state in queue.send(states.event(at: state.at) { StateReport.write(state, to: &$0) }) }
-    ).store(in: lifetime)
     // An epoch without satellites must not take the place of one with them.
     let epochs = parts.kinds(on: host.hub.value.board).contains(.receiver) ? host.epochs : host.overheardEpochs
     epochs.compactMap { $0.sky.isEmpty ? nil : $0 }.throttled(
@@ -83,5 +98,24 @@ final class HubEvents: Sendable {
           })
       }
     ).store(in: lifetime)
+  }
+}
+
+extension StateReport {
+  /// A state that was asked for by itself, with what is known of the pulse.
+  static func write(_ state: FusedState, of host: HubHost, to json: inout JSONWriter) {
+    let pulse = host.hub.value.lastPulse.value
+    let now = host.now
+    write(state, to: &json) { json in
+      guard let pulse else { return }
+      json.key("pulse")
+      json.beginObject()
+      json.key("state")
+      json.string(pulse.state.rawValue)
+      json.member("age", (now - pulse.at).inSeconds, decimals: 1)
+      json.member("jitter", pulse.jitterSeconds, decimals: 9)
+      json.member("quantisationError", pulse.quantisationErrorSeconds, decimals: 12)
+      json.endObject()
+    }
   }
 }

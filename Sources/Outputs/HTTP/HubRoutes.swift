@@ -21,23 +21,10 @@ enum HubRoutes {
   private static func reading(_ host: HubHost, _ events: HubEvents) -> [HTTPRoute] {
     [
       HTTPRoute(.get, "healthz") { request, _ in HTTPDocument.text("ok\n", to: request) },
-      HTTPRoute(.get, "state") { request, _ in
-        HTTPDocument.json(to: request) { json in
-          let now = host.now
-          let state = host.hub.value.knownState(at: now)
-          let pulse = host.hub.value.lastPulse.value
-          StateReport.write(state, to: &json) { json in
-            guard let pulse else { return }
-            json.key("pulse")
-            json.beginObject()
-            json.key("state")
-            json.string(pulse.state.rawValue)
-            json.member("age", (now - pulse.at).inSeconds, decimals: 1)
-            json.member("jitter", pulse.jitterSeconds, decimals: 9)
-            json.member("quantisationError", pulse.quantisationErrorSeconds, decimals: 12)
-            json.endObject()
-          }
-        }
+      HTTPRoute(.get, "state", asking: HubRoutes.stateWords) { request, context in
+        if let current = try HubRoutes.current(request) { return try events.response(to: request, context, current) }
+        let state = host.hub.value.knownState(at: host.now)
+        return HTTPDocument.json(to: request) { StateReport.write(state, of: host, to: &$0) }
       },
       HTTPRoute(.get, "events", asking: EventWish.words) { request, context in
         try events.response(to: request, context, try EventWish(request))
@@ -52,6 +39,19 @@ enum HubRoutes {
         HTTPDocument.text(MetricsReport.text(host), type: "text/plain; version=0.0.4; charset=utf-8", to: request)
       },
     ]
+  }
+
+  /// What may be asked of the last state.
+  private static let stateWords = [ViewRequest.Key.maxAge, .parts, .accuracy, .within].map(\.rawValue)
+
+  /// How old the state may be that is wanted; `nil` for the last one, however old.
+  private static func current(_ request: Request) throws -> CurrentValue? {
+    let view = try HTTPQuery.view(of: request)
+    if case .current(let value) = view.form { return value }
+    guard view.isEmpty else {
+      throw HTTPError(.badRequest, message: "'parts' goes with 'maxAge': without it this is the last state, whole")
+    }
+    return nil
   }
 
   /// Who keeps a device awake without listening to it.

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import Hub
+import MonotonicTime
 
-/// What a viewer at the other end of a broker asks a hub for: states, `{"rateHz": 2, "parts": ["position"], "for": 60}`, or a fix
-/// now and then, `{"rateHz": 0, "every": 60, "accuracy": 10, "within": 45}`.
+/// What a viewer at the other end of a broker asks a hub for: states, `{"rateHz": 2, "parts": ["position"], "for": 60}`, a fix
+/// now and then, `{"rateHz": 0, "every": 60, "accuracy": 10, "within": 45}`, or one state, `{"rateHz": 0, "maxAge": 30}`.
 struct Interest: Equatable, Sendable {
   /// What is published for it.
   enum Stream: Hashable, Sendable {
@@ -36,68 +37,81 @@ struct Interest: Equatable, Sendable {
   }
 
   private struct Message: Decodable {
-    var rateHz: Double?
-    var parts: [String]?
+    var values: ViewRequest.Values
     var `for`: Double?
-    /// Seconds, metres, seconds.
-    var every, accuracy, within: Double?
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
-      case rateHz, rate, parts, `for`, every, accuracy, within
+      case `for`
       /// How a viewer calls itself, which its topic says already.
       case name
     }
 
     init(from decoder: any Decoder) throws {
-      try RequestKey.require(CodingKeys.allCases.map(\.rawValue), in: decoder)
-      let values = try decoder.container(keyedBy: CodingKeys.self)
-      func number(_ key: CodingKeys) throws -> Double? {
-        // Whose number is null has meant one: without the key the same words would ask for something else.
-        values.contains(key) ? try values.decode(Double.self, forKey: key) : nil
+      // Whose number is null has meant one: without the key the same words would ask for something else.
+      values = try ViewRequest.Values(
+        from: decoder, besides: CodingKeys.allCases.map(\.rawValue), isNullRefused: true)
+      let others = try decoder.container(keyedBy: CodingKeys.self)
+      `for` = others.contains(.for) ? try others.decode(Double.self, forKey: .for) : nil
+    }
+
+    /// Whether it asks for anything but states.
+    var asksForMore: Bool { values.numbers.keys.contains { ![.rateHz, .distance, .batch].contains($0) } }
+
+    /// `nil` for what there cannot be. `"rateHz": 0` beside other keys lets hubs sleep that do not know these.
+    func request(of stream: Stream) -> ViewRequest? {
+      var values = values
+      if values.numbers[.rateHz] == 0 { values.numbers[.rateHz] = nil }
+      guard var request = try? ViewRequest(values, rates: Interest.ratesHz) else { return nil }
+      if case .part(let part) = stream {
+        // The topic says it already.
+        guard request.parts == nil else { return nil }
+        let isOfPosition = request.asksForFixes || request.distanceMetres != nil
+        guard !isOfPosition || part == .position else { return nil }
+        if !request.asksForFixes { request.parts = [part] }
       }
-      rateHz = try RequestKey.either(number(.rateHz), number(.rate))
-      parts = try values.decodeIfPresent([String].self, forKey: .parts)
-      `for` = try number(.for)
-      every = try number(.every)
-      accuracy = try number(.accuracy)
-      within = try number(.within)
-    }
-
-    var asksForFixes: Bool { every != nil || accuracy != nil || within != nil }
-
-    /// `nil` for what there cannot be. `"rateHz": 0` beside it lets hubs sleep that know no schedules.
-    func fixes(of stream: Stream) -> Interest? {
-      guard let every, rateHz ?? 0 == 0, parts == nil, stream == .state || stream == .part(.position),
-        let schedule = Schedule(everySeconds: every, accuracyMetres: accuracy, withinSeconds: within)
-      else { return nil }
-      return Interest(rateHz: 0, parts: [.position], schedule: schedule)
-    }
-
-    /// `nil` for what there cannot be.
-    func states(of stream: Stream) -> Interest? {
-      let rateHz = rateHz ?? 1
-      guard (0.001...100).contains(rateHz) else { return nil }
-      switch (stream, parts) {
-      case (.part(let part), nil): return Interest(rateHz: rateHz, parts: [part])
-      // The topic says it already.
-      case (.part, .some): return nil
-      case (.state, nil): return Interest(rateHz: rateHz, parts: .all)
-      case (.state, .some(let names)): return Set(names: names).map { Interest(rateHz: rateHz, parts: $0) }
+      if case .states(let rateHz, _) = request.form {
+        guard self.values.numbers[.rateHz] != 0 else { return nil }
+        request.rateHz = rateHz ?? 1
       }
+      return request
     }
+  }
+
+  /// How a viewer's values go to the topic, which all viewers share.
+  enum Kind: Equatable, Sendable {
+    /// States, of which the fastest viewer's are enough for all.
+    case states
+    /// States of which some are left out, or come later: only where there are no others.
+    case someStates
+    /// One state.
+    case oneState
+    /// Each with the name of its viewer.
+    case fixes
   }
 
   /// What is longer is none.
   static let byteLimit = 1024
+  private static let ratesHz = 0.001...100.0
 
-  /// Of states; 0 where fixes are wanted in their place.
-  var rateHz: Double
-  /// What is woken for it.
-  var parts: Set<StatePart>
-  /// When fixes are wanted, and how good.
-  var schedule: Schedule?
+  var request: ViewRequest
   /// For how long it lasts, whether the broker can be reached or not; `nil` for as long as the broker says so.
   var duration: Duration?
+
+  init(_ request: ViewRequest, duration: Duration? = nil) {
+    self.request = request
+    self.duration = duration
+  }
+
+  /// Of states; 0 if something else is wanted in their place.
+  var rateHz: Double { if case .states(let rateHz, _) = request.form { rateHz ?? 1 } else { 0 } }
+
+  var kind: Kind {
+    switch request.form {
+    case .states: request.distanceMetres == nil && request.batch == nil ? .states : .someStates
+    case .current: .oneState
+    case .fixes, .bounded: .fixes
+    }
+  }
 
   /// For how long somebody may ask.
   private static let seconds = 1.0...31_622_400
@@ -109,11 +123,10 @@ struct Interest: Equatable, Sendable {
     guard payload.count <= byteLimit, let message = try? JSONDecoder().decode(Message.self, from: Data(payload)) else {
       return (nil, false)
     }
-    if message.rateHz == 0, !message.asksForFixes { return (nil, true) }
-    guard message.for.map(seconds.contains) ?? true,
-      var interest = message.asksForFixes ? message.fixes(of: stream) : message.states(of: stream)
-    else { return (nil, false) }
-    interest.duration = message.for.map { .nanoseconds(Int64($0 * 1e9)) }
-    return (interest, true)
+    if message.values.numbers[.rateHz] == 0, !message.asksForMore { return (nil, true) }
+    guard message.for.map(seconds.contains) ?? true, let request = message.request(of: stream) else {
+      return (nil, false)
+    }
+    return (Interest(request, duration: message.for.map { .nanoseconds(Int64($0 * 1e9)) }), true)
   }
 }

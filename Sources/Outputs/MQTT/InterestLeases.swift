@@ -89,7 +89,8 @@ final class InterestLeases: Sendable {
     mutating func chooseFastest() {
       fastest = [:]
       // In an order that stays the same.
-      for (key, entry) in entries.sorted(by: { $0.key.viewer < $1.key.viewer }) {
+      for (key, entry) in entries.sorted(by: { $0.key.viewer < $1.key.viewer })
+      where entry.wish.interest.kind == .states {
         let present = fastest[key.stream].flatMap { entries[$0]?.wish.interest.rateHz } ?? 0
         if entry.wish.interest.rateHz > present { fastest[key.stream] = key }
       }
@@ -151,11 +152,12 @@ final class InterestLeases: Sendable {
       }
     }
     state.withLock { $0.over[key] = nil }
-    take(wish, from: key)
+    take(wish, from: key, isSaidNow: !isRepeated)
   }
 
-  private func take(_ wish: Wish, from key: Interest.Key) {
-    if renew(key, wish) { return }
+  private func take(_ wish: Wish, from key: Interest.Key, isSaidNow: Bool = false) {
+    // A viewer that asks for one state again wants another one.
+    if !(isSaidNow && wish.interest.kind == .oneState), renew(key, wish) { return }
     guard state.withLock({ !$0.isOver && ($0.entries[key] != nil || InterestLeases.hasPlace(for: key, in: $0)) }) else {
       return host.traffic.mqtt.clientRefused()
     }
@@ -197,12 +199,11 @@ final class InterestLeases: Sendable {
   }
 
   private func lease(_ interest: Interest, for key: Interest.Key) -> Subscription {
-    let holder = InterestLeases.holder(key.viewer, interest)
-    guard let schedule = interest.schedule else {
-      return host.state(rateHz: interest.rateHz, parts: interest.parts).subscribe(
-        as: holder, receiveValue: { [weak self] state in self?.receive(state, for: key) })
-    }
-    return host.fixes(on: schedule).subscribe(as: holder, receiveValue: { [sendFix] fix in sendFix(fix, key) })
+    let kind = interest.kind
+    return host.subscribe(
+      to: interest.request, as: InterestLeases.holder(key.viewer, interest),
+      receiveState: { [weak self] state in self?.receive(state, for: key, kind) },
+      receiveFix: { [sendFix] fix in sendFix(fix, key) })
   }
 
   /// Who holds a lease: `mqtt phone 2 Hz`, or `mqtt phone` beside whose schedule it is. Viewers at a broker are one payer: they name
@@ -210,7 +211,7 @@ final class InterestLeases: Sendable {
   static func holder(_ viewer: String, _ interest: Interest) -> Holder {
     let (name, payer) = ("mqtt \(viewer)", Payer("mqtt"))
     let id = HolderID(named: name)
-    if interest.schedule != nil { return Holder(name, id: id, payer: payer) }
+    guard case .states = interest.request.form else { return Holder(name, id: id, payer: payer) }
     var rate = Text.fixed(interest.rateHz, 3)
     while rate.hasSuffix("0") { rate.removeLast() }
     if rate.hasSuffix(".") { rate.removeLast() }
@@ -253,8 +254,15 @@ final class InterestLeases: Sendable {
     }
   }
 
-  private func receive(_ value: FusedState, for key: Interest.Key) {
-    if state.withLock({ $0.fastest[key.stream] == key }) { send(value, key.stream) }
+  private func receive(_ value: FusedState, for key: Interest.Key, _ kind: Interest.Kind) {
+    let isToGo = state.withLock { state in
+      switch kind {
+      case .states: state.fastest[key.stream] == key
+      case .someStates: state.fastest[key.stream] == nil
+      case .oneState, .fixes: true
+      }
+    }
+    if isToGo { send(value, key.stream) }
   }
 
   /// The time of one is over, unless it has been prolonged while the timer fired.

@@ -34,11 +34,13 @@ public enum ScheduledFixReport {
       json.beginObject()
       json.member("met", fix.isMet)
       json.member("still", fix.isStill)
+      if fix.isKnown { json.member("known", true) }
       json.member("radius", fix.radiusMetres, decimals: 2)
       json.member("late", max(0, (fix.state.at - fix.due).inSeconds), decimals: 3)
       json.member("every", fix.schedule.every.inSeconds, decimals: 3)
       json.member("accuracy", fix.schedule.accuracyMetres, decimals: 2)
       json.member("within", fix.schedule.within.inSeconds, decimals: 3)
+      json.member("maxAge", fix.schedule.maxAge?.inSeconds, decimals: 3)
       if let relaxed = fix.relaxed {
         json.key("relaxed")
         json.beginObject()

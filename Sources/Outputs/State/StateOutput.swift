@@ -31,10 +31,7 @@ private final class StateSession: StreamSession {
     var isOver = false
     // What was asked for last; a request leaves as it is what it does not name.
     var client: ClientPeer?
-    var rateHz: Double?
-    var parts = Set<StatePart>.all
-    /// In place of states.
-    var schedule: Schedule?
+    var request = ViewRequest()
     /// Of whoever came for that instead of states.
     var calibration: HubCalibration?
   }
@@ -63,7 +60,7 @@ private final class StateSession: StreamSession {
       guard let self, !state.withLock({ $0.hasRequested || $0.isOver }) else { return }
       // It has come in time, and this machine had other things to do than to read it.
       if connection.hasUnread { return waitForRequest() }
-      subscribe(as: connection.peer.holder(), rateHz: nil, parts: .all, isRequested: false)
+      subscribe(as: connection.peer.holder(), to: ViewRequest(), isRequested: false)
     }
     let isTooLate = state.withLock { state in
       state.timer = timer
@@ -72,10 +69,14 @@ private final class StateSession: StreamSession {
     if isTooLate { timer.cancel() }
   }
 
-  private func subscribe(as holder: Holder, rateHz: Double?, parts: Set<StatePart>, isRequested: Bool) {
-    let new = host.state(rateHz: rateHz, parts: parts).subscribe(
-      as: holder,
-      receiveValue: { [weak self] in self?.send($0) })
+  private func subscribe(as holder: Holder, to request: ViewRequest, isRequested: Bool = true) {
+    let new = host.subscribe(
+      to: request, as: holder, receiveState: { [weak self] in self?.send($0) },
+      receiveFix: { [connection] fix in
+        var json = JSONWriter()
+        ScheduledFixReport.write(fix, to: &json)
+        connection.send(json.bytes)
+      })
     take(new, isRequested: isRequested)
   }
 
@@ -84,17 +85,6 @@ private final class StateSession: StreamSession {
     encoding.withBytes(at: state.at, encode: { StateReport.write(state, to: &$0) }) { bytes in
       sent.withLock { if $0.take(state.at) { connection.send(bytes) } }
     }
-  }
-
-  private func subscribe(as holder: Holder, on schedule: Schedule) {
-    let new = host.fixes(on: schedule).subscribe(
-      as: holder,
-      receiveValue: { [connection] fix in
-        var json = JSONWriter()
-        ScheduledFixReport.write(fix, to: &json)
-        connection.send(json.bytes)
-      })
-    take(new, isRequested: true)
   }
 
   private func take(_ new: Subscription, isRequested: Bool) {
@@ -130,7 +120,7 @@ private final class StateSession: StreamSession {
     let request: StateRequests.Request
     switch line {
     case .request(let known): request = known
-    case .unknownKey(let unknown): return refuse("\(unknown)")
+    case .refused(let reason): return refuse(reason)
     case .none:
       let parts = StatePart.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
       return refuse(
@@ -138,25 +128,15 @@ private final class StateSession: StreamSession {
           + #"{"every": 1 to 604800 seconds, "accuracy": 0.1 to 10000 metres, "within": 1 to 3600 seconds, "#
           + #""name": "who you are"}"#)
     }
-    if request.schedule != nil, let lack = host.lackOfFixes { return refuse(lack) }
+    if request.view.asksForFixes, let lack = host.lackOfFixes { return refuse(lack) }
     if request.release != nil { return releaseAll() }
     if let kind = request.calibrate.flatMap(CalibrationKind.init) { return calibrate(kind, request) }
     let wish = state.withLock { state in
       if let client = request.name.flatMap(connection.peer.called) { state.client = client }
-      if let schedule = request.schedule {
-        state.schedule = schedule
-      } else if request.rateHz != nil || request.parts != nil {
-        state.schedule = nil
-      }
-      if let rateHz = request.rateHz { state.rateHz = rateHz }
-      if let parts = request.parts.flatMap({ Set<StatePart>(names: $0) }) { state.parts = parts }
-      return (
-        holder: (state.client ?? connection.peer).holder(), rateHz: state.rateHz, parts: state.parts,
-        schedule: state.schedule
-      )
+      state.request.change(to: request.view)
+      return (holder: (state.client ?? connection.peer).holder(), request: state.request)
     }
-    if let schedule = wish.schedule { return subscribe(as: wish.holder, on: schedule) }
-    subscribe(as: wish.holder, rateHz: wish.rateHz, parts: wish.parts, isRequested: true)
+    subscribe(as: wish.holder, to: wish.request)
   }
 
   /// Ends what others keep in the hub, for who may.

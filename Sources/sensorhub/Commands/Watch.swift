@@ -21,6 +21,9 @@ struct Watch: ParsableCommand {
       Example: sensorhub watch --json | jq .position
       Without waking the receiver: sensorhub watch --parts attitude
       A fix a minute, good to 10 m, from a receiver that sleeps between: sensorhub watch --every 60 --accuracy 10
+      Only where it has moved 50 m: sensorhub watch --parts position --distance 50
+      Where it is, if that was known within the last minute, else from a receiver that is woken: sensorhub watch --max-age 60
+      Positions that stay within 25 m (one sigma), at the price of as few wakes as that takes: sensorhub watch --error 25
       A hub elsewhere: sensorhub watch mqtts://broker.example/boat-7
       A fix a minute from there: sensorhub watch mqtts://broker.example/boat-7 --every 60 --accuracy 10 --within 45
       """)
@@ -56,6 +59,26 @@ struct Watch: ParsableCommand {
       valueName: "metres"))
   var accuracy: Double?
 
+  @Option(
+    help: ArgumentHelp("Only what is at least this far from the position shown last.", valueName: "metres"))
+  var distance: Double?
+
+  @Option(
+    help: ArgumentHelp(
+      "Print one state and exit: the last known one if it is at most this old, which wakes nothing, else a new one. With "
+        + "--every: a fix that is at most this old will do.", valueName: "seconds"))
+  var maxAge: Double?
+
+  @Option(
+    help: ArgumentHelp("Let the hub collect what comes for this long, and show it together.", valueName: "seconds"))
+  var batch: Double?
+
+  @Option(
+    help: ArgumentHelp(
+      "Fixes as often as it takes to keep the position's sigma below this; between two the receiver sleeps.",
+      valueName: "metres"))
+  var error: Double?
+
   @Flag(help: "Print one state with a position and exit.")
   var once = false
 
@@ -88,12 +111,48 @@ struct Watch: ParsableCommand {
       throw ValidationError("--within must be from 0 to 86400")
     }
     try validateSchedule()
+    do throws(ViewRequest.Mistake) {
+      _ = try request()
+    } catch {
+      throw ValidationError("\(Watch.option(error.key)) \(error.reason)")
+    }
+    if once, distance != nil || batch != nil || error != nil {
+      throw ValidationError("--once shows one state, and goes without --distance, --batch and --error")
+    }
   }
+
+  private static func option(_ key: ViewRequest.Key) -> String {
+    switch key {
+    case .rateHz: "--rate"
+    case .maxAge: "--max-age"
+    default: "--\(key.rawValue)"
+    }
+  }
+
+  /// What the hub is asked for.
+  private func request() throws(ViewRequest.Mistake) -> ViewRequest {
+    var values = ViewRequest.Values()
+    // Who wants one state wants it at once.
+    values.numbers[.rateHz] = once ? nil : rate
+    (values.numbers[.every], values.numbers[.accuracy]) = (every, accuracy)
+    (values.numbers[.distance], values.numbers[.maxAge]) = (distance, maxAge)
+    (values.numbers[.batch], values.numbers[.error]) = (batch, error)
+    if isWithinTheHubs { values.numbers[.within] = within }
+    values.parts = parts.map(Watch.names)
+    return try ViewRequest(values)
+  }
+
+  /// Whether `--within` says how long the hub may take, rather than how long this program waits.
+  private var isWithinTheHubs: Bool { every != nil || maxAge != nil || error != nil }
 
   private func validateSchedule() throws {
     guard let every else {
-      if accuracy != nil { throw ValidationError("--accuracy goes with --every, the seconds between two fixes") }
-      if within != nil, !once { throw ValidationError("--within goes with --once or --every") }
+      if accuracy != nil, maxAge == nil {
+        throw ValidationError("--accuracy goes with --every, the seconds between two fixes, or with --max-age")
+      }
+      if within != nil, !once, !isWithinTheHubs {
+        throw ValidationError("--within goes with --once or --every, --max-age or --error")
+      }
       return
     }
     if rate != nil || parts != nil || once {
@@ -106,13 +165,11 @@ struct Watch: ParsableCommand {
   }
 
   func run() throws {
-    if let every { return try printFixes(every) }
-    // Who wants one state wants it at once.
-    let wanted = (once ? nil : rate).map { "\"rateHz\": \($0), " } ?? ""
-    let names = parts.flatMap(Watch.parts)?.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
-    let chosen = names.map { "\"parts\": [\($0)], " } ?? ""
+    let request = try request()
+    if request.asksForFixes { return try printFixes(request) }
+    if maxAge != nil { return try printCurrent(request) }
     let panel = !once && !json && Terminal.canBeDrawnOn ? StatePanel() : nil
-    let hub = try watchedHub("{\(wanted)\(chosen)\"name\": \"watch\"}")
+    let hub = try watchedHub("{\(request.members)\"name\": \"watch\"}")
     if let parts = parts.flatMap(Watch.parts), Watch.awaited(parts, of: try hub.devices()).isEmpty {
       throw CommandError(
         .unavailable, "the hub has no device that measures \(parts.names)",
@@ -170,12 +227,10 @@ struct Watch: ParsableCommand {
     return true
   }
 
-  private func printFixes(_ every: Double) throws {
-    let accuracy = accuracy.map { "\"accuracy\": \($0), " } ?? ""
-    let within = within.map { "\"within\": \($0), " } ?? ""
+  private func printFixes(_ request: ViewRequest) throws {
     // A hub elsewhere may be older and know no schedules: it takes this for nothing that is wanted, and sleeps on.
     let states = place == nil ? "" : "\"rateHz\": 0, "
-    let hub = try watchedHub("{\(states)\"every\": \(every), \(accuracy)\(within)\"name\": \"watch\"}")
+    let hub = try watchedHub("{\(states)\(request.members)\"name\": \"watch\"}")
     if Watch.awaited([.position], of: try hub.devices()).isEmpty {
       throw CommandError(
         .unavailable, "the hub has no receiver", nextStep: "sensorhub devices says what it has")
@@ -183,14 +238,37 @@ struct Watch: ParsableCommand {
     try show(hub, on: nil)
   }
 
+  /// How much longer than the hub this waits for an answer.
+  private static let answerTime = Duration.seconds(10)
+
+  /// Prints the one state that the hub sends: the last one if it is fresh enough, else a new one.
+  private func printCurrent(_ request: ViewRequest) throws {
+    let start = MonotonicClock().now
+    let states = place == nil ? "" : "\"rateHz\": 0, "
+    let hub = try watchedHub("{\(states)\(request.members)\"name\": \"watch\"}")
+    let time = (request.within ?? Schedule.usualWithin) + Watch.answerTime
+    switch try hub.nextLine(by: start + time) {
+    case .text(let line): print(line, hub.knownReport().flatMap { DevicesOfHub.mark(of: $0.devices) })
+    case .closed: throw CommandError.hubClosed
+    case .late:
+      throw CommandError(
+        .unavailable, "no state within \(Text.duration(seconds: time.inSeconds))",
+        nextStep: "sensorhub devices says what each device does; --within waits longer")
+    }
+  }
+
   /// - Parameter request: what is wanted
   private func watchedHub(_ request: String) throws -> any WatchedHub {
     guard let place, let name = place.hub else { return try LocalHub(socket, request: request) }
-    return try RemoteHub(place, hub: name, broker, interest: request, isOnSchedule: every != nil)
+    return try RemoteHub(place, hub: name, broker, interest: request, isOnSchedule: every != nil || error != nil)
   }
 
   private static func parts(_ text: String) -> Set<StatePart>? {
-    Set(names: text.split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } })
+    Set(names: names(text))
+  }
+
+  private static func names(_ text: String) -> [String] {
+    text.split(separator: ",", omittingEmptySubsequences: false).map { String($0.filter { $0 != " " }) }
   }
 
   /// How long nothing is said of what is being waited for.
@@ -251,7 +329,7 @@ struct Watch: ParsableCommand {
 
   /// How good a fix on a schedule is.
   private func outcome(_ line: [UInt8]) -> String {
-    guard every != nil, let outcome = ScheduledFixReport.outcome(line) else { return "" }
+    guard every != nil || error != nil, let outcome = ScheduledFixReport.outcome(line) else { return "" }
     let radius = outcome.radius.map { "95 % within \(Text.fixed($0, 1)) m" }
     let found = outcome.still ? "still" + (radius.map { ", \($0)" } ?? "") : radius ?? "a fix"
     // A fix that is as good as the budget has it is none that came too late.

@@ -8,7 +8,7 @@ enum StateTarget {
     for packet in input.split(separator: 0xff) { requireSound(requests.take(UnsafeBufferPointer(rebasing: packet))) }
     // Whatever came before, a request on a line of its own is heard.
     let clean = Array("\n{\"rateHz\":5}\n".utf8).withUnsafeBufferPointer { requests.take($0) }
-    require(clean.last?.request?.rateHz == 5, "a clean request is lost")
+    require(clean.last?.request?.view.rateHz == 5, "a clean request is lost")
 
     guard let state = StateReport.read(Array(input)) else { return }
     var json = JSONWriter(capacity: 1024)
@@ -18,8 +18,10 @@ enum StateTarget {
 
   private static func requireSound(_ requests: [StateRequests.Line]) {
     for request in requests.compactMap(\.request) {
-      if let rate = request.rateHz { require((0.01...1000).contains(rate), "a rate of \(rate)") }
-      require(request.every == nil || request.schedule != nil, "a schedule that there is not")
+      if let rate = request.view.rateHz { require((0.01...1000).contains(rate), "a rate of \(rate)") }
+      if case .fixes(let schedule) = request.view.form {
+        require(schedule.every >= .seconds(1), "a fix every \(schedule.every)")
+      }
     }
   }
 }

@@ -1,0 +1,35 @@
+import Fusion
+import Hub
+import Publishing
+
+extension HubHost {
+  /// Delivers what a request asks for, until the subscription ends. One value, which was asked for by its age, may have come before
+  /// this returns.
+  ///
+  /// - Parameters:
+  ///   - receiveState: given states
+  ///   - receiveFix: given the fixes of a request for fixes
+  func subscribe(
+    to request: ViewRequest, as holder: Holder, receiveState: @escaping @Sendable (FusedState) -> Void,
+    receiveFix: @escaping @Sendable (ScheduledFix) -> Void
+  ) -> Subscription {
+    let clock = hub.value.machine.clock
+    switch request.form {
+    case .states(let rateHz, let parts):
+      let states = state(rateHz: rateHz, parts: parts)
+      return request.filtered(states, clock: clock).subscribe(as: holder, receiveValue: receiveState)
+    case .current(let value):
+      return current(value).subscribe(as: holder, receiveValue: receiveState)
+    case .fixes(let schedule):
+      return request.filtered(fixes(on: schedule), clock: clock).subscribe(as: holder, receiveValue: receiveFix)
+    case .bounded(let metres, let within):
+      let fixes = fixes(errorMetres: metres, within: within)
+      return request.filtered(fixes, clock: clock).subscribe(as: holder, receiveValue: receiveFix)
+    }
+  }
+
+  /// One state that is fresh enough, of the hub in service when it is subscribed to.
+  func current(_ request: CurrentValue) -> Deferred<FusedState, Never> {
+    Deferred { [hub] _ in hub.value.current(request) }
+  }
+}

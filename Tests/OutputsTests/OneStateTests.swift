@@ -1,0 +1,55 @@
+import Fusion
+import Hub
+import MonotonicTime
+import Simulation
+import TestSupport
+import Testing
+
+@testable import Outputs
+
+/// One state that may be of some age, asked for at a broker.
+@Suite(.timeLimit(.minutes(10)))
+struct OneStateTests {
+  private let sent = Recorder<FusedState>()
+  private let hub: Hub
+  private let leases: InterestLeases
+
+  init() throws {
+    let board = try Board(json5: Array(HubProcess.simulatedBoard("").utf8), file: "test")
+    hub = Hub(board: board, hardware: SimulatedHardware(world: World(start: MonotonicClock().now)))
+    leases = InterestLeases(
+      host: HubHost(hub, version: "test"), clock: ManualClock(), send: { [sent] state, _ in sent.append(state) },
+      sendFix: { _, _ in }, expired: { _ in })
+    leases.connected()
+  }
+
+  private func say(_ text: String, _ viewer: String, again isRepeated: Bool = false) {
+    leases.receive(
+      Array(text.utf8), expirySeconds: nil, isRepeated: isRepeated,
+      from: Interest.Key(viewer: viewer, stream: .part(.attitude)))
+  }
+
+  private var wakes: [Int] { hub.devices.map(\.wakes) }
+
+  @Test func `the last one is sent if it is fresh enough, which wakes nothing`() async throws {
+    let hour = #"{"rateHz": 0, "maxAge": 3600}"#
+    say(hour, "phone")
+    #expect(eventually { sent.values.count == 1 })
+    #expect(eventually { hub.devices.allSatisfy { $0.power == .off } })
+    let woken = wakes
+    #expect(woken.reduce(0, +) == 1 && sent.values.first?.attitude != nil)
+    say(hour, "tablet")
+    #expect(sent.values.count == 2 && sent.values.last?.attitude != nil)
+    // What the broker says once more after a connection asks for nothing new; what a viewer says once more does.
+    say(hour, "tablet", again: true)
+    #expect(sent.values.count == 2)
+    say(hour, "tablet")
+    #expect(sent.values.count == 3 && wakes == woken)
+    say(#"{"rateHz": 0, "maxAge": 0}"#, "phone")
+    #expect(eventually { sent.values.count == 4 })
+    #expect(wakes.reduce(0, +) == 2)
+    leases.end()
+    hub.shutDown()
+    await hub.isOff()
+  }
+}
