@@ -102,11 +102,17 @@ struct BoardTextTests {
     "https://t/{z}/{x}/{y}; script-src 'unsafe-inline'", "https://t;script-src *;/{z}/{x}/{y}", "https://*/{z}/{x}/{y}",
     "https://a b/{z}/{x}/{y}", "https://user@t/{z}/{x}/{y}", "https://t,u/{z}/{x}/{y}", "https:///{z}/{x}/{y}",
     "https://t/{z}/{x}/{y}\"onload", "http://t:0/{z}/{x}/{y}", "ftp://t/{z}/{x}/{y}", "https://ü/{z}/{x}/{y}",
-    "https://t/{z}/{x}",
+    "https://t/{z}/{x}", "/etc/shadow", "maps/harbour.pmtiles", "/maps/\u{1b}[2J.pmtiles",
   ])
   func `tiles come from one server, and say nothing else to a browser`(_ tiles: String) {
     let quoted = tiles.replacing("\"", with: "\\\"")
     #expect(message("{ name: 'x', http: { tiles: \"\(quoted)\" } }").contains("'http.tiles' must be an address"))
+  }
+
+  @Test func `tiles may be a file, which is credited as the board file says`() throws {
+    let text = "{ name: 'x', http: { tiles: '/srv/maps/harbour.pmtiles', attribution: '© Some Body' } }"
+    let http = try #require(try Board(json5: Array(text.utf8), file: "board").http)
+    #expect(http.tileFile == "/srv/maps/harbour.pmtiles" && http.credit == "© Some Body")
   }
 
   @Test func `the server of tiles is told by its name and port`() {

@@ -82,7 +82,8 @@ public struct Board: Equatable, Sendable {
     public var tokenFile: String?
     /// Names besides this machine's own under which browsers know it.
     public var hosts: [String]
-    /// Where the dashboard's map comes from, such as `https://tiles.example/{z}/{x}/{y}.png`; `nil` for no map.
+    /// Where the dashboard's map comes from, such as `https://tiles.example/{z}/{x}/{y}.png`, or the path of a PMTiles file; `nil`
+    /// for no map.
     public var tiles: String?
     /// Whom the map is to be credited to.
     public var attribution: String?
@@ -94,8 +95,18 @@ public struct Board: Equatable, Sendable {
       self.hosts = hosts
     }
 
+    /// The file that the dashboard's map is in; `nil` if the map comes from a server, or there is none.
+    public var tileFile: String? { tiles.flatMap { HTTPPort.isTileFile($0) ? $0 : nil } }
+
+    /// Whether `tiles` is the whole path of a file, which can only be a PMTiles file by its name.
+    static func isTileFile(_ tiles: String) -> Bool {
+      tiles.utf8.first == UInt8(ascii: "/") && tiles.hasSuffix(".pmtiles")
+        && tiles.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    }
+
     /// Whom to credit on the map: as the board file says, or as OpenStreetMap asks for where its servers are used.
     public var credit: String? {
+      if tileFile != nil { return attribution }
       guard let host = tiles.flatMap(TileOrigin.init(of:))?.host else { return nil }
       let isOpenStreetMap = host == "openstreetmap.org" || host.hasSuffix(".openstreetmap.org")
       return attribution ?? (isOpenStreetMap ? "© OpenStreetMap contributors" : nil)

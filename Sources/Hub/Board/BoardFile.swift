@@ -194,11 +194,11 @@ extension Board.HTTPPort {
     tiles = try section.string("tiles")
     attribution = try section.string("attribution")
     let parts = ["{z}", "{x}", "{y}"]
-    if let tiles, TileOrigin(of: tiles) == nil || !parts.allSatisfy({ tiles.contains($0) }) {
+    if let tiles, tileFile == nil, TileOrigin(of: tiles) == nil || !parts.allSatisfy({ tiles.contains($0) }) {
       throw section.wrong(
         "tiles",
         expected: "an address with {z}, {x} and {y} in it, such as \"https://tiles.example/{z}/{x}/{y}.png\", without "
-          + "a user, blanks or quotes")
+          + "a user, blanks or quotes, or the whole path of a map file, such as \"/srv/maps/harbour.pmtiles\"")
     }
     try section.finish()
   }

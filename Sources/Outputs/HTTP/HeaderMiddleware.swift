@@ -15,8 +15,9 @@ struct HeaderMiddleware: RouterMiddleware {
 
   init(tiles: String?) {
     // OpenStreetMap's servers refuse those who do not say where they come from; nobody else has to know.
-    referrer = tiles == nil ? "no-referrer" : "strict-origin-when-cross-origin"
-    let map = tiles.flatMap(TileOrigin.init(of:)).map { " \($0)" } ?? ""
+    let origin = tiles.flatMap(TileOrigin.init(of:))
+    referrer = origin == nil ? "no-referrer" : "strict-origin-when-cross-origin"
+    let map = origin.map { " \($0)" } ?? ""
     policy =
       "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:\(map); "
       + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

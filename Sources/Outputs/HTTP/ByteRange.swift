@@ -1,0 +1,40 @@
+/// Which bytes of a file a request wants (RFC 9110, section 14.1.2): one range, as browsers ask for it.
+struct ByteRange: Equatable {
+  let first: UInt64
+  /// The last byte, which belongs to it; `nil` for the end of the file.
+  let last: UInt64?
+  /// Counted from the end of the file: `first` is the number of bytes.
+  let isSuffix: Bool
+
+  /// - Parameter field: `bytes=0-16383`, `bytes=100-` or `bytes=-100`; `nil` for anything else, several ranges too
+  init?(_ field: String) {
+    let unit = "bytes="
+    guard field.lowercased().hasPrefix(unit) else { return nil }
+    let ends = field.utf8.dropFirst(unit.utf8.count)
+      .split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
+    guard ends.count == 2 else { return nil }
+    let (start, end) = (ByteRange.number(ends[0]), ByteRange.number(ends[1]))
+    if let start, ends[1].isEmpty || end != nil {
+      if let end, end < start { return nil }
+      (first, last, isSuffix) = (start, end, false)
+    } else if ends[0].isEmpty, let end, end > 0 {
+      (first, last, isSuffix) = (end, nil, true)
+    } else {
+      return nil
+    }
+  }
+
+  /// The bytes of a file of that size, `limit` of them at most; `nil` if it has none of them.
+  func bytes(of size: UInt64, limit: UInt64) -> Range<UInt64>? {
+    let start = isSuffix ? size - min(first, size) : first
+    guard start < size else { return nil }
+    let end = last.map { min($0, size - 1) + 1 } ?? size
+    return start..<min(end, start + limit)
+  }
+
+  private static func number(_ digits: Substring.UTF8View) -> UInt64? {
+    let figures = UInt8(ascii: "0")...UInt8(ascii: "9")
+    guard !digits.isEmpty, digits.count <= 18, digits.allSatisfy({ figures.contains($0) }) else { return nil }
+    return UInt64(String(decoding: digits, as: UTF8.self))
+  }
+}

@@ -1,0 +1,117 @@
+import CLinux
+import Glibc
+import HTTPTypes
+import HardwareIO
+import Hummingbird
+import NIOCore
+
+/// A map in one file, in PMTiles' version 3: the page asks for its directories and pictures by ranges of bytes, and reads them itself.
+///
+/// The file is opened for each range, so that a new map takes effect without a restart. It is a regular file and no link, as all
+/// files that the hub opens in folders of others, and it begins as such a map does: a board file makes no other file readable
+/// over HTTP.
+struct TileFile: Sendable {
+  /// A picture is some ten thousand bytes, a directory a hundred thousand at most.
+  static let longestRange: UInt64 = 1 << 20
+  private static let beginning = Array("PMTiles\u{3}".utf8)
+
+  let path: String
+
+  /// Some of its bytes.
+  struct Piece: Sendable {
+    var bytes: [UInt8]
+    var range: Range<UInt64>
+    var size: UInt64
+    var tag: String
+  }
+
+  enum Failure: Error {
+    case unreadable(String)
+    /// It is another file than the client's, whose directories say nothing about it.
+    case changed
+    case outside(size: UInt64)
+  }
+
+  func response(to request: Request, on threads: ReadingThreads) async throws -> Response {
+    let field = request.headers[.range]
+    let isSame = request.headers[.ifRange] == nil
+    guard isSame, let range = field.flatMap(ByteRange.init) else {
+      throw HTTPError(
+        .badRequest,
+        message: "a map is served by the range: ask with 'Range: bytes=0-16383', for "
+          + "\(TileFile.longestRange) bytes at most")
+    }
+    let known = request.headers[.ifMatch]
+    let read = try await threads.run { [self] () -> Result<Piece, Failure> in
+      Result { () throws(Failure) in try piece(range, ifMatch: known) }
+    }
+    do throws(Failure) {
+      return TileFile.response(try read.get())
+    } catch {
+      switch error {
+      case .unreadable(let reason): throw HTTPError(.notFound, message: "the map file cannot be read: \(reason)")
+      case .changed: throw HTTPError(.preconditionFailed, message: "the map file is another one now")
+      case .outside(let size):
+        throw HTTPError(
+          .rangeNotSatisfiable, headers: [.contentRange: "bytes */\(size)"], message: "the map file has \(size) bytes")
+      }
+    }
+  }
+
+  private static func response(_ piece: Piece) -> Response {
+    let last = piece.range.upperBound - 1
+    let headers: HTTPFields = [
+      .contentType: "application/vnd.pmtiles", .cacheControl: "no-cache", .acceptRanges: "bytes", .eTag: piece.tag,
+      .contentRange: "bytes \(piece.range.lowerBound)-\(last)/\(piece.size)",
+    ]
+    return Response(
+      status: .partialContent, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: piece.bytes)))
+  }
+
+  /// Reads a range. It waits for the disk.
+  func piece(_ range: ByteRange, ifMatch known: String?) throws(Failure) -> Piece {
+    let file = try open()
+    defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0, status.st_size >= 0 else {
+      throw .unreadable(String(cString: strerror(errno)))
+    }
+    let tag = "\"\(status.st_ino)-\(status.st_size)-\(status.st_mtim.tv_sec)-\(status.st_mtim.tv_nsec)\""
+    if let known, known != "*", known != tag { throw .changed }
+    guard TileFile.read(0..<UInt64(TileFile.beginning.count), of: file) == TileFile.beginning else {
+      throw .unreadable("it is no PMTiles file of version 3")
+    }
+    let size = UInt64(status.st_size)
+    guard let wanted = range.bytes(of: size, limit: TileFile.longestRange) else { throw .outside(size: size) }
+    let bytes = TileFile.read(wanted, of: file)
+    guard bytes.count == wanted.count else { throw .unreadable("it ends before byte \(wanted.upperBound)") }
+    return Piece(bytes: bytes, range: wanted, size: size, tag: tag)
+  }
+
+  private func open() throws(Failure) -> Int32 {
+    let folder: (folder: Folder, name: String)
+    do throws(FolderError) {
+      folder = try Folder.of(file: path, of: .anyone)
+    } catch {
+      throw .unreadable(String(cString: strerror(error.errno)))
+    }
+    do throws(Files.Errno) {
+      return try folder.folder.open(folder.name, O_RDONLY)
+    } catch {
+      throw .unreadable("\(error)")
+    }
+  }
+
+  /// As many of the bytes as there are.
+  private static func read(_ range: Range<UInt64>, of file: Int32) -> [UInt8] {
+    Array(unsafeUninitializedCapacity: range.count) { buffer, count in
+      while count < range.count {
+        let got = pread(
+          file, buffer.baseAddress.map { $0 + count }, range.count - count, off_t(range.lowerBound) + off_t(count))
+        if got < 0, errno == EINTR { continue }
+        guard got > 0 else { return }
+        count += got
+      }
+    }
+  }
+}
