@@ -135,7 +135,11 @@ let package = Package(
       ],
       resources: [
         .embedInCode("HTTP/Dashboard/dashboard.css"), .embedInCode("HTTP/Dashboard/dashboard.html"),
-        .embedInCode("HTTP/Dashboard/dashboard.js"), .embedInCode("HTTP/Dashboard/map.js"),
+        .embedInCode("HTTP/Dashboard/dashboard.js"), .embedInCode("HTTP/Dashboard/wall.css"),
+        .embedInCode("HTTP/Dashboard/words.js"), .embedInCode("HTTP/Dashboard/settings.js"),
+        .embedInCode("HTTP/Dashboard/map.js"), .embedInCode("HTTP/Dashboard/camera.js"),
+        .embedInCode("HTTP/Dashboard/pmtiles.js"), .embedInCode("HTTP/Dashboard/pictures.js"),
+        .embedInCode("HTTP/Dashboard/trend.js"), .embedInCode("HTTP/Dashboard/anchor.js"),
         .embedInCode("Fleet/Page/fleet.css"), .embedInCode("Fleet/Page/fleet.html"),
         .embedInCode("Fleet/Page/fleet.js"), .embedInCode("HTTP/grafana.json"),
         .embedInCode("HTTP/openapi.yaml"),

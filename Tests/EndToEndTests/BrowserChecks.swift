@@ -12,9 +12,11 @@ extension Browser {
 
   /// On a wall there is nobody to scroll, and nobody scrolls a phone sideways.
   ///
-  /// - Parameter name: of the pictures that are kept, with `WIDTH` for the width
-  func expectNoScrolling(savingAs name: String) throws {
-    for (width, height, isMobile) in [(1920, 1080, false), (1280, 1000, false), (390, 844, true)] {
+  /// - Parameters:
+  ///   - name: of the pictures that are kept, with `WIDTH` for the width
+  ///   - height: of a small screen on a desk
+  func expectNoScrolling(savingAs name: String, at height: Int = 1000) throws {
+    for (width, height, isMobile) in [(1920, 1080, false), (1280, height, false), (390, 844, true)] {
       try developerTool(
         "Emulation.setDeviceMetricsOverride",
         #"{"width": \#(width), "height": \#(height), "deviceScaleFactor": 1, "mobile": \#(isMobile)}"#)
@@ -27,6 +29,28 @@ extension Browser {
         "it has to be scrolled at \(width)")
       save(as: name.replacing("WIDTH", with: "\(width)"))
     }
+  }
+
+  /// Opens one of the dashboard's panels.
+  func open(panel name: String) throws {
+    try run("document.getElementById('tab-\(name)').click()")
+    #expect(try eventually { try text("document.getElementById('panel-\(name)').checkVisibility()") == "true" })
+  }
+
+  /// Chooses something in the dashboard's settings, as a person does.
+  func choose(_ name: String, _ value: String) throws {
+    try run(
+      """
+      const choice = document.getElementById('set-\(name)'); choice.value = '\(value)';
+      choice.dispatchEvent(new Event('change'))
+      """)
+  }
+
+  func showOn(width: Int, height: Int) throws {
+    try developerTool(
+      "Emulation.setDeviceMetricsOverride",
+      #"{"width": \#(width), "height": \#(height), "deviceScaleFactor": 1, "mobile": \#(width < 500)}"#)
+    #expect(try eventually { try text("innerWidth") == "\(width)" })
   }
 
   /// Nothing is in the way of those who do not see the page.

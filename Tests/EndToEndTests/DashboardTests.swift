@@ -41,7 +41,10 @@ import Testing
     #expect(try browser.shows("2", at: "document.querySelectorAll('.device').length"))
     let before = try text(of: "lat")
     #expect(try eventually { try text(of: "lat") != before })
-    for id in ["map", "horizon", "sky"] { #expect(try eventually { try colours(on: id) > 3 }, "\(id)") }
+    for (panel, id) in [("now", "map"), ("tilt", "horizon"), ("sky", "sky")] {
+      try browser.open(panel: panel)
+      #expect(try eventually { try colours(on: id) > 3 }, "\(id)")
+    }
     #expect(try browser.text("document.getElementById('sky').getAttribute('aria-label')").hasPrefix("Sky: "))
     #expect(try browser.log("browser").isEmpty)
     let requests = try browser.log("performance").map(\.message).filter { $0.contains("Network.requestWillBeSent\"") }
@@ -74,9 +77,11 @@ import Testing
     try browser.expectAccessible()
     browser.save(as: "dashboard-failed-\(scheme)")
     #expect(failing.stop() == 0)
-    // What is not known to be so is not said.
-    #expect(try browser.shows("true", at: "document.getElementById('banner').hidden"))
-    #expect(try browser.text("document.title") == "failing · SensorHub")
+    // What is not known to be so is not said, but that it is not known.
+    #expect(try eventually { try text(of: "banner").contains("hub: connection lost for ") })
+    #expect(try !text(of: "banner").contains("imu"))
+    #expect(try browser.text("document.title") == "⚠ connection lost · failing · SensorHub")
+    try browser.expectAccessible()
   }
 
   @Test(arguments: ["light", "dark"])
@@ -85,8 +90,11 @@ import Testing
     #expect(try isLive())
     let brightness = try browser.text("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0]")
     #expect((Int(brightness)! > 128) == (scheme == "light"))
-    try browser.expectNoScrolling(savingAs: "WIDTH-\(scheme)")
-    try browser.expectAccessible()
+    try browser.expectNoScrolling(savingAs: "WIDTH-\(scheme)", at: 800)
+    for panel in ["now", "hour", "sky", "tilt", "devices", "day", "anchor"] {
+      try browser.open(panel: panel)
+      try browser.expectAccessible()
+    }
   }
 
   @Test func `hiding the page lets the devices sleep, and so does pausing it`() throws {
@@ -236,6 +244,7 @@ import Testing
     #expect(hub.logs("dashboard on"))
     try browser.open("http://localhost:\(port)/")
     #expect(try browser.shows("5", at: "document.querySelectorAll('.device').length"))
+    try browser.open(panel: "devices")
     return hub
   }
 
@@ -271,6 +280,7 @@ import Testing
   @Test func `a list of devices that is cut off says how many are below`() throws {
     let hub = try fullHub(port: SocketClient.freePort())
     let more = "document.getElementById('devices-more')"
+    try browser.showOn(width: 1280, height: 800)
     #expect(try browser.shows("true", at: "\(more).checkVisibility()"))
     #expect(try browser.text("\(more).textContent").hasSuffix(" more"))
     try browser.run("document.querySelector('.device:last-child').scrollIntoView()")
@@ -300,10 +310,12 @@ import Testing
   }
 
   @Test func `what was recorded is on the map, in the timeline and in files to take along`() throws {
-    #expect(try browser.text("getComputedStyle(document.querySelector('.history')).display") == "none")
+    // Without a recorder there is nothing to take along.
+    #expect(try browser.text("document.getElementById('taking').hidden") == "true")
     let day = RecordedDay()
     let port = SocketClient.freePort()
     let hub = try recordingHub(day, port: port)
+    try browser.open(panel: "day")
     let life = { (id: String) in
       "[...document.querySelectorAll('.life')].find((row) => row.dataset.id === '\(id)')?.lastChild"
     }
@@ -316,7 +328,7 @@ import Testing
     // It asks for that once it has the rest.
     let hasAsked = try eventually {
       try browser.log("performance").contains {
-        $0.message.contains("/history/track.gpx?from=") && $0.message.contains("&every=10&simplify=5")
+        $0.message.contains("/history/track.gpx?from=") && $0.message.contains("&every=1&simplify=2")
       }
     }
     #expect(hasAsked)
@@ -385,6 +397,7 @@ import Testing
 
   @Test func `what is not known of the last five minutes is hatched, and energy is in the command's unit`() throws {
     #expect(try isLive())
+    try browser.open(panel: "devices")
     let canvas = "document.querySelector('.device canvas')"
     #expect(
       try browser.shows("Power of the last five minutes, partly unknown; now tracking", at: "\(canvas)?.ariaLabel"))
@@ -407,8 +420,9 @@ import Testing
     let hub = try recordingHub(day, port: port)
     try browser.prefer(scheme: scheme)
     #expect(try isLive())
+    try browser.open(panel: "day")
     #expect(try browser.shows("2", at: "document.querySelectorAll('.life').length"))
-    try browser.expectNoScrolling(savingAs: "history-WIDTH-\(scheme)")
+    try browser.expectNoScrolling(savingAs: "history-WIDTH-\(scheme)", at: 800)
     // With the list open, too; a key closes it, and leaves the focus where it was opened.
     try browser.run("document.getElementById('recordings').open = true")
     #expect(try eventually { try browser.text("document.querySelectorAll('#segments a').length") != "0" })

@@ -17,6 +17,7 @@ import Testing
     let hub = HubProcess(board: board(fences))
     #expect(hub.logs("dashboard on"))
     try browser.open("http://localhost:\(port)/")
+    try browser.open(panel: "anchor")
     return hub
   }
 
@@ -88,7 +89,7 @@ import Testing
     // What was known is not taken for what is.
     hub.stop(SIGKILL)
     #expect(try eventually { try fences().contains("was ") })
-    #expect(try fences().contains("Nobody says when the next fix is due."))
+    #expect(try fences().contains("The hub does not say when the next fix is due."))
     #expect(try browser.text("document.getElementById('fences-age').textContent").hasSuffix(" old"))
   }
 
@@ -109,14 +110,14 @@ import Testing
     }
     #expect(isOutside)
     #expect(try eventually { try isVisible(".fences") && !isVisible("#fences-more") })
-    try browser.expectNoScrolling(savingAs: "fence-WIDTH-\(scheme)")
+    try browser.expectNoScrolling(savingAs: "fence-WIDTH-\(scheme)", at: 800)
     try browser.developerTool("Emulation.clearDeviceMetricsOverride", "{}")
     let others = (1...9).map { "a_fence_of_a_long_name_\($0): { circle: [52.6, 13.5, 1000] }" }
     serve(([town] + others).joined(separator: ", "), on: hub)
     #expect(try browser.shows("10", at: "document.querySelectorAll('.fence').length"))
     let more = "document.getElementById('fences-more').textContent"
     #expect(try eventually { try isVisible("#fences-more") && browser.text(more).hasSuffix(" more") })
-    try browser.expectNoScrolling(savingAs: "fences-WIDTH-\(scheme)")
+    try browser.expectNoScrolling(savingAs: "fences-WIDTH-\(scheme)", at: 800)
     try browser.expectAccessible()
     serve("", on: hub)
     #expect(try eventually { try !isVisible(".fences") && fences() == "" })

@@ -5,6 +5,7 @@ struct HTTPAnswer {
   let status: Int
   let head: String
   let body: String
+  let bodyByteCount: Int
 
   /// - Parameters:
   ///   - headers: a `Host` among them, or `host` is meant
@@ -24,6 +25,7 @@ struct HTTPAnswer {
     let parts = HTTPAnswer.parts(client.bytes)
     head = String(decoding: parts.head, as: UTF8.self)
     body = String(decoding: parts.body, as: UTF8.self)
+    bodyByteCount = parts.body.count
     status = Int(head.split(separator: " ").dropFirst().first ?? "") ?? 0
   }
 

@@ -11,7 +11,8 @@ final class RecordedDay {
   private let folder = TemporaryFolder("day")
   var path: String { folder.path }
 
-  func write() throws {
+  /// - Parameter part: of each state, besides its position: `"velocity":{…}`
+  func write(adding part: String = "") throws {
     let now = UInt64(clamping: clinux_realtime_ns())
     func ago(_ seconds: Int) -> UInt64 { now - UInt64(seconds) * 1_000_000_000 }
     var writer = try MCAPWriter(MCAPFileSink(path: "\(path)/\(RecordedDay.segment)"), chunkByteCount: 20_000)
@@ -27,7 +28,8 @@ final class RecordedDay {
     for seconds in stride(from: 7200, to: 1800, by: -5) {
       let text =
         #"{"class":"STATE","mode":"gnss","monotonic":\#(10_000 - seconds),"position":{"lat":52.51,"#
-        + #""lon":\#(13.377 - Double(seconds) * 2e-6),"age":0.0,"source":"gps"},"fix":{"mode":3,"status":1}}"#
+        + #""lon":\#(13.377 - Double(seconds) * 2e-6),"age":0.0,"source":"gps"},"fix":{"mode":3,"status":1}"#
+        + (part.isEmpty ? "}" : ",\(part)}")
       try writer.append(Array(text.utf8), channelID: states, logTimeNanoseconds: ago(seconds))
     }
     try note("off", 1800)

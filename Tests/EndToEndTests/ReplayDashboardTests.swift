@@ -184,7 +184,7 @@ import Testing
     #expect(try isRunning())
     // It is not to be over while it is looked at.
     log.status("POST", "?rate=0.1")
-    try browser.expectNoScrolling(savingAs: "replay-WIDTH-\(scheme)")
+    try browser.expectNoScrolling(savingAs: "replay-WIDTH-\(scheme)", at: 800)
     try browser.expectAccessible()
     try click("replay-play")
     #expect(try shows("halted", in: "mode"))

@@ -99,7 +99,7 @@ import Testing
 
   @Test func `a state that may be of some age wakes devices once, and then comes of what is known`() {
     let hub = hub()
-    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+    #expect(hub.logs("dashboard on"))
     // A look without an age wakes nothing, and a page of another site is refused before anything is done.
     #expect(HTTPAnswer(http, "GET", "/state").status == 200)
     let foreign = HTTPAnswer(http, "GET", "/state?maxAge=0", ["Sec-Fetch-Site: cross-site"])
@@ -108,7 +108,7 @@ import Testing
     let first = HTTPAnswer(http, "GET", "/state?maxAge=3600&parts=position")
     #expect(first.status == 200 && first.body.contains(#""position":{"#), "\(first.head)\(first.body)")
     #expect(hub.devicesNow["gps"].wakes == 1 && hub.devicesNow["imu"].wakes == 0)
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     for path in ["/state?maxAge=3600&parts=position", "/state", "/state?maxAge=3600&accuracy=10000&parts=position"] {
       let again = HTTPAnswer(http, "GET", path)
       #expect(again.status == 200 && again.body.contains(#""position":{"#), "\(again.body)")
@@ -117,7 +117,7 @@ import Testing
     #expect(watch.wait() == 0 && watch.standardOutput.contains(#""position":{"#), "\(watch.standardError)")
     let client = SocketClient(path: hub.socket)
     client.send(#"{"maxAge": 3600, "parts": ["position"], "name": "phone"}"# + "\n")
-    #expect(eventually { client.text.contains(#""position":{"#) }, "\(client.text)")
+    #expect(client.receives(#""position":{"#), "\(client.text)")
     // A client that was held up between connecting and asking has had everything woken first: there is another chance.
     let wakes = hub.devicesNow["gps"].wakes
     #expect(wakes <= 3)
@@ -127,7 +127,7 @@ import Testing
     #expect(hub.devicesNow["gps"].wakes == wakes)
     events.leave()
     client.leave()
-    #expect(eventually { hub.isOff })
+    #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
   }
 

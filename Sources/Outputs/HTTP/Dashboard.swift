@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import Publishing
 
-/// The page for people: one document, its style and its script, all of them in the executable.
+/// The page for people: one document, its styles and its scripts, all of them in the executable.
 struct Dashboard {
   /// Where the page finds the map of a board whose map is a file.
   private static let mapPath = "tiles.pmtiles"
@@ -14,14 +14,29 @@ struct Dashboard {
 
   init(host: HubHost) { self.host = host }
 
+  private static let styles: [(path: RouterPath, bytes: [UInt8])] = [
+    ("dashboard.css", PackageResources.dashboard_css), ("wall.css", PackageResources.wall_css),
+  ]
+
+  private static let scripts: [(path: RouterPath, bytes: [UInt8])] = [
+    ("dashboard.js", PackageResources.dashboard_js), ("words.js", PackageResources.words_js),
+    ("settings.js", PackageResources.settings_js), ("map.js", PackageResources.map_js),
+    ("camera.js", PackageResources.camera_js), ("pmtiles.js", PackageResources.pmtiles_js),
+    ("pictures.js", PackageResources.pictures_js), ("trend.js", PackageResources.trend_js),
+    ("anchor.js", PackageResources.anchor_js),
+  ]
+
+  /// Changes with each of the page's documents: a page that is open for months finds out that the hub has another one.
+  private static let digest: String = {
+    let documents = [PackageResources.dashboard_html] + styles.map(\.bytes) + scripts.map(\.bytes)
+    return HTTPDocument.digest(of: documents.joined())
+  }()
+
   var routes: [HTTPRoute] {
     [
       .page("") { request, _ in
         page(host.hub.value.board).response(to: request)
       },
-      .document("dashboard.css", "text/css; charset=utf-8", PackageResources.dashboard_css),
-      .document("dashboard.js", "text/javascript; charset=utf-8", PackageResources.dashboard_js),
-      .document("map.js", "text/javascript; charset=utf-8", PackageResources.map_js),
       .document("openapi.yaml", "application/yaml", PackageResources.openapi_yaml),
       .document("grafana.json", "application/json", PackageResources.grafana_json),
       HTTPRoute(.get, RouterPath(Dashboard.mapPath)) { request, _ in
@@ -30,7 +45,8 @@ struct Dashboard {
         }
         return try await TileFile(path: path).response(to: request, on: threads)
       },
-    ]
+    ] + Dashboard.styles.map { .document($0.path, "text/css; charset=utf-8", $0.bytes) }
+      + Dashboard.scripts.map { .document($0.path, "text/javascript; charset=utf-8", $0.bytes) }
   }
 
   private func page(_ board: Board) -> HTTPDocument {
@@ -40,7 +56,7 @@ struct Dashboard {
       [
         "board": board.name, "tiles": tiles ?? "", "attribution": board.http?.credit ?? "",
         "records": RecordedHistory.folder(of: host) == nil ? "" : "yes", "replay": host.replay == nil ? "" : "yes",
-        "fences": board.fences.isEmpty ? "" : "yes",
+        "fences": board.fences.isEmpty ? "" : "yes", "version": "\(host.version)-\(Dashboard.digest)",
       ])
     return HTTPDocument(lasting: ByteBuffer(bytes: page), type: "text/html; charset=utf-8")
   }

@@ -17,10 +17,13 @@ struct HTTPDocument: Sendable {
     self.type = type
     plain = bytes
     compressed = GZip.compressed(bytes)
-    let digest = bytes.readableBytesView.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
-      ($0 ^ UInt64($1)) &* 0x100_0000_01b3
-    }
-    tag = String(digest, radix: 36)
+    tag = HTTPDocument.digest(of: bytes.readableBytesView)
+  }
+
+  /// A short name of some bytes (FNV-1a), against mistakes and not against malice.
+  static func digest(of bytes: some Sequence<UInt8>) -> String {
+    let digest = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    return String(digest, radix: 36)
   }
 
   /// What is true for the moment.

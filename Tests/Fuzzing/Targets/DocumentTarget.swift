@@ -32,7 +32,7 @@ enum DocumentTarget {
         page,
         [
           "board": names[0], "tiles": names[1], "attribution": names[2], "records": "yes", "replay": "",
-          "fences": "yes",
+          "fences": "yes", "version": names[0],
           "broker": names[0], "topic": names[0],
         ])
     }

@@ -1,7 +1,20 @@
 // The dashboard. An open event stream is a subscription and keeps the devices awake, so there is one only while somebody
-// can see the page and has not paused it. The devices and the fences are only looked at, which wakes nothing.
+// can see the page and has not paused it, or has it watch an anchor. The devices and the fences are only looked at, which
+// wakes nothing.
 
-import { beside, bounds, connected, drawGrid, drawScale, frame, mercator, metreAt, placed, prepare } from "./map.js";
+import { allowSound, Anchor, canSound, leastMetres, mostMetres, sound } from "./anchor.js";
+import { Camera } from "./camera.js";
+import {
+  beside, bounds, connected, drawGrid, drawScale, mercator, metreAt, placeAt, placed, prepare, simplified, turned,
+} from "./map.js";
+import { drawHorizon, drawPiece, drawSky, hatch, powers, satellitesOf } from "./pictures.js";
+import { TileFile } from "./pmtiles.js";
+import {
+  bearing, choices, choose, clock, coordinate, duration, energy, fixed, keep, kept, point, pressureDecimals, pressureIn, settings,
+  signed, speedIn, utcClock, zone,
+} from "./settings.js";
+import { sampleOf, spanSeconds, spanText, Trends } from "./trend.js";
+import { languages, speak, t, word } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
 const rateHz = 10;
@@ -24,17 +37,26 @@ const leastWideMetres = 250;
 const holdSeconds = 60;
 // What it takes a screen reader to say the last description.
 const describeMilliseconds = 5000;
-const powers = ["off", "asleep", "awake", "settling", "acquiring", "tracking", "lingering", "failed"];
+// Lists and words change seldom, next to the states.
+const listMilliseconds = 400;
+// A connection that comes back at once was not lost, and a state that is late may be a busy machine's.
+const lostSeconds = 3;
+const silentSeconds = 15;
+// Without a fix for so long the position is not of now.
+const oldSeconds = 10;
+// What somebody has to read that the page loads itself again.
+const reloadSeconds = 60;
 // A replay's state whose time has gone on by so much more or less than the hub's clock belongs to another part of it.
 const jumpSeconds = 0.5;
 const replayEveryMilliseconds = 500;
 // What was recorded: how far the map and the timeline look back, and how often they look.
 const pastSeconds = 6 * 3600;
-// At most 2160 points of the way: its bends, as far as they show.
-const pastEverySeconds = 10;
-const pastMetres = 5;
+// All bends of the way, as far as they show: what is left out is left out by distance.
+const pastEverySeconds = 1;
+const pastMetres = 2;
 const daySeconds = 86_400;
 const recallMilliseconds = 60_000;
+const trendEverySeconds = 20;
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 let stream = null;
@@ -47,25 +69,45 @@ let stateAt = 0;
 let fixAt = null;
 let sky = null;
 let skyAt = 0;
+// When the hub was last heard of, and this page last began to listen, in milliseconds of this page's.
+let heardAt = null;
+let heardClock = null;
+let listenedAt = performance.now();
+/** The version of the hub, where it is another one than this page's. */
+let otherVersion = null;
+let reloadAt = null;
 // Points of the way; one that begins after a gap says so.
 let track = [];
+// The least box about all of it and about what was recorded; `undefined` where that has changed.
+let extent;
 let followed = null;
 const devices = new Map();
 // When the hub last said what its devices do, in seconds of this page's, and whether it has failed to since.
 let seenAt = null;
 let isUnanswered = false;
 
+const anchor = new Anchor();
+const trends = new Trends($("trends"));
+
 // MARK: Subscribing
 
 function listen() {
   attend();
-  if (stream || paused || document.hidden) return;
+  if (stream || paused || !isWanted()) return;
+  listenedAt = performance.now();
   stream = new EventSource(`events?rate=${rateHz}`);
-  stream.onopen = () => (isRefused = false);
+  stream.onopen = () => {
+    isRefused = false;
+    if (heardAt !== null) compareVersions();
+    hear();
+  };
   stream.onmessage = (event) => {
     state = JSON.parse(event.data);
     stateAt = elapsed();
+    hear();
     isSought = false;
+    const told = Date.parse(state.time ?? "");
+    trends.add(sampleOf(state, isReplayed && !Number.isNaN(told) ? told : Date.now()));
     if (state.position && isLive(state.mode)) follow(state);
     redraw();
   };
@@ -92,6 +134,26 @@ function stopListening() {
   redraw();
 }
 
+/** Whether somebody sees the page, or it watches an anchor. */
+const isWanted = () => !document.hidden || anchor.place !== null;
+
+function hear() {
+  heardAt = performance.now();
+  heardClock = Date.now();
+}
+
+/** A hub that was away may have come back as another version, whose page is another one. */
+async function compareVersions() {
+  try {
+    const page = new DOMParser().parseFromString(await (await read("./")).text(), "text/html");
+    const { version } = page.body.dataset;
+    otherVersion = version === document.body.dataset.version ? null : version;
+    reloadAt = otherVersion === null ? null : performance.now() + reloadSeconds * 1000;
+  } catch {
+    // With the next connection.
+  }
+}
+
 const isLive = (mode) => mode !== "none" && mode !== "asleep";
 
 function observe() {
@@ -110,6 +172,8 @@ async function look() {
     takeFences(areas);
     hubConditions = conditions ?? [];
     isUnanswered = false;
+    // A stream is heard by itself: it may be gone while the hub is there.
+    if (!stream) hear();
   } catch {
     // The next look finds out whether the hub is back.
     isUnanswered = true;
@@ -121,8 +185,10 @@ function present() {
   if (document.hidden) {
     clearInterval(poll);
     poll = null;
-    stopListening();
+    if (!isWanted()) stopListening();
   } else {
+    listenedAt = performance.now();
+    keepScreenOn();
     observe();
     listen();
     recall();
@@ -131,40 +197,136 @@ function present() {
 
 $("pause").addEventListener("click", () => {
   paused = !paused;
-  $("pause").textContent = paused ? "Resume" : "Pause";
+  $("pause").textContent = t(paused ? "resume" : "pause");
   if (paused) stopListening();
   else listen();
 });
 document.addEventListener("visibilitychange", present);
 addEventListener("pagehide", stopListening);
 addEventListener("pageshow", present);
-addEventListener("resize", () => redraw(true));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraw(true));
+addEventListener("resize", () => redrawAll());
+const darkness = matchMedia("(prefers-color-scheme: dark)");
+darkness.addEventListener("change", () => redrawAll());
+
+// MARK: What a person chose
+
+for (const bar of document.querySelectorAll("meta[name=theme-color]")) bar.dataset.usual = bar.content;
+
+/** Makes the page as it was chosen, in words and colours. */
+function applySettings() {
+  const root = document.documentElement;
+  if (settings.theme === "auto") delete root.dataset.theme;
+  else root.dataset.theme = settings.theme;
+  for (const bar of document.querySelectorAll("meta[name=theme-color]")) bar.content = settings.theme === "night" ? "#000000" : bar.dataset.usual;
+  speak(settings.language);
+  $("pause").textContent = t(paused ? "resume" : "pause");
+  for (const device of devices.values()) nameButtons(device);
+  for (const label of $("choices").children) {
+    label.firstChild.textContent = t(`set.${label.dataset.name}`);
+    for (const option of label.lastChild.options) option.textContent = choiceText(label.dataset.name, option.value);
+  }
+  describedAt = -Infinity;
+  if (replay) showReplay(replay);
+  set("history-at", t("history.span", { zone: zone() }));
+  redrawAll();
+}
+
+const choiceText = (name, value) => (name === "language" && languages[value]) || (name === "speed" || name === "pressure" ? value : t(`choice.${value}`));
+
+for (const [name, values] of Object.entries(choices)) {
+  const label = document.createElement("label");
+  label.dataset.name = name;
+  const select = document.createElement("select");
+  select.id = `set-${name}`;
+  for (const value of values) select.add(new Option(value, value, false, settings[name] === value));
+  select.addEventListener("change", () => {
+    choose(name, select.value);
+    if (name === "sound" && select.value === "on") tryOut();
+    applySettings();
+  });
+  label.append(document.createElement("span"), select);
+  $("choices").append(label);
+}
+
+/** Lets the browser sound, and lets somebody hear how it does. */
+function tryOut() {
+  allowSound();
+  setTimeout(() => sound(), 100);
+}
+
+$("set").addEventListener("click", () => {
+  $("set-sound").value = settings.sound;
+  $("settings").showModal();
+});
+
+// MARK: Tabs
+
+const tabs = [...document.querySelectorAll("[role=tab]")];
+const tabNamed = (name) => $(`tab-${name}`);
+let openTab = "now";
+
+/** Whether a panel can be seen. */
+const isOpen = (name) => openTab === name;
+
+function open(name, isFocused = false) {
+  openTab = name;
+  for (const tab of tabs) {
+    const isThis = tab === tabNamed(name);
+    tab.setAttribute("aria-selected", String(isThis));
+    tab.tabIndex = isThis ? 0 : -1;
+    $(tab.getAttribute("aria-controls")).hidden = !isThis;
+  }
+  if (isFocused) tabNamed(name).focus();
+  redrawAll();
+}
+
+for (const tab of tabs) {
+  const name = tab.id.slice("tab-".length);
+  tab.addEventListener("click", () => {
+    open(name);
+    keep("tab", name);
+  });
+  tab.addEventListener("keydown", ({ key }) => {
+    const there = tabs.filter(({ hidden }) => !hidden);
+    const index = there.indexOf(tab);
+    const next = { ArrowRight: there[index + 1] ?? there[0], ArrowLeft: there.at(index - 1), Home: there[0], End: there.at(-1) }[key];
+    if (!next) return;
+    const to = next.id.slice("tab-".length);
+    open(to, true);
+    keep("tab", to);
+  });
+}
+
+/** Shows the panels that the board can fill, and no others. */
+function showPanels() {
+  const kinds = new Set([...devices.values()].map(({ kind }) => kind));
+  // Before the devices are known any may be there.
+  const has = (kind) => kinds.size === 0 || kinds.has(kind);
+  const isPlaced = has("receiver") || state?.position !== undefined || track.length + past.length + fences.size > 0;
+  const there = {
+    now: true, hour: true, devices: true, day: true, sky: has("receiver") || sky !== null,
+    tilt: has("imu") || state?.attitude !== undefined, anchor: isPlaced,
+  };
+  for (const [name, isThere] of Object.entries(there)) tabNamed(name).hidden = !isThere;
+  const wished = kept("tab");
+  if (!there[openTab]) open("now");
+  else if (there[wished] && wished !== openTab && openTab === "now" && kinds.size) open(wished);
+  const map = isPlaced ? "" : "no";
+  if ((document.body.dataset.map ?? "") !== map) {
+    document.body.dataset.map = map;
+    redrawAll();
+  }
+  for (const id of ["has-speed", "has-course"]) $(id).hidden = !(has("receiver") || state?.velocity);
+  $("has-heading").hidden = !there.tilt;
+  $("has-position").hidden = !(has("receiver") || state?.position);
+  for (const part of document.querySelectorAll(".of-fix")) part.hidden = $("has-position").hidden;
+  const air = state?.air;
+  for (const part of document.querySelectorAll(".of-air")) part.hidden = !(air || kinds.has("barometer"));
+  for (const part of document.querySelectorAll(".of-humidity")) part.hidden = air?.humidity === undefined;
+  for (const part of document.querySelectorAll(".of-supply")) part.hidden = !(state?.supply || kinds.has("supplyMonitor"));
+}
 
 // MARK: Text
-
-const fixed = (value, decimals, unit = "") => (value === undefined ? "–" : `${value.toFixed(decimals)}${unit}`);
-const signed = (value) => (value === undefined ? "–" : `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(1)}°`);
-const bearing = (value) => (value === undefined ? "–" : `${String(Math.round(value) % 360).padStart(3, "0")}°`);
-const point = (value) =>
-  value === undefined ? "–" : ["north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west"][Math.round(value / 45) % 8];
-const hemisphere = (value, names) =>
-  value === undefined ? "–" : `${Math.abs(value).toFixed(6)}° ${value < 0 ? names[1] : names[0]}`;
-const clock = (milliseconds) =>
-  Number.isNaN(milliseconds) ? "––:––:––" : new Date(milliseconds).toISOString().slice(11, 19);
-
-function duration(seconds) {
-  if (seconds < 60) return `${Math.floor(seconds)} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${String(Math.floor(seconds % 60)).padStart(2, "0")} s`;
-  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ${String(Math.floor((seconds / 60) % 60)).padStart(2, "0")} min`;
-  return `${Math.floor(seconds / 86400)} d ${Math.floor((seconds / 3600) % 24)} h`;
-}
-
-// As `sensorhub devices` has it.
-function energy(milliwattHours) {
-  if (milliwattHours < 1) return `${milliwattHours.toFixed(3)} mWh`;
-  return milliwattHours < 1000 ? `${milliwattHours.toPrecision(3)} mWh` : `${(milliwattHours / 1000).toFixed(1)} Wh`;
-}
 
 function set(id, text) {
   const element = $(id);
@@ -177,56 +339,39 @@ const isListening = () => stream?.readyState === EventSource.OPEN;
 /** How old something is: in a word while it is new, and more can come. */
 function setAge(id, seconds, limit, isComing = isListening()) {
   const isStale = seconds !== undefined && (seconds > limit || !isComing);
-  set(id, seconds === undefined ? "–" : isStale ? `${duration(seconds)} old` : "live");
+  set(id, seconds === undefined ? "–" : isStale ? t("old", { time: duration(seconds) }) : t("live"));
   $(id).className = `age ${seconds === undefined ? "" : isStale ? "stale" : "live"}`;
   return isStale;
 }
 
+/** Whether the board has no receiver, and so never a position. */
+const isPlaceless = () => devices.size > 0 && ![...devices.values()].some(({ kind }) => kind === "receiver");
+
 /** How it is, in a word, its time, a colour and a sentence. */
 function condition(since) {
-  if (paused) return { word: "paused", look: "", note: "This page keeps nothing awake; what it shows is what was last known." };
-  if (isRefused) return { word: "refused", look: "bad", note: "The hub does not let this page listen; it tries again." };
-  if (!isListening()) {
-    return { word: state ? "reconnecting" : "connecting", look: state ? "bad" : "", note: state ? "The hub does not answer." : "" };
-  }
-  if (replay?.over) return { word: "over", look: "", note: "The replay is over: start it again, or choose another time." };
-  if (replay?.paused) {
-    const note = isSought ? "Nothing has been played from here yet: go on, or step." : "The replay is halted.";
-    return { word: "halted", look: "", note };
-  }
+  const said = (name, look, note = `note.${name}`) => ({ word: t(`mode.${name}`), look, note: note && t(note) });
+  if (paused) return said("paused", "");
+  if (isRefused) return said("refused", "bad");
+  if (!isListening()) return state ? said("reconnecting", "bad", "note.away") : said("connecting", "", "");
+  if (replay?.over) return said("over", "");
+  if (replay?.paused) return said("halted", "", isSought ? "note.sought" : "note.halted");
   const trouble = state ? undefined : alarms().find(({ severity }) => severity === "problem");
-  if (trouble) return { word: "not working", look: "bad", note: "What is the matter stands below." };
-  if (!state) return { word: "waking", look: "", note: "The devices start; a first fix may take half a minute." };
-  if (since > staleSeconds) return { word: "no new state", look: "bad", note: "The hub is there, its devices are silent." };
+  if (trouble) return said("notWorking", "bad", "note.trouble");
+  if (!state) return said("waking", "");
+  if (since > staleSeconds) return said("silent", "bad");
   switch (state.mode) {
-    case "fused": return { word: "fused", look: "good", note: "Position and attitude are one solution of receiver and IMU." };
-    case "gnss": return { word: "GNSS", look: "good", note: "The position is the receiver's own." };
-    case "attitude":
-      // Nothing is missing where there is no receiver.
-      return devices.size && ![...devices.values()].some((device) => device.kind === "receiver")
-        ? { word: "attitude", look: "good", note: "This board has no receiver, and so no position." }
-        : { word: "attitude only", look: "warn", note: "There is no position yet." };
-    case "asleep": return { word: "asleep", look: "", note: "Nobody listens; what is shown is what was last known." };
-    case "none": return { word: "no fix", look: "warn", note: fixAt === null ? "The receiver has not found its position yet." : "The receiver has lost its position." };
-    case "deadReckoning":
-      return {
-        word: "dead reckoning", time: state.deadReckoningSeconds === undefined ? "" : `for ${duration(state.deadReckoningSeconds + since)}`,
-        look: "warn", note: "No fixes: the IMU carries the position on, and its accuracy wears off.",
-      };
+    case "fused":
+    case "gnss": return said(state.mode, "good");
+    // Nothing is missing where there is no receiver.
+    case "attitude": return isPlaceless() ? said("attitude", "good") : said("attitudeOnly", "warn");
+    case "asleep": return said("asleep", "");
+    case "none": return isPlaceless() ? said("sensors", "good", "note.attitude") : said("none", "warn", fixAt === null ? "note.search" : "note.lost");
+    case "deadReckoning": {
+      const seconds = state.deadReckoningSeconds;
+      return { ...said("deadReckoning", "warn"), time: seconds === undefined ? "" : t("for", { time: duration(seconds + since) }) };
+    }
     default: return { word: state.mode, look: "", note: "" };
   }
-}
-
-/** The satellites of a list that may have several signals of each: the strongest stands for it, which is used where one of them is. */
-function satellitesOf(sky) {
-  const all = new Map();
-  for (const signal of sky?.satellites ?? []) {
-    const name = `${signal.gnssid} ${signal.svid ?? signal.PRN}`;
-    const known = all.get(name);
-    const strongest = known && (known.ss ?? 0) >= (signal.ss ?? 0) ? known : signal;
-    all.set(name, { ...strongest, used: signal.used || known?.used });
-  }
-  return [...all.values()];
 }
 
 /** Whether satellites are of now: nothing is new that nobody listens for. */
@@ -236,10 +381,10 @@ const isSkyNew = () => isListening() && elapsed() - skyAt <= skyStaleSeconds * 1
 function fixTime(fix, stateMilliseconds, since) {
   const isFix = (fix?.mode ?? 0) >= 2;
   if (isFix) fixAt = state.monotonic - fix.age;
-  if (isFix) return Number.isNaN(stateMilliseconds) ? "–" : `${clock(stateMilliseconds - fix.age * 1000)} UTC`;
+  if (isFix) return Number.isNaN(stateMilliseconds) ? "–" : `${clock(stateMilliseconds - fix.age * 1000)} ${zone()}`;
   // Another run of the hub, or a replay that was put back, knows nothing of it.
   if (fixAt !== null && state && state.monotonic < fixAt) fixAt = null;
-  return fixAt === null || !state ? "–" : `last fix ${duration(state.monotonic - fixAt + since)} ago`;
+  return fixAt === null || !state ? "–" : t("lastFix", { time: duration(state.monotonic - fixAt + since) });
 }
 
 let describedAt = -Infinity;
@@ -248,9 +393,9 @@ function showState() {
   const now = performance.now();
   const since = (elapsed() - stateAt) / 1000;
   const { position, velocity, attitude, air, supply, fix } = state ?? {};
-  const { word, time = "", look, note } = condition(since);
+  const { word: mode, time = "", look, note } = condition(since);
   // A screen reader says the word when it changes; the seconds behind it are for the eye.
-  set("mode", word);
+  set("mode", mode);
   set("mode-time", time);
   set("note", note);
   $("badge").className = `badge ${look}`;
@@ -258,20 +403,21 @@ function showState() {
   main.classList.toggle("resting", !stream || look === "bad" || isSought || !isLive(state?.mode ?? "none"));
   main.classList.toggle("reckoning", state?.mode === "deadReckoning" && look === "warn");
 
-  set("lat", hemisphere(position?.lat, "NS"));
-  set("lon", hemisphere(position?.lon, "EW"));
+  set("lat", coordinate(position?.lat, ["north", "south"]));
+  set("lon", coordinate(position?.lon, ["east", "west"]));
   set("sigma", position?.sigmaHorizontal === undefined ? "–" : `±${position.sigmaHorizontal.toFixed(1)} m`);
   set("height", fixed(position?.altMSL ?? position?.altHAE, 1, " m"));
-  set("speed", fixed(velocity?.speed, 1));
-  set("speed-others", velocity ? `${(velocity.speed * 3.6).toFixed(0)} km/h · ${(velocity.speed * 1.94384).toFixed(1)} kn` : "–");
+  set("speed", velocity ? speedIn(velocity.speed).toFixed(1) : "–");
+  set("speed-unit", settings.speed);
   set("track", bearing(velocity?.track));
   set("track-point", point(velocity?.track));
-  const kinds = ["unknown", "none", "2D", "3D"];
-  set("fix", fix ? kinds[fix.mode] ?? "–" : "–");
+  set("heading", bearing(attitude?.yaw));
+  set("heading-point", point(attitude?.yaw));
+  set("fix", fix ? word("fix", fix.mode) : "–");
   const doubts = [];
-  if (fix?.jamming === "warning" || fix?.jamming === "critical") doubts.push(`jamming: ${fix.jamming}`);
-  if (fix?.spoofing === "indicated" || fix?.spoofing === "multiple") doubts.push("spoofing");
-  if (state?.refusal) doubts.push(`fixes refused, ${state.refusal.metres.toFixed(0)} m off`);
+  if (fix?.jamming === "warning" || fix?.jamming === "critical") doubts.push(t("jamming", { level: fix.jamming }));
+  if (fix?.spoofing === "indicated" || fix?.spoofing === "multiple") doubts.push(t("spoofing"));
+  if (state?.refusal) doubts.push(t("refusal", { metres: state.refusal.metres.toFixed(0) }));
   $("trust").hidden = doubts.length === 0;
   set("trust-badge", doubts.join(", ") || "–");
   // The state's own time; this browser's clock is all there is while nothing comes.
@@ -283,12 +429,9 @@ function showState() {
   set("roll", signed(attitude?.roll));
   set("pitch", signed(attitude?.pitch));
   set("yaw", bearing(attitude?.yaw));
-  // Only where there is a barometer.
-  $("air").hidden = !air;
-  set("pressure", air ? `${(air.pressure / 100).toFixed(1)} hPa` : "–");
+  set("pressure", air ? `${pressureIn(air.pressure).toFixed(pressureDecimals())} ${settings.pressure}` : "–");
   set("temperature", fixed(air?.temperature, 1, " °C"));
   set("humidity", fixed(air?.humidity, 0, " %"));
-  $("supply").hidden = !supply;
   set("volts", fixed(supply?.volts, 2, " V"));
   set("amperes", supply ? `${(supply.amperes * 1000).toFixed(1)} mA` : "–");
   set("watts", supply ? `${(supply.volts * supply.amperes).toFixed(2)} W` : "–");
@@ -306,14 +449,17 @@ function showState() {
 
   if (now - describedAt < describeMilliseconds) return;
   describedAt = now;
-  const where = position ? `${$("lat").textContent}, ${$("lon").textContent}` : "no position yet";
-  const sides = [...fences].map(([name, { status }]) => `; fence ${name}: ${isAwayNow() ? "was " : ""}${status.state}`).join("");
-  $("map").setAttribute("aria-label", `Track: ${where}${isPositionStale ? ", stale" : ""}${sides}`);
-  const pose = `roll ${$("roll").textContent}, pitch ${$("pitch").textContent}, heading ${$("yaw").textContent}`;
-  $("horizon").setAttribute("aria-label", attitude ? `Horizon: ${pose}` : "Horizon: no attitude yet");
+  const sides = [...fences].map(([name, { status }]) => {
+    const side = word("fence", status.state);
+    return t("map.fence", { name, state: isAwayNow() ? t("map.was", { state: side }) : side });
+  });
+  const where = position ? t("map.label", { where: `${$("lat").textContent}, ${$("lon").textContent}` }) : t("map.labelNone");
+  $("map").setAttribute("aria-label", `${where}${isPositionStale ? t("map.stale") : ""}${sides.join("")}`);
+  const pose = { roll: $("roll").textContent, pitch: $("pitch").textContent, heading: $("yaw").textContent };
+  $("horizon").setAttribute("aria-label", attitude ? t("tilt.label", pose) : t("tilt.labelNone"));
   $("sky").setAttribute(
     "aria-label",
-    sky ? `Sky: ${satellites.length} satellites in view, ${used} used${isSkyStale ? ", stale" : ""}` : "Sky: no satellites yet");
+    sky ? t("sky.label", { seen: satellites.length, used, stale: isSkyStale ? t("map.stale") : "" }) : t("sky.labelNone"));
 }
 
 // MARK: Devices
@@ -321,9 +467,14 @@ function showState() {
 function makeDevice(status) {
   const element = document.createElement("li");
   element.className = "device";
-  element.innerHTML = `<div class="top"><h3></h3><span class="power"></span></div><div class="line"><p class="what"></p><p class="cost"></p></div>
-    <canvas role="img"></canvas><p class="who"></p>
-    <div class="actions"><button type="button" class="hold"></button><button type="button" class="release">Release</button></div>`;
+  const canvas = made("canvas");
+  canvas.setAttribute("role", "img");
+  const hold = made("button", "hold");
+  const release = made("button", "release");
+  hold.type = release.type = "button";
+  element.append(
+    made("div", "top", made("h3"), made("span", "power")), made("div", "line", made("p", "what"), made("p", "cost")), canvas,
+    made("p", "who"), made("div", "actions", hold, release));
   element.querySelector("h3").textContent = status.id;
   element.querySelector(".what").textContent = status.title;
   const device = { element, kind: status.kind, history: [], hold: null, status };
@@ -334,29 +485,42 @@ function makeDevice(status) {
     look();
     return answer?.ok ? answer.json() : null;
   };
-  const hold = element.querySelector(".hold");
-  hold.textContent = `Hold for ${holdSeconds} s`;
-  hold.setAttribute("aria-label", `Hold ${status.title} awake for ${holdSeconds} seconds`);
   hold.addEventListener("click", async () => {
     const mine = device.hold ? `&hold=${device.hold.id}` : "";
     const answer = await post(`hold?for=${holdSeconds}${mine}`);
     if (answer) device.hold = { id: answer.id, until: performance.now() + answer.seconds * 1000 };
     redraw();
   });
-  const release = element.querySelector(".release");
-  release.setAttribute("aria-label", `Release ${status.title}`);
   release.addEventListener("click", async () => {
     const mine = device.hold;
     device.hold = null;
     if (mine) await post(`release?hold=${mine.id}`);
     redraw();
   });
+  nameButtons(device);
   $("devices").append(element);
   return device;
 }
 
+function nameButtons({ element, status: { title } }) {
+  const [hold, release] = element.querySelectorAll("button");
+  hold.textContent = t("device.hold", { seconds: holdSeconds });
+  hold.setAttribute("aria-label", t("device.holdLabel", { title, seconds: holdSeconds }));
+  release.textContent = t("device.release");
+  release.setAttribute("aria-label", t("device.releaseLabel", { title }));
+}
+
+/** An element with its class and what is in it. */
+function made(name, className = "", ...children) {
+  const element = document.createElement(name);
+  if (className) element.className = className;
+  element.append(...children);
+  return element;
+}
+
 function showDevices(list, holds) {
   const now = performance.now() / 1000;
+  const clockNow = Date.now();
   for (const [id, device] of devices) {
     // Another board has come into service.
     if (list.some((status) => status.id === id)) continue;
@@ -364,7 +528,7 @@ function showDevices(list, holds) {
     devices.delete(id);
   }
   $("devices-empty").hidden = list.length > 0;
-  set("devices-empty", "This board has no devices");
+  set("devices-empty", t("devices.empty"));
   for (const status of list) {
     if (!devices.has(status.id)) devices.set(status.id, makeDevice(status));
     const device = devices.get(status.id);
@@ -376,17 +540,19 @@ function showDevices(list, holds) {
     if (isMissed) history.push({ power: "unknown", at: seenAt });
     if (isMissed || history.at(-1)?.power !== status.power) history.push({ power: status.power, at: since });
     while (history.length > 1 && history[1].at < now - timelineSeconds) history.shift();
+    if (!isRecorded) noteLife(status, isMissed, clockNow);
     // Where it is measured, what it draws says more than how often it was on.
     const cost = status.measuredMilliwattHours > 0
       ? `${status.milliwatts.toFixed(0)} mW`
-      : `${status.wakes} ${status.wakes === 1 ? "wake" : "wakes"}`;
+      : t(status.wakes === 1 ? "device.wake" : "device.wakes", { count: status.wakes });
     device.cost = `${cost} · ${energy(status.energyMilliwattHours)}`;
     const names = status.holders.map((holder) => {
       const ends = holds.filter((hold) => hold.device === status.id && hold.holder === holder).map((hold) => hold.seconds);
-      return ends.length ? `${holder} (${duration(Math.max(...ends))} left)` : holder;
+      return ends.length ? t("device.left", { holder, time: duration(Math.max(...ends)) }) : holder;
     });
-    const more = names.length > 6 ? ` and ${names.length - 6} more` : "";
-    device.who = names.length ? `Awake: ${names.slice(0, 6).join(", ")}${more}` : `Nobody holds it: ${status.reason}`;
+    const more = names.length > 6 ? t("device.more", { count: names.length - 6 }) : "";
+    device.who = names.length
+      ? t("device.awake", { holders: `${names.slice(0, 6).join(", ")}${more}` }) : t("device.idle", { reason: status.reason });
   }
   seenAt = now;
 }
@@ -407,8 +573,9 @@ function showPower() {
       const part = element.querySelector(name);
       if (part.textContent !== text) part.textContent = part.title = text;
     };
-    show(".power", isAway ? `was ${power}` : `${power} · ${duration(since)}`);
-    show(".who", isAway ? "Nobody says who holds it." : who);
+    const said = word("power", power);
+    show(".power", isAway ? t("device.was", { power: said }) : `${said} · ${duration(since)}`);
+    show(".who", isAway ? t("device.unknown") : who);
     show(".cost", isAway ? energy(energyMilliwattHours) : cost);
     const look = isAway ? "power" : `power ${power}`;
     if (element.querySelector(".power").className !== look) element.querySelector(".power").className = look;
@@ -416,24 +583,27 @@ function showPower() {
     if (hold.disabled !== isAway) hold.disabled = isAway;
     const isPartial = now - history[0].at < timelineSeconds || history.some(({ power }) => power === "unknown");
     isHatched ||= isPartial;
-    const words = `Power of the last five minutes${isPartial ? ", partly unknown" : ""}; ${isAway ? "last" : "now"} ${power}`;
+    const words = t("device.label", {
+      unknown: isPartial ? t("device.partly") : "", tense: t(isAway ? "device.last" : "device.now"), power: said,
+    });
     const canvas = element.querySelector("canvas");
     if (canvas.getAttribute("aria-label") !== words) canvas.setAttribute("aria-label", words);
   }
   if (isAway && seenAt !== null) {
     setAge("devices-age", now - seenAt, 0, false);
   } else {
-    set("devices-age", isHatched ? "last five minutes; hatched: unknown" : "last five minutes");
+    set("devices-age", t(isHatched ? "devices.hatched" : "devices.span"));
     $("devices-age").className = "age";
   }
   // Links to what the hub has.
-  for (const links of document.querySelectorAll(".history .take")) links.inert = isAway;
+  $("taking").inert = isAway;
   showMore("devices");
 }
 
 /** How much of a list is below its edge. */
 function showMore(id) {
   const list = $(id);
+  if (!list.checkVisibility()) return;
   const edge = list.getBoundingClientRect().bottom;
   // One of which there is nothing to be missed counts as seen.
   const count = [...list.children].filter((child) => child.getBoundingClientRect().bottom > edge + 16).length;
@@ -443,7 +613,7 @@ function showMore(id) {
   else list.removeAttribute("tabindex");
   const isCut = isLong && count > 0;
   $(`${id}-more`).hidden = !isCut;
-  set(`${id}-more`, isCut ? `▾ ${count} more` : "");
+  set(`${id}-more`, isCut ? t("more", { count }) : "");
 }
 
 for (const id of ["devices", "fences"]) $(id).addEventListener("scroll", () => showMore(id), { passive: true });
@@ -468,51 +638,294 @@ let hubConditions = [];
 const fenceSeverity = ({ state, event }) =>
   state === "outside" && event === "leave" ? "warning" : state === "unknown" && event === "lost" ? "problem" : null;
 
+/** What only this page knows: whether it hears the hub, how old what it shows is, and whether it is the hub's own page. */
+function ownAlarms() {
+  const all = [];
+  const now = performance.now();
+  const isLost = heardAt !== null && !isRefused && (paused ? isUnanswered : !isListening());
+  const silence = (now - Math.max(heardAt ?? 0, listenedAt)) / 1000;
+  if (isLost && silence > lostSeconds) {
+    all.push({
+      name: t("banner.hub"), severity: "problem", short: t("banner.lost"),
+      time: t("banner.lostFor", { time: duration((now - heardAt) / 1000) }),
+      summary: t("banner.lostSummary", { when: `${clock(heardClock)} ${zone()}` }), nextStep: t("banner.lostNext"),
+    });
+  }
+  const isPlaying = isListening() && !replay?.paused && !replay?.over;
+  const since = (elapsed() - stateAt) / 1000;
+  if (isPlaying && state && since > silentSeconds) {
+    all.push({
+      name: t("banner.hub"), severity: "problem", short: t("banner.silent"), time: t("banner.silentFor", { time: duration(since) }),
+      summary: t("banner.silentSummary"),
+    });
+  }
+  const isLeft = isPlaying && state && fixAt !== null && state.mode !== "asleep" && state.mode !== "deadReckoning";
+  const age = isLeft ? state.monotonic - fixAt + since : 0;
+  if (age > oldSeconds && since <= silentSeconds) {
+    all.push({
+      name: t("banner.position"), severity: "warning", short: t("banner.old"), time: t("banner.oldFor", { time: duration(age) }),
+      summary: t("banner.oldSummary"), nextStep: t("banner.oldNext"),
+    });
+  }
+  if (otherVersion !== null) {
+    const left = reloadAt === null ? null : Math.max(0, (reloadAt - now) / 1000);
+    all.push({
+      name: t("banner.hub"), severity: "warning", short: t("banner.version"), time: t("banner.versionNow", { version: otherVersion }),
+      summary: t("banner.versionSummary", { version: document.body.dataset.version }),
+      nextStep: left === null ? t("reloadsNot") : t("reloads", { time: duration(Math.ceil(left)) }),
+      act: { text: t("reload"), run: () => location.reload() },
+    });
+  }
+  return all;
+}
+
+/** What the anchor watch has to say, which is the page's own. */
+function anchorAlarms() {
+  if (!anchor.place) return [];
+  const name = t("anchor.name");
+  if (paused) {
+    return [{ name, severity: "warning", short: `${name} ${t("anchor.paused")}`, time: t("anchor.paused"), summary: t("anchor.pausedSummary") }];
+  }
+  if (!anchor.isAlarmed) return [];
+  const { state, since, metres } = anchor.status;
+  const time = duration(Math.max(0, performance.now() / 1000 - since));
+  const left = anchor.silentUntil - performance.now() / 1000;
+  const act = left > 0 ? undefined : { text: t("anchor.silence"), run: () => silence() };
+  if (state === "blind") {
+    return [{
+      name, severity: "problem", short: t("anchor.isBlind"), time: t("anchor.blindFor", { time }), summary: t("anchor.blindSummary"),
+      nextStep: t("anchor.blindNext"), act,
+    }];
+  }
+  const far = { metres: metres.toFixed(0), beyond: Math.max(0, metres - anchor.place.radius).toFixed(0) };
+  return [{
+    name, severity: "problem", short: t("anchor.drags"), time: t("anchor.dragFor", { time }), summary: t("anchor.dragSummary", far),
+    nextStep: t("anchor.dragNext"), act,
+  }];
+}
+
 /** All that needs attention, the worst first: the hub's own words, a name, since when, what is the matter, and what to do. */
 function alarms() {
-  if (isAwayNow()) return [];
-  const all = [];
-  const told = [["board file", hubConditions], ...[...devices.values()].map(({ status }) => [status.id, status.conditions ?? []])];
+  const own = [...anchorAlarms(), ...ownAlarms()];
+  if (isAwayNow()) return own;
+  const all = [...own];
+  const told = [[t("boardFile"), hubConditions], ...[...devices.values()].map(({ status }) => [status.id, status.conditions ?? []])];
   for (const [name, conditions] of told) {
     for (const { kind, severity, summary, nextStep, forSeconds } of conditions) {
       if (severity === "waiting") continue;
-      all.push({ name, severity, short: `${name} ${kind}`, time: `${kind} for ${duration(forSeconds)}`, summary, nextStep });
+      const what = word("kind", kind);
+      all.push({ name, severity, short: `${name} ${what}`, time: `${what} ${t("for", { time: duration(forSeconds) })}`, summary, nextStep });
     }
   }
   for (const [name, { status }] of fences) {
     const severity = fenceSeverity(status);
-    if (severity) all.push({ name: `fence ${name}`, severity, short: `${name} ${severity === "problem" ? "blind" : "left"}`, time: sideOf(status), summary: edgeOf(status, false) });
+    if (!severity) continue;
+    const short = t(severity === "problem" ? "fence.blind" : "fence.left", { name });
+    all.push({ name: t("fence", { name }), severity, short, time: sideOf(status), summary: edgeOf(status, false) });
   }
   return all.sort((one, other) => (one.severity === other.severity ? 0 : one.severity === "problem" ? -1 : 1));
 }
 
+// What has been sounded for, by its words without the seconds.
+let sounded = new Set();
+
 function showBanner() {
   const all = alarms();
-  $("banner").hidden = all.length === 0;
   const banner = $("banner-list");
+  const wasHidden = $("banner").hidden;
+  $("banner").hidden = all.length === 0;
   while (banner.children.length > all.length) banner.lastElementChild.remove();
-  all.forEach(({ name, severity, time, summary, nextStep }, index) => {
+  all.forEach(({ name, severity, time, summary, nextStep, act }, index) => {
     if (!banner.children[index]) {
-      const element = document.createElement("li");
-      element.innerHTML = `<span class="what"></span><span class="next"></span>`;
-      banner.append(element);
+      const button = made("button", "act");
+      button.type = "button";
+      button.addEventListener("click", () => button.run?.());
+      banner.append(made("li", "", made("span", "what"), made("span", "next"), button));
     }
     const element = banner.children[index];
     if (element.className !== severity) element.className = severity;
     const show = (part, text) => {
       if (element.querySelector(part).textContent !== text) element.querySelector(part).textContent = text;
     };
-    show(".what", `${name}: ${time}: ${summary}`);
+    show(".what", t("banner.line", { name, time, summary }));
     show(".next", nextStep ?? "");
+    show(".act", act?.text ?? "");
+    const button = element.querySelector(".act");
+    button.hidden = !act;
+    button.run = act?.run;
   });
+  const region = $("banner");
+  // What is cut off can be scrolled to with the keys.
+  if (region.scrollHeight > region.clientHeight + 1) region.tabIndex = 0;
+  else region.removeAttribute("tabindex");
   // To those who do not see it: what is new, and not the seconds.
-  set("banner-said", all.map(({ short, nextStep }) => `${short}${nextStep ? `: ${nextStep}` : ""}`).join(". "));
+  set("banner-said", all.map(({ short, nextStep, act }) => `${short}${nextStep && !act ? `: ${nextStep}` : ""}`).join(". "));
   const title = all.length ? `⚠ ${all[0].short} · ${baseTitle}` : baseTitle;
   if (document.title !== title) document.title = title;
+  const news = all.map(({ short }) => short);
+  if (settings.sound === "on" && news.some((short) => !sounded.has(short))) sound();
+  sounded = new Set(news);
   const origins = [...devices.values()].map(({ status }) => status.origin);
-  const origin = origins.includes("recorded") ? "REPLAY" : origins.includes("simulated") ? "SIMULATED" : "";
+  const origin = origins.includes("recorded") ? "recorded" : origins.includes("simulated") ? "simulated" : "";
   $("origin").hidden = !origin;
-  set("origin", origin);
+  set("origin", origin && t(`origin.${origin}`));
+  // What is below it has another size now.
+  if (wasHidden !== $("banner").hidden) redrawAll();
+}
+
+// MARK: The anchor
+
+$("anchor-radius").min = leastMetres;
+$("anchor-radius").max = mostMetres;
+for (const name of ["input", "change"]) {
+  $("anchor-radius").addEventListener(name, () => {
+    anchor.setRadius(Number($("anchor-radius").value), name === "change");
+    redrawAll();
+  });
+}
+$("anchor-drop").addEventListener("click", () => {
+  if (anchor.place) {
+    anchor.raise();
+    letScreenSleep();
+  } else if (anchorPosition()) {
+    anchor.drop(state.position);
+    keepScreenOn();
+  }
+  redrawAll();
+});
+$("anchor-silence").addEventListener("click", () => silence());
+$("anchor-sound").addEventListener("click", () => {
+  choose("sound", settings.sound === "on" ? "off" : "on");
+  if (settings.sound === "on") tryOut();
+  redrawAll();
+});
+// The first press after the page was loaded lets it sound, if that was chosen.
+for (const name of ["pointerdown", "keydown"]) {
+  addEventListener(name, () => {
+    if (settings.sound === "on" && !canSound()) allowSound();
+  }, { capture: true });
+}
+
+function silence() {
+  anchor.silence(performance.now() / 1000);
+  redrawAll();
+}
+
+/** A position that an anchor can be dropped at, or is watched by: one of now. */
+function anchorPosition() {
+  const { position, mode } = state ?? {};
+  if (!position || !isListening() || !isLive(mode)) return null;
+  return position.age + (elapsed() - stateAt) / 1000 <= oldSeconds ? position : null;
+}
+
+let anchorSeenAt = null;
+
+function watchAnchor() {
+  if (!anchor.place || paused) return;
+  const now = performance.now() / 1000;
+  const position = anchorPosition();
+  if (position) anchorSeenAt = now - position.age;
+  anchor.watch(position, anchorSeenAt, now);
+  if (anchor.isAlarmed && settings.sound === "on" && now > anchor.silentUntil) sound(2);
+  redraw();
+}
+
+let screenLock = null;
+
+/** Keeps the screen on while an anchor is down, where the browser lets it: over an encrypted connection. */
+async function keepScreenOn() {
+  if (!anchor.place || document.hidden || screenLock?.released === false) return;
+  screenLock = await navigator.wakeLock?.request("screen").catch(() => null) ?? null;
+}
+
+function letScreenSleep() {
+  screenLock?.release().catch(() => {});
+  screenLock = null;
+}
+
+function showAnchor() {
+  const { place, status, hub } = anchor;
+  const slider = $("anchor-radius");
+  if (document.activeElement !== slider || slider.value !== String(anchor.radius)) slider.value = anchor.radius;
+  set("anchor-metres", `${anchor.radius} m`);
+  set("anchor-drop", t(place ? "anchor.raise" : "anchor.drop"));
+  $("anchor-drop").disabled = !place && !anchorPosition();
+  set("anchor-since", place ? t("anchor.since", { when: `${clock(place.at).slice(0, 5)} ${zone()}` }) : "");
+  const far = { metres: status.metres?.toFixed(0), bearing: bearing(status.degrees) };
+  $("anchor-state").hidden = !place;
+  set("anchor-state", !place ? "" : paused ? t("anchor.paused")
+    : status.state === "blind" ? t("anchor.blind") : status.metres === undefined ? "–" : t(`anchor.${status.state}`, far));
+  $("anchor-state").className = `side ${!place || paused ? "" : status.state === "holding" ? "good" : "bad"}`;
+  const left = anchor.silentUntil - performance.now() / 1000;
+  $("anchor-silence").hidden = !anchor.isAlarmed || left > 0;
+  const isOn = settings.sound === "on";
+  $("anchor-sound").setAttribute("aria-pressed", String(isOn));
+  const notes = !place ? [t(anchorPosition() ? "anchor.idle" : "anchor.noPosition")]
+    : [hub === "watches" ? t("anchor.hub") : hub === "refused" ? t("anchor.refused", { reason: anchor.refusal }) : t("anchor.page")];
+  if (anchor.isAlarmed && left > 0) notes.unshift(t("anchor.silenced", { time: duration(left) }));
+  set("anchor-note", notes.join(" · "));
+  $("anchor-blocked").hidden = !(isOn && place && !canSound());
+}
+
+/** Takes hold of the edge of the anchor's circle, if that is at a point of the map. */
+function grabAnchor(x, y) {
+  const { view } = camera;
+  const spot = anchorSpot();
+  if (!view || !spot) return null;
+  const [left, top] = placed(view)(beside(anchor.handle(view, spot).point, view.centre));
+  if (Math.hypot(left - x, top - y) > 26) return null;
+  return (across, down, isOver) => {
+    anchor.setRadius(anchor.radiusThrough(placeAt(view, across, down), spot), isOver);
+    redrawAll();
+  };
+}
+
+/** Where an anchor lies, or would if it were dropped now. */
+const anchorSpot = () => anchor.place ?? (isOpen("anchor") ? anchorPosition() : null);
+
+function drawAnchor(pen, view, place, letters, colour) {
+  const spot = anchorSpot();
+  if (!spot) return;
+  const { centre, point: edge } = anchor.handle(view, spot);
+  const [x, y] = place(beside(centre, view.centre));
+  const [left, top] = place(beside(edge, view.centre));
+  const tone = colour(!anchor.place ? "muted" : anchor.isAlarmed ? "bad" : "good");
+  pen.strokeStyle = pen.fillStyle = tone;
+  pen.lineWidth = 2.5;
+  pen.setLineDash(anchor.place ? [] : [6, 6]);
+  pen.beginPath();
+  pen.arc(x, y, Math.hypot(left - x, top - y), 0, 2 * Math.PI);
+  pen.stroke();
+  pen.setLineDash([]);
+  pen.globalAlpha = 0.1;
+  pen.fill();
+  pen.globalAlpha = 1;
+  if (anchor.place) {
+    // An anchor: a ring, a shaft, a stock and two flukes.
+    const size = letters * 0.9;
+    pen.beginPath();
+    pen.arc(x, y - size, size * 0.28, 0, 2 * Math.PI);
+    pen.moveTo(x, y - size * 0.7);
+    pen.lineTo(x, y + size);
+    pen.moveTo(x - size * 0.5, y - size * 0.35);
+    pen.lineTo(x + size * 0.5, y - size * 0.35);
+    pen.moveTo(x - size * 0.85, y + size * 0.25);
+    pen.quadraticCurveTo(x - size * 0.6, y + size, x, y + size);
+    pen.quadraticCurveTo(x + size * 0.6, y + size, x + size * 0.85, y + size * 0.25);
+    pen.stroke();
+  }
+  // What a finger takes hold of.
+  pen.beginPath();
+  pen.arc(left, top, 9, 0, 2 * Math.PI);
+  pen.fillStyle = colour("card");
+  pen.fill();
+  pen.stroke();
+  pen.fillStyle = tone;
+  pen.textAlign = "center";
+  pen.textBaseline = "middle";
+  pen.fillText("↔", left, top);
+  pen.textAlign = "start";
+  pen.textBaseline = "alphabetic";
 }
 
 // MARK: Fences
@@ -523,7 +936,7 @@ const fences = new Map();
 function makeFence(name) {
   const element = document.createElement("li");
   element.className = "fence";
-  element.innerHTML = `<div class="top"><h3></h3><span class="side"></span></div><p class="edge"></p><p class="next"></p>`;
+  element.append(made("div", "top", made("h3"), made("span", "side")), made("p", "edge"), made("p", "next"));
   element.querySelector("h3").textContent = name;
   $("fences").append(element);
   return { element };
@@ -539,7 +952,7 @@ function takeFences(list) {
   for (const [name, status] of Object.entries(list)) {
     if (!fences.has(name)) fences.set(name, makeFence(name));
     const fence = fences.get(name);
-    if (fence.status && fence.status.state !== status.state) news.push(`fence ${name}: ${status.state}`);
+    if (fence.status && fence.status.state !== status.state) news.push(t("fence.news", { name, state: word("fence", status.state) }));
     fence.status = status;
   }
   // To those who do not see it: what has changed, and not the seconds since.
@@ -555,25 +968,24 @@ function lookOf({ state, event }) {
 }
 
 function sideOf({ state, event, seconds }) {
-  const time = duration(seconds);
-  const since = { enter: `entered ${time} ago`, leave: `left ${time} ago`, lost: `blind for ${time}` };
-  return `${state} · ${since[event] ?? `for ${time}`}`;
+  const key = { enter: "fence.entered", leave: "fence.leftAgo", lost: "fence.blindFor" }[event] ?? "for";
+  return `${word("fence", state)} · ${t(key, { time: duration(seconds) })}`;
 }
 
 function edgeOf({ beyond, position }, isAway) {
-  if (beyond === undefined) return "No fix that tells yet";
+  if (beyond === undefined) return t("fence.none");
   const far = Math.abs(beyond);
   const length = far < 1000 ? `${far.toFixed(1)} m` : `${(far / 1000).toFixed(1)} km`;
-  const sigma = position.sigmaHorizontal;
-  const age = isAway ? "" : ` · ${duration(position.age)} ago`;
-  return `${length} ${beyond > 0 ? "beyond" : "within"} the edge, ±${sigma.toFixed(sigma < 0.095 ? 2 : 1)} m${age}`;
+  const sigma = position.sigmaHorizontal.toFixed(position.sigmaHorizontal < 0.095 ? 2 : 1);
+  const age = isAway ? "" : t("ago", { time: duration(position.age) });
+  return t(beyond > 0 ? "fence.beyond" : "fence.within", { length, sigma, age });
 }
 
 function nextOf({ event, due, unknownIn }) {
-  if (due > 1) return `${event ? "Next" : "First"} fix within ${duration(due)}`;
-  if (due > -lateSeconds) return "Next fix now";
-  if (unknownIn === undefined) return `No fix that tells, ${duration(-due)} after its time`;
-  return `A fix is ${duration(-due)} late; unknown in ${duration(Math.max(0, unknownIn))}`;
+  if (due > 1) return t(event ? "fence.next" : "fence.first", { time: duration(due) });
+  if (due > -lateSeconds) return t("fence.nextNow");
+  if (unknownIn === undefined) return t("fence.overdue", { time: duration(-due) });
+  return t("fence.late", { time: duration(-due), left: duration(Math.max(0, unknownIn)) });
 }
 
 /** How the fences are, or were: as the devices. */
@@ -585,9 +997,9 @@ function showFences() {
       const part = element.querySelector(name);
       if (part.textContent !== text) part.textContent = part.title = text;
     };
-    show(".side", isAway ? `was ${status.state}` : sideOf(status));
+    show(".side", isAway ? t("map.was", { state: word("fence", status.state) }) : sideOf(status));
     show(".edge", edgeOf(status, isAway));
-    show(".next", isAway ? "Nobody says when the next fix is due." : nextOf(status));
+    show(".next", isAway ? t("fence.away") : nextOf(status));
     const isLate = !isAway && status.due <= -lateSeconds;
     element.querySelector(".next").classList.toggle("late", isLate);
     const look = isAway ? "side" : `side ${lookOf(status)}`;
@@ -733,7 +1145,10 @@ async function recall() {
   try {
     await recallPower();
     await recallSegments();
-    if (!isPastKnown) await recallTrack();
+    if (!isPastKnown) {
+      await recallTrack();
+      await recallTrends();
+    }
     recalledAt = performance.now();
   } catch {
     // The badge says that the hub is away; it is tried again with the next look.
@@ -785,16 +1200,42 @@ async function recallTrack() {
   // Its end is where the page's own track is.
   past = connected([...track.slice(-1), ...way.reverse()]).slice(track.length ? 1 : 0).reverse();
   isPastKnown = true;
+  extent = undefined;
+}
+
+/** An hour of the charts' values, as far as it was recorded. */
+async function recallTrends() {
+  let address = `history?from=${Math.floor(Date.now() / 1000) - spanSeconds}&every=${trendEverySeconds}`;
+  const samples = [];
+  while (address) {
+    const page = await (await read(address)).json();
+    for (const one of page.states) {
+      const at = Date.parse(one.time ?? "");
+      if (!Number.isNaN(at)) samples.push(sampleOf(one, at));
+    }
+    address = page.next?.slice(1);
+  }
+  trends.recall(samples.sort((one, other) => one.at - other.at));
+}
+
+/** Without a recorder the page remembers itself what each device's power was. */
+function noteLife({ id, power, forSeconds }, isMissed, now) {
+  if (!lives.has(id)) lives.set(id, []);
+  const changes = lives.get(id);
+  const since = now - forSeconds * 1000;
+  if (isMissed && changes.length) changes.push({ power: "unknown", at: now - (performance.now() - seenAt * 1000) });
+  if (isMissed || changes.at(-1)?.power !== power) changes.push({ power, at: since });
+  while (changes.length > 1 && changes[1].at < now - daySeconds * 1000) changes.shift();
 }
 
 async function recallSegments() {
   const list = (await (await read("recordings")).json()).recordings.reverse();
   const size = (bytes) => (bytes < 1e6 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
   const items = list.map(({ name, from, to, bytes, writing }) => {
-    const time = from ? `${from.slice(0, 10)} ${from.slice(11, 16)}–${to.slice(11, 16)}` : "empty so far";
-    return { name, text: `${time} · ${size(bytes)}${writing ? " · being written" : ""}` };
+    const time = from ? `${from.slice(0, 10)} ${from.slice(11, 16)}–${to.slice(11, 16)}` : t("recordings.empty");
+    return { name, text: `${time} · ${size(bytes)}${writing ? t("recordings.writing") : ""}` };
   });
-  set("segments-count", `Recordings (${items.length})`);
+  set("segments-count", t("recordings.count", { count: items.length }));
   const links = items.map(({ name, text }) => {
     // The same link as before, where there is one: it may have the focus.
     const item = document.getElementById(`segment-${name}`) ?? document.createElement("li");
@@ -837,12 +1278,13 @@ function lifeOf(id) {
     const now = Date.now();
     const at = now - daySeconds * 1000 * (1 - event.offsetX / row.lastChild.clientWidth);
     const piece = pieces(id, now).find(({ from, to }) => from <= at && at < to);
-    const minutes = (time) => new Date(time).toISOString().slice(11, 16);
+    const minutes = (time) => clock(time).slice(0, 5);
+    const said = { id, zone: zone() };
     set("history-at", piece
-      ? `${id}: ${piece.power} ${minutes(piece.from)}–${minutes(piece.to)} UTC`
-      : `${id}: nothing known of ${minutes(at)} UTC`);
+      ? t("history.piece", { ...said, power: word("power", piece.power), from: minutes(piece.from), to: minutes(piece.to) })
+      : t("history.unknown", { ...said, at: minutes(at) }));
   });
-  row.lastChild.addEventListener("pointerleave", () => set("history-at", "last 24 hours, UTC"));
+  row.lastChild.addEventListener("pointerleave", () => set("history-at", t("history.span", { zone: zone() })));
   $("timeline").append(row);
   return row;
 }
@@ -894,7 +1336,7 @@ const controls = ["replay-play", "replay-step", "replay-rate", "replay-place"];
 
 /** Nobody is there whom a command could reach. */
 function showUnanswered() {
-  set("replay-end", "no answer");
+  set("replay-end", t("replay.noAnswer"));
   for (const id of controls) $(id).disabled = true;
 }
 
@@ -920,8 +1362,8 @@ function showReplay(status) {
   const [from, to] = [Date.parse(status.from), Date.parse(status.to)];
   // At another rate it is the moments between two answers that pass, not more of the devices' time.
   setPace(status.paused || status.over ? 0 : Math.min(status.rate, 1));
-  set("replay-play", status.over ? "Start again" : status.paused ? "Go on" : "Halt replay");
-  set("replay-end", status.over ? "over" : status.paused ? "halted" : `to ${clock(to)} UTC`);
+  set("replay-play", t(status.over ? "replay.again" : status.paused ? "replay.on" : "replay.halt"));
+  set("replay-end", status.over ? t("replay.over") : status.paused ? t("replay.halted") : t("replay.to", { time: utcClock(to) }));
   const place = $("replay-place");
   // A key goes on by a second, in long recordings by more.
   place.step = Math.max(1, Math.ceil((to - from) / 600_000));
@@ -1008,6 +1450,25 @@ function setPace(newPace) {
 
 let isRedrawAsked = false;
 let drawnAt = -Infinity;
+let listedAt = -Infinity;
+// What the map was drawn for, and each other picture.
+let drawnMap = "";
+let drawnPictures = -Infinity;
+// The style's colours, as long as it is the same.
+const colours = new Map();
+
+function colour(name) {
+  if (!colours.has(name)) colours.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+  return colours.get(name);
+}
+
+/** Draws all again: other colours, another size, other words. */
+function redrawAll() {
+  colours.clear();
+  drawnMap = drawnHistory = "";
+  drawnPictures = listedAt = -Infinity;
+  redraw(true);
+}
 
 function redraw(isUrgent = false) {
   if (isRedrawAsked || document.hidden) return;
@@ -1018,18 +1479,54 @@ function redraw(isUrgent = false) {
     isRedrawAsked = false;
     drawnAt = performance.now();
     showState();
+    if (document.body.dataset.map !== "no") drawMap();
+    if (isOpen("tilt")) drawHorizon($("horizon"), state?.attitude, colour);
+    // Lists, banners and slow pictures, which nobody sees move.
+    if (drawnAt - listedAt < listMilliseconds) return;
+    listedAt = drawnAt;
+    showPanels();
     showPower();
     showHolds();
     showFences();
+    showAnchor();
     showBanner();
-    const style = getComputedStyle(document.documentElement);
-    const colour = (name) => style.getPropertyValue(`--${name}`).trim();
-    drawMap(colour);
-    drawHorizon(colour);
-    drawSky(colour);
-    for (const device of devices.values()) drawTimeline(device, colour);
-    if (isRecorded) drawHistory(colour);
+    set("zone", zone());
+    if (isOpen("sky")) drawSky($("sky"), sky, sky && !isSkyNew(), colour);
+    if (isOpen("devices")) for (const device of devices.values()) drawTimeline(device);
+    if (isOpen("hour")) drawTrends();
+    if (isOpen("day")) {
+      drawHistory();
+      showBooks();
+    }
   });
+}
+
+function drawTrends() {
+  if (drawnAt - drawnPictures < 2000) return;
+  drawnPictures = drawnAt;
+  const now = isReplayed ? trends.samples.at(-1)?.at ?? Date.now() : Date.now();
+  $("hour-none").hidden = !trends.isEmpty;
+  set("hour-span", `${spanText(now)} ${zone()}`);
+  trends.draw(now, colour);
+}
+
+/** What each client has cost today, by what it was billed for. */
+function showBooks() {
+  const spent = new Map();
+  for (const { status } of devices.values()) {
+    for (const { payer, milliwattHours } of status.bills?.day ?? []) spent.set(payer, (spent.get(payer) ?? 0) + milliwattHours);
+  }
+  const lines = [...spent].filter(([, cost]) => cost >= 0.001).sort(([, one], [, other]) => other - one).slice(0, 10);
+  const list = $("books");
+  while (list.children.length > lines.length) list.lastElementChild.remove();
+  lines.forEach(([payer, cost], index) => {
+    if (!list.children[index]) list.append(made("li", "", made("span", "who"), made("span")));
+    const [who, what] = list.children[index].children;
+    if (who.textContent !== payer) who.textContent = payer;
+    const text = energy(cost);
+    if (what.textContent !== text) what.textContent = text;
+  });
+  $("books-none").hidden = lines.length > 0;
 }
 
 /** Whether nothing is known of the way from one moment to another. */
@@ -1055,89 +1552,211 @@ function follow({ position, mode, time, monotonic }) {
   const isNear = last && Math.hypot(point.x - last.x, point.y - last.y) < 0.5 * metreAt(lat);
   if (isNear && !isStart) return;
   track.push(point);
+  if (extent) extent = bounds([[{ x: extent.left, y: extent.top }, { x: extent.right, y: extent.bottom }, point]]);
   if (track.length > trackPoints) thin();
 }
 
-/** Makes the older half of the track coarser: a page on a wall has the whole day. */
+/** Makes the older half of the track coarser, and keeps its bends: a page on a wall has the whole day. */
 function thin() {
   const half = trackPoints / 2;
-  track = track.filter((point, index) => index > half || index % 2 === 0 || point.isStart || track[index + 1]?.isStart);
+  const older = track.slice(0, half);
+  const metre = metreAt(track.at(-1).lat);
+  let coarse = older;
+  for (let metres = 1; coarse.length > half / 2 && metres < 2000; metres *= 2) coarse = simplified(older, metres * metre);
+  // Dots of a schedule, which no line leaves out.
+  if (coarse.length > half / 2) coarse = coarse.filter((_, index) => index % 2 === 0);
+  track = [...coarse, ...track.slice(half)];
+  extent = undefined;
 }
 
-const tiles = new Map();
-// The last tile that was asked for did not come.
-let isMapAway = false;
+// MARK: The map
 
-function drawTiles(pen, view) {
-  const template = document.body.dataset.tiles;
-  if (!template) return;
+const camera = new Camera($("chart"), () => redrawAll(), grabAnchor);
+$("map-in").addEventListener("click", () => camera.zoomBy(1.6));
+$("map-out").addEventListener("click", () => camera.zoomBy(1 / 1.6));
+$("map-follow").addEventListener("click", () => camera.follow());
+$("map-turn").addEventListener("click", () => camera.turn());
+$("map-all").addEventListener("click", () => camera.showAll());
+
+const tileLimit = 240;
+const tiles = new Map();
+const tileTemplate = document.body.dataset.tiles;
+const tileFile = tileTemplate && !tileTemplate.includes("{z}") ? new TileFile(tileTemplate) : null;
+// Which levels the map has; a file says it itself.
+let levels = tileFile ? null : { least: 0, most: 19 };
+// The last tile that was asked for did not come, or what is wrong with the file.
+let mapTrouble = "";
+let isFileTried = false;
+
+/** A tile's picture, asked for if it is not there; `null` until it is. */
+function tile(level, column, row, isAsked) {
+  const key = `${level}/${column}/${row}`;
+  const known = tiles.get(key);
+  if (known || !isAsked) return known?.picture ?? null;
+  if (tiles.size > tileLimit) {
+    const [first, old] = tiles.entries().next().value;
+    old.picture?.close?.();
+    tiles.delete(first);
+  }
+  const entry = { picture: null };
+  tiles.set(key, entry);
+  const come = (picture) => {
+    entry.picture = picture;
+    mapTrouble = "";
+    drawnMap = "";
+    redraw();
+  };
+  const fail = (trouble) => {
+    mapTrouble = trouble;
+    drawnMap = "";
+    redraw();
+  };
+  if (tileFile) {
+    tileFile.picture(level, column, row).then(come, (error) => fail(t("map.file", { reason: error.message })));
+    return null;
+  }
+  const image = new Image();
+  image.onload = () => come(image);
+  image.onerror = () => fail(t("map.away"));
+  image.src = tileTemplate.replace("{z}", level).replace("{x}", column).replace("{y}", row);
+  return null;
+}
+
+/** Asks the file once for its levels. */
+function openTileFile() {
+  if (isFileTried) return;
+  isFileTried = true;
+  tileFile.open().then((header) => {
+    levels = { least: header.least, most: header.most };
+  }, (error) => {
+    mapTrouble = t("map.file", { reason: error.message });
+    setTimeout(() => (isFileTried = false), 10_000);
+  }).finally(() => {
+    drawnMap = "";
+    redraw();
+  });
+}
+
+function drawTiles(pen, view, width, height) {
+  if (!tileTemplate) return;
+  if (!levels) return openTileFile();
   const { zoom } = view;
-  const level = Math.max(0, Math.min(19, Math.floor(Math.log2(zoom / 256))));
+  const level = Math.max(levels.least, Math.min(levels.most, Math.round(Math.log2(zoom / 256) - 0.3)));
   const count = 2 ** level;
   const size = zoom / count;
+  // A file that begins with small pieces is not drawn from afar.
+  if ((width / size + 1) * (height / size + 1) > tileLimit / 2) return;
   for (let x = Math.floor(view.left * count); x <= view.right * count; x++) {
     for (let y = Math.max(0, Math.floor(view.top * count)); y <= Math.min(count - 1, view.bottom * count); y++) {
       const column = ((x % count) + count) % count;
-      const address = template.replace("{z}", level).replace("{x}", column).replace("{y}", y);
-      if (!tiles.has(address)) {
-        if (tiles.size > 200) tiles.delete(tiles.keys().next().value);
-        const image = new Image();
-        image.onload = () => {
-          isMapAway = false;
-          redraw();
-        };
-        image.onerror = () => {
-          isMapAway = true;
-          redraw();
-        };
-        image.src = address;
-        tiles.set(address, image);
+      const place = [(x / count - view.left) * zoom, (y / count - view.top) * zoom, size, size];
+      const picture = tile(level, column, y, true);
+      if (picture) {
+        pen.drawImage(picture, ...place);
+        continue;
       }
-      const image = tiles.get(address);
-      if (image.complete && image.naturalWidth) {
-        pen.drawImage(image, (x / count - view.left) * zoom, (y / count - view.top) * zoom, size, size);
+      // Until it is there, that part of a larger one which is.
+      for (let up = 1; up <= 5 && up <= level; up++) {
+        const larger = tile(level - up, column >> up, y >> up, false);
+        if (!larger) continue;
+        const side = larger.width / 2 ** up;
+        pen.drawImage(larger, (column % 2 ** up) * side, (y % 2 ** up) * side, side, side, ...place);
+        break;
       }
     }
   }
+  dim(pen, width, height);
 }
 
-function drawMap(colour) {
-  const { pen, width, height, letters } = prepare($("map"));
+/** A map is made for the day: in the dark it is dimmed, and at night it is red. */
+function dim(pen, width, height) {
+  const theme = settings.theme === "auto" ? (darkness.matches ? "dark" : "light") : settings.theme;
+  if (theme === "light") return;
+  if (theme === "night") {
+    pen.globalCompositeOperation = "multiply";
+    pen.fillStyle = "#7a140c";
+    pen.fillRect(0, 0, width, height);
+    pen.globalCompositeOperation = "source-over";
+  }
+  pen.fillStyle = theme === "night" ? "#0006" : "#0a0e138c";
+  pen.fillRect(0, 0, width, height);
+}
+
+function drawMap() {
+  const chart = $("chart");
+  const [width, height] = [chart.clientWidth, chart.clientHeight];
+  if (!width || !height) return;
   const last = track.at(-1) ?? past.at(-1);
   const edges = fenceEdges(last);
+  const spot = anchor.place;
+  const anchorPlace = spot ? { lat: spot.lat, ...mercator(spot) } : null;
   // A grid also before the first position: the place is there, what is in it is not known yet.
-  const metre = metreAt((last ?? edges[0]?.way[0])?.lat ?? 0);
-  const ways = [past, track];
+  const metre = metreAt((last ?? edges[0]?.way[0] ?? anchorPlace)?.lat ?? 0);
+  if (extent === undefined) extent = bounds([past, track]);
+  const ways = extent ? [[{ x: extent.left, y: extent.top }, { x: extent.right, y: extent.bottom }]] : [];
   const framed = framedEdges(edges, ways, metre);
-  const view = frame([...ways, ...framed.map(({ way }) => way)], width, height, metre);
-  drawGrid(pen, view, width, height, colour);
-  if (!last && !edges.length) return;
-  drawTiles(pen, view);
+  const shown = [...ways, ...framed.map(({ way }) => way)];
+  if (anchorPlace) {
+    const { x, y } = beside(anchorPlace, last);
+    const far = spot.radius * metre;
+    shown.push([{ x: x - far, y: y - far }, { x: x + far, y: y + far }]);
+  }
+  const vehicle = track.length ? last : undefined;
+  const course = state?.velocity && state.velocity.speed > 0.5 ? state.velocity.track ?? state.attitude?.yaw : state?.attitude?.yaw;
+  const view = camera.look(shown, vehicle, course, width, height, metre);
   const place = placed(view);
+  const heading = state?.attitude?.yaw ?? state?.velocity?.track;
+  const isResting = document.querySelector("main").classList.contains("resting");
+  // What moves less than can be seen is not drawn again.
+  const where = last ? place(last).map((value) => Math.round(value * 2)) : [];
+  const key = [
+    ...where, Math.round(view.left * view.zoom * 2), Math.round(view.top * view.zoom * 2), Math.round(view.zoom), view.turn.toFixed(3),
+    width, height, Math.round(heading ?? 0), ((state?.position?.sigmaHorizontal ?? 0) * metre * view.zoom).toFixed(0), track.length,
+    past.length, isResting, last?.isReckoned, ...edges.map(({ name, look }) => `${name}${look}`), anchor.radius, anchor.isAlarmed,
+    isOpen("anchor"), spot?.at,
+  ].join();
+  if (key === drawnMap) return;
+  drawnMap = key;
+  for (const [id, isPressed] of [["map-follow", camera.mode === "follow"], ["map-all", camera.mode === "all"], ["map-turn", camera.isCourseUp]]) {
+    $(id).setAttribute("aria-pressed", String(isPressed));
+  }
+  const { pen, letters } = prepare($("map"));
+  turned(pen, view, (wide, across, down) => drawGrid(pen, wide, across, down, colour));
+  if (!last && !edges.length && !anchorPlace) return;
+  turned(pen, view, (wide, across, down) => drawTiles(pen, wide, across, down));
   drawFences(pen, place, edges, framed, width, height, letters, colour);
+  drawAnchor(pen, view, place, letters, colour);
   pen.globalAlpha = 0.4;
   pen.lineWidth = 2;
-  drawLines(pen, place, past, colour);
+  drawLines(pen, place, past);
   pen.globalAlpha = 1;
   pen.lineWidth = 3;
-  drawLines(pen, place, track, colour);
-  drawStarts(pen, place, colour);
-  if (track.length) drawVehicle(pen, place(last), metre * view.zoom, last, colour);
-  const note = isMapAway ? "; the map does not come" : "";
-  drawScale(pen, view, height, letters, note, !document.body.dataset.tiles, colour);
+  drawLines(pen, place, track);
+  drawStarts(pen, place);
+  if (track.length) drawVehicle(pen, place(last), metre * view.zoom, last, heading, view.turn, isResting);
+  drawScale(pen, view, height, letters, mapTrouble, !tileTemplate, colour, t(view.turn ? "map.courseUp" : "map.northUp"));
 }
 
 /** The way in its parts: whole where there were fixes, broken where the IMU carried on, and nothing where nobody looked. */
-function drawLines(pen, place, way, colour) {
+function drawLines(pen, place, way) {
   for (let index = 1; index < way.length; ) {
     const { isReckoned } = way[index];
     pen.strokeStyle = colour(isReckoned ? "warn" : "accent");
     pen.setLineDash(isReckoned ? [2, 7] : []);
     pen.beginPath();
-    pen.moveTo(...place(way[index - 1]));
+    let [x, y] = place(way[index - 1]);
+    pen.moveTo(x, y);
     for (; index < way.length && way[index].isReckoned === isReckoned; index++) {
-      if (way[index].isStart) pen.moveTo(...place(way[index]));
-      else pen.lineTo(...place(way[index]));
+      const [left, top] = place(way[index]);
+      if (way[index].isStart) {
+        pen.moveTo(left, top);
+      } else {
+        // What ends within the same dot is drawn with the next.
+        const isLast = index + 1 === way.length || way[index + 1].isStart || way[index + 1].isReckoned !== isReckoned;
+        if (!isLast && Math.abs(left - x) + Math.abs(top - y) < 1) continue;
+        pen.lineTo(left, top);
+      }
+      [x, y] = [left, top];
     }
     pen.stroke();
   }
@@ -1154,7 +1773,7 @@ function drawLines(pen, place, way, colour) {
 }
 
 /** Each part of the way begins with a ring. */
-function drawStarts(pen, place, colour) {
+function drawStarts(pen, place) {
   pen.lineWidth = 2;
   pen.strokeStyle = colour("accent");
   pen.fillStyle = colour("inset");
@@ -1166,8 +1785,7 @@ function drawStarts(pen, place, colour) {
   }
 }
 
-function drawVehicle(pen, [x, y], metre, last, colour) {
-  const isResting = document.querySelector("main").classList.contains("resting");
+function drawVehicle(pen, [x, y], metre, last, heading, turn, isResting) {
   const tone = colour(isResting ? "muted" : last.isReckoned ? "warn" : "accent");
   const sigma = state?.position?.sigmaHorizontal;
   if (sigma) {
@@ -1182,7 +1800,6 @@ function drawVehicle(pen, [x, y], metre, last, colour) {
     pen.stroke();
     pen.globalAlpha = 1;
   }
-  const heading = state?.attitude?.yaw ?? state?.velocity?.track;
   pen.save();
   pen.translate(x, y);
   pen.fillStyle = tone;
@@ -1192,7 +1809,7 @@ function drawVehicle(pen, [x, y], metre, last, colour) {
   if (heading === undefined) {
     pen.arc(0, 0, 7, 0, 2 * Math.PI);
   } else {
-    pen.rotate((heading * Math.PI) / 180);
+    pen.rotate((heading * Math.PI) / 180 - turn);
     pen.moveTo(0, -16);
     pen.lineTo(10, 12);
     pen.lineTo(0, 6);
@@ -1204,187 +1821,7 @@ function drawVehicle(pen, [x, y], metre, last, colour) {
   pen.restore();
 }
 
-/** An artificial horizon in a compass rose. */
-function drawHorizon(colour) {
-  const { pen, width, height, letters } = prepare($("horizon"));
-  const rose = Math.min(width, height) / 2 - 2;
-  const radius = rose - letters * 1.9;
-  if (radius < 10) return;
-  const attitude = state?.attitude;
-  const radians = Math.PI / 180;
-  pen.translate(width / 2, height / 2);
-  pen.textAlign = "center";
-  pen.textBaseline = "middle";
-
-  const yaw = attitude?.yaw;
-  for (let degrees = 0; degrees < 360; degrees += 10) {
-    pen.save();
-    pen.rotate((degrees - (yaw ?? 0)) * radians);
-    const name = ["N", "E", "S", "W"][degrees / 90];
-    if (name && yaw !== undefined) {
-      pen.fillStyle = colour(name === "N" ? "bad" : "text");
-      pen.fillText(name, 0, -rose + letters * 0.75);
-    } else if (degrees % 30 === 0 && yaw !== undefined) {
-      pen.fillStyle = colour("muted");
-      pen.fillText(String(degrees / 10).padStart(2, "0"), 0, -rose + letters * 0.75);
-    } else {
-      pen.fillStyle = colour("line");
-      pen.fillRect(-1, -rose + letters * 0.5, 2, letters * 0.55);
-    }
-    pen.restore();
-  }
-
-  pen.save();
-  pen.beginPath();
-  pen.arc(0, 0, radius, 0, 2 * Math.PI);
-  pen.clip();
-  pen.fillStyle = colour("inset");
-  pen.fillRect(-radius, -radius, 2 * radius, 2 * radius);
-  if (attitude) {
-    const perDegree = radius / 40;
-    pen.rotate(-attitude.roll * radians);
-    pen.save();
-    pen.translate(0, attitude.pitch * perDegree);
-    pen.fillStyle = colour("sky");
-    pen.fillRect(-3 * radius, -9 * radius, 6 * radius, 9 * radius);
-    pen.fillStyle = colour("ground");
-    pen.fillRect(-3 * radius, 0, 6 * radius, 9 * radius);
-    pen.strokeStyle = pen.fillStyle = colour("mark");
-    pen.lineWidth = 1.5;
-    for (let pitch = -60; pitch <= 60; pitch += 10) {
-      const half = pitch === 0 ? 3 * radius : radius * (pitch % 20 ? 0.14 : 0.26);
-      pen.beginPath();
-      pen.moveTo(-half, -pitch * perDegree);
-      pen.lineTo(half, -pitch * perDegree);
-      pen.stroke();
-      if (pitch && pitch % 20 === 0) pen.fillText(`${Math.abs(pitch)}`, half + letters, -pitch * perDegree);
-    }
-    pen.restore();
-    // The scale of the roll turns with the horizon, its pointer stands still.
-    for (const roll of [-60, -45, -30, -20, -10, 0, 10, 20, 30, 45, 60]) {
-      pen.save();
-      pen.rotate(roll * radians);
-      pen.fillStyle = colour("mark");
-      pen.fillRect(-1, -radius, 2, radius * (roll % 30 ? 0.06 : 0.1));
-      pen.restore();
-    }
-  }
-  pen.restore();
-  pen.strokeStyle = colour("line");
-  pen.lineWidth = 2;
-  pen.beginPath();
-  pen.arc(0, 0, radius, 0, 2 * Math.PI);
-  pen.stroke();
-  if (!attitude) {
-    pen.fillStyle = colour("muted");
-    return pen.fillText("No attitude yet", 0, 0);
-  }
-  pen.fillStyle = colour("mark");
-  pen.beginPath();
-  pen.moveTo(0, -radius * 0.88);
-  pen.lineTo(radius * 0.045, -radius * 0.79);
-  pen.lineTo(-radius * 0.045, -radius * 0.79);
-  pen.closePath();
-  pen.fill();
-  // The vehicle's own wings stand still too.
-  for (const [tone, width] of [["#000a", 6], [colour("mark"), 3]]) {
-    pen.strokeStyle = tone;
-    pen.lineWidth = width;
-    pen.beginPath();
-    pen.moveTo(-radius * 0.5, 0);
-    pen.lineTo(-radius * 0.16, 0);
-    pen.lineTo(0, radius * 0.1);
-    pen.lineTo(radius * 0.16, 0);
-    pen.lineTo(radius * 0.5, 0);
-    pen.stroke();
-  }
-}
-
-// GPS, SBAS, Galileo, BeiDou, IMES, QZSS, GLONASS and NavIC, by the number that gpsd gives them.
-const systems = ["G", "S", "E", "C", "I", "J", "R", "I"];
-
-function drawSky(colour) {
-  const { pen, width, height, letters } = prepare($("sky"));
-  const radius = Math.min(width, height) / 2 - letters * 1.4;
-  if (radius < 10) return;
-  const isStale = sky && !isSkyNew();
-  pen.translate(width / 2, height / 2);
-  pen.textAlign = "center";
-  pen.textBaseline = "middle";
-  pen.fillStyle = colour("inset");
-  pen.beginPath();
-  pen.arc(0, 0, radius, 0, 2 * Math.PI);
-  pen.fill();
-  pen.strokeStyle = colour("line");
-  for (const elevation of [0, 30, 60]) {
-    pen.beginPath();
-    pen.arc(0, 0, (radius * (90 - elevation)) / 90, 0, 2 * Math.PI);
-    pen.stroke();
-  }
-  pen.beginPath();
-  for (const [x, y] of [[1, 0], [0, 1]]) {
-    pen.moveTo(-x * radius, -y * radius);
-    pen.lineTo(x * radius, y * radius);
-  }
-  pen.stroke();
-  pen.fillStyle = colour("muted");
-  for (const [name, x, y] of [["N", 0, -1], ["E", 1, 0], ["S", 0, 1], ["W", -1, 0]]) {
-    pen.fillText(name, x * (radius + letters * 0.8), y * (radius + letters * 0.8));
-  }
-  const seen = satellitesOf(sky).filter(({ el, az }) => el !== undefined && az !== undefined);
-  if (!seen.length) {
-    const text = sky ? "No satellites in view" : "No satellites yet";
-    pen.fillStyle = colour("inset");
-    const room = pen.measureText(text).width / 2 + 8;
-    pen.fillRect(-room, -letters, 2 * room, 2 * letters);
-    pen.fillStyle = colour("muted");
-    return pen.fillText(text, 0, 0);
-  }
-  for (const satellite of seen) {
-    const distance = (radius * (90 - satellite.el)) / 90;
-    const angle = (satellite.az * Math.PI) / 180;
-    const [x, y] = [distance * Math.sin(angle), -distance * Math.cos(angle)];
-    // The stronger the signal, the larger; filled where it is used. What is old is neither.
-    const size = letters * (0.3 + Math.min(satellite.ss ?? 0, 50) / 100);
-    const isUsed = satellite.used && !isStale;
-    pen.fillStyle = colour(isUsed ? "tracking" : "inset");
-    pen.strokeStyle = colour(isUsed ? "tracking" : "off");
-    pen.lineWidth = 2;
-    pen.beginPath();
-    pen.arc(x, y, size, 0, 2 * Math.PI);
-    pen.fill();
-    pen.stroke();
-    pen.fillStyle = colour(isStale ? "muted" : "text");
-    const name = `${systems[satellite.gnssid] ?? ""}${satellite.svid ?? satellite.PRN}`;
-    // Below the mark where there is no room above it.
-    pen.fillText(name, x, y + (y < -radius + letters * 2 ? 1 : -1) * (size + letters * 0.7));
-  }
-}
-
-/** What is not known, all over a picture: neither work nor rest. */
-function hatch(pen, width, height, colour) {
-  pen.fillStyle = colour("inset");
-  pen.fillRect(0, 0, width, height);
-  pen.strokeStyle = colour("line");
-  pen.lineWidth = 1.5;
-  pen.beginPath();
-  for (let x = -height; x < width; x += 6) {
-    pen.moveTo(x, height);
-    pen.lineTo(x + height, 0);
-  }
-  pen.stroke();
-}
-
-/** A stretch of time in which a device's power was one. */
-function drawPiece(pen, from, to, height, power, share, colour) {
-  const width = Math.max(to - from, 1);
-  pen.fillStyle = colour("inset");
-  pen.fillRect(from, 0, width, height);
-  pen.fillStyle = colour(powers.includes(power) ? power : "off");
-  pen.fillRect(from, height * (1 - share), width, height * share);
-}
-
-function drawTimeline(device, colour) {
+function drawTimeline(device) {
   const { pen, width, height } = prepare(device.element.querySelector("canvas"));
   const now = performance.now() / 1000;
   hatch(pen, width, height, colour);
@@ -1403,7 +1840,7 @@ function drawTimeline(device, colour) {
 }
 
 /** The day, which a picture a minute is enough for. */
-function drawHistory(colour) {
+function drawHistory() {
   const ids = [...new Set([...devices.keys(), ...lives.keys()])];
   const now = Date.now();
   const key = [ids, innerWidth, devicePixelRatio, colour("card"), Math.floor(now / recallMilliseconds)].join();
@@ -1425,10 +1862,9 @@ function drawHistory(colour) {
       if (power === "unknown") continue;
       drawPiece(pen, place(from), place(to), height, power, isRest(power) ? 0.2 : 1, colour);
     }
-    const times = wakes === 1 ? "once" : `${wakes} times`;
-    canvas.setAttribute("aria-label", last === null
-      ? `${id}: nothing recorded in the last 24 hours`
-      : `${id}: on for ${duration(onMilliseconds / 1000)} of the last 24 hours, ${times}; ${last} last`);
+    const times = wakes === 1 ? t("once") : t("times", { count: wakes });
+    const said = { id, times, time: duration(onMilliseconds / 1000), power: word("power", last) };
+    canvas.setAttribute("aria-label", t(last === null ? "history.none" : "history.label", said));
   }
   const { pen, width, letters } = prepare($("hours"));
   pen.fillStyle = colour("muted");
@@ -1436,7 +1872,7 @@ function drawHistory(colour) {
   const hour = 3_600_000;
   const step = width < 500 ? 6 : width < 900 ? 3 : 2;
   for (let at = Math.ceil((now - 24 * hour) / hour) * hour; at < now; at += hour) {
-    const name = new Date(at).getUTCHours();
+    const name = settings.time === "utc" ? new Date(at).getUTCHours() : new Date(at).getHours();
     const x = width * (1 - (now - at) / daySeconds / 1000);
     if (name % step || x < letters * 1.5 || x > width - letters * 1.5) continue;
     pen.fillText(`${String(name).padStart(2, "0")}:00`, x, letters);
@@ -1445,9 +1881,21 @@ function drawHistory(colour) {
 
 const credit = $("credit");
 if (credit.textContent === "© OpenStreetMap contributors") {
-  credit.innerHTML = `© <a href="https://www.openstreetmap.org/copyright" rel="noopener">OpenStreetMap</a> contributors`;
+  const link = made("a", "", "OpenStreetMap");
+  link.href = "https://www.openstreetmap.org/copyright";
+  link.rel = "noopener";
+  credit.replaceChildren("© ", link, " contributors");
 }
+$("taking").hidden = !isRecorded;
+open("now");
+applySettings();
 present();
 // Ages grow by themselves.
 setInterval(redraw, 500);
+setInterval(watchAnchor, 1000);
+setInterval(() => {
+  // Nobody is there to press a button of a page on a wall; an alarm's sound would be gone with the old page.
+  if (reloadAt !== null && anchor.place && settings.sound === "on") reloadAt = null;
+  if (reloadAt !== null && performance.now() > reloadAt && !isAwayNow()) location.reload();
+}, 1000);
 if (isRecorded) setInterval(recall, 5000);

@@ -78,21 +78,93 @@ export function frame(ways, width, height, metre) {
   const box = bounds(ways) ?? { left: 0.5, right: 0.5, top: 0.5, bottom: 0.5 };
   const span = (low, high) => Math.max(high - low, 80 * metre);
   const zoom = 0.78 * Math.min(width / span(box.left, box.right), height / span(box.top, box.bottom));
-  const view = {
-    zoom,
-    left: (box.left + box.right) / 2 - width / 2 / zoom,
-    top: (box.top + box.bottom) / 2 - height / 2 / zoom,
+  return viewAt({ x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2 }, zoom, width, height, metre);
+}
+
+/**
+ * The part of the world around a place.
+ *
+ * @param zoom how many pixels the whole world has
+ * @param metre what a metre is there
+ * @param turn by how much the map is turned about its middle, in radians: the direction that is up
+ */
+export function viewAt(centre, zoom, width, height, metre, turn = 0) {
+  const left = centre.x - width / 2 / zoom;
+  const top = centre.y - height / 2 / zoom;
+  return {
+    centre, zoom, turn, width, height, metre, left, top, right: left + width / zoom, bottom: top + height / zoom,
+    // As long as the side of the grid's squares.
+    bar: roundLength(width / 4 / zoom / metre),
   };
-  view.right = view.left + width / zoom;
-  view.bottom = view.top + height / zoom;
-  // As long as the side of the grid's squares.
-  view.bar = roundLength(width / 4 / zoom / metre);
-  view.metre = metre;
-  return view;
 }
 
 /** Where a place is on the canvas. */
-export const placed = (view) => (point) => [(point.x - view.left) * view.zoom, (point.y - view.top) * view.zoom];
+export function placed({ left, top, zoom, turn, width, height }) {
+  if (!turn) return (point) => [(point.x - left) * zoom, (point.y - top) * zoom];
+  const [cosine, sine] = [Math.cos(turn), Math.sin(turn)];
+  return (point) => {
+    const [x, y] = [(point.x - left) * zoom - width / 2, (point.y - top) * zoom - height / 2];
+    return [x * cosine + y * sine + width / 2, y * cosine - x * sine + height / 2];
+  };
+}
+
+/** Which place is somewhere on the canvas. */
+export function placeAt({ left, top, zoom, turn, width, height }, across, down) {
+  const [cosine, sine] = [Math.cos(turn), Math.sin(turn)];
+  const [x, y] = [across - width / 2, down - height / 2];
+  return { x: left + (x * cosine - y * sine + width / 2) / zoom, y: top + (y * cosine + x * sine + height / 2) / zoom };
+}
+
+/** Latitude and longitude of a place of the projection. */
+export function unprojected({ x, y }) {
+  const lon = (x - Math.floor(x)) * 360 - 180;
+  return { lat: (Math.atan(Math.sinh(Math.PI * (1 - 2 * y))) * 180) / Math.PI, lon };
+}
+
+/**
+ * Draws what lies flat on the map, turned as the map is.
+ *
+ * @param draw what draws, given a view that has the corners of the turned canvas too
+ */
+export function turned(pen, view, draw) {
+  if (!view.turn) return draw(view, view.width, view.height);
+  const side = Math.ceil(Math.hypot(view.width, view.height));
+  pen.save();
+  pen.translate(view.width / 2, view.height / 2);
+  pen.rotate(-view.turn);
+  pen.translate(-side / 2, -side / 2);
+  draw({ ...viewAt(view.centre, view.zoom, side, side, view.metre), bar: view.bar }, side, side);
+  pen.restore();
+}
+
+/** The points of a way that its shape needs: those left out lie within a distance of the line (Douglas and Peucker, 1973). */
+export function simplified(way, distance) {
+  const isKept = new Uint8Array(way.length);
+  const spans = [];
+  let start = 0;
+  for (let index = 1; index <= way.length; index++) {
+    // Each part between gaps by itself, and each stretch of one kind.
+    if (index < way.length && !way[index].isStart && way[index].isReckoned === way[index - 1].isReckoned) continue;
+    spans.push([start, index - 1]);
+    start = index;
+  }
+  while (spans.length) {
+    const [first, last] = spans.pop();
+    isKept[first] = isKept[last] = 1;
+    const [a, b] = [way[first], way[last]];
+    const [dx, dy] = [b.x - a.x, b.y - a.y];
+    const square = dx * dx + dy * dy;
+    let [farthest, most] = [-1, distance * distance];
+    for (let index = first + 1; index < last; index++) {
+      const [x, y] = [way[index].x - a.x, way[index].y - a.y];
+      const share = square ? Math.min(1, Math.max(0, (x * dx + y * dy) / square)) : 0;
+      const off = (x - share * dx) ** 2 + (y - share * dy) ** 2;
+      if (off > most) [farthest, most] = [index, off];
+    }
+    if (farthest > 0) spans.push([first, farthest], [farthest, last]);
+  }
+  return way.filter((_, index) => isKept[index]);
+}
 
 export function drawGrid(pen, view, width, height, colour) {
   const { left, top, right, bottom, zoom } = view;
@@ -114,9 +186,9 @@ export function drawGrid(pen, view, width, height, colour) {
 }
 
 /** How long the side of a square is. Over tiles it has a ground of its own. */
-export function drawScale(pen, view, height, letters, note, isBare, colour) {
+export function drawScale(pen, view, height, letters, note, isBare, colour, up = "north up") {
   const length = view.bar * view.metre * view.zoom;
-  const text = `${view.bar < 1000 ? `${view.bar} m` : `${view.bar / 1000} km`}, north up${note}`;
+  const text = `${view.bar < 1000 ? `${view.bar} m` : `${view.bar / 1000} km`}, ${up}${note}`;
   if (!isBare) {
     pen.fillStyle = colour("card");
     pen.globalAlpha = 0.8;

@@ -1,0 +1,196 @@
+// The anchor watch of the page: it works with any hub, and has the hub watch too where that takes fences at run time.
+
+import { metreAt, mercator, unprojected } from "./map.js";
+import { keep, kept } from "./settings.js";
+
+export const leastMetres = 5;
+export const mostMetres = 300;
+const usualMetres = 30;
+// A single position that is off is none to wake a crew for.
+const patienceSeconds = 5;
+// So long without a position nobody knows whether it holds.
+const blindSeconds = 30;
+export const silenceSeconds = 300;
+const fenceName = "anchor";
+
+/** How far one place is from another, in metres, and in which direction, in degrees. For places near each other. */
+export function between(from, to) {
+  const radians = Math.PI / 180;
+  const north = (to.lat - from.lat) * 111_195;
+  const turn = ((((to.lon - from.lon + 540) % 360) + 360) % 360) - 180;
+  const east = turn * 111_195 * Math.cos(((from.lat + to.lat) / 2) * radians);
+  return { metres: Math.hypot(north, east), degrees: (Math.atan2(east, north) / radians + 360) % 360 };
+}
+
+/**
+ * How an anchor is.
+ *
+ * @param before how it was: `{ state, since, outSince }`
+ * @param position with `lat`, `lon` and `sigmaHorizontal`; `null` where there is none that is new
+ * @param positionAt when that was, in seconds
+ * @param now in the same seconds
+ */
+export function judge(before, anchor, position, positionAt, now) {
+  if (!position || now - positionAt > blindSeconds || (position.sigmaHorizontal ?? 0) > anchor.radius) {
+    // The time that has passed without one counts before it is said.
+    if (before.state === "blind") return before;
+    const isLate = now - Math.max(positionAt ?? -Infinity, anchor.watchedSince) > blindSeconds;
+    return isLate ? { ...before, state: "blind", since: now, outSince: null } : before;
+  }
+  const { metres, degrees } = between(anchor, position);
+  const place = { metres, degrees };
+  if (metres <= anchor.radius) {
+    const isBack = before.state !== "holding";
+    return { state: "holding", since: isBack ? now : before.since, outSince: null, ...place };
+  }
+  const outSince = before.outSince ?? now;
+  if (before.state === "dragging") return { ...before, ...place };
+  if (now - outSince < patienceSeconds) return { ...before, state: "holding", outSince, ...place };
+  return { state: "dragging", since: outSince, outSince, ...place };
+}
+
+const isNumber = (value, low, high) => Number.isFinite(value) && value >= low && value <= high;
+
+export class Anchor {
+  constructor() {
+    const known = kept("anchor");
+    /** Where it lies, in degrees, its radius in metres, and since when, in milliseconds since 1970; `null` while it is up. */
+    this.place = known && isNumber(known.lat, -90, 90) && isNumber(known.lon, -180, 180) && isNumber(known.at, 0, Infinity)
+      ? { lat: known.lat, lon: known.lon, radius: limited(known.radius), at: known.at } : null;
+    this.radius = limited(this.place?.radius ?? kept("radius") ?? usualMetres);
+    /** Whether the hub has it as a fence: "watches", "refused" or "no". */
+    this.hub = "no";
+    this.refusal = "";
+    this.status = { state: "holding", since: 0, outSince: null };
+    this.watchedSince = null;
+    this.silentUntil = -Infinity;
+    this.telling = Promise.resolve();
+    if (this.place) this.tellHub();
+  }
+
+  drop({ lat, lon }) {
+    this.place = { lat, lon, radius: this.radius, at: Date.now() };
+    this.begin();
+    keep("anchor", this.place);
+    this.tellHub();
+  }
+
+  begin() {
+    this.status = { state: "holding", since: 0, outSince: null };
+    this.watchedSince = null;
+    this.silentUntil = -Infinity;
+  }
+
+  raise() {
+    this.place = null;
+    keep("anchor", null);
+    this.begin();
+    this.tellHub();
+  }
+
+  /** @param isFinal whether the slider or the finger has been let go */
+  setRadius(metres, isFinal) {
+    this.radius = limited(metres);
+    if (this.place) this.place = { ...this.place, radius: this.radius };
+    if (!isFinal) return;
+    keep("radius", this.radius);
+    if (!this.place) return;
+    keep("anchor", this.place);
+    this.tellHub();
+  }
+
+  silence(now) {
+    this.silentUntil = now + silenceSeconds;
+  }
+
+  /** Looks at a position; `now` and `positionAt` in seconds of one clock. */
+  watch(position, positionAt, now) {
+    if (!this.place) return;
+    this.watchedSince ??= now;
+    const before = this.status;
+    this.status = judge(before, { ...this.place, watchedSince: this.watchedSince }, position, positionAt, now);
+    // The next alarm is another one.
+    if (before.state !== this.status.state && this.status.state === "holding") this.silentUntil = -Infinity;
+  }
+
+  get isAlarmed() {
+    return this.place !== null && this.status.state !== "holding";
+  }
+
+  /** Gives the hub the fence, or takes it back. A hub that takes none at run time says 404, which is no trouble. */
+  tellHub() {
+    const { place } = this;
+    this.telling = this.telling.then(async () => {
+      // What has been asked for since is told in its own turn.
+      if (place !== this.place) return;
+      const wasThere = this.hub === "watches";
+      if (!place && !wasThere) return;
+      const remove = () => fetch(`fences/${fenceName}`, { method: "DELETE" }).catch(() => null);
+      if (!place) {
+        await remove();
+        this.hub = "no";
+        return;
+      }
+      const body = JSON.stringify({ name: fenceName, latitude: place.lat, longitude: place.lon, radiusMetres: place.radius });
+      const post = () => fetch("fences", { method: "POST", headers: { "Content-Type": "application/json" }, body }).catch(() => null);
+      let answer = await post();
+      // Of an earlier anchor, perhaps.
+      if (answer?.status === 409) {
+        await remove();
+        answer = await post();
+      }
+      if (answer?.ok) this.hub = "watches";
+      else if (!answer || [404, 405, 501].includes(answer.status)) this.hub = "no";
+      else {
+        this.hub = "refused";
+        const told = await answer.json().catch(() => null);
+        this.refusal = told?.error?.message ?? String(answer.status);
+      }
+    });
+  }
+
+  // MARK: On the map
+
+  /** Where a circle of its radius can be taken hold of, in the map's projection: east of it, as it is on the screen. */
+  handle(view, spot) {
+    const centre = mercator(spot);
+    const far = this.radius * metreAt(spot.lat);
+    return { centre, point: { x: centre.x + far * Math.cos(view.turn), y: centre.y + far * Math.sin(view.turn) } };
+  }
+
+  /** The radius that would put the edge through a place of the map's projection. */
+  radiusThrough(point, spot) {
+    return between(spot, unprojected(point)).metres;
+  }
+}
+
+const limited = (metres) => Math.round(Math.min(mostMetres, Math.max(leastMetres, Number(metres) || usualMetres)));
+
+// MARK: Sound
+
+let audio = null;
+
+/** To be called when somebody presses something: browsers let no page sound before. */
+export function allowSound() {
+  audio ??= new AudioContext();
+  audio.resume().catch(() => {});
+}
+
+export const canSound = () => audio?.state === "running";
+
+/** Two tones, a second in all; `count` times. */
+export function sound(count = 1) {
+  if (!canSound()) return;
+  for (let index = 0; index < 2 * count; index++) {
+    const start = audio.currentTime + index * 0.25;
+    const tone = audio.createOscillator();
+    const loudness = audio.createGain();
+    tone.type = "square";
+    tone.frequency.value = index % 2 ? 660 : 880;
+    loudness.gain.setValueAtTime(0.25, start);
+    loudness.gain.exponentialRampToValueAtTime(0.001, start + 0.23);
+    tone.connect(loudness).connect(audio.destination);
+    tone.start(start);
+    tone.stop(start + 0.24);
+  }
+}

@@ -1,0 +1,142 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// An anchor that is dropped on the dashboard, whether or not the hub takes fences at run time.
+@Suite(.serialized, .timeLimit(.minutes(15))) struct AnchorPageTests {
+  private let port = SocketClient.freePort()
+  private let hub: HubProcess
+  private let browser: Browser
+
+  init() throws {
+    browser = try Browser()
+    // A vehicle that goes about: an anchor holds it for some seconds.
+    hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
+    let hub = hub
+    _ = hub.logs("dashboard on")
+    try browser.open("http://localhost:\(port)/")
+    try browser.open(panel: "anchor")
+  }
+
+  private func text(of id: String) throws -> String { try browser.text("document.getElementById('\(id)').textContent") }
+
+  private func click(_ id: String) throws { try browser.run("document.getElementById('\(id)').click()") }
+
+  private func isDisabled(_ id: String) throws -> Bool {
+    try browser.text("document.getElementById('\(id)').disabled") == "true"
+  }
+
+  private func slide(to metres: Int) throws {
+    try browser.run(
+      """
+      const slider = document.getElementById('anchor-radius'); slider.value = \(metres);
+      for (const name of ['input', 'change']) slider.dispatchEvent(new Event(name, { bubbles: true }))
+      """)
+  }
+
+  private func drop(_ metres: Int) throws {
+    try slide(to: metres)
+    #expect(try eventually { try !isDisabled("anchor-drop") })
+    try click("anchor-drop")
+    #expect(try eventually { try text(of: "anchor-drop") == "Raise anchor" })
+  }
+
+  @Test func `a dragging anchor is loud in banner and title, and sounds until it is silenced or raised`() throws {
+    try browser.run(
+      """
+      window.tones = 0;
+      const make = BaseAudioContext.prototype.createOscillator;
+      BaseAudioContext.prototype.createOscillator = function () { window.tones += 1; return make.call(this) };
+      Object.defineProperty(BaseAudioContext.prototype, 'state', { get: () => 'running' });
+      """)
+    #expect(try browser.text("document.getElementById('anchor-sound').ariaPressed") == "false")
+    try click("anchor-sound")
+    #expect(try browser.text("document.getElementById('anchor-sound').ariaPressed") == "true")
+    try drop(10)
+    #expect(try eventually(within: .seconds(240)) { try text(of: "banner").contains("anchor: dragging for ") })
+    #expect(try text(of: "banner").contains(" m beyond the edge"))
+    #expect(try browser.text("document.querySelector('#banner li').className") == "problem")
+    #expect(try browser.text("document.title").hasPrefix("⚠ anchor dragging · "))
+    let tones = try Int(browser.text("window.tones")) ?? 0
+    #expect(try eventually { try (Int(browser.text("window.tones")) ?? 0) > tones + 4 })
+    try browser.expectAccessible()
+    browser.save(as: "anchor-dragging")
+    // Silent, but not gone.
+    try browser.run("document.querySelector('#banner .act').click()")
+    #expect(try eventually { try text(of: "anchor-note").contains("silent for another ") })
+    #expect(try text(of: "banner").contains("anchor: dragging for "))
+    try click("anchor-drop")
+    #expect(try eventually { try text(of: "anchor-drop") == "Drop anchor here" })
+    #expect(try browser.shows("true", at: "document.getElementById('banner').hidden"))
+    #expect(try !browser.text("document.title").contains("anchor"))
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `an anchor is kept over a reload of the page, and is blind without the hub`() throws {
+    try drop(300)
+    #expect(try eventually { try text(of: "anchor-state").contains("holding · ") })
+    try browser.open("http://localhost:\(port)/")
+    #expect(try eventually { try text(of: "anchor-state").contains("holding · ") })
+    #expect(try text(of: "anchor-metres") == "300 m" && text(of: "anchor-drop") == "Raise anchor")
+    // A page that is paused watches nothing, and says so.
+    try click("pause")
+    #expect(try eventually { try text(of: "banner").contains("anchor: paused") })
+    try click("pause")
+    #expect(try eventually { try text(of: "anchor-state").contains("holding · ") })
+    hub.stop(SIGKILL)
+    #expect(try eventually(within: .seconds(240)) { try text(of: "banner").contains("anchor: blind for ") })
+    #expect(try browser.text("document.title").contains("⚠ anchor watch blind"))
+  }
+
+  @Test func `its radius is dragged at its edge on the map`() throws {
+    try drop(100)
+    // East of the anchor, as the map has it: north up, all shown.
+    try browser.run(
+      """
+      window.drag = (share) => {
+        const chart = document.getElementById('chart'); const box = chart.getBoundingClientRect();
+        const [x, y] = window.edge;
+        for (const [type, across] of [['pointerdown', x], ['pointermove', x + share], ['pointerup', x + share]]) {
+          chart.dispatchEvent(new PointerEvent(type, { pointerId: 5, clientX: box.left + across, clientY: box.top + y, bubbles: true }));
+        }
+      };
+      const draw = CanvasRenderingContext2D.prototype.fillText;
+      CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+        if (text === '↔') window.edge = [x, y];
+        return draw.call(this, text, x, y);
+      };
+      """)
+    #expect(try browser.shows("true", at: "Array.isArray(window.edge)"))
+    #expect(
+      try eventually {
+        try browser.run("window.drag(60)")
+        return try (Int(text(of: "anchor-metres").dropLast(2)) ?? 0) > 105
+      })
+    #expect(try browser.text("document.getElementById('map-all').ariaPressed") == "true")
+    #expect(hub.stop() == 0)
+  }
+
+  /// How the interface for fences at run time is used: a stand-in for the hub's answer, in the page itself.
+  @Test func `a hub that takes fences at run time watches too`() throws {
+    try browser.run(
+      """
+      window.asked = [];
+      const usual = window.fetch;
+      window.fetch = (address, options = {}) => {
+        if (!options.method || !String(address).startsWith('fences')) return usual(address, options);
+        window.asked.push(`${options.method} ${address} ${options.body ?? ''}`);
+        return Promise.resolve(new Response('{}', { status: options.method === 'POST' ? 201 : 200 }));
+      };
+      """)
+    try drop(40)
+    #expect(try eventually { try text(of: "anchor-note").contains("The hub watches too") })
+    let asked = try browser.text("window.asked.join('|')")
+    #expect(asked.hasPrefix(#"POST fences {"name":"anchor","latitude":52.51"#), "\(asked)")
+    #expect(asked.hasSuffix(#""radiusMetres":40}"#), "\(asked)")
+    try slide(to: 60)
+    #expect(try eventually { try browser.text("window.asked.at(-1)").hasSuffix(#""radiusMetres":60}"#) })
+    try click("anchor-drop")
+    #expect(try browser.shows("DELETE fences/anchor ", at: "window.asked.at(-1)"))
+    #expect(hub.stop() == 0)
+  }
+}

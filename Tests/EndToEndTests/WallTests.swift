@@ -1,0 +1,260 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+/// The dashboard as a page that people leave on the wall.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct WallTests {
+  private let port = SocketClient.freePort()
+  private let browser: Browser
+
+  init() throws { browser = try Browser() }
+
+  private func open(_ http: String = "", more: String = "") throws -> HubProcess {
+    let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port)\(http) }\(more)"))
+    #expect(hub.logs("dashboard on"))
+    try browser.open("http://localhost:\(port)/")
+    return hub
+  }
+
+  private func text(of id: String) throws -> String { try browser.text("document.getElementById('\(id)').textContent") }
+
+  private func isLive() throws -> Bool { try eventually { try text(of: "mode") == "fused" } }
+
+  private func attribute(_ name: String, of id: String) throws -> String {
+    try browser.text("document.getElementById('\(id)').getAttribute('\(name)')")
+  }
+
+  private func isVisible(_ id: String) throws -> Bool {
+    try browser.text("document.getElementById('\(id)').checkVisibility()") == "true"
+  }
+
+  @Test func `map and numbers fit one screen, and nothing of them is cut off`() throws {
+    let hub = try open()
+    #expect(try isLive())
+    for (width, height) in [(1280, 800), (1920, 1080)] {
+      try browser.showOn(width: width, height: height)
+      let map = "document.getElementById('map').getBoundingClientRect()"
+      // Most of the screen is the map.
+      #expect(try browser.shows("true", at: "\(map).height > innerHeight * 0.8"), "\(width)")
+      #expect(try browser.text("\(map).width > innerWidth * 0.6") == "true", "\(width)")
+      let column = "document.getElementById('panel-now')"
+      #expect(try browser.text("\(column).scrollHeight <= \(column).clientHeight") == "true", "\(width)")
+      #expect(try browser.text("\(column).scrollWidth <= \(column).clientWidth") == "true", "\(width)")
+      #expect(try browser.text("document.documentElement.scrollHeight") == "\(height)")
+    }
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `units, words and colours are what a person chose, also after the page was loaded again`() throws {
+    let hub = try open()
+    #expect(try isLive())
+    #expect(try text(of: "speed-unit") == "m/s" && text(of: "zone") == "UTC")
+    #expect(try eventually { try text(of: "lat").wholeMatch(of: /52\.51\d{4}° N/) != nil })
+    try browser.choose("speed", "kn")
+    try browser.choose("place", "minutes")
+    try browser.choose("theme", "night")
+    try browser.choose("language", "de")
+    func isChosen() throws -> Bool {
+      try eventually {
+        try text(of: "speed-unit") == "kn" && text(of: "lat").wholeMatch(of: /52° 3\d\.\d{3}′ N/) != nil
+          && text(of: "lon").wholeMatch(of: /013° 2\d\.\d{3}′ O/) != nil && text(of: "mode") == "fusioniert"
+          && browser.text("document.documentElement.lang") == "de"
+      }
+    }
+    #expect(try isChosen())
+    try browser.open("http://localhost:\(port)/")
+    #expect(try isChosen())
+    // Red on black.
+    let colour = "getComputedStyle(document.body).color.match(/\\d+/g).map(Number)"
+    #expect(try browser.text("((c) => c[0] > 200 && c[1] < 110 && c[2] < 110)(\(colour))") == "true")
+    #expect(try browser.text("getComputedStyle(document.body).backgroundColor") == "rgb(0, 0, 0)")
+    // A knot is 1852 metres an hour: the same state in both units.
+    let speeds = """
+      (async () => {
+        const words = await import('/settings.js'); words.choose('speed', 'kn');
+        return [words.speedIn(1852 / 3600), words.pressureIn(338638.9 / 100).toFixed(3)].join() })()
+      """
+    #expect(try browser.awaitedText(speeds) == "1,33.864")
+    try browser.expectAccessible()
+    browser.save(as: "night-de")
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `each language has all words, and the page uses none that is in no table`() throws {
+    let hub = try open()
+    let source = try browser.awaitedText("fetch('words.js').then((answer) => answer.text())")
+    func keys(_ language: String) -> Set<Substring> {
+      let table = source.split(separator: "\n  \(language): {")[1].split(separator: "\n  },")[0]
+      return Set(table.matches(of: /"([a-zA-Z0-9.]+)": "/).map(\.output.1))
+    }
+    let (english, german) = (keys("en"), keys("de"))
+    #expect(english.count > 200)
+    #expect(english == german, "\(english.symmetricDifference(german))")
+    let used = try browser.text(
+      "[...document.querySelectorAll('[data-word], [data-label]')].flatMap((e) => [e.dataset.word, e.dataset.label])"
+        + ".filter((key) => key).join()")
+    for key in used.split(separator: ",") { #expect(english.contains(key), "\(key)") }
+    var called: Set<Substring> = []
+    for script in ["dashboard.js", "settings.js", "trend.js", "pictures.js"] {
+      let text = try browser.awaitedText("fetch('\(script)').then((answer) => answer.text())")
+      called.formUnion(text.matches(of: /\bt\("([a-zA-Z0-9.]+)"[,)]/).map(\.output.1))
+    }
+    #expect(called.count > 60 && called.isSubset(of: english), "\(called.subtracting(english))")
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `the map is moved and zoomed by wheel, pointer and keys, follows, and turns`() throws {
+    let hub = try open()
+    #expect(try isLive())
+    // Where it stands and what its scale says.
+    try browser.run(
+      """
+      const draw = CanvasRenderingContext2D.prototype.fillText;
+      CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+        if (/, (north|course) up/.test(text)) window.scaleText = String(text);
+        return draw.call(this, text, ...place);
+      };
+      """)
+    func scale() throws -> String { try browser.text("window.scaleText") }
+    try browser.run("document.getElementById('chart').focus()")
+    func press(_ key: String) throws {
+      try browser.run(
+        """
+        document.getElementById('chart').dispatchEvent(
+          new KeyboardEvent('keydown', { key: '\(key)', bubbles: true, cancelable: true }))
+        """)
+    }
+    #expect(try attribute("aria-pressed", of: "map-all") == "true")
+    #expect(try eventually { try scale().hasSuffix(", north up") })
+    let atFirst = try scale()
+    try browser.run(
+      """
+      const box = document.getElementById('chart').getBoundingClientRect();
+      for (let turn = 0; turn < 6; turn++) document.getElementById('chart').dispatchEvent(new WheelEvent(
+        'wheel', { deltaY: -200, clientX: box.left + 100, clientY: box.top + 100, cancelable: true }))
+      """)
+    #expect(try eventually { try scale() != atFirst && attribute("aria-pressed", of: "map-all") == "false" })
+    try press("0")
+    #expect(try eventually { try attribute("aria-pressed", of: "map-all") == "true" })
+    try press("f")
+    #expect(try eventually { try attribute("aria-pressed", of: "map-follow") == "true" })
+    try press("c")
+    #expect(try eventually { try scale().hasSuffix(", course up") })
+    // What is chosen stays, and what is moved by hand is no longer followed.
+    try browser.open("http://localhost:\(port)/")
+    #expect(try eventually { try attribute("aria-pressed", of: "map-follow") == "true" })
+    try press("ArrowLeft")
+    #expect(try eventually { try attribute("aria-pressed", of: "map-follow") == "false" })
+    try press("f")
+    #expect(try eventually { try attribute("aria-pressed", of: "map-follow") == "true" })
+    for (type, x) in [("pointerdown", 300), ("pointermove", 340), ("pointerup", 340)] {
+      try browser.run(
+        """
+        document.getElementById('chart').dispatchEvent(new PointerEvent(
+          '\(type)', { pointerId: 7, clientX: \(x), clientY: 300, bubbles: true }))
+        """)
+    }
+    #expect(try eventually { try attribute("aria-pressed", of: "map-follow") == "false" })
+    #expect(try browser.log("browser").isEmpty)
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `panels are tabs for the keys, and a board has those that it can fill`() throws {
+    let hub = try open()
+    #expect(try isLive())
+    let tabs = "[...document.querySelectorAll('[role=tab]')].filter((tab) => tab.checkVisibility())"
+    let names = "\(tabs).map((tab) => tab.textContent).join()"
+    #expect(try browser.shows("Now,Hour,Sky,Attitude,Devices,Day,Anchor", at: names))
+    try browser.run("document.getElementById('tab-now').focus()")
+    func press(_ key: String) throws {
+      let event = "new KeyboardEvent('keydown', { key: '\(key)', bubbles: true })"
+      try browser.run("document.activeElement.dispatchEvent(\(event))")
+    }
+    try press("ArrowRight")
+    #expect(try browser.text("document.activeElement.id") == "tab-hour")
+    #expect(try isVisible("panel-hour") && !isVisible("panel-now"))
+    #expect(try browser.text("\(tabs).filter((tab) => tab.tabIndex === 0).length") == "1")
+    try press("End")
+    #expect(try browser.text("document.activeElement.id") == "tab-anchor")
+    try press("ArrowRight")
+    #expect(try browser.text("document.activeElement.id") == "tab-now")
+    #expect(hub.stop() == 0)
+    // A barometer alone has no place on a map.
+    let other = HubProcess(
+      board:
+        "{ name: \"air\", devices: { baro: { driver: \"bme280\", bus: \"simulated/i2c\" } }, http: { port: \(port) } }")
+    #expect(other.logs("dashboard on"))
+    try browser.open("http://localhost:\(port)/")
+    #expect(try browser.shows("Now,Hour,Devices,Day", at: names))
+    #expect(try eventually { try text(of: "pressure").hasSuffix(" hPa") })
+    #expect(try isVisible("pressure") && !isVisible("map") && !isVisible("speed") && !isVisible("volts"))
+    try browser.expectAccessible()
+    #expect(other.stop() == 0)
+  }
+
+  @Test func `a hub that comes back as another version is said, and the page becomes its page`() throws {
+    let hub = try open()
+    #expect(try isLive())
+    let version = try browser.text("document.body.dataset.version")
+    #expect(version.contains("-"))
+    try browser.run("document.body.dataset.version = 'older'; window.isOld = true")
+    hub.stop(SIGKILL)
+    #expect(try eventually { try text(of: "banner").contains("hub: connection lost for ") })
+    #expect(try browser.text("document.querySelector('#banner li').className") == "problem")
+    let next = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
+    #expect(try eventually { try text(of: "banner").contains("hub: now version \(version)") })
+    #expect(try !text(of: "banner").contains("connection lost"))
+    #expect(try browser.text("document.title").hasPrefix("⚠ other version · "))
+    try browser.run("document.querySelector('#banner .act').click()")
+    #expect(try browser.shows("undefined", at: "window.isOld"))
+    #expect(try browser.shows(version, at: "document.body.dataset.version"))
+    #expect(try isLive())
+    #expect(try browser.text("document.getElementById('banner').hidden") == "true")
+    #expect(next.stop() == 0)
+  }
+
+  @Test func `an hour is in small charts, from before the page was opened where there is a recorder`() throws {
+    let day = RecordedDay()
+    // Faster than the simulated vehicle.
+    try day.write(adding: #""velocity":{"speed":77.0,"track":90.0,"age":0.0,"source":"gps"}"#)
+    let hub = HubProcess(
+      board: HubProcess.simulatedBoard(
+        "http: { port: \(port) }, record: { path: \"\(day.path)\", syncSeconds: 0.2 }"))
+    #expect(hub.logs("dashboard on"))
+    try browser.open("http://localhost:\(port)/")
+    #expect(try isLive())
+    try browser.open(panel: "hour")
+    let names = "[...document.querySelectorAll('#trends h3')].map((e) => e.textContent).join()"
+    #expect(try browser.shows("Speed,Heading,Satellites", at: names))
+    let label = "document.querySelector('#trends canvas').getAttribute('aria-label')"
+    let whole = /Speed in the last hour: from .* m\/s to 77\.0 m\/s, now .* m\/s/
+    #expect(try eventually { try browser.text(label).wholeMatch(of: whole) != nil })
+    let asked = try eventually {
+      try browser.log("performance").contains {
+        $0.message.contains("/history?from=") && $0.message.contains("&every=20")
+      }
+    }
+    #expect(asked)
+    try browser.choose("speed", "km/h")
+    #expect(try eventually { try browser.text(label).hasSuffix(" km/h") })
+    try browser.expectAccessible()
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `all of the page is at most 150 kB`() throws {
+    let hub = try open()
+    #expect(try isLive())
+    let resources = "[document.URL, ...performance.getEntriesByType('resource').map((e) => e.name)]"
+    let addresses = try browser.text(
+      "[...new Set(\(resources))].filter((name) => /\\/(?:[a-z]+\\.(?:js|css))?$/.test(name)).join()")
+    var sum = 0
+    for address in addresses.split(separator: ",") {
+      let path = "/" + address.split(separator: "/", maxSplits: 2).dropFirst(2).joined()
+      sum += HTTPAnswer(port, "GET", path, ["Accept-Encoding: gzip"]).bodyByteCount
+    }
+    #expect(addresses.contains("words.js") && addresses.contains("wall.css"))
+    #expect(sum > 10_000 && sum < 150_000, "\(sum) bytes: \(addresses)")
+    #expect(hub.stop() == 0)
+  }
+}
