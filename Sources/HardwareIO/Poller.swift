@@ -56,6 +56,17 @@ public struct Poller: Sendable {
     wait(for: descriptor, to: POLLOUT, or: -1, atMost: limit) == .readable
   }
 
+  /// Waits for the next tick of a timer of the kernel's.
+  ///
+  /// - Returns: `false` if the word to stop has come
+  public func wait(for timer: IntervalTimer) throws(HardwareError) -> Bool {
+    switch wait(for: timer.fileDescriptor, atMost: timer.interval + IntervalTimer.patience) {
+    case .readable: return true
+    case .stopped: return false
+    case .timedOut: throw .timedOut("the kernel's timer")
+    }
+  }
+
   /// Whether the word to stop has come.
   public var isStopped: Bool { wait(for: nil, atMost: .zero) == .stopped }
 
@@ -66,7 +77,7 @@ public struct Poller: Sendable {
       pollfd(fd: signal, events: Int16(POLLIN), revents: 0)
     )
     let deadline = limit.map { clock.now + $0 }
-    progress?.beginsToWait()
+    progress?.beginsToWait(atMost: limit)
     defer { progress?.goesOn() }
     while true {
       // Rounded up, so that a wait is never cut short and then busy until its end.

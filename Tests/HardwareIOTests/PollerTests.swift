@@ -23,5 +23,42 @@ struct PollerTests {
     let timer = try IntervalTimer(every: .milliseconds(1), from: clock.now.advanced(by: .milliseconds(-10)))
     #expect(Poller(stop: stop.fileDescriptor).wait(for: timer.fileDescriptor) == .readable)
     #expect(timer.takeExpirations() >= 10)
+    #expect(try Poller(stop: stop.fileDescriptor).wait(for: timer))
+    stop.set()
+    #expect(try !Poller(stop: stop.fileDescriptor).wait(for: timer))
+  }
+
+  /// A clock that goes on whenever somebody looks at it, so that nobody waits.
+  private final class HurryingClock: MonotonicTimeSource {
+    private let clock = ManualClock()
+
+    var now: MonotonicInstant {
+      clock.advance(by: .seconds(1))
+      return clock.now
+    }
+
+    var minimumResolution: Duration { clock.minimumResolution }
+
+    func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
+      clock.schedule(at: deadline, action)
+    }
+  }
+
+  @Test func `a timer that does not fire any more is an error, and no wait for ever`() throws {
+    let stop = StopSignal()
+    let timer = try IntervalTimer(every: .milliseconds(1), from: MonotonicInstant(nanoseconds: .max - 2_000_000))
+    let poller = Poller(stop: stop.fileDescriptor, clock: HurryingClock())
+    #expect(throws: HardwareError.timedOut("the kernel's timer")) { try poller.wait(for: timer) }
+  }
+
+  @Test func `what a thread waits for at most is seen by its supervisor`() {
+    let (stop, data, progress) = (StopSignal(), WakeSignal(), ReaderProgress())
+    let poller = Poller(stop: stop.fileDescriptor, progress: progress)
+    #expect(progress.waitLimit == nil)
+    _ = poller.wait(for: nil, atMost: .milliseconds(1))
+    #expect(progress.waitLimit == .milliseconds(1) && progress.stepCount == 2)
+    data.raise()
+    _ = poller.wait(for: data.fileDescriptor)
+    #expect(progress.waitLimit == nil && progress.stepCount == 4)
   }
 }

@@ -1,4 +1,5 @@
 import Guarding
+import HardwareIO
 import MonotonicTime
 import Publishing
 import Simulation
@@ -41,6 +42,32 @@ struct SupervisorTests {
     #expect(machine.look(at(8)) { _ in 6 } == [.stuck(1)])
   }
 
+  @Test func `a thread that waits longer than it meant to is stuck, one that waits for as long as it takes is not`() {
+    var machine = SupervisorMachine()
+    machine.begin(1, patience: .seconds(2), stepCount: 0, at(0))
+    machine.begin(2, patience: .seconds(2), stepCount: 0, at(0))
+    let limits: [Int: Duration] = [1: .seconds(1)]
+    func look(_ seconds: Double) -> [SupervisorMachine.Effect] {
+      machine.look(at(seconds), waitLimit: { limits[$0] }, stepCount: { _ in 1 })
+    }
+    for second in 1...3 { #expect(look(Double(second)) == []) }
+    #expect(look(4) == [.stuck(1)])
+    #expect(machine.isHopeless(at(14)))
+    #expect(machine.end(1) == .freed(1) && machine.end(2) == nil)
+  }
+
+  @Test func `a process that stood still has no thread that waits for too long`() {
+    var machine = SupervisorMachine()
+    machine.begin(1, patience: .seconds(2), stepCount: 0, at(0))
+    func look(_ seconds: Double) -> [SupervisorMachine.Effect] {
+      machine.look(at(seconds), waitLimit: { _ in .milliseconds(20) }, stepCount: { _ in 1 })
+    }
+    #expect(look(1) == [] && look(2) == [])
+    // Stopped for a minute by a signal.
+    #expect(look(62) == [] && look(63) == [] && look(64) == [])
+    #expect(look(65) == [.stuck(1)])
+  }
+
   private let hardware = FaultyHardware()
   /// The supervisor's.
   private let clock = ManualClock()
@@ -79,6 +106,81 @@ struct SupervisorTests {
     hub.shutDown()
     await hub.isOff()
     #expect(hardware.level(of: "imu-power") == false)
+  }
+
+  @Test func `the one that stands by takes over within the patience and a second`() async throws {
+    let hub = try hub()
+    let states = hub.state(parts: [.attitude]).subscribe(as: "test", receiveValue: { _ in })
+    #expect(eventually { hub.devices[0].power == .tracking })
+    #expect(hub.devices[1].power == .off)
+    hardware.setHangs(true, at: 0x68)
+    #expect(eventually { hardware.hangCount == 1 })
+    // The patience of two seconds, and one.
+    pass(3)
+    #expect(eventually { hub.devices[1].power == .tracking }, "\(hub.devices)")
+    hardware.setHangs(false, at: 0x68)
+    states.cancel()
+    hub.shutDown()
+    await hub.isOff()
+  }
+
+  @Test func `a chip of which the wait for motion hangs does not keep the one that stands by waiting`() async throws {
+    let text = """
+      { name: 'x', devices: {
+        imu: { driver: 'lsm6dsox', bus: 'simulated/i2c', address: 0x6A,
+          dataReady: { chip: 'simulated', line: 'lsm6dsox-int1' }, power: { supplyVolts: 3.3, lingerSeconds: 0 } },
+        spare: { driver: 'bmi160', bus: 'simulated/i2c', rateHz: 100, power: { lingerSeconds: 0 } } } }
+      """
+    let machine = Machine(hardware: hardware, supervisor: Supervisor(clock: clock))
+    let hub = Hub(board: try Board(json5: Array(text.utf8), file: "x"), on: machine)
+    let motion = try #require(hub.motion)
+    let told = Recorder<Stillness>()
+    let watch = motion.stillness.subscribe(as: "test", receiveValue: { told.append($0) })
+    _ = await told.first { if case .still = $0 { true } else { false } }
+    hardware.setHangs(true, at: 0x6A)
+    motion.look()
+    #expect(eventually { hardware.hangCount == 1 })
+    let states = hub.state(parts: [.attitude]).subscribe(as: "test", receiveValue: { _ in })
+    let statuses = Recorder<DeviceStatus>()
+    let watching = hub.monitors[0].changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
+    // The looks of the supervisor, and the limit of the reader's wait for the chip.
+    await clock.sleepers(2)
+    pass(3)
+    #expect(eventually { hub.devices[1].power == .tracking }, "\(hub.devices)")
+    #expect(statuses.values.contains { $0.power == .failed && $0.reason.contains("hangs") }, "\(statuses.values)")
+    watching.cancel()
+    hardware.setHangs(false, at: 0x6A)
+    states.cancel()
+    watch.cancel()
+    hub.shutDown()
+    await hub.isOff()
+  }
+
+  @Test func `a device does not wait for ever for a line that hangs for another one`() async throws {
+    let rail = PowerRail(
+      .gpio(GPIOLineName(chip: "simulated", line: "imu-power"), activeLow: false), hardware: hardware, clock: clock)
+    hardware.set(.hangs, line: "imu-power")
+    #expect(
+      DetachedThread.start("first") {
+        _ = try? rail.require(for: "first", after: .zero, Poller(stop: -1))
+        rail.release(for: "first")
+      } == 0)
+    #expect(eventually { hardware.hangCount == 1 })
+    let failure = Guarded<HardwareError?>(nil)
+    #expect(
+      DetachedThread.start("second") {
+        do throws(HardwareError) {
+          _ = try rail.require(for: "second", after: .zero, Poller(stop: -1))
+        } catch {
+          failure.withLock { $0 = error }
+        }
+      } == 0)
+    await clock.sleepers(1)
+    clock.advance(by: .seconds(2))
+    #expect(eventually { failure.withLock { $0 } == .stuck("power line simulated/imu-power") })
+    hardware.set(nil, line: "imu-power")
+    #expect(eventually { hardware.hangCount == 0 })
+    await rail.isSettled()
   }
 
   @Test func `a reader that nothing frees makes the process hopeless, until it goes on`() async throws {

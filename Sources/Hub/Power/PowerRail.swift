@@ -95,6 +95,7 @@ extension PowerRail {
   func require(
     for user: String, after minimumOff: Duration, atLeast minimumOn: Duration = .zero, _ poller: Poller
   ) throws(HardwareError) -> MonotonicInstant? {
+    var busyLimit: MonotonicInstant?
     while true {
       let news = WakeSignal()
       let answer = change { state in
@@ -105,20 +106,35 @@ extension PowerRail {
       switch answer {
       case .granted(let since): return since
       case .driveHigh: return try driveHigh(for: user, minimumOn)
-      case .busy: if wait(for: news, poller) == .stopped { return nil }
+      case .busy:
+        let limit = busyLimit ?? clock.now + PowerRail.patience
+        busyLimit = limit
+        guard clock.now < limit else {
+          state.withLock { $0.waiting.removeAll { $0 === news } }
+          throw .stuck("power line \(lineName)")
+        }
+        if wait(for: news, until: limit, poller) == .stopped { return nil }
       case .rest(let end):
-        let timer = clock.schedule(at: end) { news.raise() }
-        defer { timer.cancel() }
-        if wait(for: news, poller) == .stopped { return nil }
+        busyLimit = nil
+        if wait(for: news, until: end, poller) == .stopped { return nil }
       }
     }
   }
 
-  private func wait(for news: WakeSignal, _ poller: Poller) -> Poller.Event {
-    defer { state.withLock { $0.waiting.removeAll { $0 === news } } }
+  private var lineName: String { if case .gpio(let name, _) = `switch` { "\(name)" } else { "none" } }
+
+  /// Another thread drives the line within this time, or hangs.
+  private static let patience = Duration.seconds(2)
+
+  private func wait(for news: WakeSignal, until end: MonotonicInstant, _ poller: Poller) -> Poller.Event {
+    let timer = clock.schedule(at: end) { news.raise() }
+    defer {
+      timer.cancel()
+      state.withLock { $0.waiting.removeAll { $0 === news } }
+    }
     // Without a descriptor it asks again each second.
     let descriptor = news.fileDescriptor < 0 ? nil : news.fileDescriptor
-    return poller.wait(for: descriptor, atMost: descriptor == nil ? .seconds(1) : nil)
+    return poller.wait(for: descriptor, atMost: descriptor == nil ? .seconds(1) : .seconds(3600))
   }
 
   private func driveHigh(for user: String, _ minimumOn: Duration) throws(HardwareError) -> MonotonicInstant? {

@@ -1,5 +1,6 @@
 import Guarding
 import HardwareIO
+import MonotonicTime
 import Publishing
 
 /// Whose turn it is at a chip: its reader's, as soon as that wants it, and else that of who has it wait for motion. Never both's.
@@ -15,19 +16,31 @@ final class ChipTurn: Sendable {
   let news = WakeSignal()
   /// Sends as the reader gives the chip back, before anybody else has it.
   let returned = Subject<Void, Never>()
-  /// For the reader: raised when who watched has let go.
+  /// For the reader: raised when who watched has let go, and when it has waited for too long.
   private let release = WakeSignal()
+  /// Who watches lets go within this time, or hangs.
+  private static let patience = Duration.seconds(2)
 
   /// The reader wants the chip. Returns once it has it, until `giveBack`; `false` where the reader was told to stop before.
-  func take(_ poller: Poller) -> Bool {
+  ///
+  /// - Parameter clock: bounds the wait: who watches may hang in the kernel
+  func take(_ poller: Poller, clock: any MonotonicTimeSource) throws(HardwareError) -> Bool {
+    let deadline = clock.now + ChipTurn.patience
     state.withLock { $0.isWanted = true }
     news.raise()
+    guard state.withLock({ $0.isWatched }) else { return true }
+    let timer = clock.schedule(at: deadline) { [release] in release.raise() }
+    defer { timer.cancel() }
     while state.withLock({ $0.isWatched }) {
-      if poller.wait(for: release.fileDescriptor) == .stopped {
+      if poller.wait(for: release.fileDescriptor, atMost: ChipTurn.patience) == .stopped {
         wantNoLonger()
         return false
       }
       release.clear()
+      if clock.now >= deadline, state.withLock({ $0.isWatched }) {
+        wantNoLonger()
+        throw .stuck("what waits for motion at the same chip")
+      }
     }
     return true
   }

@@ -36,7 +36,7 @@ extension DeviceReader where Sample == IMUBatch {
       },
       motion: { MotionWatch(description, turn, $0, $1, $2, on: machine) }
     ) { (scope) throws(HardwareError) in
-      guard turn.take(scope.poller) else { return }
+      guard try turn.take(scope.poller, clock: machine.supervisor.clock) else { return }
       defer { turn.giveBack() }
       let edges = try description.dataReady.map { (line) throws(HardwareError) in
         try hardware.gpioEdges(line, falling: description.chip.dataReadyFalls)
@@ -59,7 +59,7 @@ extension DeviceReader where Sample == IMUBatch {
         every: .nanoseconds(Int64(1e9 / description.burstRateHz)), from: MonotonicClock().now)
       var batch = IMUBatch()
       var emptyBursts = 0
-      while scope.poller.wait(for: timer.fileDescriptor) == .readable {
+      while try scope.poller.wait(for: timer) {
         _ = timer.takeExpirations()
         if let edges {
           // Those that have been waiting are old. A chip whose line is silent is still read, by the clock.

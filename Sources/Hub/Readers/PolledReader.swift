@@ -45,7 +45,7 @@ extension DeviceReader where Sample: PlacedSample {
       var emptyLooks = 0
       var warning: String?
       var isFirst = true
-      while scope.poller.wait(for: timer.fileDescriptor) == .readable {
+      while try scope.poller.wait(for: timer) {
         _ = timer.takeExpirations()
         guard let sample = try driver.read() else {
           emptyLooks += 1

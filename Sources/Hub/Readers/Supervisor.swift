@@ -83,7 +83,8 @@ public final class Supervisor: Sendable {
   private func look() {
     let (stuck, mustLook) = state.withLock { state -> ([Callback], Bool) in
       let watches = state.watches
-      let effects = state.machine.look(clock.now) { watches[$0]?.progress.stepCount }
+      let effects = state.machine.look(
+        clock.now, waitLimit: { watches[$0]?.progress.waitLimit }, stepCount: { watches[$0]?.progress.stepCount })
       let stuck = effects.compactMap { effect -> Callback? in
         if case .stuck(let number) = effect { watches[number]?.onStuck } else { nil }
       }

@@ -2,6 +2,9 @@ import MonotonicTime
 
 /// Decides which readers hang, by what their threads have stamped from one look to the next.
 ///
+/// A thread that waits in its poller may be there for as long as it meant to, and as long as its patience on top of that. It may be
+/// there for ever if nothing bounds its wait: it ends when it is told to.
+///
 /// It only decides; the stamps, the lock and the timer are `Supervisor`'s. Time counts from the look at which a thread was first seen
 /// where it still is: a machine that stood still itself has not made its readers late.
 struct SupervisorMachine: Sendable {
@@ -24,7 +27,12 @@ struct SupervisorMachine: Sendable {
   /// How long the loss of its supply has to free a reader before the process counts as hopeless.
   static let grace = Duration.seconds(10)
 
+  /// A look that comes later than this after the last one says that the whole process stood still, as in a debugger. Then no
+  /// thread has waited for too long.
+  static let longestPause = Duration.seconds(3)
+
   private var watches: [Int: Watch] = [:]
+  private var lastLook: MonotonicInstant?
 
   var isEmpty: Bool { watches.isEmpty }
 
@@ -37,19 +45,30 @@ struct SupervisorMachine: Sendable {
     watches.removeValue(forKey: reader)?.isStuck == true ? .freed(reader) : nil
   }
 
-  mutating func look(_ now: MonotonicInstant, stepCount: (_ reader: Int) -> UInt64?) -> [Effect] {
+  /// - Parameters:
+  ///   - stepCount: odd while the reader's thread waits in its poller; `nil` of an unknown one
+  ///   - waitLimit: how long it waits there at most; `nil` for as long as it takes
+  mutating func look(
+    _ now: MonotonicInstant, waitLimit: (_ reader: Int) -> Duration? = { _ in nil },
+    stepCount: (_ reader: Int) -> UInt64?
+  ) -> [Effect] {
     var effects: [Effect] = []
+    let stoodStill = lastLook.map { now - $0 > SupervisorMachine.longestPause } ?? false
+    lastLook = now
     for reader in watches.keys.sorted() {
       guard let count = stepCount(reader), var watch = watches[reader] else { continue }
       let isWaiting = count % 2 == 1
-      if isWaiting || count != watch.stepCount {
+      let patience = isWaiting ? waitLimit(reader).map { $0 + watch.patience } : watch.patience
+      guard let patience, count == watch.stepCount, !(isWaiting && stoodStill) else {
         if watch.isStuck { effects.append(.freed(reader)) }
         (watch.stepCount, watch.since, watch.isStuck) = (count, now, false)
-      } else if !watch.isStuck, now - watch.since >= watch.patience {
-        (watch.since, watch.isStuck) = (now, true)
-        effects.append(.stuck(reader))
+        watches[reader] = watch
+        continue
       }
+      guard !watch.isStuck, now - watch.since >= patience else { continue }
+      (watch.since, watch.isStuck) = (now, true)
       watches[reader] = watch
+      effects.append(.stuck(reader))
     }
     return effects
   }
