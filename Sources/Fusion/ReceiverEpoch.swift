@@ -8,13 +8,17 @@ public struct ReceiverEpoch: Sendable {
   /// `nil` where the receiver has none.
   public var position: FusedState.Position?
   public var motion: FusedState.Motion?
+  /// Of the line between its antennas, or as it is set.
+  public var heading: StatedHeading?
 
   public init(
-    at: MonotonicInstant, quality: FusedState.FixQuality, position: FusedState.Position?, motion: FusedState.Motion?
+    at: MonotonicInstant, quality: FusedState.FixQuality, position: FusedState.Position?, motion: FusedState.Motion?,
+    heading: StatedHeading? = nil
   ) {
     self.at = at
     self.quality = quality
     self.position = position
     self.motion = motion
+    self.heading = heading
   }
 }

@@ -127,10 +127,11 @@ public struct StateEstimator: Sendable {
   /// - Parameters:
   ///   - position, motion: `nil` if the receiver has none
   ///   - leverArm: the position of its antenna; `nil` for the configured one
+  ///   - heading: of the body, from two antennas
   ///   - at: the time of validity
   public mutating func update(
     fix: FusedState.FixQuality, position: FusedState.Position?, motion: FusedState.Motion?, at: MonotonicInstant,
-    leverArm: SIMD3<Double>? = nil, from source: DeviceSet = .gps
+    leverArm: SIMD3<Double>? = nil, heading: StatedHeading? = nil, from source: DeviceSet = .gps
   ) {
     state.fix = Dated(fix, at: at, source: source)
     receiverPace.take(at, hasPosition: position != nil)
@@ -161,6 +162,7 @@ public struct StateEstimator: Sendable {
       positionSigma: SIMD3(horizontal, horizontal, vertical), velocity: motion?.velocity,
       velocitySigma: SIMD3(speedSigma, speedSigma, climbSigma), leverArm: leverArm)
     measurement.trust = fix.reception.isSpoofed ? .doubted : fix.status == StateEstimator.rtkFixed ? .vouched : .stated
+    measurement.heading = heading
     filter.update(measurement)
   }
 

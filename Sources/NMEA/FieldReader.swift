@@ -356,6 +356,7 @@ enum Byte {
   static let carriageReturn = UInt8(ascii: "\r")
   static let dollar = UInt8(ascii: "$")
   static let exclamation = UInt8(ascii: "!")
+  static let hash = UInt8(ascii: "#")
   static let star = UInt8(ascii: "*")
   static let plus = UInt8(ascii: "+")
   static let comma = UInt8(ascii: ",")

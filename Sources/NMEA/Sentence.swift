@@ -17,6 +17,8 @@ public struct Sentence: Equatable, Sendable {
     case gst(GST)
     case gsv(GSV)
     case heading(Heading)
+    case ksxt(KSXT)
+    case uniHeading(UniHeading)
     case mtw(MTW)
     case rmc(RMC)
     case rot(ROT)
@@ -45,6 +47,12 @@ public struct Sentence: Equatable, Sendable {
     let address = raw.address
     var fields = FieldReader(raw.body(addressLength: address.count), count: raw.fieldCount)
     guard raw.isStandard else {
+      if raw.isLog {
+        guard let heading = UniHeading(&fields) else { return nil }
+        talker = Talker(address[0], address[1])
+        content = .uniHeading(heading)
+        return
+      }
       guard raw.bytes[0] == Byte.dollar, let content = Content(proprietary: address, &fields) else { return nil }
       talker = Talker(address[0], address[1])
       self.content = content
@@ -137,6 +145,8 @@ extension Sentence.Content {
       self = .airohaJamming(value)
     } else if address.spells("PASHR"), let value = PASHR(&fields) {
       self = .pashr(value)
+    } else if address.spells("KSXT"), let value = KSXT(&fields) {
+      self = .ksxt(value)
     } else if address.spells("PSTI"), let value = PSTI(&fields) {
       self = .psti(value)
     } else if address.spells("PSRFEPE"), let value = SiRFErrorEstimate(&fields) {

@@ -3,6 +3,9 @@
 ///
 /// A sentence is complete at its checksum's second digit, without waiting for the line end: at 9600 baud that is
 /// two milliseconds sooner. Whole sentences are handed on in place; only one that a read cut in two is copied.
+///
+/// Of Unicore's logs, which begin with `#` and end with a checksum of eight digits, those are handed on that say what no sentence
+/// says (`UniHeading`). All others are noise, as `#` is in front of anything else.
 public struct SentenceFramer: ~Copyable, Sendable {
   /// What the framer has seen so far.
   public struct Counters: Equatable, Sendable {
@@ -25,12 +28,16 @@ public struct SentenceFramer: ~Copyable, Sendable {
     case body
     case checksum
     case checksumSecond(UInt8)
+    /// Of a log: its digits so far, and what they say.
+    case longChecksum(digits: Int, value: UInt32)
   }
 
   private var state = State.searching
   private var checksum: UInt8 = 0
   private var commas = 0
   private var hasHighBit = false
+  /// It begins with `#`.
+  private var isLog = false
   /// Length of the sentence so far, from its dollar sign.
   private var length = 0
   /// When its dollar sign was read, and how long nothing had been read before.
@@ -69,8 +76,8 @@ public struct SentenceFramer: ~Copyable, Sendable {
         guard let found = SentenceFramer.sentenceStart(base + index, count - index) else { return }
         index += found
         start = index
+        begin(readAt, isLog: base[index] == Byte.hash)
         index += 1
-        begin(readAt)
 
       case .body:
         var sum = checksum
@@ -108,7 +115,7 @@ public struct SentenceFramer: ~Copyable, Sendable {
         commas = separators
         if high >= 0x80 { hasHighBit = true }
         guard length <= SentenceFramer.maximumLength else {
-          counters.overlong += 1
+          if !isLog { counters.overlong += 1 }
           abandon()
           continue
         }
@@ -117,13 +124,13 @@ public struct SentenceFramer: ~Copyable, Sendable {
         case Byte.star:
           index += 1
           length += 1
-          state = .checksum
+          state = isLog ? .longChecksum(digits: 0, value: 0) : .checksum
         case Byte.lineFeed, Byte.carriageReturn:
-          deliver(base, start, index, hasChecksum: false, receive)
+          if isLog { abandon() } else { deliver(base, start, index, hasChecksum: false, receive) }
           index += 1
         default:
           // A new sentence begins, or noise: the byte itself is looked at again.
-          counters.truncated += 1
+          if !isLog { counters.truncated += 1 }
           abandon()
           if byte != Byte.dollar && byte != Byte.exclamation { index += 1 }
         }
@@ -154,6 +161,20 @@ public struct SentenceFramer: ~Copyable, Sendable {
           checksum ^= Byte.star ^ firstDigit
           state = .body
         }
+
+      case .longChecksum(let digits, let value):
+        guard let digit = Byte.hexadecimalValue(base[index]) else {
+          abandon()
+          continue
+        }
+        index += 1
+        length += 1
+        let sum = value << 4 | UInt32(digit)
+        if digits < 7 {
+          state = .longChecksum(digits: digits + 1, value: sum)
+        } else {
+          deliver(base, start, index, longChecksum: sum, receive)
+        }
       }
     }
     // The rest of a sentence that has begun waits for the next read.
@@ -165,8 +186,9 @@ public struct SentenceFramer: ~Copyable, Sendable {
   /// Forgets a sentence that has begun, because the line was closed or its speed changed.
   public mutating func reset() { abandon() }
 
-  private mutating func begin(_ readAt: Int64) {
+  private mutating func begin(_ readAt: Int64, isLog: Bool) {
     state = .body
+    self.isLog = isLog
     beganAt = readAt
     silence = silenceBeforeRead
     silenceBeforeRead = 0
@@ -183,7 +205,8 @@ public struct SentenceFramer: ~Copyable, Sendable {
 
   @inline(__always)
   private mutating func deliver(
-    _ base: UnsafePointer<UInt8>, _ start: Int, _ end: Int, hasChecksum: Bool, _ receive: (RawSentence) -> Void
+    _ base: UnsafePointer<UInt8>, _ start: Int, _ end: Int, hasChecksum: Bool = true, longChecksum: UInt32? = nil,
+    _ receive: (RawSentence) -> Void
   ) {
     defer { abandon() }
     let fields = commas
@@ -191,20 +214,21 @@ public struct SentenceFramer: ~Copyable, Sendable {
       let sentence = RawSentence(
         bytes: UnsafeBufferPointer(start: base + start, count: end - start), fieldCount: fields,
         hasChecksum: hasChecksum, beganAt: beganAt, silence: silence)
-      if accept(sentence) { receive(sentence) }
+      if accept(sentence, longChecksum) { receive(sentence) }
     } else {
       carried.append(contentsOf: UnsafeBufferPointer(start: base, count: end))
       // The closure cannot reach the framer while it is being mutated here, so the storage stays where it is.
       carried.withUnsafeBufferPointer { whole in
         let sentence = RawSentence(
           bytes: whole, fieldCount: fields, hasChecksum: hasChecksum, beganAt: beganAt, silence: silence)
-        if accept(sentence) { receive(sentence) }
+        if accept(sentence, longChecksum) { receive(sentence) }
       }
     }
   }
 
   @inline(__always)
-  private mutating func accept(_ sentence: RawSentence) -> Bool {
+  private mutating func accept(_ sentence: RawSentence, _ longChecksum: UInt32?) -> Bool {
+    if let longChecksum { return accept(log: sentence, longChecksum) }
     let isWhole =
       sentence.hasChecksum
       || (!hasHighBit && (!expectsChecksums || sentence.isDiagnostic) && !sentence.hasTornChecksum)
@@ -216,19 +240,29 @@ public struct SentenceFramer: ~Copyable, Sendable {
     return true
   }
 
+  private mutating func accept(log: RawSentence, _ checksum: UInt32) -> Bool {
+    guard log.address.spells(UniHeading.address) else { return false }
+    guard log.longChecksum == checksum else {
+      counters.badChecksum += 1
+      return false
+    }
+    counters.sentences += 1
+    return true
+  }
+
   @inline(__always)
   private static func sentenceStart(_ base: UnsafePointer<UInt8>, _ count: Int) -> Int? {
     var index = 0
     while index < count {
       let byte = base[index]
-      if byte == Byte.dollar || byte == Byte.exclamation { return index }
+      if byte == Byte.dollar || byte == Byte.exclamation || byte == Byte.hash { return index }
       index += 1
     }
     return nil
   }
 }
 
-/// One framed sentence: its bytes as they came, from `$` or `!` to the checksum, without the line end.
+/// One framed sentence: its bytes as they came, from `$`, `!` or `#` to the checksum, without the line end.
 ///
 /// Points into somebody else's buffer and is valid only inside the call that hands it over.
 public struct RawSentence {
@@ -262,8 +296,24 @@ public struct RawSentence {
   @inline(__always)
   func body(addressLength: Int) -> UnsafeBufferPointer<UInt8> {
     let start = min(1 + addressLength + 1, bytes.count)
-    let end = max(start, hasChecksum ? bytes.count - 3 : bytes.count)
+    let end = max(start, hasChecksum ? bytes.count - (isLog ? RawSentence.longTail : 3) : bytes.count)
     return UnsafeBufferPointer(rebasing: bytes[start..<end])
+  }
+
+  /// Whether it is one of Unicore's logs.
+  var isLog: Bool { bytes[0] == Byte.hash }
+
+  /// The star and the digits behind a log.
+  private static let longTail = 9
+
+  /// What a log's checksum must be: CRC-32 of all between `#` and `*`, which begins with 0 and is not inverted at the end.
+  fileprivate var longChecksum: UInt32 {
+    var remainder: UInt32 = 0
+    for byte in bytes[1..<max(1, bytes.count - RawSentence.longTail)] {
+      remainder ^= UInt32(byte)
+      for _ in 0..<8 { remainder = remainder >> 1 ^ (remainder & 1 == 1 ? 0xEDB8_8320 : 0) }
+    }
+    return remainder
   }
 
   /// Whether the address is two letters for the talker and three for the type. A maker's own begins with a P, but for

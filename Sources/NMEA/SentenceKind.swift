@@ -3,7 +3,7 @@ extension Sentence {
   enum Kind: UInt8, Sendable {
     case bwc, depth, dtm, gbs, gga, gll, gns, grs, gsa, gst, gsv, heading, mtw, rmc, rot, sti, txt, vtg, wind, xdr, zda
     case airohaJamming, garminAltitude, garminErrorEstimate, garminFix, garminVelocity, mediaTekAcknowledgement
-    case pashr, pstiFix, pstiBaseline, pstiAttitude, pstiStatistics, pubx, sirfErrorEstimate
+    case ksxt, uniHeading, pashr, pstiFix, pstiBaseline, pstiAttitude, pstiStatistics, pubx, sirfErrorEstimate
   }
 
   var kind: Kind {
@@ -21,6 +21,8 @@ extension Sentence {
     case .gst: .gst
     case .gsv: .gsv
     case .heading: .heading
+    case .ksxt: .ksxt
+    case .uniHeading: .uniHeading
     case .mtw: .mtw
     case .rmc: .rmc
     case .rot: .rot

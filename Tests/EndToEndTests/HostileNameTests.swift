@@ -14,7 +14,7 @@ import Testing
   private func recording(_ board: String) throws -> String {
     let path = folder + "/recording.mcap"
     var writer = try MCAPWriter(try MCAPFileSink(path: path))
-    try writer.add(MCAPMetadata(name: "sensorhub", entries: ["format": "2"]))
+    try writer.add(MCAPMetadata(name: "sensorhub", entries: ["format": "3"]))
     try writer.add(MCAPMetadata(name: "board", entries: ["file": board]))
     let channel = try writer.addChannel(topic: "/receiver/gps/raw", messageEncoding: "nmea")
     for second in 0..<30 {

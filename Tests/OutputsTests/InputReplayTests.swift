@@ -134,7 +134,9 @@ struct InputReplayTests {
       horizontalSigmaMetres: .greatestFiniteMagnitude, verticalSigmaMetres: nil)
     let motion = FusedState.Motion(speedMetresPerSecond: 1 / 3, trackDegrees: nil, climbMetresPerSecond: -1e-9)
     for epoch in [
-      ReceiverEpoch(at: MonotonicInstant(nanoseconds: .max), quality: quality, position: position, motion: motion),
+      ReceiverEpoch(
+        at: MonotonicInstant(nanoseconds: .max), quality: quality, position: position, motion: motion,
+        heading: StatedHeading(degrees: 100 / 3, sigmaDegrees: 1e-300)),
       ReceiverEpoch(
         at: MonotonicInstant(nanoseconds: 1),
         quality: .init(mode: 0, status: 0, satellitesUsed: nil, hdop: nil, utcNanoseconds: nil), position: nil,
@@ -145,7 +147,7 @@ struct InputReplayTests {
       #expect(bytes.count == RecordedEpoch.byteCount)
       let read = try #require(RecordedEpoch.read(bytes[...]))
       #expect(read.at == epoch.at && read.quality == epoch.quality)
-      #expect(read.position == epoch.position && read.motion == epoch.motion)
+      #expect(read.position == epoch.position && read.motion == epoch.motion && read.heading == epoch.heading)
       #expect(RecordedEpoch.read(bytes.dropLast()) == nil)
     }
   }

@@ -22,6 +22,8 @@ public struct GNSSMeasurement: Equatable, Sendable {
   /// The position of the antenna relative to the IMU: forward, right, down, in metres. `nil` for the configured one.
   public var leverArm: SIMD3<Double>?
   public var trust = Trust.stated
+  /// The heading of the body that the receiver measures with two antennas.
+  public var heading: StatedHeading?
 
   public init(
     time: Double, position: GeodeticPosition, positionSigma: SIMD3<Double>, velocity: SIMD3<Double>? = nil,
@@ -37,6 +39,12 @@ public struct GNSSMeasurement: Equatable, Sendable {
 
   var isValid: Bool {
     time.isFinite && position.isValid && positionSigma.isFinite && positionSigma.min() >= 0 && positionSigma.max() < 1e4
+  }
+
+  /// The heading, if it is present and to be believed: what feigns a position feigns a heading.
+  var validHeading: StatedHeading? {
+    guard let heading, heading.isValid, trust != .doubted else { return nil }
+    return heading
   }
 
   /// The velocity, if it is present and valid.

@@ -11,7 +11,7 @@ extension NavigationFilter {
 
   /// The errors of a compass last, so repeated readings add nothing to a better known heading.
   private mutating func correctHeading(_ heading: Double) {
-    guard let now = solution else { return }
+    guard let now = solution, !hasStatedHeading(at: now.time) else { return }
     let sigma = compass.sigma(orientation)
     let variance = sigma * sigma
     guard now.covariance.tt.rows.2.z > variance else { return }

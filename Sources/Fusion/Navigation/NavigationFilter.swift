@@ -72,6 +72,9 @@ public struct NavigationFilter: Sendable {
     get { compass.declination }
     set { compass.declination = newValue }
   }
+  /// When the last stated heading was applied, and since when they have been refused.
+  var headingStatedAt: Double?
+  var headingRefusedSince: Double?
   var alignedAt = 0.0
   var jumps = JumpRule()
   /// When the present series of samples without a pause began.
@@ -326,6 +329,7 @@ public struct NavigationFilter: Sendable {
     if solution != nil { solution = nil }
     jumps.reset()
     hypotheses.reset()
+    (headingStatedAt, headingRefusedSince) = (nil, nil)
     history.removeAll(keepingCapacity: true)
     newest = -1
     pending.removeAll(keepingCapacity: true)
@@ -417,7 +421,10 @@ public struct NavigationFilter: Sendable {
     if part != .position, jumps.contradiction == nil {
       correctVelocity(fix, gyroscope: next?.gyroscope ?? history[index(back)].gyroscope)
     }
-    if part != .velocity { correctPosition(fix, sinceLast: sinceLast) }
+    if part != .velocity {
+      correctPosition(fix, sinceLast: sinceLast)
+      correctHeading(fix, sinceLast: sinceLast)
+    }
     // A restart may have discarded the solution.
     guard let corrected = solution else { return }
     // Another fix before the next sample continues from here.

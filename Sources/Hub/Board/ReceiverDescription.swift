@@ -18,6 +18,8 @@ public struct ReceiverDescription: Equatable, Sendable {
   public var pulse: String?
   /// The antenna as seen from the IMU: forward, right, down, metres.
   public var leverArmMetres: SIMD3<Double>
+  /// What must be added to the heading that it states for the heading of the bow, degrees.
+  public var headingOffsetDegrees = 0.0
   /// From the instant that a fix is valid for until its first byte arrives.
   public var fixLatency: Duration
   /// Where its corrections come from; `nil` where it gets none. It is read in the same way with those of another caster.
@@ -51,6 +53,7 @@ extension ReceiverDescription {
     settings = try ReceiverSettings(of: driver, &section)
     pulse = try section.string("pps")
     leverArmMetres = try section.vector("leverArmMetres", limit: 1000) ?? .zero
+    headingOffsetDegrees = try section.number("headingOffsetDegrees", in: -360...360) ?? 0
     fixLatency =
       try section.number("fixLatencyMilliseconds", in: 0...400).map { .nanoseconds(Int64($0 * 1e6)) } ?? .zero
     caster = try section.section("ntrip").map { (section) throws(BoardError) in try CasterSettings(section) }

@@ -13,8 +13,8 @@ import NMEA
 public struct Fuser: Sendable {
   /// What the board file says of a device whose measurements are fused.
   private enum Device: Sendable {
-    /// How long a fix is on its way, and the place of the antenna.
-    case receiver(latency: Duration, leverArm: SIMD3<Double>)
+    /// How long a fix is on its way, the place of the antenna, and the angle from the line between two antennas to the bow.
+    case receiver(latency: Duration, leverArm: SIMD3<Double>, headingOffset: Double)
     case imu(InertialCalibration, MountMatrix, interval: Double)
     case magnetometer(InertialCalibration, MountMatrix)
     case barometer
@@ -59,7 +59,10 @@ public struct Fuser: Sendable {
 
   private static func device(_ description: DeviceDescription) -> Device {
     switch description {
-    case .receiver(let receiver): .receiver(latency: receiver.fixLatency, leverArm: receiver.leverArmMetres)
+    case .receiver(let receiver):
+      .receiver(
+        latency: receiver.fixLatency, leverArm: receiver.leverArmMetres,
+        headingOffset: receiver.headingOffsetDegrees)
     case .imu(let imu):
       .imu(imu.calibration.values, imu.calibration.mount ?? imu.mount, interval: 1 / imu.rateHz)
     case .magnetometer(let magnetometer): .magnetometer(magnetometer.calibration.values, magnetometer.placement)
@@ -115,17 +118,19 @@ public struct Fuser: Sendable {
   private func device(_ place: Int) -> Device? { isUnderWay && devices.indices.contains(place) ? devices[place] : nil }
 
   private mutating func take(_ epoch: ReceiverEpoch, of place: Int) -> Bool {
-    guard case .receiver(let latency, let leverArm)? = device(place) else { return false }
+    guard case .receiver(let latency, let leverArm, let headingOffset)? = device(place) else { return false }
     // The epoch with which a run begins may have been on its way, and comes again.
     if let last = epochs[place], epoch.at <= last { return false }
     epochs[place] = epoch.at
     if let position = epoch.position {
       estimator.magneticDeclination = Fuser.declination(at: position, epoch.quality.utcNanoseconds)
     }
+    var heading = epoch.heading
+    heading?.degrees += headingOffset
     estimator.update(
       fix: epoch.quality, position: epoch.position, motion: epoch.motion,
       at: MonotonicInstant(nanoseconds: epoch.at.nanoseconds - latency.inNanoseconds), leverArm: leverArm,
-      from: DeviceSet(place))
+      heading: heading, from: DeviceSet(place))
     return true
   }
 

@@ -7,7 +7,18 @@ import UBX
 
 extension GNSSObservation {
   /// What of it is fused.
-  var epoch: ReceiverEpoch { ReceiverEpoch(at: at, quality: quality, position: position, motion: motion) }
+  var epoch: ReceiverEpoch {
+    ReceiverEpoch(at: at, quality: quality, position: position, motion: motion, heading: heading)
+  }
+
+  /// Of a receiver that does not state how certain it is: two antennas half a metre apart measure a degree.
+  private static let headingSigmaDegrees = 2.0
+
+  private var heading: StatedHeading? {
+    fix.antennaHeading.map {
+      StatedHeading(degrees: $0.degrees, sigmaDegrees: $0.sigmaDegrees ?? GNSSObservation.headingSigmaDegrees)
+    }
+  }
 
   var quality: FusedState.FixQuality {
     var quality = FusedState.FixQuality(

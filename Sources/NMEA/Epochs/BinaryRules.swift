@@ -65,6 +65,9 @@ extension EpochAssembler {
     case (.ubx, UBXKind.esfSTATUS):
       guard let status = FusionStatus(message) else { return false }
       interference.note(status.mode, at: now)
+    case (.ubx, UBXKind.navRELPOSNED):
+      guard let baseline = NavigationRelativePosition(message) else { return false }
+      antennaHeading.note(baseline.headingDegrees, sigma: baseline.headingAccuracyDegrees, at: now)
     case (.ubx, UBXKind.timTP):
       guard let pulse = TimePulse(message) else { return false }
       pulseErrorSeconds = pulse.quantisationErrorSeconds

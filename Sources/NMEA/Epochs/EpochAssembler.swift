@@ -55,6 +55,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
   var listedRunTime: UInt32?
   /// What compasses and attitude receivers said in the current epoch; not a part of it.
   public internal(set) var attitude = NMEAAttitude()
+  var antennaHeading = AntennaHeadingMemory()
   var interference = InterferenceMemory()
   /// Of the next pulse, as the receiver has foretold it.
   var pulseErrorSeconds: Double?
@@ -338,6 +339,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     epochCount += 1
     fix.interference = interference.present(at: epoch.beganAt)
     fix.receiverFusion = interference.fusion(at: epoch.beganAt)
+    fix.antennaHeading = antennaHeading.take(epochBeganAt: epoch.beganAt)
     fix.pulseErrorSeconds = pulseErrorSeconds
     pulseErrorSeconds = nil
     if let lateDilution {

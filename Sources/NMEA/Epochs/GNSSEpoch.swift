@@ -49,6 +49,8 @@ public struct GNSSFix: Equatable, Sendable {
   public var timeErrorSeconds: Double?
   /// As of the epoch: of the receiver rather than of its solution.
   public var interference = Interference()
+  /// `nil` of a receiver that states none, or none that is valid.
+  public var antennaHeading: AntennaHeading?
   /// What it makes of inertial sensors of its own, as of the epoch; `nil` where it says nothing of any.
   public var receiverFusion: FusionMode?
   /// By how much the pulse was off that was foretold before the epoch, seconds: against the second that it stands for.

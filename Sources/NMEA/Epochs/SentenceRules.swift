@@ -50,7 +50,14 @@ extension EpochAssembler {
     case .psti(let psti): return apply(psti, &update)
     case .pubx(let pubx): apply(pubx, &update)
     case .sirfErrorEstimate(let estimate): apply(estimate, &update)
+    case .ksxt(let unicore): antennaHeading.note(unicore.headingDegrees, at: beganAt)
+    case .uniHeading(let unicore):
+      antennaHeading.note(unicore.headingDegrees, sigma: unicore.sigmaDegrees, at: beganAt)
     case .heading(let heading):
+      // A magnetic compass has its own errors, even if it is told the variation.
+      if heading.isMeasured, sentence.talker != .magneticCompass {
+        antennaHeading.note(heading.trueDegrees, at: beganAt)
+      }
       attitude.headingDegrees = heading.trueDegrees ?? attitude.headingDegrees
       attitude.magneticHeadingDegrees = heading.magneticDegrees ?? attitude.magneticHeadingDegrees
       return heading.trueDegrees != nil || heading.magneticDegrees != nil
@@ -400,6 +407,8 @@ extension EpochAssembler {
     case .attitude(let skytraq):
       stamp(skytraq.stamp, &update)
       guard let mode = skytraq.mode, mode != .invalid else { return false }
+      // With ambiguities that are not fixed it is a guess.
+      if mode == .rtkFixed { antennaHeading.note(skytraq.headingDegrees, at: beganAt) }
       attitude.time = update.values.time ?? fix.time
       attitude.headingDegrees = skytraq.headingDegrees
       attitude.pitchDegrees = skytraq.pitchDegrees

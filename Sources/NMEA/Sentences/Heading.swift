@@ -6,6 +6,8 @@ public struct Heading: Equatable, Sendable {
   public var magneticDegrees: Double?
   /// Positive where magnetic north lies east of true north.
   public var variationDegrees: Double?
+  /// Whether the true heading is measured, rather than estimated, entered or simulated.
+  public var isMeasured = false
 
   init?(hdg fields: inout FieldReader) {
     let sensor = fields.direction()
@@ -23,6 +25,7 @@ public struct Heading: Equatable, Sendable {
 
   init?(hdt fields: inout FieldReader) {
     trueDegrees = fields.direction()
+    isMeasured = true
   }
 
   /// THS says how it knows; `V` is not valid.
@@ -30,5 +33,6 @@ public struct Heading: Equatable, Sendable {
     let heading = fields.direction()
     let mode = fields.character()
     trueDegrees = mode == nil || mode == Byte.V ? nil : heading
+    isMeasured = mode == Byte.A
   }
 }

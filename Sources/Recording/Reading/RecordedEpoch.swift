@@ -7,9 +7,9 @@ import MonotonicTime
 /// the position and the motion; Int64 CLOCK_MONOTONIC of the epoch's first byte, in nanoseconds; UInt8 mode, status, whether the time
 /// is confirmed, jamming, spoofing, receiver's own fusion; Int32 satellites used, jamming indicator; Int64 nanoseconds since 1970;
 /// Float64 HDOP, sigma of the time, age of the corrections; latitude, longitude, heights above the ellipsoid and above mean sea
-/// level, horizontal and vertical sigma; speed, track, climb, horizontal and vertical sigma of the velocity. Values are exact.
+/// level, horizontal and vertical sigma; speed, track, climb, horizontal and vertical sigma of the velocity; stated heading and its sigma, degrees. Values are exact.
 public enum RecordedEpoch {
-  public static let byteCount = 4 + 8 + 6 + 8 + 8 + 14 * 8
+  public static let byteCount = 4 + 8 + 6 + 8 + 8 + 16 * 8
 
   /// Appends an epoch to bytes.
   public static func append(_ epoch: ReceiverEpoch, to bytes: inout [UInt8]) {
@@ -42,6 +42,8 @@ public enum RecordedEpoch {
     writer.append(motion?.climbMetresPerSecond)
     writer.append(motion?.horizontalSigmaMetresPerSecond)
     writer.append(motion?.verticalSigmaMetresPerSecond)
+    writer.append(epoch.heading?.degrees)
+    writer.append(epoch.heading?.sigmaDegrees)
     writer.write(writer.presence, at: start)
     bytes = writer.bytes
   }
@@ -91,7 +93,11 @@ public enum RecordedEpoch {
           speedMetresPerSecond: $0, trackDegrees: track, climbMetresPerSecond: climb,
           horizontalSigmaMetresPerSecond: velocitySigmas.0, verticalSigmaMetresPerSecond: velocitySigmas.1)
       }
-      return ReceiverEpoch(at: at, quality: quality, position: position, motion: motion)
+      let (heading, headingSigma) = (reader.number(), reader.number())
+      let stated = heading.flatMap { heading in
+        headingSigma.map { StatedHeading(degrees: heading, sigmaDegrees: $0) }
+      }
+      return ReceiverEpoch(at: at, quality: quality, position: position, motion: motion, heading: stated)
     }
   }
 

@@ -12,6 +12,7 @@ public enum UBXKind {
   public static let navSVINFO: UInt16 = 0x0130
   public static let navSAT: UInt16 = 0x0135
   public static let navCOV: UInt16 = 0x0136
+  public static let navRELPOSNED: UInt16 = 0x013C
   public static let navSIG: UInt16 = 0x0143
   public static let navEOE: UInt16 = 0x0161
   public static let rxmSFRBX: UInt16 = 0x0213

@@ -11,7 +11,8 @@ struct Fuse: ParsableCommand {
       Reads recordings of the hub's, or CSV files with a heading line, as "export --format imu-csv" and gnss-csv write \
       them; columns that it does not know are ignored. Inertial: t,gx,gy,gz,ax,ay,az \
       and optionally mx,my,mz, in s, rad/s, m/s² and µT. Fixes: t,lat,lon,alt and optionally their sigmas sn,se,sd, \
-      the velocity vn,ve,vd and its sigmas svn,sve,svd, in s, degrees, m and m/s.
+      the velocity vn,ve,vd and its sigmas svn,sve,svd, a heading that is measured with two antennas and its sigma \
+      heading,sheading, in s, degrees, m and m/s.
 
       Writes CSV, a row per inertial sample: t and the quaternion qw,qx,qy,qz from the sensor to the earth frame; with \
       fixes also lat,lon,alt,vn,ve,vd,sn,se,sd,svn,sve,svd,mode.
@@ -84,7 +85,9 @@ struct Fuse: ParsableCommand {
       configuration.isVehicle = vehicle
       configuration.correlationTime = correlationTime
       configuration.leverArm = leverArm?.metres ?? board?.receiver?.leverArmMetres ?? .zero
-      try navigate(&samples, GNSSRecording(path: gnss), configuration, picture)
+      try navigate(
+        &samples, GNSSRecording(path: gnss, headingOffsetDegrees: board?.receiver?.headingOffsetDegrees ?? 0),
+        configuration, picture)
     } else {
       try orient(&samples, picture)
     }

@@ -4,9 +4,15 @@ import Fusion
 struct GNSSRecording {
   private var table: MeasurementFile
   private var order = TimeOrder()
+  private let headingOffsetDegrees: Double
 
-  /// - Parameter path: of a table, or of a recording
-  init(path: String) throws(CommandError) { table = try .fixes(path) }
+  /// - Parameters:
+  ///   - path: of a table, or of a recording
+  ///   - headingOffsetDegrees: what must be added to stated headings
+  init(path: String, headingOffsetDegrees: Double = 0) throws(CommandError) {
+    table = try .fixes(path)
+    self.headingOffsetDegrees = headingOffsetDegrees
+  }
 
   /// Rows left out, those among them whose time does not advance.
   var badCount: Int { table.badCount + order.droppedCount }
@@ -15,19 +21,22 @@ struct GNSSRecording {
   /// 0 hold none.
   mutating func next() -> (section: Int, fix: GNSSMeasurement)? {
     while let (section, row) = order.next(of: &table) {
-      if row[13] == 0 { continue }
+      if row[15] == 0 { continue }
       func vector(_ first: Int, orElse missing: Double) -> SIMD3<Double> {
         let values = SIMD3(row[first], row[first + 1], row[first + 2])
         // What is no number differs from itself.
         return values.replacing(with: missing, where: values .!= values)
       }
       let velocity = SIMD3(row[7], row[8], row[9])
-      let fix = GNSSMeasurement(
+      var fix = GNSSMeasurement(
         time: row[0],
         position: GeodeticPosition(latitudeDegrees: row[1], longitudeDegrees: row[2], altitude: row[3]),
         positionSigma: vector(4, orElse: 5),
         velocity: velocity.x.isNaN || velocity.y.isNaN || velocity.z.isNaN ? nil : velocity,
         velocitySigma: vector(10, orElse: 0.5))
+      if !row[13].isNaN, !row[14].isNaN {
+        fix.heading = StatedHeading(degrees: row[13] + headingOffsetDegrees, sigmaDegrees: row[14])
+      }
       return (section, fix)
     }
     return nil

@@ -13,7 +13,9 @@ import Recording
 /// All in memory: an hour of an inertial sensor at 100 Hz is 29 MB.
 struct RecordedRows: MeasurementTable {
   static let inertialColumns = ["t", "gx", "gy", "gz", "ax", "ay", "az", "mx", "my", "mz"]
-  static let fixColumns = ["t", "lat", "lon", "alt", "sn", "se", "sd", "vn", "ve", "vd", "svn", "sve", "svd"]
+  static let fixColumns = [
+    "t", "lat", "lon", "alt", "sn", "se", "sd", "vn", "ve", "vd", "svn", "sve", "svd", "heading", "sheading",
+  ]
   /// Where a receiver tells no height, metres; as the hub takes it.
   private static let unknownHeightSigma = 5000.0
 
@@ -122,6 +124,8 @@ struct RecordedRows: MeasurementTable {
     values.append(speedSigma)
     values.append(speedSigma)
     values.append(epoch.motion?.verticalSigmaMetresPerSecond ?? .nan)
+    values.append(epoch.heading?.degrees ?? .nan)
+    values.append(epoch.heading?.sigmaDegrees ?? .nan)
     // The quality, of which 0 would say that there is no fix.
     values.append(.nan)
   }

@@ -1,0 +1,49 @@
+/// The heading that a receiver with two antennas states.
+extension NavigationFilter {
+  /// The 99.9 % quantile of chi-square with one degree of freedom.
+  private static let headingGate = 10.83
+  /// Receivers round small values to zero.
+  private static let headingFloor = 0.005
+  /// After headings have been refused for this many seconds, they are accepted, unless the course of a vehicle says otherwise.
+  private static let headingPatience = 10.0
+  /// From this speed in m/s on a vehicle's course tells its heading.
+  private static let courseSpeed = 2.0
+  /// For this many seconds after a stated heading, a compass says nothing new.
+  private static let headingLifetime = 10.0
+
+  /// Applies the heading of a fix at the fix's own time.
+  mutating func correctHeading(_ fix: GNSSMeasurement, sinceLast: Double) {
+    guard let stated = fix.validHeading, let now = solution else { return }
+    let sigma = max(stated.sigmaRadians, NavigationFilter.headingFloor)
+    var innovation = stated.radians - now.attitude.yaw
+    innovation -= (innovation / (2 * .pi)).rounded() * 2 * .pi
+    let square = innovation * innovation
+    if square > NavigationFilter.headingGate * (now.covariance.tt.rows.2.z + sigma * sigma) {
+      let since = headingRefusedSince ?? fix.time
+      headingRefusedSince = since
+      let isContradicted = configuration.isVehicle && now.velocity.length > NavigationFilter.courseSpeed
+      guard fix.time - since > NavigationFilter.headingPatience, !isContradicted else { return }
+      solution?.covariance.tt.rows.2.z += square
+    }
+    headingRefusedSince = nil
+    headingStatedAt = fix.time
+    // Errors that stay the same for a while make many headings count as few.
+    let repetition = sinceLast.isFinite ? 1 + 2 * configuration.correlationTime / max(sinceLast, 0.01) : 1
+    solution?.correct(
+      ErrorCovariance.Row(t: SIMD3(0, 0, 1)), innovation: innovation, variance: repetition * sigma * sigma)
+  }
+
+  /// Whether a stated heading makes the compass superfluous.
+  @inline(__always) func hasStatedHeading(at time: Double) -> Bool {
+    headingStatedAt.map { time - $0 < NavigationFilter.headingLifetime } ?? false
+  }
+
+  /// The angle by which to rotate the levelled attitude to the heading of a fix, and its sigma.
+  func turn(to heading: StatedHeading, of fix: GNSSMeasurement) -> (turn: Double, sigma: Double) {
+    // The board may have turned since.
+    let turned = abs(latestRate.z) * max(0, (time ?? fix.time) - fix.time)
+    return (
+      heading.radians - orientation.attitude.yaw, max(heading.sigmaRadians, NavigationFilter.headingFloor) + turned
+    )
+  }
+}

@@ -1,0 +1,111 @@
+import Glibc
+import MonotonicTime
+import Testing
+
+@testable import Fusion
+
+/// The headings of receivers with two antennas in the navigation.
+struct StatedHeadingTests {
+  private static let place = GeodeticPosition(latitudeDegrees: 52, longitudeDegrees: 13, altitude: 40)
+
+  /// A board that stands for so many seconds, turning about the vertical, whose receiver states a heading each second.
+  ///
+  /// - Parameters:
+  ///   - turn: degrees per second
+  ///   - stated: the heading of a second, degrees; `nil` where there is none. Given the true one
+  private func stand(
+    _ seconds: Int, turn: Double = 0, isVehicle: Bool = false, correlationTime: Double = 0,
+    trust: GNSSMeasurement.Trust = .stated, field: SIMD3<Double>? = nil,
+    stated: (_ second: Int, _ truth: Double) -> StatedHeading?
+  ) -> (filter: NavigationFilter, errors: [Double]) {
+    var configuration = NavigationFilter.Configuration()
+    configuration.isVehicle = isVehicle
+    configuration.correlationTime = correlationTime
+    configuration.magneticStrength = field.map { $0.length }
+    var filter = NavigationFilter(configuration)
+    filter.magneticDeclination = 0
+    var errors: [Double] = []
+    for step in 1...seconds * 100 {
+      let time = Double(step) / 100
+      filter.update(
+        gyroscope: SIMD3(0, 0, turn * .pi / 180), accelerometer: SIMD3(0, 0, -9.80665), magnetometer: field, time: time)
+      guard step % 100 == 0 else { continue }
+      let truth = turn * time
+      var fix = GNSSMeasurement(
+        time: time, position: StatedHeadingTests.place, positionSigma: SIMD3(1, 1, 2), velocity: .zero,
+        velocitySigma: SIMD3(0.1, 0.1, 0.2))
+      fix.heading = stated(step / 100, truth)
+      fix.trust = trust
+      filter.update(fix)
+      errors.append(error(filter.attitude.yaw * 180 / .pi, truth))
+    }
+    return (filter, errors)
+  }
+
+  private func error(_ degrees: Double, _ truth: Double) -> Double {
+    let difference = degrees - truth
+    return abs(difference - (difference / 360).rounded() * 360)
+  }
+
+  private func sigmaDegrees(_ filter: NavigationFilter) -> Double? { filter.headingSigma.map { $0 * 180 / .pi } }
+
+  @Test(arguments: [false, true]) func `a board at rest without a compass has its heading from the first fix on`(
+    _ isVehicle: Bool
+  ) throws {
+    let without = stand(5, isVehicle: isVehicle) { _, _ in nil }
+    #expect(without.filter.mode != .fused && without.filter.headingSigma == nil)
+    let with = stand(5, isVehicle: isVehicle) { _, truth in StatedHeading(degrees: truth + 250, sigmaDegrees: 0.5) }
+    #expect(with.filter.mode == .fused)
+    #expect(error(with.filter.attitude.yaw * 180 / .pi, 250) < 0.5)
+    #expect(try #require(sigmaDegrees(with.filter)) < 0.6)
+  }
+
+  @Test(arguments: [-20.0, -1, 3, 40]) func `it follows a turn on the spot`(_ turn: Double) throws {
+    let (filter, errors) = stand(60, turn: turn) { second, truth in
+      // Half a degree of noise.
+      StatedHeading(degrees: truth + (second % 2 == 0 ? 0.5 : -0.5), sigmaDegrees: 0.5)
+    }
+    #expect(errors.dropFirst(10).allSatisfy { $0 < 1.5 }, "\(errors.max() ?? 0)")
+    #expect(try #require(sigmaDegrees(filter)) < 1)
+  }
+
+  @Test func `one that errs for a while makes nothing more certain than it is`() throws {
+    let (filter, errors) = stand(60, correlationTime: 10) { _, truth in
+      StatedHeading(degrees: truth + 1.5, sigmaDegrees: 1)
+    }
+    let sigma = try #require(sigmaDegrees(filter))
+    #expect(try #require(errors.last) < 3 * sigma, "\(errors.last ?? 0) at \(sigma)")
+  }
+
+  @Test func `a single heading that is wrong is refused`() {
+    let (_, errors) = stand(60) { second, truth in
+      StatedHeading(degrees: truth + (second == 40 ? 60 : 0), sigmaDegrees: 0.5)
+    }
+    #expect(errors.allSatisfy { $0 < 1 }, "\(errors.max() ?? 0)")
+  }
+
+  @Test func `headings that stay different are taken in the end`() {
+    let (_, errors) = stand(60) { second, truth in
+      StatedHeading(degrees: truth + (second > 20 ? 60 : 0), sigmaDegrees: 0.5)
+    }
+    // The new ones are right: the board was lifted and turned while its gyroscope was saturated.
+    #expect(errors[28] < 1 && abs(errors[59] - 60) < 1, "\(errors)")
+  }
+
+  @Test func `what feigns a position feigns a heading, and what is no number is none`() {
+    let feigned = stand(5, trust: .doubted) { _, _ in StatedHeading(degrees: 90, sigmaDegrees: 0.5) }
+    #expect(feigned.filter.headingSigma == nil)
+    for wrong in [
+      StatedHeading(degrees: .nan, sigmaDegrees: 1), StatedHeading(degrees: 90, sigmaDegrees: .nan),
+      StatedHeading(degrees: 90, sigmaDegrees: 0), StatedHeading(degrees: .infinity, sigmaDegrees: 1),
+    ] { #expect(stand(5) { _, _ in wrong }.filter.headingSigma == nil) }
+  }
+
+  @Test func `it counts for more than a compass that points elsewhere`() {
+    // The field says 30 degrees.
+    let angle = 30 * Double.pi / 180
+    let field = SIMD3(20 * cos(angle), -20 * sin(angle), 43)
+    let (_, errors) = stand(60, field: field) { _, truth in StatedHeading(degrees: truth, sigmaDegrees: 0.5) }
+    #expect(errors.dropFirst(2).allSatisfy { $0 < 1 }, "\(errors.max() ?? 0)")
+  }
+}
